@@ -1,4 +1,4 @@
-"""What is different between two versions of an article, as readers would see it: by paragraphs, and by their words."""
+"""Differences between two versions of an article, as readers see them: by paragraph, then by word."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -12,13 +12,13 @@ from knowledgebase.html import paragraphs_of
 Kind = Literal["same", "removed", "added"]
 # Paragraphs around a change that are shown as well.
 CONTEXT = 1
-# Paragraphs that have less in common than this are two, not one that was changed.
+# Two paragraphs with a lower share of common words are shown as two, not as one that was changed.
 ALIKE = 0.4
-# So many of the new ones may be the one that an old one has become.
+# For each old paragraph, this many new ones are compared with it.
 LOOKED_AHEAD = 10
-# Steps of one comparison: about a second. What is left then is shown as taken out and put in.
+# Steps of one comparison: about a second. The rest is then shown as removed and added.
 MOST_STEPS = 5_000_000
-# Paragraphs that a page shows.
+# Paragraphs on a page.
 MOST_SHOWN = 2_000
 # Words and signs, each with the blanks before it.
 _WORDS = re.compile(r"(?:(?<!\s)\s+)?(?:\w+|[^\w\s])")
@@ -32,7 +32,7 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Paragraph:
-    """What was kept, taken out and put in, in order; `skipped` stands for so many paragraphs that are the same."""
+    """Kept, removed and added pieces in order; or a number of `skipped` paragraphs that are the same."""
 
     pieces: tuple[Piece, ...] = ()
     skipped: int = 0
@@ -40,18 +40,18 @@ class Paragraph:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The title and the paragraphs of both; how many more paragraphs there are than are shown."""
+    """Title and paragraphs of both versions, and the number of paragraphs that are not shown."""
 
     title: Paragraph
     paragraphs: list[Paragraph]
     more: int
-    # Whether readers see other words; if not, only what surrounds them may be different.
+    # Whether readers see other words. If not, the markup may have changed.
     is_text_changed: bool
     is_content_changed: bool
 
 
 def compare(old_title: str, old_html: str, new_title: str, new_html: str) -> Comparison:
-    """Return what is different. It takes a bounded time: very different long versions are compared by less."""
+    """Return the differences. The time is bounded: very different long versions are compared less exactly."""
     old, new = paragraphs_of(old_html), paragraphs_of(new_html)
     work = _Work()
     title = work.merged(old_title, new_title)
@@ -70,7 +70,7 @@ class _TooMuch(Exception):
 
 
 class _Matcher(SequenceMatcher[str]):
-    """Finds what two sequences have in common, and counts its steps."""
+    """A matcher that counts its steps."""
 
     a: Sequence[str]
     b2j: dict[str, list[int]]
@@ -86,20 +86,20 @@ class _Matcher(SequenceMatcher[str]):
 
 
 class _Work:
-    """One comparison, with the steps that it may still take."""
+    """One comparison, with its remaining steps."""
 
     def __init__(self) -> None:
         self._left = MOST_STEPS
         self._words: dict[str, list[str]] = {}
 
     def spend(self, steps: int) -> None:
-        """Count the steps before they are taken. Raises _TooMuch where they are too many."""
+        """Count steps before they are taken. Raises _TooMuch if too few remain."""
         self._left -= steps
         if self._left < 0:
             raise _TooMuch
 
     def paragraphs(self, old: list[str], new: list[str]) -> Iterator[Paragraph]:
-        """Yield what is shown of both, in order."""
+        """Yield the shown paragraphs of both versions, in order."""
         try:
             opcodes: list[Any] = _Matcher(self, old, new).get_opcodes()
         except _TooMuch:
@@ -113,7 +113,7 @@ class _Work:
                 yield from self._changed(old[first:last], new[start:end])
 
     def _changed(self, old: list[str], new: list[str]) -> Iterator[Paragraph]:
-        """Yield those that are alike as one, word by word, in the order of both."""
+        """Yield similar paragraphs merged word by word, and the others whole, in the order of both versions."""
         begin = 0
         for text in old:
             alike = ((place, self.merged(text, new[place])) for place in range(begin, len(new))[:LOOKED_AHEAD])
@@ -124,7 +124,7 @@ class _Work:
         yield from (_whole("added", text) for text in new[begin:])
 
     def merged(self, old: str, new: str) -> Paragraph | None:
-        """Return one paragraph that shows both, word by word; None where they have too little in common."""
+        """Return one paragraph that shows both texts, word by word; None if they have too little in common."""
         try:
             before, after = self._words_of(old), self._words_of(new)
             self.spend(len(before) + len(after))
@@ -154,7 +154,7 @@ class _Work:
 
 
 def _around(kept: list[str], *, is_first: bool, is_last: bool) -> Iterator[Paragraph]:
-    """Yield those that are the same as far as they are beside a change, and how many others there are."""
+    """Yield the equal paragraphs next to a change, and one that stands for the skipped ones."""
     head = [] if is_first else kept[:CONTEXT]
     tail = [] if is_last else kept[max(len(head), len(kept) - CONTEXT) :]
     yield from (_whole("same", text) for text in head)

@@ -1,4 +1,4 @@
-"""The knowledge base's part of the demonstration."""
+"""Demonstration data of the knowledge base."""
 
 from pathlib import Path
 
@@ -15,7 +15,7 @@ FOLDER = Path(__file__).parent / "demonstration"
 
 @transaction.atomic
 def seed() -> None:
-    """A catalog with three categories, twelve published articles and a draft; once."""
+    """Create a catalog with three categories, twelve published articles and a draft, unless it exists."""
     catalog, is_new = Catalog.objects.get_or_create(name=CATALOG)
     if not is_new:
         return

@@ -1,4 +1,4 @@
-"""HTML of articles: made safe when it is saved, with a list of what was taken out, and read as plain text."""
+"""HTML of articles: sanitised when it is saved, with a list of the removed parts, and read as plain text."""
 
 import re
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from callcentre.core.html_cleaning import Cleaned as Counted
 from callcentre.core.html_cleaning import Policy, unescape
 from callcentre.core.normal_forms import normalised
 
-# Where images of articles are; no other image stays in an article, so that reading one tells nobody else.
+# The path of images of articles. Other images are removed, because loading them would tell another server who reads.
 IMAGES_PATH = "/knowledge-base/images/"
 IMAGE_SOURCE = re.compile(rf"(?:https?://[^/]+)?{IMAGES_PATH}([0-9a-f]{{8}}(?:-[0-9a-f]{{4}}){{3}}-[0-9a-f]{{12}})")
 
@@ -35,7 +35,7 @@ _TAGS = set(
 _POLICY = Policy(
     tags=sorted(_TAGS),
     attributes={"*": _EVERYWHERE, **_ATTRIBUTES},
-    # What these hold is no text of the article: it goes with them.
+    # The content of these tags is no text of the article, and is removed with them.
     hidden=("script", "style", "template", "noscript", "iframe", "object", "title"),
     schemes=("http", "https", "mailto", "tel"),
     rel="noopener noreferrer",
@@ -45,31 +45,31 @@ _POLICY = Policy(
         "img height": "[0-9]+",
     },
 )
-# What the parser of HTML adds or drops by itself, and nobody misses.
+# Tags that the HTML parser adds or drops by itself.
 _STRUCTURE = {"html", "head", "body", "tbody"}
-# Added to every link: it is not the author's.
+# Attributes that the sanitiser adds to each link.
 _ADDED = {("a", "rel")}
 _IMAGE = re.compile(r'<img((?:\s+[\w-]+="[^"]*")*)\s*>')
-# Between these there are no words without a blank.
+# Tags that separate no words; all others do.
 _INLINE = {"a", "abbr", "b", "code", "del", "em", "i", "ins", "kbd", "mark", "q", "s", "samp", "small", "span"}
 _INLINE |= {"strong", "sub", "sup", "u", "var", "img"}
 _BLOCKS = _TAGS - _INLINE
 # Tags of cleaned HTML, in which no attribute has a "<" or ">".
 _TAG = re.compile(r"<(/?)([a-zA-Z0-9]*+)([^<>]*+)>")
 _DESCRIPTION = re.compile(r"\salt=\"([^\"]*)\"")
-# Things taken out that a version names.
+# Removed parts that a version lists.
 _MOST_NAMED = 50
 
 
 @dataclass(frozen=True, slots=True)
 class Cleaned:
     html: str
-    # What was taken out: "<script>", "onclick" or "src of <img>" -> how often.
+    # Removed parts, such as "<script>" or "onclick <p>" -> how often.
     removed: dict[str, int]
 
 
 def clean(html: str) -> Cleaned:
-    """Return the HTML without what could run, reach out or dress up as something else. Raises Uncleanable."""
+    """Return the HTML without scripts, foreign addresses and deceptive styles. Raises Uncleanable."""
     found = html_cleaning.clean_and_count(possible(html), _POLICY)
     cleaned = _IMAGE.sub(lambda image: image[0] if ' src="' in image[1] else "", found.html).strip()
     return Cleaned(cleaned, _removed(found, html_cleaning.counted(cleaned)))
@@ -80,12 +80,12 @@ def possible(text: str) -> str:
 
 
 def text_of(html: str) -> str:
-    """Return what a reader reads, in one line: blocks are parted by a blank."""
+    """Return the text that a reader sees, in one line, with a blank between blocks."""
     return " ".join(unescape(_TAG.sub(lambda tag: " " if tag[2].lower() in _BLOCKS else "", html)).split())
 
 
 def paragraphs_of(html: str) -> list[str]:
-    """Return what a reader reads, block by block; a picture is its description in brackets."""
+    """Return the text that a reader sees, block by block; an image is its description in brackets."""
 
     def parted(tag: re.Match[str]) -> str:
         name = tag[2].lower()
@@ -94,18 +94,18 @@ def paragraphs_of(html: str) -> list[str]:
             return f" [{found[1] if found and found[1] else '…'}] "
         return "\n" if name in _BLOCKS else ""
 
-    # Line breaks of the source are blanks.
+    # Line breaks of the source count as blanks.
     lines = _TAG.sub(parted, html.replace("\n", " ")).split("\n")
     return [line for line in (" ".join(unescape(line).split()) for line in lines) if line]
 
 
 def image_ids(html: str) -> set[str]:
-    """Ids of the images that the HTML shows."""
+    """Return the ids of the images that the HTML shows."""
     return set(IMAGE_SOURCE.findall(html))
 
 
 def with_absolute_images(html: str, base: str) -> str:
-    """For readers elsewhere: images with the whole address. `base` has no slash at its end."""
+    """Return the HTML with absolute addresses of images. `base` has no slash at its end."""
     return html.replace(f'src="{IMAGES_PATH}', f'src="{base}{IMAGES_PATH}')
 
 
@@ -115,7 +115,7 @@ def _removed(before: Counted, after: Counted) -> dict[str, int]:
     for (tag, name), count in sorted((before.attributes - after.attributes).items()):
         if tag not in _TAGS or (tag, name) in _ADDED:
             continue
-        # What its tag may have and went with it needs no line of its own.
+        # Permitted attributes that went with their tag need no line of their own.
         is_known = name in (*_EVERYWHERE, *_ATTRIBUTES.get(tag, ()))
         if (rest := count - tags[tag] if is_known else count) > 0:
             removed[f"{name} <{tag}>"] = rest

@@ -1,4 +1,4 @@
-"""Articles in bulk, for load tests: by COPY, with words as common and as rare as those of a language."""
+"""Articles for load tests, written by COPY, with words as common and as rare as those of a language."""
 
 import random
 from collections.abc import Iterable, Iterator
@@ -29,7 +29,7 @@ _VOWELS = "aeiouyóąę"
 
 
 def vocabulary(count: int = VOCABULARY) -> list[str]:
-    """Made-up words, the most common first; the same every time."""
+    """Return made-up words, the most common first; the same in each call."""
     chance = random.Random(1)  # noqa: S311  (nothing is secret here)
     words: dict[str, None] = {}
     while len(words) < count:
@@ -39,7 +39,7 @@ def vocabulary(count: int = VOCABULARY) -> list[str]:
 
 
 def generate(count: int) -> None:
-    """So many articles more of the catalog Load test, which is made where there is none."""
+    """Add articles to the catalog Load test; create it if it does not exist."""
     fill("Load test", count)
 
 

@@ -1,7 +1,7 @@
 """The Polish dictionary: the lemmas of a word, and all forms of a lemma.
 
-Only processes that index articles load it (Morfeusz 2, a C library: 40 MB, 0.2 s). Searches read from the database
-what those processes have stored (models/lemma.py).
+Only processes that index articles load it (Morfeusz 2, a C library: 40 MB, 0.2 s). They store lemmas and forms in the
+database (models/lemma.py), where searches read them.
 """
 
 import itertools
@@ -18,17 +18,17 @@ try:
 except ImportError:  # Linux on ARM has no wheel.
     morfeusz2 = None
 
-# A text is Polish if the dictionary has this share of its words. Of the words of other languages it has up to 0.4.
+# A text is Polish if the dictionary has this share of its words. For other languages the share is up to 0.4.
 POLISH_SHARE = 0.6
 LONGEST_WORD = 40
-# The dictionary reads a word without accents in so many ways, and so many such words of one text.
+# Most accented spellings that are tried for one word, and most words of one text for which they are tried.
 MAX_READINGS = 4096
 MAX_GUESSED_WORDS = 100
 _ACCENTED = {"a": "ą", "c": "ć", "e": "ę", "l": "ł", "n": "ń", "o": "ó", "s": "ś", "z": "źż"}
-# Parts of speech that are no words: unknown, punctuation, digits, endings of verbs.
+# Tags that are no words: unknown, punctuation, digits, endings of verbs.
 _NO_WORDS = {"ign", "interp", "dig", "aglt"}
 _NAMES = {"imię", "nazwisko"}
-# The dictionary keeps the endings of persons and of conditionals apart from the past form of a verb.
+# The dictionary lists the endings of persons and conditionals separately from the past form of a verb.
 _PAST_ENDINGS = {
     "ł": ("em", "eś", "by", "bym", "byś"),
     "ła": ("m", "ś", "by", "bym", "byś"),
@@ -36,7 +36,7 @@ _PAST_ENDINGS = {
     "li": ("śmy", "ście", "by", "byśmy", "byście"),
     "ły": ("śmy", "ście", "by", "byśmy", "byście"),
 }
-# Begins the lemma of a negated participle: "niezapłacony" is no form of "zapłacić".
+# The beginning of the lemma of a negated participle: "niezapłacony" is no form of "zapłacić".
 _NOT = "nie+"
 # Threads may not share an instance of Morfeusz at the same time.
 _lock = threading.Lock()
@@ -49,8 +49,8 @@ def is_installed() -> bool:
 def lemmas_by_word(words: Iterable[str], *, is_polish: bool) -> dict[str, set[str]]:
     """Return the lemmas of each word that the dictionary has; words are folded as in the index.
 
-    Return nothing if the text is not known to be Polish and does not look so. A word without accents that the
-    dictionary lacks has the lemmas of all words that it may be with accents.
+    Return nothing if the text neither is known to be Polish nor looks Polish. An unaccented word that the dictionary
+    lacks gets the lemmas of all its accented spellings.
     """
     given = {word for word in words if len(word) <= LONGEST_WORD and word.isalpha()}
     known = {word: found for word in given if (found := _lemmas(word))}
@@ -65,7 +65,7 @@ def lemmas_by_word(words: Iterable[str], *, is_polish: bool) -> dict[str, set[st
 
 
 def forms_of(lemma: str) -> set[str]:
-    """Return all forms of a lemma, folded as in the index. Each form has the lemma among its own."""
+    """Return all forms of a lemma, folded as in the index. The lemma is a lemma of each form."""
     base = lemma.removeprefix(_NOT)
     with _lock:
         found = [row for spelled in {base, base.capitalize(), base.upper()} for row in _generator().generate(spelled)]
@@ -79,7 +79,7 @@ def forms_of(lemma: str) -> set[str]:
 
 @lru_cache(maxsize=50_000)
 def _lemmas(word: str) -> frozenset[str]:
-    """Return the lemmas of a word as it is written; of a word in small letters that is a name, too."""
+    """Return the lemmas of a word as it is written, or capitalised if only a name is spelled so."""
     readings = _analyse(word) or _analyse(word.capitalize())
     common = [reading for reading in readings if not _NAMES.intersection(reading[3])]
     return frozenset(_key(lemma, tag) for _form, lemma, tag, *_rest in common or readings)
@@ -100,7 +100,7 @@ def _lemmas_of_spelling(letters: list[str]) -> Iterator[frozenset[str]]:
 
 
 def _analyse(word: str) -> list[Any]:
-    """Return the readings of a word; of one that the dictionary splits, those of its beginning."""
+    """Return the readings of a word. If the dictionary splits it, return those of the first part."""
     with _lock:
         found = _analyser().analyse(word)
     return [
@@ -115,7 +115,7 @@ def _key(lemma: str, tag: str) -> str:
 
 
 def _plain(lemma: str) -> str:
-    """Return a lemma without the mark that tells words of one spelling apart."""
+    """Return a lemma without the mark that tells apart words with one spelling."""
     return str(lemma).partition(":")[0].lower()
 
 

@@ -8,13 +8,13 @@ from knowledgebase import word_forms
 from knowledgebase.models import Article, ArticleImage, Catalog, SearchMiss, Term
 from knowledgebase.verbs.images import delete_images
 
-# Articles of one turn: seconds, so that other tasks get theirs.
+# Articles in one run of the task: some seconds, so that other tasks run in between.
 TURN = 500
 
 
 @shared_task(name="knowledgebase.count_terms")
 def count_terms() -> None:
-    """Catalogs with an article that was changed since they were counted; one that lost some shrinks in time."""
+    """Count the terms of catalogs with an article that has changed since the last count."""
     changed = Article.objects.filter(Q(catalog__counted_at=None) | Q(updated_at__gt=F("catalog__counted_at")))
     for catalog in Catalog.objects.filter(pk__in=changed.values("catalog")):
         Term.objects.count_anew(catalog)
@@ -27,7 +27,7 @@ def add_word_forms(article_id: str) -> None:
 
 @shared_task(name="knowledgebase.sweep_word_forms")
 def sweep_word_forms() -> None:
-    """Index articles whose message was lost, and after an upgrade all that there are, turn by turn."""
+    """Index articles with a lost message, and all articles after an upgrade, turn by turn."""
     if word_forms.index_word_forms(TURN) == TURN:
         enqueue("knowledgebase.sweep_word_forms")
 

@@ -1,7 +1,7 @@
 """Word forms of articles: the worker looks up the words of an article and adds their lemmas to its index.
 
-Any search finds a new text at once by the words as they are written. Its other forms are found when the worker has been
-here, and while it indexes older articles again (FORMS_VERSION), they stay found by what the index had before.
+A search finds a new text at once by the words as they are written, and by other forms after the worker has run. While
+the worker indexes older articles again (FORMS_VERSION), searches use their previous index.
 """
 
 from typing import Any
@@ -36,9 +36,9 @@ def add_word_forms(article_id: UUID) -> None:
 
 
 def index_word_forms(limit: int) -> int:
-    """Index so many articles at most, and return how many there were.
+    """Index at most `limit` articles, and return their number.
 
-    Catalogs whose last article this was are counted again: searches have to know how common the lemmas are.
+    If no article of a catalog waits any more, count its terms again: searches need to know how common the lemmas are.
     """
     indexed: list[Article] = []
     while len(indexed) < limit and (batch := _index(min(_BATCH, limit - len(indexed)))):
@@ -50,7 +50,7 @@ def index_word_forms(limit: int) -> int:
 
 
 def _index(limit: int, **filters: UUID) -> list[Article]:
-    """Index some articles in one transaction; those that another process has locked are left to it."""
+    """Index some articles in one transaction; skip those that another process has locked."""
     if not polish.is_installed():
         return []
     with transaction.atomic():
@@ -74,7 +74,7 @@ def _lemmas(article: Article) -> dict[str, set[str]]:
 def _learn(lemmas: set[str]) -> None:
     """Store the forms of lemmas that no article had before.
 
-    They are stored in order: two workers that store the same ones never wait for each other in a circle.
+    Store them in order, so that two workers with the same lemmas cannot deadlock.
     """
     known = Lemma.objects.filter(lemma__in=lemmas).values_list("lemma", flat=True)
     new = [Lemma(lemma=lemma, forms=sorted(polish.forms_of(lemma))) for lemma in sorted(lemmas.difference(known))]

@@ -36,7 +36,7 @@ def figures() -> Iterable[Metric]:
     yield gauge("callcentre_switch_heard", "Whether it is connected to the PBX", CONNECTED in locks)
     if LEADER in locks:
         seconds = max(locks[LEADER], 0)
-        yield gauge("callcentre_listener_silent_seconds", "Since when it has not looked round", seconds)
+        yield gauge("callcentre_listener_silent_seconds", "Seconds since its last sign of activity", seconds)
     yield gauges(
         "callcentre_open_calls", "Calls that are not over", "state", {state: counts.get(state, 0) for state in states}
     )
@@ -48,7 +48,7 @@ def figures() -> Iterable[Metric]:
     )
     yield gauges(
         "callcentre_longest_wait_seconds",
-        "Since when the first of them waits; 0 for none",
+        "Longest wait among them; 0 for none",
         "queue",
         {queue: seconds for queue, _count, seconds in callers},
     )

@@ -1,4 +1,4 @@
-"""Delivering what is due to one webhook: claim a batch, send it, store what came of it."""
+"""The delivery of due events to one webhook: claim a batch, send it, store the results."""
 
 import random
 import statistics
@@ -23,9 +23,9 @@ from webhooks.transport import Outcome, Sender, TargetError, encode, parse_targe
 from webhooks.verbs.webhooks import disable_if_given_up
 
 BATCH = 100
-# A batch is given back after this long, sent or not, so that its results are stored and others get the thread.
+# After this long a batch ends, so that its results are stored. Unsent deliveries are released.
 BATCH_SECONDS = 5.0
-# After this long, whoever has more to send goes to the end of the queue.
+# After this long a webhook with more to send goes to the end of the queue.
 TURN_SECONDS = 2.0
 # Failures of the receiver in a row after which it is paused for a while.
 FAILURES_TO_OPEN = 5
@@ -33,11 +33,11 @@ LONGEST_PAUSE_SECONDS = 300
 GONE = 410
 # The answers of 4xx that concern the receiver. Any other is the answer to one event.
 OVERLOADED = (408, 429)
-# What `Retry-After` says with these holds for all requests; with others for the one that was answered.
+# With these answers `Retry-After` holds for all requests; with others, for the event of the request.
 TOO_MUCH = (429, 503)
 
-# Events that were never tried go first: a screen-pop is not behind the retries of yesterday. Each of the two has an
-# index; retries are looked for only where the others do not fill the batch. The limits are constants: by any other the
+# Untried events go first, so that a screen-pop does not wait behind the retries of yesterday. Both kinds have an
+# index; retries are read only if untried events do not fill the batch. The limits are constants: with computed ones the
 # planner expects so many rows that it reads all events.
 _CLAIM = """
 WITH untried AS MATERIALIZED (
@@ -61,21 +61,21 @@ WITH untried AS MATERIALIZED (
 SELECT c.id, c.attempt_count + 1, c.next_attempt_at, e.event_id, e.id, e.action, e.payload::text, e.created_at
 FROM claimed c JOIN webhooks_event e ON e.id = c.event_id ORDER BY c.is_retry, e.id
 """
-# Of the threads that find a failing receiver's pause over, one may try.
+# If several threads find the pause of a failing receiver over, only one may try.
 _TRY = """
 UPDATE webhooks_webhook SET open_until = now() + %s * interval '1 second'
 WHERE id = %s AND COALESCE(open_until <= now(), true)
 """
-# The end of the lease says whether a delivery is still ours: a worker that was held up for longer finds that another
-# one has claimed it since, or is done with it.
+# The end of the lease shows whether this worker still holds the delivery. If the worker was delayed for longer, another
+# one has claimed or finished the delivery.
 _GIVE_BACK = """
 UPDATE webhooks_delivery d SET next_attempt_at = now()
 FROM json_to_recordset(%s::json) AS g(id bigint, leased_until timestamptz)
 WHERE d.id = g.id AND d.next_attempt_at = g.leased_until AND d.state = 'waiting'
 """
-# Deliveries that were cleared away meanwhile leave no attempts behind. What a receiver has taken, it has, whoever sent
-# it; that it did not take it says only who still holds the delivery. An attempt counts when its result is known, so a
-# worker that dies with a batch in its hands costs none.
+# Pruned deliveries get no attempts. A success counts even if another worker has claimed the delivery since; a failure
+# counts only for the worker that still holds it. An attempt counts when its result is known, so a worker that dies
+# during a batch uses up no attempt.
 _STORE = """
 WITH given AS MATERIALIZED (
   SELECT g.*, d.next_attempt_at AS held_until, d.state AS current_state
@@ -106,13 +106,13 @@ WHERE id = %s
 """
 
 sender = Sender()
-# Of the 32 threads of the worker that has the queue `webhooks`: the others see to tasks that wait for no receiver.
+# The worker of the queue `webhooks` has 32 threads. The other 8 run tasks that wait for no receiver.
 slots = Slots(bound=24, per_origin=2, for_suspects=12)
 
 
 class Claimed(NamedTuple):
     id: int
-    # With this one.
+    # Including this attempt.
     attempt_count: int
     leased_until: datetime
     event_id: UUID
@@ -142,13 +142,13 @@ class Result:
 
     @property
     def is_outage(self) -> bool:
-        """Whether the receiver fails: it does not answer, or its answer is not about this event."""
+        """Whether the receiver failed: it gave no answer, or one that does not concern this event."""
         status = self.outcome.status
         return not self.is_success and (status is None or not 400 <= status < 500 or status in OVERLOADED)
 
     @property
     def ends_batch(self) -> bool:
-        """Whether this failure alone says that the receiver is to be sent nothing more for now."""
+        """Whether after this failure nothing more is sent to the receiver for now."""
         return self.outcome.status is None or self.outcome.status == GONE or self.outcome.status in TOO_MUCH
 
     @property
@@ -183,7 +183,7 @@ def deliver(webhook_id: int) -> list[int]:
 
 
 def _deliver(webhook_id: int) -> bool:
-    """Whether the turn ended before the queue did."""
+    """Send for one turn. Return whether more deliveries may be due."""
     webhook = _sendable(webhook_id)
     if webhook is None:
         return False
@@ -192,23 +192,23 @@ def _deliver(webhook_id: int) -> bool:
         if not has_slot:
             return False
         may_be_more = _take_turn(webhook, receiver.origin)
-    # A slow one waits for the next sweep, which wakes all in any order, so that it does not keep its slot for ever.
+    # A slow receiver waits for the next sweep, so that it does not keep its slot for ever.
     return may_be_more and not slots.is_slow(receiver.origin)
 
 
 def _origin(webhook: Webhook) -> str:
     try:
         return parse_target(webhook.subscription_url).origin
-    except TargetError:  # nothing is sent to it
+    except TargetError:  # Nothing is sent to such an address.
         return webhook.subscription_url
 
 
 def _take_turn(webhook: Webhook, origin: str) -> bool:
-    """Send batch after batch. Whether the turn ended before the queue did."""
+    """Send batches until the turn ends. Return whether more deliveries may be due."""
     current: Webhook | None = webhook
     ends_at = time.monotonic() + TURN_SECONDS
     while time.monotonic() < ends_at and not _is_stopping():
-        # Read anew for each batch: it may have been disabled, removed, or given another secret.
+        # The webhook is read again for each batch: it may have been disabled, removed, or got another secret.
         if current is None:
             return False
         if not _deliver_batch(current, origin) and not slots.pop_waiting(webhook.pk):
@@ -225,12 +225,12 @@ def _sendable(webhook_id: int) -> Webhook | None:
 
 
 def _is_stopping() -> bool:
-    """Whether this worker was asked to end: what it has not sent is then given back, not left to its lease."""
+    """Return whether this worker was asked to stop. It then releases unsent deliveries before their lease ends."""
     return state.should_stop is not None or state.should_terminate is not None
 
 
 def _deliver_batch(webhook: Webhook, origin: str) -> bool:
-    """Send a batch. Whether there may be more: what is committed after a look has a message of its own."""
+    """Send a batch. Return whether more deliveries may be due; those recorded later enqueue a task of their own."""
     batch = _claim(webhook)
     results: list[Result] = []
     left = list(batch)
@@ -244,7 +244,7 @@ def _deliver_batch(webhook: Webhook, origin: str) -> bool:
             if result.ends_batch or failures >= FAILURES_TO_OPEN:
                 break
     finally:
-        # Also when one cannot be sent for a fault of ours: those before it were, and must not be again.
+        # If sending raises, the results of the deliveries before must still be stored, or they would be sent twice.
         if batch:
             _store_surely(webhook, results, left, failures)
     if results:
@@ -253,7 +253,7 @@ def _deliver_batch(webhook: Webhook, origin: str) -> bool:
 
 
 def _batch_size(webhook: Webhook) -> int:
-    """A receiver that fails is tried with one."""
+    """Return the size of a batch: one for a failing receiver."""
     return 1 if webhook.failures_in_a_row else BATCH
 
 
@@ -269,7 +269,7 @@ def _claim(webhook: Webhook) -> list[Claimed]:
                 return []
             cursor.execute(_CLAIM, given)
             claimed = [Claimed._make(row) for row in cursor.fetchall()]
-            # With nothing to try, the receiver is not kept waiting for it.
+            # Without a delivery to try, the pause must not be extended.
             transaction.set_rollback(not claimed)
         return claimed
 
@@ -290,7 +290,10 @@ def _send(webhook: Webhook, delivery: Claimed) -> Result:
 
 
 def _store_surely(webhook: Webhook, results: Sequence[Result], left: Sequence[Claimed], failures: int) -> None:
-    """Wait for a database that restarts, while the deliveries are ours: without their results they go out twice."""
+    """Store the results; wait for a restarting database as long as the lease lasts.
+
+    Without stored results the deliveries would be sent twice.
+    """
     ends_at = time.monotonic() + LEASE_SECONDS / 2
     while True:
         try:
@@ -303,7 +306,7 @@ def _store_surely(webhook: Webhook, results: Sequence[Result], left: Sequence[Cl
 
 
 def _store(webhook: Webhook, results: Sequence[Result], left: Sequence[Claimed], failures: int) -> None:
-    """Attempts, deliveries and the receiver's health, in one transaction; what was not sent is due again."""
+    """Store attempts, deliveries and the receiver's health, and release unsent deliveries, in one transaction."""
     with transaction.atomic(), connection.cursor() as cursor:
         if left:
             rows = [{"id": delivery.id, "leased_until": delivery.leased_until} for delivery in left]
@@ -320,7 +323,7 @@ def _store(webhook: Webhook, results: Sequence[Result], left: Sequence[Claimed],
 
 
 def _pause(last: Result, failures: int) -> float:
-    """Seconds to leave the receiver alone: at once when it did not answer, after a few failures when it did."""
+    """Return the length of the receiver's pause: at once without an answer, else after a few failures."""
     if not failures:
         return 0.0
     asked = (last.outcome.retry_after or 0.0) if last.outcome.status in TOO_MUCH else 0.0

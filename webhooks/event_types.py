@@ -1,4 +1,4 @@
-"""Every action name that a webhook may ask for, with an example of its payload."""
+"""The actions of events that a webhook can subscribe to, with examples of their payloads."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from django.db import models
 
 
 class EventType(models.TextChoices):
-    """What can happen. Names are the interface's: published, never changed."""
+    """The published actions. Their names come from the interface and never change."""
 
     CHAT_CONVERSATION_CREATED = "CHAT_CONVERSATION_CREATED"
     CHAT_AGENT_ASSIGNED = "CHAT_AGENT_ASSIGNED"
@@ -39,12 +39,12 @@ class EventType(models.TextChoices):
 
     @property
     def example(self) -> dict[str, Any]:
-        """The fields of its payload beside those that every payload has."""
+        """The fields of its payload without the ones that all payloads have."""
         return EXAMPLES[self]
 
     @property
     def example_message(self) -> dict[str, Any]:
-        """A whole message, as a receiver gets it."""
+        """A whole message as a receiver gets it."""
         return {
             "action": self.value,
             "date": "2026-11-21 09:30:00",
@@ -54,7 +54,7 @@ class EventType(models.TextChoices):
         }
 
 
-# Sent on request of a person, to one webhook, whatever it has subscribed to; nobody can subscribe to it.
+# The action of test events. A person sends one to one webhook; webhooks cannot subscribe to it.
 TEST_ACTION = "TEST"
 
 _CHAT = {"conversation_id": "6c2f6dba-5a36-4dd2-9d3f-1a2ddc2a4a5b", "chat_queue_id": 3}

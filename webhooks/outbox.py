@@ -1,4 +1,4 @@
-"""The app's one door for others: record what happened, in the transaction of the change itself."""
+"""The outbox: other apps record events here, in the transaction of the change itself."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -11,7 +11,7 @@ from callcentre.core.enqueue import enqueue
 from webhooks.event_types import EventType
 from webhooks.models.event import LOCK_SPACE
 
-# The lock (once a transaction) names an id that the transaction's events will not be below: see Event.settled().
+# The lock is taken once a transaction. Its key holds a lower bound of the ids of its events: see Event.settled().
 _STATEMENT = """
 WITH lock AS MATERIALIZED (
   SELECT pg_advisory_xact_lock_shared(%s | last_value), set_config('callcentre.recording', '1', true)
@@ -33,31 +33,31 @@ _RECORD = _STATEMENT.format(source="json_to_recordset(%s::json)", uuid=" uuid", 
 
 
 def record(action: EventType, subject: str, payload: Mapping[str, Any]) -> None:
-    """Record one event. The caller's transaction has locked the subject's row, so that its events keep their order."""
+    """Record one event. The caller has locked the subject's row, so that its events keep their order."""
     record_many(action, [(subject, payload)])
 
 
 def record_many(action: EventType, events: Sequence[tuple[str, Mapping[str, Any]]]) -> None:
-    """Record events of one kind, each with its subject, in one statement; wake the workers of those who want them."""
+    """Record events of one action, each with its subject, in one statement, and enqueue their deliveries."""
     rows = [{"event_id": str(uuid4()), "subject": subject, "payload": payload} for subject, payload in events]
     if rows or not connection.in_atomic_block:
         _execute(action, _RECORD, [orjson.dumps(rows).decode()])
 
 
 def record_from_query(action: EventType, query: str, parameters: Sequence[Any] = ()) -> None:
-    """Record an event for each row of a query, which gives subject and payload (jsonb) in the order of the events.
+    """Record an event for each row of a query that returns subject and payload (jsonb) in the order of the events.
 
-    For as many as there are: nothing of them passes through Python. Others' events are out of the feed's sight until
-    the transaction ends, so this is the last that a long one does.
+    The rows do not pass through Python. The feed hides later events of others until the transaction ends, so a long
+    transaction calls this last.
     """
     source = f"(SELECT gen_random_uuid(), q.* FROM ({query}) AS q)"  # noqa: S608  (of the caller's code)
     _execute(action, _STATEMENT.format(source=source, uuid="", text="", jsonb=""), parameters)
 
 
 def redact(subjects: Sequence[str], blanks: Mapping[str, Any]) -> None:
-    """Blank personal fields of the stored events of these subjects, and what receivers answered to those events.
+    """Blank personal fields of the stored events of these subjects, and the answers of receivers to these events.
 
-    The one change that a stored event ever sees: a person's data is deleted. A delivery that waits sends the rest.
+    Only this deletion of a person's data changes a stored event. A waiting delivery sends the other fields.
     """
     payload = "payload"
     parameters: list[Any] = []

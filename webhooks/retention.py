@@ -1,6 +1,7 @@
-"""Forgetting old events and what removed webhooks leave, in small transactions that hold nobody up.
+"""Delete old events and the rows of removed webhooks, in short transactions.
 
-Deliveries go before their attempts: who stores an attempt locks its delivery, so that none turns up afterwards.
+Deliveries are deleted before their attempts: a worker that stores an attempt locks its delivery, so no attempt can be
+stored afterwards.
 """
 
 from datetime import datetime
@@ -15,7 +16,7 @@ PIECE = 5_000
 
 
 def prune(now: datetime) -> None:
-    """Events older than the retention, their deliveries and attempts."""
+    """Delete events older than the retention, with their deliveries and attempts."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT id FROM webhooks_event WHERE created_at < %s ORDER BY created_at DESC, id DESC LIMIT 1",
@@ -27,7 +28,7 @@ def prune(now: datetime) -> None:
 
 
 def _prune_piece(last: int) -> bool:
-    """Whether there was anything to do."""
+    """Delete one piece. Return whether there was one."""
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(
             "SELECT max(id) FROM (SELECT id FROM webhooks_event WHERE id <= %s ORDER BY id LIMIT %s) AS piece",
@@ -42,7 +43,7 @@ def _prune_piece(last: int) -> bool:
 
 
 def purge(webhook_id: int) -> None:
-    """What a removed webhook has left, then the webhook."""
+    """Delete all rows of a removed webhook, then the webhook."""
     if not Webhook.objects.purgeable().filter(pk=webhook_id).exists():
         return
     while _purge_piece(webhook_id):

@@ -1,4 +1,4 @@
-"""What a registration must be, whoever enters it: one rule for the API and the admin."""
+"""The rules for values of a webhook, for the API and the admin."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -17,9 +17,9 @@ TARGET_FAULTS = {
 
 
 def faults_of(values: Mapping[str, Any]) -> list[Fault]:
-    """What is wrong with these values of a webhook. Those that are missing are not looked at.
+    """Return the faults of these values of a webhook. Missing values are not checked.
 
-    Asks a name server for the host of the address, for three seconds at most.
+    This asks a name server for the host of the address, for three seconds at most.
     """
     faults = []
     if "actions" in values and not values["actions"]:

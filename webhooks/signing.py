@@ -1,4 +1,4 @@
-"""Signatures by the Standard Webhooks specification: receivers find a ready verifier in most languages."""
+"""Signatures of the Standard Webhooks specification, which has verifiers in most languages."""
 
 import base64
 import hmac
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 PREFIX = "whsec_"
 SECRET_BYTES = 32
-# What the specification allows to one that somebody else has made.
+# The lengths that the specification allows for secrets of others.
 LEAST_BYTES, MOST_BYTES = 24, 64
 
 
@@ -16,7 +16,7 @@ def new_secret() -> str:
 
 
 def is_secret(text: str) -> bool:
-    """Whether it can be signed with, by us and by every verifier."""
+    """Return whether the text is a secret by the specification."""
     try:
         return text.startswith(PREFIX) and LEAST_BYTES <= len(_key(text)) <= MOST_BYTES
     except ValueError:
@@ -24,10 +24,10 @@ def is_secret(text: str) -> bool:
 
 
 def sign(signing_secrets: Sequence[str], webhook_id: str, timestamp: int, body: bytes) -> str:
-    """The header `webhook-signature`: one signature per secret, so that either one verifies during a rotation.
+    """Return the header `webhook-signature`: one signature per secret, so that each one verifies during a rotation.
 
-    The timestamp is in seconds since 1970, and the same as in the header `webhook-timestamp`. Raises ValueError for a
-    secret that is none.
+    The timestamp is in seconds since 1970, as in the header `webhook-timestamp`. Raises ValueError if a secret is not
+    Base64.
     """
     signed = f"{webhook_id}.{timestamp}.".encode() + body
     digests = (hmac.digest(_key(secret), signed, "sha256") for secret in signing_secrets)
@@ -38,5 +38,5 @@ def _key(secret: str) -> bytes:
     try:
         return base64.b64decode(secret.removeprefix(PREFIX), validate=True)
     except ValueError:
-        # Nothing of the secret may reach a log.
+        # The original error would bring the secret into a log.
         raise ValueError("The signing secret is not Base64.") from None

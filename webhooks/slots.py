@@ -1,4 +1,4 @@
-"""Who of a process may wait for which receiver: a receiver that hangs must not take the threads of the others."""
+"""Slots: the threads of a process that may wait for receivers, so that hanging receivers do not block the others."""
 
 import threading
 from collections import Counter
@@ -6,30 +6,29 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-# A receiver whose answers take longer on average, over a batch, is slow.
+# An origin is slow if its answers take longer on average over a batch.
 SLOW_SECONDS = 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class Receiver:
-    """One webhook as the slots see it. Webhooks of one origin (scheme, host and port) wait for one server."""
+    """A webhook that needs a slot. Webhooks of one origin (scheme, host and port) wait for one server."""
 
     webhook_id: int
     origin: str
-    # Its last answer was a failure: it may hang.
+    # Its last attempt failed, so it may hang.
     is_suspect: bool
 
 
 class Slots:
-    """The threads of this process that may wait for receivers at one time.
+    """The slots of this process.
 
-    `bound` is for all of them, below the size of the worker's pool. Within that, `per_origin` bounds those that wait
-    for one origin: one while the origin is suspect or slow, or while a third of all slots is taken, so that many
-    receivers that begin to hang at one moment leave slots free. `for_suspects` bounds those that wait for all suspect
-    and slow origins together.
+    `bound` limits all slots, below the size of the worker's pool. `per_origin` limits the slots of one origin; the
+    limit is one while the origin is suspect or slow, or while a third of all slots is taken, so that many receivers
+    that begin to hang at once leave slots free. `for_suspects` limits the slots of all suspect and slow origins.
 
-    A webhook that finds no slot leaves a note. A thread with a slot looks for a note of its webhook before it ends;
-    a slot that becomes free goes to the oldest note that fits. Each process measures which origins are slow.
+    A webhook without a free slot waits in a list. A thread with a slot checks the list for its webhook before it ends;
+    a free slot goes to the first webhook that fits. Each process measures which origins are slow.
     """
 
     def __init__(self, bound: int, per_origin: int, for_suspects: int) -> None:
@@ -39,13 +38,13 @@ class Slots:
         self._lock = threading.Lock()
         self._taken: Counter[str] = Counter()
         self._taken_by_suspects = 0
-        # In the order in which they came.
+        # In order of arrival.
         self._waiting: dict[int, Receiver] = {}
         self._slow: set[str] = set()
 
     @contextmanager
     def acquire(self, receiver: Receiver) -> Iterator[bool]:
-        """Take a slot, or leave a note. Whether there was one."""
+        """Acquire a slot, or let the webhook wait. Yield whether there was a slot."""
         with self._lock:
             is_suspect = self._may_hang(receiver)
             if has_slot := self._fits(receiver):
@@ -61,16 +60,16 @@ class Slots:
                 with self._lock:
                     self._taken[receiver.origin] -= 1
                     self._taken_by_suspects -= is_suspect
-                    # Zeros go: a process meets many origins in its life.
+                    # Remove zeros, because a process meets many origins.
                     self._taken += Counter()
 
     def pop_waiting(self, webhook_id: int) -> bool:
-        """Whether the webhook has left a note since; it is taken away."""
+        """Remove the webhook from the list. Return whether it was waiting."""
         with self._lock:
             return self._waiting.pop(webhook_id, None) is not None
 
     def pop_next(self) -> int | None:
-        """The webhook with the oldest note for which there is a slot now; the note is taken away."""
+        """Remove and return the first waiting webhook for which a slot is free."""
         with self._lock:
             for webhook_id, receiver in self._waiting.items():
                 if self._fits(receiver):
@@ -79,7 +78,7 @@ class Slots:
         return None
 
     def measure(self, origin: str, seconds: float) -> None:
-        """Remember whether the answers of an origin are slow."""
+        """Store whether the answers of an origin are slow."""
         with self._lock:
             (self._slow.add if seconds > SLOW_SECONDS else self._slow.discard)(origin)
 

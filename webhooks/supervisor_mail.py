@@ -1,4 +1,4 @@
-"""Telling supervisors of a receiver that was given up: in the log, and by mail where addresses are configured."""
+"""Tell supervisors that a webhook was disabled: in the log, and by mail if addresses are configured."""
 
 import logging
 from datetime import timedelta
@@ -13,7 +13,7 @@ from webhooks.models import Webhook
 
 logger = logging.getLogger(__name__)
 
-# A mail server that does not answer is tried again after this long.
+# The delay before the next try if the mail server does not answer.
 TRY_AGAIN_AFTER = timedelta(minutes=5)
 
 _WHY = {
@@ -23,13 +23,13 @@ _WHY = {
 
 
 def tell_supervisors(webhook_id: int) -> None:
-    """Once for each time that a webhook was disabled; again only where the mail could not be sent."""
+    """Tell supervisors once that a webhook was disabled; again only if the mail could not be sent."""
     owed = Webhook.objects.filter(pk=webhook_id, notice_due_at__lte=Now())
-    # Of two workers one gets to tell; should it die, the sweep finds the notice due again.
+    # Only one of two workers updates the row. If it dies, the sweep finds the notice due again.
     if not owed.update(notice_due_at=Now() + TRY_AGAIN_AFTER):
         return
     webhook = Webhook.objects.get(pk=webhook_id)
-    # The host alone: what stands behind it may be a receiver's password.
+    # Log only the host: the path may hold a receiver's password.
     host = urlsplit(webhook.subscription_url).hostname
     logger.error("webhook disabled", extra={"webhook": webhook.pk, "host": host, "reason": webhook.disabled_because})
     if settings.SUPERVISOR_EMAILS:

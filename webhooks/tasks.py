@@ -20,16 +20,16 @@ ORDER BY random()
 
 @shared_task(name="webhooks.deliver")
 def deliver(webhook_id: int) -> None:
-    """Send what is due to one webhook."""
+    """Send due deliveries to one webhook."""
     for following in delivery_worker.deliver(webhook_id):
         enqueue("webhooks.deliver", following)
 
 
 @shared_task(name="webhooks.sweep")
 def sweep() -> None:
-    """Wake those whose message was lost, whose pause is over, or whose next attempt has come; and owed supervisor_mail.
+    """Enqueue webhooks with due deliveries, because a message was lost or a pause is over, and due notices.
 
-    In any order: should there be fewer places than they are, each has its chance.
+    The order is random, so that each webhook gets a chance if there are too few slots.
     """
     with connection.cursor() as cursor:
         cursor.execute(_DUE)
@@ -41,13 +41,13 @@ def sweep() -> None:
 
 @shared_task(name="webhooks.notify_disabled")
 def notify_disabled(webhook_id: int) -> None:
-    """Tell supervisors of a webhook that was given up."""
+    """Tell supervisors that the service disabled a webhook."""
     supervisor_mail.tell_supervisors(webhook_id)
 
 
 @shared_task(name="webhooks.prune")
 def prune() -> None:
-    """Forget what is older than the retention, a little at a time, and what lost purges have left."""
+    """Delete events older than the retention, and removed webhooks whose message was lost."""
     retention.prune(timezone.now())
     for webhook_id in Webhook.objects.purgeable().values_list("pk", flat=True):
         retention.purge(webhook_id)
@@ -55,13 +55,13 @@ def prune() -> None:
 
 @shared_task(name="webhooks.purge")
 def purge(webhook_id: int) -> None:
-    """Clear away what a removed webhook has left."""
+    """Delete all rows of a removed webhook."""
     retention.purge(webhook_id)
 
 
 @shared_task(name="webhooks.resend")
 def resend(resend_id: int) -> None:
-    """Make due again what failed, piece by piece; a worker that takes over goes on where another was killed."""
+    """Make failed deliveries due, piece by piece."""
     for job in Resend.objects.filter(pk=resend_id):
         while resend_piece(job):
             pass
@@ -69,6 +69,6 @@ def resend(resend_id: int) -> None:
 
 @shared_task(name="webhooks.sweep_resends")
 def sweep_resends() -> None:
-    """Go on with resends whose message or worker was lost."""
+    """Continue resends whose message or worker was lost."""
     for resend_id in Resend.objects.due().values_list("pk", flat=True):
         enqueue("webhooks.resend", resend_id)

@@ -6,10 +6,9 @@ from django.contrib import admin, messages
 from django.core.exceptions import ValidationError
 from django.db.models import Count, QuerySet
 from django.forms.models import construct_instance
-from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import redirect
 from django.template.loader import render_to_string
-from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.formats import date_format, number_format
@@ -200,13 +199,8 @@ class CampaignAdmin(Admin):
         self._switch(request, campaigns, False)
 
     def _switch(self, request: HttpRequest, campaigns: QuerySet[Campaign], is_active: bool) -> None:
-        count = 0
-        for campaign in campaigns.exclude(is_active=is_active):
-            try:
-                edit_campaign(campaign, actor_of(request), is_active=is_active)
-                count += 1
-            except REFUSALS as error:
-                self.say_refused(request, error)
+        actor, rows = actor_of(request), campaigns.exclude(is_active=is_active)
+        count = self.apply_to_each(request, rows, lambda row: edit_campaign(row, actor, is_active=is_active))
         sentence = (
             ngettext("%(count)s campaign activated.", "%(count)s campaigns activated.", count)
             if is_active
@@ -251,18 +245,16 @@ class CampaignAdmin(Admin):
             self.message_user(request, _now("%(campaign)s is inactive.") % {"campaign": campaign}, messages.SUCCESS)
             return redirect(self.url_of("change", campaign.pk))
         counted = snapshot()
-        context = {
-            **self.admin_site.each_context(request),
-            "title": _now("This campaign cannot be deleted"),
-            "subtitle": str(campaign),
-            "opts": self.opts,
-            "original": campaign,
-            "progress": counted.of(campaign.pk),
-            "counted_at": counted.at,
-            "may_deactivate": may_change and campaign.is_active,
-            "back_url": self.url_of("change", campaign.pk),
-        }
-        return TemplateResponse(request, "admin/campaigns/undeletable.html", context)
+        return self.page(
+            request,
+            "admin/campaigns/undeletable.html",
+            campaign,
+            title=_now("This campaign cannot be deleted"),
+            progress=counted.of(campaign.pk),
+            counted_at=counted.at,
+            may_deactivate=may_change and campaign.is_active,
+            back_url=self.url_of("change", campaign.pk),
+        )
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
         """Return what is deleted with a campaign. The permission to delete the campaign covers it."""
@@ -285,15 +277,9 @@ class CampaignAdmin(Admin):
     def has_view_records_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return request.user.has_perm("campaigns.view_record")
 
-    def _campaign(self, request: HttpRequest, object_id: str) -> Campaign:
-        campaign: Campaign | None = self.get_object(request, object_id)
-        if campaign is None:
-            raise Http404
-        return campaign
-
     @page_action(description=_("Records"), url_path="records", icon="contact_phone", permissions=["view_records"])
     def show_records(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        campaign = self._campaign(request, object_id)
+        campaign = self.row_or_404(request, object_id, "view_records")
         return redirect(f"{reverse('admin:campaigns_record_changelist')}?campaign__id__exact={campaign.pk}")
 
     def has_import_permission(self, request: HttpRequest, obj: Any = None) -> bool:
@@ -301,12 +287,12 @@ class CampaignAdmin(Admin):
 
     @page_action(description=_("Import records"), url_path="import", icon="upload_file", permissions=["import"])
     def import_records(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        campaign = self._campaign(request, object_id)
+        campaign = self.row_or_404(request, object_id, "import")
         return redirect(f"{reverse('admin:campaigns_recordimport_add')}?campaign={campaign.pk}")
 
     @page_action(description=_("Clone"), url_path="clone", icon="content_copy", permissions=["clone"])
     def clone(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        campaign = self._campaign(request, object_id)
+        campaign = self.row_or_404(request, object_id, "clone")
         form = CloneForm(request.POST or None, initial={"name": _now("Copy of %(name)s") % {"name": campaign.name}})
         if request.method == "POST" and form.is_valid():
             try:
@@ -328,7 +314,7 @@ class CampaignAdmin(Admin):
 
     @page_action(description=_("Download CSV"), url_path="download", icon="download", permissions=["view_records"])
     def download(self, request: HttpRequest, object_id: str) -> StreamingHttpResponse:
-        campaign = self._campaign(request, object_id)
+        campaign = self.row_or_404(request, object_id, "view_records")
         response = StreamingHttpResponse(export_rows(campaign), content_type="text/csv; charset=utf-8")
         name = f"{campaign.code}-{timezone.localdate():%Y-%m-%d}.csv"
         response.headers["Content-Disposition"] = f'attachment; filename="{name}"'

@@ -5,11 +5,10 @@ from django.core.exceptions import ObjectDoesNotExist
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
-from django.utils.html import format_html
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 
-from callcentre.admin import ChangeMixin, ReadOnlyAdmin, UncountedMixin, display
+from callcentre.admin import ChangeMixin, ReadOnlyAdmin, UncountedMixin, display, link
 from callcentre.admin.history import in_words
 from campaigns.models import RecordChange
 
@@ -33,7 +32,7 @@ class RecordChangeAdmin(ChangeMixin, UncountedMixin, ReadOnlyAdmin):
         if record is None:
             return _now("deleted (%(id)s)") % {"id": change.record_id}
         url = reverse("admin:campaigns_record_change", args=[record.pk])
-        return format_html('<a class="cc-link" href="{}">{}</a>', url, record)
+        return link(url, record)
 
     @display(description=_("campaign"))
     def campaign(self, change: RecordChange) -> str:

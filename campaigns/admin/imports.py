@@ -8,8 +8,7 @@ from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect
-from django.template.response import TemplateResponse
-from django.urls import URLPattern, path, reverse
+from django.urls import URLPattern, reverse
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import ChoicesDropdownFilter, RelatedDropdownFilter
@@ -60,16 +59,12 @@ class RecordImportAdmin(ReadOnlyAdmin):
         return bool(super().has_view_permission(request, obj)) or self.has_add_permission(request)
 
     def get_urls(self) -> list[URLPattern]:
-        def page(route: str, view: Any, name: str) -> URLPattern:
-            pattern: URLPattern = path(route, self.admin_site.admin_view(view), name=f"campaigns_recordimport_{name}")
-            return pattern
-
         return [
-            page("add/", self.upload_view, "add"),
-            page("<int:pk>/columns/", self.columns_view, "columns"),
-            page("<int:pk>/progress/", self.progress_view, "progress"),
-            page("<int:pk>/errors/", self.errors_view, "errors"),
-            page("<int:pk>/retry/", self.retry_view, "retry"),
+            self.url_to("add/", self.upload_view, "add"),
+            self.url_to("<int:pk>/columns/", self.columns_view, "columns"),
+            self.url_to("<int:pk>/progress/", self.progress_view, "progress"),
+            self.url_to("<int:pk>/errors/", self.errors_view, "errors"),
+            self.url_to("<int:pk>/retry/", self.retry_view, "retry"),
             *super().get_urls(),
         ]
 
@@ -254,20 +249,9 @@ class RecordImportAdmin(ReadOnlyAdmin):
             "state": _now("Import of records"),
         }
         media = self.media + (context["form"].media if "form" in context else type(self.media)())
-        return TemplateResponse(
-            request,
-            f"admin/campaigns/import_{name}.html",
-            {
-                **self.admin_site.each_context(request),
-                "title": titles[name],
-                "subtitle": str(given.campaign) if given else None,
-                "opts": self.opts,
-                "original": given,
-                "media": media,
-                "list_url": self.url_of("changelist"),
-                **context,
-            },
-        )
+        defaults = {"subtitle": given and str(given.campaign), "media": media, "list_url": self.url_of("changelist")}
+        template = f"admin/campaigns/import_{name}.html"
+        return self.page(request, template, given, title=titles[name], **defaults | context)
 
 
 def _facts(code: str) -> CampaignFacts:

@@ -1,6 +1,6 @@
 """Actions on many records, in a constant number of queries for each campaign."""
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from typing import Any
 
 from django import forms
@@ -14,14 +14,12 @@ from unfold.widgets import UnfoldAdminSplitDateTimeWidget
 
 from callcentre.admin import Admin, actor_of
 from callcentre.admin.base import MAX_SELECTED
+from callcentre.admin.refusals import report_refusals
 from campaigns.admin.record_form import autocomplete, status_choice
 from campaigns.models import DictionaryStatus, Record, RecordStatus
 from campaigns.models.rules import CampaignFacts
 from campaigns.verbs.record_edits import Edit, edit_records
 from telephony.models import Agent
-
-# The most refused records that a message names.
-NAMED = 5
 
 
 class StatusActionForm(forms.Form):
@@ -114,15 +112,8 @@ class RecordActions(Admin):
         if done:
             sentence = ngettext("%(count)s record changed.", "%(count)s records changed.", done)
             self.message_user(request, sentence % {"count": done}, messages.SUCCESS)
-        reasons: dict[str, list[str]] = defaultdict(list)
-        for pk, edit in refused:
-            for sentence in Counter(self.sentence(fault) for fault in edit.faults):
-                reasons[sentence].append(names[pk])
-        for sentence, numbers in reasons.items():
-            more = _now(" and %(count)s more") % {"count": len(numbers) - NAMED} if len(numbers) > NAMED else ""
-            listed = ", ".join(numbers[:NAMED]) + more
-            said = _now("Not changed: %(numbers)s. %(reason)s") % {"numbers": listed, "reason": sentence}
-            self.message_user(request, said, messages.ERROR)
+        reasons = [(names[pk], dict.fromkeys(map(self.sentence, edit.faults))) for pk, edit in refused]
+        report_refusals(self, request, [(name, reason) for name, sentences in reasons for reason in sentences])
 
 
 def edit_selected(request: HttpRequest, records: list[Record], values: dict[str, Any]) -> list[tuple[int, Edit]]:

@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import AutocompleteSelectFilter, DropdownFilter
 
-from callcentre.admin import Admin, HistoryMixin, UncountedMixin, actor_of, display
+from callcentre.admin import Admin, HistoryMixin, UncountedMixin, actor_of, display, link
 from callcentre.admin.history import SHOWN, Entry, entry_of, in_words
 from callcentre.admin.lists import rows_up_to
 from callcentre.core.errors import Fault, Invalid
@@ -175,7 +175,7 @@ class RecordAdmin(RecordActions, HistoryMixin, UncountedMixin, Admin):
     @display(description=_("campaign"))
     def campaign_link(self, record: Record) -> str:
         url = reverse("admin:campaigns_campaign_change", args=[record.campaign_id])
-        return format_html('<a class="cc-link" href="{}">{}</a>', url, record.campaign)
+        return link(url, record.campaign)
 
     @display(description=_("customer"))
     def customer(self, record: Record) -> str:
@@ -183,9 +183,8 @@ class RecordAdmin(RecordActions, HistoryMixin, UncountedMixin, Admin):
         found = customers_of_records([record.pk]).get(record.pk)
         if found is None:
             return "–"
-        url = reverse("admin:tickets_customer_change", args=[found.id])
-        link = format_html('<a class="cc-link" href="{}">{}</a>', url, found.label)
-        return format_html("{} · {}", link, ", ".join(found.other_numbers)) if found.other_numbers else link
+        customer = link(reverse("admin:tickets_customer_change", args=[found.id]), found.label)
+        return format_html("{} · {}", customer, ", ".join(found.other_numbers)) if found.other_numbers else customer
 
     def history_of(self, obj: Record) -> list[Entry]:
         names = {key: name for name, key in vars(obj)["campaign_facts"].fields.items()}

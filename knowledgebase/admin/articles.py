@@ -63,7 +63,7 @@ class ArticleForm(ModelForm):
             author.required = False
 
     def _post_clean(self) -> None:
-        """The verb has the rules; what the database has of the article stays as it is until then."""
+        """Set the fields without validation: the verb validates, and nothing is saved before."""
         self.instance = construct_instance(self, self.instance, self._meta.fields)
 
 
@@ -91,10 +91,10 @@ class StateFilter(DropdownFilter):
 
 @admin.register(Article)
 class ArticleAdmin(HistoryMixin, Admin):
-    """What do readers find, what is being written, and what did not help?"""
+    """Articles: published ones, drafts, and those that did not help readers."""
 
     form = ArticleForm
-    # The page sends the number of the version along that it showed.
+    # The page sends the number of the version that it showed.
     sends_shown_values = False
     list_display = ("title", "category", "catalog", "state", "written_by", "helpful", "updated_at")
     list_filter = (StateFilter, ("catalog", RelatedDropdownFilter), ("category", RelatedDropdownFilter))
@@ -211,7 +211,7 @@ class ArticleAdmin(HistoryMixin, Admin):
     # What can be done with an article
 
     def get_actions_detail(self, request: HttpRequest, object_id: Any) -> Any:
-        """Publishing what is published already is no choice, nor is withdrawing a draft, nor comparing one version."""
+        """Leave out actions that would change nothing: a draft cannot be withdrawn, one version not compared."""
         actions = super().get_actions_detail(request, object_id)
         article = self.get_object(request, object_id)
         if article is None:
@@ -282,7 +282,7 @@ class ArticleAdmin(HistoryMixin, Admin):
 
     @page_action(description=_("Changes"), url_path="changes", icon="difference")
     def changes(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """What readers would see differently if the draft were published."""
+        """Show what readers would see differently if the draft were published."""
         article = self._article(request, object_id, to_change=False)
         if (newest := article.newest)._state.adding:
             raise Http404
@@ -295,7 +295,7 @@ class ArticleAdmin(HistoryMixin, Admin):
         return [upload, *super().get_urls()]
 
     def images(self, request: HttpRequest) -> JsonResponse:
-        """Where the editor sends pictures; they belong to the article once it is saved."""
+        """Store images that the editor sends. They belong to the article once it is saved."""
         if not (self.has_change_permission(request) or self.has_add_permission(request)):
             raise PermissionDenied
         # The editor names them image, image[0], …

@@ -17,7 +17,7 @@ class CategoryInline(Inline):
 
 @admin.register(Catalog)
 class CatalogAdmin(Admin):
-    """Which catalogs are there, in which language, and how much is in them?"""
+    """Catalogs with their language, categories and number of articles."""
 
     list_display = ("name", "language", "categories_count", "articles_count", "identifier")
     search_fields = ("name",)

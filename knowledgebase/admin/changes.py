@@ -19,14 +19,14 @@ NAMES = {"author": _("author"), "category": _("category"), "version": _("version
 
 
 def changes_of(change: ArticleChange) -> list[tuple[Any, Any, Any]]:
-    """Name, before, after; the version it was about comes first."""
+    """Return name, old value and new value of each change; the version comes first."""
     changed = [(NAMES.get(name, name), old or "", new) for name, (old, new) in change.changes.items()]
     return [(_now("version"), "", change.number), *changed] if change.action != "move" else changed
 
 
 @admin.register(ArticleChange)
 class ArticleChangeAdmin(ChangeMixin, UncountedMixin, ReadOnlyAdmin):
-    """Who changed what readers read?"""
+    """The history of all articles."""
 
     list_display = ("at", "article", "what", "who", "details")
     list_display_links = ("at",)
@@ -35,7 +35,7 @@ class ArticleChangeAdmin(ChangeMixin, UncountedMixin, ReadOnlyAdmin):
     fields = ("at", "article", "what", "who", "details")
     readonly_fields = fields
     action_labels = ACTIONS
-    has_own_history = True  # nobody edits them: Django's would be empty
+    has_own_history = True  # read-only: Django's history would be empty
 
     def get_queryset(self, request: HttpRequest) -> Any:
         return super().get_queryset(request).defer("article__search", "article__peaks", "article__content")

@@ -1,4 +1,4 @@
-"""The knowledge base's part of the front page: what readers miss, and what did not help them."""
+"""The knowledge base on the front page: searches without a result, and articles that did not help."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ SHOWN = 5
 
 
 def knowledgebase_panel(request: HttpRequest) -> dict[str, Any] | None:
-    """Nothing where there is no article and no question."""
+    """Return the panel's context; None if there is neither an article nor a search without a result."""
     if not request.user.has_perm("knowledgebase.view_article"):
         return None
     misses = list(SearchMiss.objects.select_related("catalog")[:SHOWN])

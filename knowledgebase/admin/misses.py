@@ -11,7 +11,7 @@ from knowledgebase.models import SearchMiss
 
 @admin.register(SearchMiss)
 class SearchMissAdmin(ReadOnlyAdmin):
-    """What do readers look for that nobody has written yet?"""
+    """Searches without a result: the subjects of articles to write."""
 
     list_display = ("asked", "catalog", "count", "first_at", "last_at")
     list_filter = (("catalog", RelatedDropdownFilter),)
@@ -19,7 +19,7 @@ class SearchMissAdmin(ReadOnlyAdmin):
     search_fields = ("query",)
     fields = ("query", "catalog", "count", "first_at", "last_at")
     readonly_fields = fields
-    has_own_history = True  # nobody edits them: Django's would be empty
+    has_own_history = True  # read-only: Django's history would be empty
     actions = ("dismiss",)
 
     @display(description=_("query"), ordering="query")

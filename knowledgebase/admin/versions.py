@@ -19,12 +19,12 @@ from knowledgebase.verbs.articles import restore_version
 
 
 def removed_in_words(removed: dict[str, int]) -> str:
-    """`<script> (2), onclick <p>`"""
+    """Return removed HTML as a text such as `<script> (2), onclick <p>`."""
     return ", ".join(f"{what} ({count})" if count > 1 else what for what, count in removed.items())
 
 
 def reader_page(title: str, content: str) -> str:
-    """The document that a reader would see; for a frame of its own."""
+    """Return the document that a reader sees, for a frame of its own."""
     return render_to_string("admin/knowledgebase/reader.html", {"title": title, "content": content})
 
 
@@ -37,7 +37,7 @@ def _compared_by_default(version: ArticleVersion, numbers: list[int]) -> int:
 
 @admin.register(ArticleVersion)
 class ArticleVersionAdmin(UncountedMixin, ReadOnlyAdmin):
-    """What did the article say before, and who changed it?"""
+    """Versions of articles, to compare and to restore."""
 
     list_display = ("created_at", "article_title", "number", "state", "actor_name", "removed_summary")
     list_display_links = ("created_at",)
@@ -46,7 +46,7 @@ class ArticleVersionAdmin(UncountedMixin, ReadOnlyAdmin):
     list_select_related = ("article",)
     fields = ("article_title", "number", "state_in_words", "created_at", "actor_name", "removed_summary", "shown")
     readonly_fields = fields
-    has_own_history = True  # nobody edits them: Django's would be empty
+    has_own_history = True  # read-only: Django's history would be empty
     actions_detail = ("compare", "restore")
 
     class Media:

@@ -1,4 +1,4 @@
-"""What the documents of the API say of the knowledge base."""
+"""The knowledge base in the documents of the API."""
 
 from callcentre.api.openapi import (
     Operation,

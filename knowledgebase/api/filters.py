@@ -6,7 +6,7 @@ from knowledgebase.models import Article
 
 class CategoryFilter(TextFilter):
     def parse(self, text: str) -> str:
-        """One that cannot be an id finds nothing, as one that is unknown does."""
+        """Return the id. A text that is no id finds nothing, like an unknown id."""
         try:
             return str(UUID(super().parse(text)))
         except ValueError:

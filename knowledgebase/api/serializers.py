@@ -14,7 +14,7 @@ class FeedbackInput(Input):
 
 
 def instant(value: datetime) -> str:
-    """ISO 8601 in UTC, as the interface has it in the knowledge base alone."""
+    """Return ISO 8601 in UTC. Only the knowledge base has this format in the interface."""
     return f"{value.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
 
 
@@ -28,7 +28,7 @@ def catalog_data(catalog: Catalog) -> dict[str, Any]:
 
 
 def article_data(article: Article, base: str) -> dict[str, Any]:
-    """`base` is our own address, for the images of the article."""
+    """Return an article as JSON. `base` is our own address, for the images of the article."""
     return {
         "id": str(article.pk),
         "title": article.title,
@@ -39,7 +39,7 @@ def article_data(article: Article, base: str) -> dict[str, Any]:
         "feedback": feedback_data(article),
         "user_login": article.author.login if article.author else "",
         "created_at": instant(article.created_at),
-        # A draft that nobody reads changes nothing for readers.
+        # A draft changes nothing for readers.
         "updated_at": instant(article.published_at or article.updated_at),
     }
 

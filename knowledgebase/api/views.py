@@ -16,12 +16,12 @@ from knowledgebase.search.query import parse
 from knowledgebase.verbs.votes import cast_vote
 
 MAX_QUERY = 200
-# What PostgreSQL has no text for parts words, as a blank does.
+# Characters that PostgreSQL cannot store separate words, like a blank.
 _IMPOSSIBLE = re.compile("[\0\ud800-\udfff]")
 
 
 class CatalogViewSet(ApiViewSet):
-    """Bodies of articles, and what is in them."""
+    """Catalogs, their articles, and searches."""
 
     area = "knowledge_base"
 
@@ -47,12 +47,12 @@ class CatalogViewSet(ApiViewSet):
         if faults:
             raise Invalid(faults)
         if not hits and parse(text).terms:
-            SearchMiss.objects.note(pk, text)
+            SearchMiss.objects.record(pk, text)
         return Response({"articles": [hit_data(hit) for hit in hits]})
 
 
 class ArticleViewSet(ApiViewSet):
-    """What readers read."""
+    """Published articles, and the votes of readers."""
 
     area = "knowledge_base"
 
@@ -71,7 +71,7 @@ class ArticleViewSet(ApiViewSet):
 
 
 def query_of(params: QueryDict) -> tuple[str, list[Fault]]:
-    """What is searched for, and what is wrong with it. No character is: what cannot be stored parts words."""
+    """Return the text of a search, and its faults. No character is a fault."""
     text = params.get("query", "").strip()
     if not text:
         return "", [Fault(ErrorCode.EMPTY, "query")]

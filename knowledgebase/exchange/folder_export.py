@@ -14,10 +14,10 @@ _UNFIT = re.compile(r"[^\w. -]+")
 
 
 def export_folder(catalog: Catalog, folder: Path, kind: Format = "html") -> Iterator[Path]:
-    """Every article of the catalog as a file, in a folder for its category, images beside it in `images`.
+    """Write each article of the catalog to a file in the folder of its category, and its images to `images` there.
 
-    What is written is the newest version, so that an import makes the same articles again; the head of the file says
-    which are drafts. HTML loses nothing, Markdown what Markdown cannot say.
+    Write the newest version, so that an import makes the same articles again; the head of the file marks drafts. HTML
+    keeps everything; Markdown keeps what it can express.
     """
     articles = Article.objects.filter(catalog=catalog).select_related("category", "author").order_by("title", "id")
     for article in articles.iterator(chunk_size=200):
@@ -30,17 +30,17 @@ def export_folder(catalog: Catalog, folder: Path, kind: Format = "html") -> Iter
             "id": str(article.pk),
             "title": newest.title,
             "author": article.author.login if article.author else "",
-            # A draft of a published article is one: nobody has published it yet.
+            # The file holds the newest version, so a published article with a draft is written as a draft.
             "published": not article.has_draft,
         }
-        # The id makes two articles of one title two files.
+        # The id tells the files of two articles with one title apart.
         path = directory / f"{_name(newest.title)[:80].strip()}-{str(article.pk)[:8]}.{kind}"
         path.write_text(front_matter.join(head, text, is_html=kind == "html"), encoding="utf-8")
         yield path
 
 
 def _name(text: str) -> str:
-    """A name that every file system takes."""
+    """Return a name that is valid in each file system."""
     return _UNFIT.sub("-", text).strip(" .-") or "untitled"
 
 

@@ -28,14 +28,14 @@ _PARTS = {
     for tag in ("title", "body")
 }
 _SOURCE = re.compile(r"""(<img\b[^<>]*?\ssrc\s*=\s*)("([^"]*)"|'([^']*)')""", re.IGNORECASE)
-# Bytes of a file: more than an article may have, and room for what Markdown and the page around it need.
+# Bytes of a file: the longest article, with room for markup and the page around it.
 _LONGEST_FILE = 8 * 1024 * 1024
 _MARKDOWN = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
 
 
 @dataclass(slots=True)
 class Outcome:
-    """What became of one file."""
+    """The result of one file."""
 
     path: Path
     article: Article | None = None
@@ -46,11 +46,11 @@ class Outcome:
 
 
 def import_folder(actor: Actor, catalog: Catalog, folder: Path, *, publish: bool = True) -> Iterator[Outcome]:
-    """Every Markdown and HTML file of the folder: its sub-folders are categories.
+    """Import each Markdown and HTML file of the folder. Sub-folders are categories.
 
-    A file that names the id of an article of the catalog, as exported ones do, changes that article; so does one that
-    names none, where its category has an article of its title. Each file stands alone: one that cannot be read is
-    named, and stops no other. Nothing outside the folder is read.
+    A file with the id of an article of the catalog changes that article, as does a file without an id if its category
+    has an article with its title. Files are independent: if one cannot be read, its outcome says so, and the import
+    goes on. Nothing outside the folder is read.
     """
     folder = folder.resolve()
     for path in sorted(folder.rglob("*")):
@@ -73,7 +73,7 @@ def _import(actor: Actor, catalog: Catalog, folder: Path, path: Path, outcome: O
     title = head.get("title") or text_of(_inside(html, "title"))
     html = _inside(html, "body") or html
     if heading := _HEADING.match(html):
-        # The heading is the title: a reader would see it twice.
+        # Readers see the title above the text, so a heading that repeats it is removed.
         html = html[heading.end() :] if text_of(heading[1]) == title or not title else html
         title = title or text_of(heading[1])
     title = title or path.stem.replace("-", " ").replace("_", " ")
@@ -113,7 +113,7 @@ def _read(path: Path) -> str:
 
 
 def _inside(html: str, tag: str) -> str:
-    """Return what stands between the first such tag and its end tag, of a body the last; "" without one of them."""
+    """Return the text between the first such tag and its end tag (the last one of a body); "" if one is missing."""
     begins, ends = _PARTS[tag]
     if not (begin := begins.search(html)):
         return ""
@@ -147,8 +147,9 @@ def _known(catalog: Catalog, category: Category, pk: UUID | None, title: str) ->
 
 
 def _with_images(actor: Actor, html: str, folder: Path, path: Path, known: Article | None) -> str:
-    """Images beside the file become attachments, unless the article has them; what is not there, or is no image, the
-    sanitiser takes out.
+    """Store the images that stand beside the file, unless the article has them, and point the HTML to them.
+
+    The sanitiser removes images that do not exist or are no images.
     """
 
     def keep(source: re.Match[str]) -> str:

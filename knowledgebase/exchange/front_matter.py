@@ -1,4 +1,8 @@
-"""The head of a file: YAML between two lines of dashes, with the facts that an article has beside its text."""
+"""The head of a file (front matter): YAML between two lines of dashes, with id, title, author and state.
+
+The library python-frontmatter reads no head inside an HTML comment and leaves YAML to PyYAML, so it would not shorten
+this module.
+"""
 
 import json
 import re
@@ -14,14 +18,14 @@ _HEAD = re.compile(r"\A\ufeff?---[ \t]*\r?\n(.*?)\r?\n---[ \t]*(?:\r?\n|\Z)", re
 _COMMENT = re.compile(r"\A\ufeff?\s*<!--[ \t]*\r?\n(.*?)\r?\n[ \t]*-->", re.DOTALL)
 _NAMED = rf"^[\"']?(?:{'|'.join(NAMES)})[\"']?[ \t]*:"
 _IS_OURS = re.compile(_NAMED, re.IGNORECASE | re.MULTILINE)
-# A value that is meant as it stands: it begins with none of the characters that have a meaning in YAML.
+# A plain value: it begins with none of the characters that have a meaning in YAML.
 _AS_IT_STANDS = re.compile(rf"({_NAMED}[ \t]+)([^\s\"'\[\]{{}}>|*&!%#`@,?:-].*)$", re.IGNORECASE | re.MULTILINE)
-# More is no head, and takes seconds to read.
+# Longer heads take seconds to parse.
 _LONGEST_HEAD = 20_000
 
 
 def split(text: str) -> tuple[dict[str, str], str]:
-    """Return the values of the head by name, and the rest. An HTML file has its head in a comment."""
+    """Return the values of the head by name, and the text. An HTML file has its head in a comment."""
     found = _HEAD.match(text) or _COMMENT.match(text)
     if found is not None and _IS_OURS.search(found[1]):
         values = _values(found[1].replace("\r", ""))
@@ -56,7 +60,7 @@ def _read(head: str) -> Any:
         raise ValidationError(
             _("The head of the file has more than %(limit)s characters."), params={"limit": _LONGEST_HEAD}
         )
-    # People write `title: Returns: how they work`, and earlier exports did: such values are quoted and read again.
+    # A colon in a plain value (`title: Returns: how they work`) is no valid YAML. Quote such values and parse again.
     quoted = _AS_IT_STANDS.sub(lambda line: line[1] + json.dumps(line[2].rstrip(), ensure_ascii=False), head)
     try:
         with suppress(yaml.MarkedYAMLError):
@@ -68,5 +72,5 @@ def _read(head: str) -> Any:
 
 
 def _parsed(head: str) -> Any:
-    """Return the content of the YAML, with each value as text: a title may be 2026, or "no"."""
+    """Return the content of the YAML with each value as text, because a title may be 2026, or "no"."""
     return yaml.load(head, Loader=yaml.BaseLoader)  # noqa: S506  (it makes texts, lists and mappings only)

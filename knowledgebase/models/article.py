@@ -23,7 +23,7 @@ class ArticleQuerySet(models.QuerySet["Article"]):
         return self.filter(is_published=True)
 
     def with_drafts(self) -> "ArticleQuerySet":
-        """Those whose newest version nobody reads yet."""
+        """Articles with a newest version that is not published."""
         return self.exclude(published_number=F("number"))
 
     def without_word_forms(self) -> "ArticleQuerySet":
@@ -31,29 +31,29 @@ class ArticleQuerySet(models.QuerySet["Article"]):
         return self.published().filter(language__in=WITH_LEMMAS, forms_version__lt=FORMS_VERSION)
 
     def voted_down(self) -> "ArticleQuerySet":
-        """Those that more readers found useless than useful, worst first."""
+        """Articles with more negative than positive votes, worst first."""
         worse = self.filter(negative_count__gt=F("positive_count"), is_published=True)
         return worse.order_by(F("positive_count") - F("negative_count"), "title", "id")
 
 
 class ArticleManager(models.Manager.from_queryset(ArticleQuerySet)):  # type: ignore[misc]
     def get_queryset(self) -> ArticleQuerySet:
-        """Without what only a search looks at."""
+        """Defer the large columns that only searches use."""
         found: ArticleQuerySet = super().get_queryset().defer("search", "peaks")
         return found
 
 
 class Article(TimestampedModel):
-    """An article: what readers see of it, and how it is found.
+    """An article as readers see it, with its search index.
 
-    `title`, `content` and `text` are those of the published version, or of the newest where none is. Every edit makes
-    a version (ArticleVersion); one that is newer than the published one is a draft, which nobody reads or finds. Only
-    the verbs change a row; each leaves an ArticleChange. Content is sanitised by them, and nowhere trusted otherwise.
+    `title`, `content` and `text` are those of the published version, or of the newest one if none is published. Each
+    edit makes a version (ArticleVersion). A version newer than the published one is a draft, which readers neither see
+    nor find. Only the verbs change a row; they sanitise the content, and each writes an ArticleChange.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid4, editable=False)
     category = models.ForeignKey(Category, models.PROTECT, related_name="articles", verbose_name=_("category"))
-    # Those of the category, so that a search reads one table.
+    # Copies of the category's columns, so that a search reads one table.
     catalog = models.ForeignKey(
         Catalog, models.PROTECT, related_name="articles", editable=False, db_index=False, verbose_name=_("catalog")
     )
@@ -65,23 +65,23 @@ class Article(TimestampedModel):
         Agent, models.PROTECT, null=True, blank=True, related_name="articles", verbose_name=_("author")
     )
     is_published = models.BooleanField(_("published"), default=False, editable=False)
-    # When what readers see last changed: the time they are told. `updated_at` is for editors: it counts drafts too.
+    # The last change that readers see, which the API publishes. `updated_at` also counts drafts.
     published_at = models.DateTimeField(_("published at"), null=True, editable=False)
-    # Of the newest version, and of the published one.
+    # The numbers of the newest and of the published version.
     number = models.PositiveIntegerField(default=1, editable=False)
     published_number = models.PositiveIntegerField(null=True, editable=False)
     positive_count = models.PositiveIntegerField(_("helpful"), default=0, editable=False)
     negative_count = models.PositiveIntegerField(_("not helpful"), default=0, editable=False)
-    # The database fills `search` and `peaks`: a trigger makes them of title and text (migrations/0008), and the worker
-    # adds the lemmas of Polish words (knowledgebase/word_forms.py). `forms_version` is 0 until the worker has done so.
-    # They are generated fields here, so that Django never writes them.
+    # The database fills `search` and `peaks`. A trigger makes them of title and text (migrations/0008), and the worker
+    # adds the lemmas of Polish words (knowledgebase/word_forms.py). `forms_version` is 0 until then. They are declared
+    # as generated fields, so that Django never writes them.
     forms_version = models.PositiveSmallIntegerField(default=0, db_default=0, editable=False)
     search = models.GeneratedField(
         expression=Func("language", "title", "text", function="knowledgebase_vector"),
         output_field=SearchVectorField(),
         db_persist=True,
     )
-    # Where it stands out: words of its title, and those it uses more than once (docs/decisions/0012).
+    # Words that stand out: those of the title, and those that the text repeats (docs/decisions/0012).
     peaks = models.GeneratedField(
         expression=Func(
             Func("language", "title", "text", function="knowledgebase_vector"), function="knowledgebase_peaks"
@@ -139,9 +139,9 @@ class Article(TimestampedModel):
 
 
 class ArticleVersion(models.Model):
-    """What an article said at one time: written by the verb that made it, never changed after.
+    """One version of an article's title and content. It never changes.
 
-    `removed` names what the sanitiser took out of what the editor had sent.
+    `removed` lists the parts that the sanitiser removed from the editor's HTML.
     """
 
     article = models.ForeignKey(Article, models.CASCADE, related_name="versions", verbose_name=_("article"))
@@ -167,7 +167,7 @@ class ArticleVersion(models.Model):
 
 
 class ArticleChange(Change):
-    """What happened to an article: created, edited, published, withdrawn, restored, moved; and at which version."""
+    """One row of an article's history: created, edited, published, withdrawn, restored or moved, at a version."""
 
     article = models.ForeignKey(Article, models.CASCADE, related_name="changes", verbose_name=_("article"))
     number = models.PositiveIntegerField(_("version"))

@@ -9,10 +9,9 @@ from callcentre.models import TimestampedModel
 
 
 class Language(models.TextChoices):
-    """Languages whose word forms a search knows: Polish by a dictionary, the others by PostgreSQL's stemmers.
+    """Languages with word forms in searches: Polish by a dictionary, the others by PostgreSQL's stemmers.
 
-    `simple` is any other language: words as they are written. Articles that look Polish have their word forms there
-    too.
+    `simple` is any other language, with words as they are written. Articles there that look Polish have word forms too.
     """
 
     SIMPLE = "simple", _("any (Polish is recognised, other words as they are written)")
@@ -34,14 +33,14 @@ class Language(models.TextChoices):
     TURKISH = "turkish", _("Turkish")
 
 
-# Articles of these have Polish word forms (models/lemma.py).
+# Languages of articles that can have Polish word forms (models/lemma.py).
 WITH_LEMMAS = (Language.SIMPLE, Language.POLISH)
 
 
 class Catalog(TimestampedModel):
-    """A body of articles that is searched as one, in one language; its id is what clients know it by.
+    """A set of articles in one language that a search covers. Clients use its id.
 
-    `counted_articles` and `counted_at` say of which state of it the terms are (models/term.py).
+    `counted_articles` and `counted_at` describe the last count of its terms (models/term.py).
     """
 
     id = models.UUIDField(primary_key=True, default=uuid4, editable=False)
@@ -71,7 +70,7 @@ class Catalog(TimestampedModel):
 
 
 class Category(TimestampedModel):
-    """A chapter of a catalog; every article is in one."""
+    """A chapter of a catalog. Each article is in one."""
 
     id = models.UUIDField(primary_key=True, default=uuid4, editable=False)
     catalog = models.ForeignKey(Catalog, models.PROTECT, related_name="categories", verbose_name=_("catalog"))

@@ -11,14 +11,14 @@ from knowledgebase.html import IMAGES_PATH
 
 class ImageQuerySet(models.QuerySet["ArticleImage"]):
     def abandoned(self) -> "ImageQuerySet":
-        """Uploaded a day ago, and in no article that was saved since."""
+        """Images that were uploaded more than a day ago and belong to no article."""
         return self.filter(article=None, created_at__lt=timezone.now() - timedelta(days=1))
 
 
 class ArticleImage(TimestampedModel):
-    """A picture in an article. Uploaded by an editor before the article is saved, which then makes it its own.
+    """An image in an article. An editor uploads it; it belongs to the article that is saved with it first.
 
-    Whoever knows its address sees it once an article that it belongs to is published.
+    If that article is published, all who know the address see the image.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid4, editable=False)

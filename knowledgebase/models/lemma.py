@@ -9,9 +9,9 @@ FORMS_VERSION = 1
 
 
 class Lemma(models.Model):
-    """A Polish word that some article has, and all its forms, without accents. Shared by all catalogs.
+    """A Polish lemma and all its forms, without accents. All catalogs share the rows, which never change.
 
-    Searches read here which lemmas a word of a query has. A row never changes and is never deleted.
+    Searches read the lemmas of their words here.
     """
 
     lemma = models.CharField(_("lemma"), max_length=100, db_collation="C")

@@ -9,30 +9,30 @@ from django.utils.translation import gettext_lazy as _
 from knowledgebase.models.catalog import Catalog
 
 KEPT_DAYS = 90
-NOTE = """
+RECORD = """
 INSERT INTO knowledgebase_searchmiss AS miss (catalog_id, query, count, last_at) VALUES (%s, %s, 1, now())
 ON CONFLICT (catalog_id, query) DO UPDATE SET count = miss.count + 1, last_at = now()
 """
 
 
 class MissQuerySet(models.QuerySet["SearchMiss"]):
-    def note(self, catalog_id: Any, query: str) -> None:
-        """Nothing was found: count it with the same question asked before, however it was spelled."""
+    def record(self, catalog_id: Any, query: str) -> None:
+        """Count a search without a result. Case and blanks do not matter."""
         with connection.cursor() as cursor:
-            cursor.execute(NOTE, [catalog_id, " ".join(query.lower().split())[:200]])
+            cursor.execute(RECORD, [catalog_id, " ".join(query.lower().split())[:200]])
 
     def old(self) -> "MissQuerySet":
         return self.filter(last_at__lt=timezone.now() - timedelta(days=KEPT_DAYS))
 
 
 class SearchMiss(models.Model):
-    """A question that the catalog had no answer to, and how often it was asked: what editors should write about.
+    """A search that found nothing in a catalog, and how often it was made. Editors read here what to write about.
 
-    Kept until nobody has asked for 90 days, or an editor dismisses it.
+    It is deleted 90 days after the last such search, or when an editor dismisses it.
     """
 
     catalog = models.ForeignKey(Catalog, models.CASCADE, related_name="misses", verbose_name=_("catalog"))
-    # In lower case, blanks as one.
+    # In lower case, with single blanks.
     query = models.CharField(_("query"), max_length=200)
     count = models.PositiveIntegerField(_("times"), default=1)
     first_at = models.DateTimeField(_("first asked"), db_default=Now())

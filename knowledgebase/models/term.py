@@ -7,14 +7,14 @@ from django.utils.translation import gettext_lazy as _
 
 from knowledgebase.models.catalog import Catalog
 
-# A term in fewer articles is no common one: to rank so few costs milliseconds.
+# A term in fewer articles is not common: ranking all of them takes milliseconds.
 COMMON_FROM = 500
-# Terms of lemmas ('=~zwrot') begin so. They are no words that anyone types.
+# The beginning of terms for lemmas ('=~zwrot'), which are not words that a reader types.
 LEMMA = "=~"
-# Any number will do that no other advisory lock of ours uses.
+# A number that no other advisory lock of the service uses.
 _COUNT_LOCK = 7_306
 
-# Words of an article that was just published, for those who mistype them.
+# Add the words of a published article, so that mistyped searches find them.
 LEARN = """
 INSERT INTO knowledgebase_term (catalog_id, term, articles, levels, counts)
 SELECT a.catalog_id, '=' || w.lexeme, 0, '{}', '{}'
@@ -22,8 +22,8 @@ FROM knowledgebase_article a, unnest(a.search) AS w
 WHERE a.id = %s AND length(w.lexeme) BETWEEN 2 AND 60
 ON CONFLICT DO NOTHING
 """
-# Every word, and how many articles have it. Of the common ones, and of the common beginnings ('^' and up to six
-# letters), in how many articles they stand out, level by level, best first.
+# Count the articles of each word. For common words and common beginnings ('^' and up to six letters), also count the
+# articles in which they stand out, level by level, best first.
 COUNT = """
 WITH words AS MATERIALIZED (
   SELECT word, ndoc FROM ts_stat(format(
@@ -57,7 +57,7 @@ class TermQuerySet(models.QuerySet["Term"]):
             cursor.execute(LEARN, [article_id])
 
     def count_anew(self, catalog: Catalog) -> None:
-        """What the catalog's articles say now. A search sees the old terms until this is committed."""
+        """Count the terms of a catalog again. Searches see the old terms until this is committed."""
         with transaction.atomic(), connection.cursor() as cursor:
             cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_COUNT_LOCK])
             cursor.execute("SELECT now()")
@@ -69,19 +69,17 @@ class TermQuerySet(models.QuerySet["Term"]):
 
 
 class Term(models.Model):
-    """A word of a catalog's articles ('=word'), a lemma ('=~lemma') or a beginning of words ('^wo').
+    """A word of a catalog's articles ('=word'), a lemma ('=~lemma') or a beginning of words ('^wo'), with its counts.
 
-    It has the counts of the time when the catalog was counted last.
-
-    Searches read here which words are common, and where such a word stands out (docs/decisions/0012); and which word
-    somebody may have meant who mistyped one. Counts that are out of date make a search slower or a little worse, never
-    wrong. Counted anew every hour where articles have changed.
+    Searches read here which words are common, where a common word stands out (docs/decisions/0012), and what a mistyped
+    word may mean. A task counts changed catalogs each hour. Counts that are out of date make a search slower or its
+    order a little worse, but never hide an article.
     """
 
     catalog = models.ForeignKey(Catalog, models.CASCADE, related_name="terms", verbose_name=_("catalog"))
     term = models.CharField(_("term"), max_length=64, db_collation="C")
     articles = models.PositiveIntegerField(_("articles"))
-    # How much it stands out, best first; and in how many articles each.
+    # The levels at which the term stands out, best first, and the number of articles of each.
     levels = ArrayField(models.SmallIntegerField(), default=list)
     counts = ArrayField(models.PositiveIntegerField(), default=list)
 

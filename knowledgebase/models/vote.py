@@ -6,9 +6,9 @@ from knowledgebase.models.article import Article
 
 
 class ArticleVote(TimestampedModel):
-    """What one reader thinks of an article: one vote for each API user and end user of his, who may change his mind.
+    """The vote of one reader on an article. A later vote of the same reader replaces it; the article has the counts.
 
-    `user_key` is how the API user tells its end users apart; "" is the API user itself. The article keeps the counts.
+    A reader is an API user and its end user: `user_key` tells its end users apart, "" is the API user itself.
     """
 
     article = models.ForeignKey(Article, models.CASCADE, related_name="votes", verbose_name=_("article"))

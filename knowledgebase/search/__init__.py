@@ -1,4 +1,4 @@
-"""Finding articles: what people type (query), which articles that means (finding), and what they see (highlight)."""
+"""The search: `query` parses what a reader types, `hits` finds articles, `highlight` marks their words."""
 
 from knowledgebase.search.hits import MAX_HITS, Hit, find
 

@@ -1,4 +1,4 @@
-"""The fragment of an article that shows why it was found: plain text, escaped, with the matches in <em>."""
+"""The fragment of an article that shows why a search found it: escaped text with the matches in <em>."""
 
 import re
 import unicodedata
@@ -10,19 +10,19 @@ from os.path import commonprefix
 
 from knowledgebase.search.query import Term, fold
 
-# Where a word is, and which.
+# The start and end of a match, and the beginning of its word.
 Span = tuple[int, int, str]
 LENGTH = 220
-# Of a long text with the word all over, these are enough to choose from.
+# Matches of one word that are considered in a text.
 _LOOKED_AT = 24
 _BEFORE = 60
 
 
 class Highlighter:
-    """Marks the terms of one query, whatever accents and case the text has.
+    """Marks the terms of one query in texts; accents and case do not matter.
 
-    `stemmed` are words that are marked as well: other forms of the terms that a stemmer has found in the texts. `forms`
-    are all forms of a word of the query, where the dictionary has it.
+    It also marks the words in `stemmed`, which a stemmer found in the texts, and the `forms` of the query's words that
+    the dictionary has.
     """
 
     def __init__(
@@ -40,23 +40,22 @@ class Highlighter:
 
     @cached_property
     def _plain_patterns(self) -> list[tuple[re.Pattern[str], "_Phrase"]]:
-        """The same for texts without accents in small letters: compiled in a fifth of the time, which is what counts
-        where few texts are found."""
+        """Patterns for texts in small letters without accents. They compile in a fifth of the time."""
         return [(pattern, phrase) for phrase in self._phrases for pattern in phrase.patterns(re.escape)]
 
     def matches(self, text: str) -> bool:
         return any(True for _match in self._matches(text))
 
     def _matches(self, text: str) -> Iterator[Span]:
-        """Yield the matches of each phrase, the first ones only, with the letters that tell it from the others."""
-        # The small letters of a plain text are at the same places.
+        """Yield the first matches of each phrase."""
+        # In ASCII, small letters have the same positions as the original ones.
         text, patterns = (text.lower(), self._plain_patterns) if text.isascii() else (text, self._patterns)
         for pattern, phrase in patterns:
             found = filter(phrase.is_in, pattern.finditer(text))
             yield from ((*match.span(), phrase.beginning) for match in islice(found, _LOOKED_AT))
 
     def mark(self, title: str, text: str) -> str:
-        """The best fragment of the text; where only the title matches, the title, and how the text begins."""
+        """Return the best fragment of the text. If only the title matches, return title and beginning of the text."""
         if spans := self._spans(text):
             return self._fragment(text, spans)
         beginning = escape(_cut(text, 0, LENGTH))
@@ -66,7 +65,7 @@ class Highlighter:
         return beginning or escape(title)
 
     def _spans(self, text: str) -> list[Span]:
-        """Return where the words are, in order; of those that overlap, the longest."""
+        """Return the spans of the matches in order; of overlapping ones, the first and longest."""
         spans: list[Span] = []
         for span in sorted(self._matches(text), key=lambda span: (span[0], -span[1])):
             if not spans or span[0] >= spans[-1][1]:
@@ -74,7 +73,7 @@ class Highlighter:
         return spans
 
     def _fragment(self, text: str, spans: list[Span]) -> str:
-        """Around the match with the most different words in reach, then the most matches; the first of equal ones."""
+        """Return the fragment with the most different words, then the most matches, then the first one."""
         best, best_score = spans[0][0], (0, 0)
         beyond = 0
         for position, (start, _end, _word) in enumerate(spans):
@@ -84,7 +83,7 @@ class Highlighter:
             if score > best_score:
                 best, best_score = start, score
         start = _word_boundary(text, max(best - _BEFORE, 0))
-        # A word longer than a fragment is no reason to lose the match.
+        # A very long word before the match must not push the match out.
         start = min(start, best)
         end = min(start + LENGTH, len(text))
         if end < len(text) and (blank := text.rfind(" ", best, end)) > best:
@@ -111,15 +110,15 @@ def _cut(text: str, start: int, end: int) -> str:
 
 
 def _word_boundary(text: str, at: int) -> int:
-    """Where the next word begins, at or after this place."""
+    """Return the position of the next beginning of a word."""
     if at == 0:
         return 0
     blank = text.find(" ", at - 1)
     return at if blank < 0 else blank + 1
 
 
-def like(stems: Iterable[str], text: str) -> set[str]:
-    """The text's words that begin as a stem does, or nearly: which of them are its forms, the database knows."""
+def words_like(stems: Iterable[str], text: str) -> set[str]:
+    """Return the words of a text that begin like a stem. The database decides which are its forms."""
     found: set[str] = set()
     for stem in stems:
         pattern = re.compile(_begun(stem[:-1] if len(stem) > 3 else stem, _letter) + r"\w*", re.DOTALL)
@@ -129,7 +128,7 @@ def like(stems: Iterable[str], text: str) -> set[str]:
 
 @cache
 def _variants() -> dict[str, str]:
-    """Letter -> all letters that are the same without accents; only those that have such."""
+    """Return the accented variants of each letter that has some."""
     found: dict[str, list[str]] = {}
     for code in range(0xC0, 0x2000):
         char = chr(code)
@@ -145,10 +144,10 @@ def _letter(char: str) -> str:
 
 
 class _Phrase:
-    """A word of a query, or several words in their order, as patterns that find them in a text."""
+    """A word or phrase of a query, as patterns that find it in a text."""
 
     def __init__(self, words: tuple[str, ...], *, is_prefix: bool, forms: Mapping[str, set[str]]) -> None:
-        # Phrases that begin alike, as forms of one word do, count as one.
+        # Phrases with one beginning, such as forms of one word, count as one.
         self.beginning = words[0][:4]
         self._words = words
         self._prefix = words[-1] if is_prefix else None
@@ -156,9 +155,9 @@ class _Phrase:
         self._forms = {place: {word, *forms[word]} for place, word in enumerate(words) if word in forms}
 
     def patterns(self, letter: Callable[[str], str]) -> Iterator[re.Pattern[str]]:
-        """Yield the patterns, with each letter as `letter` reads it: several if forms of the first word differ early.
+        """Yield the patterns: several if the forms of the first word begin differently.
 
-        The words that have other forms are groups: a match is one only if `is_in` says so.
+        `letter` returns the pattern of a letter. Words with other forms are groups, which `is_in` checks.
         """
         last = len(self._words) - 1
         others = [self._word(place, letter) for place in range(1, last + 1)]
@@ -186,7 +185,7 @@ class _Phrase:
 
 
 def _beginnings(words: set[str]) -> list[str]:
-    """Return with what these words begin: a few strings, one for all words with the same first three letters."""
+    """Return the common beginning of each group of words with the same first three letters."""
     groups: dict[str, list[str]] = {}
     for word in words:
         groups.setdefault(word[:3], []).append(word)
@@ -194,9 +193,8 @@ def _beginnings(words: set[str]) -> list[str]:
 
 
 def _begun(word: str, letter: Callable[[str], str]) -> str:
-    """Return a pattern for the beginning of a word, each letter as `letter` reads it.
+    """Return a pattern for the beginning of a word. `letter` returns the pattern of a letter.
 
-    It begins with the letters and no condition, so that a text is looked through in microseconds: what is before the
-    word is looked at after it.
+    The condition on the text before the word comes last: a pattern that begins with letters is many times faster.
     """
     return "".join(map(letter, word)) + rf"(?<![^\W_].{{{len(word)}}})"

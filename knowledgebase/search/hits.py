@@ -1,5 +1,8 @@
+"""The search of a catalog: its statements, and its hits with the fragments that readers see."""
+
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.db import connection
@@ -7,16 +10,41 @@ from django.db import connection
 from knowledgebase.models.catalog import Catalog
 from knowledgebase.models.term import COMMON_FROM, LEMMA
 from knowledgebase.search import ranking, spelling
-from knowledgebase.search.highlight import Highlighter, like
+from knowledgebase.search.highlight import Highlighter, words_like
 from knowledgebase.search.query import Query, fold, parse
 from knowledgebase.search.ranking import Frequency
 
 MAX_HITS = 50
-# Characters of a text in which a fragment is looked for at once; what matches only later is read whole.
+# Characters of a text in which a fragment is looked for first. A text that matches only later is then read whole.
 _READ = 8000
 
-# All that a search of rare words needs, at once: what the catalog knows of the words, and where none of them is common,
-# the hits. See migrations/0005.
+
+class _Article(NamedTuple):
+    id: str
+    title: str
+    category_id: str
+    category_name: str
+    # The text, or its first _READ characters.
+    beginning: str
+
+
+class _Fact(NamedTuple):
+    """One row of knowledgebase_search (migrations/0008): `kind` says which of the other columns are set."""
+
+    kind: str
+    place: int
+    term: str
+    articles: int
+    levels: list[int]
+    counts: list[int]
+    id: str
+    title: str
+    category_id: str
+    category_name: str
+    beginning: str | None
+
+
+# One statement reads what the catalog knows about the words; if none of them is common, also the hits.
 SEARCH = """
 SELECT kind, place, term, articles, levels, counts, id::text, title, category_id::text, category_name, beginning
 FROM knowledgebase_search(%(catalog)s, %(words)s::text[], %(places)s::integer[], %(lows)s::text[], %(highs)s::text[],
@@ -36,7 +64,7 @@ WHERE tsvector_to_array(to_tsvector('knowledgebase_{language}', word)) && %(stem
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """Of an article; ids as text, which is how they are answered."""
+    """An article that was found. Ids are text, as the API answers them."""
 
     id: str
     title: str
@@ -48,75 +76,78 @@ class Hit:
 def find(catalog_id: UUID, text: str) -> list[Hit] | None:
     """Return the best hits of a search, best first; None if there is no such catalog.
 
-    If no article has all the words, words that no article has are taken for mistyped ones.
+    If no article has all the words, correct the words that no article has, and search again.
     """
     query = parse(text)
     if not query.terms:
         return [] if Catalog.objects.filter(pk=catalog_id).exists() else None
-    hits = _found(catalog_id, query)
-    if hits == [] and (mended := spelling.mended(catalog_id, query)) is not None:
-        return _found(catalog_id, mended)
+    hits = _search(catalog_id, query)
+    if hits == [] and (corrected := spelling.corrected(catalog_id, query)) is not None:
+        return _search(catalog_id, corrected)
     return hits
 
 
-def _found(catalog_id: UUID, query: Query) -> list[Hit] | None:
-    known = _Known.of(catalog_id, query)
-    if known is None:
+def _search(catalog_id: UUID, query: Query) -> list[Hit] | None:
+    facts = _WordFacts.of(catalog_id, query)
+    if facts is None:
         return None
-    rows = _matches(catalog_id, query, known) if known.hits is None else known.hits
-    return _shown(query, known, rows)
+    articles = _best_articles(catalog_id, query, facts) if facts.articles_found is None else facts.articles_found
+    return _with_highlights(query, facts, articles)
 
 
 @dataclass(slots=True)
-class _Known:
-    """The facts that the catalog has about the words of a query."""
+class _WordFacts:
+    """The facts that a catalog has about the words of a query."""
 
     language: str
     articles: int
-    # How common the words are: in all their forms, and as they are written.
+    # How common the words are, in all their forms and as they are written.
     words: list[Frequency]
     written: list[Frequency]
     stems: list[str] = field(default_factory=list)
     # The forms of words that the dictionary has.
     forms: dict[str, set[str]] = field(default_factory=dict)
     # All articles that match, if no word is common; else None.
-    hits: list[Any] | None = None
+    articles_found: list[_Article] | None = None
 
     @classmethod
-    def of(cls, catalog_id: UUID, query: Query) -> "_Known | None":
+    def of(cls, catalog_id: UUID, query: Query) -> "_WordFacts | None":
         words = [fold(word) for term in query.wanted for word in term.words]
         is_prefix = query.terms[-1].is_prefix
-        meant = [
+        ranges = [
             (place, *terms)
             for place, word in enumerate(words, start=1)
-            for terms in _terms(word, is_prefix=is_prefix and place == len(words))
+            for terms in _term_ranges(word, is_prefix=is_prefix and place == len(words))
         ]
-        places, lows, highs = zip(*meant, strict=True)
+        places, lows, highs = zip(*ranges, strict=True)
         asked = {"words": words, "places": [*places], "lows": [*lows], "highs": [*highs], "common": COMMON_FROM}
-        rows = _rows(SEARCH, _parameters(catalog_id, query) | asked)
+        rows = [_Fact(*row) for row in _rows(SEARCH, _parameters(catalog_id, query) | asked)]
         if not rows:
             return None
-        _kind, _place, language, articles, *_ = rows[0]
-        known = cls(language, articles, [Frequency() for _ in words], [Frequency() for _ in words])
+        catalog = rows[0]
+        facts = cls(catalog.term, catalog.articles, [Frequency() for _ in words], [Frequency() for _ in words])
         if is_prefix and len(words[-1]) > 3:
-            known.words[-1].beginning = known.written[-1].beginning = f"={words[-1]}"
-        hits = [hit for kind, _place, _term, _articles, _levels, _counts, *hit in rows if kind == "hit"]
-        for kind, place, term, articles, levels, counts, *_hit, forms in rows[1:]:
-            if kind == "stem" and forms is not None:
-                known.forms.setdefault(words[place - 1], set()).update(forms.split())
-            elif kind == "stem":
-                known.stems.append(term)
-            elif kind == "term":
-                known.words[place - 1].add(term, articles, levels, counts)
-                if not term.startswith(LEMMA):
-                    known.written[place - 1].add(term, articles, levels, counts)
-        if all(kind != "term" for kind, *_ in rows):
-            known.hits = hits
-        return known
+            facts.words[-1].beginning = facts.written[-1].beginning = f"={words[-1]}"
+        for row in rows[1:]:
+            if row.kind == "stem" and row.beginning is not None:
+                facts.forms.setdefault(words[row.place - 1], set()).update(row.beginning.split())
+            elif row.kind == "stem":
+                facts.stems.append(row.term)
+            elif row.kind == "term":
+                facts.words[row.place - 1].add(row.term, row.articles, row.levels, row.counts)
+                if not row.term.startswith(LEMMA):
+                    facts.written[row.place - 1].add(row.term, row.articles, row.levels, row.counts)
+        if all(row.kind != "term" for row in rows):
+            facts.articles_found = [
+                _Article(row.id, row.title, row.category_id, row.category_name, row.beginning or "")
+                for row in rows
+                if row.kind == "hit"
+            ]
+        return facts
 
 
-def _terms(word: str, *, is_prefix: bool) -> list[tuple[str, str]]:
-    """The terms that a word is: from the first of these on, before the second."""
+def _term_ranges(word: str, *, is_prefix: bool) -> list[tuple[str, str]]:
+    """Return ranges of terms that stand for a word: the first term, and the first term after the range."""
     equal, begun = (f"={word}", f"={word}\x01"), (f"^{word}", f"^{word}\x01")
     if not is_prefix:
         return [equal]
@@ -134,33 +165,33 @@ def _parameters(catalog_id: UUID, query: Query) -> dict[str, Any]:
     }
 
 
-def _matches(catalog_id: UUID, query: Query, known: _Known) -> list[Any]:
-    parameters = _parameters(catalog_id, query) | {"language": known.language, "candidates": None, "all_written": False}
+def _best_articles(catalog_id: UUID, query: Query, facts: _WordFacts) -> list[_Article]:
+    parameters = _parameters(catalog_id, query) | {"language": facts.language, "candidates": None, "all_written": False}
     rows: list[Any] = []
-    candidates, all_written = ranking.candidates(known.words, known.written, known.articles)
+    candidates, all_written = ranking.candidates(facts.words, facts.written, facts.articles)
     if candidates:
         rows = _rows(HITS, {**parameters, "candidates": candidates, "all_written": all_written})
     if len(rows) < MAX_HITS:
-        # Few match; or fewer of the candidates than was thought, because of a phrase, or of words that are not wanted.
+        # A phrase or an unwanted word can leave fewer candidates than expected. Then rank all articles.
         rows = _rows(HITS, parameters)
-    return rows
+    return [_Article(*row) for row in rows]
 
 
-def _shown(query: Query, known: _Known, rows: list[Any]) -> list[Hit]:
-    stemmed = _forms(known, [text for row in rows for text in (row[1], row[4])])
-    highlighter = Highlighter(query.wanted, stemmed, known.forms)
-    texts = {pk: text for pk, _title, _category, _name, text in rows}
+def _with_highlights(query: Query, facts: _WordFacts, articles: list[_Article]) -> list[Hit]:
+    stemmed = _stemmed(facts, (text for article in articles for text in (article.title, article.beginning)))
+    highlighter = Highlighter(query.wanted, stemmed, facts.forms)
+    texts = {article.id: article.beginning for article in articles}
     if late := [pk for pk, text in texts.items() if len(text) == _READ and not highlighter.matches(text)]:
         texts |= dict(_rows(LATE, {"late": late}))
-    return [Hit(pk, title, category, name, highlighter.mark(title, texts[pk])) for pk, title, category, name, _ in rows]
+    return [Hit(*article[:4], highlighter.mark(article.title, texts[article.id])) for article in articles]
 
 
-def _forms(known: _Known, texts: list[str]) -> list[str]:
-    """The words of these texts that are forms of the query's."""
-    words = {word for text in texts for word in like(known.stems, text)} if known.stems else set()
+def _stemmed(facts: _WordFacts, texts: Iterable[str]) -> list[str]:
+    """Return the words of the texts that have the stem of a word of the query."""
+    words = {word for text in texts for word in words_like(facts.stems, text)} if facts.stems else set()
     if not words:
         return []
-    return [word for (word,) in _rows(FORMS.format(language=known.language), {"words": [*words], "stems": known.stems})]
+    return [word for (word,) in _rows(FORMS.format(language=facts.language), {"words": [*words], "stems": facts.stems})]
 
 
 def _rows(statement: str, parameters: dict[str, Any]) -> list[Any]:

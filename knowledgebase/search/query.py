@@ -1,4 +1,4 @@
-"""What somebody types into a search box, understood: words, quoted phrases, -words; nothing of it can be an error."""
+"""Parse the text of a search: words, quoted phrases and -words. No text is an error."""
 
 import re
 import unicodedata
@@ -6,31 +6,31 @@ from dataclasses import dataclass, replace
 
 from callcentre.core.normal_forms import normalised
 
-# A phrase in quotation marks of any kind, or a run of anything but blanks and those; with a minus before it, or not.
-# A phrase that is never closed goes to the end.
+# A phrase in quotation marks of any kind, or characters without blanks and such marks; both may follow a minus.
+# A phrase without a closing mark ends with the text.
 _PART = re.compile(r'(?P<minus>(?<!\S)-)?(?:["“”„«»](?P<phrase>[^"“”„«»]*)["“”„«»]?|(?P<word>[^\s"“”„«»]+))')
-# Letters, digits and the marks that belong to letters, in any alphabet.
+# Letters, digits and combining marks, in any alphabet.
 WORD = re.compile(r"(?:[^\W_][\u0300-\u036f]*)+")
-# An ending after an abbreviation, as in PIN-u, says nothing that the abbreviation does not.
+# A Polish ending after an abbreviation, as in PIN-u. It is dropped.
 _ENDING = re.compile(r"(?<![^\W_])([^\W\d_a-ząćęłńóśźż]{2,})[-’'](?:a|u|y|e|i|em|ie|iem|om|ów|owi|ami|ach)(?![\w-])")
-# Letters that no decomposition takes apart.
+# Letters that Unicode does not decompose.
 _LETTERS = str.maketrans(
     {"ł": "l", "Ł": "L", "đ": "d", "Đ": "D", "ø": "o", "Ø": "O", "ı": "i", "ħ": "h", "Ħ": "H", "ŧ": "t", "Ŧ": "T"}
 )
-# More words than that narrow nothing down, and each costs.
+# Further words narrow nothing down, and each takes time.
 MAX_TERMS = 40
 
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A word, or the words of a phrase in their order. A prefix stands for all words that begin like its last one."""
+    """A word, or a phrase of several words. A prefix stands for all words that begin like its last word."""
 
     words: tuple[str, ...]
     is_negative: bool = False
     is_prefix: bool = False
 
     def tsquery(self) -> str:
-        """For to_tsquery. Words are letters and digits only: there is nothing to escape."""
+        """Return the text for to_tsquery. Words have only letters and digits, so nothing needs escaping."""
         *first, last = (f"'{word}'" for word in self.words)
         phrase = " <-> ".join([*first, f"{last}:*" if self.is_prefix else last])
         return f"!({phrase})" if self.is_negative else f"({phrase})"
@@ -49,10 +49,10 @@ class Query:
 
 
 def parse(text: str) -> Query:
-    """The terms of a query; none where nothing is looked for: nothing but punctuation, or only what is not wanted.
+    """Return the terms of a query; none if it has no wanted word.
 
-    Words that punctuation joins (`e-mail`, `os.path`) are a phrase. The last word that is looked for is a prefix,
-    unless it is in quotation marks: somebody may still be typing it.
+    Words that punctuation joins (`e-mail`, `os.path`) are a phrase. The last word is a prefix, because the reader may
+    still be typing it, unless it is in quotation marks or unwanted.
     """
     terms: list[Term] = []
     is_last_quoted = False
@@ -71,6 +71,6 @@ def parse(text: str) -> Query:
 
 
 def fold(word: str) -> str:
-    """Without accents and case, as the index has it."""
+    """Return a word without accents and in lower case, like the index."""
     decomposed = normalised("NFD", word.translate(_LETTERS))
     return "".join(char for char in decomposed if not unicodedata.combining(char)).lower()

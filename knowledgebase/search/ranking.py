@@ -1,16 +1,16 @@
-"""Which articles of those that match a common word to rank: docs/decisions/0012."""
+"""Candidates: of the many articles with common words, those that are worth ranking (docs/decisions/0012)."""
 
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-# Matches that are ranked one by one: about a microsecond each.
+# Up to this many matches, all are ranked.
 ALL_RANKED = 5000
-# Candidates where there are more: for a word, or the beginning of some.
+# Candidates for one word or the beginning of words, if more match.
 CANDIDATES = 100
-# Of a longer one, with several such words in the title.
+# Candidates for a longer beginning, with several such words in the title.
 MOST_SEVERAL = 400
-# For several words together.
+# Candidates for several words.
 CANDIDATES_TOGETHER = 3000
 # Titles with all of several words rank best. With more than FIRST_TITLES of them, fewer others are ranked. TITLES fill
 # a page, so no others are.
@@ -19,19 +19,20 @@ FIRST_TITLES, TITLES, MOST_TITLES = 10, 80, 1500
 
 @dataclass(slots=True)
 class Frequency:
-    """How common a word of a query is in the catalog, and where it stands out: level -> lexeme -> articles."""
+    """How common a word of a query is in the catalog, and in how many articles it stands out."""
 
     articles: int = 0
+    # Level -> lexeme -> articles.
     peaks: dict[int, dict[str, int]] = field(default_factory=dict)
     terms: set[str] = field(default_factory=set)
-    # '=' and the beginning of a word of four letters or more: one key for all the words that begin so.
+    # '=' and a beginning of four letters or more: one key for all words with this beginning.
     beginning: str = ""
-    # Of such a beginning: the articles with several words in their title that begin so.
+    # The query for articles with several words of this beginning in their title.
     several: str = ""
 
     def add(self, term: str, articles: int, levels: Sequence[int], counts: Sequence[int]) -> None:
         if term in self.terms:
-            return  # a word that is its own stem
+            return  # The word is its own stem.
         self.terms.add(term)
         if self.beginning and term.startswith("^"):
             few = [level for level, count in zip(levels, counts, strict=True) if count <= MOST_SEVERAL]
@@ -42,7 +43,7 @@ class Frequency:
             self.peaks.setdefault(level, {})[term] = count
 
     def best(self, wanted: float) -> str:
-        """A query of peaks that finds about so many articles, or some more: those where the word stands out most."""
+        """Return a query of peaks for about `wanted` articles or more: those in which the word stands out most."""
         chosen: list[int] = []
         for level in sorted(self.peaks, reverse=True):
             chosen = self._from(level)
@@ -60,7 +61,7 @@ class Frequency:
 
     @property
     def titles(self) -> int:
-        """How many articles have it in their title; of a beginning, or all over the text."""
+        """The number of articles with the word in their title; for a beginning, also those that repeat it."""
         return sum(sum(self.peaks[level].values()) for level in self.title_levels)
 
     def in_titles(self) -> str:
@@ -73,7 +74,7 @@ class Frequency:
         return f"({' | '.join(lexemes)})"
 
     def _from(self, level: int) -> list[int]:
-        """The levels that together mean this one and all above it (knowledgebase_peaks says how they are numbered)."""
+        """Return the levels that together mean this level and all above it; knowledgebase_peaks numbers them."""
         if self.is_beginning:
             return [level]
         return [level, *(title for title in (10, 20, 30) if title > level and title in self.peaks)]
@@ -85,10 +86,10 @@ class Frequency:
 
 
 def candidates(words: Sequence[Frequency], written: Sequence[Frequency], total: int) -> tuple[str, bool]:
-    """Return a query of peaks for the articles worth ranking; "" if all matches are, as they are few.
+    """Return a query of peaks for the articles to rank; "" if few match, so that all are ranked.
 
-    `words` are the words in all their forms, `written` the same words as they are written, which have to be among the
-    best. If these are few, the second value is True: all of them are worth ranking.
+    `words` are the words in all their forms, `written` the words as they are written, which rank best. The second value
+    is True if few articles have the written words: then all of these are ranked too.
     """
     if [*words] == [*written]:
         return _standing_out(words, total, CANDIDATES_TOGETHER), False
@@ -99,10 +100,10 @@ def candidates(words: Sequence[Frequency], written: Sequence[Frequency], total: 
 
 
 def _standing_out(words: Sequence[Frequency], total: int, together: float) -> str:
-    """Return a query for the articles in which these words stand out; "" if all that have them are few.
+    """Return a query for the articles in which these words stand out; "" if few articles have them.
 
-    For several words: those with all of them in the title; if these are too few or many, also those in which all of
-    them stand out, and those in which one of them does most.
+    Several words: the articles with all of them in the title. If these are too few or too many, add the articles in
+    which all of the words stand out, and those in which one word stands out most.
     """
     if not words or not total:
         return ""

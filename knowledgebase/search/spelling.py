@@ -1,6 +1,6 @@
-"""Words that no article has are taken for others: one slip away, or that look like them, by the trigrams they share.
+"""Corrections for words that no article has: a word one typing error away, or the one with the most common trigrams.
 
-Of a short word one slip leaves hardly a trigram as it was, so whatever one slip may have been is looked for by itself.
+One error in a short word changes most of its trigrams, so words one error away are looked up first.
 """
 
 import string
@@ -12,13 +12,13 @@ from django.db import connection
 
 from knowledgebase.search.query import Query, fold
 
-# More words than that nobody mistypes at once.
+# A query with more words is not corrected.
 MAX_WORDS = 8
-# Of a shorter word, too much is one letter away; of a longer one, trigrams say enough, and there would be tens of
-# thousands: a sentence in Chinese is one word.
+# A shorter word is one letter away from too many others. For a longer one trigrams are enough, and it would have too
+# many variants: a sentence in Chinese is one word.
 SHORTEST, LONGEST = 3, 16
-# Words -> the one most like each, "" for none. A word is right if the catalog has it, a word that begins with it, or
-# another form of it.
+# For each word the most similar one, or "". A word is correct if the catalog has it, a word that begins with it, or
+# another of its forms.
 SIMILAR = """
 SELECT w.word,
   CASE WHEN known.term IS NOT NULL OR inflected.term IS NOT NULL THEN w.word
@@ -51,8 +51,8 @@ LEFT JOIN LATERAL (
 """
 
 
-def mended(catalog_id: UUID, query: Query) -> Query | None:
-    """The query with its mistyped words put right; None where there are none, or one is like nothing known."""
+def corrected(catalog_id: UUID, query: Query) -> Query | None:
+    """Return the query with its mistyped words corrected; None if there is none, or one has no similar word."""
     words = list(dict.fromkeys(fold(word) for term in query.wanted for word in term.words))
     if len(words) > MAX_WORDS:
         return None
@@ -81,7 +81,7 @@ def mended(catalog_id: UUID, query: Query) -> Query | None:
 
 
 def _slips(word: str) -> Iterator[tuple[str, bool]]:
-    """What may have been meant by whoever slipped once: each word, and whether two letters have changed places."""
+    """Yield the words one typing error away, and whether the error swapped two letters."""
     places = range(len(word))
     for place in places[1:]:
         yield word[: place - 1] + word[place] + word[place - 1] + word[place + 1 :], True

@@ -1,4 +1,4 @@
-"""The ledger as rows: looked at, never edited. States are a table of millions."""
+"""The ledger of agents' time, read-only, and the pauses. States are a table of millions of rows."""
 
 from collections.abc import Sequence
 from datetime import timedelta
@@ -10,7 +10,6 @@ from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.html import format_html
 from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import AutocompleteSelectFilter, DropdownFilter, RelatedDropdownFilter
 
@@ -22,25 +21,27 @@ from callcentre.admin import (
     UncountedChangeList,
     UncountedMixin,
     display,
+    link,
 )
 from callcentre.admin.periods import Spans, touching, within
 from telephony.admin.state_labels import COLOURS, length, moment
+from telephony.admin.undeletable import Undeletable
 from telephony.models import AgentSession, AgentState, Pause
 
 AGENT = "agent__id__exact"
-# How far back rows of one kind are looked for where neither an agent nor a date narrows them.
+# How far back a list of one kind of state goes, without a filter by agent or date.
 RECENT = timedelta(days=7)
 
 
 class NewestFirst(UncountedChangeList):
-    """By time, for which there is an index, of all agents and of one: rows need not come in the order of their ids."""
+    """A list by start, which has an index for all agents and for one. Ids need not be in the order of time."""
 
     def get_ordering(self, request: HttpRequest, queryset: QuerySet[Any]) -> list[str]:
         return ["-started_at", "-pk"]
 
 
 class Dates(DatesFilter):
-    """By the day on which an interval begins."""
+    """A filter by the day on which an interval begins."""
 
     column = "started_at"
 
@@ -66,7 +67,7 @@ class KindFilter(DropdownFilter):
         queryset = queryset.filter(kind=self.value())
         if any(request.GET.get(name) for name in (AGENT, "date_from", "date_to")):
             return queryset
-        # One that hardly ever occurs would be looked for in all of history.
+        # The search for a rare kind would otherwise read the whole history.
         return queryset.filter(started_at__gte=timezone.now() - RECENT)
 
 
@@ -80,12 +81,12 @@ class OpenFilter(DropdownFilter):
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         if not self.value():
             return queryset
-        # As many as agents at most, of an index of their own; by time they would be looked for in all of history.
+        # There are at most as many as agents, in an index of their own. A search by time would read the whole history.
         return queryset.filter(pk__in=list(queryset.filter(ended_at=None).order_by().values_list("pk", flat=True)))
 
 
 class LedgerAdmin(UncountedMixin, ReadOnlyAdmin):
-    has_own_history = True  # nobody edits them: Django's would be empty
+    has_own_history = True  # never edited: Django's history would be empty
     list_display_links = ("began",)
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[UncountedChangeList]:
@@ -106,7 +107,7 @@ class LedgerAdmin(UncountedMixin, ReadOnlyAdmin):
 
 @admin.register(AgentSession)
 class AgentSessionAdmin(LedgerAdmin):
-    """Who was logged in, from when to when?"""
+    """Sessions of agents."""
 
     list_display = ("began", "ended", "length", "agent", "ended_by")
     list_filter = (("agent", AutocompleteSelectFilter), Dates, OpenFilter, Counted)
@@ -114,13 +115,13 @@ class AgentSessionAdmin(LedgerAdmin):
     readonly_fields = fields
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[AgentSession]:
-        # No join: a planner could begin at the wrong end.
+        # No join: the planner could choose the wrong table to begin with.
         return super().get_queryset(request).prefetch_related("agent")
 
 
 @admin.register(AgentState)
 class AgentStateAdmin(LedgerAdmin):
-    """What did an agent do, from when to when?"""
+    """States of agents."""
 
     list_display = ("began", "ended", "length", "agent", "state", "pause_name", "call")
     list_filter = (
@@ -153,19 +154,14 @@ class AgentStateAdmin(LedgerAdmin):
             return ""
         if connection is None:
             return ""
-        url = reverse("admin:telephony_connection_change", args=[connection.pk])
-        return format_html('<a class="cc-link" href="{}">{}</a>', url, connection)
+        return link(reverse("admin:telephony_connection_change", args=[connection.pk]), connection)
 
 
 @admin.register(Pause)
-class PauseAdmin(Admin):
-    """For which reasons can agents be paused?"""
+class PauseAdmin(Undeletable, Admin):
+    """Reasons for pauses."""
 
     list_display = ("name", "is_active", "order")
     list_filter = ("is_active",)
     search_fields = ("name",)
     fields = ("name", "is_active", "order")
-
-    def has_delete_permission(self, request: HttpRequest, obj: Pause | None = None) -> bool:
-        """One that is no longer wanted is made inactive: the ledger names it."""
-        return False

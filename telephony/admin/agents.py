@@ -4,7 +4,7 @@ from typing import Any
 from django import forms
 from django.contrib import admin, messages
 from django.db.models import Count, Q, QuerySet
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import path, reverse
 from django.utils import timezone
@@ -15,17 +15,18 @@ from django.utils.translation import ngettext, pgettext, pgettext_lazy
 from unfold.contrib.filters.admin import DropdownFilter, RelatedDropdownFilter
 from unfold.widgets import UnfoldAdminSelectWidget
 
-from callcentre.admin import Admin, ChangeList, actor_of, confirm_first, display, page_action
-from callcentre.admin.base import MAX_SELECTED, REFUSALS
+from callcentre.admin import Admin, ChangeList, actor_of, confirm_first, display, link, page_action
+from callcentre.admin.base import MAX_SELECTED
 from telephony.admin.board import board_now
 from telephony.admin.state_labels import COLOURS, LABELS, label_of, length, moment
+from telephony.admin.undeletable import Undeletable
 from telephony.current_states import LOGGED_OUT, Current, current_states
 from telephony.models import Agent, AgentGroup, AgentState, Pause
 from telephony.verbs import presence
 
 
 class AgentChangeList(ChangeList):
-    """Knows of the agents of the page what they do."""
+    """Adds `current`, the present state, to each agent of the page."""
 
     def get_results(self, request: HttpRequest) -> None:
         super().get_results(request)
@@ -59,8 +60,8 @@ class PauseForm(forms.Form):
 
 
 @admin.register(Agent)
-class AgentAdmin(Admin):
-    """Who answers, at which number, and what is he doing?"""
+class AgentAdmin(Undeletable, Admin):
+    """Agents, their phones and their present states."""
 
     list_display = ("login", "full_name", "state", "since", "number", "group", "outbound_mode", "is_active")
     list_display_links = ("login", "full_name")
@@ -90,7 +91,7 @@ class AgentAdmin(Admin):
         return [path("board/", now, name="telephony_agent_board"), *super().get_urls()]
 
     def board_view(self, request: HttpRequest) -> HttpResponse:
-        """The board by itself, for a page that shows it and asks again."""
+        """Answer with the board alone, for pages that refresh it."""
         if not self.has_view_permission(request):
             return HttpResponse(status=403)
         return board_now(request)
@@ -100,28 +101,24 @@ class AgentAdmin(Admin):
         return agent.full_name
 
     @display(description=_("state"), label=COLOURS)
-    def state(self, agent: Agent) -> tuple[str, str]:
-        current: Current = agent.current  # type: ignore[attr-defined]  # of AgentChangeList
-        return current.status, label_of(current)
+    def state(self, agent: Any) -> tuple[str, str]:
+        return agent.current.status, label_of(agent.current)
 
     @display(description=_("since"))
-    def since(self, agent: Agent) -> str:
-        instant = agent.current.since  # type: ignore[attr-defined]
+    def since(self, agent: Any) -> str:
+        instant = agent.current.since
         if instant is None:
             return ""
         return format_html('<span class="cc-day">{}</span> ({})', moment(instant), length(instant))
 
     @display(description=_("state"))
-    def state_now(self, agent: Agent) -> str:
-        if not hasattr(agent, "current"):  # the theme asks several times
-            agent.current = current_states([agent.pk])[agent.pk]  # type: ignore[attr-defined]
-        current: Current = agent.current  # type: ignore[attr-defined]
+    def state_now(self, agent: Any) -> str:
+        if not hasattr(agent, "current"):  # the theme calls this several times
+            agent.current = current_states([agent.pk])[agent.pk]
+        current: Current = agent.current
         links = [
-            format_html('<a class="cc-link" href="{}?agent__id__exact={}">{}</a>', reverse(name), agent.pk, text)
-            for name, text in (
-                ("admin:telephony_agentstate_changelist", _now("States")),
-                ("admin:telephony_agentsession_changelist", _now("Sessions")),
-            )
+            link(f"{reverse(f'admin:telephony_{model}_changelist')}?agent__id__exact={agent.pk}", text)
+            for model, text in (("agentstate", _now("States")), ("agentsession", _now("Sessions")))
         ]
         since = _now("since %(time)s") % {"time": moment(current.since)} if current.since else ""
         return format_html("{} {} · {} · {}", label_of(current), since, *links)
@@ -131,85 +128,65 @@ class AgentAdmin(Admin):
         if change and "is_active" in form.changed_data and not obj.is_active:
             presence.deactivate(obj, actor_of(request))
 
-    def has_delete_permission(self, request: HttpRequest, obj: Agent | None = None) -> bool:
-        """An agent who leaves is made inactive: the history speaks of him."""
-        return False
+    # Actions on one agent
 
-    # What can be done with one agent
+    def _apply(self, request: HttpRequest, agents: Iterable[Agent], verb: Callable[[Agent], None], label: str) -> int:
+        """Apply a verb to each agent, log it, and return the number of successes."""
 
-    def _agent(self, request: HttpRequest, object_id: str) -> Agent:
-        agent = self.get_object(request, object_id)
-        if agent is None:
-            raise Http404
-        return agent  # type: ignore[no-any-return]
+        def apply(agent: Agent) -> None:
+            verb(agent)
+            self.log_change(request, agent, label)
 
-    def _do(self, request: HttpRequest, agents: Iterable[Agent], verb: Callable[[Agent], None], label: str) -> int:
-        """To each what the verb does; what one refuses is said, and stops no other."""
-        done = 0
-        for agent in agents:
-            try:
-                verb(agent)
-            except REFUSALS as error:
-                for _field, sentence in self.refusals_of(error):
-                    self.message_user(request, f"{agent}: {sentence}", messages.ERROR)
-            else:
-                self.log_change(request, agent, label)
-                done += 1
-        return done
+        return self.apply_to_each(request, agents, apply)
 
-    def _do_to_one(self, request: HttpRequest, agent: Agent, verb: Callable[[Agent], None], label: str) -> HttpResponse:
-        if self._do(request, [agent], verb, label):
+    def _apply_to_one(
+        self, request: HttpRequest, agent: Agent, verb: Callable[[Agent], None], label: str
+    ) -> HttpResponse:
+        if self._apply(request, [agent], verb, label):
             self.message_user(request, f"{agent}: {label}", messages.SUCCESS)
         return redirect(self.url_of("change", agent.pk))
 
     @page_action(description=_("Log out"), url_path="log-out", icon="logout", permissions=["change"])
     def log_out(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        agent = self._agent(request, object_id)
+        agent, actor = self.row_or_404(request, object_id), actor_of(request)
         if request.method != "POST":
             intro = _now("The session ends. A call goes on, and the agent gets no other.")
-            return self.action_page(
-                request, title=_now("Log an agent out"), submit=_now("Log out"), obj=agent, intro=intro
-            )
-        return self._do_to_one(request, agent, lambda one: presence.log_out(one, actor_of(request)), _now("logged out"))
+            title, submit = _now("Log an agent out"), _now("Log out")
+            return self.action_page(request, title=title, submit=submit, obj=agent, intro=intro)
+        return self._apply_to_one(request, agent, lambda one: presence.log_out(one, actor), _now("logged out"))
 
     @page_action(description=_("Pause"), url_path="pause", icon="pause_circle", permissions=["change"])
     def pause(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        agent, form = self._agent(request, object_id), PauseForm(request.POST or None)
+        agent, actor = self.row_or_404(request, object_id), actor_of(request)
+        form = PauseForm(request.POST or None)
         if request.method == "POST" and form.is_valid():
             pause = form.cleaned_data["pause"]
             label = _now("paused for %(pause)s") % {"pause": pause}
-            return self._do_to_one(request, agent, lambda one: presence.pause(one, actor_of(request), pause.pk), label)
+            return self._apply_to_one(request, agent, lambda one: presence.pause(one, actor, pause.pk), label)
         return self.action_page(request, title=_now("Pause an agent"), submit=_now("Pause"), form=form, obj=agent)
 
     @page_action(description=_("Set ready"), url_path="free", icon="play_circle", permissions=["change"])
     def free(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        agent = self._agent(request, object_id)
+        agent, actor = self.row_or_404(request, object_id), actor_of(request)
         if request.method != "POST":
             intro = _now("A pause or the wrap-up after a call ends: the agent gets calls again.")
-            return self.action_page(
-                request, title=_now("Set an agent ready"), submit=_now("Set ready"), obj=agent, intro=intro
-            )
-        return self._do_to_one(
-            request, agent, lambda one: presence.free(one, actor_of(request)), pgettext("agent", "ready")
-        )
+            title, submit = _now("Set an agent ready"), _now("Set ready")
+            return self.action_page(request, title=title, submit=submit, obj=agent, intro=intro)
+        return self._apply_to_one(request, agent, lambda one: presence.free(one, actor), pgettext("agent", "ready"))
 
-    # What can be done with many
+    # Actions on several agents
 
     @admin.action(description=_("Log out"), permissions=["change"])
     @confirm_first(_("The sessions end. Calls go on, and the agents get no others."))
     def log_out_selected(self, request: HttpRequest, agents: QuerySet[Agent]) -> None:
-        actor = actor_of(request)
-        count = self._do(
-            request, agents[:MAX_SELECTED], lambda agent: presence.log_out(agent, actor), _now("logged out")
-        )
+        chosen, actor = agents[:MAX_SELECTED], actor_of(request)
+        count = self._apply(request, chosen, lambda agent: presence.log_out(agent, actor), _now("logged out"))
         self._say(request, ngettext("%(count)s agent logged out.", "%(count)s agents logged out.", count), count)
 
     @admin.action(description=_("Set ready"), permissions=["change"])
     def free_selected(self, request: HttpRequest, agents: QuerySet[Agent]) -> None:
-        actor = actor_of(request)
-        count = self._do(
-            request, agents[:MAX_SELECTED], lambda agent: presence.free(agent, actor), pgettext("agent", "ready")
-        )
+        chosen, actor = agents[:MAX_SELECTED], actor_of(request)
+        count = self._apply(request, chosen, lambda agent: presence.free(agent, actor), pgettext("agent", "ready"))
         self._say(request, ngettext("%(count)s agent is ready.", "%(count)s agents are ready.", count), count)
 
     @admin.action(description=_("Pause"), permissions=["change"])
@@ -228,7 +205,7 @@ class AgentAdmin(Admin):
             )
         pause = form.cleaned_data["pause"]
         label = _now("paused for %(pause)s") % {"pause": pause}
-        count = self._do(request, chosen, lambda agent: presence.pause(agent, actor, pause.pk), label)
+        count = self._apply(request, chosen, lambda agent: presence.pause(agent, actor, pause.pk), label)
         self._say(request, ngettext("%(count)s agent is paused.", "%(count)s agents are paused.", count), count)
         return None
 
@@ -242,9 +219,8 @@ class AgentAdmin(Admin):
         _("The agents are logged out and cannot log in again until they are activated. Calls go on."), is_active=True
     )
     def deactivate(self, request: HttpRequest, agents: QuerySet[Agent]) -> None:
-        """Whoever is logged in is logged out."""
         actor, working = actor_of(request), agents.exclude(is_active=False)[:MAX_SELECTED]
-        count = self._do(request, working, lambda agent: presence.deactivate(agent, actor), _now("inactive"))
+        count = self._apply(request, working, lambda agent: presence.deactivate(agent, actor), _now("inactive"))
         self._say(request, ngettext("%(count)s agent deactivated.", "%(count)s agents deactivated.", count), count)
 
     def _say(self, request: HttpRequest, sentence: str, count: int) -> None:
@@ -253,7 +229,7 @@ class AgentAdmin(Admin):
 
 @admin.register(AgentGroup)
 class AgentGroupAdmin(Admin):
-    """Which agents are planned and reported together?"""
+    """Groups of agents for planning and reports."""
 
     list_display = ("name", "agents_count")
     fields = ("name",)
@@ -261,9 +237,9 @@ class AgentGroupAdmin(Admin):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[AgentGroup]:
         active = Count("agents", filter=Q(agents__is_active=True))
-        return super().get_queryset(request).annotate(agent_count=active)  # type: ignore[no-any-return]
+        groups: QuerySet[AgentGroup] = super().get_queryset(request)
+        return groups.annotate(agent_count=active)
 
     @display(description=_("active agents"), ordering="agent_count")
-    def agents_count(self, group: AgentGroup) -> int:
-        count: int = group.agent_count  # type: ignore[attr-defined]
-        return count
+    def agents_count(self, group: Any) -> int:
+        return int(group.agent_count)

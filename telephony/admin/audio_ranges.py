@@ -1,4 +1,4 @@
-"""Recordings to be listened to: whole or in ranges, so that a player can jump."""
+"""Answers with a recording or a range of it, so that a player can jump."""
 
 import re
 from typing import IO
@@ -9,11 +9,11 @@ _RANGE = re.compile(r"bytes=([0-9]{0,15})-([0-9]{0,15})\Z")
 
 
 class Unsatisfiable(Exception):
-    """The range is beyond the file."""
+    """The requested range is beyond the end of the file."""
 
 
 def sound(request: HttpRequest, file: IO[bytes], size: int, filename: str) -> HttpResponseBase:
-    """The file, or the one range of it that was asked for; several at once, or nonsense, are the whole file."""
+    """Answer with the requested range of the file. Several ranges, or a malformed one, give the whole file."""
     try:
         span = _span(request.headers.get("Range", ""), size)
     except Unsatisfiable:
@@ -33,11 +33,11 @@ def sound(request: HttpRequest, file: IO[bytes], size: int, filename: str) -> Ht
 
 
 def _span(header: str, size: int) -> tuple[int, int] | None:
-    """First and last byte; None for all of them."""
+    """Return the first and the last byte of the requested range; None for the whole file."""
     match = _RANGE.match(header.strip())
     if match is None or match[1] == match[2] == "":
         return None
-    if match[1] == "":  # so many of the last ones
+    if match[1] == "":  # the last bytes
         if int(match[2]) == 0 or size == 0:
             raise Unsatisfiable
         return max(size - int(match[2]), 0), size - 1
@@ -50,7 +50,7 @@ def _span(header: str, size: int) -> tuple[int, int] | None:
 
 
 class Part:
-    """Some bytes of a file. An answer of a file holds no thread while a player that is paused reads nothing."""
+    """Some bytes of a file. A file, unlike a generator, occupies no thread while a paused player reads nothing."""
 
     def __init__(self, file: IO[bytes], first: int, count: int) -> None:
         file.seek(first)

@@ -1,4 +1,4 @@
-"""The live board: who does what since when. It says when it was read, and by whom nothing is heard."""
+"""The live board of agents, their states and calls. It shows when it was read and if no listener is connected."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -15,15 +15,15 @@ from telephony.customers import pages_of_customers
 from telephony.leader_election import is_connected
 from telephony.models import Agent, Connection
 
-# A board is for looking at: the rest is in the list of agents.
+# The most rows of a board. The list of agents has the rest.
 SHOWN = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class BoardRow:
     agent: Agent
     current: Current
-    # The other side of the call he is in: the number, and if it is known whose, the name and where it leads.
+    # The other side of the agent's call: the number, and for a known customer the name and the page.
     number: str
     customer: str
     customer_url: str
@@ -49,7 +49,7 @@ class Tile:
 
 
 def board_panel(request: HttpRequest) -> dict[str, Any] | None:
-    """Nothing where there are no agents yet."""
+    """Return the board for the start page; None without agents or permission."""
     if not request.user.has_perm("telephony.view_agent"):
         return None
     board = _board()
@@ -77,7 +77,9 @@ def _board() -> dict[str, Any]:
         "at": at,
         "is_connected": is_connected(),
         "tiles": [Tile(status, LABELS[status], counts[status]) for status in ORDER] if agents else [],
-        "lines": [Line(agents[pk], states[pk], *others.get(states[pk].connection_id, ("", "", ""))) for pk in shown],
+        "lines": [
+            BoardRow(agents[pk], states[pk], *others.get(states[pk].connection_id, ("", "", ""))) for pk in shown
+        ],
         "hidden_count": len(working) - len(shown),
         "url": reverse("admin:telephony_agent_board"),
         "agents_url": reverse("admin:telephony_agent_changelist"),
@@ -85,7 +87,7 @@ def _board() -> dict[str, Any]:
 
 
 def _others(connection_ids: set[int | None]) -> dict[int | None, tuple[str, str, str]]:
-    """Of each connection the other side's number, name and page."""
+    """Return the other side's number, name and page by the ids of connections."""
     calls = Connection.objects.filter(pk__in=[pk for pk in connection_ids if pk is not None]).order_by()
     calls = calls.only("direction", "src", "dst", "customer_id")
     pages = pages_of_customers({call.customer_id for call in calls if call.customer_id is not None})

@@ -1,4 +1,4 @@
-"""Finding few connections among millions, newest first, by indexes alone."""
+"""Searches of connections by indexes alone, the newest first."""
 
 from datetime import datetime
 
@@ -7,7 +7,7 @@ from django.db import connection
 from telephony.models import Connection
 from telephony.numbers import comparable
 
-# More than this, and people search by something else.
+# The most results of a search by number.
 MAX_FOUND = 500
 
 _OF_NUMBER = """
@@ -15,7 +15,7 @@ _OF_NUMBER = """
 UNION
 (SELECT id FROM telephony_connection WHERE dst_number = %(number)s ORDER BY created_at DESC, id DESC LIMIT %(most)s)
 """
-# The newest of each pair of direction and result, then the newest of these: an index knows the order within a pair.
+# The newest of each pair of direction and result, then the newest of these. An index has the order within a pair.
 _OF_RESULTS = """
 SELECT newest.id
 FROM unnest(%(directions)s::text[]) AS direction CROSS JOIN unnest(%(dispositions)s::text[]) AS disposition
@@ -29,7 +29,7 @@ CROSS JOIN LATERAL (
 
 
 def ids_found(text: str) -> list[int]:
-    """By the id that clients know, or by the number of either side in any spelling."""
+    """Return the keys of the connections with this id of the wire, or this number of either side in any spelling."""
     found = list(Connection.objects.with_uid(text.strip()).values_list("pk", flat=True))
     return found or _ids(_OF_NUMBER, number=comparable(text.replace("\0", "")), most=MAX_FOUND)
 
@@ -37,7 +37,7 @@ def ids_found(text: str) -> list[int]:
 def newest_with_result(
     direction: str, disposition: str, since: datetime | None, until: datetime | None, count: int
 ) -> list[int]:
-    """The newest so many of a direction and a result, either of which may be "" for any."""
+    """Return the keys of the newest connections with a direction and a result; "" stands for any."""
     return _ids(
         _OF_RESULTS,
         directions=[direction] if direction else Connection.Direction.values,

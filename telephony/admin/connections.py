@@ -1,4 +1,4 @@
-"""Calls: looked at, never edited. A table of millions: no count of it, no scan, newest first by an index."""
+"""Calls, read-only. The table has millions of rows: the list counts none and reads the newest by an index."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -13,12 +13,13 @@ from django.utils.translation import gettext_lazy as _
 from unfold.admin import TabularInline
 from unfold.contrib.filters.admin import AutocompleteSelectFilter, AutocompleteSelectMultipleFilter, DropdownFilter
 
-from callcentre.admin import DatesFilter, ReadOnlyAdmin, UncountedChangeList, UncountedMixin, display
+from callcentre.admin import DatesFilter, ReadOnlyAdmin, UncountedChangeList, UncountedMixin, display, link
 from callcentre.admin.lists import rows_up_to
 from callcentre.core.times import second
 from telephony import causes
 from telephony.admin import connection_search
 from telephony.admin.report_filter import Counted
+from telephony.admin.state_labels import minutes
 from telephony.admin.topics import topic_of
 from telephony.admin.transcriptions import conversation_of
 from telephony.customers import pages_of_customers
@@ -32,7 +33,7 @@ COLOURS: dict[str, str] = {
     "": "info",
 }
 GOING_ON = "open"
-# What narrows a list to few, or to those of an index that is in its order.
+# Filters that leave few rows, or rows of an index in the order of the list.
 NARROWING = ("agent__id__exact", "queue__id__exact", "q")
 
 
@@ -40,14 +41,14 @@ class ConnectionDates(DatesFilter):
     column = "created_at"
 
     def of_span(self, queryset: QuerySet[Any], since: datetime | None, until: datetime | None) -> QuerySet[Any]:
-        """By the index on the start: ids tell nothing of calls that were imported."""
-        # Kept for the results, which look in the same span.
+        """Filter by the index on the start. The ids of imported calls have another order."""
+        # For the filter of results, which searches the same span.
         self.request.span = since, until  # type: ignore[attr-defined]
         return super().of_span(queryset, since, until)
 
 
 class _ResultFilter(DropdownFilter):
-    """One of two that share an index; the first of those in use finds the newest of its pair, the other one checks."""
+    """One of two filters that share an index. The first in use finds the newest rows, the other filters them."""
 
     def __init__(self, request: HttpRequest, params: dict[str, Any], model: Any, model_admin: Any) -> None:
         super().__init__(request, params, model, model_admin)
@@ -98,7 +99,7 @@ class NewestChangeList(UncountedChangeList):
 
 
 class _PartInline(TabularInline):
-    """What belongs to a call, as it happened."""
+    """Rows that belong to a call, in the order of time."""
 
     extra = 0
     hide_title = True
@@ -115,7 +116,7 @@ class _PartInline(TabularInline):
         return False
 
     def has_view_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        """Whoever may see the call sees all of it."""
+        """Allow everyone who may view the call."""
         return bool(request.user.has_perm("telephony.view_connection"))
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
@@ -124,7 +125,7 @@ class _PartInline(TabularInline):
 
 
 def _instant(name: str, description: Any) -> Any:
-    """To the second, as what happens in a call happens fast."""
+    """Return a column that shows an instant to the second."""
 
     @display(description=description)
     def shown(inline: Any, row: Any) -> str:
@@ -155,7 +156,7 @@ class TransferInline(_PartInline):
 
     @display(description=_("note"))
     def reason(self, transfer: Transfer) -> str:
-        """Return what was not reached and why, the reason in the reader's language."""
+        """Return the target that was not reached, and the translated reason."""
         number, colon, reason = transfer.note.partition(": ")
         return f"{number}{colon}{causes.shown(reason)}" or "–"
 
@@ -182,12 +183,12 @@ class CommandInline(_PartInline):
 
 @admin.register(Connection)
 class ConnectionAdmin(UncountedMixin, ReadOnlyAdmin):
-    """Who called whom, what came of it, and what was said?"""
+    """Calls, their results, recordings and words."""
 
-    has_own_history = True  # nobody edits them: Django's would be empty
+    has_own_history = True  # never edited: Django's history would be empty
     list_display = ("start", "way", "src", "dst", "result", "talk", "login", "queue", "uid")
     list_display_links = ("start", "uid")
-    # The span first: the others look in it.
+    # The dates come first, because the other filters use their span.
     list_filter = (
         ConnectionDates,
         DirectionFilter,
@@ -217,7 +218,7 @@ class ConnectionAdmin(UncountedMixin, ReadOnlyAdmin):
         return flatten_fieldsets(self.fieldsets)
 
     def get_inlines(self, request: HttpRequest, obj: Connection | None) -> Any:
-        """Of what may happen to a call, that which did."""
+        """Return the inlines that have rows for this call."""
         return [
             inline
             for inline in self.inlines
@@ -273,7 +274,7 @@ class ConnectionAdmin(UncountedMixin, ReadOnlyAdmin):
         if found is None:
             return str(call.customer_id)
         customer, address = found
-        return format_html('<a class="cc-link" href="{}">{}</a>', address, customer.label)
+        return link(address, customer.label)
 
     @display(description=_("request id"))
     def request_of(self, call: Connection) -> str:
@@ -281,7 +282,7 @@ class ConnectionAdmin(UncountedMixin, ReadOnlyAdmin):
 
     @display(description=_("talk"))
     def talk(self, call: Connection) -> str:
-        return _clock(call.billsec)
+        return minutes(call.billsec)
 
     @display(description=_("agent"))
     def login(self, call: Connection) -> str:
@@ -289,7 +290,3 @@ class ConnectionAdmin(UncountedMixin, ReadOnlyAdmin):
 
     def page_context(self, request: HttpRequest, obj: Connection | None) -> dict[str, Any]:
         return topic_of(obj) | conversation_of(request, obj) if obj else {}
-
-
-def _clock(seconds: int) -> str:
-    return f"{seconds // 60}:{seconds % 60:02}" if seconds else "–"

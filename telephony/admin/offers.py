@@ -1,4 +1,4 @@
-"""Inbound calls as they were offered to agents: one row each time that a phone rang."""
+"""Offers of inbound calls to agents: one row each time that a phone rang."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -16,7 +16,15 @@ from unfold.contrib.filters.admin import (
     ChoicesDropdownFilter,
 )
 
-from callcentre.admin import DatesFilter, PeriodFilter, ReadOnlyAdmin, UncountedChangeList, UncountedMixin, display
+from callcentre.admin import (
+    DatesFilter,
+    PeriodFilter,
+    ReadOnlyAdmin,
+    UncountedChangeList,
+    UncountedMixin,
+    display,
+    link,
+)
 from callcentre.admin.periods import Spans, near, touching, within
 from callcentre.core.parsing import INT32
 from callcentre.core.times import second
@@ -33,13 +41,13 @@ COLOURS: dict[str, str] = {
 
 
 class Dates(DatesFilter):
-    """By the day on which the phone rang."""
+    """A filter by the day on which the phone rang."""
 
     column = "offered_at"
 
 
 class Counted(PeriodFilter):
-    """Of inbound calls, as the report counts them."""
+    """The filter of offers for links from figures of the report."""
 
     ways = {
         "offered": _("offered"),
@@ -77,12 +85,12 @@ class Counted(PeriodFilter):
 
 
 def _clock(instant: datetime | None) -> str:
-    """Without the day, which is that of the offer but for a call at midnight."""
+    """Return the time of day. The column of the offer shows the day."""
     return second(instant)[11:] or "–"
 
 
 class OfferChangeList(UncountedChangeList):
-    """By time, for which there is an index of each agent."""
+    """A list by time for one agent, which has an index, else by id."""
 
     def get_ordering(self, request: HttpRequest, queryset: QuerySet[Any]) -> list[str]:
         return ["-offered_at", "-pk"] if request.GET.get("agent__id__exact") else ["-pk"]
@@ -90,9 +98,9 @@ class OfferChangeList(UncountedChangeList):
 
 @admin.register(Offer)
 class OfferAdmin(UncountedMixin, ReadOnlyAdmin):
-    """Whose phone rang, and did he answer?"""
+    """Offers and their outcomes."""
 
-    has_own_history = True  # nobody edits them: Django's would be empty
+    has_own_history = True  # never edited: Django's history would be empty
     list_display = ("offered", "answered", "ended", "login", "queue", "result", "transferred", "call")
     list_display_links = ("offered",)
     list_filter = (
@@ -109,7 +117,7 @@ class OfferAdmin(UncountedMixin, ReadOnlyAdmin):
         return OfferChangeList
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Offer]:
-        # No join: a planner could begin at the wrong end.
+        # No join: the planner could choose the wrong table to begin with.
         return super().get_queryset(request).prefetch_related("agent", "queue", "connection")
 
     @display(description=_("offered"))
@@ -138,5 +146,4 @@ class OfferAdmin(UncountedMixin, ReadOnlyAdmin):
 
     @display(description=_("call"))
     def call(self, offer: Offer) -> str:
-        url = reverse("admin:telephony_connection_change", args=[offer.connection_id])
-        return format_html('<a class="cc-link" href="{}">{}</a>', url, offer.connection)
+        return link(reverse("admin:telephony_connection_change", args=[offer.connection_id]), offer.connection)

@@ -1,4 +1,4 @@
-"""Queues: who is in them, when they are open, and who waits now."""
+"""Queues, their agents, opening hours and waiting callers."""
 
 from typing import Any
 
@@ -12,6 +12,7 @@ from django.utils.translation import ngettext, pgettext_lazy
 from callcentre.admin import Admin, Inline, confirm_first, display
 from callcentre.core.opening_hours import HoursFormSet
 from telephony import queue_waits
+from telephony.admin.undeletable import Undeletable
 from telephony.models import OpeningHours, Queue, QueueMember
 
 
@@ -34,8 +35,8 @@ class HoursInline(Inline):
 
 
 @admin.register(Queue)
-class QueueAdmin(Admin):
-    """Who waits where, how long still, and who is there to answer?"""
+class QueueAdmin(Undeletable, Admin):
+    """Queues, with their waiting callers, estimated wait and free agents."""
 
     list_display = ("name", "number", "waiting", "longest", "estimate", "free_agents", "is_active")
     list_filter = ("is_active",)
@@ -63,10 +64,6 @@ class QueueAdmin(Admin):
         for queue in changelist.result_list:
             queue.situation = found[queue.pk]
         return changelist
-
-    def has_delete_permission(self, request: HttpRequest, obj: Queue | None = None) -> bool:
-        """A queue that is no longer wanted is made inactive: connections speak of it."""
-        return False
 
     @display(description=pgettext_lazy("of callers", "waiting"))
     def waiting(self, queue: Any) -> int:
@@ -112,6 +109,6 @@ class QueueAdmin(Admin):
 
 
 def _clock(seconds: int) -> str:
-    """Write minutes and seconds. After the clock was set back, somebody may have come later than now."""
+    """Return minutes and seconds. After the clock was set back, an arrival may be later than now."""
     seconds = max(seconds, 0)
     return f"{seconds // 60}:{seconds % 60:02}"

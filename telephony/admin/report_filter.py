@@ -1,4 +1,4 @@
-"""The filter of connections that a figure of the report leads to."""
+"""The filter of connections for links from figures of the report."""
 
 from collections.abc import Sequence
 from datetime import timedelta
@@ -14,10 +14,10 @@ from telephony.models import Connection, Talk
 
 
 class Counted(PeriodFilter):
-    """Outbound calls with a talk longer than so many seconds, or not: those that began in the spans, or were talked.
+    """Outbound calls with a talk longer than a threshold, or not, that began or were talked in the spans.
 
-    The arguments are the threshold, then the agent, then the queues, as far as the report names them. A transferred
-    call is listed once for each of its talks that the figure counts.
+    The arguments are the threshold, the agent and the queues, as far as the report names them. A transferred call is
+    listed once for each of its talks that the figure counts.
     """
 
     ways = {
@@ -36,14 +36,14 @@ class Counted(PeriodFilter):
         talks = Talk.objects.filter(narrowed & _counted(way, threshold, spans, "counted_at", "started_at"))
         if not (found := dict(talks.values_list("pk", "connection_id"))):
             return own
-        # The calls by their keys, so that an index finds all of them; then each call as often as it is counted.
+        # By keys, so that an index finds all calls; the join with talks then lists each call as often as it is counted.
         calls = own | Q(pk__in=set(found.values()))
         return calls & (Q(has_talks=False) | Q(talks__in=list(found)))
 
 
 def _counted(way: str, threshold: int, spans: Spans, counted_at: str, started_at: str) -> Q:
     """Build the condition for rows that are counted at one instant and talked from another until `ended_at`."""
-    # A threshold may be as long as the report's; no call is longer.
+    # No call is longer than the limit of the threshold.
     length, now = timedelta(seconds=min(threshold, INT32)), timezone.now()
     until = F(started_at) + length
     if way.startswith("above"):

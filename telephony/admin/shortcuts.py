@@ -19,20 +19,20 @@ from telephony.models import TransferShortcut
 COLUMNS = ("name", "queue", "number", "order")
 
 
-def _what_is_taken() -> str:
+def _accepted_pictures() -> str:
     sentence = _now("PNG, JPEG, GIF or WebP of at most %(limit)s kB; it is made to fit 256 × 256 points.")
     return sentence % {"limit": MOST_KILOBYTES}
 
 
 class ShortcutForm(ModelForm):
-    """A picture goes in as a file and is kept as a PNG of our own making."""
+    """A form whose uploaded picture is drawn anew and stored as a PNG."""
 
     upload = forms.FileField(
         label=_("New icon"),
         required=False,
         widget=UnfoldAdminImageFieldWidget(attrs={"accept": "image/png,image/jpeg,image/gif,image/webp"}),
-        # In the language of whoever looks, and not of the process that begins.
-        help_text=lazy(_what_is_taken, str)(),
+        # Lazy, to be translated for each reader.
+        help_text=lazy(_accepted_pictures, str)(),
     )
     remove_icon = forms.BooleanField(label=_("Remove the icon"), required=False, widget=UnfoldBooleanWidget())
 
@@ -45,7 +45,7 @@ class ShortcutForm(ModelForm):
         return as_png(upload, upload.size or 0) if isinstance(upload, UploadedFile) else b""
 
     def columns(self) -> dict[str, Any]:
-        """What was changed."""
+        """Return the changed columns and their values."""
         given = self.cleaned_data
         values = {name: given[name] for name in COLUMNS if name in self.changed_data}
         if given.get("upload") or given.get("remove_icon"):
@@ -55,7 +55,7 @@ class ShortcutForm(ModelForm):
 
 @admin.register(TransferShortcut)
 class TransferShortcutAdmin(Admin):
-    """Where do agents hand calls on with one click?"""
+    """Frequent targets of transfers."""
 
     form = ShortcutForm
     list_display = ("picture", "name", "queue", "number", "order")

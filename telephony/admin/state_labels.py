@@ -1,4 +1,4 @@
-"""How the admin names what an agent does, and in which colour."""
+"""Names and colours of agents' states in the admin, and the format of instants and lengths."""
 
 from datetime import datetime, timedelta
 from typing import Any
@@ -22,19 +22,24 @@ COLOURS: dict[str, str] = {
 
 
 def label_of(current: Current) -> str:
-    """The state, or of a pause which one it is."""
+    """Return the name of the state, and of the pause."""
     label = str(LABELS[current.status])
     return f"{label}: {current.pause_name}" if current.pause_name else label
 
 
 def moment(instant: datetime | None) -> str:
-    """To the second, as the ledger keeps it."""
+    """Return an instant to the second."""
     return timezone.localtime(instant).strftime("%Y-%m-%d %H:%M:%S") if instant else ""
 
 
 def length(since: datetime | None, until: datetime | None = None) -> str:
-    """h:mm:ss between two instants; what is going on lasts until now."""
+    """Return h:mm:ss between two instants; an open interval lasts until now."""
     if since is None:
         return ""
     seconds = max(int(((until or timezone.now()) - since) / timedelta(seconds=1)), 0)
     return f"{seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02}"
+
+
+def minutes(seconds: float) -> str:
+    """Return m:ss, or a dash for 0."""
+    return f"{int(seconds) // 60}:{int(seconds) % 60:02}" if seconds else "–"

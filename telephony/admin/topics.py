@@ -1,4 +1,4 @@
-"""What calls of a queue can be about, and what is noted of them."""
+"""Topics of calls, their fields, and evaluation criteria."""
 
 from typing import Any
 
@@ -9,11 +9,12 @@ from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import RelatedDropdownFilter
 
 from callcentre.admin import Admin, Inline, display
+from telephony.admin.undeletable import Undeletable
 from telephony.models import Connection, ConnectionTopic, EvaluationCriterion, Topic, TopicField, TopicGroup
 
 
 def topic_of(connection: Connection) -> dict[str, Any]:
-    """What `telephony/_topic.html` shows of a call: what it was about, and what was noted. Two statements at most."""
+    """Return the context of `telephony/_topic.html`: topic and values of fields. This takes two queries at most."""
     topics = ConnectionTopic.objects.select_related("topic__group", "agent")
     topic = topics.filter(connection=connection).first()
     if topic is None:
@@ -23,13 +24,6 @@ def topic_of(connection: Connection) -> dict[str, Any]:
     return {"call_topic": topic, "noted": noted}
 
 
-class Undeletable:
-    """What calls speak of is made inactive, not deleted."""
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
-
 class TopicInline(Undeletable, Inline):
     model = Topic
     fields = ("name", "show_custom_fields", "is_active", "order")
@@ -37,7 +31,7 @@ class TopicInline(Undeletable, Inline):
 
 @admin.register(TopicGroup)
 class TopicGroupAdmin(Undeletable, Admin):
-    """What can agents say that a call was about?"""
+    """Topics from which agents choose, by group."""
 
     list_display = ("name", "queue", "topics_count", "is_active", "order")
     list_filter = (("queue", RelatedDropdownFilter), "is_active")
@@ -50,21 +44,21 @@ class TopicGroupAdmin(Undeletable, Admin):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[TopicGroup]:
         active = Count("topics", filter=Q(topics__is_active=True), distinct=True)
-        return super().get_queryset(request).annotate(topic_count=active)  # type: ignore[no-any-return]
+        groups: QuerySet[TopicGroup] = super().get_queryset(request)
+        return groups.annotate(topic_count=active)
 
     def get_readonly_fields(self, request: HttpRequest, obj: TopicGroup | None = None) -> tuple[str, ...]:
-        """Its topics are those of calls of this queue."""
+        """Keep the queue of an existing group: its calls belong to that queue."""
         return ("queue",) if obj else ()
 
     @display(description=_("active topics"), ordering="topic_count")
-    def topics_count(self, group: TopicGroup) -> int:
-        count: int = group.topic_count  # type: ignore[attr-defined]
-        return count
+    def topics_count(self, group: Any) -> int:
+        return int(group.topic_count)
 
 
 @admin.register(TopicField)
 class TopicFieldAdmin(Undeletable, Admin):
-    """What is noted of calls beside their topic, and must it be?"""
+    """Fields that agents fill in for calls."""
 
     list_display = ("name", "queue", "type", "is_required", "is_active", "order")
     list_filter = (("queue", RelatedDropdownFilter), "is_active")
@@ -74,13 +68,13 @@ class TopicFieldAdmin(Undeletable, Admin):
     fields = ("queue", "name", "type", "is_required", "is_active", "order")
 
     def get_readonly_fields(self, request: HttpRequest, obj: TopicField | None = None) -> tuple[str, ...]:
-        """Calls have values of this type."""
+        """Keep the queue and the type of an existing field: calls have values of it."""
         return ("queue", "type") if obj else ()
 
 
 @admin.register(EvaluationCriterion)
 class EvaluationCriterionAdmin(Undeletable, Admin):
-    """By what are calls judged?"""
+    """Criteria by which the model evaluates calls."""
 
     list_display = ("name", "description", "queue", "is_active", "order")
     list_filter = (("queue", RelatedDropdownFilter), "is_active")

@@ -1,6 +1,6 @@
-"""What was said in calls: the recordings to be played, the conversation, and how far transcriptions are.
+"""Recordings and transcriptions: their lists, the player, and the conversation of a call.
 
-A page of a call shows it with `{% include "telephony/_transcription.html" %}` and what `conversation_of` returns.
+The page of a call shows it with `{% include "telephony/_transcription.html" %}` and the context of `conversation_of`.
 """
 
 from collections.abc import Sequence
@@ -21,8 +21,9 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 from unfold.contrib.filters.admin import ChoicesDropdownFilter
 
-from callcentre.admin import DeletableMixin, ReadOnlyAdmin, UncountedMixin, actor_of, display
+from callcentre.admin import DeletableMixin, ReadOnlyAdmin, UncountedMixin, actor_of, display, link
 from telephony.admin.audio_ranges import sound
+from telephony.admin.state_labels import minutes
 from telephony.models import Connection, EvaluationCriterion, Recording, Transcription, TranscriptionUsage
 from telephony.talk_ratio import CUSTOMER, USER, ratio
 from telephony.verbs import recordings as recording_verbs
@@ -50,8 +51,8 @@ SPEAKERS = {USER: _("Agent"), CUSTOMER: _("Customer")}
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """Something that somebody said; `player` and `at` say where it is heard."""
+class Utterance:
+    """An utterance in a conversation; `player` and `at` are its recording and its second there."""
 
     speaker: str
     who: str
@@ -62,7 +63,7 @@ class Line:
 
 
 def conversation_of(request: HttpRequest, connection: Connection) -> dict[str, Any]:
-    """What `telephony/_transcription.html` shows of a call, of that which the user may see. Four statements at most."""
+    """Return the context of `telephony/_transcription.html`, as far as the user may see it, in four queries at most."""
     recordings: Sequence[Recording] = ()
     if request.user.has_perm("telephony.view_recording"):
         recordings = list(connection.recordings.order_by("id"))
@@ -85,7 +86,7 @@ def conversation_of(request: HttpRequest, connection: Connection) -> dict[str, A
     }
 
 
-def _lines(parts: Sequence[Any], connection: Connection, recordings: Sequence[Recording]) -> list[Line]:
+def _lines(parts: Sequence[Any], connection: Connection, recordings: Sequence[Recording]) -> list[Utterance]:
     agent = connection.agent.full_name or connection.agent.login if connection.agent else ""
     lines = []
     for part in parts:
@@ -93,12 +94,12 @@ def _lines(parts: Sequence[Any], connection: Connection, recordings: Sequence[Re
         who = agent if speaker == USER and agent else str(SPEAKERS.get(speaker, _("Somebody")))
         player, at = _heard_in(part["begin"], recordings)
         clock = f"{int(part['begin']) // 60}:{int(part['begin']) % 60:02}"
-        lines.append(Line(speaker, who, clock, part["text"], player, at))
+        lines.append(Utterance(speaker, who, clock, part["text"], player, at))
     return lines
 
 
 def _heard_in(begin: float, recordings: Sequence[Recording]) -> tuple[int | None, float]:
-    """The recording in which this second lies, of those that a part's times run through, and where in it."""
+    """Return the recording of a second of the conversation, and the second within that recording."""
     for recording in recordings:
         if recording.state == Recording.State.READY:
             if begin < recording.seconds:
@@ -115,12 +116,12 @@ def _criteria(evaluated: Sequence[Any]) -> list[dict[str, Any]]:
 
 
 def connection_found(term: str) -> int | None:
-    """The connection of this id, as receivers and clients know it."""
+    """Return the key of the connection with this id of the wire."""
     return Connection.objects.with_uid(term.strip()).values_list("pk", flat=True).first()
 
 
 class OfCallsAdmin(UncountedMixin, ReadOnlyAdmin):
-    """Rows that belong to a call each, and are found by its id."""
+    """The admin of rows that belong to a call and are searched by its id."""
 
     has_own_history = True
     search_fields = ("connection",)
@@ -134,14 +135,13 @@ class OfCallsAdmin(UncountedMixin, ReadOnlyAdmin):
         return queryset, False
 
     @display(description=_("call"))
-    def link(self, row: Any) -> str:
-        address = reverse("admin:telephony_connection_change", args=[row.connection_id])
-        return format_html('<a class="cc-link" href="{}">{}</a>', address, row.connection.uid)
+    def call_link(self, row: Any) -> str:
+        return link(reverse("admin:telephony_connection_change", args=[row.connection_id]), row.connection.uid)
 
 
 @admin.register(Transcription)
 class TranscriptionAdmin(OfCallsAdmin):
-    """Which calls could not be transcribed, and why?"""
+    """Transcriptions, with the errors of failed ones."""
 
     list_display = ("call", "created_at", "state", "length", "sentiment_shown", "error")
     list_display_links = ("call",)
@@ -149,12 +149,12 @@ class TranscriptionAdmin(OfCallsAdmin):
     list_select_related = ("connection",)
     list_before_template = "admin/telephony/minutes.html"
     actions = ("transcribe_again",)
-    fields = ("link", "created_at", "finished_at", "attempts", "requested_by")
+    fields = ("call_link", "created_at", "finished_at", "attempts", "requested_by")
     readonly_fields = fields
     change_form_outer_after_template = "admin/telephony/transcription.html"
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Transcription]:
-        """The words are for the page of one."""
+        """Leave the words out of the list."""
         rows: QuerySet[Transcription] = super().get_queryset(request)
         is_list = request.path == self.url_of("changelist")
         return rows.defer("parts", "summary", "evaluated_criteria") if is_list else rows
@@ -169,7 +169,7 @@ class TranscriptionAdmin(OfCallsAdmin):
 
     @display(description=_("length"))
     def length(self, transcription: Transcription) -> str:
-        return _clock(transcription.seconds)
+        return minutes(transcription.seconds)
 
     @display(description=_("customer felt"))
     def sentiment_shown(self, transcription: Transcription) -> str:
@@ -207,7 +207,7 @@ class TranscriptionAdmin(OfCallsAdmin):
 
 @admin.register(Recording)
 class RecordingAdmin(DeletableMixin, OfCallsAdmin):
-    """Which recordings could not be fetched, and why?"""
+    """Recordings, with the errors of failed ones."""
 
     deletion_kind = "recording"
     list_display = ("name", "started_at", "shown_state", "length", "error")
@@ -215,7 +215,7 @@ class RecordingAdmin(DeletableMixin, OfCallsAdmin):
     list_filter = (("state", ChoicesDropdownFilter),)
     list_select_related = ("connection",)
     actions = ("fetch_again",)
-    fields = ("link", "player", "started_at", "state", "length", "size", "ready_at", "attempts", "error")
+    fields = ("call_link", "player", "started_at", "state", "length", "size", "ready_at", "attempts", "error")
     readonly_fields = fields
 
     @display(description=_("state"), label=STATES)
@@ -224,7 +224,7 @@ class RecordingAdmin(DeletableMixin, OfCallsAdmin):
 
     @display(description=_("length"))
     def length(self, recording: Recording) -> str:
-        return _clock(recording.seconds)
+        return minutes(recording.seconds)
 
     def has_fetch_permission(self, request: HttpRequest) -> bool:
         return request.user.has_perm("telephony.change_recording")
@@ -257,7 +257,3 @@ class RecordingAdmin(DeletableMixin, OfCallsAdmin):
         except FileNotFoundError as error:
             raise Http404(_now("There is no such recording any more.")) from error
         return sound(request, file.file or file, file.size, recording.filename)
-
-
-def _clock(seconds: float) -> str:
-    return f"{int(seconds) // 60}:{int(seconds) % 60:02}" if seconds else "–"

@@ -1,4 +1,4 @@
-"""What the documents of the API say of agents, their groups and pauses."""
+"""Documents of the API: agents, their groups and pauses."""
 
 from callcentre.api.openapi import Operation, array, boolean, describe, document, integer, path, shape, text
 from callcentre.core.errors import ErrorCode
@@ -28,18 +28,18 @@ AGENT_GROUP = shape(
 
 AGENT_STATUS = shape(
     "AgentStatus",
-    "What an agent does now.",
+    "The present state of an agent.",
     login=text("Login of the agent.", "agent1"),
     status=text(
-        "What the agent does.",
+        "The state.",
         "paused",
         enum=["logged_out", "free", "ringing", "talking", "wrap_up", "paused"],
     ),
     since=text(
-        "Since when: `YYYY-MM-DD hh:mm:ss`; an empty string for an agent who has never logged in.",
+        "Its start: `YYYY-MM-DD hh:mm:ss`; an empty string for an agent who has never logged in.",
         "2026-11-21 09:30:00",
     ),
-    pause_id=integer("The pause, of one who is paused.", 2, nullable=True),
+    pause_id=integer("The pause of a paused agent.", 2, nullable=True),
 )
 PAUSE = shape(
     "Pause",
@@ -62,7 +62,7 @@ document(
     retrieve=Operation(id="read_agent", summary="Read an agent", is_extension=True, answer=AGENT),
     statuses=Operation(
         id="list_agent_statuses",
-        summary="List what the agents do now",
+        summary="List the present states of the agents",
         description="All active agents, ordered by login, with their state and when it began.",
         is_extension=True,
         answer=array(AGENT_STATUS),
@@ -70,8 +70,8 @@ document(
     pause=Operation(
         id="pause_agent",
         summary="Pause an agent",
-        description="Ends the state the agent is in and begins the pause, whether he is logged in or not. The pause he"
-        " is in already changes nothing. A call he is in goes on; after it he is still on the pause.",
+        description="Ends the agent's state and begins the pause, with or without a session. The present pause changes"
+        " nothing. A call goes on; after it the agent is still on the pause.",
         body=PauseInput,
         request_example={"pause_id": 2},
         errors={ErrorCode.PAUSE_NOT_FOUND: "pause_id", ErrorCode.AGENT_INACTIVE: ""},
@@ -79,14 +79,14 @@ document(
     log_in=Operation(
         id="log_in_agent",
         summary="Log an agent in",
-        description="Begins a session, free for calls; a pause ends. One who is logged in stays as he is.",
+        description="Begins a session, ready for calls; a pause ends. Nothing changes for an agent who is logged in.",
         is_extension=True,
         errors={ErrorCode.AGENT_INACTIVE: ""},
     ),
     log_out=Operation(
         id="log_out_agent",
         summary="Log an agent out",
-        description="Ends the session, and the pause of one who has none. A call he is in goes on.",
+        description="Ends the session, or a pause outside a session. A call goes on.",
         is_extension=True,
     ),
     free=Operation(

@@ -22,7 +22,7 @@ class TransferInput(Input):
 
 
 class CallViewSet(ApiViewSet):
-    """Calls to be placed, and what is done with those that go on."""
+    """Placing calls, and commands to open calls."""
 
     area = "connections"
 

@@ -1,4 +1,4 @@
-"""What the documents of the API say of placing and handling calls."""
+"""Documents of the API: placing calls, and commands to open calls."""
 
 from callcentre.api.openapi import Operation, describe, document, path
 from callcentre.core.errors import ErrorCode
@@ -20,8 +20,8 @@ describe(
 )
 
 _ONCE = (
-    "It is carried out at once, but not before the answer, and after what was asked of the call before. A call that"
-    " ends meanwhile makes it void."
+    "It is carried out right after the answer, and after earlier commands to the call. If the call ends meanwhile, it"
+    " is dropped."
 )
 _NO_PBX = {ErrorCode.NO_CONNECTION_TO_PBX: ""}
 _NOT_TALKING = {ErrorCode.CALL_OVER: "", ErrorCode.CALL_NOT_TALKING: "", **_NO_PBX}
@@ -33,10 +33,10 @@ document(
         id="call",
         summary="Set up a call",
         description=(
-            "The agent's phone rings first; when it is picked up the number is called, and then both can talk. What "
-            "becomes of it is not known at the time of the answer: see `GET /connections` and the events"
-            " `CONNECTION_…`. While the phone rings or talks the call waits, and is placed afterwards, in the order of"
-            " the requests. A call that cannot be placed within a configured time has failed."
+            "The agent's phone rings first; when it is picked up the number is called, and then both can talk. The"
+            " answer does not tell the result of the call: see `GET /connections` and the events `CONNECTION_…`. While"
+            " the phone is in a call, the new call waits, and is placed afterwards, in the order of the requests. A"
+            " call that cannot be placed within a configured time has failed."
         ),
         body=CallInput,
         request_example={"sip": "101", "phone_number": "+48 22 555 01 07"},
@@ -50,7 +50,7 @@ document(
     hang_up=Operation(
         id="hang_up_call",
         summary="Hang up a call",
-        description=f"For all who are in it, also while it rings or waits. {_ONCE}",
+        description=f"For all parties, also while the call rings or waits. {_ONCE}",
         is_extension=True,
         conflicts={ErrorCode.CALL_OVER: "", **_NO_PBX},
     ),
@@ -70,11 +70,11 @@ document(
     ),
     transfer=Operation(
         id="transfer_call",
-        summary="Hand a call on",
+        summary="Transfer a call",
         description=(
             "To a queue, in which the customer waits, or to a number, which rings while the customer hears music. The"
-            " agent is let go at once. One of the three is given. Where the number does not answer, the customer goes"
-            f" back to the agent who handed the call on, else to the queue of the call. {_ONCE}"
+            " agent leaves the call at once. Give one of the three. If the number does not answer, the customer returns"
+            f" to the agent who transferred the call, else to the queue of the call. {_ONCE}"
         ),
         is_extension=True,
         body=TransferInput,

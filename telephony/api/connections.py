@@ -19,7 +19,7 @@ _listed, _detailed = row_writer(CONNECTION_FIELDS), row_writer(DETAIL_FIELDS)
 
 
 class ConnectionViewSet(ApiViewSet):
-    """Calls, in and out: those that go on and those that are over."""
+    """Calls, in and out, open and ended."""
 
     area = "connections"
 

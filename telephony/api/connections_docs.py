@@ -1,4 +1,4 @@
-"""What the documents of the API say of reading connections."""
+"""Documents of the API: connections."""
 
 from callcentre.api.field_tables import properties
 from callcentre.api.openapi import Operation, array, document, integer, page, path, shape, text
@@ -12,7 +12,7 @@ TALK = shape(
     "The time for which one agent talked with the customer.",
     agent_login=text("The agent's login.", "agent1"),
     started_at=text("Start: `YYYY-MM-DD hh:mm:ss`.", "2026-11-21 09:30:07"),
-    seconds=integer("Whole seconds, time on hold included; 0 while it goes on.", 58, minimum=0),
+    seconds=integer("Whole seconds, time on hold included; 0 for an open talk.", 58, minimum=0),
 )
 CONNECTION_DETAILS = shape(
     "ConnectionDetails",
@@ -28,7 +28,7 @@ document(
         id="list_connections",
         summary="List the connections",
         description=(
-            "Newest first, those that go on among them. What a filter names and does not exist finds none. Numbers are"
+            "Open and ended ones, newest first. A filter by an unknown agent or queue finds none. Numbers are"
             " compared in their normal form: `+48 22 555 01 07` finds `225550107`."
         ),
         is_extension=True,

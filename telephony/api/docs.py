@@ -1,4 +1,4 @@
-"""What the documents of the API say of telephony: a module for each kind of thing."""
+"""Documents of telephony's API, in a module for each resource."""
 
 from telephony.api import (  # noqa: F401
     agents_docs,

@@ -1,4 +1,4 @@
-"""What the documents of the API say of queues and of who waits in them."""
+"""Documents of the API: queues and their waiting callers."""
 
 from callcentre.api.openapi import Operation, array, document, integer, path, shape, text
 from telephony.api.queues import QueueViewSet
@@ -11,11 +11,11 @@ QUEUE = shape(
 )
 WAITING_STATS = shape(
     "WaitingStats",
-    "How many wait in a queue, and how long somebody will who enters it now.",
+    "The number of waiting callers of a queue, and the estimated wait of a new one.",
     waiting=integer("Callers who wait.", 2, minimum=0),
     estimated_waiting_time=integer(
-        "Whole seconds, by the length of the queue's last calls and the agents who are there; 0 where an agent is"
-        " free, null where none is logged in or all are on a pause.",
+        "Whole seconds, estimated from the length of the queue's last calls and its present agents; 0 if an agent is"
+        " free, null if none is logged in or all are paused.",
         90,
         nullable=True,
         minimum=0,
@@ -23,9 +23,9 @@ WAITING_STATS = shape(
 )
 CALLER = shape(
     "WaitingCaller",
-    "Somebody who waits in a queue.",
+    "A caller who waits in a queue.",
     phone_number=text("The caller's number, as the switch told it.", "+48225550107"),
-    started_at=text("Since when: `YYYY-MM-DD hh:mm:ss`.", "2026-11-21 09:30:00"),
+    started_at=text("Start of the wait: `YYYY-MM-DD hh:mm:ss`.", "2026-11-21 09:30:00"),
     customer_id=integer("Customer with the number.", 77, nullable=True),
     customer_label=text("The customer's name; an empty string where there is none.", "Jan Kowal"),
 )
@@ -45,7 +45,7 @@ document(
     ),
     waiting_list=Operation(
         id="list_waiting_callers",
-        summary="List who waits in a queue",
+        summary="List the waiting callers of a queue",
         description="In the order in which they entered it.",
         is_extension=True,
         answer=array(CALLER),

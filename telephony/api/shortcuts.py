@@ -6,7 +6,7 @@ from telephony.models import TransferShortcut
 
 
 class ShortcutViewSet(ApiViewSet):
-    """Places to which agents hand calls on."""
+    """Frequent targets of transfers."""
 
     area = "system"
 

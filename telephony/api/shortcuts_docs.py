@@ -1,11 +1,11 @@
-"""What the documents of the API say of transfer shortcuts."""
+"""Documents of the API: transfer shortcuts."""
 
 from callcentre.api.openapi import Operation, array, document, integer, shape, text
 from telephony.api.shortcuts import ShortcutViewSet
 
 SHORTCUT = shape(
     "TransferShortcut",
-    "A place to which agents often hand calls on: a queue or a number.",
+    "A frequent target of transfers: a queue or a number.",
     transfer_shortcut_id=integer("The shortcut's id.", 1),
     queue=text("Name of the queue; an empty string where the shortcut leads to a number.", "Hotline"),
     number=text("The number; an empty string where the shortcut leads to a queue."),

@@ -19,11 +19,11 @@ from telephony.verbs.topics import set_topic
 
 
 class FieldValueField(fields.TextMapField):
-    """{field_id, value}, as FieldValueInput reads it."""
+    """An object {field_id, value}, which FieldValueInput reads."""
 
 
 class FieldValuesField(fields.ListField):
-    """An array of {field_id, value}: of those that cannot be read the rules still see that there was a value."""
+    """An array of {field_id, value}. The rules also get the unreadable ones, as values that are None."""
 
     def to_internal_value(self, data: Any) -> list[GivenValue]:
         if not isinstance(data, list):
@@ -47,7 +47,7 @@ def _field_value(position: int, item: Any) -> tuple[GivenValue | None, list[Faul
     if not isinstance(item, Mapping):
         return None, [Fault(ErrorCode.NOT_OBJECT)]
     value = item.get("value")
-    if isinstance(value, bool | float):  # of fields that are yes or no, or a number
+    if isinstance(value, bool | float):  # for boolean and number fields
         value = str(value).lower()
     values, faults = FieldValueInput.read({"field_id": item.get("field_id"), "value": "" if value is None else value})
     faults = [fault for fault in faults if (fault.field, fault.code) != ("value", ErrorCode.EMPTY)]
@@ -66,7 +66,7 @@ class ConnectionTopicInput(Input):
 
 
 class TopicViewSet(ApiViewSet):
-    """What calls are about."""
+    """Topics of queues and calls."""
 
     area = "connections"
 
@@ -95,7 +95,7 @@ class TopicViewSet(ApiViewSet):
 
 
 def topics_data(queue: Queue) -> dict[str, Any]:
-    """What agents of the queue can choose from."""
+    """Return the active topics and fields of a queue."""
     topics = defaultdict(list)
     for topic in Topic.objects.active().filter(group__queue=queue):
         topics[topic.group_id].append(

@@ -1,4 +1,4 @@
-"""What the documents of the API say of topics."""
+"""Documents of the API: topics."""
 
 from callcentre.api.openapi import Operation, array, boolean, describe, document, integer, nest, path, shape, text
 from callcentre.core.errors import ErrorCode
@@ -7,7 +7,7 @@ from telephony.models import TopicField
 
 TOPIC = shape(
     "Topic",
-    "What a call can be about.",
+    "A subject of calls.",
     id=integer("The topic's id.", 5),
     name=text("The topic's name.", "Invoice"),
     show_custom_fields=boolean("Whether the fields go with this topic; only then required ones are.", example=True),
@@ -20,7 +20,7 @@ TOPIC_GROUP = shape(
 )
 TOPIC_FIELD = shape(
     "TopicField",
-    "A further thing that agents note of a call.",
+    "A field that agents fill in for a call.",
     id=integer("The field's id.", 3),
     name=text("The field's name.", "Invoice number"),
     type=text(
@@ -33,7 +33,7 @@ TOPIC_FIELD = shape(
 )
 QUEUE_TOPICS = shape(
     "QueueTopics",
-    "What calls of a queue can be about.",
+    "Topics and fields for calls of a queue.",
     topic_groups=array(TOPIC_GROUP, "Active groups, those without topics too."),
     custom_fields=array(TOPIC_FIELD, "Active fields of the queue."),
 )
@@ -45,10 +45,10 @@ FIELD_VALUE = shape(
 )
 CONNECTION_TOPIC = shape(
     "ConnectionTopic",
-    "What a call was about.",
+    "The topic of a call, with comment and values of fields.",
     topic_id=integer("The topic.", 5),
-    agent_login=text("Agent who spoke of it; an empty string where there was none.", "agent1"),
-    comment=text("What he noted.", "Wants a copy of the invoice."),
+    agent_login=text("Agent of the call; an empty string for none.", "agent1"),
+    comment=text("The agent's comment.", "Wants a copy of the invoice."),
     custom_fields=array(FIELD_VALUE, "Fields that have a value."),
 )
 
@@ -58,9 +58,9 @@ describe(
     ConnectionTopicInput,
     connection_id={"description": "Id of the connection.", "example": "1416225570.341"},
     topic_id={"description": "Active topic of a queue that the call is or was in; any, for a call of no queue."},
-    comment="What is to be noted.",
+    comment="A comment.",
     custom_fields={"description": "Values of fields. They replace those that were set before."},
-    agent_login="Agent who spoke of it; without it the agent of the connection.",
+    agent_login="Agent of the call, by default the agent of the connection.",
 )
 
 document(

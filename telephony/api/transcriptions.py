@@ -17,7 +17,7 @@ State = Recording.State
 
 
 class TranscriptionExtras(FilterSet):
-    """Which of the extras are wanted."""
+    """The parameters that request extras."""
 
     includeSummary = BooleanFilter(help_text="Adds `summary`.")  # noqa: N815
     includeSentiment = BooleanFilter(help_text="Adds `sentiment`.")  # noqa: N815
@@ -30,7 +30,7 @@ class TranscriptionExtras(FilterSet):
 
     @classmethod
     def wanted(cls, request: Request) -> set[str]:
-        """Names of the extras asked for, as the answer spells them."""
+        """Return the names of the requested extras in the answer."""
         wanted, faults = set(), []
         for name, filter_ in cls.base_filters.items():
             try:
@@ -45,7 +45,7 @@ class TranscriptionExtras(FilterSet):
 
 
 class TranscriptionViewSet(ApiViewSet):
-    """Who said what in a call."""
+    """Transcriptions of calls."""
 
     area = "connections"
 
@@ -56,7 +56,7 @@ class TranscriptionViewSet(ApiViewSet):
 
 
 def _coming(connection: Connection) -> Transcription:
-    """The transcription that there will be of a recording. Raises NotFound where there will be none."""
+    """Return an empty transcription for a recording that will be transcribed. Raises NotFound if there is none."""
     states = set(connection.recordings.values_list("state", flat=True))
     if not states & {State.EXPECTED, State.FETCHING, State.READY}:
         raise NotFound(ErrorCode.TRANSCRIPTION_NOT_FOUND)
@@ -66,7 +66,7 @@ def _coming(connection: Connection) -> Transcription:
 
 
 def _in_order(names: tuple[str, ...], entries: list[dict[str, Any]] | None) -> list[dict[str, Any]] | None:
-    """The database keeps no order of keys."""
+    """Return the entries with their keys in order, which jsonb does not keep."""
     return None if entries is None else [{name: entry[name] for name in names} for entry in entries]
 
 

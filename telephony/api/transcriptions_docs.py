@@ -1,4 +1,4 @@
-"""What the documents of the API say of transcriptions."""
+"""Documents of the API: transcriptions."""
 
 from callcentre.api.openapi import Operation, array, boolean, document, number, path, shape, text
 from callcentre.core.errors import ErrorCode
@@ -7,25 +7,27 @@ from telephony.models import Transcription
 
 PART = shape(
     "TranscriptionPart",
-    "What one of them said.",
-    begin=number("Seconds from the begin of the recording.", 4.2, minimum=0),
+    "An utterance.",
+    begin=number("Seconds from the start of the recording.", 4.2, minimum=0),
     end=number("When it ends, likewise.", 7.9, minimum=0),
     speaker=text(
-        "`USER` is the agent; `UNKNOWN` where nobody could tell.", "CUSTOMER", enum=["USER", "CUSTOMER", "UNKNOWN"]
+        "`USER` is the agent; `UNKNOWN` an unrecognised speaker.",
+        "CUSTOMER",
+        enum=["USER", "CUSTOMER", "UNKNOWN"],
     ),
     text=text("The words.", "I am calling about my invoice."),
 )
 SUMMARY = shape(
     "TranscriptionSummaryItem",
-    "One thing that the call came to.",
-    content=text("What it is.", "The customer asks for a copy of invoice 0815."),
+    "One point of the summary.",
+    content=text("The point, in a sentence.", "The customer asks for a copy of invoice 0815."),
     important=boolean("Whether it matters more than others.", example=True),
 )
 SENTIMENT = shape(
     "TranscriptionSentiment",
-    "How the customer felt.",
+    "The mood of the customer.",
     sentiment=text("In one word.", "POSITIVE", enum=["POSITIVE", "NEUTRAL", "NEGATIVE"]),
-    justification=text("Why one thinks so.", "The customer thanks the agent twice."),
+    justification=text("The reason for this judgement.", "The customer thanks the agent twice."),
 )
 CRITERION = shape(
     "EvaluatedCriterion",
@@ -38,11 +40,11 @@ RATIO = shape(
     "Per cent of the call's length; they sum to 100. What both say at once is half talking and half listening.",
     talk=number("The agent talks.", 41.5, minimum=0, maximum=100),
     listen=number("The customer talks.", 46.25, minimum=0, maximum=100),
-    silence=number("Nobody talks.", 12.25, minimum=0, maximum=100),
+    silence=number("Both are silent.", 12.25, minimum=0, maximum=100),
 )
 TRANSCRIPTION = shape(
     "Transcription",
-    "Who said what in a call, and, where asked for and available, what a model makes of it.",
+    "The words of a call and, if requested and available, their analysis by a model.",
     optional=("summary", "sentiment", "evaluatedCriteria", "talkListenSilenceRatio"),
     status=text(
         "`PENDING` until it is ready or has failed; `LIMIT_EXCEEDED` when the month's minutes were used up.",
@@ -50,7 +52,7 @@ TRANSCRIPTION = shape(
         enum=Transcription.Status.values,
     ),
     parts=array(PART, "In the order in which they begin; empty unless `SUCCESS`, but for an analysis that failed."),
-    summary=array(SUMMARY, "What the call came to; with `includeSummary`."),
+    summary=array(SUMMARY, "Summary; with `includeSummary`."),
     sentiment=SENTIMENT,
     evaluatedCriteria=array(CRITERION, "With `includeEvaluatedCriteria`."),
     talkListenSilenceRatio=RATIO,
@@ -64,7 +66,7 @@ document(
         summary="Read the transcription of a connection",
         description=(
             "An extra that was not asked for is absent, and so is one that is not available: without an analysing"
-            " model, without criteria, where nobody could tell the speakers apart."
+            " model, without criteria, or if the speakers were not recognised."
         ),
         filter_set=TranscriptionExtras,
         answer=TRANSCRIPTION,

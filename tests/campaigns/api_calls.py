@@ -1,4 +1,4 @@
-"""Asking the API for campaigns and their records."""
+"""Requests to the API about campaigns and their records."""
 
 from typing import Any
 from urllib.parse import quote
@@ -6,13 +6,14 @@ from urllib.parse import quote
 from campaigns.models import Campaign
 from tests.conftest import ApiClient
 
-# Of the record that tests are about, which is in the campaign DEMO1.
+# The number of the tests' record, which is in the campaign DEMO1.
 NUMBER = "+48 22 123 45 67"
 RECORDS = "/api/outbounds/DEMO1/records"
+BATCH = "/api/batch/outbounds/DEMO1/records"
 
 
 def faults(response: Any) -> set[tuple[str, int]]:
-    """(field, code) of all that a refusal names."""
+    """Return (field, code) of each fault in a refusal."""
     assert response.status_code == 400, response.content
     return {(error.get("field", ""), error["code"]) for error in response.json()["errors"]}
 

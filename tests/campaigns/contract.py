@@ -1,4 +1,4 @@
-"""The operations of the API that belong to campaigns and their records, and a world for them."""
+"""The operations of the API on campaigns and records, and the rows that their tests need."""
 
 from telephony.models import Agent
 from tests.campaigns.factories import (
@@ -48,7 +48,7 @@ EDITS = {"records": [{"phone_number": f"+48 22 100 {n:04}", "next_call_date": "2
 ADDITIONS = {"records": [{"phone_number": "+48 22 200 00 01"}, {"phone_number": "+48 22 200 00 02"}]}
 
 OPERATIONS = [
-    # INTERFACE 4.1
+    # Campaigns
     Operation("POST", "/outbounds", WRITE, 201, {"id": str, "outbound_id": str}, 7, NEW_CAMPAIGN),
     Operation(
         "POST", "/outbounds/WORLD/clone", WRITE, 201, {"id": str}, 12, {"name": "Copy"}, "/outbounds/XXXXX/clone"
@@ -57,7 +57,7 @@ OPERATIONS = [
         "POST", "/outbounds/WORLD/add_agents", WRITE, 204, None, 5, {"logins": ["free"]}, "/outbounds/XXXXX/add_agents"
     ),
     Operation("POST", "/outbound_groups", WRITE, 201, GROUP, 2, {"name": "New"}),
-    # INTERFACE 4.2
+    # Records
     Operation(
         "POST",
         "/outbounds/WORLD/records",
@@ -98,7 +98,7 @@ OPERATIONS = [
         None,
         "/outbounds/WORLD/records_by_identifier/ID-X",
     ),
-    # DECISIONS 9: campaigns
+    # Extensions
     ours("GET", "/outbounds", READ, 200, [CAMPAIGN], 3),
     ours("GET", "/outbounds/WORLD", READ, 200, CAMPAIGN, 3, None, "/outbounds/XXXXX"),
     ours("PUT", "/outbounds/WORLD", WRITE, 204, None, 6, {"name": "Renamed"}, "/outbounds/XXXXX"),
@@ -168,7 +168,7 @@ OPERATIONS = [
 
 
 def fill(size: int) -> None:
-    """A campaign WORLD, of the agents that there are."""
+    """Create the campaign WORLD with all existing agents."""
     agents = list(Agent.objects.exclude(group=None).order_by("pk"))
     CampaignGroupFactory.create_batch(size)
     DictionaryStatusFactory.create_batch(size)

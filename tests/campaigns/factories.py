@@ -1,7 +1,7 @@
-"""Campaigns and records as tests want them; a trait names a state.
+"""Factories of campaigns and records; a trait names a state.
 
-Campaigns are made by their own verb, so that each has its statuses. Records are rows: a state that the verbs would
-refuse, such as a second record of one number, is what some tests are about.
+Campaigns are created by their verb, so that each has its statuses. Records are inserted as rows, because some tests
+need states that the verbs refuse, such as a second record of one number.
 """
 
 from datetime import timedelta
@@ -61,7 +61,7 @@ class CampaignFactory(factory.django.DjangoModelFactory[Campaign]):
 
     @factory.post_generation  # type: ignore[untyped-decorator]
     def fields(self, create: bool, names: list[str] | None, **kwargs: Any) -> None:
-        """`fields=["city"]` gives the campaign these fields, in this order."""
+        """Give the campaign the fields of `fields=["city"]`, in this order."""
         for order, name in enumerate(names or (), start=1):
             CampaignFieldFactory(campaign=self, name=name, order=order)
 
@@ -96,7 +96,7 @@ class RecordFactory(factory.django.DjangoModelFactory[Record]):
     system_status = SystemStatus.TO_CALL
 
     class Params:
-        # What an import that allows duplicates leaves behind.
+        # A second record of a number, which only an import can add.
         duplicate = factory.Trait(is_primary=False)
         of_agent = factory.Trait(
             system_status=SystemStatus.MY_RECORD,

@@ -1,4 +1,4 @@
-"""Imports without a worker: a text, the campaign, and what comes of it."""
+"""Imports of texts without a worker."""
 
 import csv
 import io
@@ -19,7 +19,7 @@ from campaigns.models.rules import CampaignFacts
 @dataclass
 class Outcome:
     totals: Totals
-    # Of the error file: line, message and cells of each row that was not imported.
+    # The rows of the error file: line, message and cells.
     errors: list[list[str]]
 
     @property
@@ -43,7 +43,7 @@ def import_text(
     columns: str = "",
     **values: Any,
 ) -> Outcome:
-    """Import what a file with this content says, columns and format as found out unless given."""
+    """Import a file with this content; guess its format and columns unless they are given."""
     facts = facts_of(campaign)
     file = io.BytesIO(content.encode() if isinstance(content, str) else content)
     form = guess_format(file, encoding=encoding, delimiter=delimiter, has_header=has_header)

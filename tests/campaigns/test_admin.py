@@ -1,4 +1,4 @@
-"""Campaigns in the admin: the front page, their list, who may; groups and dictionary statuses."""
+"""Campaigns in the admin: front page, list, permissions, groups, dictionary statuses."""
 
 import re
 from datetime import date, timedelta
@@ -35,7 +35,7 @@ def _count_again():
 # The front page
 
 
-def test_the_front_page_says_how_far_active_campaigns_are_and_when_that_was_counted(time_machine):
+def test_the_front_page_shows_progress_of_active_campaigns_and_the_time_of_counting(time_machine):
     time_machine.move_to("2026-11-21 12:30:15+00:00", tick=False)
     campaign = CampaignFactory(name="Spring offer")
     CampaignFactory(name="Over and done", is_active=False)
@@ -51,7 +51,7 @@ def test_the_front_page_says_how_far_active_campaigns_are_and_when_that_was_coun
 
 
 @pytest.mark.parametrize("count", [1, 30])
-def test_the_front_page_takes_the_same_queries_however_many_campaigns_run(count, django_assert_num_queries):
+def test_queries_of_the_front_page_do_not_grow_with_campaigns(count, django_assert_num_queries):
     for campaign in CampaignFactory.create_batch(count):
         RecordFactory(campaign=campaign)
         RecordImportFactory(campaign=campaign)
@@ -61,7 +61,7 @@ def test_the_front_page_takes_the_same_queries_however_many_campaigns_run(count,
         client.page(INDEX)
 
 
-def test_records_are_counted_once_in_thirty_seconds(django_assert_num_queries):
+def test_records_are_counted_at_most_once_in_thirty_seconds(django_assert_num_queries):
     client = superuser()
     client.page(INDEX)
 
@@ -83,7 +83,7 @@ def test_records_are_counted_once_in_thirty_seconds(django_assert_num_queries):
         ),
     ],
 )
-def test_the_front_page_says_why_an_active_campaign_is_not_dialled(values, warning):
+def test_the_front_page_shows_why_an_active_campaign_is_not_dialled(values, warning):
     CampaignFactory(**values)
 
     assert warning in superuser().page(INDEX)
@@ -93,7 +93,7 @@ def test_the_front_page_says_why_an_active_campaign_is_not_dialled(values, warni
 
 
 @pytest.mark.parametrize("count", [1, 30])
-def test_the_list_of_campaigns_takes_the_same_queries_however_many_there_are(count, django_assert_num_queries):
+def test_queries_of_the_list_do_not_grow_with_campaigns(count, django_assert_num_queries):
     for campaign in CampaignFactory.create_batch(count, group=CampaignGroupFactory()):
         RecordFactory(campaign=campaign)
         add_agents(campaign, ACTOR, [AgentFactory().login])
@@ -103,7 +103,7 @@ def test_the_list_of_campaigns_takes_the_same_queries_however_many_there_are(cou
         client.page(LIST)
 
 
-def test_the_list_breaks_no_date_and_groups_the_digits_of_counts():
+def test_the_list_keeps_dates_on_one_line_and_groups_digits():
     campaign = CampaignFactory(start_date=date(2026, 11, 2), end_date=date(2026, 12, 18))
     CampaignFactory(start_date=date(2026, 11, 3))
     cache.set(progress.KEY, progress.Snapshot(timezone.now(), {campaign.pk: progress.Progress(total=1200)}))
@@ -118,7 +118,7 @@ def test_the_list_breaks_no_date_and_groups_the_digits_of_counts():
 @pytest.mark.parametrize(
     ("when", "expected"), [("now", "Now"), ("future", "Future"), ("over", "Over"), ("inactive", "Inactive")]
 )
-def test_campaigns_are_filtered_by_when_they_run(when, expected):
+def test_filter_campaigns_by_their_dates(when, expected):
     today = timezone.localdate()
     CampaignFactory(name="It is Now")
     CampaignFactory(name="It is Future", start_date=today + timedelta(days=1))
@@ -150,10 +150,10 @@ def test_campaigns_are_switched_from_the_list(action, expected):
     assert set(Campaign.objects.values_list("is_active", flat=True)) == {expected}
 
 
-# Who may
+# Permissions
 
 
-def test_who_may_only_look_sees_a_campaign_and_changes_nothing():
+def test_view_permission_shows_a_campaign_read_only():
     campaign = CampaignFactory(name="Spring offer", fields=["city"])
     client = staff("view_campaign", "view_recordstatus", "view_campaignfield")
 
@@ -176,7 +176,7 @@ def test_who_may_only_look_sees_a_campaign_and_changes_nothing():
 
 
 @pytest.mark.parametrize("name", ["campaigngroup", "dictionarystatus"])
-def test_the_small_lists_take_few_queries(name, django_assert_num_queries):
+def test_queries_of_the_small_lists(name, django_assert_num_queries):
     CampaignFactory.create_batch(5, group=CampaignGroupFactory())
     client = superuser()
 
@@ -184,7 +184,7 @@ def test_the_small_lists_take_few_queries(name, django_assert_num_queries):
         client.page(reverse(f"admin:campaigns_{name}_changelist"))
 
 
-def test_campaign_groups_of_one_name_are_told_apart_by_their_numbers():
+def test_groups_with_the_same_name_are_listed_with_their_ids():
     client = superuser()
 
     for _ in range(2):
@@ -196,7 +196,7 @@ def test_campaign_groups_of_one_name_are_told_apart_by_their_numbers():
     assert {int(number) for number in re.findall(r'class="field-id[^>]*>\s*(\d+)\s*<', page)} == ids
 
 
-def test_a_group_is_deleted_and_its_campaigns_stay():
+def test_deleting_a_group_keeps_its_campaigns():
     campaign = CampaignFactory(group=CampaignGroupFactory())
 
     superuser().post(reverse("admin:campaigns_campaigngroup_delete", args=[campaign.group_id]), {"post": "yes"})
@@ -205,7 +205,7 @@ def test_a_group_is_deleted_and_its_campaigns_stay():
     assert campaign.group is None
 
 
-def test_a_dictionary_status_is_renamed_and_keeps_its_system_status():
+def test_renaming_a_dictionary_status_keeps_its_system_status():
     status = DictionaryStatus.objects.get(system_status=SystemStatus.NO_CALL)
 
     superuser().submit(

@@ -27,7 +27,7 @@ def create(api: ApiClient, **values: Any) -> Any:
 # Creating
 
 
-def test_a_campaign_of_three_values_has_the_defaults_of_the_interface(api: ApiClient) -> None:
+def test_create_with_required_values_sets_defaults(api: ApiClient) -> None:
     assert create(api).json() == {"id": "00001", "outbound_id": "00001"}
 
     assert shown(api, "00001") == {
@@ -47,7 +47,7 @@ def test_a_campaign_of_three_values_has_the_defaults_of_the_interface(api: ApiCl
     }
 
 
-def test_a_campaign_may_say_everything_at_once(api: ApiClient) -> None:
+def test_create_with_all_values(api: ApiClient) -> None:
     group = CampaignGroupFactory()
     values = {
         "id": "Ab1zZ",
@@ -73,7 +73,7 @@ def test_a_campaign_may_say_everything_at_once(api: ApiClient) -> None:
     assert shown(api, "Ab1zZ") == {**values, "outbound_id": "Ab1zZ", "fields": []}
 
 
-def test_an_id_that_is_left_out_is_the_lowest_free_number(api: ApiClient) -> None:
+def test_a_missing_id_becomes_the_lowest_free_number(api: ApiClient) -> None:
     for code in ("00001", "00003", "ABCDE", "0000a"):
         CampaignFactory(code=code)
 
@@ -85,11 +85,11 @@ def test_a_malformed_id_is_refused(code: str, api: ApiClient) -> None:
     assert faults(create(api, id=code)) == {("id", ErrorCode.CAMPAIGN_ID_MALFORMED.number)}
 
 
-def test_an_id_is_five_characters_and_not_more(api: ApiClient) -> None:
+def test_an_id_has_at_most_five_characters(api: ApiClient) -> None:
     assert {field for field, _ in faults(create(api, id="123456"))} == {"id"}
 
 
-def test_a_taken_id_is_refused_and_case_makes_another(api: ApiClient) -> None:
+def test_a_taken_id_is_refused_and_ids_are_case_sensitive(api: ApiClient) -> None:
     CampaignFactory(code="DEMO1")
 
     assert faults(create(api, id="DEMO1")) == {("id", ErrorCode.CAMPAIGN_ID_TAKEN.number)}
@@ -138,7 +138,7 @@ def test_parameters_may_be_sent_as_strings(api: ApiClient) -> None:
 
 
 @pytest.mark.parametrize("parameters", [None, {}, [], {"caller_id": None, "preview_timeout": ""}])
-def test_no_parameters_have_many_spellings(parameters: Any, api: ApiClient) -> None:
+def test_empty_parameters_are_accepted_in_several_spellings(parameters: Any, api: ApiClient) -> None:
     assert create(api, parameters=parameters).status_code == 201
     assert shown(api, "00001")["parameters"] == {}
 
@@ -152,7 +152,7 @@ def test_the_lower_ratio_cannot_be_above_the_higher(api: ApiClient) -> None:
     assert create(api, parameters={"predictive_min_calls": 2, "predictive_max_calls": 2}).status_code == 201
 
 
-def test_what_could_not_be_read_breaks_no_rule_besides(api: ApiClient) -> None:
+def test_an_unreadable_value_has_no_second_fault(api: ApiClient) -> None:
     CampaignFactory(code="DEMO1", end_date=date(2035, 1, 1), predictive_max_calls=2)
 
     for response in (
@@ -186,7 +186,7 @@ def test_a_new_campaign_has_one_status_for_each_entry_of_the_dictionary(api: Api
 # Editing
 
 
-def test_an_edit_changes_what_it_names_and_null_changes_nothing(api: ApiClient) -> None:
+def test_an_edit_changes_given_values_and_ignores_null(api: ApiClient) -> None:
     CampaignFactory(code="DEMO1", caller_id="101", preview_timeout=30, end_date=date(2035, 1, 1))
     before = shown(api, "DEMO1")
 
@@ -201,7 +201,7 @@ def test_an_edit_changes_what_it_names_and_null_changes_nothing(api: ApiClient) 
     }
 
 
-def test_an_empty_end_date_and_group_are_taken_away(api: ApiClient) -> None:
+def test_an_empty_string_clears_the_end_date_and_the_group(api: ApiClient) -> None:
     CampaignFactory(code="DEMO1", end_date=date(2035, 1, 1), group_id=CampaignGroupFactory().pk, caller_id="101")
 
     api.put("/api/outbounds/DEMO1", {"end_date": "", "group_id": "", "parameters": {"caller_id": ""}})
@@ -211,13 +211,13 @@ def test_an_empty_end_date_and_group_are_taken_away(api: ApiClient) -> None:
 
 
 @pytest.mark.parametrize("name", ["name", "dialer", "start_date", "order", "parity"])
-def test_what_a_campaign_must_have_cannot_be_emptied(name: str, api: ApiClient) -> None:
+def test_required_values_cannot_be_cleared(name: str, api: ApiClient) -> None:
     CampaignFactory(code="DEMO1")
 
     assert faults(api.put("/api/outbounds/DEMO1", {name: ""})) == {(name, ErrorCode.EMPTY.number)}
 
 
-def test_an_edit_is_checked_against_what_stays(api: ApiClient) -> None:
+def test_an_edit_is_checked_with_the_unchanged_values(api: ApiClient) -> None:
     CampaignFactory(code="DEMO1", end_date=date(2035, 1, 1), predictive_min_calls=2)
 
     response = api.put(
@@ -253,7 +253,7 @@ def test_adding_agents_is_idempotent(api: ApiClient) -> None:
 
 
 @pytest.mark.parametrize("action", ["add_agents", "remove_agents"])
-def test_unknown_logins_are_all_named_and_nobody_is_added_or_removed(action: str, api: ApiClient) -> None:
+def test_all_unknown_logins_are_named_and_no_agent_changes(action: str, api: ApiClient) -> None:
     campaign = CampaignFactory(code="DEMO1")
     campaign.agents.add(AgentFactory(login="piotr"))
     AgentFactory(login="anna")
@@ -265,7 +265,7 @@ def test_unknown_logins_are_all_named_and_nobody_is_added_or_removed(action: str
     assert list(campaign.agents.values_list("login", flat=True)) == ["piotr"]
 
 
-def test_agents_are_taken_out_and_those_who_are_not_in_stay_out(api: ApiClient) -> None:
+def test_removing_agents_ignores_agents_outside_the_campaign(api: ApiClient) -> None:
     campaign = CampaignFactory(code="DEMO1")
     campaign.agents.add(AgentFactory(login="anna"), AgentFactory(login="piotr"))
     AgentFactory(login="ewa")
@@ -287,7 +287,7 @@ def test_logins_are_an_array_of_texts(logins: Any, api: ApiClient) -> None:
 # Groups and numbers
 
 
-def test_a_group_answers_with_its_id_and_name(api: ApiClient) -> None:
+def test_create_a_group(api: ApiClient) -> None:
     response = api.post("/api/outbound_groups", {"name": " Sales "})
 
     group = CampaignGroup.objects.get()
@@ -296,7 +296,7 @@ def test_a_group_answers_with_its_id_and_name(api: ApiClient) -> None:
 
 
 @pytest.mark.parametrize("name", ["", None, "   ", "x" * 101])
-def test_a_group_without_a_proper_name_is_refused(name: Any, api: ApiClient) -> None:
+def test_a_group_with_an_invalid_name_is_refused(name: Any, api: ApiClient) -> None:
     assert {field for field, _ in faults(api.post("/api/outbound_groups", {"name": name}))} == {"name"}
 
 
@@ -323,7 +323,7 @@ def test_statistics_count_records_by_system_status(api: ApiClient) -> None:
     assert len(body["by_system_status"]) == 8
 
 
-def test_statistics_of_an_empty_campaign_are_nought(api: ApiClient) -> None:
+def test_statistics_of_an_empty_campaign_are_zero(api: ApiClient) -> None:
     CampaignFactory(code="DEMO1")
 
     body = api.get("/api/outbounds/DEMO1/stats").json()
@@ -331,7 +331,7 @@ def test_statistics_of_an_empty_campaign_are_nought(api: ApiClient) -> None:
     assert (body["records_count"], body["completion_percent"], set(body["by_system_status"].values())) == (0, 0, {0})
 
 
-def test_every_login_that_is_wrong_is_named_at_once(api: ApiClient) -> None:
+def test_all_invalid_logins_are_named_at_once(api: ApiClient) -> None:
     CampaignFactory.create(code="NAMED")
 
     answer = api.post("/api/outbounds/NAMED/add_agents", {"logins": ["nobody", None, {}, ["a"]]})

@@ -1,4 +1,4 @@
-"""One campaign in the admin: its page, what becomes of it."""
+"""The page of a campaign in the admin, and its clone, deletion and download."""
 
 from typing import Any
 
@@ -34,7 +34,7 @@ def _count_again():
 # The page
 
 
-def test_a_new_campaign_has_what_was_filled_in_and_a_status_for_each_entry_of_the_dictionary():
+def test_a_new_campaign_has_the_entered_values_and_the_dictionary_statuses():
     agent, group = AgentFactory(), CampaignGroupFactory()
 
     superuser().submit(
@@ -67,7 +67,7 @@ def test_a_new_campaign_has_what_was_filled_in_and_a_status_for_each_entry_of_th
         ({"name": ""}, "name"),
     ],
 )
-def test_what_breaks_a_rule_is_refused_at_its_field(values, field):
+def test_a_broken_rule_is_shown_at_its_field(values, field):
     CampaignFactory(code="TAKEN")
 
     response = superuser().submit(ADD, expected=200, **{"name": "Spring offer", "dialer": "preview", **values})
@@ -76,7 +76,7 @@ def test_what_breaks_a_rule_is_refused_at_its_field(values, field):
     assert Campaign.objects.count() == 1
 
 
-def test_a_campaign_is_edited_by_the_verb_and_keeps_its_id(monkeypatch):
+def test_editing_a_campaign_calls_the_verb_and_keeps_its_id(monkeypatch):
     campaign = CampaignFactory(code="SPRNG")
     made = []
 
@@ -93,8 +93,8 @@ def test_a_campaign_is_edited_by_the_verb_and_keeps_its_id(monkeypatch):
     assert made == [("user", {"name": "Autumn offer", "caller_id": "+48225550100"})]
 
 
-def test_agents_are_added_and_taken_out():
-    # Whatever their order on the page, each is sent as one who was there or not.
+def test_agents_are_added_and_removed():
+    # The page sends each agent with its state before, in any order.
     stays, goes, comes = (AgentFactory(login=login) for login in ("b", "a", "c"))
     campaign = CampaignFactory()
     add_agents(campaign, ACTOR, [stays.login, goes.login])
@@ -104,7 +104,7 @@ def test_agents_are_added_and_taken_out():
     assert set(campaign.agents.all()) == {stays, comes}
 
 
-def test_an_agent_added_meanwhile_by_somebody_else_stays():
+def test_an_agent_added_meanwhile_by_another_user_stays():
     mine, theirs = AgentFactory.create_batch(2)
     campaign = CampaignFactory()
     client = superuser()
@@ -116,8 +116,8 @@ def test_an_agent_added_meanwhile_by_somebody_else_stays():
     assert set(campaign.agents.all()) == {mine, theirs}
 
 
-def test_agents_are_kept_when_something_else_on_the_page_is_mended():
-    """Also the first ones: a list that was empty has no input that says what it was."""
+def test_agents_are_kept_when_another_field_is_corrected():
+    """An empty list has no input for its state before: the first agents must be kept too."""
     agent, client, campaign = AgentFactory(), superuser(), CampaignFactory()
 
     refused = client.submit(page_of(campaign), expected=200, name="", agents=[agent.pk])
@@ -128,7 +128,7 @@ def test_agents_are_kept_when_something_else_on_the_page_is_mended():
 
 
 @pytest.mark.parametrize("count", [1, 20])
-def test_the_page_of_a_campaign_takes_the_same_queries_however_much_belongs_to_it(count, django_assert_num_queries):
+def test_queries_of_the_page_do_not_grow_with_its_content(count, django_assert_num_queries):
     campaign = CampaignFactory(fields=[f"field {number}" for number in range(count)])
     RecordStatusFactory.create_batch(count, campaign=campaign)
     add_agents(campaign, ACTOR, [agent.login for agent in AgentFactory.create_batch(count)])
@@ -139,7 +139,7 @@ def test_the_page_of_a_campaign_takes_the_same_queries_however_much_belongs_to_i
         client.page(page_of(campaign))
 
 
-def test_the_system_status_of_a_status_stays_what_it_was():
+def test_the_system_status_of_a_status_cannot_be_changed():
     campaign = CampaignFactory()
     client = superuser()
     status = campaign.statuses.get(system_status=SystemStatus.NO_CALL)
@@ -169,7 +169,7 @@ def test_a_status_can_be_added_to_a_campaign():
     assert campaign.statuses.get(name="Call again in spring").system_status == SystemStatus.CALL_NO_SOONER_THAN
 
 
-def test_a_status_that_records_have_is_not_removed():
+def test_a_status_in_use_is_not_removed():
     campaign = CampaignFactory()
     record = RecordFactory(campaign=campaign)
     row = list(campaign.statuses.values_list("pk", flat=True)).index(record.status_id)
@@ -180,7 +180,7 @@ def test_a_status_that_records_have_is_not_removed():
     assert RecordStatus.objects.filter(pk=record.status_id).exists()
 
 
-def test_a_status_that_no_record_has_is_removed():
+def test_an_unused_status_is_removed():
     campaign = CampaignFactory()
     RecordFactory(campaign=campaign)
     unused = RecordStatusFactory(campaign=campaign)
@@ -208,7 +208,7 @@ def test_a_crm_campaign_shows_no_fields():
     assert "fields-TOTAL_FORMS" not in superuser().page(page_of(CampaignFactory(crm=True)))
 
 
-def test_a_broken_constraint_is_a_sentence_and_no_500(monkeypatch):
+def test_a_broken_constraint_shows_a_sentence(monkeypatch):
     campaign = CampaignFactory()
 
     def lose_the_race(campaign, actor, **values):
@@ -224,7 +224,7 @@ def test_a_broken_constraint_is_a_sentence_and_no_500(monkeypatch):
 # Cloning, deleting, downloading
 
 
-def test_a_clone_gets_the_name_and_id_that_are_asked_for():
+def test_a_clone_gets_the_entered_name_and_id():
     campaign = CampaignFactory(fields=["city"])
 
     superuser().submit(page_of(campaign, "clone"), code="COPY1", name="The copy")
@@ -243,7 +243,7 @@ def test_a_clone_with_a_bad_id_is_refused_at_its_field(code):
     assert Campaign.objects.count() == 1
 
 
-def test_a_campaign_with_records_is_not_deleted_and_can_be_made_inactive_instead():
+def test_a_campaign_with_records_can_be_deactivated_but_not_deleted():
     campaign = CampaignFactory()
     RecordFactory.create_batch(2, campaign=campaign)
     client = superuser()
@@ -258,7 +258,7 @@ def test_a_campaign_with_records_is_not_deleted_and_can_be_made_inactive_instead
 
 
 @pytest.mark.parametrize("name", ["campaign", "record", "campaigngroup", "dictionarystatus"])
-def test_nothing_is_deleted_by_ticking_it_in_a_list(name):
+def test_lists_have_no_action_that_deletes(name):
     record = RecordFactory(campaign__group=CampaignGroupFactory())
     objects = {
         "campaign": record.campaign,
@@ -272,7 +272,7 @@ def test_nothing_is_deleted_by_ticking_it_in_a_list(name):
     assert type(objects[name]).objects.filter(pk=objects[name].pk).exists()
 
 
-def test_a_campaign_without_records_is_deleted_with_what_belongs_to_it():
+def test_deleting_an_empty_campaign_deletes_its_statuses_and_fields():
     campaign = CampaignFactory(fields=["city"])
     RecordImportFactory(campaign=campaign)
     client = superuser()
@@ -284,7 +284,7 @@ def test_a_campaign_without_records_is_deleted_with_what_belongs_to_it():
     assert not Campaign.objects.exists()
 
 
-def test_a_record_that_comes_between_the_look_and_the_deletion_stops_it(monkeypatch):
+def test_a_record_added_meanwhile_stops_the_deletion(monkeypatch):
     campaign = CampaignFactory()
     client = superuser()
     RecordFactory(campaign=campaign)

@@ -65,7 +65,7 @@ def test_a_clone_has_statuses_of_its_own(api: ApiClient) -> None:
     assert ids[0].isdisjoint(ids[1])
 
 
-def test_the_parameters_given_to_a_clone_win_over_those_of_its_source(api: ApiClient) -> None:
+def test_given_parameters_of_a_clone_override_its_source(api: ApiClient) -> None:
     CampaignFactory(code="DEMO1", caller_id="101", preview_timeout=30)
 
     api.post("/api/outbounds/DEMO1/clone", {"new_id": "CLONE", "name": "Copy", "parameters": {"preview_timeout": 60}})
@@ -73,7 +73,7 @@ def test_the_parameters_given_to_a_clone_win_over_those_of_its_source(api: ApiCl
     assert shown(api, "CLONE")["parameters"] == {"caller_id": "101", "preview_timeout": 60}
 
 
-def test_an_empty_parameter_given_to_a_clone_wins_too(api: ApiClient) -> None:
+def test_an_empty_parameter_of_a_clone_overrides_its_source(api: ApiClient) -> None:
     CampaignFactory(code="DEMO1", caller_id="101", preview_timeout=30, predictive_max_calls=2, predictive_min_calls=1)
     empty = {"caller_id": "", "preview_timeout": "", "predictive_max_calls": "", "predictive_min_calls": None}
 
@@ -82,7 +82,7 @@ def test_an_empty_parameter_given_to_a_clone_wins_too(api: ApiClient) -> None:
     assert shown(api, "CLONE")["parameters"] == {"predictive_min_calls": 1}
 
 
-def test_a_clone_takes_no_dates(api: ApiClient) -> None:
+def test_a_clone_does_not_copy_dates(api: ApiClient) -> None:
     CampaignFactory(code="DEMO1", start_date=date(2020, 1, 1), end_date=date(2020, 2, 1))
 
     api.post("/api/outbounds/DEMO1/clone", {"new_id": "CLONE", "name": "Copy"})
@@ -91,7 +91,7 @@ def test_a_clone_takes_no_dates(api: ApiClient) -> None:
     assert (body["start_date"], body["end_date"]) == (timezone.localdate().isoformat(), "")
 
 
-def test_the_ratios_of_a_clone_are_checked_together_with_those_of_its_source(api: ApiClient) -> None:
+def test_ratios_of_a_clone_are_checked_with_those_of_its_source(api: ApiClient) -> None:
     CampaignFactory(code="DEMO1", predictive_max_calls=2)
 
     response = api.post(

@@ -1,4 +1,4 @@
-"""Many at once, for real: processes, threads and connections of their own, transactions that commit."""
+"""Simultaneous requests and batches in real processes, threads and transactions."""
 
 from collections import Counter
 from collections.abc import Callable, Generator
@@ -26,7 +26,7 @@ NEW_CAMPAIGN = {"name": "New", "dialer": "preview", "crm": False}
 
 @pytest.fixture
 def send(servers: list[WebServer], credential: str) -> Send:
-    """Sends all bodies at one moment, each over a connection of its own, to the two servers in turn."""
+    """Send all bodies at once to the two servers in turn, each over a connection of its own."""
 
     def send(method: str, path: str, bodies: list[Any]) -> list[Answer]:
         def call(server: WebServer, body: Any) -> Callable[[], Answer]:
@@ -41,7 +41,7 @@ def error_codes(answer: Answer) -> set[int]:
     return {error["code"] for error in answer.json()["errors"]}
 
 
-def test_fifty_simultaneous_posts_of_spellings_of_one_number_make_one_record(send: Send) -> None:
+def test_simultaneous_posts_of_one_number_make_one_record(send: Send) -> None:
     campaign = CampaignFactory(code="DEMO1")
     spellings = ["+48221234567", "22 123 45 67", "0048 22 1234567", "(22) 123-45-67", "tel:+48-22-123-45-67"]
     bodies = [{"phone_number": number, "additional_numbers": ["601000001"]} for number in spellings * 10]
@@ -68,9 +68,7 @@ def test_simultaneous_posts_of_one_identifier_make_one_record(send: Send) -> Non
     assert campaign.records.count() == 1
 
 
-def test_edits_that_want_one_identifier_at_once_give_it_to_one_record(
-    servers: list[WebServer], credential: str
-) -> None:
+def test_simultaneous_edits_give_an_identifier_to_one_record(servers: list[WebServer], credential: str) -> None:
     campaign = CampaignFactory(code="DEMO1")
     records = RecordFactory.create_batch(10, campaign=campaign)
 
@@ -84,7 +82,7 @@ def test_edits_that_want_one_identifier_at_once_give_it_to_one_record(
     assert campaign.records.filter(identifier="ID-7").count() == 1
 
 
-def test_batches_of_edits_that_overlap_in_opposite_order_do_not_deadlock(send: Send) -> None:
+def test_batch_edits_in_opposite_order_do_not_deadlock(send: Send) -> None:
     campaign = CampaignFactory(code="DEMO1", fields=["city"])
     Record.objects.bulk_create(
         RecordFactory.build_batch(500, campaign=campaign, status=campaign.statuses.first()), batch_size=500
@@ -100,11 +98,11 @@ def test_batches_of_edits_that_overlap_in_opposite_order_do_not_deadlock(send: S
 
     assert [answer.status for answer in answers] == [207] * 8
     assert all(entry == {"http_status": 204} for answer in answers for entry in answer.json().values())
-    # Whichever batch came last, it is there whole.
+    # The later batch is applied completely.
     assert len({tuple(fields.values()) for fields in campaign.records.values_list("fields", flat=True)}) == 1
 
 
-def test_batches_of_additions_that_overlap_in_opposite_order_add_each_number_once(send: Send) -> None:
+def test_batch_additions_in_opposite_order_add_each_number_once(send: Send) -> None:
     campaign = CampaignFactory(code="DEMO1")
     numbers = [f"+48 22 {n:07}" for n in range(2000)]
     orders = [numbers, numbers[::-1], numbers[1000:] + numbers[:1000], numbers[::-1]]
@@ -118,12 +116,12 @@ def test_batches_of_additions_that_overlap_in_opposite_order_add_each_number_onc
     assert campaign.records.count() == 2000
 
 
-def test_additions_in_opposite_order_that_wait_for_a_third_party_do_not_deadlock(send: Send) -> None:
+def test_additions_that_wait_for_a_third_transaction_do_not_deadlock(send: Send) -> None:
     CampaignFactory(code="DEMO1")
     numbers = ["22 000 00 01", "22 000 00 02", "22 000 00 03"]
     bodies = [{"records": [{"phone_number": number} for number in order]} for order in (numbers, numbers[::-1])]
 
-    # Both insert what comes before the number in the middle, and wait for it.
+    # Both insert the numbers before the middle one, then wait for it.
     with ThreadPoolExecutor(1) as pool, _uncommitted_record("+48220000002"):
         sending = pool.submit(send, "POST", "batch/outbounds/DEMO1/records", bodies)
         assert wait_until(lambda: _waiting_backends() == 2)
@@ -134,7 +132,7 @@ def test_additions_in_opposite_order_that_wait_for_a_third_party_do_not_deadlock
     assert outcomes == {"ADDED": 3, "ALREADY_EXISTS": 3}
 
 
-def test_a_repeat_of_a_number_that_is_not_added_for_its_identifier_has_failed_too(send: Send) -> None:
+def test_a_repeat_fails_if_the_first_is_refused_for_its_identifier(send: Send) -> None:
     campaign = CampaignFactory(code="DEMO1")
     first = {"phone_number": "22 123 45 67", "identifier": "ID-7"}
     other = {"phone_number": "22 765 43 21", "identifier": "ID-9"}
@@ -164,7 +162,7 @@ def test_a_repeat_of_a_number_that_is_not_added_for_its_identifier_has_failed_to
 
 @contextmanager
 def _uncommitted_record(number: str, *, identifier: str = "", end: str = "ROLLBACK") -> Generator[None]:
-    """A record of DEMO1 in a transaction that is still running, and is rolled back or committed in the end."""
+    """Insert a record of DEMO1 in an open transaction, which is rolled back or committed at the end."""
     with connection.cursor() as cursor:
         cursor.execute("BEGIN")
         cursor.execute(
@@ -194,7 +192,7 @@ def test_generated_campaign_ids_are_distinct_and_without_gaps(send: Send) -> Non
     assert sorted(answer.json()["id"] for answer in answers) == [f"{n:05}" for n in range(1, 21)]
 
 
-def test_of_those_who_want_one_campaign_id_at_once_one_gets_it(send: Send) -> None:
+def test_simultaneous_posts_of_one_campaign_id_make_one_campaign(send: Send) -> None:
     answers = send("POST", "outbounds", [{**NEW_CAMPAIGN, "id": "DEMO1"}] * 10)
 
     assert Counter(answer.status for answer in answers) == {201: 1, 400: 9}
@@ -204,7 +202,7 @@ def test_of_those_who_want_one_campaign_id_at_once_one_gets_it(send: Send) -> No
     assert Campaign.objects.count() == 1
 
 
-def test_groups_of_one_name_that_are_created_at_once_are_all_created(send: Send) -> None:
+def test_simultaneous_groups_of_one_name_are_all_created(send: Send) -> None:
     answers = send("POST", "outbound_groups", [{"name": "Sales"}] * 10)
 
     assert [answer.status for answer in answers] == [201] * 10
@@ -228,7 +226,7 @@ def test_one_record_is_leased_to_one_call_only(committed_db: None) -> None:
     assert record.history.filter(action="lease").count() == 1
 
 
-def test_an_addition_waits_for_no_table_lock(send: Send) -> None:
+def test_an_addition_does_not_wait_for_a_table_lock(send: Send) -> None:
     CampaignFactory(code="DEMO1")
     CampaignFactory(code="DEMO2")
     with _uncommitted_record("+48221111111"):

@@ -1,4 +1,4 @@
-"""Records of CRM campaigns mean customers: the oldest one with the number, whoever that is now."""
+"""Customers of records of CRM campaigns: the oldest customer with the number at the time of the request."""
 
 import pytest
 from django.urls import reverse
@@ -34,27 +34,27 @@ def listed(api):
     return entry
 
 
-def test_a_record_means_the_oldest_customer_with_its_number(api, record):
+def test_the_customer_of_a_record_is_the_oldest_with_its_number(api, record):
     oldest = CustomerFactory(phone_numbers=["22 555 01 01"])
     CustomerFactory(phone_numbers=[NUMBER])
 
     assert listed(api)["customer_id"] == oldest.pk
 
 
-def test_a_record_makes_no_customer(api, campaign):
+def test_adding_a_record_creates_no_customer(api, campaign):
     assert api.post(LIST, {"phone_number": NUMBER}).status_code == 201
 
     assert listed(api)["customer_id"] is None
     assert not Customer.objects.exists()
 
 
-def test_a_customer_who_comes_later_is_meant_as_well(api, record):
+def test_a_record_finds_a_customer_added_later(api, record):
     customer = create_customer(ACTOR, surname="Kowal", phone_numbers=[NUMBER])
 
     assert listed(api)["customer_id"] == customer.pk
 
 
-def test_after_a_merge_the_one_who_stayed_is_meant(api, record):
+def test_a_record_finds_the_customer_left_by_a_merge(api, record):
     source, target = CustomerFactory(phone_numbers=[NUMBER]), CustomerFactory(phone_numbers=[OTHER])
 
     merge_customers(source, target, ACTOR)
@@ -63,7 +63,7 @@ def test_after_a_merge_the_one_who_stayed_is_meant(api, record):
     assert listed(api)["additional_numbers"] == [OTHER]
 
 
-def test_records_of_other_campaigns_mean_nobody(api):
+def test_records_of_other_campaigns_have_no_customer(api):
     RecordFactory(campaign=CampaignFactory(code="DEMO2"), phone_number=NUMBER)
     CustomerFactory(phone_numbers=[NUMBER, OTHER])
 
@@ -71,14 +71,14 @@ def test_records_of_other_campaigns_mean_nobody(api):
     assert listed(api)["additional_numbers"] == []
 
 
-def test_the_customers_other_numbers_are_additional_ones(api, record):
+def test_other_numbers_of_the_customer_are_additional_numbers(api, record):
     AdditionalNumberFactory(record=record, phone_number="+48225550103")
     CustomerFactory(phone_numbers=[OTHER, NUMBER, "+48225550103"])
 
     assert listed(api)["additional_numbers"] == ["+48225550103", OTHER]
 
 
-def test_a_record_is_found_by_another_number_of_its_customer_when_asked(api, record):
+def test_search_by_another_number_of_the_customer(api, record):
     CustomerFactory(phone_numbers=[NUMBER, OTHER])
 
     assert api.get(f"{LIST}/{OTHER}").status_code == 404
@@ -86,21 +86,21 @@ def test_a_record_is_found_by_another_number_of_its_customer_when_asked(api, rec
     assert found.json()["record_id"] == record.pk
 
 
-def test_a_record_is_not_found_by_a_number_of_a_younger_customer(api, record):
+def test_search_ignores_numbers_of_younger_customers(api, record):
     CustomerFactory(phone_numbers=[NUMBER])
     CustomerFactory(phone_numbers=[NUMBER, OTHER])
 
     assert api.get(f"{LIST}/{OTHER}?search_in_additional_numbers=true").status_code == 404
 
 
-def test_records_of_other_campaigns_are_not_found_by_numbers_of_customers(api):
+def test_search_in_other_campaigns_ignores_numbers_of_customers(api):
     RecordFactory(campaign=CampaignFactory(code="DEMO2"), phone_number=NUMBER)
     CustomerFactory(phone_numbers=[NUMBER, OTHER])
 
     assert api.get(f"{LIST}/{OTHER}?search_in_additional_numbers=true").status_code == 404
 
 
-def test_a_batch_edits_by_another_number_of_the_customer_when_asked(api, record):
+def test_batch_edit_by_another_number_of_the_customer(api, record):
     CustomerFactory(phone_numbers=[NUMBER, OTHER])
     status = record.campaign.statuses.get(system_status="NO_CALL")
     item = {"phone_number": OTHER, "status_id": status.pk}
@@ -114,7 +114,7 @@ def test_a_batch_edits_by_another_number_of_the_customer_when_asked(api, record)
     assert record.status == status
 
 
-def test_a_number_by_which_two_records_are_found_edits_neither(api, campaign):
+def test_a_number_that_finds_two_records_edits_neither(api, campaign):
     for number in (NUMBER, OTHER):
         RecordFactory(campaign=campaign, phone_number=number)
     CustomerFactory(phone_numbers=[NUMBER, OTHER, "+48225550103"])
@@ -128,7 +128,7 @@ def test_a_number_by_which_two_records_are_found_edits_neither(api, campaign):
 
 
 @pytest.mark.parametrize("count", [1, 30])
-def test_customers_of_many_records_are_one_query(campaign, count, django_assert_num_queries):
+def test_customers_of_many_records_take_one_query(campaign, count, django_assert_num_queries):
     numbers = [f"+4822{n:07}" for n in range(count)]
     records = [RecordFactory(campaign=campaign, phone_number=number) for number in numbers]
     customers = [CustomerFactory(phone_numbers=[number]) for number in numbers]
@@ -139,7 +139,7 @@ def test_customers_of_many_records_are_one_query(campaign, count, django_assert_
     assert [found[record.pk].id for record in records] == [customer.pk for customer in customers]
 
 
-def test_the_page_of_a_record_leads_to_its_customer(record):
+def test_the_page_of_a_record_links_to_its_customer(record):
     customer = CustomerFactory(name="Jan", surname="Kowal", phone_numbers=[NUMBER, OTHER])
 
     page = superuser().page(reverse("admin:campaigns_record_change", args=[record.pk]))

@@ -1,4 +1,4 @@
-"""What leaves the service as CSV."""
+"""Exports of records as CSV."""
 
 import csv
 import io
@@ -89,7 +89,7 @@ def test_a_record_is_exported_with_its_result(campaign: Campaign) -> None:
         ("a=b", "a=b"),
     ],
 )
-def test_nothing_that_people_wrote_becomes_a_formula(campaign: Campaign, value: str, written: str) -> None:
+def test_no_text_becomes_a_formula(campaign: Campaign, value: str, written: str) -> None:
     RecordFactory.create(campaign=campaign, last_note=value, fields={facts_of(campaign).fields["city"]: value})
 
     (row,) = exported(campaign)
@@ -97,7 +97,7 @@ def test_nothing_that_people_wrote_becomes_a_formula(campaign: Campaign, value: 
     assert (row["last_note"], row["city"]) == (written, written)
 
 
-def test_what_was_exported_is_imported_as_it_was(campaign: Campaign) -> None:
+def test_an_export_can_be_imported_unchanged(campaign: Campaign) -> None:
     key = facts_of(campaign).fields["city"]
     for number, city in enumerate(["=1+1", "'=1", "'", "Łódź; 'x'", 'a "b"\nc', "+48", "\t=", "-"]):
         record = RecordFactory.create(campaign=campaign, phone_number=f"+48 22 555 010{number}", fields={key: city})
@@ -117,7 +117,7 @@ _OWN = {"record_id", "last_change_by"}
 
 
 @pytest.mark.usefixtures("committed_db")
-def test_the_connection_is_free_after_a_download_that_was_broken_off(campaign: Campaign) -> None:
+def test_an_interrupted_download_releases_the_connection(campaign: Campaign) -> None:
     RecordFactory.create_batch(1000, campaign=campaign, last_note="x" * 1000)
     blocks = export_rows(campaign)
     next(blocks)
@@ -129,7 +129,7 @@ def test_the_connection_is_free_after_a_download_that_was_broken_off(campaign: C
         assert cursor.fetchone() == (1,)
 
 
-def test_an_export_to_a_file_is_whole_or_not_there(campaign: Campaign, tmp_path: Path) -> None:
+def test_an_interrupted_export_leaves_no_file(campaign: Campaign, tmp_path: Path) -> None:
     RecordFactory.create_batch(3, campaign=campaign)
 
     call_command("export_records", campaign.code, str(tmp_path / "records.csv"), delimiter="semicolon")
@@ -138,6 +138,6 @@ def test_an_export_to_a_file_is_whole_or_not_there(campaign: Campaign, tmp_path:
     assert len((tmp_path / "records.csv").read_text("utf-8-sig").splitlines()) == 4
 
 
-def test_an_export_needs_a_campaign(db: None) -> None:
+def test_export_of_an_unknown_campaign(db: None) -> None:
     with pytest.raises(CommandError, match="There is no campaign NONE1"):
         call_command("export_records", "NONE1")

@@ -20,13 +20,13 @@ def campaign(db: None) -> Campaign:
 
 
 def found(api: ApiClient, query: str) -> list[str]:
-    """Identifiers of the records that a query finds."""
+    """Return the identifiers of the records that a query finds."""
     body = api.get(f"/api/outbounds/DEMO1/records?{query}").json()
     assert body["count"] == len(body["result"])
     return [record["identifier"] for record in body["result"]]
 
 
-def test_without_filters_all_records_of_the_campaign_come_oldest_first(api: ApiClient, campaign: Campaign) -> None:
+def test_no_filter_lists_all_records_oldest_first(api: ApiClient, campaign: Campaign) -> None:
     for name in "abc":
         RecordFactory(campaign=campaign, identifier=name)
     RecordFactory()
@@ -34,7 +34,7 @@ def test_without_filters_all_records_of_the_campaign_come_oldest_first(api: ApiC
     assert found(api, "") == ["a", "b", "c"]
 
 
-def test_by_system_status(api: ApiClient, campaign: Campaign) -> None:
+def test_filter_by_system_status(api: ApiClient, campaign: Campaign) -> None:
     for status in ("CALL", "NO_CALL", "TO_CALL"):
         RecordFactory(campaign=campaign, identifier=status, system_status=status)
 
@@ -42,7 +42,7 @@ def test_by_system_status(api: ApiClient, campaign: Campaign) -> None:
     assert found(api, "system_status[]=NO_CALL&system_status[]=TO_CALL") == ["NO_CALL", "TO_CALL"]
 
 
-def test_an_unknown_system_status_is_400(api: ApiClient, campaign: Campaign) -> None:
+def test_filter_by_unknown_system_status_is_400(api: ApiClient, campaign: Campaign) -> None:
     response = api.get("/api/outbounds/DEMO1/records?system_status=DONE")
 
     assert response.status_code == 400
@@ -53,7 +53,7 @@ def test_an_unknown_system_status_is_400(api: ApiClient, campaign: Campaign) -> 
     }
 
 
-def test_by_status(api: ApiClient, campaign: Campaign) -> None:
+def test_filter_by_status(api: ApiClient, campaign: Campaign) -> None:
     status = RecordStatusFactory(campaign=campaign)
     RecordFactory(campaign=campaign, identifier="a", status=status, system_status=status.system_status)
     RecordFactory(campaign=campaign, identifier="b")
@@ -63,7 +63,7 @@ def test_by_status(api: ApiClient, campaign: Campaign) -> None:
     assert found(api, f"status_id={'9' * 30}") == []
 
 
-def test_by_agent(api: ApiClient, campaign: Campaign) -> None:
+def test_filter_by_agent(api: ApiClient, campaign: Campaign) -> None:
     RecordFactory(campaign=campaign, identifier="a", agent=AgentFactory(login="anna"))
     RecordFactory(campaign=campaign, identifier="b")
 
@@ -71,7 +71,7 @@ def test_by_agent(api: ApiClient, campaign: Campaign) -> None:
     assert found(api, "agent_login=nobody") == []
 
 
-def test_by_having_an_agent_or_none(api: ApiClient, campaign: Campaign) -> None:
+def test_filter_by_assigned_agent(api: ApiClient, campaign: Campaign) -> None:
     RecordFactory(campaign=campaign, identifier="a", agent=AgentFactory())
     RecordFactory(campaign=campaign, identifier="b")
 
@@ -79,7 +79,7 @@ def test_by_having_an_agent_or_none(api: ApiClient, campaign: Campaign) -> None:
     assert found(api, "has_agent=0") == ["b"]
 
 
-def test_by_identifier(api: ApiClient, campaign: Campaign) -> None:
+def test_filter_by_identifier(api: ApiClient, campaign: Campaign) -> None:
     RecordFactory(campaign=campaign, identifier="a")
     RecordFactory(campaign=campaign, identifier="ab")
 
@@ -99,7 +99,7 @@ def test_by_identifier(api: ApiClient, campaign: Campaign) -> None:
         ("next_call_date_from=2030-07-01&next_call_date_to=2030-07-01", ["b", "c"]),
     ],
 )
-def test_by_the_next_call_whose_bounds_include_their_day_or_minute(
+def test_filter_by_next_call_includes_the_day_or_minute_of_a_bound(
     query: str, expected: list[str], api: ApiClient, campaign: Campaign
 ) -> None:
     # In Warsaw: 23:59:59 of June 30th, then 00:00, 10:00:30 and the next midnight.

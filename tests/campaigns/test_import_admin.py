@@ -1,42 +1,20 @@
-"""Importing in the back office: upload, say what the columns are, watch."""
+"""Imports in the admin: uploading a file and choosing its columns."""
 
-import re
-from pathlib import Path
 from typing import Any
 
 import pytest
-from django.core.files.base import ContentFile
-from django.core.files.uploadedfile import SimpleUploadedFile, TemporaryUploadedFile
-from django.test import Client
+from django.core.files.uploadedfile import TemporaryUploadedFile
 from django.urls import reverse
 
-from campaigns.models import Campaign, Record, RecordImport
+from campaigns.models import Campaign, RecordImport
 from campaigns.verbs.imports import upload_import
-from tests.backoffice import BackOffice, errors_of, inputs_of, messages_of, page_of, staff, superuser
-from tests.campaigns.factories import CampaignFactory, RecordFactory, RecordImportFactory
-
-LIST = reverse("admin:campaigns_recordimport_changelist")
-ADD = reverse("admin:campaigns_recordimport_add")
-POLISH = "Imię;Telefon;city\nŻaneta;22 555 01 01;Łódź\nJan;22 555 01 02;Kraków\n".encode("cp1250")
+from tests.backoffice import BackOffice, errors_of, inputs_of, page_of, superuser
+from tests.campaigns.factories import CampaignFactory, RecordFactory
+from tests.campaigns.import_pages import POLISH, faults_of, shown_text, upload, uploaded
 
 State = RecordImport.State
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
-
-
-@pytest.fixture(autouse=True)
-def _files_of_their_own(settings: Any, tmp_path: Path, plain_static: None) -> None:
-    backend = "django.core.files.storage.FileSystemStorage"
-    default = {"BACKEND": backend, "OPTIONS": {"location": tmp_path / "files"}}
-    settings.STORAGES = settings.STORAGES | {"default": default}
-
-
-@pytest.fixture(autouse=True)
-def sent(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Any]]:
-    """The messages that would have gone to workers."""
-    messages: list[tuple[str, Any]] = []
-    monkeypatch.setattr("campaigns.verbs.imports.enqueue", lambda task, pk: messages.append((task, pk)))
-    return messages
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static", "own_files", "sent")]
 
 
 @pytest.fixture
@@ -44,28 +22,10 @@ def campaign() -> Any:
     return CampaignFactory.create(code="SPRNG", fields=["first_name", "city"])
 
 
-def upload(client: Client, campaign: Campaign, content: bytes, name: str = "klienci.csv") -> Any:
-    return client.post(ADD, {"campaign": campaign.pk, "file": SimpleUploadedFile(name, content)})
-
-
-def uploaded(campaign: Campaign, content: str, **values: Any) -> Any:
-    file = ContentFile(content.encode(), "records.csv")
-    return RecordImportFactory.create(campaign=campaign, file=file, file_size=len(content.encode()), **values)
-
-
-def shown_text(markup: str) -> str:
-    return " ".join(re.sub("<[^>]*>", " ", markup).split()).replace(" :", ":")
-
-
-def faults_of(page: str) -> str:
-    """The list of what is wrong with a file, as text."""
-    return shown_text(page.partition('<ul class="import-faults">')[2].partition("</ul>")[0])
-
-
 # 1. The file
 
 
-def test_an_upload_is_described_as_found_out_and_leads_to_its_columns(campaign: Campaign) -> None:
+def test_an_upload_is_described_by_the_guess_and_redirects_to_its_columns(campaign: Campaign) -> None:
     response = upload(superuser(), campaign, POLISH)
 
     given = RecordImport.objects.get()
@@ -78,7 +38,7 @@ def test_an_upload_is_described_as_found_out_and_leads_to_its_columns(campaign: 
         assert file.read() == POLISH
 
 
-def test_an_upload_goes_to_the_disk_however_small(campaign: Campaign, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_even_a_small_upload_is_written_to_disk(campaign: Campaign, monkeypatch: pytest.MonkeyPatch) -> None:
     kept: list[Any] = []
 
     def look(campaign: Any, actor: Any, file: Any, **values: Any) -> Any:
@@ -91,7 +51,7 @@ def test_an_upload_goes_to_the_disk_however_small(campaign: Campaign, monkeypatc
     assert kept == [TemporaryUploadedFile]
 
 
-def test_a_file_without_rows_is_refused_and_not_kept(campaign: Campaign) -> None:
+def test_a_file_without_rows_is_refused_and_not_stored(campaign: Campaign) -> None:
     response = upload(superuser(), campaign, b"\n\n")
 
     assert errors_of(response) == {"file": ["The file has no rows."]}
@@ -109,7 +69,7 @@ def test_a_file_that_is_too_large_is_refused(campaign: Campaign, settings: Any, 
     assert not RecordImport.objects.exists()
 
 
-def test_a_file_of_200_000_columns_is_refused_in_one_sentence_and_without_a_field_for_each(campaign: Campaign) -> None:
+def test_a_file_of_200_000_columns_is_refused_with_one_sentence(campaign: Campaign) -> None:
     response = upload(client := superuser(), campaign, b"phone" + b",x" * 199_999 + b"\n225550101\n")
 
     page = client.page(response.headers["Location"])
@@ -117,7 +77,7 @@ def test_a_file_of_200_000_columns_is_refused_in_one_sentence_and_without_a_fiel
     assert "column-0" not in inputs_of(page)
 
 
-def test_an_upload_without_the_forms_token_is_refused(campaign: Campaign) -> None:
+def test_an_upload_without_a_csrf_token_is_refused(campaign: Campaign) -> None:
     client = BackOffice(enforce_csrf_checks=True)
     client.cookies = superuser().cookies
 
@@ -127,7 +87,7 @@ def test_an_upload_without_the_forms_token_is_refused(campaign: Campaign) -> Non
     assert not RecordImport.objects.exists()
 
 
-def test_the_page_knows_the_campaign_that_it_was_opened_from(campaign: Campaign) -> None:
+def test_the_page_preselects_the_campaign_of_its_link(campaign: Campaign) -> None:
     client = superuser()
 
     address = client.get(reverse("admin:campaigns_campaign_import_records", args=[campaign.pk])).headers["Location"]
@@ -135,10 +95,10 @@ def test_the_page_knows_the_campaign_that_it_was_opened_from(campaign: Campaign)
     assert inputs_of(client.page(address))["campaign"] == str(campaign.pk)
 
 
-# 2. How it is to be read
+# 2. Its format and columns
 
 
-def test_the_columns_are_shown_with_examples_and_what_they_were_taken_for(campaign: Campaign) -> None:
+def test_columns_are_shown_with_examples_and_guessed_targets(campaign: Campaign) -> None:
     given = uploaded(campaign, "Imię;Telefon\nŻaneta;22 555 01 01\n", delimiter=";", columns={"1": "phone_number"})
 
     page = superuser().page(page_of(given, "columns"))
@@ -150,7 +110,7 @@ def test_the_columns_are_shown_with_examples_and_what_they_were_taken_for(campai
     assert (inputs["encoding"], inputs["delimiter"], inputs["region"]) == ("utf-8", ";", "PL")
 
 
-def test_the_preview_shows_twenty_rows_as_they_will_be_read(campaign: Campaign) -> None:
+def test_the_preview_shows_twenty_rows(campaign: Campaign) -> None:
     content = "phone\n" + "".join(f"22 555 01 {number:02}\n" for number in range(30))
     given = uploaded(campaign, content)
 
@@ -182,7 +142,7 @@ def test_the_preview_shows_the_faults_by_reason_before_duplicates_and_repeats(ca
     )
 
 
-def test_the_preview_calls_a_repeated_identifier_a_repeat(campaign: Campaign) -> None:
+def test_the_preview_names_a_repeated_identifier(campaign: Campaign) -> None:
     RecordFactory.create(campaign=campaign, identifier="A-1")
     content = "phone,identifier\n22 555 01 01,A-1\n22 555 01 02,A-2\n22 555 01 03,A-2\n"
     given = uploaded(campaign, content, columns={"0": "phone_number", "1": "identifier"})
@@ -195,7 +155,7 @@ def test_the_preview_calls_a_repeated_identifier_a_repeat(campaign: Campaign) ->
     )
 
 
-def test_bytes_that_mean_nothing_are_shown_as_such(campaign: Campaign) -> None:
+def test_undecodable_bytes_are_shown_as_replacement_characters(campaign: Campaign) -> None:
     client = superuser()
     upload(client, campaign, b"Tele\x81fon;city\n22 555 01 01;\x81\x83\n2\x812;Krak\n")
 
@@ -204,7 +164,7 @@ def test_bytes_that_mean_nothing_are_shown_as_such(campaign: Campaign) -> None:
     assert (page.status_code, "\ufffd\ufffd" in page.content.decode()) == (200, True)
 
 
-def test_choices_are_kept_and_change_the_preview(campaign: Campaign) -> None:
+def test_choices_are_stored_and_change_the_preview(campaign: Campaign) -> None:
     given = uploaded(campaign, "a,b\nŁódź,020 7946 0018\n", columns={})
     client = superuser()
     city = campaign.fields.get(name="city").pk
@@ -218,7 +178,7 @@ def test_choices_are_kept_and_change_the_preview(campaign: Campaign) -> None:
     assert "+442079460018" in client.page(page_of(given, "columns"))
 
 
-def test_another_delimiter_makes_other_columns(campaign: Campaign) -> None:
+def test_another_delimiter_changes_the_columns(campaign: Campaign) -> None:
     given = uploaded(campaign, "phone;city\n225550101;Łódź\n", delimiter=",", columns={})
 
     superuser().submit(page_of(given, "columns"), delimiter=";", start="1")
@@ -229,7 +189,7 @@ def test_another_delimiter_makes_other_columns(campaign: Campaign) -> None:
     assert given.state == State.UPLOADED
 
 
-def test_a_tab_is_a_delimiter_like_any_other(campaign: Campaign) -> None:
+def test_choose_the_tab_as_delimiter(campaign: Campaign) -> None:
     given = uploaded(campaign, "phone\tcity\n225550101\tŁódź\n", delimiter=",", columns={})
 
     superuser().submit(page_of(given, "columns"), delimiter="\t")
@@ -238,15 +198,15 @@ def test_a_tab_is_a_delimiter_like_any_other(campaign: Campaign) -> None:
     assert (given.delimiter, len(given.columns)) == ("\t", 2)
 
 
-def test_an_encoding_that_the_file_is_not_in_is_said_and_can_be_corrected(campaign: Campaign) -> None:
+def test_a_wrong_encoding_is_reported_and_can_be_corrected(campaign: Campaign) -> None:
     given = uploaded(campaign, "phone;city\n225550101;x\n", delimiter=";")
     client = superuser()
 
     client.submit(page_of(given, "columns"), encoding="utf-16-le")
-    said = client.page(page_of(given, "columns"))
+    page = client.page(page_of(given, "columns"))
     client.submit(page_of(given, "columns"), encoding="utf-8")
 
-    assert "The file cannot be read as UTF-16 LE." in said
+    assert "The file cannot be read as UTF-16 LE." in page
     given.refresh_from_db()
     assert given.columns["0"] == "phone_number"
 
@@ -262,169 +222,16 @@ def test_an_import_without_a_phone_number_is_not_started(campaign: Campaign, sen
     assert "One column must be the phone number." in client.page(page_of(given, "columns"))
 
 
-def test_a_campaign_fed_from_the_crm_offers_no_fields(db: None) -> None:
+def test_a_crm_campaign_offers_no_fields(db: None) -> None:
     given = uploaded(CampaignFactory.create(crm=True, fields=["city"]), "phone\n225550101\n")
 
     assert "field:" not in superuser().page(page_of(given, "columns"))
 
 
-def test_what_is_in_the_file_is_text_and_never_markup(campaign: Campaign) -> None:
+def test_content_of_the_file_is_escaped(campaign: Campaign) -> None:
     given = uploaded(campaign, "phone,<b>x</b>\n<script>alert(1)</script>,<i>y</i>\n", file_name="<u>a</u>.csv")
 
     page = superuser().page(page_of(given, "columns"))
 
     assert "&lt;script&gt;" in page
     assert not any(markup in page for markup in ("<b>x", "<script>alert", "<i>y", "<u>a"))
-
-
-# 3. What becomes of it
-
-
-def test_an_import_is_started_and_watched(campaign: Campaign, sent: list[Any]) -> None:
-    given = uploaded(campaign, "phone\n225550101\n")
-    client = superuser()
-
-    response = client.submit(page_of(given, "columns"), start="1")
-
-    given.refresh_from_db()
-    assert response.headers["Location"] == page_of(given, "change")
-    assert (given.state, sent) == (State.QUEUED, [("campaigns.import_records", given.pk)])
-    assert given.actor_kind == "user"
-    assert page_of(given, "progress") in client.page(page_of(given, "change"))
-
-
-def test_the_progress_is_told_in_numbers(campaign: Campaign) -> None:
-    given = uploaded(campaign, "phone\n", state=State.RUNNING, progress_percent=42, read_count=1234)
-
-    answer = superuser().get(page_of(given, "progress"))
-
-    assert answer.json() == {"state": "running", "label": "running", "percent": 42, "rows": 1234, "has_ended": False}
-    assert "no-store" in answer.headers["Cache-Control"]
-
-
-def test_an_import_that_is_queued_is_not_described_any_more(campaign: Campaign) -> None:
-    given = uploaded(campaign, "phone\n225550101\n", state=State.QUEUED)
-
-    response = superuser().get(page_of(given, "columns"))
-
-    assert response.headers["Location"] == page_of(given, "change")
-
-
-def test_two_who_start_one_import_start_it_once(campaign: Campaign, sent: list[Any]) -> None:
-    given = uploaded(campaign, "phone\n225550101\n", state=State.FAILED)
-    client = superuser()
-    client.post(page_of(given, "retry"))
-
-    response = client.post(page_of(given, "retry"))
-
-    assert messages_of(response) == ["Another user has started this import already."]
-    assert len(sent) == 1
-
-
-def test_a_finished_import_shows_its_counts_and_the_rows_that_were_not_imported(campaign: Campaign) -> None:
-    given = uploaded(
-        campaign,
-        "phone\n",
-        state=State.FINISHED,
-        file_name="klienci.csv",
-        error_file=ContentFile(b"\xef\xbb\xbfline,error,phone\r\n", "errors.csv"),
-        added_count=1_234_567,
-    )
-    client = superuser()
-
-    page = client.page(page_of(given, "change"))
-    download = client.get(page_of(given, "errors"))
-
-    assert "1,234,567" in page
-    assert page_of(given, "errors") in page
-    assert download.headers["Content-Disposition"] == 'attachment; filename="klienci-not-imported.csv"'
-    assert b"".join(download) == b"\xef\xbb\xbfline,error,phone\r\n"
-
-
-def test_there_is_no_error_file_where_nothing_was_refused(campaign: Campaign) -> None:
-    given = uploaded(campaign, "phone\n", state=State.FINISHED)
-
-    assert superuser().get(page_of(given, "errors")).status_code == 404
-
-
-def test_a_failed_import_says_why_and_can_be_tried_again(campaign: Campaign, sent: list[Any]) -> None:
-    given = uploaded(campaign, "phone\n225550101\n", state=State.FAILED, message="The disk is full.")
-    client = superuser()
-    page = client.page(page_of(given, "change"))
-
-    client.post(page_of(given, "retry"))
-
-    assert "The disk is full." in page
-    assert page_of(given, "retry") in page
-    given.refresh_from_db()
-    assert (given.state, given.message, len(sent)) == (State.QUEUED, "", 1)
-
-
-def test_a_file_that_is_gone_is_said(campaign: Campaign) -> None:
-    given = uploaded(campaign, "phone\n225550101\n", state=State.FAILED)
-    Path(given.file.path).unlink()
-
-    response = superuser().get(page_of(given, "columns"))
-
-    assert messages_of(response) == ["The file is not there any more."]
-
-
-def test_the_list_takes_the_same_queries_however_long_it_is(campaign: Campaign, django_assert_num_queries: Any) -> None:
-    client = superuser()
-    RecordImportFactory.create_batch(20)
-
-    with django_assert_num_queries(6):
-        client.page(LIST)
-
-
-# Who may
-
-
-@pytest.mark.parametrize("page", ["upload", "columns", "retry", "start"])
-def test_only_who_may_add_imports_imports(campaign: Campaign, sent: list[Any], page: str) -> None:
-    given = uploaded(campaign, "phone\n225550101\n")
-    client = staff("view_recordimport", "view_campaign", "change_campaign", "add_record")
-    calls = {
-        "upload": lambda: upload(client, campaign, POLISH),
-        "columns": lambda: client.get(page_of(given, "columns")),
-        "retry": lambda: client.post(page_of(given, "retry")),
-        "start": lambda: client.post(page_of(given, "columns"), {"start": "1"}),
-    }
-
-    assert calls[page]().status_code == 403
-    assert RecordImport.objects.get().state == State.UPLOADED
-    assert sent == []
-
-
-def test_who_may_add_imports_needs_nothing_else(campaign: Campaign) -> None:
-    client = staff("add_recordimport")
-
-    upload(client, campaign, POLISH)
-
-    given = RecordImport.objects.get()
-    client.submit(page_of(given, "columns"), start="1")
-    assert client.get(page_of(given, "change")).status_code == 200
-    assert client.get(LIST).status_code == 200
-
-
-@pytest.mark.parametrize("page", ["change", "progress", "errors", "columns", "retry"])
-def test_who_has_nothing_to_do_with_imports_sees_none(campaign: Campaign, page: str) -> None:
-    given = uploaded(campaign, "phone\n", state=State.FINISHED, error_file=ContentFile(b"secret", "errors.csv"))
-
-    assert staff("view_campaign").get(page_of(given, page)).status_code == 403
-
-
-@pytest.mark.parametrize("page", ["change", "progress", "errors", "columns", "retry"])
-def test_nobody_sees_imports_without_logging_in(campaign: Campaign, page: str) -> None:
-    given = uploaded(campaign, "phone\n", state=State.FINISHED)
-
-    response = Client().get(page_of(given, page))
-
-    assert response.headers["Location"].startswith(reverse("admin:login"))
-
-
-def test_an_import_is_neither_changed_nor_deleted_by_hand(campaign: Campaign) -> None:
-    given = uploaded(campaign, "phone\n", state=State.FINISHED)
-
-    assert superuser().post(reverse("admin:campaigns_recordimport_delete", args=[given.pk])).status_code == 403
-    assert not Record.objects.exists()

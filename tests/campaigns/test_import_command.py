@@ -1,4 +1,4 @@
-"""manage.py import_records, as somebody at a terminal sees it."""
+"""manage.py import_records, as a person at a terminal sees it."""
 
 from io import StringIO
 from pathlib import Path
@@ -10,19 +10,12 @@ from django.core.management import CommandError, call_command
 from campaigns.models import Campaign, Record, RecordImport
 from tests.campaigns.factories import CampaignFactory, RecordFactory
 
-# The import says how far it is through a connection of its own, which sees only what is committed.
-pytestmark = pytest.mark.usefixtures("committed_db")
+# The import reports its progress through a connection of its own, which sees only committed rows.
+pytestmark = pytest.mark.usefixtures("committed_db", "own_files")
 
 
 @pytest.fixture
-def campaign(settings: Any, tmp_path: Path) -> Any:
-    settings.STORAGES = {
-        **settings.STORAGES,
-        "default": {
-            "BACKEND": "django.core.files.storage.FileSystemStorage",
-            "OPTIONS": {"location": tmp_path / "files"},
-        },
-    }
+def campaign() -> Any:
     return CampaignFactory.create(code="TEST1", fields=["city"])
 
 
@@ -34,13 +27,13 @@ def run(tmp_path: Path, content: str, *arguments: str) -> str:
 
 
 def test_the_rows_are_added_and_counted(campaign: Campaign, tmp_path: Path) -> None:
-    said = run(tmp_path, "phone;city\n225550101;Łódź\n225550102;Kraków\n")
+    output = run(tmp_path, "phone;city\n225550101;Łódź\n225550102;Kraków\n")
 
-    assert said == "2 rows read: 2 added, 0 left out as duplicates, 0 faulty.\n"
+    assert output == "2 rows read: 2 added, 0 left out as duplicates, 0 faulty.\n"
     assert Record.objects.filter(campaign=campaign).count() == 2
 
 
-def test_an_import_by_command_is_listed_like_any_other(campaign: Campaign, tmp_path: Path) -> None:
+def test_an_import_by_command_is_listed(campaign: Campaign, tmp_path: Path) -> None:
     run(tmp_path, "phone\n225550101\n225550101\nx\n")
 
     given = RecordImport.objects.get()
@@ -50,39 +43,39 @@ def test_an_import_by_command_is_listed_like_any_other(campaign: Campaign, tmp_p
     assert given.leased_until is None
 
 
-def test_rows_that_are_not_imported_are_kept_with_the_import(campaign: Campaign, tmp_path: Path) -> None:
-    said = run(tmp_path, "phone;city\n225550101;a\nabc;b\n")
+def test_refused_rows_are_stored_with_the_import(campaign: Campaign, tmp_path: Path) -> None:
+    output = run(tmp_path, "phone;city\n225550101;a\nabc;b\n")
 
     given = RecordImport.objects.get()
-    assert f"The rows that were not imported, and why: {given.error_file.path}" in said
+    assert f"The rows that were not imported, and why: {given.error_file.path}" in output
     assert Path(given.error_file.path).read_text("utf-8-sig") == (
         "line;error;phone;city\n3;A phone number has no letters.;abc;b\n"
     )
 
 
-def test_rows_that_are_not_imported_go_to_the_file_that_is_named(campaign: Campaign, tmp_path: Path) -> None:
+def test_refused_rows_are_written_to_the_named_file(campaign: Campaign, tmp_path: Path) -> None:
     errors = tmp_path / "errors.csv"
 
-    said = run(tmp_path, "phone;city\nabc;b\n", "--errors", str(errors))
+    output = run(tmp_path, "phone;city\nabc;b\n", "--errors", str(errors))
 
     assert errors.read_text("utf-8-sig").splitlines()[1] == "3;A phone number has no letters.;abc;b".replace(
         "3", "2", 1
     )
-    assert str(errors) in said
+    assert str(errors) in output
     assert not RecordImport.objects.get().error_file
 
 
-def test_a_dry_run_counts_and_keeps_nothing(campaign: Campaign, tmp_path: Path) -> None:
+def test_a_dry_run_counts_and_adds_nothing(campaign: Campaign, tmp_path: Path) -> None:
     RecordFactory.create(campaign=campaign, phone_number="+48225550101")
 
-    said = run(tmp_path, "phone\n225550101\n225550102\nx\n", "--dry-run")
+    output = run(tmp_path, "phone\n225550101\n225550102\nx\n", "--dry-run")
 
-    assert said.startswith("3 rows read: 1 would be added, 1 left out as duplicates, 1 faulty.\n")
+    assert output.startswith("3 rows read: 1 would be added, 1 left out as duplicates, 1 faulty.\n")
     assert Record.objects.count() == 1
     assert not RecordImport.objects.exists()
 
 
-def test_a_dry_run_can_say_what_is_wrong(campaign: Campaign, tmp_path: Path) -> None:
+def test_a_dry_run_can_write_refused_rows(campaign: Campaign, tmp_path: Path) -> None:
     errors = tmp_path / "errors.csv"
 
     run(tmp_path, "phone\nx\n", "--dry-run", "--errors", str(errors))
@@ -103,7 +96,7 @@ def test_the_region_may_be_given(campaign: Campaign, tmp_path: Path) -> None:
     assert Record.objects.get().number == "+442079460018"
 
 
-def test_a_file_without_header_says_what_its_columns_are(campaign: Campaign, tmp_path: Path) -> None:
+def test_columns_of_a_file_without_header_are_given_by_position(campaign: Campaign, tmp_path: Path) -> None:
     run(tmp_path, "Łódź,225550101\n", "--no-header", "--columns", "city,phone_number")
 
     assert [*Record.objects.get().fields.values()] == ["Łódź"]
@@ -115,7 +108,7 @@ def test_columns_may_be_named_by_their_headers(campaign: Campaign, tmp_path: Pat
     assert [*Record.objects.get().fields.values()] == ["Łódź"]
 
 
-def test_a_file_of_an_old_spreadsheet_may_say_its_encoding(campaign: Campaign, tmp_path: Path) -> None:
+def test_the_encoding_may_be_given(campaign: Campaign, tmp_path: Path) -> None:
     (tmp_path / "old.csv").write_bytes("phone;city\n225550101;Łódź\n".encode("iso8859-2"))
 
     call_command("import_records", "TEST1", str(tmp_path / "old.csv"), encoding="latin2", stdout=StringIO())
@@ -123,7 +116,7 @@ def test_a_file_of_an_old_spreadsheet_may_say_its_encoding(campaign: Campaign, t
     assert [*Record.objects.get().fields.values()] == ["Łódź"]
 
 
-def test_the_wish_for_events_is_kept(campaign: Campaign, tmp_path: Path) -> None:
+def test_the_option_for_events_is_stored(campaign: Campaign, tmp_path: Path) -> None:
     run(tmp_path, "phone\n225550101\n", "--events")
 
     assert RecordImport.objects.get().records_events
@@ -140,7 +133,7 @@ def test_the_wish_for_events_is_kept(campaign: Campaign, tmp_path: Path) -> None
         (("--columns", "city"), "One column must be the phone number. Columns of the file: phone"),
     ],
 )
-def test_options_that_make_no_sense_are_one_clear_sentence(
+def test_invalid_options_show_one_sentence(
     campaign: Campaign, tmp_path: Path, arguments: tuple[str, ...], message: str
 ) -> None:
     with pytest.raises(CommandError) as refused:
@@ -150,7 +143,7 @@ def test_options_that_make_no_sense_are_one_clear_sentence(
     assert not RecordImport.objects.exists()
 
 
-def test_a_file_without_a_known_column_names_its_columns(campaign: Campaign, tmp_path: Path) -> None:
+def test_a_file_without_known_columns_lists_its_columns(campaign: Campaign, tmp_path: Path) -> None:
     with pytest.raises(CommandError) as refused:
         run(tmp_path, "Kto,Dokąd\na,225550101\n")
 
@@ -159,27 +152,25 @@ def test_a_file_without_a_known_column_names_its_columns(campaign: Campaign, tmp
     )
 
 
-def test_there_must_be_a_campaign(campaign: Campaign, tmp_path: Path) -> None:
+def test_an_unknown_campaign_is_refused(campaign: Campaign, tmp_path: Path) -> None:
     with pytest.raises(CommandError, match="There is no campaign NONE1"):
         call_command("import_records", "NONE1", str(tmp_path / "x.csv"))
 
 
 @pytest.mark.parametrize(("name", "message"), [("nothing.csv", "No such file"), ("", "Is a directory")])
-def test_there_must_be_a_file(campaign: Campaign, tmp_path: Path, name: str, message: str) -> None:
+def test_a_missing_file_is_refused(campaign: Campaign, tmp_path: Path, name: str, message: str) -> None:
     with pytest.raises(CommandError, match=message):
         call_command("import_records", "TEST1", str(tmp_path / name))
 
 
-def test_an_error_file_that_cannot_be_written_is_said_before_anything_is_imported(
-    campaign: Campaign, tmp_path: Path
-) -> None:
+def test_an_unwritable_error_file_is_reported_before_the_import(campaign: Campaign, tmp_path: Path) -> None:
     with pytest.raises(CommandError, match="No such file or directory"):
         run(tmp_path, "phone\nx\n225550101\n", "--errors", str(tmp_path / "nowhere" / "errors.csv"))
 
     assert not Record.objects.exists()
 
 
-def test_a_file_that_cannot_be_read_to_its_end_imports_nothing(campaign: Campaign, tmp_path: Path) -> None:
+def test_a_file_with_a_read_error_imports_nothing(campaign: Campaign, tmp_path: Path) -> None:
     (tmp_path / "cut.csv").write_bytes("phone\n225550101\n".encode("utf-16") + b"\x00")
 
     with pytest.raises(CommandError, match="The file cannot be read as UTF-16"):
@@ -189,7 +180,7 @@ def test_a_file_that_cannot_be_read_to_its_end_imports_nothing(campaign: Campaig
     assert not RecordImport.objects.exclude(state="failed").exists()
 
 
-def test_a_byte_that_means_nothing_costs_its_row_and_no_other(campaign: Campaign, tmp_path: Path) -> None:
+def test_an_undecodable_byte_refuses_only_its_row(campaign: Campaign, tmp_path: Path) -> None:
     (tmp_path / "bytes.csv").write_bytes(b"phone;city\n225550101;a\x81\x98\xffb\n225550102;Krak\n")
     output = StringIO()
     arguments = ["--errors", str(tmp_path / "errors.csv")]
@@ -200,7 +191,7 @@ def test_a_byte_that_means_nothing_costs_its_row_and_no_other(campaign: Campaign
     assert (tmp_path / "errors.csv").read_text("utf-8-sig").splitlines()[1].startswith("2;")
 
 
-def test_a_file_of_too_many_columns_is_refused_and_nothing_is_added(campaign: Campaign, tmp_path: Path) -> None:
+def test_a_file_with_too_many_columns_is_refused(campaign: Campaign, tmp_path: Path) -> None:
     with pytest.raises(CommandError, match="The file has 200000 columns; at most 200 can be read"):
         run(tmp_path, "phone" + ",x" * 199_999 + "\n225550101\n")
 

@@ -1,4 +1,4 @@
-"""Files as spreadsheets write them: encodings, delimiters, quotation marks, ends of lines."""
+"""Formats of spreadsheets: encodings, delimiters, quotation marks, line ends."""
 
 import io
 from typing import Any
@@ -27,7 +27,7 @@ POLISH = "telefon;first_name;city\n+48 22 555 01 01;Żaneta;Łódź\n+48 22 555 
 @pytest.mark.parametrize(
     "encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "cp1250"], ids=lambda name: name
 )
-def test_every_encoding_of_a_spreadsheet_is_found_out(campaign: Campaign, encoding: str) -> None:
+def test_every_encoding_of_a_spreadsheet_is_guessed(campaign: Campaign, encoding: str) -> None:
     outcome = import_text(campaign, POLISH.encode(encoding))
 
     assert outcome.totals == Totals(read=2, added=2)
@@ -40,7 +40,7 @@ def test_big_endian_utf_16_with_a_byte_order_mark_is_read(campaign: Campaign) ->
     assert field_values(campaign, "first_name") == ["Żaneta", "Święta"]
 
 
-def test_a_polish_letter_far_down_the_file_decides_its_encoding(campaign: Campaign) -> None:
+def test_a_polish_letter_at_the_end_of_the_file_decides_its_encoding(campaign: Campaign) -> None:
     rows = "".join(f"+48 22 {number:07};Jan\n" for number in range(8000))
 
     import_text(campaign, f"telefon;first_name\n{rows}+48 600 000 000;Żaneta\n".encode("cp1250"))
@@ -49,7 +49,7 @@ def test_a_polish_letter_far_down_the_file_decides_its_encoding(campaign: Campai
 
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
-def test_every_delimiter_is_found_out(campaign: Campaign, delimiter: str) -> None:
+def test_every_delimiter_is_guessed(campaign: Campaign, delimiter: str) -> None:
     outcome = import_text(campaign, POLISH.replace(";", delimiter))
 
     assert outcome.totals == Totals(read=2, added=2)
@@ -61,13 +61,13 @@ def test_a_single_column_needs_no_delimiter(campaign: Campaign) -> None:
     assert numbers_of(campaign) == ["+48225550101", "+48225550102"]
 
 
-def test_what_is_given_overrules_what_is_found_out(campaign: Campaign) -> None:
+def test_given_values_override_guesses(campaign: Campaign) -> None:
     import_text(campaign, "phone;first_name\n225550101;a,b,c\n", delimiter=";", encoding="utf-8")
 
     assert field_values(campaign, "first_name") == ["a,b,c"]
 
 
-def test_a_spreadsheets_own_word_on_its_delimiter_is_followed(campaign: Campaign) -> None:
+def test_the_delimiter_named_by_a_spreadsheet_is_used(campaign: Campaign) -> None:
     outcome = import_text(campaign, "sep=|\r\nphone|first_name\r\n225550101|a;b\r\nx|c;d\r\n")
 
     assert field_values(campaign, "first_name") == ["a;b"]
@@ -81,13 +81,13 @@ def test_every_end_of_line_is_read(campaign: Campaign, newline: str) -> None:
     assert numbers_of(campaign) == ["+48225550101", "+48225550102"]
 
 
-def test_a_cell_in_quotation_marks_may_hold_lines_delimiters_and_quotation_marks(campaign: Campaign) -> None:
+def test_quoted_cells_may_contain_lines_delimiters_and_quotation_marks(campaign: Campaign) -> None:
     import_text(campaign, 'phone,first_name\n225550101,"a ""b"", c\nd"\n225550102,e\n')
 
     assert field_values(campaign, "first_name") == ['a "b", c\nd', "e"]
 
 
-def test_a_quotation_mark_that_is_never_closed_costs_its_own_row_only(campaign: Campaign) -> None:
+def test_an_unclosed_quotation_mark_refuses_only_its_row(campaign: Campaign) -> None:
     content = 'phone,first_name\n225550101,"Jan\n225550102,Ewa\n225550103,Ola\n'
 
     outcome = import_text(campaign, content)
@@ -96,7 +96,7 @@ def test_a_quotation_mark_that_is_never_closed_costs_its_own_row_only(campaign: 
     assert outcome.errors == [["2", "A quotation mark is opened and not closed.", "225550101", '"Jan']]
 
 
-def test_a_quotation_mark_closed_by_a_later_row_swallows_nothing(campaign: Campaign) -> None:
+def test_a_quotation_mark_closed_by_a_later_row_loses_no_row(campaign: Campaign) -> None:
     content = 'phone,first_name,city\n225550101,"Jan,x\n225550102,Ewa,y\n225550103,"Ola",z\n'
 
     outcome = import_text(campaign, content)
@@ -105,7 +105,7 @@ def test_a_quotation_mark_closed_by_a_later_row_swallows_nothing(campaign: Campa
     assert [row[0] for row in outcome.errors] == ["2"]
 
 
-def test_an_open_cell_longer_than_any_cell_may_be_swallows_nothing(campaign: Campaign) -> None:
+def test_an_open_cell_over_the_limit_loses_no_row(campaign: Campaign) -> None:
     rows = "".join(f"22{number:07},{'x' * 80}\n" for number in range(3000))
 
     outcome = import_text(campaign, f'phone,first_name\n225550101,"Jan\n{rows}')
@@ -113,15 +113,15 @@ def test_an_open_cell_longer_than_any_cell_may_be_swallows_nothing(campaign: Cam
     assert outcome.totals == Totals(read=3001, added=3000, faulty=1)
 
 
-def test_open_quotation_marks_in_many_rows_cost_these_rows_only(campaign: Campaign) -> None:
-    # The second cell opens a quotation mark inside which the next row opens another one, and so on to the end.
+def test_open_quotation_marks_in_many_rows_refuse_only_these_rows(campaign: Campaign) -> None:
+    # The second cell opens a quotation mark, and so does each row after it.
     outcome = import_text(campaign, "phone,first_name\n" + 'a"b,"c\n' * 3000 + "225550101,Ewa\n")
 
     assert outcome.totals == Totals(read=3001, added=1, faulty=3000)
     assert set(outcome.messages) == {"A quotation mark is opened and not closed."}
 
 
-def test_lines_are_read_again_a_bounded_number_of_times(campaign: Campaign, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_number_of_lines_read_again_is_limited(campaign: Campaign, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("campaigns.importing.rows.MOST_LINES", 10)
     monkeypatch.setattr("campaigns.importing.rows.MOST_READ_AGAIN", 20)
     rows = Rows(io.BytesIO(b"phone,first_name\n" + b'a"b,"c\n' * 100), Format("utf-8", ","))
@@ -135,12 +135,12 @@ def test_lines_are_read_again_a_bounded_number_of_times(campaign: Campaign, monk
     monkeypatch.setattr(_Lines, "keep_first_only", keep_first_only)
 
     assert len([*rows]) == 100
-    # Two rows of ten lines and one more, until 20 lines were to be read again; one line each after that.
+    # Two rows of ten lines and one more use up the 20 lines to read again; then each row has one line.
     assert read == [10, 10, 10, *[1] * 97]
 
 
 @pytest.mark.parametrize("has_header", [True, False])
-def test_a_file_of_too_many_columns_is_refused_with_their_number(campaign: Campaign, has_header: bool) -> None:
+def test_too_many_columns_are_refused_with_their_number(campaign: Campaign, has_header: bool) -> None:
     widest = ",".join(["phone", *["x"] * (MOST_COLUMNS - 1)])
     import_text(campaign, f"{widest}\n225550101\n", has_header=has_header, columns="phone_number")
 
@@ -148,7 +148,7 @@ def test_a_file_of_too_many_columns_is_refused_with_their_number(campaign: Campa
         import_text(campaign, f"{widest},y,y,y\n225550102\n", has_header=has_header, columns="phone_number")
 
 
-def test_the_error_file_of_a_file_of_as_many_columns_as_may_be_can_be_imported(campaign: Campaign) -> None:
+def test_the_error_file_of_a_file_with_the_most_columns_can_be_imported(campaign: Campaign) -> None:
     header = ",".join(["line", "error", "phone", *["x"] * (MOST_COLUMNS - 1)])
 
     outcome = import_text(campaign, f"{header}\n2,mended,225550101\n")
@@ -156,12 +156,12 @@ def test_the_error_file_of_a_file_of_as_many_columns_as_may_be_can_be_imported(c
     assert outcome.totals == Totals(read=1, added=1)
 
 
-def test_a_line_longer_than_any_row_can_be_is_refused_with_its_number(campaign: Campaign) -> None:
+def test_a_line_over_the_limit_is_refused_with_its_number(campaign: Campaign) -> None:
     with pytest.raises(Invalid, match="Line 2 of the file is longer than 4000000 characters"):
         import_text(campaign, "phone,city\n225550101," + "," * 4_000_000)
 
 
-def test_blank_rows_are_no_rows(campaign: Campaign) -> None:
+def test_blank_rows_are_ignored(campaign: Campaign) -> None:
     outcome = import_text(campaign, "phone;city\n\n225550101;x\n;;\n   \n225550102;y\n;\n")
 
     assert outcome.totals == Totals(read=2, added=2)
@@ -175,7 +175,7 @@ def test_a_file_without_header_is_read_by_position(campaign: Campaign) -> None:
 
 
 @pytest.mark.parametrize(("content", "expected"), [("telefon,imie\n22,x\n", True), ("225550101,x\n", False)])
-def test_a_header_is_known_by_having_no_phone_number(content: str, expected: bool) -> None:
+def test_a_first_row_without_a_phone_number_is_a_header(content: str, expected: bool) -> None:
     assert guess_format(io.BytesIO(content.encode())) == Format("utf-8", ",", expected)
 
 
@@ -185,7 +185,7 @@ def test_a_file_without_rows_is_refused(campaign: Campaign, content: str) -> Non
         import_text(campaign, content)
 
 
-def test_bytes_that_are_not_of_the_encoding_cost_their_own_row_only(campaign: Campaign) -> None:
+def test_undecodable_bytes_refuse_only_their_row(campaign: Campaign) -> None:
     content = "phone;city\n225550101;Łódź\n".encode() + b"225550102;\xb3\xf3d\xbf\n" + b"225550103;x\n"
 
     outcome = import_text(campaign, content, encoding="utf-8")

@@ -1,4 +1,4 @@
-"""An import on a worker: claimed once, seen while it runs, whole or not at all, repeated after a crash."""
+"""An import on a worker: lease, progress, transaction, repetition after a crash."""
 
 import signal
 import subprocess
@@ -24,30 +24,15 @@ from tests.conftest import ACTOR
 from tests.processes import ROOT, environment, wait_until
 from tests.serving import at_once
 
-pytestmark = pytest.mark.usefixtures("committed_db")
+pytestmark = pytest.mark.usefixtures("committed_db", "own_files", "sent")
 
 State = RecordImport.State
-# Enough rows for a crash to happen among them.
+# Enough rows for a crash during their import.
 MANY = 60_000
 
 
-@pytest.fixture(autouse=True)
-def sent(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Any]]:
-    """The messages that would have gone to workers."""
-    messages: list[tuple[str, Any]] = []
-    monkeypatch.setattr("campaigns.verbs.imports.enqueue", lambda task, pk: messages.append((task, pk)))
-    return messages
-
-
 @pytest.fixture
-def campaign(settings: Any, tmp_path: Path) -> Any:
-    settings.STORAGES = {
-        **settings.STORAGES,
-        "default": {
-            "BACKEND": "django.core.files.storage.FileSystemStorage",
-            "OPTIONS": {"location": tmp_path / "files"},
-        },
-    }
+def campaign() -> Any:
     return CampaignFactory.create()
 
 
@@ -63,7 +48,7 @@ def queued(campaign: Campaign, content: str = "phone\n225550101\nx\n", **values:
     return given
 
 
-def test_an_import_takes_no_less_than_no_time_where_the_clock_was_set_back(campaign: Campaign) -> None:
+def test_a_duration_is_never_negative(campaign: Campaign) -> None:
     now = timezone.now()
 
     assert RecordImport(started_at=now, finished_at=now - timedelta(seconds=10)).seconds == 0
@@ -77,7 +62,7 @@ def lose_its_worker(given: RecordImport) -> None:
     RecordImport.objects.filter(pk=given.pk).update(leased_until=timezone.now() - timedelta(seconds=1))
 
 
-def test_a_queued_import_is_sent_to_a_worker_and_done(campaign: Campaign, sent: list[Any]) -> None:
+def test_a_queued_import_is_sent_to_a_worker_and_finished(campaign: Campaign, sent: list[Any]) -> None:
     given = queued(campaign)
     assert sent == [("campaigns.import_records", given.pk)]
 
@@ -90,7 +75,7 @@ def test_a_queued_import_is_sent_to_a_worker_and_done(campaign: Campaign, sent: 
         assert file.read().decode("utf-8-sig") == "line,error,phone\r\n3,A phone number has no letters.,x\r\n"
 
 
-def test_an_import_is_not_done_twice(campaign: Campaign) -> None:
+def test_an_import_runs_once(campaign: Campaign) -> None:
     given = queued(campaign, duplicates=RecordImport.Duplicates.ALLOW)
     tasks.import_records(given.pk)
 
@@ -99,7 +84,7 @@ def test_an_import_is_not_done_twice(campaign: Campaign) -> None:
     assert Record.objects.count() == 1
 
 
-def test_of_two_workers_at_once_one_imports(campaign: Campaign) -> None:
+def test_one_of_several_simultaneous_workers_imports(campaign: Campaign) -> None:
     given = queued(campaign, many_numbers(3000), duplicates=RecordImport.Duplicates.ALLOW)
 
     done = at_once([lambda: import_run.run(given.pk)] * 4)
@@ -110,7 +95,7 @@ def test_of_two_workers_at_once_one_imports(campaign: Campaign) -> None:
     assert [result.state for result in done if result] == [State.FINISHED]
 
 
-def test_a_second_worker_leaves_alone_what_another_still_has_a_transaction_for(campaign: Campaign) -> None:
+def test_a_second_worker_skips_an_import_with_an_open_transaction(campaign: Campaign) -> None:
     given = queued(campaign)
 
     with transaction.atomic():
@@ -121,7 +106,7 @@ def test_a_second_worker_leaves_alone_what_another_still_has_a_transaction_for(c
     assert not Record.objects.exists()
 
 
-def test_progress_shows_while_the_records_do_not(campaign: Campaign, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_is_visible_before_the_records(campaign: Campaign, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(import_run, "_RENEWAL_SECONDS", 0.01)
     given = queued(campaign, many_numbers(5000))
     seen: list[tuple[str, int, int]] = []
@@ -146,7 +131,7 @@ def test_progress_shows_while_the_records_do_not(campaign: Campaign, monkeypatch
     assert seen == [(State.RUNNING, 5000, 0)]
 
 
-def test_a_worker_that_is_killed_leaves_nothing_and_another_imports_all(campaign: Campaign, tmp_path: Path) -> None:
+def test_a_killed_worker_adds_nothing_and_another_imports_all(campaign: Campaign, tmp_path: Path) -> None:
     given = queued(campaign, many_numbers())
     worker = start_worker(given, tmp_path)
     wait_for_insert()
@@ -169,13 +154,13 @@ def test_a_worker_that_is_killed_leaves_nothing_and_another_imports_all(campaign
 
 
 def start_worker(given: RecordImport, tmp_path: Path) -> subprocess.Popen[bytes]:
-    """A process of its own that imports from the test database."""
+    """Start a process that imports into the test database."""
     script = f"import django; django.setup()\nfrom campaigns.tasks import import_records; import_records({given.pk})\n"
     return subprocess.Popen([sys.executable, "-c", script], env=environment(tmp_path), cwd=ROOT)
 
 
 def wait_for_insert() -> None:
-    """Until the worker is in the middle of its merge."""
+    """Wait until the worker is in the middle of its merge."""
     merging = (
         "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
         " AND state = 'active' AND query LIKE '%%INSERT INTO campaigns_record %%'"
@@ -191,7 +176,7 @@ def wait_for_insert() -> None:
 
 
 def wait_until_rolled_back(given: RecordImport) -> None:
-    """PostgreSQL notices a dead client at its next word to it."""
+    """Wait until PostgreSQL has noticed the dead client, at its next answer to it."""
 
     def is_over() -> bool:
         with transaction.atomic():
@@ -200,7 +185,7 @@ def wait_until_rolled_back(given: RecordImport) -> None:
     assert wait_until(is_over), "the transaction of the dead worker never ended"
 
 
-def test_an_import_whose_message_was_lost_is_sent_again(campaign: Campaign, sent: list[Any]) -> None:
+def test_a_lost_message_is_sent_again(campaign: Campaign, sent: list[Any]) -> None:
     given = queued(campaign)
     sent.clear()
     tasks.sweep_imports()
@@ -213,7 +198,7 @@ def test_an_import_whose_message_was_lost_is_sent_again(campaign: Campaign, sent
     assert sent == [("campaigns.import_records", given.pk)]
 
 
-def test_an_import_that_ends_every_worker_is_given_up(campaign: Campaign, sent: list[Any]) -> None:
+def test_an_import_fails_after_too_many_attempts(campaign: Campaign, sent: list[Any]) -> None:
     given = queued(campaign)
     sent.clear()
     RecordImport.objects.filter(pk=given.pk).update(attempts=MAX_ATTEMPTS, state=State.RUNNING)
@@ -226,7 +211,7 @@ def test_an_import_that_ends_every_worker_is_given_up(campaign: Campaign, sent: 
     assert given.message == "The import was started 5 times and ended early each time."
 
 
-def test_an_import_whose_command_was_killed_has_failed(campaign: Campaign, sent: list[Any]) -> None:
+def test_an_import_of_a_killed_command_fails(campaign: Campaign, sent: list[Any]) -> None:
     given = upload(campaign, "phone\n")
     RecordImport.objects.filter(pk=given.pk).update(file="", state=State.RUNNING)
     lose_its_worker(given)
@@ -238,7 +223,7 @@ def test_an_import_whose_command_was_killed_has_failed(campaign: Campaign, sent:
     assert given.message.startswith("The command ended before the import did;")
 
 
-def test_a_database_that_goes_away_costs_a_repetition(campaign: Campaign, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lost_database_connection_repeats_the_import(campaign: Campaign, monkeypatch: pytest.MonkeyPatch) -> None:
     given = queued(campaign)
 
     merge = Merge.merge
@@ -270,7 +255,7 @@ def terminate(pid: int) -> None:
         cursor.execute("SELECT pg_terminate_backend(%s)", [pid])
 
 
-def test_an_import_that_was_taken_over_adds_nothing(campaign: Campaign, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_worker_without_its_lease_adds_nothing(campaign: Campaign, monkeypatch: pytest.MonkeyPatch) -> None:
     given = queued(campaign)
     merge = Merge.merge
 
@@ -285,9 +270,7 @@ def test_an_import_that_was_taken_over_adds_nothing(campaign: Campaign, monkeypa
     assert (given.state, Record.objects.count()) == (State.RUNNING, 0)
 
 
-def test_a_failure_says_so_and_the_import_can_be_tried_again(
-    campaign: Campaign, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failed_import_can_be_queued_again(campaign: Campaign, monkeypatch: pytest.MonkeyPatch) -> None:
     given = queued(campaign)
 
     def fail(*args: Any) -> None:
@@ -310,7 +293,7 @@ def test_a_failure_says_so_and_the_import_can_be_tried_again(
     assert (given.state, given.message, given.added_count) == (State.FINISHED, "", 1)
 
 
-def test_a_file_that_is_gone_is_a_clear_failure(campaign: Campaign) -> None:
+def test_a_missing_file_fails_the_import(campaign: Campaign) -> None:
     given = queued(campaign)
     Path(given.file.path).unlink()
 
@@ -329,7 +312,7 @@ def test_an_import_is_queued_once(campaign: Campaign, state: str) -> None:
         queue_import(given, ACTOR)
 
 
-def test_an_error_file_of_an_attempt_that_died_is_replaced(campaign: Campaign) -> None:
+def test_the_error_file_of_a_dead_attempt_is_replaced(campaign: Campaign) -> None:
     given = queued(campaign)
     name = given.error_file.field.generate_filename(given, f"{given.pk}-not-imported.csv")
     given.error_file.storage.save(name, ContentFile(b"old"))
@@ -342,7 +325,7 @@ def test_an_error_file_of_an_attempt_that_died_is_replaced(campaign: Campaign) -
         assert b"no letters" in file.read()
 
 
-def test_files_of_old_imports_are_removed_and_their_counts_stay(campaign: Campaign) -> None:
+def test_old_files_are_deleted_and_counts_stay(campaign: Campaign) -> None:
     old, new = queued(campaign), queued(campaign, "phone\ny\n")
     for given in (old, new):
         tasks.import_records(given.pk)

@@ -1,4 +1,4 @@
-"""What an import makes of a file: columns, rules, duplicates, refused rows."""
+"""The results of an import: columns, rules, duplicates, refused rows."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -25,7 +25,7 @@ def campaign() -> Any:
 # Columns
 
 
-def test_headers_are_understood_in_both_languages_and_any_spelling(campaign: Campaign) -> None:
+def test_headers_are_recognised_in_both_languages_and_any_spelling(campaign: Campaign) -> None:
     import_text(campaign, "First Name;Numer telefonu;CITY;Identyfikator\nJan;225550101;Łódź;A-1\n")
 
     record = Record.objects.get(campaign=campaign)
@@ -36,7 +36,7 @@ def test_headers_are_understood_in_both_languages_and_any_spelling(campaign: Cam
     )
 
 
-def test_a_field_of_the_campaign_comes_before_a_synonym() -> None:
+def test_a_field_of_the_campaign_precedes_a_synonym() -> None:
     campaign = CampaignFactory.create(fields=["number"])
 
     import_text(campaign, "telefon,number\n225550101,17\n")
@@ -60,14 +60,14 @@ def test_columns_may_be_given_by_the_names_in_the_header(campaign: Campaign) -> 
         ("status,status_id,phone_number", "Two columns are read as status."),
     ],
 )
-def test_columns_that_make_no_sense_are_refused(campaign: Campaign, columns: str, message: str) -> None:
+def test_invalid_columns_are_refused(campaign: Campaign, columns: str, message: str) -> None:
     with pytest.raises(Invalid) as refused:
         import_text(campaign, "a,b,c\n225550101,x,y\n", columns=columns)
 
     assert refused.value.messages == [message]
 
 
-def test_a_campaign_fed_from_the_crm_takes_numbers(db: None) -> None:
+def test_numbers_can_be_imported_into_a_crm_campaign(db: None) -> None:
     campaign = CampaignFactory.create(crm=True)
 
     outcome = import_text(campaign, "phone,city\n225550101,Łódź\n")
@@ -75,7 +75,7 @@ def test_a_campaign_fed_from_the_crm_takes_numbers(db: None) -> None:
     assert outcome.totals == Totals(read=1, added=1)
 
 
-def test_a_campaign_fed_from_the_crm_takes_no_fields(db: None) -> None:
+def test_fields_cannot_be_imported_into_a_crm_campaign(db: None) -> None:
     campaign = CampaignFactory.create(crm=True, fields=["city"])
 
     with pytest.raises(Invalid, match="Fields cannot be set in a CRM campaign"):
@@ -93,7 +93,7 @@ def test_an_unknown_region_is_refused(campaign: Campaign) -> None:
         import_text(campaign, "phone\n225550101\n", region="XX")
 
 
-def test_a_record_gets_every_column(campaign: Campaign) -> None:
+def test_every_column_is_imported(campaign: Campaign) -> None:
     agent = AgentFactory.create(login="anna")
     status = campaign.statuses.get(system_status="MY_RECORD")
     content = (
@@ -116,7 +116,7 @@ def test_a_record_gets_every_column(campaign: Campaign) -> None:
     ]
 
 
-def test_a_record_without_status_is_to_be_called(campaign: Campaign) -> None:
+def test_a_record_without_a_status_is_to_be_called(campaign: Campaign) -> None:
     import_text(campaign, "phone,status\n225550101,\n")
 
     record = Record.objects.get(campaign=campaign)
@@ -164,7 +164,7 @@ def test_several_columns_may_hold_additional_numbers(campaign: Campaign) -> None
 
 
 @pytest.mark.parametrize("cell", ["48225550101.0", "'+48225550101", "\u200e+48 22 555 01 01\u00a0"])
-def test_what_spreadsheets_and_data_tools_do_to_numbers_is_undone(campaign: Campaign, cell: str) -> None:
+def test_numbers_rewritten_by_spreadsheets_are_restored(campaign: Campaign, cell: str) -> None:
     import_text(campaign, f"phone\n{cell}\n", encoding="utf-8")
 
     assert numbers_of(campaign) == ["+48225550101"]
@@ -226,7 +226,7 @@ def test_a_record_of_an_agent_needs_the_agent_and_a_time_and_both_are_named(camp
     assert outcome.messages == [f"{message.format('agent_login')} {message.format('next_call_date')}"]
 
 
-def test_every_fault_of_a_row_is_named_at_once(campaign: Campaign) -> None:
+def test_all_faults_of_a_row_are_named(campaign: Campaign) -> None:
     RecordFactory.create(campaign=campaign, identifier="A-1")
 
     outcome = import_text(campaign, "phone,agent,order,identifier\nabc,nobody,x,A-1\n")
@@ -239,7 +239,7 @@ def test_every_fault_of_a_row_is_named_at_once(campaign: Campaign) -> None:
     ]
 
 
-def test_faulty_rows_are_given_back_as_they_were_and_the_rest_is_imported(campaign: Campaign) -> None:
+def test_refused_rows_are_written_unchanged_and_the_others_are_imported(campaign: Campaign) -> None:
     content = 'phone;city\n225550101;"a;\nb"\nabc;"x ""y"";\nz"\n225550102;ok\nx;\n'
 
     outcome = import_text(campaign, content)
@@ -257,13 +257,13 @@ def test_the_error_file_has_no_formula(campaign: Campaign) -> None:
     assert [row[2:] for row in outcome.errors] == [["'=cmd|' /C calc'!A0", "'@x", "'=1+1"], ["x", "-5", "it's"]]
 
 
-def test_a_heading_of_an_error_file_is_the_column_that_it_was(campaign: Campaign) -> None:
+def test_columns_of_an_error_file_are_recognised_again(campaign: Campaign) -> None:
     import_text(campaign, "line;error;'=Telefon;city\n2;;225550101;x\n", columns="=Telefon=phone_number,city=city")
 
     assert numbers_of(campaign) == ["+48225550101"]
 
 
-def test_the_error_file_can_be_mended_and_imported(campaign: Campaign) -> None:
+def test_a_corrected_error_file_can_be_imported(campaign: Campaign) -> None:
     outcome = import_text(campaign, "phone;city\nabc;Łódź\n")
     (line, message, _, city) = outcome.errors[0]
 
@@ -275,7 +275,7 @@ def test_the_error_file_can_be_mended_and_imported(campaign: Campaign) -> None:
 # Duplicates and identifiers
 
 
-def test_numbers_that_the_campaign_has_are_left_out_in_any_spelling(campaign: Campaign) -> None:
+def test_numbers_of_the_campaign_are_left_out_in_any_spelling(campaign: Campaign) -> None:
     RecordFactory.create(campaign=campaign, phone_number="+48 22 555 01 01")
 
     outcome = import_text(campaign, "phone\n0048225550101\n22 555 01 02\n(22) 555-01-02\n")
@@ -293,7 +293,7 @@ def test_numbers_of_other_campaigns_do_not_matter(campaign: Campaign) -> None:
     assert outcome.totals == Totals(read=1, added=1)
 
 
-def test_an_additional_number_makes_no_duplicate(campaign: Campaign) -> None:
+def test_an_additional_number_is_no_duplicate(campaign: Campaign) -> None:
     outcome = import_text(campaign, "phone;phone2\n225550101;225550102\n225550102;225550101\n")
 
     assert outcome.totals == Totals(read=2, added=2)
@@ -332,7 +332,7 @@ def test_identifiers_are_unique_against_the_campaign_and_inside_the_file(campaig
 
 
 @pytest.mark.parametrize("duplicates", [RecordImport.Duplicates.SKIP, ALLOW])
-def test_a_row_that_was_refused_takes_nothing_from_later_rows(campaign: Campaign, duplicates: str) -> None:
+def test_a_refused_row_reserves_no_number_and_identifier(campaign: Campaign, duplicates: str) -> None:
     RecordFactory.create(campaign=campaign, identifier="A-1")
     content = "phone,identifier\n225550101,A-1\n225550101,A-2\n22555x,A-3\n225550102,A-3\n"
 
@@ -343,13 +343,13 @@ def test_a_row_that_was_refused_takes_nothing_from_later_rows(campaign: Campaign
     assert outcome.totals == Totals(read=4, added=2, faulty=2)
 
 
-def test_a_row_whose_identifier_has_control_characters_is_left_out(campaign: Campaign) -> None:
+def test_an_identifier_with_control_characters_is_refused(campaign: Campaign) -> None:
     outcome = import_text(campaign, 'phone,identifier\n225550101,"a\nb"\n225550102,a\tb\n')
 
     assert outcome.messages == ['Field "identifier" must be one line, without control characters.'] * 2
 
 
-def test_of_two_rows_with_one_identifier_the_first_counts_even_as_a_second_record(campaign: Campaign) -> None:
+def test_the_first_row_with_an_identifier_is_added_even_as_a_duplicate(campaign: Campaign) -> None:
     RecordFactory.create(campaign=campaign, phone_number="+48225550101")
 
     outcome = import_text(campaign, "phone,identifier\n225550101,A-1\n225550102,A-1\n", duplicates=ALLOW)
@@ -383,7 +383,7 @@ def test_more_rows_than_one_slice_keep_their_order(campaign: Campaign, monkeypat
 # History
 
 
-def test_every_record_has_one_entry_of_its_import(campaign: Campaign) -> None:
+def test_every_imported_record_has_one_entry_in_its_history(campaign: Campaign) -> None:
     RecordFactory.create(campaign=campaign, phone_number="+48225550101")
 
     import_text(campaign, "phone,status\n225550101,\n225550102,NO_CALL\n")

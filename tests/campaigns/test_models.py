@@ -53,7 +53,7 @@ def refuses(constraint: str) -> Any:
         (-1, 1, False, False),
     ],
 )
-def test_outside_its_dates_or_inactive_a_campaign_is_never_dialled(
+def test_a_campaign_is_diallable_only_if_active_and_within_its_dates(
     start: int, end: int | None, is_active: bool, expected: bool
 ) -> None:
     today = date(2030, 6, 1)
@@ -85,7 +85,7 @@ def test_the_database_refuses_a_campaign_that_breaks_a_rule(constraint: str, val
         Campaign.objects.filter(pk=campaign.pk).update(**values)
 
 
-def test_when_all_numbers_are_taken_no_id_is_generated() -> None:
+def test_no_id_is_generated_when_all_numbers_are_taken() -> None:
     with connection.cursor() as cursor:
         cursor.execute(
             'INSERT INTO campaigns_campaign (code, name, dialer, is_crm, is_active, start_date, "order", parity,'
@@ -98,7 +98,7 @@ def test_when_all_numbers_are_taken_no_id_is_generated() -> None:
     assert [fault.code for fault in caught.value.faults] == [ErrorCode.CAMPAIGN_IDS_EXHAUSTED]
 
 
-def test_a_status_of_the_dictionary_that_comes_later_is_not_in_older_campaigns() -> None:
+def test_a_new_dictionary_status_is_not_added_to_older_campaigns() -> None:
     campaign = CampaignFactory()
     entry = DictionaryStatusFactory()
 
@@ -114,7 +114,7 @@ def test_a_campaign_has_each_status_once(name: str) -> None:
         RecordStatusFactory(campaign=status.campaign, **{name: getattr(status, name)})
 
 
-# Records: the database as the last reviewer
+# Records: constraints of the database
 
 
 @pytest.mark.parametrize(
@@ -141,7 +141,7 @@ def test_the_database_has_one_primary_record_for_a_number_and_campaign() -> None
         RecordFactory(campaign=record.campaign, phone_number=record.phone_number)
 
 
-def test_a_record_without_a_status_for_to_call_has_none_and_is_to_be_called() -> None:
+def test_a_record_of_a_campaign_without_a_status_to_call_has_no_status() -> None:
     campaign = CampaignFactory()
     campaign.statuses.filter(system_status=SystemStatus.TO_CALL).delete()
 
@@ -152,7 +152,7 @@ def test_a_record_without_a_status_for_to_call_has_none_and_is_to_be_called() ->
     assert (stored.status, stored.system_status) == (None, "TO_CALL")
 
 
-def test_of_several_statuses_for_to_call_the_first_is_given() -> None:
+def test_a_new_record_has_the_first_status_to_call() -> None:
     campaign = CampaignFactory()
     first = RecordStatusFactory(campaign=campaign, system_status=SystemStatus.TO_CALL, order=1)
 
@@ -165,7 +165,7 @@ def test_of_several_statuses_for_to_call_the_first_is_given() -> None:
 # Leases
 
 
-def test_a_lease_gives_a_record_to_one_call_and_says_so_in_its_history() -> None:
+def test_a_lease_gives_a_record_to_one_call_and_writes_history() -> None:
     record = RecordFactory()
 
     lease_record(record, DIALLER, "1416225570.341", timezone.now() + timedelta(minutes=5))
@@ -178,7 +178,7 @@ def test_a_lease_gives_a_record_to_one_call_and_says_so_in_its_history() -> None
         lease_record(record, DIALLER, "other", timezone.now() + timedelta(minutes=5))
 
 
-def test_a_lease_that_is_over_can_be_given_anew() -> None:
+def test_an_expired_lease_can_be_acquired_again() -> None:
     record = RecordFactory(of_lost_call=True)
 
     lease_record(record, DIALLER, "other", timezone.now() + timedelta(minutes=5))
@@ -186,7 +186,7 @@ def test_a_lease_that_is_over_can_be_given_anew() -> None:
     assert Record.objects.get().leased_by == "other"
 
 
-def test_a_release_takes_the_record_back_with_the_result_of_its_call() -> None:
+def test_a_release_stores_the_result_of_the_call() -> None:
     record = RecordFactory(in_live_call=True)
     status = record.campaign.statuses.get(system_status="NO_CALL")
     called_at = timezone.now().replace(microsecond=0)
@@ -199,7 +199,7 @@ def test_a_release_takes_the_record_back_with_the_result_of_its_call() -> None:
     assert record.history.get().from_system_status == "IN_PROGRESS"
 
 
-def test_records_in_a_live_call_are_those_whose_lease_still_runs() -> None:
+def test_records_in_a_live_call_have_a_running_lease() -> None:
     live, _ = RecordFactory(in_live_call=True), RecordFactory(of_lost_call=True)
     RecordFactory()
 
@@ -221,7 +221,7 @@ def test_removing_the_primary_record_promotes_the_oldest_of_its_number() -> None
     ]
 
 
-def test_removing_a_further_record_leaves_the_primary_one() -> None:
+def test_removing_a_duplicate_keeps_the_primary_record() -> None:
     primary = RecordFactory(phone_number="221234567")
     second = RecordFactory(campaign=primary.campaign, phone_number="221234567", duplicate=True)
 
@@ -252,7 +252,7 @@ def test_a_record_in_a_live_call_is_not_removed() -> None:
 # History
 
 
-def test_history_keeps_the_names_of_statuses_that_are_gone() -> None:
+def test_history_keeps_the_names_of_removed_statuses() -> None:
     campaign = CampaignFactory()
     status = RecordStatusFactory(campaign=campaign, name="Vip")
     record = RecordFactory(campaign=campaign, status=status, system_status=status.system_status)
@@ -265,7 +265,7 @@ def test_history_keeps_the_names_of_statuses_that_are_gone() -> None:
     assert (change.from_status, change.to_status) == ("Vip", "To be called")
 
 
-def test_a_refused_edit_takes_no_identifier_from_a_later_one() -> None:
+def test_a_refused_edit_does_not_reserve_the_identifier() -> None:
     campaign = CampaignFactory()
     first, second = RecordFactory.create_batch(2, campaign=campaign)
     edits = [
@@ -279,7 +279,7 @@ def test_a_refused_edit_takes_no_identifier_from_a_later_one() -> None:
     assert Record.objects.get(identifier="ID-1") == second
 
 
-def test_history_comes_newest_first() -> None:
+def test_history_is_listed_newest_first() -> None:
     record = RecordFactory()
     first, second = RecordChangeFactory.create_batch(2, record=record)
 
@@ -297,7 +297,7 @@ def test_fields_keep_their_values_when_they_are_renamed() -> None:
     assert (name, Record.objects.get().fields[key]) == ("town", "Łódź")
 
 
-def test_an_agent_who_left_may_still_be_named() -> None:
+def test_an_inactive_agent_may_be_assigned() -> None:
     AgentFactory(login="anna", left=True)
     record = NewRecord({"phone_number": "221234567", "agent_login": "anna"})
     add_records(facts(CampaignFactory()), ACTOR, [record])
@@ -305,7 +305,7 @@ def test_an_agent_who_left_may_still_be_named() -> None:
     assert record.faults == []
 
 
-def test_a_status_that_records_have_cannot_be_deleted() -> None:
+def test_a_status_in_use_cannot_be_deleted() -> None:
     from django.db.models import ProtectedError
 
     record = RecordFactory()

@@ -1,4 +1,4 @@
-"""Real numbers of the whole world, imported in each spelling and read back over HTTP by each spelling."""
+"""Real numbers of all regions, imported and read over HTTP in each spelling."""
 
 import csv
 import io
@@ -42,7 +42,7 @@ def test_every_number_imported_in_one_spelling_is_stored_in_its_normal_form(
     assert set(Record.objects.values_list("number", flat=True)) == {number.expected for number in some}
 
 
-def test_every_number_is_read_back_by_every_spelling(api: Any, numbers: list[RealNumber]) -> None:
+def test_every_spelling_finds_the_number(api: Any, numbers: list[RealNumber]) -> None:
     imported([number for number in numbers if number.kind == "international"])
     found = dict(Record.objects.values_list("id", "number"))
 
@@ -56,7 +56,7 @@ def test_every_number_is_read_back_by_every_spelling(api: Any, numbers: list[Rea
 
 
 def by_region(numbers: list[RealNumber]) -> dict[str, list[RealNumber]]:
-    """Those whose spellings are read in one place: national ones at home."""
+    """Group the numbers by the region that reads them: national ones by their own."""
     regions = defaultdict(list)
     for number in numbers:
         is_at_home = number.kind == "national" and number.region != NO_COUNTRY

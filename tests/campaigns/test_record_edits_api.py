@@ -1,4 +1,4 @@
-"""One record edited over HTTP, and what its history says of it."""
+"""Edits of one record over HTTP, and their history."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ def campaign(db: None) -> Campaign:
 # Editing
 
 
-def test_an_edit_changes_what_it_names_and_nothing_else(api: ApiClient, campaign: Campaign) -> None:
+def test_an_edit_changes_only_given_values(api: ApiClient, campaign: Campaign) -> None:
     add(api, identifier="ID-7", order=5, record_fields={"city": "Łódź", "first_name": "Ewa"})
     before = read(api, query="?include_record_fields=1").json()
 
@@ -43,7 +43,7 @@ def test_an_empty_field_value_clears_it(empty: Any, api: ApiClient, campaign: Ca
     assert read(api, query="?include_record_fields=1").json()["record_fields"] == {"city": "", "first_name": "Ewa"}
 
 
-def test_null_leaves_a_value_and_an_empty_string_clears_it(api: ApiClient, campaign: Campaign) -> None:
+def test_null_keeps_a_value_and_an_empty_string_clears_it(api: ApiClient, campaign: Campaign) -> None:
     AgentFactory(login="anna")
     add(api, agent_login="anna", next_call_date="2030-07-01 12:00", identifier="ID-7", order=5)
     before = read(api).json()
@@ -61,7 +61,7 @@ def test_null_leaves_a_value_and_an_empty_string_clears_it(api: ApiClient, campa
     }
 
 
-def test_an_edit_may_not_take_from_my_record_what_it_needs(api: ApiClient, campaign: Campaign) -> None:
+def test_an_edit_cannot_clear_the_agent_and_next_call_of_my_record(api: ApiClient, campaign: Campaign) -> None:
     record = RecordFactory(campaign=campaign, phone_number=NUMBER, of_agent=True)
 
     assert faults(edit(api, agent_login="", next_call_date="")) == {
@@ -71,7 +71,7 @@ def test_an_edit_may_not_take_from_my_record_what_it_needs(api: ApiClient, campa
     assert Record.objects.get(pk=record.pk).agent == record.agent
 
 
-def test_a_record_in_a_live_call_is_409_and_unchanged(api: ApiClient, campaign: Campaign) -> None:
+def test_editing_a_record_in_a_live_call_is_409(api: ApiClient, campaign: Campaign) -> None:
     record = RecordFactory(campaign=campaign, phone_number=NUMBER, in_live_call=True)
 
     response = edit(api, order=5)
@@ -82,13 +82,13 @@ def test_a_record_in_a_live_call_is_409_and_unchanged(api: ApiClient, campaign: 
     assert record.order is None
 
 
-def test_a_record_that_a_lost_call_left_behind_can_be_edited(api: ApiClient, campaign: Campaign) -> None:
+def test_a_record_of_a_lost_call_can_be_edited(api: ApiClient, campaign: Campaign) -> None:
     RecordFactory(campaign=campaign, phone_number=NUMBER, of_lost_call=True)
 
     assert edit(api, status_id=status_id(campaign, "CALL")).status_code == 204
 
 
-def test_a_number_that_two_records_have_cannot_be_edited(api: ApiClient, campaign: Campaign) -> None:
+def test_a_number_of_two_records_cannot_be_edited(api: ApiClient, campaign: Campaign) -> None:
     RecordFactory(campaign=campaign, phone_number=NUMBER)
     RecordFactory(campaign=campaign, phone_number="22-123-45-67", duplicate=True)
 
@@ -96,7 +96,7 @@ def test_a_number_that_two_records_have_cannot_be_edited(api: ApiClient, campaig
     assert not Record.objects.filter(order=5).exists()
 
 
-def test_an_edit_finds_an_additional_number_when_asked(api: ApiClient, campaign: Campaign) -> None:
+def test_an_edit_searches_additional_numbers_on_request(api: ApiClient, campaign: Campaign) -> None:
     record = AdditionalNumberFactory(record__campaign=campaign, phone_number="601000001").record
 
     assert edit(api, "601000001", order=5).status_code == 404
@@ -105,7 +105,7 @@ def test_an_edit_finds_an_additional_number_when_asked(api: ApiClient, campaign:
     assert record.order == 5
 
 
-def test_an_additional_number_of_two_records_cannot_be_edited_by(api: ApiClient, campaign: Campaign) -> None:
+def test_an_additional_number_of_two_records_edits_neither(api: ApiClient, campaign: Campaign) -> None:
     for _ in range(2):
         AdditionalNumberFactory(record__campaign=campaign, phone_number="601000001")
 
@@ -124,7 +124,7 @@ def test_an_edit_replaces_the_additional_numbers(api: ApiClient, campaign: Campa
     assert not AdditionalNumber.objects.exists()
 
 
-def test_a_note_is_written_by_an_edit(api: ApiClient, campaign: Campaign) -> None:
+def test_an_edit_sets_the_note(api: ApiClient, campaign: Campaign) -> None:
     add(api)
 
     edit(api, note="Call after six.")
@@ -132,7 +132,7 @@ def test_a_note_is_written_by_an_edit(api: ApiClient, campaign: Campaign) -> Non
     assert read(api).json()["last_note"] == "Call after six."
 
 
-def test_an_identifier_of_another_record_is_refused_and_its_own_is_not(api: ApiClient, campaign: Campaign) -> None:
+def test_an_edit_refuses_the_identifier_of_another_record(api: ApiClient, campaign: Campaign) -> None:
     RecordFactory(campaign=campaign, identifier="ID-1")
     add(api, identifier="ID-7")
 
@@ -143,7 +143,7 @@ def test_an_identifier_of_another_record_is_refused_and_its_own_is_not(api: ApiC
 # History
 
 
-def test_the_history_says_who_changed_what_from_which_status_to_which(api: ApiClient, campaign: Campaign) -> None:
+def test_the_history_has_actor_changes_and_both_statuses(api: ApiClient, campaign: Campaign) -> None:
     add(api)
     edit(api, status_id=status_id(campaign, "NO_CALL"), order=5)
 
@@ -156,7 +156,7 @@ def test_the_history_says_who_changed_what_from_which_status_to_which(api: ApiCl
     assert edited.changes == {"order": [None, 5]}
 
 
-def test_an_edit_that_changes_nothing_leaves_no_history(api: ApiClient, campaign: Campaign) -> None:
+def test_an_edit_without_changes_writes_no_history(api: ApiClient, campaign: Campaign) -> None:
     add(api, order=5)
 
     edit(api, order=5, status_id=status_id(campaign, "TO_CALL"))
@@ -164,7 +164,7 @@ def test_an_edit_that_changes_nothing_leaves_no_history(api: ApiClient, campaign
     assert RecordChange.objects.count() == 1
 
 
-def test_a_change_of_additional_numbers_is_history_too(api: ApiClient, campaign: Campaign) -> None:
+def test_a_change_of_additional_numbers_is_in_the_history(api: ApiClient, campaign: Campaign) -> None:
     add(api)
 
     edit(api, additional_numbers=["601000001"])
@@ -172,7 +172,7 @@ def test_a_change_of_additional_numbers_is_history_too(api: ApiClient, campaign:
     assert RecordChange.objects.filter(action="edit").count() == 1
 
 
-def test_a_refused_edit_leaves_no_history(api: ApiClient, campaign: Campaign) -> None:
+def test_a_refused_edit_writes_no_history(api: ApiClient, campaign: Campaign) -> None:
     add(api)
 
     edit(api, order=5, agent_login="nobody")

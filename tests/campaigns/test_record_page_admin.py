@@ -1,4 +1,4 @@
-"""One record in the admin: shown, added, edited by the verb, deleted."""
+"""The page of a record in the admin: show, add, edit, delete."""
 
 from datetime import timedelta
 
@@ -25,7 +25,7 @@ def status_of(record, system_status):
 # The page
 
 
-def test_the_page_shows_the_fields_of_the_campaign_as_inputs_under_their_names():
+def test_the_page_has_an_input_for_each_field_of_the_campaign():
     campaign = CampaignFactory(fields=["first_name", "city"])
     city = campaign.fields.get(name="city")
     record = RecordFactory(campaign=campaign, fields={str(city.pk): "Kraków"})
@@ -40,7 +40,7 @@ def test_the_page_shows_the_fields_of_the_campaign_as_inputs_under_their_names()
 
 
 @pytest.mark.parametrize("count", [1, 20])
-def test_the_page_takes_the_same_queries_however_much_belongs_to_the_record(count, django_assert_num_queries):
+def test_queries_of_the_page_do_not_grow_with_its_content(count, django_assert_num_queries):
     campaign = CampaignFactory(fields=[f"field {number}" for number in range(count)])
     record = RecordFactory(campaign=campaign, of_agent=True)
     RecordStatusFactory.create_batch(count, campaign=campaign)
@@ -53,7 +53,7 @@ def test_the_page_takes_the_same_queries_however_much_belongs_to_the_record(coun
         client.page(page_of(record))
 
 
-def test_an_edit_goes_through_the_verb_and_its_history_is_shown():
+def test_an_edit_calls_the_verb_and_shows_the_history():
     campaign = CampaignFactory(fields=["city"])
     city = campaign.fields.get()
     record = RecordFactory(campaign=campaign)
@@ -78,7 +78,7 @@ def test_an_edit_goes_through_the_verb_and_its_history_is_shown():
     assert all(text in page for text in ("Łódź", "city", "anna", "To be called", "Own record"))
 
 
-def test_saving_without_a_change_leaves_no_trace():
+def test_saving_without_a_change_writes_nothing():
     record = RecordFactory(of_agent=True, last_note="a note\n  with two lines", identifier="A-1")
     AdditionalNumberFactory(record=record)
 
@@ -87,7 +87,7 @@ def test_saving_without_a_change_leaves_no_trace():
     assert not record.history.exists()
 
 
-def test_saving_writes_only_what_was_changed_on_the_page():
+def test_saving_writes_only_changed_fields():
     record = RecordFactory(identifier="before")
     client = superuser()
     data = inputs_of(client.page(page_of(record)))
@@ -111,7 +111,7 @@ def test_saving_writes_only_what_was_changed_on_the_page():
         ("TO_CALL", {"next_call_at_0": "24 December"}, "next_call_at"),
     ],
 )
-def test_what_breaks_a_rule_is_refused_at_its_field(system_status, changes, field):
+def test_a_broken_rule_is_shown_at_its_field(system_status, changes, field):
     record = RecordFactory()
     RecordFactory(campaign=record.campaign, identifier="TAKEN")
     status = status_of(record, system_status).pk
@@ -122,7 +122,7 @@ def test_what_breaks_a_rule_is_refused_at_its_field(system_status, changes, fiel
     assert not record.history.exists()
 
 
-def test_a_sentence_about_a_rule_speaks_of_the_page_and_not_of_the_wire():
+def test_sentences_of_rules_use_the_labels_of_the_page():
     record = RecordFactory()
 
     response = superuser().submit(page_of(record), expected=200, status=status_of(record, "CALL_NO_SOONER_THAN").pk)
@@ -138,7 +138,7 @@ def test_a_status_of_another_campaign_is_refused():
     assert list(errors_of(response)) == ["status"]
 
 
-def test_a_duplicate_can_be_edited_here():
+def test_a_duplicate_can_be_edited():
     record = RecordFactory(phone_number="+48225550107")
     duplicate = RecordFactory(campaign=record.campaign, phone_number="+48225550107", duplicate=True)
 
@@ -147,7 +147,7 @@ def test_a_duplicate_can_be_edited_here():
     assert list(Record.objects.order_by("id").values_list("last_note", flat=True)) == ["", "the second one"]
 
 
-def test_a_record_in_a_live_call_is_shown_with_a_notice_and_not_edited():
+def test_a_record_in_a_live_call_is_read_only_with_a_notice():
     campaign = CampaignFactory(fields=["favourite city"])
     record = RecordFactory(campaign=campaign, in_live_call=True, fields={str(campaign.fields.get().pk): "Kraków"})
     client = superuser()
@@ -161,7 +161,7 @@ def test_a_record_in_a_live_call_is_shown_with_a_notice_and_not_edited():
     assert Record.objects.filter(pk=record.pk).exists()
 
 
-def test_a_call_that_begins_while_the_page_is_open_is_a_sentence_and_no_500(monkeypatch):
+def test_a_call_that_begins_meanwhile_shows_a_sentence(monkeypatch):
     record = RecordFactory()
     client = superuser()
     data = inputs_of(client.page(page_of(record)))
@@ -173,7 +173,7 @@ def test_a_call_that_begins_while_the_page_is_open_is_a_sentence_and_no_500(monk
     assert "live call" in str(errors_of(response))
 
 
-def test_a_record_that_is_gone_leads_back_to_the_front_page():
+def test_a_deleted_record_redirects_to_the_front_page():
     record = RecordFactory()
     remove_record(record, ACTOR)
 
@@ -192,22 +192,21 @@ def test_adding_asks_for_the_campaign_first():
     assert response.url == f"{ADD}?campaign={campaign.pk}"
 
 
-def test_a_record_is_added_to_the_campaign_with_all_that_was_filled_in():
+def test_a_record_is_added_with_all_entered_values():
     campaign = CampaignFactory(fields=["city"])
     key = f"field_{campaign.fields.get().pk}"
 
-    superuser().submit(
-        f"{ADD}?campaign={campaign.pk}", phone_number="22 555 01 07", further_numbers="101\n102", **{key: "Łódź"}
-    )
+    values = {"phone_number": "22 555 01 07", "further_numbers": "101\n102", "last_note": "At the fair.", key: "Łódź"}
+    superuser().submit(f"{ADD}?campaign={campaign.pk}", **values)
 
     record = Record.objects.get()
     assert (record.campaign, record.number, record.system_status) == (campaign, "+48225550107", "TO_CALL")
-    assert list(record.fields.values()) == ["Łódź"]
+    assert (record.last_note, list(record.fields.values())) == ("At the fair.", ["Łódź"])
     assert sorted(number.number for number in record.additional_numbers.all()) == ["101", "102"]
     assert record.history.get().actor_kind == "user"
 
 
-def test_after_a_list_of_one_campaign_a_new_record_is_for_it():
+def test_adding_from_a_filtered_list_preselects_the_campaign():
     campaign = CampaignFactory(fields=["favourite colour"])
 
     page = superuser().page(ADD, _changelist_filters=f"campaign__id__exact={campaign.pk}")
@@ -216,7 +215,7 @@ def test_after_a_list_of_one_campaign_a_new_record_is_for_it():
 
 
 @pytest.mark.parametrize("number", ["+48 22 555 01 07", "CALL ME", "", "1" * 40])
-def test_a_number_that_cannot_be_added_is_refused_at_its_field(number):
+def test_a_fault_of_the_number_is_shown_at_its_field(number):
     record = RecordFactory(phone_number="+48225550107")
 
     response = superuser().submit(f"{ADD}?campaign={record.campaign_id}", expected=200, phone_number=number)
@@ -225,7 +224,7 @@ def test_a_number_that_cannot_be_added_is_refused_at_its_field(number):
     assert Record.objects.count() == 1
 
 
-def test_deleting_a_record_makes_the_next_one_of_its_number_the_first():
+def test_deleting_a_record_promotes_the_next_one_of_its_number():
     record = RecordFactory(phone_number="+48225550107")
     heir = RecordFactory(campaign=record.campaign, phone_number="+48225550107", duplicate=True)
 

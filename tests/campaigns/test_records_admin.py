@@ -1,4 +1,4 @@
-"""Records in the admin: found among millions, many changed at once; who may, and the list of changes."""
+"""The list of records in the admin: search, filters, actions, permissions; the list of changes."""
 
 import pytest
 from django.db import connection
@@ -37,7 +37,7 @@ def test_a_record_is_found_by_any_spelling_of_its_number_in_all_campaigns(spelli
     assert shown(page, first, second, other) == [first, second]
 
 
-def test_a_search_stays_in_the_campaign_that_was_chosen():
+def test_a_search_is_limited_to_the_chosen_campaign():
     here, there = RecordFactory.create_batch(2, phone_number="+48225550107")
 
     page = superuser().page(LIST, q="225550107", campaign__id__exact=here.campaign_id)
@@ -56,14 +56,14 @@ def test_a_search_finds_duplicates_additional_numbers_and_identifiers():
     assert shown(page, record, duplicate, further, named) == [record, duplicate, further, named]
 
 
-def test_a_search_for_nothing_known_says_so():
+def test_a_search_without_results():
     RecordFactory()
 
     assert "Nothing was found" in superuser().page(LIST, q="no such thing")
 
 
 @pytest.mark.parametrize("text", ["x" * 500, "'; --", "ż\u200b", "٢٢٥٥٥٠١٠٧"])
-def test_whatever_is_searched_for_there_is_a_page(text):
+def test_every_search_text_shows_a_page(text):
     superuser().page(LIST, q=text)
 
 
@@ -97,9 +97,7 @@ def test_records_are_filtered_by_campaign_status_and_agent():
     ],
 )
 @pytest.mark.parametrize("count", [1, 60])
-def test_the_list_takes_the_same_queries_however_many_records_there_are(
-    count, filters, queries, django_assert_num_queries
-):
+def test_queries_of_the_list_do_not_grow_with_records(count, filters, queries, django_assert_num_queries):
     for record in RecordFactory.create_batch(count, campaign=CampaignFactory()):
         AdditionalNumberFactory(record=record, phone_number="225550107")
     client = superuser()
@@ -123,7 +121,7 @@ def test_the_list_never_counts_records_and_never_sorts_them():
     assert all('order by "campaigns_record"."id" desc' in sql for sql in statements)
 
 
-def test_the_list_says_whether_there_are_more_and_not_how_many(monkeypatch):
+def test_the_list_shows_that_there_are_more_pages_without_a_count(monkeypatch):
     monkeypatch.setattr(RecordAdmin, "list_per_page", 2)
     campaign = CampaignFactory()
     records = RecordFactory.create_batch(3, campaign=campaign)
@@ -137,7 +135,7 @@ def test_the_list_says_whether_there_are_more_and_not_how_many(monkeypatch):
     assert "and more" not in second
 
 
-def test_pages_of_one_status_follow_each_other_over_campaigns(monkeypatch):
+def test_pages_of_one_status_span_campaigns(monkeypatch):
     monkeypatch.setattr(RecordAdmin, "list_per_page", 2)
     campaigns = CampaignFactory.create_batch(2)
     records = [RecordFactory(campaign=campaigns[number % 2]) for number in range(5)]
@@ -149,7 +147,7 @@ def test_pages_of_one_status_follow_each_other_over_campaigns(monkeypatch):
 
 
 @pytest.mark.parametrize("page", ["0", "-1", "x", "201", "99999999999999999999"])
-def test_a_page_that_there_is_not_leads_back_to_the_list(page):
+def test_a_page_past_the_end_redirects_to_the_list(page):
     response = superuser().get(LIST, {"p": page})
 
     assert response.status_code in (200, 302)
@@ -173,7 +171,7 @@ def test_the_status_of_many_records_is_set_at_once():
 
 
 @pytest.mark.parametrize("count", [1, 40])
-def test_setting_a_status_takes_the_same_queries_for_one_record_and_for_many(count, django_assert_num_queries):
+def test_queries_of_setting_a_status_do_not_grow_with_records(count, django_assert_num_queries):
     records = RecordFactory.create_batch(count, campaign=CampaignFactory())
     status = status_of(records[0], SystemStatus.NO_CALL)
     client = superuser()
@@ -182,7 +180,7 @@ def test_setting_a_status_takes_the_same_queries_for_one_record_and_for_many(cou
         client.act(LIST, "set_status", *records, status=status.pk, apply="1")
 
 
-def test_records_of_several_campaigns_get_the_status_of_one_entry_of_the_dictionary():
+def test_records_of_several_campaigns_get_a_dictionary_status():
     records = RecordFactory.create_batch(2)
     entry = status_of(records[0], SystemStatus.NO_CALL).dictionary_status_id
 
@@ -191,7 +189,7 @@ def test_records_of_several_campaigns_get_the_status_of_one_entry_of_the_diction
     assert Record.objects.filter(status__campaign=F("campaign"), system_status="NO_CALL").count() == 2
 
 
-def test_a_status_that_needs_an_agent_and_a_time_takes_both_from_the_page():
+def test_a_status_with_agent_and_time_takes_both_from_the_page():
     record, agent = RecordFactory(), AgentFactory()
     status = status_of(record, SystemStatus.MY_RECORD)
     values = {"agent": agent.pk, "next_call_at_0": "2026-12-24", "next_call_at_1": "10:30"}
@@ -202,7 +200,7 @@ def test_a_status_that_needs_an_agent_and_a_time_takes_both_from_the_page():
     assert (record.system_status, record.agent) == ("MY_RECORD", agent)
 
 
-def test_records_that_cannot_be_changed_are_named_with_the_reason_and_the_others_changed():
+def test_refused_records_are_named_with_the_reason():
     free = RecordFactory()
     busy = RecordFactory(campaign=free.campaign, in_live_call=True, phone_number="+48225550107")
     status = status_of(free, SystemStatus.NO_CALL)
@@ -215,7 +213,7 @@ def test_records_that_cannot_be_changed_are_named_with_the_reason_and_the_others
     ]
 
 
-def test_records_are_assigned_to_an_agent_and_taken_from_him():
+def test_records_are_assigned_and_unassigned():
     records = RecordFactory.create_batch(2)
     agent = AgentFactory()
     client = superuser()
@@ -228,7 +226,7 @@ def test_records_are_assigned_to_an_agent_and_taken_from_him():
     assert set(Record.objects.values_list("agent", flat=True)) == {None}
 
 
-def test_nothing_is_done_without_a_status():
+def test_the_action_requires_a_status():
     record = RecordFactory()
 
     response = superuser().act(LIST, "set_status", record, status="", apply="1")
@@ -237,10 +235,10 @@ def test_nothing_is_done_without_a_status():
     assert not record.history.exists()
 
 
-# Who may
+# Permissions
 
 
-def test_who_may_only_look_sees_a_record_and_changes_nothing():
+def test_view_permission_shows_a_record_read_only():
     campaign = CampaignFactory(fields=["city"])
     record = RecordFactory(campaign=campaign, fields={str(campaign.fields.get().pk): "Kraków"})
     client = staff("view_record")
@@ -263,7 +261,7 @@ def test_who_may_only_look_sees_a_record_and_changes_nothing():
 
 
 @pytest.mark.parametrize("count", [1, 40])
-def test_the_list_of_changes_takes_the_same_queries_however_many_there_are(count, django_assert_num_queries):
+def test_queries_of_the_list_of_changes_do_not_grow(count, django_assert_num_queries):
     for record in RecordFactory.create_batch(count, campaign=CampaignFactory()):
         record.history.create(actor_kind="system", actor_name="system", action="edit", to_status="Done")
     client = superuser()
@@ -274,7 +272,7 @@ def test_the_list_of_changes_takes_the_same_queries_however_many_there_are(count
     assert "Done" in page
 
 
-def test_a_change_outlives_its_record_in_the_list():
+def test_a_change_of_a_deleted_record_is_listed():
     record = RecordFactory()
     record.history.create(actor_kind="system", actor_name="system", action="edit")
     with connection.cursor() as cursor:
@@ -288,7 +286,7 @@ def test_a_change_outlives_its_record_in_the_list():
     assert f"deleted ({record.pk})" in one
 
 
-def test_changes_are_only_looked_at():
+def test_changes_are_read_only():
     change = RecordFactory().history.create(actor_kind="system", actor_name="system", action="edit")
     client = superuser()
 
@@ -301,6 +299,6 @@ def test_changes_are_only_looked_at():
     assert statuses == [403, 403, 403]
 
 
-def test_no_status_is_shown_as_a_success_for_a_customer_who_is_not_to_be_called():
+def test_the_status_not_to_call_is_not_shown_as_a_success():
     assert set(STATUS_COLOURS) == set(SystemStatus)
     assert STATUS_COLOURS[SystemStatus.NO_CALL] != "success"

@@ -1,4 +1,4 @@
-"""One record over HTTP: adding, reading by any spelling."""
+"""One record over HTTP: adding and reading."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -25,7 +25,7 @@ def campaign(db: None) -> Campaign:
 # Adding
 
 
-def test_a_new_record_is_to_be_called_and_echoes_the_number_as_it_was_sent(api: ApiClient, campaign: Campaign) -> None:
+def test_a_new_record_is_to_be_called_and_keeps_the_number_as_sent(api: ApiClient, campaign: Campaign) -> None:
     record_id = add(api).json()["record_id"]
 
     body = read(api).json()
@@ -46,7 +46,7 @@ def test_a_new_record_is_to_be_called_and_echoes_the_number_as_it_was_sent(api: 
     }
 
 
-def test_a_new_record_may_say_everything_at_once(api: ApiClient, campaign: Campaign) -> None:
+def test_a_new_record_with_all_values(api: ApiClient, campaign: Campaign) -> None:
     AgentFactory(login="anna", name="Anna", surname="Nowak")
 
     add(
@@ -73,7 +73,7 @@ def test_a_new_record_may_say_everything_at_once(api: ApiClient, campaign: Campa
 
 
 @pytest.mark.parametrize("spelling", ["+48221234567", "22 123-45-67", "0048 22 1234567", "(22) 123 45 67", 221234567])
-def test_the_api_adds_no_number_twice_however_it_is_spelled(spelling: Any, api: ApiClient, campaign: Campaign) -> None:
+def test_a_number_is_added_once_in_any_spelling(spelling: Any, api: ApiClient, campaign: Campaign) -> None:
     add(api)
 
     assert faults(add(api, spelling)) == {("phone_number", ErrorCode.NUMBER_DUPLICATED.number)}
@@ -93,7 +93,7 @@ def test_letters_in_a_number_are_refused(number: str, api: ApiClient, campaign: 
 
 
 @pytest.mark.parametrize("number", ["101", "*9", "112", "7"])
-def test_extensions_and_short_numbers_live(number: str, api: ApiClient, campaign: Campaign) -> None:
+def test_extensions_and_short_numbers_are_accepted(number: str, api: ApiClient, campaign: Campaign) -> None:
     response = add(api, number)
     if not number.isdecimal():
         assert response.status_code == 400
@@ -114,7 +114,7 @@ def test_tel_and_parameters_are_stripped(api: ApiClient, campaign: Campaign) -> 
     assert read(api, "22 1234567").json()["phone_number"] == "tel:+48-22-123-45-67;ext=5"
 
 
-def test_my_record_needs_agent_and_next_call_and_says_so_at_once(api: ApiClient, campaign: Campaign) -> None:
+def test_my_record_needs_agent_and_next_call(api: ApiClient, campaign: Campaign) -> None:
     assert faults(add(api, status_id=status_id(campaign, "MY_RECORD"))) == {
         ("agent_login", ErrorCode.AGENT_REQUIRED.number),
         ("next_call_date", ErrorCode.NEXT_CALL_REQUIRED.number),
@@ -128,7 +128,7 @@ def test_call_no_sooner_than_needs_next_call(api: ApiClient, campaign: Campaign)
     }
 
 
-def test_what_could_not_be_read_is_not_missing_besides(api: ApiClient, campaign: Campaign) -> None:
+def test_an_unreadable_value_is_not_missing_too(api: ApiClient, campaign: Campaign) -> None:
     wrong: dict[str, Any] = {"status_id": status_id(campaign, "MY_RECORD"), "agent_login": [], "next_call_date": "soon"}
     RecordFactory(campaign=campaign, phone_number="+48221234568")
 
@@ -139,7 +139,7 @@ def test_what_could_not_be_read_is_not_missing_besides(api: ApiClient, campaign:
         }
 
 
-def test_all_faults_of_a_record_come_at_once(api: ApiClient, campaign: Campaign) -> None:
+def test_all_faults_of_a_record_are_named_at_once(api: ApiClient, campaign: Campaign) -> None:
     RecordFactory(campaign=campaign, phone_number=NUMBER, identifier="ID-7")
 
     response = add(
@@ -173,7 +173,7 @@ def test_a_status_of_another_campaign_is_refused(api: ApiClient, campaign: Campa
     assert faults(add(api, status_id=foreign.pk)) == {("status_id", ErrorCode.STATUS_NOT_FOUND.number)}
 
 
-def test_a_dictionary_status_means_the_campaigns_status_for_it(api: ApiClient, campaign: Campaign) -> None:
+def test_a_dictionary_status_selects_the_status_of_the_campaign(api: ApiClient, campaign: Campaign) -> None:
     status = campaign.statuses.get(system_status="NO_CALL")
 
     add(api, dictionary_status_id=status.dictionary_status_id)
@@ -203,7 +203,7 @@ def test_an_identifier_is_unique_in_its_campaign_only(api: ApiClient, campaign: 
     assert faults(add(api, "22 765 43 21", identifier="ID-7")) == {("identifier", ErrorCode.IDENTIFIER_TAKEN.number)}
 
 
-def test_any_number_of_records_may_have_no_identifier(api: ApiClient, campaign: Campaign) -> None:
+def test_several_records_may_have_no_identifier(api: ApiClient, campaign: Campaign) -> None:
     assert [add(api, f"22 123 45 6{n}", identifier="").status_code for n in range(3)] == [201] * 3
 
 
@@ -214,14 +214,14 @@ def test_fields_cannot_be_set_in_a_crm_campaign(fields: dict[str, str], api: Api
     assert faults(add(api, record_fields=fields)) == {("record_fields", ErrorCode.FIELDS_IN_CRM.number)}
 
 
-def test_an_empty_map_of_fields_is_fine_in_a_crm_campaign(api: ApiClient) -> None:
+def test_an_empty_map_of_fields_is_accepted_in_a_crm_campaign(api: ApiClient) -> None:
     CampaignFactory(code="DEMO1", crm=True)
 
     assert add(api, record_fields={}).status_code == 201
     assert read(api, query="?include_record_fields=true").json()["record_fields"] == {}
 
 
-def test_a_date_without_time_is_its_first_instant(api: ApiClient, campaign: Campaign) -> None:
+def test_a_date_without_time_is_midnight(api: ApiClient, campaign: Campaign) -> None:
     add(api, next_call_date="2030-07-01")
 
     assert campaign.records.get().next_call_at == datetime(2030, 6, 30, 22, 0, tzinfo=UTC)
@@ -256,7 +256,7 @@ def test_a_record_is_found_by_any_spelling_of_its_number(path: str, api: ApiClie
 
 
 @pytest.mark.parametrize("path", ["229999999", "letters", "%20", "+", "1" * 70, "%2B"])
-def test_a_number_that_no_record_has_is_404(path: str, api: ApiClient, campaign: Campaign) -> None:
+def test_an_unknown_number_is_404(path: str, api: ApiClient, campaign: Campaign) -> None:
     RecordFactory(campaign=campaign, phone_number=NUMBER)
 
     assert api.get(f"/api/outbounds/DEMO1/records/{path}").status_code == 404
@@ -271,14 +271,14 @@ def test_a_record_of_another_campaign_is_404(api: ApiClient, campaign: Campaign)
     assert api.get(f"/api/outbounds/{other.campaign.code}/records/{other.number}").status_code == 200
 
 
-def test_of_duplicates_the_oldest_is_read(api: ApiClient, campaign: Campaign) -> None:
+def test_the_oldest_of_duplicates_is_read(api: ApiClient, campaign: Campaign) -> None:
     oldest = RecordFactory(campaign=campaign, phone_number=NUMBER)
     RecordFactory(campaign=campaign, phone_number=NUMBER, duplicate=True)
 
     assert read(api).json()["record_id"] == oldest.pk
 
 
-def test_when_the_oldest_is_deleted_the_next_one_is_read(api: ApiClient, campaign: Campaign) -> None:
+def test_the_next_duplicate_is_read_after_the_oldest_is_deleted(api: ApiClient, campaign: Campaign) -> None:
     from callcentre.core.actor import SYSTEM
 
     oldest = RecordFactory(campaign=campaign, phone_number=NUMBER)
@@ -299,9 +299,7 @@ def test_a_record_is_found_by_its_identifier(identifier: str, api: ApiClient, ca
     assert api.get(path).json()["record_id"] == record.pk
 
 
-def test_an_identifier_is_read_by_its_exact_text_before_the_slash_at_the_end_of_a_path_is_left_out(
-    api: ApiClient, campaign: Campaign
-) -> None:
+def test_an_exact_identifier_precedes_one_without_the_trailing_slash(api: ApiClient, campaign: Campaign) -> None:
     ids = {text: RecordFactory(campaign=campaign, identifier=text).pk for text in ("abc", "abc/", "abc//", "x")}
 
     def found(path: str) -> Any:
@@ -322,7 +320,7 @@ def test_an_identifier_has_no_control_characters(identifier: str, api: ApiClient
     assert not campaign.records.exists()
 
 
-def test_fields_are_read_only_when_asked_for(api: ApiClient, campaign: Campaign) -> None:
+def test_fields_are_included_on_request(api: ApiClient, campaign: Campaign) -> None:
     add(api, record_fields={"first_name": "Ewa"})
 
     assert "record_fields" not in read(api).json()
@@ -333,7 +331,7 @@ def test_fields_are_read_only_when_asked_for(api: ApiClient, campaign: Campaign)
 # Additional numbers
 
 
-def test_additional_numbers_are_searched_only_when_asked_for(api: ApiClient, campaign: Campaign) -> None:
+def test_additional_numbers_are_searched_on_request(api: ApiClient, campaign: Campaign) -> None:
     record_id = int(add(api, additional_numbers=["+48 601 000 001"]).json()["record_id"])
 
     assert read(api, "601000001").status_code == 404
@@ -341,21 +339,21 @@ def test_additional_numbers_are_searched_only_when_asked_for(api: ApiClient, cam
     assert (found["record_id"], found["phone_number"]) == (record_id, NUMBER)
 
 
-def test_a_records_own_number_goes_before_anothers_additional_one(api: ApiClient, campaign: Campaign) -> None:
+def test_a_records_own_number_precedes_an_additional_one(api: ApiClient, campaign: Campaign) -> None:
     AdditionalNumberFactory(record__campaign=campaign, phone_number=NUMBER)
     own = RecordFactory(campaign=campaign, phone_number=NUMBER)
 
     assert read(api, query="?search_in_additional_numbers=1").json()["record_id"] == own.pk
 
 
-def test_an_additional_number_never_makes_a_duplicate(api: ApiClient, campaign: Campaign) -> None:
+def test_an_additional_number_is_no_duplicate(api: ApiClient, campaign: Campaign) -> None:
     add(api, additional_numbers=["601000001"])
 
     assert add(api, "601 000 001").status_code == 201
     assert add(api, "601 000 002", additional_numbers=[NUMBER, "601000001"]).status_code == 201
 
 
-def test_repeated_additional_numbers_and_the_records_own_are_kept_once(api: ApiClient, campaign: Campaign) -> None:
+def test_repeated_additional_numbers_are_stored_once(api: ApiClient, campaign: Campaign) -> None:
     add(api, additional_numbers=["601000001", "+48 601 000 001", "22 1234567"])
 
     assert list(AdditionalNumber.objects.values_list("number", flat=True)) == ["+48601000001"]

@@ -8,6 +8,7 @@ from django.urls import reverse
 
 from knowledgebase.comparison import MOST_STEPS, Comparison, Paragraph, _Work, compare
 from knowledgebase.models import Article
+from knowledgebase.verbs.articles import edit_article
 from tests.backoffice import BackOffice, staff, superuser
 from tests.conftest import ACTOR
 from tests.knowledgebase.factories import ArticleFactory
@@ -88,7 +89,7 @@ def test_a_comparison_takes_a_bounded_number_of_steps(monkeypatch: pytest.Monkey
 
 def test_of_very_many_paragraphs_the_first_are_shown_and_the_others_counted(office: BackOffice) -> None:
     made = ArticleFactory(content="<p>a</p>")
-    made.edit(ACTOR, content="".join(f"<p>{number}</p>" for number in range(2_100)))
+    edit_article(made, ACTOR, content="".join(f"<p>{number}</p>" for number in range(2_100)))
 
     comparison = of_contents("<p>a</p>", "".join(f"<p>{number}</p>" for number in range(2_100)))
 
@@ -113,7 +114,7 @@ def article(db: None) -> Article:
     """Published as it was first, then edited twice."""
     made = ArticleFactory(title="Paying", content="<p>It takes one day.</p>")
     for days in ("two", "three"):
-        made.edit(ACTOR, content=f"<p>It takes {days} days &amp; &lt;b&gt;.</p>")
+        edit_article(made, ACTOR, content=f"<p>It takes {days} days &amp; &lt;b&gt;.</p>")
     return made
 
 

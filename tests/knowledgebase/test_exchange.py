@@ -220,7 +220,7 @@ def test_what_was_not_edited_stays_as_it_was_and_no_draft_is_published(kind: str
     content = f'<p>Text <em>here</em> <img src="{ArticleImageFactory().path}" alt="p"></p>'
     ArticleFactory(category=category, content=content)
     drafted = ArticleFactory(category=category, title="Published")
-    drafted.edit(ACTOR, title="Draft")
+    edit_article(drafted, ACTOR, title="Draft")
     call_command("export_articles", "Help", str(tmp_path), "--format", kind, stdout=StringIO())
 
     assert import_(tmp_path) == "0 added, 0 changed, 2 as they were, 0 failed\n"

@@ -288,6 +288,6 @@ def test_drafts_are_new_articles_and_newer_versions() -> None:
     ArticleFactory()
     draft = ArticleFactory(title="A", draft=True)
     changed = ArticleFactory(title="B")
-    changed.edit(ACTOR, title="C")
+    edit_article(changed, ACTOR, title="C")
 
     assert list(Article.objects.with_drafts()) == [draft, changed]

@@ -132,7 +132,7 @@ class DispatchAdmin(UncountedMixin, ReadOnlyAdmin):
 
     @page_action(description=_("Send again"), url_path="resend", icon="replay", permissions=["resend"])
     def resend(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        dispatch = self.row_or_404(request, object_id, "view")
+        dispatch = self.row_or_404(request, object_id, "resend")
         if request.method == "POST":
             self._resend(request, [dispatch])
             return redirect(self.url_of("change", dispatch.pk))

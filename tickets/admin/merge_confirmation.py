@@ -7,10 +7,8 @@ from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 from unfold.widgets import UnfoldBooleanWidget
 
+from callcentre.admin.refusals import some_of
 from tickets.models import Ticket
-
-# The question names this many people and counts the others.
-NAMED = 5
 
 
 def people_of(tickets: Iterable[Ticket]) -> list[str]:
@@ -39,7 +37,7 @@ class MergeConfirmationForm(forms.Form):
         if len(people) < 2:
             self.fields.pop("is_meant", None)
             return
-        more = _now(" and %(count)s more") % {"count": len(people) - NAMED} if len(people) > NAMED else ""
-        names = ", ".join(people[:NAMED]) + more
         self.fields["is_meant"].required = True
-        self.fields["is_meant"].label = _now("Merge tickets of different customers: %(people)s") % {"people": names}
+        self.fields["is_meant"].label = _now("Merge tickets of different customers: %(people)s") % {
+            "people": some_of(people)
+        }

@@ -175,7 +175,7 @@ class ReceivedMailAdmin(DeletableMixin, UncountedMixin, ReadOnlyAdmin):
 
     @page_action(description=_("Try again"), url_path="retry", icon="replay", permissions=["decide"])
     def retry(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        mail = self.row_or_404(request, object_id, "view")
+        mail = self.row_or_404(request, object_id, "decide")
         if request.method == "POST":
             self._retry(request, [mail])
             return redirect(self.url_of("change", mail.pk))
@@ -184,7 +184,7 @@ class ReceivedMailAdmin(DeletableMixin, UncountedMixin, ReadOnlyAdmin):
 
     @page_action(description=_("Discard"), url_path="discard", icon="block", permissions=["decide"])
     def discard(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        mail, form = self.row_or_404(request, object_id, "view"), DiscardForm(request.POST or None)
+        mail, form = self.row_or_404(request, object_id, "decide"), DiscardForm(request.POST or None)
         if request.method == "POST" and form.is_valid():
             self._discard(request, [mail], form.cleaned_data["reason"])
             return redirect(self.url_of("change", mail.pk))

@@ -1,6 +1,5 @@
 """The actions of the list of tickets. Each ticket is changed by its verb; the reasons of refusals are shown."""
 
-from collections import defaultdict
 from collections.abc import Callable
 from typing import Any
 
@@ -17,8 +16,9 @@ from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 
 from callcentre.admin import Admin, actor_of
 from callcentre.admin.base import MAX_SELECTED, REFUSALS
+from callcentre.admin.refusals import report_refusals
 from callcentre.core.errors import ErrorCode, Fault
-from tickets.admin.merge_confirmation import NAMED, MergeConfirmationForm, people_of
+from tickets.admin.merge_confirmation import MergeConfirmationForm, people_of
 from tickets.admin.ticket_page_forms import AgentField, QueueField, status_values, statuses_for, tags_of
 from tickets.models import Ticket
 from tickets.verbs.merges import merge_tickets
@@ -165,16 +165,9 @@ def _apply_to_each(model_admin: Admin, tickets: list[Ticket], verb: Callable[[Ti
 
 
 def _report(model_admin: Admin, request: HttpRequest, count: int, refused: list[Refused]) -> None:
-    """Show the number of changed tickets, and each reason of a refusal with some of the numbers of its tickets."""
+    """Show the number of changed tickets and the reasons of refusals."""
     done = count - len({ticket.pk for ticket, _sentence in refused})
     if done:
         sentence = ngettext("%(count)s ticket changed.", "%(count)s tickets changed.", done)
         model_admin.message_user(request, sentence % {"count": done}, messages.SUCCESS)
-    reasons: dict[str, list[str]] = defaultdict(list)
-    for ticket, sentence in refused:
-        reasons[sentence].append(f"#{ticket.pk}")
-    for sentence, numbers in reasons.items():
-        more = _now(" and %(count)s more") % {"count": len(numbers) - NAMED} if len(numbers) > NAMED else ""
-        listed = ", ".join(numbers[:NAMED]) + more
-        said = _now("Not changed: %(numbers)s. %(reason)s") % {"numbers": listed, "reason": sentence}
-        model_admin.message_user(request, said, messages.ERROR)
+    report_refusals(model_admin, request, [(f"#{ticket.pk}", sentence) for ticket, sentence in refused])

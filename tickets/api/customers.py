@@ -1,6 +1,6 @@
 from typing import Any
 
-from django.db.models import QuerySet
+from django.db.models import F, QuerySet
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -114,8 +114,7 @@ class CompanyViewSet(ApiViewSet):
     area = "customers"
 
     def list(self, request: Request) -> Response:
-        companies = Company.objects.values_list("pk", "name")
-        return Response([{"company_id": pk, "name": name} for pk, name in companies])
+        return Response(list(Company.objects.values("name", company_id=F("id"))))
 
     def create(self, request: Request) -> Response:
         values, faults = self.read(CompanyInput)

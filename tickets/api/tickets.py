@@ -133,8 +133,7 @@ class TicketCategoryViewSet(ApiViewSet):
     area = "tickets"
 
     def list(self, request: Request) -> Response:
-        categories = TicketCategory.objects.filter(is_active=True).values_list("pk", "name")
-        return Response([{"id": pk, "name": name} for pk, name in categories])
+        return Response(list(TicketCategory.objects.filter(is_active=True).values("id", "name")))
 
 
 class TicketQueueViewSet(ApiViewSet):
@@ -143,5 +142,4 @@ class TicketQueueViewSet(ApiViewSet):
     area = "tickets"
 
     def list(self, request: Request) -> Response:
-        queues = TicketQueue.objects.active().values_list("pk", "name")
-        return Response([{"id": pk, "name": name} for pk, name in queues])
+        return Response(list(TicketQueue.objects.active().values("id", "name")))

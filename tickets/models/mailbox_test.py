@@ -49,11 +49,8 @@ class MailboxTest(models.Model):
 
     @property
     def has_ended(self) -> bool:
-        return self.finished_at is not None or self.is_lost
-
-    @property
-    def is_lost(self) -> bool:
-        return self.finished_at is None and self.asked_at <= timezone.now() - LONGEST
+        """Whether it has a result, or its worker is lost."""
+        return self.finished_at is not None or self.asked_at <= timezone.now() - LONGEST
 
     @property
     def why(self) -> str:

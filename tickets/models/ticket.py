@@ -34,14 +34,6 @@ REPLY_SOURCES = (Source.EMAIL, *MARKETPLACES)
 RESPONSE_IS_OWED = Q(first_agent_responded_at=None) | Q(awaiting_since__isnull=False)
 
 
-class TicketQuerySet(models.QuerySet["Ticket"]):
-    def unassigned(self) -> "TicketQuerySet":
-        return self.filter(agent=None)
-
-    def unfinished(self) -> "TicketQuerySet":
-        return self.filter(closed_at=None)
-
-
 class Ticket(models.Model):
     """A matter of a customer, from the first message until it is closed. A reply of the customer opens it again.
 
@@ -115,8 +107,6 @@ class Ticket(models.Model):
     # the customer.
     response_due_at = models.DateTimeField(_("response due"), null=True, editable=False)
     resolution_due_at = models.DateTimeField(_("resolution due"), null=True, editable=False)
-
-    objects = TicketQuerySet.as_manager()
 
     class Meta:
         verbose_name = _("ticket")

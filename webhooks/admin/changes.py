@@ -1,4 +1,4 @@
-"""What the history of a webhook says."""
+"""The history of webhooks."""
 
 from typing import Any
 
@@ -29,7 +29,7 @@ NAMES = {
 
 
 def changes_of(change: WebhookChange) -> list[tuple[Any, Any, Any]]:
-    """Name, before, after, as people write it."""
+    """Return name, old value and new value of each change, in words."""
     return [(_name(name), _plain(name, old), _plain(name, new)) for name, (old, new) in sorted(change.changes.items())]
 
 
@@ -45,7 +45,7 @@ def _plain(name: str, value: Any) -> str:
 
 @admin.register(WebhookChange)
 class WebhookChangeAdmin(ChangeMixin, UncountedMixin, ReadOnlyAdmin):
-    """Who changed where events go, and who has seen a secret?"""
+    """The history of all webhooks, with the people who saw a secret."""
 
     list_display = ("at", "webhook", "what", "who", "details")
     list_display_links = ("at",)

@@ -1,4 +1,4 @@
-"""The webhooks' part of the front page: which receivers get nothing, so that a supervisor sees it at once."""
+"""Webhooks on the front page: receivers that get no events, for supervisors."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +10,7 @@ from webhooks.admin.health import State, state_of
 from webhooks.models import Webhook
 
 SHOWN = 10
-# What their state is told by; nothing that would be decrypted.
+# The columns that their state needs. Encrypted ones are missing, because decryption takes time.
 COLUMNS = (
     "subscription_url",
     "is_active",
@@ -24,13 +24,13 @@ COLUMNS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class TroubledWebhook:
     webhook: Webhook
     state: State
 
 
 def webhooks_panel(request: HttpRequest) -> dict[str, Any] | None:
-    """Nothing where no webhook is registered."""
+    """Return the panel's context; None if no webhook is registered."""
     if not request.user.has_perm("webhooks.view_webhook"):
         return None
     registered = list(Webhook.objects.registered().only(*COLUMNS).order_by("-is_active", "id"))
@@ -39,7 +39,7 @@ def webhooks_panel(request: HttpRequest) -> dict[str, Any] | None:
     troubled = [webhook for webhook in registered if not webhook.is_active or webhook.failing_since]
     return {
         "template": "admin/webhooks/dashboard.html",
-        "lines": [Line(webhook, state_of(webhook)) for webhook in troubled[:SHOWN]],
+        "troubled": [TroubledWebhook(webhook, state_of(webhook)) for webhook in troubled[:SHOWN]],
         "hidden_count": max(len(troubled) - SHOWN, 0),
         "is_troubled": bool(troubled),
         "webhooks_url": reverse("admin:webhooks_webhook_changelist"),

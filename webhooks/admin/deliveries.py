@@ -1,4 +1,4 @@
-"""What happened, to whom it was told, and each request that was made: looked at, never edited. Tables of millions."""
+"""Events, their deliveries and the attempts: read-only lists of tables with millions of rows."""
 
 import json
 from datetime import datetime
@@ -29,12 +29,12 @@ from webhooks.verbs.resends import resend_deliveries
 
 STATES = {Delivery.State.WAITING: "info", Delivery.State.SUCCEEDED: "success", Delivery.State.FAILED: "danger"}
 WEBHOOK = "webhook__id__exact"
-# No id is.
+# Larger than each id.
 BEYOND = 2**63 - 1
 # Events of one subject whose deliveries a search finds.
 MOST_OF_SUBJECT = 500
 
-# The unary plus keeps the planner from walking down the primary key in the hope of meeting one.
+# The sum keeps the planner from scanning the primary key until it finds such rows.
 _NEWEST_WAITING = """
 SELECT id FROM webhooks_delivery WHERE state = 'waiting' AND COALESCE(webhook_id = %s::bigint, true)
 ORDER BY id + 0 DESC LIMIT %s
@@ -42,7 +42,7 @@ ORDER BY id + 0 DESC LIMIT %s
 
 
 def events_found(term: str) -> QuerySet[Event]:
-    """By the id that receivers see, by the sequence, or by the subject."""
+    """Return the events with this event id, sequence or subject."""
     term = term.strip()
     try:
         return Event.objects.filter(event_id=UUID(term))
@@ -58,7 +58,7 @@ def ids_found(term: str) -> list[int]:
 
 
 def _related(row: Any, name: str) -> Any:
-    """None where clearing away has been faster: the database has no constraint on it."""
+    """Return a related row; None if it has been pruned meanwhile. The database has no constraint on it."""
     try:
         return getattr(row, name)
     except ObjectDoesNotExist:
@@ -72,12 +72,12 @@ def _link(model: str, pk: int, text: Any) -> str:
 
 
 def _moment(instant: datetime | None) -> str:
-    """To the second."""
+    """Return an instant to the second."""
     return f"{timezone.localtime(instant):%Y-%m-%d %H:%M:%S}" if instant else ""
 
 
-class SentAdmin(UncountedMixin, ReadOnlyAdmin):
-    has_own_history = True  # nobody edits them: Django's would be empty
+class EventLogAdmin(UncountedMixin, ReadOnlyAdmin):
+    has_own_history = True  # read-only: Django's history would be empty
     search_fields = ("id",)
     search_help_text = _("Event id, sequence or subject, such as record:1204")
 
@@ -92,8 +92,8 @@ class EventDates(DatesFilter):
 
 
 @admin.register(Event)
-class EventAdmin(SentAdmin):
-    """What happened, and was it told?"""
+class EventAdmin(EventLogAdmin):
+    """Events, and their deliveries."""
 
     list_display = ("date", "action_name", "subject", "event_id", "id")
     list_display_links = ("date", "event_id")
@@ -116,7 +116,7 @@ class EventAdmin(SentAdmin):
 
     @display(description=_("action"))
     def action_name(self, event: Event) -> str:
-        """As it is: that of a test event is none that can be chosen."""
+        """Return the action as it is, because the choices do not have the one of test events."""
         return event.action
 
     @display(description=_("what is sent"))
@@ -153,14 +153,14 @@ class StateFilter(DropdownFilter):
 
 
 class DeliveryDates(DatesFilter):
-    """By the event's date: its ids say which deliveries these can be.
+    """Filter by the date of the event, through the ids of events.
 
-    Beside a long transaction over midnight some of the other day can be among them; the join that would tell costs
-    seconds where a planner begins it at the wrong end.
+    A long transaction over midnight can add some deliveries of the other day. An exact join would take seconds if the
+    planner began at the wrong table.
     """
 
     def of_span(self, queryset: QuerySet[Any], since: Any, until: Any) -> QuerySet[Any]:
-        # Told at once, so deliveries have their ids in the order of the events.
+        # Deliveries are written with their events, so their ids have the same order.
         if since:
             first = first_event_since(since) or BEYOND
             low = first_id_since(Delivery, "event_id", first) - MARGIN
@@ -173,8 +173,8 @@ class DeliveryDates(DatesFilter):
 
 
 @admin.register(Delivery)
-class DeliveryAdmin(SentAdmin):
-    """What waits, what was given up, and what can be sent again?"""
+class DeliveryAdmin(EventLogAdmin):
+    """Deliveries: waiting ones, failed ones, and an action that sends them again."""
 
     list_display = ("date", "action", "subject", "webhook_name", "outcome", "attempt_count", "then")
     list_display_links = ("date",)
@@ -186,7 +186,7 @@ class DeliveryAdmin(SentAdmin):
     change_form_outer_after_template = "admin/webhooks/attempts.html"
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Delivery]:
-        # No joins: what they join to may have been cleared away, and a planner could begin at the wrong end.
+        # Without joins: the joined rows may be pruned already, and the planner could begin at the wrong table.
         return super().get_queryset(request).prefetch_related("event", "webhook")
 
     def get_search_results(
@@ -292,15 +292,15 @@ class OutcomeFilter(DropdownFilter):
 
 
 class AttemptDates(DatesFilter):
-    """By the ids, for the start has no index."""
+    """Filter by ids, because the start has no index."""
 
     def of_span(self, queryset: QuerySet[Any], since: Any, until: Any) -> QuerySet[Any]:
         return within(queryset, "started_at", since, until)
 
 
 @admin.register(Attempt)
-class AttemptAdmin(SentAdmin):
-    """Each request that was made: when, what came of it, and how long did it take?"""
+class AttemptAdmin(EventLogAdmin):
+    """Requests to receivers, with their outcome and duration."""
 
     list_display = ("time", "webhook_name", "event_name", "outcome", "milliseconds")
     list_display_links = ("time",)

@@ -34,7 +34,7 @@ GROUPS = {
 
 
 class ActionBoxes(forms.CheckboxSelectMultiple):
-    """Boxes in groups: what can happen to chats, to calls, …"""
+    """Check boxes of actions in groups: chats, calls, …"""
 
     template_name = "admin/webhooks/action_boxes.html"
 
@@ -54,7 +54,7 @@ class ActionsField(forms.MultipleChoiceField):
 
 
 class WebhookForm(OwnPasswordForm, ModelForm):
-    """Credentials go in and never come out again: what is typed replaces, what is left empty stays."""
+    """The form of a webhook. It never shows stored credentials: typed ones replace them, empty fields keep them."""
 
     actions = ActionsField(label=_("Actions"), choices=_choices)
     new_user = forms.CharField(
@@ -79,7 +79,7 @@ class WebhookForm(OwnPasswordForm, ModelForm):
         fields = FIELDS
 
     def _post_clean(self) -> None:
-        """Nothing: the rule that the API has too says what is wrong, and the verb refuses it."""
+        """Set the fields without validation: `rules.faults_of` validates for API and admin, and the verb refuses."""
         self.instance = construct_instance(self, self.instance, FIELDS)
 
     def is_sensitive(self) -> bool:
@@ -87,7 +87,7 @@ class WebhookForm(OwnPasswordForm, ModelForm):
         return self.instance.pk is not None and not set(CREDENTIALS).isdisjoint(self.changed_data)
 
     def values(self) -> dict[str, Any]:
-        """What was changed, as the verb takes it."""
+        """Return the changed values for the verb."""
         given = self.cleaned_data
         values = {name: given[name] for name in FIELDS if name in self.changed_data}
         if given.get("forget_credentials"):
@@ -105,7 +105,7 @@ class RotateForm(OwnPasswordForm):
         widget=UnfoldAdminIntegerFieldWidget(),
         help_text=_("0 ends it at once. Long enough to change it in the receiver."),
     )
-    # A page sent twice would end the secret that the receiver has just been given.
+    # Without it, a page sent twice would invalidate the secret that the receiver has just got.
     version = forms.CharField(widget=forms.HiddenInput)
 
 

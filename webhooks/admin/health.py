@@ -1,4 +1,4 @@
-"""Is a receiver healthy? What its pages, the list of webhooks and the front page say of that."""
+"""The health of receivers, for the pages of webhooks, their list and the front page."""
 
 import json
 from collections import Counter
@@ -19,7 +19,7 @@ from webhooks.models.delivery import FAILED_ATTEMPT
 
 HOURS = 24
 SHOWN_FAILURES = 10
-# Nobody needs to know how many more wait, and counting them takes time.
+# A higher count is shown as "more", because counting takes time.
 MOST_COUNTED = 100_000
 
 Colour = Literal["success", "warning", "danger", "info"]
@@ -59,7 +59,7 @@ def _moment(instant: datetime | None) -> str:
 
 
 def next_attempt(webhook: Webhook, due_at: datetime | None) -> datetime | None:
-    """When what is due then is tried, the pause of its receiver considered; None where that is now."""
+    """Return when a delivery is tried, after its due time and the receiver's pause; None for now."""
     at = max(filter(None, [due_at, webhook.open_until]), default=None)
     return at if at and at > timezone.now() else None
 
@@ -78,7 +78,7 @@ class Hour:
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """What waits for a webhook. `count` above MOST_COUNTED says: more than that."""
+    """Waiting deliveries of a webhook. A `count` above MOST_COUNTED means more than that."""
 
     count: int
     oldest_at: datetime | None = None
@@ -147,7 +147,7 @@ class Health:
 
     @property
     def chart(self) -> str:
-        """What the theme's chart takes: one stack of bars an hour."""
+        """The data for the theme's chart: one stack of bars an hour."""
         return json.dumps(
             {
                 "labels": [f"{timezone.localtime(hour.starts_at):%H:%M}" for hour in self.hours],
@@ -179,7 +179,7 @@ CHART_OPTIONS = json.dumps(
     }
 )
 
-# Attempts and deliveries by the hour; the first from its index alone.
+# Attempts and failed deliveries by hour. An index alone answers the first one.
 _ATTEMPTS = """
 SELECT floor(extract(epoch FROM started_at) / 3600)::bigint,
        count(*) FILTER (WHERE status BETWEEN 200 AND 299), count(*)
@@ -202,7 +202,7 @@ def health_of(webhook: Webhook) -> Health:
 
 
 def _hours(webhook: Webhook) -> list[Hour]:
-    """The hour that runs, and those before it."""
+    """Return the last hours, with the current one at the end."""
     last = timezone.now().replace(minute=0, second=0, microsecond=0)
     starts = [last - timedelta(hours=ago) for ago in reversed(range(HOURS))]
     delivered: Counter[int] = Counter()
@@ -219,7 +219,7 @@ def _hours(webhook: Webhook) -> list[Hour]:
     result = []
     for start in starts:
         hour = int(start.timestamp()) // 3600
-        # The last attempt of a delivery that was given up is no further one to be tried again.
+        # The last attempt of a given-up delivery counts as given up, not as tried again.
         result.append(Hour(start, delivered[hour], max(failed[hour] - given_up[hour], 0), given_up[hour]))
     return result
 

@@ -1,6 +1,6 @@
-"""Rows of a span of time, found by their ids: lists are in their order, and no walk leads through millions of rows.
+"""Find the ids of the rows of a period by binary search, because an index on the time is missing.
 
-Ids grow with the time of their row, but for some that were given out by transactions side by side.
+Ids grow with the time of their rows, except for a few from transactions that ran at the same time.
 """
 
 from datetime import datetime, timedelta
@@ -11,12 +11,12 @@ from django.db.models import F, Max, Min, QuerySet
 
 from webhooks.models import Event
 
-# Rows that may lie on the wrong side of a bound that was found by halving; looked at one by one.
+# Rows that may lie on the wrong side of a bound that was found. They are checked one by one.
 MARGIN = 20_000
-# An event has the time at which its transaction began, and its id from when it was recorded. What records more than a
-# row takes this long at most, an import of a million records included.
+# An event has the time when its transaction began, and an id from the moment when it was recorded. No transaction that
+# records events takes longer, including an import of a million records.
 LONGEST_RECORDING = timedelta(minutes=10)
-# The sum keeps the planner from walking along the primary key until it meets one.
+# The sum keeps the planner from scanning the primary key until it finds such a row.
 ID = F("id") + 0
 
 _SEARCH = """
@@ -32,9 +32,9 @@ SELECT high FROM search WHERE low >= high
 
 
 def first_id_since(model: type[models.Model], column: str, bound: datetime | int) -> int:
-    """An id below which hardly any row has this value or a later one, in a column that grows as the ids do.
+    """Return an id below which hardly any row has this value or a later one, in a column that grows with the ids.
 
-    One statement, some 25 look-ups of the key.
+    The one statement makes some 25 look-ups of the key.
     """
     query = _SEARCH.format(table=model._meta.db_table, column=column)
     with connection.cursor() as cursor:
@@ -44,7 +44,7 @@ def first_id_since(model: type[models.Model], column: str, bound: datetime | int
 
 
 def within(queryset: QuerySet[Any], column: str, since: datetime | None, until: datetime | None) -> QuerySet[Any]:
-    """Those from `since` on and before `until`."""
+    """Return the rows from `since` on and before `until`."""
     if since:
         low = first_id_since(queryset.model, column, since)
         queryset = queryset.filter(pk__gte=low - MARGIN, **{f"{column}__gte": since})
@@ -55,7 +55,7 @@ def within(queryset: QuerySet[Any], column: str, since: datetime | None, until: 
 
 
 def first_event_since(since: datetime) -> int | None:
-    """The lowest id of an event of this time or a later one, by the index on the time."""
+    """Return the lowest id of an event at or after this time, by the index on the time."""
     later = Event.objects.filter(created_at__gte=since).order_by("created_at")
     nearest = later.values_list("created_at", flat=True).first()
     if nearest is None:
@@ -65,7 +65,7 @@ def first_event_since(since: datetime) -> int | None:
 
 
 def last_event_before(until: datetime) -> int | None:
-    """The highest id of an event of an earlier time."""
+    """Return the highest id of an event before this time."""
     earlier = Event.objects.filter(created_at__lt=until).order_by("-created_at")
     nearest = earlier.values_list("created_at", flat=True).first()
     if nearest is None:

@@ -14,13 +14,13 @@ COLOURS = {Resend.State.QUEUED: "info", Resend.State.RUNNING: "warning", Resend.
 
 @admin.register(Resend)
 class ResendAdmin(ReadOnlyAdmin):
-    """How far is the sending again of what failed?"""
+    """Resends and their progress."""
 
     list_display = ("created_at", "webhook", "since", "progress", "done_count", "actor_name")
     list_display_links = ("created_at",)
     list_select_related = ("webhook",)
     sortable_by = ()
-    has_own_history = True  # nobody edits them: Django's would be empty
+    has_own_history = True  # read-only: Django's history would be empty
     fields = (
         "webhook_link",
         "since",

@@ -61,7 +61,7 @@ class HealthFilter(DropdownFilter):
 
 @admin.register(Webhook)
 class WebhookAdmin(HistoryMixin, Admin):
-    """Who is told what, and do they get it?"""
+    """Webhooks, their health, and actions to enable, test and resend."""
 
     form = WebhookForm
     list_display = ("address", "actions_summary", "state", "waiting", "last_success_at", "failing_since")
@@ -114,7 +114,7 @@ class WebhookAdmin(HistoryMixin, Admin):
     def enable_selected(self, request: HttpRequest, webhooks: QuerySet[Webhook]) -> None:
         count = 0
         for webhook in webhooks.filter(is_active=False):
-            with suppress(Conflict):  # somebody has removed it meanwhile
+            with suppress(Conflict):  # It has been removed meanwhile.
                 verbs.enable_webhook(webhook, actor_of(request))
                 count += 1
         sentence = ngettext("%(count)s webhook enabled.", "%(count)s webhooks enabled.", count)
@@ -136,7 +136,7 @@ class WebhookAdmin(HistoryMixin, Admin):
     # The page
 
     def get_fieldsets(self, request: HttpRequest, obj: Webhook | None = None) -> Any:
-        """Whoever only looks sees whether there are credentials, and no fields to type them."""
+        """Return the fields. Users who may only view see whether there are credentials, but no fields for them."""
         may_change = self.has_change_permission(request, obj) if obj else True
         is_set = obj is not None and bool(obj.http_auth_user or obj.http_auth_password)
         access = [*(["credentials"] if obj else []), *(CREDENTIALS[: 3 if is_set else 2] if may_change else ())]
@@ -192,7 +192,7 @@ class WebhookAdmin(HistoryMixin, Admin):
         verbs.remove_webhook(obj, actor_of(request))
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
-        """What goes with a webhook; whoever may delete it may delete these."""
+        """Return what is deleted with a webhook. The permission to delete the webhook covers these."""
         waiting = queue_of(objs[0]).shown_count
         gone = [str(objs[0]), _now("what was sent to it, what waits, and its history")]
         return gone, {_now("deliveries that wait"): waiting}, set(), []

@@ -1,4 +1,4 @@
-"""What the documents of the API say of webhooks and of the feed of events."""
+"""Webhooks and the feed of events in the documents of the API."""
 
 from typing import Any
 

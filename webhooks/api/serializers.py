@@ -31,7 +31,7 @@ class WebhookInput(Input):
         if "actions" in values:
             values["actions"] = list(dict.fromkeys(values["actions"]))
         if not values.get("secret"):
-            # One is made.
+            # The model makes one.
             values.pop("secret", None)
         return values, faults + faults_of(values)
 
@@ -47,7 +47,7 @@ def webhook_data(webhook: Webhook) -> dict[str, Any]:
 
 
 def registration_data(webhook: Webhook) -> dict[str, Any]:
-    """With what is ours, for the one who looks after it."""
+    """Return a webhook with the fields that the interface does not have."""
     return {
         **webhook_data(webhook),
         "format": webhook.format,

@@ -18,7 +18,7 @@ from webhooks.verbs.webhooks import (
     show_secret,
 )
 
-# A receiver that is further behind reads on all the same.
+# Higher counts are cut off: counting takes time, and a receiver far behind reads on without them.
 MOST_COUNTED = 100_000
 
 
@@ -63,20 +63,20 @@ class WebhookViewSet(ApiViewSet):
 
 
 class EventViewSet(ApiViewSet):
-    """What happened, in order: for receivers that were away."""
+    """The feed of events in their order, for receivers that were away."""
 
     area = "webhooks"
 
     def list(self, request: Request) -> Response:
         faults: list[Fault] = []
         limit, offset = limit_and_offset(request.query_params, faults)
-        # `after` moves the window; the count is of what it holds, up to the end of what is settled.
+        # The count covers the settled events after `after`.
         events = EventFilterSet.filtered(request, Event.objects.settled().exclude(action=TEST_ACTION), faults)
         if faults:
             raise Invalid(faults)
         events = events.order_by("id")
         result = [event_data(event) for event in events[offset : offset + limit]]
-        # The last page says how many there are; only another one makes it worth counting them, and not all of millions.
+        # The last page reveals the number of events. Only other pages need a count.
         is_last = 0 < len(result) < limit or (not result and not offset)
         count = offset + len(result) if result else 0
         if not is_last:

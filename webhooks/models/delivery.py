@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy as _
 from webhooks.models.event import Event
 from webhooks.models.webhook import Webhook
 
-# Between the attempts; the first is made at once.
+# The delays between attempts. The first attempt is made at once.
 DELAYS = (
     timedelta(seconds=5),
     timedelta(minutes=5),
@@ -20,7 +20,7 @@ DELAYS = (
     timedelta(hours=10),
     timedelta(hours=10),
 )
-# How long a worker may keep what it has claimed: longer than a batch and the last request of it can take.
+# The lease of a claimed delivery: longer than a batch with its last request can take.
 LEASE_SECONDS = 60
 FAILED_ATTEMPT = Q(status__isnull=True) | Q(status__lt=200) | Q(status__gte=300)
 
@@ -33,7 +33,7 @@ class DeliveryQuerySet(models.QuerySet["Delivery"]):
         return self.filter(state=Delivery.State.FAILED)
 
     def put_off(self) -> "DeliveryQuerySet":
-        """Waiting for a next attempt that is so far away that no worker can hold them."""
+        """Deliveries that wait for a next attempt beyond the lease, so that no worker holds them."""
         return self.waiting().filter(next_attempt_at__gt=Now() + timedelta(seconds=LEASE_SECONDS))
 
     def failed_between(self, since: datetime, until: datetime) -> "DeliveryQuerySet":
@@ -41,10 +41,10 @@ class DeliveryQuerySet(models.QuerySet["Delivery"]):
 
 
 class Delivery(models.Model):
-    """One event to be told to one webhook: waiting, succeeded, or failed after the last attempt.
+    """The delivery of one event to one webhook: waiting, succeeded, or failed after the last attempt.
 
-    `next_attempt_at` is when it is due. A worker that takes it pushes that past its lease: should the worker die, the
-    delivery becomes due again by itself. Deliveries that were never tried go before retries.
+    It is due at `next_attempt_at`. A worker that claims it moves that to the end of its lease, so that the delivery
+    becomes due again if the worker dies. Untried deliveries go before retries.
     """
 
     class State(models.TextChoices):
@@ -52,8 +52,8 @@ class Delivery(models.Model):
         SUCCEEDED = "succeeded", _("succeeded")
         FAILED = "failed", _("failed")
 
-    # No constraints in the database on either: they would cost a batch of 10,000 events 20,000 look-ups, and rows go
-    # in this order only (webhooks.retention).
+    # Without constraints in the database: a batch of 10,000 events would need 20,000 look-ups. Only webhooks.retention
+    # deletes rows, deliveries before events and webhooks.
     event = models.ForeignKey(
         Event,
         models.DO_NOTHING,
@@ -72,7 +72,7 @@ class Delivery(models.Model):
     )
     state = models.CharField(_("state"), max_length=10, choices=State, default=State.WAITING)
     attempt_count = models.PositiveSmallIntegerField(_("attempts"), default=0)
-    # An attempt was made, or a person has it sent again: deliveries that were never tried go first.
+    # Whether an attempt was made, or a person sent it again. Other deliveries go first.
     is_retry = models.BooleanField(db_default=False, editable=False)
     next_attempt_at = models.DateTimeField(_("next attempt"), null=True)
     finished_at = models.DateTimeField(_("finished"), null=True)
@@ -91,7 +91,7 @@ class Delivery(models.Model):
             ),
         ]
         indexes = [
-            # The queue of one webhook; succeeded and failed ones are not in it.
+            # The queue of one webhook.
             models.Index(
                 fields=["webhook", "next_attempt_at", "id"], condition=Q(state="waiting"), name="delivery_queue"
             ),
@@ -102,7 +102,7 @@ class Delivery(models.Model):
             ),
             models.Index(fields=["webhook", "-id"], name="delivery_webhook"),
             models.Index(fields=["webhook", "finished_at"], condition=Q(state="failed"), name="delivery_failed"),
-            # The newest that failed, of one webhook and of all: among millions that succeeded there may be none.
+            # The newest failed deliveries, of one webhook and of all. Scanning for them would read millions of rows.
             models.Index(fields=["webhook", "-id"], condition=Q(state="failed"), name="delivery_newest_failed"),
             models.Index(fields=["-id"], condition=Q(state="failed"), name="delivery_any_failed"),
         ]
@@ -115,7 +115,7 @@ class Delivery(models.Model):
 
 
 class Attempt(models.Model):
-    """One request to a receiver and what came of it: an HTTP status, or the reason why there was none."""
+    """One request to a receiver with its result: an HTTP status, or the reason why there is none."""
 
     delivery = models.ForeignKey(
         Delivery, models.DO_NOTHING, related_name="attempts", db_constraint=False, verbose_name=_("delivery")
@@ -135,7 +135,7 @@ class Attempt(models.Model):
         verbose_name_plural = _("attempts")
         ordering = ["-id"]
         indexes = [
-            # Also how a webhook's last hours were, without a look at the rows.
+            # Also answers the health of the last hours from the index alone.
             models.Index(fields=["webhook", "-id"], include=["started_at", "status"], name="attempt_webhook"),
             models.Index(fields=["webhook", "-id"], condition=FAILED_ATTEMPT, name="attempt_failed"),
             models.Index(fields=["-id"], condition=FAILED_ATTEMPT, name="attempt_any_failed"),

@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy as _
 from callcentre.core.times import zone
 from webhooks.event_types import EventType
 
-# The upper bits of an advisory lock's key; the lower ones hold the id that the locking transaction cannot be below.
+# The upper bits of an advisory lock's key. The lower bits hold a lower bound of the ids that the transaction gets.
 LOCK_SPACE = 0x6C65 << 48
 LOCK_MASK = (1 << 48) - 1
 
@@ -18,18 +18,18 @@ LOCK_MASK = (1 << 48) - 1
 def message(
     action: str, created_at: datetime, fields: Mapping[str, Any], event_id: UUID, sequence: int
 ) -> dict[str, Any]:
-    """What a receiver is told: flat, and the same at every attempt."""
+    """Return the message to a receiver: flat, and the same at each attempt."""
     date = created_at.astimezone(zone()).isoformat(" ", "seconds")[:19]
     return {"action": action, "date": date, **fields, "event_id": str(event_id), "sequence": sequence}
 
 
 class EventQuerySet(models.QuerySet["Event"]):
     def settled(self) -> "EventQuerySet":
-        """Those that no running transaction can still precede: whoever has read them in order has missed none.
+        """Events before which no running transaction can still insert one, so that a reader in order misses none.
 
-        Ids are given out in order but committed out of order. Each transaction that records events first takes a
-        shared lock that names an id it will not be below (outbox.record). We look at the last id given out, then at
-        the locks, then at the events: an id given out before has committed by then, or its transaction holds a lock.
+        Ids are assigned in order but committed out of order. Each transaction that records events first takes a shared
+        lock, whose key holds a lower bound of its ids (outbox.record). This reads the last assigned id, then the locks,
+        then the events: the transaction of an id assigned before has committed by then, or still holds its lock.
         """
         with connection.cursor() as cursor:
             cursor.execute("SELECT last_value FROM webhooks_event_id_seq")
@@ -49,16 +49,16 @@ class EventQuerySet(models.QuerySet["Event"]):
 
 
 class Event(models.Model):
-    """Something that happened, written in the transaction of the change itself; frozen from then on.
+    """Something that happened, recorded in the transaction of the change, and frozen.
 
-    The id is also the `sequence` that receivers order by: it only grows per subject, because the verb has locked the
-    subject's row before. `payload` holds the event's own fields; action, date and ids are added when it is sent.
+    The id is also the `sequence` that receivers order by. It grows for each subject, because the verb has locked the
+    subject's row before. `payload` holds the fields of the action; action, date and ids are added on sending.
     """
 
-    # Also the `webhook-id` of its deliveries.
+    # The header `webhook-id` of its deliveries.
     event_id = models.UUIDField(_("event id"), unique=True)
     action = models.CharField(_("action"), max_length=50, choices=EventType)
-    # What it happened to, such as "record:1204"; nothing but a label to search by.
+    # The subject, such as "record:1204": a label to search by.
     subject = models.CharField(_("subject"), max_length=80)
     payload = models.JSONField(_("payload"))
     created_at = models.DateTimeField(_("date"), db_default=Now(), editable=False)
@@ -72,7 +72,7 @@ class Event(models.Model):
         indexes = [
             models.Index(fields=["subject", "id"], name="event_subject"),
             models.Index(fields=["action", "id"], name="event_action"),
-            # Retention: finds the last event that is old enough.
+            # Retention finds the last old event by it.
             models.Index(fields=["created_at"], name="event_created_at"),
         ]
 

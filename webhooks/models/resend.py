@@ -12,15 +12,15 @@ class ResendQuerySet(models.QuerySet["Resend"]):
         return self.exclude(state=Resend.State.FINISHED)
 
     def due(self) -> "ResendQuerySet":
-        """Not finished, and nobody has been heard of for too long."""
+        """Unfinished resends whose lease has expired."""
         return self.open().filter(leased_until__lt=timezone.now())
 
 
 class Resend(models.Model):
-    """All that failed for one webhook since a time, made due again in the background: queued, running, finished.
+    """An order to send again, in the background, what has failed for one webhook: queued, running, finished.
 
-    Each piece is a transaction that also counts it. What has been done is no longer failed, so whoever goes on after
-    a killed worker starts where that one was. Finished means made due: the deliveries tell what came of them.
+    Each transaction makes a piece of the deliveries due and counts them. They are then no longer failed, so another
+    worker can go on if one is killed. Finished means that all are due; the deliveries have the results.
     """
 
     class State(models.TextChoices):
@@ -34,10 +34,10 @@ class Resend(models.Model):
     since = models.DateTimeField(_("failed since"))
     includes_waiting = models.BooleanField(_("and those that wait for a later attempt"), default=False)
     state = models.CharField(_("state"), max_length=10, choices=State, default=State.QUEUED)
-    # NULL until the first piece has counted them.
+    # NULL until the first piece has counted the deliveries.
     total_count = models.PositiveIntegerField(_("deliveries"), null=True)
     done_count = models.PositiveIntegerField(_("made due"), default=0)
-    # Until when its worker counts as alive, or its message as under way.
+    # The end of the lease. After it, the worker or the message counts as lost.
     leased_until = models.DateTimeField()
     actor_kind = models.CharField(max_length=10)
     actor_id = models.BigIntegerField(null=True)

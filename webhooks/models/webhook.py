@@ -26,10 +26,10 @@ class WebhookQuerySet(models.QuerySet["Webhook"]):
 
 
 class Webhook(TimestampedModel):
-    """A registration: whoever sits at `subscription_url` is told of each event whose action is in `actions`.
+    """The registration of a receiver: `subscription_url` gets each event with an action in `actions`.
 
-    Deliveries are signed with `secret`; a rotated one signs along with its successor for a while. An inactive webhook
-    gets no new deliveries; 410, or five days of nothing but failures, make it inactive (`disabled_because`).
+    Deliveries are signed with `secret`; after a rotation the previous secret signs too for a while. An inactive webhook
+    gets no new deliveries. The answer 410, or five days of failures only, make it inactive (`disabled_because`).
     """
 
     class Format(models.TextChoices):
@@ -52,14 +52,14 @@ class Webhook(TimestampedModel):
     is_active = models.BooleanField(_("active"), default=True, editable=False)
     disabled_because = models.CharField(_("why disabled"), max_length=10, choices=Reason, blank=True, editable=False)
     disabled_at = models.DateTimeField(_("disabled"), null=True, editable=False)
-    # Nobody chose to disable it, and supervisors are still to be told: when that is tried (again). NULL: they know.
+    # The time to tell supervisors that the service disabled it. NULL: they know, or a person disabled it.
     notice_due_at = models.DateTimeField(null=True, editable=False)
-    # Removed: its deliveries and attempts are cleared away in the background, then this row.
+    # Set on removal. A task then deletes deliveries and attempts, and at last this row.
     deleted_at = models.DateTimeField(null=True, editable=False)
     # Health. `failing_since` is the first failure after the last success; NULL for a healthy receiver.
     failing_since = models.DateTimeField(_("failing since"), null=True, editable=False)
     last_success_at = models.DateTimeField(_("last success"), null=True, editable=False)
-    # Circuit breaker: until then nothing is sent; then one delivery tries.
+    # Circuit breaker: nothing is sent until then. After it, one delivery is tried.
     open_until = models.DateTimeField(_("paused until"), null=True, editable=False)
     failures_in_a_row = models.PositiveIntegerField(_("failures in a row"), default=0, editable=False)
 
@@ -90,7 +90,7 @@ class Webhook(TimestampedModel):
 
 
 class WebhookChange(Change):
-    """What happened to a webhook: created, edited, disabled and why, enabled, secret shown or rotated; who did it."""
+    """One row of a webhook's history: created, edited, disabled and why, enabled, secret shown or rotated, removed."""
 
     webhook = models.ForeignKey(Webhook, models.CASCADE, related_name="history", verbose_name=_("webhook"))
 

@@ -1,4 +1,4 @@
-"""The one client that sends a delivery: it knows no models, and nothing a receiver does can make it raise or wait."""
+"""The HTTP client for deliveries. It knows no models, and no receiver can make it raise or wait too long."""
 
 from webhooks.signing import new_secret, sign
 from webhooks.transport.encoding import encode

@@ -17,22 +17,22 @@ from webhooks.transport.targets import Target, are_allowed
 if TYPE_CHECKING:
     from urllib3.response import HTTPResponse
 
-# Open connections to one receiver that wait for work.
+# Idle connections to one receiver.
 MOST_IDLE = 8
-# A receiver that closes an idle connection says so; a firewall between us forgets one without a word.
+# An idle connection is not used after this long, because a firewall may have dropped it silently.
 IDLE_SECONDS = 50.0
-# A receiver that moved is found again after this long.
+# A connection is not used after this long, so that the name is looked up again.
 CONNECTION_SECONDS = 300.0
 
 Networks = Callable[[], Iterable[str]]
 
 
 class Stale(Exception):
-    """A used connection turned out to be closed before a byte of the answer: the request may be sent once more."""
+    """A reused connection was closed before the first byte of the answer: the request may be sent once more."""
 
 
 class _Answer(http.client.HTTPResponse):
-    """An answer without the interim ones (1xx) before it; http.client leaves out 100 only."""
+    """An answer without the interim answers (1xx) before it. http.client skips only 100."""
 
     def __init__(self, sock: BoundedSocket, *args: Any, **kwargs: Any) -> None:
         super().__init__(sock, *args, **kwargs)
@@ -43,14 +43,14 @@ class _Answer(http.client.HTTPResponse):
         while http.client.CONTINUE <= self.status < http.client.OK:
             if self.status == http.client.SWITCHING_PROTOCOLS:
                 raise http.client.HTTPException("a protocol that was not asked for")
-            # begin() reads a head only where there is none yet.
+            # begin() reads a head only if there is none yet.
             self.headers = None  # type: ignore[assignment]
             super().begin()
         self._sock.may_end = self.length is None and not self.chunked
 
 
 class _Checked(HTTPConnection):
-    """A connection that goes to its target, if the networks behind the name are public or among `networks`."""
+    """A connection to a checked address of its target: a public one, or one in `networks`."""
 
     response_class = _Answer
 
@@ -66,7 +66,7 @@ class _Checked(HTTPConnection):
         return open_socket(self._target, ends_at, partial(are_allowed, networks=self._networks()), BoundedSocket)
 
     def send(self, data: Any) -> None:
-        """Send what the receiver takes: one that hung up meanwhile may have answered before, which reading shows."""
+        """Send as much as the receiver takes. If it hung up, it may have answered before, which reading shows."""
         try:
             super().send(data)
         except TimeoutError:
@@ -75,7 +75,7 @@ class _Checked(HTTPConnection):
             pass
 
     def getresponse(self) -> "HTTPResponse":  # type: ignore[override]  # as urllib3 has it
-        """Read the head of the answer. Raises Stale where a used connection was closed before it."""
+        """Read the head of the answer. Raises Stale if a reused connection was closed before it."""
         sock = cast("BoundedSocket", self.sock)
         try:
             answer = super().getresponse()
@@ -90,9 +90,9 @@ class _Checked(HTTPConnection):
 
     @property
     def is_connected(self) -> bool:
-        """Whether the connection can be used again: young, and without a byte since the last answer.
+        """Whether the connection can be reused: it is young, and no byte has come since the last answer.
 
-        A late error page would be taken for the next answer.
+        Such a byte, for example of a late error page, would be read as the next answer.
         """
         now = time.monotonic()
         is_young = now - self._answered_at < IDLE_SECONDS and now - self._opened_at < CONNECTION_SECONDS

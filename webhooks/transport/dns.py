@@ -1,4 +1,4 @@
-"""Looking names up with a limit to the waiting: the C library's own look-up cannot be given a deadline."""
+"""DNS look-ups with a time limit, which the look-up of the C library does not have."""
 
 import socket
 import threading
@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from concurrent.futures import Future
 from typing import NamedTuple
 
-# Look-ups that wait for a name server, and hold a thread each, at one time.
+# Look-ups at one time. Each holds a thread.
 MOST_LOOK_UPS = 64
 
 
 class NoAddress(Exception):
-    """The name has no address, or the answer did not come in time."""
+    """The name has no address, or the look-up took too long."""
 
 
 class Endpoint(NamedTuple):
@@ -28,9 +28,9 @@ _running: dict[tuple[str, int], Future[Sequence[Endpoint]]] = {}
 
 
 def look_up(host: str, port: int, seconds: float) -> Sequence[Endpoint]:
-    """The addresses of a name, in the order to try them; never empty.
+    """Return the addresses of a name in the order to try them; never empty. Raises NoAddress.
 
-    All who ask for one name wait for one look-up, so that a name whose server hangs holds one thread, not all.
+    Look-ups of one name at the same time share one thread, so that a hanging name server does not take all threads.
     """
     try:
         return _share(host, port).result(seconds)
@@ -45,7 +45,7 @@ def _share(host: str, port: int) -> Future[Sequence[Endpoint]]:
         if len(_running) >= MOST_LOOK_UPS:
             raise NoAddress
         started = _running[host, port] = Future()
-        # A daemon: a server that hangs must not hold up the end of the process.
+        # A daemon thread, because a hanging server must not delay the end of the process.
         thread = threading.Thread(target=_resolve, args=(host, port, started), name="look-up", daemon=True)
         try:
             thread.start()
@@ -58,11 +58,11 @@ def _share(host: str, port: int) -> Future[Sequence[Endpoint]]:
 def _resolve(host: str, port: int, future: Future[Sequence[Endpoint]]) -> None:
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-        # A zone behind an address (fe80::1%eth0) stays: such an address is refused, not read as another one.
+        # The zone of an address (fe80::1%eth0) is kept, so that the address is refused.
         endpoints = list(dict.fromkeys(Endpoint(str(sockaddr[0]), port) for *_, sockaddr in found))
         if not endpoints:
             raise OSError("no address")
-    except BaseException as error:  # noqa: BLE001  (whoever waits is told, whatever it was)
+    except BaseException as error:  # noqa: BLE001  (the waiting threads get each error)
         _finish(host, port)
         future.set_exception(error)
     else:

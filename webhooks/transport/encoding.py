@@ -1,4 +1,4 @@
-"""A payload as the bytes that are signed and sent."""
+"""The encoding of payloads: the bytes that are signed and sent."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -8,7 +8,7 @@ import orjson
 
 
 def encode(payload: Mapping[str, Any], body_format: str) -> tuple[str, bytes]:
-    """Content type and body, as `json` or, for receivers that read forms, as `form`."""
+    """Return content type and body, as `json` or as `form`."""
     if body_format == "json":
         return "application/json", orjson.dumps(payload)
     if body_format == "form":

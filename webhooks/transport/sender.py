@@ -1,4 +1,4 @@
-"""Sending one delivery: urllib3's pools of connections, one pool a receiver, within one total time."""
+"""The sender of deliveries: urllib3 with a pool of connections for each receiver, and a total time limit."""
 
 import base64
 import logging
@@ -25,7 +25,7 @@ logger = logging.getLogger(__name__)
 
 USER_AGENT = "callcentre-webhooks/1"
 LONGEST_RETRY_AFTER = 86_400.0
-# What is kept of an answer's body.
+# Bytes of an answer's body that are kept.
 ANSWER_BYTES = 2048
 # Receivers whose open connections a process keeps.
 MOST_POOLS = 256
@@ -33,23 +33,23 @@ MOST_POOLS = 256
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of one attempt.
+    """The outcome of one attempt.
 
-    `status` is None where no answer came. With a status, `error` means that the body was cut short or took too long.
+    `status` is None without an answer. With a status, `error` means that the body was cut short or took too long.
     """
 
     status: int | None
     error: str
     answer: bytes
-    # How long the attempt took, and how long the receiver asks to be left alone.
+    # The duration of the attempt, and the delay that the receiver asks for.
     seconds: float
     retry_after: float | None
-    # Without a status: whether the receiver may have got the request all the same.
+    # Without a status: whether the receiver may have got the request.
     has_begun: bool = False
 
 
 class Sender:
-    """Sends deliveries, for all threads of a process. Whatever the receiver does, `send` returns an Outcome."""
+    """Sends deliveries for all threads of a process. `send` returns an Outcome and never raises."""
 
     def __init__(
         self,
@@ -58,7 +58,7 @@ class Sender:
         allowed_networks: Iterable[str] | None = None,
         authorities: str | None = None,
     ) -> None:
-        """`authorities`: a PEM file of certificates to trust beside the usual ones."""
+        """Take `authorities` as a PEM file of certificates to trust beside the usual ones."""
         self._timeout = timeout
         self._allowed_networks = None if allowed_networks is None else tuple(allowed_networks)
         self._authorities = authorities
@@ -76,7 +76,7 @@ class Sender:
             return Outcome(None, text, b"", time.monotonic() - started, None)
         except Failure as failure:
             return Outcome(None, str(failure), b"", time.monotonic() - started, None)
-        except Exception as error:  # noqa: BLE001  (whatever a receiver's bytes make the parsers raise)
+        except Exception as error:  # noqa: BLE001  (parsers may raise anything on a receiver's bytes)
             return Outcome(None, _reason(error), b"", time.monotonic() - started, None, has_begun=True)
         content, error_text = _read(answer)
         wait = _retry_after(answer.headers.get("Retry-After", ""))
@@ -90,9 +90,9 @@ class Sender:
             pool.close()
 
     def _post(self, target: Target, headers: Mapping[str, str], body: bytes, ends_at: float) -> BaseHTTPResponse:
-        """Return the answer, its body unread. Nothing is followed, sent again or unpacked.
+        """Return the answer with its body unread. Follow no redirect and unpack nothing.
 
-        The request goes once more where a connection had been closed while it was idle.
+        Send the request once more if an idle connection turns out to be closed.
         """
         while True:
             left = ends_at - time.monotonic()
@@ -126,7 +126,7 @@ class Sender:
         return pool
 
     def _networks(self) -> Iterable[str]:
-        """The networks that requests may go to beside public ones."""
+        """Return the networks that requests may go to beside public ones."""
         return settings.WEBHOOK_ALLOWED_NETWORKS if self._allowed_networks is None else self._allowed_networks
 
     @cached_property
@@ -135,24 +135,24 @@ class Sender:
 
 
 def _complete(headers: Mapping[str, str], auth: tuple[str, str] | None) -> dict[str, str]:
-    # A small answer cannot become a large one: it is kept as it comes, and never unpacked.
+    # Answers are never unpacked, so that a small one cannot become a large one.
     complete = {"User-Agent": USER_AGENT, "Accept-Encoding": "identity", **headers}
     if auth:
-        # In UTF-8: Latin-1 has no Polish letters.
+        # UTF-8, because Latin-1 has no Polish letters.
         complete["Authorization"] = "Basic " + base64.b64encode(":".join(auth).encode()).decode()
     return complete
 
 
 def _read(answer: BaseHTTPResponse) -> tuple[bytes, str]:
-    """Return the beginning of the body, and the text of the failure that cut it short."""
+    """Return the beginning of the body, and the reason if it was cut short."""
     content, error_text = b"", ""
     try:
-        # One byte more shows whether that was all.
+        # One more byte shows whether the body was longer.
         while piece := answer.read1(ANSWER_BYTES + 1 - len(content), decode_content=False):
             content += piece
-    except Exception as error:  # noqa: BLE001  (whatever a receiver's bytes make the parsers raise)
+    except Exception as error:  # noqa: BLE001  (parsers may raise anything on a receiver's bytes)
         error_text = _reason(error)
-    # A connection with something left on it is not used again.
+    # A connection with unread bytes is not used again.
     answer.close()
     answer.release_conn()
     return content[:ANSWER_BYTES], error_text
@@ -173,7 +173,7 @@ def _reason(error: Exception) -> str:
 
 
 def _retry_after(text: str) -> float | None:
-    """Seconds from now, a day at most; None where the header is missing or says nothing."""
+    """Return seconds from now, at most a day; None if the header is missing or invalid."""
     text = text.strip()
     if text.isascii() and text.isdecimal():
         return min(float(text), LONGEST_RETRY_AFTER)

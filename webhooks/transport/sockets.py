@@ -1,8 +1,8 @@
-"""Sockets that go to checked addresses only, and whose waits all end at one instant.
+"""Sockets that connect to checked addresses only, with one deadline for all waits.
 
-The time-out of a plain socket is for one call: it starts again with each byte of a receiver that sends one a second.
-Here `settimeout` sets the end of everything that follows. urllib3 calls it before it sends a request and before it
-reads the answer, each time with what is left of the request's total.
+The time-out of a plain socket is for one call: it starts again with each byte of a slow receiver. Here `settimeout`
+sets the deadline of all following calls. urllib3 calls it before it sends a request and before it reads the answer,
+each time with the remaining time of the request.
 """
 
 import math
@@ -19,23 +19,23 @@ from webhooks.transport.targets import Target, addresses_of
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer, WriteableBuffer
 
-# The status line, headers and the kept part of the body together, with what is read ahead: no receiver needs more.
+# Status line, headers, the kept part of the body and bytes that are read ahead. No receiver needs more.
 MOST_BYTES = 131_072
 
 Opened = TypeVar("Opened", bound=socket.socket)
 
 
 class Failure(Exception):
-    """There is no connection, and why: a short stable text without anything secret in it."""
+    """No connection. The text is a short stable reason without secrets."""
 
 
 class BoundedSocket(socket.socket):
-    """A socket that raises TimeoutError at the end of its time, and HTTPException after too many bytes."""
+    """A socket that raises TimeoutError at its deadline, and HTTPException after too many bytes."""
 
     _ends_at = math.inf
     # Bytes of the answer so far.
     received = 0
-    # Whether the end of the connection is the end of the answer; anywhere else it comes too early.
+    # Whether the end of the connection is the end of the answer. If not, it is an error.
     may_end = False
 
     def settimeout(self, value: float | None) -> None:
@@ -62,18 +62,18 @@ class BoundedSocket(socket.socket):
         return size
 
     def _limit(self) -> None:
-        """Let the next call wait for no longer than the time that is left."""
+        """Limit the next call to the remaining time."""
         super().settimeout(seconds_left(self._ends_at))
 
 
 class BoundedTlsSocket(BoundedSocket, ssl.SSLSocket):
-    """The same over TLS: SSLContext.sslsocket_class."""
+    """The same over TLS, for SSLContext.sslsocket_class."""
 
 
 def open_socket(
     target: Target, ends_at: float, is_permitted: Callable[[Sequence[Endpoint]], bool], kind: type[Opened]
 ) -> Opened:
-    """Look the name up, check its addresses, and connect to one of them. No name is looked up after the check.
+    """Look up the name, check its addresses, and connect to one of them without a second look-up.
 
     `ends_at` is an instant of time.monotonic. Raises Failure, and TimeoutError.
     """
@@ -88,7 +88,7 @@ def open_socket(
         sock = None
         try:
             sock = kind(endpoint.family, socket.SOCK_STREAM)
-            # An address that swallows everything leaves time for those after it.
+            # An address that does not answer leaves time for the next ones.
             sock.settimeout(seconds_left(ends_at) / (len(endpoints) - position))
             sock.connect(tuple(endpoint))
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

@@ -1,4 +1,4 @@
-"""Which URLs may be sent to: their spelling, and the addresses behind their names."""
+"""Targets: checks of the URLs that events may be sent to, and of the addresses of their hosts."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -15,7 +15,7 @@ from callcentre.core.network import Address, is_in_networks
 from webhooks.transport.dns import Endpoint, NoAddress, look_up
 
 LONGEST_URL = 2000
-# A registration waits no longer for a name server; the name is then one that does not resolve yet.
+# A registration waits no longer for a name server. The name then counts as not resolving yet.
 LOOK_UP_SECONDS = 3.0
 
 # Python's own is_global differs between patch releases, and calls some of these global.
@@ -44,14 +44,14 @@ _SPECIAL = [
         "3fff::/20",  # documentation
     )
 ]
-# All of IPv6 that is routed today; loopback, local, mapped, multicast and reserved addresses are outside of it.
+# All IPv6 addresses that are routed today. Loopback, local, mapped, multicast and reserved addresses lie outside.
 _GLOBAL_IPV6 = ip_network("2000::/3")
-# IPv4 addresses for networks that have only IPv6: as good as the address within.
+# IPv4 addresses for networks with only IPv6. The address inside is checked.
 _NAT64 = ip_network("64:ff9b::/96")
 
 _UNWANTED = re.compile(r"[\x00-\x20\x7f-\xa0\\]")
 _NAME = re.compile(r"(?!-)[a-z0-9_-]{1,63}(?<!-)(\.(?!-)[a-z0-9_-]{1,63}(?<!-))*\.?", re.ASCII)
-# Ends like a number: 127.1, 0x7f000001, 2130706433, 0177.0.0.1. The C library reads those as addresses.
+# The last part of a host that the C library reads as an address: 127.1, 0x7f000001, 2130706433, 0177.0.0.1.
 _NUMBER = re.compile(r"\A(?:[0-9]+|0x[0-9a-f]*)\Z", re.ASCII)
 
 Code = Literal["length", "url", "scheme", "credentials", "address"]
@@ -65,7 +65,7 @@ _SENTENCES: dict[Code, str] = {
 
 
 class TargetError(ValueError):
-    """A URL that nothing is sent to; `code` says why."""
+    """A URL that is refused; `code` is the reason."""
 
     def __init__(self, code: Code) -> None:
         super().__init__(_SENTENCES[code])
@@ -74,7 +74,7 @@ class TargetError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Where a request goes. The host is lower case ASCII, an IPv6 address without brackets."""
+    """The target of a request. The host is lower case ASCII; an IPv6 address has no brackets."""
 
     url: str
     scheme: str
@@ -91,9 +91,9 @@ class Target:
 
 
 def check_target(url: str) -> None:
-    """Refuse, with a TargetError, what a webhook cannot be registered for.
+    """Check the URL of a registration. Raises TargetError.
 
-    A name that does not resolve yet is accepted: every connection checks its addresses again.
+    A name that does not resolve yet is accepted, because each connection checks the addresses again.
     """
     target = parse_target(url)
     try:
@@ -106,7 +106,7 @@ def check_target(url: str) -> None:
 
 @lru_cache(maxsize=1024)
 def parse_target(url: str) -> Target:
-    """Read a URL as it will be sent; the spelling only, no look-up. Raises TargetError."""
+    """Parse a URL without a look-up. Raises TargetError."""
     if len(url) > LONGEST_URL:
         raise TargetError("length")
     scheme, separator, rest = url.partition("://")
@@ -118,7 +118,7 @@ def parse_target(url: str) -> Target:
         raise TargetError("credentials")
     prepared = requests.PreparedRequest()
     try:
-        # Port 0 is lost when requests writes the URL anew, and would become the usual one.
+        # `requests` drops port 0 from the URL, so that it would become the default port.
         port = parse_url(url).port
         prepared.prepare_url(url, None)
         parsed = parse_url(prepared.url or "")
@@ -133,7 +133,7 @@ def parse_target(url: str) -> Target:
 
 
 def parse_server(host: str, port: int) -> Target:
-    """Read the host and the port of a server of another protocol, such as a mailbox; no look-up. Raises TargetError."""
+    """Parse host and port of a server of another protocol, such as a mailbox, without a look-up. Raises TargetError."""
     if set(host) & set("/?#@"):
         raise TargetError("url")
     target = parse_target(f"http://[{host}]:{port}/" if ":" in host and host[0] != "[" else f"http://{host}:{port}/")
@@ -143,9 +143,9 @@ def parse_server(host: str, port: int) -> Target:
 
 
 def _literal(host: str) -> Address | None:
-    """The address that the host is, None where it is a name."""
+    """Return the address that the host is; None for a name. Raises TargetError."""
     if ":" in host:
-        # A zone (fe80::1%eth0) chooses one of our own network cards.
+        # A zone (fe80::1%eth0) chooses one of this machine's network cards.
         if "%" in host:
             raise TargetError("address")
         try:
@@ -163,14 +163,14 @@ def _literal(host: str) -> Address | None:
 
 
 def addresses_of(target: Target, seconds: float) -> Sequence[Endpoint]:
-    """What the host stands for now; never empty. Waits so long at most, then raises NoAddress."""
+    """Return the current addresses of the host; never empty. Raises NoAddress, also after `seconds`."""
     if target.address is not None:
         return [Endpoint(str(target.address), target.port)]
     return look_up(target.host, target.port, seconds)
 
 
 def are_allowed(endpoints: Sequence[Endpoint], networks: Iterable[str]) -> bool:
-    """Whether all of them may be connected to: one forbidden address makes the whole name suspect."""
+    """Return whether all addresses are permitted. One forbidden address refuses the whole name."""
     networks = tuple(networks)
     return all(_is_public(endpoint.address) or _is_let_through(endpoint.address, networks) for endpoint in endpoints)
 
@@ -182,7 +182,7 @@ def are_within(endpoints: Sequence[Endpoint], networks: Iterable[str]) -> bool:
 
 
 def _is_let_through(address: str, networks: Iterable[str]) -> bool:
-    """Whoever lets 127.0.0.1 through means this machine: on most, `localhost` is ::1 as well."""
+    """Return whether the networks hold the address. 127.0.0.1 also permits ::1: on most machines both are localhost."""
     return is_in_networks(address, networks) or (address == "::1" and is_in_networks("127.0.0.1", networks))
 
 
