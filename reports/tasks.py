@@ -2,25 +2,26 @@ from celery import shared_task
 from django.utils import timezone
 
 from callcentre.core.enqueue import enqueue
-from reports import mailing, rollup, settling
-from reports.exporting import running
+from reports import rollups
+from reports.exporting import builds, mails
 from reports.models import Export, Schedule
 
 
 @shared_task(name="reports.refresh")
 def refresh() -> None:
-    """Bring the rollups up to date; another worker that does so already will do."""
-    with rollup.alone() as is_alone:
+    """Bring the rollups up to date, unless another worker does so already."""
+    with rollups.alone() as is_alone:
         if is_alone:
-            while rollup.refresh():
+            while rollups.refresh():
                 pass
-            settling.settle_all(timezone.now())
+            while rollups.settle(timezone.now()):
+                pass
 
 
 @shared_task(name="reports.build_exports")
 def build_exports() -> None:
-    """Build the export whose turn it is: one a task, as each may take long. Whoever builds already will do."""
-    if running.build_next():
+    """Build the next export, unless another worker builds: one a task, as each may take long."""
+    if builds.build_next():
         enqueue("reports.build_exports")
 
 
@@ -42,11 +43,11 @@ def run_schedules() -> None:
 @shared_task(name="reports.mail_export")
 def mail_export(pk: int) -> None:
     """Send an export to one of its recipients."""
-    mailing.send(pk)
+    mails.send(pk)
 
 
 @shared_task(name="reports.sweep_mails")
 def sweep_mails() -> None:
-    """Wake what is due again, and what no message was sent for."""
-    for pk in mailing.due_now():
+    """Enqueue the mails that are due again, and those for which no message was sent."""
+    for pk in mails.due_now():
         enqueue("reports.mail_export", pk)

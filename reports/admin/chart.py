@@ -6,11 +6,11 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from reports import builder
-from reports.figures import percent
-from reports.lines import Table
+from reports import report
+from reports.measures import percent
+from reports.tables import Table
 
-# Of more rows than this, and of more periods, no chart is drawn: it would say nothing, and take long.
+# A chart of more rows or periods than this would say nothing, and take long.
 MOST_ROWS, MOST_PERIODS = 10_000, 800
 
 
@@ -28,20 +28,20 @@ class _Sum:
 
 
 def chart_of(table: Table) -> dict[str, Any]:
-    """What the page's script draws; `reason` where it does not."""
+    """Return the data of the chart, or under `reason` why none is drawn."""
     asked = table.question
     if asked.aggregation.periods_in(asked.begin, asked.end) > MOST_PERIODS:
         return {"reason": _("No chart of more than %s periods: choose longer ones.") % MOST_PERIODS}
-    rows = builder.page(asked, MOST_ROWS + 1, 0)
+    rows = report.page(asked, MOST_ROWS + 1, 0)
     if len(rows) > MOST_ROWS:
         return {"reason": _("No chart of more than %s rows: choose longer periods, or fewer agents.") % MOST_ROWS}
     sums: dict[str, _Sum] = defaultdict(_Sum)
     for row in rows:
-        found, measures = sums[row.period], row.measures
-        found.calls += measures.offered + sum(count for count, _seconds in measures.calls.values())
-        found.talk_seconds += measures.talk_seconds + sum(seconds for _count, seconds in measures.calls.values())
-        found.wrap_up_seconds += measures.wrap_up_seconds
-        found.free_seconds += measures.free_seconds
+        found = sums[row.period]
+        found.calls += row.sums.offered + row.sums.calls
+        found.talk_seconds += row.sums.talk_seconds + row.sums.calls_seconds
+        found.wrap_up_seconds += row.sums.wrap_up_seconds
+        found.free_seconds += row.sums.free_seconds
     labels = sorted(sums)
     return {
         "labels": labels,

@@ -1,4 +1,4 @@
-"""The report's part of the front page: scheduled ones that somebody waits for in vain."""
+"""The report's part of the front page: scheduled reports that have failed."""
 
 from datetime import timedelta
 from typing import Any
@@ -11,12 +11,12 @@ from reports.admin.schedules import condition_of
 from reports.models import Export, ExportMail
 
 SHOWN = 5
-# Whoever has not mended it by then knows of it.
+# Failures are shown for so long.
 RECENT = timedelta(days=7)
 
 
 def reports_panel(request: HttpRequest) -> dict[str, Any] | None:
-    """Nothing where nothing has failed."""
+    """Return the panel, or None if nothing has failed."""
     if not request.user.has_perm("reports.view_export"):
         return None
     failed_mail = ExportMail.objects.filter(export=OuterRef("pk"), state=ExportMail.State.FAILED)

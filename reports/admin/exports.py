@@ -1,4 +1,4 @@
-"""Exports of the report: asked for on its page, watched, downloaded."""
+"""Exports of the report: their list, progress and download."""
 
 from typing import Any
 
@@ -14,13 +14,13 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext
 from unfold.contrib.filters.admin import ChoicesDropdownFilter, DropdownFilter
 
-from callcentre.admin import ReadOnlyAdmin, actor_of, display
+from callcentre.admin import actor_of, display
 from callcentre.core.downloads import file_response
 from callcentre.core.errors import Conflict
 from reports.admin.naming import AGENTS, GROUPS, QUEUES
 from reports.admin.parts import PartsPage
 from reports.admin.report import ReportPage
-from reports.columns import columns_of
+from reports.measures import columns_of
 from reports.models import Export
 
 State = Export.State
@@ -53,8 +53,8 @@ class MineFilter(DropdownFilter):
 
 
 @admin.register(Export)
-class ExportAdmin(ReportPage, PartsPage, ReadOnlyAdmin):
-    """Which tables of the report were asked for, and where are they?"""
+class ExportAdmin(ReportPage, PartsPage):
+    """The list of exports: which tables were asked for, and their files."""
 
     list_display = ("name", "state_label", "row_count", "format", "actor_name", "created_at", "finished_at")
     list_display_links = ("name",)
@@ -87,7 +87,7 @@ class ExportAdmin(ReportPage, PartsPage, ReadOnlyAdmin):
         ]
 
     def add_redirect(self, request: HttpRequest) -> HttpResponse:
-        """They are asked for where they can be seen first."""
+        """Lead to the page of the report: it shows a table before it is exported."""
         if not self.has_add_permission(request):
             raise PermissionDenied
         return redirect(self.url_of("report"))
@@ -141,7 +141,7 @@ class ExportAdmin(ReportPage, PartsPage, ReadOnlyAdmin):
         return file_response(lambda: export.file.open("rb"), export.file_name, content_type)
 
     def again_view(self, request: HttpRequest, pk: int) -> HttpResponse:
-        """The same once more: as of now."""
+        """Ask for the same table again, as of now."""
         export = self._export(request, pk)
         if not self.has_add_permission(request):
             raise PermissionDenied
@@ -173,7 +173,7 @@ class ExportAdmin(ReportPage, PartsPage, ReadOnlyAdmin):
 
 
 def _asked(export: Export) -> list[tuple[Any, str]]:
-    """What was asked, in words."""
+    """Return what was asked as pairs of a label and its words."""
     who = [AGENTS.names(export.agent_ids), GROUPS.names(export.agent_group_ids)]
     said = [
         (_("Agents"), ", ".join(filter(None, who)) or pgettext("agents", "all")),

@@ -1,4 +1,4 @@
-"""What the report is asked: a form whose inputs have the API's names, so that its address is the API's question."""
+"""The form of the report. Its inputs have the API's names, so that its address is the API's question."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -20,12 +20,12 @@ from callcentre.core.errors import ErrorCode, Fault, Invalid
 from callcentre.core.integers import integer_of
 from callcentre.core.parsing import query_list
 from reports.admin.naming import GROUPS, QUEUES
-from reports.asking import USUAL_AGGREGATION, USUAL_WITHIN
-from reports.columns import COLUMNS, REASONS, USUAL
+from reports.measures import MEASURES, REASONS, USUAL
 from reports.models.export import AGGREGATIONS
+from reports.parameters import USUAL_AGGREGATION, USUAL_WITHIN
 from telephony.models import Agent
 
-# Where a fault's own sentence names parameters, or their values.
+# Sentences for faults whose own sentence names parameters or their values.
 _SENTENCES = {
     ErrorCode.REPORT_ENDS_BEFORE_START: _("The last day cannot be before the first."),
     ErrorCode.NOT_CHOICE: _("This is none of the choices: choose another."),
@@ -34,7 +34,7 @@ LISTS = ("agent_logins", "agent_group_ids", "queues_ids", "columns")
 
 
 class _Anything(forms.MultipleChoiceField):
-    """Whether a value is one of the choices is for reports.asking to say, in the words of the API."""
+    """A choice of several values that reports.parameters checks, so that faults have the words of the API."""
 
     def valid_value(self, value: str) -> bool:
         return True
@@ -45,7 +45,7 @@ def _several(label: Any, help_text: Any = "") -> forms.Field:
 
 
 class AskingForm(forms.Form):
-    """All of what is asked but the span."""
+    """The question without its span."""
 
     agent_logins = _several(_("Agents"), _("None and no group: all of them."))
     agent_group_ids = _several(_("Agent groups"))
@@ -74,7 +74,7 @@ class AskingForm(forms.Form):
             self._offer(name, kind.choices(chosen))
 
     def _offer(self, name: str, choices: list[tuple[Any, str]]) -> None:
-        """What is not there, or any more, stays chosen: without it the same question would be asked of all."""
+        """Set the choices. A chosen value that is gone stays chosen: without it the question would be about all."""
         known = {str(value) for value, _label in choices}
         field: Any = self.fields[name]
         field.choices = [*choices, *((value, value) for value in self.data.get(name, ()) if value not in known)]
@@ -88,7 +88,7 @@ class AskingForm(forms.Form):
     def groups(self) -> list[tuple[Any, list[tuple[str, Any, bool]]]]:
         """The columns by their groups: name, label, whether it is chosen."""
         chosen, groups = set(self.chosen), dict[str, tuple[Any, list[tuple[str, Any, bool]]]]()
-        for column in COLUMNS:
+        for column in MEASURES:
             entries = groups.setdefault(str(column.group), (column.group, []))[1]
             entries.append((column.name, column.label, column.name in chosen))
             if column.name == "pauses.all.average":
@@ -96,13 +96,13 @@ class AskingForm(forms.Form):
         return list(groups.values())
 
     def show(self, invalid: Invalid) -> None:
-        """What reports.asking, or a verb, found wrong, at the inputs."""
+        """Show the faults that reports.parameters or a verb found at their inputs."""
         self.full_clean()
         for fault in invalid.faults:
             self.add_error(fault.field if fault.field in self.fields else None, self._sentence(fault))
 
     def _sentence(self, fault: Fault) -> str:
-        """By what the inputs are called: a person knows no names of parameters."""
+        """Return the message with the label of the input in place of the parameter's name."""
         if text := _SENTENCES.get(fault.code):
             return str(text)
         field = self.fields.get(fault.field)
@@ -117,7 +117,7 @@ class ReportForm(AskingForm):
 
 
 def values_of(params: QueryDict) -> dict[str, Any]:
-    """The parameters as the form has them, in any spelling of a list."""
+    """Return the parameters as the form has them, from any spelling of a list."""
     values: dict[str, Any] = {name: params.get(name, "") for name in ReportForm.base_fields}
     values |= {name: query_list(params, name) for name in LISTS}
     values["aggregate_by"] = values["aggregate_by"].strip()
@@ -130,7 +130,7 @@ def values_of(params: QueryDict) -> dict[str, Any]:
 
 
 def ranges(today: date | None = None) -> Iterator[tuple[Any, date, date]]:
-    """Spans that are often asked for: what they are called, their first day and their last."""
+    """Yield common spans: their name, their first day and their last."""
     today = today or timezone.localdate()
     monday, first = today - timedelta(days=today.weekday()), today.replace(day=1)
     last_of_month = (first + timedelta(days=31)).replace(day=1) - timedelta(days=1)

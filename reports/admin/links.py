@@ -1,8 +1,9 @@
-"""From a figure of the report to the rows behind it: the list of the admin that holds exactly those."""
+"""Links from a figure of the report to the list of the admin that holds exactly the rows behind it."""
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from itertools import pairwise
 from typing import Any
 from urllib.parse import urlencode
 
@@ -10,12 +11,15 @@ from django.http import HttpRequest
 from django.urls import reverse
 
 from callcentre.admin.periods import PARAMETER, value_of
-from reports.columns import COLUMNS, Column
-from reports.figures import Line
-from reports.lines import Table, stretches_of
+from reports.measures import MEASURES, Measure, ReportRow
+from reports.periods import DAY, Aggregation, Span
+from reports.report import Question
+from reports.tables import Table
 
 # More stretches than this make an address too long: an hour of the day of four months.
 MOST_STRETCHES = 124
+# The days of an hour of the day that are looked at: more than links can name.
+MOST_DAYS = 200
 
 
 @dataclass(frozen=True)
@@ -71,12 +75,12 @@ _ROWS = {
     "pauses.free.count": _states("began", ("kind", "free")),
     "pauses.free.sum": _states("lasted", ("kind", "free")),
     "wrap_up": _states("lasted", ("kind", "wrap_up")),
-    # Of what others are made
+    # Parts of other figures
     "in_time": Rows("telephony", "offer", "in_time", argument="within"),
     "talked_outbound": _calls("above", "talked"),
 }
 _TALK = ("inbound.sum", "outbound_above_threshold.sum", "outbound_below_threshold.sum")
-# Figures that no one list holds: a sum over several of them, or one thing by another.
+# Figures that no single list holds: sums over several lists, and quotients.
 _PARTS = {
     "inbound.average": ("inbound.sum", "inbound.answered_count"),
     "inbound.wait_average": ("inbound.wait_sum", "inbound.count"),
@@ -87,12 +91,12 @@ _PARTS = {
     "occupancy": (*_TALK, "wrap_up", "pauses.free.sum"),
     "service_level": ("in_time", "inbound.answered_count", "inbound.not_answered_count"),
 }
-# What of the question is asked again of a line's parts; the agent is that of the line.
+# The parameters of the question that the page of a figure's parts repeats; the agent is the row's.
 _ASKED = ("date_from", "date_to", "aggregate_by", "outbound_threshold", "answered_within")
 
 
 def parts_of(name: str) -> Sequence[str]:
-    """Names of what a figure is made of; none of one that has its own list."""
+    """Return the names of the parts of a figure; none for a figure that has a list of its own."""
     stem, _dot, last = name.rpartition(".")
     return _PARTS.get(name) or ((f"{stem}.sum", f"{stem}.count") if last == "average" else ())
 
@@ -108,12 +112,12 @@ def _rows_of(name: str) -> Rows | None:
 
 
 class Links:
-    """Of the lines of one page, for somebody who may see some of the lists."""
+    """The links of the rows of one page, to those lists that the user may see."""
 
-    def __init__(self, request: HttpRequest, table: Table, lines: Sequence[Line]) -> None:
+    def __init__(self, request: HttpRequest, table: Table, lines: Sequence[ReportRow]) -> None:
         self._user, self._table = request.user, table
         self._stretches = stretches_of(table.question, {line.period for line in lines})
-        self._values = {column.name: column.value for column in (*COLUMNS, *table.columns)}
+        self._values = {column.name: column.value for column in (*MEASURES, *table.columns)}
         self._rows: dict[str, Rows] = {}
         self._parted: set[str] = set()
         for column in table.columns:
@@ -130,8 +134,8 @@ class Links:
             return rows
         return None
 
-    def of(self, column: Column, line: Line) -> str:
-        """ "" where there is nothing to be seen, or nothing that he may see."""
+    def of(self, column: Measure, line: ReportRow) -> str:
+        """Return the address, or an empty string if there are no rows or the user may not see them."""
         stretches = self._stretches[line.period]
         if not self._is_of_something(column, line) or len(stretches) > MOST_STRETCHES:
             return ""
@@ -142,17 +146,17 @@ class Links:
             return ""
         return f"{reverse(f'admin:{rows.app}_{rows.model}_changelist')}?{urlencode(self._query(rows, line, stretches))}"
 
-    def _is_of_something(self, column: Column, line: Line) -> bool:
-        """A share or an average of 0 is, if it is one."""
+    def _is_of_something(self, column: Measure, line: ReportRow) -> bool:
+        """Tell whether there are rows behind a figure; an average or a share of 0 may have some."""
         if (value := column.value(line)) is None:
             return False
         return bool(value) or any(self._values[part](line) for part in parts_of(column.name) if part in self._values)
 
-    def _query(self, rows: Rows, line: Line, stretches: Sequence[tuple[datetime, datetime]]) -> list[tuple[str, Any]]:
+    def _query(self, rows: Rows, line: ReportRow, stretches: Sequence[Span]) -> list[tuple[str, Any]]:
         way, queues = rows.way, self._table.question.queues
         match rows.argument:
             case "threshold" | "talked":
-                threshold = line.threshold if rows.argument == "threshold" else 0
+                threshold = self._table.question.threshold if rows.argument == "threshold" else 0
                 way += ":" + ":".join(map(str, (threshold, line.agent_id, *(queues or ()))))
             case "within":
                 way += f":{self._table.within}"
@@ -163,3 +167,19 @@ class Links:
         if rows.has_queue and queues is not None:
             query += [("queue__id__exact", queue) for queue in queues]
         return [*query, (PARAMETER, value_of(way, stretches))]
+
+
+def stretches_of(asked: Question, periods: set[str]) -> dict[str, list[Span]]:
+    """Return the stretches of the span that each of these periods is, by its label.
+
+    A period is one stretch; a minute that comes twice is two, an hour of the day one a day. Of an hour of the day only
+    the first days are returned: no address names more.
+    """
+    found: dict[str, list[Span]] = defaultdict(list)
+    until = asked.end
+    if asked.aggregation is Aggregation.HOUR_OF_DAY:
+        until = min(until, asked.begin + MOST_DAYS * DAY)
+    for start, end in pairwise(asked.aggregation.borders(asked.begin, until)):
+        if (label := asked.aggregation.label(asked.aggregation.key(start))) in periods:
+            found[label].append((max(start, asked.begin), min(end, asked.end)))
+    return found

@@ -1,4 +1,4 @@
-"""What a table of the report is narrowed to, by name. What is there no longer is said as well: it goes on narrowing."""
+"""Names of the agents, groups and queues that a report is about; those that are gone are named as well."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ class Kind:
     gone: Any
 
     def by_id(self, ids: Iterable[int]) -> dict[int, str]:
-        """Their names, in the order of the ids."""
+        """Return names by id, in the order of the ids."""
         if not (wanted := list(ids)):
             return {}
         there = {row.pk: str(row) for model in self.models for row in model._default_manager.filter(pk__in=wanted)}
@@ -27,7 +27,7 @@ class Kind:
         return ", ".join(self.by_id(ids).values())
 
     def choices(self, chosen: Iterable[int] = ()) -> list[tuple[int, str]]:
-        """All that there are, active or not, and what was chosen while it was there."""
+        """Return all rows, active or not, and chosen ones that are gone."""
         there = {row.pk: str(row) for model in self.models for row in model._default_manager.all()}
         return [*there.items(), *((pk, str(self.gone) % pk) for pk in chosen if pk not in there)]
 
@@ -35,5 +35,5 @@ class Kind:
 AGENTS = Kind((Agent,), _("agent %s (gone)"))
 GROUPS = Kind((AgentGroup,), _("group %s (gone)"))
 QUEUES = Kind((Queue, TicketQueue), _("queue %s (gone)"))
-# By the fields of what is asked.
+# By the field of an export or a schedule.
 KINDS = {"agent_ids": AGENTS, "agent_group_ids": GROUPS, "queue_ids": QUEUES}

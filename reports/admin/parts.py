@@ -1,4 +1,4 @@
-"""The page behind a figure that no one list holds: what it is made of, and the rows of each part."""
+"""The page of a figure that no single list holds: its parts, and links to the rows of each part."""
 
 from dataclasses import replace
 from typing import Any
@@ -7,39 +7,34 @@ from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
-from django.utils.translation import gettext_lazy as _
 
+from callcentre.admin import ReadOnlyAdmin
 from callcentre.core.errors import Invalid
-from reports.admin.links import MOST_STRETCHES, Links, parts_of
-from reports.asking import read_table
-from reports.columns import NAMES, Column, Kind, columns_of
-from reports.figures import Line
-from reports.lines import Table, stretches_of
+from reports.admin.links import MOST_STRETCHES, Links, parts_of, stretches_of
+from reports.measures import NAMES, PARTS, Measure, ReportRow, Unit, columns_of
+from reports.parameters import read_table
+from reports.tables import Table
 
-# Of an agent, from the first stretch of a period to its last: hours of a day, or minutes of an hour that comes twice.
-_MOST_LINES = 200
-_FURTHER = [
-    Column("in_time", _("Inbound calls"), _("answered in time"), Kind.COUNT, lambda line: line.in_time),
-    Column("talked_outbound", _("Outbound calls"), _("talked"), Kind.COUNT, lambda line: line.talked_outbound),
-]
+# The most rows of an agent from the first stretch of a period to its last: hours of a day, minutes of a double hour.
+_MOST_ROWS = 200
 
 
-class PartsPage:
+class PartsPage(ReadOnlyAdmin):
     """A view of ExportAdmin."""
 
     def parts_view(self, request: HttpRequest) -> HttpResponse:
-        """Asked the page's question, of one agent; `period` and `figure` say of which cell."""
-        if not self.has_view_permission(request):  # type: ignore[attr-defined]
+        """Show the parts of one cell: the parameters are the page's with one agent, `period` and `figure`."""
+        if not self.has_view_permission(request):
             raise PermissionDenied
-        by_name = {column.name: column for column in [*columns_of(NAMES), *_FURTHER]}
+        by_name = {column.name: column for column in [*columns_of(NAMES), *PARTS]}
         figure = by_name.get(request.GET.get("figure", ""))
         if figure is None or not (names := parts_of(figure.name)):
             raise Http404
         try:
             table, _terms = read_table(request.GET)
         except Invalid:
-            # The agent has another login by now: the report's page says so.
-            return redirect(f"{self.url_of('report')}?{request.GET.urlencode()}")  # type: ignore[attr-defined]
+            # The agent may have another login by now: the report's page explains it.
+            return redirect(f"{self.url_of('report')}?{request.GET.urlencode()}")
         table = replace(table, columns=[figure])
         if (line := _line_of(table, request.GET.get("period", ""))) is None:
             raise Http404
@@ -49,29 +44,29 @@ class PartsPage:
             request,
             "admin/reports/parts.html",
             {
-                **self.admin_site.each_context(request),  # type: ignore[attr-defined]
+                **self.admin_site.each_context(request),
                 "title": figure.title,
                 "subtitle": f"{line.agent['login']}, {line.period}",
-                "media": self.media,  # type: ignore[attr-defined]
+                "media": self.media,
                 "figure": _shown(figure, line),
                 "line": line,
                 "parts": [(column.title, _shown(column, line), links.of(column, line)) for column in parts],
-                "list_url": self.url_of("changelist"),  # type: ignore[attr-defined]
-                "report_url": self.url_of("report"),  # type: ignore[attr-defined]
+                "list_url": self.url_of("changelist"),
+                "report_url": self.url_of("report"),
             },
         )
 
 
-def _line_of(table: Table, period: str) -> Line | None:
-    """The line of the only agent in this period of the question, if it has one that leads anywhere."""
+def _line_of(table: Table, period: str) -> ReportRow | None:
+    """Return the row of the only agent in this period, if it is short enough for links."""
     stretches = stretches_of(table.question, {period}).get(period)
     if not stretches or len(stretches) > MOST_STRETCHES or len(table.question.agents) != 1:
         return None
     asked = replace(table.question, begin=stretches[0][0], end=stretches[-1][1])
-    lines = replace(table, question=asked).page(_MOST_LINES, 0)
+    lines = replace(table, question=asked).page(_MOST_ROWS, 0)
     return next((line for line in lines if line.period == period), None)
 
 
-def _shown(column: Column, line: Line) -> Any:
+def _shown(column: Measure, line: ReportRow) -> Any:
     text = column.text(line)
-    return f"{text} %" if column.kind is Kind.PERCENT and text else text or "–"
+    return f"{text} %" if column.unit is Unit.PERCENT and text else text or "–"

@@ -10,17 +10,16 @@ from django.template.response import TemplateResponse
 from django.utils import timezone, translation
 from django.utils.translation import gettext as _now
 
-from callcentre.admin import actor_of
+from callcentre.admin import ReadOnlyAdmin, actor_of
 from callcentre.core.errors import Invalid
 from callcentre.core.integers import integer_of
 from reports.admin.chart import chart_of
 from reports.admin.forms import ReportForm, ranges, values_of
 from reports.admin.links import Links
-from reports.asking import read_table
-from reports.columns import Kind
-from reports.figures import Line
-from reports.lines import Table
+from reports.measures import ReportRow, Unit
 from reports.models import Export
+from reports.parameters import read_table
+from reports.tables import Table
 
 PER_PAGE = 100
 LAST_SHOWN = 5
@@ -34,11 +33,11 @@ class Cell:
     title: Any
 
 
-class ReportPage:
-    """Views of ExportAdmin: who may see exports may see the report."""
+class ReportPage(ReadOnlyAdmin):
+    """Views of ExportAdmin: a user who may see exports may see the report."""
 
     def report_view(self, request: HttpRequest) -> HttpResponse:
-        if not self.has_view_permission(request):  # type: ignore[attr-defined]
+        if not self.has_view_permission(request):
             raise PermissionDenied
         params = request.GET
         form = ReportForm(values_of(params))
@@ -55,8 +54,8 @@ class ReportPage:
         return self._report_page(request, form, context)
 
     def chart_view(self, request: HttpRequest) -> HttpResponse:
-        """What the chart shows, asked for by the page once it is there."""
-        if not self.has_view_permission(request):  # type: ignore[attr-defined]
+        """Return the chart as JSON; the page asks for it once it is loaded."""
+        if not self.has_view_permission(request):
             raise PermissionDenied
         try:
             table, _terms = read_table(request.GET)
@@ -65,7 +64,7 @@ class ReportPage:
         return JsonResponse(chart_of(table))
 
     def _ask(self, request: HttpRequest, table: Table, terms: dict[str, Any]) -> HttpResponse:
-        if not self.has_add_permission(request):  # type: ignore[attr-defined]
+        if not self.has_add_permission(request):
             raise PermissionDenied
         form = request.POST.get("format")
         export = Export.ask(
@@ -76,7 +75,7 @@ class ReportPage:
             language=translation.get_language() or "en",
             **terms,
         )
-        return redirect(self.url_of("change", export.pk))  # type: ignore[attr-defined]
+        return redirect(self.url_of("change", export.pk))
 
     def _answer(self, request: HttpRequest, table: Table) -> dict[str, Any]:
         asked = integer_of(request.GET.get("p")) or 1
@@ -92,10 +91,10 @@ class ReportPage:
             "first": (number - 1) * PER_PAGE + 1,
             "last": (number - 1) * PER_PAGE + len(shown),
             "previous_url": _with(request.GET, p=number - 1) if number > 1 and shown else "",
-            # There is no such page.
+            # For a page after the last one.
             "first_url": _with(request.GET, p=None) if number > 1 and not shown else "",
             "next_url": _with(request.GET, p=number + 1) if len(lines) > PER_PAGE else "",
-            "chart_url": f"{self.url_of('chart')}{_with(request.GET)}",  # type: ignore[attr-defined]
+            "chart_url": f"{self.url_of('chart')}{_with(request.GET)}",
             "is_narrowed": table.question.queues is not None,
         }
 
@@ -105,37 +104,37 @@ class ReportPage:
             request,
             "admin/reports/report.html",
             {
-                **self.admin_site.each_context(request),  # type: ignore[attr-defined]
+                **self.admin_site.each_context(request),
                 "title": _now("Agents work report"),
-                "media": self.media + form.media,  # type: ignore[attr-defined]
+                "media": self.media + form.media,
                 "form": form,
                 "ranges": [
                     (label, first, last, _with(request.GET, date_from=first, date_to=last, p=None))
                     for label, first, last in ranges()
                 ],
                 "at": timezone.now(),
-                "may_export": self.has_add_permission(request),  # type: ignore[attr-defined]
+                "may_export": self.has_add_permission(request),
                 "exports": mine[:LAST_SHOWN],
-                "list_url": self.url_of("changelist"),  # type: ignore[attr-defined]
+                "list_url": self.url_of("changelist"),
                 **context,
             },
-            # A question that is asked for as a file, and is none.
+            # A POST reaches this point only with a faulty question.
             status=400 if request.method == "POST" else 200,
         )
 
 
-def _cells(table: Table, line: Line, links: Links) -> list[Cell]:
+def _cells(table: Table, line: ReportRow, links: Links) -> list[Cell]:
     cells = []
     for column in table.columns[4:]:
         text = column.text(line)
-        if column.kind is Kind.PERCENT and text:
+        if column.unit is Unit.PERCENT and text:
             text = f"{text} %"
-        cells.append(Cell(text or "–", links.of(column, line), column.kind is not Kind.MOMENT, column.title))
+        cells.append(Cell(text or "–", links.of(column, line), column.unit is not Unit.MOMENT, column.title))
     return cells
 
 
 def _with(params: QueryDict, **changes: Any) -> str:
-    """The query with these parameters instead; None takes one out."""
+    """Return the query with these parameters replaced; None removes one."""
     query = params.copy()
     for name, value in changes.items():
         query.pop(name, None)

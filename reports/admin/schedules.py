@@ -1,4 +1,4 @@
-"""Scheduled reports: what comes by mail, to whom and when; and what became of the last ones."""
+"""Scheduled reports: their content, recipients and times, and the state of the last exports."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -17,11 +17,11 @@ from callcentre.admin.theme import ModelForm
 from callcentre.core.errors import ErrorCode
 from reports.admin.exports import COLOURS
 from reports.admin.naming import AGENTS, GROUPS, KINDS, QUEUES
-from reports.asking import USUAL_AGGREGATION
-from reports.columns import COLUMNS, REASONS, USUAL
+from reports.measures import MEASURES, REASONS, USUAL
 from reports.models import Export, ExportMail, Schedule
+from reports.parameters import USUAL_AGGREGATION
 
-# Of one schedule, on its page.
+# Exports on the page of a schedule.
 EXPORTS_SHOWN = 20
 
 
@@ -47,7 +47,7 @@ class _Lines(forms.CharField):
         return bool(list(initial or []) != self.to_python(data))
 
 
-# For those who know no names of values.
+# Sentences without names of values.
 SENTENCES = {
     ErrorCode.EMPTY: _("This field is required."),
     ErrorCode.NOT_ONE_LINE: _("One line, without control characters."),
@@ -61,7 +61,7 @@ class ScheduleForm(EditConflictForm, ModelForm):
     queue_ids = _Ids(label=_("Queues"), help_text=_("Of calls, chats and tickets; logins and pauses stay whole."))
     columns = forms.MultipleChoiceField(label=_("Columns"), widget=UnfoldAdminSelect2MultipleWidget())
     recipients = _Lines(
-        label=_("Recipients"), help_text=_("E-mail addresses, one a line. Each gets a mail of his own.")
+        label=_("Recipients"), help_text=_("E-mail addresses, one a line. Each recipient gets a separate mail.")
     )
 
     class Meta:
@@ -87,10 +87,10 @@ class ScheduleForm(EditConflictForm, ModelForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         fields: dict[str, Any] = self.fields
-        if "columns" not in fields:  # somebody who may only look
+        if "columns" not in fields:  # the user may only view
             return
         for name, kind in KINDS.items():
-            # What is not there any more stays chosen until somebody takes it off: none would mean all.
+            # A chosen row that is gone stays chosen until a user removes it: an empty list would mean all.
             fields[name].choices = kind.choices(getattr(self.instance, name))
         fields["columns"].choices = _columns()
         if self.instance.pk is None:
@@ -99,7 +99,7 @@ class ScheduleForm(EditConflictForm, ModelForm):
             fields["language"].initial = (get_language() or "en")[:2]
 
     def clean(self) -> Any:
-        """With what the verb would say, so that all that is wrong is said at once."""
+        """Add the faults of the verb, so that the form shows all faults at once."""
         cleaned = super().clean()
         for fault in Schedule.faults_of(self.cleaned_data):
             self.add_error(fault.field, fault.in_words(SENTENCES))
@@ -108,7 +108,7 @@ class ScheduleForm(EditConflictForm, ModelForm):
 
 def _columns() -> Sequence[Any]:
     groups: dict[str, list[tuple[str, Any]]] = {}
-    for column in COLUMNS:
+    for column in MEASURES:
         groups.setdefault(str(column.group), []).append((column.name, column.title))
         if column.name == "pauses.all.average":
             groups[str(column.group)].append((REASONS, f"{column.group}: {_('each reason')}"))
@@ -117,7 +117,7 @@ def _columns() -> Sequence[Any]:
 
 @admin.register(Schedule)
 class ScheduleAdmin(HistoryMixin, Admin):
-    """What comes by mail, to whom, and did the last one arrive?"""
+    """The list of scheduled reports, with the state of the last mail of each."""
 
     form = ScheduleForm
     list_display = ("name", "repeats", "hour", "span", "is_active", "next_due_at", "last")
@@ -150,11 +150,11 @@ class ScheduleAdmin(HistoryMixin, Admin):
         return super().has_change_permission(request, obj) and self._may_see_figures(request)
 
     def _may_see_figures(self, request: HttpRequest) -> bool:
-        """A schedule mails them to any address: whoever writes one could as well look."""
+        """Require the right to view exports: a schedule mails the figures to any address."""
         return request.user.has_perm("reports.view_export")
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
-        """Whoever may only look sees names, not ids."""
+        """Show names in place of ids to a user who may only view."""
         if obj is None or self.has_change_permission(request, obj):
             return self.fieldsets
         named = {"agent_ids": "agents", "agent_group_ids": "groups", "queue_ids": "queues"}
@@ -222,7 +222,7 @@ class ScheduleAdmin(HistoryMixin, Admin):
 
 
 def condition_of(export: Export) -> tuple[str, str]:
-    """How a scheduled export stands, the file and its mails together: state and words."""
+    """Return the state of a scheduled export with its mails, and its label."""
     state, label = export.state, str(export.get_state_display())
     mails = list(export.mails.all())
     if state != Export.State.FINISHED or not mails:

@@ -1,4 +1,4 @@
-"""What the documents of the API say of reports."""
+"""The documents of the API of reports."""
 
 from typing import Any
 
@@ -14,7 +14,9 @@ from callcentre.api.openapi import (
     text,
 )
 from callcentre.core.errors import ErrorCode
+from reports.api.serializers import GROUPS, OF_ROW
 from reports.api.views import AgentsWorkReportViewSet
+from reports.measures import Measure, Unit, clock
 from reports.periods import Aggregation
 
 DURATION, MOMENT = r"^\d{2,}:\d{2}:\d{2}$", r"^(\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2})?$"
@@ -28,16 +30,26 @@ def count(description: str, example: int) -> dict[str, Any]:
     return integer(description, example, minimum=0)
 
 
-def calls(name: str, which: str, *, seconds: str, average: str) -> dict[str, Any]:
-    return shape(
-        name,
-        f"Outbound calls of the agent whose talk took {which} `outbound_threshold`.",
-        count=count("How many began in the period.", 12),
-        sum=duration("Their talk time in the period.", seconds),
-        average=duration("Sum ÷ count.", average),
-    )
+def field(measure: Measure) -> dict[str, Any]:
+    """Return the schema of a measure."""
+    match measure.unit:
+        case Unit.COUNT:
+            return count(measure.sentence, measure.example)
+        case Unit.NUMBER:
+            return number(measure.sentence, measure.example, minimum=0)
+        case Unit.DURATION:
+            return duration(measure.sentence, clock(measure.example))
+    return text(measure.sentence, measure.example, pattern=MOMENT)
 
 
+def group(name: str, schema: str, description: str) -> dict[str, Any]:
+    fields: Any = {key: field(measure) for key, measure in GROUPS[name]}
+    return shape(schema, description, **fields)
+
+
+_FIELDS: Any = {key: field(measure) for key, measure in OF_ROW}
+_ABOVE = "Outbound calls of the agent whose talk took longer than `outbound_threshold`."
+_BELOW = "Outbound calls of the agent whose talk took at most `outbound_threshold`."
 ROW = shape(
     "AgentsWorkReportRow",
     "What an agent did in a period.",
@@ -53,43 +65,12 @@ ROW = shape(
         " week), `YYYY-MM` or `YYYY`.",
         "2026-11",
     ),
-    inbound=shape(
-        "InboundOfReport",
-        "Inbound calls: each time one was offered to the agent.",
-        count=count("Offers that began in the period.", 40),
-        answered_count=count("Of them, answered by him.", 34),
-        not_answered_count=count("Of them, not answered.", 6),
-        transferred_count=count("Of them, transferred by the agent.", 2),
-        sum=duration("His talk time in the period.", "02:16:00"),
-        average=duration("Sum ÷ answered.", "00:04:00"),
-        wait_sum=count("Seconds for which callers waited for him to answer.", 280),
-        wait_average=duration("Wait ÷ offers.", "00:00:07"),
-        calls_per_hour=number("Answered ÷ logged-in hours of the period; 0 without a login.", 4.25, minimum=0),
-    ),
-    chat=shape(
-        "ChatOfReport",
-        "Chats.",
-        closed=count("Chats of his that were closed.", 5),
-        responded=count("Chats in which he wrote.", 6),
-    ),
-    ticket=shape(
-        "TicketOfReport",
-        "Tickets.",
-        closed=count("Tickets that he closed.", 8),
-        responded=count("Tickets that he replied to.", 9),
-        total_responded=count("His replies.", 14),
-    ),
-    outbound_above_threshold=calls("CallsAbove", "longer than", seconds="01:00:00", average="00:05:00"),
-    outbound_below_threshold=calls("CallsBelow", "at most", seconds="00:00:00", average="00:00:00"),
-    login_date=text(
-        "When the first session began that touches the period; an empty string without one.",
-        "2026-11-02 07:58:12",
-        pattern=MOMENT,
-    ),
-    logout_date=text(
-        "When the last one ended; an empty string while he is logged in.", "2026-11-02 16:01:40", pattern=MOMENT
-    ),
-    login_sum=duration("Time logged in, in the period.", "08:00:00"),
+    inbound=group("inbound", "InboundOfReport", "Inbound calls: each time one was offered to the agent."),
+    chat=group("chat", "ChatOfReport", "Chats."),
+    ticket=group("ticket", "TicketOfReport", "Tickets."),
+    outbound_above_threshold=group("outbound_above_threshold", "CallsAbove", _ABOVE),
+    outbound_below_threshold=group("outbound_below_threshold", "CallsBelow", _BELOW),
+    **_FIELDS,
     pauses=array(
         shape(
             "PauseOfReport",

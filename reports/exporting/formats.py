@@ -1,7 +1,7 @@
-"""The files: CSV for programs, XLSX for people. Lines go in as they come; none of them is kept in memory.
+"""The files: CSV for programs, XLSX for people. Rows are written as they come; none is kept in memory.
 
 CSV has the API's names and spellings, so that a program reads it as it does the API. XLSX has titles in the language of
-who asked, durations that can be added up, and instants that can be sorted.
+the user, durations that can be added up, and instants that can be sorted.
 """
 
 import io
@@ -12,35 +12,34 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from callcentre.core.spreadsheets import CsvWriter, workbook
-from reports.columns import Column, Kind
-from reports.figures import Line
+from reports.measures import Measure, ReportRow, Unit
 
-# So that spreadsheets know that it is UTF-8.
+# It tells spreadsheets that the text is UTF-8.
 _BYTE_ORDER_MARK = "\ufeff"
-# Of a sheet, its heading among them: the format has no more.
+# The limit of the format for a sheet, with its heading.
 MOST_ROWS = 1_048_576
 
 
 class Writer(Protocol):
-    def write(self, lines: Sequence[Line]) -> None: ...
+    def write(self, lines: Sequence[ReportRow]) -> None: ...
 
     def close(self) -> None: ...
 
 
-def writer_of(format_: str, output: IO[bytes], columns: Sequence[Column]) -> Writer:
+def writer_of(format_: str, output: IO[bytes], columns: Sequence[Measure]) -> Writer:
     return _Csv(output, columns) if format_ == "csv" else _Xlsx(output, columns)
 
 
 class _Csv:
-    def __init__(self, output: IO[bytes], columns: Sequence[Column]) -> None:
+    def __init__(self, output: IO[bytes], columns: Sequence[Measure]) -> None:
         self._columns = columns
-        # Closed with the file itself, which is not ours.
+        # Not closed here: the caller owns the file.
         self._text = io.TextIOWrapper(output, "utf-8", newline="", write_through=False)
         self._text.write(_BYTE_ORDER_MARK)
         self._rows = CsvWriter(self._text)
         self._rows.write([[column.name for column in columns]])
 
-    def write(self, lines: Sequence[Line]) -> None:
+    def write(self, lines: Sequence[ReportRow]) -> None:
         self._rows.write([column.text(line) for column in self._columns] for line in lines)
 
     def close(self) -> None:
@@ -49,21 +48,21 @@ class _Csv:
 
 
 _NUMBER_FORMATS = {
-    Kind.COUNT: "0",
-    Kind.DURATION: "[h]:mm:ss",
-    Kind.NUMBER: "0.00",
-    Kind.PERCENT: "0.00%",
-    Kind.MOMENT: "yyyy-mm-dd hh:mm:ss",
+    Unit.COUNT: "0",
+    Unit.DURATION: "[h]:mm:ss",
+    Unit.NUMBER: "0.00",
+    Unit.PERCENT: "0.00%",
+    Unit.MOMENT: "yyyy-mm-dd hh:mm:ss",
 }
 
 
 class _Xlsx:
-    def __init__(self, output: IO[bytes], columns: Sequence[Column]) -> None:
+    def __init__(self, output: IO[bytes], columns: Sequence[Measure]) -> None:
         self._columns = columns
         self._book = workbook(output)
         self._heading = self._book.add_format({"bold": True, "text_wrap": True, "valign": "top", "bottom": 1})
-        self._formats: dict[Kind, Any] = {
-            kind: self._book.add_format({"num_format": form}) for kind, form in _NUMBER_FORMATS.items()
+        self._formats: dict[Unit, Any] = {
+            unit: self._book.add_format({"num_format": form}) for unit, form in _NUMBER_FORMATS.items()
         }
         self._sheets = 0
         self._begin_sheet()
@@ -74,30 +73,30 @@ class _Xlsx:
         self._sheet = self._book.add_worksheet(name if self._sheets == 1 else f"{name} {self._sheets}")
         self._sheet.freeze_panes(1, 4)
         for place, column in enumerate(self._columns):
-            self._sheet.set_column(place, place, 19 if column.kind in (Kind.TEXT, Kind.MOMENT) else 13)
+            self._sheet.set_column(place, place, 19 if column.unit in (Unit.TEXT, Unit.MOMENT) else 13)
             self._sheet.write_string(0, place, column.title, self._heading)
         self._row = 1
 
-    def write(self, lines: Sequence[Line]) -> None:
+    def write(self, lines: Sequence[ReportRow]) -> None:
         for line in lines:
             if self._row == MOST_ROWS:
                 self._begin_sheet()
             for place, column in enumerate(self._columns):
-                self._write_cell(place, column.kind, column.value(line))
+                self._write_cell(place, column.unit, column.value(line))
             self._row += 1
 
-    def _write_cell(self, place: int, kind: Kind, value: Any) -> None:
-        form = self._formats.get(kind)
-        match kind:
+    def _write_cell(self, place: int, unit: Unit, value: Any) -> None:
+        form = self._formats.get(unit)
+        match unit:
             case _ if value is None:
                 return
-            case Kind.TEXT:
+            case Unit.TEXT:
                 self._sheet.write_string(self._row, place, value)
-            case Kind.DURATION:
+            case Unit.DURATION:
                 self._sheet.write_number(self._row, place, value / 86_400, form)
-            case Kind.PERCENT:
+            case Unit.PERCENT:
                 self._sheet.write_number(self._row, place, value / 100, form)
-            case Kind.MOMENT:
+            case Unit.MOMENT:
                 self._sheet.write_datetime(self._row, place, timezone.localtime(value).replace(tzinfo=None), form)
             case _:
                 self._sheet.write_number(self._row, place, value, form)

@@ -2,7 +2,7 @@
 
 from reports.models.export import Asked, Export
 from reports.models.mail import ExportMail
-from reports.models.rollup import Rollup, StaleRollup, column_names
+from reports.models.rollup import Level, Rollup, StaleRollup
 from reports.models.schedule import Schedule, ScheduleChange
 
-__all__ = ["Asked", "Export", "ExportMail", "Rollup", "Schedule", "ScheduleChange", "StaleRollup", "column_names"]
+__all__ = ["Asked", "Export", "ExportMail", "Level", "Rollup", "Schedule", "ScheduleChange", "StaleRollup"]

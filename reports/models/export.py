@@ -17,12 +17,13 @@ from callcentre.core.actor import Actor
 from callcentre.core.enqueue import enqueue
 from callcentre.core.errors import Conflict, ErrorCode
 from callcentre.models import actor_columns
-from reports.limits import MOST_SECONDS
 from reports.periods import Aggregation
 
-# One that has ended its workers this often is not started again.
+# An export that ended its workers so often is not started again.
 MAX_ATTEMPTS = 5
 FILES_KEPT = timedelta(days=30)
+# The longest time within which an answered offer may count as in time, in seconds.
+MOST_SECONDS = 3600
 
 AGGREGATIONS = {
     Aggregation.HOUR_OF_DAY: _("hour of the day"),
@@ -36,13 +37,13 @@ AGGREGATIONS = {
 
 
 class Asked(models.Model):
-    """What a table of the report shows, but for its span."""
+    """The question and the columns of a table of the report, without its span."""
 
     class Format(models.TextChoices):
         CSV = "csv", "CSV"
         XLSX = "xlsx", "XLSX"
 
-    # Neither: all agents. By id: who gets another login, or a group another name, goes on being meant.
+    # Both empty: all agents. Ids, so that an agent with another login, or a group with another name, stays meant.
     agent_ids = ArrayField(models.BigIntegerField(), default=list, blank=True, verbose_name=_("agents"))
     agent_group_ids = ArrayField(models.BigIntegerField(), default=list, blank=True, verbose_name=_("agent groups"))
     aggregation = models.CharField(_("period of a row"), max_length=12, choices=list(AGGREGATIONS.items()))
@@ -50,9 +51,9 @@ class Asked(models.Model):
     answered_within = models.PositiveIntegerField(
         _("answered in time within s"), default=20, validators=[MaxValueValidator(MOST_SECONDS)]
     )
-    # None: everything.
+    # Empty: everything.
     queue_ids = ArrayField(models.BigIntegerField(), default=list, blank=True, verbose_name=_("queues"))
-    # Names of reports.columns.
+    # Names of reports.measures.
     columns = ArrayField(models.CharField(max_length=60), default=list, verbose_name=_("columns"))
     format = models.CharField(_("format"), max_length=4, choices=Format, default=Format.CSV)
     language = models.CharField(
@@ -64,12 +65,12 @@ class Asked(models.Model):
 
     @property
     def terms(self) -> dict[str, Any]:
-        """Name -> value of what is asked."""
+        """The fields of the question, by name."""
         return {field.name: getattr(self, field.name) for field in Asked._meta.get_fields()}
 
 
 def path_of(export: "Export", name: str) -> str:
-    """The same for each attempt, whenever it is."""
+    """Return the path of a file, which does not depend on the time of the attempt."""
     return f"exports/{export.created_at:%Y/%m}/{name}"
 
 
@@ -82,11 +83,11 @@ class ExportQuerySet(models.QuerySet["Export"]):
 
 
 class Export(Asked):
-    """A table of the report as a file, and what becomes of it: queued, running, finished or failed.
+    """A table of the report as a file: queued, running, finished or failed.
 
-    A worker builds one at a time, from one snapshot (`read_at`). Its file is in the row only when it is whole: a worker
-    that dies leaves a row that runs without anybody at it, which the next one starts again. The file is kept for 30
-    days, the row for ever. One that came by itself has its `schedule`, and when it was due.
+    A worker builds one at a time, from one snapshot (`read_at`). The row names the file only when the file is whole. A
+    worker that dies leaves a running row, which the next worker starts again. The file is kept for 30 days, the row for
+    ever. An export of a schedule has its `schedule`, and when it was due.
     """
 
     class State(models.TextChoices):
@@ -105,16 +106,16 @@ class Export(Asked):
     file = models.FileField(_("file"), upload_to=path_of, max_length=300, blank=True)
     file_size = models.PositiveBigIntegerField(_("size in bytes"), default=0)
     message = models.TextField(pgettext_lazy("of an error", "message"), blank=True)
-    # Grows with every start, and so tells a worker whether the export is still its own.
+    # Grows with every start, so that a worker notices that another worker has taken over.
     attempts = models.PositiveSmallIntegerField(_("attempts"), default=0, editable=False)
-    # Of the request that asked for it: also in the log lines of the worker.
+    # The id of the request that asked for it, also in the log lines of the worker.
     request_id = models.CharField(max_length=64, blank=True, editable=False)
     actor_kind = models.CharField(max_length=10, editable=False)
     actor_id = models.BigIntegerField(null=True, editable=False)
     actor_name = models.CharField(_("asked for by"), max_length=150, editable=False)
     created_at = models.DateTimeField(_("asked for"), db_default=Now(), editable=False)
     started_at = models.DateTimeField(_("started"), null=True, editable=False)
-    # What goes on lasts until then.
+    # Intervals that go on end at this instant.
     read_at = models.DateTimeField(_("as of"), null=True, editable=False)
     finished_at = models.DateTimeField(_("finished"), null=True, editable=False)
     schedule = models.ForeignKey(
@@ -145,7 +146,7 @@ class Export(Asked):
 
     @property
     def last_second(self) -> datetime:
-        """Of the span, as people name it."""
+        """The last second of the span."""
         return self.ends_at - timedelta(seconds=1)
 
     @property
@@ -158,7 +159,7 @@ class Export(Asked):
 
     @classmethod
     def ask(cls, actor: Actor, begin: datetime, end: datetime, **values: Any) -> "Export":
-        """Have a worker build it; `values` as they were checked by reports.asking."""
+        """Ask a worker for an export; reports.parameters has checked the values."""
         with transaction.atomic():
             export = cls.objects.create(
                 begins_at=begin,
@@ -171,11 +172,11 @@ class Export(Asked):
         return export
 
     def ask_again(self, actor: Actor) -> "Export":
-        """The same question once more: another export."""
+        """Ask for another export of the same question."""
         return Export.ask(actor, self.begins_at, self.ends_at, **self.terms)
 
     def finish(self, attempt: int, **values: Any) -> None:
-        """It is whole: those who are to get it by mail get it. Raises Conflict when another worker has taken over."""
+        """Name the file, and enqueue its mails. Raises Conflict if another worker has taken over."""
         with transaction.atomic():
             self._finish(attempt, **values)
             if self.schedule:
@@ -191,12 +192,12 @@ class Export(Asked):
             raise Conflict(ErrorCode.CONFLICT)
 
     def fail(self, attempt: int, message: Any) -> bool:
-        """There is no file, and this is why. False when it is finished, or another worker has taken over."""
+        """Mark the export as failed. Return False if it is finished, or another worker has taken over."""
         ours = Export.objects.filter(pk=self.pk, state=self.State.RUNNING, attempts=attempt)
         return bool(ours.update(state=self.State.FAILED, message=str(message), finished_at=timezone.now()))
 
     def names_of_files(self) -> Sequence[str]:
-        """Under which its attempts may have left a file in the storage."""
+        """Return the names under which attempts may have left a file in the storage."""
         return [self.name_of_file(attempt) for attempt in range(1, self.attempts + 1)]
 
     def name_of_file(self, attempt: int) -> str:
@@ -204,7 +205,7 @@ class Export(Asked):
         return name
 
     def remove_file(self) -> None:
-        """Forget the file; what was asked, and by whom, stays."""
+        """Delete the file; the row stays."""
         file = self.file.name
         self.file = ""
         self.save(update_fields=["file"])

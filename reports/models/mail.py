@@ -20,9 +20,9 @@ class ExportMailQuerySet(models.QuerySet["ExportMail"]):
 class ExportMail(models.Model):
     """A scheduled export on its way to one of its recipients.
 
-    QUEUED ones are due at `next_attempt_at`; a worker claims one by pushing that past a lease. One that died in between
-    is tried again, so that in rare cases somebody gets the same file twice, and never none. WRITTEN is what a service
-    without a mail server makes of a mail: a file, which nobody was sent.
+    A QUEUED mail is due at `next_attempt_at`; a worker claims it by moving that past a lease. If the worker dies, the
+    mail is tried again, so that a recipient may get the same file twice, but never none. A service without a mail
+    server writes a mail to a file: the state is WRITTEN, and nothing was sent.
     """
 
     class State(models.TextChoices):
@@ -37,7 +37,7 @@ class ExportMail(models.Model):
     attempt_count = models.PositiveSmallIntegerField(_("attempts"), default=0)
     next_attempt_at = models.DateTimeField(_("next attempt"), null=True, default=timezone.now)
     sent_at = models.DateTimeField(_("sent"), null=True)
-    # Why it failed, or waits.
+    # The reason of a failure or of another attempt.
     error = models.CharField(_("error"), max_length=500, blank=True)
 
     objects = ExportMailQuerySet.as_manager()
@@ -59,7 +59,7 @@ class ExportMail(models.Model):
         return str(self.get_state_display())
 
     def resend(self, actor: Actor) -> None:
-        """A person has a failed one tried again, from the first attempt. Raises Conflict where it has not failed."""
+        """Try a failed mail again, from the first attempt. Raises Conflict if it has not failed."""
         now = timezone.now()
         values: dict[str, Any] = {"state": self.State.QUEUED, "attempt_count": 0, "next_attempt_at": now, "error": ""}
         with transaction.atomic():

@@ -1,18 +1,21 @@
-from typing import Any
-
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from reports.periods import Level
 from telephony.models import Agent
 
 
-class Rollup(models.Model):
-    """An agent's row of the report for one whole hour, day, week, month or year: all that is over, summed.
+class Level(models.IntegerChoices):
+    HOUR = 1
+    DAY = 2
+    MONTH = 4
 
-    Written by the worker from the ledgers, and thrown away whenever one of them changes; never edited. `queue_id` 0
-    is everything, with the agent's own time; other rows are what came by one queue, of calls, chats or tickets.
+
+class Rollup(models.Model):
+    """An agent's row of the report for one whole hour, day or month: the sums of everything that is over.
+
+    The worker writes it from the ledgers, and replaces it whenever one of them changes; it is never edited. The row
+    with `queue_id` 0 is everything, with the agent's own time; other rows are the calls, chats and tickets of a queue.
     """
 
     level = models.PositiveSmallIntegerField(_("period"), choices=Level)
@@ -21,9 +24,9 @@ class Rollup(models.Model):
         Agent, models.CASCADE, related_name="+", db_constraint=False, db_index=False, verbose_name=_("agent")
     )
     started_at = models.DateTimeField(_("from"))
-    # Of an hour: which one of the day.
+    # The hour of the day at which the period starts.
     hour = models.PositiveSmallIntegerField()
-    # The agent's own time is in it: he was logged in, paused, or wrapped something up.
+    # Whether it has time of the agent's own: logged in, ready, paused or in wrap-up.
     has_time = models.BooleanField()
 
     offered = models.IntegerField()
@@ -46,11 +49,11 @@ class Rollup(models.Model):
     pause_counts = ArrayField(models.IntegerField())
     pause_seconds = ArrayField(models.IntegerField())
 
-    # Outbound calls that were talked, and those that were not.
+    # Outbound calls with a talk, and those without.
     talked_count = models.IntegerField()
     talked_seconds = models.IntegerField()
     silent_count = models.IntegerField()
-    # The lengths of their talks, ascending, 0 among them; up to each of them, how many calls and how many seconds.
+    # The lengths of their talks, ascending, 0 among them; up to each length, how many calls and how many seconds.
     call_lengths = ArrayField(models.IntegerField())
     call_counts = ArrayField(models.IntegerField())
     call_seconds = ArrayField(models.IntegerField())
@@ -72,7 +75,7 @@ class Rollup(models.Model):
 
 
 class StaleRollup(models.Model):
-    """A period of an agent whose row is to be summed anew: an hour of it has changed. Until then nobody reads it."""
+    """A mark: an hour of this day or month of an agent has changed. Its row is not read until it is summed anew."""
 
     level = models.PositiveSmallIntegerField(choices=Level)
     agent_id = models.BigIntegerField()
@@ -88,9 +91,3 @@ class StaleRollup(models.Model):
 
     def __str__(self) -> str:
         return f"{self.agent_id} {self.started_at:%Y-%m-%d %H:%M}"
-
-
-def column_names(model: type[models.Model]) -> list[str]:
-    """Of the table, in the order of the model, but for the key that the database gives."""
-    fields: list[Any] = [field for field in model._meta.concrete_fields if not field.primary_key]
-    return [field.column for field in fields]

@@ -13,9 +13,8 @@ from callcentre.core.actor import Actor
 from callcentre.core.errors import ErrorCode, Fault, Invalid, check_lines
 from callcentre.core.times import zone
 from callcentre.models import Change, TimestampedModel, actor_columns, differences, in_history
-from reports.limits import MOST_PERIODS
 from reports.models.export import Asked, Export
-from reports.periods import Aggregation, instant_of
+from reports.periods import MOST_PERIODS, Aggregation, instant_of
 
 MOST_RECIPIENTS = 50
 _DAY = timedelta(days=1)
@@ -29,7 +28,7 @@ class ScheduleQuerySet(models.QuerySet["Schedule"]):
 class Schedule(Asked, TimestampedModel):
     """A table of the report that comes by mail: every day, every Monday or on the first of a month, at an hour.
 
-    `next_due_at` is when the next export is asked for. Of turns that were missed only the last is made up for.
+    The next export is asked for at `next_due_at`. Of turns that were missed only the last is made up for.
     """
 
     class Repeats(models.TextChoices):
@@ -68,7 +67,7 @@ class Schedule(Asked, TimestampedModel):
 
     @classmethod
     def create(cls, actor: Actor, **values: Any) -> "Schedule":
-        """Due for the first time when its hour comes next. Raises Invalid."""
+        """Create a schedule, due for the first time at its next hour. Raises Invalid."""
         schedule = cls(**values)
         schedule._check()
         schedule.next_due_at = schedule.due_after(timezone.now())
@@ -78,7 +77,7 @@ class Schedule(Asked, TimestampedModel):
         return schedule
 
     def edit(self, actor: Actor, **values: Any) -> None:
-        """What was due and not done is not made up for. Raises Invalid."""
+        """Change the schedule. A turn that was due and not run is not made up for. Raises Invalid."""
         with transaction.atomic():
             locked = Schedule.objects.select_for_update(no_key=True).get(pk=self.pk)
             changes = differences(locked, values)
@@ -91,7 +90,7 @@ class Schedule(Asked, TimestampedModel):
                 self._log(actor, "edit", changes)
 
     def run(self, now: datetime) -> Export | None:
-        """If it is due: ask for the export of the last turn that has come, once, whoever else tries."""
+        """Ask for the export of the last turn that has come, if it is due. Concurrent workers ask once."""
         with transaction.atomic():
             ours = Schedule.objects.due(now).select_for_update(skip_locked=True, no_key=True).filter(pk=self.pk).first()
             if ours is None:
@@ -107,7 +106,7 @@ class Schedule(Asked, TimestampedModel):
     # When
 
     def due_before(self, now: datetime) -> datetime:
-        """Its last turn until now."""
+        """Return the last turn until now."""
         day = self._turn(timezone.localdate(now, zone()))
         while (due_at := self._at(day)) > now:
             day = self._turn(day - _DAY)
@@ -120,7 +119,7 @@ class Schedule(Asked, TimestampedModel):
         return self._at(day)
 
     def _turn(self, day: date) -> date:
-        """The last day until this one on which it has its turn."""
+        """Return the last day until this one on which there is a turn."""
         match self.repeats:
             case self.Repeats.WEEKLY:
                 return day - timedelta(days=day.weekday())
@@ -129,11 +128,11 @@ class Schedule(Asked, TimestampedModel):
         return day
 
     def _at(self, day: date) -> datetime:
-        """An hour that the clock skips is the one after it; of one that comes twice the first is meant."""
+        """Return the instant of the hour: the hour after a skipped one, the first of one that comes twice."""
         return _instant(day, self.hour)
 
     def span_of(self, due_at: datetime) -> tuple[datetime, datetime]:
-        """Of what the export of this turn is, by the calendar of the service."""
+        """Return the span of the export of this turn, by the calendar of the service."""
         day = timezone.localdate(due_at, zone())
         match self.span:
             case self.Span.LAST_WEEK:
@@ -148,7 +147,7 @@ class Schedule(Asked, TimestampedModel):
 
     @classmethod
     def faults_of(cls, values: Mapping[str, Any]) -> Iterator[Fault]:
-        """What is wrong with these values. Of those that are not among them nothing is said."""
+        """Yield the faults of these values; fields without a value are not checked."""
         if "name" in values:
             yield from check_lines(name=values["name"])
         if "recipients" in values:
@@ -186,7 +185,7 @@ def _faults_of(recipients: Sequence[str]) -> list[Fault]:
 
 
 class ScheduleChange(Change):
-    """What happened to a scheduled report: who did what, when."""
+    """A change of a scheduled report, in its history."""
 
     schedule = models.ForeignKey(Schedule, models.CASCADE, related_name="changes", verbose_name=_("scheduled report"))
 

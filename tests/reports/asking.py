@@ -3,11 +3,10 @@
 from datetime import datetime
 from typing import Any
 
-from reports import rollup, settling
-from reports.api.pages import page as page_of
-from reports.builder import Question
+from reports import report, rollups
+from reports.api.serializers import row_data
+from reports.measures import ReportRow
 from reports.periods import Aggregation
-from reports.reading import Wanted
 from telephony.models import Agent
 
 AGGREGATIONS = [one.value for one in Aggregation]
@@ -24,20 +23,22 @@ def ask(
     page: int = 1000,
 ) -> list[dict[str, Any]]:
     """All pages, one after the other."""
-    logins = [agent.login for agent in agents]
-    wanted = Wanted(logins, [], Question((), *span, Aggregation(aggregation), now, threshold, queues))
+    by_login = sorted(agents, key=lambda agent: agent.login)
+    names = {one.pk: {"login": one.login, "name": one.name, "surname": one.surname} for one in by_login}
+    question = report.Question([*names], *span, Aggregation(aggregation), now, threshold, queues)
     rows: list[dict[str, Any]] = []
     while True:
-        found = page_of(wanted, page, len(rows))
-        rows += found
+        found = report.page(question, page, len(rows))
+        rows += [row_data(ReportRow(pk, names[pk], period, sums)) for pk, period, sums in found]
         if len(found) < page:
             return rows
 
 
 def refresh() -> None:
-    while rollup.refresh():
+    while rollups.refresh():
         pass
 
 
 def settle(now: datetime) -> None:
-    settling.settle_all(now)
+    while rollups.settle(now):
+        pass

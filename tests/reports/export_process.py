@@ -14,10 +14,10 @@ import django
 
 def main() -> None:
     django.setup()
-    from reports import lines
-    from reports.exporting import running
+    from reports import tables
+    from reports.exporting import builds
 
-    said, whole = Path(sys.argv[1]), lines.Table.all
+    said, whole = Path(sys.argv[1]), tables.Table.all
 
     def all_slowly(table: Any) -> Iterator[Any]:
         for portion in whole(table):
@@ -26,9 +26,9 @@ def main() -> None:
             while said.with_suffix(".wait").exists():
                 time.sleep(0.05)
 
-    lines.Table.all = all_slowly  # type: ignore[method-assign,assignment]
-    lines.PORTION = 5
-    running.build_next()
+    tables.Table.all = all_slowly  # type: ignore[method-assign,assignment]
+    tables.PORTION = 5
+    builds.build_next()
 
 
 if __name__ == "__main__":

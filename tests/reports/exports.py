@@ -7,8 +7,8 @@ from typing import Any
 from xml.etree import ElementTree
 from zipfile import ZipFile
 
-from reports.columns import NAMES
-from reports.exporting import running
+from reports.exporting import builds
+from reports.measures import NAMES
 from reports.models import Export
 from tests.conftest import ACTOR
 
@@ -21,7 +21,7 @@ def an_export(span: Any, aggregation: str = "day", **values: Any) -> Export:
 
 
 def built(export: Export) -> Export:
-    while running.build_next():
+    while builds.build_next():
         pass
     export.refresh_from_db()
     assert export.state == "finished", export.message

@@ -1,4 +1,4 @@
-"""Rollups as rows of their own, for tests of rows; what they say is summed by reports.rollup."""
+"""Factories of rollups and exports, for tests of rows; reports.rollups sums real rollups."""
 
 from datetime import UTC, datetime, timedelta
 

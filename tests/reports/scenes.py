@@ -186,8 +186,10 @@ class Scene:
         cuts = [chance.randint(0, whole) for _ in range(chance.choice([1, 3, 3, 5]))]
         borders = [answered_at, *(answered_at + timedelta(seconds=cut) for cut in sorted(cuts))]
         agent: Any = call.agent
-        for start, end in zip(borders[::2], borders[1::2], strict=True):
-            is_open = call.ended_at is None and end == borders[-1] and chance.random() < 0.5
+        pairs = list(zip(borders[::2], borders[1::2], strict=True))
+        for place, (start, end) in enumerate(pairs, 1):
+            # At most one talk of a call is open.
+            is_open = call.ended_at is None and place == len(pairs) and chance.random() < 0.5
             Talk.objects.create(
                 connection=call,
                 agent=agent,

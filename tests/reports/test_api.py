@@ -302,17 +302,24 @@ def test_who_is_logged_in_has_no_logout_and_counts_until_now(api_client: Callabl
     assert (row["login_date"], row["logout_date"], row["login_sum"]) == ("2026-06-10 08:00:00", "", "02:30:00")
 
 
-def test_a_page_of_what_is_over_is_one_statement_after_that_for_the_user(api: ApiClient, anna: Agent) -> None:
-    refresh()
-    settle(at(16) + timedelta(days=1))
+@pytest.mark.parametrize("aggregation", ["minute", "hour", "hour_of_day", "day", "week", "year"])
+@pytest.mark.parametrize("is_summed", [True, False])
+def test_a_page_takes_four_statements_after_that_for_the_user(
+    is_summed: bool, aggregation: str, api: ApiClient, anna: Agent
+) -> None:
+    """Agents, what is stale, the keys of the rows, their sums: whatever is stale or goes on."""
+    if is_summed:
+        refresh()
+        settle(at(16) + timedelta(days=1))
+    else:
+        presence.log_in(anna, ACTOR, at(17))
     ApiUser.objects.update(last_used_at=timezone.now())
 
     with CaptureQueriesContext(connection) as captured:
-        (row,) = ask(api, aggregate_by="day").json()
+        rows = ask(api, aggregate_by=aggregation).json()
 
-    assert (row["period"], row["login_sum"]) == ("2026-06-10", "08:00:00")
-    assert len(captured) == 2
-    assert "reports_ready" in captured[1]["sql"]
+    assert len(rows) > 0
+    assert len(captured) == 5
 
 
 @pytest.mark.parametrize("is_summed", [True, False])

@@ -6,12 +6,11 @@ from typing import Any
 import pytest
 
 from callcentre.core import deletions
-from reports import settling
 from reports.models import Rollup
 from telephony.models import Agent
 from telephony.verbs import ledger_changes
 from tests.conftest import ACTOR
-from tests.reports.asking import ask, refresh
+from tests.reports.asking import ask, refresh, settle
 from tests.telephony.factories import AgentFactory, ConnectionFactory, OfferFactory
 from tests.tickets.factories import (
     ChatFactory,
@@ -72,7 +71,7 @@ def figures(agent: Agent, aggregation: str = "month") -> Any:
 
 def summed() -> None:
     refresh()
-    settling.settle_all(NOW)
+    settle(NOW)
 
 
 def removed(kind: str, row: Any) -> None:

@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 from callcentre.core import deletions
 from callcentre.core.errors import Conflict, Invalid
 from callcentre.core.times import zone
-from reports import builder, rollup, settling
+from reports import report, rollups
 from reports.models import Rollup
 from telephony.calls import legs, offers, presumed_ends, talk_times
 from telephony.models import Connection, LedgerChange, Offer
 from telephony.verbs import presence
 from tests.conftest import ACTOR
-from tests.reports.asking import AGGREGATIONS, ask, refresh
+from tests.reports.asking import AGGREGATIONS, ask, refresh, settle
 from tests.reports.reference import Reference
 from tests.reports.scenes import Cast, Scene, cast
 from tests.telephony.factories import RecordingFactory
@@ -51,7 +51,7 @@ class Play:
         queues = self.chance.choice([None, [self.people.queues[0].pk, self.people.ticket_queues[0].pk]])
         threshold = self.chance.choice([0, 30])
         span = self.chance.choice([WEEK, (BEGIN, self.now + timedelta(seconds=1))])
-        with builder.snapshot():
+        with report.snapshot():
             expected = Reference(zone(), now).report(
                 self.people.agents, span, aggregation, queues=queues, threshold=threshold
             )
@@ -178,9 +178,9 @@ VERBS = [name.removeprefix("do_") for name in dir(Play) if name.startswith("do_"
 VERBS += ["log_in", "log_out", "free", "pause", "limit"]
 WORK: dict[str, Callable[[Play], object]] = {
     "refresh": lambda play: refresh(),
-    "a little": lambda play: rollup.refresh(),
-    "settle": lambda play: settling.settle_all(play.now),
-    "settle later": lambda play: settling.settle_all(play.now + timedelta(days=500)),
+    "a little": lambda play: rollups.refresh(),
+    "settle": lambda play: settle(play.now),
+    "settle later": lambda play: settle(play.now + timedelta(days=500)),
 }
 
 
@@ -231,10 +231,10 @@ def test_while_others_work_and_the_worker_sums_every_snapshot_is_right(committed
             connection.close()
 
     def sum_up() -> None:
-        with rollup.alone() as is_alone:
+        with rollups.alone() as is_alone:
             if is_alone:
-                rollup.refresh()
-                settling.settle_all(BEGIN + timedelta(days=900))
+                rollups.refresh()
+                settle(BEGIN + timedelta(days=900))
 
     play = Play(people, 7)
     threads = [threading.Thread(target=repeat, args=(sum_up,)) for _ in range(2)]
@@ -267,9 +267,9 @@ def test_a_worker_whose_connection_dies_leaves_what_it_was_to_do(
             cursor.execute("SELECT pg_terminate_backend(pg_backend_pid())")
 
     with monkeypatch.context() as patch:
-        patch.setattr(rollup, "_mark", die_with_it)
+        patch.setattr(rollups, "_mark", die_with_it)
         with pytest.raises(DatabaseError):
-            rollup.refresh()
+            rollups.refresh()
     connection.close()
 
     assert entries > 0

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 import time_machine
 
-from reports.exporting import running
-from reports.lines import Table
+from reports.exporting import builds
 from reports.models import Export
+from reports.tables import Table
 from telephony.verbs import presence
 from tests.conftest import ACTOR
 from tests.reports.asking import AGGREGATIONS
@@ -24,8 +24,8 @@ MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
 
 def portions_of(monkeypatch: pytest.MonkeyPatch, export: Export, size: int) -> list[tuple[int, float]]:
     """Of each: how many lines, and how much is done with it."""
-    monkeypatch.setattr("reports.lines.PORTION", size)
-    table: Table = running.table_of(export)
+    monkeypatch.setattr("reports.tables.PORTION", size)
+    table: Table = builds.table_of(export)
     return [(len(lines), share) for lines, share in table.all()]
 
 
@@ -73,19 +73,19 @@ def test_within_an_agent_it_is_the_part_of_the_span_that_is_over(monkeypatch: py
 
 
 def test_the_bar_is_full_when_the_file_is_there_and_not_before(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("reports.lines.PORTION", 5)
-    monkeypatch.setattr(running, "_SAY_SECONDS", 0)
+    monkeypatch.setattr("reports.tables.PORTION", 5)
+    monkeypatch.setattr(builds, "_PROGRESS_SECONDS", 0)
     agent = AgentFactory()
     presence.log_in(agent, ACTOR, BASES[4])
     presence.log_out(agent, ACTOR, BASES[4] + 30 * HOUR)
     said: list[int] = []
-    say = running._say
+    say = builds._write_progress
 
     def listening(export: Export, desk: Any, percent: int, *rest: Any) -> None:
         said.append(percent)
         say(export, desk, percent, *rest)
 
-    monkeypatch.setattr(running, "_say", listening)
+    monkeypatch.setattr(builds, "_write_progress", listening)
     export = built(an_export((BASES[4] - 30 * HOUR, BASES[4] + 60 * HOUR), "hour", columns=["login_sum"]))
 
     assert said == sorted(said)

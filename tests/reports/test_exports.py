@@ -9,8 +9,8 @@ from billiard.exceptions import SoftTimeLimitExceeded
 from django.db import OperationalError
 
 from callcentre.core.times import zone
-from reports.columns import COLUMNS, NAMES
-from reports.exporting import running
+from reports.exporting import builds
+from reports.measures import MEASURES, NAMES
 from reports.models import Export
 from telephony.models import Agent
 from telephony.verbs import ledger_changes, presence
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.usefixtures("committed_db")
 # Columns that the API does not have.
 FURTHER = ["talk_time", "wrap_up", "handle_time", "average_handle_time", "occupancy", "service_level"]
 EVER = (datetime(2026, 1, 1, tzinfo=zone()), datetime(2027, 6, 1, tzinfo=zone()))
-OF_API = [column.name for column in COLUMNS if column.name not in FURTHER]
+OF_API = [column.name for column in MEASURES if column.name not in FURTHER]
 
 
 @pytest.fixture
@@ -187,7 +187,7 @@ def test_a_long_export_is_built_in_portions_that_leave_nothing_out(
     span = (base, base + timedelta(hours=2))
     whole = rows_of(built(an_export(span, "minute", columns=["inbound.count", "service_level", "login_sum"])))
 
-    monkeypatch.setattr("reports.lines.PORTION", 7)
+    monkeypatch.setattr("reports.tables.PORTION", 7)
     parts = rows_of(built(an_export(span, "minute", columns=["inbound.count", "service_level", "login_sum"])))
 
     assert len(whole) >= 120
@@ -221,7 +221,7 @@ def interrupted(monkeypatch: pytest.MonkeyPatch, error: Exception, *, is_committ
     monkeypatch.setattr(Export, "finish", fail)
     now = datetime.now(tz=zone())
     export = an_export((now, now + timedelta(hours=1)), columns=["login_sum"])
-    assert running.build_next()
+    assert builds.build_next()
     export.refresh_from_db()
     return export
 
@@ -264,7 +264,7 @@ def test_of_two_who_build_the_one_who_was_too_slow_takes_his_file_away(monkeypat
         finish(slow, attempt, **values)
 
     monkeypatch.setattr(Export, "finish", taken_over)
-    assert running.build_next()
+    assert builds.build_next()
 
     export.refresh_from_db()
     assert (export.state, export.attempts, is_stored(export, 1)) == ("running", 2, False)

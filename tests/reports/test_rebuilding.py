@@ -7,9 +7,9 @@ import time_machine
 from django.core.management import call_command
 
 from callcentre.core.times import zone
-from reports import rollup
-from reports.models import Rollup, StaleRollup
-from reports.periods import Level
+from reports import rollups
+from reports.management.commands.rebuild_rollups import hours_left
+from reports.models import Level, Rollup, StaleRollup
 from telephony.models import LedgerChange
 from tests.reports.asking import AGGREGATIONS, ask
 from tests.reports.reference import Reference
@@ -62,7 +62,7 @@ def test_one_that_was_interrupted_is_gone_on_with(scene: Scene, monkeypatch: pyt
         pass
 
     runs = 0
-    refresh = rollup.refresh
+    refresh = rollups.refresh
 
     def refresh_twice() -> int:
         nonlocal runs
@@ -72,24 +72,24 @@ def test_one_that_was_interrupted_is_gone_on_with(scene: Scene, monkeypatch: pyt
         return refresh()
 
     # Agents of a year, a month at a time.
-    monkeypatch.setattr(rollup, "MOST_HOURS", 800)
+    monkeypatch.setattr(rollups, "MOST_HOURS", 800)
     from telephony.verbs import ledger_changes
 
     ledger_changes.record_everything(datetime(2026, 1, 1, tzinfo=UTC), datetime(2026, 5, 1, tzinfo=UTC))
-    before = rollup.hours_left()
+    before = hours_left()
     with monkeypatch.context() as patch:
-        patch.setattr(rollup, "refresh", refresh_twice)
+        patch.setattr(rollups, "refresh", refresh_twice)
         with pytest.raises(Killed):
             call_command("rebuild_rollups")
 
-    between = rollup.hours_left()
+    between = hours_left()
     assert 0 < between < before
     assert_right(scene)
 
     call_command("rebuild_rollups")
 
-    assert rollup.hours_left() == 0
-    assert not StaleRollup.objects.filter(level__in=[2, 3, 4]).exists()
+    assert hours_left() == 0
+    assert not StaleRollup.objects.filter(level__in=[Level.DAY, Level.MONTH]).exists()
     assert_right(scene)
 
 
@@ -104,7 +104,7 @@ def test_its_bars_end_full_while_the_year_goes_on(scene: Scene, capsys: pytest.C
     }
     assert set(bars) == {"hours of agents", "longer periods"}
     assert all(": 100%" in bar for bar in bars.values()), bars
-    assert StaleRollup.objects.filter(level=Level.YEAR).exists()
+    assert StaleRollup.objects.filter(level=Level.MONTH).exists()
 
 
 def test_an_empty_service_has_nothing_to_sum(db: None, capsys: pytest.CaptureFixture[str]) -> None:

@@ -13,7 +13,7 @@ from django.urls import reverse
 from callcentre.core.times import zone
 from reports.admin.links import _ROWS, parts_of
 from reports.admin.report import Cell
-from reports.columns import NAMES
+from reports.measures import NAMES
 from reports.models import Export
 from telephony.verbs import ledger_changes
 from tests.backoffice import BackOffice, errors_of, inputs_of, messages_of, staff, superuser

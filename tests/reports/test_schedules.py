@@ -12,8 +12,8 @@ from django.db import connection
 
 from callcentre.core.errors import Conflict, Invalid
 from callcentre.core.times import zone
-from reports import mailing
-from reports.columns import USUAL
+from reports.exporting import mails
+from reports.measures import USUAL
 from reports.models import Export, ExportMail, Schedule
 from reports.tasks import run_schedules
 from telephony.verbs import presence
@@ -154,8 +154,8 @@ def test_a_scheduled_export_is_mailed_to_each_of_its_recipients(committed_db: No
     assert export
 
     built(export)
-    for pk in mailing.due_now():
-        mailing.send(pk)
+    for pk in mails.due_now():
+        mails.send(pk)
 
     assert [(row.recipient, row.state, row.attempt_count) for row in export.mails.all()] == [
         ("boss@example.com", "sent", 1),
@@ -169,7 +169,7 @@ def test_a_scheduled_export_is_mailed_to_each_of_its_recipients(committed_db: No
     )
     assert len(content) == export.file_size
     assert mail.outbox[0].subject == "Daily: 2026-06-09"
-    assert mailing.due_now() == []
+    assert mails.due_now() == []
 
 
 @pytest.fixture
@@ -190,7 +190,7 @@ def refuse(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
 
 
 def tried(row: ExportMail) -> tuple[str, int, str]:
-    mailing.send(row.pk)
+    mails.send(row.pk)
     row.refresh_from_db()
     return row.state, row.attempt_count, row.error
 
@@ -200,13 +200,13 @@ def test_a_server_that_is_down_is_tried_again_until_it_is_enough(
 ) -> None:
     refuse(monkeypatch, OSError("connection refused"))
     states = []
-    for _ in range(len(mailing.DELAYS) + 1):
+    for _ in range(len(mails.DELAYS) + 1):
         ExportMail.objects.filter(pk=owed.pk).update(next_attempt_at=wall(2026, 6, 10))
         states.append(tried(owed))
 
-    assert [state for state, _, _ in states] == ["queued"] * len(mailing.DELAYS) + ["failed"]
-    assert states[-1] == ("failed", len(mailing.DELAYS) + 1, "connection refused")
-    assert mailing.due_now() == []
+    assert [state for state, _, _ in states] == ["queued"] * len(mails.DELAYS) + ["failed"]
+    assert states[-1] == ("failed", len(mails.DELAYS) + 1, "connection refused")
+    assert mails.due_now() == []
 
 
 def test_an_address_that_does_not_exist_is_not_tried_again(owed: ExportMail, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -243,11 +243,11 @@ def test_one_that_is_not_there_is_missed_in_the_language_of_who_looks(owed: Expo
 
 def test_a_worker_that_died_is_followed_by_another(owed: ExportMail) -> None:
     now = datetime.now(tz=zone())
-    ExportMail.objects.filter(pk=owed.pk).update(next_attempt_at=now + mailing.LEASE, attempt_count=1)
+    ExportMail.objects.filter(pk=owed.pk).update(next_attempt_at=now + mails.LEASE, attempt_count=1)
 
-    assert mailing.due_now() == []
-    with time_machine.travel(now + mailing.LEASE + timedelta(seconds=1), tick=False):
-        assert mailing.due_now() == [owed.pk]
+    assert mails.due_now() == []
+    with time_machine.travel(now + mails.LEASE + timedelta(seconds=1), tick=False):
+        assert mails.due_now() == [owed.pk]
         assert tried(owed) == ("sent", 2, "")
 
 
@@ -258,7 +258,7 @@ def test_what_cannot_be_sent_at_all_fails_with_its_reason(owed: ExportMail) -> N
 
     assert (state, attempts) == ("failed", 1)
     assert error.startswith("Header values can't contain newlines")
-    assert mailing.due_now() == []
+    assert mails.due_now() == []
 
 
 def test_a_file_that_is_gone_is_not_mailed(owed: ExportMail) -> None:

@@ -146,7 +146,7 @@ def test_a_command_takes_place_on_the_clock_of_its_call(dialling: Connection, bo
     assert Connection.objects.get().billsec == 12
 
 
-def test_a_call_whose_two_ends_two_processes_have_seen_is_never_shorter_than_nothing(
+def test_a_call_timed_by_two_processes_is_never_shorter_than_zero(
     switch: RecordingSwitch, agent: Agent, both: Clocks, api: ApiClient
 ) -> None:
     """The instants have no readings that belong together: the second one comes after the first all the same."""
@@ -190,7 +190,7 @@ def test_the_first_instants_of_calls_are_forgotten_in_their_order(monkeypatch: p
     assert list(call_clock._first) == [2, 3, 4]
 
 
-def test_what_has_no_reading_is_never_in_the_future() -> None:
+def test_an_instant_without_a_reading_is_never_in_the_future() -> None:
     now = timezone.now()
 
     assert call_clock.on_call(1, now + timedelta(hours=1)) < now + timedelta(minutes=1)

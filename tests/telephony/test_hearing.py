@@ -83,9 +83,7 @@ def is_over(channel: str) -> bool:
     return call is not None and call.state == "ended"
 
 
-def test_a_caller_of_whom_no_event_tells_is_let_in_although_the_first_look_fails(
-    queue: Queue, listening: AriServer
-) -> None:
+def test_a_caller_without_an_event_is_stored_after_a_failed_comparison(queue: Queue, listening: AriServer) -> None:
     with listening.pbx.lock:
         # The stream breaks just before the caller comes.
         listening.pbx.apps["callcentre"].send = lambda message: None
@@ -100,7 +98,7 @@ def test_a_caller_of_whom_no_event_tells_is_let_in_although_the_first_look_fails
     wait_for(lambda: is_over(channel), "the end is heard")
 
 
-def test_a_caller_whose_arrival_could_not_be_handled_is_let_in_by_the_next_look(
+def test_a_caller_with_a_failed_arrival_is_stored_by_the_next_comparison(
     queue: Queue, listening: AriServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     failures, real = [ValueError("once"), ValueError("twice")], customers.customer_of_caller
@@ -223,7 +221,7 @@ def test_events_of_one_call_are_handled_one_after_another_whichever_channel_they
 
 
 @pytest.mark.parametrize("join_count", [1, 2])
-def test_the_end_of_a_recording_stays_behind_the_end_of_the_caller_whose_call_is_looked_up(
+def test_the_end_of_a_recording_is_handled_after_the_end_of_the_caller(
     queue: Queue, switch: Any, pool: KeyedPool, monkeypatch: pytest.MonkeyPatch, join_count: int
 ) -> None:
     dispatcher, seen = Dispatcher(pool), []

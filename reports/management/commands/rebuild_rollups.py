@@ -1,17 +1,40 @@
 import sys
 import time
 from argparse import ArgumentParser
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from datetime import datetime
 from typing import Any
 
 from django.core.management.base import BaseCommand
+from django.db import connection
 from django.utils import timezone
 from tqdm import tqdm
 
-from reports import ledgers, rollup, settling
+from reports import rollups
+from reports.periods import FIRST, LAST, Span, start_of
 from telephony.verbs import ledger_changes
 
 PATIENCE_SECONDS = 0.5
+
+
+# The first instant and the last of any ledger and any rollup.
+_BOUNDS = """
+SELECT min(since), max(until) FROM (
+  SELECT min(started_at) AS since, max(COALESCE(ended_at, started_at)) AS until FROM telephony_agentsession
+  UNION ALL SELECT min(started_at), max(COALESCE(ended_at, started_at)) FROM telephony_agentstate
+  UNION ALL SELECT min(created_at), max(GREATEST(created_at, ended_at)) FROM telephony_connection
+  UNION ALL SELECT min(created_at), max(GREATEST(created_at, closed_at)) FROM tickets_chat
+  UNION ALL SELECT min(created_at), max(created_at) FROM tickets_message
+  UNION ALL SELECT min(closed_at), max(closed_at) FROM tickets_ticket
+  UNION ALL SELECT min(started_at), max(started_at) FROM reports_rollup
+) ledger
+"""
+_HOURS_LEFT = """
+SELECT COALESCE(sum(1 + extract(epoch FROM LEAST(until, %s) - GREATEST(since, %s)) / 3600), 0)::bigint
+FROM telephony_ledgerchange
+"""
+_IS_REBUILDING = "SELECT EXISTS (SELECT FROM telephony_ledgerchange WHERE until - since > interval '31 days')"
+_MARKS_LEFT = "SELECT count(*) FROM reports_stalerollup WHERE level = %s AND started_at < %s"
 
 
 class Command(BaseCommand):
@@ -24,31 +47,64 @@ class Command(BaseCommand):
         parser.add_argument("--anew", action="store_true", help="begin again, also where one was interrupted")
 
     def handle(self, *args: Any, anew: bool = False, **options: Any) -> None:
-        if (span := ledgers.bounds()) is None:
+        if (span := bounds()) is None:
             self.stdout.write("There is nothing to sum.")
             return
-        if rollup.is_rebuilding() and not anew:
+        if is_rebuilding() and not anew:
             self.stdout.write("Going on where it was interrupted.")
         else:
             ledger_changes.record_everything(*span)
-        self._work("hours of agents", rollup.hours_left, rollup.refresh)
+        self._work("hours of agents", hours_left, rollups.refresh)
         now = timezone.now()
-        self._work("longer periods", lambda: settling.left(now), lambda: settling.settle_all(now, most=1))
+        self._work("longer periods", lambda: marks_left(now), lambda: rollups.settle(now))
 
     def _work(self, what: str, left: Callable[[], int], act: Callable[[], int]) -> None:
-        """Act until nothing is left; whoever else does so meanwhile helps."""
+        """Act until nothing is left. Another worker that does the same meanwhile helps."""
         total = left()
         with tqdm(total=total, desc=what, unit="", file=sys.stderr) as bar:
             while True:
-                with rollup.alone() as is_alone:
+                with rollups.alone() as is_alone:
                     is_done = is_alone and not act()
-                # Others may have added to it.
+                # Others may have added work.
                 total = bar.total = max(total, remaining := left())
                 bar.n = total - remaining
                 bar.refresh()
                 if is_done:
-                    # What changed just now is the worker's.
+                    # The worker sums what changed just now.
                     bar.total = bar.n
                     return
                 if not is_alone:
                     time.sleep(PATIENCE_SECONDS)
+
+
+def _number(statement: str, parameters: Sequence[Any] = ()) -> int:
+    with connection.cursor() as cursor:
+        cursor.execute(statement, parameters)
+        found: int = cursor.fetchone()[0]
+    return found
+
+
+def hours_left() -> int:
+    """Count the hours of agents that the log names; an hour that several entries name counts as often."""
+    return _number(_HOURS_LEFT, [LAST, FIRST])
+
+
+def marks_left(now: datetime) -> int:
+    """Count the stale days and months that are over."""
+    return sum(
+        _number(_MARKS_LEFT, [int(source), start_of(length, now - rollups.REST)])
+        for source, length in rollups.SETTLED.items()
+    )
+
+
+def is_rebuilding() -> bool:
+    """Tell whether entries are left that are longer than anything an agent does."""
+    return bool(_number(_IS_REBUILDING))
+
+
+def bounds() -> Span | None:
+    """Return the first instant and the last of which any ledger, or any rollup, says something."""
+    with connection.cursor() as cursor:
+        cursor.execute(_BOUNDS)
+        since, until = cursor.fetchone()
+    return (since, until) if since else None

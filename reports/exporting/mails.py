@@ -1,4 +1,4 @@
-"""Mailing scheduled exports: claim one mail, send it, write down what came of it."""
+"""Mails of scheduled exports: claim a mail, send it, record the result."""
 
 import logging
 import smtplib
@@ -30,7 +30,7 @@ _TYPES = {
 
 
 def due_now() -> list[int]:
-    """Those whose turn has come, the longest due first; what ends every worker has failed."""
+    """Return the mails that are due, the longest due first. Fail those that ended every worker."""
     now = timezone.now()
     ExportMail.objects.due(now).filter(attempt_count__gt=len(DELAYS)).update(
         state=State.FAILED, next_attempt_at=None, error="the worker died at every attempt"
@@ -39,7 +39,7 @@ def due_now() -> list[int]:
 
 
 def send(pk: int) -> None:
-    """Send this one, if it is due and nobody else is at it."""
+    """Send this mail, if it is due and no other worker has claimed it."""
     now = timezone.now()
     until = now + LEASE
     if (
@@ -58,7 +58,7 @@ def send(pk: int) -> None:
     except (smtplib.SMTPException, OSError) as error:
         values = _after_refusal(mail, error)
     except Exception as error:  # noqa: BLE001  # logged below
-        # Of what we have written ourselves: another attempt would end the same way.
+        # A fault of our own code: another attempt would end the same way.
         values = {"state": State.FAILED, "error": _said(error)}
         unexpected = error
     else:
@@ -71,7 +71,7 @@ def send(pk: int) -> None:
 
 
 def _after_refusal(mail: ExportMail, error: Exception) -> dict[str, Any]:
-    """Try again later; or leave it to a person, where that would not help or has been tried often enough."""
+    """Return the next attempt; or a failure, if another attempt would not help or there were enough of them."""
     if _is_final(error) or mail.attempt_count > len(DELAYS):
         return {"state": State.FAILED, "error": _said(error)}
     next_attempt_at: datetime = timezone.now() + DELAYS[mail.attempt_count - 1]
@@ -85,7 +85,7 @@ def _said(error: Exception) -> str:
 def _is_final(error: Exception) -> bool:
     if isinstance(error, smtplib.SMTPRecipientsRefused):
         return all(code >= 500 for code, _text in error.recipients.values())
-    # A password that somebody will mend is refused with 535 as well.
+    # 535 is also the answer to a wrong password, which an administrator will correct.
     is_login = isinstance(error, smtplib.SMTPAuthenticationError)
     return isinstance(error, smtplib.SMTPResponseException) and error.smtp_code >= 500 and not is_login
 
@@ -94,7 +94,7 @@ def _send(mail: ExportMail) -> str:
     backend = get_connection()
     with translation.override(mail.export.language):
         _message(mail, backend).send()
-    # A back end that writes files says so: nobody was sent anything.
+    # A back end that writes files says so: no mail was sent.
     return State.SENT if getattr(backend, "delivers", True) else State.WRITTEN
 
 

@@ -1,9 +1,9 @@
-"""The question that a request asks: every parameter read and checked, all faults at once."""
+"""The parameters of the report, in the API and on the page: each is read and checked; faults are told together."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.db import connection
 from django.http import QueryDict
@@ -11,56 +11,44 @@ from django.utils import timezone
 
 from callcentre.core.errors import ErrorCode, Fault, Invalid
 from callcentre.core.parsing import INT32, Reject, parse_id, parse_instant, parse_integer, parse_text, query_list
-from reports.builder import Question
-from reports.limits import MOST_PERIODS
-from reports.periods import FIRST, LAST, Aggregation
-from telephony.models import AgentGroup
+from reports.measures import NAMES, USUAL, columns_of
+from reports.models.export import MOST_SECONDS
+from reports.periods import FIRST, LAST, MOST_PERIODS, Aggregation
+from reports.report import Question
+from reports.tables import Table
+from telephony.models import Agent, AgentGroup
 
 SECOND = timedelta(seconds=1)
-# A list is sent as JSON, which is written faster than an array: there may be hundreds.
+# Defaults of the page: seconds of the service level, and the period of a row, which is the month in the API.
+USUAL_WITHIN = 20
+USUAL_AGGREGATION = Aggregation.DAY
+# A list is sent as JSON, which is written faster than an array: there may be hundreds of logins.
 _AGENTS = """
 SELECT id, login, name, surname FROM telephony_agent
 WHERE login IN (SELECT jsonb_array_elements_text(%s::jsonb)) OR group_id IN (SELECT unnest(%s::bigint[])) ORDER BY login
 """
 
 
-@dataclass(frozen=True)
-class Wanted:
-    """What is asked, of agents who are still to be found: the question has none."""
+def read(params: QueryDict, faults: list[Fault]) -> tuple[Question, dict[int, dict[str, str]]]:
+    """Read the API's parameters, and find the agents: by id, as answers name them.
 
-    logins: Sequence[str]
-    groups: Sequence[int]
-    asked: Question
-
-    def question(self) -> tuple[Question, Mapping[int, dict[str, str]]]:
-        """With the agents, and them as the answer names them. Raises Invalid where one of them is unknown."""
-        faults: list[Fault] = []
-        agents = _find(self.logins, self.groups, faults)
-        if faults:
-            raise Invalid(faults)
-        return replace(self.asked, agents=list(agents)), agents
-
-
-def read(params: QueryDict, faults: list[Fault]) -> Wanted:
-    """What is asked. Raises Invalid with these faults and its own, unknown agents among them."""
+    Raises Invalid with these faults and its own.
+    """
     logins, groups = _agents(params, faults)
-    place = len(faults)
+    agents = _find(logins, groups, faults)
     begin, end = _instant(params, "date_from", faults), _instant(params, "date_to", faults, is_upper_bound=True)
     aggregation = _aggregation(params, faults)
     if begin and end and begin >= end:
         faults.append(Fault(ErrorCode.REPORT_ENDS_BEFORE_START, "date_to"))
     elif begin and end and aggregation and aggregation.periods_in(begin, end) > MOST_PERIODS:
         faults.append(Fault(ErrorCode.TOO_MANY_PERIODS, "aggregate_by", {"limit": MOST_PERIODS}))
-    # No queue has the id 0, by which the rollups mean all calls.
+    # No queue has the id 0, which means all calls in the rollups.
     queues = [queue or -1 for queue in _ids(params, "queues_ids", faults, parse_id)]
-    threshold = _integer(params, "outbound_threshold", faults)
+    threshold = _integer(params, "outbound_threshold", INT32, 0, faults)
     if faults or begin is None or end is None or aggregation is None:
-        unknown: list[Fault] = []
-        _find(logins, groups, unknown)
-        faults[place:place] = unknown
         raise Invalid(faults)
-    asked = Question(
-        agents=(),
+    question = Question(
+        agents=list(agents),
         begin=min(max(begin, FIRST), LAST),
         end=max(min(end, LAST), FIRST),
         aggregation=aggregation,
@@ -68,11 +56,42 @@ def read(params: QueryDict, faults: list[Fault]) -> Wanted:
         threshold=threshold,
         queues=queues or None,
     )
-    return Wanted(logins, groups, asked)
+    return question, agents
+
+
+def read_table(params: QueryDict) -> tuple[Table, dict[str, Any]]:
+    """Read the table that a page shows, and the terms under which an export has it as a file.
+
+    Parameters are the API's, and `answered_within` and `columns[]` besides; all agents where none are named. Raises
+    Invalid.
+    """
+    faults: list[Fault] = []
+    within = _integer(params, "answered_within", MOST_SECONDS, USUAL_WITHIN, faults)
+    names = query_list(params, "columns") or USUAL
+    if any(name not in NAMES for name in names):
+        faults.append(Fault(ErrorCode.NOT_CHOICE, "columns", {"choices": ", ".join(NAMES)}))
+    logins, groups = query_list(params, "agent_logins"), query_list(params, "agent_group_ids")
+    asked = params.copy()
+    if not asked.get("aggregate_by", "").strip():
+        asked["aggregate_by"] = USUAL_AGGREGATION.value
+    if not logins and not groups:
+        asked.setlist("agent_logins", Agent.objects.order_by("login").values_list("login", flat=True))
+    question, agents = read(asked, faults)
+    named = {login.strip() for login in logins}
+    terms = {
+        "agent_ids": [pk for pk, agent in agents.items() if agent["login"] in named],
+        "agent_group_ids": list(dict.fromkeys(map(int, groups))),
+        "aggregation": question.aggregation.value,
+        "threshold": question.threshold,
+        "answered_within": within,
+        "queue_ids": list(question.queues or ()),
+        "columns": [name for name in NAMES if name in names],
+    }
+    return Table(question, agents, columns_of(names), within), terms
 
 
 def _agents(params: QueryDict, faults: list[Fault]) -> tuple[list[str], list[int]]:
-    """Those who are named, and the groups."""
+    """Return the logins that are named, and the groups."""
     groups = _ids(params, "agent_group_ids", faults)
     texts = [text for text in query_list(params, "agent_logins") if text.strip()]
     try:
@@ -87,7 +106,7 @@ def _agents(params: QueryDict, faults: list[Fault]) -> tuple[list[str], list[int
 
 
 def _find(logins: Sequence[str], groups: Sequence[int], faults: list[Fault]) -> dict[int, dict[str, str]]:
-    """The agents of these names and groups, by login; who is unknown is a fault."""
+    """Return the agents of these logins and groups, by login; an unknown login or group is a fault."""
     with connection.cursor() as cursor:
         cursor.execute(_AGENTS, [json.dumps(logins), [*groups]])
         found = {
@@ -105,7 +124,7 @@ def _find(logins: Sequence[str], groups: Sequence[int], faults: list[Fault]) -> 
 
 
 def _instant(params: QueryDict, name: str, faults: list[Fault], *, is_upper_bound: bool = False) -> datetime | None:
-    """A bound of the span. What is named in the upper one is in the span: the day, the minute, the second."""
+    """Read a bound of the span. The day, minute or second that the upper bound names is in the span."""
     if not (text := params.get(name, "").strip()):
         faults.append(Fault(ErrorCode.EMPTY, name))
         return None
@@ -126,12 +145,12 @@ def _aggregation(params: QueryDict, faults: list[Fault]) -> Aggregation | None:
         return None
 
 
-def _integer(params: QueryDict, name: str, faults: list[Fault]) -> int:
+def _integer(params: QueryDict, name: str, most: int, usual: int, faults: list[Fault]) -> int:
     try:
-        return parse_integer(text, 0, INT32) if (text := params.get(name, "").strip()) else 0
+        return parse_integer(text, 0, most) if (text := params.get(name, "").strip()) else usual
     except Reject as reject:
         faults.append(Fault(reject.fault.code, name, reject.fault.params))
-        return 0
+        return usual
 
 
 def _ids(params: QueryDict, name: str, faults: list[Fault], parse: Callable[[str], int] = parse_integer) -> list[int]:

@@ -1,14 +1,14 @@
 """Building exports, one at a time: from the claim of one to its file.
 
-Who builds holds a lock that PostgreSQL lets go when his connection ends, however he dies: what then runs without the
-lock runs no more, and the next builder starts it again. Another connection than the one that reads tells how far it is,
-while the one that reads is in its snapshot.
+A builder holds an advisory lock, which PostgreSQL releases when the connection of the builder ends. An export that is
+running while the lock is free has lost its builder, and the next builder starts it again. While one connection reads in
+its snapshot, a second one writes the progress.
 """
 
 import logging
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import IO, Any
 
@@ -20,20 +20,21 @@ from django.utils import timezone, translation
 from django.utils.translation import gettext_lazy as _
 
 from callcentre.core.errors import Conflict, ErrorCode
-from reports import builder
-from reports.builder import Question
-from reports.columns import columns_of
+from reports import report
 from reports.exporting.formats import writer_of
-from reports.lines import Table, agents_of
+from reports.measures import columns_of
 from reports.models import Export
 from reports.models.export import MAX_ATTEMPTS
 from reports.periods import Aggregation
+from reports.report import Question
+from reports.tables import Table
+from telephony.models import Agent
 
 logger = logging.getLogger(__name__)
 
 _LOCK = 0x6578706F
-# How often a builder says how far it is.
-_SAY_SECONDS = 1.0
+# The time between two writes of the progress.
+_PROGRESS_SECONDS = 1.0
 
 _CLAIM = """
 UPDATE reports_export SET state = 'running', attempts = attempts + 1, started_at = now(), percent = 0, row_count = 0
@@ -41,18 +42,18 @@ WHERE id = (
   SELECT id FROM reports_export WHERE state IN ('queued', 'running') AND attempts < %s ORDER BY attempts, id LIMIT 1
 ) RETURNING id
 """
-_SAY = """
+_PROGRESS = """
 UPDATE reports_export SET percent = %s, row_count = %s, read_at = %s
 WHERE id = %s AND attempts = %s AND state = 'running' RETURNING id
 """
 
 
 def build_next() -> bool:
-    """Build the export whose turn it is. False where there is none, or somebody else builds."""
-    with _alone() as desk:
+    """Build the next export. Return False if there is none, or another worker builds."""
+    with _lock() as desk:
         if desk is None:
             return False
-        _give_up_on_deadly_ones()
+        _fail_deadly_exports()
         claimed = desk.execute(_CLAIM, [MAX_ATTEMPTS])
         if claimed is None:
             return False
@@ -62,21 +63,21 @@ def build_next() -> bool:
     return True
 
 
-def _give_up_on_deadly_ones() -> None:
-    """Those that have ended every worker: whoever holds the lock knows that nobody is at them."""
+def _fail_deadly_exports() -> None:
+    """Fail exports that ended every worker. The caller holds the lock, so no worker builds them."""
     for export in Export.objects.waiting().filter(attempts__gte=MAX_ATTEMPTS):
         logger.error("export given up", extra={"export": export.pk})
         _fail(export, _("The export was started %s times and ended early each time.") % MAX_ATTEMPTS)
 
 
 def _forget_files(export: Export) -> None:
-    """What its attempts have left in the storage; no row names it as long as the export is not finished."""
+    """Delete the files that attempts left in the storage; no row names them before the export is finished."""
     for name in export.names_of_files():
         export.file.storage.delete(name)
 
 
 class _Desk:
-    """A connection beside the one that reads: it holds the lock, and what it writes is seen at once."""
+    """A second connection: it holds the lock, and what it writes is visible at once."""
 
     def __init__(self) -> None:
         self._connection = connection.copy()
@@ -92,7 +93,7 @@ class _Desk:
 
 
 @contextmanager
-def _alone() -> Iterator[_Desk | None]:
+def _lock() -> Iterator[_Desk | None]:
     desk = _Desk()
     try:
         locked = desk.execute("SELECT pg_try_advisory_lock(%s)", [_LOCK])
@@ -107,7 +108,7 @@ def _build(export: Export, desk: _Desk) -> None:
             rows = _write(export, output, desk)
             _keep(export, output, rows)
     except (OperationalError, InterfaceError) as error:
-        # The database went away, or ends this connection: whoever builds next begins anew.
+        # The database went away, or ends this connection: the next builder starts again.
         logger.warning("export interrupted", extra={"export": export.pk, "error": repr(error)})
     except Conflict:
         logger.warning("export taken over by another worker", extra={"export": export.pk})
@@ -119,9 +120,9 @@ def _build(export: Export, desk: _Desk) -> None:
 
 
 def _fail(export: Export, message: Any) -> None:
-    """Unless it is finished after all: what interrupted may have come while the database did what it was told to.
+    """Mark the export as failed, unless it is finished: the interruption may have come during the last statement.
 
-    Another connection waits for the end of that, and does not speak into it.
+    A new connection waits for the end of that statement.
     """
     connection.close()
     with translation.override(export.language):
@@ -130,24 +131,24 @@ def _fail(export: Export, message: Any) -> None:
 
 
 def _write(export: Export, output: IO[bytes], desk: _Desk) -> int:
-    """All lines, of one instant. How many they are."""
-    rows, said_at = 0, time.monotonic()
-    with builder.snapshot():
+    """Write all rows, read of one instant. Return their number."""
+    rows, written_at = 0, time.monotonic()
+    with report.snapshot():
         table = table_of(export)
         writer = writer_of(export.format, output, table.columns)
         for lines, share in table.all():
             writer.write(lines)
             rows += len(lines)
-            if time.monotonic() - said_at >= _SAY_SECONDS:
-                said_at = time.monotonic()
-                _say(export, desk, int(99 * share), rows, table.question)
+            if time.monotonic() - written_at >= _PROGRESS_SECONDS:
+                written_at = time.monotonic()
+                _write_progress(export, desk, int(99 * share), rows, table.question)
         writer.close()
-        _say(export, desk, 99, rows, table.question)
+        _write_progress(export, desk, 99, rows, table.question)
     return rows
 
 
 def table_of(export: Export) -> Table:
-    agents = agents_of(export.agent_ids, export.agent_group_ids)
+    agents = _agents_of(export.agent_ids, export.agent_group_ids)
     question = Question(
         agents=list(agents),
         begin=export.begins_at,
@@ -160,16 +161,25 @@ def table_of(export: Export) -> Table:
     return Table(question, agents, columns_of(export.columns), export.answered_within)
 
 
-def _say(export: Export, desk: _Desk, percent: int, rows: int, asked: Question) -> None:
-    """Raises Conflict where it is no longer ours."""
-    if desk.execute(_SAY, [percent, rows, asked.now, export.pk, export.attempts]) is None:
+def _agents_of(ids: Sequence[int], group_ids: Sequence[int]) -> dict[int, dict[str, str]]:
+    """Return the agents with these ids and of these groups, by login; all agents where neither is given."""
+    agents = Agent.objects.order_by("login")
+    if ids or group_ids:
+        agents = agents.filter(pk__in=ids) | agents.filter(group__in=group_ids)
+    rows = agents.values_list("pk", "login", "name", "surname")
+    return {pk: {"login": login, "name": name, "surname": surname} for pk, login, name, surname in rows}
+
+
+def _write_progress(export: Export, desk: _Desk, percent: int, rows: int, asked: Question) -> None:
+    """Write the progress. Raises Conflict if another worker has taken over."""
+    if desk.execute(_PROGRESS, [percent, rows, asked.now, export.pk, export.attempts]) is None:
         raise Conflict(ErrorCode.CONFLICT)
 
 
 def _keep(export: Export, output: IO[bytes], rows: int) -> None:
-    """The file into the storage, then into the row: who dies in between leaves one that the next attempt removes.
+    """Store the file, then name it in the row. The next attempt removes a file that was stored without a row.
 
-    Whoever hears nothing of the row may have filled it in: only a plain no tells that nobody will name the file.
+    If the connection is lost, the row may have been written: only a Conflict tells that no row will name the file.
     """
     size = output.seek(0, 2)
     output.seek(0)
