@@ -32,10 +32,10 @@ from tickets.mail.charsets import decoded, decoded_as_named
 from tickets.mail.flowed_text import reflowed
 from tickets.mail.headers import without_words
 from tickets.mail.parsing import Unreadable, parse
-from tickets.mail.quotations import fold
+from tickets.mail.quotations import split_quotation
 from tickets.mail.uuencoded import parted
 from tickets.mail_ids import ids_in
-from tickets.placeholders import check_places, fill
+from tickets.placeholders import check_placeholders, fill
 from webhooks.transport import TargetError, check_target
 
 LENGTH = 30_000
@@ -130,8 +130,8 @@ def _rows(text: str) -> None:
 
 
 FUNCTIONS: dict[str, tuple[Callable[[str], object], tuple[type[Exception], ...]]] = {
-    "fold text": (lambda text: fold(text, "PLAIN"), ()),
-    "fold HTML": (lambda text: fold(text, "HTML"), ()),
+    "quotation in text": (lambda text: split_quotation(text, "PLAIN"), ()),
+    "quotation in HTML": (lambda text: split_quotation(text, "HTML"), ()),
     "as_text": (html.as_text, ()),
     "without_hidden": (html.without_hidden, ()),
     "from_text": (html.from_text, ()),
@@ -159,7 +159,7 @@ FUNCTIONS: dict[str, tuple[Callable[[str], object], tuple[type[Exception], ...]]
     "address": (is_address, ()),
     "links": (with_links, ()),
     "fill": (lambda text: fill(text, {"x": "y"}), ()),
-    "places": (lambda text: check_places(body=(text, ())), (ValidationError,)),
+    "placeholders": (lambda text: check_placeholders(body=(text, ())), (ValidationError,)),
     "link addresses": (composition._with_addresses, ()),
     "tag of a subject": (composition.tickets_of_subject, ()),
     "answers": (lambda text: composition._ANSWER.sub("", text), ()),

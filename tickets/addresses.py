@@ -1,4 +1,4 @@
-"""E-mail addresses: those that mail can be sent to, and how they are spelled in a mail."""
+"""E-mail addresses: their validity and their spelling."""
 
 import re
 from collections.abc import Iterable
@@ -10,14 +10,14 @@ from django.utils.encoding import punycode
 
 from callcentre.core.errors import ErrorCode, Fault
 
-# What else servers accept as a local part: dots beside each other or at an end, as Japanese mobile networks gave out,
-# and letters of any script (RFC 6531).
+# Local parts that servers accept beside those of Django's validator: with dots in a row or at an end, from Japanese
+# mobile networks, and with letters of any script (RFC 6531).
 _LOCAL = re.compile(r"[^\s\x00-\x1f\x7f()<>\[\]:;@\\,\"]{1,255}")
 LONGEST, LONGEST_NAME = 320, 200
 
 
 def is_address(text: str) -> bool:
-    """Return whether this is one address and nothing else: no name, no second address, nothing that breaks a header."""
+    """Return whether the text is one address: no name, no second address, no character that breaks a header."""
     if not text.isprintable() or len(text) > LONGEST:
         return False
     local, _at, domain = text.rpartition("@")
@@ -50,7 +50,7 @@ def read_sender(text: str, name: str = "") -> tuple[str, str]:
         return text, name
     before, _bracket, after = text.rpartition("<")
     if is_address(address := after.strip().removesuffix(">").strip()):
-        # The name may have commas that it should have quotation marks for.
+        # The name may have commas without the quotation marks that they need.
         return address, before.strip(' "')[:LONGEST_NAME] or name
     found = [(person, address) for person, address in getaddresses([text]) if address]
     if len(found) == 1 and is_address(found[0][1]):
@@ -59,7 +59,7 @@ def read_sender(text: str, name: str = "") -> tuple[str, str]:
 
 
 def check_addresses(addresses: Iterable[str], field: str) -> list[Fault]:
-    """Return a fault for each text that is no address; `field` is that of the list."""
+    """Return a fault for each text that is no address; `field` is the field of the list."""
     return [
         Fault(ErrorCode.ADDRESS_MALFORMED, f"{field}.{position}")
         for position, address in enumerate(addresses)

@@ -1,4 +1,4 @@
-"""Files of tickets as downloads."""
+"""Downloads of the files of tickets."""
 
 from django.core.files.storage import default_storage
 from django.http import FileResponse
@@ -7,12 +7,12 @@ from callcentre.core.downloads import file_response
 from tickets.file_storage import type_of
 from tickets.models import StoredFile
 
-# What may be shown inside a page, where that is asked for. Not SVG, which is a program.
+# Types that may be shown inside a page on request. SVG is not one of them: it can contain scripts.
 PICTURES = ("image/gif", "image/jpeg", "image/png", "image/webp")
 
 
 def response_of(file: StoredFile, *, inline: bool = False) -> FileResponse:
-    """The file under its own name (RFC 6266); a picture inside a page on request. Raises Http404 where it is gone."""
+    """Return the file under its own name (RFC 6266); a picture is shown inline on request. Raises Http404."""
     content_type = type_of(file.filename)
     is_shown = inline and content_type in PICTURES
     return file_response(lambda: default_storage.open(file.path), file.filename, content_type, is_shown=is_shown)

@@ -1,4 +1,4 @@
-"""Files in the storage: streamed in, never whole in memory, and cleared away again."""
+"""The storage of files: they are streamed into it, never whole in memory."""
 
 import hashlib
 import mimetypes
@@ -32,11 +32,11 @@ class Stored:
 
 
 class TooLong(Exception):
-    """More came than may."""
+    """The stream has more bytes than the limit."""
 
 
 class _Measured(File):  # type: ignore[type-arg]  # generic in the stubs only
-    """A stream that is hashed and measured while it passes."""
+    """A stream that is hashed and measured while it is read."""
 
     def __init__(self, stream: IO[bytes] | Any, limit: int) -> None:
         super().__init__(None)
@@ -53,14 +53,14 @@ class _Measured(File):  # type: ignore[type-arg]  # generic in the stubs only
 
 
 def store(stream: IO[bytes] | Any, limit: int) -> Stored:
-    """Write the stream to the storage under a new token. Raises TooLong beyond `limit` bytes, leaving nothing.
+    """Write the stream to the storage under a new token. Raises TooLong beyond `limit` bytes, and leaves nothing then.
 
-    The row comes after it: who dies in between leaves a file without a row, which is cleared away, and never a row
-    without its file.
+    The row is written after the file. A process that dies in between leaves a file without a row, which is pruned
+    later, and never a row without its file.
     """
     token = secrets.token_urlsafe(32)
     content = _Measured(stream, limit)
-    # By days, so that what was left behind without a row is found by looking at one.
+    # A folder a day: the search for files without a row looks at one day.
     path = f"{FOLDER}/{timezone.now():%Y/%m/%d}/{token}"
     try:
         path = default_storage.save(path, content)
@@ -72,7 +72,7 @@ def store(stream: IO[bytes] | Any, limit: int) -> Stored:
 
 
 def write_through(path: str) -> None:
-    """Down to the disk, with its name, as the database does. A storage that is no folder of ours does so by itself."""
+    """Write the file and its name through to the disk, as the database does. A remote storage does so by itself."""
     with suppress(NotImplementedError):
         local = Path(default_storage.path(path))
         for each in (local, local.parent):
@@ -84,7 +84,7 @@ def write_through(path: str) -> None:
 
 
 def type_of(filename: str) -> str:
-    """By the name. What a browser would run as a page of ours is bytes."""
+    """Return the content type for a file name. A type that a browser would run as our page becomes plain bytes."""
     guessed, encoding = mimetypes.guess_type(filename)
     if guessed is None or encoding or guessed.startswith("text/html") or "xml" in guessed or "script" in guessed:
         return "application/octet-stream"
@@ -92,7 +92,7 @@ def type_of(filename: str) -> str:
 
 
 def clean_name(filename: str) -> str:
-    """The last part of a path, without characters that steer a terminal, a header or a file system."""
+    """Return the last part of a path, without characters that steer a terminal, a header or a file system."""
     name = filename.replace("\\", "/").rpartition("/")[2]
     name = "".join(character for character in name if character.isprintable() and character not in '<>:"|?*')
     return name.strip(" .")

@@ -1,4 +1,4 @@
-"""HTML that came from outside, or that an editor made: what of it is kept, and how it reads as text."""
+"""HTML of mails and editors: the policies by which it is cleaned, and its conversion from and to plain text."""
 
 import html
 import re
@@ -7,7 +7,7 @@ from typing import Any
 from callcentre.core.html_cleaning import LONGEST, MARK, CleanHtml, Policy, Uncleanable, unescape
 from callcentre.core.html_cleaning import clean as clean_by
 
-# What mail programs and editors use to say something; nothing that runs, loads, or lies over the rest of the page.
+# The elements that mail programs and editors use for content. None can run, load, or cover the rest of the page.
 _TAG_NAMES = (
     "a abbr b blockquote br caption center cite code col colgroup dd del div dl dt em font h1 h2 h3 h4 h5 h6 hr i img"
     " ins li ol p pre q s small span strike strong sub sup table tbody td tfoot th thead tr tt u ul"
@@ -25,13 +25,13 @@ _ATTRIBUTES = {
     "th": ("colspan", "rowspan", "valign", "width"),
 }
 _VALUES = {
-    # Whole addresses only: what is relative would lead into our own pages.
+    # Absolute addresses only: a relative one would lead to our own pages.
     "href": r"(?i)(?:https?://|mailto:|tel:)\S[\s\S]*",
-    # Images of the mail itself, and from elsewhere: the reader is asked before the latter are loaded.
+    # Images of the mail itself, and from elsewhere; the reader is asked before the latter are loaded.
     "src": r"(?i)(?:cid:|https?://)[^\s\"'<>]+",
 }
 _HIDDEN = ("script", "style", "title", "head")
-# The names by which mail programs mark quotations, signatures, the text of the author and its colour.
+# The names with which mail programs mark quotations, signatures, and the author's text and its colour.
 _CLASSES = r"(gmail_quote|yahoo_quoted|protonmail_quote|moz-cite-prefix|elementToProof|gmail_signature|moz-signature)"
 _IDS = (
     r"(divRplyFwdMsg|appendonsend|mail-editor-reference-message-container|ms-outlook-mobile-reference-message"
@@ -50,11 +50,11 @@ _MARKS = {
     "span style": f"(?i)({_COLOUR}|mso-fareast-language)",
     "blockquote type": r"(?i)^(cite)",
     "blockquote class": r"(?i)(?:^|\s)(gmail_quote)(?=\s|$)",
-    # What the author has indented.
+    # A paragraph that the author has indented.
     "blockquote style": r"(?i)(?:^|;)\s{0,5}(border:\s?none)",
     "hr id": r"(?i)^(stopSpelling|zwchr)$",
 }
-# Of a text that goes into mails of our own: it may be coloured and spaced.
+# The styles that texts of our own mails may have.
 _STYLE_NAMES = (
     "background-color border border-bottom border-collapse border-color border-left border-radius border-right"
     " border-spacing border-style border-top border-width color font font-family font-size font-style font-weight"
@@ -99,15 +99,15 @@ _LINES = re.compile(r"\n{3,}")
 
 
 def clean(text: str) -> CleanHtml:
-    """Return the HTML without what could run, or pretend to be part of the page around it.
+    """Return the HTML without elements that could run, or imitate the page around it.
 
-    What cannot be cleaned is kept as the text that it says.
+    HTML that cannot be cleaned becomes plain text.
     """
     return clean_or_text(text, _MESSAGE)
 
 
 def clean_marked(text: str) -> tuple[CleanHtml, str]:
-    """Return the cleaned HTML, and the same with the marks of mail programs, which is to be cleaned again."""
+    """Return the cleaned HTML, and the same HTML with the marks of mail programs, which must be cleaned again."""
     marked = clean_or_text(text, _MARKED)
     return CleanHtml(_MARKED_ATTRIBUTE.sub("", marked), _MESSAGE), marked
 
@@ -118,21 +118,21 @@ def marks_in(attributes: str) -> list[str]:
 
 
 def clean_or_text(text: str, policy: Policy) -> CleanHtml:
-    """Return the HTML cleaned by a policy; what cannot be cleaned becomes the text that it says."""
+    """Return the HTML cleaned by a policy. HTML that cannot be cleaned becomes plain text."""
     try:
         return clean_by(text, policy)
     except Uncleanable:
-        return CleanHtml(from_text(_seen(text[:LONGEST])[: LONGEST // 8]), policy)
+        return CleanHtml(from_text(as_text(without_hidden(text[:LONGEST]))[: LONGEST // 8]), policy)
 
 
 def as_text(markup: str) -> str:
-    """Return what HTML says, in lines."""
+    """Return the text of HTML, in lines."""
     lines = _TAG.sub("", _BLOCK_END.sub("\n", _BLANKS.sub(" ", markup.replace("\n", " "))))
     return _LINES.sub("\n\n", "\n".join(line.strip() for line in unescape(lines).split("\n"))).strip()
 
 
 def without_hidden(markup: str) -> str:
-    """Return the HTML without what a browser does not show, in one pass however broken it is."""
+    """Return the HTML without the elements that a browser hides, in one pass, however broken it is."""
     parts, hidden, end = [], "", 0
     for found in _HIDING.finditer(markup):
         is_end, tag = bool(found[1]), found[2].lower()
@@ -144,11 +144,6 @@ def without_hidden(markup: str) -> str:
     if not hidden:
         parts.append(markup[end:])
     return "".join(parts)
-
-
-def _seen(markup: str) -> str:
-    """Return what HTML that was not cleaned says, in lines."""
-    return as_text(without_hidden(markup))
 
 
 def from_text(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Message-IDs of our own: whoever answers a mail names it, and that leads to its ticket."""
+"""Our own Message-IDs. A mail that answers one of ours names its Message-ID, which leads to the ticket."""
 
 import hashlib
 import hmac
@@ -20,20 +20,20 @@ def _signature(key: str, ticket_id: str, nonce: str) -> str:
 
 
 def new_header_id(message: "Message") -> str:
-    """`cc.<ticket>.<nonce>.<signature>@<host>`, without brackets: nobody else can make one that leads to a ticket."""
+    """Return `cc.<ticket>.<nonce>.<signature>@<host>`, without brackets. Only we can make a valid signature."""
     ticket_id, nonce = str(message.ticket_id), secrets.token_hex(4)
     host = (message.ticket.queue.address or settings.DEFAULT_FROM_EMAIL).rpartition("@")[2].strip("> ") or "localhost"
     return f"cc.{ticket_id}.{nonce}.{_signature(settings.SECRET_KEY, ticket_id, nonce)}@{host}"
 
 
 def ids_in(text: str) -> list[str]:
-    """Those of ours that stand in a text, each once; forged ones are left out."""
+    """Return our Message-IDs in a text, each once, without forged ones."""
     found = dict.fromkeys(each[0] for each in _IN_TEXT.finditer(text))
     return [header_id for header_id in found if ticket_of(header_id) is not None]
 
 
 def ticket_of(header_id: str) -> int | None:
-    """The ticket that a Message-ID of ours leads to; None for others' and forged ones."""
+    """Return the id of the ticket of a Message-ID of ours; None for others and forged ones."""
     if (found := _OURS.match(header_id.strip("<> \t"))) is None:
         return None
     ticket_id, nonce, signature = found.groups()

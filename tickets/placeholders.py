@@ -1,7 +1,7 @@
-"""Texts with places in them, `{{ customer_name }}`: canned replies, signatures, templates, acknowledgements.
+"""Placeholders such as `{{ customer_name }}` in canned replies, signatures, templates and acknowledgements.
 
-No template language of a programmer: what stands in the places is put in as text, never run. A text with a place that
-nobody knows is refused when it is saved.
+This is no template language: values are inserted as text and never run. A text with an unknown placeholder is refused
+when it is saved.
 """
 
 import html
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
     from telephony.models import Agent
     from tickets.models.ticket import Ticket
 
-# An editor may make blanks that do not break of ours.
+# An editor may replace blanks by non-breaking spaces.
 _BLANKS = r"(?:\s|&nbsp;)*+"
 _PLACE = re.compile(rf"\{{\{{{_BLANKS}([a-z_]{{1,30}}){_BLANKS}\}}\}}")
 _ANY_PLACE = re.compile(r"\{\{(.{0,300}?)\}\}", re.DOTALL)
-# What any of those texts may name.
-PLACES = ("ticket_id", "subject", "customer_name", "customer_email", "queue_name", "agent_name", "agent_email")
+# The placeholders that all of these texts may have.
+PLACEHOLDERS = ("ticket_id", "subject", "customer_name", "customer_email", "queue_name", "agent_name", "agent_email")
 
 
 def values_for(ticket: "Ticket", agent: "Agent | None" = None) -> dict[str, str]:
-    """What stands in each place, as HTML."""
+    """Return the value of each placeholder, as HTML."""
     customer = ticket.customer
     values = {
         "ticket_id": str(ticket.pk),
@@ -43,13 +43,11 @@ def fill(markup: str, values: Mapping[str, str]) -> str:
     return _PLACE.sub(lambda place: values.get(place.group(1), place.group(0)), markup)
 
 
-def check_places(**texts: tuple[str, Sequence[str]]) -> None:
-    """Raises ValidationError where a text names something that is not put in; with each text, what it may name beside
-    PLACES.
-    """
+def check_placeholders(**texts: tuple[str, Sequence[str]]) -> None:
+    """Raise ValidationError for unknown placeholders. Each text comes with the placeholders that only it may have."""
     faults = {}
     for field, (markup, others) in texts.items():
-        names = (*PLACES, *others)
+        names = (*PLACEHOLDERS, *others)
         places = (place.replace("&nbsp;", " ").strip() for place in _ANY_PLACE.findall(markup))
         if unknown := [place for place in places if place not in names]:
             listed = ", ".join(_spelled(name) for name in names)
@@ -63,5 +61,5 @@ def _spelled(name: str) -> str:
     return f"{{{{ {name} }}}}"
 
 
-def has_place(markup: str, name: str) -> bool:
+def has_placeholder(markup: str, name: str) -> bool:
     return any(place.group(1) == name for place in _PLACE.finditer(markup))

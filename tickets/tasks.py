@@ -26,7 +26,7 @@ def poll_mailboxes() -> None:
         enqueue("tickets.poll_mailbox", pk)
     for pk in MailboxTest.objects.waiting().values_list("pk", flat=True):
         enqueue("tickets.test_mailbox", pk)
-    for pk in intake.left_over():
+    for pk in intake.undecided_mails():
         enqueue("tickets.process_mail", pk)
 
 

@@ -1,11 +1,11 @@
-"""HTML that others wrote, cleaned by a policy without taking more than its share of time and memory.
+"""The cleaning of foreign HTML by a policy, within limits of time and memory.
 
-A few kilobytes of tags can be piled up so that the rules of HTML make gigabytes of them, or take hours. No count of
-them tells in advance. So only what is plainly harmless is cleaned in this process: short texts, and texts whose
-elements are closed in the order in which they were opened. Everything else is cleaned in a process of its own, whose
-time and memory the system limits. One such process runs at a time for each process of the service: others wait.
+The rules of HTML can turn a few kilobytes of tags into gigabytes, or hours of work, and no count of tags predicts it.
+So this process cleans only HTML that is plainly harmless: short texts, and texts whose elements are closed in the order
+in which they were opened. A process with limits of time and memory cleans all other HTML. Each process of the service
+runs one such process at a time; further texts wait.
 
-This file is that process as well. It therefore imports nothing that takes long to import.
+This file is also the program of that process, so it imports nothing that is slow to import.
 """
 
 import json
@@ -25,28 +25,28 @@ import nh3
 
 logger = logging.getLogger(__name__)
 
-# Characters of HTML that is cleaned at all, and that may come out of it.
+# The most characters that HTML may have before and after it is cleaned.
 LONGEST = 2_000_000
-# Up to these a text may be harmless: characters, tags, open elements, characters of the attributes of a tag, and the
-# sum over all tags of the formatting that is open there, in bytes.
+# The limits of harmless texts: characters, tags, open elements, characters of a tag's attributes, and the sum over all
+# tags of the formatting that is open there, in bytes.
 _SHORT = 1_000
 _LONGEST_HERE = 200_000
 _MOST_TAGS_HERE = 10_000
 _DEEPEST_HERE = 200
 _LONGEST_ATTRIBUTES_HERE = 4_000
 _MOST_FORMATTING_HERE = 5_000_000
-# Limits of the other process. 2 MB that people wrote take it a quarter of a second and 100 MB.
+# Limits of the other process. It cleans 2 MB of ordinary HTML in a quarter of a second, with 100 MB.
 _CPU_SECONDS = 3
 _MEMORY = 512 << 20
-# How long the machine may take to give it these seconds.
+# The time in which a busy machine must give it these seconds.
 _PATIENCE_SECONDS = 60
-# PostgreSQL has no text with NUL; half a surrogate pair is no character.
+# PostgreSQL cannot store NUL, and half a surrogate pair is no character.
 _IMPOSSIBLE = re.compile("[\0\ud800-\udfff]")
-# Python refuses to read such numbers, and no character has them.
+# Python refuses to read such numbers; no character has them.
 _HUGE_NUMBER = re.compile(r"&#(?:[0-9]{8,}+|[xX][0-9a-fA-F]{8,}+);?")
-# The value that a marked attribute has. Texts cannot contain it: it is drawn when the process starts.
+# The value of a marked attribute. It is random for each process, so that texts cannot contain it.
 MARK = f"mark-{os.urandom(8).hex()}"
-# Characters of the text that follows it.
+# The most characters of the text after it.
 _LONGEST_MARKED = 50
 
 
@@ -55,12 +55,12 @@ class Uncleanable(Exception):
 
 
 class Policy:
-    """Which HTML is kept. Names are in lower case; an attribute is "name", or "tag name" where it is of one element.
+    """The rules for HTML that is kept. Names are in lower case; an attribute is "name", or "tag name" in one element.
 
-    `hidden`: elements that are removed together with what they hold. `values`: attribute -> the pattern that its whole
-    value must match; if the pattern has a group, its text becomes the value. `marks`: attribute -> the pattern that
-    makes MARK of its value, followed by a blank and the text of its group if it has one; other values are removed.
-    `styles`: the properties that a `style` may have.
+    `hidden`: elements that are removed with their content. `values`: attribute -> the pattern that its whole value must
+    match; if the pattern has a group, the group becomes the value. `marks`: attribute -> the pattern whose match turns
+    the value into MARK, followed by a blank and the group, if there is one; other values are removed. `styles`: the
+    properties that a `style` may have.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class Policy:
         styles: Sequence[str] = (),
         mark: str = MARK,
     ) -> None:
-        # What the other process makes the same policy of.
+        # The other process builds the same policy from this.
         self.described: dict[str, Any] = {
             "tags": [*tags],
             "attributes": {tag: [*names] for tag, names in attributes.items()},
@@ -101,7 +101,7 @@ class Policy:
         )
 
     def apply(self, text: str) -> str:
-        """Return the HTML without what is not kept, whatever that costs."""
+        """Return the cleaned HTML, whatever that costs."""
         return self._cleaner.clean(text).strip()
 
 
@@ -112,7 +112,7 @@ _STYLE_VALUE = re.compile(r"(?:[\w#%.,'\"/! ]|(?<=[a-zA-Z])-(?=[a-zA-Z])){1,200}
 def _filter_of(
     patterns: Mapping[str, re.Pattern[str]], marking: Mapping[str, re.Pattern[str]], styles: Sequence[str], mark: str
 ) -> Callable[[str, str, str], str | None]:
-    """Return what decides on the value of an attribute that is kept: the value, or None to remove the attribute."""
+    """Return the function that returns the new value of an attribute, or None to remove it."""
 
     def decide(tag: str, name: str, value: str) -> str | None:
         full_name = f"{tag} {name}"
@@ -147,7 +147,7 @@ def _filter_of(
 
 
 class Cleaned(NamedTuple):
-    """HTML that was cleaned, with how often each tag, and each attribute of a tag, was there before."""
+    """Cleaned HTML, with the number of each tag, and of each attribute of a tag, before."""
 
     html: str
     tags: Counter[str]
@@ -155,7 +155,7 @@ class Cleaned(NamedTuple):
 
 
 class CleanHtml(str):
-    """HTML that was cleaned by a policy. Its parts, its copies, and what is made of it are plain texts again."""
+    """HTML that a policy has cleaned. Its slices, copies and combinations are plain texts again."""
 
     __slots__ = ("policy",)
     policy: Policy
@@ -171,26 +171,26 @@ class CleanHtml(str):
 
 
 def clean(text: str, policy: Policy) -> CleanHtml:
-    """Return the HTML without what the policy does not keep, at once if it was cleaned before. Raises Uncleanable."""
+    """Return the HTML cleaned by the policy; unchanged if it was cleaned before. Raises Uncleanable."""
     if isinstance(text, CleanHtml) and text.policy is policy:
         return text
     return CleanHtml(_cleaned(text, policy, is_counting=False).html, policy)
 
 
 def clean_and_count(text: str, policy: Policy) -> Cleaned:
-    """Return the same as `clean`, with the tags and attributes that the text had before. Raises Uncleanable."""
+    """Return the cleaned HTML, with the tags and attributes that the text had before. Raises Uncleanable."""
     return _cleaned(text, policy, is_counting=True)
 
 
 def unescape(text: str) -> str:
-    """Return the text with its character references replaced, whatever their numbers are."""
+    """Return the text with its character references replaced, however large their numbers are."""
     return _unescape(_HUGE_NUMBER.sub("\ufffd", text))
 
 
 def possible(text: str) -> str:
-    """Return the text without characters that PostgreSQL cannot keep."""
+    """Return the text without characters that PostgreSQL cannot store."""
     try:
-        # Ten times as fast as to look for them.
+        # This is ten times as fast as a search for them.
         text.encode()
     except UnicodeEncodeError:
         return _IMPOSSIBLE.sub("", text)
@@ -206,13 +206,13 @@ def _cleaned(text: str, policy: Policy, *, is_counting: bool) -> Cleaned:
     return _clean_in_turn(text, policy, is_counting)
 
 
-# One at a time: the memory of several would add up. A few more may wait: each holds a thread, half of the web server's.
+# One text at a time: the memory of several would add up. Others wait, on at most half of the web server's threads.
 _TURN = threading.Lock()
 _PLACES = threading.BoundedSemaphore(8)
 
 
 def _clean_in_turn(text: str, policy: Policy, is_counting: bool) -> Cleaned:
-    """Clean the text after those that came before it. Raises Uncleanable where too many wait."""
+    """Clean the text after the texts that came before it. Raises Uncleanable if too many wait."""
     if not _PLACES.acquire(blocking=False):
         raise Uncleanable
     try:
@@ -223,7 +223,7 @@ def _clean_in_turn(text: str, policy: Policy, is_counting: bool) -> Cleaned:
 
 
 def _clean_apart(text: str, policy: Policy, is_counting: bool) -> Cleaned:
-    """Clean the text in the limited process. Raises Uncleanable where that does not come to its end."""
+    """Clean the text in the limited process. Raises Uncleanable if that process fails."""
     given = {"policy": policy.described, "text": text, "is_counting": is_counting}
     try:
         done = subprocess.run(  # noqa: S603  (our own file)
@@ -233,7 +233,7 @@ def _clean_apart(text: str, policy: Policy, is_counting: bool) -> Cleaned:
             stderr=subprocess.DEVNULL,
             timeout=_PATIENCE_SECONDS,
             check=True,
-            # It needs none of our secrets, and a Ctrl-C at the terminal is not meant for it.
+            # It must not get our secrets, nor a Ctrl-C from the terminal.
             env={},
             start_new_session=True,
         )
@@ -247,13 +247,13 @@ def _clean_apart(text: str, policy: Policy, is_counting: bool) -> Cleaned:
 
 def _clean_input() -> None:
     """Do the work of the limited process."""
-    import resource  # noqa: PLC0415  (nothing else here wants it)
+    import resource  # noqa: PLC0415  (only this function needs it)
 
     resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
     resource.setrlimit(resource.RLIMIT_CPU, (_CPU_SECONDS, _CPU_SECONDS))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     with suppress(OSError):
-        # Calls and pages come first.
+        # Calls and pages have priority.
         os.nice(5)
     given = json.load(sys.stdin.buffer)
     html = Policy(**given["policy"]).apply(given["text"])
@@ -268,7 +268,7 @@ def _count(text: str, is_counting: bool) -> Cleaned:
     return counted(text if is_counting else "")
 
 
-# How HTML is divided into tags, as browsers do it, as far as it is written without mistakes.
+# The tags of HTML as browsers see them, as long as it has no mistakes.
 _BLANK = r"[ \t\n\f\r]"
 _NAME = r"[^ \t\n\f\r\"'<>/=]++"
 _VALUE = rf"(?:{_BLANK}*+={_BLANK}*+(?:\"[^\"]*+\"|'[^']*+'|[^ \t\n\f\r\"'<>=`]++))?+"
@@ -277,14 +277,14 @@ _TOKEN = re.compile(
     rf"<(?P<raw>style|title)(?:{_ATTRIBUTES})>(?:[^<]++|<(?!/(?P=raw)))*+</(?P=raw){_BLANK}*+>"
     rf"|<(?P<end>/?)(?P<name>(?!style\b|title\b)[a-z][a-z0-9:]*+)(?P<attributes>{_ATTRIBUTES})>"
     r"|<!--(?!-?>)(?:[^-]++|-(?!-))*+-->|<!(?!-)[^<>]*+>|<\?[^<>]*+>"
-    # What is no tag, and then a mistake, after which nothing is looked at.
+    # A "<" that begins no tag; and a mistake, after which the rest is skipped.
     r"|<(?![a-z/!?])|(?P<mistake><)[\s\S]*+",
     re.IGNORECASE,
 )
 _VOID = {"br", "hr", "img", "meta", "link", "col", "wbr"}
-# Elements that a browser opens again in each block after the one in which they were not closed.
+# Elements that a browser reopens in each following block if they were not closed.
 _FORMATTING = {"a", "b", "big", "code", "em", "font", "i", "nobr", "s", "small", "strike", "strong", "tt", "u"}
-# Elements that need no end tag, and those that end them when they begin.
+# Elements that need no end tag, and the elements that end them.
 _OPTIONAL = {"p", "li", "dt", "dd", "tr", "td", "th", "thead", "tbody", "tfoot", "colgroup", "html", "head", "body"}
 _ENDED_BY = {
     "p": {"p"},
@@ -295,7 +295,7 @@ _ENDED_BY = {
     "th": {"td", "th", "p"},
     "tr": {"tr", "td", "th", "p"},
 }
-# A second one adds its attributes to those of the first.
+# A second one would add its attributes to the first.
 _ONCE = {"html", "head", "body"}
 _PLAIN = set(
     """
@@ -306,7 +306,7 @@ _PLAIN = set(
 
 
 def is_harmless(text: str) -> bool:
-    """Return whether the text is plainly no more work than its length."""
+    """Return whether the text is plainly no more work than its length suggests."""
     if len(text) <= _SHORT:
         return True
     if len(text) > _LONGEST_HERE or text.count("<") > _MOST_TAGS_HERE:
@@ -315,7 +315,7 @@ def is_harmless(text: str) -> bool:
     for _raw, end, name, attributes, mistake in _TOKEN.findall(text):
         if mistake or len(attributes) > _LONGEST_ATTRIBUTES_HERE:
             return False
-        # A browser may open all formatting again at each tag.
+        # A browser may reopen all formatting at each tag.
         cost += elements.formatting
         if name and not (elements.close(name.lower()) if end else elements.open(name.lower(), len(attributes))):
             return False
@@ -323,10 +323,10 @@ def is_harmless(text: str) -> bool:
 
 
 class _Elements:
-    """The elements that are open at some place of a text. Its methods return False for what may be work."""
+    """The elements that are open at a place of a text. Its methods return False if the text may not be harmless."""
 
     def __init__(self) -> None:
-        # Their names, and the bytes of each that is formatting.
+        # Their names, and their bytes if they are formatting.
         self._open: list[tuple[str, int]] = []
         self._seen: set[str] = set()
         self.formatting = 0
@@ -336,7 +336,7 @@ class _Elements:
         if name in _VOID:
             return True
         is_formatting = name in _FORMATTING
-        # Elements of word processors have a colon, and no rules of their own.
+        # Elements of word processors have a colon, and no special rules.
         if not (is_formatting or name in _PLAIN or name in _OPTIONAL or ":" in name):
             return False
         if name in _ONCE:
@@ -352,7 +352,7 @@ class _Elements:
         return len(self._open) <= _DEEPEST_HERE
 
     def close(self, name: str) -> bool:
-        """Close the element that was opened last, and with a block those in it that need no end tag."""
+        """Close the element that was opened last. A block also closes the elements in it that need no end tag."""
         if name in _VOID:
             return True
         opened = self._open
@@ -365,7 +365,7 @@ class _Elements:
         return True
 
 
-# Tags as far as they can be told, however they are written. Comments, and what these elements hold, is no HTML.
+# Tags, even with mistakes. Comments, and the content of these elements, have no tags.
 _COUNTED = re.compile(
     rf"<!--(?:[^-]++|-(?!->))*+"
     rf"|<(?P<raw>script|style|title|textarea|iframe|noembed|noframes|xmp)(?P<given>{_ATTRIBUTES})>"
@@ -378,7 +378,7 @@ _LONGEST_NAME = 40
 
 
 def counted(text: str) -> Cleaned:
-    """Return the text with the tags, and the attributes of tags, that it has."""
+    """Return the text with the numbers of its tags and their attributes."""
     tags: Counter[str] = Counter()
     attributes: Counter[tuple[str, str]] = Counter()
     for found in _COUNTED.finditer(text):

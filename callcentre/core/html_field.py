@@ -1,4 +1,4 @@
-"""A column of HTML that an editor shows in its page, and so runs unless it was cleaned before."""
+"""A column of HTML for an editor. The editor's page would run the scripts of HTML that is not clean."""
 
 from typing import Any
 
@@ -10,9 +10,9 @@ from callcentre.core.html_cleaning import Policy, Uncleanable, clean
 
 
 class CleanHtmlField(models.TextField):  # type: ignore[type-arg]  # generic in the stubs only
-    """HTML that is cleaned by a policy whenever it is saved: by a form, a verb, a command or an update of many rows.
+    """HTML that a policy cleans at every save: by a form, a verb, a command or an update of many rows.
 
-    For migrations it is a text.
+    Migrations see a text field.
     """
 
     def __init__(self, *args: Any, policy: Policy | None = None, **kwargs: Any) -> None:
@@ -24,7 +24,7 @@ class CleanHtmlField(models.TextField):  # type: ignore[type-arg]  # generic in 
         return name, "django.db.models.TextField", args, kwargs
 
     def clean(self, value: Any, model_instance: models.Model | None) -> Any:
-        """Return the HTML cleaned, for a form. Raises ValidationError."""
+        """Return the cleaned HTML, for a form. Raises ValidationError."""
         try:
             return self._cleaned(super().clean(value, model_instance))
         except Invalid as error:
@@ -39,7 +39,7 @@ class CleanHtmlField(models.TextField):  # type: ignore[type-arg]  # generic in 
         return super().get_db_prep_save(self._cleaned(value), connection)
 
     def _cleaned(self, value: Any) -> Any:
-        """Return the HTML cleaned; an expression as it is. Raises Invalid."""
+        """Return the cleaned HTML; return an expression as it is. Raises Invalid."""
         if not isinstance(value, str) or self.policy is None:
             return value
         try:

@@ -1,4 +1,4 @@
-"""The mail back end of a service without a mail server: mails become files, which nobody is sent."""
+"""The mail back end of a service without a mail server: it writes mails to files and sends none."""
 
 import tempfile
 from collections.abc import Sequence
@@ -11,9 +11,9 @@ from django.utils import timezone
 
 
 class EmailBackend(BaseEmailBackend):
-    """One `.eml` a mail in EMAIL_FILE_PATH, as any mail program opens it; named by its time."""
+    """A back end that writes each mail to an `.eml` file in EMAIL_FILE_PATH, named by its time."""
 
-    # Whoever keeps a state of what he sends must not say that this was sent.
+    # Tells the callers that save a mail's state that the mail was not sent.
     delivers = False
 
     def send_messages(self, email_messages: Sequence[EmailMessage]) -> int:
@@ -23,7 +23,7 @@ class EmailBackend(BaseEmailBackend):
             content = mail.message().as_bytes()
             with tempfile.NamedTemporaryFile(dir=folder, prefix=".", delete=False) as file:
                 file.write(content)
-            # Whole at once for whoever looks into the folder; the random part of the name tells two of one time apart.
+            # The rename makes the whole file appear at once. The random part tells apart two mails of one second.
             unique = Path(file.name).name[-8:]
             Path(file.name).rename(folder / f"{timezone.localtime():%Y-%m-%d_%H-%M-%S}_{unique}.eml")
         return len(email_messages)

@@ -21,7 +21,7 @@ def main() -> None:
 
     place, what, *rest = sys.argv[1:]
     if place == "kept":
-        vars(intake)["keep"] = _then_die(raw_mail.keep)
+        vars(intake)["save_raw"] = _then_die(raw_mail.save_raw)
     elif place == "stored":
         vars(mailbox_poll)["take_in"] = _then_die(intake.take_in)
     if what == "poll":

@@ -4,7 +4,7 @@ import pytest
 
 from tests.backoffice import errors_of, page_of, superuser
 from tests.tickets.factories import CannedReplyFactory, TicketQueueFactory
-from tickets.placeholders import PLACES, fill, has_place
+from tickets.placeholders import PLACEHOLDERS, fill, has_placeholder
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
 
@@ -12,7 +12,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
 @pytest.mark.parametrize("markup", ["{{name}}", "{{ name }}", "{{\n name}}", "{{&nbsp;name&nbsp;}}", "{{\u00a0name }}"])
 def test_a_place_is_filled_in_every_spelling(markup):
     assert fill(f"<p>{markup}</p>", {"name": "Jan"}) == "<p>Jan</p>"
-    assert has_place(markup, "name")
+    assert has_placeholder(markup, "name")
 
 
 @pytest.mark.parametrize("markup", ["{{ nonsense }}", "{{ Customer name }}", "{{ticket.id}}", "{{}}", "{{ body }}"])
@@ -23,7 +23,7 @@ def test_a_canned_reply_with_a_place_that_nothing_fills_is_refused_and_says_whic
 
     errors = errors_of(response)
     assert list(errors) == ["body"]
-    assert all(f"{{{{ {name} }}}}" in str(errors["body"]) for name in PLACES)
+    assert all(f"{{{{ {name} }}}}" in str(errors["body"]) for name in PLACEHOLDERS)
     canned.refresh_from_db()
     assert canned.body == "<p>Thanks</p>"
 
@@ -48,7 +48,7 @@ def test_texts_of_a_queue_say_what_is_wrong_with_each():
 
 def test_what_is_known_is_saved():
     queue, canned = TicketQueueFactory(), CannedReplyFactory()
-    everything = " ".join(f"{{{{ {name} }}}}" for name in PLACES)
+    everything = " ".join(f"{{{{ {name} }}}}" for name in PLACEHOLDERS)
 
     client = superuser()
     client.submit(

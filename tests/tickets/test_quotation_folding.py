@@ -8,7 +8,7 @@ import pytest
 from callcentre.core import html_cleaning
 from callcentre.core.html_cleaning import MARK
 from tickets import html
-from tickets.mail.quotations import fold
+from tickets.mail.quotations import split_quotation
 
 TEXTS = [
     "On Mon, 2 Nov 2026 at 10:11, Help <help@us.example> wrote:\n> Try again\n",
@@ -36,7 +36,7 @@ TEXTS = [
 def test_text_is_parted_above_its_quotation(quoted: str) -> None:
     written = "Dziękuję, działa.\n\nOn the other hand it is slow.\n\n"
 
-    assert fold(written + quoted, "PLAIN") == (written, quoted)
+    assert split_quotation(written + quoted, "PLAIN") == (written, quoted)
 
 
 HTML = [
@@ -57,18 +57,18 @@ def test_html_is_parted_above_its_quotation(quoted: str) -> None:
     head = "<html><head><style>p{margin:0}</style></head><body>"
     written = "<div>Dziękuję.</div><p>On the other hand: slow.</p>"
 
-    assert fold(head + written + quoted, "HTML") == (written, html.clean(quoted))
+    assert split_quotation(head + written + quoted, "HTML") == (written, html.clean(quoted))
 
 
 def test_a_mail_that_is_nothing_but_a_quotation_is_what_was_written() -> None:
-    assert fold("> Try again\n", "PLAIN") == ("> Try again\n", "")
-    assert fold('<html><div> </div><div class="gmail_quote">x</div>', "HTML")[1] == ""
+    assert split_quotation("> Try again\n", "PLAIN") == ("> Try again\n", "")
+    assert split_quotation('<html><div> </div><div class="gmail_quote">x</div>', "HTML")[1] == ""
 
 
 def test_answers_between_quoted_lines_are_what_was_written() -> None:
     text = "> Have you tried again?\nYes.\n> And?\nIt is broken.\n"
 
-    assert fold(text, "PLAIN") == (text, "")
+    assert split_quotation(text, "PLAIN") == (text, "")
 
 
 DOUBTFUL = [
@@ -103,12 +103,12 @@ DOUBTFUL_HTML = {
 
 @pytest.mark.parametrize("text", DOUBTFUL)
 def test_nothing_is_folded_where_the_quotation_may_hold_an_answer(text: str) -> None:
-    assert fold(text, "PLAIN") == (text, "")
+    assert split_quotation(text, "PLAIN") == (text, "")
 
 
 @pytest.mark.parametrize("text", DOUBTFUL_HTML.values(), ids=DOUBTFUL_HTML)
 def test_nothing_is_folded_where_the_quoted_html_may_hold_an_answer(text: str) -> None:
-    assert fold(text, "HTML") == (html.clean(text), "")
+    assert split_quotation(text, "HTML") == (html.clean(text), "")
 
 
 COLOURED = (
@@ -130,7 +130,7 @@ COLOURED = (
     ],
 )
 def test_lines_in_colour_are_answers_unless_they_are_a_signature(quoted: str, is_folded: bool) -> None:
-    _written, folded = fold(COLOURED.format(quoted), "HTML")
+    _written, folded = split_quotation(COLOURED.format(quoted), "HTML")
 
     assert bool(folded) == is_folded
 
@@ -146,19 +146,19 @@ def test_lines_in_colour_are_answers_unless_they_are_a_signature(quoted: str, is
 def test_the_line_above_a_quotation_is_folded_in_other_forms_and_languages(name: str) -> None:
     written = "It works.\n\n"
 
-    assert fold(f"{written}{name}> a\n", "PLAIN") == (written, f"{name}> a\n")
+    assert split_quotation(f"{written}{name}> a\n", "PLAIN") == (written, f"{name}> a\n")
 
 
 def test_forwarded_mail_is_not_folded() -> None:
     text = "Please read.\n\n---------- Forwarded message ---------\nFrom: A <a@x.example>\nDate: x\nSubject: y\n\nb\n"
 
-    assert fold(text, "PLAIN") == (text, "")
+    assert split_quotation(text, "PLAIN") == (text, "")
 
 
 def test_an_empty_quotation_folds_nothing() -> None:
     text = '<p>Yes.</p><div class="gmail_quote"><br></div><p>No.</p>'
 
-    assert fold(text, "HTML") == (html.clean(text), "")
+    assert split_quotation(text, "HTML") == (html.clean(text), "")
 
 
 @pytest.mark.parametrize(
@@ -172,7 +172,7 @@ def test_an_empty_quotation_folds_nothing() -> None:
     ],
 )
 def test_folding_a_long_text_loses_nothing(text: str, kind: str) -> None:
-    written, quoted = fold(text, kind)
+    written, quoted = split_quotation(text, kind)
 
     assert written + quoted == text
 
@@ -180,7 +180,7 @@ def test_folding_a_long_text_loses_nothing(text: str, kind: str) -> None:
 def test_both_parts_of_html_are_cleaned_and_closed() -> None:
     body = '<table><tr><td><b onclick="x()">Yes.<div class="x gmail_quote">a<script>alert(1)</script> b</table>'
 
-    written, quoted = fold(body, "HTML")
+    written, quoted = split_quotation(body, "HTML")
 
     assert written == "<table><tbody><tr><td><b>Yes.</b></td></tr></tbody></table>"
     assert "alert" not in written + quoted
@@ -191,7 +191,7 @@ def test_both_parts_of_html_are_cleaned_and_closed() -> None:
 
 @pytest.mark.parametrize("text", ["<p title='<div class=\"gmail_quote\">'>x</p><p>y</p>", '<p>class="gmail_quote"</p>'])
 def test_what_only_looks_like_the_beginning_of_a_quotation_parts_nothing(text: str) -> None:
-    assert fold(text, "HTML")[1] == ""
+    assert split_quotation(text, "HTML")[1] == ""
 
 
 def test_one_mail_is_cleaned_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -203,7 +203,7 @@ def test_one_mail_is_cleaned_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(html_cleaning, "_cleaned", clean)
 
-    written, _quoted = fold("<p>Yes.</p>", "HTML")
+    written, _quoted = split_quotation("<p>Yes.</p>", "HTML")
 
     assert html.clean(written) is written
     assert cleaned == ["<p>Yes.</p>"]

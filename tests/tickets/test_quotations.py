@@ -9,7 +9,7 @@ import pytest
 
 from tickets import html
 from tickets.mail.parsing import parse
-from tickets.mail.quotations import fold
+from tickets.mail.quotations import split_quotation
 
 FOLDER = Path(__file__).parent / "quotations"
 MAILS = sorted(FOLDER.glob("*.eml"))
@@ -28,7 +28,7 @@ def squeezed(text: str) -> str:
 def shown(path: Path) -> tuple[str, str]:
     """Return what is visible of a mail and what is folded, without blanks and marks of quotation."""
     body, kind = parse(path.read_bytes()).body
-    parts = fold(body, kind)
+    parts = split_quotation(body, kind)
     visible, folded = (html.as_text(part) for part in parts) if kind == "HTML" else parts
     return squeezed(visible), squeezed(folded)
 

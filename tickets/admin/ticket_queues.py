@@ -21,7 +21,7 @@ from callcentre.admin.base import with_images_from_elsewhere
 from callcentre.core.opening_hours import HoursFormSet
 from tickets.admin.password_form import PasswordForm
 from tickets.models import MailboxTest, TicketQueue, TicketQueueHours
-from tickets.placeholders import has_place
+from tickets.placeholders import has_placeholder
 from tickets.verbs.mailbox_tests import request_mailbox_test
 
 # A change of one of these means another mailbox: its state begins anew.
@@ -54,7 +54,7 @@ class TicketQueueForm(PasswordForm):
 
     def clean_template(self) -> str:
         template: str = self.cleaned_data["template"]
-        if template and not has_place(template, "body"):
+        if template and not has_placeholder(template, "body"):
             raise forms.ValidationError(_("A reply's text has no place in it: write {{ body }} where it stands."))
         return template
 

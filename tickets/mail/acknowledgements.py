@@ -1,7 +1,7 @@
-"""The answer that the service gives by itself to new mail, so that the customer knows it has come.
+"""Acknowledgements: the automatic answer to new mail, so that the customer knows that it has arrived.
 
-Two machines must never answer each other: nothing goes to what a machine has sent, nor to an address that nobody
-reads, and an address gets one an hour at most, whatever it sends.
+Two machines must never answer each other. So a mail of a machine and an address that only a machine reads get no
+acknowledgement, and any other address gets at most one an hour.
 """
 
 import re
@@ -17,7 +17,7 @@ from tickets.placeholders import fill, values_for
 from tickets.verbs.messages import send_acknowledgement
 
 SPAN = timedelta(hours=1)
-# Local parts of addresses that a machine reads: a word of them, or how they begin.
+# Local parts of addresses that a machine reads: by a word in them, or by their beginning.
 _MACHINE = re.compile(
     r"(?i)(?:\A|[-_.+])(?:no|not|non|nie|do[-_.]?not|nao)[-_.]?(?:reply|respond|answer|odpowiadaj)(?:[-_.+]|\Z)"
     r"|\A(?:mailer-daemon|postmaster|bounces?|listserv|majordomo)(?:[-_.+=]|\Z)|\Aowner-"
@@ -26,7 +26,7 @@ _MACHINE = re.compile(
 
 
 def acknowledge(ticket: Ticket) -> Message | None:
-    """To a ticket that a mail has opened, if its queue does so and nothing speaks against it; in its transaction."""
+    """Acknowledge a ticket that a mail has opened, in its transaction, if the queue does so and no rule forbids it."""
     queue = ticket.queue
     if not queue.acknowledges or not is_address(ticket.sender):
         return None

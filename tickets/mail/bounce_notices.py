@@ -1,15 +1,15 @@
-"""Notices that mail servers write in words alone: whether one says that a mail did not arrive."""
+"""The notices of mail servers that are text alone: delay, success, or failure of a delivery."""
 
 import re
 
-# A notice that begins so tells of a delay, or of a mail that has arrived.
+# The subjects of notices about a delay or a success.
 _SUBJECT = re.compile(
     r"(?i)\A(?:delayed mail\b|(?:mail |message )?delivery (?:is |has been |was )?delayed\b|(?:mail|message) delayed\b"
     r"|delivery status notification \((?:delay|success|relay)\w{0,10}\)|delivery delayed:|delayed:"
     r"|warning: (?:could not send message|message \S{1,60} delayed|mail delayed)|successful mail delivery report"
     r"|(?:zugestellt|verzögert|zustellung verzögert|opóźnienie|opóźnion\w{1,3}|dostarczono|delivered|relayed):?\b)"
 )
-# What it says of a mail that the server has not given up.
+# The sentences of such notices.
 _TEXT = re.compile(
     r"(?i)this is a warning(?: message)? only|(?:you )?(?:do not|don't) need to resend (?:your|the) (?:message|mail)"
     r"|no action is required on your part|(?:will|still) (?:continue|keep|be) (?:to try|trying|being retried|retried)"
@@ -19,7 +19,7 @@ _TEXT = re.compile(
     r"|wird weiterhin versucht|(?:zustell)?versuche werden fortgesetzt|les tentatives (?:de remise )?continue"
     r"|was successfully delivered"
 )
-# Where the notice ends and the mail that it is about begins.
+# The end of the notice: the returned mail begins here.
 _ORIGINAL = re.compile(
     r"(?im)^(?:[> \t]{0,5}(?:received|return-path|message-id|from|subject):|-{2,}[ \t]{0,5}(?:this is a copy|"
     r"original message|message header|the following is|begin|below|returned message|forwarded))"
@@ -28,7 +28,7 @@ _LONGEST = 4000
 
 
 def says_no_failure(subject: str, text: str) -> bool:
-    """Return whether the notice tells of a delay or a success; the mail that it has in it does not count."""
+    """Return whether the notice reports a delay or a success. The returned mail below it does not count."""
     if _SUBJECT.match(subject):
         return True
     notice = text[:_LONGEST]

@@ -1,9 +1,9 @@
-"""Bytes of mails as text, in the character set that was declared or in the one that was meant."""
+"""The decoding of mails, with the declared character set or with the one that was meant."""
 
 import re
 from collections.abc import Iterable
 
-# What mail programs declare is often an older name, or a subset, of what they mean.
+# Declared name -> the character set that is meant: mail programs declare older names, or subsets.
 _MEANT = {
     "gb2312": "gb18030",
     "gbk": "gb18030",
@@ -14,38 +14,38 @@ _MEANT = {
     "x-sjis": "cp932",
     "shift_jis": "cp932",
 }
-# Larger character sets, which have the characters that vendors added to the declared one.
+# Larger character sets, with the characters that vendors added to the declared one.
 _LARGER = {"euc-jp": ("euc_jis_2004",), "big5": ("cp950", "big5hkscs"), "tis-620": ("cp874",)}
-# Windows' character sets, where bytes that stand for nothing in the declared one show that they are meant.
+# Windows' character sets, which are meant if bytes have no character in the declared one.
 _WINDOWS = {"iso-8859-1": "cp1252", "latin-1": "cp1252", "iso-8859-2": "cp1250", "latin2": "cp1250"}
 _SINGLE_BYTE = re.compile(r"(?:us-)?ascii|iso[-_]8859|latin|windows-125|cp125|koi8|unknown|\Z")
 _UNASSIGNED = re.compile(r"[\x80-\x9f]")
-# Of Python, and of no mail: some of them take time that grows with the square of the text.
+# Codecs of Python that no mail uses; some of them take quadratic time.
 _NOT_OF_MAIL = {"idna", "punycode", "unicode_escape", "raw_unicode_escape", "undefined", "mbcs", "oem"}
 _ISO_2022_JP = re.compile(r"(?:cs)?iso[-_]?2022[-_]?jp|cp5022[012]|x-windows-iso2022jp")
 _ASCII = re.compile(r"(?:us-)?ascii|\Z")
 _META = re.compile(rb"(?i)<meta[^<>]{1,200}?charset\s*=\s*[\"']?([\w-]{1,40})")
 
-# Escapes of ISO-2022-JP: to which character set the bytes after each belong.
+# Escapes of ISO-2022-JP; each selects the character set of the bytes after it.
 _ESCAPE = re.compile(rb"\x1b(\([BJI]|\$[@B]|\$\([@BDOQ])")
 _TWO_BYTES = (b"$@", b"$B", b"$(@", b"$(B")
 
 
 def printable(text: str) -> str:
-    """Return the text without what PostgreSQL does not take; bytes that were no text are shown as such."""
+    """Return the text without NUL, and with a replacement character for each byte that could not be decoded."""
     if text.isascii():
         return text.replace("\0", "")
     return text.encode("utf-8", "surrogatepass").decode("utf-8", "replace").replace("\0", "")
 
 
 def decoded(raw: bytes, declared: str) -> str:
-    """Return the text as declared, if that can be; else as UTF-8 if it is; else as what is common."""
+    """Decode the bytes as declared if they are valid; else as UTF-8 if they are valid; else as cp1250."""
     declared = declared.lower().strip("'\" ")
     if _ISO_2022_JP.match(declared):
         return printable(_iso_2022_jp(raw, declared))
     if _SINGLE_BYTE.match(declared):
         try:
-            # Whatever was declared: other text hardly ever looks like UTF-8.
+            # Valid UTF-8 is hardly ever anything else, whatever was declared.
             return printable(raw.decode())
         except UnicodeDecodeError:
             declared = declared if "8859" in declared or not _ASCII.fullmatch(declared) else "cp1250"
@@ -56,13 +56,13 @@ def decoded(raw: bytes, declared: str) -> str:
 
 
 def charset_of_html(raw: bytes) -> str:
-    """Return the character set that a page names at its beginning; "" for none."""
+    """Return the character set that an HTML page names at its beginning; "" for none."""
     found = _META.search(raw[:2000])
     return found[1].decode("ascii", "replace") if found else ""
 
 
 def decoded_as_named(raw: bytes, charsets: Iterable[str]) -> str:
-    """Return bytes that no character set was declared for, in the first of these that can be; else as a guess."""
+    """Decode bytes without a declared character set: with the first of these that fits, or else by a guess."""
     for charset in charsets:
         name = charset.lower()
         if not _ASCII.fullmatch(name) and (text := _strictly(raw, _MEANT.get(name, name))) is not None:
@@ -71,7 +71,7 @@ def decoded_as_named(raw: bytes, charsets: Iterable[str]) -> str:
 
 
 def _strictly(raw: bytes, charset: str) -> str | None:
-    """Return the text in this character set; None where it is unknown or the bytes are not of it."""
+    """Decode the bytes with this character set; return None if it is unknown or does not fit."""
     if charset.replace("-", "_") in _NOT_OF_MAIL:
         return None
     try:
@@ -84,9 +84,9 @@ def _strictly(raw: bytes, charset: str) -> str | None:
 
 
 def _iso_2022_jp(raw: bytes, declared: str) -> str:
-    """Return the text in the declared variant of ISO-2022-JP; else with the characters of Microsoft and NEC.
+    """Decode the declared variant of ISO-2022-JP, or else the variant with the characters of Microsoft and NEC.
 
-    Those stand in rows of JIS X 0208 that are empty in the standard, where cp932 has them too.
+    Those are in rows of JIS X 0208 that are empty in the standard; cp932 has them in the same rows.
     """
     for charset in (declared, "iso2022_jp_ext", "iso2022_jp_2004"):
         if (text := _strictly(raw, charset)) is not None:
@@ -97,11 +97,8 @@ def _iso_2022_jp(raw: bytes, declared: str) -> str:
         if escape in _TWO_BYTES:
             parts.append(_of_two_bytes(part))
         elif escape == b"$(D":
-            parts.append(
-                b"".join(b"\x8f" + _high(part[at : at + 2]) for at in range(0, len(part), 2)).decode(
-                    "euc_jp", "replace"
-                )
-            )
+            pairs = (b"\x8f" + _high(part[at : at + 2]) for at in range(0, len(part), 2))
+            parts.append(b"".join(pairs).decode("euc_jp", "replace"))
         elif escape in (b"$(O", b"$(Q"):
             parts.append(_high(part).decode("euc_jis_2004", "replace"))
         elif escape == b"(I":
@@ -116,7 +113,7 @@ def _high(part: bytes) -> bytes:
 
 
 def _of_two_bytes(part: bytes) -> str:
-    """Return characters of JIS X 0208 with the vendors' rows: their numbers moved to where cp932 has them.
+    """Decode characters of JIS X 0208 with the vendors' rows, by moving them to their places in cp932.
 
     A line break ends them: mail programs forget the escape there.
     """

@@ -1,4 +1,4 @@
-"""A reply as a mail: text beside HTML, its files, and the headers by which mail programs keep a conversation."""
+"""The composition of a reply as a mail: text and HTML, files, and the headers that keep a conversation together."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -18,15 +18,15 @@ from django.utils.translation import gettext as _
 from tickets import html
 from tickets.addresses import needs_smtputf8, on_the_wire
 from tickets.models import Dispatch, Message, ReceivedMail, StoredFile, Ticket
-from tickets.placeholders import fill, has_place, values_for
+from tickets.placeholders import fill, has_placeholder, values_for
 from tickets.rating_links import rating_url
 
-# How many earlier messages a mail names, the first one and the last ones: RFC 5322 sets no limit, servers do.
+# The number of earlier messages that a mail names, the first and the last ones. Servers limit it; RFC 5322 does not.
 _REFERENCES = 20
 _TAG = re.compile(r"\[#(\d{1,18})\]")
-# What mail programs put before the subject of an answer; RFC 5256 reads past it, and past a tag in brackets after it.
+# The prefixes of answers. RFC 5256 ignores them, and a tag in brackets after them.
 _ANSWER = re.compile(r"(?i)\A(?:\s*+(?:re|odp|aw|antw|sv|vs|r|ref|res|rv)\s*+(?:\[\d+\]\s*+)?:)++\s*+")
-# The same, with labels such as [EXTERNAL] and the words of forwarded mail.
+# The same, with labels such as [EXTERNAL] and the prefixes of forwarded mail.
 _BEFORE_SUBJECT = re.compile(
     r"(?i)\A(?:\s*+(?:(?:re|odp|aw|antw|sv|vs|r|ref|res|rv|fwd?|pd|wg|tr|i|enc)\s*+(?:\[\d+\]\s*+)?:"
     r"|\[[^\[\]]{1,40}\]))++\s*+"
@@ -47,9 +47,9 @@ _PAGE = """<!DOCTYPE html>
 
 
 class _Mail(EmailMultiAlternatives):
-    """With the images that its HTML shows as parts of that HTML (multipart/related), not as files beside it.
+    """A mail whose HTML has its images beside it (multipart/related). It goes to `addressees` only.
 
-    It goes to `addressees`, whoever else is named in it.
+    Its headers may name more people.
     """
 
     images: Sequence[MIMEBase] = ()
@@ -73,7 +73,7 @@ class _Mail(EmailMultiAlternatives):
 
 
 def _write_unencoded(message: Any, name: str, addresses: Sequence[str]) -> None:
-    """Replace a header by its addresses in UTF-8 (RFC 6532). Django would encode their local parts: other addresses."""
+    """Replace a header by its addresses in UTF-8 (RFC 6532). Django would encode, and so change, their local parts."""
     wanted = ", ".join(map(on_the_wire, addresses)).encode().decode("ascii", "surrogateescape")
     del message[name]
     # The generator writes such text byte for byte; Django's own method would encode it again.
@@ -81,7 +81,7 @@ def _write_unencoded(message: Any, name: str, addresses: Sequence[str]) -> None:
 
 
 def compose(dispatch: Dispatch, connection: BaseEmailBackend | None = None) -> EmailMultiAlternatives:
-    """The mail of this dispatch, with the same Message-ID at every attempt."""
+    """Compose the mail of a dispatch, with the same Message-ID at every attempt."""
     message = dispatch.message
     with translation.override(message.ticket.queue.language):
         markup = body_html(message)
@@ -107,9 +107,9 @@ def compose(dispatch: Dispatch, connection: BaseEmailBackend | None = None) -> E
 
 
 def subject_of(ticket: Ticket) -> str:
-    """With the tag that leads an answer back, whatever becomes of the other headers.
+    """Return the subject of a reply, with the tag by which an answer finds its ticket if all other headers are lost.
 
-    Before the subject, where mail programs that group by it read past it: what comes after the tag must not change.
+    The tag is before the subject, where mail programs that group by subject ignore it.
     """
     return f"Re: [#{ticket.pk}] {_base_subject(ticket)}".strip()
 
@@ -129,7 +129,7 @@ def are_of_one_subject(one: str, other: str) -> bool:
 
 
 def _compared(subject: str) -> str:
-    # A subject that came was cut with its tag.
+    # The stored subject of a received mail was cut to a length, tag included.
     return _BEFORE_SUBJECT.sub("", _one_line(_TAG.sub(" ", subject)))[:_COMPARED].strip().casefold()
 
 
@@ -139,21 +139,21 @@ def sender_of(ticket: Ticket) -> str:
 
 
 def _one_line(text: str) -> str:
-    """Nothing of it can begin another header, or steer a terminal."""
+    """Return the text without line breaks and control characters, which could begin another header."""
     return "".join(character for character in " ".join(text.split()) if character.isprintable())
 
 
 def body_html(message: Message) -> str:
-    """The page: what was written, the queue's signature and template around it, and how to rate it."""
+    """Return the HTML page: the message in its queue's template, with the signature and the link to rate it."""
     queue = message.ticket.queue
     values = values_for(message.ticket, message.agent)
     values["signature"] = fill(queue.signature, values)
     is_html = message.body_type == Message.BodyType.HTML
     values["body"] = message.body if is_html else f"<p>{html.from_text(message.body)}</p>"
     template = queue.template or "{{ body }}\n{{ signature }}"
-    if not has_place(template, "body"):
+    if not has_placeholder(template, "body"):
         template = "{{ body }}\n" + template
-    values["signature" if has_place(template, "signature") else "body"] += _rating_html(message)
+    values["signature" if has_placeholder(template, "signature") else "body"] += _rating_html(message)
     markup = fill(template, values)
     return markup if "<html" in markup.lower() else _PAGE.format(language=queue.language, body=markup)
 
@@ -165,13 +165,13 @@ def _text(message: Message) -> str:
         lines = [message.body, f"-- \n{signature}" if signature else ""]
         lines.append(f"{_question()}\n{url}" if url else "")
         return "\n\n".join(line for line in lines if line) + "\n"
-    # A paragraph is one in the text too.
+    # Keep paragraphs apart in the text too.
     markup = _PARAGRAPH.sub("</p><br>", html.without_hidden(body_html(message)))
     return html.as_text(_with_addresses(markup)) + "\n"
 
 
 def _with_addresses(markup: str) -> str:
-    """Return the HTML with the address of each link behind it, for those who read the text alone."""
+    """Return the HTML with the address of each link after it, for readers of the plain text."""
     parts, name, url = [], [], ""
     for part in _LINK_TAG.split(markup):
         if not part.lower().startswith(("<a", "</a")) or not _LINK_TAG.fullmatch(part):
@@ -210,30 +210,30 @@ def _headers(dispatch: Dispatch) -> dict[str, str]:
         headers["In-Reply-To"] = f"<{earlier[-1]}>"
         headers["References"] = " ".join(f"<{header_id}>" for header_id in named)
     if topic := _base_subject(dispatch.message.ticket):
-        # Exchange groups by it; without the header by the subject, of which it takes our tag for a part.
+        # Exchange groups by this header. Without it, it would group by the subject with our tag.
         headers["Thread-Topic"] = topic
     if dispatch.message.is_automatic:
-        # RFC 3834: so that no answering machine answers this one.
+        # RFC 3834: tells answering machines not to answer.
         headers |= {"Auto-Submitted": "auto-replied", "X-Auto-Response-Suppress": "All"}
     return headers
 
 
 def earlier_ids(message: Message) -> Iterable[str]:
-    """Message-IDs of the conversation before this message, oldest first."""
+    """Return the Message-IDs of the conversation before this message, oldest first."""
     of_ticket = {"message__ticket": message.ticket_id, "message__id__lt": message.pk}
     received = ReceivedMail.objects.filter(**of_ticket).values_list("message_id", "header_id")
     sent = Dispatch.objects.filter(**of_ticket).values_list("message_id", "header_id")
-    # One that mail does not allow would spoil the others in its header.
+    # An invalid id would spoil the others in the header.
     return [header_id for _pk, header_id in sorted([*received, *sent]) if _HEADER_ID.fullmatch(header_id)]
 
 
 def _is_shown(file: StoredFile, shown: set[str]) -> bool:
-    """Whether the HTML shows it: an image that the HTML names, by `cid:` and its token."""
+    """Return whether the HTML shows the file: an image that it names by `cid:` and the token."""
     return file.token in shown and file.content_type.startswith("image/")
 
 
 def _part(file: StoredFile, disposition: str) -> MIMEBase:
-    """Byte for byte, whatever it is: texts too, whose ends of lines are their own."""
+    """Return the file as a part, byte for byte; texts too, so that their line ends stay."""
     kind = "application/octet-stream" if file.content_type.startswith(("message/", "multipart/")) else file.content_type
     part = MIMEBase(*kind.split("/", 1))
     with default_storage.open(file.path) as content:

@@ -1,9 +1,8 @@
-"""Sending what is due: claim it, send it, write down what came of it.
+"""The dispatcher of messages that are due: claim a dispatch, send it, save the result.
 
-A message is sent once or not at all, as far as anybody can know: `begun_at` is committed before the server gets the
-message. When the worker dies, or the connection breaks, between that and the server's answer, nobody knows whether it
-arrived, and only a person sends it again. Of several recipients each is asked for until he has it or is refused for
-good; whoever has it is left alone.
+A message is sent at most once, as far as we can know: `begun_at` is committed before the server gets the message. If
+the worker dies or the connection breaks before the server's answer, the outcome is unknown, and only a person sends the
+message again. Attempts go to the recipients that have neither accepted it nor refused it for good.
 """
 
 import threading
@@ -17,31 +16,31 @@ from django.db.models import F, Q
 from django.utils import timezone
 
 from tickets.mail import marketplaces, smtp
-from tickets.mail.send_results import Answer, Lost, Refused, Sent, Taken
+from tickets.mail.send_results import Answer, Lost, Refused, Sent, TakenOver
 from tickets.models import Dispatch, Source
 from tickets.models.dispatch import refusals_in_words
 
 State = Dispatch.State
 
-# Longer than any sending takes: a dozen answers of a slow server and its last one, which may take four minutes.
+# Longer than any attempt: a dozen answers of a slow server, and its last one, which may take four minutes.
 LEASE = timedelta(minutes=15)
 # A mail server that is down on a Saturday gets its mail on Monday.
 DELAYS = tuple(timedelta(minutes=minutes) for minutes in (1, 5, 15, 60, 240, 720, 1440, 1440))
 UNKNOWN = "outcome unknown"
 DIED = "the worker died at every attempt"
-# Threads of one process that send mails, and replies to marketplaces: a server that hangs must not take those that
-# place calls and deliver webhooks.
+# The threads of one process that may send mails, and replies to marketplaces. The limit keeps threads free to place
+# calls and deliver webhooks while a server hangs.
 _PLACES = {True: threading.BoundedSemaphore(4), False: threading.BoundedSemaphore(2)}
-# Then the thread is given back, and the sweep wakes another.
+# After this time a task ends, so that its thread is free for others; the sweep enqueues the next task.
 TURN_SECONDS = 30.0
-# Woken by one sweep: each of them goes on with the next that is due.
+# Dispatches that one sweep enqueues; each task then goes on with the next that is due.
 BATCH = 100
 
 
 def dispatch(pk: int) -> None:
-    """Send this one, if it is due and nobody else is at it, and those after it.
+    """Send this dispatch if it is due and not claimed, then the next ones that are due.
 
-    Without a place it is left to those who have one: they look for the next before they go.
+    If all threads for its kind are busy, return: each of them looks for the next dispatch before it ends.
     """
     source = Dispatch.objects.filter(pk=pk).values_list("source", flat=True).first()
     is_mail = source == Source.EMAIL
@@ -57,9 +56,9 @@ def dispatch(pk: int) -> None:
 
 
 def due_now() -> list[int]:
-    """Those whose message was lost, or whose next attempt has come, the longest due first.
+    """Return the ids of dispatches whose next attempt is due, the longest due first.
 
-    What a dead worker had begun fails as unknown; what kills every worker fails as well.
+    Dispatches that a dead worker had begun fail with an unknown outcome; those that kill every worker fail too.
     """
     now = timezone.now()
     over: dict[str, Any] = {"state": State.FAILED, "next_attempt_at": None}
@@ -84,15 +83,15 @@ def _dispatch(pk: int) -> None:
     result: Sent | Refused | Lost
     try:
         result = send(due, _beginning(due, leased_until))
-    except Taken:
+    except TakenOver:
         return
     except (Lost, Refused) as reason:
         result = reason
-    _write(due, leased_until, result)
+    _save_result(due, leased_until, result)
 
 
 def _claim(pk: int) -> datetime | None:
-    """Of two workers one gets it, and until when; should it die, the lease runs out."""
+    """Claim the dispatch, so that no other worker does. Return the end of the lease, or None if it is not due."""
     now = timezone.now()
     until = now + LEASE
     ready = Dispatch.objects.due(now).filter(pk=pk)
@@ -101,35 +100,39 @@ def _claim(pk: int) -> datetime | None:
 
 def _beginning(due: Dispatch, leased_until: datetime) -> Callable[[], None]:
     def begin() -> None:
-        """Commits that the server is about to get it; raises Taken where it is not ours any more."""
+        """Commit that the server is about to get the message. Raise TakenOver if the claim is no longer ours."""
         now = timezone.now()
         ours = Dispatch.objects.filter(pk=due.pk, state=State.QUEUED, begun_at=None, next_attempt_at=leased_until)
         if not ours.update(begun_at=now, next_attempt_at=now + LEASE):
-            raise Taken
+            raise TakenOver
         due.begun_at = now
 
     return begin
 
 
-def _write(due: Dispatch, leased_until: datetime, result: Sent | Refused | Lost) -> None:
-    """Unless it is not ours any more. What was begun is: it was taken for lost at the most, and now more is known."""
+def _save_result(due: Dispatch, leased_until: datetime, result: Sent | Refused | Lost) -> None:
+    """Save the result, unless another worker has claimed the dispatch.
+
+    A dispatch that was begun is still ours: others can only have marked its outcome as unknown, and now it is known.
+    """
     if due.begun_at is None:
         ours = Dispatch.objects.filter(pk=due.pk, state=State.QUEUED, begun_at=None, next_attempt_at=leased_until)
     else:
         ours = Dispatch.objects.filter(pk=due.pk, begun_at=due.begun_at, state__in=[State.QUEUED, State.FAILED])
     with transaction.atomic():
-        # A bounce may have come meanwhile.
+        # A bounce may have changed the row meanwhile.
         row = ours.select_for_update(no_key=True).first()
         if row is None:
             return
-        values = {"next_attempt_at": None, "is_unknown": False, **_after(row, result)}
+        values = {"next_attempt_at": None, "is_unknown": False, **_columns_after(row, result)}
         values["error"] = values["error"].replace("\0", "")[:500]
         Dispatch.objects.filter(pk=row.pk).update(**values)
 
 
-def _after(row: Dispatch, result: Sent | Refused | Lost) -> dict[str, Any]:
-    """For whom it was taken, and who is asked again later; or, where that would not help or has been tried often
-    enough, it is left to a person.
+def _columns_after(row: Dispatch, result: Sent | Refused | Lost) -> dict[str, Any]:
+    """Return the columns after an attempt: who has the message, and when the next attempt is.
+
+    There is none if the result is final or the attempts are used up; a person decides then.
     """
     if isinstance(result, Lost):
         return {"state": State.FAILED, "is_unknown": True, "error": f"{UNKNOWN}: {result}"}

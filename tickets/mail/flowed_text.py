@@ -1,12 +1,12 @@
-"""Text that its mail program has broken into lines to be joined again (RFC 3676, format=flowed)."""
+"""Plain text with soft line breaks, which the reader removes (RFC 3676, format=flowed)."""
 
 SIGNATURE = "-- "
 
 
 def reflowed(text: str, *, deletes_space: bool) -> str:
-    """Join the lines that end in a space to those below them of the same quotation, and undo space-stuffing.
+    """Join each line that ends in a space with the next line of the same quotation, and undo space-stuffing.
 
-    `deletes_space` (DelSp=yes): the space at such an end is not of the text, as in languages that have none.
+    `deletes_space` (DelSp=yes): the last space is removed too, for languages without spaces.
     """
     found: list[str] = []
     paragraph: list[str] = []

@@ -1,8 +1,7 @@
-"""Headers of mails, read whatever is wrong with them: bytes that are no ASCII, encodings that lie, addresses that are
-none.
+"""The headers of mails, read in spite of errors: raw 8-bit bytes, wrong encodings, invalid addresses.
 
-The standard library's newer parser (policy.default) raises for some of this, takes seconds for a thousand recipients,
-and longer the longer a header is; so headers are read from the older one (compat32), which keeps what came.
+The standard library's newer parser (policy.default) raises for some of these errors, and takes seconds for a thousand
+recipients. So headers are read with the older one (compat32), which keeps them as they came.
 """
 
 import binascii
@@ -12,25 +11,25 @@ from email.utils import getaddresses
 from tickets.mail.charsets import charset_of_html, decoded, decoded_as_named, printable
 from tickets.mail.mime_parser import Part
 
-# Characters of a header, and of all headers of one name, that are read; the rest is in the raw mail.
+# The most characters of a header, and of all headers of one name, that are read; the raw mail has the rest.
 LONGEST = 100_000
-# Character sets of a mail's texts in which its headers may be.
+# The most character sets of a mail's texts that are tried for its headers.
 MOST_CHARSETS = 20
-# An encoded word of RFC 2047; some programs leave spaces in it.
+# An encoded word (RFC 2047). Some programs leave spaces in it.
 _WORD = re.compile(r"=\?([\w.:-]{1,60})(?:\*[\w-]*)?\?([bBqQ])\?([^?]*)\?=")
 _BETWEEN_WORDS = re.compile(r"(?<=\?=)\s++(?==\?[\w.:*-]+\?[bBqQ]\?)")
-# What steers terminals and breaks headers: nothing that a person has written.
+# Control characters, which steer terminals and break headers.
 _CONTROL = re.compile("[\x01-\x1f\x7f-\x9f\u2028\u2029]")
 _HEX = re.compile(rb"=([0-9A-Fa-f]{2})")
 _ADDRESS = re.compile(r"[^\s<>,;:\"()\[\]@]{1,64}+@[^\s<>,;:\"()\[\]@]{1,255}")
-# One address and nothing beside it: its local part may be quoted, its domain a number in brackets.
+# One address alone: its local part may be quoted, its domain may be an IP address in brackets.
 _WHOLE = re.compile(r"(?:\"[^\"]{1,64}+\"|[^\s<>,;:\"()\[\]@]{1,320}+)@[^\s<>,;\"()@]{1,255}+")
 _AROUND_AT = re.compile(r" ?@ ?")
 _BETWEEN = re.compile(r"[,;]")
 
 
 def header(message: Part, name: str) -> str:
-    """The first of this name in one line, decoded; "" for none."""
+    """Return the first header of this name, decoded, in one line; "" for none."""
     return next(iter(headers(message, name)), "")
 
 
@@ -78,7 +77,7 @@ def _without_controls(value: str) -> str:
 
 
 def without_words(value: str) -> str:
-    """With its encoded words decoded. A character may be spread over two of them."""
+    """Decode the encoded words of a header. One character may be split between two of them."""
     if "=?" not in value:
         return value
     value, parts, end, pending, charset = _BETWEEN_WORDS.sub("", value), [], 0, b"", ""
@@ -107,13 +106,13 @@ def _word_bytes(encoding: str, text: str) -> bytes:
 
 
 def addresses(message: Part, name: str) -> list[tuple[str, str]]:
-    """Return (name, address) of each in the headers of this name; of a group its members."""
+    """Return (name, address) of each person in the headers of this name, with the members of groups."""
     values = [value for value in raw_headers(message, name) if value]
     if not values:
         return []
     found = _addresses(values)
     if not found:
-        # Some programs encode the address together with the name.
+        # Some programs encode the name and the address together.
         found = _addresses([without_words(value) for value in values])
     return [(without_words(person), address) for person, address in found]
 
@@ -121,17 +120,17 @@ def addresses(message: Part, name: str) -> list[tuple[str, str]]:
 def _addresses(values: list[str]) -> list[tuple[str, str]]:
     try:
         found = [(person, address[:320]) for person, address in getaddresses(values) if "@" in address]
-    except (RecursionError, ValueError, IndexError):  # comments within comments without end
+    except (RecursionError, ValueError, IndexError):  # deeply nested comments
         found = []
     whole = _AROUND_AT.sub("@", " ".join(values))
     if found and all(_WHOLE.fullmatch(address) and address in whole for _person, address in found):
         return found
-    # The library joins words that stand beside an address to it, which makes an address of another person.
+    # The library joins words beside an address to it, which makes another address.
     return [pair for value in values for each in _BETWEEN.split(value) if (pair := _last_address(each)) is not None]
 
 
 def _last_address(text: str) -> tuple[str, str] | None:
-    """Return the last address in the text, and what stands before it as the name."""
+    """Return the last address in the text, with the text before it as the name."""
     found = list(_ADDRESS.finditer(text))
     if not found:
         return None

@@ -1,9 +1,9 @@
-"""Mail becomes a message: kept whole first, then read, matched to its ticket, and stored; or put in quarantine.
+"""The intake of mail: save the raw mail, parse it, match it to its ticket, store the message; or quarantine the mail.
 
-The raw mail is on the disk before anything is made of it; then one transaction writes the message with all that
-follows from it, and the row that says so. A worker that dies in between leaves a file only, and its mail comes again:
-from its mailbox, or from the mail server that was not told that it was taken. That a mail comes again without a row is
-the sign that it may have killed its worker; then its row is written first, and after some attempts it is quarantined.
+The raw mail is on the disk first. Then one transaction writes the message, its effects, and the mail's row. A worker
+that dies in between leaves only a file, and the mail comes again: from its mailbox, or from the mail server, which got
+no answer. A mail that comes again without a row may have killed its worker. So its row is written first, and after some
+attempts it is quarantined.
 """
 
 import base64
@@ -29,9 +29,9 @@ from tickets.file_storage import Stored, store
 from tickets.mail.acknowledgements import acknowledge
 from tickets.mail.mime_parts import MOST_FILES, Attachment
 from tickets.mail.parsing import Mail, Unreadable, parse
-from tickets.mail.quotations import fold
-from tickets.mail.raw_mail import keep
-from tickets.mail.ticket_match import content_sha256, current, standing_of, ticket_for
+from tickets.mail.quotations import split_quotation
+from tickets.mail.raw_mail import save_raw
+from tickets.mail.ticket_match import content_sha256, current, screen, ticket_for
 from tickets.mail_ids import ticket_of
 from tickets.models import Dispatch, Message, ReceivedMail, StoredFile, Ticket, TicketQueue
 from tickets.verbs.dispatches import record_bounce
@@ -46,7 +46,7 @@ MAIL = Actor("system", None, "mail")
 # Mails of one sender that a new queue takes within an hour. More than a person writes: another machine answers ours.
 FLOOD = TicketQueue._meta.get_field("sender_limit").default
 FLOOD_SPAN = timedelta(hours=1)
-# How often a mail is begun with that has stopped its worker.
+# Attempts at a mail that stops its worker.
 MOST_ATTEMPTS = 3
 
 # Reasons that say more after a colon.
@@ -59,11 +59,11 @@ _DATA_IMAGE = re.compile(r"(?i)(?<=src=[\"'])data:image/(png|jpe?g|gif|webp);bas
 
 
 class Quarantine(Exception):
-    """It cannot become a message; says why. A person may try again."""
+    """The mail cannot become a message, for this reason. A person may try again."""
 
 
-class Needless(Exception):
-    """Nobody misses it; says why."""
+class Ignored(Exception):
+    """The mail need not become a message, for this reason."""
 
     def __init__(self, reason: str, message: Message | None = None) -> None:
         super().__init__(reason)
@@ -73,30 +73,32 @@ class Needless(Exception):
 def take_in(
     stream: IO[bytes], queue: TicketQueue | None = None, *, place: tuple[int, int] | None = None
 ) -> ReceivedMail:
-    """Keep the mail, then make of it what it is. `place`: UIDVALIDITY and UID of where it is in the queue's mailbox.
+    """Save the raw mail, then store its message or the reason why there is none.
 
-    Raises TooLong; and what the stores raise when they fail, having lost nothing: never for what is in the mail.
+    `place` is the UIDVALIDITY and UID of the mail in the queue's mailbox. Raises TooLong, and the errors of the stores;
+    nothing is lost then. The content of the mail raises nothing.
     """
-    kept = keep(stream, settings.MAX_MAIL_MB * 1024 * 1024, queue.pk if queue else None)
-    received = ReceivedMail(sha256=kept.sha256, queue=queue, path=kept.path, size=len(kept.raw))
+    saved = save_raw(stream, settings.MAX_MAIL_MB * 1024 * 1024, queue.pk if queue else None)
+    received = ReceivedMail(sha256=saved.sha256, queue=queue, path=saved.path, size=len(saved.raw))
     received.imap_validity, received.imap_uid = place or (None, None)
-    if not kept.is_first:
-        kept.written.result()
+    if not saved.is_first:
+        saved.written.result()
         return _take_in_again(received)
     try:
-        _decide(received, kept.raw, kept.written.result)
+        _decide(received, saved.raw, saved.written.result)
     except IntegrityError:
-        known = ReceivedMail.objects.filter(sha256=kept.sha256, queue=queue).first()
+        known = ReceivedMail.objects.filter(sha256=saved.sha256, queue=queue).first()
         if known is None:
             raise
-        default_storage.delete(kept.path)
+        default_storage.delete(saved.path)
         return known
     return received
 
 
 def _take_in_again(received: ReceivedMail) -> ReceivedMail:
-    """A mail that was kept before: it is known; or somebody is at it; or it has killed its worker, so its row is
-    written first.
+    """Take in a mail that was saved before. It may have killed its worker, so its row is written first.
+
+    Its row may be there already: the mail is known then, or another worker is processing it.
     """
     values = {name: getattr(received, name) for name in ("path", "size", "imap_validity", "imap_uid")}
     known, is_new = ReceivedMail.objects.get_or_create(sha256=received.sha256, queue=received.queue, defaults=values)
@@ -108,17 +110,17 @@ def _take_in_again(received: ReceivedMail) -> ReceivedMail:
     return known
 
 
-def left_over() -> list[int]:
-    """Mails that were kept and not decided on: a worker died in between."""
+def undecided_mails() -> list[int]:
+    """Return the ids of mails that have a row and no outcome: their worker died."""
     since = timezone.now() - timedelta(minutes=2)
     waiting = ReceivedMail.objects.filter(outcome=Outcome.RECEIVED, received_at__lt=since)
     return list(waiting.order_by("id").values_list("pk", flat=True)[:1000])
 
 
 def process(pk: int) -> None:
-    """Make a message of a mail whose row is written; whatever goes wrong puts it in quarantine, with the reason."""
+    """Store the message of a mail whose row is written, or quarantine the mail with the reason."""
     waiting = ReceivedMail.objects.filter(pk=pk, outcome=Outcome.RECEIVED)
-    # Counted before it is begun: nobody else can tell of a worker that is no more.
+    # Count the attempt first: a worker that dies cannot count it later.
     if not waiting.update(attempt_count=F("attempt_count") + 1):
         return
     with transaction.atomic():
@@ -126,24 +128,24 @@ def process(pk: int) -> None:
         if received is None:
             return
         if received.attempt_count > MOST_ATTEMPTS:
-            received.outcome, received.reason = (
-                Outcome.QUARANTINED,
-                f"{_DEADLY}: {MOST_ATTEMPTS}",
-            )
-            received.save(update_fields=["outcome", "reason"])
+            _quarantine(received, f"{_DEADLY}: {MOST_ATTEMPTS}")
             return
         try:
             with received.open_raw() as content:
                 raw = content.read()
         except FileNotFoundError:
-            received.outcome, received.reason = Outcome.QUARANTINED, _("its raw mail is gone")
-            received.save(update_fields=["outcome", "reason"])
+            _quarantine(received, _("its raw mail is gone"))
             return
         _decide(received, raw)
 
 
-def _decide(received: ReceivedMail, raw: bytes, wait_until_kept: Callable[[], None] = lambda: None) -> None:
-    """One transaction: the message with what follows from it, and the row that says what became of the mail."""
+def _quarantine(received: ReceivedMail, reason: str) -> None:
+    received.outcome, received.reason = Outcome.QUARANTINED, reason
+    received.save(update_fields=["outcome", "reason"])
+
+
+def _decide(received: ReceivedMail, raw: bytes, wait_until_saved: Callable[[], None] = lambda: None) -> None:
+    """Write the message, its effects, and the outcome of the mail, in one transaction."""
     files: list[Stored] = []
     try:
         mail = parse(raw)
@@ -151,26 +153,26 @@ def _decide(received: ReceivedMail, raw: bytes, wait_until_kept: Callable[[], No
         received.recipients, received.content_sha256 = mail.recipients, content_sha256(mail)
         with transaction.atomic():
             _check(received, mail)
-            _to_message(received, mail, files)
-            wait_until_kept()
+            _store_message(received, mail, files)
+            wait_until_saved()
             received.save()
     except (OperationalError, InterfaceError, OSError, MemoryError, IntegrityError):
-        # The stores', or somebody else's at the same mail: it is not the mail's fault.
+        # A store failed, or another worker took in the same mail: neither is the mail's fault.
         _discard(files)
         raise
-    except Needless as reason:
+    except Ignored as reason:
         _set(received, Outcome.IGNORED, str(reason), reason.message)
     except (Quarantine, Unreadable) as reason:
         _set(received, Outcome.QUARANTINED, str(reason))
     except Invalid as reason:
         _set(received, Outcome.QUARANTINED, "; ".join(reason.messages))
     except Exception as error:
-        # One mail never stops the mailbox, whatever is in it.
+        # The content of a mail must not stop its mailbox.
         logger.exception("mail not understood", extra={"sha256": received.sha256})
         _set(received, Outcome.QUARANTINED, f"{_NOT_UNDERSTOOD}: {type(error).__name__}: {error}")
     if received.outcome != Outcome.STORED:
         _discard(files)
-        wait_until_kept()
+        wait_until_saved()
         received.save()
 
 
@@ -184,35 +186,35 @@ def _discard(files: list[Stored]) -> None:
 
 
 def _check(received: ReceivedMail, mail: Mail) -> None:
-    """Raises Quarantine or Needless for what is to become no message."""
+    """Raise Quarantine or Ignored for a mail that must not become a message."""
     if ticket_of(mail.header_id) is not None:
-        raise Needless(_("it is a mail of our own"))
+        raise Ignored(_("it is a mail of our own"))
     queue = received.queue or _queue_of(mail)
-    standing = standing_of(mail, received, received.received_at - FLOOD_SPAN, queue.sender_limit or 0)
-    if standing.is_ours:
+    known = screen(mail, received, received.received_at - FLOOD_SPAN, queue.sender_limit or 0)
+    if known.is_ours:
         raise Quarantine(_("it says that it comes from one of our own addresses"))
-    mail.is_form = standing.is_of_form
+    mail.is_form = known.is_of_form
     received.sender = mail.sender
-    if standing.copy_id is not None:
-        raise Needless(_("it has come before, by another way"), Message.objects.get(pk=standing.copy_id))
-    # A person's decision is one to let it in.
-    if not received.decided_by and not queue.may_send_more(mail.sender, standing.recent):
+    if known.copy_id is not None:
+        raise Ignored(_("it has come before, by another way"), Message.objects.get(pk=known.copy_id))
+    # If a person has decided on the mail, it was to let it in.
+    if not received.decided_by and not queue.may_send_more(mail.sender, known.recent):
         raise Quarantine(f"{_FLOODED}: {mail.sender}")
-    # A ticket that cannot be answered is for a person to decide on.
+    # A ticket that cannot be answered needs a person's decision.
     if mail.has_invalid_author and not mail.is_automatic and not received.decided_by:
         raise Quarantine(_("its From is no address"))
 
 
-def _to_message(received: ReceivedMail, mail: Mail, files: list[Stored]) -> None:
+def _store_message(received: ReceivedMail, mail: Mail, files: list[Stored]) -> None:
     body, body_type = mail.body
     if body_type == Message.BodyType.HTML:
         body = _with_own_images(body, mail)
     files += [store(BytesIO(each.content), len(each.content)) for each in mail.attachments]
     if files and body_type == Message.BodyType.HTML:
         tokens = {each.content_id: file.token for each, file in zip(mail.attachments, files, strict=True)}
-        # RFC 2392: in an address the id may be percent-encoded.
+        # RFC 2392: the id in an address may be percent-encoded.
         body = _CONTENT_ID.sub(lambda found: f"cid:{tokens.get(unquote(found[1]), found[1])}", body)
-    body, quoted = fold(body, body_type)
+    body, quoted = split_quotation(body, body_type)
     ticket = _of_bounce(mail) if mail.is_bounce else ticket_for(mail)
     message = _add(mail, ticket, body, quoted) if ticket else None
     if message is None:
@@ -222,7 +224,7 @@ def _to_message(received: ReceivedMail, mail: Mail, files: list[Stored]) -> None
 
 
 def _with_own_images(body: str, mail: Mail) -> str:
-    """Images that are written into the HTML become files, named there as those of other mails are."""
+    """Turn images that are written into the HTML into files, and name them there by `cid:`, as other mails do."""
 
     def to_file(found: re.Match[str]) -> str:
         if len(mail.attachments) >= MOST_FILES:
@@ -240,7 +242,7 @@ def _with_own_images(body: str, mail: Mail) -> str:
 
 
 def _of_bounce(mail: Mail) -> Ticket:
-    """The mail that did not arrive says so, and its ticket has the bounce as a message."""
+    """Mark the mail that did not arrive as bounced, and return its ticket."""
     bounced = Dispatch.objects.filter(header_id__in=mail.reported_ids).exclude(header_id="")
     dispatches = list(bounced.select_related("message__ticket__merged_into"))
     if not dispatches:
@@ -251,7 +253,7 @@ def _of_bounce(mail: Mail) -> Ticket:
 
 
 def _queue_of(mail: Mail) -> TicketQueue:
-    """Return the queue whose address it was brought to, else whose address it was sent to; else the first."""
+    """Return the queue to whose address the mail was delivered or sent; without one, the first queue."""
     queues = list(TicketQueue.objects.active().order_by("id"))
     if not queues:
         raise Quarantine(_("there is no ticket queue"))
@@ -261,7 +263,7 @@ def _queue_of(mail: Mail) -> TicketQueue:
 
 
 def _add(mail: Mail, ticket: Ticket, body: str, quoted: str) -> Message | None:
-    """Add the mail to its ticket; None where a person has just deleted the ticket."""
+    """Add the mail to its ticket; return None if a person has just deleted the ticket."""
     try:
         return receive_message(
             ticket,
@@ -292,10 +294,10 @@ def _open(mail: Mail, queue: TicketQueue, body: str, quoted: str) -> Message:
         queue_id=queue.pk,
         is_automatic=mail.is_automatic,
         may_be_empty=True,
-        # A newsletter or an answering machine is no customer.
+        # The sender of a newsletter and an answering machine are no customers.
         may_create_customer=not (mail.is_automatic or mail.is_newsletter),
     )
-    message = ticket.messages.get()
+    message = ticket.messages.only("ticket", "attachments").get()
     if not mail.is_of_list:
         acknowledge(ticket)
     return message
@@ -305,7 +307,7 @@ def _attach(message: Message, attachments: list[Attachment], files: list[Stored]
     if not files:
         return
     StoredFile.objects.bulk_create(
-        # Its id is how the message's HTML names it.
+        # The message's HTML names the file by its token.
         StoredFile.of(
             stored, attachment.filename, message=message, content_id=stored.token if attachment.content_id else ""
         )

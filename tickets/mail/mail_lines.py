@@ -1,4 +1,4 @@
-"""The lines of a mail, with the marks of the mail program that wrote it."""
+"""The lines of a mail's text, with the marks of the mail program that wrote it."""
 
 import re
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ _BLOCKS = {
     *("ol", "p", "pre", "table", "tbody", "td", "tfoot", "th", "thead", "tr", "ul"),
 }
 _VOID = {"br", "col", "hr", "img"}
-# Marks of elements that contain the quotation, and of those that stand above it.
+# Marks of elements that contain a quotation, and of elements above one.
 _CONTAINERS = {
     "gmail_quote",
     "mail-editor-reference-message-container",
@@ -39,7 +39,7 @@ _HEX = re.compile(r"#(?:([0-9a-f]{2})([0-9a-f]{2})([0-9a-f]{2})|([0-9a-f])([0-9a
 _RGB = re.compile(r"rgba?\(\s{0,5}(\d{1,3})[\s,]{1,5}(\d{1,3})[\s,]{1,5}(\d{1,3})")
 _COLOUR_NAME = re.compile(r"\A[a-z]{3,20}\Z")
 _GREY_NAME = re.compile(r"\A(?:black|gr[ae]y|white|silver|dark|dim|windowtext|inherit|initial|unset|auto|current)")
-# Two of the three parts of a colour differ by more than this; less looks like grey.
+# The least difference between two of the three parts of a colour; with less it looks grey.
 _LEAST_CHROMA = 60
 _INVISIBLE = re.compile("[\ufeff\u200b\u200e\u200f]")
 # Kinds of elements that count for the text in them.
@@ -48,37 +48,37 @@ _VISIBLE = re.compile(r"[^\s\ufeff\u200b\u200e\u200f]")
 
 
 @dataclass(slots=True)
-class Line:
+class MailLine:
     """A line that is not blank."""
 
-    # Where it begins in the text, or in the HTML with its tags.
+    # The place in the text, or in the HTML, where the line begins; its tags belong to it.
     start: int
     text: str
-    # How many quotations it is in.
+    # The number of quotations around it.
     depth: int = 0
-    # The mail program says that a quotation begins here.
+    # A mark of the mail program says that a quotation begins here.
     is_marked: bool = False
-    # A line is drawn above it. Outlook does that above the headers of the quoted mail, and authors do it too.
+    # A rule is drawn above it, by Outlook above the headers of the quoted mail, or by the author.
     is_ruled: bool = False
-    # It is in an element that contains nothing but the quotation.
+    # It is in an element that contains only the quotation.
     is_contained: bool = False
-    # The mail program says that its user wrote it: Outlook on the web.
+    # Outlook on the web marks it as written by its user.
     is_own: bool = False
-    # It was typed in Outlook, by the author of this mail or of another.
+    # It was typed in Outlook, by the author of this mail or of a quoted one.
     is_typed: bool = False
     is_coloured: bool = False
     is_signature: bool = False
 
 
-def lines_of_text(body: str) -> list[Line]:
-    """Return the lines of a plain text. Quoted lines that follow one another are one line."""
-    found: list[Line] = []
+def lines_of_text(body: str) -> list[MailLine]:
+    """Return the lines of a plain text. Adjacent quoted lines count as one."""
+    found: list[MailLine] = []
     start, was_quoted = 0, False
     for raw in body.splitlines(keepends=True):
         depth = int(raw.startswith(">"))
         text = _squeezed(raw.lstrip("> ") if depth else raw)
         if text and not (depth and was_quoted):
-            found.append(Line(start, text, depth, is_marked=bool(depth)))
+            found.append(MailLine(start, text, depth, is_marked=bool(depth)))
         was_quoted = bool(depth) or (was_quoted and not text)
         start += len(raw)
     return found
@@ -89,11 +89,11 @@ def _squeezed(text: str) -> str:
 
 
 def without_tags(marked: str) -> str:
-    """Return the text of cleaned HTML in one piece, with its references of characters."""
+    """Return the text of cleaned HTML in one piece, with its character references as they are."""
     return _INVISIBLE.sub("", _TAG.sub("", marked))
 
 
-def lines_of_html(marked: str) -> list[Line]:
+def lines_of_html(marked: str) -> list[MailLine]:
     """Return the lines of cleaned HTML that has the marks of mail programs."""
     reader, end = _HtmlLines(), 0
     pieces = iter(_TAG.split(marked))
@@ -118,16 +118,16 @@ def lines_of_html(marked: str) -> list[Line]:
 class _HtmlLines:
     """The state of reading HTML: the lines that have ended, the line that has begun, and the elements that are open."""
 
-    lines: list[Line] = field(default_factory=list)
+    lines: list[MailLine] = field(default_factory=list)
     # Where the next line begins.
     place: int = 0
-    # The texts of the line that has begun, and what was known when its first letter was read.
+    # The line that has begun, and the pieces of its text.
     parts: list[str] = field(default_factory=list)
-    line: Line | None = None
+    line: MailLine | None = None
     # The tag of each open element with its kinds, and the number of open elements of each kind.
     elements: list[tuple[str, tuple[str, ...]]] = field(default_factory=list)
     inside: dict[str, int] = field(default_factory=lambda: dict.fromkeys(_KINDS, 0))
-    # Where a quotation begins whose first line is still to come, and how many elements its container is in.
+    # The place of a marked quotation whose first line is still to come, and the number of elements around it.
     waiting: int | None = None
     waiting_level: int | None = None
     is_ruled: bool = False
@@ -141,7 +141,7 @@ class _HtmlLines:
         inside = self.inside
         is_coloured = inside["coloured"] > 0 and not inside["a"]
         if self.line is None:
-            self.line = Line(
+            self.line = MailLine(
                 self.place if self.waiting is None else self.waiting,
                 "",
                 inside["quotation"],
@@ -167,7 +167,7 @@ class _HtmlLines:
 
     def open(self, tag: str, attributes: str) -> None:
         if tag == "img":
-            # A picture of the mail itself is something that the author says.
+            # An image inside the mail is part of what the author says.
             if 'src="cid:' in attributes:
                 self.add_text("\ufffc")
             return
@@ -194,7 +194,7 @@ class _HtmlLines:
 
 
 def _kinds(tag: str, marks: list[str], attributes: str) -> Iterator[str]:
-    """Yield the kinds of element that this one is, as far as its text is of that kind too."""
+    """Yield the kinds of this element that its text inherits."""
     if tag == "a":
         yield "a"
     is_quotation = tag == "blockquote" and not any(mark.startswith("border:") for mark in marks)

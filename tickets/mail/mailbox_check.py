@@ -1,20 +1,20 @@
-"""The test of a mailbox that a person has just configured."""
+"""The test of a mailbox, for the person who configures it."""
 
-from tickets.mail.mailbox_connection import in_words, opened
+from tickets.mail.mailbox_connection import in_words, open_mailbox
 from tickets.models import MailboxTest
 from tickets.verbs.mailbox_tests import begin_mailbox_test, end_mailbox_test
 
-# For all of a test: a person waits for it.
+# The limit for a whole test: a person waits for it.
 LONGEST_SECONDS = 30
 
 
 def run_test(queue_id: int) -> None:
-    """Log in to the mailbox, count its mails, and log out; nothing is read or changed there."""
+    """Log in to the mailbox, count its mails, and log out. No mail is read or changed."""
     test = MailboxTest.objects.select_related("queue").filter(pk=queue_id).first()
     if test is None or not begin_mailbox_test(test):
         return
     try:
-        with opened(test.queue, LONGEST_SECONDS) as mailbox:
+        with open_mailbox(test.queue, LONGEST_SECONDS) as mailbox:
             status = mailbox.folder.status(test.queue.imap_folder, ["MESSAGES", "UNSEEN"])
     except Exception as problem:  # noqa: BLE001  (whatever a server answers)
         end_mailbox_test(test, error=in_words(problem))

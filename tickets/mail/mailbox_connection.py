@@ -1,7 +1,7 @@
 """Connections to the mailboxes of ticket queues: to permitted addresses only, and encrypted unless the queue says no.
 
-The address that was checked is the address that is connected to. A failure before the log-in says little: the person
-who tests a mailbox chooses the host and must not learn from us what else listens in our network. The log has it all.
+The connection goes to the same address that was checked. The message of a failure before the log-in says little: the
+person who tests a mailbox chooses the host, and must not learn what else listens in our network. The log has the error.
 """
 
 import imaplib
@@ -24,7 +24,7 @@ from webhooks.transport import Failure, TargetError, are_allowed, are_within, op
 
 logger = logging.getLogger(__name__)
 
-# For each answer of the server.
+# The limit for each answer of the server.
 TIMEOUT_SECONDS = 30
 LONGEST_ANSWER = 300
 
@@ -44,26 +44,26 @@ class Refused(Exception):
 
 
 @contextmanager
-def opened(queue: TicketQueue, seconds: float) -> Iterator[BaseMailBox]:
-    """Log in to the queue's mailbox and open its folder; cut the connection after `seconds`, whatever the server does.
+def open_mailbox(queue: TicketQueue, seconds: float) -> Iterator[BaseMailBox]:
+    """Log in to the queue's mailbox and open its folder. The connection is cut after `seconds`.
 
-    Raises Refused where the mailbox cannot be opened.
+    Raises Refused if the mailbox cannot be opened.
     """
-    line = _Line(queue, time.monotonic() + seconds)
-    timer = threading.Timer(seconds, line.cut)
+    connection = _Connection(queue, time.monotonic() + seconds)
+    timer = threading.Timer(seconds, connection.cut)
     timer.daemon = True
     timer.start()
     try:
-        mailbox = _connect(line)
+        mailbox = _connect(connection)
         try:
             _log_in(mailbox, queue)
             _open_folder(mailbox, queue.imap_folder)
             yield mailbox
         finally:
-            # A connection that is broken needs no farewell.
+            # A broken connection needs no log-out.
             with suppress(ImapToolsError, imaplib.IMAP4.error, OSError):
                 mailbox.client.logout()
-            line.close()
+            connection.close()
     finally:
         timer.cancel()
 
@@ -76,42 +76,44 @@ def in_words(problem: Exception) -> str:
     return f"{type(problem).__name__}: {text}" if text else type(problem).__name__
 
 
-class _Line:
-    """The connection of one poll or test: its target, its deadline, and its client once there is one."""
+class _Connection:
+    """The connection of one poll or test: its target, its deadline, and later its client."""
 
     def __init__(self, queue: TicketQueue, deadline: float) -> None:
         self.queue, self.deadline = queue, deadline
         self.client: imaplib.IMAP4 | None = None
 
     def cut(self) -> None:
-        """Break the connection, from another thread: a pending read ends at once."""
-        # There is no socket before it is connected, and connecting ends by itself at the deadline.
+        """Break the connection from another thread, so that a pending read ends at once."""
+        # Before the client has a socket, connecting ends by itself at the deadline.
         with suppress(OSError, AttributeError):
-            self.client.socket().shutdown(socket.SHUT_RDWR)  # type: ignore[union-attr]
+            if self.client is not None:
+                self.client.socket().shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
         with suppress(OSError, AttributeError):
-            self.client.shutdown()  # type: ignore[union-attr]
+            if self.client is not None:
+                self.client.shutdown()
 
 
 class _Client(imaplib.IMAP4):
     """An IMAP client whose connection goes to a permitted address."""
 
-    def __init__(self, line: _Line) -> None:
-        self._line = line
+    def __init__(self, connection: _Connection) -> None:
+        self._connection = connection
         self._context = ssl.create_default_context()
-        self._target = parse_server(line.queue.imap_host, line.queue.imap_port)
-        line.client = self
-        # A full name ends in a dot; its certificate is without it.
+        self._target = parse_server(connection.queue.imap_host, connection.queue.imap_port)
+        connection.client = self
+        # A fully qualified name may end in a dot; its certificate has none.
         super().__init__(self._target.host.removesuffix("."), self._target.port, timeout=TIMEOUT_SECONDS)
 
     def _create_socket(self, timeout: float | None) -> socket.socket:
-        networks = settings.MAILBOX_ALLOWED_NETWORKS
-        permits = are_within if self._line.queue.imap_allows_plain else are_allowed
-        is_permitted = partial(permits, networks=networks)
-        sock = open_socket(self._target, self._line.deadline, is_permitted, socket.socket)
+        queue = self._connection.queue
+        permits = are_within if queue.imap_allows_plain else are_allowed
+        is_permitted = partial(permits, networks=settings.MAILBOX_ALLOWED_NETWORKS)
+        sock = open_socket(self._target, self._connection.deadline, is_permitted, socket.socket)
         sock.settimeout(timeout)
-        return self._context.wrap_socket(sock, server_hostname=self.host) if self._line.queue.imap_uses_tls else sock
+        return self._context.wrap_socket(sock, server_hostname=self.host) if queue.imap_uses_tls else sock
 
     def encrypt(self) -> None:
         """Continue encrypted (STARTTLS)."""
@@ -121,34 +123,34 @@ class _Client(imaplib.IMAP4):
 
 
 class _MailBox(BaseMailBox):
-    """The mailbox as imap_tools presents it, on a client of ours."""
+    """The mailbox of imap_tools, on our client."""
 
-    def __init__(self, line: _Line) -> None:
-        self._line = line
+    def __init__(self, connection: _Connection) -> None:
+        self._connection = connection
         super().__init__()
 
     def _get_mailbox_client(self) -> imaplib.IMAP4:
-        client = _Client(self._line)
-        if not (self._line.queue.imap_uses_tls or self._line.queue.imap_allows_plain):
+        client, queue = _Client(self._connection), self._connection.queue
+        if not (queue.imap_uses_tls or queue.imap_allows_plain):
             client.encrypt()
         return client
 
 
-def _connect(line: _Line) -> BaseMailBox:
+def _connect(connection: _Connection) -> BaseMailBox:
     try:
-        return _MailBox(line)
+        return _MailBox(connection)
     except Exception as problem:
-        line.close()
-        logger.info("mailbox not opened", extra={"queue": line.queue.pk, "error": repr(problem)})
+        connection.close()
+        logger.info("mailbox not opened", extra={"queue": connection.queue.pk, "error": repr(problem)})
         if isinstance(problem, Refused):
             raise
-        if (reason := _reason(problem, is_plain=line.queue.imap_allows_plain)) is None:
+        if (reason := _reason(problem, is_plain=connection.queue.imap_allows_plain)) is None:
             raise
         raise Refused(reason) from problem
 
 
 def _reason(problem: Exception, *, is_plain: bool) -> str | None:
-    """Return what may be said of a connection that failed; None for a mistake of our own."""
+    """Return the reason that may be shown for a failed connection; None for an error of our own."""
     match problem:
         case TargetError():
             return ELSEWHERE

@@ -1,8 +1,8 @@
-"""Reading the mailboxes of ticket queues: each by one worker at a time, each mail kept before it is passed over.
+"""The poll of the mailboxes of ticket queues. One worker at a time polls a mailbox.
 
-How far a mailbox is read is in its queue's row. A mail that was taken in without that being written (the worker died,
-the server counts its mails anew) comes again and is known by its bytes; so nothing is lost and nothing doubled. A mail
-that the server does not give out is put in quarantine without its text, and the others go on.
+The queue's row says how far its mailbox is read. It is written after the mails. If the worker dies in between, or the
+server numbers its mails anew, mails come again and are known by their bytes: none is lost, none is doubled. A mail that
+the server withholds is quarantined without its text, and the poll goes on.
 """
 
 import imaplib
@@ -27,25 +27,25 @@ from tickets.file_storage import TooLong
 from tickets.mail import mime_parser
 from tickets.mail.headers import addresses, header
 from tickets.mail.intake import take_in
-from tickets.mail.mailbox_connection import in_words, opened
+from tickets.mail.mailbox_connection import in_words, open_mailbox
 from tickets.models import ReceivedMail, TicketQueue
 
 logger = logging.getLogger(__name__)
 
-# Advisory locks of ours take one number each; the second key is the queue.
-_LOCK = 7_310
-# For all of a poll, however slowly the server sends.
+# The first key of the advisory lock on a mailbox; the second key is the queue.
+_LOCK_SPACE = 7_310
+# The limit for a whole poll, however slowly the server sends.
 LONGEST_SECONDS = 300
-# After which a poll lets others have its worker, and goes on after them.
+# After this time a poll ends and enqueues its continuation, so that others get the worker.
 TURN_SECONDS = 50
-# Mails between two notes of how far the mailbox is read.
+# Mails after which the place in the mailbox is saved.
 BATCH = 25
-# Polls that may fail at one mail before it is passed over.
+# Polls that may fail at one mail before it is skipped.
 MOST_TRIES = 3
-# A mailbox that cannot be read is tried after as long as it has failed already, up to this.
+# The pause before the next attempt is as long as the mailbox has failed already, up to this.
 LONGEST_PAUSE = timedelta(minutes=15)
 
-# Reasons for which a mail is left where it is.
+# Reasons to leave a mail in the mailbox.
 _TOO_LARGE = _("too large to be taken in")
 _PASSED_OVER = _("the mailbox could not be read past it")
 _WITHHELD = _("the server does not give it out")
@@ -55,11 +55,11 @@ _SIZE = re.compile(rb"\bRFC822\.SIZE (\d+)")
 
 
 def poll(queue_id: int) -> int:
-    """Take in what is new in the queue's mailbox; how many mails. Nothing where another worker is at it, or where it
-    has failed and is to be left alone for a while.
+    """Take in the new mails of the queue's mailbox; return their number. Do nothing if another worker polls it, or
+    during the pause after a failure.
     """
-    with _alone(queue_id) as is_alone:
-        queue = TicketQueue.objects.polled().filter(pk=queue_id).first() if is_alone else None
+    with _lock(queue_id) as is_locked:
+        queue = TicketQueue.objects.polled().filter(pk=queue_id).first() if is_locked else None
         if queue is None or not _is_due(queue):
             return 0
         turn = _Poll(queue)
@@ -69,36 +69,36 @@ def poll(queue_id: int) -> int:
             raise
         except Exception as problem:  # noqa: BLE001  (whatever a server answers)
             # A person sees it in the admin, and a later poll tries again.
-            _note_failure(queue, turn, problem)
+            _save_failure(queue, turn, problem)
         else:
-            _note_success(queue)
+            _save_success(queue)
         return turn.count
 
 
 @contextmanager
-def _alone(queue_id: int) -> Iterator[bool]:
-    """Whether nobody else reads this mailbox now; a worker that dies lets go of it with its connection."""
+def _lock(queue_id: int) -> Iterator[bool]:
+    """Try to lock the mailbox, and yield whether it is ours. The lock of a dead worker ends with its connection."""
     with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_try_advisory_lock(%s::int, %s::int)", [_LOCK, queue_id])
-        (is_alone,) = cursor.fetchone()
+        cursor.execute("SELECT pg_try_advisory_lock(%s::int, %s::int)", [_LOCK_SPACE, queue_id])
+        (is_locked,) = cursor.fetchone()
     try:
-        yield is_alone
+        yield is_locked
     finally:
-        if is_alone:
+        if is_locked:
             with connection.cursor() as cursor:
-                cursor.execute("SELECT pg_advisory_unlock(%s::int, %s::int)", [_LOCK, queue_id])
+                cursor.execute("SELECT pg_advisory_unlock(%s::int, %s::int)", [_LOCK_SPACE, queue_id])
 
 
 def _is_due(queue: TicketQueue) -> bool:
-    """A mailbox that fails is asked less and less often, or its server locks us out; at once after a person has
-    changed something.
+    """Return whether the mailbox may be polled now. After failures the pause grows, or its server would lock us out;
+    a change of the queue by a person ends it.
     """
     if queue.failing_since is None or queue.polled_at is None or queue.updated_at > queue.polled_at:
         return True
     return timezone.now() >= queue.polled_at + min(queue.polled_at - queue.failing_since, LONGEST_PAUSE)
 
 
-def _note_success(queue: TicketQueue) -> None:
+def _save_success(queue: TicketQueue) -> None:
     now = timezone.now()
     if queue.failing_since is not None:
         logger.info("mailbox is read again", extra={"queue": queue.pk})
@@ -107,9 +107,9 @@ def _note_success(queue: TicketQueue) -> None:
     )
 
 
-def _note_failure(queue: TicketQueue, turn: "_Poll", problem: Exception) -> None:
+def _save_failure(queue: TicketQueue, turn: "_Poll", problem: Exception) -> None:
     error = in_words(problem)[:500]
-    # Once, and not every minute: the row says since when.
+    # Log a failure once, not every minute.
     if queue.failing_since is None or queue.poll_error != error:
         logger.warning("mailbox not read", extra={"queue": queue.pk, "error": error})
     now, count = timezone.now(), 0
@@ -130,16 +130,16 @@ class _Poll:
     def __init__(self, queue: TicketQueue) -> None:
         self.queue = queue
         self.count = 0
-        # The mail that the server is being asked for.
+        # The mail that is being fetched.
         self.fetching: int | None = None
         self._last_uid, self._pending = queue.imap_last_uid, list(queue.imap_pending)
 
     def read(self) -> None:
         started = time.monotonic()
-        with opened(self.queue, LONGEST_SECONDS) as mailbox:
+        with open_mailbox(self.queue, LONGEST_SECONDS) as mailbox:
             validity = self._find_place(mailbox)
             new = [int(uid) for uid in mailbox.uids(f"UID {self._last_uid + 1}:*")]
-            # The last one is given even where it is before the first that was asked for.
+            # The server also gives the last mail if its UID is below that range.
             waiting = [*self._pending, *sorted(uid for uid in new if uid > self._last_uid)]
             while waiting:
                 batch, waiting = waiting[:BATCH], waiting[BATCH:]
@@ -149,22 +149,22 @@ class _Poll:
                     return
 
     def _find_place(self, mailbox: BaseMailBox) -> int:
-        """Where reading goes on; the mailbox's UIDVALIDITY.
+        """Find the place where reading goes on; return the mailbox's UIDVALIDITY.
 
-        The first time what nobody has read is news. When the server counts anew, its numbers mean other mails: again
-        what nobody has read, and all that has come since a day before the mailbox was last read.
+        In a new mailbox, the unread mails are pending. If the server numbers its mails anew, the unread mails are
+        pending too, with all mails since the day before the last poll.
         """
         status = mailbox.folder.status(self.queue.imap_folder, ["UIDVALIDITY", "UIDNEXT"])
         validity = int(status["UIDVALIDITY"])
         if self.queue.imap_validity != validity:
-            news = {int(uid) for uid in mailbox.uids("UNSEEN")}
+            pending = {int(uid) for uid in mailbox.uids("UNSEEN")}
             if self.queue.imap_validity is not None and self.queue.read_at is not None:
                 since = self.queue.read_at.date() - timedelta(days=1)
-                news |= {int(uid) for uid in mailbox.uids(AND(date_gte=since))}
+                pending |= {int(uid) for uid in mailbox.uids(AND(date_gte=since))}
             self._last_uid = int(status["UIDNEXT"]) - 1
-            self._pending = sorted(uid for uid in news if uid <= self._last_uid)
+            self._pending = sorted(uid for uid in pending if uid <= self._last_uid)
             self.queue.imap_validity = validity
-            self._remember()
+            self._save_place()
         return validity
 
     def _take_batch(self, mailbox: BaseMailBox, validity: int, uids: Sequence[int]) -> None:
@@ -177,18 +177,18 @@ class _Poll:
                 passed.append(uid)
                 self.fetching = None
         finally:
-            # Also of a batch that failed: what was taken in is not asked for again.
+            # After a failure too: mails that were taken in must not be fetched again.
             self.count += len(taken)
             self._pending = [uid for uid in self._pending if uid not in set(passed)]
             self._last_uid = max([self._last_uid, *passed])
-            self._remember()
+            self._save_place()
         if taken:
-            # So that people see it; where we may not, it stays unread. Not by mailbox.flag(), which removes what others
-            # have marked as deleted.
+            # Mark them as read for people, if the server allows it. `mailbox.flag()` would also remove the mails that
+            # others have marked as deleted.
             mailbox.client.uid("store", ",".join(str(uid) for uid in taken), "+FLAGS", "(\\Seen)")
 
-    def _remember(self) -> None:
-        """How far it is read. What a person wants to have fetched again meanwhile stays among the pending."""
+    def _save_place(self) -> None:
+        """Save how far the mailbox is read. Mails that a person has meanwhile asked to fetch again stay pending."""
         with transaction.atomic():
             row = TicketQueue.objects.select_for_update(no_key=True).get(pk=self.queue.pk)
             wanted = set(row.imap_pending) - set(self.queue.imap_pending)
@@ -201,7 +201,7 @@ class _Poll:
         self.queue.imap_pending = list(self._pending)
 
     def _take(self, mailbox: BaseMailBox, validity: int, uid: int, size: int | None) -> bool:
-        """Whether the mail was taken in; else it is gone, or in quarantine with the reason."""
+        """Take in one mail; return False if it is gone, or was quarantined."""
         limit = settings.MAX_MAIL_MB * 1024 * 1024
         tries = self.queue.imap_stuck_count if self.queue.imap_stuck_uid == uid else 0
         if tries >= MOST_TRIES:
@@ -223,7 +223,7 @@ class _Poll:
             if size:
                 self._leave(uid, validity, size, _WITHHELD)
             return False
-        # From here on it is not the server that can fail.
+        # Failures after this are not the server's.
         self.fetching = None
         try:
             take_in(BytesIO(raw), self.queue, place=(validity, uid))
@@ -233,7 +233,7 @@ class _Poll:
         return True
 
     def _leave(self, uid: int, validity: int, size: int | None, reason: str, headers: bytes = b"") -> None:
-        """The mail stays in the mailbox only; a person sees that, and can have it fetched again."""
+        """Leave the mail in the mailbox, and quarantine it for a person, who can have it fetched again."""
         message = mime_parser.read(headers)
         senders = addresses(message, "From")
         ReceivedMail.objects.update_or_create(
@@ -251,7 +251,7 @@ class _Poll:
         )
 
     def _sizes(self, mailbox: BaseMailBox, uids: Sequence[int]) -> dict[int, int]:
-        """Bytes of each mail that is there. Servers tell of other changes in between: those say no size."""
+        """Return the size of each mail that is there. Servers also send other changes, which have no size."""
         wanted = ",".join(str(uid) for uid in uids)
         sizes = {}
         for item in self._ask(mailbox, wanted, "(UID RFC822.SIZE)"):
@@ -261,7 +261,7 @@ class _Poll:
         return sizes
 
     def _fetch(self, mailbox: BaseMailBox, uid: int, what: str) -> bytes:
-        """Nothing where the mail was removed meanwhile."""
+        """Fetch one item of a mail; return no bytes if the mail was removed meanwhile."""
         parts = self._ask(mailbox, str(uid), what)
         return next((bytes(part[1]) for part in parts if isinstance(part, tuple) and b"BODY[" in part[0].upper()), b"")
 

@@ -1,4 +1,4 @@
-"""Replies to the endpoint of their marketplace: one JSON request each, signed as webhooks are."""
+"""Replies to marketplaces: each is one JSON request to the marketplace's endpoint, signed as webhooks are."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -10,17 +10,17 @@ from tickets.models import CustomField, Dispatch, Marketplace, custom_values
 from webhooks.transport import Outcome, Sender, encode, sign
 
 sender = Sender()
-# Answers by which a receiver says that it would take the same request at another time.
+# Status codes that ask for the same request at a later time.
 _LATER = (408, 423, 425, 429)
 
 
 def send(dispatch: Dispatch, begin: Callable[[], None]) -> Sent:
-    """Calls `begin` before the request leaves. Raises Refused or Lost, and whatever `begin` raises."""
+    """Send the reply. Call `begin` before the request leaves. Raises Refused, Lost, and the exceptions of `begin`."""
     endpoint = Marketplace.objects.filter(source=dispatch.source, is_active=True).first()
     if endpoint is None:
         raise Refused(f"there is no active endpoint for {dispatch.source}", is_final=False)
     content_type, body = encode(payload(dispatch), "json")
-    # The same at every attempt: by it a receiver knows one that it has taken.
+    # The id is the same at every attempt, so that the receiver can detect a repetition.
     message_id, timestamp = f"message_{dispatch.message_id}", int(datetime.now(UTC).timestamp())
     headers = {
         "Content-Type": content_type,
@@ -56,7 +56,7 @@ def payload(dispatch: Dispatch) -> dict[str, Any]:
 
 
 def _judge(outcome: Outcome) -> None:
-    """Returns where the marketplace has taken the reply."""
+    """Return if the marketplace has accepted the reply. Raises Refused or Lost."""
     if outcome.status is None:
         if outcome.has_begun:
             raise Lost(outcome.error)

@@ -1,7 +1,7 @@
-"""The standard library's parser of mails, which here reads past broken header lines and knows where each part was.
+"""The standard library's mail parser, extended: it skips broken header lines and remembers the place of each part.
 
-By itself the parser takes the first line that is no header for the beginning of the text, and writes a mail inside a
-mail anew instead of giving back its bytes.
+The library's own parser begins the text at the first line that is no header, and cannot return the bytes of a mail
+inside a mail.
 """
 
 import re
@@ -10,14 +10,14 @@ from email.message import Message
 from itertools import islice
 from typing import Any
 
-# Lines after a broken one in which its block of headers may go on.
+# Lines after a broken header line that are searched for the next header.
 _LOOKED_AT = 200
 _HEADER = re.compile(r"\A(?:[\x21-\x39\x3b-\x7e]+:|[\t ]|From (?![\t ]{0,100}:))")
-# A blank between the name and its colon: RFC 5322 has it among what must be read.
+# A blank between the name and its colon: obsolete syntax that RFC 5322 requires readers to accept.
 _HEADER_WITH_BLANK = re.compile(r"\A([\x21-\x39\x3b-\x7e]{1,100})[ \t]{1,100}:")
 # The empty line after the headers, or a boundary.
 _END = re.compile(r"[\r\n]|--")
-# Names by which a block of headers is known to go on; any other word before a colon may be of the text.
+# Names that show that the headers go on; any other word before a colon may belong to the text.
 _KNOWN = re.compile(
     r"(?i)\A(?:from|sender|reply-to|to|cc|bcc|subject|date|message-id|in-reply-to|references|received|return-path"
     r"|delivered-to|mime-version|content-(?:type|transfer-encoding|disposition|id)|auto-submitted|precedence"
@@ -31,9 +31,9 @@ class Part(Message):
     raw: bytes = b""
     start: int = 0
     end: int = 0
-    # The mail that it is a part of; itself for a mail.
+    # The mail that it belongs to; a mail is its own root.
     root: "Part"
-    # Character sets that the parts of a mail name; None until a header asks for them.
+    # Character sets that the parts of a mail name; None until a header needs them.
     charsets: list[str] | None = None
 
     @property
@@ -46,13 +46,13 @@ class Part(Message):
         """The content of a part without parts, decoded."""
         try:
             payload = self.get_payload(decode=True)
-        except (ValueError, LookupError, TypeError, AssertionError):  # an encoding that is none
+        except (ValueError, LookupError, TypeError, AssertionError):  # an invalid encoding
             payload = str(self.get_payload()).encode("utf-8", "surrogateescape")
         return payload if isinstance(payload, bytes) else b""
 
     @property
     def source_end(self) -> bytes:
-        """The line break before the boundary that ends the part; empty where the mail ends with it."""
+        """The line break before the boundary that ends the part; empty if the mail ends with the part."""
         if not self.raw.startswith(b"--", self.end):
             return b""
         return b"\r\n" if self.raw.endswith(b"\r\n", self.start, self.end) else b"\n"
@@ -68,14 +68,14 @@ def read(raw: bytes) -> Part:
 
 
 class _Lines(feedparser.BufferedSubFile):  # type: ignore[name-defined]
-    """The lines of a mail, and how many of its characters were read."""
+    """The lines of a mail, with the number of characters that were read."""
 
     _lines: Any
 
     def __init__(self) -> None:
         super().__init__()
         self.place = 0
-        # Whether the next line may be a header, and how many there were in this block.
+        # Whether the next line may be a header, and the number of headers of this block so far.
         self.is_in_headers = False
         self.header_count = 0
 
@@ -105,7 +105,7 @@ class _Lines(feedparser.BufferedSubFile):  # type: ignore[name-defined]
         self.is_in_headers, self.header_count = True, int(may_begin_broken)
 
     def _skip_to_header(self) -> bool:
-        """Skip to the next header that is known in this block; return whether there is one above its empty line."""
+        """Skip to the next known header of this block, above its empty line; return whether there is one."""
         following = islice(self._lines, _LOOKED_AT if self.header_count else 0)
         for number, line in enumerate(following):
             if _END.match(line):

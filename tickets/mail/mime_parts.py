@@ -1,7 +1,7 @@
-"""The parts of a mail: which of them are its text, and which are files.
+"""The parts of a mail: some are its text, the others are files.
 
-Of alternatives the HTML is the text where there is one; parts that follow one another are all text, in their order.
-Whatever is neither plain text nor HTML is a file: signatures, encrypted parts, invitations, mails inside a mail.
+Of alternatives the HTML is the text, if there is one. Text parts that follow one another are all text, in their order.
+A part that is neither plain text nor HTML is a file: a signature, an encrypted part, an invitation, a mail.
 """
 
 import binascii
@@ -18,11 +18,11 @@ from tickets.mail.flowed_text import reflowed
 from tickets.mail.headers import charset_of, header, without_words
 from tickets.mail.mime_parser import Part
 
-# Beyond these the mail is attached whole.
+# Above these limits the whole mail becomes one file.
 MOST_FILES = 200
 MOST_PARTS = 1000
 DEEPEST = 50
-# Characters of a body; longer ones are kept as a file as well.
+# Characters of a plain body; a longer one is kept as a file as well.
 LONGEST_TEXT = 1_000_000
 
 _EXTENSIONS = {
@@ -46,7 +46,7 @@ _EXTENSIONS = {
 
 
 class TooManyParts(Exception):
-    """More than a person sends."""
+    """The mail has more parts or files than a person sends."""
 
 
 @dataclass(slots=True)
@@ -58,7 +58,7 @@ class Attachment:
 
 @dataclass(slots=True)
 class Content:
-    """What a part and those inside it say."""
+    """The texts and files of a part and of the parts inside it."""
 
     # (is HTML, text), in order.
     blocks: list[tuple[bool, str]] = field(default_factory=list)
@@ -75,7 +75,7 @@ class Content:
 
 
 def read(message: Part) -> Content:
-    """Its text and files. Of a mail with too many parts the text so far."""
+    """Return the texts and files of a mail. With too many parts, it returns the texts so far and the mail as a file."""
     content = Content()
     try:
         _read(message, content, 0)
@@ -102,7 +102,7 @@ def _inside(part: Part) -> list[Part]:
 
 
 def _read_alternatives(part: Part, content: Content, depth: int) -> None:
-    """All of them are files or the text: of texts the last that is HTML, else the last that says something."""
+    """Read all files of the alternatives, and one text: the last HTML, or else the last text that is not empty."""
     chosen: list[tuple[bool, str]] = []
     for each in _inside(part):
         position = len(content.blocks)
@@ -115,7 +115,7 @@ def _read_alternatives(part: Part, content: Content, depth: int) -> None:
 
 
 def _says_something(is_html: bool, text: str) -> bool:
-    """Some programs send a page without a word beside the text."""
+    """Return whether the text is not empty. Some programs send an HTML page without words beside a plain text."""
     if is_html and len(text) < 5000:
         return not html.says_nothing(text)
     return bool(text.strip())
@@ -124,7 +124,7 @@ def _says_something(is_html: bool, text: str) -> bool:
 def _read_leaf(part: Part, content: Content) -> None:
     kind = part.get_content_type()
     filename = filename_of(part)
-    # Of a multipart without parts its text is all there is.
+    # A multipart without parts has only its own text.
     is_text = kind in ("text/plain", "text/html") or part.get_content_maintype() == "multipart"
     if is_text and not filename and not header(part, "Content-Disposition").lower().startswith("attachment"):
         if kind == "text/html":
@@ -149,7 +149,7 @@ def _attachment(file: tnef.File, number: int) -> Attachment:
 
 
 def _add_plain(part: Part, content: Content) -> None:
-    """Add the text of a part without the files that stand in it, which come after it."""
+    """Add the text of a part, and then the uuencoded files in that text."""
     text, files = uuencoded.parted(text_of(part))
     if _parameter(part, "format") == "flowed":
         text = reflowed(text, deletes_space=_parameter(part, "delsp") == "yes")
@@ -172,15 +172,15 @@ def _add_text(text: str, is_html: bool, content: Content) -> None:
     longest = LONGEST if is_html else LONGEST_TEXT
     if len(text) > longest:
         content.attachments.append(Attachment("message.html" if is_html else "message.txt", text.encode()))
-        # HTML one longer than may be becomes the text that it says.
+        # HTML that is one character too long becomes plain text.
         text = text[: longest + is_html]
     content.blocks.append((is_html, text))
 
 
 def filename_of(part: Part) -> str:
-    """The name alone, however it was written; "" for none."""
+    """Return the file name of a part without its path; "" for none."""
     for name in ("Content-Disposition", "Content-Type"):
-        # Bytes of another character set would be lost in the parameters.
+        # In parameters, bytes of another character set would be lost.
         value: Any = part.get(name)
         if value is not None and not isinstance(value, str):
             part.replace_header(name, header(part, name))
@@ -198,7 +198,7 @@ def filename_of(part: Part) -> str:
 def _name_for(part: Part, number: int) -> str:
     if part.get_content_type() == "message/rfc822" and part.is_multipart():
         mail = _inside(part)[0]
-        # An encoded one is no mail before it is decoded.
+        # An encoded mail must be decoded before it can be parsed.
         mail = mail if mail.keys() else mime_parser.read(bytes_of(part))
         subject = clean_name(header(mail, "Subject"))[:200]
         return f"{subject or f'message-{number}'}.eml"
@@ -206,20 +206,20 @@ def _name_for(part: Part, number: int) -> str:
 
 
 def bytes_of(part: Part) -> bytes:
-    """Return the content, decoded; of a mail inside the mail, the bytes that came."""
+    """Return the decoded content of a part; for a mail inside the mail, the bytes as they came."""
     if part.get_content_maintype() == "message" and part.is_multipart():
         return _mail_inside(part)
     return part.content
 
 
 def _mail_inside(part: Part) -> bytes:
-    """Return the bytes of a part that the parser has taken for one mail, or for the blocks of a report."""
+    """Return the bytes of a part that the parser has split into a mail, or into the blocks of a report."""
     first, last = _inside(part)[0], _inside(part)[-1]
     source = part.raw[first.start : last.end - len(last.source_end)]
     try:
         match header(part, "Content-Transfer-Encoding").lower():
             case "base64":
-                # No standard has it, and some programs do it.
+                # Some programs do this against the standard.
                 return binascii.a2b_base64(source)
             case "quoted-printable":
                 return quopri.decodestring(source)

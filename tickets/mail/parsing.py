@@ -1,7 +1,7 @@
-"""A mail as it came, read: who wrote what to whom, with which files, and whether a person wrote it.
+"""The parsing of a raw mail: its people, text, files, and whether a person or a machine wrote it.
 
-Mail from outside is wrong in every way there is. Whatever can be read is; a part that cannot be read as text is a
-file; only what has no headers at all is given up (Unreadable), for a person to look at.
+Mail from outside breaks every rule. The parser reads all that can be read; a part that cannot be read as text is a
+file. Only a mail without headers, or beyond the limits, is Unreadable, for a person to look at.
 """
 
 import re
@@ -19,72 +19,74 @@ from tickets.mail_ids import ids_in
 
 _MESSAGE_ID = re.compile(r"<([^<>\s]{1,255})>")
 _BARE_ID = re.compile(r"[^<>\s@]{1,200}@[^<>\s@]{1,54}\Z")
-# Recipients that are remembered, and earlier mails that one is looked for by.
+# The most recipients that are stored, and the most answered mails that are looked up.
 MOST_RECIPIENTS = 2000
 MOST_ANSWERED = 100
 
 # Headers of mail servers, from the most certain.
 _DELIVERED = ("X-Original-To", "Delivered-To", "Envelope-To", "X-Envelope-To", "X-Delivered-To")
-# Who sends bounces.
+# The senders of bounces.
 _BOUNCING = re.compile(r"(?i)\A(mailer-daemon|postmaster)@")
 _AUTOMATIC_PRECEDENCE = ("bulk", "junk", "auto_reply", "auto-reply")
-# Of answering machines that say so in no header.
+# The subjects of answering machines that set no header.
 _AUTOMATIC_SUBJECT = re.compile(
     r"(?i)\A(?:automatic reply|auto(?:matyczna)?[ -]?odpowied[zź]|odpowied[zź] automatyczna|out of office|"
     r"automatische antwort|abwesenheitsnotiz|réponse automatique|respuesta automática)\b"
 )
 _SUPPRESSED = re.compile(r"(?i)\b(?:all|oof|autoreply)\b")
-# Of RFC 3464's fields, one for each recipient.
+# Fields of RFC 3464, one for each recipient.
 _ACTION = re.compile(r"(?im)^action:\s*([a-z]+)")
 _DIAGNOSTIC = re.compile(r"(?im)^diagnostic-code:\s*+(?:[\w-]++;\s*+)?(.++(?:\n[ \t].++)*+)")
 _RECIPIENT = re.compile(r"(?i)\A(?:rfc822;)?\s*<?([^<>\s;,@]{1,64}@[^<>\s;,@]{1,255})>?\s*\Z")
 _STATUS = re.compile(r"(?im)^status:\s*([245]\.\d{1,3}\.\d{1,3})")
 
 
-# Bounds of the work that a mail may be before it is read. Python's parser looks at each line once for each multipart
-# around it, and makes a message of each part and of each block of a delivery report.
+# Limits on the work that parsing a mail may cost. Python's parser looks at each line once for each multipart around it,
+# and makes a message of each part and of each block of a delivery report.
 MOST_LINES = 2_000_000
 MOST_LINES_OF_MULTIPARTS = 20_000_000
 MOST_PARTS = 100_000
 LONGEST_TYPE = 100_000
-# The headers whose parameters it reads, in the time of the square of their length.
+# The headers whose parameters it reads in quadratic time.
 _TYPE = re.compile(rb"(?im)^content-(?:type|disposition):[^\n]*+(?:\n[ \t][^\n]*+)*+")
 
 
 class Unreadable(Exception):
-    """There is nothing in it that a ticket could be made of; says why."""
+    """No ticket can be made of this mail, for this reason."""
 
 
 @dataclass(slots=True)
 class Mail:
+    """A parsed mail."""
+
     header_id: str = ""
-    # Its From, and its Reply-To.
+    # From, and Reply-To.
     author: Person = field(default_factory=Person)
     answers_to: list[Person] = field(default_factory=list)
-    # There is a From, and no address in it.
+    # The header From has no address.
     has_invalid_author: bool = False
     # Lower-cased addresses of To and Cc.
     recipients: list[str] = field(default_factory=list)
-    # Lower-cased addresses that mail servers have noted as whom they brought it to.
+    # Lower-cased addresses to which mail servers say that they delivered it.
     delivered_to: list[str] = field(default_factory=list)
     subject: str = ""
     # In-Reply-To first, then References from the newest.
     answered_ids: list[str] = field(default_factory=list)
-    # Its text, and whether that is HTML or PLAIN.
+    # The text, and its type: HTML or PLAIN.
     body: tuple[str, str] = ("", "PLAIN")
     attachments: list[Attachment] = field(default_factory=list)
-    # Written by a machine: an answering machine or a bounce.
+    # A machine wrote it: an answering machine or a mail server.
     is_automatic: bool = False
-    # Sent on by a mailing list: what a machine would answer goes to all of it.
+    # A mailing list forwarded it: an automatic answer would go to the whole list.
     is_of_list: bool = False
-    # Sent on by a list to which nobody can write.
+    # A list forwarded it to which members cannot write.
     is_newsletter: bool = False
-    # From is one of our own addresses, so that a form has sent it.
+    # From is one of our own addresses: a form of a website sent it.
     is_form: bool = False
-    # A mail server says that it could not deliver a mail, and why.
+    # A mail server says that it could not deliver a mail, for this reason.
     is_bounce: bool = False
     bounce_reason: str = ""
-    # To whom it could not, where the server says so.
+    # The recipients that it names.
     bounced: list[str] = field(default_factory=list)
     # Our own Message-IDs that a machine's report names.
     reported_ids: list[str] = field(default_factory=list)
@@ -95,23 +97,23 @@ class Mail:
 
     @property
     def sender(self) -> str:
-        """The address of the person that it is from."""
+        """The address of the person who sent it."""
         return self._person.address
 
     @property
     def sender_name(self) -> str:
-        """The name of the person that it is from."""
+        """The name of the person who sent it."""
         return self._person.name
 
     @property
     def reply_to(self) -> str:
-        """The address where answers go, if that is another one than the sender's."""
+        """The address for answers, if it is not the sender's."""
         elsewhere = answers_elsewhere(self._person, self.answers_to)
         return elsewhere.address if elsewhere else ""
 
 
 def parse(raw: bytes) -> Mail:
-    """Raises Unreadable."""
+    """Parse a raw mail. Raises Unreadable."""
     if not raw.strip():
         raise Unreadable(_("it is empty"))
     if _is_too_much(raw):
@@ -133,7 +135,7 @@ def _is_too_much(raw: bytes) -> bool:
     lines, lower = raw.count(b"\n"), raw.lower()
     multiparts = lower.count(b"multipart/")
     parts = raw.count(b"\n--") if multiparts else 0
-    # Of several empty lines one after another each second one is counted.
+    # The search for pairs counts only each second of several empty lines in a row.
     blocks = 2 * (raw.count(b"\n\n") + raw.count(b"\n\r\n")) if b"/delivery-status" in lower else 0
     return (
         lines > MOST_LINES
@@ -146,7 +148,7 @@ def _is_too_much(raw: bytes) -> bool:
 def _read_headers(message: Part) -> Mail:
     mail = Mail(subject=header(message, "Subject")[:500])
     has_from = any(headers(message, "From"))
-    # The addresses beside an unreadable From may be those of a machine, which gets no reply.
+    # Beside an unreadable From, the other addresses may be a machine's, which must get no reply.
     authors = (_people(message, name) for name in (("From",) if has_from else ("Sender", "Return-Path")))
     mail.author = next((people[0] for people in authors if people), Person())
     mail.has_invalid_author = has_from and not mail.author.address
@@ -171,7 +173,7 @@ def _lower(message: Part, *names: str) -> list[str]:
 
 
 def ids_of(value: str) -> list[str]:
-    """Message-IDs without their brackets; one that came without them too."""
+    """Return the Message-IDs without their brackets, or a single one that came without brackets."""
     return _MESSAGE_ID.findall(value) or [each for each in value.split()[:1] if _BARE_ID.match(each)]
 
 
@@ -179,7 +181,7 @@ def _read_kind(message: Part, mail: Mail) -> None:
     is_of_server = bool(_BOUNCING.match(mail.author.address) or header(message, "X-Failed-Recipients"))
     is_report = message.get_content_type() == "multipart/report"
     mail.is_of_list = _is_of_list(message)
-    # RFC 2369: a list that takes no mail says "NO", or nothing. A group, by which people write, names its address.
+    # RFC 2369: in List-Post, a list that takes no mail says "NO" or nothing; a group names its address.
     mail.is_newsletter = bool(header(message, "List-Unsubscribe")) and "<" not in header(message, "List-Post")
     mail.is_automatic = is_of_server or is_report or _is_automatic(message, mail)
     if not mail.is_automatic:
@@ -197,13 +199,13 @@ def _read_kind(message: Part, mail: Mail) -> None:
         reasons = _DIAGNOSTIC.findall(status) or _STATUS.findall(status)
         mail.bounce_reason = " ".join("; ".join(dict.fromkeys(reasons)).split())[:500]
     else:
-        # Older servers say it in words, and send the mail back.
+        # Older servers send a text, and the mail itself.
         mail.is_bounce = is_of_server and not says_no_failure(mail.subject, mail.body[0])
     mail.bounce_reason = mail.bounce_reason or mail.subject
 
 
 def _is_of_list(message: Part) -> bool:
-    """Return whether a mailing list has sent it on: that says nothing of whether a person wrote it."""
+    """Return whether a mailing list forwarded it. A person may still have written it."""
     names = (name.lower() for name in message.keys())  # noqa: SIM118  (a mail is no mapping)
     return any(name.startswith("list-") for name in names) or header(message, "Precedence").lower() == "list"
 
@@ -225,7 +227,7 @@ def _is_automatic(message: Part, mail: Mail) -> bool:
 
 
 def _reported(parts: list[Part], body: str) -> list[str]:
-    """Our Message-IDs in the mails, headers and texts that a report has."""
+    """Return our Message-IDs in the mails, headers and texts of a report."""
     found = ids_in(body)
     for part in parts:
         found += ids_in(header(part, "Message-ID"))
@@ -235,7 +237,7 @@ def _reported(parts: list[Part], body: str) -> list[str]:
 
 
 def _failed(part: Part) -> list[str]:
-    """The recipients of a delivery report of whom it says that they failed."""
+    """Return the recipients that a delivery report calls failed."""
     blocks = part.get_payload() if part.is_multipart() else []
     return [
         value
@@ -247,7 +249,7 @@ def _failed(part: Part) -> list[str]:
 
 
 def status_of(part: Part) -> str:
-    """The fields of a delivery report, which the parser takes for the headers of mails."""
+    """Return the fields of a delivery report, which the parser reads as headers of mails."""
     blocks = part.get_payload() if part.is_multipart() else [part]
     lines = [f"{name}: {value}" for block in blocks if isinstance(block, Part) for name, value in block.raw_items()]
     return "\n".join(lines) if part.is_multipart() else text_of(part)

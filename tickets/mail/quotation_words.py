@@ -1,8 +1,8 @@
-"""The words that mail programs and authors write around quotations, by their language."""
+"""The words that mail programs and authors write around quotations, in several languages."""
 
 import re
 
-# The line above a quotation: it begins with one of these words or a date, has a date in it, and ends with this verb.
+# The attribution above a quotation: it begins with one of these words or a date, has a date, and ends with this verb.
 _BEGINS = r"(?:(?:On|W dniu|Dnia|Am|Le|El|Il giorno|Il|Wiadomość|pon|wt|śr|czw|pt|sob|niedz|ndz)\b|\d{1,4}[-./]\d)"
 _WROTE = (
     r"(?:(?:pisze|napisał(?:\(a\)|/a|a)?|wrote|schrieb\b[^\n:<>]{0,100}(?:<[^\n<>]{0,100}>)?|a écrit|escribió"
@@ -10,9 +10,9 @@ _WROTE = (
 )
 BEGINNING = re.compile(rf"(?i)\A{_BEGINS}")
 WROTE_AT_END = re.compile(rf"(?i)(?<!\w){_WROTE}\Z")
-# A line that begins so was broken off the one above.
+# A line that begins so continues the line above.
 BROKEN_OFF = re.compile(rf"(?i)\A(?:<|{_WROTE}\Z)")
-# The same in another order: who, the verb, and when.
+# The same in another order: author, verb, time.
 WROTE_WHEN = re.compile(
     r"(?i)\A(?:Wiadomość napisana przez .{1,200} w dniu .{1,60}\d\s?:"
     r"|(?![\"„«]).{1,200} (?:schrieb am|a écrit le|wrote on|napisał(?:\(a\)|a)? w dniu) .{0,60}\d.{0,20}:)\Z"
@@ -42,7 +42,7 @@ _OTHERS = (
     r"|Priorytet|Wichtigkeit|Priorität|Attachments|Załączniki|Anlagen|Pièces jointes"
 )
 
-# One of these, in lower case, stands in every text that quotes; HTML may say it by a mark or an element instead.
+# Every text with a quotation has one of these, in lower case. HTML may have a mark or a <blockquote> instead.
 NEEDED = re.compile(
     rf"pisze|napisa|wrote|schrieb|écrit|escribió|scritto|написал|--|(?:{_FROM.lower()})(?:[\s*]|&nbsp;)*+:"
 )
@@ -60,13 +60,13 @@ OF_PHONE = re.compile(
     r"|Pobierz (?:program )?Outlook|Gesendet (?:von|mit|aus)|Von mein|Diese Nachricht wurde von mein|Outlook für"
     r"|Holen Sie sich Outlook|Envoyé (?:de|à partir|depuis|avec)|Obtenez Outlook|Télécharge[rz] Outlook).{0,80}\Z"
 )
-# Lines in which nothing is said yet.
+# Greetings: lines that do not count as the author's text.
 GREETING = re.compile(
     r"(?i)\A(?:Hi|Hello|Hey|Dear|Good (?:morning|afternoon|evening|day)|Dzień dobry|Dobry wieczór|Witam|Witaj|Cześć"
     r"|Szanown\w{1,3}|Guten (?:Morgen|Tag|Abend)|Hallo|Moin|Liebe[rs]?|Sehr geehrte[rs]?|Bonjour|Bonsoir|Salut"
     r"|Madame|Monsieur|Cher|Chère|Chers)\b[^,.!?:;]{0,40}[,.!:]?\Z"
 )
-# Lines that end a letter: a signature in colour comes next.
+# Lines that close a letter; a coloured signature may follow.
 CLOSING = re.compile(
     r"(?i)\A(?:--|(?:Kind|Best|Warm|With|Many|Yours|Sincerely|Thank|Thanks|Cheers|Regards|Pozdrawia\w{1,3}"
     r"|Pozdrowienia|Z (?:poważaniem|wyrazami)|Dziękuj\w{1,3}"
@@ -83,7 +83,7 @@ _PLACES = (
     r"|dazwischen|in (?:blau|rot|grün|farbe)|ci-dessous|dans le (?:texte|corps|message)|plus bas|en dessous|ci-après"
     r"|en (?:bleu|rouge|vert|couleur))"
 )
-# The author says that the answers stand in the quotation.
+# The author announces answers inside the quotation.
 ANNOUNCEMENT = re.compile(rf"(?i)(?<!\w)(?:{_ANSWERS}.{{0,60}}{_PLACES}(?!\w)|{_PLACES}\b.{{0,60}}(?<!\w){_ANSWERS})")
 # Outlook puts the author's name before each answer.
 NAMED = re.compile(r"\A\[[^\[\]\n:@./]{2,40}\] ?\w")

@@ -1,9 +1,8 @@
-"""The text of a mail, parted into what its author wrote and the quotation at its end. Nothing is cut off.
+"""The split of a mail's text into the author's own words and the quotation at its end. Nothing is cut off.
 
-A quotation is folded if nothing of the author follows it. Where that is in doubt, nothing is folded: a quotation that
-is shown costs a look, an answer that is hidden may never be read.
-
-Forwarded mail is not folded: it is new to the reader.
+The quotation is shown folded, so it is split off only if nothing of the author follows it. In doubt the text stays
+whole: a quotation that is shown costs a look, but an answer that is hidden may never be read. Forwarded mail stays
+whole too: it is new to the reader.
 """
 
 from itertools import dropwhile
@@ -11,25 +10,25 @@ from itertools import dropwhile
 from callcentre.core.html_cleaning import MARK
 from tickets import html
 from tickets.mail import quotation_words as words
-from tickets.mail.mail_lines import Line, lines_of_html, lines_of_text, without_tags
+from tickets.mail.mail_lines import MailLine, lines_of_html, lines_of_text, without_tags
 
-# Lines over which the mail program breaks the line above a quotation, and characters that it has at most.
-_MOST_LINES_OF_NAME = 3
-_LONGEST_NAME = 600
-# Characters of a line that may have been broken.
+# The most lines, and characters, of the attribution: the sentence above a quotation that names its author and time.
+_MOST_LINES_OF_ATTRIBUTION = 3
+_LONGEST_ATTRIBUTION = 600
+# A line that a mail program has broken has at least as many characters.
 _SHORTEST_BROKEN = 30
-# Lines of the headers of a quoted mail, with those over which long ones are broken.
+# The most lines of the headers of a quoted mail, and the most continuation lines of one header.
 _MOST_HEADERS = 12
 _MOST_BROKEN = 3
-# Longer ones are no signatures.
+# The most lines, and characters of a line, of a signature.
 _LONGEST_SIGNATURE = 10
 _LONGEST_LINE_OF_SIGNATURE = 100
 
 
-def fold(body: str, body_type: str) -> tuple[str, str]:
-    """Return what was written, and what was quoted below it: HTML cleaned, then parted.
+def split_quotation(body: str, body_type: str) -> tuple[str, str]:
+    """Return the author's text and the quotation below it. HTML is cleaned first.
 
-    All of it was written where nothing else would be left.
+    If the quotation is the whole text, it counts as the author's.
     """
     if body_type == "HTML":
         return _fold_html(body)
@@ -46,13 +45,13 @@ def _fold_html(body: str) -> tuple[str, str]:
 
 
 def _may_quote(marked: str) -> bool:
-    """Return False for most HTML without a quotation, at a fifth of the cost of reading its lines."""
+    """Return False for most HTML without a quotation, at a fifth of the cost of splitting it into lines."""
     is_marked = MARK in marked or "<blockquote" in marked
     return is_marked or bool(words.NEEDED.search(without_tags(marked).lower()))
 
 
-def _place_in(lines: list[Line]) -> int | None:
-    """Return where the quotation begins that ends the mail, if it has one."""
+def _place_in(lines: list[MailLine]) -> int | None:
+    """Return the place where the quotation at the end of the mail begins, if it has one."""
     for number, line in enumerate(lines):
         if words.FORWARDED.match(line.text):
             return None
@@ -68,8 +67,8 @@ def _place_in(lines: list[Line]) -> int | None:
     return None
 
 
-def _end_of_header(lines: list[Line], number: int) -> int | None:
-    """Return where the quotation itself begins if this line, or its headers, begin one."""
+def _end_of_header(lines: list[MailLine], number: int) -> int | None:
+    """Return the number of the first quoted line if a quotation, or its headers, begin at this line."""
     line = lines[number]
     if line.depth and line.is_marked:
         return number
@@ -78,7 +77,7 @@ def _end_of_header(lines: list[Line], number: int) -> int | None:
     is_labelled = _is_labelled(lines, number)
     if is_labelled or (line.is_ruled and words.FROM.match(line.text)):
         return _end_of_labels(lines, number)
-    if end := _end_of_name(lines, number):
+    if end := _end_of_attribution(lines, number):
         is_quoted = end < len(lines) and lines[end].depth > line.depth
         has_address = words.ADDRESS.search(" ".join(each.text for each in lines[number:end]))
         return end if is_quoted or has_address or line.is_marked else None
@@ -87,16 +86,16 @@ def _end_of_header(lines: list[Line], number: int) -> int | None:
     return None
 
 
-def _is_labelled(lines: list[Line], number: int) -> bool:
-    """Return whether the headers of a mail begin here: its sender, date, recipients and subject."""
+def _is_labelled(lines: list[MailLine], number: int) -> bool:
+    """Return whether the headers of a quoted mail begin here: sender, date, recipients and subject."""
     if not words.FROM.match(lines[number].text):
         return False
     headers = lines[number : _end_of_labels(lines, number)]
     return all(any(label.match(line.text) for line in headers) for label in (words.SENT, words.TO, words.SUBJECT))
 
 
-def _end_of_labels(lines: list[Line], number: int) -> int:
-    """Return where the headers end that begin here."""
+def _end_of_labels(lines: list[MailLine], number: int) -> int:
+    """Return the number of the line after the headers that begin here."""
     end, broken = number, 0
     for place, line in enumerate(lines[number : number + _MOST_HEADERS], number):
         if words.HEADER.match(line.text):
@@ -110,17 +109,17 @@ def _end_of_labels(lines: list[Line], number: int) -> int:
     return end
 
 
-def _end_of_name(lines: list[Line], number: int) -> int | None:
-    """Return where the line ends that says who wrote the quotation, and when, if it begins here."""
+def _end_of_attribution(lines: list[MailLine], number: int) -> int | None:
+    """Return the number of the line after the attribution that begins here, or None."""
     begins = bool(words.BEGINNING.match(lines[number].text))
     if not begins and not lines[number].text.endswith(":"):
         return None
     text = ""
-    for end, line in enumerate(lines[number : number + _MOST_LINES_OF_NAME], number + 1):
+    for end, line in enumerate(lines[number : number + _MOST_LINES_OF_ATTRIBUTION], number + 1):
         text = f"{text} {line.text}".lstrip()
-        if len(text) > _LONGEST_NAME:
+        if len(text) > _LONGEST_ATTRIBUTION:
             return None
-        if _is_name(text, begins=begins) or (end == number + 1 and _is_name_above_quotation(lines, number)):
+        if _is_attribution(text, begins=begins) or (end == number + 1 and _is_above_quotation(lines, number)):
             return end
         following = lines[end].text if end < len(lines) else ""
         is_broken = len(line.text) >= _SHORTEST_BROKEN and line.text[-1] not in ".!?:;"
@@ -129,21 +128,21 @@ def _end_of_name(lines: list[Line], number: int) -> int | None:
     return None
 
 
-def _is_name(text: str, *, begins: bool) -> bool:
+def _is_attribution(text: str, *, begins: bool) -> bool:
     if not any(character.isdigit() for character in text):
         return False
     return bool(words.WROTE_WHEN.match(text) or (begins and words.WROTE_AT_END.search(text)))
 
 
-def _is_name_above_quotation(lines: list[Line], number: int) -> bool:
-    """Return whether the line has an address and a date, in any language, and a quotation comes next."""
+def _is_above_quotation(lines: list[MailLine], number: int) -> bool:
+    """Return whether the line has an address and a digit, and a quotation follows: an attribution in any language."""
     line, following = lines[number], lines[number + 1 : number + 2]
     is_above = bool(following) and following[0].depth > line.depth
     return is_above and "@" in line.text and any(character.isdigit() for character in line.text)
 
 
-def _says_something(written: list[Line]) -> bool:
-    """Return whether the author says more above the quotation than a greeting, and does not speak of it there."""
+def _says_something(written: list[MailLine]) -> bool:
+    """Return whether the author writes more than a greeting, and announces no answers inside the quotation."""
     said = [line for line in _without_signature(written) if not words.RULE.match(line.text)]
     if len(said) <= 1 and all(words.GREETING.match(line.text) for line in said):
         return False
@@ -152,20 +151,20 @@ def _says_something(written: list[Line]) -> bool:
     return not any(words.ANNOUNCEMENT.search(line.text) for line in said)
 
 
-def _without_signature(lines: list[Line]) -> list[Line]:
+def _without_signature(lines: list[MailLine]) -> list[MailLine]:
     end = next((number for number, line in enumerate(lines) if line.text == "--"), len(lines))
     if not _is_signature(lines[end + 1 :]):
         end = len(lines)
     return [line for line in lines[:end] if not line.is_signature and not words.OF_PHONE.match(line.text)]
 
 
-def _is_signature(lines: list[Line]) -> bool:
+def _is_signature(lines: list[MailLine]) -> bool:
     is_short = len(lines) <= _LONGEST_SIGNATURE
     return is_short and all(len(line.text) <= _LONGEST_LINE_OF_SIGNATURE for line in lines)
 
 
-def _has_answers(first: Line, quoted: list[Line]) -> bool:
-    """Return whether something may be the author's own in a quotation, or below it."""
+def _has_answers(first: MailLine, quoted: list[MailLine]) -> bool:
+    """Return whether words inside the quotation, or below it, may be the author's."""
     is_set_off = bool(quoted) and quoted[0].depth > 0
     number = 0
     while number < len(quoted):
@@ -174,7 +173,7 @@ def _has_answers(first: Line, quoted: list[Line]) -> bool:
             return True
         is_inside = line.depth > 0 if is_set_off else line.is_contained or not first.is_contained
         if not is_inside:
-            end = _end_of_name(quoted, number)
+            end = _end_of_attribution(quoted, number)
             if end is None or end == len(quoted):
                 return bool(_without_signature(quoted[number:]))
             number = end
@@ -186,8 +185,8 @@ def _has_answers(first: Line, quoted: list[Line]) -> bool:
     return any(line.is_typed for line in message) or _has_coloured_answers(message)
 
 
-def _has_coloured_answers(message: list[Line]) -> bool:
-    """Return whether lines in colour stand between the others, or end the message and are no signature."""
+def _has_coloured_answers(message: list[MailLine]) -> bool:
+    """Return whether coloured lines stand between the others, or end the message and are no signature."""
     asked = list(dropwhile(lambda line: line.is_coloured, message))
     start = next((number for number, line in enumerate(asked) if line.is_coloured), None)
     if start is None:
@@ -196,8 +195,8 @@ def _has_coloured_answers(message: list[Line]) -> bool:
     return not ends_letter or not all(line.is_coloured for line in asked[start:])
 
 
-def _first_message(quoted: list[Line]) -> list[Line]:
-    """Return the lines of the newest of the mails that are quoted."""
+def _first_message(quoted: list[MailLine]) -> list[MailLine]:
+    """Return the lines of the newest of the quoted mails."""
     depth = quoted[0].depth if quoted else 0
     for number, line in enumerate(quoted):
         if line.depth != depth or (number and _is_labelled(quoted, number)):

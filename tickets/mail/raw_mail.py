@@ -1,4 +1,4 @@
-"""The raw mail in the storage, before anything is made of it: what was kept outlives the machine's power."""
+"""Raw mails in the storage, written through to the disk before they are processed."""
 
 import hashlib
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -15,23 +15,25 @@ _disk = ThreadPoolExecutor(max_workers=8, thread_name_prefix="raw-mail")
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class SavedMail:
+    """A raw mail that is in the storage and in no row yet."""
+
     path: str
     sha256: str
     raw: bytes
-    # False: today somebody has kept this mail before, and perhaps died of it.
+    # False: a worker has saved this mail before, today, and may have died of it.
     is_first: bool
-    # The disk takes its time, in which the mail is read; waited for before anybody is told that the mail is kept.
-    written: "Future[None]"
+    # Done when the mail is on the disk. The mail is parsed meanwhile; its sender is answered afterwards.
+    written: Future[None]
 
 
-def keep(stream: IO[bytes], limit: int, queue_id: int | None) -> Kept:
-    """The mail in the storage, in no row yet. Raises TooLong beyond `limit` bytes, leaving nothing."""
+def save_raw(stream: IO[bytes], limit: int, queue_id: int | None) -> SavedMail:
+    """Write the raw mail to the storage. Raises TooLong beyond `limit` bytes, and leaves nothing then."""
     raw = stream.read(limit + 1)
     if len(raw) > limit:
         raise TooLong
     sha256 = hashlib.sha256(raw).hexdigest()
-    # By days, as the files of messages: what was left behind without a row is found by looking at one.
+    # A folder a day, as for files of messages: a search for files without a row looks at one day.
     wanted = f"{FOLDER}/{timezone.now():%Y/%m/%d}/{sha256}-{queue_id or 0}"
     path = default_storage.save(wanted, ContentFile(raw))
-    return Kept(path, sha256, raw, path == wanted, _disk.submit(write_through, path))
+    return SavedMail(path, sha256, raw, path == wanted, _disk.submit(write_through, path))

@@ -1,4 +1,4 @@
-"""What can come of an attempt to send."""
+"""The results of an attempt to send a message."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What the server said of a recipient whom it refused. `is_final`: it will say so again."""
+    """The server's answer about a refused recipient. `is_final`: a later attempt would get the same answer."""
 
     reason: str
     is_final: bool
@@ -14,7 +14,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """The message was taken, for all but those who have an answer here. `state` is that of the dispatch then."""
+    """The server took the message for all recipients without an answer here. `state` becomes the dispatch's state."""
 
     state: str
     answers: Mapping[str, Answer] = field(default_factory=dict)
@@ -25,22 +25,22 @@ class Sent:
 
 
 class Refused(Exception):
-    """Nobody has the message, and why. `is_final`: nor will anybody take it later."""
+    """No recipient has the message, for this reason. `is_final`: a later attempt would fail too."""
 
     def __init__(
         self, reason: str, *, is_final: bool, retry_after: float = 0.0, answers: Mapping[str, Answer] | None = None
     ) -> None:
         super().__init__(reason)
         self.is_final = is_final
-        # Seconds for which the receiver asks to be left alone.
+        # Seconds that the receiver asks us to wait.
         self.retry_after = retry_after
-        # Of single recipients.
+        # The answers about single recipients.
         self.answers = answers or {}
 
 
 class Lost(Exception):
-    """The connection broke while the message was being received: nobody knows whether it was."""
+    """The connection broke while the server received the message: the outcome is unknown."""
 
 
-class Taken(Exception):
-    """Another worker, or a person, has taken this one over: it is theirs to send."""
+class TakenOver(Exception):
+    """Another worker, or a person, has taken over this dispatch."""

@@ -1,4 +1,4 @@
-"""Who a mail is from: its From, and for a form of our own its Reply-To."""
+"""The sender of a mail: its From, or the Reply-To of a mail that a form of our own sent."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

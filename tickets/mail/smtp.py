@@ -1,4 +1,4 @@
-"""One mail to the mail server, through Django's back end, so that it is known how far it came."""
+"""One mail to the mail server, through Django's back end, with the knowledge of how far it came."""
 
 import logging
 import re
@@ -12,12 +12,12 @@ from django.db import Error as DatabaseError
 
 from tickets.addresses import needs_smtputf8, on_the_wire
 from tickets.mail.composition import compose
-from tickets.mail.send_results import Answer, Lost, Refused, Sent, Taken
+from tickets.mail.send_results import Answer, Lost, Refused, Sent, TakenOver
 from tickets.models import Dispatch
 
 logger = logging.getLogger(__name__)
 
-# EMAIL_TIMEOUT is for each piece of a large mail, not for all of it.
+# EMAIL_TIMEOUT applies to each piece of a large mail, not to the whole.
 _PIECE = 64 * 1024
 # A server may look through the whole mail before it answers; RFC 5321 gives it ten minutes.
 ANSWER_SECONDS = 240.0
@@ -27,9 +27,9 @@ Refusals = Mapping[str, tuple[int, bytes]]
 
 
 def send(dispatch: Dispatch, begin: Callable[[], None]) -> Sent:
-    """To the dispatch's addressees. Calls `begin` before the server gets the first byte of the message.
+    """Send the mail to the dispatch's addressees. Call `begin` before the server gets the first byte of the message.
 
-    Raises Refused or Lost, and whatever `begin` raises.
+    Raises Refused or Lost, and the exceptions of `begin`.
     """
     backend = get_connection()
     mail = _compose(dispatch, backend)
@@ -38,13 +38,13 @@ def send(dispatch: Dispatch, begin: Callable[[], None]) -> Sent:
         refused = _watch(backend, begin, [on_the_wire(each) for each in dispatch.addressees])
         if not mail.send():
             raise Refused("it has no recipient", is_final=True)
-    except (Refused, Taken, DatabaseError):
+    except (Refused, TakenOver, DatabaseError):
         raise
     except Exception as error:
         raise _judge(error, dispatch) from error
     finally:
         _close(backend)
-    # A back end that writes files says so: nobody was sent anything.
+    # A back end that writes files says that it delivers nothing.
     state = Dispatch.State.SENT if getattr(backend, "delivers", True) else Dispatch.State.WRITTEN
     return Sent(state, _answers(refused, dispatch))
 
@@ -59,7 +59,7 @@ def _compose(dispatch: Dispatch, backend: BaseEmailBackend) -> EmailMultiAlterna
 
 
 def _open(backend: BaseEmailBackend) -> None:
-    """Whatever is wrong is not about this mail: an address, a certificate, a password that somebody will mend."""
+    """Connect and log in. A failure here is never final: a person can correct the address, certificate or password."""
     try:
         backend.open()
     except (smtplib.SMTPException, OSError) as error:
@@ -68,7 +68,7 @@ def _open(backend: BaseEmailBackend) -> None:
 
 
 def _judge(error: Exception, dispatch: Dispatch) -> Refused | Lost:
-    """What it means for the mail that this went wrong."""
+    """Return what this error means for the mail."""
     has_begun = dispatch.begun_at is not None
     if isinstance(error, smtplib.SMTPRecipientsRefused):
         answers = _answers(error.recipients, dispatch)
@@ -79,16 +79,17 @@ def _judge(error: Exception, dispatch: Dispatch) -> Refused | Lost:
         return Refused(f"{_reason(error)}: its address has letters that this mail server cannot send to", is_final=True)
     if isinstance(error, smtplib.SMTPException | OSError):
         return Lost(_reason(error)) if has_begun else Refused(_reason(error), is_final=False)
-    # Headers that mail does not allow, and what else cannot be written as a mail, today or tomorrow.
+    # The mail cannot be written, now or later: a header that mail does not allow, for example.
     logger.error("mail not sent", exc_info=error)
     text = f"it cannot be sent as a mail: {type(error).__name__}"
     return Lost(text) if has_begun else Refused(text, is_final=True)
 
 
 def _watch(backend: BaseEmailBackend, begin: Callable[[], None], addressees: list[str]) -> Refusals:
-    """Send to the addressees as they are. Have `begin` called once the server has said that it wants the message, and
-    not earlier; a back end without an SMTP connection begins at once. The result names recipients whom the server
-    refused while it took others.
+    """Make the back end send to the addressees as they are, and call `begin` when the server asks for the message.
+
+    Without an SMTP connection, `begin` is called at once. The result will hold the recipients that the server refuses
+    while it accepts others.
     """
     refused: dict[str, tuple[int, bytes]] = {}
     smtp: Any = getattr(backend, "connection", None)
@@ -105,7 +106,7 @@ def _watch(backend: BaseEmailBackend, begin: Callable[[], None], addressees: lis
         try:
             begin()
         except BaseException:
-            # The server waits for the message: it takes no QUIT now.
+            # The server waits for the message and accepts no QUIT now.
             smtp.close()
             raise
         _transmit(smtp, _DOT.sub(b"..", message).removesuffix(b"\r\n") + b"\r\n.\r\n")
@@ -113,7 +114,7 @@ def _watch(backend: BaseEmailBackend, begin: Callable[[], None], addressees: lis
         return code, text
 
     def sendmail(sender: str, _recipients: Sequence[str], message: bytes) -> Refusals:
-        # Django has encoded local parts that are not ASCII, which makes other addresses of them.
+        # Django has encoded local parts that are not ASCII, which makes them other addresses.
         options = ["SMTPUTF8", "BODY=8BITMIME"] if any(map(needs_smtputf8, addressees)) else []
         refused.update(send_mail(sender, addressees, message, options))
         return refused
@@ -134,7 +135,7 @@ def _transmit(smtp: smtplib.SMTP, octets: bytes) -> None:
 def _close(backend: BaseEmailBackend) -> None:
     try:
         backend.close()
-    except (smtplib.SMTPException, OSError):  # the server has answered already, or never will
+    except (smtplib.SMTPException, OSError):  # the server has given its answer, or never will
         return
 
 
@@ -146,7 +147,7 @@ def _reason(error: Exception) -> str:
 
 
 def _answers(refused: Refusals, dispatch: Dispatch) -> dict[str, Answer]:
-    """By the recipients as they are known here: names of domains go out in another spelling."""
+    """Return the answers by recipient, as we spell it: domains have another spelling on the wire."""
     spelled = {on_the_wire(each): each for each in dispatch.addressees}
     return {
         spelled.get(address, address): Answer(f"{code} {text.decode(errors='replace')}", code >= 500)

@@ -1,4 +1,4 @@
-"""To which ticket a mail belongs, and whether it has come before."""
+"""The ticket to which a mail belongs, and the check whether the mail has come before."""
 
 import hashlib
 from collections.abc import Mapping, Sequence
@@ -17,9 +17,9 @@ from tickets.models import Dispatch, ReceivedMail, Ticket, TicketQueue
 
 
 def ticket_for(mail: Mail) -> Ticket | None:
-    """Return the ticket that the mail answers, if its sender takes part there; or that a machine reports of."""
+    """Return the ticket that the mail answers, if its sender takes part there; or the ticket of a machine's report."""
     reported, named = _of_ours(mail.reported_ids), _named(mail)
-    # Anybody can write a tag. Where From is not where answers go, it may not be its author who did.
+    # A tag is no proof. If answers do not go to From, the author of the mail may not have written the tag.
     tagged = [] if mail.reply_to or mail.is_form else tickets_of_subject(mail.subject)
     candidates = list(dict.fromkeys([*reported, *named, *tagged]))
     found = Ticket.objects.in_bulk(candidates) if candidates else {}
@@ -27,7 +27,7 @@ def ticket_for(mail: Mail) -> Ticket | None:
         ticket = found.get(ticket_id)
         if ticket is None:
             continue
-        # A Message-ID of ours that was not sent to its sender was not guessed: it is signed.
+        # A report names a Message-ID of ours, which is signed: its sender cannot have guessed it.
         if ticket_id in reported:
             return current(ticket)
         if (ticket_id in named or _has_subject(ticket, mail.subject)) and _takes_part(mail, ticket):
@@ -36,17 +36,16 @@ def ticket_for(mail: Mail) -> Ticket | None:
 
 
 def current(ticket: Ticket) -> Ticket:
-    """The ticket, or the one that it was merged into."""
+    """Return the ticket, or the one that it was merged into."""
     while ticket.merged_into is not None:
         ticket = ticket.merged_into
     return ticket
 
 
 def _named(mail: Mail) -> Sequence[int]:
-    """Return the ids of the tickets of the mails that it answers, the surest first.
+    """Return the ids of the tickets of the mails that it answers, the surest first: our own mails before others'.
 
-    Our own come before others'. A message may have gone into another ticket since it was sent: where it is now counts
-    before the ticket that its id is signed with.
+    A message may have moved since it was sent. Its present ticket counts, not the ticket in its signed id.
     """
     known = _known(mail.answered_ids, ReceivedMail, Dispatch)
     ours = _of_ours(mail.answered_ids, known)
@@ -55,7 +54,7 @@ def _named(mail: Mail) -> Sequence[int]:
 
 
 def _has_subject(ticket: Ticket, subject: str) -> bool:
-    """Return whether the subject beside the tag is the ticket's, or was: other help desks write the same tags."""
+    """Return whether the subject beside the tag is or was the ticket's: other help desks write the same tags."""
     if are_of_one_subject(subject, ticket.subject):
         return True
     earlier = ReceivedMail.objects.filter(message__ticket=ticket).order_by().values_list("subject", flat=True)
@@ -63,14 +62,14 @@ def _has_subject(ticket: Ticket, subject: str) -> bool:
 
 
 def _of_ours(header_ids: Sequence[str], known: Mapping[str, int] | None = None) -> list[int]:
-    """Ids of the tickets that Message-IDs of our own lead to."""
+    """Return the ids of the tickets of our own Message-IDs."""
     signed = {each: ticket_id for each in header_ids if (ticket_id := ticket_of(each)) is not None}
     known = _known(list(signed), Dispatch) if known is None else known
     return [known.get(header_id, ticket_id) for header_id, ticket_id in signed.items()]
 
 
 def _known(header_ids: Sequence[str], *models: type[ReceivedMail] | type[Dispatch]) -> dict[str, int]:
-    """Message-ID -> the ticket in which its message is now."""
+    """Return the present ticket of the message of each Message-ID."""
     known: dict[str, int] = {}
     for model in models if header_ids else ():
         with_messages = model.objects.filter(header_id__in=header_ids, message__isnull=False)
@@ -79,7 +78,7 @@ def _known(header_ids: Sequence[str], *models: type[ReceivedMail] | type[Dispatc
 
 
 def _takes_part(mail: Mail, ticket: Ticket) -> bool:
-    """Return whether the person who sent it, or who gets its answers, has written in the ticket or was written to."""
+    """Return whether the sender, or the address for answers, has sent or received a message of the ticket."""
     addresses = {address.lower() for address in (mail.sender, mail.reply_to) if address}
     if not addresses:
         return False
@@ -103,9 +102,8 @@ def _wrote(addresses: set[str], ticket: Ticket) -> bool:
 
 
 def _was_written_to(addresses: set[str], ticket: Ticket) -> bool:
-    """Return whether one of them got a mail of ours, or is among To and Cc of a mail that came.
-
-    Our own addresses are among those too, and take no part.
+    """Return whether one of them got a mail of ours, or is in To or Cc of a received mail. Our own addresses are not
+    counted there.
     """
     ours = TicketQueue.objects.annotate(lower=Lower("address")).filter(lower__in=addresses).values_list("lower")
     others = addresses - {address for (address,) in ours}
@@ -120,20 +118,20 @@ def _was_written_to(addresses: set[str], ticket: Ticket) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
-    """What is known of a mail before it is read any further."""
+class Screening:
+    """Facts about a mail that decide whether it becomes a message."""
 
     # Answers to it go to one of our queues.
     is_ours: bool
-    # It was written with the address of one of our queues: by a form of a website, where answers go elsewhere.
+    # A form of a website sent it with the address of one of our queues, and answers go elsewhere.
     is_of_form: bool
-    # Mails of its sender since some instant, as far as they were counted.
+    # The number of recent mails of its sender, counted up to the limit.
     recent: int
-    # The message that the same mail became when it came by another way.
+    # The message of the same mail, if it came before by another way.
     copy_id: int | None
 
 
-_STANDING = """
+_SCREENING = """
 WITH own AS (SELECT lower(address) AS address FROM tickets_ticketqueue WHERE address <> ''),
      form AS (SELECT EXISTS (SELECT 1 FROM own WHERE address = lower(%(author)s)) AS is_own),
      person AS (SELECT CASE WHEN is_own THEN %(answers)s ELSE %(author)s END AS sender FROM form)
@@ -150,14 +148,15 @@ SELECT EXISTS (SELECT 1 FROM own WHERE address = lower(%(answers)s)),
           AND subject = %(subject)s AND content_sha256 = %(content)s AND message_id IS NOT NULL
         ORDER BY id LIMIT 1)
 """
-# Two of our mailboxes may get one mail at the same time. A statement of its own: the next sees what the other wrote.
+# Two of our mailboxes may get one mail at the same time. The lock is a statement of its own, so that the next statement
+# sees the rows of the other transaction.
 _LOCK = "SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))"
 
 
-def standing_of(mail: Mail, received: ReceivedMail, since: datetime, limit: int) -> Standing:
-    """Return what is known of the mail, and lock its Message-ID until the transaction ends.
+def screen(mail: Mail, received: ReceivedMail, since: datetime, limit: int) -> Screening:
+    """Return the facts about the mail, and lock its Message-ID until the transaction ends.
 
-    In one statement: three of the mapper's cost as much as reading the mail.
+    One statement finds them: three queries of the ORM cost as much as parsing the mail.
     """
     values: dict[str, Any] = {
         "author": mail.author.address,
@@ -172,14 +171,14 @@ def standing_of(mail: Mail, received: ReceivedMail, since: datetime, limit: int)
     with connection.cursor() as cursor:
         if mail.header_id:
             cursor.execute(_LOCK, [mail.header_id])
-        cursor.execute(_STANDING, values)
-        return Standing(*cursor.fetchone())
+        cursor.execute(_SCREENING, values)
+        return Screening(*cursor.fetchone())
 
 
 def content_sha256(mail: Mail) -> str:
-    """Return a digest of the text and the files of a mail, the same in whatever way it came.
+    """Return a digest of the text and the files of a mail. Line ends do not count: mailboxes and pipes differ there.
 
-    Programs that give all their mails one Message-ID lose none by it. Mailboxes and pipes end lines differently.
+    It tells apart the mails of a program that gives all of them one Message-ID.
     """
     digest = hashlib.sha256()
     text, kind = mail.body

@@ -1,7 +1,7 @@
-"""The files inside a winmail.dat, as Outlook wraps them for recipients whom it takes for Outlook users (TNEF).
+"""The files inside a winmail.dat (TNEF), in which Outlook wraps them for recipients that it takes for Outlook users.
 
-Microsoft's [MS-OXTNEF]: a signature, then attributes, those of a file after its own beginning. What cannot be read is
-left to the caller, who keeps the winmail.dat as it is.
+The format is Microsoft's [MS-OXTNEF]: a signature, then attributes; those of a file follow its own first attribute. If
+it cannot be read, the caller keeps the winmail.dat as it is.
 """
 
 import struct
@@ -11,11 +11,11 @@ from dataclasses import dataclass
 _SIGNATURE = b"\x78\x9f\x3e\x22"
 _BEGIN, _TITLE, _DATA, _PROPERTIES = 0x9002, 0x8010, 0x800F, 0x9005
 _ATTACHMENT_LEVEL = 2
-# MAPI properties of a file: its long name, and how HTML names it.
+# MAPI properties of a file: its long name, and its name in the HTML.
 _LONG_NAME, _CONTENT_ID = 0x3707, 0x3712
-# Where the content is among the properties: a message, or an object of another program.
+# A file with this property is a message, or an object of another program.
 _OBJECT = 0x3701
-# Sizes of MAPI's types, padded to four bytes; those that are missing say their length.
+# Sizes of MAPI's types, padded to four bytes; values of other types begin with their length.
 _SIZES = {2: 4, 3: 4, 4: 4, 5: 8, 6: 8, 7: 8, 10: 4, 11: 4, 20: 8, 64: 8, 72: 16}
 _TEXT, _UNICODE = 0x1E, 0x1F
 _MANY = 0x1000
@@ -30,7 +30,7 @@ class File:
 
 
 def files(raw: bytes) -> list[File]:
-    """Each; none where this is no TNEF, is cut off, or has a file that is an object of Outlook's."""
+    """Return the files; none if this is no TNEF, is cut off, or has a file that is an object of Outlook."""
     if not raw.startswith(_SIGNATURE):
         return []
     found: list[File] = []
@@ -58,12 +58,12 @@ def _attributes(raw: bytes) -> Iterator[tuple[int, bytes]]:
             raise ValueError("cut off")
         if level == _ATTACHMENT_LEVEL:
             yield attribute, data
-        # After the data two bytes of a checksum.
+        # The data is followed by two bytes of a checksum.
         place += 9 + length + 2
 
 
 def _name(file: File, data: bytes) -> None:
-    """By the MAPI properties. What follows one that cannot be read is left out."""
+    """Set the names of the file from its MAPI properties, up to the first one that cannot be read."""
     try:
         for identifier, value in _properties(data):
             if identifier == _LONG_NAME and value:
@@ -84,7 +84,7 @@ def _properties(data: bytes) -> Iterator[tuple[int, str]]:
         place += 4
         if identifier >= 0x8000:
             named_by, length = struct.unpack_from("<II", data, place + 16)
-            # By a number, or by a name of that length.
+            # The property is named by a number, or by a name of that length.
             place += 24 if named_by == 0 else 24 + _padded(length)
         base, size = kind & ~_MANY, _SIZES.get(kind & ~_MANY)
         repeated = 1

@@ -1,4 +1,4 @@
-"""Files that stand uuencoded in the text of a mail, as programs wrote them before there were parts."""
+"""Uuencoded files in the text of a mail, as programs wrote them before mails had parts."""
 
 import binascii
 import re
@@ -8,7 +8,7 @@ _LINE = re.compile(r"[\x20-\x60]{1,90}")
 
 
 def parted(text: str) -> tuple[str, list[tuple[str, bytes]]]:
-    """Return the text without its uuencoded files, and the name and content of each."""
+    """Return the text without its uuencoded files, and the name and content of each file."""
     if "begin " not in text:
         return text, []
     lines = text.split("\n")
@@ -27,9 +27,9 @@ def parted(text: str) -> tuple[str, list[tuple[str, bytes]]]:
 
 
 def _content(lines: list[str], start: int) -> tuple[bytes | None, int]:
-    """Return the file whose lines begin here, None where it is none; and the line after what was looked at.
+    """Return the file whose lines begin here, or None if they are no file; and the next line to read.
 
-    No line that was looked at as one of a file can begin another: each is read once.
+    No line of a file can begin another file, so each line is read once.
     """
     chunks: list[bytes] = []
     at = start
@@ -38,7 +38,7 @@ def _content(lines: list[str], start: int) -> tuple[bytes | None, int]:
         if line == "end":
             return (b"".join(chunks) if chunks else None), at + 1
         if not line.strip(" `"):
-            # An empty line of data, which some programs leave out.
+            # A line without data; some programs leave it out.
             at += 1
             continue
         if (chunk := _chunk(line)) is None:
@@ -52,7 +52,7 @@ def _chunk(line: str) -> bytes | None:
     """Return what one line encodes; None for a line of text."""
     length = (ord(line[0]) - 32) & 63
     needed = 1 + (length + 2) // 3 * 4
-    # Spaces at the end get lost under way; a few characters after it are a checksum.
+    # Servers strip spaces at the end; some programs add a checksum of a few characters.
     if not _LINE.fullmatch(line) or len(line) > needed + 2:
         return None
     try:

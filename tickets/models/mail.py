@@ -16,7 +16,7 @@ from tickets.html import OWN_TEXT
 from tickets.models.message import Message
 from tickets.models.ticket import Source, Ticket
 from tickets.models.ticket_queue import TicketQueue
-from tickets.placeholders import check_places, fill, values_for
+from tickets.placeholders import check_placeholders, fill, values_for
 from webhooks.rules import TARGET_FAULTS
 from webhooks.transport import TargetError, check_target, new_secret
 
@@ -45,7 +45,7 @@ class CannedReply(TimestampedModel):
         return self.name
 
     def clean(self) -> None:
-        check_places(body=(self.body, ()))
+        check_placeholders(body=(self.body, ()))
 
     def text_for(self, ticket: Ticket, agent: Agent | None, body_type: str = Message.BodyType.HTML) -> str:
         """Return the text with its places filled, for the agent to edit; plain text for a marketplace."""

@@ -13,7 +13,7 @@ from callcentre.core.opening_hours import WeeklyHours
 from callcentre.models import TimestampedModel
 from tickets.addresses import is_address
 from tickets.html import OWN_TEXT
-from tickets.placeholders import check_places
+from tickets.placeholders import check_placeholders
 from tickets.reasons import translated
 
 
@@ -163,7 +163,7 @@ class TicketQueue(TimestampedModel):
                 raise ValidationError({"unlimited_senders": wrong})
         if self.imap_uses_tls and self.imap_allows_plain:
             raise ValidationError({"imap_allows_plain": _("Choose TLS or no encryption, not both.")})
-        check_places(
+        check_placeholders(
             signature=(self.signature, ()),
             acknowledgement=(self.acknowledgement, ()),
             template=(self.template, ("body", "signature")),
