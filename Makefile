@@ -1,11 +1,11 @@
-# Each target needs nothing before it but make and Python 3.11 with its venv module.
+# Each target needs only make, and Python 3.11 with its venv module.
 PYTHON = .venv/bin/python
-# A launcher ends when this make does; make is the parent of the shell that becomes the launcher.
+# A launcher ends with this make, which is the parent of the shell that becomes the launcher.
 LAUNCH = @FOLLOW_PARENT=$$PPID exec $(PYTHON)
 STORES = $(LAUNCH) -m callcentre.embedded exec
 COMPILE = $(PYTHON) -m uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header
 
-# A service, and a run of the tests, are dozens of processes: none of them compiles again what the first one has compiled.
+# The service and the tests run dozens of processes. Compiled modules are kept, so that only the first one compiles them.
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: run test check bench messages lock unusable
@@ -29,12 +29,12 @@ bench: .venv/installed
 messages: .venv/developing
 	$(PYTHON) .ci/messages.py
 
-# The packages that the service runs with, and beside them, in the same versions where both need one, the developers'.
+# One lock for the service, and one for the developers' tools. Packages in both have the same version.
 lock: .venv/developing
 	$(COMPILE) pyproject.toml -o requirements.lock
 	$(COMPILE) --group dev --constraint requirements.lock -o requirements-dev.lock
 
-# Made again when the lock changes, and when its Python is gone or belongs to another machine.
+# Made again when the lock changes, and when its Python is missing or belongs to another machine.
 .venv/installed: requirements.lock $(shell $(PYTHON) -c '' 2>/dev/null || echo unusable)
 	@sh .ci/install requirements.lock
 	@touch $@

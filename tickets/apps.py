@@ -15,10 +15,10 @@ class TicketsConfig(AppConfig):
 
     def ready(self) -> None:
         from telephony import customers  # noqa: PLC0415
-        from tickets import deletions, lookup  # noqa: PLC0415  (models are not there before)
+        from tickets import customer_lookups, deletions  # noqa: PLC0415  (models are not there before)
 
-        customers.register_customer_lookup(lookup.customers_of)
-        customers.register_customer_of_caller(lookup.customer_of_caller)
-        customers.register_customer_query(lookup.CUSTOMER_OF)
-        customers.register_customer_pages(lookup.pages_of_customers)
+        customers.register_customer_lookup(customer_lookups.customers_of)
+        customers.register_customer_of_caller(customer_lookups.customer_of_caller)
+        customers.register_customer_query(customer_lookups.CUSTOMER_OF)
+        customers.register_customer_pages(customer_lookups.pages_of_customers)
         deletions.register_kinds()

@@ -32,7 +32,6 @@ from tickets.models import (
     TicketQueueHours,
     TicketSubstatus,
 )
-from tickets.models.status import full_name
 from tickets.models.ticket import REPLY_SOURCES
 from tickets.verbs.customers import create_customer
 from tickets.verbs.due_times import set_columns
@@ -260,9 +259,9 @@ class _Month:
 
     def _move(self, ticket: Ticket, kind: str, substatus: str = "") -> str:
         """Set the status. Return the comment about it, or "" if the ticket has that status already."""
-        before = full_name(ticket.status, ticket.substatus)
+        before = ticket.full_status_name
         ticket.status, ticket.substatus = self.statuses[kind], self.substatuses.get(substatus)
-        after = full_name(ticket.status, ticket.substatus)
+        after = ticket.full_status_name
         return "" if after == before else status_comment(before, after)
 
     def _say(self, ticket: Ticket, at: datetime, kind: str, **values: Any) -> Message:

@@ -6,22 +6,18 @@ from django.db import connection
 
 from callcentre.core.phone import PhoneError, normalise
 from campaigns.models import Campaign
+from campaigns.models.record_rows import IDS_WITH_NUMBERS
 
 # The most results; people refine a search with more.
 MAX_FOUND = 500
 
-# Each index of a number begins with the campaign, so the query names all campaigns.
-_FIND = """
-SELECT id FROM campaigns_record WHERE campaign_id = ANY(%(campaigns)s) AND is_primary AND number = %(number)s
-UNION
-SELECT id FROM campaigns_record WHERE campaign_id = ANY(%(campaigns)s) AND NOT is_primary AND number = %(number)s
-UNION
-SELECT record_id FROM campaigns_additionalnumber WHERE campaign_id = ANY(%(campaigns)s) AND number = %(number)s
+_FIND = f"""
+{IDS_WITH_NUMBERS}
 UNION
 SELECT id FROM campaigns_record
 WHERE campaign_id = ANY(%(campaigns)s) AND identifier <> '' AND identifier = %(identifier)s
 LIMIT %(limit)s
-"""
+"""  # noqa: S608  (a text of ours)
 
 # The newest of each campaign, then the newest of these: the index of campaign and status has no order over all
 # campaigns.
@@ -39,11 +35,11 @@ def ids_of(text: str, campaign_id: int | None = None) -> list[int]:
     """
     text = text.strip()
     try:
-        number = normalise(text)
+        numbers = [normalise(text)]
     except PhoneError:
-        number = ""
+        numbers = []
     campaigns = [campaign_id] if campaign_id else list(Campaign.objects.order_by().values_list("pk", flat=True))
-    values: dict[str, Any] = {"campaigns": campaigns, "number": number, "identifier": text, "limit": MAX_FOUND}
+    values: dict[str, Any] = {"campaigns": campaigns, "numbers": numbers, "identifier": text, "limit": MAX_FOUND}
     with connection.cursor() as cursor:
         cursor.execute(_FIND, values)
         return [row[0] for row in cursor.fetchall()]

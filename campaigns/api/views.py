@@ -1,6 +1,6 @@
 from typing import Any
 
-from django.db.models import Count
+from django.db.models import Count, F
 from django.shortcuts import get_object_or_404
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -70,10 +70,8 @@ class CampaignViewSet(ApiViewSet):
         return Response(status=204)
 
     def statuses(self, request: Request, code: str) -> Response:
-        columns = {"status_id": "id"}
-        statuses = campaign_or_404(code).statuses.values_list("id", "name", "system_status", "dictionary_status_id")
-        names = (*columns, "name", "system_status", "dictionary_status_id")
-        return Response([dict(zip(names, row, strict=True)) for row in statuses])
+        statuses = campaign_or_404(code).statuses.annotate(status_id=F("id"))
+        return Response([*statuses.values("status_id", "name", "system_status", "dictionary_status_id")])
 
     def stats(self, request: Request, code: str) -> Response:
         campaign = campaign_or_404(code)

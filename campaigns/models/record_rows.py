@@ -42,6 +42,16 @@ SELECT
 {_FROM}
 """
 _IDS_BY_NUMBER = "SELECT number, id FROM campaigns_record WHERE campaign_id = %s AND is_primary AND number = ANY(%s)"
+# Ids of records with one of the numbers, also as an additional one. Each index of a number begins with the campaign, so
+# callers name the campaigns.
+IDS_WITH_NUMBERS = """
+SELECT id FROM campaigns_record WHERE campaign_id = ANY(%(campaigns)s) AND is_primary AND number = ANY(%(numbers)s)
+UNION
+SELECT id FROM campaigns_record WHERE campaign_id = ANY(%(campaigns)s) AND NOT is_primary AND number = ANY(%(numbers)s)
+UNION
+SELECT record_id FROM campaigns_additionalnumber
+WHERE campaign_id = ANY(%(campaigns)s) AND number = ANY(%(numbers)s)
+"""
 _TAKEN_IDENTIFIERS = """
 SELECT identifier FROM campaigns_record WHERE campaign_id = %s AND identifier <> '' AND identifier = ANY(%s)
 """

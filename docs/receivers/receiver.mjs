@@ -1,4 +1,4 @@
-// A receiver of webhooks that believes nothing unsigned. Node 18 or later, nothing to install.
+// A receiver of webhooks that accepts only signed requests. Node 18 or later, nothing to install.
 //
 //   WEBHOOK_SECRETS=whsec_… PORT=9000 node receiver.mjs
 //
@@ -10,7 +10,7 @@ const SECRETS = process.env.WEBHOOK_SECRETS.split(" ");
 const TOLERANCE_SECONDS = 5 * 60;
 const LARGEST_BODY = 1_000_000;
 
-// Whether one of our secrets signed exactly these bytes, not long ago.
+// Return whether one of our secrets signed exactly these bytes in the last minutes.
 function isGenuine(headers, body, now = Date.now() / 1000) {
   const id = headers["webhook-id"] ?? "";
   const timestamp = headers["webhook-timestamp"] ?? "";
@@ -49,7 +49,7 @@ createServer((request, response) => {
     }
   });
   request.on("end", () => {
-    // The bytes as they came: parsed and written anew they would have another signature.
+    // The signature covers the original bytes: a parsed and rewritten body has another one.
     const body = Buffer.concat(chunks);
     if (request.method !== "POST" || !isGenuine(request.headers, body)) {
       return answer(401);
@@ -60,7 +60,7 @@ createServer((request, response) => {
       handle(isJson ? JSON.parse(body) : Object.fromEntries(new URLSearchParams(body.toString())));
       seen.add(id);
     }
-    // A repeated one is answered like the first, or it would be sent again.
+    // A repeated event gets the same answer, or it would be sent again.
     return answer(204);
   });
 }).listen(Number(process.env.PORT ?? 9000), "127.0.0.1");

@@ -1,5 +1,5 @@
 <?php
-// A receiver of webhooks that believes nothing unsigned. PHP 8.0 or later, no packages.
+// A receiver of webhooks that accepts only signed requests. PHP 8.0 or later, no packages.
 //
 //   WEBHOOK_SECRETS=whsec_… php -S 127.0.0.1:9000 receiver.php
 //
@@ -9,7 +9,7 @@ declare(strict_types=1);
 const TOLERANCE_SECONDS = 5 * 60;
 const LARGEST_BODY = 1_000_000;
 
-// Whether one of our secrets signed exactly these bytes, not long ago.
+// Return whether one of our secrets signed exactly these bytes in the last minutes.
 function is_genuine(array $secrets, string $id, string $timestamp, string $signatures, string $body): bool
 {
     if (!ctype_digit($timestamp) || abs(time() - (int) $timestamp) > TOLERANCE_SECONDS) {
@@ -43,7 +43,7 @@ function path_of(string $id): string
     return $folder . '/' . hash('sha256', $id);
 }
 
-// The bytes as they came: parsed and written anew they would have another signature.
+// The signature covers the original bytes: a parsed and rewritten body has another one.
 $body = file_get_contents('php://input', false, null, 0, LARGEST_BODY + 1);
 $id = $_SERVER['HTTP_WEBHOOK_ID'] ?? '';
 $timestamp = $_SERVER['HTTP_WEBHOOK_TIMESTAMP'] ?? '';
@@ -64,6 +64,6 @@ if (strlen($body) > LARGEST_BODY) {
         handle($event);
         touch(path_of($id));
     }
-    // A repeated one is answered like the first, or it would be sent again.
+    // A repeated event gets the same answer, or it would be sent again.
     http_response_code(204);
 }

@@ -1,4 +1,4 @@
-"""A receiver of webhooks that believes nothing unsigned. Python 3.9 or later, standard library only.
+"""A receiver of webhooks that accepts only signed requests. Python 3.9 or later, standard library only.
 
     WEBHOOK_SECRETS=whsec_… PORT=9000 python receiver.py
 
@@ -20,7 +20,7 @@ LARGEST_BODY = 1_000_000
 
 
 def is_genuine(headers, body, now=None):
-    """Whether one of our secrets signed exactly these bytes, not long ago."""
+    """Return whether one of our secrets signed exactly these bytes in the last minutes."""
     message_id = headers.get("webhook-id", "")
     timestamp = headers.get("webhook-timestamp", "")
     if not (timestamp.isascii() and timestamp.isdigit()):
@@ -56,7 +56,7 @@ class Receiver(BaseHTTPRequestHandler):
         if size > LARGEST_BODY:
             self.close_connection = True
             return self.answer(413)
-        # The bytes as they came: parsed and written anew they would have another signature.
+        # The signature covers the original bytes: a parsed and rewritten body has another one.
         body = self.rfile.read(size)
         if not is_genuine(self.headers, body):
             return self.answer(401)
@@ -68,7 +68,7 @@ class Receiver(BaseHTTPRequestHandler):
                 event = dict(parse_qsl(body.decode(), keep_blank_values=True))
             handle(event)
             seen.add(message_id)
-        # A repeated one is answered like the first, or it would be sent again.
+        # A repeated event gets the same answer, or it would be sent again.
         return self.answer(204)
 
     def answer(self, status):

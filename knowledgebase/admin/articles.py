@@ -7,7 +7,6 @@ from django.db.models import F, QuerySet
 from django.forms.models import construct_instance
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect
-from django.template.response import TemplateResponse
 from django.urls import path, reverse, reverse_lazy
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
@@ -223,18 +222,9 @@ class ArticleAdmin(HistoryMixin, Admin):
         }
         return [action for action in actions if not useless.get(action.action_name)]
 
-    def _article(self, request: HttpRequest, object_id: str, *, to_change: bool = True) -> Article:
-        article = self.get_object(request, object_id)
-        if article is None:
-            raise Http404
-        may = self.has_change_permission if to_change else self.has_view_permission
-        if not may(request, article):
-            raise PermissionDenied
-        return article  # type: ignore[no-any-return]
-
     @page_action(description=_("Preview"), url_path="preview", icon="visibility")
     def preview(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        article = self._article(request, object_id, to_change=False)
+        article = self.row_or_404(request, object_id, "view")
         newest = article.newest
         note = _now("As readers see it now.")
         if not article.is_published:
@@ -243,21 +233,20 @@ class ArticleAdmin(HistoryMixin, Admin):
             note = _now("The newest draft: readers still see version %(number)s.") % {
                 "number": article.published_number
             }
-        context = {
-            **self.admin_site.each_context(request),
-            "title": _now("Preview"),
-            "subtitle": newest.title,
-            "opts": self.opts,
-            "original": article,
-            "note": note,
-            "document": str(reader_page(newest.title, newest.content)),
-            "back_url": self.url_of("change", article.pk),
-        }
-        return TemplateResponse(request, "admin/knowledgebase/preview.html", context)
+        return self.page(
+            request,
+            "admin/knowledgebase/preview.html",
+            article,
+            title=_now("Preview"),
+            subtitle=newest.title,
+            note=note,
+            document=str(reader_page(newest.title, newest.content)),
+            back_url=self.url_of("change", article.pk),
+        )
 
     @page_action(description=_("Publish"), url_path="publish", icon="publish", permissions=["change"])
     def publish(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        article = self._article(request, object_id)
+        article = self.row_or_404(request, object_id)
         if request.method == "POST":
             publish_article(article, actor_of(request))
             self.message_user(request, _("The article is published."), messages.SUCCESS)
@@ -267,7 +256,7 @@ class ArticleAdmin(HistoryMixin, Admin):
 
     @page_action(description=_("Withdraw"), url_path="withdraw", icon="unpublished", permissions=["change"])
     def unpublish(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        article = self._article(request, object_id)
+        article = self.row_or_404(request, object_id)
         if request.method == "POST":
             withdraw_article(article, actor_of(request))
             self.message_user(request, _("The article is withdrawn."), messages.SUCCESS)
@@ -277,13 +266,13 @@ class ArticleAdmin(HistoryMixin, Admin):
 
     @page_action(description=_("Versions"), url_path="versions", icon="history")
     def versions(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        article = self._article(request, object_id, to_change=False)
+        article = self.row_or_404(request, object_id, "view")
         return redirect(f"{reverse('admin:knowledgebase_articleversion_changelist')}?q={article.pk}")
 
     @page_action(description=_("Changes"), url_path="changes", icon="difference")
     def changes(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Show what readers would see differently if the draft were published."""
-        article = self._article(request, object_id, to_change=False)
+        article = self.row_or_404(request, object_id, "view")
         if (newest := article.newest)._state.adding:
             raise Http404
         return redirect(reverse("admin:knowledgebase_articleversion_compare", args=[newest.pk]))

@@ -38,13 +38,11 @@ class CatalogAdmin(Admin):
 
     @display(description=_("categories"))
     def categories_count(self, catalog: Catalog) -> int:
-        count: int = catalog.category_count  # type: ignore[attr-defined]
-        return count
+        return int(vars(catalog)["category_count"])
 
     @display(description=_("published articles"))
     def articles_count(self, catalog: Catalog) -> int:
-        count: int = catalog.article_count  # type: ignore[attr-defined]
-        return count
+        return int(vars(catalog)["article_count"])
 
     @display(description=_("id"))
     def identifier(self, catalog: Catalog) -> str:

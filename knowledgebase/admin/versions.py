@@ -1,17 +1,15 @@
 from typing import Any
 
 from django.contrib import admin, messages
-from django.core.exceptions import PermissionDenied
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.loader import render_to_string
-from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.html import escape, format_html
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 
-from callcentre.admin import ReadOnlyAdmin, UncountedMixin, actor_of, display, page_action
+from callcentre.admin import ReadOnlyAdmin, UncountedMixin, actor_of, display, link, page_action
 from callcentre.core.integers import integer_of
 from knowledgebase.comparison import compare
 from knowledgebase.models import ArticleVersion
@@ -58,7 +56,7 @@ class ArticleVersionAdmin(UncountedMixin, ReadOnlyAdmin):
     @display(description=_("article"))
     def article_title(self, version: ArticleVersion) -> str:
         url = reverse("admin:knowledgebase_article_change", args=[version.article_id])
-        return format_html('<a class="cc-link" href="{}">{}</a>', url, version.title)
+        return link(url, version.title)
 
     @display(description=_("state"), label={"published": "success", "draft": "info", "earlier": "default"})
     def state(self, version: ArticleVersion) -> tuple[str, str]:
@@ -85,40 +83,31 @@ class ArticleVersionAdmin(UncountedMixin, ReadOnlyAdmin):
     @page_action(description=_("Compare"), url_path="compare", icon="difference")
     def compare(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """With the version that `with` names; else with what readers see, for a draft, or with the one before."""
-        version = self.get_object(request, object_id)
-        if version is None:
-            raise Http404
-        if not self.has_view_permission(request, version):
-            raise PermissionDenied
+        version = self.row_or_404(request, object_id, "view")
         versions = version.article.versions.select_related("article").defer("content").order_by("-number")
         numbers = [one.number for one in versions]
         asked = integer_of(request.GET.get("with"))
         chosen = _compared_by_default(version, numbers) if asked is None else asked
         other = version.article.versions.filter(number=chosen).first() or version
         older, newer = sorted((version, other), key=lambda one: one.number)
-        context = {
-            **self.admin_site.each_context(request),
-            "title": _now("Compare"),
-            "subtitle": version.title,
-            "opts": self.opts,
-            "original": version,
-            "version": version,
-            "others": [(one, self.state(one)[1]) for one in versions if one.number != version.number],
-            "chosen": other.number,
-            "older": older,
-            "newer": newer,
-            "comparison": compare(older.title, older.content, newer.title, newer.content),
-            "back_url": self.url_of("change", version.pk),
-        }
-        return TemplateResponse(request, "admin/knowledgebase/compare.html", context)
+        return self.page(
+            request,
+            "admin/knowledgebase/compare.html",
+            version,
+            title=_now("Compare"),
+            subtitle=version.title,
+            version=version,
+            others=[(one, self.state(one)[1]) for one in versions if one.number != version.number],
+            chosen=other.number,
+            older=older,
+            newer=newer,
+            comparison=compare(older.title, older.content, newer.title, newer.content),
+            back_url=self.url_of("change", version.pk),
+        )
 
     @page_action(description=_("Restore"), url_path="restore", icon="restore", permissions=["restore"])
     def restore(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        version = self.get_object(request, object_id)
-        if version is None:
-            raise Http404
-        if not self.has_restore_permission(request):
-            raise PermissionDenied
+        version = self.row_or_404(request, object_id, "restore")
         if request.method == "POST":
             restore_version(version.article, actor_of(request), version.number)
             sentence = _now("Version %(number)s is the newest draft again.") % {"number": version.number}

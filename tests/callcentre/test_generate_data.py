@@ -7,7 +7,7 @@ from django.db.models.functions import Now
 
 import campaigns.bulk
 import telephony.load_test_calls
-import tickets.bulk
+import tickets.load_test_tickets
 from campaigns.models import Record, RecordChange
 from knowledgebase.models import ArticleVersion, Catalog
 from telephony.models import Connection, Offer
@@ -23,7 +23,7 @@ def _small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """As many as there are among millions."""
     for bulk in (telephony.load_test_calls, campaigns.bulk):
         monkeypatch.setattr(bulk, "BLOCK", 7)
-    monkeypatch.setattr(tickets.bulk, "BATCH", 7)
+    monkeypatch.setattr(tickets.load_test_tickets, "BATCH", 7)
 
 
 def test_the_requested_number_of_ended_connections_in_order_of_time() -> None:

@@ -43,7 +43,7 @@ def change_url(article: Article) -> str:
     [("article", 7), ("catalog", 5), ("searchmiss", 6), ("articleversion", 3), ("articlechange", 3)],
 )
 @pytest.mark.parametrize("size", [1, 20])
-def test_a_list_costs_the_same_statements_however_long_it_is(
+def test_query_count_of_the_article_list_is_constant(
     model: str, expected: int, size: int, office: BackOffice, django_assert_num_queries: Any
 ) -> None:
     category = CategoryFactory()
@@ -72,7 +72,7 @@ def test_a_new_article_is_a_draft_unless_it_is_to_be_published(office: BackOffic
     ]
 
 
-def test_what_the_sanitiser_takes_out_is_shown(office: BackOffice) -> None:
+def test_removed_html_is_shown_after_saving(office: BackOffice) -> None:
     content = "<p onclick='x()'>a<script>b</script><script>c</script></p>"
 
     response = office.submit(url("add"), title="One", category=CategoryFactory().pk, content=content)
@@ -94,7 +94,7 @@ def test_the_page_of_a_published_article_edits_its_newest_draft(office: BackOffi
     assert (article.title, article.published_number) == ("Draft", 2)
 
 
-def test_an_editor_who_was_overtaken_keeps_what_he_wrote(office: BackOffice) -> None:
+def test_an_editor_with_an_outdated_page_keeps_the_typed_text(office: BackOffice) -> None:
     article = ArticleFactory(title="Before")
     edit_article(article, ACTOR, title="Theirs")
 
@@ -208,7 +208,7 @@ def test_the_editor_uploads_pictures(office: BackOffice) -> None:
     assert shown["Content-Security-Policy"] == "default-src 'none'; sandbox"
 
 
-def test_what_is_no_picture_is_refused_with_its_reason(office: BackOffice) -> None:
+def test_upload_of_another_file_is_refused_with_the_reason(office: BackOffice) -> None:
     response = upload(office, b"<svg/>")
 
     assert (response.status_code, response.json()) == (400, {"error": "An image is PNG, JPEG, GIF or WebP."})
@@ -296,7 +296,7 @@ def test_searches_without_result_are_dismissed(office: BackOffice) -> None:
 # Who only looks
 
 
-def test_whoever_only_looks_changes_nothing() -> None:
+def test_a_user_with_view_permission_cannot_change_articles() -> None:
     article = ArticleFactory(draft=True)
     ArticleChangeFactory(article=article)
     reader = staff("view_article", "view_articlechange", "view_articleversion", "view_searchmiss")
@@ -309,7 +309,7 @@ def test_whoever_only_looks_changes_nothing() -> None:
     assert not article.is_published
 
 
-def test_the_front_page_is_without_the_knowledge_base_for_others() -> None:
+def test_the_front_page_hides_the_panel_without_permission() -> None:
     SearchMissFactory(query="gift cards")
 
     assert "gift cards" not in staff("view_campaign").page(reverse("admin:index"))

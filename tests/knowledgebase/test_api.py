@@ -86,7 +86,7 @@ def test_readers_see_the_published_version_while_a_draft_is_written(api: ApiClie
     assert (answer["title"], answer["content"]) == ("Before", "<p>old</p>")
 
 
-def test_readers_are_told_when_what_they_see_changed(api: ApiClient) -> None:
+def test_updated_at_is_the_last_change_that_readers_see(api: ApiClient) -> None:
     def changed() -> str:
         updated_at: str = api.get(f"{BASE}/articles/{article.pk}").json()["updated_at"]
         return updated_at
@@ -267,7 +267,7 @@ def test_one_end_user_has_one_vote_and_may_change_it(api: ApiClient) -> None:
     assert ArticleVote.objects.count() == 1
 
 
-def test_a_vote_changes_nothing_that_readers_read(api: ApiClient) -> None:
+def test_a_vote_does_not_change_updated_at(api: ApiClient) -> None:
     article = ArticleFactory()
     before = api.get(f"{BASE}/articles/{article.pk}").json()
 

@@ -87,7 +87,7 @@ def test_a_comparison_takes_a_bounded_number_of_steps(monkeypatch: pytest.Monkey
     assert comparison.is_text_changed
 
 
-def test_of_very_many_paragraphs_the_first_are_shown_and_the_others_counted(office: BackOffice) -> None:
+def test_a_long_comparison_shows_the_first_paragraphs_and_counts_the_rest(office: BackOffice) -> None:
     made = ArticleFactory(content="<p>a</p>")
     edit_article(made, ACTOR, content="".join(f"<p>{number}</p>" for number in range(2_100)))
 
@@ -147,5 +147,5 @@ def test_the_first_version_has_none_before(asked: str, office: BackOffice) -> No
 
 
 @pytest.mark.usefixtures("plain_static")
-def test_whoever_may_not_see_articles_compares_none(article: Article) -> None:
+def test_comparing_needs_the_permission_to_view_articles(article: Article) -> None:
     assert staff().get(url(article, 2)).status_code == 403

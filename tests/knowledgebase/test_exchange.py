@@ -112,7 +112,7 @@ def test_dashes_around_something_else_are_no_head(text: str, tmp_path: Path) -> 
     assert text.splitlines()[1].lstrip("- ") in Article.objects.get().content
 
 
-def test_what_is_taken_out_is_named_and_files_that_cannot_be_read_stop_no_other(tmp_path: Path) -> None:
+def test_import_reports_removed_html_and_unreadable_files_and_goes_on(tmp_path: Path) -> None:
     write(tmp_path, "a.html", "<p>a<script>b</script></p>")
     write(tmp_path, "b.md", b"\xff\xfe\x00")
     write(tmp_path, "c.md", "---\ntitle: " + "x" * 300 + "\n---\ntext")
@@ -184,7 +184,7 @@ def test_a_language_is_that_of_the_catalog(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["html", "md"])
-def test_what_is_exported_is_imported_as_it_was(kind: str, tmp_path: Path) -> None:
+def test_an_export_is_imported_without_changes(kind: str, tmp_path: Path) -> None:
     image = ArticleImageFactory()
     category = CategoryFactory(name="Orders / Late")
     article = ArticleFactory(
@@ -215,7 +215,7 @@ def test_what_is_exported_is_imported_as_it_was(kind: str, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("kind", ["html", "md"])
-def test_what_was_not_edited_stays_as_it_was_and_no_draft_is_published(kind: str, tmp_path: Path) -> None:
+def test_import_of_an_unedited_export_changes_and_publishes_nothing(kind: str, tmp_path: Path) -> None:
     category = CategoryFactory(catalog__name="Help")
     content = f'<p>Text <em>here</em> <img src="{ArticleImageFactory().path}" alt="p"></p>'
     ArticleFactory(category=category, content=content)

@@ -18,7 +18,7 @@ IMAGE = "/knowledge-base/images/6f0b2c1e-8a55-4b1e-9a58-0f6c2f4f0c11"
         '<details open=""><summary>More</summary>text</details><pre>a\n  b</pre>',
     ],
 )
-def test_what_articles_are_made_of_stays(html: str) -> None:
+def test_permitted_html_is_kept(html: str) -> None:
     cleaned = clean(html)
 
     assert (cleaned.html.replace("a &gt; b", "a > b"), cleaned.removed) == (html, {})
@@ -41,13 +41,13 @@ def test_what_articles_are_made_of_stays(html: str) -> None:
         ("a\0b\ud800c", "abc", {}),
     ],
 )
-def test_everything_else_is_taken_out_and_named(html: str, expected: str, removed: dict[str, int]) -> None:
+def test_other_html_is_removed_and_listed(html: str, expected: str, removed: dict[str, int]) -> None:
     cleaned = clean(html)
 
     assert (cleaned.html, cleaned.removed) == (expected, removed)
 
 
-def test_a_link_stays_and_tells_the_other_side_nothing() -> None:
+def test_links_are_kept_without_referrer() -> None:
     cleaned = clean('<a href="https://a.example/?q=1&amp;r=2">a</a>')
 
     assert cleaned.html == '<a href="https://a.example/?q=1&amp;r=2" rel="noopener noreferrer">a</a>'
@@ -67,7 +67,7 @@ def test_a_link_stays_and_tells_the_other_side_nothing() -> None:
         ("", ""),
     ],
 )
-def test_text_is_what_a_reader_reads(html: str, text: str) -> None:
+def test_text_of_html_is_the_visible_text(html: str, text: str) -> None:
     assert text_of(html) == text
 
 
@@ -95,7 +95,7 @@ def test_html_that_a_browser_would_take_minutes_for_cannot_be_cleaned(html: str)
         clean(html)
 
 
-def test_what_was_taken_out_is_named_up_to_a_number_and_a_length() -> None:
+def test_the_list_of_removed_html_is_limited() -> None:
     removed = clean("".join(f"<t{number:0200}>" for number in range(100))).removed
 
     assert len(removed) == 1

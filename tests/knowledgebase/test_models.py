@@ -50,7 +50,7 @@ def test_a_new_article_is_a_draft_with_one_version() -> None:
     assert history(article) == [("create", 1)]
 
 
-def test_a_content_that_cannot_be_made_safe_is_refused_and_nothing_is_kept() -> None:
+def test_content_that_cannot_be_sanitised_is_refused() -> None:
     article = ArticleFactory(content="<p>a</p>")
 
     with pytest.raises(Invalid) as created:
@@ -128,7 +128,7 @@ def written_in_bulk(**values: Any) -> Article:
     return article
 
 
-def test_an_article_that_was_written_in_bulk_keeps_what_it_said_when_it_is_edited() -> None:
+def test_editing_an_article_written_in_bulk_stores_its_first_version() -> None:
     article = written_in_bulk(is_published=True, published_number=1)
 
     edit_article(article, ACTOR, title="Edited")
@@ -155,7 +155,7 @@ def test_a_withdrawn_article_is_a_draft_again() -> None:
     assert (article.is_published, article.title, article.published_number) == (False, "After", None)
 
 
-def test_an_editor_who_was_overtaken_is_told() -> None:
+def test_editing_an_outdated_version_is_a_conflict() -> None:
     article = ArticleFactory()
     edit_article(article, ACTOR, title="Somebody else's", number=1)
 
@@ -225,7 +225,7 @@ def test_words_of_an_article_are_learnt_when_it_is_published() -> None:
         (b"\xff\xd8\xff" + b"0" * (5 * 1024 * 1024), ErrorCode.IMAGE_TOO_LARGE),
     ],
 )
-def test_what_is_no_picture_is_refused(content: bytes, code: ErrorCode) -> None:
+def test_a_file_that_is_no_image_is_refused(content: bytes, code: ErrorCode) -> None:
     with pytest.raises(Invalid) as caught:
         create_image(ACTOR, "x.png", content)
 
@@ -242,7 +242,7 @@ def test_an_image_belongs_to_the_article_that_was_saved_with_it_first() -> None:
     assert image.article == article
 
 
-def test_pictures_go_with_their_article(django_capture_on_commit_callbacks: Any) -> None:
+def test_images_are_deleted_with_their_article(django_capture_on_commit_callbacks: Any) -> None:
     image = ArticleImageFactory()
     article = ArticleFactory(content=f'<img src="{image.path}">')
     assert default_storage.exists(image.file.name)
@@ -254,7 +254,7 @@ def test_pictures_go_with_their_article(django_capture_on_commit_callbacks: Any)
     assert not default_storage.exists(image.file.name)
 
 
-def test_images_that_no_article_took_are_forgotten_after_a_day() -> None:
+def test_images_without_an_article_are_deleted_after_a_day() -> None:
     old, new, used = ArticleImageFactory(old=True), ArticleImageFactory(), ArticleImageFactory(old=True)
     ArticleFactory(content=f'<img src="{used.path}">')
 
@@ -264,7 +264,7 @@ def test_images_that_no_article_took_are_forgotten_after_a_day() -> None:
     assert not default_storage.exists(old.file.name)
 
 
-def test_searches_that_nobody_asks_any_more_are_forgotten() -> None:
+def test_old_searches_without_result_are_deleted() -> None:
     SearchMissFactory(old=True)
     kept = SearchMissFactory()
 

@@ -63,7 +63,7 @@ def capture() -> Any:
 
 
 @pytest.mark.parametrize("place", [0, 1, 4, 8])
-def test_the_best_of_a_common_word_are_those_of_ranking_all(common: Catalog, place: int, capture: Any) -> None:
+def test_the_best_hits_of_a_common_word_equal_a_full_ranking(common: Catalog, place: int, capture: Any) -> None:
     word = vocabulary()[place]
 
     assert ours(common, f'"{word}"', f"'{word}'") == naive(common, f"'{word}'")
@@ -81,7 +81,7 @@ def test_two_common_words_are_narrowed_too(common: Catalog, capture: Any) -> Non
     assert len(ours(common, f"{first} {second}", f"'{first}' & '{second}':*")) == 10
 
 
-def test_a_word_that_is_not_wanted_makes_no_page_shorter_than_it_must_be(common: Catalog) -> None:
+def test_an_unwanted_word_does_not_shorten_the_page(common: Catalog) -> None:
     first, second = vocabulary()[0], vocabulary()[30]
     with connection.cursor() as cursor:
         cursor.execute(

@@ -83,7 +83,7 @@ def test_an_article_without_all_the_words_is_not_found(category: Category, text:
 @pytest.mark.parametrize(
     "text", ["", " ", "?!", "&|!():*<->", "\"'", "%", "-", "\0", "😀", "-password", '-"password"', "''''", "\\", "--"]
 )
-def test_nothing_to_look_for_finds_nothing(category: Category, text: str) -> None:
+def test_a_query_without_words_finds_nothing(category: Category, text: str) -> None:
     article(category, "Reset", "password")
 
     assert titles(category, text) == []
@@ -91,7 +91,7 @@ def test_nothing_to_look_for_finds_nothing(category: Category, text: str) -> Non
 
 @given(st.text(max_size=200))
 @settings(max_examples=300, deadline=None)
-def test_what_is_typed_is_always_a_query(text: str) -> None:
+def test_any_text_is_a_valid_query(text: str) -> None:
     for term in parse(text).terms:
         assert term.words
         assert not set("'\\&|!<>():*\0") & set("".join(term.words))
@@ -175,14 +175,14 @@ def test_a_language_knows_the_forms_of_its_words(language: str, text: str, is_fo
 
 
 @pytest.mark.parametrize("text", ["order -cancelling", "-cancelling order", 'order -"cancelling it"'])
-def test_what_is_not_wanted_is_so_in_all_its_forms(text: str) -> None:
+def test_an_unwanted_word_excludes_its_stemmed_forms(text: str) -> None:
     category = CategoryFactory(catalog__language="english")
     article(category, "Orders", "How to cancel it")
 
     assert titles(category, text) == []
 
 
-def test_another_language_makes_the_index_anew() -> None:
+def test_a_new_language_rebuilds_the_index() -> None:
     category = CategoryFactory()
     article(category, "Paying", "All invoices")
     Term.objects.all().delete()
@@ -197,27 +197,27 @@ def test_another_language_makes_the_index_anew() -> None:
 
 
 @pytest.mark.parametrize("text", ["pasword", "passwrod", "PASWORD rest", "resset pasword"])
-def test_a_mistyped_word_finds_what_was_meant(category: Category, text: str) -> None:
+def test_a_mistyped_word_is_corrected(category: Category, text: str) -> None:
     article(category, "Reset", "the password")
 
     assert titles(category, text) == ["Reset"]
 
 
 @pytest.mark.parametrize("text", ["nubmer", "nmuber", "unmber", "numbre", "ONE nubmer", "nubmer oen"])
-def test_two_letters_in_each_others_place_find_what_was_meant(category: Category, text: str) -> None:
+def test_swapped_letters_are_corrected(category: Category, text: str) -> None:
     article(category, "Which number?", "The one on the parcel")
 
     assert titles(category, text) == ["Which number?"]
 
 
 @pytest.mark.parametrize("text", ["crd", "catd", "carrd", "ard", "vard", "card lsot", "LOS card", "kard"])
-def test_one_letter_less_or_more_or_another_one_finds_what_was_meant(category: Category, text: str) -> None:
+def test_a_missing_extra_or_wrong_letter_is_corrected(category: Category, text: str) -> None:
     article(category, "A lost card")
 
     assert titles(category, text) == ["A lost card"]
 
 
-def test_of_what_is_one_slip_away_the_word_of_most_articles_is_meant(category: Category) -> None:
+def test_the_most_common_word_one_error_away_is_chosen(category: Category) -> None:
     article(category, "Cord")
     article(category, "Card")
     article(category, "Another card")
@@ -232,7 +232,7 @@ def test_a_word_of_another_script_lacks_a_letter_that_is_doubled(category: Categ
     assert titles(category, "каса") == ["Касса"]
 
 
-def test_a_slip_in_a_long_word_is_mended_too(category: Category) -> None:
+def test_an_error_in_a_long_word_is_corrected(category: Category) -> None:
     article(category, "Electroencephalography")
 
     assert titles(category, "electroencephalografy") == ["Electroencephalography"]
@@ -255,7 +255,7 @@ def test_a_word_is_taken_for_a_mistyped_one_only_when_nothing_matches(category: 
     assert titles(category, "pasword") == ["Pasword"]
 
 
-def test_what_is_like_nothing_finds_nothing(category: Category) -> None:
+def test_a_word_without_similar_words_finds_nothing(category: Category) -> None:
     article(category, "Password")
 
     assert titles(category, "xylophone") == []

@@ -140,7 +140,7 @@ def test_a_word_that_the_catalog_has_in_another_form_is_not_taken_for_a_mistyped
     assert len(found(category, "zwrotom")) == 1
 
 
-def test_a_new_text_is_found_at_once_and_its_forms_when_the_worker_was_there(
+def test_a_new_text_is_found_at_once_and_its_forms_after_the_worker(
     category: Category, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sent: list[tuple[str, ...]] = []

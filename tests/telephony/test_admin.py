@@ -11,7 +11,7 @@ ADD = reverse("admin:telephony_agent_add")
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
 
 
-def test_the_list_of_agents_says_who_they_are_and_where_they_are_reached():
+def test_the_list_of_agents_shows_names_and_numbers():
     AgentFactory(login="anna", with_phone=True, number="101", grouped=True, group__name="Sales")
 
     page = superuser().page(LIST)
@@ -61,7 +61,7 @@ def test_a_number_that_another_agent_has_is_refused():
     assert not Agent.objects.filter(login="new").exists()
 
 
-def test_saving_a_page_writes_only_what_was_changed_on_it():
+def test_saving_a_page_writes_changed_columns_only():
     agent = AgentFactory(name="Anna", surname="Nowak")
     client = superuser()
     client.page(page_of(agent))
@@ -92,7 +92,7 @@ def test_an_agent_cannot_be_deleted():
     assert Agent.objects.filter(pk=agent.pk).exists()
 
 
-def test_who_may_only_look_cannot_edit_an_agent():
+def test_viewers_cannot_edit_an_agent():
     agent = AgentFactory(surname="Nowak")
     client = staff("view_agent")
 
@@ -103,7 +103,7 @@ def test_who_may_only_look_cannot_edit_an_agent():
     assert response.status_code == 403
 
 
-def test_who_may_only_look_has_no_actions():
+def test_viewers_have_no_actions_on_agents():
     agent = AgentFactory()
 
     staff("view_agent").act(LIST, "deactivate", agent, apply="1")

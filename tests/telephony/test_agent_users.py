@@ -17,13 +17,13 @@ def test_the_agent_of_a_user_is_found():
     assert Agent.objects.of_user(user) == agent
 
 
-def test_a_user_without_an_agent_has_none():
+def test_a_user_without_an_agent():
     AgentFactory()
 
     assert Agent.objects.of_user(UserFactory()) is None
 
 
-def test_an_agent_who_left_is_nobody_any_more():
+def test_an_inactive_agent_is_no_agent_of_a_user():
     user = UserFactory()
     AgentFactory(user=user, left=True)
 

@@ -78,7 +78,7 @@ def test_all_that_is_wrong_with_a_pause_is_said_at_once(api: ApiClient) -> None:
 
 
 @pytest.mark.parametrize("verb", ["pause", "login", "logout", "free"])
-def test_an_agent_whom_nobody_knows_is_not_found_whatever_the_body_says(verb: str, api: ApiClient) -> None:
+def test_an_unknown_agent_is_404_before_the_body_is_read(verb: str, api: ApiClient) -> None:
     assert api.post(f"/api/agents/nobody/{verb}", {"pause_id": "x"}).status_code == 404
 
 
@@ -96,7 +96,7 @@ def test_a_verb_without_a_body_is_understood(agent: Agent, api: ApiClient) -> No
     assert api.generic("POST", "/api/agents/anna/login").status_code == 204
 
 
-def test_nobody_is_free_who_is_not_logged_in_or_is_in_a_call(agent: Agent, api: ApiClient) -> None:
+def test_free_is_refused_without_a_session_and_in_a_call(agent: Agent, api: ApiClient) -> None:
     refused = api.post("/api/agents/anna/free")
     presence.log_in(agent, ACTOR)
     presence.ring(agent, ConnectionFactory(talking=True, agent=agent), at(0))
@@ -106,7 +106,7 @@ def test_nobody_is_free_who_is_not_logged_in_or_is_in_a_call(agent: Agent, api: 
     assert (busy.status_code, faults(busy)) == (409, [(ErrorCode.AGENT_IN_CALL.number, None)])
 
 
-def test_who_works_here_no_longer_does_not_log_in(api: ApiClient) -> None:
+def test_inactive_agents_cannot_log_in(api: ApiClient) -> None:
     AgentFactory(login="anna", left=True)
 
     response = api.post("/api/agents/anna/login")
@@ -127,7 +127,7 @@ def test_a_repeated_pause_with_its_key_is_answered_alike(agent: Agent, api: ApiC
 
 
 @time_machine.travel(datetime(2026, 11, 20, 9, tzinfo=UTC), tick=False)
-def test_the_statuses_say_what_each_agent_does_and_since_when_in_local_time(api: ApiClient) -> None:
+def test_the_statuses_have_state_and_start_in_local_time(api: ApiClient) -> None:
     names = ["away", "free", "gone", "paused", "ringing", "talking", "wrapping"]
     agents = {name: AgentFactory(login=name) for name in names}
     AgentFactory(login="left", left=True)

@@ -47,7 +47,7 @@ def test_logins_tell_upper_case_from_lower(api: ApiClient) -> None:
     assert api.get("/api/agents/Anna").status_code == 404
 
 
-def test_agents_come_by_login_and_those_who_left_are_among_them(api: ApiClient) -> None:
+def test_list_of_agents_is_ordered_by_login_and_has_inactive_ones(api: ApiClient) -> None:
     AgentFactory(login="zofia")
     AgentFactory(login="anna", left=True)
 

@@ -65,7 +65,7 @@ def test_a_call_is_named_by_its_id_with_a_dot(api: ApiClient) -> None:
     assert CallCommand.objects.get().connection == connection
 
 
-def test_what_is_asked_of_a_call_in_another_state_conflicts(api: ApiClient) -> None:
+def test_a_command_that_the_state_does_not_allow_is_a_conflict(api: ApiClient) -> None:
     over, talking = ConnectionFactory(), ConnectionFactory(talking=True)
 
     answers = [

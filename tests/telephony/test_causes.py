@@ -51,7 +51,7 @@ def test_a_cause_has_its_name(cause: int, text: str, asked: Connection, switch: 
     assert Leg.objects.get(number="+48225550107").cause_text == text
 
 
-def test_an_agents_phone_that_is_refused_says_what_the_switch_said(asked: Connection, switch: RecordingSwitch) -> None:
+def test_reason_of_a_refused_agents_phone(asked: Connection, switch: RecordingSwitch) -> None:
     switch.refusals["call_agent"] = SwitchError("Asterisk answered 500: Allocation failed.")
 
     placement.place(asked.pk)
@@ -61,7 +61,7 @@ def test_an_agents_phone_that_is_refused_says_what_the_switch_said(asked: Connec
     assert Leg.objects.get().cause_text == "Asterisk answered 500: Allocation failed."
 
 
-def test_a_number_that_is_refused_says_what_the_switch_said(asked: Connection, switch: RecordingSwitch) -> None:
+def test_reason_of_a_refused_number(asked: Connection, switch: RecordingSwitch) -> None:
     switch.refusals["call_number"] = SwitchError("x" * 300, cause=3)
 
     placement.place(asked.pk)
@@ -71,7 +71,7 @@ def test_a_number_that_is_refused_says_what_the_switch_said(asked: Connection, s
     assert reason(asked) == ("FAILED", 3, "x" * causes.LONGEST)
 
 
-def test_an_offer_to_a_phone_that_is_refused_says_what_the_switch_said(queue: Queue, switch: RecordingSwitch) -> None:
+def test_reason_of_a_refused_phone_of_an_offer(queue: Queue, switch: RecordingSwitch) -> None:
     member(queue, "anna", "101")
     switch.refusals["call_agent"] = SwitchError("Asterisk answered 500: Allocation failed.")
     call = call_in()
@@ -91,7 +91,7 @@ def test_no_connection_to_the_pbx_differs_from_a_network_that_fails(asked: Conne
     assert reason(asked) == ("FAILED", placement.OUT_OF_ORDER, "Network out of order")
 
 
-def test_a_call_that_nobody_could_place_for_want_of_the_pbx_says_so(asked: Connection) -> None:
+def test_reason_of_a_call_not_placed_without_a_connection_to_the_pbx(asked: Connection) -> None:
     Connection.objects.update(place_until=timezone.now() - timedelta(seconds=1))
 
     placement.place(asked.pk)
@@ -114,7 +114,7 @@ def test_a_call_that_the_pbx_did_not_answer_and_does_not_know_says_so(
     assert reason(asked) == ("FAILED", None, causes.NO_CONNECTION)
 
 
-def test_a_call_that_the_pbx_did_not_answer_but_knows_goes_on(asked: Connection, switch: RecordingSwitch) -> None:
+def test_a_call_that_the_pbx_lists_after_a_timeout_continues(asked: Connection, switch: RecordingSwitch) -> None:
     switch.refusals["call_agent"] = SwitchUnreachable("time-out")
     placement.place(asked.pk)
     switch.listed = [Channel(f"callcentre-{asked.pk}-1", is_up=True)]
@@ -125,7 +125,7 @@ def test_a_call_that_the_pbx_did_not_answer_but_knows_goes_on(asked: Connection,
     assert reason(asked) == ("FAILED", 16, "Normal clearing")
 
 
-def test_a_call_whose_end_nobody_saw_says_so(switch: RecordingSwitch) -> None:
+def test_reason_of_a_call_with_an_unseen_end(switch: RecordingSwitch) -> None:
     call = ConnectionFactory(talking=True)
     for number in (1, 2):
         LegFactory(connection=call, channel_id=f"callcentre-{call.pk}-{number}", state="up")

@@ -1,4 +1,4 @@
-"""What somebody asks of a call that goes on, carried out once and in order."""
+"""Commands to open calls, carried out once and in order."""
 
 from typing import Any
 
@@ -81,7 +81,7 @@ def test_a_call_is_hung_up(talking: Connection, switch: RecordingSwitch) -> None
     assert kinds() == {"anna": "free"}
 
 
-def test_a_call_that_nobody_has_placed_yet_can_be_given_up(agent: Agent, switch: RecordingSwitch) -> None:
+def test_a_queued_call_can_be_hung_up(agent: Agent, switch: RecordingSwitch) -> None:
     connection = connections.call(ACTOR, sip="101", phone_number=NUMBER)
     commands.ask(ACTOR, connection, "hang_up")
     carry_out_all()
@@ -90,7 +90,7 @@ def test_a_call_that_nobody_has_placed_yet_can_be_given_up(agent: Agent, switch:
     assert (switch.told, fresh(connection).disposition) == ([], "FAILED")
 
 
-def test_a_call_is_handed_on_to_a_number(talking: Connection, switch: RecordingSwitch) -> None:
+def test_transfer_to_a_number(talking: Connection, switch: RecordingSwitch) -> None:
     commands.ask_transfer(ACTOR, talking, [], number="22 555 01 99")
     carry_out_all()
     while_ringing, doing = fresh(talking).state, kinds()
@@ -111,7 +111,7 @@ def test_a_call_is_handed_on_to_a_number(talking: Connection, switch: RecordingS
     assert (transfer.number, transfer.from_agent, transfer.actor_name) == ("+48225550199", talking.agent, ACTOR.name)
 
 
-def test_a_call_is_handed_on_to_another_agents_phone(talking: Connection, switch: RecordingSwitch) -> None:
+def test_transfer_to_another_agents_phone(talking: Connection, switch: RecordingSwitch) -> None:
     other = AgentFactory(login="piotr", number="102")
     presence.log_in(other, ACTOR)
     commands.ask_transfer(ACTOR, talking, [], number="102")
@@ -159,7 +159,7 @@ def test_a_call_that_ends_while_a_target_rings_lets_that_agent_go(
     assert (fresh(talking).state, kinds()) == ("ended", {"anna": "free", "piotr": "free"})
 
 
-def test_a_call_is_handed_on_to_a_queue_and_waits_there(talking: Connection, switch: RecordingSwitch) -> None:
+def test_transfer_to_a_queue(talking: Connection, switch: RecordingSwitch) -> None:
     queue = QueueFactory(music_class="jazz")
     commands.ask_transfer(ACTOR, talking, [], queue_id=queue.pk)
     carry_out_all()

@@ -67,16 +67,14 @@ def test_hold_and_resume_at_once_are_done_in_their_order(talking: Connection, sw
         ("hang_up", "hang_up", ErrorCode.CALL_OVER),
     ],
 )
-def test_what_was_asked_before_and_is_not_done_yet_counts_as_done(
-    first: str, second: str, code: ErrorCode, talking: Connection
-) -> None:
+def test_earlier_open_commands_count_as_done(first: str, second: str, code: ErrorCode, talking: Connection) -> None:
     commands.ask(ACTOR, talking, first, {"number": "102"})
 
     assert refused(talking, second) is code
     assert CallCommand.objects.get().kind == first
 
 
-def test_of_two_who_ask_for_hold_at_the_same_time_one_is_refused(talking: Connection) -> None:
+def test_one_of_two_simultaneous_holds_is_refused(talking: Connection) -> None:
     outcomes: list[str] = []
     barrier = threading.Barrier(2)
 
@@ -117,7 +115,7 @@ def test_a_request_to_a_switch_that_does_not_answer_is_refused(
     assert Connection.objects.get().state == "talking"
 
 
-def test_a_request_is_refused_while_nobody_hears_the_switch(api: ApiClient) -> None:
+def test_a_command_is_refused_without_a_connected_listener(api: ApiClient) -> None:
     call = ConnectionFactory(talking=True)
 
     answer = api.post(f"/api/connections/{call.uid}/hold")
@@ -148,7 +146,7 @@ def test_a_command_that_meets_a_dead_switch_is_an_error_and_changes_nothing(
     assert (call.state, call.is_on_hold, switch.told) == ("talking", False, [])
 
 
-def test_a_command_whose_order_is_not_answered_is_not_called_done(talking: Connection, switch: RecordingSwitch) -> None:
+def test_a_command_that_the_switch_does_not_answer_has_an_error(talking: Connection, switch: RecordingSwitch) -> None:
     switch_requests.unsent.clear()
     commands.ask(ACTOR, talking, "hold")
     switch.refusals["destroy_bridge"] = SwitchUnreachable("time-out")
@@ -156,7 +154,7 @@ def test_a_command_whose_order_is_not_answered_is_not_called_done(talking: Conne
 
     command = CallCommand.objects.get()
     assert (command.error, command.done_at is None) == (AWAY, False)
-    # What the rows want is told once more as soon as the switch can be looked at.
+    # The requests are repeated as soon as the switch lists its channels.
     assert switch_requests.unsent.is_set()
     switch.refusals.clear()
     switch.told.clear()

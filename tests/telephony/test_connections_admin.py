@@ -34,7 +34,7 @@ def found(**query: Any) -> list[str]:
     return [call.dst for call in response.context["cl"].result_list]
 
 
-def test_the_list_says_who_called_whom_and_what_came_of_it() -> None:
+def test_the_list_of_calls_shows_parties_and_results() -> None:
     call = ConnectionFactory(created_at=START, agent=AgentFactory(login="anna"), queue=QueueFactory(name="Hotline"))
 
     page = superuser().page(LIST)
@@ -137,7 +137,7 @@ def test_the_page_of_a_call_takes_the_same_queries_however_much_happened(django_
             client.get(page_of(call))
 
 
-def test_nobody_adds_edits_or_deletes_a_connection() -> None:
+def test_connections_cannot_be_added_edited_or_deleted() -> None:
     call, client = ConnectionFactory(), superuser()
 
     assert client.get(reverse("admin:telephony_connection_add")).status_code == 403
@@ -145,7 +145,7 @@ def test_nobody_adds_edits_or_deletes_a_connection() -> None:
     assert client.post(reverse("admin:telephony_connection_delete", args=[call.pk]), {"post": "yes"}).status_code == 403
 
 
-def test_who_may_only_see_calls_does_not_hear_them() -> None:
+def test_viewers_of_calls_get_no_recordings() -> None:
     call = ConnectionFactory()
     RecordingFactory(connection=call, ready=True)
     TranscriptionFactory(connection=call, finished=True)
@@ -157,7 +157,7 @@ def test_who_may_only_see_calls_does_not_hear_them() -> None:
     assert "my invoice" not in page
 
 
-def test_a_search_finds_no_more_than_people_look_through(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_search_has_a_limit_of_results(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connection_search, "MAX_FOUND", 2)
     for minutes in range(4):
         ConnectionFactory(dst="+48225550107", created_at=START + timedelta(minutes=minutes))

@@ -65,7 +65,7 @@ def test_an_answered_call_is_shown_with_all_its_keys(api: ApiClient) -> None:
     }
 
 
-def test_a_call_that_goes_on_has_no_outcome_and_no_length_yet(api: ApiClient) -> None:
+def test_an_open_call_has_no_result_and_no_length(api: ApiClient) -> None:
     ConnectionFactory(waiting=True)
 
     shown = api.get("/api/connections").json()["result"][0]
@@ -79,7 +79,7 @@ def test_a_call_that_goes_on_has_no_outcome_and_no_length_yet(api: ApiClient) ->
     )
 
 
-def test_a_call_that_nobody_answered_has_a_length_and_no_talk(api: ApiClient) -> None:
+def test_an_unanswered_call_has_a_length_and_no_talk(api: ApiClient) -> None:
     ConnectionFactory(unanswered=True, created_at=START, ended_at=START + timedelta(seconds=30))
 
     shown = api.get("/api/connections").json()["result"][0]
@@ -131,7 +131,9 @@ def test_pages_follow_one_another(api: ApiClient) -> None:
         ("date_from=2026-07-01&date_to=2026-07-01", ["c", "b"]),
     ],
 )
-def test_by_date_whose_bounds_include_their_day_or_minute(query: str, expected: list[str], api: ApiClient) -> None:
+def test_filter_by_date_includes_the_day_or_minute_of_its_bounds(
+    query: str, expected: list[str], api: ApiClient
+) -> None:
     # In Warsaw: 23:59:59 of June 30th, then 00:00, 10:00:30 and the next midnight.
     instants = [(6, 30, 21, 59, 59), (6, 30, 22, 0, 0), (7, 1, 8, 0, 30), (7, 1, 22, 0, 0)]
     for name, instant in zip("abcd", instants, strict=True):
@@ -140,7 +142,7 @@ def test_by_date_whose_bounds_include_their_day_or_minute(query: str, expected: 
     assert found(api, query) == expected
 
 
-def test_by_the_agent_who_asked_or_answered(api: ApiClient) -> None:
+def test_filter_by_agent(api: ApiClient) -> None:
     ConnectionFactory(dst="a", agent=AgentFactory(login="anna"))
     ConnectionFactory(dst="b", agent=AgentFactory())
     ConnectionFactory(dst="c")
@@ -149,7 +151,7 @@ def test_by_the_agent_who_asked_or_answered(api: ApiClient) -> None:
     assert found(api, "user_login=nobody") == []
 
 
-def test_by_queue(api: ApiClient) -> None:
+def test_filter_by_queue(api: ApiClient) -> None:
     queue = QueueFactory()
     ConnectionFactory(dst="a", queue=queue)
     ConnectionFactory(dst="b")
@@ -159,7 +161,7 @@ def test_by_queue(api: ApiClient) -> None:
 
 
 @pytest.mark.parametrize("spelling", ["%2B48225550107", "22 555 01 07", "0048 22 5550107", "tel:%2B48-22-555-0107"])
-def test_by_number_in_any_spelling(spelling: str, api: ApiClient) -> None:
+def test_filter_by_number_in_any_spelling(spelling: str, api: ApiClient) -> None:
     ConnectionFactory(inbound=True, src="+48 22 555 01 07", dst="in")
     ConnectionFactory(src="101", dst="225550107")
     ConnectionFactory(src="102", dst="225550108")
@@ -168,7 +170,7 @@ def test_by_number_in_any_spelling(spelling: str, api: ApiClient) -> None:
     assert found(api, f"dst={spelling}") == ["225550107"]
 
 
-def test_by_a_sip_number_with_letters(api: ApiClient) -> None:
+def test_filter_by_a_sip_number_with_letters(api: ApiClient) -> None:
     ConnectionFactory(src="anna.desk", dst="a")
     ConnectionFactory(src="101", dst="b")
 
@@ -177,7 +179,7 @@ def test_by_a_sip_number_with_letters(api: ApiClient) -> None:
     assert found(api, "src=10") == []
 
 
-def test_by_connection_id(api: ApiClient) -> None:
+def test_filter_by_connection_id(api: ApiClient) -> None:
     call, other = ConnectionFactory(dst="a"), ConnectionFactory(dst="b", created_at=START)
 
     assert found(api, f"connection_id={call.uid}") == ["a"]
@@ -189,7 +191,7 @@ def test_by_connection_id(api: ApiClient) -> None:
 @pytest.mark.parametrize(
     "uid", ["1", "1.", ".1", "x.y", "1.0", "1.01", "9" * 30 + ".1", "1." + "9" * 30, "¹.²", "1.1.1"]
 )
-def test_what_is_no_connection_id_finds_nothing(uid: str, api: ApiClient) -> None:
+def test_a_malformed_connection_id_finds_nothing(uid: str, api: ApiClient) -> None:
     ConnectionFactory()
 
     assert found(api, f"connection_id={uid}") == []

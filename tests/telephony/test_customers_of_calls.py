@@ -11,7 +11,7 @@ from tests.backoffice import superuser
 from tests.conftest import ACTOR
 from tests.telephony.factories import AgentFactory, ConnectionFactory, QueueFactory
 from tests.tickets.factories import CustomerFactory
-from tickets.lookup import customers_of
+from tickets.customer_lookups import customers_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
 
@@ -31,7 +31,7 @@ def test_a_call_that_is_placed_has_the_customer_of_the_number():
 
 
 @pytest.mark.usefixtures("switch")
-def test_a_call_to_nobody_known_has_none():
+def test_a_call_to_an_unknown_number_has_no_customer():
     AgentFactory(number="101")
     call = connections.call(ACTOR, sip="101", phone_number=NUMBER)
 
@@ -41,7 +41,7 @@ def test_a_call_to_nobody_known_has_none():
     assert (call.state, call.customer_id) == ("originating", None)
 
 
-def test_of_several_with_the_number_the_oldest_is_meant():
+def test_the_oldest_customer_with_a_number_is_chosen():
     oldest = CustomerFactory(phone_numbers=[NUMBER])
     CustomerFactory(phone_numbers=[NUMBER])
 
@@ -60,7 +60,7 @@ def test_a_hundred_numbers_are_one_query(django_assert_num_queries):
 
 
 @pytest.mark.parametrize("count", [1, 20])
-def test_who_waits_is_named_in_the_same_queries_however_many_wait(count, django_assert_num_queries):
+def test_the_number_of_queries_does_not_depend_on_the_waiting_callers(count, django_assert_num_queries):
     queue = QueueFactory()
     for n in range(count):
         number = f"+4822{n:07}"

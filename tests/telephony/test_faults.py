@@ -39,12 +39,12 @@ CALLS = 30
 def service(
     stores: Stores, pristine_stores: Pristine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Generator[Service]:
-    """An Asterisk whose phones are picked up after a moment, and tells things twice; nobody listens yet."""
+    """An Asterisk whose phones are picked up after a moment, with every event twice, and no listener yet."""
 
     monkeypatch.setattr("telephony.verbs.connections.enqueue", enqueue_into(stores))
     (tmp_path / "run").mkdir()
     pristine_stores.restore()
-    # What killed workers had is not given to those of another test.
+    # Tasks of killed workers must not reach the workers of another test.
     with redis.Redis.from_url(stores.redis_url) as broker:
         broker.flushdb()
     with ari_server(pick_up=0.3, copies=2) as ari:
@@ -61,16 +61,14 @@ def kill(victim: subprocess.Popen[bytes]) -> None:
     victim.wait()
 
 
-def test_a_listener_killed_in_the_middle_of_thirty_calls_goes_on_where_it_was(
-    service: Service, agents: list[Agent]
-) -> None:
+def test_a_listener_killed_during_thirty_calls_continues_them(service: Service, agents: list[Agent]) -> None:
     with ExitStack() as context:
         context.enter_context(service.worker())
         victim = context.enter_context(service.listener())
         pks = calls(agents)
         wait_for(lambda: in_state("talking", pks) > 3, "some talk")
         kill(victim)
-        # The switch lets go whoever picks up now. Of those who talk some hang up: nobody hears of it.
+        # The switch hangs up phones that are picked up now. Some parties of talks hang up without an event.
         wait_for(lambda: all(line.state == "Up" for line in list(service.ari.pbx.lines.values())), "no more ringing")
         talking = list(Connection.objects.filter(state="talking").order_by("pk").values_list("pk", flat=True))
         service.hang_up(2, talking[:2])
@@ -97,7 +95,7 @@ def test_events_that_a_broken_stream_has_lost_are_made_up_for(service: Service, 
         wait_for(lambda: service.count_in_log("disconnected from the switch"), "noticed")
         service.hang_up(2, pks[:10])
         service.hang_up(1, pks[5:15])
-        # Asked for while nobody hears: no phone rings before somebody does.
+        # Requested without a connected listener: no phone rings before there is one.
         wait_for(lambda: not is_connected(), "told")
         others = calls(agents[:3])
         wait_for(service.has_worked, "the worker has looked")
@@ -132,7 +130,7 @@ def test_a_switch_that_is_killed_takes_its_calls_with_it(service: Service, agent
         assert set(Connection.objects.filter(pk__in=pks).values_list("hung_up_by", flat=True)) <= {"system", "agent"}
 
 
-def test_of_two_listeners_one_leads_and_the_other_takes_its_place(service: Service, agents: list[Agent]) -> None:
+def test_the_second_of_two_listeners_replaces_the_leader(service: Service, agents: list[Agent]) -> None:
     with service.worker(), service.listener() as first:
         wait_for(lambda: service.count_in_log('"leading"') == 1, "one leads")
         with service.listener():
@@ -147,15 +145,13 @@ def test_of_two_listeners_one_leads_and_the_other_takes_its_place(service: Servi
             assert led == 1
 
 
-def test_who_calls_while_the_listener_is_killed_is_let_in_by_the_standby_and_who_gave_up_leaves_a_row(
-    service: Service, agents: list[Agent]
-) -> None:
+def test_callers_during_a_kill_of_the_listener_are_stored_by_the_standby(service: Service, agents: list[Agent]) -> None:
     queue = QueueFactory(number=HOTLINE)
     with service.listener() as first:
         wait_for(lambda: service.count_in_log("connected to the switch") == 1, "the first hears")
         with service.listener():
             pbx = service.ari.pbx
-            # Nobody answers this caller: the first listener is killed before it could.
+            # This caller is not answered: the first listener is killed before.
             first.send_signal(signal.SIGSTOP)
             unheard = pbx.call_in_loop(CALLER, HOTLINE)
             kill(first)
@@ -177,7 +173,7 @@ def test_who_calls_while_the_listener_is_killed_is_let_in_by_the_standby_and_who
             assert service.count_in_log("a caller was missed") == 2
 
 
-def test_a_worker_killed_between_commit_and_originate_has_called_nobody(service: Service, agents: list[Agent]) -> None:
+def test_a_worker_killed_between_commit_and_originate_has_placed_no_call(service: Service, agents: list[Agent]) -> None:
     with service.listener(OVERDUE_SECONDS="60"), service.worker(DIES="before") as victim:
         service.wait_until_heard()
         pks = calls(agents[:1])
@@ -225,7 +221,7 @@ def test_calls_that_are_asked_for_while_the_broker_is_down_are_placed(service: S
 
 
 @pytest.mark.parametrize("backend", ["asterisk", "simulated"])
-def test_calls_are_kept_while_nobody_hears_the_switch_and_placed_at_once_when_somebody_does(
+def test_calls_stay_queued_without_a_connection_and_are_placed_once_there_is_one(
     backend: str, service: Service, agents: list[Agent]
 ) -> None:
     variables = {"SWITCH_BACKEND": backend, "SIMULATED_SPEED": "10", "OVERDUE_SECONDS": "60"}
@@ -241,9 +237,7 @@ def test_calls_are_kept_while_nobody_hears_the_switch_and_placed_at_once_when_so
     assert set(Connection.objects.values_list("disposition", flat=True)) == {"ANSWERED"}
 
 
-def test_a_call_that_nobody_could_place_in_time_has_failed_and_is_not_placed_later(
-    service: Service, agents: list[Agent]
-) -> None:
+def test_a_call_not_placed_in_time_has_failed_and_is_not_placed_later(service: Service, agents: list[Agent]) -> None:
     pks = calls(agents[:2])
     Connection.objects.filter(pk=pks[0]).update(place_until=timezone.now() - timedelta(seconds=1))
 
@@ -277,7 +271,7 @@ def test_a_database_that_is_restarted_under_load_loses_no_call(service: Service,
 
 @pytest.mark.parametrize("victims", ["the switch", "the switch, the listener and the database"])
 def test_an_outage_is_no_talk_time(victims: str, service: Service, agents: list[Agent]) -> None:
-    """The calls ended at the latest when the switch was heard last, which is known although all were killed."""
+    """The calls ended at the last contact, which is stored even if all processes were killed."""
     postgres = service.stores._servers["database_url"].process
     assert postgres is not None
     with ExitStack() as context:

@@ -1,4 +1,4 @@
-"""A call that waits, told by the events of the switch: it is offered, answered, or given up."""
+"""Waiting calls, driven by events of the switch: offered, answered or abandoned."""
 
 import pytest
 from django.utils import timezone
@@ -52,7 +52,7 @@ def test_a_lower_priority_number_comes_before_being_free_for_long(
     assert offers(call) == [("zoe", "ringing")]
 
 
-def test_who_came_first_is_served_first_and_the_queue_with_the_lower_number_before_others(
+def test_callers_are_served_by_priority_of_the_queue_then_by_arrival(
     queue: Queue, anna: Agent, switch: RecordingSwitch
 ) -> None:
     urgent = QueueFactory(number="+48225550200", priority=1)
@@ -81,7 +81,9 @@ def test_an_agent_is_rung_for_one_call_at_a_time(queue: Queue, anna: Agent, swit
 
 
 @pytest.mark.parametrize("how", ["paused", "logged out", "without a phone", "left", "of another queue", "in a call"])
-def test_who_cannot_take_calls_is_not_rung(how: str, queue: Queue, anna: Agent, switch: RecordingSwitch) -> None:
+def test_agents_who_cannot_take_calls_are_not_rung(
+    how: str, queue: Queue, anna: Agent, switch: RecordingSwitch
+) -> None:
     match how:
         case "paused":
             presence.pause(anna, ACTOR, Pause.objects.create(name="Lunch").pk)
@@ -103,7 +105,7 @@ def test_who_cannot_take_calls_is_not_rung(how: str, queue: Queue, anna: Agent, 
     assert offers(call) == []
 
 
-# What becomes of an offer
+# Outcomes of offers
 
 
 def test_an_agent_who_picks_up_talks_with_the_caller(queue: Queue, anna: Agent, switch: RecordingSwitch) -> None:
@@ -121,7 +123,7 @@ def test_an_agent_who_picks_up_talks_with_the_caller(queue: Queue, anna: Agent, 
     assert actions() == ["CONNECTION_STARTED", "AGENT_RINGING", "CONNECTION_ANSWERED"]
 
 
-def test_when_the_agent_hangs_up_the_call_is_over_and_he_wraps_up(
+def test_the_agents_hangup_ends_the_call_and_begins_the_wrap_up(
     queue: Queue, anna: Agent, switch: RecordingSwitch
 ) -> None:
     call = call_in()
@@ -173,7 +175,7 @@ def test_a_dead_phone_that_never_rang_is_not_the_agents_fault(
     assert (offers(call), state(anna)) == ([("anna", "failed")], "free")
 
 
-def test_who_did_not_take_a_call_is_let_be_for_a_while_and_rung_again_after_the_others(
+def test_an_agent_who_did_not_answer_is_rung_again_later_after_the_others(
     queue: Queue, anna: Agent, bert: Agent, switch: RecordingSwitch
 ) -> None:
     call = call_in()
@@ -188,7 +190,9 @@ def test_who_did_not_take_a_call_is_let_be_for_a_while_and_rung_again_after_the_
     assert offers(call)[2:] == [("anna", "ringing")]
 
 
-def test_who_did_not_take_one_call_is_rung_for_another(queue: Queue, anna: Agent, switch: RecordingSwitch) -> None:
+def test_an_agent_who_did_not_answer_one_call_is_rung_for_another(
+    queue: Queue, anna: Agent, switch: RecordingSwitch
+) -> None:
     first = call_in("one")
     distribute()
     ring_out(first)
@@ -198,7 +202,7 @@ def test_who_did_not_take_one_call_is_rung_for_another(queue: Queue, anna: Agent
     assert offers(second) == [("anna", "ringing")]
 
 
-def test_a_phone_that_cannot_be_reached_is_let_be_for_all_calls(
+def test_a_phone_that_cannot_be_reached_gets_no_call_for_a_while(
     queue: Queue, anna: Agent, switch: RecordingSwitch
 ) -> None:
     switch.refusals["call_agent"] = SwitchError("Allocation failed")
@@ -210,7 +214,7 @@ def test_a_phone_that_cannot_be_reached_is_let_be_for_all_calls(
     assert state(anna) == "free"
 
 
-def test_a_caller_who_gives_up_while_he_waits_was_not_answered(queue: Queue, switch: RecordingSwitch) -> None:
+def test_a_waiting_caller_who_gives_up_was_not_answered(queue: Queue, switch: RecordingSwitch) -> None:
     call = call_in()
     give_up(call)
     call.refresh_from_db()
@@ -227,9 +231,7 @@ def test_a_caller_who_gives_up_while_a_phone_rings_stops_it(queue: Queue, anna: 
     assert ("hang_up", f"callcentre-{call.pk}-2") in switch.told
 
 
-def test_an_agent_who_picks_up_after_the_caller_gave_up_is_hung_up_and_talks_to_nobody(
-    queue: Queue, anna: Agent, switch: RecordingSwitch
-) -> None:
+def test_an_agent_who_picks_up_too_late_is_hung_up(queue: Queue, anna: Agent, switch: RecordingSwitch) -> None:
     call = call_in()
     distribute()
     give_up(call)

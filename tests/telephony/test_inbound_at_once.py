@@ -101,7 +101,7 @@ def _serve_some() -> bool:
     return bool(ringing)
 
 
-def test_a_caller_who_gives_up_while_he_is_offered_leaves_no_phone_ringing(queue: Queue, agents: list[Agent]) -> None:
+def test_a_caller_who_gives_up_during_an_offer_leaves_no_phone_ringing(queue: Queue, agents: list[Agent]) -> None:
     for n in range(CALLERS):
         arrive(n)
     channels = list(Leg.objects.values_list("channel_id", flat=True))
@@ -122,7 +122,7 @@ def test_a_caller_who_gives_up_while_he_is_offered_leaves_no_phone_ringing(queue
     assert set(AgentState.objects.filter(ended_at=None).values_list("kind", flat=True)) == {"free"}
 
 
-def test_an_agent_who_pauses_while_he_is_chosen_or_rung_ends_paused_and_his_caller_waits(
+def test_an_agent_who_pauses_during_an_offer_is_paused_and_the_caller_waits(
     queue: Queue, agents: list[Agent], switch: RecordingSwitch
 ) -> None:
     lunch = Pause.objects.create(name="Lunch")

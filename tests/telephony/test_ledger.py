@@ -1,4 +1,4 @@
-"""What people do to the ledger: log in and out, pause, be free again; and what ends by itself."""
+"""Verbs of presence in the ledger: log in and out, pause, be ready; and intervals that end by themselves."""
 
 from datetime import timedelta
 
@@ -38,7 +38,7 @@ def codes(error: pytest.ExceptionInfo[Invalid]) -> list[ErrorCode]:
 # Logging in and out
 
 
-def test_who_logs_in_is_free(agent: Agent) -> None:
+def test_a_login_begins_ready_time(agent: Agent) -> None:
     presence.log_in(agent, ACTOR, at(0))
 
     assert sessions(agent) == [(0, None)]
@@ -66,13 +66,13 @@ def test_logging_out_ends_the_session_and_the_state(agent: Agent) -> None:
     assert told(agent)[2:] == ["AGENT_LOGGED_OUT"]
 
 
-def test_logging_out_whoever_is_logged_out_changes_nothing(agent: Agent) -> None:
+def test_logging_out_a_logged_out_agent_changes_nothing(agent: Agent) -> None:
     presence.log_out(agent, ACTOR)
 
     assert (sessions(agent), states(agent), told(agent)) == ([], [], [])
 
 
-def test_who_comes_back_begins_another_session(agent: Agent) -> None:
+def test_a_login_after_a_logout_begins_another_session(agent: Agent) -> None:
     presence.log_in(agent, ACTOR, at(0))
     presence.log_out(agent, ACTOR, at(100))
     presence.log_in(agent, ACTOR, at(200))
@@ -81,7 +81,7 @@ def test_who_comes_back_begins_another_session(agent: Agent) -> None:
     assert states(agent) == [("free", 0, 100), ("free", 200, None)]
 
 
-def test_who_works_here_no_longer_cannot_log_in_or_be_paused() -> None:
+def test_inactive_agents_cannot_log_in_or_be_paused() -> None:
     agent, pause = AgentFactory(left=True), PauseFactory()
 
     for verb in (lambda: presence.log_in(agent, ACTOR), lambda: presence.pause(agent, ACTOR, pause.pk)):
@@ -91,7 +91,7 @@ def test_who_works_here_no_longer_cannot_log_in_or_be_paused() -> None:
     assert (sessions(agent), states(agent)) == ([], [])
 
 
-def test_who_is_made_inactive_is_logged_out(agent: Agent) -> None:
+def test_deactivation_logs_out(agent: Agent) -> None:
     presence.log_in(agent, ACTOR)
 
     presence.deactivate(agent, ACTOR)
@@ -158,7 +158,7 @@ def test_only_an_active_pause_can_be_taken(kind: str, agent: Agent) -> None:
 # Free again
 
 
-def test_who_is_free_again_ends_his_pause(agent: Agent) -> None:
+def test_setting_ready_ends_the_pause(agent: Agent) -> None:
     presence.log_in(agent, ACTOR, at(0))
     presence.pause(agent, ACTOR, PauseFactory(name="Lunch").pk, at=at(10))
     presence.free(agent, ACTOR, at(20))
@@ -168,7 +168,7 @@ def test_who_is_free_again_ends_his_pause(agent: Agent) -> None:
     assert told(agent) == ["AGENT_LOGGED_IN", "AGENT_FREE", "AGENT_PAUSED", "AGENT_FREE"]
 
 
-def test_nobody_is_free_outside_a_session(agent: Agent) -> None:
+def test_free_outside_a_session_is_refused(agent: Agent) -> None:
     presence.pause(agent, ACTOR, PauseFactory(name="Training").pk, at=at(0))
 
     with pytest.raises(Invalid) as error:
@@ -178,7 +178,7 @@ def test_nobody_is_free_outside_a_session(agent: Agent) -> None:
     assert states(agent) == [("Training", 0, None)]
 
 
-def test_nobody_is_free_while_his_phone_is_in_a_call(agent: Agent) -> None:
+def test_free_while_the_phone_is_in_a_call_is_refused(agent: Agent) -> None:
     presence.log_in(agent, ACTOR, at(0))
     connection = ConnectionFactory(talking=True, agent=agent)
     LegFactory(connection=connection, role="agent", agent=agent)
@@ -197,7 +197,7 @@ def test_nobody_is_free_while_his_phone_is_in_a_call(agent: Agent) -> None:
 # Instants
 
 
-def test_what_is_written_has_whole_seconds(agent: Agent) -> None:
+def test_stored_instants_are_whole_seconds(agent: Agent) -> None:
     presence.log_in(agent, ACTOR, MORNING + timedelta(seconds=1, microseconds=999_999))
     presence.log_out(agent, ACTOR)
 
@@ -226,10 +226,10 @@ def test_a_clock_that_goes_back_makes_intervals_short_not_negative(agent: Agent)
     assert_consistent(agent)
 
 
-# What ends by itself
+# Intervals that end by themselves
 
 
-def test_a_session_that_nobody_ended_ends_at_the_limit(agent: Agent) -> None:
+def test_a_forgotten_session_ends_at_the_limit(agent: Agent) -> None:
     presence.log_in(agent, ACTOR, at(0))
     presence.pause(agent, ACTOR, PauseFactory(name="Lunch").pk, at=at(3600))
 
@@ -242,7 +242,7 @@ def test_a_session_that_nobody_ended_ends_at_the_limit(agent: Agent) -> None:
     assert told(agent)[-1] == "AGENT_LOGGED_OUT"
 
 
-def test_what_somebody_did_after_the_limit_is_not_taken_back(agent: Agent) -> None:
+def test_a_session_over_the_limit_ends_with_the_last_action(agent: Agent) -> None:
     presence.log_in(agent, ACTOR, at(0))
     presence.pause(agent, ACTOR, PauseFactory(name="Lunch").pk, at=at(17 * 3600))
 
@@ -260,7 +260,7 @@ def test_a_pause_outside_a_session_ends_at_the_limit_too(agent: Agent) -> None:
     assert states(agent) == [("Training", 0, 16 * 3600)]
 
 
-def test_the_sweep_closes_what_is_long_and_leaves_the_rest() -> None:
+def test_the_sweep_closes_only_long_sessions() -> None:
     now = timezone.now().replace(microsecond=0)
     forgotten, working = AgentFactory(), AgentFactory()
     presence.log_in(forgotten, ACTOR, now - timedelta(hours=17))
@@ -272,7 +272,7 @@ def test_the_sweep_closes_what_is_long_and_leaves_the_rest() -> None:
     assert AgentSession.objects.get(agent=forgotten).ended_at == now - timedelta(hours=1)
 
 
-# What the database would not let happen, whoever wrote it
+# Constraints of the database
 
 
 @pytest.mark.parametrize("factory", [AgentStateFactory, AgentSessionFactory])

@@ -47,7 +47,7 @@ def now_of(agent):
 # Agents and what they do
 
 
-def test_the_list_of_agents_says_what_each_does_and_for_how_long():
+def test_the_list_of_agents_shows_states_and_their_lengths():
     since = timezone.now() - timedelta(hours=2, minutes=3)
     paused, _ = AgentFactory(login="paused"), AgentFactory(login="away")
     presence.pause(paused, ACTOR, PauseFactory(name="Lunch").pk, at=since)
@@ -60,7 +60,7 @@ def test_the_list_of_agents_says_what_each_does_and_for_how_long():
 
 
 @pytest.mark.parametrize(("state", "expected"), [("free", "one"), ("paused", "two"), ("logged_out", "three")])
-def test_agents_are_filtered_by_what_they_do(state, expected):
+def test_filter_agents_by_state(state, expected):
     one, two, _ = [AgentFactory(login=login) for login in ("one", "two", "three")]
     presence.log_in(one, ACTOR)
     presence.pause(two, ACTOR, PauseFactory().pk)
@@ -70,7 +70,7 @@ def test_agents_are_filtered_by_what_they_do(state, expected):
     assert [login for login in ("one", "two", "three") if f">{login}<" in page] == [expected]
 
 
-def test_the_page_of_an_agent_says_what_he_does_now():
+def test_the_page_of_an_agent_shows_the_present_state():
     agent = AgentFactory()
     presence.pause(agent, ACTOR, PauseFactory(name="Lunch").pk)
 
@@ -80,7 +80,7 @@ def test_the_page_of_an_agent_says_what_he_does_now():
 @pytest.mark.parametrize(
     ("action", "expected"), [("log_out_selected", ["logged out"] * 2), ("free_selected", ["free", "logged out"])]
 )
-def test_selected_agents_are_logged_out_and_made_free_and_who_cannot_is_named(action, expected):
+def test_selected_agents_are_logged_out_and_set_ready_with_refusals_shown(action, expected):
     paused, away = AgentFactory(login="anna"), AgentFactory(login="away")
     presence.log_in(paused, ACTOR)
     presence.pause(paused, ACTOR, PauseFactory().pk)
@@ -92,7 +92,7 @@ def test_selected_agents_are_logged_out_and_made_free_and_who_cannot_is_named(ac
         assert any("away" in text and "not logged in" in text for text in messages_of(response))
 
 
-def test_selected_agents_are_paused_for_what_is_chosen():
+def test_selected_agents_are_paused_for_the_chosen_reason():
     agents, lunch = AgentFactory.create_batch(2), PauseFactory(name="Lunch")
     PauseFactory(name="Old", is_active=False)
     client = superuser()
@@ -105,7 +105,7 @@ def test_selected_agents_are_paused_for_what_is_chosen():
     assert [now_of(agent) for agent in agents] == ["Lunch"] * 2
 
 
-def test_one_agent_is_paused_made_free_and_logged_out_from_his_page():
+def test_actions_of_the_page_of_an_agent():
     agent, lunch = AgentFactory(), PauseFactory(name="Lunch")
     presence.log_in(agent, ACTOR)
     client = superuser()
@@ -117,7 +117,7 @@ def test_one_agent_is_paused_made_free_and_logged_out_from_his_page():
     client.submit(action_of(agent, "log_out"))
     assert now_of(agent) == "logged out"
 
-    # Who did it is in the history of the agent.
+    # The history of the agent names the user.
     said = {json.dumps(entry.change_message) for entry in LogEntry.objects.all()}
     assert len(said) == 3
 
@@ -132,7 +132,7 @@ def test_opening_the_page_of_an_action_does_nothing():
 
 
 @pytest.mark.parametrize("name", ["log_out", "pause", "free"])
-def test_who_may_only_look_does_nothing_to_an_agent(name):
+def test_viewers_have_no_actions_on_an_agent(name):
     agent = AgentFactory()
     presence.log_in(agent, ACTOR)
 
@@ -173,7 +173,7 @@ def test_the_lists_of_the_ledger_take_the_same_queries_however_long_they_are(
         client.get(path)
 
 
-def test_states_are_listed_newest_first_and_filtered_by_agent_kind_day_and_what_goes_on():
+def test_states_are_listed_newest_first_and_filtered_by_agent_kind_day_and_open():
     anna, ewa = AgentFactory(login="anna"), AgentFactory(login="ewa")
     day = datetime(2026, 3, 2, 9, tzinfo=UTC)
     lunch = PauseFactory(name="Lunch")
@@ -198,7 +198,7 @@ def test_states_are_listed_newest_first_and_filtered_by_agent_kind_day_and_what_
 
 
 @pytest.mark.parametrize("path", [STATES, SESSIONS])
-def test_nobody_changes_the_ledger_by_hand(path):
+def test_the_ledger_cannot_be_edited(path):
     assert superuser().get(f"{path}add/").status_code == 403
 
 
@@ -225,7 +225,7 @@ def test_a_pause_can_be_added_and_taken_out_of_use_but_not_deleted():
 # The board
 
 
-def test_the_board_shows_who_does_what_with_whom():
+def test_the_board_shows_agents_states_and_customers():
     agent = AgentFactory(login="anna")
     presence.log_in(agent, ACTOR)
     call = ConnectionFactory(talking=True, agent=agent, dst="+48225550107")
@@ -252,7 +252,7 @@ def test_the_board_names_the_customers_that_are_known():
     assert ">Jan &lt;Nowak&gt;</a>" in page
 
 
-def test_the_board_bears_a_customer_who_is_no_more():
+def test_the_board_shows_a_call_of_a_deleted_customer():
     agent = AgentFactory()
     presence.log_in(agent, ACTOR)
     presence.ring(
@@ -275,7 +275,7 @@ def test_the_board_takes_the_same_queries_however_many_work(count, is_known, que
         client.get(BOARD)
 
 
-def test_the_board_says_when_nobody_hears_the_switch():
+def test_the_board_shows_a_missing_connection_to_the_switch():
     presence.log_in(AgentFactory(), ACTOR)
     client = superuser()
 
@@ -285,7 +285,7 @@ def test_the_board_says_when_nobody_hears_the_switch():
     assert "No connection to the PBX" not in client.page(BOARD)
 
 
-def test_the_board_is_for_those_who_may_see_agents():
+def test_the_board_needs_the_permission_to_view_agents():
     presence.log_in(AgentFactory(), ACTOR)
 
     assert staff("view_campaign").get(BOARD).status_code == 403

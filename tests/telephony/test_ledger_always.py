@@ -1,4 +1,4 @@
-"""What is true of the ledger whatever happens in whatever order, at once, and by whatever clock."""
+"""Invariants of the ledger, for any order of events, at once, and with any clock."""
 
 import random
 from collections.abc import Callable
@@ -36,7 +36,7 @@ STEPS = st.lists(
 
 
 def act(agent: Agent, calls: list[Connection], pauses: list[int], step: tuple[str, int, int, int], now: int) -> None:
-    """One step, as whoever it is takes it: a call's within the transaction that has locked the call."""
+    """Take one step. A step of a call runs within the transaction that has locked the call."""
     verb, which, _, wrap_up_seconds = step
     try:
         match verb:
@@ -82,7 +82,7 @@ def calls_of(agent: Agent) -> list[Connection]:
 
 
 def assert_told(agent: Agent) -> None:
-    """Each interval that others hear of was told once, and none that is not there."""
+    """Assert that each interval with an event has exactly one, and that no other event was recorded."""
     names = told(agent)
     kinds = [kind for kind, _, _ in states(agent)]
     assert names.count("AGENT_LOGGED_IN") == AgentSession.objects.filter(agent=agent).count()
@@ -131,7 +131,7 @@ CALL = [("log_in", 0, 0, 0), ("ring", 0, 10, 0), ("talk", 0, 5, 0)]
     steps=[("log_out", 0, 1, 0), ("ring", 0, 1, 0), ("talk", 0, 1, 0), ("leave_call", 0, 5, 7), ("log_in", 0, 7, 0)],
     moves=[10, -10],
 )
-def test_a_talk_whose_end_is_moved_leaves_the_ledger_consistent(
+def test_moving_the_end_of_a_talk_keeps_the_ledger_consistent(
     db: None, wrap_up_seconds: int, steps: Any, moves: list[int]
 ) -> None:
     with transaction.atomic():
@@ -173,9 +173,7 @@ def worker(
 
 
 @pytest.mark.parametrize("agent_count", [1, 3])
-def test_ten_who_do_anything_to_agents_at_once_neither_break_the_ledger_nor_deadlock(
-    agent_count: int, committed_db: None
-) -> None:
+def test_ten_threads_neither_break_the_ledger_nor_deadlock(agent_count: int, committed_db: None) -> None:
     agents, pauses = AgentFactory.create_batch(agent_count), [pause.pk for pause in PauseFactory.create_batch(2)]
     calls = {agent.pk: calls_of(agent) for agent in agents}
 
@@ -187,7 +185,7 @@ def test_ten_who_do_anything_to_agents_at_once_neither_break_the_ledger_nor_dead
         assert_told(agent)
 
 
-def test_of_ten_logins_at_once_one_begins_the_session(committed_db: None) -> None:
+def test_ten_logins_at_once_begin_one_session(committed_db: None) -> None:
     agent = AgentFactory()
 
     at_once([partial(presence.log_in, Agent(pk=agent.pk), ACTOR)] * 10)
@@ -196,7 +194,7 @@ def test_of_ten_logins_at_once_one_begins_the_session(committed_db: None) -> Non
     assert told(agent) == ["AGENT_LOGGED_IN", "AGENT_FREE"]
 
 
-def test_of_ten_equal_pauses_at_once_one_is_written(committed_db: None) -> None:
+def test_ten_equal_pauses_at_once_write_one_row(committed_db: None) -> None:
     agent, pause = AgentFactory(), PauseFactory()
     presence.log_in(agent, ACTOR)
 
@@ -222,7 +220,7 @@ def test_wrap_ups_that_several_end_at_once_end_once(committed_db: None) -> None:
         assert_told(agent)
 
 
-def test_a_wrap_up_of_somebody_who_is_busy_with_it_himself_waits_for_the_next_look(committed_db: None) -> None:
+def test_a_wrap_up_of_a_locked_agent_ends_at_the_next_sweep(committed_db: None) -> None:
     agent, other = AgentFactory.create_batch(2)
     for one in (agent, other):
         presence.log_in(one, ACTOR, at(0))

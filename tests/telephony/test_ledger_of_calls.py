@@ -1,4 +1,4 @@
-"""What calls do to an agent's ledger: ring, talk, wrap up, and back to what he did before."""
+"""Calls in an agent's ledger: ringing, talking, wrap-up, and the state before the call again."""
 
 from collections.abc import Callable
 from typing import Any
@@ -54,7 +54,7 @@ def test_a_call_rings_is_talked_and_wrapped_up_and_the_agent_is_free_again(agent
     assert told(agent) == ["AGENT_LOGGED_IN", "AGENT_FREE", "AGENT_FREE"]
 
 
-def test_the_event_of_ringing_says_who_is_rung_by_whom(agent: Agent) -> None:
+def test_the_event_of_ringing_has_agent_and_numbers(agent: Agent) -> None:
     connection = ConnectionFactory(waiting=True, src="+48225550107", dst="+48225550100")
     presence.ring(agent, connection, at(0))
 
@@ -79,7 +79,7 @@ def test_a_call_that_was_not_answered_leaves_no_wrap_up(agent: Agent) -> None:
     assert states(agent) == [("free", 0, 10), ("ringing", 10, 30), ("free", 30, None)]
 
 
-def test_an_agent_ends_his_wrap_up_himself(agent: Agent) -> None:
+def test_an_agent_can_end_the_wrap_up(agent: Agent) -> None:
     presence.log_in(agent, ACTOR, at(0))
     connection = call(agent)
     presence.ring(agent, connection, at(0))
@@ -92,7 +92,7 @@ def test_an_agent_ends_his_wrap_up_himself(agent: Agent) -> None:
     assert states(agent)[-2:] == [("wrap_up", 5, 8), ("free", 8, None)]
 
 
-def test_who_was_paused_when_the_call_came_is_paused_after_it(agent: Agent) -> None:
+def test_a_call_during_a_pause_returns_to_the_pause(agent: Agent) -> None:
     presence.log_in(agent, ACTOR, at(0))
     presence.pause(agent, ACTOR, PauseFactory(name="Training").pk, at=at(1))
     connection = call(agent)
@@ -112,7 +112,7 @@ def test_who_was_paused_when_the_call_came_is_paused_after_it(agent: Agent) -> N
     assert told(agent) == ["AGENT_LOGGED_IN", "AGENT_FREE", "AGENT_PAUSED", "AGENT_PAUSED"]
 
 
-def test_who_was_in_no_state_when_the_call_came_is_in_none_after_it(agent: Agent) -> None:
+def test_a_call_without_a_state_before_has_none_after(agent: Agent) -> None:
     connection = call(agent)
     presence.ring(agent, connection, at(2))
     presence.talk(agent, connection, at(3))
@@ -124,7 +124,7 @@ def test_who_was_in_no_state_when_the_call_came_is_in_none_after_it(agent: Agent
     assert told(agent) == []
 
 
-def test_a_call_that_comes_in_the_wrap_up_ends_it_and_returns_to_what_was_before_both(agent: Agent) -> None:
+def test_a_call_during_a_wrap_up_ends_it_and_resumes_the_state_before_both(agent: Agent) -> None:
     presence.log_in(agent, ACTOR, at(0))
     first, second = call(agent), call(agent)
     presence.ring(agent, first, at(1))
@@ -141,7 +141,7 @@ def test_a_call_that_comes_in_the_wrap_up_ends_it_and_returns_to_what_was_before
 
 
 @pytest.mark.parametrize("before", ["ring", "talk"])
-def test_who_pauses_in_a_call_stays_paused_whatever_becomes_of_it(before: str, agent: Agent) -> None:
+def test_a_pause_in_a_call_is_kept_after_it(before: str, agent: Agent) -> None:
     presence.log_in(agent, ACTOR, at(0))
     connection = call(agent)
     presence.ring(agent, connection, at(1))
@@ -155,7 +155,7 @@ def test_who_pauses_in_a_call_stays_paused_whatever_becomes_of_it(before: str, a
     assert states(agent)[-1] == ("Lunch", 5, None)
 
 
-def test_who_logs_out_in_a_call_stays_logged_out(agent: Agent) -> None:
+def test_a_logout_in_a_call_is_kept(agent: Agent) -> None:
     presence.log_in(agent, ACTOR, at(0))
     connection = call(agent)
     presence.ring(agent, connection, at(1))
@@ -169,7 +169,7 @@ def test_who_logs_out_in_a_call_stays_logged_out(agent: Agent) -> None:
 
 
 @pytest.mark.parametrize("has_left_it", [False, True])
-def test_who_logs_in_while_his_phone_is_in_a_call_is_in_that_call(has_left_it: bool, agent: Agent) -> None:
+def test_a_login_while_the_phone_is_in_a_call_begins_with_that_call(has_left_it: bool, agent: Agent) -> None:
     connection = call(agent)
     presence.ring(agent, connection, at(1))
     presence.talk(agent, connection, at(2))
@@ -184,7 +184,7 @@ def test_who_logs_in_while_his_phone_is_in_a_call_is_in_that_call(has_left_it: b
     assert_consistent(agent)
 
 
-# What the switch tells again, late, or of two calls
+# Repeated and late events, and two calls
 
 
 @pytest.mark.parametrize("verb", ["talk", "leave_call"])
@@ -211,7 +211,7 @@ def test_news_that_come_twice_change_nothing(agent: Agent) -> None:
     assert states(agent)[-2:] == [("talking", 2, 4), ("wrap_up", 4, None)]
 
 
-def test_a_second_call_of_his_phone_is_his_when_he_leaves_the_first(agent: Agent) -> None:
+def test_a_second_call_of_a_phone_begins_at_the_end_of_the_first(agent: Agent) -> None:
     presence.log_in(agent, ACTOR, at(0))
     first, second = call(agent), call(agent, "ringing")
     presence.ring(agent, first, at(1))
@@ -226,7 +226,7 @@ def test_a_second_call_of_his_phone_is_his_when_he_leaves_the_first(agent: Agent
     assert states(agent)[2:] == [("talking", 2, 10), ("ringing", 10, 12), ("talking", 12, 20), ("free", 20, None)]
 
 
-def test_of_two_calls_that_ring_the_one_he_picks_up_is_his(agent: Agent) -> None:
+def test_the_picked_up_one_of_two_ringing_calls_counts(agent: Agent) -> None:
     presence.log_in(agent, ACTOR, at(0))
     first, second = call(agent), call(agent)
     presence.ring(agent, first, at(1))
@@ -239,13 +239,13 @@ def test_of_two_calls_that_ring_the_one_he_picks_up_is_his(agent: Agent) -> None
     assert states(agent)[1:] == [("ringing", 1, 3), ("talking", 3, 10), ("talking", 10, None)]
 
 
-# What it costs
+# Numbers of queries
 
 
 def test_a_call_costs_few_statements(agent: Agent, django_assert_num_queries: Callable[..., Any]) -> None:
     presence.log_in(agent, ACTOR, at(0))
     connection = call(agent)
-    # As calls do: of the agent nothing is known but the primary key, and the transaction is the call's.
+    # As in a call: only the agent's primary key is known, and the transaction is the call's.
     same = Agent(pk=agent.pk)
     with transaction.atomic():
         with django_assert_num_queries(4):

@@ -1,4 +1,4 @@
-"""What the listener is made of; what it does as a process is tested with faults."""
+"""The parts of the listener. The tests of faults cover its process."""
 
 import threading
 from collections.abc import Callable
@@ -50,7 +50,7 @@ def test_work_of_one_call_is_done_in_its_order() -> None:
     assert len(done) == 300
 
 
-def test_work_waits_for_the_database_and_what_comes_after_it_too() -> None:
+def test_tasks_and_their_successors_wait_for_the_database() -> None:
     pool, done, failures = KeyedPool(1), [], [OperationalError("gone"), OperationalError("gone still")]
 
     def first() -> None:
@@ -101,7 +101,7 @@ def test_a_second_silence_does_not_hide_when_the_first_one_began() -> None:
     assert contact.to_store == MORNING + timedelta(seconds=80)
 
 
-def test_a_silence_after_another_one_that_is_settled_begins_when_the_switch_was_heard_last() -> None:
+def test_an_interruption_after_a_settled_one_begins_at_the_last_contact() -> None:
     contact = LastContact()
     contact.begin_stream()
     contact.update(MORNING)
@@ -124,8 +124,8 @@ def test_an_answer_that_is_noted_late_does_not_move_the_last_contact_back() -> N
 
 
 @pytest.mark.django_db
-def test_a_switch_that_listed_its_channels_was_heard_then(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Else a channel that was listed after the last event would seem to have lived through the silence."""
+def test_listing_the_channels_is_a_contact(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise a channel listed after the last event would seem to have survived the interruption."""
     monkeypatch.setattr("telephony.listener.current_switch", RecordingSwitch)
     listener = Listener()
     listener._receive(Online())
@@ -140,7 +140,7 @@ def test_a_switch_that_listed_its_channels_was_heard_then(monkeypatch: pytest.Mo
 
 
 @pytest.mark.usefixtures("committed_db")
-def test_operators_see_who_listens_and_what_goes_on(client: Client) -> None:
+def test_metrics_of_the_listener_and_open_calls(client: Client) -> None:
     ConnectionFactory(talking=True)
     ConnectionFactory(talking=True, state=Connection.State.QUEUED)
     ConnectionFactory.create_batch(2, waiting=True, queue=QueueFactory(name="Hotline"))
@@ -215,7 +215,7 @@ def a_subscriber(topic: str) -> tuple[threading.Event, threading.Event, Callable
 
 
 @pytest.mark.django_db
-def test_a_nudge_reaches_those_who_subscribed_once_it_is_committed(
+def test_a_message_reaches_subscribers_after_the_commit(
     django_capture_on_commit_callbacks: Any,
 ) -> None:
     from callcentre.core.pubsub import publish
@@ -254,5 +254,5 @@ def test_a_nudge_without_redis_costs_nothing(
         pubsub.publish("tested")
         pubsub.publish("tested")
 
-    # For a second nobody asks again.
+    # For a second it is not enqueued again.
     assert asked == [1]

@@ -62,7 +62,7 @@ def locked_by(act: Callable[[], None]) -> list[list[int]]:
 @pytest.mark.parametrize("begin", [inbound, outbound])
 @pytest.mark.parametrize("act", ["transfer", "target_is_busy", "give_up"])
 @pytest.mark.parametrize("is_reversed", [False, True])
-def test_agents_between_whom_a_call_goes_are_locked_in_one_order(
+def test_two_agents_of_a_call_are_locked_in_one_order(
     begin: Callable[[Queue, Agent], Connection], act: str, is_reversed: bool, queue: Queue, switch: RecordingSwitch
 ) -> None:
     first, second = sorted((AgentFactory(number=number) for number in ("101", "109")), key=lambda agent: agent.pk)

@@ -61,7 +61,7 @@ def place_at_once(calls: list[Connection]) -> None:
         thread.join(30)
 
 
-def test_of_three_calls_that_are_placed_at_once_one_rings(asked: list[Connection], switch: RecordingSwitch) -> None:
+def test_three_calls_placed_at_once_ring_one_after_another(asked: list[Connection], switch: RecordingSwitch) -> None:
     place_at_once(asked)
     # The oldest may have come last to the others' turn.
     placement.place(asked[0].pk)
@@ -125,7 +125,7 @@ def test_a_caller_is_not_offered_to_a_phone_that_rings_for_a_call_out(queue: Que
     assert (ringing, states([call]) == ["originating"], bool(offers(caller))) in [(1, True, False), (1, False, True)]
 
 
-def test_those_who_wait_for_a_phone_do_not_keep_others_from_being_placed(
+def test_calls_that_wait_for_a_phone_do_not_block_other_calls(
     asked: list[Connection], switch: RecordingSwitch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(placement, "MOST_AT_ONCE", 1)
@@ -155,7 +155,7 @@ def test_a_call_waits_for_its_phone_for_longer_than_it_may_be_placed(
     assert states([second]) == ["originating"]
 
 
-def test_a_call_does_not_wait_for_a_phone_of_which_nobody_would_hear(
+def test_a_call_is_not_queued_behind_a_phone_without_a_connected_listener(
     asked: list[Connection], switch: RecordingSwitch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     placement.place(asked[0].pk)
@@ -172,7 +172,7 @@ def test_a_call_does_not_wait_for_a_phone_of_which_nobody_would_hear(
 
 
 @pytest.mark.parametrize("is_busy", [True, False])
-def test_operators_are_not_told_of_calls_that_wait_for_their_phone(
+def test_metrics_ignore_calls_that_wait_for_their_phone(
     is_busy: bool, asked: list[Connection], switch: RecordingSwitch, client: Client
 ) -> None:
     if is_busy:

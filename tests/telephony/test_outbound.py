@@ -1,4 +1,4 @@
-"""A call that somebody asked for, told by the events of the switch; what the switch is told, after commit."""
+"""Outbound calls, driven by events of the switch, and the requests to it after the commit."""
 
 from datetime import timedelta
 from typing import Any
@@ -88,13 +88,13 @@ def test_a_call_that_is_asked_for_rings_the_agents_phone(
     assert actions(asked) == ["CONNECTION_STARTED", "AGENT_RINGING"]
 
 
-def test_a_call_is_placed_once_whoever_tries_again(placed: Connection, switch: RecordingSwitch) -> None:
+def test_a_call_is_placed_once_by_several_workers(placed: Connection, switch: RecordingSwitch) -> None:
     placement.place(placed.pk)
 
     assert switch.told == []
 
 
-def test_the_agents_leg_is_committed_before_the_switch_hears(
+def test_the_agents_leg_is_committed_before_the_request_to_the_switch(
     asked: Connection, switch: RecordingSwitch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[Any] = []
@@ -165,14 +165,14 @@ def test_when_one_hangs_up_the_other_is_hung_up_too(
         (0, "FAILED", "system"),
     ],
 )
-def test_what_becomes_of_a_customers_phone_is_told_by_the_cause(
+def test_the_cause_decides_the_result_of_a_customers_phone(
     dialling: Connection, switch: RecordingSwitch, cause: int, disposition: str, party: str
 ) -> None:
     happen(dialling, Ended, 2, cause)
 
     over = fresh(dialling)
     assert (over.disposition, over.cause, over.hung_up_by, over.billsec) == (disposition, cause, party, 0)
-    # Whom the system lets go hears why.
+    # A party that the system hangs up gets the cause.
     told = ("hang_up", channel(dialling, 1), *([cause] if party == "system" and cause else []))
     assert switch.told == [told]
     assert state_of(Agent.objects.get()) == "free"
@@ -278,13 +278,13 @@ def test_a_call_that_could_not_be_placed_in_time_has_failed(
     assert state_of(agent) == "free"
 
 
-def test_a_call_is_kept_while_nobody_hears_the_switch(asked: Connection) -> None:
+def test_a_call_stays_queued_without_a_connected_listener(asked: Connection) -> None:
     placement.place(asked.pk)
 
     assert (fresh(asked).state, placement.queued(), Leg.objects.count()) == ("queued", [asked.pk], 0)
 
 
-def test_a_call_that_nobody_would_have_heard_of_says_so(asked: Connection) -> None:
+def test_reason_of_a_call_without_a_connected_listener(asked: Connection) -> None:
     Connection.objects.update(place_until=timezone.now() - timedelta(seconds=1))
 
     placement.place(asked.pk)
@@ -335,7 +335,7 @@ def test_no_more_calls_are_placed_in_a_second_than_the_limit(
     assert (waited, fresh(second).state) == ("queued", "originating")
 
 
-def test_a_call_whose_message_was_lost_is_overdue_after_a_second(asked: Connection) -> None:
+def test_a_call_with_a_lost_task_is_overdue_after_a_second(asked: Connection) -> None:
     now = asked.created_at
 
     assert placement.overdue(now + timedelta(seconds=0.9)) == []

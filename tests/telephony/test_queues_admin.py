@@ -17,7 +17,7 @@ ADD = reverse("admin:telephony_queue_add")
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
 
 
-def test_the_list_says_how_many_wait_and_who_is_there() -> None:
+def test_the_list_of_queues_shows_waiting_callers_and_agents() -> None:
     agents = AgentFactory.create_batch(3)
     for agent in agents[:2]:
         presence.log_in(agent, ACTOR)
@@ -47,7 +47,7 @@ def test_the_list_takes_the_same_queries_however_many_there_are(count: int, djan
         client.get(LIST)
 
 
-def test_the_page_says_who_waits() -> None:
+def test_the_page_of_a_queue_shows_the_waiting_callers() -> None:
     queue = QueueFactory()
     ConnectionFactory(waiting=True, queue=queue, src="+48225550107")
 
@@ -94,7 +94,7 @@ def test_a_queue_is_added_with_its_agents_and_hours() -> None:
         ({"overflow_number": "112", "overflow_queue": "other"}, "A queue overflows to a queue or to a number, not to"),
     ],
 )
-def test_what_breaks_a_rule_is_refused_and_said(values: dict[str, str], sentence: str) -> None:
+def test_a_broken_rule_is_refused_with_its_sentence(values: dict[str, str], sentence: str) -> None:
     other = QueueFactory(number="+48225550100")
     values = {name: str(other.pk) if value == "other" else value for name, value in values.items()}
 
@@ -131,7 +131,7 @@ def test_a_queue_is_not_deleted() -> None:
     assert response.status_code == 403
 
 
-def test_who_may_only_look_cannot_edit_a_queue() -> None:
+def test_viewers_cannot_edit_a_queue() -> None:
     queue = QueueFactory(name="Hotline")
     client = staff("view_queue")
 
@@ -151,6 +151,6 @@ def test_who_may_only_look_cannot_edit_a_queue() -> None:
         (EvaluationCriterion, "aktywne"),
     ],
 )
-def test_what_is_active_agrees_in_gender_in_polish(model: Any, expected: str) -> None:
+def test_active_agrees_in_gender_in_polish(model: Any, expected: str) -> None:
     with translation.override("pl"):
         assert str(model._meta.get_field("is_active").verbose_name) == expected

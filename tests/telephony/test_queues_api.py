@@ -34,20 +34,20 @@ def test_queues_come_by_name_and_those_closed_down_are_among_them(api: ApiClient
     ]
 
 
-def test_where_nobody_is_logged_in_there_is_no_estimate(api: ApiClient) -> None:
+def test_there_is_no_estimate_without_agents(api: ApiClient) -> None:
     queue = QueueFactory(members=[AgentFactory()])
     ConnectionFactory(waiting=True, queue=queue)
 
     assert stats(api, queue) == {"waiting": 1, "estimated_waiting_time": None}
 
 
-def test_agents_on_a_pause_answer_nobody(api: ApiClient) -> None:
+def test_paused_agents_count_as_absent(api: ApiClient) -> None:
     queue = QueueFactory(members=[logged_in("paused", Pause.objects.create(name="Lunch"))])
 
     assert stats(api, queue)["estimated_waiting_time"] is None
 
 
-def test_where_an_agent_is_free_nobody_waits(api: ApiClient) -> None:
+def test_the_estimate_is_zero_with_a_free_agent(api: ApiClient) -> None:
     queue = QueueFactory(members=[logged_in(), logged_in()])
     ConnectionFactory(waiting=True, queue=queue)
 
@@ -85,7 +85,7 @@ def test_callers_are_listed_in_the_order_in_which_they_came(api: ApiClient) -> N
     ]
 
 
-def test_a_caller_is_named_by_whoever_knows_customers(api: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_caller_is_named_by_the_registered_function(api: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(customers, "_lookups", [])
     register_customer_lookup(lambda numbers: {number: Customer(77, "Jan Kowal") for number in numbers})
     queue = QueueFactory()

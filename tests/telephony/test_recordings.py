@@ -66,7 +66,7 @@ def test_a_recording_that_can_be_read_is_fetched_stored_announced_and_removed_fr
     assert switch.removed == [name]
 
 
-def test_what_the_switch_tells_twice_is_fetched_once(switch: Any) -> None:
+def test_a_repeated_end_of_a_recording_fetches_it_once(switch: Any) -> None:
     recording = RecordingFactory()
     switch.recordings[recording.name] = wav(1000)
 
@@ -108,7 +108,7 @@ def test_a_call_that_is_over_at_once_leaves_no_failed_recording(seconds: int, is
     assert set(Recording.objects.values_list("state", flat=True)) == ({State.FAILED} if is_kept else set())
 
 
-def test_a_recording_of_nobody_is_ignored() -> None:
+def test_an_unknown_recording_is_ignored() -> None:
     recordings.finish("somebody's")
 
     assert not Recording.objects.exists()
@@ -138,7 +138,7 @@ def test_an_unreachable_switch_is_asked_again_later_until_the_last_time(switch: 
     ("content", "error"),
     [(None, "There is no such recording."), (b"<html>Not found</html>", "no WAV"), (b"", "no WAV")],
 )
-def test_what_is_no_recording_is_given_up_soon(switch: Any, content: bytes | None, error: str) -> None:
+def test_a_file_that_is_no_recording_fails_soon(switch: Any, content: bytes | None, error: str) -> None:
     recording = RecordingFactory(fetching=True)
     if content is not None:
         switch.recordings[recording.name] = content
@@ -216,7 +216,7 @@ def test_a_folder_that_is_not_mounted_is_looked_into_for_hours(settings: Any, tm
     assert state_of(recording)[0] == State.FAILED
 
 
-def test_one_that_had_failed_is_fetched_again_when_somebody_says_so(switch: Any) -> None:
+def test_a_failed_recording_is_fetched_again_on_request(switch: Any) -> None:
     failed, ready = RecordingFactory(state="failed", attempts=7), RecordingFactory(ready=True)
     switch.recordings[failed.name] = wav(1000)
 
@@ -226,7 +226,7 @@ def test_one_that_had_failed_is_fetched_again_when_somebody_says_so(switch: Any)
     assert state_of(failed) == (State.READY, 1)
 
 
-def test_the_sweep_looks_for_a_recording_whose_end_nobody_told_of(switch: Any) -> None:
+def test_the_sweep_fetches_a_recording_without_an_end_event(switch: Any) -> None:
     over = RecordingFactory()
     going_on = RecordingFactory(connection__talking=True)
 
@@ -267,7 +267,7 @@ def test_a_finished_call_is_transcribed_once_all_its_recordings_are_there(settin
 
 
 @pytest.mark.django_db(transaction=True)
-def test_of_many_workers_that_fetch_at_once_one_does(switch: Any) -> None:
+def test_one_of_many_workers_fetches_a_recording(switch: Any) -> None:
     recording = RecordingFactory(fetching=True)
     switch.recordings[recording.name] = wav(1000)
     together = threading.Barrier(4)

@@ -64,7 +64,7 @@ def test_a_name_that_the_group_has_already_is_refused() -> None:
         ("evaluationcriterion", EvaluationCriterionFactory),
     ],
 )
-def test_what_calls_speak_of_is_made_inactive_and_not_deleted(model: str, factory: Any) -> None:
+def test_topics_groups_and_fields_cannot_be_deleted(model: str, factory: Any) -> None:
     row = factory()
     client = superuser()
 
@@ -162,14 +162,14 @@ SVG = b'<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>'
     ],
     ids=["svg", "svg called png", "no gif", "half a png", "program", "bmp", "too many points", "too large"],
 )
-def test_what_is_no_small_picture_is_refused(name: str, content: bytes) -> None:
+def test_files_other_than_small_pictures_are_refused(name: str, content: bytes) -> None:
     response = upload(name, content, expected=200)
 
     assert set(errors_of(response)) == {"upload"}
     assert not TransferShortcut.objects.exists()
 
 
-def test_what_a_picture_may_be_is_said_in_the_language_of_whoever_asks() -> None:
+def test_the_help_text_of_the_icon_is_translated_for_each_reader() -> None:
     client, path = superuser(), address("transfershortcut", "add")
 
     in_polish = client.get(path, headers={"accept-language": "pl"}).content.decode()
@@ -179,7 +179,7 @@ def test_what_a_picture_may_be_is_said_in_the_language_of_whoever_asks() -> None
     assert "at most 512 kB" in in_english
 
 
-def test_what_hides_behind_a_picture_is_not_kept() -> None:
+def test_content_hidden_in_a_picture_is_not_stored() -> None:
     upload("icon.png", picture("PNG") + b"<script>alert(1)</script>")
     upload("icon.jpg", picture("JPEG", comment=b"<script>alert(1)</script>"), name="Other")
 
@@ -210,7 +210,7 @@ def test_a_shortcut_leads_to_one_place(is_both: bool) -> None:
     assert "give one of them" in str(errors_of(response))
 
 
-def test_who_may_only_look_changes_nothing() -> None:
+def test_viewers_cannot_change_topics() -> None:
     shortcut = TransferShortcutFactory(name="Warehouse")
     client = staff("view_transfershortcut")
 

@@ -125,7 +125,7 @@ def test_setting_a_topic_again_replaces_it_whole(api: ApiClient) -> None:
     }
 
 
-def test_all_that_is_wrong_is_told_at_once_and_nothing_is_set(api: ApiClient, queue: Queue) -> None:
+def test_all_faults_are_reported_and_no_topic_is_set(api: ApiClient, queue: Queue) -> None:
     call = ConnectionFactory(inbound=True, queue=queue)
     topic = TopicFactory(group__queue=queue, show_custom_fields=True)
     TopicFieldFactory(queue=queue, is_required=True, name="Reason")
@@ -165,7 +165,7 @@ def test_all_that_is_wrong_is_told_at_once_and_nothing_is_set(api: ApiClient, qu
     assert not ConnectionTopic.objects.exists()
 
 
-def test_an_empty_body_names_what_is_required(api: ApiClient) -> None:
+def test_an_empty_body_reports_the_required_fields(api: ApiClient) -> None:
     response = api.post("/api/connections/topic", {})
 
     assert faults(response) == {(ErrorCode.EMPTY.number, "connection_id"), (ErrorCode.EMPTY.number, "topic_id")}
@@ -189,7 +189,7 @@ def test_a_required_field_with_an_empty_value_is_missing(api: ApiClient, queue: 
     assert faults(response) == {(ErrorCode.TOPIC_FIELD_REQUIRED.number, "custom_fields")}
 
 
-def test_a_required_field_whose_value_cannot_be_read_is_wrong_and_not_missing(api: ApiClient, queue: Queue) -> None:
+def test_an_unreadable_value_of_a_required_field_is_wrong_and_not_missing(api: ApiClient, queue: Queue) -> None:
     call = ConnectionFactory(inbound=True, queue=queue)
     topic = TopicFactory(group__queue=queue, show_custom_fields=True)
     field = TopicFieldFactory(queue=queue, is_required=True)
@@ -206,7 +206,7 @@ def test_a_required_field_whose_value_cannot_be_read_is_wrong_and_not_missing(ap
     assert faults(response) == {(ErrorCode.NOT_TEXT.number, "custom_fields.0.value")}
 
 
-def test_a_topic_without_fields_requires_none(api: ApiClient, queue: Queue) -> None:
+def test_a_topic_without_fields_requires_no_field(api: ApiClient, queue: Queue) -> None:
     call = ConnectionFactory(inbound=True, queue=queue)
     topic = TopicFactory(group__queue=queue, show_custom_fields=False)
     TopicFieldFactory(queue=queue, is_required=True)
@@ -238,7 +238,7 @@ def test_a_topic_of_a_queue_that_the_call_was_not_in_is_refused(api: ApiClient, 
     assert faults(response) == {(ErrorCode.TOPIC_OF_OTHER_QUEUE.number, "topic_id")}
 
 
-def test_a_call_that_was_handed_on_may_be_about_a_topic_of_its_first_queue(api: ApiClient, queue: Queue) -> None:
+def test_a_transferred_call_may_have_a_topic_of_its_first_queue(api: ApiClient, queue: Queue) -> None:
     call = ConnectionFactory(inbound=True)
     TransferFactory(connection=call, from_queue=queue, queue=call.queue, number="")
 

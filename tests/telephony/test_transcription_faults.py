@@ -55,7 +55,7 @@ def attempt(call: Connection) -> Transcription:
 
 
 def all_attempts(call: Connection) -> Transcription:
-    """As many as there are, and one more."""
+    """All attempts, and one more."""
     for _ in range(len(DELAYS) + 2):
         made = attempt(call)
     return made
@@ -158,9 +158,7 @@ def test_a_provider_that_hangs_is_left(provider: Provider, settings: Any, call: 
 
 
 @pytest.mark.parametrize("size", [b"-5", b"zz", b"5;" + b"x" * 70_000])
-def test_a_provider_whose_answer_breaks_the_rules_of_http_is_an_error(
-    size: bytes, settings: Any, call: Connection
-) -> None:
+def test_a_malformed_http_answer_of_the_provider_is_an_error(size: bytes, settings: Any, call: Connection) -> None:
     answer = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + size + b"\r\nhello"
     with receiver(says(answer)) as broken:
         settings.TRANSCRIPTION_URL = broken.at("127.0.0.1", "")
@@ -271,7 +269,7 @@ def test_a_worker_that_was_held_up_stores_nothing_over_its_successor(call: Conne
     assert told() == ["SUCCESS"]
 
 
-def test_who_asks_again_takes_it_from_whoever_works_on_it(provider: Provider, call: Connection) -> None:
+def test_a_new_request_takes_the_transcription_from_its_worker(provider: Provider, call: Connection) -> None:
     at_work = Transcription.objects.get()
     assert transcriptions.claim(at_work)
 
@@ -282,7 +280,7 @@ def test_who_asks_again_takes_it_from_whoever_works_on_it(provider: Provider, ca
     assert attempt(call).status == "SUCCESS"
 
 
-def test_nothing_can_be_made_anew_of_a_recording_that_is_gone(call: Connection) -> None:
+def test_a_removed_recording_cannot_be_transcribed_again(call: Connection) -> None:
     made = attempt(call)
     recordings.remove(Recording.objects.get())
 
@@ -291,7 +289,7 @@ def test_nothing_can_be_made_anew_of_a_recording_that_is_gone(call: Connection) 
 
 
 @pytest.mark.django_db(transaction=True)
-def test_of_many_workers_at_once_one_asks_the_provider(provider: Provider, call: Connection) -> None:
+def test_one_of_many_workers_asks_the_provider(provider: Provider, call: Connection) -> None:
     together = threading.Barrier(4)
 
     def work() -> None:
@@ -312,7 +310,7 @@ def test_of_many_workers_at_once_one_asks_the_provider(provider: Provider, call:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_of_two_calls_that_do_not_both_fit_into_the_month_one_is_transcribed(
+def test_one_of_two_calls_at_the_limit_of_the_month_is_transcribed(
     provider: Provider, settings: Any, call: Connection
 ) -> None:
     settings.TRANSCRIPTION_MONTHLY_MINUTES = 1

@@ -1,4 +1,4 @@
-"""Recordings and transcriptions as a supervisor sees, hears and repeats them."""
+"""The admin of recordings and transcriptions: lists, player, repetition."""
 
 from io import BytesIO
 from pathlib import Path
@@ -71,7 +71,7 @@ def test_a_transcription_is_shown_as_a_conversation_with_all_that_was_made_of_it
     assert [text for text in shown if text not in page] == []
 
 
-def test_what_was_said_is_text_and_no_markup() -> None:
+def test_words_are_shown_as_text_without_markup() -> None:
     parts = [{"begin": 0, "end": 1, "speaker": "USER", "text": "<script>alert(1)</script>"}]
     transcription = TranscriptionFactory(finished=True, parts=parts)
 
@@ -131,7 +131,7 @@ def test_a_transcription_is_found_by_the_id_of_its_connection_and_by_its_status(
         assert one.connection.uid not in page
 
 
-def test_what_failed_is_transcribed_again(settings: Any) -> None:
+def test_a_failed_transcription_is_made_again(settings: Any) -> None:
     settings.TRANSCRIPTION_URL = "http://127.0.0.1:9/v1"
     with_recording = TranscriptionFactory(status="ERROR", connection=recorded().connection)
     without = TranscriptionFactory(status="ERROR")
@@ -143,7 +143,7 @@ def test_what_failed_is_transcribed_again(settings: Any) -> None:
     assert Transcription.objects.get(pk=without.pk).status == "ERROR"
 
 
-def test_who_may_only_look_transcribes_nothing_again(settings: Any) -> None:
+def test_viewers_cannot_transcribe_again(settings: Any) -> None:
     settings.TRANSCRIPTION_URL = "http://127.0.0.1:9/v1"
     transcription = TranscriptionFactory(status="ERROR", connection=recorded().connection)
 
@@ -152,7 +152,7 @@ def test_who_may_only_look_transcribes_nothing_again(settings: Any) -> None:
     assert Transcription.objects.get().status == "ERROR"
 
 
-def test_who_may_not_hear_recordings_gets_no_player() -> None:
+def test_there_is_no_player_without_the_permission() -> None:
     recording = recorded()
     transcription = TranscriptionFactory(connection=recording.connection, finished=True)
 
@@ -163,7 +163,7 @@ def test_who_may_not_hear_recordings_gets_no_player() -> None:
     assert "data-player" not in page
 
 
-def test_recordings_that_failed_are_fetched_again_by_those_who_may() -> None:
+def test_fetching_failed_recordings_again_needs_the_permission() -> None:
     failed, page = RecordingFactory(state="failed"), reverse("admin:telephony_recording_changelist")
 
     staff("view_recording").act(page, "fetch_again", failed)
@@ -177,7 +177,7 @@ def test_recordings_that_failed_are_fetched_again_by_those_who_may() -> None:
 # The sound
 
 
-def test_a_recording_is_heard_whole() -> None:
+def test_playing_a_whole_recording() -> None:
     status, content, response = heard(superuser(), recorded())
 
     assert (status, content) == (200, SOUND)
@@ -221,7 +221,7 @@ def test_sound_is_sent_as_a_file_which_holds_no_thread_while_a_player_is_paused(
 
 
 @pytest.mark.parametrize("span", ["bytes=5-1", "bytes=0-1,5-6", "bytes=-", "bytes=a-b", "seconds=1-2"])
-def test_a_range_that_is_none_is_the_whole(span: str) -> None:
+def test_a_malformed_range_is_the_whole_file(span: str) -> None:
     status, content, _ = heard(superuser(), recorded(), span)
 
     assert (status, content) == (200, SOUND)
@@ -234,7 +234,7 @@ def test_a_range_beyond_the_end_is_refused(span: str) -> None:
     assert (status, content, response["Content-Range"]) == (416, b"", f"bytes */{SIZE}")
 
 
-def test_a_recording_is_heard_by_those_who_may() -> None:
+def test_playing_a_recording_needs_the_permission() -> None:
     recording = recorded()
 
     assert heard(staff("view_recording"), recording)[0] == 200

@@ -1,4 +1,4 @@
-"""What is answered of a transcription: states, extras, and the two ways of having none."""
+"""Answers of transcriptions: statuses, extras, and the two kinds of 404."""
 
 from typing import Any
 
@@ -34,7 +34,7 @@ def code_of(response: Any) -> int:
     return int(response.json()["errors"][0]["code"])
 
 
-def test_without_a_wish_there_are_status_and_parts_only(api: ApiClient) -> None:
+def test_the_default_answer_has_status_and_parts_only(api: ApiClient) -> None:
     call = TranscriptionFactory(finished=True).connection
 
     assert read(api, call).json() == {"status": "SUCCESS", "parts": PARTS}
@@ -62,7 +62,7 @@ def test_each_extra_comes_alone(api: ApiClient, extra: str) -> None:
     assert answer.keys() == {"status", "parts", extra}
 
 
-def test_what_is_not_available_is_absent_although_it_was_asked_for(api: ApiClient) -> None:
+def test_an_unavailable_extra_is_absent(api: ApiClient) -> None:
     nothing = {"summary": None, "sentiment": None, "evaluated_criteria": None}
     unknown = [{"begin": 0, "end": 1, "speaker": "UNKNOWN", "text": "Hello."}]
     call = TranscriptionFactory(finished=True, parts=unknown, **nothing).connection
@@ -90,7 +90,7 @@ def test_a_recording_without_a_provider_is_404_with_its_own_code(api: ApiClient)
 
 
 @pytest.mark.parametrize("state", ["failed", "removed"])
-def test_a_recording_that_cannot_be_had_is_none(api: ApiClient, provider: None, state: str) -> None:
+def test_an_unavailable_recording_is_refused(api: ApiClient, provider: None, state: str) -> None:
     call = RecordingFactory(state=state).connection
 
     assert code_of(read(api, call)) == ErrorCode.TRANSCRIPTION_NOT_FOUND.number
@@ -104,7 +104,7 @@ def test_an_unknown_connection_is_404(api: ApiClient) -> None:
     assert code_of(api.get("/api/connections/1416225570.341/transcription")) == ErrorCode.NOT_FOUND.number
 
 
-def test_every_wish_that_cannot_be_read_is_named(api: ApiClient) -> None:
+def test_every_malformed_parameter_is_reported(api: ApiClient) -> None:
     call = TranscriptionFactory(finished=True).connection
 
     response = read(api, call, "includeSummary=perhaps&includeSentiment=2")
@@ -125,7 +125,7 @@ def spoken(*spans: tuple[float, float, str]) -> list[dict[str, Any]]:
     [
         ([], 10, (0, 0, 100)),
         (spoken((0, 4, "USER"), (5, 8, "CUSTOMER")), 10, (40, 30, 30)),
-        # a part counts once, however often it is told
+        # a repeated part counts once
         (spoken((0, 4, "USER"), (2, 4, "USER")), 10, (40, 0, 60)),
         # what both say at once is half of each
         (spoken((0, 6, "USER"), (4, 10, "CUSTOMER")), 10, (50, 50, 0)),
@@ -146,7 +146,7 @@ _SPANS = st.tuples(st.floats(0, 500), st.floats(0, 500), st.sampled_from(["USER"
 
 
 @given(st.lists(_SPANS, max_size=12), st.floats(1, 600))
-def test_the_ratio_sums_to_one_hundred_and_none_is_below_nought(
+def test_the_ratio_sums_to_one_hundred_without_negative_shares(
     spans: list[tuple[float, float, str]], seconds: float
 ) -> None:
     parts = spoken(*((min(a, b), max(a, b), speaker) for a, b, speaker in spans))

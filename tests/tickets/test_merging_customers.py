@@ -17,7 +17,7 @@ from tests.tickets.factories import (
     TicketFactory,
     TicketQueueFactory,
 )
-from tickets.lookup import customers_of
+from tickets.customer_lookups import customers_of
 from tickets.models import Customer, Ticket
 from tickets.verbs.customer_merges import merge_customers
 from tickets.verbs.customers import set_numbers

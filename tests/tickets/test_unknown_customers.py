@@ -18,7 +18,7 @@ from tests.telephony.factories import AgentFactory, ConnectionFactory, QueueFact
 from tests.tickets.factories import CustomerFactory, TicketFactory, TicketQueueFactory
 from tests.tickets.mails import a_mail, own_storage, taken  # noqa: F401  (a fixture)
 from tests.tickets.test_concurrency import at_once, refusals
-from tickets.lookup import customer_of_caller
+from tickets.customer_lookups import customer_of_caller
 from tickets.models import Customer, CustomerNumber, CustomerSettings, Ticket
 from tickets.verbs.customer_merges import merge_customers
 from tickets.verbs.tickets import open_ticket

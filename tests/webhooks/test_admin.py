@@ -76,7 +76,7 @@ def test_the_page_of_a_webhook_begins_with_its_state(values, sentence):
     assert sentence in superuser().page(page_of(webhook))
 
 
-def test_the_page_counts_what_became_of_the_last_day_hour_by_hour(time_machine):
+def test_the_page_counts_deliveries_of_the_last_day_by_hour(time_machine):
     time_machine.move_to("2026-11-21 12:30:00+00:00", tick=False)
     webhook = WebhookFactory()
     now = timezone.now()
@@ -103,7 +103,7 @@ def test_the_page_counts_what_became_of_the_last_day_hour_by_hour(time_machine):
     assert 'data-type="bar"' in response.content.decode()
 
 
-def test_the_page_says_how_many_wait_for_how_long_and_when_the_next_is_tried():
+def test_the_page_shows_waiting_deliveries_and_the_next_attempt():
     webhook = WebhookFactory(paused=True)
     old = EventFactory(created_at=timezone.now() - timedelta(hours=2, minutes=5))
     DeliveryFactory(webhook=webhook, event=old)
@@ -134,7 +134,7 @@ def test_the_page_shows_the_last_failures_with_the_answer_escaped():
 
 
 @pytest.mark.parametrize("count", [1, 30])
-def test_the_page_takes_the_same_queries_however_much_happened(count, django_assert_num_queries):
+def test_query_count_of_the_webhook_page_is_constant(count, django_assert_num_queries):
     webhook = WebhookFactory(failing=True)
     for _ in range(count):
         AttemptFactory(delivery__webhook=webhook, status=500)
@@ -147,7 +147,7 @@ def test_the_page_takes_the_same_queries_however_much_happened(count, django_ass
 
 
 @pytest.mark.parametrize("count", [1, 30])
-def test_the_list_takes_the_same_queries_however_many_webhooks_there_are(count, django_assert_num_queries):
+def test_query_count_of_the_webhook_list_is_constant(count, django_assert_num_queries):
     for webhook in WebhookFactory.create_batch(count):
         DeliveryFactory(webhook=webhook)
     client = superuser()
@@ -271,7 +271,7 @@ def test_another_address_gets_no_credentials_where_they_are_removed():
     assert (changed.subscription_url, changed.http_auth_password) == ("http://127.0.0.1:9/other", "")
 
 
-def test_nothing_secret_is_on_any_page():
+def test_pages_show_no_secret():
     webhook = WebhookFactory(http_auth_user="the-user", http_auth_password="the-pass")
     rotate_secret(webhook, ACTOR)
     edit_webhook(webhook, ACTOR, http_auth_user="the-user2")
@@ -285,7 +285,7 @@ def test_nothing_secret_is_on_any_page():
         assert text not in pages
 
 
-def test_a_new_address_is_as_good_as_untried():
+def test_a_new_address_resets_the_health():
     webhook = WebhookFactory(paused=True)
 
     edit_webhook(webhook, ACTOR, subscription_url="https://elsewhere.invalid/")
@@ -297,7 +297,7 @@ def test_a_new_address_is_as_good_as_untried():
 # The front page
 
 
-def test_the_front_page_names_receivers_that_get_nothing_first():
+def test_the_front_page_shows_failing_receivers_first():
     WebhookFactory(healthy=True, subscription_url="https://well.invalid/")
     WebhookFactory(failing=True, subscription_url="https://ill.invalid/")
     WebhookFactory(given_up=True, subscription_url="https://dead.invalid/")
@@ -316,7 +316,7 @@ def test_the_front_page_says_that_all_is_well_below_the_rest():
     assert page.index("Active campaigns") < page.index("All receivers are healthy.")
 
 
-def test_the_front_page_says_nothing_of_webhooks_to_those_who_may_not_see_them():
+def test_the_front_page_hides_webhooks_without_permission():
     WebhookFactory(failing=True, subscription_url="https://ill.invalid/")
 
     assert "https://ill.invalid/" not in staff("view_campaign").page(INDEX)

@@ -48,7 +48,7 @@ def history(webhook):
 # What can be done with one
 
 
-def test_the_secret_is_shown_on_request_to_no_cache_and_that_is_kept():
+def test_the_secret_is_shown_uncached_and_logged():
     webhook = WebhookFactory()
 
     response = superuser().post(of(webhook, "secret"))
@@ -58,7 +58,7 @@ def test_the_secret_is_shown_on_request_to_no_cache_and_that_is_kept():
     assert [action for action, *_ in history(webhook)] == ["create", "show_secret"]
 
 
-def test_a_new_secret_signs_along_with_the_old_one_for_the_hours_that_were_asked():
+def test_the_old_secret_signs_during_the_chosen_overlap():
     webhook = WebhookFactory()
     old = webhook.secret
 
@@ -114,7 +114,7 @@ def test_a_webhook_is_disabled_and_enabled_on_its_page_and_in_the_list():
     assert [action for action, *_ in history(webhook)][1:] == ["disable: person", "enable"] * 2
 
 
-def test_the_page_offers_only_what_makes_a_difference():
+def test_the_page_offers_only_useful_actions():
     on, off = WebhookFactory(), WebhookFactory(is_active=False)
     client = superuser()
 
@@ -156,7 +156,7 @@ def test_an_action_says_that_another_person_removed_the_webhook_meanwhile(name, 
 
 
 @pytest.mark.parametrize("name", ACTIONS)
-def test_whoever_only_looks_does_nothing(name):
+def test_a_user_with_view_permission_cannot_act(name):
     webhook = WebhookFactory(http_auth_password="pass")
     client = staff("view_webhook", "view_delivery")
     before = history(webhook)
@@ -170,7 +170,7 @@ def test_whoever_only_looks_does_nothing(name):
     assert history(webhook) == before
 
 
-def test_whoever_only_looks_sends_nothing_again():
+def test_a_user_with_view_permission_cannot_resend():
     delivery = DeliveryFactory(failed=True)
     client = staff("view_delivery")
 
@@ -196,7 +196,7 @@ def test_one_delivery_is_sent_again_with_all_attempts_before_it(state):
     assert history(delivery.webhook)[-1][::2] == ("resend", {"deliveries": [None, 1]})
 
 
-def test_what_a_worker_may_hold_is_not_sent_again():
+def test_claimed_deliveries_are_not_resent():
     held = DeliveryFactory(attempt_count=1, next_attempt_at=timezone.now() + timedelta(seconds=50))
     of_removed = DeliveryFactory(failed=True, webhook__deleted_at=timezone.now())
     failed = DeliveryFactory(failed=True)
@@ -211,7 +211,7 @@ def test_what_a_worker_may_hold_is_not_sent_again():
     assert held.attempt_count == 1
 
 
-def test_all_that_failed_since_a_time_is_sent_again_in_the_background():
+def test_failed_deliveries_since_a_time_are_resent_in_the_background():
     webhook = WebhookFactory()
     now = timezone.localtime()
     new = DeliveryFactory(webhook=webhook, failed=True)
@@ -235,7 +235,7 @@ def test_all_that_failed_since_a_time_is_sent_again_in_the_background():
     assert "1 delivery was made due." in after
 
 
-def test_what_waits_for_a_later_attempt_is_sent_too_where_that_is_asked():
+def test_a_resend_includes_waiting_deliveries_on_request():
     webhook = WebhookFactory()
     later = DeliveryFactory(webhook=webhook, put_off=True)
     DeliveryFactory(webhook=webhook, failed=True)
@@ -273,7 +273,7 @@ def test_a_resend_that_was_killed_half_way_goes_on(monkeypatch):
     assert enqueued == [("webhooks.resend", job.pk)]
 
 
-def test_a_resend_leaves_alone_what_fails_after_it_was_asked_for():
+def test_a_resend_ignores_later_failures():
     webhook = WebhookFactory()
     job = start_resend(webhook, ACTOR, timezone.now() - timedelta(days=1))
     after = DeliveryFactory(webhook=webhook, failed=True, finished_at=timezone.now() + timedelta(seconds=1))

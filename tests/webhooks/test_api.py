@@ -77,7 +77,7 @@ def test_a_setting_changes_the_format_of_those_that_name_none(api: ApiClient, se
     assert Webhook.objects.get().format == "form"
 
 
-def test_a_receiver_that_has_a_secret_already_is_signed_for_with_that(api: ApiClient) -> None:
+def test_a_given_secret_is_used(api: ApiClient) -> None:
     response = api.post("/api/webhooks", BODY | {"secret": "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"})
 
     assert "secret" not in response.json()
@@ -86,7 +86,7 @@ def test_a_receiver_that_has_a_secret_already_is_signed_for_with_that(api: ApiCl
 
 
 @pytest.mark.parametrize("sent", [{}, {"secret": None}, {"secret": ""}])
-def test_whoever_gives_no_secret_gets_one(sent: dict[str, Any], api: ApiClient) -> None:
+def test_a_secret_is_created_if_none_is_given(sent: dict[str, Any], api: ApiClient) -> None:
     api.post("/api/webhooks", BODY | sent)
 
     assert is_secret(Webhook.objects.get().secret)
@@ -136,7 +136,7 @@ MALFORMED, SCHEME, FORBIDDEN, CREDENTIALS = (
         ({"secret": "whsec_" + "A" * 100}, "secret", ErrorCode.TOO_LONG),
     ],
 )
-def test_what_is_wrong_names_its_field_and_registers_nothing(
+def test_a_fault_names_its_field_and_registers_nothing(
     sent: dict[str, Any], field: str, code: ErrorCode, api: ApiClient, settings: Any
 ) -> None:
     settings.WEBHOOK_ALLOWED_NETWORKS = []
@@ -153,7 +153,7 @@ def test_all_faults_come_at_once(api: ApiClient) -> None:
     assert {field for field, _ in faults(response)} == {"actions.0", "subscription_url", "http_auth_user", "format"}
 
 
-def test_a_name_that_means_a_private_address_is_refused_and_one_that_means_nothing_yet_is_not(
+def test_a_name_with_a_private_address_is_refused_and_an_unknown_name_accepted(
     api: ApiClient, settings: Any, resolve: Resolve
 ) -> None:
     settings.WEBHOOK_ALLOWED_NETWORKS = []
@@ -228,7 +228,7 @@ def test_no_cache_keeps_an_answer_that_holds_a_secret(api: ApiClient) -> None:
     assert [answer["Cache-Control"] for answer in answers] == ["no-store"] * 5
 
 
-def test_who_has_read_the_secret_is_kept_once_an_hour(api: ApiClient, api_client: Callable[..., ApiClient]) -> None:
+def test_reading_the_secret_is_logged_once_an_hour(api: ApiClient, api_client: Callable[..., ApiClient]) -> None:
     webhook, other = WebhookFactory(), api_client("webhooks:write", login="other")
     path = f"/api/webhooks/{webhook.pk}/secret"
 
@@ -241,7 +241,7 @@ def test_who_has_read_the_secret_is_kept_once_an_hour(api: ApiClient, api_client
     assert list(seen) == ["all", "other", "all"]
 
 
-def test_one_webhook_is_read_with_what_is_ours_of_it(api: ApiClient) -> None:
+def test_one_webhook_is_read_with_all_fields(api: ApiClient) -> None:
     webhook = WebhookFactory(subscription_url=URL, format="form", http_auth_user="anna", http_auth_password="geheim")
     disable_webhook(webhook, ACTOR, Webhook.Reason.GONE)
 
@@ -283,7 +283,7 @@ def test_a_program_sends_a_test_event(api: ApiClient, enqueued: list[Any]) -> No
     assert enqueued == [("webhooks.deliver", webhook.pk)]
 
 
-def test_the_actions_are_those_that_can_be_asked_for_each_with_an_example(api: ApiClient) -> None:
+def test_actions_are_listed_with_examples(api: ApiClient) -> None:
     actions = api.get("/api/webhooks/actions").json()
 
     assert [one["action"] for one in actions] == EventType.values

@@ -24,7 +24,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("local_receivers", 
 # Giving up
 
 
-def test_410_disables_at_once_and_the_rest_of_the_batch_is_kept_for_a_change_of_mind(enqueued: list[Any]) -> None:
+def test_410_disables_at_once_and_keeps_the_rest_of_the_batch(enqueued: list[Any]) -> None:
     with receiver(answers(410, 200)) as running:
         webhook = registered(running)
         deliveries = due(webhook, 5)
@@ -86,7 +86,7 @@ def test_a_success_ends_failing_and_pause() -> None:
 # Circuit breaker
 
 
-def test_after_five_failures_in_a_row_a_receiver_is_left_alone() -> None:
+def test_five_failures_in_a_row_pause_a_receiver() -> None:
     with receiver(always(500)) as running:
         webhook = registered(running)
         due(webhook, 20)
@@ -101,7 +101,7 @@ def test_after_five_failures_in_a_row_a_receiver_is_left_alone() -> None:
 
 
 @pytest.mark.parametrize("status", [300, 302, 304, 408, 429, 500, 503, 599])
-def test_an_answer_that_is_not_about_the_event_is_a_failure_of_the_receiver(status: int) -> None:
+def test_an_answer_that_does_not_concern_the_event_is_a_failure_of_the_receiver(status: int) -> None:
     with receiver(always(status)) as running:
         webhook = registered(running)
         due(webhook)
@@ -149,7 +149,7 @@ def test_a_failing_receiver_that_answers_4xx_is_sent_the_rest() -> None:
     assert (webhook.failures_in_a_row, webhook.open_until, webhook.failing_since) == (0, None, since)
 
 
-def test_a_receiver_that_does_not_answer_is_left_alone_at_once(settings: Any) -> None:
+def test_a_receiver_without_answer_is_paused_at_once(settings: Any) -> None:
     settings.WEBHOOK_TIMEOUT_SECONDS = 1
     with receiver(silent) as running:
         webhook = registered(running)

@@ -108,7 +108,7 @@ def test_a_claim_reads_rows_by_indexes_alone() -> None:
     assert "Seq Scan" not in plan
 
 
-def test_what_a_dead_worker_held_is_due_again_when_its_lease_is_over_and_has_lost_no_attempt() -> None:
+def test_deliveries_of_a_dead_worker_are_due_after_the_lease_with_all_attempts() -> None:
     with receiver(always()) as running:
         webhook = registered(running)
         due(webhook, 3)
@@ -124,7 +124,7 @@ def test_what_a_dead_worker_held_is_due_again_when_its_lease_is_over_and_has_los
 
 
 @pytest.mark.usefixtures("committed_db")
-def test_a_worker_that_comes_back_after_its_lease_does_not_undo_what_another_has_done() -> None:
+def test_a_worker_after_its_lease_does_not_overwrite_another_worker() -> None:
     webhook = WebhookFactory(healthy=True)
     due(webhook, 2)
     late = delivery_worker._claim(webhook)
@@ -143,7 +143,7 @@ def test_a_worker_that_comes_back_after_its_lease_does_not_undo_what_another_has
     assert (first.attempt_count, second.attempt_count) == (1, 0)
 
 
-def test_what_was_delivered_after_the_lease_counts_as_delivered() -> None:
+def test_a_success_after_the_lease_counts() -> None:
     webhook = WebhookFactory(healthy=True)
     due(webhook)
     (late,) = delivery_worker._claim(webhook)
@@ -156,7 +156,7 @@ def test_what_was_delivered_after_the_lease_counts_as_delivered() -> None:
     assert webhook.deliveries.get().state == "succeeded"
 
 
-def test_deliveries_that_were_cleared_away_while_they_were_sent_leave_no_attempts() -> None:
+def test_deliveries_pruned_while_sending_leave_no_attempts() -> None:
     webhook = WebhookFactory(healthy=True)
     due(webhook)
     (claimed,) = delivery_worker._claim(webhook)
@@ -169,7 +169,7 @@ def test_deliveries_that_were_cleared_away_while_they_were_sent_leave_no_attempt
     assert Attempt.objects.count() == 0
 
 
-def test_what_an_ending_worker_has_not_sent_is_due_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unsent_deliveries_of_a_stopping_worker_are_due_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     def script(peer: Peer) -> None:
         while peer.request():
             if len(peer.receiver.requests) == 2:

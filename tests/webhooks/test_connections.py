@@ -215,7 +215,7 @@ def test_a_used_connection_that_closes_within_the_answer_is_a_failure(sender: Se
     assert (running.connections, len(running.requests)) == (1, 2)
 
 
-def test_an_answer_nobody_asked_for_is_not_taken_for_the_next_one(sender: Sender) -> None:
+def test_an_unrequested_answer_is_not_read_as_the_next_one(sender: Sender) -> None:
     was_read, said = threading.Semaphore(0), threading.Semaphore(0)
 
     def script(peer: Peer) -> None:

@@ -125,7 +125,7 @@ def test_a_name_server_that_hangs_is_left_at_the_deadline(leave: Leave, monkeypa
         may_answer.set()
 
 
-def test_an_address_that_swallows_everything_leaves_time_for_the_next(
+def test_an_unresponsive_address_leaves_time_for_the_next(
     sender: Sender, resolve: Resolve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     resolve("two.example", ["127.0.0.2", "127.0.0.1"])

@@ -171,7 +171,7 @@ def test_the_first_retry_waits_five_seconds_and_not_for_a_pause() -> None:
 
 
 @pytest.mark.parametrize("status", [301, 302, 307, 400, 404, 500, 503])
-def test_whatever_is_no_2xx_is_a_failure_and_a_redirect_is_not_followed(status: int) -> None:
+def test_answers_other_than_2xx_are_failures_and_redirects_are_not_followed(status: int) -> None:
     with receiver(always(200)) as elsewhere, receiver(always(status, Location=elsewhere.url)) as running:
         webhook = registered(running)
         (delivery,) = due(webhook)
@@ -274,7 +274,7 @@ def test_a_delivery_costs_the_same_statements_for_one_event_and_for_a_batch(djan
     assert len(running.requests) == 2 * delivery_worker.BATCH
 
 
-def test_what_a_receiver_answers_is_kept_up_to_two_kilobytes_whatever_it_is() -> None:
+def test_two_kilobytes_of_any_answer_are_stored() -> None:
     with receiver(always(500, b"\xff\0" + b"x" * 5000)) as running:
         webhook = registered(running)
         due(webhook)
@@ -286,7 +286,7 @@ def test_what_a_receiver_answers_is_kept_up_to_two_kilobytes_whatever_it_is() ->
 
 
 @pytest.mark.parametrize("fault", [fault for fault in odd_answers.CLASSES if fault != "cut short"])
-def test_whatever_a_receiver_answers_ends_in_a_stored_attempt(fault: str) -> None:
+def test_any_answer_is_stored_as_an_attempt(fault: str) -> None:
     left = list(odd_answers.CLASSES[fault])
 
     def script(peer: Peer) -> None:

@@ -144,7 +144,7 @@ def trickling(peer: Peer) -> None:
     peer.trickle(b"HTTP/1.1 200 OK\r\nX-Padding: ".ljust(100, b"x"), 1)
 
 
-def test_receivers_that_do_not_come_to_the_point_fail_visibly(stores: Stores, folder: Path, beat: Any) -> None:
+def test_slow_receivers_fail_visibly(stores: Stores, folder: Path, beat: Any) -> None:
     with (
         receiver(silent) as dumb,
         receiver(trickling) as slow,

@@ -30,7 +30,7 @@ def test_the_feed_is_oldest_first_and_goes_on_after_an_id(api: ApiClient) -> Non
     assert ids(api.get("/api/events", {"after": events[4].pk})) == []
 
 
-def test_an_event_of_the_feed_says_what_a_receiver_is_told(api: ApiClient) -> None:
+def test_an_event_of_the_feed_equals_the_message_to_a_receiver(api: ApiClient) -> None:
     event = EventFactory(payload={"ticket_id": "5012", "customer_id": None})
 
     (answered,) = api.get("/api/events").json()["result"]
@@ -70,7 +70,7 @@ def test_pages_hold_limit_events_and_count_those_after_the_id(api: ApiClient) ->
     assert [page.json()["count"] for page in (first, second, third)] == [7, 4, 1]
 
 
-def test_of_very_many_events_not_all_are_counted(api: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_count_of_events_stops_at_a_limit(api: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("webhooks.api.views.MOST_COUNTED", 5)
     EventFactory.create_batch(8)
 

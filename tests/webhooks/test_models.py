@@ -64,7 +64,7 @@ def test_credentials_and_secrets_are_encrypted_in_the_table_and_read_as_they_wer
     assert {name: getattr(again, name) for name in ENCRYPTED} == plain
 
 
-def test_what_is_empty_stays_empty_in_the_table() -> None:
+def test_empty_values_are_stored_empty() -> None:
     assert stored(WebhookFactory())["http_auth_password"] == ""
 
 
@@ -150,7 +150,7 @@ def test_a_rotated_secret_signs_for_a_day_along_with_its_successor() -> None:
     assert webhook.signing_secrets == [new]
 
 
-def test_of_two_rotations_from_one_version_the_second_is_refused() -> None:
+def test_a_second_rotation_from_one_version_is_refused() -> None:
     webhook = WebhookFactory()
     first, second = Webhook.objects.get(), Webhook.objects.get()
 
@@ -191,7 +191,7 @@ def test_disabling_says_who_and_why_and_tells_no_supervisor(enqueued: list[Any])
     assert enqueued == []
 
 
-def test_enabling_forgets_what_was_bad_and_sends_what_waits(enqueued: list[Any]) -> None:
+def test_enabling_resets_the_health_and_sends_waiting_deliveries(enqueued: list[Any]) -> None:
     webhook = WebhookFactory(
         given_up=True,
         failures_in_a_row=70,
@@ -233,7 +233,7 @@ def test_a_test_event_goes_to_one_webhook_alone_whatever_its_actions(enqueued: l
 
 
 @pytest.mark.parametrize("is_purged", [False, True])
-def test_what_somebody_removed_since_it_was_read_stays_removed(is_purged: bool, enqueued: list[Any]) -> None:
+def test_verbs_do_not_restore_a_webhook_removed_meanwhile(is_purged: bool, enqueued: list[Any]) -> None:
     webhook = WebhookFactory()
     read_before = Webhook.objects.get()
     remove_webhook(webhook, ACTOR)

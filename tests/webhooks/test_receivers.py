@@ -124,7 +124,7 @@ def test_a_right_delivery_is_handled_once_however_often_it_comes(start, body_for
     assert receiver.handled == [message_id]
 
 
-def test_what_others_signed_was_changed_or_is_too_old_is_refused(start):
+def test_foreign_changed_and_old_messages_are_refused(start):
     receiver = start(NEW)
 
     statuses = [

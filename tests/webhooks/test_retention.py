@@ -42,7 +42,7 @@ def test_events_older_than_90_days_go_with_their_deliveries_and_attempts() -> No
     assert timedelta(days=90) == settings.EVENT_RETENTION
 
 
-def test_what_was_never_delivered_goes_as_well() -> None:
+def test_undelivered_events_are_pruned_too() -> None:
     waiting = DeliveryFactory()
     Event.objects.filter(pk=waiting.event_id).update(created_at=timezone.now() - timedelta(days=100))
 
@@ -59,7 +59,7 @@ def test_with_nothing_old_nothing_happens() -> None:
     assert counts() == (1, 1, 1)
 
 
-def test_a_lot_goes_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_events_are_pruned_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(retention, "PIECE", 3)
     for _ in range(10):
         aged(100)
@@ -71,7 +71,7 @@ def test_a_lot_goes_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     assert counts() == (1, 0, 0)
 
 
-def test_finding_what_is_old_reads_no_more_than_an_index() -> None:
+def test_old_events_are_found_by_an_index() -> None:
     EventFactory.create_batch(300)
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE webhooks_event")

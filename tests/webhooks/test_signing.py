@@ -42,7 +42,7 @@ def test_a_new_secret_is_of_the_length_of_the_specification() -> None:
     assert secret != new_secret()
 
 
-def test_a_secret_that_is_none_is_not_repeated() -> None:
+def test_an_invalid_secret_is_not_repeated_in_the_error() -> None:
     with pytest.raises(ValueError, match=r"^The signing secret is not Base64\.$"):
         sign(["whsec_täst"], ID, TIMESTAMP, BODY)
 

@@ -37,7 +37,7 @@ def taken(stack: ExitStack, slots: Slots, *receivers: Receiver) -> list[bool]:
 # Bounds
 
 
-def test_one_origin_has_two_places_and_one_while_it_is_suspect(stack: ExitStack) -> None:
+def test_one_origin_has_two_slots_and_one_while_it_is_suspect(stack: ExitStack) -> None:
     slots = Slots(bound=12, per_origin=2, for_suspects=6)
 
     assert taken(stack, slots, *[healthy(1)] * 3) == [True, True, False]
@@ -54,7 +54,7 @@ def test_webhooks_of_one_origin_share_its_slots(stack: ExitStack) -> None:
     ]
 
 
-def test_a_place_is_free_again_after_its_turn() -> None:
+def test_a_slot_is_free_after_its_turn() -> None:
     slots = Slots(bound=1, per_origin=1, for_suspects=1)
 
     for number in range(3):
@@ -62,13 +62,13 @@ def test_a_place_is_free_again_after_its_turn() -> None:
             assert has_slot
 
 
-def test_all_places_together_are_bounded(stack: ExitStack) -> None:
+def test_all_slots_together_are_bounded(stack: ExitStack) -> None:
     slots = Slots(bound=5, per_origin=2, for_suspects=5)
 
     assert sum(taken(stack, slots, *(healthy(number) for number in range(20)))) == 5
 
 
-def test_an_origin_has_one_place_while_a_third_of_all_is_taken(stack: ExitStack) -> None:
+def test_an_origin_has_one_slot_while_a_third_is_taken(stack: ExitStack) -> None:
     """Of ten receivers that begin to hang at one moment, each with much to send, few take two slots."""
     slots = delivery_worker.slots
     hanging = [healthy(number) for number in range(10) for _ in range(2)]
@@ -103,7 +103,7 @@ def test_a_slow_origin_counts_as_suspect(stack: ExitStack) -> None:
 # Notes
 
 
-def test_a_place_goes_to_the_oldest_note_that_fits(stack: ExitStack) -> None:
+def test_a_free_slot_goes_to_the_first_waiting_webhook_that_fits(stack: ExitStack) -> None:
     slots = Slots(bound=2, per_origin=1, for_suspects=2)
     taken(stack, slots, healthy(1))
     with slots.acquire(healthy(2)):
@@ -115,7 +115,7 @@ def test_a_place_goes_to_the_oldest_note_that_fits(stack: ExitStack) -> None:
     assert slots.pop_next() is None
 
 
-def test_a_webhook_that_got_a_place_has_no_note() -> None:
+def test_a_webhook_with_a_slot_does_not_wait() -> None:
     slots = Slots(bound=1, per_origin=1, for_suspects=1)
     with slots.acquire(healthy(1)), slots.acquire(healthy(2)):
         pass
@@ -139,7 +139,7 @@ def slots(monkeypatch: pytest.MonkeyPatch, settings: Any) -> Slots:
 @pytest.mark.django_db
 @pytest.mark.usefixtures("enqueued")
 @pytest.mark.parametrize(("seconds", "is_slow"), [(1e9, False), (-1, True)])
-def test_a_slow_receiver_has_one_place_and_goes_back_into_line_after_each_batch(
+def test_a_slow_receiver_has_one_slot_and_releases_it_after_each_batch(
     seconds: float, is_slow: bool, slots: Slots, stack: ExitStack, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(delivery_worker, "BATCH", 2)
@@ -155,9 +155,7 @@ def test_a_slow_receiver_has_one_place_and_goes_back_into_line_after_each_batch(
 
 @pytest.mark.django_db
 @pytest.mark.usefixtures("enqueued")
-def test_what_comes_while_all_places_are_taken_is_looked_for_once_more(
-    slots: Slots, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_webhook_that_waited_for_a_slot_is_delivered_next(slots: Slots, monkeypatch: pytest.MonkeyPatch) -> None:
     with receiver(always()) as running:
         webhook = registered(running)
         due(webhook)
@@ -182,7 +180,7 @@ def test_what_comes_while_all_places_are_taken_is_looked_for_once_more(
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("is_own", [True, False])
-def test_a_note_that_comes_after_the_last_look_is_not_lost(
+def test_a_webhook_that_waits_after_the_last_check_is_not_lost(
     is_own: bool, slots: Slots, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     webhook = WebhookFactory(subscription_url="https://hooks.example/1")
@@ -200,9 +198,7 @@ def test_a_note_that_comes_after_the_last_look_is_not_lost(
 
 
 @pytest.mark.django_db
-def test_a_turn_that_ends_before_its_queue_is_behind_the_webhooks_that_wait(
-    slots: Slots, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_turn_with_more_to_send_goes_behind_waiting_webhooks(slots: Slots, monkeypatch: pytest.MonkeyPatch) -> None:
     webhook: Webhook = WebhookFactory(subscription_url="https://hooks.example/1")
 
     def take_turn(*args: Any) -> bool:

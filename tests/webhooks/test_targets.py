@@ -241,7 +241,7 @@ def test_a_refusal_repeats_nothing_of_the_url() -> None:
     assert str(caught.value) == "The URL must not contain credentials."
 
 
-def test_those_who_ask_for_one_name_share_one_look_up(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_simultaneous_look_ups_of_one_name_are_shared(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
     may_answer = threading.Event()
 
@@ -261,7 +261,7 @@ def test_those_who_ask_for_one_name_share_one_look_up(monkeypatch: pytest.Monkey
     assert len(asked) <= 2
 
 
-def test_a_failed_look_up_is_tried_anew(names: dict[str, list[str]]) -> None:
+def test_a_failed_look_up_is_repeated(names: dict[str, list[str]]) -> None:
     with pytest.raises(NoAddress):
         look_up("later.example", 80, 60)
     names["later.example"] = ["93.184.215.14"]

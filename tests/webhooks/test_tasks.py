@@ -33,7 +33,7 @@ def overdue() -> Any:
 # The sweep
 
 
-def test_the_sweep_wakes_once_for_each_webhook_that_something_is_due_for(enqueued: list[Any]) -> None:
+def test_the_sweep_enqueues_each_webhook_with_due_deliveries_once(enqueued: list[Any]) -> None:
     due, later, done = WebhookFactory.create_batch(3)
     DeliveryFactory.create_batch(3, webhook=due, next_attempt_at=overdue())
     DeliveryFactory(webhook=later, next_attempt_at=timezone.now() + timedelta(minutes=5))
@@ -43,7 +43,7 @@ def test_the_sweep_wakes_once_for_each_webhook_that_something_is_due_for(enqueue
 
 
 @pytest.mark.parametrize("state", ["disabled", "removed", "paused"])
-def test_the_sweep_leaves_alone_what_must_not_be_sent_to(state: str, enqueued: list[Any]) -> None:
+def test_the_sweep_skips_paused_disabled_and_removed_webhooks(state: str, enqueued: list[Any]) -> None:
     webhook = WebhookFactory(open_until=timezone.now() + timedelta(minutes=1) if state == "paused" else None)
     DeliveryFactory(webhook=webhook, next_attempt_at=overdue())
     if state == "disabled":
@@ -54,9 +54,7 @@ def test_the_sweep_leaves_alone_what_must_not_be_sent_to(state: str, enqueued: l
     assert swept(enqueued) == []
 
 
-def test_the_sweep_costs_two_statements_however_much_is_due(
-    enqueued: list[Any], django_assert_num_queries: Any
-) -> None:
+def test_the_sweep_takes_two_statements(enqueued: list[Any], django_assert_num_queries: Any) -> None:
     for webhook in WebhookFactory.create_batch(20):
         DeliveryFactory(webhook=webhook, next_attempt_at=overdue())
 
@@ -66,7 +64,7 @@ def test_the_sweep_costs_two_statements_however_much_is_due(
     assert len(enqueued) == 20
 
 
-def test_a_turn_is_followed_by_those_that_wait_for_one(enqueued: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_turn_enqueues_waiting_webhooks(enqueued: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("webhooks.delivery_worker.deliver", lambda pk: [3, 1] if pk == 1 else [])
 
     tasks.deliver(1)
@@ -75,7 +73,7 @@ def test_a_turn_is_followed_by_those_that_wait_for_one(enqueued: list[Any], monk
     assert enqueued == [("webhooks.deliver", 3), ("webhooks.deliver", 1)]
 
 
-def test_deliveries_of_a_webhook_that_is_gone_disturb_nobody(enqueued: list[Any]) -> None:
+def test_deliveries_of_a_deleted_webhook_are_ignored(enqueued: list[Any]) -> None:
     DeliveryFactory(next_attempt_at=overdue())
     Webhook.objects.all().delete()
 
@@ -153,7 +151,7 @@ def test_a_mail_server_that_is_down_is_tried_again(
     assert len(mail.outbox) == 1
 
 
-def test_nobody_is_told_of_what_was_enabled_meanwhile(given_up: Webhook, settings: Any) -> None:
+def test_no_notice_is_sent_after_the_webhook_was_enabled(given_up: Webhook, settings: Any) -> None:
     settings.SUPERVISOR_EMAILS = ["chief@callcentre.example"]
     enable_webhook(given_up, ACTOR)
 

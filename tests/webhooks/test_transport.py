@@ -54,7 +54,9 @@ def test_a_large_body_arrives_whole(sender: Sender) -> None:
     assert running.requests[0].body == body
 
 
-def test_nothing_is_taken_from_the_environment(sender: Sender, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_proxy_variables_of_the_environment_are_ignored(
+    sender: Sender, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     netrc = tmp_path / "netrc"
     netrc.write_text("machine 127.0.0.1 login of-the-machine password secret\n")
     netrc.chmod(0o600)
@@ -110,13 +112,13 @@ def test_a_redirect_is_not_followed(sender: Sender, status: int, location: str) 
         ("Fri, 99 Foo 99999 99:99:99 GMT", None),
     ],
 )
-def test_a_receiver_may_ask_to_be_left_alone(sender: Sender, text: str, seconds: float | None) -> None:
+def test_retry_after_is_read_as_seconds(sender: Sender, text: str, seconds: float | None) -> None:
     outcome = outcome_of(sender, always(429, Retry_After=text))
 
     assert (outcome.status, outcome.retry_after) == (429, seconds)
 
 
-def test_a_receiver_may_ask_to_be_left_alone_until_a_time(sender: Sender) -> None:
+def test_retry_after_is_read_as_a_date(sender: Sender) -> None:
     until = datetime.now(UTC) + timedelta(minutes=10)
 
     outcome = outcome_of(sender, always(503, Retry_After=format_datetime(until, usegmt=True)))
@@ -124,7 +126,7 @@ def test_a_receiver_may_ask_to_be_left_alone_until_a_time(sender: Sender) -> Non
     assert outcome.retry_after == pytest.approx(600, abs=60)
 
 
-def test_of_a_gigabyte_two_kilobytes_are_read_and_the_connection_is_closed(sender: Sender) -> None:
+def test_two_kilobytes_of_a_gigabyte_are_read_and_the_connection_is_closed(sender: Sender) -> None:
     sent = []
 
     def script(peer: Peer) -> None:
@@ -189,9 +191,7 @@ def test_a_compressed_answer_is_not_unpacked(sender: Sender) -> None:
         (b"HTTP/1.1 100 Continue\r\n\r\n" * 20_000, (None, "protocol", b"")),
     ],
 )
-def test_whatever_is_answered_has_an_outcome(
-    sender: Sender, answer: bytes, expected: tuple[int | None, str, bytes]
-) -> None:
+def test_any_answer_has_an_outcome(sender: Sender, answer: bytes, expected: tuple[int | None, str, bytes]) -> None:
     outcome = outcome_of(sender, says(answer))
 
     status, error, body = expected

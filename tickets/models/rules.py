@@ -1,7 +1,7 @@
 """The validator of tickets: it checks texts and finds the rows that ids and logins name."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from callcentre.core.errors import ErrorCode, Fault, check_lines
@@ -10,7 +10,7 @@ from tickets import html
 from tickets.addresses import is_address, read_sender
 from tickets.models.customer import Customer
 from tickets.models.message import Message
-from tickets.models.status import TicketCategory, TicketStatus, TicketSubstatus, full_name
+from tickets.models.status import TicketCategory, TicketStatus, TicketSubstatus
 from tickets.models.ticket import Source, Ticket
 from tickets.models.ticket_queue import TicketQueue
 
@@ -68,18 +68,16 @@ class Choice:
     agent: Agent | None = None
     customer: Customer | None = None
 
-    @property
-    def full_status_name(self) -> str:
-        return full_name(self.status, self.substatus) if self.status else ""
 
-
-def choose(values: Mapping[str, Any], before: Choice, faults: list[Fault]) -> Choice:
+def choose(values: Mapping[str, Any], ticket: Ticket | None, faults: list[Fault]) -> Choice:
     """Return the choice after these values, and add faults. A name that is absent changes nothing; an empty
     agent_login, and None for category_id, customer_id and substatus_id, clear the column.
 
     Another status clears the sub-status, unless a new one is given. A sub-status alone also sets its status.
     """
-    after = replace(before)
+    after = Choice()
+    if ticket:
+        after = Choice(ticket.status, ticket.substatus, ticket.queue, ticket.category, ticket.agent, ticket.customer)
     _choose_status(values, after, faults)
     for column, name, find, code in _CHOICES:
         if name not in values:

@@ -10,7 +10,7 @@ from django.utils.translation import pgettext_lazy
 from callcentre.models import Change
 from telephony.models import Agent
 from tickets.models.customer import Customer
-from tickets.models.status import TicketCategory, TicketStatus, TicketSubstatus
+from tickets.models.status import TicketCategory, TicketStatus, TicketSubstatus, full_name
 from tickets.models.ticket_queue import TicketQueue
 
 
@@ -153,6 +153,10 @@ class Ticket(models.Model):
     def agent_login(self) -> str:
         """The login of the assignee; "" if there is none."""
         return self.agent.login if self.agent else ""
+
+    @property
+    def full_status_name(self) -> str:
+        return full_name(self.status, self.substatus)
 
     @property
     def owes_response(self) -> bool:

@@ -12,7 +12,6 @@ from callcentre.core.errors import ErrorCode, Fault, Invalid
 from tickets import events
 from tickets.models.message import Message
 from tickets.models.rules import check_not_merged
-from tickets.models.status import full_name
 from tickets.models.ticket import Ticket
 from tickets.verbs.due_times import awaited_after_merge, first_response, set_columns, unanswered_since
 from tickets.verbs.origins import keep_authors, origin_of, remaining_origin
@@ -38,7 +37,7 @@ def merge_tickets(source: Ticket, target: Ticket, actor: Actor) -> None:
         responded = {ticket: {"first_agent_responded_at": first_response(ticket)} for ticket in (source, target)}
         owed = set_columns(target, {**responded[target], "awaiting_since": awaited_after_merge(source, target)})
         status = status_of_kind(Kind.MERGED)
-        comment = status_comment(full_name(source.status, source.substatus), status.name)
+        comment = status_comment(source.full_status_name, status.name)
         closing = {"closed_at": source.closed_at or now, "closed_by": source.closed_by or source.agent}
         moved = {"status": status, "substatus": None, "merged_into": target}
         save_ticket(source, {**moved, **closing, **responded[source]}, now)

@@ -34,7 +34,7 @@ def change_status(
     elif not status.is_over and ticket.closed_at is not None:
         log_end(ticket)
         columns |= {"closed_at": None, "closed_by": None}
-    return columns, status_comment(full_name(ticket.status, ticket.substatus), full_name(status, substatus))
+    return columns, status_comment(ticket.full_status_name, full_name(status, substatus))
 
 
 def status_comment(before: str, after: str) -> str:

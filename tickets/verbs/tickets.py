@@ -12,20 +12,10 @@ from callcentre.core.errors import ErrorCode, Fault, Invalid, check_lines
 from callcentre.models import differences
 from tickets import events
 from tickets.addresses import read_sender
-from tickets.models import custom_values
+from tickets.models import custom_values, rules
 from tickets.models.custom_field import CustomField
 from tickets.models.file import StoredFile
 from tickets.models.message import Message
-from tickets.models.rules import (
-    Choice,
-    check_body,
-    check_not_merged,
-    check_sender,
-    check_subject,
-    choose,
-    cleaned,
-    customer_of,
-)
 from tickets.models.ticket import Source, Ticket
 from tickets.models.ticket_queue import TicketQueue
 from tickets.verbs.attachments import attach, lock_unused_files
@@ -65,18 +55,18 @@ def open_ticket(
     may be a new one, if the settings say so.
     """
     faults = list(faults)
-    kept, quoted = cleaned(body, body_type), cleaned(quoted, body_type)
+    kept, quoted = rules.cleaned(body, body_type), rules.cleaned(quoted, body_type)
     with transaction.atomic():
         now = timezone.now()
-        choice = choose(chosen, Choice(), faults)
+        choice = rules.choose(chosen, None, faults)
         queue = choice.queue or TicketQueue.objects.active().order_by("id").first()
         if queue is None and not chosen.get("queue_id"):
             faults.append(Fault(ErrorCode.TICKET_QUEUE_MISSING, "queue_id"))
         values, wrong = custom_values.read(CustomField.Owner.TICKET, custom_fields or {}, {})
         faults += wrong
-        faults += [] if may_be_empty else check_body(body, kept, body_type)
+        faults += [] if may_be_empty else rules.check_body(body, kept, body_type)
         faults += check_lines(subject=subject)
-        faults += check_sender(sender, source, may_be_any=may_be_empty)
+        faults += rules.check_sender(sender, source, may_be_any=may_be_empty)
         faults += check_lines(sender_name=sender_name)
         sender, sender_name = read_sender(sender, sender_name)
         files = [*files, *lock_unused_files(actor, attachments, faults)]
@@ -86,7 +76,7 @@ def open_ticket(
         if customer is None and may_create_customer:
             customer = customer_of_sender(actor, sender, sender_name)
         elif customer is None:
-            customer = customer_of(sender)
+            customer = rules.customer_of(sender)
         status = choice.status or status_of_kind(Kind.NEW)
         is_closed = status.kind == Kind.CLOSED
         created_at = at or now
@@ -149,17 +139,17 @@ def edit_ticket(
     faults = list(faults)
     with transaction.atomic():
         ticket, now = lock_ticket(ticket), timezone.now()
-        faults += check_subject(subject)
+        faults += rules.check_subject(subject)
         origin = _read_origin(ticket, sender, faults)
-        before = Choice(ticket.status, ticket.substatus, ticket.queue, ticket.category, ticket.agent, ticket.customer)
-        faults += check_not_merged(ticket)
-        choice = choose(chosen, before, faults)
+        before = ticket.full_status_name
+        faults += rules.check_not_merged(ticket)
+        choice = rules.choose(chosen, ticket, faults)
         values, wrong = custom_values.read(CustomField.Owner.TICKET, custom_fields or {}, ticket.custom_fields)
         if faults := faults + wrong:
             raise Invalid(faults)
         assert choice.status is not None
         if origin and "customer_id" not in chosen:
-            choice.customer = choice.customer or customer_of(origin["sender"])
+            choice.customer = choice.customer or rules.customer_of(origin["sender"])
         tags = None if tags is None else list(dict.fromkeys(tags))
         given = {"subject": subject, **origin, "tags": tags, "custom_fields": values}
         after: dict[str, Any] = {name: getattr(choice, name) for name in ("queue", "category", "agent", "customer")}
@@ -176,7 +166,7 @@ def edit_ticket(
         save_ticket(ticket, columns | moved, now)
         if comment:
             add_system_comment(ticket, comment, now)
-            history["status"] = [before.full_status_name, choice.full_status_name]
+            history["status"] = [before, ticket.full_status_name]
         log_ticket(ticket, actor, "edit", history)
         events.ticket_updated(ticket)
 
@@ -199,7 +189,7 @@ def _read_origin(ticket: Ticket, sender: str | None, faults: list[Fault]) -> dic
     """Return the columns that a new sender sets, and add its faults. The unchanged sender is not checked again."""
     if sender is None or sender == ticket.sender:
         return {}
-    faults += check_sender(sender, ticket.source)
+    faults += rules.check_sender(sender, ticket.source)
     address, name = read_sender(sender)
     is_same = address.lower() == ticket.sender.lower()
     return {"sender": address, "sender_name": name or (ticket.sender_name if is_same else "")}

@@ -9,7 +9,7 @@ from django.contrib import admin, messages
 from django.core.exceptions import ObjectDoesNotExist
 from django.db import connection
 from django.db.models import QuerySet
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
@@ -19,7 +19,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 from unfold.contrib.filters.admin import AutocompleteSelectFilter, ChoicesDropdownFilter, DropdownFilter
 
-from callcentre.admin import DatesFilter, ReadOnlyAdmin, UncountedMixin, actor_of, display, page_action
+from callcentre.admin import DatesFilter, ReadOnlyAdmin, UncountedMixin, actor_of, display, link, page_action
 from callcentre.admin.lists import rows_up_to
 from callcentre.core.integers import integer_of
 from webhooks.admin.id_ranges import MARGIN, first_event_since, first_id_since, last_event_before, within
@@ -66,9 +66,7 @@ def _related(row: Any, name: str) -> Any:
 
 
 def _link(model: str, pk: int, text: Any) -> str:
-    return format_html(
-        '<a class="cc-link" href="{}">{}</a>', reverse(f"admin:webhooks_{model}_change", args=[pk]), text
-    )
+    return link(reverse(f"admin:webhooks_{model}_change", args=[pk]), text)
 
 
 def _moment(instant: datetime | None) -> str:
@@ -252,9 +250,7 @@ class DeliveryAdmin(EventLogAdmin):
 
     @page_action(description=_("Send again"), url_path="resend", icon="replay", permissions=["resend"])
     def resend(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        delivery = self.get_object(request, object_id)
-        if delivery is None:
-            raise Http404
+        delivery = self.row_or_404(request, object_id, "resend")
         if request.method == "POST":
             self._resend(request, [delivery.pk])
             return redirect(self.url_of("change", delivery.pk))

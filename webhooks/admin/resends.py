@@ -3,10 +3,9 @@ from typing import Any
 from django.contrib import admin
 from django.http import HttpRequest
 from django.urls import reverse
-from django.utils.html import format_html
 from django.utils.translation import gettext_lazy as _
 
-from callcentre.admin import ReadOnlyAdmin, display
+from callcentre.admin import ReadOnlyAdmin, display, link
 from webhooks.models import Resend
 
 COLOURS = {Resend.State.QUEUED: "info", Resend.State.RUNNING: "warning", Resend.State.FINISHED: "success"}
@@ -45,8 +44,7 @@ class ResendAdmin(ReadOnlyAdmin):
 
     @display(description=_("webhook"))
     def webhook_link(self, resend: Resend) -> str:
-        url = reverse("admin:webhooks_webhook_change", args=[resend.webhook_id])
-        return format_html('<a class="cc-link" href="{}">{}</a>', url, resend.webhook)
+        return link(reverse("admin:webhooks_webhook_change", args=[resend.webhook_id]), resend.webhook)
 
     def page_context(self, request: HttpRequest, obj: Any | None) -> dict[str, Any]:
         return {"deliveries_url": reverse("admin:webhooks_delivery_changelist")}

@@ -4,10 +4,9 @@ from datetime import timedelta
 from typing import Any
 
 from django.contrib import admin, messages
-from django.core.exceptions import PermissionDenied
 from django.db.models import IntegerField, QuerySet
 from django.db.models.expressions import RawSQL
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
@@ -107,7 +106,7 @@ class WebhookAdmin(HistoryMixin, Admin):
 
     @display(description=_("waiting"))
     def waiting(self, webhook: Webhook) -> str:
-        count: int = webhook.waiting_count  # type: ignore[attr-defined]
+        count: int = vars(webhook)["waiting_count"]
         return f"> {localize(MOST_COUNTED)}" if count > MOST_COUNTED else str(localize(count))
 
     @admin.action(description=_("Enable"), permissions=["change"])
@@ -205,14 +204,6 @@ class WebhookAdmin(HistoryMixin, Admin):
         useless = "webhooks_webhook_enable" if webhook and webhook.is_active else "webhooks_webhook_disable"
         return [action for action in super().get_actions_detail(request, object_id) if action.action_name != useless]
 
-    def _webhook(self, request: HttpRequest, object_id: str) -> Webhook:
-        webhook = self.get_object(request, object_id)
-        if webhook is None:
-            raise Http404
-        if not self.has_change_permission(request, webhook):
-            raise PermissionDenied
-        return webhook  # type: ignore[no-any-return]
-
     def _do(self, request: HttpRequest, webhook: Webhook, verb: Verb, sentence: str) -> HttpResponse:
         """Run a verb and say so; or say why it was refused, for example because the webhook was removed meanwhile."""
         try:
@@ -225,7 +216,7 @@ class WebhookAdmin(HistoryMixin, Admin):
 
     @page_action(description=_("Send a test event"), url_path="test", icon="send", permissions=["change"])
     def send_test(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        webhook = self._webhook(request, object_id)
+        webhook = self.row_or_404(request, object_id)
         if request.method == "POST":
             said = _now("A test event is on its way. What came of it is among the deliveries in a moment.")
             return self._do(request, webhook, verbs.send_test, said)
@@ -236,7 +227,7 @@ class WebhookAdmin(HistoryMixin, Admin):
 
     @page_action(description=_("Enable"), url_path="enable", icon="play_arrow", permissions=["change"])
     def enable(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        webhook = self._webhook(request, object_id)
+        webhook = self.row_or_404(request, object_id)
         if request.method == "POST":
             return self._do(request, webhook, verbs.enable_webhook, _now("The webhook is enabled."))
         intro = _now(
@@ -247,7 +238,7 @@ class WebhookAdmin(HistoryMixin, Admin):
 
     @page_action(description=_("Disable"), url_path="disable", icon="pause", permissions=["change"])
     def disable(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        webhook = self._webhook(request, object_id)
+        webhook = self.row_or_404(request, object_id)
         if request.method == "POST":
             return self._do(request, webhook, verbs.disable_webhook, _now("The webhook is disabled."))
         intro = _now("Nothing is sent until it is enabled again. What waits goes on waiting; no new events join it.")
@@ -255,7 +246,7 @@ class WebhookAdmin(HistoryMixin, Admin):
 
     @page_action(description=_("Show the secret"), url_path="secret", icon="visibility", permissions=["change"])
     def show_secret(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        webhook = self._webhook(request, object_id)
+        webhook = self.row_or_404(request, object_id)
         form = OwnPasswordForm.of(request)(request.POST if request.method == "POST" else None)
         if form.is_valid():
             return self._secret_page(request, webhook, verbs.show_secret(webhook, actor_of(request)))
@@ -266,7 +257,7 @@ class WebhookAdmin(HistoryMixin, Admin):
 
     @page_action(description=_("New secret"), url_path="rotate-secret", icon="key", permissions=["change"])
     def rotate_secret(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        webhook = self._webhook(request, object_id)
+        webhook = self.row_or_404(request, object_id)
         form = RotateForm.of(request)(request.POST or None, initial={"version": webhook.version, "overlap_hours": 24})
         if request.method == "POST" and form.is_valid():
             overlap = timedelta(hours=form.cleaned_data["overlap_hours"])
@@ -296,7 +287,7 @@ class WebhookAdmin(HistoryMixin, Admin):
         description=_("Send again what failed"), url_path="resend-failed", icon="replay", permissions=["change"]
     )
     def resend_failed(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        webhook = self._webhook(request, object_id)
+        webhook = self.row_or_404(request, object_id)
         initial = {"since": timezone.now() - timedelta(days=1), "includes_waiting": True}
         form = ResendForm(request.POST or None, initial=initial)
         if request.method == "POST" and form.is_valid():

@@ -7,13 +7,13 @@ from django.core.management.base import BaseCommand, CommandParser
 import campaigns.bulk
 import knowledgebase.load_test_articles
 import telephony.load_test_calls
-import tickets.bulk
+import tickets.load_test_tickets
 
 # Kind of data -> function that generates it.
 GENERATORS: dict[str, Callable[[int], None]] = {
     "records": campaigns.bulk.generate,
     "connections": telephony.load_test_calls.generate,
-    "tickets": tickets.bulk.generate,
+    "tickets": tickets.load_test_tickets.generate,
     "articles": knowledgebase.load_test_articles.generate,
 }
 

@@ -1,4 +1,4 @@
-"""What is read out of Asterisk's messages, and what is not even parsed."""
+"""Events of the messages of Asterisk, and messages that are not parsed."""
 
 import json
 import logging
@@ -57,7 +57,7 @@ def test_another_channel_that_enters_is_a_caller() -> None:
     assert (event.channel_id, event.caller, event.dialled) == ("1763631965.12", "+31205559400", "s")
 
 
-def test_ringing_is_told_once_in_whatever_order_it_comes() -> None:
+def test_ringing_is_reported_once_in_any_order() -> None:
     changed = message("ChannelStateChange", channel=CHANNEL | {"state": "Ringing"})
     dialled = message("Dial", dialstatus="RINGING", forward="", dialstring="100", peer=CHANNEL)
 
@@ -80,7 +80,7 @@ def test_ringing_is_told_once_in_whatever_order_it_comes() -> None:
         ("SomethingNew", {}),
     ],
 )
-def test_what_decides_nothing_is_not_told(kind: str, content: dict[str, Any]) -> None:
+def test_irrelevant_messages_give_no_event(kind: str, content: dict[str, Any]) -> None:
     assert told(message(kind, **content)) == []
 
 
@@ -118,11 +118,11 @@ def test_recordings_end_or_fail() -> None:
     assert (broken.name, broken.seconds, broken.is_failed) == ("17.5", 0, True)
 
 
-def test_a_listener_that_was_replaced_is_told() -> None:
+def test_a_replaced_listener_gets_an_event() -> None:
     assert told(message("ApplicationReplaced")) == [Replaced()]
 
 
-def test_what_is_of_no_interest_is_not_parsed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_irrelevant_messages_are_not_parsed(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(content: bytes) -> None:
         raise AssertionError(content)
 
@@ -145,14 +145,14 @@ def test_a_message_is_understood_however_it_is_laid_out() -> None:
     "broken",
     [b"", b"{", b"[]", b'"x"', b'{"type":"ChannelDestroyed"}', b'{"type":"StasisStart","channel":null}', b"\xff"],
 )
-def test_what_cannot_be_understood_is_left_out_and_logged(broken: bytes, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_malformed_message_is_ignored_and_logged(broken: bytes, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
         assert told(broken, message("ApplicationReplaced")) == [Replaced()]
 
     assert "was not understood" in caplog.text
 
 
-def test_what_was_told_is_not_remembered_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_memory_of_events_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ari_events, "REMEMBERED", 3)
     ends = [message("ChannelDestroyed", cause=16, channel=CHANNEL | {"id": f"callcentre-{n}-1"}) for n in range(5)]
 

@@ -52,7 +52,7 @@ def test_early_media_is_no_ringing(both: Pair) -> None:
     assert line.listener.of(Ringing) == []
 
 
-def test_whoever_hangs_up_in_a_bridge_ends_normally_and_outside_of_one_for_no_reason(both: Pair) -> None:
+def test_the_cause_is_normal_in_a_bridge_and_unknown_outside(both: Pair) -> None:
     line, server = both
     agent, customer, other = line.agent(), line.customer(), line.customer()
     for channel_id in (agent, customer, other):
@@ -66,7 +66,7 @@ def test_whoever_hangs_up_in_a_bridge_ends_normally_and_outside_of_one_for_no_re
     assert line.told(Ended, channel_id=other).cause == 0
 
 
-def test_a_phone_that_is_picked_up_while_nobody_listens_is_gone_afterwards(both: Pair) -> None:
+def test_a_phone_picked_up_without_a_listener_is_gone_afterwards(both: Pair) -> None:
     line, server = both
     channel_id = line.customer("rings")
     line.told(Ringing, channel_id=channel_id)
@@ -82,10 +82,10 @@ def test_a_phone_that_is_picked_up_while_nobody_listens_is_gone_afterwards(both:
     assert line.listener.of(Up) == []
 
 
-# What is asked for
+# Requests
 
 
-def test_a_call_is_originated_into_our_application_with_what_was_wanted(both: Pair) -> None:
+def test_a_call_is_originated_into_our_application_with_its_parameters(both: Pair) -> None:
     line, server = both
 
     line.switch.call_number("callcentre-7-1", "+48600100200", presented="+48221002003", ring_seconds=45)
@@ -140,7 +140,9 @@ def test_an_unknown_trunk_is_refused(both: Pair, settings: Any) -> None:
         line.customer()
 
 
-def test_a_call_whose_answer_is_lost_is_not_asked_for_again(both: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_call_without_an_answer_to_its_request_is_not_requested_again(
+    both: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
     line, server = both
     monkeypatch.setattr(ari, "TIMEOUTS_SECONDS", (2.0, 0.2))
     server.is_mute = True
@@ -159,7 +161,7 @@ def test_a_connection_that_was_idle_is_not_used_for_a_call(both: Pair, monkeypat
     line, server = both
     line.agent("101")
     monkeypatch.setattr(ari, "IDLE_SECONDS", 0.0)
-    # As Asterisk does to idle ones.
+    # Asterisk closes idle connections like this.
     server.close_idle()
 
     line.agent("102")
@@ -215,7 +217,7 @@ def test_the_end_of_a_caller_who_has_hung_up_already_cannot_be_followed(both: Pa
     assert [type(event) for event in line.listener.events] == [Online, Arrived]
 
 
-def test_a_caller_who_was_never_let_in_is_known_until_forgotten(both: Pair) -> None:
+def test_a_caller_who_never_entered_is_missed_until_forgotten(both: Pair) -> None:
     line, server = both
     server.cut()
     line.told(Offline)
@@ -277,7 +279,7 @@ def test_keys_of_missed_callers_are_kept_in_mind_only_while_they_are_listed(both
         "pbx:1416225570.3:1416225580::48221002003",
     ],
 )
-def test_what_cannot_be_read_of_missed_callers_is_left_out(keys: str, both: Pair) -> None:
+def test_malformed_entries_of_missed_callers_are_ignored(keys: str, both: Pair) -> None:
     line, server = both
     server.pbx.globals["missed_callcentre"] = f"{keys},pbx1-1416225570.341:1416225580::48221002003"
 
@@ -355,7 +357,7 @@ def test_the_longer_a_switch_is_away_the_longer_we_wait(both: Pair, monkeypatch:
     assert waits[:6] == [0.2, 0.5, 1.0, 2.0, 5.0, 5.0]
 
 
-def test_a_second_listener_takes_over_and_the_first_is_told(both: Pair) -> None:
+def test_a_second_listener_replaces_the_first(both: Pair) -> None:
     line, _ = both
 
     second = Listener(AsteriskSwitch())

@@ -1,4 +1,4 @@
-"""Recordings by Asterisk, which forgets who wants to hear of them sooner than one would think."""
+"""Recordings by Asterisk, which drops the subscription with the bridge."""
 
 import pytest
 
@@ -40,7 +40,7 @@ def test_a_bridge_can_be_made_anew_although_its_id_is_not_free_at_once(both: Pai
     assert asked(server, "bridges").count("POST bridges") == 3
 
 
-def test_a_conversation_that_cannot_be_recorded_goes_on(both: Pair) -> None:
+def test_a_failure_to_record_does_not_end_the_conversation(both: Pair) -> None:
     line, server = both
     server.pbx.stored["17.4"] = 1
     agent, customer = line.agent(), line.customer()
@@ -61,7 +61,7 @@ def test_a_recording_that_breaks_off_is_no_short_recording(both: Pair) -> None:
         b"".join(line.switch.recording("17.4"))
 
 
-def test_what_does_not_exist_cannot_be_read(both: Pair) -> None:
+def test_unknown_ids_are_404(both: Pair) -> None:
     line, _ = both
 
     with pytest.raises(SwitchError, match="404: Recording not found"):

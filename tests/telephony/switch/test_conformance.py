@@ -1,4 +1,4 @@
-"""What every switch does alike: the same tests against the simulated one and against Asterisk's stand-in."""
+"""Behaviour of every switch: the same tests against the simulated one and the stand-in for Asterisk."""
 
 import threading
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ from tests.telephony.switch.harness import Line, asterisk_line, simulated_line, 
 )
 def line(request: pytest.FixtureRequest, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Line]:
     if request.param == "simulated":
-        # Here nobody hangs up by himself.
+        # Here no party hangs up without a request.
         monkeypatch.setattr(simulation, "TALK", (20_000.0, 20_000.0))
         with simulated_line(settings, monkeypatch) as line:
             yield line
@@ -78,7 +78,7 @@ def test_a_second_call_to_a_phone_is_offered_and_picked_up(line: Line) -> None:
     ("what", "cause", "tech_cause"),
     [("busy", 17, "486"), ("refuses", 21, "603"), ("unknown", 1, "404"), ("fails", 38, "500")],
 )
-def test_the_cause_of_what_is_not_answered(line: Line, what: str, cause: int, tech_cause: str) -> None:
+def test_the_cause_of_an_unanswered_call(line: Line, what: str, cause: int, tech_cause: str) -> None:
     channel_id = line.customer(what)
 
     ended = line.told(Ended, channel_id=channel_id)
@@ -88,11 +88,11 @@ def test_the_cause_of_what_is_not_answered(line: Line, what: str, cause: int, te
 
 
 @pytest.mark.parametrize("what", ["rings", "silent"])
-def test_a_phone_that_nobody_picks_up_is_given_up_after_the_ringing_time(line: Line, what: str) -> None:
+def test_an_unanswered_phone_ends_after_the_ringing_time(line: Line, what: str) -> None:
     channel_id = line.customer(what, ring_seconds=1)
 
     ended = line.told(Ended, channel_id=channel_id)
-    # The 480 is the switch's own: nobody sent it.
+    # The switch itself adds the 480.
     assert (ended.cause, ended.tech_cause) == (19, "480")
     assert bool(line.listener.of(Ringing)) == (what == "rings")
     assert line.listener.of(Up) == []
@@ -115,7 +115,7 @@ def test_a_channel_that_is_there_already_is_not_asked_for_twice(line: Line) -> N
     assert len(line.listener.of(Up)) == 1
 
 
-def test_a_ringing_phone_is_let_go_with_the_cause_that_was_given(line: Line) -> None:
+def test_a_ringing_phone_is_hung_up_with_the_given_cause(line: Line) -> None:
     channel_id = line.customer("rings")
     line.told(Ringing, channel_id=channel_id)
 
@@ -124,7 +124,7 @@ def test_a_ringing_phone_is_let_go_with_the_cause_that_was_given(line: Line) -> 
     assert line.told(Ended, channel_id=channel_id).cause == 26
 
 
-def test_hanging_up_twice_is_told_once(line: Line) -> None:
+def test_hanging_up_twice_is_requested_once(line: Line) -> None:
     channel_id = line.agent()
     line.told(Up, channel_id=channel_id)
 
@@ -177,7 +177,7 @@ def test_a_phone_that_still_rings_cannot_be_joined(line: Line) -> None:
 
 
 @pytest.mark.parametrize("command", ["answer", "play_music", "stop_music", "join"])
-def test_what_is_asked_of_a_channel_that_is_gone_is_refused(line: Line, command: str) -> None:
+def test_a_request_for_a_gone_channel_is_refused(line: Line, command: str) -> None:
     commands: dict[str, list[Any]] = {
         "play_music": ["callcentre-9-9", "default"],
         "join": ["callcentre-9", ["callcentre-9-9"]],
@@ -206,7 +206,7 @@ def test_a_caller_arrives_is_answered_and_joined(line: Line) -> None:
     assert [event.channel_id for event in line.listener.of(Up)] == [agent]
 
 
-def test_the_end_of_a_caller_is_told_once_it_was_asked_for(line: Line) -> None:
+def test_the_end_of_a_caller_is_reported_after_the_subscription(line: Line) -> None:
     caller = line.caller()
     line.switch.follow(caller)
     line.switch.follow(caller)
@@ -277,7 +277,7 @@ def test_thirty_calls_at_once(line: Line) -> None:
     assert len(line.switch.channels()) == 30
 
 
-def test_a_switch_is_heard_while_nothing_happens(line: Line) -> None:
+def test_a_switch_without_events_is_alive(line: Line) -> None:
     begun = timezone.now()
 
     wait_for(lambda: len(line.listener.heard) > 3, "pulses")

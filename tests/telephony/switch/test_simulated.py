@@ -46,7 +46,7 @@ def elsewhere() -> SimulatedSwitch:
 
 @pytest.fixture(autouse=True)
 def _usual_talk(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a test changes of it is put back."""
+    """Restore the changes of a test."""
     monkeypatch.setattr(simulation, "TALK", simulation.TALK)
 
 
@@ -88,7 +88,7 @@ def test_a_customer_without_anybody_to_talk_to_gives_up(line: Line, monkeypatch:
     assert line.switch.channels() == [Channel(agent, is_up=True)]
 
 
-def test_a_customer_whose_agent_is_gone_gives_up(line: Line, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_customer_without_an_agent_gives_up(line: Line, monkeypatch: pytest.MonkeyPatch) -> None:
     agent, customer = joined(line, talk=20_000.0)
     monkeypatch.setattr(simulation, "PATIENCE", 2.0)
 
@@ -97,8 +97,8 @@ def test_a_customer_whose_agent_is_gone_gives_up(line: Line, monkeypatch: pytest
     assert line.told(Ended, channel_id=customer).cause == 0
 
 
-def test_whoever_is_on_hold_does_not_hang_up_as_if_he_talked(line: Line, monkeypatch: pytest.MonkeyPatch) -> None:
-    # Of this number's calls the agent would hang up, were he talking.
+def test_a_party_on_hold_does_not_hang_up_like_in_a_talk(line: Line, monkeypatch: pytest.MonkeyPatch) -> None:
+    # In a talk with this number the agent would hang up.
     agent, customer = joined(line, "+48600100211", talk=60.0)
     monkeypatch.setattr(simulation, "PATIENCE", 70.0)
 
@@ -108,7 +108,7 @@ def test_whoever_is_on_hold_does_not_hang_up_as_if_he_talked(line: Line, monkeyp
     assert line.switch.channels() == [Channel(agent, is_up=True)]
 
 
-def test_a_caller_gives_up_when_he_said(line: Line) -> None:
+def test_a_simulated_caller_gives_up_after_the_given_time(line: Line) -> None:
     assert isinstance(line.switch, SimulatedSwitch)
     patient = line.switch.arrive("600100200", "1")
     impatient = line.switch.arrive("600100201", "1", patience=2)
@@ -118,7 +118,7 @@ def test_a_caller_gives_up_when_he_said(line: Line) -> None:
     assert [event.channel_id for event in line.listener.of(Arrived)] == [patient, impatient]
 
 
-def test_a_caller_talks_for_as_long_as_he_said(line: Line) -> None:
+def test_a_simulated_caller_talks_for_the_given_time(line: Line) -> None:
     assert isinstance(line.switch, SimulatedSwitch)
     caller = line.switch.arrive("600100200", "1", talk=0)
     agent = line.agent()
@@ -167,7 +167,7 @@ def test_a_switch_that_starts_is_empty(line: Line) -> None:
     again.stop()
 
 
-def test_a_second_reader_takes_over_and_the_first_is_told(line: Line) -> None:
+def test_a_second_reader_replaces_the_first(line: Line) -> None:
     second = Listener(line.switch)
     second.told(Online)
 
@@ -188,7 +188,7 @@ def test_a_command_of_another_process_is_carried_out_and_leaves_nothing(line: Li
     assert not SwitchCommand.objects.exists()
 
 
-def test_a_refusal_reaches_whoever_asked(line: Line, elsewhere: SimulatedSwitch) -> None:
+def test_a_refusal_reaches_the_requesting_process(line: Line, elsewhere: SimulatedSwitch) -> None:
     with pytest.raises(SwitchError, match="no such channel") as refused:
         elsewhere.answer("callcentre-5-1")
 
@@ -226,7 +226,7 @@ def test_commands_are_found_after_the_database_was_away(line: Line, elsewhere: S
     line.told(Up, channel_id="callcentre-5-1")
 
 
-def test_a_command_that_nobody_takes_is_withdrawn(elsewhere: SimulatedSwitch, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_untaken_command_is_withdrawn(elsewhere: SimulatedSwitch, monkeypatch: pytest.MonkeyPatch) -> None:
     AgentFactory(number="101")
     monkeypatch.setattr(simulated, "ANSWER_SECONDS", 0.1)
 
@@ -236,9 +236,7 @@ def test_a_command_that_nobody_takes_is_withdrawn(elsewhere: SimulatedSwitch, mo
     assert not SwitchCommand.objects.exists()
 
 
-def test_what_was_asked_before_the_switch_died_is_not_done_when_it_is_back(
-    settings: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_commands_from_before_an_outage_are_not_carried_out(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     arguments = {"channel_id": "callcentre-5-1", "number": "101", "ring_seconds": 20}
     of_the_dead = SwitchCommandFactory(name="call_agent", arguments=arguments)
     taken = SwitchCommandFactory(name="call_agent", arguments=arguments, taken_at=timezone.now())
@@ -268,7 +266,7 @@ def test_commands_that_were_left_behind_are_cleared_away(line: Line, elsewhere: 
     assert not SwitchCommand.objects.exists()
 
 
-def test_a_command_is_carried_out_once_although_two_listeners_look(line: Line, elsewhere: SimulatedSwitch) -> None:
+def test_a_command_is_carried_out_once_by_two_listeners(line: Line, elsewhere: SimulatedSwitch) -> None:
     other = Listener(SimulatedSwitch())
     other.told(Online)
 
@@ -303,7 +301,7 @@ def test_a_switch_can_be_named_by_its_path(settings: Any) -> None:
     assert type(current_switch()).__name__ == "AsteriskSwitch"
 
 
-def test_somebody_calls_a_queue(line: Line, capsys: pytest.CaptureFixture[str]) -> None:
+def test_simulated_call_to_a_queue(line: Line, capsys: pytest.CaptureFixture[str]) -> None:
     queue = QueueFactory(name="Hotline", number="48221002003")
 
     call_command("simulate_inbound", "Hotline", "600100200", "600100202")
@@ -328,7 +326,7 @@ def test_only_a_queue_that_can_be_called_is_called(settings: Any) -> None:
         call_command("simulate_inbound", "Letters", "600100200")
 
 
-def test_without_a_listener_nobody_can_call(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_calls_fail_without_a_listener(monkeypatch: pytest.MonkeyPatch) -> None:
     QueueFactory(name="Hotline", number="48221002003")
     monkeypatch.setattr(simulated, "ANSWER_SECONDS", 0.1)
 

@@ -39,7 +39,7 @@ def model(settings: Any, provider: Provider) -> None:
 
 
 def recorded(content: bytes, call: Connection | None = None, **values: Any) -> Connection:
-    """A finished call with one recording more, of this sound, of 10 seconds if nobody says otherwise."""
+    """Return a finished call with one more recording, by default of 10 seconds."""
     call = call or ConnectionFactory()
     name = f"{call.uid}-{call.recordings.count()}"
     recording: Recording = RecordingFactory(connection=call, name=name, ready=True, **{"seconds": 10, **values})
@@ -91,7 +91,7 @@ def test_each_channel_is_a_speaker_and_their_parts_are_in_order(provider: Provid
     ]
 
 
-def test_the_provider_gets_what_its_interface_wants(provider: Provider, settings: Any) -> None:
+def test_the_request_to_the_provider(provider: Provider, settings: Any) -> None:
     settings.TRANSCRIPTION_LANGUAGE = "pl"
 
     transcribed(recorded(MONO))
@@ -107,7 +107,7 @@ def test_the_provider_gets_what_its_interface_wants(provider: Provider, settings
     }
 
 
-def test_who_is_told_hears_of_it_once(provider: Provider) -> None:
+def test_a_repeated_event_is_recorded_once(provider: Provider) -> None:
     call = recorded(MONO)
     transcribed(call)
     transcribed(call)
@@ -124,7 +124,7 @@ def test_a_silent_channel_is_not_sent(provider: Provider) -> None:
     assert set(speakers(made)) == {"CUSTOMER"}
 
 
-def test_a_call_in_which_nobody_spoke_has_no_parts_and_asks_nobody(provider: Provider, model: None) -> None:
+def test_a_silent_call_has_no_parts_and_is_not_sent_to_the_provider(provider: Provider, model: None) -> None:
     made = transcribed(recorded(wav(0, 0, seconds=10)))
 
     assert (made.status, made.parts, made.summary) == ("SUCCESS", [], None)
@@ -157,7 +157,7 @@ def test_the_recordings_of_a_call_that_was_held_follow_each_other(provider: Prov
     ("direction", "expected"),
     [("INBOUND", ["USER", "CUSTOMER", "USER"]), ("OUTBOUND", ["CUSTOMER", "USER", "CUSTOMER"])],
 )
-def test_of_speakers_without_names_whoever_picked_up_speaks_first(
+def test_the_party_that_picked_up_is_the_first_unnamed_speaker(
     provider: Provider, direction: str, expected: list[str]
 ) -> None:
     provider.hear = heard((0, 1, "A", "Hello."), (1, 2, "B", "Good morning."), (2, 3, "A", "Yes?"))
@@ -174,12 +174,12 @@ def test_names_that_mean_something_are_believed(provider: Provider) -> None:
     assert speakers(transcribed(recorded(MONO))) == ["CUSTOMER", "USER", "UNKNOWN"]
 
 
-def test_speakers_that_nobody_tells_apart_are_unknown(provider: Provider) -> None:
+def test_unrecognised_speakers_are_unknown(provider: Provider) -> None:
     assert speakers(transcribed(recorded(wav(1000, 1000, seconds=10)))) == ["UNKNOWN", "UNKNOWN"]
     assert len(provider.heard) == 1  # two channels that are one and the same
 
 
-def test_speakers_that_nobody_tells_apart_are_told_by_the_model(provider: Provider, model: None) -> None:
+def test_the_model_identifies_unrecognised_speakers(provider: Provider, model: None) -> None:
     provider.think = lambda asked: completion(ANALYSIS | {"speakers": ["USER", "CUSTOMER"]})
 
     assert speakers(transcribed(recorded(MONO))) == ["USER", "CUSTOMER"]
@@ -193,7 +193,7 @@ def test_a_model_that_miscounts_is_not_believed(provider: Provider, model: None)
     assert (made.status, speakers(made)) == ("SUCCESS", ["UNKNOWN", "UNKNOWN"])
 
 
-# What the model makes of it
+# Analysis by the model
 
 
 def test_the_model_sums_up_and_evaluates_by_the_criteria_of_the_queue(provider: Provider, model: None) -> None:
@@ -230,7 +230,7 @@ def test_without_a_model_there_are_parts_only(provider: Provider) -> None:
     assert provider.thought == []
 
 
-def test_without_criteria_none_is_evaluated(provider: Provider, model: None) -> None:
+def test_there_is_no_evaluation_without_criteria(provider: Provider, model: None) -> None:
     assert transcribed(recorded(MONO)).evaluated_criteria is None
 
 
@@ -271,7 +271,7 @@ def test_a_call_longer_than_all_the_minutes_is_refused(provider: Provider, setti
     assert not TranscriptionUsage.objects.exists()
 
 
-def test_what_exceeded_the_limit_can_be_asked_for_again(provider: Provider, settings: Any) -> None:
+def test_a_transcription_over_the_limit_can_be_requested_again(provider: Provider, settings: Any) -> None:
     settings.TRANSCRIPTION_MONTHLY_MINUTES = 1
     exceeded = transcribed(recorded(MONO, seconds=61))
     settings.TRANSCRIPTION_MONTHLY_MINUTES = 2

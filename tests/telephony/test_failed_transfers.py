@@ -92,7 +92,7 @@ def test_a_number_that_is_not_reached_gives_the_customer_back_to_the_agent(
     assert switch.told[-1] == ("join", call.bridge_id, "caller-1", target(call))
 
 
-def test_the_agent_hears_of_it_as_of_any_call(inbound: Connection, anna: Agent) -> None:
+def test_the_agent_gets_the_event_of_ringing(inbound: Connection, anna: Agent) -> None:
     ask(inbound, "transfer", number=OUTSIDE)
     before = actions().count("AGENT_RINGING")
     target_ends(inbound, 17)
@@ -101,7 +101,7 @@ def test_the_agent_hears_of_it_as_of_any_call(inbound: Connection, anna: Agent) 
     assert offers(inbound) == [("anna", "answered"), ("anna", "ringing")]
 
 
-def test_an_agent_who_is_busy_gives_the_customer_back_to_the_agent_who_handed_on(
+def test_a_busy_target_returns_the_customer_to_the_transferring_agent(
     inbound: Connection, anna: Agent, switch: RecordingSwitch
 ) -> None:
     presence.log_in(AgentFactory(login="zoe", number="109"), ACTOR)
@@ -215,7 +215,9 @@ def wait_too_long(call: Connection) -> None:
     distribute()
 
 
-def test_a_caller_who_was_sent_on_in_vain_waits_again_and_is_then_let_go(queue: Queue, switch: RecordingSwitch) -> None:
+def test_a_caller_whose_overflow_failed_waits_again_and_is_then_disconnected(
+    queue: Queue, switch: RecordingSwitch
+) -> None:
     overflowing(queue, longest_wait_seconds=600)
     call = call_in()
     wait_too_long(call)
@@ -228,7 +230,9 @@ def test_a_caller_who_was_sent_on_in_vain_waits_again_and_is_then_let_go(queue: 
     assert (fresh(call).state, fresh(call).hung_up_by) == ("ended", "system")
 
 
-def test_a_caller_whom_a_closed_queue_sent_on_in_vain_is_let_go(queue: Queue, switch: RecordingSwitch) -> None:
+def test_a_caller_of_a_closed_queue_whose_overflow_failed_is_disconnected(
+    queue: Queue, switch: RecordingSwitch
+) -> None:
     overflowing(queue, is_active=False)
     call = call_in()
     target_ends(call, 17)
@@ -237,7 +241,7 @@ def test_a_caller_whom_a_closed_queue_sent_on_in_vain_is_let_go(queue: Queue, sw
     assert (over.state, over.disposition, over.cause_text) == ("ended", "NO ANSWER", "User busy")
 
 
-# Who hung up
+# The party that hung up
 
 
 @pytest.mark.parametrize(("number", "party"), [(OUTSIDE, "target"), ("109", "agent")])
@@ -258,7 +262,7 @@ def test_the_page_of_the_call_says_where_it_went_and_why(inbound: Connection, sw
     assert f"{OUTSIDE}: User busy" in superuser().page(page_of(fresh(inbound)))
 
 
-def test_a_call_that_is_back_can_be_handed_on_again(inbound: Connection, anna: Agent, switch: RecordingSwitch) -> None:
+def test_a_returned_call_can_be_transferred_again(inbound: Connection, anna: Agent, switch: RecordingSwitch) -> None:
     ask(inbound, "transfer", number=OUTSIDE)
     target_ends(inbound, 17)
     switch_events.handle(Up(target(inbound), timezone.now()))

@@ -1,4 +1,4 @@
-"""Calls whose end nobody saw: they ended when the switch was heard last, or, once it is known, with their recording."""
+"""Calls with unseen ends: they ended at the last contact with the switch, or with their recording."""
 
 from datetime import timedelta
 from pathlib import Path
@@ -25,7 +25,7 @@ from webhooks.models import Event
 pytestmark = pytest.mark.django_db(transaction=True)
 
 DAY = (MORNING.replace(hour=0), MORNING.replace(hour=0) + timedelta(days=1))
-# All since the morning: the call is answered, the switch is heard last, and heard again.
+# Seconds since the morning: the answer of the call, the last contact, the next contact.
 ANSWERED, LAST, AGAIN = 10, 50, 7200
 
 
@@ -52,7 +52,7 @@ def talking(anna: Agent, switch: RecordingSwitch, clock: Clock, queue: Queue) ->
 
 
 def interrupt(switch: RecordingSwitch, clock: Clock, *, listed: list[str] | None = None, looks: int = 2) -> None:
-    """The switch is heard last, and two hours later again; then it lists these channels only."""
+    """Let an interruption of two hours begin; after it the switch lists these channels only."""
     silent_since = MORNING + timedelta(seconds=LAST)
     clock.later(AGAIN - int(clock.now.timestamp() - MORNING.timestamp()))
     switch.listed = [Channel(name, is_up=True) for name in listed or []]
@@ -102,7 +102,7 @@ def reported(clock: Clock, agent: Agent, aggregation: str = "day") -> dict[str, 
     return row
 
 
-def test_a_call_that_went_down_with_the_switch_ended_when_that_was_heard_last(
+def test_a_call_lost_with_the_switch_ended_at_the_last_contact(
     talking: Connection, anna: Agent, switch: RecordingSwitch, clock: Clock, api: ApiClient
 ) -> None:
     interrupt(switch, clock)
@@ -118,7 +118,7 @@ def test_a_call_that_went_down_with_the_switch_ended_when_that_was_heard_last(
 
 
 @pytest.mark.parametrize("seconds", [4.0, 4.9, 40, 3000.2])
-def test_the_end_of_the_recording_takes_the_place_of_what_was_presumed(
+def test_the_end_of_the_recording_replaces_the_presumed_end(
     talking: Connection, anna: Agent, switch: RecordingSwitch, clock: Clock, seconds: float
 ) -> None:
     """Sums that were made of the presumed end are made anew; the states of the agent follow."""
@@ -141,7 +141,7 @@ def test_the_end_of_the_recording_takes_the_place_of_what_was_presumed(
 def test_a_recording_that_went_on_until_the_end_was_found_says_nothing(
     talking: Connection, switch: RecordingSwitch, clock: Clock
 ) -> None:
-    """Nobody had taken its bridge away."""
+    """The bridge was not destroyed."""
     interrupt(switch, clock)
 
     lasts(talking, AGAIN - ANSWERED + 2)
@@ -159,7 +159,7 @@ def test_a_recording_that_was_there_before_the_end_was_found_counts_at_once(
     assert fresh(talking).billsec == 4
 
 
-def test_a_call_on_hold_goes_on_after_its_recording(talking: Connection, switch: RecordingSwitch, clock: Clock) -> None:
+def test_a_call_on_hold_outlasts_its_recording(talking: Connection, switch: RecordingSwitch, clock: Clock) -> None:
     clock.later(4)
     command = commands.ask(ACTOR, fresh(talking), "hold")
     commands.carry_out(command.pk, talking.pk)
@@ -170,7 +170,9 @@ def test_a_call_on_hold_goes_on_after_its_recording(talking: Connection, switch:
     assert (fresh(talking).billsec, fresh(talking).end_found_at) == (40, None)
 
 
-def test_of_several_recordings_the_last_one_tells(talking: Connection, switch: RecordingSwitch, clock: Clock) -> None:
+def test_the_last_of_several_recordings_corrects_the_end(
+    talking: Connection, switch: RecordingSwitch, clock: Clock
+) -> None:
     for kind in ("hold", "resume"):
         clock.later(4)
         command = commands.ask(ACTOR, fresh(talking), kind)
@@ -184,7 +186,7 @@ def test_of_several_recordings_the_last_one_tells(talking: Connection, switch: R
     assert (between, fresh(talking).billsec) == (40, 15)
 
 
-def test_a_call_whose_end_was_seen_is_left_alone(talking: Connection, clock: Clock) -> None:
+def test_a_call_with_a_seen_end_is_not_corrected(talking: Connection, clock: Clock) -> None:
     clock.later(20)
     command = commands.ask(ACTOR, fresh(talking), "hang_up")
     commands.carry_out(command.pk, talking.pk)
@@ -194,7 +196,7 @@ def test_a_call_whose_end_was_seen_is_left_alone(talking: Connection, clock: Clo
     assert fresh(talking).billsec == 20
 
 
-def test_the_talk_of_the_agent_who_had_the_call_last_ends_with_the_recording(
+def test_the_last_agents_talk_ends_with_the_recording(
     talking: Connection, anna: Agent, switch: RecordingSwitch, clock: Clock, api: ApiClient
 ) -> None:
     zoe: Agent = AgentFactory(login="zoe", number="109")
@@ -232,7 +234,7 @@ def test_an_inbound_call_ends_for_its_caller_and_its_agent(
     assert ledger(anna)[-2:] == [("talking", ANSWERED, ANSWERED + 4), ("wrap_up", ANSWERED + 4, None)]
 
 
-def test_a_caller_who_was_lost_while_waiting_has_waited_until_the_switch_was_heard_last(
+def test_a_lost_waiting_caller_waited_until_the_last_contact(
     queue: Queue, switch: RecordingSwitch, clock: Clock
 ) -> None:
     switch_events.handle(Arrived("caller-1", clock.now, "+48225550107", HOTLINE))
@@ -242,7 +244,7 @@ def test_a_caller_who_was_lost_while_waiting_has_waited_until_the_switch_was_hea
     assert (call.disposition, call.wait_seconds, call.duration, call.end_found_at) == ("NO ANSWER", LAST, LAST, None)
 
 
-def test_a_leg_that_ended_while_nobody_listened_ends_the_call_then(
+def test_a_leg_that_ended_without_a_listener_ends_the_call_at_that_time(
     talking: Connection, switch: RecordingSwitch, clock: Clock
 ) -> None:
     interrupt(switch, clock, listed=[f"callcentre-{talking.pk}-1"])
@@ -265,7 +267,7 @@ def test_a_target_that_rang_as_the_switch_fell_silent_is_missed_when_that_is_fou
     assert in_vain.ended_at == MORNING + timedelta(seconds=AGAIN + 2)
 
 
-def test_a_leg_that_was_heard_of_since_ended_now(talking: Connection, switch: RecordingSwitch, clock: Clock) -> None:
+def test_a_leg_with_a_later_event_ended_now(talking: Connection, switch: RecordingSwitch, clock: Clock) -> None:
     clock.later(LAST)
     Leg.objects.update(up_at=clock.now)
     interrupt(switch, clock)
@@ -288,7 +290,7 @@ def test_a_leg_that_was_listed_since_ended_when_it_was_missing(
     assert fresh(talking).duration == ANSWERED + 100 + 30
 
 
-def test_where_nobody_knows_when_the_switch_was_heard_a_call_ends_when_that_is_found(
+def test_a_lost_call_without_a_stored_contact_ends_when_it_is_found(
     talking: Connection, switch: RecordingSwitch, clock: Clock
 ) -> None:
     clock.later(20)

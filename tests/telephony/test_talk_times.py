@@ -157,7 +157,7 @@ def test_a_call_that_comes_back_to_its_agent_is_a_further_talk(
     assert outbound(clock)["anna"] == (2, "00:00:08", 0, "00:00:00")
 
 
-def test_a_transferred_call_that_goes_on_counts_until_now(talking: Connection, clock: Clock, api: ApiClient) -> None:
+def test_an_open_transferred_call_counts_until_now(talking: Connection, clock: Clock, api: ApiClient) -> None:
     clock.later(6)
     transfer(talking, number="109")
     between = outbound(clock)
@@ -203,9 +203,7 @@ def test_an_inbound_call_has_the_talks_of_its_answered_offers(
     assert (inbound["answered_count"], inbound["sum"]) == (1, "00:00:04")
 
 
-def test_a_call_that_nobody_transferred_is_one_talk_of_its_agent(
-    talking: Connection, clock: Clock, api: ApiClient
-) -> None:
+def test_a_call_without_a_transfer_is_one_talk_of_its_agent(talking: Connection, clock: Clock, api: ApiClient) -> None:
     hang_up(talking, clock.later(8))
 
     shown = read(api, talking)

@@ -75,7 +75,7 @@ def dialling(agent: Agent, both: Clocks, switch: RecordingSwitch) -> Connection:
 
 
 def happens(call: Connection, number: int, kind: str, **facts: Any) -> None:
-    """What Asterisk tells of a leg of the call now."""
+    """Handle an event of Asterisk for a leg of the call now."""
     state = facts.pop("state", "Up")
     channel = {"id": f"callcentre-{call.pk}-{number}", "state": state}
     event = Interpreter().event(message(kind, channel, **facts))
@@ -146,7 +146,7 @@ def test_a_command_takes_place_on_the_clock_of_its_call(dialling: Connection, bo
     assert Connection.objects.get().billsec == 12
 
 
-def test_a_call_whose_two_ends_two_processes_have_seen_is_never_shorter_than_nothing(
+def test_a_call_timed_by_two_processes_is_never_shorter_than_zero(
     switch: RecordingSwitch, agent: Agent, both: Clocks, api: ApiClient
 ) -> None:
     """The instants have no readings that belong together: the second one comes after the first all the same."""
@@ -163,7 +163,7 @@ def test_a_call_whose_two_ends_two_processes_have_seen_is_never_shorter_than_not
 
 
 def test_rows_with_an_end_before_their_start_count_as_nothing(api: ApiClient, both: Clocks) -> None:
-    """As a service without these clocks may have stored them."""
+    """Instants as an older version of the service may have stored them."""
     agent = AgentFactory(login="anna")
     at, earlier = MORNING + timedelta(minutes=1), MORNING + timedelta(seconds=50)
     ConnectionFactory(agent=agent, created_at=at, answered_at=at, ended_at=earlier)
@@ -190,7 +190,7 @@ def test_the_first_instants_of_calls_are_forgotten_in_their_order(monkeypatch: p
     assert list(call_clock._first) == [2, 3, 4]
 
 
-def test_what_has_no_reading_is_never_in_the_future() -> None:
+def test_an_instant_without_a_reading_is_never_in_the_future() -> None:
     now = timezone.now()
 
     assert call_clock.on_call(1, now + timedelta(hours=1)) < now + timedelta(minutes=1)

@@ -15,7 +15,7 @@ from tests.telephony.factories import AgentFactory, QueueFactory
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def test_a_call_handed_on_to_a_queue_waits_there_and_is_answered_by_another(
+def test_a_call_transferred_to_a_queue_waits_and_is_answered_by_another_agent(
     queue: Queue, anna: Agent, switch: RecordingSwitch
 ) -> None:
     support = QueueFactory()
@@ -38,7 +38,7 @@ def test_a_call_handed_on_to_a_queue_waits_there_and_is_answered_by_another(
     assert actions().count("CONNECTION_ANSWERED") == actions().count("CONNECTION_ENDED") == 1
 
 
-def test_a_caller_handed_on_who_then_gives_up_was_answered(queue: Queue, anna: Agent, switch: RecordingSwitch) -> None:
+def test_a_transferred_caller_who_gives_up_was_answered(queue: Queue, anna: Agent, switch: RecordingSwitch) -> None:
     call = call_in()
     distribute()
     pick_up(call)
@@ -49,7 +49,7 @@ def test_a_caller_handed_on_who_then_gives_up_was_answered(queue: Queue, anna: A
     assert (call.state, call.disposition, call.hung_up_by) == ("ended", "ANSWERED", "customer")
 
 
-def test_a_call_handed_on_to_an_agents_phone_is_offered_to_him(
+def test_a_call_transferred_to_an_agents_phone_is_offered_to_the_agent(
     queue: Queue, anna: Agent, switch: RecordingSwitch
 ) -> None:
     zoe: Agent = AgentFactory(login="zoe", number="109")
@@ -69,7 +69,7 @@ def test_a_call_handed_on_to_an_agents_phone_is_offered_to_him(
     assert not call.offers.filter(ended_at=None).exists()
 
 
-def test_an_agent_who_does_not_take_a_call_handed_on_to_him_has_not_answered(
+def test_outcome_of_a_transferred_call_that_the_agent_does_not_answer(
     queue: Queue, anna: Agent, switch: RecordingSwitch
 ) -> None:
     zoe: Agent = AgentFactory(login="zoe", number="109")
@@ -86,7 +86,7 @@ def test_an_agent_who_does_not_take_a_call_handed_on_to_him_has_not_answered(
     assert state(zoe) == "free"
 
 
-def test_a_call_handed_back_into_its_queue_rings_the_others_first(
+def test_a_call_returned_to_its_queue_rings_the_other_agents_first(
     queue: Queue, anna: Agent, bert: Agent, switch: RecordingSwitch
 ) -> None:
     call = call_in()

@@ -1,4 +1,4 @@
-"""Rows against channels: what nobody told, what nobody said."""
+"""Comparison of rows and channels: lost events and lost requests."""
 
 from datetime import timedelta
 from typing import Any
@@ -53,14 +53,14 @@ def fresh(connection: Connection) -> Connection:
     return Connection.objects.get(pk=connection.pk)
 
 
-def test_what_is_as_the_rows_say_is_left_alone(dialling: Connection, switch: RecordingSwitch) -> None:
+def test_a_comparison_without_differences_changes_nothing(dialling: Connection, switch: RecordingSwitch) -> None:
     switch.listed = [*channels(dialling, 1), *channels(dialling, 2, up=False)]
     look(switch)
 
     assert (switch.told, fresh(dialling).state) == ([], "dialling")
 
 
-def test_a_phone_that_was_picked_up_unheard_goes_on(dialling: Connection, switch: RecordingSwitch) -> None:
+def test_a_call_picked_up_during_an_interruption_continues(dialling: Connection, switch: RecordingSwitch) -> None:
     switch.listed = channels(dialling, 1, 2)
     look(switch, times=1)
 
@@ -93,7 +93,7 @@ def test_a_leg_that_was_just_asked_for_is_waited_for(dialling: Connection, switc
     assert fresh(dialling).state == "dialling"
 
 
-def test_a_call_that_is_gone_as_a_whole_was_ended_by_nobody(dialling: Connection, switch: RecordingSwitch) -> None:
+def test_a_call_without_channels_was_ended_by_the_system(dialling: Connection, switch: RecordingSwitch) -> None:
     look(switch)
 
     over = fresh(dialling)
@@ -109,7 +109,7 @@ def test_channels_of_calls_that_are_over_are_hung_up(switch: RecordingSwitch) ->
     assert switch.told == [("hang_up", "callcentre-77-1")]
 
 
-def test_a_wish_to_hang_up_is_repeated(dialling: Connection, switch: RecordingSwitch) -> None:
+def test_a_request_to_hang_up_is_repeated(dialling: Connection, switch: RecordingSwitch) -> None:
     Leg.objects.update(hangup_asked_at=timezone.now())
     switch.listed = channels(dialling, 1, 2)
     look(switch, times=1)
@@ -117,7 +117,7 @@ def test_a_wish_to_hang_up_is_repeated(dialling: Connection, switch: RecordingSw
     assert switch.told == [("hang_up", f"callcentre-{dialling.pk}-{number}") for number in (1, 2)]
 
 
-def test_those_who_talk_are_joined_again(dialling: Connection, switch: RecordingSwitch) -> None:
+def test_the_parties_of_a_talk_are_joined_again(dialling: Connection, switch: RecordingSwitch) -> None:
     switch_events.handle(Up(f"callcentre-{dialling.pk}-2", timezone.now()))
     joined = switch.told[-1]
     switch.told.clear()
@@ -128,7 +128,7 @@ def test_those_who_talk_are_joined_again(dialling: Connection, switch: Recording
     assert fresh(dialling).join_count == 1
 
 
-def test_who_waits_or_is_on_hold_hears_music_again(switch: RecordingSwitch) -> None:
+def test_waiting_and_held_callers_get_music_again(switch: RecordingSwitch) -> None:
     waiting = LegFactory(connection=ConnectionFactory(waiting=True))
     held = LegFactory(connection=ConnectionFactory(talking=True, is_on_hold=True))
     for pk in reconciliation.established():
@@ -151,7 +151,7 @@ def test_a_call_without_a_leg_ends(dialling: Connection, switch: RecordingSwitch
     assert (fresh(dialling).disposition, fresh(queued).state) == ("FAILED", "queued")
 
 
-def test_legs_whose_news_is_overdue_are_a_reason_to_look(dialling: Connection) -> None:
+def test_legs_with_overdue_events_cause_a_comparison(dialling: Connection) -> None:
     now = timezone.now()
     assert reconciliation.is_overdue(now)
 
@@ -232,7 +232,7 @@ def test_an_installation_of_another_name_has_channels_of_another_name(switch: Re
 # Callers and bridges that the rows do not know
 
 
-def test_a_caller_who_has_no_leg_is_let_in(queue: Queue, switch: RecordingSwitch) -> None:
+def test_a_caller_without_a_leg_is_stored(queue: Queue, switch: RecordingSwitch) -> None:
     switch.listed = [Channel("1416225570.341", is_up=False, caller=CALLER, dialled=HOTLINE)]
     look(switch)
 
@@ -241,7 +241,7 @@ def test_a_caller_who_has_no_leg_is_let_in(queue: Queue, switch: RecordingSwitch
     assert switch.followed == ["1416225570.341"]
 
 
-def test_a_caller_whose_call_is_over_is_hung_up(switch: RecordingSwitch) -> None:
+def test_the_channel_of_a_caller_with_an_ended_call_is_hung_up(switch: RecordingSwitch) -> None:
     leg = LegFactory(channel_id="1416225570.341", state="ended", ended_at=timezone.now())
     switch.listed = [Channel(leg.channel_id, is_up=True, caller=CALLER, dialled=HOTLINE)]
     look(switch, times=1)
@@ -250,7 +250,7 @@ def test_a_caller_whose_call_is_over_is_hung_up(switch: RecordingSwitch) -> None
     assert Connection.objects.count() == 1
 
 
-def test_a_caller_who_hangs_up_as_we_ask_for_the_end_has_given_up(queue: Queue, switch: RecordingSwitch) -> None:
+def test_a_caller_who_hangs_up_before_the_subscription_has_given_up(queue: Queue, switch: RecordingSwitch) -> None:
     switch.refusals["follow"] = SwitchError("Channel not found.")
     switch.listed = [Channel("1416225570.341", is_up=False, caller=CALLER, dialled=HOTLINE)]
     look(switch, times=1)
@@ -272,7 +272,7 @@ def test_bridges_of_calls_that_are_over_are_taken_away(switch: RecordingSwitch) 
     )
 
 
-def test_a_caller_who_was_missed_leaves_a_row_a_log_line_and_both_events(
+def test_a_missed_caller_leaves_a_row_a_log_line_and_both_events(
     queue: Queue, switch: RecordingSwitch, caplog: pytest.LogCaptureFixture
 ) -> None:
     began_at = timezone.now().replace(microsecond=0) - timedelta(minutes=5)
@@ -288,7 +288,7 @@ def test_a_caller_who_was_missed_leaves_a_row_a_log_line_and_both_events(
     assert switch.told == [("forget_missed", "key")] * 2
 
 
-def test_a_switch_that_cannot_say_who_was_missed_is_looked_at_all_the_same(
+def test_a_comparison_works_with_a_switch_that_does_not_list_missed_callers(
     dialling: Connection, switch: RecordingSwitch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse() -> list[Missed]:

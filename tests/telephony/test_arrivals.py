@@ -18,7 +18,7 @@ from tests.telephony.factories import OpeningHoursFactory, QueueFactory
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def test_a_caller_is_let_in_hears_music_and_waits(queue: Queue, switch: RecordingSwitch) -> None:
+def test_a_caller_is_stored_hears_music_and_waits(queue: Queue, switch: RecordingSwitch) -> None:
     call = call_in(caller="22 555 01 07", dialled="225550100")
 
     assert (call.direction, call.state, call.queue, call.src_number) == ("INBOUND", "waiting", queue, CALLER)
@@ -26,7 +26,7 @@ def test_a_caller_is_let_in_hears_music_and_waits(queue: Queue, switch: Recordin
     assert actions() == ["CONNECTION_STARTED"]
 
 
-def test_told_twice_he_calls_once(queue: Queue, switch: RecordingSwitch) -> None:
+def test_a_repeated_arrival_changes_nothing(queue: Queue, switch: RecordingSwitch) -> None:
     call_in()
     call_in()
 
@@ -52,7 +52,7 @@ def test_a_caller_without_a_number_is_let_in_too(caller: str, queue: Queue, swit
     assert call_in(caller=caller).state == "waiting"
 
 
-def test_a_caller_is_known_to_whoever_has_customers(
+def test_a_callers_customer_is_looked_up_by_the_registered_function(
     queue: Queue, switch: RecordingSwitch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(customers, "_lookups", [])
@@ -70,7 +70,7 @@ def test_a_queue_that_is_closed_lets_callers_go(queue: Queue, switch: RecordingS
 
     call = call_in()
 
-    # He hears the cause that the row says.
+    # The caller is hung up with the cause of the row.
     assert (call.state, call.disposition, call.hung_up_by, call.cause) == ("ended", "NO ANSWER", "system", 20)
     assert switch.told == [("hang_up", "caller-1", 20)]
     assert actions() == ["CONNECTION_STARTED", "CONNECTION_ENDED"]
@@ -123,7 +123,7 @@ def test_opening_hours_are_by_the_clock_of_the_service(wall_clock: str, is_open:
     assert queue.is_open(parse_instant(wall_clock)) is is_open
 
 
-def test_who_waits_too_long_is_let_go(queue: Queue, switch: RecordingSwitch) -> None:
+def test_a_caller_who_waits_too_long_is_disconnected(queue: Queue, switch: RecordingSwitch) -> None:
     Queue.objects.filter(pk=queue.pk).update(longest_wait_seconds=60)
     call = call_in()
     Connection.objects.filter(pk=call.pk).update(
@@ -141,7 +141,7 @@ def test_who_waits_too_long_is_let_go(queue: Queue, switch: RecordingSwitch) -> 
     )
 
 
-def test_who_has_waited_for_less_goes_on_waiting(queue: Queue, switch: RecordingSwitch) -> None:
+def test_a_caller_below_the_limit_stays_in_the_queue(queue: Queue, switch: RecordingSwitch) -> None:
     call = call_in()
 
     distribute(seconds_from_now=599)
@@ -150,9 +150,7 @@ def test_who_has_waited_for_less_goes_on_waiting(queue: Queue, switch: Recording
     assert call.state == "waiting"
 
 
-def test_who_waits_too_long_while_a_phone_rings_waits_for_that(
-    queue: Queue, anna: Agent, switch: RecordingSwitch
-) -> None:
+def test_a_caller_over_the_limit_waits_for_a_ringing_phone(queue: Queue, anna: Agent, switch: RecordingSwitch) -> None:
     call = call_in()
     distribute()
 
@@ -162,7 +160,7 @@ def test_who_waits_too_long_while_a_phone_rings_waits_for_that(
     assert (call.state, offers(call)) == ("waiting", [("anna", "ringing")])
 
 
-def test_a_caller_who_comes_round_to_a_queue_is_let_go(queue: Queue, switch: RecordingSwitch) -> None:
+def test_a_caller_who_overflows_in_a_circle_is_disconnected(queue: Queue, switch: RecordingSwitch) -> None:
     other = QueueFactory(overflow_queue=queue)
     Queue.objects.filter(pk=queue.pk).update(overflow_queue=other)
     call = call_in()

@@ -1,4 +1,4 @@
-"""The listener with its real threads, in this process, and an Asterisk on a real socket: who calls is heard."""
+"""The listener with its real threads, in this process, and a stand-in for Asterisk on a real socket."""
 
 import threading
 import time
@@ -44,7 +44,7 @@ def ari(settings: Any) -> Iterator[AriServer]:
 
 @pytest.fixture
 def listening(ari: AriServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[AriServer]:
-    """A listener that hears this Asterisk, and looks at its channels more often than usual."""
+    """A listener connected to this stand-in, which compares more often than usual."""
     switch = AsteriskSwitch()
     for place in (switch_requests, module):
         monkeypatch.setattr(place, "current_switch", lambda: switch)
@@ -83,9 +83,7 @@ def is_over(channel: str) -> bool:
     return call is not None and call.state == "ended"
 
 
-def test_a_caller_of_whom_no_event_tells_is_let_in_although_the_first_look_fails(
-    queue: Queue, listening: AriServer
-) -> None:
+def test_a_caller_without_an_event_is_stored_after_a_failed_comparison(queue: Queue, listening: AriServer) -> None:
     with listening.pbx.lock:
         # The stream breaks just before the caller comes.
         listening.pbx.apps["callcentre"].send = lambda message: None
@@ -100,7 +98,7 @@ def test_a_caller_of_whom_no_event_tells_is_let_in_although_the_first_look_fails
     wait_for(lambda: is_over(channel), "the end is heard")
 
 
-def test_a_caller_whose_arrival_could_not_be_handled_is_let_in_by_the_next_look(
+def test_a_caller_with_a_failed_arrival_is_stored_by_the_next_comparison(
     queue: Queue, listening: AriServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     failures, real = [ValueError("once"), ValueError("twice")], customers.customer_of_caller
@@ -122,7 +120,7 @@ def test_a_caller_whose_arrival_could_not_be_handled_is_let_in_by_the_next_look(
 def test_callers_who_hang_up_as_the_agent_picks_up_leave_no_bridge(
     anna: Agent, listening: AriServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # The caller hangs up while the switch is told to join both.
+    # The caller hangs up during the request to join both.
     real = AsteriskSwitch.join
 
     def join(self: AsteriskSwitch, bridge_id: str, channel_ids: list[str], **values: Any) -> None:
@@ -149,7 +147,7 @@ def test_callers_who_hang_up_as_the_agent_picks_up_leave_no_bridge(
     assert not listening.pbx.lines
     assert set(AgentState.objects.filter(ended_at=None).values_list("kind", flat=True)) == {"free"}
 
-    # Nothing was said that could have been recorded.
+    # The call was too short to be recorded.
     assert not Recording.objects.exists()
 
 
@@ -157,7 +155,7 @@ def test_callers_who_hang_up_as_the_agent_picks_up_leave_no_bridge(
 
 
 class Held:
-    """Work that has begun and is held until it is let go."""
+    """A task that blocks until it is released."""
 
     def __init__(self) -> None:
         self.has_begun, self.may_end = threading.Event(), threading.Event()
@@ -223,7 +221,7 @@ def test_events_of_one_call_are_handled_one_after_another_whichever_channel_they
 
 
 @pytest.mark.parametrize("join_count", [1, 2])
-def test_the_end_of_a_recording_stays_behind_the_end_of_the_caller_whose_call_is_looked_up(
+def test_the_end_of_a_recording_is_handled_after_the_end_of_the_caller(
     queue: Queue, switch: Any, pool: KeyedPool, monkeypatch: pytest.MonkeyPatch, join_count: int
 ) -> None:
     dispatcher, seen = Dispatcher(pool), []
