@@ -124,7 +124,7 @@ def nested(count: int) -> str:
 
 
 def reopened(count: int) -> str:
-    """Return kilobytes that become megabytes in a browser: each paragraph reopens the elements left open in the first."""
+    """Return kilobytes that become megabytes in a browser: each paragraph reopens the open elements of the first."""
     return "<p>" + "".join(f"<font size={each}>" for each in range(count)) + "</p>" + "<p>x</p>" * count
 
 
