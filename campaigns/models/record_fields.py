@@ -1,4 +1,7 @@
-"""The table of a record's fields: answers, inputs, SQL, history, files and the admin's form follow from it."""
+"""The table of a record's fields: answers, inputs, SQL, history, files and the admin's form follow from it.
+
+A field that is stored is also an attribute of `Record` and of `Draft` (`campaigns/models/rules.py`).
+"""
 
 from dataclasses import dataclass
 from typing import Any

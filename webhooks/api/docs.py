@@ -1,5 +1,6 @@
 """Webhooks and the feed of events in the documents of the API."""
 
+from datetime import timedelta
 from typing import Any
 
 from callcentre.api.openapi import (
@@ -21,14 +22,24 @@ from webhooks.api.serializers import WebhookInput
 from webhooks.api.views import EventViewSet, WebhookViewSet
 from webhooks.event_types import EventType
 from webhooks.models import Webhook
+from webhooks.models.delivery import DELAYS
 
 ID = {"webhook_id": path("id", "Id of the webhook.", "17")}
 ACTIONS = [action.value for action in EventType]
+
+
+def _in_units(delay: timedelta) -> str:
+    """Return a delay in whole hours, minutes or seconds."""
+    seconds = int(delay.total_seconds())
+    length, unit = next(entry for entry in ((3600, "h"), (60, "min"), (1, "s")) if seconds % entry[0] == 0)
+    return f"{seconds // length} {unit}"
+
+
 EXAMPLE = EventType.OUTBOUND_RECORD_STATUS_CHANGED
-DELIVERY = """
+DELIVERY = f"""
 Each event of one of the actions is sent to `subscription_url` by POST, at least once: any 2xx is a success, nothing
-else is, and no redirect is followed. An attempt takes 15 seconds at most; after a failure the next ones follow 5 s,
-5 min, 30 min, 2 h, 5 h, 10 h and 10 h later, or when `Retry-After` says. 410 disables the webhook at once; so do five
+else is, and no redirect is followed. An attempt takes 15 seconds at most; after a failure the next ones follow
+{", ".join(_in_units(delay) for delay in DELAYS)} later, or when `Retry-After` says. 410 disables the webhook at once; so do five
 days of nothing but failures.
 
 The body is the payload, as JSON or (`format`: `form`) as a form in which unset values are the word `null`. It has
