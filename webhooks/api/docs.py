@@ -39,8 +39,8 @@ EXAMPLE = EventType.OUTBOUND_RECORD_STATUS_CHANGED
 DELIVERY = f"""
 Each event of one of the actions is sent to `subscription_url` by POST, at least once: any 2xx is a success, nothing
 else is, and no redirect is followed. An attempt takes 15 seconds at most; after a failure the next ones follow
-{", ".join(_in_units(delay) for delay in DELAYS)} later, or when `Retry-After` says. 410 disables the webhook at once; so do five
-days of nothing but failures.
+{", ".join(_in_units(delay) for delay in DELAYS)} later, or when `Retry-After` says.
+410 disables the webhook at once; so do five days of nothing but failures.
 
 The body is the payload, as JSON or (`format`: `form`) as a form in which unset values are the word `null`. It has
 `action`, `date`, the fields of the action, `event_id`, which tells two deliveries of one event, and `sequence`, which
