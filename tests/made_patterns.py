@@ -11,7 +11,7 @@ from telephony.channels import _pattern
 
 # The files of these functions. HTML policies build patterns there too; these are tried as they are.
 FILES = {
-    "callcentre/api/filters.py",
+    "callcentre/core/parsing.py",
     "callcentre/core/html_cleaning.py",
     "callcentre/core/phone.py",
     "knowledgebase/search/highlight.py",

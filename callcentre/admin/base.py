@@ -2,7 +2,6 @@
 
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import datetime
 from typing import Any, ClassVar, TypeVar, cast
 
 from csp.decorators import csp_update
@@ -25,6 +24,7 @@ from django.utils.html import format_html
 from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 
+from callcentre.admin.dates import MinuteField
 from callcentre.admin.edit_conflicts import ShownValueField
 from callcentre.admin.lists import ChangeList
 from callcentre.admin.secrets import OwnPasswordForm
@@ -73,15 +73,6 @@ def without_buttons(formfield: Any) -> Any:
         for name in ("can_add_related", "can_change_related", "can_delete_related", "can_view_related"):
             setattr(widget, name, False)
     return formfield
-
-
-class MinuteField(forms.SplitDateTimeField):
-    """An instant shown and typed to the minute. The seconds of the stored instant are no change."""
-
-    def has_changed(self, initial: Any, data: Any) -> bool:
-        if isinstance(initial, datetime):
-            initial = initial.replace(second=0, microsecond=0)
-        return super().has_changed(initial, data)
 
 
 class _RefusedForm(forms.BaseForm):
@@ -279,11 +270,12 @@ class Admin(ModelAdmin):
         return count
 
     def row_or_404(self, request: HttpRequest, object_id: str, may: str = "change") -> Any:
-        """Return the row of a page of its own. Raise Http404, or PermissionDenied to a person who may not `may` it."""
-        if (row := self.get_object(request, object_id)) is None:
-            raise Http404
+        """Return the row of a page of its own. Raise PermissionDenied to a person who may not `may` it, or Http404."""
+        row = self.get_object(request, object_id)
         if not getattr(self, f"has_{may}_permission")(request, row):
             raise PermissionDenied
+        if row is None:
+            raise Http404
         return row
 
     def url_to(self, route: str, view: Callable[..., Any], page: str) -> URLPattern:

@@ -1,4 +1,4 @@
-"""A filter of a list by day."""
+"""Dates in the admin: a filter of a list by day, and instants in forms."""
 
 from collections.abc import Iterable
 from datetime import date, datetime, time, timedelta
@@ -12,6 +12,15 @@ from django.utils import timezone
 from django.utils.dateparse import parse_date
 from django.utils.translation import gettext_lazy as _
 from unfold.widgets import UnfoldAdminDateWidget
+
+
+class MinuteField(forms.SplitDateTimeField):
+    """An instant shown and typed to the minute. The seconds of the stored instant are no change."""
+
+    def has_changed(self, initial: Any, data: Any) -> bool:
+        if isinstance(initial, datetime):
+            initial = initial.replace(second=0, microsecond=0)
+        return super().has_changed(initial, data)
 
 
 class DatesForm(forms.Form):

@@ -12,7 +12,7 @@ from tests.callcentre.factories import UserFactory
 from tests.conftest import ACTOR
 from tests.telephony.factories import AgentFactory
 from tests.tickets.factories import CustomerFactory, CustomFieldFactory, TicketFactory
-from tickets.models import CannedReply, Dispatch, Message, StoredFile, TicketStatus
+from tickets.models import CannedReply, Dispatch, Message, StoredFile, Ticket, TicketStatus
 from tickets.verbs.merges import merge_tickets
 from tickets.verbs.messages import comment_on, receive_message, reply_to
 from tickets.verbs.tickets import edit_ticket
@@ -120,6 +120,14 @@ def test_viewers_see_no_form():
     assert 'name="do"' not in page
     assert staff("view_ticket").post(page_of(ticket), {"do": "take"}).status_code == 403
     assert staff("view_agent").get(page_of(ticket)).status_code == 403
+
+
+def test_people_without_rights_do_not_learn_which_tickets_exist():
+    path = page_of(TicketFactory())
+    Ticket.objects.all().delete()
+
+    assert staff("view_agent").get(path).status_code == 403
+    assert superuser().get(path).status_code == 404
 
 
 def test_a_user_without_an_agent_sees_why_there_is_no_reply():

@@ -13,7 +13,7 @@ from unfold.widgets import (
     UnfoldBooleanWidget,
 )
 
-from callcentre.admin.base import MinuteField
+from callcentre.admin.dates import MinuteField
 from callcentre.admin.secrets import OwnPasswordForm
 from callcentre.admin.theme import ModelForm
 from webhooks.event_types import EventType
