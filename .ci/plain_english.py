@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 # Lower these when the counts fall.
-MOST_OPENINGS = 80
-MOST_PRONOUNS = 115
+MOST_OPENINGS = 39
+MOST_PRONOUNS = 59
 
 ROOT = Path(__file__).resolve().parent.parent
 APPS = ("callcentre", "campaigns", "knowledgebase", "reports", "telephony", "tickets", "webhooks")

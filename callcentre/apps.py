@@ -10,6 +10,6 @@ class CallcentreConfig(AppConfig):
         from django.contrib.auth.signals import user_logged_in  # noqa: PLC0415  (apps load before it)
 
         from callcentre import checks  # noqa: F401, PLC0415  (registers the system checks)
-        from callcentre.web.sessions import note_log_in  # noqa: PLC0415
+        from callcentre.web.sessions import record_log_in  # noqa: PLC0415
 
-        user_logged_in.connect(note_log_in)
+        user_logged_in.connect(record_log_in)

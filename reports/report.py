@@ -93,8 +93,17 @@ SELECT stretch.agent_id, {{key}} AS key FROM stretch JOIN {_MATCH} AND {_IS_PRES
 _KEYS = """
 SELECT agent.id, date_part('epoch', present.key)::bigint
 FROM unnest(%(order)s::bigint[]) WITH ORDINALITY AS agent(id, place)
-JOIN ({present}) present ON present.agent_id = agent.id
+JOIN (SELECT DISTINCT agent_id, key FROM ({present}) any_row) present ON present.agent_id = agent.id
 ORDER BY agent.place, present.key LIMIT %(limit)s::bigint OFFSET %(offset)s::bigint"""
+# The same if the rows of all agents are the rollups of one stretch: a loop over the agents in their order, which ends
+# with the page. Sorting all rows takes as long as the rest of a page.
+_KEYS_IN_ORDER = """
+SELECT agent.id, date_part('epoch', r.started_at)::bigint FROM unnest(%(order)s::bigint[]) AS agent(id)
+CROSS JOIN LATERAL (
+  SELECT started_at FROM reports_rollup
+  WHERE level = %(own)s AND queue_id = 0 AND agent_id = agent.id AND started_at >= %(begin)s AND started_at < %(end)s
+  ORDER BY started_at
+) r LIMIT %(limit)s::bigint OFFSET %(offset)s::bigint"""
 
 
 def _of_rollups(*, is_narrowed: bool) -> str:
@@ -156,18 +165,16 @@ class _Report:
         """Return agents and keys of the rows of a page."""
         asked = self.question
         parts = self._parts({(asked.begin, asked.end): asked.agents})
+        parameters = {"order": array(asked.agents), "limit": limit, "offset": offset}
+        if [(part.source, part.start) for part in parts] == [(self.own, None)] and asked.queues is None:
+            return self._run(_KEYS_IN_ORDER, parts, {**parameters, "begin": asked.begin, "end": asked.end})
         # An agent who only wrote in a chat is present as well.
         parts |= {part._replace(source=Source.DISTINCT): parts[part] for part in parts if part.source is Source.CLOSED}
         present = [_PRESENT_IN_LEDGERS] if _has_ledgers(parts) else []
         present += [_PRESENT_IN_SHORTER] if any(part.start for part in parts) else []
-        if is_rollup := any(part.is_rollup and not part.start for part in parts):
+        if any(part.is_rollup and not part.start for part in parts):
             present.append(_PRESENT_AS_ROLLUP.format(key=self.key))
-        found = " UNION ALL ".join(present)
-        # Unless each period is one row of the rollups.
-        if not is_rollup or len(present) > 1 or self.by_hour or asked.queues is not None:
-            found = f"SELECT DISTINCT agent_id, key FROM ({found}) present"
-        parameters = {"order": array(asked.agents), "limit": limit, "offset": offset}
-        return self._run(_KEYS.format(present=found), parts, parameters) if present else []
+        return self._run(_KEYS.format(present=" UNION ALL ".join(present)), parts, parameters) if present else []
 
     def sums(self, keys: Sequence[RowKey]) -> dict[RowKey, Sums]:
         """Return the sums of these rows."""

@@ -51,7 +51,7 @@ ORDER BY talk.started_at, talk.ended_at, a.login
 
 @dataclass(frozen=True, slots=True)
 class Talk:
-    """The time for which one agent talked with the customer; 0 seconds while it goes on."""
+    """The time for which one agent talked with the customer; 0 seconds for an open talk."""
 
     agent_login: str
     started_at: datetime

@@ -19,7 +19,7 @@ SEEN_AT = "seen_at"
 SAVE_SECONDS = 60
 
 
-def note_log_in(request: HttpRequest, **_unused: Any) -> None:
+def record_log_in(request: HttpRequest, **_unused: Any) -> None:
     """Store in the session of a log-in that its person was active and gave the password now."""
     request.session[SEEN_AT] = request.session[CONFIRMED_AT] = time.time()
 

@@ -1,1 +1,1 @@
-"""Records from files: how a file is written, what its columns are, and one merge into the campaign."""
+"""Imports of records from files: formats, columns, rows, preview, and the merge into the campaign."""

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
+from operator import attrgetter
 from typing import Any
 
 import orjson
@@ -23,7 +24,7 @@ from campaigns import events
 from campaigns.importing.formats import showable
 from campaigns.importing.row_reader import ImportedRow, RowReader
 from campaigns.importing.rows import Rows
-from campaigns.models.record_fields import STORED, values_to_store
+from campaigns.models.record_fields import STORED
 from campaigns.models.rules import CampaignFacts
 
 _SLICE_ROWS = 20_000
@@ -302,19 +303,22 @@ _WRITERS: Mapping[Kind, Callable[[Any], str]] = {
     Kind.MINUTE: datetime.isoformat,
     Kind.TEXT_MAP: _json,
 }
-# The columns of the row, in the order of STAGE, with the function that writes a value.
-_STORED_WRITERS = tuple((field.name, _WRITERS[field.kind]) for field in STORED)
+# The values of a draft and the functions that write them, both in the order of STAGE.
+_stored_values = attrgetter(*(field.stored for field in STORED))
+_STORED_WRITERS = tuple(_WRITERS[field.kind] for field in STORED)
 
 
 def _staged(line: int, row: ImportedRow) -> str:
     """Return the row in COPY's text format. It is written by hand: the driver looks at the type of each value."""
     draft = row.draft
     if row.faults:
-        cells = [_escaped(draft.identifier) if name == "identifier" else _NULL for name, _ in _STORED_WRITERS]
+        cells = [_escaped(draft.identifier) if field.name == "identifier" else _NULL for field in STORED]
         message = showable(" ".join(fault.message for fault in row.faults)).translate(_ESCAPES)
         return "\t".join((str(line), _NULL, row.number, *cells, _NULL, _NULL, message)) + "\n"
-    values = values_to_store(draft)
-    cells = [_NULL if (value := values[name]) is None else write(value) for name, write in _STORED_WRITERS]
+    cells = [
+        _NULL if value is None else write(value)
+        for write, value in zip(_STORED_WRITERS, _stored_values(draft), strict=True)
+    ]
     raws, numbers = _arrays(row) if row.additional else (_NULL, _NULL)
     return "\t".join((str(line), _escaped(row.phone_number), row.number, *cells, raws, numbers, _NULL)) + "\n"
 

@@ -13,7 +13,7 @@ STATUSES = [
 
 
 def create_statuses(apps, schema_editor):
-    """One dictionary entry for each system status: what a new installation starts with."""
+    """Create a dictionary entry for each system status, for a new installation."""
     DictionaryStatus = apps.get_model("campaigns", "DictionaryStatus")
     DictionaryStatus.objects.bulk_create(
         DictionaryStatus(name=name, system_status=system_status, order=10 * position)

@@ -93,7 +93,7 @@ def ids_by_number(campaign_id: int, numbers: Collection[str]) -> dict[str, int]:
 
 
 def taken_identifiers(campaign_id: int, identifiers: Collection[str]) -> set[str]:
-    """Return those of the identifiers that records of the campaign have."""
+    """Return the identifiers that records of the campaign already have."""
     return {identifier for (identifier,) in _select(_TAKEN_IDENTIFIERS, campaign_id, identifiers)}
 
 

@@ -24,7 +24,7 @@ WAITING_STATS = shape(
 CALLER = shape(
     "WaitingCaller",
     "A caller who waits in a queue.",
-    phone_number=text("The caller's number, as the switch told it.", "+48225550107"),
+    phone_number=text("The caller's number, as the switch reported it.", "+48225550107"),
     started_at=text("Start of the wait: `YYYY-MM-DD hh:mm:ss`.", "2026-11-21 09:30:00"),
     customer_id=integer("Customer with the number.", 77, nullable=True),
     customer_label=text("The customer's name; an empty string where there is none.", "Jan Kowal"),

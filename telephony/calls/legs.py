@@ -179,13 +179,13 @@ def end(
         talk_times.end(connection, at)
     elif connection.agent_id and connection.direction == Connection.Direction.OUTBOUND:
         ledger_changes.record(connection.agent_id, connection.created_at, at)
-    told = (cause or NORMAL) if hung_up_by == Connection.Party.SYSTEM else NORMAL
+    hangup_cause = (cause or NORMAL) if hung_up_by == Connection.Party.SYSTEM else NORMAL
     # Agents whose phones ring as targets, while the call still belongs to another agent.
     rung = [leg.agent for leg in connection.open_legs if leg.role == Leg.Role.TARGET and leg.agent and not leg.up_at]
     if rung and connection.agent:
         ledger.lock_in_order([connection.agent.pk, *(agent.pk for agent in rung)])
     for leg in connection.open_legs:
-        hang_up(leg, at, told)
+        hang_up(leg, at, hangup_cause)
     for agent in rung:
         presence.leave_call(agent, connection, at)
     if connection.join_count:

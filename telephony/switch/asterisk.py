@@ -88,16 +88,16 @@ class AsteriskSwitch:
 
     def _call(self, channel_id: str, endpoint: str, presented: str, ring_seconds: int) -> None:
         caller = re.sub(r"[^0-9A-Za-z+*#._-]", "", presented)
-        wishes: dict[str, str | int] = {
+        parameters: dict[str, str | int] = {
             "endpoint": endpoint,
             "app": self._app,
             "channelId": channel_id,
             "timeout": ring_seconds,
         }
         if caller:
-            wishes["callerId"] = caller
+            parameters["callerId"] = caller
         try:
-            self._ari.send("POST", "channels", **wishes)
+            self._ari.send("POST", "channels", **parameters)
         except AriError as error:
             # 409: the channel exists already.
             if error.status != 409:

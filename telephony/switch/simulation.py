@@ -86,10 +86,10 @@ def _listed(phone: _Phone) -> Channel:
 
 
 class Network:
-    """The network, with the methods of a Switch. It passes events to `tell`. `speed` 10 is ten times real time."""
+    """The network, with the methods of a Switch. It passes events to `emit`. `speed` 10 is ten times real time."""
 
-    def __init__(self, tell: Callable[[Event], None], speed: float = 1.0) -> None:
-        self._tell = tell
+    def __init__(self, emit: Callable[[Event], None], speed: float = 1.0) -> None:
+        self._emit = emit
         self._speed = speed
         self._lock = threading.Condition(threading.RLock())
         self._phones: dict[str, _Phone] = {}
@@ -142,7 +142,7 @@ class Network:
             channel_id = f"{int(time.time())}.{self._count}"
             phone = _Phone(channel_id, caller, is_agent=False, dialled=dialled, patience=patience, talk=talk)
             self._phones[channel_id] = phone
-            self._tell(Arrived(channel_id, call_clock.now(), caller, dialled))
+            self._emit(Arrived(channel_id, call_clock.now(), caller, dialled))
             self._begin_turn(phone)
             return channel_id
 
@@ -178,7 +178,7 @@ class Network:
                 self._recordings[bridge.recording] = seconds
                 if len(self._recordings) > RECORDINGS_KEPT:
                     del self._recordings[next(iter(self._recordings))]
-                self._tell(RecordingFinished(bridge.recording, call_clock.now(), seconds))
+                self._emit(RecordingFinished(bridge.recording, call_clock.now(), seconds))
 
     def play_music(self, channel_id: str) -> None:
         with self._lock:
@@ -226,12 +226,12 @@ class Network:
 
     def _ring(self, phone: _Phone) -> None:
         phone.is_ringing = True
-        self._tell(Ringing(phone.id, call_clock.now()))
+        self._emit(Ringing(phone.id, call_clock.now()))
 
     def _pick_up(self, phone: _Phone) -> None:
         phone.is_up, phone.is_ringing = True, False
         self._begin_turn(phone)
-        self._tell(Up(phone.id, call_clock.now()))
+        self._emit(Up(phone.id, call_clock.now()))
 
     def _begin_turn(self, phone: _Phone) -> None:
         """Cancel the phone's timers. An outside party without an agent gives up after a while."""
@@ -268,7 +268,7 @@ class Network:
         del self._phones[phone.id]
         phone.turn += 1
         self._leave(phone)
-        self._tell(Ended(phone.id, call_clock.now(), cause, tech_cause))
+        self._emit(Ended(phone.id, call_clock.now(), cause, tech_cause))
 
     # Time
 

@@ -1,4 +1,4 @@
-"""A service without a mail server: mails become files, and are not reported as sent."""
+"""The back end of a service without a mail server: it writes mails to files and does not report them as sent."""
 
 from email import message_from_bytes, policy
 from pathlib import Path

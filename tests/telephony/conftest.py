@@ -17,7 +17,7 @@ from tests.telephony.factories import QueueFactory
 
 @pytest.fixture
 def switch(monkeypatch: pytest.MonkeyPatch, heard: None) -> RecordingSwitch:
-    """The switch that is told what to do in this process, and that somebody hears."""
+    """A switch that records the requests of this process, with a connected listener."""
     double = RecordingSwitch()
     monkeypatch.setattr(switch_requests, "current_switch", lambda: double)
     return double

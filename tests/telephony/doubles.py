@@ -1,4 +1,4 @@
-"""A switch that writes down what it is told, and does nothing."""
+"""A switch that records its commands and does nothing else."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -7,7 +7,7 @@ from telephony.switch.base import Channel, Event, Missed
 
 
 class RecordingSwitch:
-    """`told`: the commands in order; the cause of a hang-up where it is not the usual one.
+    """`told`: the commands in order, with the cause of a hang-up unless it is the usual one.
 
     `refusals`: command -> the error it is answered with.
     """

@@ -66,7 +66,7 @@ class PauseFactory(factory.django.DjangoModelFactory[Pause]):
 
 
 class AgentSessionFactory(factory.django.DjangoModelFactory[AgentSession]):
-    """A session that goes on. Whoever tests verbs lets an agent log in."""
+    """An open session. Tests of verbs let an agent log in instead."""
 
     class Meta:
         model = AgentSession
@@ -267,7 +267,7 @@ class EvaluationCriterionFactory(factory.django.DjangoModelFactory[EvaluationCri
 
 
 class RecordingFactory(factory.django.DjangoModelFactory[Recording]):
-    """One that the switch was told to make."""
+    """A recording that was requested from the switch."""
 
     class Meta:
         model = Recording

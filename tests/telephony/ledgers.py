@@ -52,7 +52,7 @@ def assert_consistent(agent: Agent) -> None:
         assert inside[-1].ended_at == session.ended_at
         assert all(one.ended_at == following.started_at for one, following in pairwise(inside))
     for row in rows:
-        # Ready time is inside a session, and nobody returns to it outside.
+        # Ready time is inside a session; an agent does not return to it outside.
         if "free" in (row.kind, row.resumes_as):
             assert any(_is_inside(row, session) for session in logins), row
 

@@ -22,13 +22,13 @@ from webhooks.models import Event
 
 
 class Service:
-    """What a test of faults starts, kills and looks at."""
+    """The processes and stores of a test of faults."""
 
     def __init__(self, stores: Stores, folder: Path, ari: AriServer) -> None:
         self.stores, self.folder, self.ari = stores, folder, ari
         self.log = folder / "listener.log"
         self.log.unlink(missing_ok=True)
-        # Of switches that were killed.
+        # The switches that were killed.
         self.former: list[Pbx] = []
 
     def listener(self, **more: str) -> Any:
@@ -56,7 +56,7 @@ class Service:
         with redis.Redis.from_url(self.stores.redis_url) as broker:
             return not broker.llen("cc:calls") and not broker.hlen("cc:unacked")
 
-    # What the switch was asked for, and what it has
+    # Requests to the switch, and its channels
 
     @property
     def asked(self) -> Counter[str]:
@@ -69,10 +69,10 @@ class Service:
         )
 
     def wait_until_heard(self) -> None:
-        """The listener hears the switch, and has placed the calls that it found waiting: it leaves new ones to workers.
+        """Wait until the listener is connected and has placed the waiting calls; it leaves new ones to the workers.
 
-        It places them as soon as it says that it hears, and looks at the channels afterwards. The look before may be
-        of the same moment.
+        It places them as soon as it reports the connection, and compares the channels afterwards. An earlier comparison
+        may be of the same moment.
         """
         wait_for(is_connected, "the switch is heard")
         looks = self._looks()

@@ -42,7 +42,7 @@ class Answer:
 
 
 def completion(content: Any) -> Answer:
-    """What the model says, as chat completions wrap it."""
+    """Return the model's answer in the format of chat completions."""
     text = content if isinstance(content, str) else orjson.dumps(content).decode()
     return Answer(body={"choices": [{"index": 0, "message": {"role": "assistant", "content": text}}]})
 
@@ -94,7 +94,7 @@ def running_provider() -> Generator[Provider]:
 
     class Server(ThreadingHTTPServer):
         def handle_error(self, *args: Any) -> None:
-            """Whoever asked has hung up."""
+            """The client has disconnected."""
 
     server = Server(("127.0.0.1", 0), Handler)
     server.daemon_threads = True

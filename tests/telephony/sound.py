@@ -1,4 +1,4 @@
-"""Recordings as a switch makes them: WAVs in which somebody is heard, or nobody."""
+"""Recordings as of a switch: WAV files with sound or silence."""
 
 import io
 import wave
@@ -13,7 +13,7 @@ PERIOD = 20
 
 
 def wav(*channels: int, seconds: float = 1.0, rate: int = RATE, width: int = 2) -> bytes:
-    """As many channels as there are loudnesses (0 is silence), all of one length."""
+    """Return a WAV file with a channel for each loudness (0 is silence), all of one length."""
     frames = round(seconds * rate)
     period = array("h", [value for n in range(PERIOD) for value in (_wave(n, peak) for peak in channels)])
     samples = (period * (frames // PERIOD + 1))[: frames * len(channels)]

@@ -1,4 +1,4 @@
-"""What somebody asks of a call that goes on, carried out once and in order."""
+"""Commands to open calls, carried out once and in order."""
 
 from typing import Any
 

@@ -154,7 +154,7 @@ def test_a_command_that_the_switch_does_not_answer_has_an_error(talking: Connect
 
     command = CallCommand.objects.get()
     assert (command.error, command.done_at is None) == (AWAY, False)
-    # What the rows want is told once more as soon as the switch can be looked at.
+    # The requests are repeated as soon as the switch lists its channels.
     assert switch_requests.unsent.is_set()
     switch.refusals.clear()
     switch.told.clear()

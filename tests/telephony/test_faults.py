@@ -39,12 +39,12 @@ CALLS = 30
 def service(
     stores: Stores, pristine_stores: Pristine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Generator[Service]:
-    """An Asterisk whose phones are picked up after a moment, and tells things twice; nobody listens yet."""
+    """An Asterisk whose phones are picked up after a moment, with every event twice, and no listener yet."""
 
     monkeypatch.setattr("telephony.verbs.connections.enqueue", enqueue_into(stores))
     (tmp_path / "run").mkdir()
     pristine_stores.restore()
-    # What killed workers had is not given to those of another test.
+    # Tasks of killed workers must not reach the workers of another test.
     with redis.Redis.from_url(stores.redis_url) as broker:
         broker.flushdb()
     with ari_server(pick_up=0.3, copies=2) as ari:
@@ -68,7 +68,7 @@ def test_a_listener_killed_during_thirty_calls_continues_them(service: Service, 
         pks = calls(agents)
         wait_for(lambda: in_state("talking", pks) > 3, "some talk")
         kill(victim)
-        # The switch lets go whoever picks up now. Of those who talk some hang up: nobody hears of it.
+        # The switch hangs up phones that are picked up now. Some parties of talks hang up without an event.
         wait_for(lambda: all(line.state == "Up" for line in list(service.ari.pbx.lines.values())), "no more ringing")
         talking = list(Connection.objects.filter(state="talking").order_by("pk").values_list("pk", flat=True))
         service.hang_up(2, talking[:2])
@@ -95,7 +95,7 @@ def test_events_that_a_broken_stream_has_lost_are_made_up_for(service: Service, 
         wait_for(lambda: service.count_in_log("disconnected from the switch"), "noticed")
         service.hang_up(2, pks[:10])
         service.hang_up(1, pks[5:15])
-        # Asked for while nobody hears: no phone rings before somebody does.
+        # Requested without a connected listener: no phone rings before there is one.
         wait_for(lambda: not is_connected(), "told")
         others = calls(agents[:3])
         wait_for(service.has_worked, "the worker has looked")
@@ -151,7 +151,7 @@ def test_callers_during_a_kill_of_the_listener_are_stored_by_the_standby(service
         wait_for(lambda: service.count_in_log("connected to the switch") == 1, "the first hears")
         with service.listener():
             pbx = service.ari.pbx
-            # Nobody answers this caller: the first listener is killed before it could.
+            # This caller is not answered: the first listener is killed before.
             first.send_signal(signal.SIGSTOP)
             unheard = pbx.call_in_loop(CALLER, HOTLINE)
             kill(first)
@@ -271,7 +271,7 @@ def test_a_database_that_is_restarted_under_load_loses_no_call(service: Service,
 
 @pytest.mark.parametrize("victims", ["the switch", "the switch, the listener and the database"])
 def test_an_outage_is_no_talk_time(victims: str, service: Service, agents: list[Agent]) -> None:
-    """The calls ended at the latest when the switch was heard last, which is known although all were killed."""
+    """The calls ended at the last contact, which is stored even if all processes were killed."""
     postgres = service.stores._servers["database_url"].process
     assert postgres is not None
     with ExitStack() as context:

@@ -1,4 +1,4 @@
-"""A call that waits, told by the events of the switch: it is offered, answered, or given up."""
+"""Waiting calls, driven by events of the switch: offered, answered or abandoned."""
 
 import pytest
 from django.utils import timezone
@@ -105,7 +105,7 @@ def test_agents_who_cannot_take_calls_are_not_rung(
     assert offers(call) == []
 
 
-# What becomes of an offer
+# Outcomes of offers
 
 
 def test_an_agent_who_picks_up_talks_with_the_caller(queue: Queue, anna: Agent, switch: RecordingSwitch) -> None:

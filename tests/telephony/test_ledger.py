@@ -1,4 +1,4 @@
-"""What people do to the ledger: log in and out, pause, be free again; and what ends by itself."""
+"""Verbs of presence in the ledger: log in and out, pause, be ready; and intervals that end by themselves."""
 
 from datetime import timedelta
 
@@ -226,7 +226,7 @@ def test_a_clock_that_goes_back_makes_intervals_short_not_negative(agent: Agent)
     assert_consistent(agent)
 
 
-# What ends by itself
+# Intervals that end by themselves
 
 
 def test_a_forgotten_session_ends_at_the_limit(agent: Agent) -> None:
@@ -272,7 +272,7 @@ def test_the_sweep_closes_only_long_sessions() -> None:
     assert AgentSession.objects.get(agent=forgotten).ended_at == now - timedelta(hours=1)
 
 
-# What the database would not let happen, whoever wrote it
+# Constraints of the database
 
 
 @pytest.mark.parametrize("factory", [AgentStateFactory, AgentSessionFactory])

@@ -117,7 +117,7 @@ def test_actions_of_the_page_of_an_agent():
     client.submit(action_of(agent, "log_out"))
     assert now_of(agent) == "logged out"
 
-    # Who did it is in the history of the agent.
+    # The history of the agent names the user.
     said = {json.dumps(entry.change_message) for entry in LogEntry.objects.all()}
     assert len(said) == 3
 

@@ -1,4 +1,4 @@
-"""What is true of the ledger whatever happens in whatever order, at once, and by whatever clock."""
+"""Invariants of the ledger, for any order of events, at once, and with any clock."""
 
 import random
 from collections.abc import Callable
@@ -36,7 +36,7 @@ STEPS = st.lists(
 
 
 def act(agent: Agent, calls: list[Connection], pauses: list[int], step: tuple[str, int, int, int], now: int) -> None:
-    """One step, as whoever it is takes it: a call's within the transaction that has locked the call."""
+    """Take one step. A step of a call runs within the transaction that has locked the call."""
     verb, which, _, wrap_up_seconds = step
     try:
         match verb:
@@ -82,7 +82,7 @@ def calls_of(agent: Agent) -> list[Connection]:
 
 
 def assert_told(agent: Agent) -> None:
-    """Each interval that others hear of was told once, and none that is not there."""
+    """Assert that each interval with an event has exactly one, and that no other event was recorded."""
     names = told(agent)
     kinds = [kind for kind, _, _ in states(agent)]
     assert names.count("AGENT_LOGGED_IN") == AgentSession.objects.filter(agent=agent).count()

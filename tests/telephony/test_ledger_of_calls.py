@@ -1,4 +1,4 @@
-"""What calls do to an agent's ledger: ring, talk, wrap up, and back to what he did before."""
+"""Calls in an agent's ledger: ringing, talking, wrap-up, and the state before the call again."""
 
 from collections.abc import Callable
 from typing import Any
@@ -184,7 +184,7 @@ def test_a_login_while_the_phone_is_in_a_call_begins_with_that_call(has_left_it:
     assert_consistent(agent)
 
 
-# What the switch tells again, late, or of two calls
+# Repeated and late events, and two calls
 
 
 @pytest.mark.parametrize("verb", ["talk", "leave_call"])
@@ -239,13 +239,13 @@ def test_the_picked_up_one_of_two_ringing_calls_counts(agent: Agent) -> None:
     assert states(agent)[1:] == [("ringing", 1, 3), ("talking", 3, 10), ("talking", 10, None)]
 
 
-# What it costs
+# Numbers of queries
 
 
 def test_a_call_costs_few_statements(agent: Agent, django_assert_num_queries: Callable[..., Any]) -> None:
     presence.log_in(agent, ACTOR, at(0))
     connection = call(agent)
-    # As calls do: of the agent nothing is known but the primary key, and the transaction is the call's.
+    # As in a call: only the agent's primary key is known, and the transaction is the call's.
     same = Agent(pk=agent.pk)
     with transaction.atomic():
         with django_assert_num_queries(4):

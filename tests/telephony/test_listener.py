@@ -1,4 +1,4 @@
-"""What the listener is made of; what it does as a process is tested with faults."""
+"""The parts of the listener. The tests of faults cover its process."""
 
 import threading
 from collections.abc import Callable
@@ -125,7 +125,7 @@ def test_an_answer_that_is_noted_late_does_not_move_the_last_contact_back() -> N
 
 @pytest.mark.django_db
 def test_listing_the_channels_is_a_contact(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Else a channel that was listed after the last event would seem to have lived through the silence."""
+    """Otherwise a channel listed after the last event would seem to have survived the interruption."""
     monkeypatch.setattr("telephony.listener.current_switch", RecordingSwitch)
     listener = Listener()
     listener._receive(Online())
@@ -254,5 +254,5 @@ def test_a_nudge_without_redis_costs_nothing(
         pubsub.publish("tested")
         pubsub.publish("tested")
 
-    # For a second nobody asks again.
+    # For a second it is not enqueued again.
     assert asked == [1]

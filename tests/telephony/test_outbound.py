@@ -1,4 +1,4 @@
-"""A call that somebody asked for, told by the events of the switch; what the switch is told, after commit."""
+"""Outbound calls, driven by events of the switch, and the requests to it after the commit."""
 
 from datetime import timedelta
 from typing import Any
@@ -172,7 +172,7 @@ def test_the_cause_decides_the_result_of_a_customers_phone(
 
     over = fresh(dialling)
     assert (over.disposition, over.cause, over.hung_up_by, over.billsec) == (disposition, cause, party, 0)
-    # Whom the system lets go hears why.
+    # A party that the system hangs up gets the cause.
     told = ("hang_up", channel(dialling, 1), *([cause] if party == "system" and cause else []))
     assert switch.told == [told]
     assert state_of(Agent.objects.get()) == "free"

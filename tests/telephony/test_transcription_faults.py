@@ -55,7 +55,7 @@ def attempt(call: Connection) -> Transcription:
 
 
 def all_attempts(call: Connection) -> Transcription:
-    """As many as there are, and one more."""
+    """All attempts, and one more."""
     for _ in range(len(DELAYS) + 2):
         made = attempt(call)
     return made

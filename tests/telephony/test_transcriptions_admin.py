@@ -1,4 +1,4 @@
-"""Recordings and transcriptions as a supervisor sees, hears and repeats them."""
+"""The admin of recordings and transcriptions: lists, player, repetition."""
 
 from io import BytesIO
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What is answered of a transcription: states, extras, and the two ways of having none."""
+"""Answers of transcriptions: statuses, extras, and the two kinds of 404."""
 
 from typing import Any
 
@@ -125,7 +125,7 @@ def spoken(*spans: tuple[float, float, str]) -> list[dict[str, Any]]:
     [
         ([], 10, (0, 0, 100)),
         (spoken((0, 4, "USER"), (5, 8, "CUSTOMER")), 10, (40, 30, 30)),
-        # a part counts once, however often it is told
+        # a repeated part counts once
         (spoken((0, 4, "USER"), (2, 4, "USER")), 10, (40, 0, 60)),
         # what both say at once is half of each
         (spoken((0, 6, "USER"), (4, 10, "CUSTOMER")), 10, (50, 50, 0)),

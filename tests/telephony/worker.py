@@ -1,4 +1,4 @@
-"""A worker that dies where a test wants it to: `DIES=before` or `DIES=after` the switch was told to call an agent."""
+"""A worker that dies at a given point: `DIES=before` or `DIES=after` the request to call an agent."""
 
 import os
 import signal

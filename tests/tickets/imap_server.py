@@ -1,6 +1,5 @@
-"""An IMAP4rev1 server on a socket, for what a real one does not do on demand: lose a connection in the middle of a
-mail, refuse to give one out, count anew, take its time, hold ten thousand mails. Knows the commands that reading a
-mailbox takes, and nothing else.
+"""An IMAP4rev1 server on a socket, with faults on demand: a connection lost inside a mail, a withheld mail, new UIDs,
+delays, ten thousand mails. It knows only the commands of a poll.
 """
 
 import re
@@ -23,7 +22,7 @@ def local_mailboxes(settings: Any) -> None:
 
 @dataclass
 class Mailbox:
-    """What the server has, and how it is to behave."""
+    """The mails of the server, and its behaviour."""
 
     user: str = "us"
     password: str = "secret"
@@ -32,9 +31,9 @@ class Mailbox:
     seen: set[int] = field(default_factory=set)
     next_uid: int = 1
     port: int = 0
-    # By UID: what is done instead of giving out the mail: "no", "bad", "nil" or "cut".
+    # The faults by UID, in place of the mail: "no", "bad", "nil" or "cut".
     faults: dict[int, str] = field(default_factory=dict)
-    # Waited for before a mail is given out.
+    # The server waits for this event before it sends a mail.
     before_fetch: Callable[[int], None] = lambda uid: None
     says_sizes: bool = True
     # Encryption from the first byte, or after STARTTLS.
@@ -52,13 +51,13 @@ class Mailbox:
         return uid
 
     def fetched(self) -> list[int]:
-        """The UIDs whose mails were asked for, in order."""
+        """The UIDs of the fetched mails, in order."""
         found = (re.search(r"UID FETCH (\d+) \(BODY\.PEEK\[\]\)", command) for command in self.commands)
         return [int(each[1]) for each in found if each]
 
 
 class _Session(socketserver.StreamRequestHandler):
-    # Many small answers: without this each waits for the client to acknowledge the one before.
+    # Without this, each of many small answers waits for an acknowledgement of the one before.
     disable_nagle_algorithm = True
 
     def handle(self) -> None:
@@ -86,7 +85,7 @@ class _Session(socketserver.StreamRequestHandler):
         self.wfile = self.connection.makefile("wb", buffering=0)
 
     def _answer(self, tag: str, command: str) -> bool:
-        """Whether the session goes on."""
+        """Return whether the session goes on."""
         box, name = self.box, command.upper()
         if name.startswith("LOGIN "):
             return self._log_in(tag, command)
@@ -139,7 +138,7 @@ class _Session(socketserver.StreamRequestHandler):
         if "UNSEEN" in search:
             return [uid for uid in uids if uid not in self.box.seen]
         if found := re.search(r"UID (\d+):\*", search.removeprefix("UID SEARCH")):
-            # Of a range that begins behind it the last one is in it all the same (RFC 9051).
+            # A range that begins after the last mail still contains that mail (RFC 9051).
             return [uid for uid in uids if uid >= int(found[1])] or uids[-1:]
         return uids
 

@@ -16,17 +16,17 @@ from tests.webhooks.receivers import Peer
 
 @dataclass
 class MailServer:
-    """What it was sent, and what it answers; the answers may be changed while it runs."""
+    """The received mails of a server, and its answers, which a test can change while it runs."""
 
     port: int = 0
     received: list[Envelope] = field(default_factory=list)
-    # To RCPT, by address; and to the message.
+    # The answers to RCPT, by address, and to the message.
     rcpt_answers: dict[str, str] = field(default_factory=dict)
     data_answer: str = "250 Taken"
-    # After the whole message: hang up instead of answering, or wait until the test lets it go on.
+    # After the whole message: disconnect without an answer, or wait for the test.
     drops: bool = False
     holds: bool = False
-    # The same with each recipient.
+    # The same after each recipient.
     holds_recipients: bool = False
     is_held: threading.Event = field(default_factory=threading.Event)
     go_on: threading.Event = field(default_factory=threading.Event)
@@ -68,7 +68,7 @@ def read(envelope: Envelope) -> Any:
 
 @contextmanager
 def mail_server(settings: Any = None, **options: Any) -> Iterator[MailServer]:
-    """Runs in a thread; with `settings`, Django's mail goes to it. `options` are those of aiosmtpd's SMTP."""
+    """Run a mail server in a thread. With `settings`, Django's mail goes to it. `options` are for aiosmtpd's SMTP."""
     running = MailServer()
     loop = asyncio.new_event_loop()
     listening = loop.run_until_complete(loop.create_server(lambda: SMTP(running, **options), "127.0.0.1", 0))
@@ -101,7 +101,7 @@ def send_to(settings: Any, port: int) -> None:
 
 
 def mute(peer: Peer) -> None:
-    """A server that takes connections and says nothing."""
+    """A server that accepts connections and never answers."""
     peer.receiver.is_over.wait(100)
 
 

@@ -1,4 +1,4 @@
-"""Mails as others write them, for tests."""
+"""Incoming mails for tests."""
 
 from email.message import EmailMessage
 from io import BytesIO
@@ -30,7 +30,7 @@ def a_mail(body: str = "Help!", *, subtype: str = "plain", **headers: str) -> by
 
 
 def taken(raw: bytes, queue: TicketQueue | None = None) -> Any:
-    """The row of the mail, whose message tests look into."""
+    """Take in the mail and return its row."""
     return take_in(BytesIO(raw), queue)
 
 

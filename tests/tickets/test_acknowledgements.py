@@ -1,4 +1,4 @@
-"""The answer that the service gives by itself: to people who write first, and to nothing else."""
+"""Acknowledgements: only the first mail of a person gets one."""
 
 from email.message import EmailMessage
 from io import BytesIO
@@ -139,7 +139,7 @@ def test_two_of_our_queues_do_not_answer_each_other() -> None:
 
 
 @pytest.mark.parametrize("values", [{"acknowledges": False}, {"acknowledgement": ""}, {"acknowledgement": "<p> </p>"}])
-def test_a_queue_that_says_nothing_acknowledges_nothing(values: dict[str, Any]) -> None:
+def test_a_queue_with_an_empty_acknowledgement_sends_none(values: dict[str, Any]) -> None:
     TicketQueue.objects.update(**values)
 
     take()
@@ -147,7 +147,7 @@ def test_a_queue_that_says_nothing_acknowledges_nothing(values: dict[str, Any]) 
     assert acknowledged() == []
 
 
-def test_what_a_program_enters_is_not_acknowledged(api: ApiClient) -> None:
+def test_a_ticket_of_the_api_is_not_acknowledged(api: ApiClient) -> None:
     answer = api.post("/api/tickets", {"subject": "S", "body": "B", "from": "jan@client.example"})
 
     assert (answer.status_code, acknowledged()) == (201, [])

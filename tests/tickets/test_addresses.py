@@ -1,4 +1,4 @@
-"""Which texts are e-mail addresses, and that nothing else becomes one of a customer."""
+"""The validity of e-mail addresses, also of customers."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Whatever comes: it never raises, is never lost, and becomes a message or is in quarantine with its reason."""
+"""Arbitrary mails: the intake raises nothing, loses none, and stores or quarantines each."""
 
 import random
 import sysconfig
@@ -17,18 +17,18 @@ from tickets.models import Message, ReceivedMail
 
 pytestmark = pytest.mark.django_db
 
-# Those of CPython's own tests, where the interpreter has them.
+# The mails of CPython's own tests, if the interpreter has them.
 FOLDER = Path(sysconfig.get_path("stdlib"), "test", "test_email", "data")
 MAILS = sorted(FOLDER.glob("msg_*.txt")) if FOLDER.is_dir() else []
 
 
 def check(received: ReceivedMail, raw: bytes) -> None:
-    """It is one of what a mail can become, and all of it is kept."""
+    """The mail has a valid outcome, and its raw mail is saved."""
     received.refresh_from_db()
     with received.open_raw() as kept:
         assert kept.read() == raw
     assert received.outcome in ("stored", "quarantined", "ignored")
-    # What has come before by another way names the message that it became.
+    # A mail that came before by another way names its message.
     assert (received.message is None) == (received.outcome == "quarantined")
     assert bool(received.reason) == (received.outcome != "stored")
     assert "not understood" not in received.reason
@@ -47,7 +47,7 @@ def test_every_mail_of_cpythons_own_tests_becomes_a_message_or_is_quarantined() 
 
 
 def sample() -> bytes:
-    """A mail with most of what mails have."""
+    """A mail with most features of mails."""
     return (
         b"Return-Path: <jan@c.example>\nReceived: from a by b; Mon, 2 Nov 2026 10:11:12 +0100\n"
         b"From: =?utf-8?Q?Jan_=C5=BB=C3=B3=C5=82w?= <jan@c.example>\nTo: Us: help@us.example, x@us.example;\n"
@@ -67,7 +67,7 @@ def sample() -> bytes:
 
 @st.composite
 def mutated(draw: st.DrawFn) -> bytes:
-    """The mail with pieces of it taken away, doubled, moved, or turned into other bytes."""
+    """The mail with pieces of it removed, doubled, moved, or changed."""
     raw = bytearray(sample())
     for _ in range(draw(st.integers(1, 8))):
         start = draw(st.integers(0, len(raw)))
@@ -98,7 +98,7 @@ def mutated(draw: st.DrawFn) -> bytes:
 @example(b"From: a@b.example\nContent-Disposition: attachment; filename*0*=x'y'%zz\n\nx")
 @example(b"From: a@b.example\nContent-Transfer-Encoding: uuencode\n\nbegin 666 x\n\xff")
 @example(b"\xff: \xff\n\n\xff")
-def test_any_bytes_are_kept_and_decided_on(raw: bytes) -> None:
+def test_any_bytes_are_saved_with_an_outcome(raw: bytes) -> None:
     if not Message.objects.exists():
         TicketQueueFactory()
     ReceivedMail.objects.all().delete()
@@ -108,12 +108,12 @@ def test_any_bytes_are_kept_and_decided_on(raw: bytes) -> None:
 
 @settings(max_examples=600)
 @given(st.one_of(mutated(), st.binary(max_size=2000), st.text(max_size=500).map(str.encode)))
-def test_reading_any_bytes_raises_nothing_but_that_they_are_unreadable(raw: bytes) -> None:
+def test_parsing_any_bytes_raises_only_unreadable(raw: bytes) -> None:
     try:
         mail = parse(raw)
     except Unreadable:
         return
-    # PostgreSQL takes all of it.
+    # PostgreSQL can store all of it.
     for text in (
         mail.body[0],
         mail.subject,

@@ -1,4 +1,4 @@
-"""Notices of mail servers in words alone: a delay is no bounce."""
+"""Notices of mail servers that are text alone: a delay is no bounce."""
 
 import pytest
 

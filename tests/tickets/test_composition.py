@@ -1,4 +1,4 @@
-"""What stands in a mail: its headers, its parts, and that nothing which somebody typed becomes a header."""
+"""The composition of mails: headers, parts, and protection against injected headers."""
 
 from email.message import EmailMessage
 from email.utils import parseaddr
@@ -44,7 +44,7 @@ def received(ticket: Ticket, header_id: str, **values: Any) -> Message:
 
 
 def mail_of(message: Message, settings: Any) -> EmailMessage:
-    """As it arrived at a server."""
+    """Return the mail as the server received it."""
     header_id = Dispatch.objects.get(message=message).header_id
     with mail_server(settings) as server:
         dispatch(message.dispatch.pk)
@@ -74,7 +74,7 @@ def a_file(filename: str, content: bytes) -> StoredFile:
 # Conversations
 
 
-def test_a_mail_names_all_before_it(settings: Any) -> None:
+def test_a_mail_references_all_earlier_mails(settings: Any) -> None:
     ticket = TicketFactory(subject="Odp: Re: Broken  lamp")
     received(ticket, "first@client.example")
     first = reply(ticket)
@@ -98,7 +98,7 @@ def test_the_subject_stays_the_same_for_the_whole_conversation(settings: Any) ->
     assert mail_of(reply(ticket), settings)["Subject"] == first["Subject"]
 
 
-def test_a_long_conversation_names_its_beginning_and_its_end(settings: Any) -> None:
+def test_a_long_conversation_references_its_first_and_last_mails(settings: Any) -> None:
     ticket = TicketFactory()
     for number in range(30):
         received(ticket, f"{number}@client.example")
@@ -113,7 +113,7 @@ def test_a_long_conversation_names_its_beginning_and_its_end(settings: Any) -> N
     )
 
 
-def test_a_message_id_that_mail_does_not_allow_is_left_out(settings: Any) -> None:
+def test_an_invalid_message_id_is_not_referenced(settings: Any) -> None:
     ticket = TicketFactory()
     received(ticket, "good@client.example")
     received(ticket, "żółw@client.example")
@@ -121,7 +121,7 @@ def test_a_message_id_that_mail_does_not_allow_is_left_out(settings: Any) -> Non
     assert mail_of(reply(ticket), settings)["References"] == "<good@client.example>"
 
 
-# Headers that nobody can forge
+# Protection against injected headers
 
 
 @pytest.mark.parametrize("break_", ["\r\n", "\n", "\r", "\x0b", "\x85", "\u2028", "\r\n "])
@@ -144,7 +144,7 @@ def test_no_line_break_becomes_a_header(settings: Any, break_: str) -> None:
 @pytest.mark.parametrize(
     "address", ["eve@else.example\r\nBcc: x@y.example", "a@b.example, c@d.example", "Jan <a@b.example>", "nobody", "@"]
 )
-def test_what_is_no_address_is_refused(address: str) -> None:
+def test_an_invalid_address_is_refused(address: str) -> None:
     ticket = TicketFactory()
 
     with pytest.raises(Invalid) as refusal:
@@ -157,7 +157,7 @@ def test_what_is_no_address_is_refused(address: str) -> None:
     assert not Dispatch.objects.exists()
 
 
-def test_a_ticket_from_nowhere_uses_the_customers_address() -> None:
+def test_a_ticket_without_a_sender_uses_the_customers_address() -> None:
     customer = CustomerFactory(email="jan@home.example")
 
     reply(TicketFactory(sender="Jan @ home", customer=customer))
@@ -188,7 +188,7 @@ def test_a_mail_is_text_and_html_with_the_queues_signature_and_template(settings
     assert part(mail, "plain").split("\n") == ["See here (https://a.example/x)", "", "Anna <Nowak>, Desk", ""]
 
 
-def test_a_template_without_a_place_loses_no_reply(settings: Any) -> None:
+def test_a_template_without_a_body_placeholder_loses_no_reply(settings: Any) -> None:
     queue = TicketQueueFactory(template="<p>Footer</p>")
 
     markup = part(mail_of(reply(TicketFactory(queue=queue)), settings), "html")
@@ -196,7 +196,7 @@ def test_a_template_without_a_place_loses_no_reply(settings: Any) -> None:
     assert markup.index("Try again") < markup.index("Footer")
 
 
-def test_what_an_agent_writes_is_put_in_and_not_run(settings: Any) -> None:
+def test_the_text_of_an_agent_is_inserted_and_not_run(settings: Any) -> None:
     queue = TicketQueueFactory(signature="secret")
 
     message = reply(TicketFactory(queue=queue), "{{ signature }} {% debug %} {{ settings }}", body_type="PLAIN")
@@ -292,7 +292,7 @@ def test_a_mail_whose_file_is_gone_fails_and_says_so(settings: Any) -> None:
     assert not server.received
 
 
-def test_composing_asks_the_database_no_more_for_a_long_conversation(django_assert_max_num_queries: Any) -> None:
+def test_a_long_conversation_needs_no_more_queries(django_assert_max_num_queries: Any) -> None:
     ticket = TicketFactory()
     for number in range(20):
         received(ticket, f"{number}@client.example")
@@ -308,7 +308,7 @@ def test_composing_asks_the_database_no_more_for_a_long_conversation(django_asse
 # To all, and with canned texts
 
 
-def test_a_reply_to_all_goes_to_everybody_but_ourselves() -> None:
+def test_a_reply_to_all_goes_to_all_others() -> None:
     TicketQueueFactory(address="Help@us.example")
     ticket = TicketFactory()
     received(ticket, "first@client.example", recipients=["other@client.example"])
@@ -328,7 +328,7 @@ def test_a_copy_is_sent(settings: Any) -> None:
     assert server.received[0].rcpt_tos == ["jan@client.example", "ewa@client.example"]
 
 
-def test_a_canned_reply_fills_its_places() -> None:
+def test_a_canned_reply_fills_its_placeholders() -> None:
     canned = CannedReply(
         body="<p>Dear {{ customer_name }},</p><p>{{ ticket_id }} {{ unknown }}<script>x</script></p>"
         "<p>{{agent_name}}</p>"

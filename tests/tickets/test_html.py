@@ -1,4 +1,4 @@
-"""HTML from outside: nothing in it runs, loads by itself in our pages, or takes more than its share of time."""
+"""Foreign HTML: it cannot run, load by itself in our pages, or take too much time."""
 
 import re
 
@@ -83,7 +83,7 @@ _KNOWN |= {"start", "border", "cellpadding", "cellspacing", "colspan", "rowspan"
 
 
 @pytest.mark.parametrize("markup", HOSTILE)
-def test_nothing_hostile_is_left(markup: str) -> None:
+def test_hostile_html_is_removed(markup: str) -> None:
     for wrapped in (markup, f"<table><tr><td>{markup}", f"<b><i>{markup}", f"<p title='{markup}'>"):
         cleaned = html.clean(wrapped)
 
@@ -99,7 +99,7 @@ def test_nothing_hostile_is_left(markup: str) -> None:
         assert html.clean(cleaned) == cleaned
 
 
-def test_what_people_write_is_kept() -> None:
+def test_ordinary_html_is_kept() -> None:
     markup = (
         '<h1>Zażółć</h1><p dir="rtl">a <b>b</b> <i>c</i> <u>d</u> <font color="red" size="2">e</font></p>'
         '<ul><li>x</li></ul><ol start="3"><li>y</li></ol><blockquote>q</blockquote><pre>z</pre>'
@@ -113,7 +113,7 @@ def test_what_people_write_is_kept() -> None:
     )
 
 
-def test_images_from_elsewhere_are_left_to_who_shows_them_and_nothing_else_is_loaded() -> None:
+def test_remote_images_are_kept_and_nothing_else_can_load() -> None:
     markup = "<img src='https://evil.example/pixel.gif' width=1><img src='file:///etc/passwd'><img src='pixel.gif'>"
 
     assert html.clean(markup) == '<img src="https://evil.example/pixel.gif" width="1"><img><img>'
@@ -124,7 +124,7 @@ def nested(count: int) -> str:
 
 
 def reopened(count: int) -> str:
-    """A few kilobytes of which a browser makes megabytes: each paragraph opens again what the first has not closed."""
+    """Return kilobytes that become megabytes in a browser: each paragraph reopens the open elements of the first."""
     return "<p>" + "".join(f"<font size={each}>" for each in range(count)) + "</p>" + "<p>x</p>" * count
 
 
@@ -145,7 +145,7 @@ def reopened(count: int) -> str:
         "<select><option>" * 60_000,
     ],
 )
-def test_html_that_is_made_to_hang_a_worker_comes_to_an_end(markup: str) -> None:
+def test_costly_html_ends_within_the_limits(markup: str) -> None:
     # Its limits are of processor time and memory, in a process of its own; without them the first takes an hour.
     cleaned = html.clean(markup)
 
@@ -153,7 +153,7 @@ def test_html_that_is_made_to_hang_a_worker_comes_to_an_end(markup: str) -> None
     assert "<script" not in cleaned
 
 
-def test_what_cannot_be_cleaned_is_kept_as_its_text() -> None:
+def test_html_that_cannot_be_cleaned_becomes_text() -> None:
     hidden = "<style>p{}</style><script>alert(1)</script>"
 
     assert html.clean(f"{hidden}<p>one</p>&lt;b&gt;" + nested(100_000)) == "one<br>\n&lt;b&gt;deep"
@@ -179,7 +179,7 @@ def test_cleaning_a_mail_of_30_kb_is_no_work_for_another_process(monkeypatch: py
     assert html.clean(f"<table>{row * 250}</table>").count("<b>") == 250
 
 
-def test_text_becomes_html_and_html_text() -> None:
+def test_text_and_html_are_converted() -> None:
     assert html.from_text("a < b\nc") == "a &lt; b<br>\nc"
     assert html.as_text("<p>a &lt; b</p><p>c<br>d</p>") == "a < b\nc\nd"
     assert html.says_nothing("<p>&nbsp;<br></p>")

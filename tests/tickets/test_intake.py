@@ -57,7 +57,7 @@ def test_an_answer_to_our_mail_joins_its_ticket() -> None:
     assert ticket.status.kind == "new"
 
 
-def test_a_stranger_who_names_our_mail_begins_a_ticket_of_his_own() -> None:
+def test_a_stranger_who_references_our_mail_begins_a_new_ticket() -> None:
     ticket, dispatch = answered()
 
     taken(a_mail(From="eve@else.example", In_Reply_To=f"<{dispatch.header_id}>"))
@@ -74,7 +74,7 @@ def test_an_answering_machine_does_not_reopen_a_ticket() -> None:
     assert (ticket.messages.count(), ticket.status.kind) == (2, "waiting_for_customer")
 
 
-def test_what_cannot_be_read_is_kept_in_quarantine() -> None:
+def test_an_unreadable_mail_is_quarantined() -> None:
     TicketQueueFactory()
 
     received = taken(b"\r\n\r\nno headers at all")

@@ -1,4 +1,4 @@
-"""Workers and commands that are processes: killed at the worst moments, and two at once; nothing is lost or doubled."""
+"""Intake in processes: killed at the worst moments, or two at once. No mail is lost or doubled."""
 
 import os
 import signal
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.usefixtures("committed_db")
 
 @pytest.fixture(autouse=True)
 def own_storage(settings: object, tmp_path: Path) -> Path:
-    """The processes' folder too."""
+    """Use a folder that the processes share."""
     use_folder(settings, tmp_path / "files")
     return tmp_path
 
@@ -49,7 +49,7 @@ def raw_mails_on_disk(folder: Path) -> int:
 
 
 @pytest.mark.parametrize("place", ["kept", "stored"])
-def test_a_poller_killed_at_any_moment_loses_and_doubles_nothing(box: Mailbox, own_storage: Path, place: str) -> None:
+def test_a_worker_killed_at_any_moment_loses_and_doubles_no_mail(box: Mailbox, own_storage: Path, place: str) -> None:
     queue = TicketQueueFactory(
         imap_host="127.0.0.1",
         imap_port=box.port,
@@ -70,7 +70,7 @@ def test_a_poller_killed_at_any_moment_loses_and_doubles_nothing(box: Mailbox, o
     assert box.seen == {1, 2, 3}
 
 
-def test_two_processes_with_the_same_mails_make_each_a_message_once(own_storage: Path) -> None:
+def test_two_processes_with_the_same_mails_store_each_message_once(own_storage: Path) -> None:
     TicketQueueFactory()
     paths = []
     for number in range(15):
@@ -86,7 +86,7 @@ def test_two_processes_with_the_same_mails_make_each_a_message_once(own_storage:
     assert raw_mails_on_disk(own_storage) == 15
 
 
-def test_a_mail_server_hands_mails_in(own_storage: Path) -> None:
+def test_mails_of_a_mail_server_become_tickets(own_storage: Path) -> None:
     TicketQueueFactory()
     queue = TicketQueueFactory(address="other@us.example")
 
@@ -101,7 +101,7 @@ def test_a_mail_server_hands_mails_in(own_storage: Path) -> None:
     assert "it has no headers" in unreadable.stdout.decode()
 
 
-def test_a_mail_server_is_told_what_to_do_with_a_mail_that_is_not_taken_in(own_storage: Path) -> None:
+def test_the_exit_code_tells_a_mail_server_what_to_do_with_a_refused_mail(own_storage: Path) -> None:
     TicketQueueFactory()
 
     too_large = handed_in(a_mail("x" * 1_100_000), own_storage, MAX_MAIL_MB="1")

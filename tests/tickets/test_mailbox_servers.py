@@ -1,4 +1,4 @@
-"""Mailboxes: which servers get the password of one, how it travels, and what a failure tells."""
+"""Servers of mailboxes: permitted addresses, encryption of the password, and messages about failures."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -19,7 +19,7 @@ from tickets.verbs.mailbox_tests import request_mailbox_test
 
 pytestmark = pytest.mark.usefixtures("committed_db")
 
-# Spellings of this machine, of private networks, of link-local ones, and of nothing that could be a host.
+# Spellings of this machine, of private and link-local networks, and of invalid hosts.
 INTERNAL = [
     *("127.0.0.1", "localhost", "127.1", "0x7f000001", "2130706433", "0177.0.0.1", "::1", "[::1]", "::ffff:127.0.0.1"),
     *("0.0.0.0", "10.0.0.1", "172.16.0.1", "192.168.1.1", "100.64.0.1", "fd00::1", "169.254.169.254", "fe80::1%eth0"),
@@ -67,7 +67,7 @@ def logins(box: Mailbox) -> list[str]:
 
 @BOTH
 @pytest.mark.parametrize("host", INTERNAL)
-def test_no_mailbox_is_inside_our_network_and_all_are_refused_in_the_same_words(
+def test_a_mailbox_inside_our_network_is_refused_in_the_same_words(
     box: Mailbox, settings: Any, error_of: Tried, host: str
 ) -> None:
     settings.MAILBOX_ALLOWED_NETWORKS = []
@@ -119,7 +119,7 @@ def test_an_address_is_looked_up_once_and_is_the_one_connected_to(
 
 @BOTH
 @pytest.mark.parametrize("networks", [[], ["10.0.0.0/8"]])
-def test_a_password_without_encryption_stays_in_the_networks_that_the_operator_named(
+def test_a_password_without_encryption_stays_in_the_allowed_networks(
     box: Mailbox,
     settings: Any,
     resolve: Callable[[str, list[str]], Any],  # noqa: F811
@@ -127,7 +127,7 @@ def test_a_password_without_encryption_stays_in_the_networks_that_the_operator_n
     networks: list[str],
 ) -> None:
     settings.MAILBOX_ALLOWED_NETWORKS = networks
-    # A public address, at which nothing may be tried.
+    # A public address, to which no connection may be made.
     resolve("mail.example", ["93.184.215.14"])
 
     error = error_of(queue_of(box, imap_host="mail.example", imap_uses_tls=False, imap_allows_plain=True))
@@ -174,7 +174,9 @@ def test_a_certificate_for_another_name_gets_no_password(
 
 @BOTH
 @pytest.mark.parametrize("greeting", ["SSH-2.0-OpenSSH_9.6 inner-host", "220 inner-host ESMTP", "* BYE inner-host"])
-def test_what_another_service_says_is_not_repeated(box: Mailbox, settings: Any, error_of: Tried, greeting: str) -> None:
+def test_the_answer_of_another_service_is_not_shown(
+    box: Mailbox, settings: Any, error_of: Tried, greeting: str
+) -> None:
     settings.MAILBOX_ALLOWED_NETWORKS = ["127.0.0.1"]
     box.greeting = greeting
 
@@ -182,14 +184,14 @@ def test_what_another_service_says_is_not_repeated(box: Mailbox, settings: Any, 
 
 
 @BOTH
-def test_a_closed_port_is_a_server_that_cannot_be_reached(box: Mailbox, settings: Any, error_of: Tried) -> None:
+def test_a_closed_port_is_reported_as_unreachable(box: Mailbox, settings: Any, error_of: Tried) -> None:
     settings.MAILBOX_ALLOWED_NETWORKS = ["127.0.0.1"]
 
     assert error_of(queue_of(box, imap_port=1)) == mailbox_connection.UNREACHABLE
 
 
 @pytest.mark.parametrize("is_before_greeting", [True, False])
-def test_a_server_that_never_answers_is_left_when_the_time_of_the_test_is_over(
+def test_a_test_of_a_server_that_never_answers_ends_at_its_limit(
     box: Mailbox, settings: Any, monkeypatch: pytest.MonkeyPatch, is_before_greeting: bool
 ) -> None:
     settings.MAILBOX_ALLOWED_NETWORKS = ["127.0.0.1"]
@@ -222,7 +224,7 @@ def test_a_test_counts_the_mails_and_changes_nothing(box: Mailbox, settings: Any
     assert (box.fetched(), box.seen) == ([], {1})
 
 
-def test_a_test_is_made_once_however_often_its_message_comes(box: Mailbox, settings: Any) -> None:
+def test_a_repeated_task_makes_one_test(box: Mailbox, settings: Any) -> None:
     settings.MAILBOX_ALLOWED_NETWORKS = ["127.0.0.1"]
     queue = queue_of(box, imap_uses_tls=False, imap_allows_plain=True)
     request_mailbox_test(queue, ACTOR)
@@ -233,7 +235,7 @@ def test_a_test_is_made_once_however_often_its_message_comes(box: Mailbox, setti
     assert box.connections == 1
 
 
-def test_asking_again_while_a_test_is_under_way_starts_no_second_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_second_request_during_a_test_starts_no_second_test(monkeypatch: pytest.MonkeyPatch) -> None:
     enqueued: list[Any] = []
     monkeypatch.setattr("tickets.verbs.mailbox_tests.enqueue", lambda *call: enqueued.append(call))
     queue = TicketQueueFactory(with_mailbox=True)
@@ -244,7 +246,7 @@ def test_asking_again_while_a_test_is_under_way_starts_no_second_one(monkeypatch
     assert enqueued == [("tickets.test_mailbox", queue.pk)]
 
 
-def test_a_test_whose_message_was_lost_is_found_by_the_sweep(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_sweep_finds_a_test_whose_task_was_lost(monkeypatch: pytest.MonkeyPatch) -> None:
     enqueued: list[Any] = []
     monkeypatch.setattr(tasks, "enqueue", lambda *call: enqueued.append(call))
     queue = TicketQueueFactory()

@@ -1,4 +1,4 @@
-"""Reading mailboxes over IMAP, from a server that does what servers do: fail in every way, at every moment."""
+"""The poll of mailboxes, with a server that fails in every way, at every moment."""
 
 import threading
 from collections.abc import Iterator
@@ -43,7 +43,7 @@ def subjects() -> list[str]:
 
 
 def let_time_pass(queue: TicketQueue) -> None:
-    """As if the last poll had been long ago."""
+    """Move the last poll into the past."""
     TicketQueue.objects.filter(pk=queue.pk).update(polled_at=timezone.now() - timedelta(hours=1))
 
 
@@ -59,7 +59,7 @@ def test_new_mail_becomes_tickets_once_and_is_marked_as_read(box: Mailbox) -> No
     assert (first, second, third) == (1, 1, 0)
     assert subjects() == ["Mail 2", "Mail 3"]
     assert box.seen == {read, unread, later}
-    # What other programs have marked as deleted is theirs to remove.
+    # Mails that other programs have marked as deleted stay.
     assert not [command for command in box.commands if "EXPUNGE" in command]
     queue.refresh_from_db()
     assert (queue.poll_error, queue.failing_since, queue.imap_last_uid) == ("", None, later)
@@ -98,7 +98,7 @@ def test_ten_thousand_unread_mails_are_taken_in_their_order_in_turns(
     assert enqueued == [queue.pk] * 3
 
 
-def test_a_wrong_password_is_seen_with_when_and_why_and_logged_once(
+def test_a_wrong_password_is_shown_with_time_and_reason_and_logged_once(
     box: Mailbox, caplog: pytest.LogCaptureFixture
 ) -> None:
     box.add(numbered(1))
@@ -118,7 +118,7 @@ def test_a_wrong_password_is_seen_with_when_and_why_and_logged_once(
     assert [record.message for record in caplog.records].count("mailbox not read") == 1
     assert "wrong" not in caplog.text
 
-    # A person mends it: the next poll tries at once, whatever it has failed before.
+    # A person corrects the queue: the next poll is due at once.
     queue.imap_password = box.password
     queue.save()
     assert poll(queue.pk) == 1
@@ -126,7 +126,7 @@ def test_a_wrong_password_is_seen_with_when_and_why_and_logged_once(
     assert (mended.poll_error, mended.failing_since) == ("", None)
 
 
-def test_a_mailbox_that_fails_is_left_alone_for_as_long_as_it_has_failed(box: Mailbox) -> None:
+def test_a_failing_mailbox_is_paused_for_as_long_as_it_has_failed(box: Mailbox) -> None:
     queue = queue_of(box, imap_password="wrong")
     poll(queue.pk)
     now = timezone.now()
@@ -137,13 +137,13 @@ def test_a_mailbox_that_fails_is_left_alone_for_as_long_as_it_has_failed(box: Ma
     poll(queue.pk)
 
     assert len(box.commands) == asked
-    # At most for a quarter of an hour.
+    # At most a quarter of an hour.
     failing.update(failing_since=now - timedelta(days=2), polled_at=now - timedelta(minutes=16))
     poll(queue.pk)
     assert len(box.commands) > asked
 
 
-def test_a_connection_cut_in_the_middle_of_a_mail_loses_and_doubles_nothing(box: Mailbox) -> None:
+def test_a_connection_cut_inside_a_mail_loses_and_doubles_no_mail(box: Mailbox) -> None:
     uids = [box.add(numbered(number)) for number in range(1, 4)]
     box.faults[uids[1]] = "cut"
     queue = queue_of(box)
@@ -158,7 +158,7 @@ def test_a_connection_cut_in_the_middle_of_a_mail_loses_and_doubles_nothing(box:
     assert subjects() == ["Mail 1", "Mail 2", "Mail 3"]
 
 
-def test_a_mail_at_which_the_server_breaks_is_passed_over_after_some_tries(box: Mailbox) -> None:
+def test_a_mail_that_breaks_the_server_is_skipped_after_some_attempts(box: Mailbox) -> None:
     uids = [box.add(numbered(number)) for number in range(1, 4)]
     box.faults[uids[1]] = "cut"
     queue = queue_of(box)
@@ -172,7 +172,7 @@ def test_a_mail_at_which_the_server_breaks_is_passed_over_after_some_tries(box: 
     assert (left.imap_uid, left.path) == (uids[1], "")
     assert left.reason.startswith("the mailbox could not be read past it: abort")
 
-    # The server is mended, and a person has it tried again.
+    # The server is repaired, and a person has the mail fetched again.
     box.faults.clear()
     retry_mail(left, ACTOR)
     assert poll(queue.pk) == 1
@@ -182,7 +182,7 @@ def test_a_mail_at_which_the_server_breaks_is_passed_over_after_some_tries(box: 
 
 
 @pytest.mark.parametrize("fault", ["no", "bad", "nil"])
-def test_a_mail_that_the_server_does_not_give_out_stops_no_other(box: Mailbox, fault: str) -> None:
+def test_a_withheld_mail_does_not_stop_the_others(box: Mailbox, fault: str) -> None:
     uids = [box.add(numbered(number)) for number in range(1, 4)]
     box.faults[uids[1]] = fault
     queue = queue_of(box)
@@ -195,11 +195,11 @@ def test_a_mail_that_the_server_does_not_give_out_stops_no_other(box: Mailbox, f
     assert uids[1] not in box.seen
 
 
-def test_a_mail_that_is_too_large_is_known_by_its_headers(box: Mailbox, settings: object) -> None:
+def test_a_mail_that_is_too_large_is_quarantined_with_its_headers(box: Mailbox, settings: object) -> None:
     settings.MAX_MAIL_MB = 1  # type: ignore[attr-defined]
     large = box.add(a_mail("x" * 1_100_000, Subject="Large"))
     small = box.add(numbered(2))
-    # A server that does not say how large it is: what comes is cut short all the same.
+    # The limit holds too if the server does not say the size.
     queue, silent = queue_of(box), queue_of(box)
 
     poll(queue.pk)
@@ -213,18 +213,18 @@ def test_a_mail_that_is_too_large_is_known_by_its_headers(box: Mailbox, settings
     assert box.fetched() == [small, large, small]
 
 
-def test_a_server_that_counts_anew_doubles_nothing_and_hides_nothing(box: Mailbox) -> None:
+def test_a_server_that_renumbers_its_mails_doubles_and_hides_none(box: Mailbox) -> None:
     old, taken = numbered(1), numbered(2)
     box.add(old, is_seen=True)
     box.add(taken)
     queue = queue_of(box)
     poll(queue.pk)
 
-    # The mailbox is restored from a backup: other numbers, no flags; and one more mail.
+    # The mailbox is restored from a backup: other UIDs, no flags, one more mail.
     box.validity, box.mails, box.seen, box.next_uid = 8, {}, set(), 101
     for raw in (taken, numbered(3)):
         box.add(raw)
-    # Read by a person, before we came.
+    # A person has read it before the poll.
     box.add(numbered(4), is_seen=True)
     poll(queue.pk)
 
@@ -244,7 +244,7 @@ def test_one_poison_mail_does_not_stop_the_others(box: Mailbox) -> None:
     assert ReceivedMail.objects.quarantined().exists()
 
 
-def test_of_two_pollers_at_once_one_reads(box: Mailbox) -> None:
+def test_only_one_of_two_concurrent_polls_reads(box: Mailbox) -> None:
     for number in range(5):
         box.add(numbered(number))
     queue = queue_of(box)
@@ -274,7 +274,7 @@ def test_of_two_pollers_at_once_one_reads(box: Mailbox) -> None:
     assert len(subjects()) == len(set(subjects())) == 5
 
 
-def test_a_server_that_never_comes_to_an_end_is_cut_off(box: Mailbox, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_never_ends_its_answer_is_cut_off(box: Mailbox, monkeypatch: pytest.MonkeyPatch) -> None:
     box.add(numbered(1))
     queue = queue_of(box)
     release = threading.Event()
@@ -294,7 +294,7 @@ def assert_released(release: threading.Event) -> None:
     assert release.wait(60)
 
 
-def test_a_server_that_answers_nothing_at_all_is_seen_as_failing(box: Mailbox, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_never_answers_is_shown_as_failing(box: Mailbox, monkeypatch: pytest.MonkeyPatch) -> None:
     queue = queue_of(box, imap_port=1)
 
     poll(queue.pk)
@@ -304,7 +304,7 @@ def test_a_server_that_answers_nothing_at_all_is_seen_as_failing(box: Mailbox, m
     assert queue.imap_stuck_uid is None
 
 
-def test_a_mailbox_with_a_certificate_that_nobody_signed_is_not_read(box: Mailbox) -> None:
+def test_a_mailbox_with_a_self_signed_certificate_is_not_read(box: Mailbox) -> None:
     queue = queue_of(box, imap_uses_tls=True, imap_allows_plain=False)
 
     poll(queue.pk)

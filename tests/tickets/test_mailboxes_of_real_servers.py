@@ -1,4 +1,4 @@
-"""Reading a mailbox of IMAP servers that others wrote (pymap; Dovecot, where it is installed), with TLS off."""
+"""The poll of real IMAP servers (pymap; Dovecot, if it is installed), without TLS."""
 
 import imaplib
 import os
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.usefixtures("committed_db")
 USER, PASSWORD, FOLDER = "demouser", "demopass", "Zgłoszenia"
 
 
-# Dovecot without its system service: everything it has is in one folder, for one user without an account.
+# Dovecot without its system service: all its files are in one folder, for one user without an account.
 DOVECOT = """
 base_dir = {folder}/run
 log_path = {folder}/log
@@ -77,7 +77,7 @@ def port(request: pytest.FixtureRequest) -> Iterator[int]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         number = free.getsockname()[1]
-    # Not in pytest's own folder, which keeps others out.
+    # Not in pytest's own folder, which other users cannot open.
     with TemporaryDirectory() as folder:
         server = subprocess.Popen(request.param(number, Path(folder)), stdout=subprocess.DEVNULL)
         try:
@@ -103,7 +103,7 @@ def _wait_for(number: int, server: subprocess.Popen[bytes]) -> None:
 
 @pytest.fixture
 def theirs(port: int) -> Iterator[MailBoxUnencrypted]:
-    """The mailbox as the people of its server see it."""
+    """The mailbox as another client sees it."""
     with MailBoxUnencrypted("127.0.0.1", port, timeout=100).login(USER, PASSWORD) as mailbox:
         if mailbox.folder.exists(FOLDER):
             mailbox.folder.delete(FOLDER)
@@ -139,7 +139,7 @@ def test_mail_is_read_once_and_marked_as_read(theirs: MailBoxUnencrypted, queue:
     assert theirs.uids("UNSEEN") == []
 
 
-def test_a_folder_that_was_made_anew_is_read_anew(theirs: MailBoxUnencrypted, queue: TicketQueue) -> None:
+def test_a_recreated_folder_is_read_from_its_beginning(theirs: MailBoxUnencrypted, queue: TicketQueue) -> None:
     raw = a_mail(Subject="Once")
     theirs.append(raw, FOLDER)
     poll(queue.pk)
@@ -157,7 +157,7 @@ def test_a_folder_that_was_made_anew_is_read_anew(theirs: MailBoxUnencrypted, qu
     assert sorted(Ticket.objects.values_list("subject", flat=True)) == ["Another", "Once"]
 
 
-def test_a_wrong_password_and_a_missing_folder_are_seen(theirs: MailBoxUnencrypted, queue: TicketQueue) -> None:
+def test_a_wrong_password_and_a_missing_folder_are_shown(theirs: MailBoxUnencrypted, queue: TicketQueue) -> None:
     for change, error in (
         ({"imap_password": "błąd"}, "refuses"),
         ({"imap_folder": "None"}, "does not open the folder: None: "),

@@ -1,4 +1,4 @@
-"""Replies to the endpoint of a marketplace: a real receiver on a socket, and all that it can do."""
+"""Replies to the endpoint of a marketplace: a real receiver on a socket, with each of its answers."""
 
 import json
 from typing import Any
@@ -119,7 +119,7 @@ def test_a_customers_message_comes_in_by_the_api(api: ApiClient) -> None:
         (503, "queued"),
     ],
 )
-def test_an_answer_is_believed(status: int, state: str) -> None:
+def test_the_answer_of_a_marketplace_decides(status: int, state: str) -> None:
     with receiver(always(status, b"reason")) as running:
         at(running)
         row = sent(a_reply())
@@ -128,7 +128,7 @@ def test_an_answer_is_believed(status: int, state: str) -> None:
     assert len(running.requests) == 1
 
 
-def test_a_marketplace_that_wants_quiet_gets_it() -> None:
+def test_a_marketplace_can_ask_for_a_later_attempt() -> None:
     with receiver(always(503, Retry_After="7200")) as running:
         at(running)
         row = sent(a_reply())
@@ -171,7 +171,7 @@ def test_a_marketplace_that_does_not_answer_leaves_the_outcome_unknown(monkeypat
     assert outcome(row) == ("failed", True, "outcome unknown: timeout")
 
 
-def test_a_marketplace_that_is_away_is_tried_again() -> None:
+def test_an_unreachable_marketplace_is_retried() -> None:
     with receiver(always()) as running:
         at(running)
     row = sent(a_reply())
@@ -189,7 +189,7 @@ def test_a_marketplace_inside_our_network_is_sent_nothing(settings: Any) -> None
     assert not running.connections
 
 
-def test_replies_wait_for_a_marketplace_that_nobody_has_entered() -> None:
+def test_replies_wait_until_their_marketplace_is_configured() -> None:
     row = sent(a_reply())
 
     assert outcome(row) == ("queued", False, "there is no active endpoint for marketplace_message")
@@ -200,7 +200,7 @@ def test_replies_wait_for_a_marketplace_that_nobody_has_entered() -> None:
         assert outcome(sent(row)) == ("sent", False, "")
 
 
-def test_a_reply_goes_its_way_although_its_ticket_was_merged() -> None:
+def test_a_reply_of_a_merged_ticket_is_still_sent() -> None:
     row = a_reply()
     row.message.ticket = TicketFactory(source="email")
     row.message.save()
@@ -212,7 +212,7 @@ def test_a_reply_goes_its_way_although_its_ticket_was_merged() -> None:
 
 
 @pytest.mark.parametrize("url", ["ftp://a.example/x", "http://10.0.0.1/x", "http://user:pass@a.example/"])
-def test_an_endpoint_is_one_that_may_be_sent_to(settings: Any, url: str) -> None:
+def test_an_endpoint_must_be_an_allowed_address(settings: Any, url: str) -> None:
     settings.WEBHOOK_ALLOWED_NETWORKS = []
 
     with pytest.raises(ValidationError) as refusal:

@@ -75,7 +75,7 @@ def test_the_type_of_a_part_counts_before_its_html() -> None:
 
 
 @pytest.mark.parametrize("charset", ["us-ascii", "no-such-charset", "utf-8"])
-def test_bytes_of_headers_are_guessed_where_no_part_has_their_character_set(charset: str) -> None:
+def test_bytes_of_headers_are_guessed_if_no_part_has_their_character_set(charset: str) -> None:
     raw = b"From: a@b.example\nSubject: " + "Zażółć".encode("cp1250")
 
     assert read(raw + f"\nContent-Type: text/plain; charset={charset}".encode(), "x").subject == "Zażółć"
@@ -93,7 +93,7 @@ def test_bytes_of_headers_are_guessed_where_no_part_has_their_character_set(char
     ],
 )
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
-def test_a_broken_header_line_costs_that_line_alone(broken: str, end: str) -> None:
+def test_only_a_broken_header_line_is_lost(broken: str, end: str) -> None:
     headers = f"Received: by mx\n{broken}\nFrom: Jan <jan@c.example>\nSubject: Broken"
 
     mail = read(headers.replace("\n", end), f"{end}Hello: you")
@@ -101,7 +101,7 @@ def test_a_broken_header_line_costs_that_line_alone(broken: str, end: str) -> No
     assert (mail.sender, mail.subject, mail.body[0].strip()) == ("jan@c.example", "Broken", "Hello: you")
 
 
-def test_a_broken_first_line_costs_that_line_alone() -> None:
+def test_only_a_broken_first_line_is_lost() -> None:
     assert read("HELO mx\nFrom: jan@c.example\nSubject: Broken").subject == "Broken"
 
 
@@ -111,7 +111,7 @@ def test_a_blank_before_the_colon_of_a_header_is_read() -> None:
     assert (mail.sender, mail.subject) == ("jan@c.example", "Broken")
 
 
-def test_a_broken_header_line_of_a_part_costs_that_line_alone() -> None:
+def test_only_a_broken_header_line_of_a_part_is_lost() -> None:
     (file,) = of_parts("mixed", PLAIN, "Content-Type: image/png\nbroken\nContent-ID: <logo>\n\nabc").attachments
 
     assert (file.filename, file.content, file.content_id) == ("part-1.png", b"abc", "logo")
@@ -141,7 +141,7 @@ def test_japanese_with_characters_of_vendors_is_read(raw: bytes, text: str, char
     assert read(f"From: a@b.example\nContent-Type: text/plain; charset={charset}", raw).body[0].startswith(text)
 
 
-def test_japanese_is_what_the_codec_of_the_standard_reads() -> None:
+def test_japanese_is_decoded_as_the_standard_codec_does() -> None:
     """Each character of JIS X 0208, beside one that makes the codec fail."""
     differ = {}
     for row in range(0x21, 0x75):
@@ -264,11 +264,11 @@ def test_a_uuencoded_part_is_decoded() -> None:
         "begin 644 steps today\n\nFirst do this.\nend\n",
     ],
 )
-def test_what_only_looks_uuencoded_is_text(text: str) -> None:
+def test_text_that_only_looks_uuencoded_stays_text(text: str) -> None:
     assert parted(text) == (text, [])
 
 
-def test_more_uuencoded_files_than_may_be_keep_the_mail_whole() -> None:
+def test_too_many_uuencoded_files_attach_the_mail_whole() -> None:
     raw = f"From: a@b.example\n\n{uuencoded('a', b'x') * 300}".encode()
 
     assert [(each.filename, each.content) for each in parse(raw).attachments] == [("mail.eml", raw)]
@@ -301,5 +301,5 @@ def test_flowed_text_is_joined(text: str, *, deletes_space: bool, wanted: str) -
         ("", "a long \nline\n"),
     ],
 )
-def test_a_mail_says_whether_its_text_flows(parameters: str, wanted: str) -> None:
+def test_only_text_that_is_declared_as_flowed_is_joined(parameters: str, wanted: str) -> None:
     assert read(f"From: a@b.example\nContent-Type: text/plain{parameters}", "a long \nline\n").body[0] == wanted

@@ -1,4 +1,4 @@
-"""Mail from outside, wrong in every way: what can be read is read, and what cannot is a file."""
+"""The parsing of incorrect mail: readable parts are read, and other parts become files."""
 
 import struct
 from contextlib import suppress
@@ -30,7 +30,7 @@ IMAGE = "Content-Type: image/png\nContent-ID: <logo@x>\nContent-Transfer-Encodin
 
 
 @pytest.mark.parametrize("raw", [b"", b"\r\n\r\n", b"\n\nno headers", b"   \n"])
-def test_what_has_no_headers_is_given_up(raw: bytes) -> None:
+def test_a_mail_without_headers_is_unreadable(raw: bytes) -> None:
     with pytest.raises(Unreadable):
         parse(raw)
 
@@ -67,7 +67,7 @@ def test_what_has_no_headers_is_given_up(raw: bytes) -> None:
         ("From: " + "(" * 5000 + "jan@c.example", "", "jan@c.example"),
     ],
 )
-def test_who_wrote(header: str, name: str, address: str) -> None:
+def test_the_sender_of_a_mail(header: str, name: str, address: str) -> None:
     mail = read(header)
 
     assert (mail.sender_name, mail.sender) == (name, address)
@@ -86,7 +86,7 @@ def test_who_wrote(header: str, name: str, address: str) -> None:
         (b"X: y", ""),
     ],
 )
-def test_subjects(header: bytes, subject: str) -> None:
+def test_subjects_are_decoded(header: bytes, subject: str) -> None:
     assert read(header).subject == subject
 
 
@@ -111,11 +111,11 @@ def test_subjects(header: bytes, subject: str) -> None:
         ("", "zażółć".encode(), "zażółć"),
     ],
 )
-def test_character_sets_that_lie(declared: str, raw: bytes, text: str) -> None:
+def test_wrong_character_sets_are_corrected(declared: str, raw: bytes, text: str) -> None:
     assert read(f"From: a@b.example\nContent-Type: text/plain; charset={declared}", raw).body == (text, "PLAIN")
 
 
-def test_html_says_its_character_set_itself() -> None:
+def test_html_names_its_own_character_set() -> None:
     raw = "<html><meta charset='iso-8859-2'>ż".encode("iso-8859-2")
 
     assert read("From: a@b.example\nContent-Type: text/html", raw).body[0].endswith("ż")
@@ -158,13 +158,13 @@ def test_parts_that_follow_one_another_are_all_text() -> None:
         ("Content-Disposition: attachment", "part-1.bin"),
     ],
 )
-def test_names_of_files(part: str, filename: str) -> None:
+def test_file_names_are_decoded_and_cleaned(part: str, filename: str) -> None:
     (attachment,) = of_parts("mixed", PLAIN, f"{part}\n\nabc").attachments
 
     assert (attachment.filename, attachment.content) == (filename, b"abc")
 
 
-def test_what_is_signed_or_encrypted_is_kept_as_it_came() -> None:
+def test_signed_and_encrypted_parts_are_kept_byte_for_byte() -> None:
     signature = 'Content-Type: application/pkcs7-signature; name="smime.p7s"\nContent-Transfer-Encoding: base64\n\nYWJj'
     signed = of_parts('signed; protocol="application/pkcs7-signature"; micalg=sha-256', PLAIN, signature)
     assert (signed.body[0], [each.filename for each in signed.attachments]) == ("plain", ["smime.p7s"])
@@ -188,7 +188,7 @@ def test_a_mail_inside_a_mail_is_a_file() -> None:
 
 
 def tnef(*files: tuple[str, bytes]) -> bytes:
-    """A winmail.dat as [MS-OXTNEF] describes it."""
+    """Return a winmail.dat as [MS-OXTNEF] describes it."""
 
     def attribute(level: int, identifier: int, data: bytes) -> bytes:
         return struct.pack("<BII", level, identifier, len(data)) + data + struct.pack("<H", sum(data) & 0xFFFF)
@@ -241,7 +241,7 @@ def test_a_mail_of_too_many_parts_is_attached_whole() -> None:
     assert (mail.body[0], [each.filename for each in mail.attachments]) == ("plain", ["mail.eml"])
 
 
-def test_parts_within_parts_without_end_stop_nothing() -> None:
+def test_deeply_nested_parts_raise_only_unreadable() -> None:
     deep = "".join(f"Content-Type: multipart/mixed; boundary=b{number}\n\n--b{number}\n" for number in range(3000))
     deeper = f"From: a@b.example\n{deep}".encode()
     inside = b"From: a@b.example\n" + b"Content-Type: message/rfc822\n\n" * 3000
@@ -274,7 +274,7 @@ def test_a_text_that_is_too_long_is_a_file_as_well() -> None:
         "Content-Type: multipart/report; report-type=disposition-notification; boundary=b",
     ],
 )
-def test_what_machines_write_is_known(header: str) -> None:
+def test_mails_of_machines_are_recognised(header: str) -> None:
     mail = read(f"From: a@b.example\n{header}")
 
     assert (mail.is_automatic, mail.is_bounce) == (True, False)
@@ -293,7 +293,7 @@ def test_what_machines_write_is_known(header: str) -> None:
         "Subject: Re: Automatic reply",
     ],
 )
-def test_what_people_write_is_known_too(header: str) -> None:
+def test_mails_of_people_are_recognised(header: str) -> None:
     assert not read(f"From: a@b.example\n{header}").is_automatic
 
 

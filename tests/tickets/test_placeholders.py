@@ -10,13 +10,13 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
 
 
 @pytest.mark.parametrize("markup", ["{{name}}", "{{ name }}", "{{\n name}}", "{{&nbsp;name&nbsp;}}", "{{\u00a0name }}"])
-def test_a_place_is_filled_in_every_spelling(markup):
+def test_a_placeholder_is_filled_in_every_spelling(markup):
     assert fill(f"<p>{markup}</p>", {"name": "Jan"}) == "<p>Jan</p>"
     assert has_placeholder(markup, "name")
 
 
 @pytest.mark.parametrize("markup", ["{{ nonsense }}", "{{ Customer name }}", "{{ticket.id}}", "{{}}", "{{ body }}"])
-def test_a_canned_reply_with_a_place_that_nothing_fills_is_refused_and_says_which_there_are(markup):
+def test_a_canned_reply_with_an_unknown_placeholder_is_refused_with_the_known_ones(markup):
     canned = CannedReplyFactory(body="<p>Thanks</p>")
 
     response = superuser().submit(page_of(canned), expected=200, body=f"<p>Dear {markup}</p>")
@@ -28,7 +28,7 @@ def test_a_canned_reply_with_a_place_that_nothing_fills_is_refused_and_says_whic
     assert canned.body == "<p>Thanks</p>"
 
 
-def test_texts_of_a_queue_say_what_is_wrong_with_each():
+def test_each_text_of_a_queue_has_its_own_error():
     queue = TicketQueueFactory()
 
     response = superuser().submit(
@@ -46,7 +46,7 @@ def test_texts_of_a_queue_say_what_is_wrong_with_each():
     assert "{{ body }}" not in str(errors["signature"])
 
 
-def test_what_is_known_is_saved():
+def test_a_text_with_known_placeholders_is_saved():
     queue, canned = TicketQueueFactory(), CannedReplyFactory()
     everything = " ".join(f"{{{{ {name} }}}}" for name in PLACEHOLDERS)
 
@@ -65,7 +65,7 @@ def test_what_is_known_is_saved():
     assert (queue.signature, canned.body) == (everything, everything)
 
 
-def test_a_template_that_only_speaks_of_a_body_has_no_place_for_one():
+def test_a_template_with_the_word_body_has_no_body_placeholder():
     response = superuser().submit(
         page_of(TicketQueueFactory()), expected=200, language="en", template="<body>Hello</body>"
     )

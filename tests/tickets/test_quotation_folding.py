@@ -1,4 +1,4 @@
-"""Quoted text is folded as the mail programs write it; nothing is cut off."""
+"""Quotations are split off as mail programs write them; no text is cut off."""
 
 from collections import Counter
 from typing import Any
@@ -33,7 +33,7 @@ TEXTS = [
 
 
 @pytest.mark.parametrize("quoted", TEXTS)
-def test_text_is_parted_above_its_quotation(quoted: str) -> None:
+def test_text_is_split_above_its_quotation(quoted: str) -> None:
     written = "Dziękuję, działa.\n\nOn the other hand it is slow.\n\n"
 
     assert split_quotation(written + quoted, "PLAIN") == (written, quoted)
@@ -53,19 +53,19 @@ HTML = [
 
 
 @pytest.mark.parametrize("quoted", HTML)
-def test_html_is_parted_above_its_quotation(quoted: str) -> None:
+def test_html_is_split_above_its_quotation(quoted: str) -> None:
     head = "<html><head><style>p{margin:0}</style></head><body>"
     written = "<div>Dziękuję.</div><p>On the other hand: slow.</p>"
 
     assert split_quotation(head + written + quoted, "HTML") == (written, html.clean(quoted))
 
 
-def test_a_mail_that_is_nothing_but_a_quotation_is_what_was_written() -> None:
+def test_a_mail_that_is_only_a_quotation_counts_as_the_authors() -> None:
     assert split_quotation("> Try again\n", "PLAIN") == ("> Try again\n", "")
     assert split_quotation('<html><div> </div><div class="gmail_quote">x</div>', "HTML")[1] == ""
 
 
-def test_answers_between_quoted_lines_are_what_was_written() -> None:
+def test_answers_between_quoted_lines_count_as_the_authors() -> None:
     text = "> Have you tried again?\nYes.\n> And?\nIt is broken.\n"
 
     assert split_quotation(text, "PLAIN") == (text, "")
@@ -102,12 +102,12 @@ DOUBTFUL_HTML = {
 
 
 @pytest.mark.parametrize("text", DOUBTFUL)
-def test_nothing_is_folded_where_the_quotation_may_hold_an_answer(text: str) -> None:
+def test_a_quotation_that_may_hold_an_answer_is_not_folded(text: str) -> None:
     assert split_quotation(text, "PLAIN") == (text, "")
 
 
 @pytest.mark.parametrize("text", DOUBTFUL_HTML.values(), ids=DOUBTFUL_HTML)
-def test_nothing_is_folded_where_the_quoted_html_may_hold_an_answer(text: str) -> None:
+def test_quoted_html_that_may_hold_an_answer_is_not_folded(text: str) -> None:
     assert split_quotation(text, "HTML") == (html.clean(text), "")
 
 
@@ -129,7 +129,7 @@ COLOURED = (
         ('<p>When?</p><blockquote type="cite"><p>a</p><p style="color:blue">b</p><p>c</p></blockquote>', True),
     ],
 )
-def test_lines_in_colour_are_answers_unless_they_are_a_signature(quoted: str, is_folded: bool) -> None:
+def test_coloured_lines_are_answers_unless_they_are_a_signature(quoted: str, is_folded: bool) -> None:
     _written, folded = split_quotation(COLOURED.format(quoted), "HTML")
 
     assert bool(folded) == is_folded
@@ -143,7 +143,7 @@ def test_lines_in_colour_are_answers_unless_they_are_a_signature(quoted: str, is
         "2026年11月2日(月) 9:00 Help <h@us.example>:\n",
     ],
 )
-def test_the_line_above_a_quotation_is_folded_in_other_forms_and_languages(name: str) -> None:
+def test_an_attribution_is_folded_in_other_forms_and_languages(name: str) -> None:
     written = "It works.\n\n"
 
     assert split_quotation(f"{written}{name}> a\n", "PLAIN") == (written, f"{name}> a\n")
@@ -190,7 +190,7 @@ def test_both_parts_of_html_are_cleaned_and_closed() -> None:
 
 
 @pytest.mark.parametrize("text", ["<p title='<div class=\"gmail_quote\">'>x</p><p>y</p>", '<p>class="gmail_quote"</p>'])
-def test_what_only_looks_like_the_beginning_of_a_quotation_parts_nothing(text: str) -> None:
+def test_text_that_only_looks_like_a_quotation_is_not_split(text: str) -> None:
     assert split_quotation(text, "HTML")[1] == ""
 
 

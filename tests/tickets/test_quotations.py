@@ -1,4 +1,4 @@
-"""Mails of many programs and languages: the quotation at their end is folded, and no word of the author is hidden."""
+"""A corpus of mails of many programs and languages: quotations are folded, and no word of an author is hidden."""
 
 import re
 from functools import cache
@@ -14,9 +14,9 @@ from tickets.mail.quotations import split_quotation
 FOLDER = Path(__file__).parent / "quotations"
 MAILS = sorted(FOLDER.glob("*.eml"))
 PROGRAMS = ("gmail", "outlook-web", "outlook-desktop", "apple-mail", "thunderbird", "phone")
-# Of all mails, how many are shown as they say.
+# The least number of mails that are split correctly.
 LEAST_RIGHT = 121
-# The mails and what they say. They were written before the code, and are never made to fit it: new cases are new files.
+# The mails with their expected splits. They were written before the code and never change: new cases are new files.
 DIGEST = "45e1584c91a27c5759e4de93e5987134073da03a2888a1d5801e1d91966ed888"
 
 
@@ -26,7 +26,7 @@ def squeezed(text: str) -> str:
 
 @cache
 def shown(path: Path) -> tuple[str, str]:
-    """Return what is visible of a mail and what is folded, without blanks and marks of quotation."""
+    """Return the visible and the folded text of a mail, without blanks and quotation marks."""
     body, kind = parse(path.read_bytes()).body
     parts = split_quotation(body, kind)
     visible, folded = (html.as_text(part) for part in parts) if kind == "HTML" else parts
@@ -38,7 +38,7 @@ def lines_of(path: Path) -> list[tuple[str, str]]:
 
 
 def is_right(path: Path) -> bool:
-    """Return whether the mail is parted at a place that its lines allow."""
+    """Return whether the mail is split at a place that its lines allow."""
     visible, _folded = shown(path)
     lines = lines_of(path)
     places = [
@@ -49,7 +49,7 @@ def is_right(path: Path) -> bool:
     return visible in {"".join(line for _mark, line in lines[:place]) for place in places}
 
 
-def test_there_is_a_mail_of_each_program_language_and_place_of_the_answer() -> None:
+def test_the_corpus_covers_programs_languages_and_places_of_answers() -> None:
     names = {path.stem for path in MAILS}
 
     assert {
@@ -61,7 +61,7 @@ def test_there_is_a_mail_of_each_program_language_and_place_of_the_answer() -> N
     assert len([name for name in names if name.startswith("odd-")]) >= 40
 
 
-def test_the_mails_are_those_that_were_written_before_the_code() -> None:
+def test_the_corpus_is_unchanged() -> None:
     digest = sha256()
     for path in MAILS:
         digest.update(path.read_bytes())
@@ -71,7 +71,7 @@ def test_the_mails_are_those_that_were_written_before_the_code() -> None:
 
 
 @pytest.mark.parametrize("path", MAILS, ids=lambda path: path.stem)
-def test_nothing_of_a_mail_is_lost(path: Path) -> None:
+def test_no_text_of_a_mail_is_lost(path: Path) -> None:
     assert "".join(shown(path)) == "".join(line for _mark, line in lines_of(path))
 
 
@@ -90,7 +90,7 @@ def _end_of_own(path: Path) -> int:
     return max(number for number, (mark, _line) in enumerate(lines_of(path), 1) if mark == "+")
 
 
-def test_mails_are_folded_at_the_right_place() -> None:
+def test_mails_are_split_at_the_right_place() -> None:
     wrong = [path.stem for path in MAILS if not is_right(path)]
 
     assert len(MAILS) - len(wrong) >= LEAST_RIGHT, wrong

@@ -1,4 +1,4 @@
-"""Which mails are one mail that came twice, and to which queue a mail goes."""
+"""The detection of a mail that comes twice, and the queue of a mail."""
 
 from email.message import EmailMessage
 from io import BytesIO
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.django_db
 
 
 def scanned(content: bytes, filename: str = "scan.pdf") -> bytes:
-    """Return the mail of a scanner: one Message-ID, subject and text for all that it scans."""
+    """Return the mail of a scanner, which gives all its mails one Message-ID, subject and text."""
     mail = EmailMessage()
     mail["From"], mail["To"], mail["Subject"] = "scan@client.example", "help@us.example", "Scan"
     mail["Message-ID"] = "<scan@client.example>"
@@ -76,7 +76,7 @@ def test_a_mail_that_two_mailboxes_get_at_once_is_one_message() -> None:
     assert (Message.objects.count(), ReceivedMail.objects.values("message").distinct().count()) == (1, 1)
 
 
-def test_a_mail_whose_message_was_lost_becomes_one() -> None:
+def test_a_mail_whose_message_was_deleted_becomes_a_message_again() -> None:
     TicketQueueFactory()
     taken(a_mail(Message_ID="<1@client.example>"))
     Ticket.objects.all().delete()
@@ -95,14 +95,14 @@ def test_a_mail_whose_message_was_lost_becomes_one() -> None:
         (b"", "help@us.example"),
     ],
 )
-def test_a_mail_goes_to_the_queue_that_it_was_brought_to(headers: bytes, queue: str) -> None:
+def test_a_mail_goes_to_the_queue_of_its_delivery_header(headers: bytes, queue: str) -> None:
     for address in ("first@us.example", "sales@us.example", "help@us.example"):
         TicketQueueFactory(address=address)
 
     assert taken(headers + a_mail()).message.ticket.queue.address == queue
 
 
-def test_of_two_queues_that_a_mail_was_sent_to_the_first_in_it_gets_it() -> None:
+def test_a_mail_to_two_queues_goes_to_the_first_recipient() -> None:
     TicketQueueFactory(address="sales@us.example")
     TicketQueueFactory(address="help@us.example")
 

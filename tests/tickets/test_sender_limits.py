@@ -1,4 +1,4 @@
-"""How many mails of one sender a queue takes, mails of contact forms, and what the start page tells of quarantine."""
+"""The limit of mails of one sender, mails of contact forms, and the quarantine on the start page."""
 
 from typing import Any
 
@@ -34,7 +34,7 @@ def sent(count: int, queue: TicketQueue | None, sender: str = "shop@partner.exam
         ({"sender_limit": 2, "unlimited_senders": "hop@partner.example"}, ["stored", "stored", "quarantined"]),
     ],
 )
-def test_a_queue_takes_as_many_mails_of_one_sender_as_it_says(
+def test_a_queue_limits_the_mails_of_one_sender(
     values: dict[str, Any],
     expected: list[str],
     own_storage: object,  # noqa: F811
@@ -44,7 +44,7 @@ def test_a_queue_takes_as_many_mails_of_one_sender_as_it_says(
     assert sent(3, queue) == expected
 
 
-def test_mail_that_was_handed_in_has_the_limit_of_the_queue_it_was_sent_to(own_storage: object) -> None:  # noqa: F811
+def test_piped_mail_has_the_limit_of_the_queue_it_was_sent_to(own_storage: object) -> None:  # noqa: F811
     TicketQueueFactory(sender_limit=1)
     TicketQueueFactory(address="help@us.example", sender_limit=2)
 
@@ -63,7 +63,7 @@ def test_a_mail_that_came_by_two_ways_counts_once(own_storage: object) -> None: 
     assert sent(2, queue, sender) == ["stored", "quarantined"]
 
 
-def test_rows_of_old_code_have_the_limit_that_there_was() -> None:
+def test_rows_of_old_code_have_the_old_limit() -> None:
     queue = TicketQueueFactory()
 
     with connection.cursor() as cursor:
@@ -109,7 +109,7 @@ def test_a_form_is_read_by_its_reply_to(own_storage: object) -> None:  # noqa: F
     assert (message.author_address, message.author_name) == ("jan@client.example", "Jan Kowal")
 
 
-def test_a_form_counts_for_the_person_who_filled_it_in(own_storage: object) -> None:  # noqa: F811
+def test_a_form_counts_towards_the_limit_of_the_person_who_filled_it_in(own_storage: object) -> None:  # noqa: F811
     queue = TicketQueueFactory(address="help@us.example", sender_limit=1)
     people = ["jan@client.example", "eva@client.example", "jan@client.example"]
 
@@ -168,7 +168,7 @@ def test_the_start_page_is_silent_without_quarantine_and_without_the_right() -> 
     assert panel(client) is None
 
 
-def test_the_start_page_counts_no_further_than_it_says() -> None:
+def test_the_start_page_stops_counting_at_its_limit() -> None:
     ReceivedMailFactory.create_batch(COUNTED + 5, quarantined=True)
 
     assert (panel(superuser())["count"], panel(superuser())["count_shown"]) == (COUNTED + 1, "99+")

@@ -1,4 +1,4 @@
-"""Mails to a real server on a socket: what comes of each way in which that can go."""
+"""Mails to a real server on a socket: the outcome of each success and failure."""
 
 import threading
 from collections.abc import Iterator
@@ -75,7 +75,7 @@ def test_a_recipient_that_is_refused_for_good_fails(server: MailServer) -> None:
     assert row.condition == "failed"
 
 
-def test_a_recipient_that_is_refused_for_now_waits(server: MailServer) -> None:
+def test_a_recipient_that_is_refused_temporarily_waits(server: MailServer) -> None:
     server.rcpt_answers["jan@client.example"] = "450 Try later"
 
     row = sent(a_reply())
@@ -98,7 +98,7 @@ def test_one_refused_recipient_of_two_is_named(server: MailServer) -> None:
 @pytest.mark.parametrize(
     ("answer", "state"), [("451 Greylisted", "queued"), ("421 Closing", "queued"), ("552 Too large", "failed")]
 )
-def test_an_answer_to_the_message_is_believed(server: MailServer, answer: str, state: str) -> None:
+def test_the_answer_to_the_message_decides(server: MailServer, answer: str, state: str) -> None:
     server.data_answer = answer
 
     row = sent(a_reply())
@@ -148,7 +148,7 @@ def test_a_server_that_hangs_after_the_message_leaves_the_outcome_unknown(
 
 
 @pytest.mark.parametrize("command", ["GREETING", "EHLO", "MAIL", "RCPT", "DATA"])
-def test_a_server_that_hangs_up_before_the_message_is_tried_again(settings: Any, command: str) -> None:
+def test_a_disconnect_before_the_message_is_retried(settings: Any, command: str) -> None:
     # A server that does not know EHLO is asked with HELO.
     silence = {command: None, "HELO": None} if command == "EHLO" else {command: None}
     with receiver(saying(**silence)) as running:
@@ -169,7 +169,7 @@ def test_a_server_that_hangs_up_before_the_message_is_tried_again(settings: Any,
         ("DATA", "554 No", "failed"),
     ],
 )
-def test_an_answer_before_the_message_is_believed(settings: Any, command: str, answer: str, state: str) -> None:
+def test_an_answer_before_the_message_decides(settings: Any, command: str, answer: str, state: str) -> None:
     with receiver(saying(**{command: answer})) as running:
         send_to(settings, running.port)
         row = sent(a_reply())
@@ -177,7 +177,7 @@ def test_an_answer_before_the_message_is_believed(settings: Any, command: str, a
     assert (row.state, row.is_unknown, answer in row.error) == (state, False, True)
 
 
-def test_a_server_that_hangs_before_the_message_is_tried_again(settings: Any) -> None:
+def test_a_timeout_before_the_message_is_retried(settings: Any) -> None:
     with receiver(mute) as running:
         send_to(settings, running.port)
         settings.EMAIL_TIMEOUT = 0.2
@@ -187,7 +187,7 @@ def test_a_server_that_hangs_before_the_message_is_tried_again(settings: Any) ->
     assert "timed out" in row.error
 
 
-def test_a_server_that_is_away_is_tried_again(settings: Any) -> None:
+def test_an_unreachable_server_is_retried(settings: Any) -> None:
     with receiver(saying()) as running:
         port = running.port
     send_to(settings, port)
@@ -197,7 +197,7 @@ def test_a_server_that_is_away_is_tried_again(settings: Any) -> None:
     assert (row.state, "refused" in row.error) == ("queued", True)
 
 
-def test_a_certificate_that_nobody_vouches_for_stops_the_mail(settings: Any, tmp_path: Any) -> None:
+def test_an_untrusted_certificate_stops_the_mail(settings: Any, tmp_path: Any) -> None:
     with mail_server(settings, tls_context=tls_for(tmp_path, "127.0.0.1"), require_starttls=True) as running:
         settings.EMAIL_USE_TLS = True
         row = sent(a_reply())
@@ -240,7 +240,7 @@ def _work(pk: int) -> None:
         connection.close()
 
 
-def test_who_has_a_place_sends_what_is_due_besides(server: MailServer) -> None:
+def test_a_task_sends_further_messages_that_are_due(server: MailServer) -> None:
     first, *others = [a_reply() for _ in range(3)]
 
     dispatch(first.pk)
@@ -255,7 +255,7 @@ def test_a_slow_worker_that_lost_its_lease_sends_nothing(settings: Any, monkeypa
         opening = smtp._open
 
         def open_late(backend: BaseEmailBackend) -> None:
-            """Another worker takes over meanwhile."""
+            """Let another worker take over the dispatch meanwhile."""
             Dispatch.objects.filter(pk=row.pk).update(next_attempt_at=timezone.now() + timedelta(hours=1))
             opening(backend)
 
@@ -266,9 +266,7 @@ def test_a_slow_worker_that_lost_its_lease_sends_nothing(settings: Any, monkeypa
     assert (row.state, row.begun_at, len(server.received)) == ("queued", None, 0)
 
 
-def test_an_answer_that_comes_after_the_mail_was_given_up_is_believed(
-    server: MailServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_answer_after_the_lease_decides(server: MailServer, monkeypatch: pytest.MonkeyPatch) -> None:
     row = a_reply()
     transmit = smtp._transmit
 
@@ -284,7 +282,7 @@ def test_an_answer_that_comes_after_the_mail_was_given_up_is_believed(
     assert outcome(sent(row)) == ("sent", False, "")
 
 
-def test_what_kills_every_worker_is_given_up(server: MailServer) -> None:
+def test_a_message_that_kills_every_worker_fails(server: MailServer) -> None:
     row = a_reply()
     Dispatch.objects.filter(pk=row.pk).update(attempt_count=len(DELAYS) + 1)
 
@@ -297,7 +295,7 @@ def test_what_kills_every_worker_is_given_up(server: MailServer) -> None:
 # A person
 
 
-def test_what_failed_is_sent_again_by_a_person_only(server: MailServer) -> None:
+def test_only_a_person_sends_a_failed_message_again(server: MailServer) -> None:
     server.drops = True
     row = sent(a_reply())
     server.drops = False
@@ -312,7 +310,7 @@ def test_what_failed_is_sent_again_by_a_person_only(server: MailServer) -> None:
     assert change.changes["state"] == ["failed: outcome unknown", "queued"]
 
 
-def test_what_was_sent_is_not_sent_again(server: MailServer) -> None:
+def test_a_sent_message_is_not_sent_again(server: MailServer) -> None:
     row = sent(a_reply())
 
     with pytest.raises(Conflict):
@@ -320,7 +318,7 @@ def test_what_was_sent_is_not_sent_again(server: MailServer) -> None:
     assert due_now() == []
 
 
-def test_a_mail_goes_to_a_better_address(server: MailServer) -> None:
+def test_a_person_sends_a_mail_to_a_corrected_address(server: MailServer) -> None:
     server.rcpt_answers["jan@client.example"] = "550 No such user"
     row = sent(a_reply())
     with pytest.raises(Invalid):

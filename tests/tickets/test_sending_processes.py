@@ -1,4 +1,4 @@
-"""Workers that are processes: killed while the server has the mail, and two at once."""
+"""Sending in processes: killed while the server has the mail, or two at once."""
 
 import subprocess
 import sys
@@ -40,13 +40,11 @@ def a_worker(pk: int, server: MailServer, folder: Path) -> subprocess.Popen[byte
 
 
 def expire(row: Dispatch) -> None:
-    """As if the worker's lease had run out."""
+    """End the worker's lease."""
     Dispatch.objects.filter(pk=row.pk).update(next_attempt_at=timezone.now())
 
 
-def test_a_worker_killed_while_the_server_has_the_mail_leaves_it_to_a_person(
-    server: MailServer, tmp_path: Path
-) -> None:
+def test_a_worker_killed_after_the_message_leaves_the_outcome_unknown(server: MailServer, tmp_path: Path) -> None:
     row = a_reply()
     server.holds = True
     worker = a_worker(row.pk, server, tmp_path)
@@ -68,9 +66,7 @@ def test_a_worker_killed_while_the_server_has_the_mail_leaves_it_to_a_person(
     assert (row.state, len(server.received)) == ("sent", 2)
 
 
-def test_who_has_the_mail_gets_no_second_one_of_a_worker_that_was_killed_over_the_others(
-    server: MailServer, tmp_path: Path
-) -> None:
+def test_a_killed_worker_sends_no_second_mail_to_an_accepted_recipient(server: MailServer, tmp_path: Path) -> None:
     server.rcpt_answers["eva@client.example"] = "450 Busy"
     row = a_reply("eva@client.example")
     assert a_worker(row.pk, server, tmp_path).wait(100) == 0
@@ -97,7 +93,7 @@ def test_who_has_the_mail_gets_no_second_one_of_a_worker_that_was_killed_over_th
     assert (row.state, row.condition) == ("sent", "sent")
 
 
-def test_a_worker_killed_before_the_server_wants_the_mail_costs_nothing(server: MailServer, tmp_path: Path) -> None:
+def test_a_worker_killed_before_the_message_is_retried(server: MailServer, tmp_path: Path) -> None:
     row = a_reply()
     server.holds_recipients = True
     worker = a_worker(row.pk, server, tmp_path)
@@ -114,7 +110,7 @@ def test_a_worker_killed_before_the_server_wants_the_mail_costs_nothing(server: 
     assert (row.state, row.attempt_count, len(server.received)) == ("sent", 2, 1)
 
 
-def test_of_two_processes_one_sends(server: MailServer, tmp_path: Path) -> None:
+def test_only_one_of_two_processes_sends(server: MailServer, tmp_path: Path) -> None:
     row = a_reply()
     server.holds = True
     workers = [a_worker(row.pk, server, tmp_path) for _ in range(2)]

@@ -1,4 +1,4 @@
-"""A mail to several recipients, of whom a real server takes some and refuses others: nobody gets it twice."""
+"""A mail to several recipients, some of whom a real server refuses: no recipient gets it twice."""
 
 from collections.abc import Iterator
 from datetime import timedelta
@@ -47,7 +47,7 @@ def envelopes(server: MailServer) -> list[list[str]]:
     return [envelope.rcpt_tos for envelope in server.received]
 
 
-def test_who_was_refused_for_now_is_asked_again_alone(server: MailServer) -> None:
+def test_only_temporarily_refused_recipients_are_retried(server: MailServer) -> None:
     server.rcpt_answers["eva@client.example"] = BUSY
     row = sent(a_reply())
     first = (row.state, row.condition, row.error, row.accepted)
@@ -68,7 +68,7 @@ def test_who_was_refused_for_now_is_asked_again_alone(server: MailServer) -> Non
     assert server.mails[0]["Message-ID"] == server.mails[1]["Message-ID"]
 
 
-def test_the_others_wait_longer_each_time_and_are_refused_in_the_end(server: MailServer) -> None:
+def test_temporarily_refused_recipients_wait_longer_each_time_and_fail_at_last(server: MailServer) -> None:
     server.rcpt_answers["eva@client.example"] = BUSY
     row = a_reply()
 
@@ -86,7 +86,7 @@ def test_the_others_wait_longer_each_time_and_are_refused_in_the_end(server: Mai
     assert due_now() == []
 
 
-def test_who_was_refused_for_good_is_not_asked_again(server: MailServer) -> None:
+def test_finally_refused_recipients_are_not_retried(server: MailServer) -> None:
     server.rcpt_answers |= {"eva@client.example": BUSY, "gone@client.example": GONE}
     row = sent(a_reply())
     waiting = (row.state, row.refused, row.condition)
@@ -100,7 +100,7 @@ def test_who_was_refused_for_good_is_not_asked_again(server: MailServer) -> None
     assert row.condition == "sent, but not to gone@client.example"
 
 
-def test_those_who_were_refused_for_good_are_left_out_where_nobody_was_taken(server: MailServer) -> None:
+def test_finally_refused_recipients_are_left_out_if_none_was_accepted(server: MailServer) -> None:
     server.rcpt_answers |= dict.fromkeys(ALL, BUSY) | {"gone@client.example": GONE}
     row = sent(a_reply())
     assert (row.state, row.accepted, row.condition) == ("queued", [], "waits for another attempt")
@@ -111,7 +111,7 @@ def test_those_who_were_refused_for_good_are_left_out_where_nobody_was_taken(ser
     assert (row.state, row.condition, set(row.refused)) == ("failed", "failed", set(ALL))
 
 
-def test_a_person_sends_it_again_to_those_who_were_refused(server: MailServer) -> None:
+def test_a_person_sends_it_again_to_refused_recipients(server: MailServer) -> None:
     server.rcpt_answers["gone@client.example"] = GONE
     row = sent(a_reply())
     assert row.may_be_resent
@@ -127,7 +127,7 @@ def test_a_person_sends_it_again_to_those_who_were_refused(server: MailServer) -
         resend(row, ACTOR)
 
 
-def test_a_better_address_takes_the_place_of_one_that_was_refused(server: MailServer) -> None:
+def test_a_corrected_address_replaces_a_refused_one(server: MailServer) -> None:
     server.rcpt_answers["jan@client.example"] = GONE
     row = sent(a_reply())
 
@@ -138,7 +138,7 @@ def test_a_better_address_takes_the_place_of_one_that_was_refused(server: MailSe
     assert (row.recipients, row.condition) == (["jan@new.example"], "sent")
 
 
-def test_nobody_is_sent_it_again_who_has_it(server: MailServer) -> None:
+def test_accepted_recipients_get_no_second_mail(server: MailServer) -> None:
     server.rcpt_answers["gone@client.example"] = GONE
     row = sent(a_reply())
     Dispatch.objects.filter(pk=row.pk).update(copies=["eva@client.example"])
@@ -148,7 +148,7 @@ def test_nobody_is_sent_it_again_who_has_it(server: MailServer) -> None:
 
 
 @pytest.mark.parametrize("answer", ["451 Not now", "552 Too large"])
-def test_a_message_that_is_refused_later_is_not_sent_to_those_who_have_it(server: MailServer, answer: str) -> None:
+def test_a_later_refusal_does_not_concern_accepted_recipients(server: MailServer, answer: str) -> None:
     server.rcpt_answers["eva@client.example"] = BUSY
     row = sent(a_reply())
     server.rcpt_answers.clear()
@@ -165,7 +165,7 @@ def test_a_message_that_is_refused_later_is_not_sent_to_those_who_have_it(server
     assert (row.state, row.error) == ("sent", "")
 
 
-def test_after_an_unknown_outcome_only_those_are_sent_it_again_who_may_not_have_it(server: MailServer) -> None:
+def test_after_an_unknown_outcome_accepted_recipients_get_no_second_mail(server: MailServer) -> None:
     server.rcpt_answers["eva@client.example"] = BUSY
     row = sent(a_reply())
     server.rcpt_answers.clear()
@@ -181,7 +181,7 @@ def test_after_an_unknown_outcome_only_those_are_sent_it_again_who_may_not_have_
     assert (row.state, row.condition) == ("sent", "sent")
 
 
-def test_an_address_that_is_named_twice_gets_one(server: MailServer) -> None:
+def test_a_repeated_address_gets_one_mail(server: MailServer) -> None:
     row = a_reply()
     Dispatch.objects.filter(pk=row.pk).update(copies=["Jan@client.example", "eva@client.example"])
     row.refresh_from_db()
@@ -191,7 +191,7 @@ def test_an_address_that_is_named_twice_gets_one(server: MailServer) -> None:
     assert envelopes(server) == [ALL[:2]]
 
 
-def test_a_domain_of_other_letters_is_known_when_it_is_refused(server: MailServer) -> None:
+def test_a_refused_international_domain_is_recognised(server: MailServer) -> None:
     row = a_reply()
     Dispatch.objects.filter(pk=row.pk).update(copies=["jan@zażółć.example"])
     server.rcpt_answers["jan@xn--za-6ja4f8n1l.example"] = GONE
@@ -202,7 +202,7 @@ def test_a_domain_of_other_letters_is_known_when_it_is_refused(server: MailServe
     assert (row.accepted, list(row.refused)) == (["jan@client.example"], ["jan@zażółć.example"])
 
 
-def test_who_bounced_is_sent_it_again_alone(server: MailServer) -> None:
+def test_only_a_bounced_recipient_is_sent_it_again(server: MailServer) -> None:
     row = sent(a_reply())
 
     record_bounce(row, ACTOR, "552 Mailbox full", ["EVA@client.example", "unknown@client.example"])
@@ -217,7 +217,7 @@ def test_who_bounced_is_sent_it_again_alone(server: MailServer) -> None:
     assert (row.state, row.bounced_at, row.condition) == ("sent", None, "sent")
 
 
-def test_a_bounce_does_not_stop_the_others_who_wait(server: MailServer) -> None:
+def test_a_bounce_does_not_stop_the_waiting_recipients(server: MailServer) -> None:
     server.rcpt_answers["eva@client.example"] = BUSY
     row = sent(a_reply())
 
@@ -229,7 +229,7 @@ def test_a_bounce_does_not_stop_the_others_who_wait(server: MailServer) -> None:
     assert (row.state, row.condition, list(row.refused)) == ("sent", "bounced", ["gone@client.example"])
 
 
-def test_who_has_it_is_in_no_envelope_after_a_worker_died(server: MailServer) -> None:
+def test_accepted_recipients_are_in_no_envelope_after_a_worker_died(server: MailServer) -> None:
     server.rcpt_answers["eva@client.example"] = BUSY
     row = sent(a_reply())
     # The server had begun to receive the message when the worker died.

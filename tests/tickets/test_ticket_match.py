@@ -1,4 +1,4 @@
-"""Which mail belongs to which ticket, what it causes there, and what is to become no message."""
+"""The match of mails with tickets, the effects of a mail, and mails that become no message."""
 
 from datetime import timedelta
 from email.message import EmailMessage
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.django_db
 
 
 def answered(**ticket: object) -> tuple[Ticket, Dispatch]:
-    """A ticket and our reply to it."""
+    """Create a ticket with our reply to it."""
     made = TicketFactory(**ticket)
     message = reply_to(made, ACTOR, agent_login=AgentFactory().login, body="<p>Try again</p>")
     return made, Dispatch.objects.get(message=message)
@@ -36,13 +36,13 @@ def actions() -> list[str]:
     return list(Event.objects.order_by("id").values_list("action", flat=True))
 
 
-def test_a_mail_may_say_nothing() -> None:
+def test_a_mail_may_be_empty() -> None:
     TicketQueueFactory()
 
     assert taken(a_mail(" \n")).message.ticket.subject == "Broken"
 
 
-def test_what_steers_a_terminal_is_left_out_of_a_name() -> None:
+def test_control_characters_are_removed_from_a_name() -> None:
     TicketQueueFactory()
     raw = a_mail().replace(b"Jan <jan", b"=?utf-8?b?SmFuIBtbMzFtIEtvd2FsDQpCY2M6IHg=?= <jan")
 
@@ -85,7 +85,7 @@ def test_an_answer_opens_a_closed_ticket_again_with_its_events() -> None:
     assert actions() == ["TICKET_MESSAGE_RECEIVED", "TICKET_UPDATED"]
 
 
-def test_an_answer_to_what_was_split_off_goes_where_that_is_now() -> None:
+def test_an_answer_to_a_split_off_message_joins_its_new_ticket() -> None:
     ticket, dispatch = answered()
     receive_message(ticket, ACTOR, body="Of another matter")
     other = split_ticket(ticket, ACTOR, [dispatch.message_id], "The other matter")
@@ -102,7 +102,7 @@ def test_an_answer_finds_its_ticket(way: str) -> None:
     headers = {
         "in_reply_to": {"In_Reply_To": f"<{dispatch.header_id}>"},
         "references": {"References": f"<{dispatch.header_id}> <other@client.example>"},
-        # An answer of the customer to himself.
+        # The customer's answer to their own mail.
         "theirs": {"In_Reply_To": "<theirs@client.example>"},
         "subject": {"Subject": f"Odp: Broken [#{ticket.pk}]"},
     }[way]
@@ -113,7 +113,7 @@ def test_an_answer_finds_its_ticket(way: str) -> None:
 
 
 @pytest.mark.parametrize("sender", ["Jan@C.example", "copy@c.example", "other@c.example", "form@web.example"])
-def test_whoever_takes_part_may_answer(sender: str) -> None:
+def test_a_participant_may_answer(sender: str) -> None:
     ticket, dispatch = answered(sender="jan@c.example", customer=CustomerFactory(email="other@c.example"))
     Dispatch.objects.update(copies=["Copy@c.example"])
     headers = {"From": sender}
@@ -124,14 +124,14 @@ def test_whoever_takes_part_may_answer(sender: str) -> None:
 
 
 @pytest.mark.parametrize("sender", ["eve@client.example", "jan@client.example.evil.example", "n@client.example"])
-def test_whoever_does_not_begins_a_ticket_of_his_own(sender: str) -> None:
+def test_a_stranger_begins_a_new_ticket(sender: str) -> None:
     ticket, dispatch = answered()
 
     for headers in ({"In_Reply_To": f"<{dispatch.header_id}>"}, {"Subject": f"Re: [#{ticket.pk}]"}):
         assert taken(a_mail(From=sender, **headers)).message.ticket != ticket
 
 
-def test_a_forged_id_of_ours_leads_nowhere() -> None:
+def test_a_forged_message_id_matches_no_ticket() -> None:
     ticket, dispatch = answered()
     forged = dispatch.header_id.replace(dispatch.header_id.split(".")[3][:4], "0000", 1)
     Dispatch.objects.update(header_id="other@us.example")
@@ -139,7 +139,7 @@ def test_a_forged_id_of_ours_leads_nowhere() -> None:
     assert taken(a_mail(In_Reply_To=f"<{forged}>")).message.ticket != ticket
 
 
-def test_mail_to_a_merged_ticket_joins_the_one_it_was_merged_into() -> None:
+def test_mail_to_a_merged_ticket_joins_the_target() -> None:
     ticket, dispatch = answered()
     target = TicketFactory(sender="else@client.example")
     last = TicketFactory(sender="last@client.example")
@@ -155,7 +155,7 @@ def test_the_same_mail_by_another_way_is_one_message() -> None:
 
     first = taken(b"Delivered-To: help@us.example\n" + raw)
     second = taken(b"Delivered-To: info@us.example\n" + raw)
-    # A program that gives all its mails one id.
+    # The mails of a program that gives all of them one id.
     other = taken(a_mail("Something else", Message_ID="<1@client.example>"))
 
     assert (second.outcome, second.message, other.outcome) == ("ignored", first.message, "stored")
@@ -173,7 +173,7 @@ def bounce(header_id: str, action: str = "failed") -> bytes:
     ).encode()
 
 
-def test_a_bounce_is_told_to_the_mail_that_did_not_arrive() -> None:
+def test_a_bounce_marks_the_mail_that_did_not_arrive() -> None:
     ticket, dispatch = answered()
 
     received = taken(bounce(dispatch.header_id))
@@ -195,7 +195,7 @@ def test_a_delay_is_no_bounce_and_joins_its_ticket() -> None:
     assert (dispatch.bounced_at, received.message.ticket) == (None, ticket)
 
 
-def test_what_a_machine_says_of_a_message_goes_where_that_is_now() -> None:
+def test_a_machines_report_joins_the_present_ticket_of_its_message() -> None:
     ticket, dispatch = answered()
     receive_message(ticket, ACTOR, body="Of another matter")
     other = split_ticket(ticket, ACTOR, [dispatch.message_id], "The other matter")
@@ -204,7 +204,7 @@ def test_what_a_machine_says_of_a_message_goes_where_that_is_now() -> None:
     assert taken(bounce(dispatch.header_id)).message.ticket == other
 
 
-def test_a_bounce_of_one_recipient_is_his_alone() -> None:
+def test_a_bounce_concerns_only_its_recipient() -> None:
     _ticket, dispatch = answered()
     both = ["jan@client.example", "eva@client.example"]
     Dispatch.objects.update(state="sent", sent_at=timezone.now(), next_attempt_at=None, copies=both[1:], accepted=both)
@@ -215,7 +215,7 @@ def test_a_bounce_of_one_recipient_is_his_alone() -> None:
     assert (dispatch.refused, dispatch.accepted) == ({both[0]: "550 5.1.1 No such user"}, both[1:])
 
 
-def test_a_bounce_that_is_none_of_ours_is_quarantined() -> None:
+def test_a_bounce_of_a_foreign_mail_is_quarantined() -> None:
     _ticket, dispatch = answered()
     forged = dispatch.header_id[:-30] + "0" * 20 + "@us.example"
 
@@ -226,7 +226,7 @@ def test_a_bounce_that_is_none_of_ours_is_quarantined() -> None:
     assert dispatch.bounced_at is None
 
 
-def test_mail_of_our_own_addresses_does_not_go_round() -> None:
+def test_mail_of_our_own_addresses_makes_no_loop() -> None:
     TicketQueueFactory(address="help@us.example")
 
     for headers in ({"From": "HELP@us.example"}, {"Reply_To": "help@us.example"}):
@@ -251,7 +251,7 @@ def test_a_flood_is_quarantined_until_a_person_lets_it_in() -> None:
     assert (received.outcome, received.decided_by) == ("stored", "tester")
 
 
-def test_without_a_queue_mail_waits_in_quarantine_and_is_tried_again_by_a_person() -> None:
+def test_mail_without_a_queue_is_quarantined_until_a_person_retries_it() -> None:
     received = taken(a_mail())
     assert (received.outcome, received.reason) == ("quarantined", "there is no ticket queue")
     with translation.override("pl"):
@@ -269,7 +269,7 @@ def test_without_a_queue_mail_waits_in_quarantine_and_is_tried_again_by_a_person
         retry_mail(received, ACTOR)
 
 
-def test_a_person_discards_what_needs_no_message_and_says_why() -> None:
+def test_a_person_discards_a_mail_with_a_reason() -> None:
     received = taken(a_mail())
 
     with pytest.raises(Invalid):
@@ -284,10 +284,10 @@ def test_a_person_discards_what_needs_no_message_and_says_why() -> None:
 
 
 class KilledError(BaseException):
-    """The process is no more: nothing catches it."""
+    """The death of the process: no handler catches it."""
 
 
-def test_a_mail_that_kills_its_workers_is_quarantined_in_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_mail_that_kills_its_workers_is_quarantined(monkeypatch: pytest.MonkeyPatch) -> None:
     TicketQueueFactory()
 
     def die(raw: bytes) -> None:
@@ -351,7 +351,7 @@ def test_images_of_the_mail_are_files_that_its_html_names() -> None:
         assert content.read().startswith(b"\x89PNG")
 
 
-def test_what_was_quoted_is_folded() -> None:
+def test_a_quotation_is_folded() -> None:
     TicketQueueFactory()
     quoted = '<blockquote type="cite"><script>x</script>Try again</blockquote>'
 
@@ -360,9 +360,9 @@ def test_what_was_quoted_is_folded() -> None:
     assert (message.body, message.quoted.strip()) == ("<p>No.</p>", "<blockquote>Try again</blockquote>")
 
 
-# The mail of an unknown sender reads the setting.
+# Only the mail of an unknown sender reads the setting.
 @pytest.mark.parametrize(("creates_unknown", "expected"), [(False, [16, 16]), (True, [15, 16])])
-def test_a_mail_costs_so_many_statements(
+def test_the_number_of_queries_for_a_mail(
     creates_unknown: bool,
     expected: list[int],
     own_storage: object,  # noqa: F811
@@ -383,6 +383,6 @@ def test_a_mail_costs_so_many_statements(
         counts.append(len(queries))
 
     assert counts == expected
-    # The raw mails, and nothing else.
+    # Only the raw mails.
     assert files_on_disk(own_storage) == 3  # type: ignore[arg-type]
     assert not StoredFile.objects.exists()

@@ -1,4 +1,4 @@
-"""What operators see of mail that does not come in."""
+"""The monitoring of mailboxes that are not read."""
 
 from datetime import timedelta
 
@@ -9,11 +9,11 @@ from django.utils import timezone
 from tests.tickets.factories import TicketQueueFactory
 from tickets.models import ReceivedMail, TicketQueue
 
-# The probes ask on connections of their own.
+# The probes use connections of their own.
 pytestmark = pytest.mark.usefixtures("committed_db")
 
 
-def test_a_mailbox_that_is_not_read_is_said_without_its_id(client: Client) -> None:
+def test_the_health_page_does_not_name_an_unread_mailbox(client: Client) -> None:
     TicketQueueFactory()
     queue = TicketQueueFactory(imap_host="mail.us.example", read_at=timezone.now())
     assert client.get("/health/mail").status_code == 200

@@ -1,4 +1,4 @@
-"""Mails to addresses that mail allows and Python's libraries do not expect."""
+"""Mails to valid addresses that Python's libraries do not expect."""
 
 from typing import Any
 
@@ -38,7 +38,7 @@ def test_a_server_is_given_unusual_addresses_as_they_are(address: str, settings:
     assert f"To: {address}\r\n".encode() in content_of(server)
 
 
-def test_letters_of_any_script_need_a_server_that_takes_them(settings: Any) -> None:
+def test_non_ascii_local_parts_need_smtputf8(settings: Any) -> None:
     with mail_server(settings, enable_SMTPUTF8=True) as server:
         row = sent_to("jóźef@żółw.example", copies=["jan@client.example", "zoë@client.example"])
 
@@ -50,7 +50,7 @@ def test_letters_of_any_script_need_a_server_that_takes_them(settings: Any) -> N
     assert f"Cc: {cc}\r\n".encode() in content_of(server)
 
 
-def test_a_server_that_does_not_take_them_fails_the_mail_with_the_reason(settings: Any) -> None:
+def test_a_server_without_smtputf8_fails_the_mail_with_the_reason(settings: Any) -> None:
     with mail_server(settings) as server:
         row = sent_to("jóźef@klient.example")
 

@@ -84,7 +84,7 @@ class App:
 
 
 class Pbx:
-    """Thread-safe. Far ends take `pick_up` seconds to be picked up; every event is told `copies` times."""
+    """Thread-safe. Far ends take `pick_up` seconds to be picked up; every event is sent `copies` times."""
 
     def __init__(
         self, pick_up: float = 0.05, *, copies: int = 1, variables: int = 0, database: set[str] | None = None
@@ -178,7 +178,7 @@ class Pbx:
         self._tell_of(line, "StasisStart", args=list(line.args))
 
     def call_in(self, caller: str, dialled: str, app: str = "callcentre", *args: str) -> Line | None:
-        """Somebody calls, and the dialplan says Stasis(app,…); None where nobody listens, and the dialplan goes on."""
+        """Simulate a caller whom the dialplan sends to Stasis(app,…). Return None without a listener."""
         with self.lock:
             if not self.is_connected(app):
                 return None
@@ -187,7 +187,7 @@ class Pbx:
             return line
 
     def call_in_loop(self, caller: str, dialled: str, app: str = "callcentre", *, wait: float = 0.1) -> Line:
-        """Somebody calls, and the dialplan tries to enter the application until somebody listens."""
+        """Simulate a caller whom the dialplan sends to the application as soon as there is a listener."""
         with self.lock:
             line = self._caller(caller, dialled, app, ())
             line.is_in_loop = True
@@ -240,7 +240,7 @@ class Pbx:
             raise Refused(400, "Invalid reason for hangup reason provided")
         cause = int(code) if code else REASONS[reason or "normal"]
         self._tell_of(line, "ChannelHangupRequest", cause=32, soft=True)
-        # Sending a SIP status is how a phone that rings is let go.
+        # A ringing phone is hung up by a SIP status.
         statuses = {17: 486, 34: 503, 19: 480, 18: 408, 21: 403, 1: 404}
         self._destroy(line, cause, statuses.get(cause) if line.state != "Up" else None)
 
@@ -258,7 +258,7 @@ class Pbx:
             self.database.add(f"{family}/{line.id}:{int(time.time())}:{line.number}:{line.exten}")
             keys = sorted(key.partition("/")[2] for key in self.database if key.startswith(f"{family}/"))
             self.globals[family] = ",".join(keys)
-        # A caller who has left the application is told of only if somebody has asked for him by his channel.
+        # The end of a caller who has left the application is reported to subscribers of the channel only.
         if not line.is_caller or (line.app in self.apps and f"channel:{line.id}" in self.apps[line.app].sources):
             self._tell_of(line, "ChannelDestroyed", cause=cause, cause_txt=TEXTS.get(cause, "Unknown"), **extra)
 
@@ -286,7 +286,7 @@ class Pbx:
         self.live[name] = (bridge_id, time.monotonic())
 
     def stop(self, name: str, *, is_told: bool = True) -> None:
-        """A recording ends. Of one that ends because its bridge does nobody hears."""
+        """End a recording. If its bridge ended first, no event reports it."""
         bridge_id, since = self.live.pop(name)
         self.stored[name] = round(time.monotonic() - since)
         members = {line.app for line in self.lines.values() if line.bridge == bridge_id}

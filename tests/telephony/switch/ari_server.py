@@ -43,7 +43,7 @@ class AriServer:
         self.is_cut = False
         # Commands are taken and carried out, but never answered.
         self.is_mute = False
-        # What comes over a stream of events is not read: no ping is answered.
+        # The server does not read the streams of events, and so answers no ping.
         self.is_deaf = False
         # "GET channels" -> how many of these requests, from now on, are answered with an error.
         self.failing: dict[str, int] = {}
@@ -65,7 +65,7 @@ class AriServer:
         threading.Thread(target=self._http.serve_forever, args=(0.05,), daemon=True).start()
 
     def kill(self) -> None:
-        """As SIGKILL does: connections break, and whatever there was is gone."""
+        """Kill the server like SIGKILL: connections break, and all state is lost."""
         self._http.shutdown()
         self._http.server_close()
         self.pbx.close()
@@ -98,7 +98,7 @@ class Server(ThreadingHTTPServer):
     request_queue_size = 128
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that goes away is nobody's error."""
+        """Ignore clients that disconnect."""
         if not isinstance(sys.exception(), OSError):
             super().handle_error(request, client_address)
 
@@ -106,7 +106,7 @@ class Server(ThreadingHTTPServer):
 def _reset(sock: socket.socket) -> None:
     with suppress(OSError):
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-        # Whoever reads from it is woken; then it is closed with a reset.
+        # The reading thread is interrupted; then the socket is closed with a reset.
         sock.shutdown(socket.SHUT_RD)
         sock.close()
 
@@ -127,7 +127,7 @@ class Handler(BaseHTTPRequestHandler):
             super().finish()
 
     def log_message(self, *args: Any) -> None:
-        """Nothing."""
+        """Log nothing."""
 
     def _handle(self) -> None:
         parts = urlsplit(self.path)
@@ -196,7 +196,7 @@ class Handler(BaseHTTPRequestHandler):
         stream = Stream(self.connection, self.ari)
         # The request that http.server has read already.
         fields = "".join(f"{name}: {value}\r\n" for name, value in self.headers.items())
-        # Whoever sees that it is open may rely on being told: nothing is sent before, and nothing lost after.
+        # No event is sent before the stream is open, and none is lost after.
         self.ari.streams.add(self.connection)
         with stream.lock:
             self.ari.pbx.connect(parameters["app"].split(","), stream.send)
@@ -229,7 +229,7 @@ class Stream:
             self._flush()
 
     def read(self) -> None:
-        """Answer pings and the other's close, until there is nobody any more."""
+        """Answer pings and the client's close until the client disconnects."""
         while not self._protocol.close_expected() and (data := self._socket.recv(65_536)):
             if not self._ari.is_deaf:
                 with self.lock:
@@ -242,7 +242,7 @@ class Stream:
             self._socket.sendall(data)
 
 
-# What is asked for
+# Requests
 
 
 def _variable(pbx: Pbx, parameters: Parameters) -> Any:

@@ -1,4 +1,4 @@
-"""A switch, whichever it is, with somebody who reads its events, and numbers that do as they are told."""
+"""Any switch with a reader of its events, and numbers with known behaviour."""
 
 import threading
 import time
@@ -34,7 +34,7 @@ def wait_for(condition: Callable[[], Any], what: object = "") -> Any:
 
 @dataclass
 class Listener:
-    """A thread that reads a switch's events into a list, and apart from them when the switch was heard."""
+    """A thread that reads a switch's events into a list, and the Alive events into another."""
 
     switch: Switch
     events: list[Event] = field(default_factory=list)
@@ -79,7 +79,7 @@ class Line:
     switch: Switch
     listener: Listener
     numbers: dict[str, str]
-    # Somebody (the first) calls a number of ours.
+    # Let a caller (the first argument) dial a number of ours.
     call_in: Callable[[str, str], object]
     count: int = 0
 
@@ -99,7 +99,7 @@ class Line:
         return channel_id
 
     def caller(self, dialled: str = "48221002003") -> str:
-        """A channel of somebody who calls us."""
+        """Return the channel of a caller."""
         self.call_in("+48600100300", dialled)
         return str(self.listener.told(Arrived).channel_id)
 
@@ -110,7 +110,7 @@ class Line:
 
 @contextmanager
 def simulated_line(settings: Any, patch: pytest.MonkeyPatch) -> Iterator[Line]:
-    """Its people do all 20 times as fast, but nobody gives up, and nobody waits in vain, because a machine is slow."""
+    """Behaviour 20 times as fast, but without timeouts that a slow machine would reach."""
     settings.SIMULATED_SPEED = 20
     patch.setattr(simulation, "PATIENCE", 20_000.0)
     patch.setattr(simulated, "ANSWER_SECONDS", 60.0)

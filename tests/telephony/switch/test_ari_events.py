@@ -1,4 +1,4 @@
-"""What is read out of Asterisk's messages, and what is not even parsed."""
+"""Events of the messages of Asterisk, and messages that are not parsed."""
 
 import json
 import logging

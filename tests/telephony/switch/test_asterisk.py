@@ -82,7 +82,7 @@ def test_a_phone_picked_up_without_a_listener_is_gone_afterwards(both: Pair) -> 
     assert line.listener.of(Up) == []
 
 
-# What is asked for
+# Requests
 
 
 def test_a_call_is_originated_into_our_application_with_its_parameters(both: Pair) -> None:
@@ -161,7 +161,7 @@ def test_a_connection_that_was_idle_is_not_used_for_a_call(both: Pair, monkeypat
     line, server = both
     line.agent("101")
     monkeypatch.setattr(ari, "IDLE_SECONDS", 0.0)
-    # As Asterisk does to idle ones.
+    # Asterisk closes idle connections like this.
     server.close_idle()
 
     line.agent("102")

@@ -1,4 +1,4 @@
-"""Recordings by Asterisk, which forgets who wants to hear of them sooner than one would think."""
+"""Recordings by Asterisk, which drops the subscription with the bridge."""
 
 import pytest
 

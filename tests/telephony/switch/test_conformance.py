@@ -1,4 +1,4 @@
-"""What every switch does alike: the same tests against the simulated one and against Asterisk's stand-in."""
+"""Behaviour of every switch: the same tests against the simulated one and the stand-in for Asterisk."""
 
 import threading
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ from tests.telephony.switch.harness import Line, asterisk_line, simulated_line, 
 )
 def line(request: pytest.FixtureRequest, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Line]:
     if request.param == "simulated":
-        # Here nobody hangs up by himself.
+        # Here no party hangs up without a request.
         monkeypatch.setattr(simulation, "TALK", (20_000.0, 20_000.0))
         with simulated_line(settings, monkeypatch) as line:
             yield line
@@ -92,7 +92,7 @@ def test_an_unanswered_phone_ends_after_the_ringing_time(line: Line, what: str) 
     channel_id = line.customer(what, ring_seconds=1)
 
     ended = line.told(Ended, channel_id=channel_id)
-    # The 480 is the switch's own: nobody sent it.
+    # The switch itself adds the 480.
     assert (ended.cause, ended.tech_cause) == (19, "480")
     assert bool(line.listener.of(Ringing)) == (what == "rings")
     assert line.listener.of(Up) == []

@@ -46,7 +46,7 @@ def elsewhere() -> SimulatedSwitch:
 
 @pytest.fixture(autouse=True)
 def _usual_talk(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a test changes of it is put back."""
+    """Restore the changes of a test."""
     monkeypatch.setattr(simulation, "TALK", simulation.TALK)
 
 
@@ -98,7 +98,7 @@ def test_a_customer_without_an_agent_gives_up(line: Line, monkeypatch: pytest.Mo
 
 
 def test_a_party_on_hold_does_not_hang_up_like_in_a_talk(line: Line, monkeypatch: pytest.MonkeyPatch) -> None:
-    # Of this number's calls the agent would hang up, were he talking.
+    # In a talk with this number the agent would hang up.
     agent, customer = joined(line, "+48600100211", talk=60.0)
     monkeypatch.setattr(simulation, "PATIENCE", 70.0)
 

@@ -39,7 +39,7 @@ def model(settings: Any, provider: Provider) -> None:
 
 
 def recorded(content: bytes, call: Connection | None = None, **values: Any) -> Connection:
-    """A finished call with one recording more, of this sound, of 10 seconds if nobody says otherwise."""
+    """Return a finished call with one more recording, by default of 10 seconds."""
     call = call or ConnectionFactory()
     name = f"{call.uid}-{call.recordings.count()}"
     recording: Recording = RecordingFactory(connection=call, name=name, ready=True, **{"seconds": 10, **values})
@@ -193,7 +193,7 @@ def test_a_model_that_miscounts_is_not_believed(provider: Provider, model: None)
     assert (made.status, speakers(made)) == ("SUCCESS", ["UNKNOWN", "UNKNOWN"])
 
 
-# What the model makes of it
+# Analysis by the model
 
 
 def test_the_model_sums_up_and_evaluates_by_the_criteria_of_the_queue(provider: Provider, model: None) -> None:

@@ -241,7 +241,7 @@ def test_a_caller_of_a_closed_queue_whose_overflow_failed_is_disconnected(
     assert (over.state, over.disposition, over.cause_text) == ("ended", "NO ANSWER", "User busy")
 
 
-# Who hung up
+# The party that hung up
 
 
 @pytest.mark.parametrize(("number", "party"), [(OUTSIDE, "target"), ("109", "agent")])

@@ -1,4 +1,4 @@
-"""Calls whose end nobody saw: they ended when the switch was heard last, or, once it is known, with their recording."""
+"""Calls with unseen ends: they ended at the last contact with the switch, or with their recording."""
 
 from datetime import timedelta
 from pathlib import Path
@@ -25,7 +25,7 @@ from webhooks.models import Event
 pytestmark = pytest.mark.django_db(transaction=True)
 
 DAY = (MORNING.replace(hour=0), MORNING.replace(hour=0) + timedelta(days=1))
-# All since the morning: the call is answered, the switch is heard last, and heard again.
+# Seconds since the morning: the answer of the call, the last contact, the next contact.
 ANSWERED, LAST, AGAIN = 10, 50, 7200
 
 
@@ -52,7 +52,7 @@ def talking(anna: Agent, switch: RecordingSwitch, clock: Clock, queue: Queue) ->
 
 
 def interrupt(switch: RecordingSwitch, clock: Clock, *, listed: list[str] | None = None, looks: int = 2) -> None:
-    """The switch is heard last, and two hours later again; then it lists these channels only."""
+    """Let an interruption of two hours begin; after it the switch lists these channels only."""
     silent_since = MORNING + timedelta(seconds=LAST)
     clock.later(AGAIN - int(clock.now.timestamp() - MORNING.timestamp()))
     switch.listed = [Channel(name, is_up=True) for name in listed or []]
@@ -141,7 +141,7 @@ def test_the_end_of_the_recording_replaces_the_presumed_end(
 def test_a_recording_that_went_on_until_the_end_was_found_says_nothing(
     talking: Connection, switch: RecordingSwitch, clock: Clock
 ) -> None:
-    """Nobody had taken its bridge away."""
+    """The bridge was not destroyed."""
     interrupt(switch, clock)
 
     lasts(talking, AGAIN - ANSWERED + 2)

@@ -75,7 +75,7 @@ def dialling(agent: Agent, both: Clocks, switch: RecordingSwitch) -> Connection:
 
 
 def happens(call: Connection, number: int, kind: str, **facts: Any) -> None:
-    """What Asterisk tells of a leg of the call now."""
+    """Handle an event of Asterisk for a leg of the call now."""
     state = facts.pop("state", "Up")
     channel = {"id": f"callcentre-{call.pk}-{number}", "state": state}
     event = Interpreter().event(message(kind, channel, **facts))
@@ -163,7 +163,7 @@ def test_a_call_timed_by_two_processes_is_never_shorter_than_zero(
 
 
 def test_rows_with_an_end_before_their_start_count_as_nothing(api: ApiClient, both: Clocks) -> None:
-    """As a service without these clocks may have stored them."""
+    """Instants as an older version of the service may have stored them."""
     agent = AgentFactory(login="anna")
     at, earlier = MORNING + timedelta(minutes=1), MORNING + timedelta(seconds=50)
     ConnectionFactory(agent=agent, created_at=at, answered_at=at, ended_at=earlier)

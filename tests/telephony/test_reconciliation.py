@@ -1,4 +1,4 @@
-"""Rows against channels: what nobody told, what nobody said."""
+"""Comparison of rows and channels: lost events and lost requests."""
 
 from datetime import timedelta
 from typing import Any

@@ -70,7 +70,7 @@ def test_a_queue_that_is_closed_lets_callers_go(queue: Queue, switch: RecordingS
 
     call = call_in()
 
-    # He hears the cause that the row says.
+    # The caller is hung up with the cause of the row.
     assert (call.state, call.disposition, call.hung_up_by, call.cause) == ("ended", "NO ANSWER", "system", 20)
     assert switch.told == [("hang_up", "caller-1", 20)]
     assert actions() == ["CONNECTION_STARTED", "CONNECTION_ENDED"]

@@ -1,4 +1,4 @@
-"""The listener with its real threads, in this process, and an Asterisk on a real socket: who calls is heard."""
+"""The listener with its real threads, in this process, and a stand-in for Asterisk on a real socket."""
 
 import threading
 import time
@@ -44,7 +44,7 @@ def ari(settings: Any) -> Iterator[AriServer]:
 
 @pytest.fixture
 def listening(ari: AriServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[AriServer]:
-    """A listener that hears this Asterisk, and looks at its channels more often than usual."""
+    """A listener connected to this stand-in, which compares more often than usual."""
     switch = AsteriskSwitch()
     for place in (switch_requests, module):
         monkeypatch.setattr(place, "current_switch", lambda: switch)
@@ -120,7 +120,7 @@ def test_a_caller_with_a_failed_arrival_is_stored_by_the_next_comparison(
 def test_callers_who_hang_up_as_the_agent_picks_up_leave_no_bridge(
     anna: Agent, listening: AriServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # The caller hangs up while the switch is told to join both.
+    # The caller hangs up during the request to join both.
     real = AsteriskSwitch.join
 
     def join(self: AsteriskSwitch, bridge_id: str, channel_ids: list[str], **values: Any) -> None:
@@ -147,7 +147,7 @@ def test_callers_who_hang_up_as_the_agent_picks_up_leave_no_bridge(
     assert not listening.pbx.lines
     assert set(AgentState.objects.filter(ended_at=None).values_list("kind", flat=True)) == {"free"}
 
-    # Nothing was said that could have been recorded.
+    # The call was too short to be recorded.
     assert not Recording.objects.exists()
 
 
@@ -155,7 +155,7 @@ def test_callers_who_hang_up_as_the_agent_picks_up_leave_no_bridge(
 
 
 class Held:
-    """Work that has begun and is held until it is let go."""
+    """A task that blocks until it is released."""
 
     def __init__(self) -> None:
         self.has_begun, self.may_end = threading.Event(), threading.Event()
