@@ -14,7 +14,7 @@ MOST_SEVERAL = 400
 CANDIDATES_TOGETHER = 3000
 # Titles with all of several words rank best. With more than FIRST_TITLES of them, fewer others are ranked. TITLES fill
 # a page, so no others are.
-FIRST_TITLES, TITLES, MOST_TITLES = 10, 80, 1500
+FIRST_TITLES, TITLES, MOST_TITLES = 8, 80, 1500
 
 
 @dataclass(slots=True)
