@@ -40,7 +40,7 @@ def create_customer(
         if faults := faults + wrong:
             raise Invalid(faults)
         customer = Customer.objects.create(custom_fields=kept, **values)
-        set_numbers(customer, numbers)
+        _add_numbers(customer, numbers)
         log_customer(customer, actor, "create", {})
         events.customer_created(customer)
     return customer
@@ -100,6 +100,10 @@ def add_customer_note(
 
 def set_numbers(customer: Customer, numbers: Sequence[tuple[str, str]]) -> None:
     customer.numbers.all().delete()
+    _add_numbers(customer, numbers)
+
+
+def _add_numbers(customer: Customer, numbers: Sequence[tuple[str, str]]) -> None:
     CustomerNumber.objects.bulk_create(
         CustomerNumber(customer=customer, phone_number=raw, number=number) for raw, number in numbers
     )
