@@ -33,7 +33,7 @@ BUSY = "Another user is changing this. Try again."
 DELETING = {
     "campaigns/verbs/campaigns.py": 1,
     "campaigns/verbs/records.py": 1,
-    "knowledgebase/models/catalog.py": 1,
+    "knowledgebase/verbs/catalogs.py": 1,
     "tickets/deletions/chats.py": 1,
     "tickets/deletions/customers.py": 1,
     "tickets/deletions/mail_and_files.py": 1,
@@ -158,7 +158,7 @@ def test_an_action_continues_after_a_locked_row() -> None:
     with another_transaction(("SELECT FROM campaigns_campaign WHERE id = %s FOR UPDATE", [busy.pk])):
         response = client.act(reverse("admin:campaigns_campaign_changelist"), "deactivate", busy, free, apply="1")
 
-    assert messages_of(response) == [BUSY, "1 campaign deactivated."]
+    assert messages_of(response) == [f"{busy}: {BUSY}", "1 campaign deactivated."]
     assert set(Campaign.objects.filter(is_active=False)) == {free}
 
 

@@ -63,7 +63,7 @@ def enqueued(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
 @pytest.fixture
 def emptied(stores: Stores, pristine_stores: Pristine, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing of the test before; messages go to the broker of these stores, or nowhere while it is down."""
-    for module in ("outbox", "models.webhook"):
+    for module in ("outbox", "verbs.resends", "verbs.webhooks"):
         monkeypatch.setattr(f"webhooks.{module}.enqueue", enqueue_into(stores))
     pristine_stores.restore()
 
