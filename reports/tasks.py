@@ -5,6 +5,7 @@ from callcentre.core.enqueue import enqueue
 from reports import rollups
 from reports.exporting import builds, mails
 from reports.models import Export, Schedule
+from reports.verbs.schedules import run_schedule
 
 
 @shared_task(name="reports.refresh")
@@ -37,7 +38,7 @@ def run_schedules() -> None:
     """Ask for the exports whose hour has come."""
     now = timezone.now()
     for schedule in Schedule.objects.due(now):
-        schedule.run(now)
+        run_schedule(schedule, now)
 
 
 @shared_task(name="reports.mail_export")

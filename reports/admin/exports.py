@@ -22,6 +22,7 @@ from reports.admin.parts import PartsPage
 from reports.admin.report import ReportPage
 from reports.measures import columns_of
 from reports.models import Export
+from reports.verbs.exports import repeat_export, resend_mail
 
 State = Export.State
 COLOURS: dict[str, str] = {
@@ -147,7 +148,7 @@ class ExportAdmin(ReportPage, PartsPage):
             raise PermissionDenied
         if request.method != "POST":
             return redirect(self.url_of("change", pk))
-        return redirect(self.url_of("change", export.ask_again(actor_of(request)).pk))
+        return redirect(self.url_of("change", repeat_export(export, actor_of(request)).pk))
 
     def resend_view(self, request: HttpRequest, pk: int, mail_pk: int) -> HttpResponse:
         export = self._export(request, pk)
@@ -158,7 +159,7 @@ class ExportAdmin(ReportPage, PartsPage):
             raise Http404
         if request.method == "POST":
             try:
-                mail.resend(actor_of(request))
+                resend_mail(mail, actor_of(request))
             except Conflict as error:
                 self.say_refused(request, error)
         return redirect(self.url_of("change", pk))

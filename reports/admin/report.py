@@ -20,6 +20,7 @@ from reports.measures import ReportRow, Unit
 from reports.models import Export
 from reports.parameters import read_table
 from reports.tables import Table
+from reports.verbs.exports import ask_export
 
 PER_PAGE = 100
 LAST_SHOWN = 5
@@ -67,7 +68,7 @@ class ReportPage(ReadOnlyAdmin):
         if not self.has_add_permission(request):
             raise PermissionDenied
         form = request.POST.get("format")
-        export = Export.ask(
+        export = ask_export(
             actor_of(request),
             table.question.begin,
             table.question.end,

@@ -20,6 +20,7 @@ from reports.admin.naming import AGENTS, GROUPS, KINDS, QUEUES
 from reports.measures import MEASURES, REASONS, USUAL
 from reports.models import Export, ExportMail, Schedule
 from reports.parameters import USUAL_AGGREGATION
+from reports.verbs.schedules import create_schedule, edit_schedule
 
 # Exports on the page of a schedule.
 EXPORTS_SHOWN = 20
@@ -189,9 +190,11 @@ class ScheduleAdmin(HistoryMixin, Admin):
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         actor = actor_of(request)
         if change:
-            Schedule.objects.get(pk=obj.pk).edit(actor, **{name: form.cleaned_data[name] for name in form.changed_data})
+            edit_schedule(
+                Schedule.objects.get(pk=obj.pk), actor, **{name: form.cleaned_data[name] for name in form.changed_data}
+            )
         else:
-            obj.__dict__.update(Schedule.create(actor, **form.cleaned_data).__dict__)
+            obj.__dict__.update(create_schedule(actor, **form.cleaned_data).__dict__)
 
     def history_of(self, obj: Any) -> list[Entry]:
         changes = list(obj.changes.all()[:SHOWN])

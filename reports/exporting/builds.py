@@ -28,6 +28,7 @@ from reports.models.export import MAX_ATTEMPTS
 from reports.periods import Aggregation
 from reports.report import Question
 from reports.tables import Table
+from reports.verbs.exports import fail_export, finish_export
 from telephony.models import Agent
 
 logger = logging.getLogger(__name__)
@@ -126,7 +127,7 @@ def _fail(export: Export, message: Any) -> None:
     """
     connection.close()
     with translation.override(export.language):
-        if export.fail(export.attempts, message):
+        if fail_export(export, export.attempts, message):
             _forget_files(export)
 
 
@@ -187,7 +188,7 @@ def _keep(export: Export, output: IO[bytes], rows: int) -> None:
     _forget_files(export)
     name = storage.save(export.name_of_file(export.attempts), File(output))
     try:
-        export.finish(export.attempts, file=name, file_size=size, row_count=rows)
+        finish_export(export, export.attempts, file=name, file_size=size, row_count=rows)
     except Conflict:
         storage.delete(name)
         raise

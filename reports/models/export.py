@@ -2,21 +2,16 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-import structlog
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.core.validators import MaxValueValidator
-from django.db import models, transaction
+from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
-from callcentre.core.actor import Actor
-from callcentre.core.enqueue import enqueue
-from callcentre.core.errors import Conflict, ErrorCode
-from callcentre.models import actor_columns
 from reports.periods import Aggregation
 
 # An export that ended its workers so often is not started again.
@@ -156,45 +151,6 @@ class Export(Asked):
     @property
     def kept_until(self) -> datetime | None:
         return self.finished_at + FILES_KEPT if self.file and self.finished_at else None
-
-    @classmethod
-    def ask(cls, actor: Actor, begin: datetime, end: datetime, **values: Any) -> "Export":
-        """Ask a worker for an export; reports.parameters has checked the values."""
-        with transaction.atomic():
-            export = cls.objects.create(
-                begins_at=begin,
-                ends_at=end,
-                request_id=structlog.contextvars.get_contextvars().get("request_id", ""),
-                **actor_columns(actor),
-                **values,
-            )
-            enqueue("reports.build_exports")
-        return export
-
-    def ask_again(self, actor: Actor) -> "Export":
-        """Ask for another export of the same question."""
-        return Export.ask(actor, self.begins_at, self.ends_at, **self.terms)
-
-    def finish(self, attempt: int, **values: Any) -> None:
-        """Name the file, and enqueue its mails. Raises Conflict if another worker has taken over."""
-        with transaction.atomic():
-            self._finish(attempt, **values)
-            if self.schedule:
-                mails = [
-                    self.mails.model(export=self, recipient=one) for one in dict.fromkeys(self.schedule.recipients)
-                ]
-                for mail in self.mails.bulk_create(mails):
-                    enqueue("reports.mail_export", mail.pk)
-
-    def _finish(self, attempt: int, **values: Any) -> None:
-        ours = Export.objects.filter(pk=self.pk, state=self.State.RUNNING, attempts=attempt)
-        if not ours.update(state=self.State.FINISHED, percent=100, message="", finished_at=timezone.now(), **values):
-            raise Conflict(ErrorCode.CONFLICT)
-
-    def fail(self, attempt: int, message: Any) -> bool:
-        """Mark the export as failed. Return False if it is finished, or another worker has taken over."""
-        ours = Export.objects.filter(pk=self.pk, state=self.State.RUNNING, attempts=attempt)
-        return bool(ours.update(state=self.State.FAILED, message=str(message), finished_at=timezone.now()))
 
     def names_of_files(self) -> Sequence[str]:
         """Return the names under which attempts may have left a file in the storage."""

@@ -1,14 +1,10 @@
 from datetime import datetime
-from typing import Any
 
-from django.db import models, transaction
+from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from callcentre.core.actor import Actor
-from callcentre.core.enqueue import enqueue
-from callcentre.core.errors import Conflict, ErrorCode
 from reports.models.export import Export
 
 
@@ -57,12 +53,3 @@ class ExportMail(models.Model):
         if self.state == self.State.QUEUED and self.error:
             return str(_("waits for another attempt"))
         return str(self.get_state_display())
-
-    def resend(self, actor: Actor) -> None:
-        """Try a failed mail again, from the first attempt. Raises Conflict if it has not failed."""
-        now = timezone.now()
-        values: dict[str, Any] = {"state": self.State.QUEUED, "attempt_count": 0, "next_attempt_at": now, "error": ""}
-        with transaction.atomic():
-            if not ExportMail.objects.filter(pk=self.pk, state=self.State.FAILED).update(**values):
-                raise Conflict(ErrorCode.NOT_RESENT)
-            enqueue("reports.mail_export", self.pk)

@@ -5,15 +5,14 @@ from typing import Any
 from django.contrib.postgres.fields import ArrayField
 from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator, validate_email
-from django.db import models, transaction
+from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from callcentre.core.actor import Actor
-from callcentre.core.errors import ErrorCode, Fault, Invalid, check_lines
+from callcentre.core.errors import ErrorCode, Fault, check_lines
 from callcentre.core.times import zone
-from callcentre.models import Change, TimestampedModel, actor_columns, differences, in_history
-from reports.models.export import Asked, Export
+from callcentre.models import Change, TimestampedModel
+from reports.models.export import Asked
 from reports.periods import MOST_PERIODS, Aggregation, instant_of
 
 MOST_RECIPIENTS = 50
@@ -64,46 +63,6 @@ class Schedule(Asked, TimestampedModel):
 
     def __str__(self) -> str:
         return self.name
-
-    @classmethod
-    def create(cls, actor: Actor, **values: Any) -> "Schedule":
-        """Create a schedule, due for the first time at its next hour. Raises Invalid."""
-        schedule = cls(**values)
-        schedule._check()
-        schedule.next_due_at = schedule.due_after(timezone.now())
-        with transaction.atomic():
-            schedule.save(force_insert=True)
-            schedule._log(actor, "create", {name: [None, in_history(value)] for name, value in values.items()})
-        return schedule
-
-    def edit(self, actor: Actor, **values: Any) -> None:
-        """Change the schedule. A turn that was due and not run is not made up for. Raises Invalid."""
-        with transaction.atomic():
-            locked = Schedule.objects.select_for_update(no_key=True).get(pk=self.pk)
-            changes = differences(locked, values)
-            for name, value in values.items():
-                setattr(self, name, value)
-            self._check()
-            if changes:
-                self.next_due_at = self.due_after(timezone.now())
-                self.save(update_fields=[*changes, "next_due_at", "updated_at"])
-                self._log(actor, "edit", changes)
-
-    def run(self, now: datetime) -> Export | None:
-        """Ask for the export of the last turn that has come, if it is due. Concurrent workers ask once."""
-        with transaction.atomic():
-            ours = Schedule.objects.due(now).select_for_update(skip_locked=True, no_key=True).filter(pk=self.pk).first()
-            if ours is None:
-                return None
-            due_at = ours.due_before(now)
-            ours.next_due_at = ours.due_after(now)
-            ours.save(update_fields=["next_due_at"])
-            if ours.exports.filter(due_at=due_at).exists():
-                return None
-            actor = Actor("system", None, ours.name)
-            return Export.ask(actor, *ours.span_of(due_at), schedule=ours, due_at=due_at, **ours.terms)
-
-    # When
 
     def due_before(self, now: datetime) -> datetime:
         """Return the last turn until now."""
@@ -156,14 +115,6 @@ class Schedule(Asked, TimestampedModel):
             begin, end = cls(span=values["span"]).span_of(timezone.now())
             if Aggregation(values["aggregation"]).periods_in(begin, end) > MOST_PERIODS:
                 yield Fault(ErrorCode.TOO_MANY_PERIODS, "aggregation", {"limit": MOST_PERIODS})
-
-    def _check(self) -> None:
-        values = {name: getattr(self, name) for name in ("name", "recipients", "span", "aggregation")}
-        if faults := list(self.faults_of(values)):
-            raise Invalid(faults)
-
-    def _log(self, actor: Actor, action: str, changes: dict[str, Any]) -> None:
-        self.changes.create(action=action, changes=changes, **actor_columns(actor))
 
 
 def _instant(day: date, hour: int = 0) -> datetime:

@@ -10,6 +10,7 @@ from zipfile import ZipFile
 from reports.exporting import builds
 from reports.measures import NAMES
 from reports.models import Export
+from reports.verbs.exports import ask_export
 from tests.conftest import ACTOR
 
 SHEET = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
@@ -17,7 +18,7 @@ SHEET = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 
 def an_export(span: Any, aggregation: str = "day", **values: Any) -> Export:
     """Of all agents, with all columns."""
-    return Export.ask(ACTOR, *span, **{"aggregation": aggregation, "columns": NAMES, **values})
+    return ask_export(ACTOR, *span, **{"aggregation": aggregation, "columns": NAMES, **values})
 
 
 def built(export: Export) -> Export:

@@ -12,6 +12,7 @@ from callcentre.core.times import zone
 from reports.exporting import builds
 from reports.measures import MEASURES, NAMES
 from reports.models import Export
+from reports.verbs.exports import finish_export
 from telephony.models import Agent
 from telephony.verbs import ledger_changes, presence
 from tests.conftest import ACTOR, ApiClient
@@ -210,15 +211,14 @@ def test_old_files_are_removed_and_their_rows_stay() -> None:
 
 
 def interrupted(monkeypatch: pytest.MonkeyPatch, error: Exception, *, is_committed: bool) -> Export:
-    """Built, with this coming in the middle of the last step: after the database did it, or before."""
-    finish = Export.finish
+    """Build an export that is interrupted in its last step: after the commit, or before it."""
 
     def fail(export: Export, attempt: int, **values: Any) -> None:
         if is_committed:
-            finish(export, attempt, **values)
+            finish_export(export, attempt, **values)
         raise error
 
-    monkeypatch.setattr(Export, "finish", fail)
+    monkeypatch.setattr(builds, "finish_export", fail)
     now = datetime.now(tz=zone())
     export = an_export((now, now + timedelta(hours=1)), columns=["login_sum"])
     assert builds.build_next()
@@ -234,9 +234,7 @@ ERRORS = [SoftTimeLimitExceeded(), OperationalError("the connection is lost"), R
 
 
 @pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)
-def test_a_finished_export_keeps_its_file_whoever_did_not_hear_of_it(
-    error: Exception, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_finished_export_keeps_its_file_after_an_error(error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
     export = interrupted(monkeypatch, error, is_committed=True)
 
     assert (export.state, export.message, export.file.name) == ("finished", "", export.name_of_file(1))
@@ -244,7 +242,7 @@ def test_a_finished_export_keeps_its_file_whoever_did_not_hear_of_it(
 
 
 @pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)
-def test_of_an_export_that_is_not_finished_no_file_stays(error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unfinished_export_leaves_no_file(error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
     export = interrupted(monkeypatch, error, is_committed=False)
     monkeypatch.undo()
     if export.state == "running":
@@ -254,16 +252,15 @@ def test_of_an_export_that_is_not_finished_no_file_stays(error: Exception, monke
     assert (export.state, bool(export.file)) in (("failed", False), ("finished", True))
 
 
-def test_of_two_who_build_the_one_who_was_too_slow_takes_his_file_away(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_slower_of_two_workers_removes_its_file(monkeypatch: pytest.MonkeyPatch) -> None:
     now = datetime.now(tz=zone())
     export = an_export((now, now + timedelta(hours=1)), columns=["login_sum"])
-    finish = Export.finish
 
     def taken_over(slow: Export, attempt: int, **values: Any) -> None:
         Export.objects.filter(pk=slow.pk).update(attempts=attempt + 1)
-        finish(slow, attempt, **values)
+        finish_export(slow, attempt, **values)
 
-    monkeypatch.setattr(Export, "finish", taken_over)
+    monkeypatch.setattr(builds, "finish_export", taken_over)
     assert builds.build_next()
 
     export.refresh_from_db()

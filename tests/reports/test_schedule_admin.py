@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from reports.models import Schedule
+from reports.verbs.schedules import edit_schedule, run_schedule
 from telephony.verbs import presence
 from tests.backoffice import BackOffice, errors_of, inputs_of, staff, superuser
 from tests.conftest import ACTOR
@@ -64,7 +65,7 @@ def test_an_agent_with_another_login_goes_on_being_in_it(committed_db: None) -> 
     for one in type(agent).objects.all():
         presence.log_in(one, ACTOR, schedule.next_due_at.replace(day=19))
 
-    export = schedule.run(schedule.next_due_at)
+    export = run_schedule(schedule, schedule.next_due_at)
 
     assert export is not None
     assert {row["agent.login"] for row in rows_of(built(export))} == {"anna.nowak"}
@@ -124,8 +125,13 @@ def test_two_who_change_different_things_both_do() -> None:
     agents, client = AgentFactory.create_batch(2), superuser()
     schedule = ScheduleFactory(agent_ids=[agents[0].pk], recipients=["boss@example.com", "deputy@example.com"])
     theirs = filled(client, schedule, hour="9")
-    schedule.edit(
-        ACTOR, agent_ids=[agent.pk for agent in agents], recipients=["new@example.com"], columns=["wrap_up"], hour=6
+    edit_schedule(
+        schedule,
+        ACTOR,
+        agent_ids=[agent.pk for agent in agents],
+        recipients=["new@example.com"],
+        columns=["wrap_up"],
+        hour=6,
     )
 
     client.post(page_of(schedule), theirs)
@@ -155,7 +161,7 @@ def test_who_would_undo_what_somebody_else_has_set_is_asked_first(field: str) ->
     client = superuser()
     schedule = ScheduleFactory(queue_ids=[888_888])
     data = filled(client, schedule, **{field: mine})
-    schedule.edit(ACTOR, **{field: theirs})
+    edit_schedule(schedule, ACTOR, **{field: theirs})
 
     told: Any = client.post(page_of(schedule), data)
     schedule.refresh_from_db()
@@ -170,7 +176,7 @@ def test_who_would_undo_what_somebody_else_has_set_is_asked_first(field: str) ->
 def test_two_who_want_the_same_are_not_asked() -> None:
     client, schedule = superuser(), ScheduleFactory()
     data = filled(client, schedule, hour="9")
-    schedule.edit(ACTOR, hour=9)
+    edit_schedule(schedule, ACTOR, hour=9)
 
     assert client.post(page_of(schedule), data).status_code == 302
     assert schedule.changes.count() == 1

@@ -16,6 +16,8 @@ from reports.exporting import mails
 from reports.measures import USUAL
 from reports.models import Export, ExportMail, Schedule
 from reports.tasks import run_schedules
+from reports.verbs.exports import resend_mail
+from reports.verbs.schedules import create_schedule, edit_schedule, run_schedule
 from telephony.verbs import presence
 from tests.backoffice import errors_of, messages_of, staff, superuser
 from tests.conftest import ACTOR
@@ -104,13 +106,13 @@ def test_one_that_is_not_active_has_no_turn() -> None:
 @pytest.mark.django_db
 def test_an_edit_makes_up_for_nothing_and_repeats_nothing() -> None:
     with time_machine.travel(wall(2026, 6, 10, 9), tick=False):
-        schedule = Schedule.create(ACTOR, name="Daily", hour=10, **TERMS)
+        schedule = create_schedule(ACTOR, name="Daily", hour=10, **TERMS)
     with time_machine.travel(wall(2026, 6, 10, 11), tick=False):
         run_schedules()
         schedule.refresh_from_db()
-        schedule.edit(ACTOR, hour=11)
+        edit_schedule(schedule, ACTOR, hour=11)
         run_schedules()
-        schedule.edit(ACTOR, hour=10)
+        edit_schedule(schedule, ACTOR, hour=10)
         run_schedules()
 
     assert [export.due_at for export in Export.objects.all()] == [wall(2026, 6, 10, 10)]
@@ -121,7 +123,7 @@ def test_of_many_that_try_at_once_one_asks(committed_db: None) -> None:
     schedule = ScheduleFactory(next_due_at=wall(2026, 6, 10, 6))
     now = wall(2026, 6, 10, 7)
 
-    exports = at_once([lambda: Schedule.objects.get(pk=schedule.pk).run(now)] * 6)
+    exports = at_once([lambda: run_schedule(Schedule.objects.get(pk=schedule.pk), now)] * 6)
 
     assert len([export for export in exports if export]) == 1
     assert Export.objects.count() == 1
@@ -132,7 +134,7 @@ def test_wrong_ones_are_refused_with_all_that_is_wrong() -> None:
     values = {**TERMS, "aggregation": "minute", "span": "last_month", "recipients": ["boss", "a@example.com", "x@"]}
 
     with pytest.raises(Invalid) as refused:
-        Schedule.create(ACTOR, name="Daily\r\nBcc: x", **values)
+        create_schedule(ACTOR, name="Daily\r\nBcc: x", **values)
 
     assert [(fault.code.number, fault.field) for fault in refused.value.faults] == [
         (100017, "name"),
@@ -148,9 +150,9 @@ def test_wrong_ones_are_refused_with_all_that_is_wrong() -> None:
 
 def test_a_scheduled_export_is_mailed_to_each_of_its_recipients(committed_db: None) -> None:
     presence.log_in(AgentFactory(login="anna"), ACTOR, wall(2026, 6, 9, 8))
-    schedule = Schedule.create(ACTOR, name="Daily", language="pl", format="xlsx", **TERMS)
+    schedule = create_schedule(ACTOR, name="Daily", language="pl", format="xlsx", **TERMS)
     Schedule.objects.update(next_due_at=wall(2026, 6, 10, 6))
-    export = schedule.run(wall(2026, 6, 10, 7))
+    export = run_schedule(schedule, wall(2026, 6, 10, 7))
     assert export
 
     built(export)
@@ -228,7 +230,7 @@ def test_a_failed_one_is_sent_again_when_somebody_wants_it(owed: ExportMail) -> 
     assert messages_of(again) == ["The message was sent, or may just be being sent: it cannot be sent again."]
     assert tried(owed) == ("sent", 1, "")
     with pytest.raises(Conflict):
-        owed.resend(ACTOR)
+        resend_mail(owed, ACTOR)
 
 
 @pytest.mark.usefixtures("plain_static")

@@ -1,0 +1,63 @@
+"""Exports of the report: asked for, finished, failed; and their mails, tried again."""
+
+from datetime import datetime
+from typing import Any
+
+import structlog
+from django.db import transaction
+from django.utils import timezone
+
+from callcentre.core.actor import Actor
+from callcentre.core.enqueue import enqueue
+from callcentre.core.errors import Conflict, ErrorCode
+from callcentre.models import actor_columns
+from reports.models import Export, ExportMail
+
+
+def ask_export(actor: Actor, begin: datetime, end: datetime, **values: Any) -> Export:
+    """Ask a worker for an export; reports.parameters has checked the values."""
+    with transaction.atomic():
+        export = Export.objects.create(
+            begins_at=begin,
+            ends_at=end,
+            request_id=structlog.contextvars.get_contextvars().get("request_id", ""),
+            **actor_columns(actor),
+            **values,
+        )
+        enqueue("reports.build_exports")
+    return export
+
+
+def repeat_export(export: Export, actor: Actor) -> Export:
+    """Ask for another export of the same question."""
+    return ask_export(actor, export.begins_at, export.ends_at, **export.terms)
+
+
+def finish_export(export: Export, attempt: int, **values: Any) -> None:
+    """Name the file, and enqueue its mails. Raises Conflict if another worker has taken over."""
+    with transaction.atomic():
+        if not _end(export, attempt, state=Export.State.FINISHED, percent=100, message="", **values):
+            raise Conflict(ErrorCode.CONFLICT)
+        if export.schedule:
+            mails = [ExportMail(export=export, recipient=one) for one in dict.fromkeys(export.schedule.recipients)]
+            for mail in ExportMail.objects.bulk_create(mails):
+                enqueue("reports.mail_export", mail.pk)
+
+
+def fail_export(export: Export, attempt: int, message: Any) -> bool:
+    """Mark the export as failed. Return False if it is finished, or another worker has taken over."""
+    return _end(export, attempt, state=Export.State.FAILED, message=str(message))
+
+
+def resend_mail(mail: ExportMail, actor: Actor) -> None:
+    """Try a failed mail again, from the first attempt. Raises Conflict if it has not failed."""
+    failed = ExportMail.objects.filter(pk=mail.pk, state=ExportMail.State.FAILED)
+    with transaction.atomic():
+        if not failed.update(state=ExportMail.State.QUEUED, attempt_count=0, next_attempt_at=timezone.now(), error=""):
+            raise Conflict(ErrorCode.NOT_RESENT)
+        enqueue("reports.mail_export", mail.pk)
+
+
+def _end(export: Export, attempt: int, **values: Any) -> bool:
+    ours = Export.objects.filter(pk=export.pk, state=Export.State.RUNNING, attempts=attempt)
+    return bool(ours.update(finished_at=timezone.now(), **values))

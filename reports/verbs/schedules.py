@@ -1,0 +1,64 @@
+"""Scheduled reports: created, edited, and run when they are due."""
+
+from datetime import datetime
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from callcentre.core.actor import Actor
+from callcentre.core.errors import Invalid
+from callcentre.models import actor_columns, differences, in_history
+from reports.models import Export, Schedule
+from reports.verbs.exports import ask_export
+
+
+def create_schedule(actor: Actor, **values: Any) -> Schedule:
+    """Create a schedule, due for the first time at its next hour. Raises Invalid."""
+    schedule = Schedule(**values)
+    _check(schedule)
+    schedule.next_due_at = schedule.due_after(timezone.now())
+    with transaction.atomic():
+        schedule.save(force_insert=True)
+        _log(schedule, actor, "create", {name: [None, in_history(value)] for name, value in values.items()})
+    return schedule
+
+
+def edit_schedule(schedule: Schedule, actor: Actor, **values: Any) -> None:
+    """Change the schedule. A turn that was due and not run is not made up for. Raises Invalid."""
+    with transaction.atomic():
+        locked = Schedule.objects.select_for_update(no_key=True).get(pk=schedule.pk)
+        changes = differences(locked, values)
+        for name, value in values.items():
+            setattr(schedule, name, value)
+        _check(schedule)
+        if changes:
+            schedule.next_due_at = schedule.due_after(timezone.now())
+            schedule.save(update_fields=[*changes, "next_due_at", "updated_at"])
+            _log(schedule, actor, "edit", changes)
+
+
+def run_schedule(schedule: Schedule, now: datetime) -> Export | None:
+    """Ask for the export of the last turn that has come, if it is due. Concurrent workers ask once."""
+    due = Schedule.objects.due(now).select_for_update(skip_locked=True, no_key=True)
+    with transaction.atomic():
+        ours = due.filter(pk=schedule.pk).first()
+        if ours is None:
+            return None
+        due_at = ours.due_before(now)
+        ours.next_due_at = ours.due_after(now)
+        ours.save(update_fields=["next_due_at"])
+        if ours.exports.filter(due_at=due_at).exists():
+            return None
+        actor = Actor("system", None, ours.name)
+        return ask_export(actor, *ours.span_of(due_at), schedule=ours, due_at=due_at, **ours.terms)
+
+
+def _check(schedule: Schedule) -> None:
+    values = {name: getattr(schedule, name) for name in ("name", "recipients", "span", "aggregation")}
+    if faults := list(Schedule.faults_of(values)):
+        raise Invalid(faults)
+
+
+def _log(schedule: Schedule, actor: Actor, action: str, changes: dict[str, Any]) -> None:
+    schedule.changes.create(action=action, changes=changes, **actor_columns(actor))
