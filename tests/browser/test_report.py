@@ -8,6 +8,7 @@ from django.utils import timezone
 from playwright.sync_api import expect
 
 from reports.models import Export, Schedule
+from reports.verbs.schedules import edit_schedule
 from telephony.verbs import presence
 from tests.backoffice import page_of
 from tests.browser.conftest import SCREENS, Visit
@@ -98,7 +99,7 @@ def test_a_refused_form_keeps_the_choices_and_reports_conflicts(visit: Visit) ->
     page.locator("#id_agent_ids").select_option([str(agents[0].pk)], force=True)
     page.locator("#id_hour").fill("9")
     page.locator("#id_recipients").fill("boss@example.com\nnobody")
-    Schedule.objects.get().edit(ACTOR, hour=8, name="Daily figures")
+    edit_schedule(Schedule.objects.get(), ACTOR, hour=8, name="Daily figures")
     page.get_by_role("button", name="Save", exact=True).click()
     expect(page.get_by_text("Somebody has changed this meanwhile. Save again to set yours.")).to_be_visible()
     expect(page.get_by_text("This is no e-mail address: nobody.")).to_be_visible()
