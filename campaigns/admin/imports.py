@@ -21,6 +21,7 @@ from campaigns.importing.columns import check_choices, guess_columns
 from campaigns.importing.formats import Format, guess_format
 from campaigns.importing.import_run import columns_of, format_of
 from campaigns.importing.preview import CHECKED_ROWS, Preview, head, preview
+from campaigns.lookups import facts_or_404
 from campaigns.models import RecordImport
 from campaigns.models.rules import CampaignFacts
 from campaigns.verbs.imports import describe_import, queue_import, upload_import
@@ -103,7 +104,7 @@ class RecordImportAdmin(ReadOnlyAdmin):
 
     def _store(self, request: HttpRequest, campaign: Any, file: Any) -> RecordImport:
         form = guess_format(file.file)
-        columns = _guessed(file.file, form, _facts(campaign.code))
+        columns = _guessed(file.file, form, facts_or_404(campaign.code))
         file.seek(0)
         return upload_import(
             campaign,
@@ -123,7 +124,7 @@ class RecordImportAdmin(ReadOnlyAdmin):
         given = self._given(request, pk)
         if given.state not in (State.UPLOADED, State.FAILED) or not given.file:
             return redirect(self.url_of("change", pk))
-        facts = _facts(given.campaign.code)
+        facts = facts_or_404(given.campaign.code)
         try:
             with given.file.open("rb") as file:
                 return self._columns(request, given, facts, file.file)
@@ -252,13 +253,6 @@ class RecordImportAdmin(ReadOnlyAdmin):
         defaults = {"subtitle": given and str(given.campaign), "media": media, "list_url": self.url_of("changelist")}
         template = f"admin/campaigns/import_{name}.html"
         return self.page(request, template, given, title=titles[name], **defaults | context)
-
-
-def _facts(code: str) -> CampaignFacts:
-    facts = CampaignFacts.read(code)
-    if facts is None:
-        raise Http404
-    return facts
 
 
 def _head(file: Any, given: RecordImport) -> tuple[list[str], list[list[str]], list[str]]:

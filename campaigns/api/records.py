@@ -20,9 +20,9 @@ from campaigns.api.serializers import (
     record_data,
     record_fields_data,
 )
+from campaigns.lookups import facts_or_404
 from campaigns.models import AdditionalNumber, Record, record_rows
 from campaigns.models.record_customers import customers_of_records
-from campaigns.models.rules import CampaignFacts
 from campaigns.verbs.new_records import NewRecord, add_records
 from campaigns.verbs.record_edits import Edit, edit_records
 
@@ -152,13 +152,6 @@ class RecordBatchViewSet(ApiViewSet):
                 continue
             answer[edit.phone_number] = entry
         return Response(answer, status=207)
-
-
-def facts_or_404(code: str) -> CampaignFacts:
-    facts = CampaignFacts.read(code)
-    if facts is None:
-        raise Http404
-    return facts
 
 
 def _flags(request: Request, faults: list[Fault], *names: str) -> list[bool]:
