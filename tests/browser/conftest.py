@@ -2,7 +2,7 @@
 
 import shutil
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from django.core.cache import cache
@@ -48,9 +48,10 @@ class Visit:
         """The violations of the policy on the pages. The frames of mails have a policy of their own."""
         return [said for said in self.trouble if said.startswith(STOPPED)]
 
-    def open(self, path: str) -> Page:
-        self.page.goto(f"{self.address}{path}")
-        self.page.wait_for_load_state("networkidle")
+    def open(self, path: str, until: Literal["load", "networkidle"] = "networkidle") -> Page:
+        """Open this page and wait. A page with frames that the policy blocks may never become idle: wait for "load"."""
+        self.page.goto(f"{self.address}{path}", wait_until="load")
+        self.page.wait_for_load_state(until)
         return self.page
 
     def too_wide(self, paths: list[str]) -> list[str]:

@@ -66,11 +66,12 @@ def test_a_mail_runs_no_script_and_loads_no_file(visit: Visit, is_cleaned: bool)
     # Only requests that leave the browser count; the policy of the frame stops others before.
     visit.page.route(re.compile("tracker.example"), lambda route: stop(loaded, route))
 
-    page = visit.open(page_of(ticket))
+    page = visit.open(page_of(ticket), until="load")
     frame = page.frame_locator("iframe.tk-frame")
     expect(frame.locator("#said" if not is_cleaned else "p >> nth=0")).to_have_text("Good morning")
     if not is_cleaned:
         frame.locator("#lure").click(force=True)
+    page.wait_for_timeout(1000)  # a forbidden request would start in this time
 
     assert page.evaluate("window.attacked") is None
     assert loaded == []
