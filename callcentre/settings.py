@@ -301,6 +301,9 @@ RING_SECONDS = env_int("RING_SECONDS", 45, minimum=1)
 CALLS_PER_SECOND = env_int("CALLS_PER_SECOND", 0)
 TRUNK_LIMIT = env_int("TRUNK_LIMIT", 0)
 PLACE_LIMIT_SECONDS = env_int("PLACE_LIMIT_SECONDS", 60, minimum=1)
+# Calls of the dialler to one record: all together, and on one day.
+DIAL_ATTEMPTS_PER_RECORD = env_int("DIAL_ATTEMPTS_PER_RECORD", 6, minimum=1)
+DIAL_ATTEMPTS_PER_DAY = env_int("DIAL_ATTEMPTS_PER_DAY", 2, minimum=1)
 # An agent's session ends after this time, in case the agent forgot to log out.
 AGENT_SESSION_LIMIT = timedelta(hours=env_int("AGENT_SESSION_LIMIT_HOURS", 16, minimum=1))
 RECORD_CALLS = env_bool("RECORD_CALLS", True)

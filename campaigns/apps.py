@@ -14,5 +14,8 @@ class CampaignsConfig(AppConfig):
     def ready(self) -> None:
         from callcentre.core.deletions import register_remarks  # noqa: PLC0415  (models are not there before)
         from campaigns import deletions  # noqa: PLC0415
+        from campaigns.dialling.outcomes import Hooks  # noqa: PLC0415
+        from telephony.calls import campaign_hooks  # noqa: PLC0415
 
         register_remarks("customer", deletions.remarks)
+        campaign_hooks.register(Hooks())

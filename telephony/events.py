@@ -89,6 +89,8 @@ def _connection(action: EventType, connection: "Connection", agent_login: str | 
         agent_login=agent_login,
         source_number=connection.src,
         destination_number=connection.dst,
+        outbound_id=connection.campaign_code or None,
+        record_id=connection.record_id,
         **more,
     )
 

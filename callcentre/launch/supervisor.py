@@ -65,6 +65,7 @@ def programs(port: int) -> list[Program]:
         _program("webhooks", f"{worker} -n webhooks@%h -Q webhooks -P threads -c 32"),
         _program("processes", f"{worker} -n processes@%h -Q default,reports -P prefork -c 2", *give_back),
         _program("listener", "manage.py listen_to_switch"),
+        _program("dialler", "manage.py run_dialer"),
         _program("beat", "-m celery --quiet -A callcentre beat --pidfile="),
     ]
 

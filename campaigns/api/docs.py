@@ -82,6 +82,7 @@ CAMPAIGN = shape(
     dialer=text("How the campaign dials.", "progressive", enum=["predictive", "progressive", "preview"]),
     crm=boolean("Fed by the CRM (true) or by CSV files (false).", example=False),
     active=boolean("Whether it may be dialled.", example=True),
+    dialing=text("Whether the dialler calls its records.", "running", enum=["running", "paused"]),
     start_date=text("First day of dialling, `YYYY-MM-DD`.", "2026-03-02"),
     end_date=text("Last day of dialling, `YYYY-MM-DD`; an empty string when unset."),
     order=integer("Order among the campaigns: the lowest is dialled first.", 50, minimum=1, maximum=99_999),
@@ -219,6 +220,24 @@ document(
         body=LoginsInput,
         request_example={"logins": ["agent2"]},
         errors={ErrorCode.AGENTS_NOT_FOUND: "logins"},
+    ),
+    start_dialling=Operation(
+        id="start_dialling",
+        summary="Start the dialling of a campaign",
+        description="The dialler calls its records while it is active, within its dates and hours, and agents are free.",
+        is_extension=True,
+    ),
+    pause_dialling=Operation(
+        id="pause_dialling",
+        summary="Pause the dialling of a campaign",
+        description="No new call is placed. Calls that ring or talk go on.",
+        is_extension=True,
+    ),
+    stop_dialling=Operation(
+        id="stop_dialling",
+        summary="Stop the dialling of a campaign",
+        description="No new call is placed, and calls that are not answered yet are hung up.",
+        is_extension=True,
     ),
     statuses=Operation(
         id="list_campaign_statuses",

@@ -95,6 +95,7 @@ def campaign_data(campaign: Campaign) -> dict[str, Any]:
         "dialer": campaign.dialer,
         "crm": campaign.is_crm,
         "active": campaign.is_active,
+        "dialing": "running" if campaign.is_dialling else "paused",
         "start_date": day(campaign.start_date),
         "end_date": day(campaign.end_date),
         "order": campaign.order,

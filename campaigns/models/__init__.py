@@ -1,17 +1,30 @@
+from campaigns.models.attempt import Attempt, DiallingDay
 from campaigns.models.campaign import Campaign, CampaignField, CampaignGroup
+from campaigns.models.dialling import DiallerState, DiallingSwitch, RecordOffer, RetryRule
+from campaigns.models.do_not_call import DoNotCall
+from campaigns.models.hours import CampaignHours, LegalHours
 from campaigns.models.imports import RecordImport
 from campaigns.models.record import AdditionalNumber, Record, RecordChange
 from campaigns.models.status import DictionaryStatus, RecordStatus, SystemStatus
 
 __all__ = [
     "AdditionalNumber",
+    "Attempt",
     "Campaign",
     "CampaignField",
     "CampaignGroup",
+    "CampaignHours",
+    "DiallerState",
+    "DiallingDay",
+    "DiallingSwitch",
     "DictionaryStatus",
+    "DoNotCall",
+    "LegalHours",
     "Record",
     "RecordChange",
     "RecordImport",
+    "RecordOffer",
     "RecordStatus",
+    "RetryRule",
     "SystemStatus",
 ]

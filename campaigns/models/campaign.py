@@ -53,6 +53,14 @@ class Campaign(TimestampedModel):
         PROGRESSIVE = "progressive", _("progressive")
         PREVIEW = "preview", _("preview")
 
+    class NumberTurn(models.TextChoices):
+        BY_ATTEMPT = "attempt", _("each attempt calls the next number")
+        BY_OUTCOME = "outcome", _("the next number after no answer, a machine or a failure")
+
+    class PreviewEnd(models.TextChoices):
+        RETURN = "return", _("return the record")
+        DIAL = "dial", _("call the record")
+
     code = models.CharField(
         _("id"),
         max_length=5,
@@ -113,6 +121,57 @@ class Campaign(TimestampedModel):
         null=True,
         blank=True,
         validators=[MinValueValidator(0), MaxValueValidator(100)],
+    )
+
+    # Dialling. A campaign is dialled while this is true, beside the other conditions.
+    is_dialling = models.BooleanField(_("dialling"), default=False, db_default=False, editable=False)
+    wrap_up_seconds = models.PositiveSmallIntegerField(
+        _("wrap-up in s"),
+        default=30,
+        db_default=30,
+        validators=[MaxValueValidator(3600)],
+        help_text=_("Time after a call in which the agent gives its result."),
+    )
+    number_turn = models.CharField(
+        _("numbers of a record"),
+        max_length=10,
+        choices=NumberTurn,
+        default=NumberTurn.BY_ATTEMPT,
+        db_default=NumberTurn.BY_ATTEMPT,
+    )
+    preview_end = models.CharField(
+        _("after the preview time-out"),
+        max_length=10,
+        choices=PreviewEnd,
+        default=PreviewEnd.RETURN,
+        db_default=PreviewEnd.RETURN,
+    )
+    zone_field = models.ForeignKey(
+        "campaigns.CampaignField",
+        models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="+",
+        verbose_name=_("field with the time zone"),
+        help_text=_("A field with an IANA name, such as Europe/Warsaw. Otherwise the customer or the number decides."),
+    )
+    holiday_country = models.CharField(
+        _("holidays of"),
+        max_length=10,
+        blank=True,
+        default="",
+        db_default="",
+        help_text=_("A country, as PL, or a part of one, as US-CA: no calls on its holidays. Empty: no holidays."),
+    )
+    ignores_hours = models.BooleanField(
+        _("ignores hours"),
+        default=False,
+        db_default=False,
+        help_text=_("For trials. On the simulated switch only."),
+    )
+    detects_machines = models.BooleanField(_("detects answering machines"), default=False, db_default=False)
+    drop_message = models.FileField(
+        _("message of dropped calls"), upload_to="drop_messages/", blank=True, default="", db_default=""
     )
 
     objects = CampaignQuerySet.as_manager()

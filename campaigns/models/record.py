@@ -11,6 +11,9 @@ from campaigns.models.campaign import Campaign
 from campaigns.models.status import RecordStatus, SystemStatus
 from telephony.models import Agent
 
+# SQL: a dialler, a preview or a call holds the record `r`.
+IS_LEASED = "(r.leased_by <> '' AND (r.leased_until IS NULL OR r.leased_until > now()))"
+
 
 class RecordQuerySet(models.QuerySet["Record"]):
     def with_number(self, number: str) -> "RecordQuerySet":
@@ -21,7 +24,7 @@ class RecordQuerySet(models.QuerySet["Record"]):
         return self.filter(is_primary=True)
 
     def in_live_call(self, now: datetime) -> "RecordQuerySet":
-        return self.filter(leased_until__gt=now)
+        return self.filter(~Q(leased_by=""), Q(leased_until=None) | Q(leased_until__gt=now))
 
 
 class Record(models.Model):
@@ -71,9 +74,17 @@ class Record(models.Model):
     last_note = models.TextField(_("last note"), blank=True)
     # Primary key of the CampaignField, as a string -> text. Fields without a value are absent.
     fields = models.JSONField(_("fields"), default=dict, blank=True)
-    # The call that works on the record, and the end of its lease: a lost call frees the record.
+    # The dialler, preview or call that holds the record; "" if none does. A reservation ends at `leased_until`. A call
+    # holds the record, without such an end, until the call is settled.
     leased_by = models.CharField(max_length=50, blank=True, editable=False)
     leased_until = models.DateTimeField(null=True, editable=False)
+    # IANA names of the callee's time zones, separated by blanks. All of them must allow a call. "": TIME_ZONE.
+    zone = models.CharField(_("time zone"), max_length=200, blank=True, default="", db_default="", editable=False)
+    # The dialler passes over the record until then, for example as its number is on a do-not-call list.
+    held_until = models.DateTimeField(null=True, editable=False)
+    # After a dropped call the record is only called with an agent guaranteed until then.
+    one_to_one_until = models.DateTimeField(null=True, editable=False)
+    is_number_wrong = models.BooleanField(_("wrong number"), default=False, db_default=False, editable=False)
     created_at = models.DateTimeField(_("created"), db_default=Now(), editable=False)
 
     objects = RecordQuerySet.as_manager()
@@ -107,6 +118,18 @@ class Record(models.Model):
             models.Index(fields=["campaign", "id"], name="record_in_campaign"),
             models.Index(fields=["campaign", "system_status", "id"], name="record_system_status"),
             models.Index(fields=["agent"], condition=Q(agent__isnull=False), name="record_agent"),
+            # The dialler's choice: untimed records by order, timed ones by time, per zone.
+            models.Index(
+                fields=["campaign", "system_status", "zone", "order", "id"],
+                condition=Q(system_status__in=SystemStatus.untimed(), held_until=None),
+                name="record_to_dial",
+            ),
+            models.Index(
+                fields=["campaign", "system_status", "zone", "next_call_at", "id"],
+                condition=Q(system_status__in=sorted(SystemStatus.needing_next_call()), held_until=None),
+                name="record_timed",
+            ),
+            models.Index(fields=["held_until"], condition=Q(held_until__isnull=False), name="record_held"),
         ]
 
     def __str__(self) -> str:
@@ -114,7 +137,7 @@ class Record(models.Model):
 
     @property
     def is_leased(self) -> bool:
-        return self.leased_until is not None and self.leased_until > timezone.now()
+        return bool(self.leased_by) and (self.leased_until is None or self.leased_until > timezone.now())
 
 
 class AdditionalNumber(models.Model):
@@ -127,6 +150,7 @@ class AdditionalNumber(models.Model):
     campaign = models.ForeignKey(Campaign, models.CASCADE, db_index=False, editable=False)
     phone_number = models.CharField(_("phone number"), max_length=100)
     number = models.CharField(_("normal form"), max_length=64, editable=False)
+    is_wrong = models.BooleanField(_("wrong number"), default=False, db_default=False, editable=False)
 
     class Meta:
         verbose_name = _("additional number")

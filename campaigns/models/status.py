@@ -23,6 +23,11 @@ class SystemStatus(models.TextChoices):
         return {cls.MY_RECORD.value, cls.CALL_NO_SOONER_THAN.value}
 
     @classmethod
+    def untimed(cls) -> list[str]:
+        """Return the statuses of records that are called in their order, without a time."""
+        return [cls.CALL.value, cls.CALL_PROGRESSIVE.value, cls.TO_CALL.value]
+
+    @classmethod
     def completed(cls) -> set[str]:
         """Return the statuses of records that are not called any more."""
         return {cls.NO_CALL.value, cls.ABANDONED_AFTER_N_TRIES.value}
@@ -34,6 +39,10 @@ class DictionaryStatus(models.Model):
     name = models.CharField(_("name"), max_length=100, unique=True)
     system_status = models.CharField(_("system status"), max_length=30, choices=SystemStatus)
     order = models.PositiveIntegerField(_("order"), default=50)
+    # The entries that the service uses itself: contacted, wrong_number, call_later. "" for all others.
+    key = models.CharField(max_length=20, blank=True, default="", db_default="", editable=False)
+    is_success = models.BooleanField(_("success"), default=False, db_default=False)
+    is_wrong_number = models.BooleanField(_("wrong number"), default=False, db_default=False)
 
     class Meta:
         verbose_name = _("dictionary status")
@@ -70,6 +79,10 @@ class RecordStatus(models.Model):
         verbose_name=_("dictionary status"),
     )
     order = models.PositiveIntegerField(_("order"), default=50)
+    is_success = models.BooleanField(_("success"), default=False, db_default=False)
+    is_wrong_number = models.BooleanField(
+        _("wrong number"), default=False, db_default=False, help_text=_("The number is not called again.")
+    )
 
     class Meta:
         verbose_name = _("status")

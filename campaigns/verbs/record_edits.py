@@ -13,6 +13,7 @@ from callcentre.core.errors import ErrorCode, Fault, besides
 from callcentre.core.field_tables import assignments, columns, differences, named_rows, typed_columns
 from callcentre.core.phone import PhoneError, normalise
 from campaigns import events
+from campaigns.models.record import IS_LEASED
 from campaigns.models.record_customers import FOUND_BY_CUSTOMER
 from campaigns.models.record_fields import PLAIN, RECORD_FIELDS, STORED, values_to_store
 from campaigns.models.record_rows import taken_identifiers
@@ -54,7 +55,7 @@ UNION ALL
 # In the order of ids, so that two batches with common records cannot deadlock.
 LOCK = f"""
 SELECT r.id, r.number, r.is_primary, r.phone_number, COALESCE(a.login, '') AS agent_login,
-       COALESCE(r.leased_until > now(), false) AS is_leased, {columns(STORED, "r")}
+       {IS_LEASED} AS is_leased, {columns(STORED, "r")}
 FROM campaigns_record r LEFT JOIN telephony_agent a ON a.id = r.agent_id
 WHERE r.campaign_id = %(campaign)s AND {{condition}} ORDER BY r.id FOR NO KEY UPDATE OF r
 """  # noqa: S608  (composed of our own table)
@@ -64,7 +65,7 @@ _LOCK_BY_ID = LOCK.format(condition="r.id = ANY(%(ids)s)")
 # Rows are sent as one JSON text: PostgreSQL reads it several times faster than a driver writes arrays. Unchanged fields
 # are not sent.
 UPDATE = f"""
-UPDATE campaigns_record r SET fields = COALESCE(v.fields, r.fields),
+UPDATE campaigns_record r SET held_until = NULL, fields = COALESCE(v.fields, r.fields),
        {assignments((field for field in STORED if field.name != "fields"), "v")}
 FROM json_to_recordset(%s::json) AS v(id bigint, {typed_columns(STORED)})
 WHERE r.id = v.id

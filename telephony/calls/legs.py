@@ -12,7 +12,7 @@ from django.db.models import Model
 from prometheus_client import Counter
 
 from telephony import call_clock, causes, channels, events
-from telephony.calls import bridges, offers, switch_requests, talk_times
+from telephony.calls import bridges, campaign_hooks, offers, switch_requests, talk_times
 from telephony.models import Agent, Connection, Leg, Queue
 from telephony.verbs import ledger, ledger_changes, presence
 
@@ -193,6 +193,7 @@ def end(
     if connection.agent:
         presence.leave_call(connection.agent, connection, at, connection.wrap_up_seconds)
     events.connection_ended(connection)
+    campaign_hooks.ended(connection, at)
     transaction.on_commit(ended.labels(connection.direction, connection.disposition).inc, robust=True)
 
 

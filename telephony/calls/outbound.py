@@ -5,7 +5,7 @@ from datetime import datetime
 from django.conf import settings
 
 from telephony import events
-from telephony.calls import bridges, legs, switch_requests
+from telephony.calls import bridges, campaign_hooks, legs, switch_requests
 from telephony.calls.offers import CALL_REJECTED, NO_ANSWER, NO_USER_RESPONDING, USER_BUSY
 from telephony.models import Connection, Leg
 from telephony.verbs import presence
@@ -41,6 +41,7 @@ def customer_up(connection: Connection, leg: Leg, at: datetime) -> None:
     connection.join_count = 1
     connection.save(update_fields=["state", "answered_at", "ring_seconds", "join_count"])
     events.connection_answered(connection)
+    campaign_hooks.customer_up(connection, at)
     bridges.join(connection, agent, leg)
 
 

@@ -84,7 +84,7 @@ def place(pk: int) -> None:
     """
     now = timezone.now()
     with transaction.atomic():
-        if _is_allowed() and (connection := _claimed(pk, now)):
+        if is_line_free() and (connection := _claimed(pk, now)):
             events.connection_started(connection)
             if connection.agent:
                 presence.ring(connection.agent, connection, now)
@@ -151,7 +151,8 @@ def _has_limits() -> bool:
     return bool(settings.CALLS_PER_SECOND or settings.TRUNK_LIMIT)
 
 
-def _is_allowed() -> bool:
+def is_line_free() -> bool:
+    """Return whether the limits allow one more call now. With limits, others wait until the transaction ends."""
     if not _has_limits():
         return True
     with database.cursor() as cursor:

@@ -1,5 +1,6 @@
 from telephony.models.agent import Agent, AgentGroup
 from telephony.models.agent_intervals import AgentSession, AgentState
+from telephony.models.agent_line import AgentLine
 from telephony.models.call_command import CallCommand, Transfer
 from telephony.models.connection import Connection, Leg, Offer
 from telephony.models.ledger_change import LedgerChange
@@ -16,6 +17,7 @@ from telephony.models.transcription import EvaluationCriterion, Transcription, T
 __all__ = [
     "Agent",
     "AgentGroup",
+    "AgentLine",
     "AgentSession",
     "AgentState",
     "CallCommand",

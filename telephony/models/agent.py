@@ -69,6 +69,14 @@ class Agent(TimestampedModel):
     outbound_mode = models.BooleanField(
         _("outbound mode"), default=False, help_text=_("Takes calls of campaigns as well as of queues.")
     )
+    has_line = models.BooleanField(
+        _("standing line"),
+        default=False,
+        db_default=False,
+        help_text=_(
+            "The phone stays connected between the calls of a campaign, so that answered calls are joined at once."
+        ),
+    )
     group = models.ForeignKey(
         AgentGroup, models.PROTECT, null=True, blank=True, related_name="agents", verbose_name=_("group")
     )

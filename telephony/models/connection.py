@@ -117,6 +117,10 @@ class Connection(models.Model):
     # The latest instant for placing a QUEUED call.
     place_until = models.DateTimeField(null=True)
     request_id = models.CharField(max_length=64, blank=True)
+    # A call that the dialler placed: code of the campaign, id of the record, wrap-up. Telephony knows no campaigns.
+    campaign_code = models.CharField(_("campaign"), max_length=5, blank=True, default="", db_default="")
+    record_id = models.BigIntegerField(null=True, editable=False)
+    campaign_wrap_up_seconds = models.PositiveSmallIntegerField(default=0, db_default=0, editable=False)
 
     objects = ConnectionQuerySet.as_manager()
 
@@ -195,7 +199,9 @@ class Connection(models.Model):
     @property
     def wrap_up_seconds(self) -> int:
         """The seconds of wrap-up for the agent of an answered call."""
-        return self.queue.wrap_up_seconds if self.queue and self.answered_at else 0
+        if not self.answered_at:
+            return 0
+        return self.queue.wrap_up_seconds if self.queue else self.campaign_wrap_up_seconds
 
     @property
     def bridge_id(self) -> str:

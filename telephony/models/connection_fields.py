@@ -84,6 +84,14 @@ CONNECTION_FIELDS = (
         sentence="State of the transcription; an empty string for none.", example="SUCCESS", sql="tr.status",
         unset="", choices=("", *Transcription.Status.values),
     ),
+    ConnectionField(
+        name="outbound_id", kind=Kind.TEXT, sentence="Campaign whose dialler placed the call; null for other calls.",
+        example="DEMO1", sql="NULLIF(c.campaign_code, '')", unset=None,
+    ),
+    ConnectionField(
+        name="record_id", kind=Kind.ID, sentence="Record that the dialler called; null for other calls.",
+        example=1042, sql="c.record_id", unset=None,
+    ),
 )  # fmt: skip
 # One connection has these as well.
 DETAIL_FIELDS = (

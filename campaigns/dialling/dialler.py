@@ -1,0 +1,103 @@
+"""The dialler process: each second it looks at the campaigns that it owns and calls the next records.
+
+Several processes share the campaigns. All state is in rows, so a campaign goes on where its owner died.
+"""
+
+import logging
+import os
+import socket
+import threading
+import time
+
+import psycopg
+from django.db import InterfaceError, OperationalError, connection
+from django.utils import timezone
+from prometheus_client import Counter
+
+from callcentre.core.pubsub import subscribe
+from campaigns.dialling import outcomes
+from campaigns.dialling.campaign_tick import CampaignTick
+from campaigns.dialling.ownership import Ownership
+from campaigns.models import Campaign, DiallingSwitch
+
+logger = logging.getLogger(__name__)
+
+TICK_SECONDS = 1.0
+# Between two ticks at least, however many messages come.
+LEAST_SECONDS = 0.05
+PAUSE_SECONDS = 1.0
+
+failures = Counter("callcentre_dialler_failures", "Ticks of a campaign that failed")
+
+
+class Dialler:
+    """Dials until `is_stopping` is set."""
+
+    def __init__(self) -> None:
+        # A plain attribute: a signal handler may set it at any moment.
+        self.is_stopping = False
+        self._over = threading.Event()
+        self._tick_due = threading.Event()
+        self.name = f"{socket.gethostname()}:{os.getpid()}"
+        self._ownership: Ownership | None = None
+        self._ticks: dict[int, CampaignTick] = {}
+
+    def run(self) -> None:
+        for topic in ("calls", "dialling"):
+            subscribe(topic, self._tick_due.set, self._over)
+        while not self.is_stopping:
+            try:
+                self.tick()
+            except (psycopg.Error, OperationalError, InterfaceError) as error:
+                logger.warning("the database did not answer", extra={"error": str(error)})
+                self._disown()
+                connection.close()
+                time.sleep(PAUSE_SECONDS)
+            self._tick_due.wait(TICK_SECONDS)
+            self._tick_due.clear()
+            time.sleep(LEAST_SECONDS)
+        self._disown()
+        self._over.set()
+        connection.close()
+
+    def tick(self) -> None:
+        """Do what is due in all campaigns of this process."""
+        now = timezone.now()
+        outcomes.settle_due(now)
+        campaigns = self._own()
+        for campaign in campaigns:
+            tick = self._ticks.setdefault(campaign.pk, CampaignTick(campaign.pk, self.name))
+            try:
+                tick.run(campaign, timezone.now())
+            except (OperationalError, InterfaceError):
+                raise
+            except Exception:
+                # The other campaigns go on.
+                logger.exception("a campaign could not be dialled", extra={"campaign": campaign.code})
+                failures.inc()
+
+    def _own(self) -> list[Campaign]:
+        """Return the campaigns to dial that belong to this process, in the order of dialling."""
+        diallable = list(
+            Campaign.objects.diallable_on(timezone.localdate()).filter(is_dialling=True).order_by("order", "code")
+        )
+        if not _is_running():
+            diallable = []
+        if self._ownership is None:
+            self._ownership = Ownership()
+        self._ownership.hold({campaign.pk for campaign in diallable})
+        owned = self._ownership.campaigns
+        self._ticks = {pk: tick for pk, tick in self._ticks.items() if pk in owned}
+        return [campaign for campaign in diallable if campaign.pk in owned]
+
+    def _disown(self) -> None:
+        if self._ownership:
+            self._ownership.close()
+        self._ownership = None
+        self._ticks = {}
+
+
+def _is_running() -> bool:
+    """Return whether the switch of all dialling is on."""
+    newest = DiallingSwitch.objects.order_by("-id").values_list("is_running", flat=True).first()
+    return newest is not False

@@ -1,0 +1,78 @@
+"""The dial of a reserved record: one transaction writes call, attempt, record, history and events.
+
+The switch is asked after the commit. A process that dies before the commit leaves a reservation, which ends by itself.
+One that dies after it leaves a call that the listener finds; the number is never called again for this attempt.
+"""
+
+from datetime import datetime
+
+from django.db import transaction
+from django.utils import timezone
+
+from campaigns.dialling import numbers
+from campaigns.models import Attempt, Campaign, Record
+from campaigns.verbs.record_calls import DIALLER, begin_call, lock_held
+from telephony.calls.campaign_calls import Target, call_with_agent
+from telephony.models import Agent, Connection
+
+
+class _NotHeldError(Exception):
+    """The reservation is over, or the record has changed."""
+
+
+def dial_with_agent(campaign: Campaign, record_id: int, holder: str, agent: Agent, mode: str) -> Connection | None:
+    """Ring the agent, then call the next number of the reserved record. Return None if that is impossible now."""
+    now = timezone.now()
+    try:
+        with transaction.atomic():
+            record = Record.objects.get(pk=record_id)
+            number = numbers.next_number(campaign, record)
+            if number is None:
+                return None
+            connection = call_with_agent(agent, _target(campaign, record_id, number), now)
+            if connection is None:
+                return None
+            if (locked := lock_held(record_id, holder, now)) is None:
+                raise _NotHeldError
+            _begin(locked, mode, number, connection, now)
+            return connection
+    except (_NotHeldError, Record.DoesNotExist):
+        return None
+
+
+def _target(campaign: Campaign, record_id: int, number: numbers.CallableNumber) -> Target:
+    return Target(
+        campaign_code=campaign.code,
+        record_id=record_id,
+        phone_number=number.phone_number,
+        number=number.number,
+        caller_id=campaign.caller_id,
+        wrap_up_seconds=campaign.wrap_up_seconds,
+    )
+
+
+def _begin(locked: Record, mode: str, number: numbers.CallableNumber, connection: Connection, now: datetime) -> None:
+    Attempt.objects.create(
+        campaign=locked.campaign,
+        campaign_code=locked.campaign.code,
+        record_id=locked.pk,
+        phone_number=number.phone_number,
+        number=number.number,
+        mode=mode,
+        agent=connection.agent,
+        connection_id=connection.pk,
+        connection_uid=connection.uid,
+        dialled_at=now,
+        zone=locked.zone,
+        before={
+            "status_id": locked.status_id,
+            "system_status": locked.system_status,
+            "next_call_at": _text(locked.next_call_at),
+            "called_at": _text(locked.called_at),
+        },
+    )
+    begin_call(locked, DIALLER, f"call:{connection.pk}", now)
+
+
+def _text(instant: datetime | None) -> str | None:
+    return instant.isoformat() if instant else None

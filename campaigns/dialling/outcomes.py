@@ -1,0 +1,145 @@
+"""The end of a dialler's call: its outcome, and the next step of its record, in the transaction that ends the call.
+
+An answered call is settled by the agent's result, or when the wrap-up is over. Any other one is settled at once: the
+record is called again by the rule of the outcome, or given up. Locks: the connection, its agents, the attempt, the
+record, the counts of the day.
+"""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db import connection as database
+from django.db import transaction
+from django.utils import timezone
+from django.utils.dateparse import parse_datetime
+
+from campaigns.dialling import retries
+from campaigns.models import Attempt, Record, RecordStatus, SystemStatus
+from campaigns.verbs.record_calls import DIALLER, end_call, status_for
+from telephony.models import Connection, Leg
+
+Outcome, Disposition = Attempt.Outcome, Connection.Disposition
+
+_OUTCOMES = {
+    Disposition.ANSWERED: Outcome.ANSWERED,
+    Disposition.BUSY: Outcome.BUSY,
+    Disposition.NO_ANSWER: Outcome.NO_ANSWER,
+    Disposition.FAILED: Outcome.FAILED,
+}
+# After a dropped call, a person is called with an agent guaranteed for this long.
+ONE_TO_ONE_AFTER_DROP = timedelta(hours=72)
+# Attempts that are settled in one transaction.
+SETTLED_AT_ONCE = 50
+
+_COUNT = """
+INSERT INTO campaigns_diallingday AS d (campaign_id, day, attempts, live_answers, drops, machines)
+VALUES (%(campaign)s, %(day)s, %(attempts)s, %(live_answers)s, %(drops)s, %(machines)s)
+ON CONFLICT (campaign_id, day) DO UPDATE SET
+  attempts = d.attempts + EXCLUDED.attempts, live_answers = d.live_answers + EXCLUDED.live_answers,
+  drops = d.drops + EXCLUDED.drops, machines = d.machines + EXCLUDED.machines
+"""
+
+
+class Hooks:
+    """The hooks that telephony calls, within the transaction of the call."""
+
+    def customer_up(self, connection: Connection, at: datetime) -> None:
+        now = timezone.now()
+        Attempt.objects.filter(connection_id=connection.pk, answered_at=None).update(answered_at=now, joined_at=now)
+
+    def ended(self, connection: Connection, at: datetime) -> None:
+        attempt = _lock_attempt(connection.pk)
+        if attempt is None or attempt.ended_at:
+            return
+        attempt.ended_at = timezone.now()
+        attempt.outcome = attempt.outcome or _outcome(connection)
+        if attempt.outcome == Outcome.ANSWERED:
+            attempt.settle_at = attempt.ended_at + timedelta(seconds=connection.wrap_up_seconds)
+        attempt.save(update_fields=["ended_at", "outcome", "settle_at"])
+        count(attempt)
+        if attempt.outcome != Outcome.ANSWERED:
+            _retry(attempt)
+
+
+def _lock_attempt(connection_id: int) -> Attempt | None:
+    attempts = Attempt.objects.select_for_update(of=("self",), no_key=True)
+    return attempts.select_related("campaign").filter(connection_id=connection_id).first()
+
+
+def _outcome(connection: Connection) -> str:
+    is_dialled = any(leg.role == Leg.Role.CUSTOMER for leg in connection.all_legs)
+    return _OUTCOMES[Disposition(connection.disposition)] if is_dialled else Outcome.NOT_DIALLED
+
+
+def count(attempt: Attempt) -> None:
+    """Add the attempt to the counts of its campaign's day."""
+    if attempt.campaign_id is None or attempt.outcome == Outcome.NOT_DIALLED:
+        return
+    counts: dict[str, Any] = {
+        "campaign": attempt.campaign_id,
+        "day": timezone.localdate(attempt.dialled_at),
+        "attempts": 1,
+        "live_answers": int(attempt.outcome in (Outcome.ANSWERED, Outcome.DROPPED)),
+        "drops": int(attempt.outcome == Outcome.DROPPED),
+        "machines": int(attempt.outcome == Outcome.MACHINE),
+    }
+    with database.cursor() as cursor:
+        cursor.execute(_COUNT, counts)
+
+
+def lock_record(attempt: Attempt) -> Record | None:
+    """Lock the record that the attempt's call holds; None if it was deleted, or is no longer held by the call."""
+    records = Record.objects.select_for_update(of=("self",), no_key=True).select_related("campaign", "status", "agent")
+    return records.filter(pk=attempt.record_id, leased_by=f"call:{attempt.connection_id}").first()
+
+
+def _retry(attempt: Attempt) -> None:
+    """Give the record its next call, or give it up, after a call without an answer."""
+    Attempt.objects.filter(pk=attempt.pk).update(settled_at=attempt.ended_at)
+    record = lock_record(attempt)
+    if record is None or attempt.ended_at is None:
+        return
+    if attempt.outcome == Outcome.NOT_DIALLED:
+        _restore(record, attempt)
+        return
+    if attempt.outcome == Outcome.DROPPED:
+        values: dict[str, Any] = {"one_to_one_until": attempt.ended_at + ONE_TO_ONE_AFTER_DROP}
+        _end(record, "dropped", SystemStatus.CALL_PROGRESSIVE, **values)
+        return
+    today = timezone.localtime(attempt.ended_at).replace(hour=0, minute=0, second=0, microsecond=0)
+    dials = Attempt.objects.filter(record_id=record.pk).exclude(outcome=Outcome.NOT_DIALLED)
+    rule = retries.rule_for(record.campaign_id, attempt.outcome)
+    at = retries.next_call(rule, dials.count(), dials.filter(dialled_at__gte=today).count(), attempt.ended_at)
+    if at is None:
+        _end(record, attempt.outcome, SystemStatus.ABANDONED_AFTER_N_TRIES)
+    elif attempt.before.get("system_status") == SystemStatus.MY_RECORD:
+        # It stays its agent's record.
+        _end(record, attempt.outcome, SystemStatus.MY_RECORD, next_call_at=at)
+    else:
+        _end(record, attempt.outcome, SystemStatus.CALL_NO_SOONER_THAN, next_call_at=at)
+
+
+def _restore(record: Record, attempt: Attempt) -> None:
+    """Give the record the status that it had before a call that did not happen."""
+    before = attempt.before
+    status = RecordStatus.objects.filter(pk=before["status_id"]).first() if before["status_id"] else None
+    called_at = parse_datetime(before["called_at"]) if before["called_at"] else None
+    end_call(record, DIALLER, "not_dialled", status, system_status=before["system_status"], called_at=called_at)
+
+
+def _end(record: Record, action: str, system_status: SystemStatus, **values: Any) -> None:
+    end_call(record, DIALLER, action, status_for(record, system_status), system_status=system_status, **values)
+
+
+def settle_due(now: datetime) -> int:
+    """Settle answered calls without a result whose wrap-up is over: contacted, no result. Return their number."""
+    with transaction.atomic():
+        due = Attempt.objects.select_for_update(of=("self",), no_key=True, skip_locked=True)
+        attempts = list(due.filter(settled_at=None, settle_at__lte=now).order_by("settle_at")[:SETTLED_AT_ONCE])
+        for attempt in attempts:
+            attempt.settled_at = now
+            attempt.save(update_fields=["settled_at"])
+            if record := lock_record(attempt):
+                status = record.campaign.statuses.filter(dictionary_status__key="contacted").first()
+                end_call(record, DIALLER, "no_result", status, system_status=SystemStatus.NO_CALL)
+    return len(attempts)

@@ -1,0 +1,40 @@
+"""Ownership of campaigns: a campaign belongs to one dialler process, by an advisory lock on a connection of its own.
+
+The locks end with the connection, so another process takes the campaigns over as soon as their owner has died.
+"""
+
+from contextlib import suppress
+from typing import Any
+
+import psycopg
+from django.db import connection
+
+LOCK_SPACE = 0x6469616C
+# A machine that vanishes loses its locks after 1 + 2 * 1 s.
+_KEEPALIVES = "SET tcp_keepalives_idle = 1; SET tcp_keepalives_interval = 1; SET tcp_keepalives_count = 2"
+
+
+class Ownership:
+    """The campaigns that this process owns."""
+
+    def __init__(self) -> None:
+        limits: dict[str, Any] = {"connect_timeout": 5, "tcp_user_timeout": 3_000, "autocommit": True}
+        parameters = {**connection.get_connection_params(), **limits, "application_name": "callcentre dialler"}
+        self._own = psycopg.connect(**parameters)
+        self._own.execute(_KEEPALIVES)
+        self.campaigns: set[int] = set()
+
+    def hold(self, wanted: set[int]) -> None:
+        """Acquire the wanted campaigns that are free and release those no longer wanted. Raises psycopg.Error."""
+        for campaign_id in self.campaigns - wanted:
+            self._own.execute("SELECT pg_advisory_unlock(%s, %s)", [LOCK_SPACE, campaign_id])
+        self.campaigns &= wanted
+        self._own.execute("SELECT 1")
+        for campaign_id in sorted(wanted - self.campaigns):
+            row = self._own.execute("SELECT pg_try_advisory_lock(%s, %s)", [LOCK_SPACE, campaign_id]).fetchone()
+            if row and row[0]:
+                self.campaigns.add(campaign_id)
+
+    def close(self) -> None:
+        with suppress(psycopg.Error):
+            self._own.close()

@@ -1,0 +1,67 @@
+"""Calls that a dialler places, in its own transaction. The limits of placed calls hold for them too."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.conf import settings
+
+from telephony import events
+from telephony.calls import legs, placement, switch_requests
+from telephony.customers import customers_of
+from telephony.leader_election import is_connected
+from telephony.models import Agent, Connection, Leg
+from telephony.models.agent_intervals import StateKind
+from telephony.numbers import comparable
+from telephony.verbs import ledger, presence
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """The number to call, and the campaign and record that it is called for."""
+
+    campaign_code: str
+    record_id: int
+    phone_number: str
+    number: str
+    caller_id: str
+    wrap_up_seconds: int
+
+
+def call_with_agent(agent: Agent, target: Target, now: datetime) -> Connection | None:
+    """Ring the phone of a free agent, and call the number when it is picked up. Return None if that is impossible now.
+
+    The agent must be logged in and free, a listener connected, and a line free.
+    """
+    if not is_connected() or not placement.is_line_free():
+        return None
+    locked = ledger.lock(agent.pk)
+    is_free = locked.is_logged_in and locked.state is not None and locked.state.kind == StateKind.FREE
+    if not is_free or ledger.call_on_phone(agent.pk):
+        return None
+    connection = _create(target, now, state=Connection.State.ORIGINATING, agent=agent, src=agent.number)
+    leg = legs.add_leg(connection, Leg.Role.AGENT, agent.number, now, agent=agent)
+    events.connection_started(connection)
+    presence.ring(agent, connection, now)
+    switch_requests.call_agent(leg, target.phone_number, settings.AGENT_RING_SECONDS)
+    return connection
+
+
+def _create(target: Target, now: datetime, *, state: str, agent: Agent | None, src: str) -> Connection:
+    customer = customers_of([target.number]).get(target.number)
+    connection = Connection.objects.create(
+        direction=Connection.Direction.OUTBOUND,
+        state=state,
+        src=src,
+        dst=target.phone_number,
+        src_number=comparable(src),
+        dst_number=target.number,
+        agent=agent,
+        customer_id=customer.id if customer else None,
+        caller_id=target.caller_id or settings.CALLER_ID,
+        created_at=now.replace(microsecond=0),
+        campaign_code=target.campaign_code,
+        record_id=target.record_id,
+        campaign_wrap_up_seconds=target.wrap_up_seconds,
+    )
+    legs.bind_log_context(connection)
+    return connection

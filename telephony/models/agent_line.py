@@ -1,0 +1,42 @@
+from django.db import models
+from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
+
+from telephony import causes
+from telephony.models.agent import Agent
+
+
+class AgentLine(models.Model):
+    """The standing line of an agent: a channel to the agent's phone that stays up between calls. It is never a leg.
+
+    The row is committed before the switch is asked. `connection_id` is its call, NULL between calls.
+    """
+
+    class State(models.TextChoices):
+        ASKED = "asked", _("asked for")
+        RINGING = "ringing", _("ringing")
+        UP = "up", _("up")
+        ENDED = "ended", _("ended")
+
+    agent = models.ForeignKey(Agent, models.PROTECT, db_index=False, related_name="lines", verbose_name=_("agent"))
+    channel_id = models.CharField(_("channel"), max_length=80, unique=True)
+    state = models.CharField(_("state"), max_length=10, choices=State, default=State.ASKED)
+    asked_at = models.DateTimeField(_("asked for"))
+    up_at = models.DateTimeField(_("up"), null=True)
+    ended_at = models.DateTimeField(_("ended"), null=True)
+    hangup_asked_at = models.DateTimeField(null=True)
+    connection_id = models.BigIntegerField(null=True)
+    cause = models.PositiveSmallIntegerField(_("cause (Q.850)"), null=True)
+    cause_text = models.CharField(_("reason"), max_length=causes.LONGEST, blank=True)
+
+    class Meta:
+        verbose_name = _("standing line")
+        verbose_name_plural = _("standing lines")
+        ordering = ["-id"]
+        constraints = [
+            models.UniqueConstraint(fields=["agent"], condition=Q(ended_at=None), name="agentline_one_open_of_agent")
+        ]
+        indexes = [models.Index(fields=["agent", "-id"], name="agentline_of_agent")]
+
+    def __str__(self) -> str:
+        return self.channel_id
