@@ -224,7 +224,7 @@ document(
     start_dialling=Operation(
         id="start_dialling",
         summary="Start the dialling of a campaign",
-        description="The dialler calls its records while it is active, within its dates and hours, and agents are free.",
+        description="The dialler calls its records while it is active, in its dates and hours, and agents are free.",
         is_extension=True,
     ),
     pause_dialling=Operation(

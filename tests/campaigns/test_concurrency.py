@@ -4,18 +4,13 @@ from collections import Counter
 from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from datetime import timedelta
-from functools import partial
 from typing import Any
 
 import pytest
 from django.db import connection
-from django.utils import timezone
 
-from callcentre.core.actor import SYSTEM
-from callcentre.core.errors import Conflict, ErrorCode
+from callcentre.core.errors import ErrorCode
 from campaigns.models import AdditionalNumber, Campaign, CampaignGroup, Record, RecordChange
-from campaigns.verbs.records import lease_record
 from tests.campaigns.factories import CampaignFactory, RecordFactory
 from tests.processes import wait_until
 from tests.serving import Answer, WebServer, at_once
@@ -207,23 +202,6 @@ def test_simultaneous_groups_of_one_name_are_all_created(send: Send) -> None:
 
     assert [answer.status for answer in answers] == [201] * 10
     assert len({answer.json()["id"] for answer in answers}) == CampaignGroup.objects.count() == 10
-
-
-def test_one_record_is_leased_to_one_call_only(committed_db: None) -> None:
-    record = RecordFactory()
-    until = timezone.now() + timedelta(minutes=5)
-
-    def lease(call: str) -> bool:
-        try:
-            lease_record(Record.objects.get(pk=record.pk), SYSTEM, call, until)
-        except Conflict:
-            return False
-        return True
-
-    leased = at_once([partial(lease, f"call-{n}") for n in range(8)])
-
-    assert Counter(leased) == {True: 1, False: 7}
-    assert record.history.filter(action="lease").count() == 1
 
 
 def test_an_addition_does_not_wait_for_a_table_lock(send: Send) -> None:

@@ -13,7 +13,7 @@ from campaigns.models import Campaign, Record, RecordChange, RecordStatus, Syste
 from campaigns.models.rules import CampaignFacts
 from campaigns.verbs.new_records import NewRecord, add_records
 from campaigns.verbs.record_edits import Edit, edit_records
-from campaigns.verbs.records import lease_record, release_record, remove_record
+from campaigns.verbs.records import remove_record
 from tests.campaigns.factories import (
     CampaignFactory,
     DictionaryStatusFactory,
@@ -163,40 +163,6 @@ def test_a_new_record_has_the_first_status_to_call() -> None:
 
 
 # Leases
-
-
-def test_a_lease_gives_a_record_to_one_call_and_writes_history() -> None:
-    record = RecordFactory()
-
-    lease_record(record, DIALLER, "1416225570.341", timezone.now() + timedelta(minutes=5))
-
-    record.refresh_from_db()
-    assert (record.system_status, record.leased_by, record.is_leased) == ("IN_PROGRESS", "1416225570.341", True)
-    change = record.history.get()
-    assert (change.action, change.actor_kind, change.to_system_status) == ("lease", "dialler", "IN_PROGRESS")
-    with pytest.raises(Conflict):
-        lease_record(record, DIALLER, "other", timezone.now() + timedelta(minutes=5))
-
-
-def test_an_expired_lease_can_be_acquired_again() -> None:
-    record = RecordFactory(of_lost_call=True)
-
-    lease_record(record, DIALLER, "other", timezone.now() + timedelta(minutes=5))
-
-    assert Record.objects.get().leased_by == "other"
-
-
-def test_a_release_stores_the_result_of_the_call() -> None:
-    record = RecordFactory(in_live_call=True)
-    status = record.campaign.statuses.get(system_status="NO_CALL")
-    called_at = timezone.now().replace(microsecond=0)
-
-    release_record(record, DIALLER, status, called_at=called_at, last_note="Not interested.")
-
-    record.refresh_from_db()
-    assert (record.status, record.system_status, record.is_leased) == (status, "NO_CALL", False)
-    assert (record.called_at, record.last_note) == (called_at, "Not interested.")
-    assert record.history.get().from_system_status == "IN_PROGRESS"
 
 
 def test_records_in_a_live_call_have_a_running_lease() -> None:

@@ -1,0 +1,77 @@
+"""A campaign with agents who are free, and its calls as the switch reports them."""
+
+from datetime import timedelta
+from typing import Any
+
+from django.utils import timezone
+
+from campaigns.dialling.campaign_tick import CampaignTick
+from campaigns.models import Attempt, Campaign, Record
+from telephony.calls import switch_events
+from telephony.models import Agent, Connection, Leg
+from telephony.switch.base import Ended, Ringing, Up
+from telephony.verbs import presence
+from tests.campaigns.factories import CampaignFactory, RecordFactory
+from tests.conftest import ACTOR
+from tests.telephony.factories import AgentFactory
+
+
+def dialling_campaign(agents: int = 1, records: int = 1, **values: Any) -> Campaign:
+    """Return a campaign that is dialled, with agents in outbound mode who are free, and records to call."""
+    campaign: Campaign = CampaignFactory(is_dialling=True, **values)
+    for number in range(agents):
+        add_agent(campaign, f"agent{number + 1}", str(101 + number))
+    RecordFactory.create_batch(records, campaign=campaign)
+    return campaign
+
+
+def add_agent(campaign: Campaign, login: str, number: str, **values: Any) -> Agent:
+    agent: Agent = AgentFactory(login=login, number=number, outbound_mode=True, **values)
+    campaign.agents.add(agent)
+    presence.log_in(agent, ACTOR, timezone.now() - timedelta(minutes=5))
+    return agent
+
+
+def tick(campaign: Campaign) -> None:
+    campaign.refresh_from_db()
+    CampaignTick(campaign.pk, "test").run(campaign, timezone.now())
+
+
+def open_call() -> Connection:
+    return Connection.objects.open().get()
+
+
+def pick_up(connection: Connection, role: str) -> None:
+    switch_events.handle(Up(_channel(connection, role), timezone.now()))
+
+
+def ring(connection: Connection, role: str) -> None:
+    switch_events.handle(Ringing(_channel(connection, role), timezone.now()))
+
+
+def hang_up(connection: Connection, role: str, cause: int = 16) -> None:
+    switch_events.handle(Ended(_channel(connection, role), timezone.now(), cause))
+
+
+def answered_call(connection: Connection) -> None:
+    """Let agent and customer pick up."""
+    pick_up(connection, Leg.Role.AGENT)
+    pick_up(connection, Leg.Role.CUSTOMER)
+
+
+def unanswered_call(connection: Connection, cause: int) -> None:
+    """Let the agent pick up, and end the customer's leg with this cause."""
+    pick_up(connection, Leg.Role.AGENT)
+    hang_up(connection, Leg.Role.CUSTOMER, cause)
+
+
+def only_record() -> Record:
+    return Record.objects.get()
+
+
+def only_attempt() -> Attempt:
+    return Attempt.objects.get()
+
+
+def _channel(connection: Connection, role: str) -> str:
+    return connection.legs.filter(role=role, ended_at=None).latest("id").channel_id
