@@ -65,6 +65,8 @@ _CALL = {
     "agent_login": "agent1",
     "source_number": "+48225550107",
     "destination_number": "+48225550100",
+    "outbound_id": None,
+    "record_id": None,
 }
 _RECORD = {
     "record_id": 1204,

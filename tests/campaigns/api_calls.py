@@ -23,7 +23,7 @@ def shown(api: ApiClient, code: str) -> Any:
 
 
 def status_id(campaign: Campaign, system_status: str) -> int:
-    return int(campaign.statuses.get(system_status=system_status).pk)
+    return int(campaign.statuses.get(system_status=system_status, dictionary_status__key="").pk)
 
 
 def add(api: ApiClient, number: Any = NUMBER, **values: Any) -> Any:

@@ -49,12 +49,12 @@ SELECT number, id FROM added
 
 -- Lock records to edit them
 SELECT r.id, r.number, r.is_primary, r.phone_number, COALESCE(a.login, '') AS agent_login,
-       COALESCE(r.leased_until > now(), false) AS is_leased, r."identifier", r."status_id", r."system_status", r."agent_id", r."next_call_at", r."order", r."last_note", r."fields"
+       (r.leased_by <> '' AND (r.leased_until IS NULL OR r.leased_until > now())) AS is_leased, r."identifier", r."status_id", r."system_status", r."agent_id", r."next_call_at", r."order", r."last_note", r."fields"
 FROM campaigns_record r LEFT JOIN telephony_agent a ON a.id = r.agent_id
 WHERE r.campaign_id = %(campaign)s AND {condition} ORDER BY r.id FOR NO KEY UPDATE OF r
 
 -- Edit records
-UPDATE campaigns_record r SET fields = COALESCE(v.fields, r.fields),
+UPDATE campaigns_record r SET held_until = NULL, fields = COALESCE(v.fields, r.fields),
        "identifier" = v."identifier", "status_id" = v."status_id", "system_status" = v."system_status", "agent_id" = v."agent_id", "next_call_at" = v."next_call_at", "order" = v."order", "last_note" = v."last_note"
 FROM json_to_recordset(%s::json) AS v(id bigint, "identifier" text, "status_id" bigint, "system_status" varchar, "agent_id" bigint, "next_call_at" timestamptz, "order" integer, "last_note" text, "fields" jsonb)
 WHERE r.id = v.id

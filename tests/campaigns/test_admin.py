@@ -206,7 +206,7 @@ def test_deleting_a_group_keeps_its_campaigns():
 
 
 def test_renaming_a_dictionary_status_keeps_its_system_status():
-    status = DictionaryStatus.objects.get(system_status=SystemStatus.NO_CALL)
+    status = DictionaryStatus.objects.get(system_status=SystemStatus.NO_CALL, key="")
 
     superuser().submit(
         reverse("admin:campaigns_dictionarystatus_change", args=[status.pk]), name="Never", system_status="TO_CALL"

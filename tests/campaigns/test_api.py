@@ -37,6 +37,7 @@ def test_create_with_required_values_sets_defaults(api: ApiClient) -> None:
         "dialer": "preview",
         "crm": False,
         "active": True,
+        "dialing": "running",
         "start_date": timezone.localdate().isoformat(),
         "end_date": "",
         "order": 50,
@@ -70,7 +71,7 @@ def test_create_with_all_values(api: ApiClient) -> None:
 
     assert create(api, **values).status_code == 201
 
-    assert shown(api, "Ab1zZ") == {**values, "outbound_id": "Ab1zZ", "fields": []}
+    assert shown(api, "Ab1zZ") == {**values, "outbound_id": "Ab1zZ", "dialing": "running", "fields": []}
 
 
 def test_a_missing_id_becomes_the_lowest_free_number(api: ApiClient) -> None:

@@ -135,7 +135,7 @@ def test_each_item_is_as_strict_as_a_single_edit(
 
 def test_an_item_names_all_its_faults(api: ApiClient, campaign: Campaign) -> None:
     RecordFactory(campaign=campaign, phone_number=NUMBER)
-    status = campaign.statuses.get(system_status="MY_RECORD")
+    status = campaign.statuses.get(system_status="MY_RECORD", dictionary_status__key="")
 
     text = refused(api, {"phone_number": NUMBER, "status_id": status.pk})
 
@@ -177,7 +177,9 @@ def test_a_batch_writes_history(api: ApiClient, campaign: Campaign) -> None:
         api,
         {
             "phone_number": NUMBER,
-            "dictionary_status_id": campaign.statuses.get(system_status="CALL_PROGRESSIVE").dictionary_status_id,
+            "dictionary_status_id": campaign.statuses.get(
+                system_status="CALL_PROGRESSIVE", dictionary_status__key=""
+            ).dictionary_status_id,
         },
     )
 
@@ -309,7 +311,7 @@ def test_a_batch_has_ten_thousand_items_at_most(api: ApiClient, campaign: Campai
 
 
 def _items(count: int, campaign: Campaign) -> list[dict[str, Any]]:
-    status = campaign.statuses.get(system_status="MY_RECORD")
+    status = campaign.statuses.get(system_status="MY_RECORD", dictionary_status__key="")
     return [
         {
             "phone_number": f"+48 22 {n:07}",

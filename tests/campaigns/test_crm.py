@@ -102,7 +102,7 @@ def test_search_in_other_campaigns_ignores_numbers_of_customers(api):
 
 def test_batch_edit_by_another_number_of_the_customer(api, record):
     CustomerFactory(phone_numbers=[NUMBER, OTHER])
-    status = record.campaign.statuses.get(system_status="NO_CALL")
+    status = record.campaign.statuses.get(system_status="NO_CALL", dictionary_status__key="")
     item = {"phone_number": OTHER, "status_id": status.pk}
 
     refused = api.put("/api/batch/outbounds/DEMO2/records", {"records": [item]})

@@ -47,7 +47,7 @@ def test_a_record_is_exported_with_its_result(campaign: Campaign) -> None:
     )
     AdditionalNumberFactory.create(record=record, phone_number="22 555 01 02")
     AdditionalNumberFactory.create(record=record, phone_number="22 555 01 03")
-    status = campaign.statuses.get(system_status="NO_CALL")
+    status = campaign.statuses.get(system_status="NO_CALL", dictionary_status__key="")
     edit_records(facts_of(campaign), SYSTEM, [Edit("22 555 01 01", {"status_id": status.pk})])
 
     (row,) = exported(campaign)
@@ -67,7 +67,7 @@ def test_a_record_is_exported_with_its_result(campaign: Campaign) -> None:
         "last_note": "Call after\nnoon, please",
         "additional_numbers": "22 555 01 02, 22 555 01 03",
         "last_change_by": "system",
-        "previous_status": campaign.statuses.get(system_status="TO_CALL").name,
+        "previous_status": campaign.statuses.get(system_status="TO_CALL", dictionary_status__key="").name,
         "city": "Łódź",
         "field:order": "of things",
     }

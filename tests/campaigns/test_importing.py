@@ -95,7 +95,7 @@ def test_an_unknown_region_is_refused(campaign: Campaign) -> None:
 
 def test_every_column_is_imported(campaign: Campaign) -> None:
     agent = AgentFactory.create(login="anna")
-    status = campaign.statuses.get(system_status="MY_RECORD")
+    status = campaign.statuses.get(system_status="MY_RECORD", dictionary_status__key="")
     content = (
         "phone_number;identifier;status;agent_login;next_call_date;order;additional_numbers;first_name;city\n"
         f"22 555 01 01;A-1;{status.name};anna;2026-12-24 10:30;7;22 555 01 02, 22 555 01 03;Jan;\n"
@@ -120,12 +120,15 @@ def test_a_record_without_a_status_is_to_be_called(campaign: Campaign) -> None:
     import_text(campaign, "phone,status\n225550101,\n")
 
     record = Record.objects.get(campaign=campaign)
-    assert (record.system_status, record.status) == ("TO_CALL", campaign.statuses.get(system_status="TO_CALL"))
+    assert (record.system_status, record.status) == (
+        "TO_CALL",
+        campaign.statuses.get(system_status="TO_CALL", dictionary_status__key=""),
+    )
 
 
 @pytest.mark.parametrize("spelling", ["id", "name", "lower case", "dictionary", "system status"])
 def test_a_status_is_found_by_any_of_its_names(campaign: Campaign, spelling: str) -> None:
-    status = campaign.statuses.get(system_status="NO_CALL")
+    status = campaign.statuses.get(system_status="NO_CALL", dictionary_status__key="")
     assert status.dictionary_status is not None
     dictionary_name = status.dictionary_status.name
     status.name = "Enough"
@@ -144,7 +147,7 @@ def test_a_status_is_found_by_any_of_its_names(campaign: Campaign, spelling: str
 
 
 def test_a_dictionary_status_is_found_by_its_id(campaign: Campaign) -> None:
-    status = campaign.statuses.get(system_status="NO_CALL")
+    status = campaign.statuses.get(system_status="NO_CALL", dictionary_status__key="")
 
     import_text(campaign, f"phone,dictionary_status_id\n225550101,{status.dictionary_status_id}\n")
 
@@ -390,7 +393,7 @@ def test_every_imported_record_has_one_entry_in_its_history(campaign: Campaign) 
 
     change = RecordChange.objects.get()
     given = RecordImport.objects.get()
-    status = campaign.statuses.get(system_status="NO_CALL")
+    status = campaign.statuses.get(system_status="NO_CALL", dictionary_status__key="")
     assert change.record.number == "+48225550102"
     assert (change.actor_kind, change.actor_id, change.actor_name) == ("import", given.pk, "records.csv")
     assert (change.action, change.changes) == ("import", {})

@@ -222,7 +222,7 @@ def test_history_keeps_the_names_of_removed_statuses() -> None:
     campaign = CampaignFactory()
     status = RecordStatusFactory(campaign=campaign, name="Vip")
     record = RecordFactory(campaign=campaign, status=status, system_status=status.system_status)
-    to_call = campaign.statuses.get(system_status="TO_CALL")
+    to_call = campaign.statuses.get(system_status="TO_CALL", dictionary_status__key="")
 
     edit_records(facts(campaign), ACTOR, [Edit(record.phone_number, {"status_id": to_call.pk})])
     status.delete()

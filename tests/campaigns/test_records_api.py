@@ -174,7 +174,7 @@ def test_a_status_of_another_campaign_is_refused(api: ApiClient, campaign: Campa
 
 
 def test_a_dictionary_status_selects_the_status_of_the_campaign(api: ApiClient, campaign: Campaign) -> None:
-    status = campaign.statuses.get(system_status="NO_CALL")
+    status = campaign.statuses.get(system_status="NO_CALL", dictionary_status__key="")
 
     add(api, dictionary_status_id=status.dictionary_status_id)
 
@@ -182,7 +182,10 @@ def test_a_dictionary_status_selects_the_status_of_the_campaign(api: ApiClient, 
 
 
 def test_both_ids_may_be_given_if_they_agree(api: ApiClient, campaign: Campaign) -> None:
-    call, no_call = campaign.statuses.get(system_status="CALL"), campaign.statuses.get(system_status="NO_CALL")
+    call, no_call = (
+        campaign.statuses.get(system_status="CALL", dictionary_status__key=""),
+        campaign.statuses.get(system_status="NO_CALL", dictionary_status__key=""),
+    )
 
     disagreeing = add(api, status_id=call.pk, dictionary_status_id=no_call.dictionary_status_id)
     assert faults(disagreeing) == {("dictionary_status_id", ErrorCode.STATUSES_DISAGREE.number)}

@@ -16,7 +16,9 @@ SELECT
     SELECT r.name || '.wav' FROM telephony_recording r
     WHERE r.connection_id = c.id AND r.state = 'ready' ORDER BY r.id LIMIT 1
   ) AS "filename",
-  tr.status AS "transcription_status"
+  tr.status AS "transcription_status",
+  NULLIF(c.campaign_code, '') AS "outbound_id",
+  c.record_id AS "record_id"
 FROM (
   SELECT * FROM telephony_connection WHERE {where} ORDER BY created_at DESC, id DESC LIMIT %s OFFSET %s
 ) c
@@ -44,6 +46,8 @@ SELECT
     WHERE r.connection_id = c.id AND r.state = 'ready' ORDER BY r.id LIMIT 1
   ) AS "filename",
   tr.status AS "transcription_status",
+  NULLIF(c.campaign_code, '') AS "outbound_id",
+  c.record_id AS "record_id",
   c.cause AS "cause",
   c.cause_text AS "cause_text",
   c.id

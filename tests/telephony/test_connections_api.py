@@ -60,6 +60,8 @@ def test_an_answered_call_is_shown_with_all_its_keys(api: ApiClient) -> None:
                 "customer_id": 77,
                 "filename": "",
                 "transcription_status": "",
+                "outbound_id": None,
+                "record_id": None,
             }
         ],
     }
