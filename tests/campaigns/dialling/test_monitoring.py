@@ -2,13 +2,13 @@
 
 import pytest
 from django.test import Client
+from django.utils import timezone
 
 from campaigns.dialling.ownership import Ownership
 from campaigns.models import DiallingDay
 from campaigns.verbs.dialling import pause_dialling, switch_dialling
 from tests.campaigns.factories import CampaignFactory
 from tests.conftest import ACTOR
-from django.utils import timezone
 
 pytestmark = pytest.mark.usefixtures("committed_db")
 
