@@ -1,6 +1,7 @@
 from callcentre.api.exceptions import CONSTRAINTS
 from callcentre.api.routers import route
 from callcentre.core.errors import ErrorCode, Fault
+from campaigns.api.calls import AgentCallViewSet, ResultViewSet
 from campaigns.api.records import RecordBatchViewSet, RecordViewSet
 from campaigns.api.views import CampaignGroupViewSet, CampaignViewSet
 
@@ -20,6 +21,8 @@ urlpatterns = [
     route("outbounds/:code/records/:phone_number", RecordViewSet, get="retrieve", put="update"),
     route("outbounds/:code/records_by_identifier/:identifier", RecordViewSet, get="retrieve_by_identifier"),
     route("batch/outbounds/:code/records", RecordBatchViewSet, put="update", post="create"),
+    route("connections/:connection_id/result", ResultViewSet, post="give"),
+    route("agents/:login/call", AgentCallViewSet, get="retrieve"),
     route("outbound_groups", CampaignGroupViewSet, get="list", post="create"),
 ]
 

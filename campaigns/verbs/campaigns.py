@@ -14,7 +14,10 @@ from telephony.models import Agent
 
 # The key of our advisory lock; no other lock uses the number.
 _CODE_LOCK = 7_301
-_CLONED = ("dialer", "is_crm", "is_active", "order", "parity", "group_id", *PARAMETERS)
+_CLONED = (
+    *("dialer", "is_crm", "is_active", "order", "parity", "group_id", *PARAMETERS),
+    *("wrap_up_seconds", "number_turn", "preview_end", "holiday_country", "ignores_hours", "detects_machines"),
+)
 
 
 def create_group(actor: Actor, name: str, faults: Sequence[Fault] = ()) -> CampaignGroup:
@@ -35,6 +38,8 @@ def create_campaign(actor: Actor, faults: Sequence[Fault] = (), **values: Any) -
                 system_status=entry.system_status,
                 dictionary_status=entry,
                 order=entry.order,
+                is_success=entry.is_success,
+                is_wrong_number=entry.is_wrong_number,
             )
             for entry in DictionaryStatus.objects.all()
         )
@@ -59,6 +64,8 @@ def clone_campaign(source: Campaign, actor: Actor, faults: Sequence[Fault] = (),
                 system_status=status.system_status,
                 dictionary_status_id=status.dictionary_status_id,
                 order=status.order,
+                is_success=status.is_success,
+                is_wrong_number=status.is_wrong_number,
             )
             for status in source.statuses.all()
         )
