@@ -304,6 +304,10 @@ PLACE_LIMIT_SECONDS = env_int("PLACE_LIMIT_SECONDS", 60, minimum=1)
 # Calls of the dialler to one record: all together, and on one day.
 DIAL_ATTEMPTS_PER_RECORD = env_int("DIAL_ATTEMPTS_PER_RECORD", 6, minimum=1)
 DIAL_ATTEMPTS_PER_DAY = env_int("DIAL_ATTEMPTS_PER_DAY", 2, minimum=1)
+# Between two calls of one number for different records, in all campaigns.
+DIAL_PAUSE = timedelta(minutes=env_int("DIAL_PAUSE_MINUTES", 60))
+# Attempts are deleted after this time.
+ATTEMPT_RETENTION = timedelta(days=env_int("ATTEMPT_RETENTION_DAYS", 5 * 366, minimum=1))
 # An agent's session ends after this time, in case the agent forgot to log out.
 AGENT_SESSION_LIMIT = timedelta(hours=env_int("AGENT_SESSION_LIMIT_HOURS", 16, minimum=1))
 RECORD_CALLS = env_bool("RECORD_CALLS", True)

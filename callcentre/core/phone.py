@@ -89,6 +89,12 @@ def normalise_many(raws: Iterable[str], region: str | None = None) -> list[str |
     return normals
 
 
+def calling_code(number: str) -> str:
+    """Return the calling code of a number in its normal form; "" for an extension or a short number."""
+    plan = _calling_code_plan(number[1:4]) if number[:1] == "+" else None
+    return plan.calling_code if plan else ""
+
+
 def is_region(region: str) -> bool:
     """Return whether national numbers of this ISO 3166 code (capitals) can be read."""
     return region in phonenumbers.SUPPORTED_REGIONS

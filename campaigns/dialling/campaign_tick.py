@@ -5,6 +5,7 @@ from datetime import datetime
 
 from campaigns.dialling import choice, dials
 from campaigns.dialling.agents import CampaignAgent, agents_of
+from campaigns.dialling.hours import open_groups, read_hours
 from campaigns.models import Attempt, Campaign, DiallerState
 from telephony.leader_election import is_connected
 from telephony.models import Agent
@@ -41,9 +42,9 @@ class CampaignTick:
 
     def _dial_one_to_one(self, campaign: Campaign, free: list[CampaignAgent], now: datetime) -> int:
         """Call one record for each free agent. Return the number of calls."""
-        zones = choice.zones_of(campaign.pk)
+        groups = open_groups(read_hours(campaign), choice.groups_of(campaign.pk), now)
         ids = [agent.id for agent in free]
-        reserved = choice.reserve(campaign.pk, self._holder, len(free), zones=zones, free_agents=ids, now=now)
+        reserved = choice.reserve(campaign.pk, self._holder, len(free), groups=groups, free_agents=ids, now=now)
         waiting = {agent.id: agent for agent in free}
         unused, placed = [], 0
         for record in reserved:

@@ -2,15 +2,19 @@
 
 Records are called in the order of their class: CALL; MY_RECORD whose time has come and whose agent is free;
 CALL_PROGRESSIVE; CALL_NO_SOONER_THAN whose time has come, by time; TO_CALL. In a class the lowest order comes first,
-records without one last, then the oldest. Each class has an index that begins with the zone, so records whose zone is
-closed cost nothing; records that the dialler passes over until a time (`held_until`) are in no index.
+records without one last, then the oldest. Each class has an index that begins with zone and country, so records that
+are outside their hours cost nothing; records that the dialler passes over until a time (`held_until`) are in no index.
+
+The statement also judges the numbers of the chosen records: one that is on a do-not-call list, marked wrong, or called
+for another record a moment ago, is held instead. A record with additional numbers is judged when it is dialled.
 """
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from datetime import datetime, timedelta
-from typing import Any
+from datetime import UTC, datetime, timedelta
+from typing import Any, NamedTuple
 
+from django.conf import settings
 from django.db import connection
 
 from callcentre.core.field_tables import named_rows
@@ -20,6 +24,20 @@ from campaigns.models.record import IS_LEASED
 RESERVATION = timedelta(seconds=30)
 # Classes in which an agent must be guaranteed: an agent's own records, and records after a drop.
 ONE_TO_ONE = ("MY_RECORD", "CALL_PROGRESSIVE")
+# A record is held until then if only a change of the record or of a list makes it callable.
+FOR_GOOD = datetime(9999, 1, 1, tzinfo=UTC)
+# Records that are looked at once the first ones were held, and rounds of that.
+WIDER_LOOK, ROUNDS = 1000, 5
+# Held records whose time has come that are released in one statement.
+RELEASED_AT_ONCE = 5000
+
+
+class Group(NamedTuple):
+    """Records of one zone and one country. `closed_prefixes`: numbers that begin so may not be called now."""
+
+    zone: str
+    calling_code: str
+    closed_prefixes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,17 +51,35 @@ class ReservedRecord:
 
 
 def _class(number: int, status: str, order: str, condition: str = "") -> str:
-    """Build the CTE that selects the first records of one class, over all open zones."""
+    """Build the CTE that selects the first records of one class, over all open groups."""
     return f"""class{number} AS (
-  SELECT found.* FROM open_zones CROSS JOIN LATERAL (
+  SELECT found.* FROM open_groups CROSS JOIN LATERAL (
     SELECT r.id, {number} AS class, r."order", r.next_call_at FROM campaigns_record r
-    WHERE r.campaign_id = %(campaign)s AND r.system_status = '{status}' AND r.zone = open_zones.zone
+    WHERE r.campaign_id = %(campaign)s AND r.system_status = '{status}'
+      AND r.zone = open_groups.zone AND r.calling_code = open_groups.calling_code
+      AND (open_groups.closed = '' OR NOT r.number LIKE ANY (string_to_array(open_groups.closed, ' ')))
       AND r.held_until IS NULL AND NOT {IS_LEASED} {condition}
-    ORDER BY {order} LIMIT %(count)s
-  ) AS found ORDER BY {order.replace("r.", "")} LIMIT %(count)s
+    ORDER BY {order} LIMIT %(look)s
+  ) AS found ORDER BY {order.replace("r.", "")} LIMIT %(look)s
 )"""  # noqa: S608  (of our own constants)
 
 
+# SQL: the end of the do-not-call entries of a number `{number}`; NULL if none holds. All beginnings of the number are
+# looked up; the whole number is one of them.
+LISTED_UNTIL = """(
+  SELECT max(COALESCE(d.until, %(for_good)s)) FROM campaigns_donotcall d
+  WHERE d.number = ANY (ARRAY(
+    SELECT left({number}, beginning.size) FROM generate_series(1, length({number})) AS beginning(size)))
+    AND (d.is_prefix OR d.number = {number})
+    AND (d.campaign_id IS NULL OR d.campaign_id = %(campaign)s)
+    AND d.since <= %(now)s AND (d.until IS NULL OR d.until > %(now)s)
+)"""
+# SQL: the end of the pause after a call of the number for another record than `{record}`; NULL if there was none.
+PAUSED_UNTIL = """(
+  SELECT max(t.dialled_at) + %(pause)s FROM campaigns_attempt t
+  WHERE t.number = {number} AND t.dialled_at > %(now)s - %(pause)s AND t.record_id <> {record}
+    AND t.outcome <> 'not_dialled'
+)"""
 _BY_ORDER, _BY_TIME = 'r."order", r.id', 'r.next_call_at, r."order", r.id'
 _IS_DUE = "AND r.next_call_at <= %(now)s"
 _CLASSES = (
@@ -54,7 +90,9 @@ _CLASSES = (
     _class(5, "TO_CALL", _BY_ORDER),
 )
 RESERVE = f"""
-WITH open_zones AS (SELECT unnest(%(zones)s::text[]) AS zone),
+WITH open_groups AS MATERIALIZED (
+  SELECT * FROM unnest(%(zones)s::text[], %(codes)s::text[], %(closed)s::text[]) AS g(zone, calling_code, closed)
+),
 {", ".join(_CLASSES)},
 chosen AS (
   SELECT id, class,
@@ -62,28 +100,59 @@ chosen AS (
   FROM (
     {" UNION ALL ".join(f"SELECT * FROM class{number}" for number in range(1, 6))}
   ) AS all_classes
-  ORDER BY position LIMIT %(count)s
+  ORDER BY position LIMIT %(look)s
 ), locked AS (
-  SELECT r.id, chosen.position FROM campaigns_record r JOIN chosen ON chosen.id = r.id
-  WHERE NOT {IS_LEASED} FOR NO KEY UPDATE OF r SKIP LOCKED
+  SELECT r.id, r.number, r.is_number_wrong, chosen.position
+  FROM campaigns_record r JOIN chosen ON chosen.id = r.id
+  WHERE NOT {IS_LEASED} AND r.held_until IS NULL FOR NO KEY UPDATE OF r SKIP LOCKED
+), judged AS (
+  SELECT l.id, l.position, CASE
+    WHEN EXISTS (SELECT FROM campaigns_additionalnumber n WHERE n.record_id = l.id AND NOT n.is_wrong) THEN NULL
+    WHEN l.is_number_wrong THEN %(for_good)s
+    ELSE GREATEST({LISTED_UNTIL.format(number="l.number")}, {PAUSED_UNTIL.format(number="l.number", record="l.id")})
+    END AS held_until
+  FROM locked l
+), placed AS (
+  SELECT id, position, held_until, row_number() OVER (PARTITION BY held_until IS NULL ORDER BY position) AS place
+  FROM judged
 )
-UPDATE campaigns_record r SET leased_by = %(holder)s, leased_until = %(until)s
-FROM locked WHERE r.id = locked.id
-RETURNING r.id, r.system_status, r.agent_id, locked.position, r.one_to_one_until > %(now)s AS needs_agent
+UPDATE campaigns_record r SET
+  leased_by = CASE WHEN placed.held_until IS NULL THEN %(holder)s ELSE r.leased_by END,
+  leased_until = CASE WHEN placed.held_until IS NULL THEN %(until)s ELSE r.leased_until END,
+  held_until = placed.held_until
+FROM placed WHERE r.id = placed.id AND (placed.held_until IS NOT NULL OR placed.place <= %(count)s)
+RETURNING r.id, r.system_status, r.agent_id, placed.position, r.held_until IS NOT NULL AS is_held,
+  r.one_to_one_until > %(now)s AS needs_agent
 """  # noqa: S608  (of our own constants)
 
-# The zones of a campaign's records, by the indexes of the choice, however many records there are.
-_ZONES = """
-WITH RECURSIVE zones AS (
-  SELECT status, (SELECT min(r.zone) FROM campaigns_record r
-    WHERE r.campaign_id = %(campaign)s AND r.system_status = status AND r.held_until IS NULL) AS zone
-  FROM unnest(ARRAY['CALL', 'MY_RECORD', 'CALL_PROGRESSIVE', 'CALL_NO_SOONER_THAN', 'TO_CALL']) AS status
+
+def _groups_of_status(status: str) -> str:
+    """Build the CTE that finds the groups of one status, by one look into the index for each group."""
+    first = f"""
+    SELECT r.zone, r.calling_code FROM campaigns_record r
+    WHERE r.campaign_id = %(campaign)s AND r.system_status = '{status}' AND r.held_until IS NULL"""  # noqa: S608
+    order = "ORDER BY r.zone, r.calling_code LIMIT 1"
+    return f"""groups_{status.lower()} AS (
+  ({first} {order})
   UNION ALL
-  SELECT status, (SELECT min(r.zone) FROM campaigns_record r
-    WHERE r.campaign_id = %(campaign)s AND r.system_status = status AND r.held_until IS NULL AND r.zone > zones.zone)
-  FROM zones WHERE zones.zone IS NOT NULL
-)
-SELECT DISTINCT zone FROM zones WHERE zone IS NOT NULL ORDER BY zone
+  SELECT next.zone, next.calling_code FROM groups_{status.lower()} AS g CROSS JOIN LATERAL (
+    {first} AND (r.zone, r.calling_code) > (g.zone, g.calling_code) {order}
+  ) AS next
+)"""  # noqa: S608
+
+
+_STATUSES = ("CALL", "MY_RECORD", "CALL_PROGRESSIVE", "CALL_NO_SOONER_THAN", "TO_CALL")
+# The groups of a campaign's records, by the indexes of the choice, however many records there are.
+GROUPS = f"""
+WITH RECURSIVE {", ".join(map(_groups_of_status, _STATUSES))}
+{" UNION ".join(f"TABLE groups_{status.lower()}" for status in _STATUSES)}
+ORDER BY zone, calling_code
+"""
+_RELEASE_HELD = """
+UPDATE campaigns_record r SET held_until = NULL
+FROM (
+  SELECT id FROM campaigns_record WHERE held_until <= %s ORDER BY held_until LIMIT %s FOR NO KEY UPDATE SKIP LOCKED
+) AS due WHERE r.id = due.id
 """
 
 
@@ -92,34 +161,53 @@ def reserve(
     holder: str,
     count: int,
     *,
-    zones: Collection[str],
+    groups: Collection[Group],
     free_agents: Collection[int],
     now: datetime,
 ) -> list[ReservedRecord]:
-    """Reserve the next records of the campaign, at most `count`, in the order in which they are to be called."""
-    if count < 1 or not zones:
+    """Reserve the next records of the campaign, at most `count`, in the order in which they are to be called.
+
+    Records that are held on the way are replaced by the next ones.
+    """
+    if count < 1 or not groups:
         return []
-    values: dict[str, Any] = {
+    values = values_of(campaign_id, holder, groups=groups, free_agents=free_agents, now=now)
+    reserved: list[ReservedRecord] = []
+    for look in (count, *[max(count, WIDER_LOOK)] * ROUNDS):
+        with connection.cursor() as cursor:
+            cursor.execute(RESERVE, {**values, "count": count - len(reserved), "look": look})
+            rows = named_rows(cursor)
+        reserved += [
+            ReservedRecord(
+                row["id"],
+                row["system_status"],
+                row["agent_id"] if row["system_status"] == "MY_RECORD" else None,
+                needs_agent=bool(row["needs_agent"]) or row["system_status"] in ONE_TO_ONE,
+            )
+            for row in sorted(rows, key=lambda row: row["position"])
+            if not row["is_held"]
+        ]
+        if len(reserved) >= count or not any(row["is_held"] for row in rows):
+            break
+    return reserved
+
+
+def values_of(
+    campaign_id: int, holder: str, *, groups: Collection[Group], free_agents: Collection[int], now: datetime
+) -> dict[str, Any]:
+    """Return the values of RESERVE, without `count` and `look`."""
+    return {
         "campaign": campaign_id,
         "holder": holder,
-        "count": count,
-        "zones": list(zones),
+        "zones": [group.zone for group in groups],
+        "codes": [group.calling_code for group in groups],
+        "closed": [" ".join(f"{prefix}%" for prefix in group.closed_prefixes) for group in groups],
         "agents": list(free_agents),
         "now": now,
         "until": now + RESERVATION,
+        "for_good": FOR_GOOD,
+        "pause": settings.DIAL_PAUSE,
     }
-    with connection.cursor() as cursor:
-        cursor.execute(RESERVE, values)
-        rows = named_rows(cursor)
-    return [
-        ReservedRecord(
-            row["id"],
-            row["system_status"],
-            row["agent_id"] if row["system_status"] == "MY_RECORD" else None,
-            needs_agent=bool(row["needs_agent"]) or row["system_status"] in ONE_TO_ONE,
-        )
-        for row in sorted(rows, key=lambda row: row["position"])
-    ]
 
 
 def give_back(record_ids: Collection[int], holder: str) -> None:
@@ -131,8 +219,15 @@ def give_back(record_ids: Collection[int], holder: str) -> None:
         )
 
 
-def zones_of(campaign_id: int) -> list[str]:
-    """Return the zones of the campaign's records that may be called now or later."""
+def groups_of(campaign_id: int) -> list[Group]:
+    """Return the zones and countries of the campaign's records that may be called now or later."""
     with connection.cursor() as cursor:
-        cursor.execute(_ZONES, {"campaign": campaign_id})
-        return [zone for (zone,) in cursor.fetchall()]
+        cursor.execute(GROUPS, {"campaign": campaign_id})
+        return [Group(*row) for row in cursor.fetchall()]
+
+
+def release_held(now: datetime) -> int:
+    """Let records be chosen again whose time has come. Return their number."""
+    with connection.cursor() as cursor:
+        cursor.execute(_RELEASE_HELD, [now, RELEASED_AT_ONCE])
+        return int(cursor.rowcount)

@@ -15,7 +15,7 @@ from django.utils import timezone
 from prometheus_client import Counter
 
 from callcentre.core.pubsub import subscribe
-from campaigns.dialling import outcomes
+from campaigns.dialling import choice, outcomes
 from campaigns.dialling.campaign_tick import CampaignTick
 from campaigns.dialling.ownership import Ownership
 from campaigns.models import Campaign, DiallingSwitch
@@ -64,6 +64,7 @@ class Dialler:
         """Do what is due in all campaigns of this process."""
         now = timezone.now()
         outcomes.settle_due(now)
+        choice.release_held(now)
         campaigns = self._own()
         for campaign in campaigns:
             tick = self._ticks.setdefault(campaign.pk, CampaignTick(campaign.pk, self.name))

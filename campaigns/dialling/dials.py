@@ -5,11 +5,13 @@ One that dies after it leaves a call that the listener finds; the number is neve
 """
 
 from datetime import datetime
+from typing import Any
 
 from django.db import transaction
 from django.utils import timezone
 
 from campaigns.dialling import numbers
+from campaigns.dialling.hours import read_hours
 from campaigns.models import Attempt, Campaign, Record
 from campaigns.verbs.record_calls import DIALLER, begin_call, lock_held
 from telephony.calls.campaign_calls import Target, call_with_agent
@@ -26,8 +28,7 @@ def dial_with_agent(campaign: Campaign, record_id: int, holder: str, agent: Agen
     try:
         with transaction.atomic():
             record = Record.objects.get(pk=record_id)
-            number = numbers.next_number(campaign, record)
-            if number is None:
+            if (number := _number(campaign, record, holder, now)) is None:
                 return None
             connection = call_with_agent(agent, _target(campaign, record_id, number), now)
             if connection is None:
@@ -38,6 +39,17 @@ def dial_with_agent(campaign: Campaign, record_id: int, holder: str, agent: Agen
             return connection
     except (_NotHeldError, Record.DoesNotExist):
         return None
+
+
+def _number(campaign: Campaign, record: Record, holder: str, now: datetime) -> numbers.CallableNumber | None:
+    """Return the number to call. Without one, hold the record and release its reservation."""
+    changed: dict[str, Any] = numbers.stale_zone(campaign, record)
+    number = numbers.next_number(campaign, record, read_hours(campaign), now)
+    if isinstance(number, datetime):
+        changed |= {"held_until": number, "leased_by": "", "leased_until": None}
+    if changed:
+        Record.objects.filter(pk=record.pk, leased_by=holder).update(**changed)
+    return None if isinstance(number, datetime) else number
 
 
 def _target(campaign: Campaign, record_id: int, number: numbers.CallableNumber) -> Target:
@@ -63,7 +75,8 @@ def _begin(locked: Record, mode: str, number: numbers.CallableNumber, connection
         connection_id=connection.pk,
         connection_uid=connection.uid,
         dialled_at=now,
-        zone=locked.zone,
+        zone=number.zone,
+        rule=number.rule,
         before={
             "status_id": locked.status_id,
             "system_status": locked.system_status,

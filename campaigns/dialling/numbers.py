@@ -1,43 +1,123 @@
-"""The numbers of a record, and the one that the next attempt calls."""
+"""The numbers of a record, and the one that the next attempt calls.
 
+Numbers are called in turn. A number is passed over while it is marked wrong, on a do-not-call list, outside its hours,
+or in the pause after a call of it for another record. A record whose numbers are all passed over is held until one of
+them may be called.
+"""
+
+from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
 
-from campaigns.models import AdditionalNumber, Attempt, Campaign, Record
+from django.conf import settings
+from django.db import connection
+
+from callcentre.core.field_tables import named_rows
+from callcentre.core.phone import calling_code
+from campaigns.dialling.choice import FOR_GOOD, LISTED_UNTIL, PAUSED_UNTIL
+from campaigns.dialling.hours import Hours, closure, next_opening, permission
+from campaigns.models import Attempt, Campaign, Record
+from campaigns.models.rules import zone_of
 
 # After these outcomes a campaign that turns by outcome calls the next number.
 _TURNING = frozenset((Attempt.Outcome.NO_ANSWER, Attempt.Outcome.MACHINE, Attempt.Outcome.FAILED))
+# A record outside its hours is looked at again after this, in case the hours have changed.
+RECHECK = timedelta(hours=1)
+
+_NUMBERS = f"""
+SELECT n.phone_number, n.number, n.is_wrong,
+  {LISTED_UNTIL.format(number="n.number")} AS listed_until,
+  {PAUSED_UNTIL.format(number="n.number", record="n.record_id")} AS paused_until
+FROM (
+  SELECT 0 AS place, r.id AS record_id, r.phone_number, r.number, r.is_number_wrong AS is_wrong
+  FROM campaigns_record r WHERE r.id = %(record)s
+  UNION ALL
+  SELECT id, record_id, phone_number, number, is_wrong FROM campaigns_additionalnumber WHERE record_id = %(record)s
+) AS n ORDER BY n.place
+"""  # noqa: S608  (of our own constants)
+
+
+@dataclass(frozen=True, slots=True)
+class NumberFacts:
+    """A number of a record: as it was sent, in its normal form, and what keeps it from being called."""
+
+    phone_number: str
+    number: str
+    is_wrong: bool
+    zone: str
+    # FOR_GOOD: without an end.
+    listed_until: datetime | None
+    paused_until: datetime | None
 
 
 @dataclass(frozen=True, slots=True)
 class CallableNumber:
-    """A number of a record: as it was sent, and in its normal form."""
+    """A number that may be called now, with the zone and the rules that allow it."""
 
     phone_number: str
     number: str
+    zone: str
+    rule: str
 
 
-def numbers_of(record: Record) -> list[CallableNumber]:
-    """Return the numbers of the record that are not marked wrong: its own first, then the additional ones."""
-    own = [] if record.is_number_wrong else [CallableNumber(record.phone_number, record.number)]
-    more = AdditionalNumber.objects.filter(record_id=record.pk, is_wrong=False).order_by("id")
-    return own + [
-        CallableNumber(phone_number, number) for phone_number, number in more.values_list("phone_number", "number")
-    ]
+def numbers_of(campaign: Campaign, record: Record, now: datetime) -> list[NumberFacts]:
+    """Return the numbers of the record, its own first, then the additional ones; in one statement."""
+    values: dict[str, Any] = {
+        "record": record.pk,
+        "campaign": campaign.pk,
+        "now": now,
+        "for_good": FOR_GOOD,
+        "pause": settings.DIAL_PAUSE,
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(_NUMBERS, values)
+        rows = named_rows(cursor)
+    key = str(campaign.zone_field_id or "")
+    return [NumberFacts(zone=zone_of(key, record.fields, row["number"]), **row) for row in rows]
 
 
-def next_number(campaign: Campaign, record: Record) -> CallableNumber | None:
-    """Return the number whose turn it is, or None if the record has no number left."""
-    found = numbers_of(record)
-    if not found:
-        return None
-    if len(found) == 1:
-        return found[0]
-    made = Attempt.objects.filter(record_id=record.pk).exclude(outcome=Attempt.Outcome.NOT_DIALLED)
+def next_number(campaign: Campaign, record: Record, hours: Hours, now: datetime) -> CallableNumber | datetime:
+    """Return the number to call now, or the time until which the record has none."""
+    numbers = numbers_of(campaign, record, now)
+    untils = []
+    for facts in in_turn(campaign, record.pk, numbers):
+        if (until := blocked_until(facts, hours, now)) is None:
+            rule = permission(hours, facts.zone, facts.number, now)
+            return CallableNumber(facts.phone_number, facts.number, facts.zone, rule)
+        untils.append(until)
+    return min(untils, default=FOR_GOOD)
+
+
+def in_turn(campaign: Campaign, record_id: int, numbers: Sequence[NumberFacts]) -> Sequence[NumberFacts]:
+    """Return the numbers that are not marked wrong, beginning with the one whose turn it is."""
+    found = [facts for facts in numbers if not facts.is_wrong]
+    if len(found) < 2:
+        return found
+    made = Attempt.objects.filter(record_id=record_id).exclude(outcome=Attempt.Outcome.NOT_DIALLED)
     last = made.order_by("-dialled_at", "-id").values_list("number", "outcome").first()
     if last is None:
-        return found[0]
+        return found
     number, outcome = last
-    position = next((place for place, entry in enumerate(found) if entry.number == number), -1)
-    if campaign.number_turn == Campaign.NumberTurn.BY_OUTCOME and outcome not in _TURNING and position >= 0:
-        return found[position]
-    return found[(position + 1) % len(found)]
+    position = next((place for place, facts in enumerate(found) if facts.number == number), -1)
+    by_outcome = campaign.number_turn == Campaign.NumberTurn.BY_OUTCOME
+    first = position if by_outcome and outcome not in _TURNING and position >= 0 else position + 1
+    first %= len(found)
+    return [*found[first:], *found[:first]]
+
+
+def blocked_until(facts: NumberFacts, hours: Hours, now: datetime) -> datetime | None:
+    """Return the time until which the number may not be called, or None if it may be called now."""
+    untils = [until for until in (facts.listed_until, facts.paused_until) if until]
+    if reason := closure(hours, facts.zone, facts.number, now):
+        is_for_good = reason.code == "zone_unreadable"
+        opening = FOR_GOOD if is_for_good else next_opening(hours, facts.zone, facts.number, now)
+        untils.append(FOR_GOOD if is_for_good else min(opening or FOR_GOOD, now + RECHECK))
+    return max(untils, default=None)
+
+
+def stale_zone(campaign: Campaign, record: Record) -> dict[str, str]:
+    """Return the columns of the record's zone that are out of date, with their values."""
+    zone = zone_of(str(campaign.zone_field_id or ""), record.fields, record.number)
+    columns = {"zone": zone, "calling_code": calling_code(record.number)}
+    return {name: value for name, value in columns.items() if getattr(record, name) != value}

@@ -102,7 +102,7 @@ class RowReader:
             self._read_fields(cells, count, values, faults)
         if self._additional:
             self._read_additional(cells, count, row)
-        row.draft, broken = check(values, self._campaign, self._agents, self._start)
+        row.draft, broken = check(values, self._campaign, self._agents, self._start, row.number)
         faults += besides(
             faults, (Fault(fault.code, self._labels.get(fault.field, fault.field), fault.params) for fault in broken)
         )

@@ -53,7 +53,7 @@ class Attempt(models.Model):
     ended_at = models.DateTimeField(_("ended"), null=True)
     outcome = models.CharField(_("outcome"), max_length=12, choices=Outcome, blank=True)
     # The zone and the rule that allowed the call, and the figures of the model.
-    zone = models.CharField(_("time zone"), max_length=200, blank=True)
+    zone = models.CharField(_("time zone"), max_length=1000, blank=True)
     rule = models.CharField(_("rule of hours"), max_length=200, blank=True)
     figures = models.JSONField(default=dict, blank=True)
     # The status, agent and next call of the record before the call.

@@ -79,7 +79,10 @@ class Record(models.Model):
     leased_by = models.CharField(max_length=50, blank=True, editable=False)
     leased_until = models.DateTimeField(null=True, editable=False)
     # IANA names of the callee's time zones, separated by blanks. All of them must allow a call. "": TIME_ZONE.
-    zone = models.CharField(_("time zone"), max_length=200, blank=True, default="", db_default="", editable=False)
+    # UNREADABLE (callcentre/core/phone_zones.py): not callable.
+    zone = models.CharField(_("time zone"), max_length=1000, blank=True, default="", db_default="", editable=False)
+    # Of `number`, as "48"; "" for an extension. Legal hours hold for numbers of a country.
+    calling_code = models.CharField(max_length=3, blank=True, default="", db_default="", editable=False)
     # The dialler passes over the record until then, for example as its number is on a do-not-call list.
     held_until = models.DateTimeField(null=True, editable=False)
     # After a dropped call the record is only called with an agent guaranteed until then.
@@ -118,14 +121,14 @@ class Record(models.Model):
             models.Index(fields=["campaign", "id"], name="record_in_campaign"),
             models.Index(fields=["campaign", "system_status", "id"], name="record_system_status"),
             models.Index(fields=["agent"], condition=Q(agent__isnull=False), name="record_agent"),
-            # The dialler's choice: untimed records by order, timed ones by time, per zone.
+            # The dialler's choice: untimed records by order, timed ones by time, per zone and country.
             models.Index(
-                fields=["campaign", "system_status", "zone", "order", "id"],
+                fields=["campaign", "system_status", "zone", "calling_code", "order", "id"],
                 condition=Q(system_status__in=SystemStatus.untimed(), held_until=None),
                 name="record_to_dial",
             ),
             models.Index(
-                fields=["campaign", "system_status", "zone", "next_call_at", "id"],
+                fields=["campaign", "system_status", "zone", "calling_code", "next_call_at", "id"],
                 condition=Q(system_status__in=sorted(SystemStatus.needing_next_call()), held_until=None),
                 name="record_timed",
             ),

@@ -110,6 +110,8 @@ RECORD_FIELDS = (
         sql="r.last_note", stored="last_note", in_history=True, inputs=(EDIT,), input_name="note",
         is_exported=True, form="last_note",
     ),
+    RecordField(name="zone", kind=Kind.TEXT, stored="zone"),
+    RecordField(name="calling_code", kind=Kind.TEXT, stored="calling_code"),
     # Stored in rows of their own.
     RecordField(
         name="additional_numbers", wire="additional_numbers", kind=Kind.TEXTS, max_length=100, max_items=20,

@@ -9,6 +9,8 @@ import orjson
 from django.db import connection
 
 from callcentre.core.errors import ErrorCode, Fault, check_lines
+from callcentre.core.phone import calling_code
+from callcentre.core.phone_zones import zone_named, zones_of_number
 from campaigns.events import RecordFacts
 from campaigns.models.record_fields import PLAIN
 from campaigns.models.status import SystemStatus
@@ -38,6 +40,8 @@ class CampaignFacts:
     statuses: Mapping[int, StatusFact]
     # Name -> key in Record.fields, in order.
     fields: Mapping[str, str]
+    # Key of the field that has the zone of the callee; "" for none.
+    zone_key: str = ""
 
     @classmethod
     def read(cls, code: str) -> "CampaignFacts | None":
@@ -47,13 +51,14 @@ class CampaignFacts:
             row = cursor.fetchone()
         if row is None:
             return None
-        campaign_id, is_crm, statuses, fields = row
+        campaign_id, is_crm, zone_field, statuses, fields = row
         return cls(
             campaign_id,
             code,
             is_crm,
             {status_id: StatusFact(status_id, *rest) for status_id, *rest in orjson.loads(statuses)},
             {name: str(field_id) for name, field_id in orjson.loads(fields)},
+            str(zone_field or ""),
         )
 
     def by_dictionary(self, dictionary_id: int) -> StatusFact | None:
@@ -67,7 +72,7 @@ class CampaignFacts:
 
 
 _FACTS = """
-SELECT c.id, c.is_crm,
+SELECT c.id, c.is_crm, c.zone_field_id,
   COALESCE((SELECT jsonb_agg(jsonb_build_array(s.id, s.name, s.system_status, s.dictionary_status_id)
             ORDER BY s."order", s.id) FROM campaigns_recordstatus s WHERE s.campaign_id = c.id), '[]'),
   COALESCE((SELECT jsonb_agg(jsonb_build_array(f.name, f.id) ORDER BY f."order", f.id)
@@ -87,6 +92,9 @@ class Draft(NamedTuple):
     next_call_at: datetime | None = None
     order: int | None = None
     last_note: str = ""
+    # They follow from the number and the fields: see `zone_of`.
+    zone: str = ""
+    calling_code: str = ""
 
     def event_facts(self, record_id: int, campaign: CampaignFacts, phone_number: str) -> RecordFacts:
         """Return the record as an event describes it."""
@@ -102,10 +110,20 @@ class Draft(NamedTuple):
         )
 
 
+def zone_of(zone_key: str, fields: Mapping[str, str], number: str) -> str:
+    """Return the zones of a record: of the field with this key if it has a value, else all zones of the number.
+
+    A text that is no zone is UNREADABLE, and the record is not callable: another zone would only be a guess.
+    """
+    if zone_key and (text := fields.get(zone_key)):
+        return zone_named(text)
+    return zones_of_number(number)
+
+
 def check(
-    values: Mapping[str, Any], campaign: CampaignFacts, agents: Mapping[str, int], before: Draft
+    values: Mapping[str, Any], campaign: CampaignFacts, agents: Mapping[str, int], before: Draft, number: str
 ) -> tuple[Draft, list[Fault]]:
-    """Apply the values to a draft: return the new draft and the faults.
+    """Apply the values to a draft of a record with this number: return the new draft and the faults.
 
     `values` have the model's names and types; a missing name changes nothing. `agents` has the ids of the logins that
     exist.
@@ -123,7 +141,8 @@ def check(
         faults += check_lines(identifier=identifier)
     fields = _fields(values["fields"], campaign, before.fields, faults) if values.get("fields") else before.fields
     plain = {name: values[name] if name in values else getattr(before, name) for name in PLAIN}
-    draft = Draft(status, agent_id, agent_login, fields, **plain)
+    zone = zone_of(campaign.zone_key, fields, number)
+    draft = Draft(status, agent_id, agent_login, fields, zone=zone, calling_code=calling_code(number), **plain)
     if agent_id is None and not is_agent_wrong and status.system_status in _NEEDING_AGENT:
         faults.append(Fault(ErrorCode.AGENT_REQUIRED, "agent_login", {"status": status.system_status}))
     if draft.next_call_at is None and status.system_status in _NEEDING_NEXT_CALL:

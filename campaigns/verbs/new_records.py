@@ -74,7 +74,7 @@ def add_records(campaign: CampaignFacts, actor: Actor, records: Sequence[NewReco
     start = Draft(status=campaign.first_status)
     for record in records:
         _read_numbers(record)
-        record.draft, faults = check(record.values, campaign, agents, start)
+        record.draft, faults = check(record.values, campaign, agents, start, record.number)
         record.faults += besides(record.faults, faults)
     faulty = [record for record in records if record.faults]
     faultless = [record for record in records if not record.faults]

@@ -11,13 +11,13 @@ from django.db import connection, transaction
 from callcentre.core.actor import Actor
 from callcentre.core.errors import ErrorCode, Fault, besides
 from callcentre.core.field_tables import assignments, columns, differences, named_rows, typed_columns
-from callcentre.core.phone import PhoneError, normalise
+from callcentre.core.phone import PhoneError, calling_code, normalise
 from campaigns import events
 from campaigns.models.record import IS_LEASED
 from campaigns.models.record_customers import FOUND_BY_CUSTOMER
 from campaigns.models.record_fields import PLAIN, RECORD_FIELDS, STORED, values_to_store
 from campaigns.models.record_rows import taken_identifiers
-from campaigns.models.rules import NO_STATUS, CampaignFacts, Draft, StatusFact, check
+from campaigns.models.rules import NO_STATUS, CampaignFacts, Draft, StatusFact, check, zone_of
 from campaigns.verbs.new_records import read_additional
 from telephony.models import Agent
 
@@ -36,8 +36,9 @@ class Edit:
     number: str = ""
     additional: list[tuple[str, str]] = field(default_factory=list)
     record_id: int | None = None
-    # The record's own spelling of the number.
+    # The record's own spelling of the number, and its normal form.
     stored_number: str = ""
+    own_number: str = ""
     before: Draft = field(default_factory=Draft)
     after: Draft = field(default_factory=Draft)
     # [old, new] if the additional numbers change.
@@ -113,7 +114,7 @@ def edit_records(campaign: CampaignFacts, actor: Actor, edits: Sequence[Edit], *
                 edit.faults.append(Fault(ErrorCode.SAME_RECORD_TWICE, "phone_number"))
                 continue
             taken.add(edit.record_id)
-            edit.after, faults = check(edit.values, campaign, agents, edit.before)
+            edit.after, faults = check(edit.values, campaign, agents, edit.before, edit.own_number)
             edit.faults += besides(edit.faults, faults)
         _refuse_taken_identifiers(campaign, edits)
         made = [edit for edit in edits if edit.record_id is not None and not edit.faults]
@@ -139,7 +140,7 @@ def _find_by_id(cursor: Any, campaign: CampaignFacts, edits: Sequence[Edit]) -> 
             edit.record_id = None
             edit.faults.append(Fault(ErrorCode.RECORD_BUSY if row else ErrorCode.RECORD_NOT_FOUND))
         else:
-            edit.before, edit.stored_number = _draft(row, campaign), row["phone_number"]
+            _read_row(edit, row, campaign)
             edit.additional = [pair for pair in edit.additional if pair[1] != row["number"]]
 
 
@@ -185,15 +186,25 @@ def _take(edit: Edit, row: Mapping[str, Any], campaign: CampaignFacts) -> None:
     if row["is_leased"]:
         edit.faults.append(Fault(ErrorCode.RECORD_BUSY, "phone_number"))
     else:
-        edit.record_id, edit.before, edit.stored_number = row["id"], _draft(row, campaign), row["phone_number"]
+        edit.record_id = row["id"]
+        _read_row(edit, row, campaign)
+
+
+def _read_row(edit: Edit, row: Mapping[str, Any], campaign: CampaignFacts) -> None:
+    edit.before, edit.stored_number, edit.own_number = _draft(row, campaign), row["phone_number"], row["number"]
 
 
 def _draft(row: Mapping[str, Any], campaign: CampaignFacts) -> Draft:
     status_id, system_status = row["status_id"], row["system_status"]
     known = campaign.statuses.get(status_id, NO_STATUS)
     status = known if known.system_status == system_status else StatusFact(status_id, known.name, system_status, None)
+    fields, number = orjson.loads(row["fields"]), row["number"]
+    # Not the zone of the row, which an edit mends if it is out of date.
+    zone = zone_of(campaign.zone_key, fields, number)
     plain = {name: row[name] for name in PLAIN}
-    return Draft(status, row["agent_id"], row["agent_login"], orjson.loads(row["fields"]), **plain)
+    return Draft(
+        status, row["agent_id"], row["agent_login"], fields, zone=zone, calling_code=calling_code(number), **plain
+    )
 
 
 def _refuse_taken_identifiers(campaign: CampaignFacts, edits: Sequence[Edit]) -> None:

@@ -11,7 +11,8 @@ import factory
 from django.utils import timezone
 
 from callcentre.core.actor import SYSTEM
-from callcentre.core.phone import normalise
+from callcentre.core.phone import calling_code, normalise
+from callcentre.core.phone_zones import zones_of_number
 from campaigns.models import (
     AdditionalNumber,
     Attempt,
@@ -95,6 +96,8 @@ class RecordFactory(factory.django.DjangoModelFactory[Record]):
         lambda record: record.campaign.statuses.filter(system_status=record.system_status).first()
     )
     system_status = SystemStatus.TO_CALL
+    zone = factory.LazyAttribute(lambda record: zones_of_number(record.number))
+    calling_code = factory.LazyAttribute(lambda record: calling_code(record.number))
 
     class Params:
         # A second record of a number, which only an import can add.

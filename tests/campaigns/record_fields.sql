@@ -26,10 +26,10 @@ LEFT JOIN telephony_agent a ON a.id = r.agent_id
 -- Add records
 WITH given AS MATERIALIZED (
   SELECT nextval('campaigns_record_id_seq') AS id, g.* FROM json_to_recordset(%(records)s::json)
-    AS g(phone_number text, number text, status_name text, "identifier" text, "status_id" bigint, "system_status" varchar, "agent_id" bigint, "next_call_at" timestamptz, "order" integer, "last_note" text, "fields" jsonb)
+    AS g(phone_number text, number text, status_name text, "identifier" text, "status_id" bigint, "system_status" varchar, "agent_id" bigint, "next_call_at" timestamptz, "order" integer, "last_note" text, "zone" text, "calling_code" text, "fields" jsonb)
 ), added AS (
-  INSERT INTO campaigns_record (id, campaign_id, phone_number, number, is_primary, leased_by, "identifier", "status_id", "system_status", "agent_id", "next_call_at", "order", "last_note", "fields")
-  SELECT id, %(campaign)s, phone_number, number, true, '', "identifier", "status_id", "system_status", "agent_id", "next_call_at", "order", "last_note", "fields"
+  INSERT INTO campaigns_record (id, campaign_id, phone_number, number, is_primary, leased_by, "identifier", "status_id", "system_status", "agent_id", "next_call_at", "order", "last_note", "zone", "calling_code", "fields")
+  SELECT id, %(campaign)s, phone_number, number, true, '', "identifier", "status_id", "system_status", "agent_id", "next_call_at", "order", "last_note", "zone", "calling_code", "fields"
   FROM given ORDER BY number
   ON CONFLICT DO NOTHING
   RETURNING id, number
@@ -49,15 +49,15 @@ SELECT number, id FROM added
 
 -- Lock records to edit them
 SELECT r.id, r.number, r.is_primary, r.phone_number, COALESCE(a.login, '') AS agent_login,
-       (r.leased_by <> '' AND (r.leased_until IS NULL OR r.leased_until > now())) AS is_leased, r."identifier", r."status_id", r."system_status", r."agent_id", r."next_call_at", r."order", r."last_note", r."fields"
+       (r.leased_by <> '' AND (r.leased_until IS NULL OR r.leased_until > now())) AS is_leased, r."identifier", r."status_id", r."system_status", r."agent_id", r."next_call_at", r."order", r."last_note", r."zone", r."calling_code", r."fields"
 FROM campaigns_record r LEFT JOIN telephony_agent a ON a.id = r.agent_id
 WHERE r.campaign_id = %(campaign)s AND {condition} ORDER BY r.id FOR NO KEY UPDATE OF r
 
 -- Edit records
 UPDATE campaigns_record r SET held_until = NULL, fields = COALESCE(v.fields, r.fields),
-       "identifier" = v."identifier", "status_id" = v."status_id", "system_status" = v."system_status", "agent_id" = v."agent_id", "next_call_at" = v."next_call_at", "order" = v."order", "last_note" = v."last_note"
-FROM json_to_recordset(%s::json) AS v(id bigint, "identifier" text, "status_id" bigint, "system_status" varchar, "agent_id" bigint, "next_call_at" timestamptz, "order" integer, "last_note" text, "fields" jsonb)
+       "identifier" = v."identifier", "status_id" = v."status_id", "system_status" = v."system_status", "agent_id" = v."agent_id", "next_call_at" = v."next_call_at", "order" = v."order", "last_note" = v."last_note", "zone" = v."zone", "calling_code" = v."calling_code"
+FROM json_to_recordset(%s::json) AS v(id bigint, "identifier" text, "status_id" bigint, "system_status" varchar, "agent_id" bigint, "next_call_at" timestamptz, "order" integer, "last_note" text, "zone" text, "calling_code" text, "fields" jsonb)
 WHERE r.id = v.id
 
 -- Stage the rows of an import
-COPY import_row (line, phone_number, number, "identifier", "status_id", "system_status", "agent_id", "next_call_at", "order", "last_note", "fields", additional_raw, additional, message) FROM STDIN
+COPY import_row (line, phone_number, number, "identifier", "status_id", "system_status", "agent_id", "next_call_at", "order", "last_note", "zone", "calling_code", "fields", additional_raw, additional, message) FROM STDIN

@@ -59,6 +59,8 @@ def test_stored_values_of_a_draft() -> None:
         "next_call_at": None,
         "order": None,
         "last_note": "",
+        "zone": "",
+        "calling_code": "",
         "fields": {"1": "Gdynia"},
     }
 

@@ -1,3 +1,5 @@
+from collections.abc import Iterator
+
 import pytest
 
 from telephony.calls import switch_requests
@@ -6,7 +8,7 @@ from tests.telephony.doubles import RecordingSwitch
 
 
 @pytest.fixture
-def switch(monkeypatch: pytest.MonkeyPatch, db: None) -> RecordingSwitch:
+def switch(monkeypatch: pytest.MonkeyPatch, db: None) -> Iterator[RecordingSwitch]:
     """A switch that records the requests of this process, with a connected listener."""
     double = RecordingSwitch()
     monkeypatch.setattr(switch_requests, "current_switch", lambda: double)

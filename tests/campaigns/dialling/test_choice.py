@@ -8,19 +8,17 @@ import pytest
 from django.db import transaction
 from django.utils import timezone
 
-from campaigns.dialling.choice import ReservedRecord, give_back, reserve, zones_of
+from campaigns.dialling.choice import Group, ReservedRecord, give_back, groups_of, reserve
 from campaigns.models import Campaign, Record
 from tests.campaigns.factories import CampaignFactory, RecordFactory
 from tests.serving import at_once
 from tests.telephony.factories import AgentFactory
 
-ANY_ZONE = ["", "Europe/Warsaw", "America/New_York"]
+OPEN = [Group("Europe/Warsaw", "48"), Group("America/New_York", "1")]
 
 
-def reserved(
-    campaign: Campaign, count: int = 100, holder: str = "one", agents=(), zones=ANY_ZONE
-) -> list[ReservedRecord]:
-    return reserve(campaign.pk, holder, count, zones=zones, free_agents=agents, now=timezone.now())
+def reserved(campaign: Campaign, count: int = 100, holder: str = "one", agents=(), groups=OPEN) -> list[ReservedRecord]:
+    return reserve(campaign.pk, holder, count, groups=groups, free_agents=agents, now=timezone.now())
 
 
 @pytest.mark.django_db
@@ -79,14 +77,16 @@ def test_a_reservation_of_a_dead_dialler_ends() -> None:
 
 
 @pytest.mark.django_db
-def test_zones_of_callable_records_are_found() -> None:
+def test_zones_and_countries_of_callable_records_are_found() -> None:
     campaign = CampaignFactory()
-    for zone in ("Europe/Warsaw", "America/New_York", ""):
-        RecordFactory.create_batch(2, campaign=campaign, zone=zone)
+    for zone, code in (("Europe/Warsaw", "48"), ("America/New_York", "1"), ("America/New_York", "48"), ("", "")):
+        RecordFactory.create_batch(2, campaign=campaign, zone=zone, calling_code=code)
+    RecordFactory(campaign=campaign, zone="America/New_York", calling_code="1", system_status="CALL")
     RecordFactory(campaign=campaign, zone="Asia/Tokyo", system_status="NO_CALL")
     RecordFactory(zone="Africa/Cairo")
 
-    assert zones_of(campaign.pk) == ["", "America/New_York", "Europe/Warsaw"]
+    found = [("", ""), ("America/New_York", "1"), ("America/New_York", "48"), ("Europe/Warsaw", "48")]
+    assert groups_of(campaign.pk) == [Group(*pair) for pair in found]
 
 
 def test_several_diallers_never_reserve_the_same_record(committed_db: None) -> None:
