@@ -107,7 +107,7 @@ def _write(
     edit_records(facts, actor, [edit], action="result")
     is_wrong = is_number_wrong
     if is_wrong is None:
-        is_wrong = RecordStatus.objects.filter(pk=edit.after.status.id, is_wrong_number=True).exists()
+        is_wrong = RecordStatus.objects.filter(pk=edit.after.status.id or 0, is_wrong_number=True).exists()
     if is_wrong or (attempt.result or {}).get("is_number_wrong"):
         _mark_number(attempt, record, is_wrong=is_wrong)
     return edit, is_wrong
