@@ -117,6 +117,10 @@ class ErrorCode(enum.Enum):
     RECORD_RESERVED = 122003, _("The record is reserved for its next call.")
     RESULT_IN_PROGRESS = 122004, _("A result ends the call: choose another status than one in progress.")
 
+    NO_OFFER = 122011, _("No record is offered to the agent.")
+    NOT_CALLABLE = 122012, _("The record cannot be called now.")
+    NO_LINE = 122013, _("The limits allow no more calls now.")
+
     # Imports
     PHONE_COLUMN_MISSING = 122001, _("One column must be the phone number.")
     COLUMN_TWICE = 122002, _("Two columns are read as %(target)s.")

@@ -1,7 +1,8 @@
 from callcentre.api.exceptions import CONSTRAINTS
 from callcentre.api.routers import route
 from callcentre.core.errors import ErrorCode, Fault
-from campaigns.api.calls import AgentCallViewSet, ResultViewSet
+from campaigns.api.calls import AgentCallViewSet, PreviewViewSet, ResultViewSet
+from campaigns.api.dialling import AllDiallingViewSet, DiallingViewSet
 from campaigns.api.records import RecordBatchViewSet, RecordViewSet
 from campaigns.api.views import CampaignGroupViewSet, CampaignViewSet
 
@@ -14,15 +15,20 @@ urlpatterns = [
     route("outbounds/:code/remove_agents", CampaignViewSet, post="remove_agents"),
     route("outbounds/:code/statuses", CampaignViewSet, get="statuses"),
     route("outbounds/:code/stats", CampaignViewSet, get="stats"),
-    route("outbounds/:code/dialer/start", CampaignViewSet, post="start_dialling"),
-    route("outbounds/:code/dialer/pause", CampaignViewSet, post="pause_dialling"),
-    route("outbounds/:code/dialer/stop", CampaignViewSet, post="stop_dialling"),
+    route("outbounds/:code/dialer", DiallingViewSet, get="retrieve"),
+    route("outbounds/:code/dialer/start", DiallingViewSet, post="start"),
+    route("outbounds/:code/dialer/pause", DiallingViewSet, post="pause"),
+    route("outbounds/:code/dialer/stop", DiallingViewSet, post="stop"),
     route("outbounds/:code/records", RecordViewSet, get="list", post="create"),
     route("outbounds/:code/records/:phone_number", RecordViewSet, get="retrieve", put="update"),
     route("outbounds/:code/records_by_identifier/:identifier", RecordViewSet, get="retrieve_by_identifier"),
     route("batch/outbounds/:code/records", RecordBatchViewSet, put="update", post="create"),
     route("connections/:connection_id/result", ResultViewSet, post="give"),
     route("agents/:login/call", AgentCallViewSet, get="retrieve"),
+    route("agents/:login/preview", PreviewViewSet, get="retrieve"),
+    route("agents/:login/preview/accept", PreviewViewSet, post="accept"),
+    route("agents/:login/preview/skip", PreviewViewSet, post="skip"),
+    route("system/dialing", AllDiallingViewSet, get="retrieve", post="switch"),
     route("outbound_groups", CampaignGroupViewSet, get="list", post="create"),
 ]
 
