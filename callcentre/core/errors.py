@@ -92,6 +92,8 @@ class ErrorCode(enum.Enum):
     PARAMETER_UNKNOWN = 120005, _('There is no parameter "%(name)s".')
     RATIOS_CROSSED = 120006, _("predictive_min_calls cannot be above predictive_max_calls.")
     GROUP_NOT_FOUND = 120007, _("Campaign group not found.")
+    HOLIDAYS_UNKNOWN = 120010, _('The holidays of "%(country)s" are not known.')
+    ZONE_FIELD_OF_OTHER = 120011, _("The field belongs to another campaign.")
     CAMPAIGN_HAS_RECORDS = 120009, _("The campaign has records: it can be made inactive, not deleted.")
     # Records
     PHONE_LETTERS = 121001, _("A phone number has no letters.")
@@ -129,6 +131,13 @@ class ErrorCode(enum.Enum):
     LINE_TOO_LONG = 122014, _("Line %(line)s of the file is longer than %(limit)s characters.")
     NUMBER_REPEATED = 122015, _("An earlier row of the file has this number.")
     IDENTIFIER_REPEATED = 122016, _("An earlier row of the file has this identifier.")
+
+    # Do not call
+    NUMBER_OR_PREFIX = 123001, _("Either number or prefix is wanted, not both.")
+    CAMPAIGN_NOT_FOUND = 123002, _("There is no campaign with this id.")
+    UNTIL_BEFORE_SINCE = 123003, _("until must be after since.")
+    PREFIX_INVALID = 123004, _("A prefix has 1 to 15 digits and begins with a country code, as +4822.")
+    NUMBER_COLUMN_MISSING = 123005, _("The file needs a column named number, phone_number or prefix.")
 
     # Webhooks
     ACTION_UNKNOWN = 130001, _('There is no action "%(name)s".')

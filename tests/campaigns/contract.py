@@ -6,6 +6,7 @@ from tests.campaigns.factories import (
     CampaignFactory,
     CampaignGroupFactory,
     DictionaryStatusFactory,
+    DoNotCallFactory,
     RecordFactory,
 )
 from tests.contract import GROUP, INTEGER_OR_NULL, Each, Operation, ours
@@ -42,6 +43,15 @@ RECORD = {
     "order": frozenset({str, int}),
 }
 FIELDS = {"record_fields": {"city": str}}
+DO_NOT_CALL = {
+    "id": int,
+    "number": str,
+    "prefix": str,
+    "outbound_id": frozenset({str, type(None)}),
+    "reason": str,
+    "since": str,
+    "until": str,
+}
 READ, WRITE = "campaigns:read", "campaigns:write"
 NEW_CAMPAIGN = {"name": "New", "dialer": "preview", "crm": False}
 EDITS = {"records": [{"phone_number": f"+48 22 100 {n:04}", "next_call_date": "2030-01-01 10:00"} for n in range(1, 3)]}
@@ -163,6 +173,19 @@ OPERATIONS = [
         ADDITIONS,
         "/batch/outbounds/XXXXX/records",
     ),
+    # Do not call
+    ours("GET", "/do_not_call", READ, 200, {"count": int, "result": [DO_NOT_CALL]}, 3),
+    ours("POST", "/do_not_call", WRITE, 201, {"id": int}, 2, {"number": "+48 22 700 00 01"}),
+    ours("DELETE", "/do_not_call/1", WRITE, 204, None, 7, None, "/do_not_call/999999"),
+    ours(
+        "POST",
+        "/batch/do_not_call",
+        WRITE,
+        207,
+        Each({"http_status": int, "id": int}),
+        2,
+        {"entries": [{"number": "+48 22 700 00 01"}, {"prefix": "+4870"}]},
+    ),
     ours("GET", "/outbound_groups", READ, 200, [GROUP], 2),
 ]
 
@@ -182,3 +205,4 @@ def fill(size: int) -> None:
             campaign=campaign, phone_number=f"+48 22 100 {n:04}", identifier=f"ID-{n}", agent=agents[0]
         )
         AdditionalNumberFactory(record=record)
+        DoNotCallFactory(pk=n, campaign=campaign if n % 2 else None)
