@@ -6,6 +6,9 @@ from datetime import datetime
 
 from django.db import connection
 
+from telephony.models import Connection
+from telephony.models.connection import LEG_OCCUPIES_PHONE
+
 LOGGED_OUT = "logged_out"
 
 # The order of a board: agents in calls first.
@@ -19,6 +22,17 @@ LEFT JOIN LATERAL (
 ) AS last ON true
 LEFT JOIN telephony_pause AS pause ON pause.id = last.pause_id
 """
+# The call of an agent's state; for an agent who has paused or logged out during a call, that of the phone.
+_CALL = f"""
+SELECT connection_id, kind, since FROM (
+  SELECT 1 AS rank, connection_id, kind, started_at AS since FROM telephony_agentstate
+  WHERE agent_id = %(agent)s AND ended_at IS NULL AND connection_id IS NOT NULL
+  UNION ALL
+  SELECT 2, connection_id, CASE state WHEN 'up' THEN 'talking' ELSE 'ringing' END,
+    date_trunc('second', COALESCE(up_at, asked_at))
+  FROM telephony_leg WHERE agent_id = %(agent)s AND {LEG_OCCUPIES_PHONE}
+) AS calls ORDER BY rank, since LIMIT 1
+"""  # noqa: S608  (of our own constants)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,3 +56,12 @@ def current_states(agent_ids: Collection[int]) -> dict[int, Current]:
             else Current(LOGGED_OUT, ended_at)
             for agent_id, kind, since, ended_at, pause_id, pause_name, connection_id in cursor.fetchall()
         }
+
+
+def current_call(agent_id: int) -> tuple[Connection, str, datetime] | None:
+    """Return the call that an agent is in or wraps up, the state in it and its start; None without a call."""
+    with connection.cursor() as cursor:
+        cursor.execute(_CALL, {"agent": agent_id})
+        row = cursor.fetchone()
+    call = Connection.objects.filter(pk=row[0]).first() if row else None
+    return (call, row[1], row[2]) if call else None

@@ -87,6 +87,8 @@ def example_of(schema: Schema) -> Any:
         return example_of(SHAPES[schema["$ref"].rpartition("/")[2]])
     if "example" in schema:
         return schema["example"]
+    if "allOf" in schema:
+        return example_of(schema["allOf"][0])
     if schema["type"] == "array":
         return [example_of(schema["items"])]
     return {name: example_of(value) for name, value in schema["properties"].items()}
@@ -287,6 +289,8 @@ class Operation:
     answer_types: tuple[str, ...] = (JSON,)
     status: int = 0
     answer_example: Any = None
+    # When the answer is 204 without a body instead; "" for never.
+    is_empty_if: str = ""
     filter_set: type[filters.FilterSet] | None = None
     is_paged: bool = False
     query: tuple[Parameter, ...] = ()

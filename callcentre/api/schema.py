@@ -119,6 +119,9 @@ def _body(operation: Operation) -> Schema:
 
 def _responses(operation: Operation, method: str, right: str, *, has_ids: bool) -> dict[str, Any]:
     responses: dict[str, Any] = {str(_status(operation, method)): _success(operation, method)}
+    if operation.is_empty_if:
+        headers = _headers("X-Request-Id", *LIMITS, *(["Idempotent-Replayed"] if method == "POST" else []))
+        responses["204"] = {"description": operation.is_empty_if, "headers": headers}
     if codes := _bad_input(operation, method):
         responses["400"] = _problem(400, codes, codes.values())
     responses["401"] = _shared(401)

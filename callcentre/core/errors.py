@@ -113,6 +113,11 @@ class ErrorCode(enum.Enum):
     FIELDS_IN_CRM = 121015, _("Fields cannot be set in a CRM campaign.")
     SAME_RECORD_TWICE = 121016, _("Another item of this batch already means this record.")
     FIRST_APPLIED = 121017, _("This number stands twice in the batch: the first item was applied, the later one not.")
+    # Calls of the dialler
+    CALL_OF_NO_CAMPAIGN = 124001, _("The call belongs to no campaign.")
+    RESULT_TOO_LATE = 124002, _("A result can be given until five minutes after the call.")
+    RECORD_RESERVED = 124003, _("The record is reserved for its next call.")
+    RESULT_IN_PROGRESS = 124004, _("A result ends the call: choose another status than one in progress.")
 
     # Imports
     PHONE_COLUMN_MISSING = 122001, _("One column must be the phone number.")

@@ -1,4 +1,4 @@
-"""Probes and metrics for operators: /health/live, /health/ready, /health/mail, /metrics.
+"""Probes and metrics for operators: /health/live, /health/ready, /health/mail, /health/dialling, /metrics.
 
 The stores are asked in threads, each on a new connection. An answer never waits longer than TIMEOUT_SECONDS for them.
 """
@@ -46,9 +46,9 @@ def ready(request: HttpRequest) -> HttpResponse:
     return _no_store({"status": "ok" if is_ready else "failed", "checks": checks})
 
 
-def mail(request: HttpRequest) -> HttpResponse:
-    """Answer 200 if mail leaves and mailboxes are read, else 503. No process needs a restart because of a 503."""
-    return _no_store(_outcomes({"mail": probes["mail"]})["mail"])
+def probe(request: HttpRequest, name: str) -> HttpResponse:
+    """Answer 200 if an app's own check passes, else 503. The web server needs no restart because of a 503."""
+    return _no_store(_outcomes({name: probes[name]})[name])
 
 
 def _no_store(body: dict[str, Any]) -> HttpResponse:

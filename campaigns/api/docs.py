@@ -15,7 +15,7 @@ from callcentre.api.openapi import (
     text,
 )
 from callcentre.core.errors import ErrorCode
-from campaigns.api import do_not_call_docs, records_docs  # noqa: F401  (describe the rest of this app)
+from campaigns.api import calls_docs, do_not_call_docs, records_docs  # noqa: F401  (describe the rest of this app)
 from campaigns.api.serializers import (
     CampaignEditInput,
     CampaignGroupInput,

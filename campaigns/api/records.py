@@ -17,6 +17,7 @@ from campaigns.api.serializers import (
     RecordEditInput,
     RecordInput,
     RecordPutInput,
+    full_record_data,
     record_data,
     record_fields_data,
 )
@@ -171,11 +172,7 @@ def _record_response(row: dict[str, Any] | None, faults: list[Fault]) -> Respons
         raise Http404
     if faults:
         raise Invalid(faults)
-    data = record_data(row)
-    if row["campaign_fields"] is not None:
-        names = {name: str(field_id) for name, field_id in orjson.loads(row["campaign_fields"])}
-        data["record_fields"] = record_fields_data(names, orjson.loads(row["fields"]))
-    return Response(data)
+    return Response(record_data(row) if row["campaign_fields"] is None else full_record_data(row))
 
 
 def _items(body: Any, faults: list[Fault]) -> list[dict[str, Any]]:

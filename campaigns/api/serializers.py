@@ -1,12 +1,15 @@
 from collections.abc import Mapping
 from typing import Any
 
+import orjson
+
 from callcentre.api.field_tables import TableInput, row_writer
 from callcentre.api.fields import (
     BooleanField,
     ChoiceField,
     DateField,
     IdField,
+    InstantField,
     IntegerField,
     ListField,
     NumberField,
@@ -136,3 +139,21 @@ record_data = row_writer(RECORD_FIELDS)
 def record_fields_data(names: Mapping[str, str], values: Mapping[str, str]) -> dict[str, str]:
     """Return the values of all fields of the campaign, "" for none. `names`: name -> key, in order."""
     return {name: values.get(key, "") for name, key in names.items()}
+
+
+def full_record_data(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a record that was read with the fields of its campaign."""
+    names = {name: str(field_id) for name, field_id in orjson.loads(row["campaign_fields"])}
+    return {**record_data(row), "record_fields": record_fields_data(names, orjson.loads(row["fields"]))}
+
+
+class ResultInput(Input):
+    """The result of a campaign's call: an edit of its record."""
+
+    status_id = IdField(required=False)
+    dictionary_status_id = IdField(required=False)
+    next_call_date = InstantField(source="next_call_at", required=False)
+    assign_to_login = TextField(source="agent_login", required=False, max_length=100)
+    note = TextField(source="last_note", required=False, max_length=10_000)
+    record_fields = TextMapField(source="fields", required=False)
+    is_wrong_number = BooleanField(source="is_number_wrong", required=False)

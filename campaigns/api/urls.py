@@ -1,6 +1,7 @@
 from callcentre.api.exceptions import CONSTRAINTS
 from callcentre.api.routers import route
 from callcentre.core.errors import ErrorCode, Fault
+from campaigns.api.calls import AgentCallViewSet, ResultViewSet
 from campaigns.api.do_not_call import DoNotCallBatchViewSet, DoNotCallViewSet
 from campaigns.api.records import RecordBatchViewSet, RecordViewSet
 from campaigns.api.views import CampaignGroupViewSet, CampaignViewSet
@@ -24,6 +25,8 @@ urlpatterns = [
     route("do_not_call", DoNotCallViewSet, get="list", post="create"),
     route("do_not_call/:pk", DoNotCallViewSet, delete="destroy"),
     route("batch/do_not_call", DoNotCallBatchViewSet, post="create"),
+    route("connections/:connection_id/result", ResultViewSet, post="give"),
+    route("agents/:login/call", AgentCallViewSet, get="retrieve"),
     route("outbound_groups", CampaignGroupViewSet, get="list", post="create"),
 ]
 

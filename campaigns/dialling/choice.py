@@ -67,8 +67,8 @@ def _class(number: int, status: str, order: str, condition: str = "") -> str:
 )"""  # noqa: S608  (of our own constants)
 
 
-# SQL: the end of the do-not-call entries of a number `{number}`, at most `relisted`; NULL if none holds. All beginnings of
-# the number are looked up; the whole number is one of them.
+# SQL: the end of the do-not-call entries of a number `{number}`, at most `relisted`; NULL if none holds. All beginnings
+# of the number are looked up; the whole number is one of them.
 LISTED_UNTIL = """(
   SELECT max(LEAST(COALESCE(d.until, %(for_good)s), %(relisted)s)) FROM campaigns_donotcall d
   WHERE d.number = ANY (ARRAY(

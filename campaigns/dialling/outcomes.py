@@ -16,6 +16,7 @@ from django.utils.dateparse import parse_datetime
 from campaigns.dialling import retries
 from campaigns.models import Attempt, Record, RecordStatus, SystemStatus
 from campaigns.verbs.record_calls import DIALLER, end_call, status_for
+from campaigns.verbs.results import lock_attempt, write_kept_result
 from telephony.models import Connection, Leg
 
 Outcome, Disposition = Attempt.Outcome, Connection.Disposition
@@ -26,6 +27,8 @@ _OUTCOMES = {
     Disposition.NO_ANSWER: Outcome.NO_ANSWER,
     Disposition.FAILED: Outcome.FAILED,
 }
+# After these no agent can know a result.
+_WITHOUT_TALK = (Outcome.DROPPED, Outcome.NOT_DIALLED)
 # After a dropped call, a person is called with an agent guaranteed for this long.
 ONE_TO_ONE_AFTER_DROP = timedelta(hours=72)
 # Attempts that are settled in one transaction.
@@ -48,22 +51,19 @@ class Hooks:
         Attempt.objects.filter(connection_id=connection.pk, answered_at=None).update(answered_at=now, joined_at=now)
 
     def ended(self, connection: Connection, at: datetime) -> None:
-        attempt = _lock_attempt(connection.pk)
+        attempt = lock_attempt(connection.pk)
         if attempt is None or attempt.ended_at:
             return
         attempt.ended_at = timezone.now()
         attempt.outcome = attempt.outcome or _outcome(connection)
-        if attempt.outcome == Outcome.ANSWERED:
+        if attempt.outcome == Outcome.ANSWERED and attempt.result is None:
             attempt.settle_at = attempt.ended_at + timedelta(seconds=connection.wrap_up_seconds)
         attempt.save(update_fields=["ended_at", "outcome", "settle_at"])
         count(attempt)
-        if attempt.outcome != Outcome.ANSWERED:
+        if attempt.result is not None and attempt.outcome not in _WITHOUT_TALK:
+            _settle(attempt, attempt.ended_at)
+        elif attempt.outcome != Outcome.ANSWERED:
             _retry(attempt)
-
-
-def _lock_attempt(connection_id: int) -> Attempt | None:
-    attempts = Attempt.objects.select_for_update(of=("self",), no_key=True)
-    return attempts.select_related("campaign").filter(connection_id=connection_id).first()
 
 
 def _outcome(connection: Connection) -> str:
@@ -132,14 +132,20 @@ def _end(record: Record, action: str, system_status: SystemStatus, **values: Any
 
 
 def settle_due(now: datetime) -> int:
-    """Settle answered calls without a result whose wrap-up is over: contacted, no result. Return their number."""
+    """Settle answered calls without a result whose wrap-up is over. Return their number."""
     with transaction.atomic():
         due = Attempt.objects.select_for_update(of=("self",), no_key=True, skip_locked=True)
         attempts = list(due.filter(settled_at=None, settle_at__lte=now).order_by("settle_at")[:SETTLED_AT_ONCE])
         for attempt in attempts:
-            attempt.settled_at = now
-            attempt.save(update_fields=["settled_at"])
-            if record := lock_record(attempt):
-                status = record.campaign.statuses.filter(dictionary_status__key="contacted").first()
-                end_call(record, DIALLER, "no_result", status, system_status=SystemStatus.NO_CALL)
+            _settle(attempt, now)
     return len(attempts)
+
+
+def _settle(attempt: Attempt, at: datetime) -> None:
+    """Write the agent's result to the record, or that the person was contacted without a result."""
+    attempt.settled_at = at
+    attempt.save(update_fields=["settled_at"])
+    record = lock_record(attempt)
+    if record and not (attempt.result and write_kept_result(attempt, record)):
+        status = record.campaign.statuses.filter(dictionary_status__key="contacted").first()
+        end_call(record, DIALLER, "no_result", status, system_status=SystemStatus.NO_CALL)

@@ -10,6 +10,15 @@ import psycopg
 from django.db import connection
 
 LOCK_SPACE = 0x6469616C
+# The key that all diallers share; those of campaigns are their ids.
+DIALLER = 0
+# SQL: the locks that diallers hold in this database, and the seconds since the last statement of each holder.
+HOLDERS = f"""
+SELECT objid::int AS key, EXTRACT(epoch FROM clock_timestamp() - state_change)::float8 AS seconds
+FROM pg_locks JOIN pg_stat_activity USING (pid)
+WHERE locktype = 'advisory' AND classid = {LOCK_SPACE} AND objsubid = 2 AND granted
+  AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+"""  # noqa: S608  (of our own constants)
 # A machine that vanishes loses its locks after 1 + 2 * 1 s.
 _KEEPALIVES = "SET tcp_keepalives_idle = 1; SET tcp_keepalives_interval = 1; SET tcp_keepalives_count = 2"
 
@@ -22,6 +31,7 @@ class Ownership:
         parameters = {**connection.get_connection_params(), **limits, "application_name": "callcentre dialler"}
         self._own = psycopg.connect(**parameters)
         self._own.execute(_KEEPALIVES)
+        self._own.execute("SELECT pg_advisory_lock_shared(%s, %s)", [LOCK_SPACE, DIALLER])
         self.campaigns: set[int] = set()
 
     def hold(self, wanted: set[int]) -> None:

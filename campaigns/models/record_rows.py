@@ -35,6 +35,7 @@ _BY_ADDITIONAL_NUMBER = f"""{SELECT} WHERE r.id IN (
 ) ORDER BY r.id LIMIT 1"""  # noqa: S608  (composed of our own table)
 _BY_IDENTIFIER = f"""{SELECT} WHERE r.identifier = ANY(%(key)s) AND r.identifier <> '' AND c.code = %(code)s
 ORDER BY length(r.identifier) DESC LIMIT 1"""
+_BY_ID = SELECT + "WHERE r.id = %(key)s AND c.code = %(code)s"
 _OF_PAGE = f"""
 SELECT
 {select_list(RECORD_FIELDS)},
@@ -59,7 +60,7 @@ SELECT identifier FROM campaigns_record WHERE campaign_id = %s AND identifier <>
 Row = dict[str, Any]
 
 
-def _row(sql: str, code: str, key: str | list[str], include_fields: bool) -> Row | None:
+def _row(sql: str, code: str, key: str | list[str] | int, include_fields: bool) -> Row | None:
     with connection.cursor() as cursor:
         cursor.execute(sql, {"include_fields": include_fields, "key": key, "code": code})
         rows = named_rows(cursor)
@@ -77,6 +78,11 @@ def by_number(code: str, number: str, *, include_fields: bool, is_searching_addi
 def by_identifier(code: str, identifier: str, *, include_fields: bool) -> Row | None:
     """Return the record with exactly this identifier, else the one with the identifier before a trailing slash."""
     return _row(_BY_IDENTIFIER, code, [identifier, identifier.removesuffix("/")], include_fields)
+
+
+def by_id(code: str, record_id: int) -> Row | None:
+    """Return the record of the campaign with this id, with its fields."""
+    return _row(_BY_ID, code, record_id, True)
 
 
 def of_page(ids: "QuerySet[Any, Any]") -> list[Row]:

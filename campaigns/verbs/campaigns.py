@@ -25,7 +25,7 @@ from telephony.models import Agent
 _CODE_LOCK = 7_301
 _CLONED = (
     *("dialer", "is_crm", "is_active", "order", "parity", "group_id", *PARAMETERS),
-    *("number_turn", "holiday_country", "ignores_hours"),
+    *("wrap_up_seconds", "number_turn", "preview_end", "holiday_country", "ignores_hours", "detects_machines"),
 )
 
 
@@ -47,6 +47,8 @@ def create_campaign(actor: Actor, faults: Sequence[Fault] = (), **values: Any) -
                 system_status=entry.system_status,
                 dictionary_status=entry,
                 order=entry.order,
+                is_success=entry.is_success,
+                is_wrong_number=entry.is_wrong_number,
             )
             for entry in DictionaryStatus.objects.all()
         )
@@ -73,6 +75,8 @@ def clone_campaign(source: Campaign, actor: Actor, faults: Sequence[Fault] = (),
                 system_status=status.system_status,
                 dictionary_status_id=status.dictionary_status_id,
                 order=status.order,
+                is_success=status.is_success,
+                is_wrong_number=status.is_wrong_number,
             )
             for status in source.statuses.all()
         )

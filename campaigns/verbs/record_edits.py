@@ -74,7 +74,7 @@ WHERE r.id = v.id
 _INSERT_HISTORY = """
 INSERT INTO campaigns_recordchange (record_id, actor_kind, actor_id, actor_name, action, changes, from_status,
                                     to_status, from_system_status, to_system_status)
-SELECT v.id, %s, %s, %s, 'edit', v.changes, v.from_status, v.to_status, v.from_system_status, v.system_status
+SELECT v.id, %s, %s, %s, %s, v.changes, v.from_status, v.to_status, v.from_system_status, v.system_status
 FROM json_to_recordset(%s::json)
   AS v(id bigint, changes jsonb, from_status text, to_status text, from_system_status text, system_status text)
 """
@@ -89,10 +89,11 @@ FROM unnest(%s::bigint[], %s::text[], %s::text[]) AS v(record_id, phone_number, 
 """
 
 
-def edit_records(campaign: CampaignFacts, actor: Actor, edits: Sequence[Edit]) -> None:
+def edit_records(campaign: CampaignFacts, actor: Actor, edits: Sequence[Edit], *, action: str = "edit") -> None:
     """Apply the edits without faults in one transaction; the others have `faults` afterwards.
 
     Each edit is independent of the others. A second edit of the same record is refused, even if the first was refused.
+    `action` names the changes in the history.
     """
     agents = Agent.objects.ids_by_login(edit.values["agent_login"] for edit in edits if edit.values.get("agent_login"))
     for edit in edits:
@@ -119,7 +120,7 @@ def edit_records(campaign: CampaignFacts, actor: Actor, edits: Sequence[Edit]) -
         made = [edit for edit in edits if edit.record_id is not None and not edit.faults]
         _replace_additional(cursor, campaign, made)
         if changed := [edit for edit in made if edit.after != edit.before or edit.additional_change]:
-            _write(cursor, actor, changed)
+            _write(cursor, actor, action, changed)
             events.statuses_changed(
                 edit.after.event_facts(edit.record_id, campaign, edit.stored_number)
                 for edit in changed
@@ -217,10 +218,10 @@ def _refuse_taken_identifiers(campaign: CampaignFacts, edits: Sequence[Edit]) ->
             taken.add(edit.after.identifier)
 
 
-def _write(cursor: Any, actor: Actor, edits: Sequence[Edit]) -> None:
+def _write(cursor: Any, actor: Actor, action: str, edits: Sequence[Edit]) -> None:
     rows = orjson.dumps([_row(edit) for edit in edits]).decode()
     cursor.execute(UPDATE, [rows])
-    cursor.execute(_INSERT_HISTORY, [actor.kind, actor.id, actor.name[:150], rows])
+    cursor.execute(_INSERT_HISTORY, [actor.kind, actor.id, actor.name[:150], action, rows])
 
 
 def _row(edit: Edit) -> dict[str, Any]:

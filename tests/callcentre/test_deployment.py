@@ -20,6 +20,8 @@ UNITS = {file.stem.removeprefix("callcentre-"): file.read_text() for file in (DE
 # The leader has six connections, the standby has one.
 LISTENER_CONNECTIONS = 6 + 1
 LISTENERS = ("listener", "standby")
+# Its own, and the one that holds its campaigns.
+DIALLER_CONNECTIONS = 2
 TARGET = (DEPLOY / "systemd" / "callcentre.target").read_text()
 IMPORT = "admin:campaigns_recordimport_add"
 
@@ -165,7 +167,8 @@ def test_the_documented_connections_are_those_of_the_processes(compose: dict[str
         if option in words
     }
     per_worker = {"web": settings.WEB_THREADS}
-    total = LISTENER_CONNECTIONS + sum(count * per_worker.get(name, 1) for name, count in workers.items())
+    total = LISTENER_CONNECTIONS + DIALLER_CONNECTIONS
+    total += sum(count * per_worker.get(name, 1) for name, count in workers.items())
 
     (documented,) = re.findall(r"(\d+) in all\. `max_connections`", OPERATIONS)
 

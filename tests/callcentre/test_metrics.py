@@ -19,6 +19,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from callcentre.celery import bind_context, clear_context, count_loss
 from callcentre.monitoring import health, metrics
+from campaigns.dialling import dialler
 from telephony import event_dispatcher
 from telephony.leader_election import Leadership
 from tests.conftest import ApiClient
@@ -222,7 +223,9 @@ def test_a_renewed_pool_process_continues_the_files_of_its_predecessor(monkeypat
 
 
 def test_the_dashboard_asks_for_metrics_that_exist(client: Client) -> None:
-    assert event_dispatcher.handled  # the counters of another process, which the same scrape includes
+    # The counters of other processes, which the same scrape includes.
+    assert event_dispatcher.handled
+    assert dialler.failures
     with Leadership() as leadership:
         leadership.acquire()
         names = {name for name, *_ in scraped(client)}

@@ -1,16 +1,22 @@
 """The operations of the API on campaigns and records, and the rows that their tests need."""
 
+from datetime import UTC, datetime
+
+from campaigns.models import Campaign
 from telephony.models import Agent
 from tests.campaigns.factories import (
     AdditionalNumberFactory,
+    AttemptFactory,
     CampaignFactory,
     CampaignGroupFactory,
     DictionaryStatusFactory,
     DoNotCallFactory,
     RecordFactory,
+    RecordStatusFactory,
 )
 from tests.contract import GROUP, INTEGER_OR_NULL, Each, Operation, ours
 from tests.telephony.contract import AGENT
+from tests.telephony.factories import AgentFactory, ConnectionFactory, LegFactory
 
 CAMPAIGN = {
     "id": str,
@@ -19,6 +25,7 @@ CAMPAIGN = {
     "dialer": str,
     "crm": bool,
     "active": bool,
+    "dialing": str,
     "start_date": str,
     "end_date": str,
     "order": int,
@@ -56,6 +63,15 @@ READ, WRITE = "campaigns:read", "campaigns:write"
 NEW_CAMPAIGN = {"name": "New", "dialer": "preview", "crm": False}
 EDITS = {"records": [{"phone_number": f"+48 22 100 {n:04}", "next_call_date": "2030-01-01 10:00"} for n in range(1, 3)]}
 ADDITIONS = {"records": [{"phone_number": "+48 22 200 00 01"}, {"phone_number": "+48 22 200 00 02"}]}
+AGENT_CALL = {
+    "connection_id": str,
+    "outbound_id": str,
+    "record": RECORD | FIELDS,
+    "state": str,
+    "since": str,
+}
+# A call of the campaign, and an entry of the dictionary.
+CALL, CONTACTED = "1416225570.77001", 77_002
 
 OPERATIONS = [
     # Campaigns
@@ -187,6 +203,21 @@ OPERATIONS = [
         {"entries": [{"number": "+48 22 700 00 01"}, {"prefix": "+4870"}]},
     ),
     ours("GET", "/outbound_groups", READ, 200, [GROUP], 2),
+    # Dialling
+    ours("POST", "/outbounds/WORLD/dialer/start", WRITE, 204, None, 4, None, "/outbounds/XXXXX/dialer/start"),
+    ours("POST", "/outbounds/WORLD/dialer/pause", WRITE, 204, None, 4, None, "/outbounds/XXXXX/dialer/pause"),
+    ours("POST", "/outbounds/WORLD/dialer/stop", WRITE, 204, None, 5, None, "/outbounds/XXXXX/dialer/stop"),
+    ours(
+        "POST",
+        f"/connections/{CALL}/result",
+        "connections:write",
+        204,
+        None,
+        12,
+        {"dictionary_status_id": CONTACTED, "note": "Happy."},
+        "/connections/1.1/result",
+    ),
+    ours("GET", "/agents/in_call/call", "agents:read", 200, AGENT_CALL, 5, None, "/agents/nobody/call"),
 ]
 
 
@@ -200,9 +231,25 @@ def fill(size: int) -> None:
     for _ in range(1, size):
         CampaignFactory(fields=["city"], **settings)
     campaign.agents.set(agents)
+    entry = DictionaryStatusFactory(pk=CONTACTED, system_status="NO_CALL")
+    RecordStatusFactory(campaign=campaign, system_status="NO_CALL", dictionary_status=entry)
+    _talk(campaign)
     for n in range(1, size + 2):
         record = RecordFactory(
             campaign=campaign, phone_number=f"+48 22 100 {n:04}", identifier=f"ID-{n}", agent=agents[0]
         )
         AdditionalNumberFactory(record=record)
         DoNotCallFactory(pk=n, campaign=campaign if n % 2 else None)
+
+
+def _talk(campaign: Campaign) -> None:
+    """Let the agent "in_call" talk with a record of the campaign."""
+    agent = AgentFactory(login="in_call")
+    record = RecordFactory(campaign=campaign, phone_number="+48 22 100 9000", system_status="IN_PROGRESS")
+    began = datetime.fromtimestamp(1416225570, UTC)
+    call = ConnectionFactory(
+        pk=77_001, created_at=began, talking=True, agent=agent, campaign_code=campaign.code, record_id=record.pk
+    )
+    AdditionalNumberFactory(record=record)
+    AttemptFactory(record=record, connection=call, agent=agent)
+    LegFactory(connection=call, role="agent", agent=agent)

@@ -31,7 +31,7 @@ from campaigns.models import (
     SystemStatus,
 )
 from campaigns.verbs.campaigns import create_campaign
-from tests.telephony.factories import AgentFactory
+from tests.telephony.factories import AgentFactory, ConnectionFactory
 
 
 class CampaignGroupFactory(factory.django.DjangoModelFactory[CampaignGroup]):
@@ -143,6 +143,33 @@ class RecordChangeFactory(factory.django.DjangoModelFactory[RecordChange]):
     action = "edit"
 
 
+class AttemptFactory(factory.django.DjangoModelFactory[Attempt]):
+    """An attempt whose call goes on and holds the record."""
+
+    class Meta:
+        model = Attempt
+        skip_postgeneration_save = True
+
+    class Params:
+        record = factory.SubFactory(RecordFactory, system_status="IN_PROGRESS")
+        connection = factory.SubFactory(ConnectionFactory, talking=True)
+
+    campaign = factory.SelfAttribute("record.campaign")
+    campaign_code = factory.SelfAttribute("record.campaign.code")
+    record_id = factory.SelfAttribute("record.pk")
+    phone_number = factory.SelfAttribute("record.phone_number")
+    number = factory.SelfAttribute("record.number")
+    mode = Attempt.Mode.ONE_TO_ONE
+    connection_id = factory.SelfAttribute("connection.pk")
+    connection_uid = factory.SelfAttribute("connection.uid")
+    dialled_at = factory.SelfAttribute("connection.created_at")
+
+    @factory.post_generation  # type: ignore[untyped-decorator]
+    def holds_record(self, create: bool, extracted: bool | None, **kwargs: Any) -> None:
+        if extracted is not False and self.ended_at is None:
+            Record.objects.filter(pk=self.record_id).update(leased_by=f"call:{self.connection_id}")
+
+
 class RecordImportFactory(factory.django.DjangoModelFactory[RecordImport]):
     class Meta:
         model = RecordImport
@@ -197,7 +224,9 @@ class RetryRuleFactory(factory.django.DjangoModelFactory[RetryRule]):
     delay_seconds = 600
 
 
-class AttemptFactory(factory.django.DjangoModelFactory[Attempt]):
+class PastAttemptFactory(factory.django.DjangoModelFactory[Attempt]):
+    """An attempt whose call, and perhaps record, are gone."""
+
     class Meta:
         model = Attempt
 

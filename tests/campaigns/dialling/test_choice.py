@@ -22,9 +22,9 @@ from campaigns.dialling.choice import (
 from campaigns.models import Campaign, Record
 from tests.campaigns.factories import (
     AdditionalNumberFactory,
-    AttemptFactory,
     CampaignFactory,
     DoNotCallFactory,
+    PastAttemptFactory,
     RecordFactory,
 )
 from tests.conftest import ApiClient
@@ -158,10 +158,10 @@ def test_a_number_called_for_another_record_is_held_for_the_pause(settings) -> N
     settings.DIAL_PAUSE = timedelta(hours=1)
     called, retried, not_dialled, earlier = RecordFactory.create_batch(4, campaign=CampaignFactory())
     at = timezone.now() - timedelta(minutes=20)
-    AttemptFactory(phone_number=called.phone_number, dialled_at=at)
-    AttemptFactory(phone_number=retried.phone_number, dialled_at=at, record_id=retried.pk)
-    AttemptFactory(phone_number=not_dialled.phone_number, dialled_at=at, outcome="not_dialled")
-    AttemptFactory(phone_number=earlier.phone_number, dialled_at=at - timedelta(minutes=45))
+    PastAttemptFactory(phone_number=called.phone_number, dialled_at=at)
+    PastAttemptFactory(phone_number=retried.phone_number, dialled_at=at, record_id=retried.pk)
+    PastAttemptFactory(phone_number=not_dialled.phone_number, dialled_at=at, outcome="not_dialled")
+    PastAttemptFactory(phone_number=earlier.phone_number, dialled_at=at - timedelta(minutes=45))
 
     ids = [record.id for record in reserved(called.campaign)]
 

@@ -15,9 +15,9 @@ from telephony.models import Connection
 from tests.campaigns.dialling.calls import dialling_campaign, only_attempt, only_record, open_call, tick
 from tests.campaigns.factories import (
     AdditionalNumberFactory,
-    AttemptFactory,
     CampaignFactory,
     DoNotCallFactory,
+    PastAttemptFactory,
     RecordFactory,
 )
 from tests.telephony.doubles import RecordingSwitch
@@ -40,7 +40,7 @@ def chosen(record: Record, hours: Hours | None = None) -> Any:
 
 
 def attempt(record: Record, number: str, outcome: str = "no_answer") -> None:
-    AttemptFactory(campaign=record.campaign, record_id=record.pk, phone_number=number, outcome=outcome)
+    PastAttemptFactory(campaign=record.campaign, record_id=record.pk, phone_number=number, outcome=outcome)
 
 
 def test_each_attempt_calls_the_next_number() -> None:

@@ -1,0 +1,56 @@
+"""Figures of the dialling for /metrics, and the check of /health/dialling."""
+
+from collections.abc import Iterable
+
+from django.utils import timezone
+from prometheus_client.core import Metric
+
+from callcentre.core.monitoring import NotReadyError, database_figures, gauge, gauges, probes, query
+from campaigns.dialling.ownership import DIALLER, HOLDERS
+
+# Campaigns whose dialling is running, unless all dialling is switched off; and whether a dialler has each.
+_CAMPAIGNS = f"""
+SELECT count(*), count(*) FILTER (WHERE id NOT IN (SELECT key FROM ({HOLDERS}) AS held))
+FROM campaigns_campaign
+WHERE is_dialling AND is_active AND start_date <= '{{day}}' AND (end_date IS NULL OR end_date >= '{{day}}')
+  AND COALESCE((SELECT is_running FROM campaigns_diallingswitch ORDER BY id DESC LIMIT 1), true)
+"""  # noqa: S608  (of our own constants)
+_COUNTS = ("attempts", "live_answers", "drops", "machines")
+_TODAY = f"""
+SELECT {", ".join(f"COALESCE(sum({name}), 0)::int" for name in _COUNTS)}
+FROM campaigns_diallingday WHERE day = '{{day}}'
+"""  # noqa: S608
+
+
+def _of_today(statement: str) -> tuple[int, ...]:
+    return query(statement.format(day=timezone.localdate().isoformat()))[0]
+
+
+def check_dialling() -> None:
+    """Fail if campaigns are to be dialled and no process has them."""
+    _, without_dialler = _of_today(_CAMPAIGNS)
+    if without_dialler:
+        raise NotReadyError(f"{without_dialler} campaigns are to be dialled, and no dialler has them.")
+
+
+probes["dialling"] = check_dialling
+
+
+def figures() -> Iterable[Metric]:
+    silences = [seconds for key, seconds in query(HOLDERS) if key == DIALLER]
+    to_dial, without_dialler = _of_today(_CAMPAIGNS)
+    yield gauge("callcentre_diallers", "Processes that dial for campaigns", len(silences))
+    if silences:
+        longest = max(0.0, *silences)
+        yield gauge("callcentre_dialler_silent_seconds", "Longest time since a dialler's last activity", longest)
+    yield gauge("callcentre_campaigns_to_dial", "Campaigns whose dialling is running", to_dial)
+    yield gauge("callcentre_campaigns_without_dialler", "Those among them that no dialler has", without_dialler)
+    yield gauges(
+        "callcentre_dialling_today",
+        "Counts of the day, of all campaigns",
+        "count",
+        dict(zip(_COUNTS, _of_today(_TODAY), strict=True)),
+    )
+
+
+database_figures.append(figures)

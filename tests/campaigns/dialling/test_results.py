@@ -1,0 +1,275 @@
+"""Results of campaigns' calls: kept during the call, written at its end, replaced by later ones."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from campaigns.dialling import outcomes
+from campaigns.models import AdditionalNumber, Attempt, Campaign, Record, RecordStatus
+from telephony.models import Connection, Leg
+from tests.campaigns.dialling.calls import (
+    answered_call,
+    dialling_campaign,
+    hang_up,
+    only_attempt,
+    only_record,
+    open_call,
+    pick_up,
+    tick,
+    unanswered_call,
+)
+from tests.campaigns.factories import AdditionalNumberFactory, RecordFactory
+from tests.conftest import ApiClient
+from tests.telephony.doubles import RecordingSwitch
+from tests.telephony.factories import ConnectionFactory
+from webhooks.models import Event
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("switch")]
+
+
+def status(campaign: Campaign, name: str) -> RecordStatus:
+    return campaign.statuses.get(name=name)
+
+
+@pytest.fixture
+def client(api_client: Callable[..., ApiClient]) -> ApiClient:
+    return api_client("connections:write", "agents:read")
+
+
+def give(client: ApiClient, call: Connection, **values: Any) -> Any:
+    return client.post(f"/api/connections/{call.uid}/result", values)
+
+
+def codes(response: Any) -> list[tuple[int, str | None]]:
+    return [(error["code"], error.get("field")) for error in response.json()["errors"]]
+
+
+def talking(campaign: Campaign) -> Connection:
+    tick(campaign)
+    call = open_call()
+    answered_call(call)
+    return call
+
+
+def test_a_result_of_the_talk_is_written_at_its_end(client: ApiClient) -> None:
+    campaign = dialling_campaign(fields=["city"])
+    call = talking(campaign)
+    wanted = {"status_id": status(campaign, "Contacted").pk, "note": "Happy.", "record_fields": {"city": "Gdynia"}}
+
+    answer = give(client, call, **wanted)
+    during = only_record()
+    hang_up(call, Leg.Role.CUSTOMER)
+
+    record, attempt = only_record(), only_attempt()
+    assert answer.status_code == 204
+    assert (during.system_status, during.last_note, during.is_leased) == ("IN_PROGRESS", "", True)
+    assert (record.system_status, record.last_note, record.is_leased) == ("NO_CALL", "Happy.", False)
+    assert list(record.fields.values()) == ["Gdynia"]
+    assert (attempt.settled_at, attempt.settle_at) == (attempt.ended_at, None)
+    change = record.history.latest("id")
+    assert (change.action, change.actor_kind, change.to_status) == ("result", "api_user", "Contacted")
+    event = Event.objects.filter(action="OUTBOUND_RECORD_STATUS_CHANGED").latest("id")
+    assert event.payload["system_status"] == "NO_CALL"
+
+
+def test_the_last_of_several_results_of_the_talk_is_written(client: ApiClient) -> None:
+    campaign = dialling_campaign()
+    call = talking(campaign)
+    give(client, call, status_id=status(campaign, "Contacted").pk, note="First.")
+    later = {"status_id": status(campaign, "Call later").pk, "next_call_date": "2031-05-06 10:30"}
+
+    give(client, call, **later)
+    hang_up(call, Leg.Role.CUSTOMER)
+
+    record = only_record()
+    assert (record.system_status, record.last_note) == ("CALL_NO_SOONER_THAN", "")
+    assert record.next_call_at is not None
+    assert f"{timezone.localtime(record.next_call_at):%Y-%m-%d %H:%M}" == "2031-05-06 10:30"
+
+
+def test_a_result_during_the_wrap_up_is_written_at_once(client: ApiClient) -> None:
+    campaign = dialling_campaign()
+    call = talking(campaign)
+    hang_up(call, Leg.Role.CUSTOMER)
+
+    give(client, call, dictionary_status_id=status(campaign, "Contacted").dictionary_status_id)
+
+    record = only_record()
+    assert (record.status and record.status.name, record.is_leased) == ("Contacted", False)
+    assert outcomes.settle_due(timezone.now() + timedelta(hours=1)) == 0
+    assert only_record().history.latest("id").action == "result"
+
+
+def test_a_later_result_replaces_an_earlier_one_for_five_minutes(client: ApiClient) -> None:
+    campaign = dialling_campaign()
+    call = talking(campaign)
+    give(client, call, status_id=status(campaign, "Contacted").pk)
+    hang_up(call, Leg.Role.CUSTOMER)
+
+    later = {"status_id": status(campaign, "Call later").pk, "next_call_date": "2031-05-06 10:30"}
+    in_time = give(client, call, **later)
+    Attempt.objects.update(ended_at=timezone.now() - timedelta(minutes=5, seconds=1))
+    late = give(client, call, status_id=status(campaign, "Contacted").pk)
+
+    assert (in_time.status_code, late.status_code) == (204, 409)
+    assert codes(late) == [(124002, None)]
+    assert only_record().system_status == "CALL_NO_SOONER_THAN"
+
+
+def test_a_result_is_refused_once_the_record_is_reserved_again(client: ApiClient) -> None:
+    campaign = dialling_campaign()
+    call = talking(campaign)
+    hang_up(call, Leg.Role.CUSTOMER)
+    give(client, call, status_id=status(campaign, "Contacted").pk)
+    Record.objects.update(leased_by="dialler:x", leased_until=timezone.now() + timedelta(seconds=30))
+
+    refused = give(client, call, status_id=status(campaign, "Contacted").pk, note="Too late.")
+
+    assert (refused.status_code, codes(refused)) == (409, [(124003, None)])
+    assert only_record().last_note == ""
+
+
+def test_a_result_of_an_unanswered_call_replaces_the_retry(client: ApiClient) -> None:
+    campaign = dialling_campaign()
+    tick(campaign)
+    call = open_call()
+    unanswered_call(call, 1)
+
+    give(client, call, status_id=status(campaign, "Wrong number").pk)
+
+    record = only_record()
+    assert (record.system_status, record.is_number_wrong, record.next_call_at) == ("NO_CALL", True, None)
+
+
+def test_a_wrong_number_is_marked_and_the_next_one_is_called(client: ApiClient) -> None:
+    campaign = dialling_campaign(records=0)
+    record = RecordFactory(campaign=campaign)
+    other = AdditionalNumberFactory(record=record)
+    call = talking(campaign)
+
+    give(client, call, status_id=status(campaign, "To be called").pk, is_wrong_number=True)
+    hang_up(call, Leg.Role.CUSTOMER)
+    Record.objects.update(called_at=None)
+
+    assert only_record().is_number_wrong
+    assert not AdditionalNumber.objects.get().is_wrong
+    assert Attempt.objects.count() == 1
+    assert other.number != only_attempt().number
+
+
+def test_a_result_takes_the_mark_of_a_wrong_number_back(client: ApiClient) -> None:
+    campaign = dialling_campaign()
+    call = talking(campaign)
+    hang_up(call, Leg.Role.CUSTOMER)
+    give(client, call, status_id=status(campaign, "Wrong number").pk)
+    marked = only_record().is_number_wrong
+
+    give(client, call, status_id=status(campaign, "Contacted").pk)
+
+    assert (marked, only_record().is_number_wrong) == (True, False)
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ({}, [(100001, "status_id")]),
+        ({"note": "No status."}, [(100001, "status_id")]),
+        ({"status_id": 1}, [(121009, "status_id")]),
+        ({"status": "Call later"}, [(121013, "next_call_date")]),
+        ({"status": "Own record", "next_call_date": "2031-05-06 10:30"}, [(121012, "assign_to_login")]),
+        ({"status": "Contacted", "assign_to_login": "nobody"}, [(110001, "assign_to_login")]),
+        ({"status": "Contacted", "record_fields": {"colour": "red"}}, [(121014, "record_fields.colour")]),
+        ({"status": "In progress"}, [(124004, "status_id")]),
+        ({"status": "Contacted", "is_wrong_number": "maybe"}, [(100007, "is_wrong_number")]),
+    ],
+)
+def test_a_wrong_result_is_refused_and_changes_nothing(client: ApiClient, values: Any, expected: Any) -> None:
+    campaign = dialling_campaign()
+    call = talking(campaign)
+    if name := values.pop("status", None):
+        values = {**values, "status_id": status(campaign, name).pk}
+
+    answer = give(client, call, **values)
+
+    assert (answer.status_code, codes(answer)) == (400, expected)
+    assert only_attempt().result is None
+    assert only_record().is_leased
+
+
+def test_a_call_of_no_campaign_has_no_result(client: ApiClient) -> None:
+    answer = give(client, ConnectionFactory(talking=True), status_id=1)
+
+    assert (answer.status_code, codes(answer)) == (409, [(124001, None)])
+
+
+def test_a_kept_result_whose_status_was_deleted_leaves_the_record_contacted(client: ApiClient) -> None:
+    campaign = dialling_campaign()
+    own = RecordStatus.objects.create(campaign=campaign, name="Sold", system_status="NO_CALL")
+    call = talking(campaign)
+    give(client, call, status_id=own.pk)
+    own.delete()
+
+    hang_up(call, Leg.Role.CUSTOMER)
+
+    record = only_record()
+    assert (record.status and record.status.name, record.is_leased) == ("Contacted", False)
+
+
+def test_a_record_that_is_called_cannot_be_edited(client: ApiClient, api: ApiClient) -> None:
+    campaign = dialling_campaign()
+    talking(campaign)
+    record = only_record()
+
+    edited = api.put(f"/api/outbounds/{campaign.code}/records/{record.phone_number}", {"note": "x"})
+
+    assert edited.status_code == 409
+
+
+# The call of an agent
+
+
+def test_the_call_of_an_agent_has_its_record(client: ApiClient) -> None:
+    campaign = dialling_campaign(fields=["city"])
+    before = client.get("/api/agents/agent1/call")
+    tick(campaign)
+    call = open_call()
+
+    ringing = client.get("/api/agents/agent1/call").json()
+    pick_up(call, Leg.Role.AGENT)
+    talks = client.get("/api/agents/agent1/call").json()
+    pick_up(call, Leg.Role.CUSTOMER)
+    hang_up(call, Leg.Role.CUSTOMER)
+    wrap_up = client.get("/api/agents/agent1/call").json()
+
+    assert (before.status_code, before.content) == (204, b"")
+    assert [answer["state"] for answer in (ringing, talks, wrap_up)] == ["ringing", "talking", "wrap_up"]
+    assert (ringing["connection_id"], ringing["outbound_id"]) == (call.uid, campaign.code)
+    assert ringing["record"]["record_id"] == only_record().pk
+    assert ringing["record"]["record_fields"] == {"city": ""}
+
+
+def test_the_call_of_an_agent_who_paused_during_it_is_shown(client: ApiClient, switch: RecordingSwitch) -> None:
+    campaign = dialling_campaign()
+    call = talking(campaign)
+    campaign.agents.get().states.filter(ended_at=None).update(ended_at=timezone.now())
+
+    shown = client.get("/api/agents/agent1/call").json()
+
+    assert (shown["connection_id"], shown["state"]) == (call.uid, "talking")
+
+
+def test_the_call_of_an_agent_without_a_campaign_has_no_record(client: ApiClient) -> None:
+    campaign = dialling_campaign()
+    talking(campaign)
+    Connection.objects.update(campaign_code="", record_id=None)
+
+    shown = client.get("/api/agents/agent1/call").json()
+
+    assert (shown["outbound_id"], shown["record"]) == (None, None)
+
+
+def test_the_call_of_an_unknown_agent_is_not_found(client: ApiClient) -> None:
+    assert client.get("/api/agents/nobody/call").status_code == 404
