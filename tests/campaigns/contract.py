@@ -59,6 +59,7 @@ DO_NOT_CALL = {
     "since": str,
     "until": str,
 }
+LISTED = 88_001
 READ, WRITE = "campaigns:read", "campaigns:write"
 NEW_CAMPAIGN = {"name": "New", "dialer": "preview", "crm": False}
 EDITS = {"records": [{"phone_number": f"+48 22 100 {n:04}", "next_call_date": "2030-01-01 10:00"} for n in range(1, 3)]}
@@ -192,7 +193,7 @@ OPERATIONS = [
     # Do not call
     ours("GET", "/do_not_call", READ, 200, {"count": int, "result": [DO_NOT_CALL]}, 3),
     ours("POST", "/do_not_call", WRITE, 201, {"id": int}, 2, {"number": "+48 22 700 00 01"}),
-    ours("DELETE", "/do_not_call/1", WRITE, 204, None, 7, None, "/do_not_call/999999"),
+    ours("DELETE", f"/do_not_call/{LISTED}", WRITE, 204, None, 5, None, "/do_not_call/1"),
     ours(
         "POST",
         "/batch/do_not_call",
@@ -234,12 +235,13 @@ def fill(size: int) -> None:
     entry = DictionaryStatusFactory(pk=CONTACTED, system_status="NO_CALL")
     RecordStatusFactory(campaign=campaign, system_status="NO_CALL", dictionary_status=entry)
     _talk(campaign)
+    DoNotCallFactory(pk=LISTED)
     for n in range(1, size + 2):
         record = RecordFactory(
             campaign=campaign, phone_number=f"+48 22 100 {n:04}", identifier=f"ID-{n}", agent=agents[0]
         )
         AdditionalNumberFactory(record=record)
-        DoNotCallFactory(pk=n, campaign=campaign if n % 2 else None)
+        DoNotCallFactory(campaign=campaign)
 
 
 def _talk(campaign: Campaign) -> None:
