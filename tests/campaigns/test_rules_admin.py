@@ -206,7 +206,7 @@ def test_attempts_are_downloaded_with_the_filters_of_the_list() -> None:
     PastAttemptFactory()
 
     url = reverse("admin:campaigns_attempt_download")
-    response = superuser().get(url, {"campaign__id__exact": campaign.pk})
+    response: Any = superuser().get(url, {"campaign__id__exact": campaign.pk})
 
     text = b"".join(response.streaming_content).decode("utf-8-sig")
     (row,) = csv.DictReader(io.StringIO(text))
