@@ -77,6 +77,8 @@ SCHEDULE: dict[str, Any] = {
     "callcentre.prune_sessions": {"task": "callcentre.prune_sessions", "schedule": LocalTime(hour="3", minute="29")},
     # at 3:17 every night: remove uploaded import files and their error files that are 30 days old
     "campaigns.prune_imports": {"task": "campaigns.prune_imports", "schedule": LocalTime(hour="3", minute="17")},
+    # at 3:05 every night: delete attempts of the dialler past their retention
+    "campaigns.prune_attempts": {"task": "campaigns.prune_attempts", "schedule": LocalTime(hour="3", minute="5")},
     # every 10 seconds: resume deletions whose message or worker was lost, and remove the files that they left
     "callcentre.sweep_deletions": {"task": "callcentre.sweep_deletions", "schedule": 10.0, "options": {"expires": 10}},
 }

@@ -6,8 +6,10 @@ from django.utils import timezone
 
 from campaigns.dialling import outcomes, previews
 from campaigns.importing.import_run import Interrupted, run
-from campaigns.models import RecordImport
+from campaigns.models import Campaign, RecordImport
+from campaigns.verbs.attempts import prune_old_attempts
 from campaigns.verbs.imports import remove_import_files, resume_import
+from campaigns.verbs.record_zones import fill_zones
 
 
 @shared_task(name="campaigns.import_records")
@@ -17,6 +19,20 @@ def import_records(pk: int) -> None:
         structlog.contextvars.bind_contextvars(request_id=request_id)
     with contextlib.suppress(Interrupted):  # the sweep starts the import again
         run(pk)
+
+
+@shared_task(name="campaigns.fill_zones")
+def fill_zones_of_campaign(pk: int) -> None:
+    """Compute the zones of the records anew. The dialler mends records that this task has not reached."""
+    for campaign in Campaign.objects.filter(pk=pk):
+        fill_zones(campaign)
+
+
+@shared_task(name="campaigns.prune_attempts")
+def prune_attempts() -> None:
+    """Delete attempts past their retention, in batches."""
+    while prune_old_attempts():
+        pass
 
 
 @shared_task(name="campaigns.sweep_imports")

@@ -27,6 +27,8 @@ WITHOUT_ADMIN = {
     "callcentre.IdempotencyRecord": "answers kept for a day, encrypted: nobody reads them",
     "campaigns.AdditionalNumber": "edited with its record",
     "campaigns.CampaignField": "edited with its campaign",
+    "campaigns.CampaignHours": "edited with its campaign",
+    "campaigns.RetryRule": "edited with its campaign",
     "campaigns.RecordStatus": "edited with its campaign",
     "reports.ExportMail": "shown with its export",
     "reports.ScheduleChange": "read at its schedule",

@@ -92,6 +92,8 @@ class ErrorCode(enum.Enum):
     PARAMETER_UNKNOWN = 120005, _('There is no parameter "%(name)s".')
     RATIOS_CROSSED = 120006, _("predictive_min_calls cannot be above predictive_max_calls.")
     GROUP_NOT_FOUND = 120007, _("Campaign group not found.")
+    HOLIDAYS_UNKNOWN = 120010, _('The holidays of "%(country)s" are not known.')
+    ZONE_FIELD_OF_OTHER = 120011, _("The field belongs to another campaign.")
     CAMPAIGN_HAS_RECORDS = 120009, _("The campaign has records: it can be made inactive, not deleted.")
     # Records
     PHONE_LETTERS = 121001, _("A phone number has no letters.")
@@ -112,14 +114,13 @@ class ErrorCode(enum.Enum):
     SAME_RECORD_TWICE = 121016, _("Another item of this batch already means this record.")
     FIRST_APPLIED = 121017, _("This number stands twice in the batch: the first item was applied, the later one not.")
     # Calls of the dialler
-    CALL_OF_NO_CAMPAIGN = 122001, _("The call belongs to no campaign.")
-    RESULT_TOO_LATE = 122002, _("A result can be given until five minutes after the call.")
-    RECORD_RESERVED = 122003, _("The record is reserved for its next call.")
-    RESULT_IN_PROGRESS = 122004, _("A result ends the call: choose another status than one in progress.")
-
-    NO_OFFER = 122011, _("No record is offered to the agent.")
-    NOT_CALLABLE = 122012, _("The record cannot be called now.")
-    NO_LINE = 122013, _("The limits allow no more calls now.")
+    CALL_OF_NO_CAMPAIGN = 124001, _("The call belongs to no campaign.")
+    RESULT_TOO_LATE = 124002, _("A result can be given until five minutes after the call.")
+    RECORD_RESERVED = 124003, _("The record is reserved for its next call.")
+    RESULT_IN_PROGRESS = 124004, _("A result ends the call: choose another status than one in progress.")
+    NO_OFFER = 124005, _("No record is offered to the agent.")
+    NOT_CALLABLE = 124006, _("The record cannot be called now.")
+    NO_LINE = 124007, _("The limits allow no more calls now.")
 
     # Imports
     PHONE_COLUMN_MISSING = 122001, _("One column must be the phone number.")
@@ -138,6 +139,13 @@ class ErrorCode(enum.Enum):
     LINE_TOO_LONG = 122014, _("Line %(line)s of the file is longer than %(limit)s characters.")
     NUMBER_REPEATED = 122015, _("An earlier row of the file has this number.")
     IDENTIFIER_REPEATED = 122016, _("An earlier row of the file has this identifier.")
+
+    # Do not call
+    NUMBER_OR_PREFIX = 123001, _("Either number or prefix is wanted, not both.")
+    CAMPAIGN_NOT_FOUND = 123002, _("There is no campaign with this id.")
+    UNTIL_BEFORE_SINCE = 123003, _("until must be after since.")
+    PREFIX_INVALID = 123004, _("A prefix has 1 to 15 digits and begins with a country code, as +4822.")
+    NUMBER_COLUMN_MISSING = 123005, _("The file needs a column named number, phone_number or prefix.")
 
     # Webhooks
     ACTION_UNKNOWN = 130001, _('There is no action "%(name)s".')

@@ -89,6 +89,13 @@ def normalise_many(raws: Iterable[str], region: str | None = None) -> list[str |
     return normals
 
 
+def normalise_prefix(raw: str) -> str | None:
+    """Return the beginning of normal forms that the text means, from the country code on; None if it is none."""
+    clean = _without_parentheses(raw.strip().translate(_SPELLING))
+    digits = clean[1:] if clean[:1] == "+" else clean.removeprefix("00")
+    return f"+{digits}" if digits.isdecimal() and digits[0] != "0" and len(digits) <= 15 else None
+
+
 def calling_code(number: str) -> str:
     """Return the calling code of a number in its normal form; "" for an extension or a short number."""
     plan = _calling_code_plan(number[1:4]) if number[:1] == "+" else None

@@ -1,5 +1,5 @@
 """The campaigns' part of the admin."""
 
-from campaigns.admin import campaigns, changes, imports, records, statuses
+from campaigns.admin import attempts, campaigns, changes, do_not_call, hours, imports, records, statuses
 
-__all__ = ["campaigns", "changes", "imports", "records", "statuses"]
+__all__ = ["attempts", "campaigns", "changes", "do_not_call", "hours", "imports", "records", "statuses"]

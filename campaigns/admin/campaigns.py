@@ -1,5 +1,5 @@
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, cast
 
 from django import forms
 from django.contrib import admin, messages
@@ -24,7 +24,7 @@ from callcentre.admin.base import REFUSALS
 from callcentre.admin.theme import ModelForm
 from callcentre.core.errors import ErrorCode
 from callcentre.core.integers import integer_of
-from campaigns.admin.inlines import FieldInline, StatusInline
+from campaigns.admin.inlines import FieldInline, HoursInline, RetryRuleInline, StatusInline
 from campaigns.admin.progress import snapshot
 from campaigns.exporting import export_rows
 from campaigns.models import Campaign
@@ -40,12 +40,18 @@ from telephony.models import Agent
 
 SETTINGS = ("name", "dialer", "is_crm", "is_active", "start_date", "end_date", "order", "parity", "group")
 PARAMETERS = ("caller_id", "preview_timeout", "predictive_min_calls", "predictive_max_calls")
+RULES = ("number_turn", "zone_field", "holiday_country", "ignores_hours")
 
 
 class CampaignForm(ModelForm):
     class Meta:
         model = Campaign
-        fields = ("code", *SETTINGS, *PARAMETERS, "agents")
+        fields = ("code", *SETTINGS, *PARAMETERS, *RULES, "agents")
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if zone_field := self.fields.get("zone_field"):
+            cast("forms.ModelChoiceField[Any]", zone_field).queryset = self.instance.fields.all()
 
     def _post_clean(self) -> None:
         """Check each field alone. The verb checks rules of several fields and names the wrong field."""
@@ -93,6 +99,12 @@ class RunningFilter(DropdownFilter):
         return queryset
 
 
+def _without_zone_field(fields: Iterable[Any]) -> list[Any]:
+    """Return the fields of the page of a new campaign, which has no fields of records yet."""
+    rows = [name if isinstance(name, str) else tuple(one for one in name if one != "zone_field") for name in fields]
+    return [row for row in rows if row]
+
+
 def has_records(campaign: Campaign) -> bool:
     return campaign.records.exists()
 
@@ -137,6 +149,7 @@ class CampaignAdmin(Admin):
             _("Parameters of the dialler"),
             {"fields": ("caller_id", "preview_timeout", ("predictive_min_calls", "predictive_max_calls"))},
         ),
+        (_("Numbers and hours"), {"fields": (("number_turn", "zone_field"), ("holiday_country", "ignores_hours"))}),
         (_("Agents"), {"fields": ("agents",)}),
     )
 
@@ -148,7 +161,10 @@ class CampaignAdmin(Admin):
     def get_fieldsets(self, request: HttpRequest, obj: Campaign | None = None) -> Any:
         """Show the id of an existing campaign read-only: it never changes."""
         if obj is None:
-            return self.fieldsets
+            return [
+                (name, {**options, "fields": _without_zone_field(options["fields"])})
+                for name, options in self.fieldsets
+            ]
         name, options = self.fieldsets[0]
         return [(name, {**options, "fields": ("code_shown", *options["fields"][1:])}), *self.fieldsets[1:]]
 
@@ -163,7 +179,8 @@ class CampaignAdmin(Admin):
         """Show no statuses of a new campaign, which come from the dictionary, and no fields of a CRM campaign."""
         if obj is None:
             return [FieldInline]
-        return [StatusInline] if obj.is_crm else [StatusInline, FieldInline]
+        inlines = [StatusInline, HoursInline, RetryRuleInline]
+        return inlines if obj.is_crm else [*inlines, FieldInline]
 
     # The list
 
@@ -212,7 +229,7 @@ class CampaignAdmin(Admin):
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         if not change:
-            values = {name: form.cleaned_data[name] for name in ("code", *SETTINGS, *PARAMETERS)}
+            values = {name: form.cleaned_data[name] for name in ("code", *SETTINGS, *PARAMETERS, *RULES[2:])}
             obj.__dict__.update(create_campaign(actor_of(request), **values).__dict__)
             return
         values = {name: form.cleaned_data[name] for name in form.changed_data if name != "agents"}

@@ -10,7 +10,8 @@ from unfold.forms import PaginationInlineFormSet
 
 from callcentre.admin import Inline
 from callcentre.admin.theme import ModelForm
-from campaigns.models import Campaign, CampaignField, Record, RecordStatus
+from campaigns.dialling.retries import DEFAULTS
+from campaigns.models import Campaign, CampaignField, CampaignHours, Record, RecordStatus, RetryRule
 
 
 class StatusForm(ModelForm):
@@ -64,3 +65,32 @@ class FieldInline(Inline):
     fields = ("name", "order")
     tab = True
     verbose_name_plural = _("fields")
+
+
+class HoursInline(Inline):
+    model = CampaignHours
+    fields = ("weekday", "begins_at", "ends_at")
+    tab = True
+    verbose_name_plural = _("calling hours")
+
+
+class RetryRuleInline(Inline):
+    model = RetryRule
+    fields = ("outcome", "status", "delay_seconds", "is_multiplied", "most_attempts")
+    tab = True
+    verbose_name_plural = _("retry rules")
+
+    def get_formset(self, request: HttpRequest, obj: Campaign | None = None, **kwargs: Any) -> Any:
+        vars(request)["retried_campaign"] = obj
+        return super().get_formset(request, obj, **kwargs)
+
+    def formfield_for_foreignkey(self, db_field: ForeignKey[Any, Any], request: HttpRequest, **kwargs: Any) -> Any:
+        kwargs["queryset"] = RecordStatus.objects.filter(campaign=vars(request).get("retried_campaign"))
+        field = super().formfield_for_foreignkey(db_field, request, **kwargs)
+        field.choices = list(field.choices)  # one query, not one a row
+        return field
+
+    def formfield_for_choice_field(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        """Offer the outcomes after which a record is called again."""
+        kwargs["choices"] = [("", "---------"), *((one.value, one.label) for one in DEFAULTS)]
+        return super().formfield_for_choice_field(db_field, request, **kwargs)

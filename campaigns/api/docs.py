@@ -15,7 +15,12 @@ from callcentre.api.openapi import (
     text,
 )
 from callcentre.core.errors import ErrorCode
-from campaigns.api import calls_docs, dialling_docs, records_docs  # noqa: F401  (describe the rest of this app)
+from campaigns.api import (  # noqa: F401  (describe the rest of this app)
+    calls_docs,
+    dialling_docs,
+    do_not_call_docs,
+    records_docs,
+)
 from campaigns.api.serializers import (
     CampaignEditInput,
     CampaignGroupInput,

@@ -3,6 +3,7 @@ from callcentre.api.routers import route
 from callcentre.core.errors import ErrorCode, Fault
 from campaigns.api.calls import AgentCallViewSet, PreviewViewSet, ResultViewSet
 from campaigns.api.dialling import AllDiallingViewSet, DiallingViewSet
+from campaigns.api.do_not_call import DoNotCallBatchViewSet, DoNotCallViewSet
 from campaigns.api.records import RecordBatchViewSet, RecordViewSet
 from campaigns.api.views import CampaignGroupViewSet, CampaignViewSet
 
@@ -23,6 +24,9 @@ urlpatterns = [
     route("outbounds/:code/records/:phone_number", RecordViewSet, get="retrieve", put="update"),
     route("outbounds/:code/records_by_identifier/:identifier", RecordViewSet, get="retrieve_by_identifier"),
     route("batch/outbounds/:code/records", RecordBatchViewSet, put="update", post="create"),
+    route("do_not_call", DoNotCallViewSet, get="list", post="create"),
+    route("do_not_call/:pk", DoNotCallViewSet, delete="destroy"),
+    route("batch/do_not_call", DoNotCallBatchViewSet, post="create"),
     route("connections/:connection_id/result", ResultViewSet, post="give"),
     route("agents/:login/call", AgentCallViewSet, get="retrieve"),
     route("agents/:login/preview", PreviewViewSet, get="retrieve"),

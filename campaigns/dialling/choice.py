@@ -26,6 +26,9 @@ RESERVATION = timedelta(seconds=30)
 ONE_TO_ONE = ("MY_RECORD", "CALL_PROGRESSIVE")
 # A record is held until then if only a change of the record or of a list makes it callable.
 FOR_GOOD = datetime(9999, 1, 1, tzinfo=UTC)
+# A record whose number is listed is judged again after this. The removal of an entry frees its records at once; so this
+# matters only for a record that is held while the entry is removed.
+RELISTED = timedelta(days=1)
 # Records that are looked at once the first ones were held, and rounds of that.
 WIDER_LOOK, ROUNDS = 1000, 5
 # Held records whose time has come that are released in one statement.
@@ -64,10 +67,10 @@ def _class(number: int, status: str, order: str, condition: str = "") -> str:
 )"""  # noqa: S608  (of our own constants)
 
 
-# SQL: the end of the do-not-call entries of a number `{number}`; NULL if none holds. All beginnings of the number are
-# looked up; the whole number is one of them.
+# SQL: the end of the do-not-call entries of a number `{number}`, at most `relisted`; NULL if none holds. All beginnings
+# of the number are looked up; the whole number is one of them.
 LISTED_UNTIL = """(
-  SELECT max(COALESCE(d.until, %(for_good)s)) FROM campaigns_donotcall d
+  SELECT max(LEAST(COALESCE(d.until, %(for_good)s), %(relisted)s)) FROM campaigns_donotcall d
   WHERE d.number = ANY (ARRAY(
     SELECT left({number}, beginning.size) FROM generate_series(1, length({number})) AS beginning(size)))
     AND (d.is_prefix OR d.number = {number})
@@ -226,6 +229,7 @@ def values_of(
         "now": now,
         "until": now + RESERVATION,
         "for_good": FOR_GOOD,
+        "relisted": now + RELISTED,
         "pause": settings.DIAL_PAUSE,
     }
 

@@ -12,9 +12,9 @@ from functools import lru_cache
 from itertools import groupby
 from zoneinfo import ZoneInfo
 
-import holidays
 from django.conf import settings
 
+from callcentre.core.holiday_calendars import is_holiday_in
 from campaigns.dialling.choice import Group
 from campaigns.models import Campaign, CampaignHours, LegalHours
 
@@ -210,24 +210,3 @@ def _zones(names: str) -> tuple[ZoneInfo, ...] | None:
 @lru_cache(maxsize=1024)
 def _zone(name: str) -> ZoneInfo:
     return ZoneInfo(name)
-
-
-def is_holiday_in(country: str, day: date) -> bool:
-    """Return whether the day is a holiday of the country. All days are holidays of a country without a calendar."""
-    calendar = _calendar(country, day.year)
-    return calendar is None or day in calendar
-
-
-def has_calendar(country: str) -> bool:
-    """Return whether the holidays of a country ("PL"), or of a part of one ("US-CA"), are known."""
-    return _calendar(country, datetime.now(tz=UTC).year) is not None
-
-
-@lru_cache(maxsize=256)
-def _calendar(country: str, year: int) -> holidays.HolidayBase | None:
-    """Return the calendar of one year. A calendar that adds years by itself would show them half filled to threads."""
-    code, _dash, part = country.partition("-")
-    try:
-        return holidays.country_holidays(code, subdiv=part or None, years=year)
-    except (NotImplementedError, AttributeError, KeyError, ValueError):
-        return None

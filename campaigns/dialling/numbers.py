@@ -15,7 +15,7 @@ from django.db import connection
 
 from callcentre.core.field_tables import named_rows
 from callcentre.core.phone import calling_code
-from campaigns.dialling.choice import FOR_GOOD, LISTED_UNTIL, PAUSED_UNTIL
+from campaigns.dialling.choice import FOR_GOOD, LISTED_UNTIL, PAUSED_UNTIL, RELISTED
 from campaigns.dialling.hours import Hours, closure, next_opening, permission
 from campaigns.models import Attempt, Campaign, Record
 from campaigns.models.rules import zone_of
@@ -61,13 +61,17 @@ class CallableNumber:
     rule: str
 
 
-def numbers_of(campaign: Campaign, record: Record, now: datetime) -> list[NumberFacts]:
-    """Return the numbers of the record, its own first, then the additional ones; in one statement."""
+def numbers_of(campaign: Campaign, record: Record, now: datetime, relisted: datetime = FOR_GOOD) -> list[NumberFacts]:
+    """Return the numbers of the record, its own first, then the additional ones; in one statement.
+
+    Numbers are listed until `relisted` at the latest.
+    """
     values: dict[str, Any] = {
         "record": record.pk,
         "campaign": campaign.pk,
         "now": now,
         "for_good": FOR_GOOD,
+        "relisted": relisted,
         "pause": settings.DIAL_PAUSE,
     }
     with connection.cursor() as cursor:
@@ -79,7 +83,7 @@ def numbers_of(campaign: Campaign, record: Record, now: datetime) -> list[Number
 
 def next_number(campaign: Campaign, record: Record, hours: Hours, now: datetime) -> CallableNumber | datetime:
     """Return the number to call now, or the time until which the record has none."""
-    numbers = numbers_of(campaign, record, now)
+    numbers = numbers_of(campaign, record, now, now + RELISTED)
     untils = []
     for facts in in_turn(campaign, record.pk, numbers):
         if (until := blocked_until(facts, hours, now)) is None:

@@ -11,6 +11,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from callcentre.core.errors import ErrorCode, Fault
+from callcentre.core.holiday_calendars import has_calendar
 from callcentre.models import TimestampedModel
 from telephony.models import Agent
 
@@ -225,6 +226,10 @@ class Campaign(TimestampedModel):
         low, high = self.predictive_min_calls, self.predictive_max_calls
         if low is not None and high is not None and low > high and not wrong & _RATIOS:
             faults.append(Fault(ErrorCode.RATIOS_CROSSED, "parameters.predictive_min_calls"))
+        if self.holiday_country and not has_calendar(self.holiday_country):
+            faults.append(Fault(ErrorCode.HOLIDAYS_UNKNOWN, "holiday_country", {"country": self.holiday_country}))
+        if self.zone_field and self.zone_field.campaign_id != self.pk:
+            faults.append(Fault(ErrorCode.ZONE_FIELD_OF_OTHER, "zone_field"))
         if self.group_id is not None and not CampaignGroup.objects.filter(pk=self.group_id).exists():
             faults.append(Fault(ErrorCode.GROUP_NOT_FOUND, "group_id"))
         return faults

@@ -6,10 +6,18 @@ from django.utils.translation import gettext_lazy as _
 from campaigns.models.campaign import Campaign
 
 
+class DoNotCallQuerySet(models.QuerySet["DoNotCall"]):
+    def covering(self, number: str) -> "DoNotCallQuerySet":
+        """Return the entries of this number (normal form) and of its beginnings, by the index of numbers."""
+        beginnings = [number[:end] for end in range(1, len(number) + 1)]
+        return self.filter(Q(is_prefix=True) | Q(number=number), number__in=beginnings)
+
+
 class DoNotCall(models.Model):
     """A number, or the beginning of numbers, that is not called: in one campaign, or in all if `campaign` is NULL.
 
-    `number` is in the normal form, digits only. It holds from `since` until `until`; NULL: without end.
+    `number` is in the normal form of records; a beginning starts with a plus too. The entry holds from `since` until
+    `until`; NULL: without end. One number has one entry for a campaign: a further one extends it.
     """
 
     number = models.CharField(_("number"), max_length=64)
@@ -21,6 +29,8 @@ class DoNotCall(models.Model):
     reason = models.CharField(_("reason"), max_length=300, blank=True)
     since = models.DateTimeField(_("since"), db_default=Now())
     until = models.DateTimeField(_("until"), null=True, blank=True)
+
+    objects = DoNotCallQuerySet.as_manager()
 
     class Meta:
         verbose_name = _("do-not-call entry")

@@ -4,6 +4,8 @@ from django.db import models
 from django.db.models import F, Q
 from django.utils.translation import gettext_lazy as _
 
+from callcentre.core.errors import ErrorCode, Fault
+from callcentre.core.holiday_calendars import has_calendar
 from campaigns.models.campaign import Campaign
 
 
@@ -25,12 +27,12 @@ class CampaignHours(models.Model):
     campaign = models.ForeignKey(Campaign, models.CASCADE, related_name="hours", verbose_name=_("campaign"))
     weekday = models.PositiveSmallIntegerField(_("weekday"), choices=Weekday)
     begins_at = models.TimeField(_("from"))
-    ends_at = models.TimeField(_("to"))
+    ends_at = models.TimeField(_("to"), help_text=_("23:59 means midnight."))
 
     class Meta:
         verbose_name = _("calling hours")
         verbose_name_plural = _("calling hours")
-        ordering = ["campaign", "weekday", "begins_at"]
+        ordering = ["campaign", "weekday", "begins_at", "id"]
         constraints = [
             models.CheckConstraint(
                 name="campaignhours_end_after_start",
@@ -44,12 +46,17 @@ class CampaignHours(models.Model):
 
 
 class LegalHours(models.Model):
-    """A rule of law: numbers with this prefix are called only within these hours of the callee's zone.
+    """A row of a rule of law: numbers with this prefix are called only within these hours of the callee's zone.
 
-    `weekdays` has the numbers of ISO 8601, as "12345". All rules that hold on a day bind together.
+    Rows of one prefix and one name are one rule, which allows the calls that any of its rows allows. All rules that
+    hold on a day bind together. `weekdays` has the numbers of ISO 8601, as "12345".
     """
 
-    name = models.CharField(_("name"), max_length=100)
+    name = models.CharField(
+        _("name"),
+        max_length=100,
+        help_text=_("Rows of one prefix and one name are one rule: any of them allows a call."),
+    )
     prefix = models.CharField(
         _("country prefix"),
         max_length=10,
@@ -62,7 +69,7 @@ class LegalHours(models.Model):
         validators=[RegexValidator(r"\A[1-7]+\Z", _("Digits from 1, Monday, to 7, Sunday."))],
     )
     begins_at = models.TimeField(_("from"))
-    ends_at = models.TimeField(_("to"))
+    ends_at = models.TimeField(_("to"), help_text=_("23:59 means midnight."))
     allows_holidays = models.BooleanField(_("on holidays too"), default=True)
     # ISO 3166 code of the country whose holidays the rule means.
     holiday_country = models.CharField(_("holidays of"), max_length=10, blank=True)
@@ -84,3 +91,6 @@ class LegalHours(models.Model):
     def clean(self) -> None:
         if not self.allows_holidays and not self.holiday_country:
             raise ValidationError({"holiday_country": _("Name the country whose holidays are meant.")})
+        if self.holiday_country and not has_calendar(self.holiday_country):
+            fault = Fault(ErrorCode.HOLIDAYS_UNKNOWN, "", {"country": self.holiday_country})
+            raise ValidationError({"holiday_country": fault.message})

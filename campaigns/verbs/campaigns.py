@@ -6,9 +6,18 @@ from typing import Any
 from django.db import connection, transaction
 
 from callcentre.core.actor import Actor
+from callcentre.core.enqueue import enqueue
 from callcentre.core.errors import Conflict, ErrorCode, Fault, Invalid
 from campaigns import events
-from campaigns.models import Campaign, CampaignField, CampaignGroup, DictionaryStatus, RecordStatus
+from campaigns.models import (
+    Campaign,
+    CampaignField,
+    CampaignGroup,
+    CampaignHours,
+    DictionaryStatus,
+    RecordStatus,
+    RetryRule,
+)
 from campaigns.models.campaign import PARAMETERS
 from telephony.models import Agent
 
@@ -48,7 +57,9 @@ def create_campaign(actor: Actor, faults: Sequence[Fault] = (), **values: Any) -
 
 
 def clone_campaign(source: Campaign, actor: Actor, faults: Sequence[Fault] = (), **values: Any) -> Campaign:
-    """Create a campaign with the source's settings, group, fields, statuses and agents; without its records and dates.
+    """Create a campaign with the source's settings, group, fields, statuses, rules and agents.
+
+    It has none of the source's records and dates, and its dialling is paused.
 
     Raises Invalid with the given and its own faults.
     """
@@ -69,21 +80,50 @@ def clone_campaign(source: Campaign, actor: Actor, faults: Sequence[Fault] = (),
             )
             for status in source.statuses.all()
         )
+        _clone_rules(source, campaign)
         _link_agents(campaign, source.agents.values_list("pk", flat=True))
         events.campaign_created(campaign.code, campaign.name)
     return campaign
+
+
+def _clone_rules(source: Campaign, campaign: Campaign) -> None:
+    """Copy the hours, the rules of retries, and the choice of the field with the zone."""
+    hours = source.hours.all()
+    CampaignHours.objects.bulk_create(
+        CampaignHours(campaign=campaign, weekday=row.weekday, begins_at=row.begins_at, ends_at=row.ends_at)
+        for row in hours
+    )
+    statuses = dict(campaign.statuses.order_by().values_list("name", "pk"))
+    rules = source.retry_rules.select_related("status")
+    RetryRule.objects.bulk_create(
+        RetryRule(
+            campaign=campaign,
+            outcome=rule.outcome,
+            status_id=statuses[rule.status.name] if rule.status else None,
+            delay_seconds=rule.delay_seconds,
+            is_multiplied=rule.is_multiplied,
+            most_attempts=rule.most_attempts,
+        )
+        for rule in rules
+    )
+    if source.zone_field:
+        campaign.zone_field = campaign.fields.get(name=source.zone_field.name)
+        campaign.save(update_fields=["zone_field"])
 
 
 def edit_campaign(campaign: Campaign, actor: Actor, faults: Sequence[Fault] = (), **values: Any) -> None:
     """Change settings or parameters; `code` is not among them. Raises Invalid with the given and its own faults."""
     with transaction.atomic():
         locked = Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
+        zone_field = locked.zone_field_id
         empty = [name for name, value in values.items() if value is None and not Campaign._meta.get_field(name).null]
         for name in values.keys() - set(empty):
             setattr(locked, name, values[name])
         if faults := [*faults, *(Fault(ErrorCode.EMPTY, name) for name in empty), *locked.faults(faults)]:
             raise Invalid(faults)
         locked.save(update_fields=[*values, "updated_at"])
+        if locked.zone_field_id != zone_field:
+            enqueue("campaigns.fill_zones", campaign.pk)
     campaign.refresh_from_db()
 
 

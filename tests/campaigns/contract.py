@@ -11,6 +11,7 @@ from tests.campaigns.factories import (
     CampaignFactory,
     CampaignGroupFactory,
     DictionaryStatusFactory,
+    DoNotCallFactory,
     RecordFactory,
     RecordOfferFactory,
     RecordStatusFactory,
@@ -52,6 +53,16 @@ RECORD = {
     "order": frozenset({str, int}),
 }
 FIELDS = {"record_fields": {"city": str}}
+DO_NOT_CALL = {
+    "id": int,
+    "number": str,
+    "prefix": str,
+    "outbound_id": frozenset({str, type(None)}),
+    "reason": str,
+    "since": str,
+    "until": str,
+}
+LISTED = 88_001
 READ, WRITE = "campaigns:read", "campaigns:write"
 NEW_CAMPAIGN = {"name": "New", "dialer": "preview", "crm": False}
 EDITS = {"records": [{"phone_number": f"+48 22 100 {n:04}", "next_call_date": "2030-01-01 10:00"} for n in range(1, 3)]}
@@ -197,6 +208,19 @@ OPERATIONS = [
         ADDITIONS,
         "/batch/outbounds/XXXXX/records",
     ),
+    # Do not call
+    ours("GET", "/do_not_call", READ, 200, {"count": int, "result": [DO_NOT_CALL]}, 3),
+    ours("POST", "/do_not_call", WRITE, 201, {"id": int}, 2, {"number": "+48 22 700 00 01"}),
+    ours("DELETE", f"/do_not_call/{LISTED}", WRITE, 204, None, 5, None, "/do_not_call/1"),
+    ours(
+        "POST",
+        "/batch/do_not_call",
+        WRITE,
+        207,
+        Each({"http_status": int, "id": int}),
+        2,
+        {"entries": [{"number": "+48 22 700 00 01"}, {"prefix": "+4870"}]},
+    ),
     ours("GET", "/outbound_groups", READ, 200, [GROUP], 2),
     # Dialling
     ours("POST", "/outbounds/WORLD/dialer/start", WRITE, 204, None, 4, None, "/outbounds/XXXXX/dialer/start"),
@@ -254,11 +278,13 @@ def fill(size: int) -> None:
     RecordStatusFactory(campaign=campaign, system_status="NO_CALL", dictionary_status=entry)
     _talk(campaign)
     _offer(campaign)
+    DoNotCallFactory(pk=LISTED)
     for n in range(1, size + 2):
         record = RecordFactory(
             campaign=campaign, phone_number=f"+48 22 100 {n:04}", identifier=f"ID-{n}", agent=agents[0]
         )
         AdditionalNumberFactory(record=record)
+        DoNotCallFactory(campaign=campaign)
 
 
 def _talk(campaign: Campaign) -> None:

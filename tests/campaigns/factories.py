@@ -4,7 +4,7 @@ Campaigns are created by their verb, so that each has its statuses. Records are 
 need states that the verbs refuse, such as a second record of one number.
 """
 
-from datetime import timedelta
+from datetime import time, timedelta
 from typing import Any
 
 import factory
@@ -19,15 +19,19 @@ from campaigns.models import (
     Campaign,
     CampaignField,
     CampaignGroup,
+    CampaignHours,
     DiallerState,
     DiallingDay,
     DiallingSwitch,
     DictionaryStatus,
+    DoNotCall,
+    LegalHours,
     Record,
     RecordChange,
     RecordImport,
     RecordOffer,
     RecordStatus,
+    RetryRule,
     SystemStatus,
 )
 from campaigns.verbs.campaigns import create_campaign
@@ -235,3 +239,59 @@ class RecordImportFactory(factory.django.DjangoModelFactory[RecordImport]):
     columns = {"0": "phone_number"}
     actor_kind = "system"
     actor_name = "system"
+
+
+class DoNotCallFactory(factory.django.DjangoModelFactory[DoNotCall]):
+    class Meta:
+        model = DoNotCall
+
+    phone_number = factory.Sequence(lambda n: f"+4832{n % 10_000_000:07}")
+    number = factory.LazyAttribute(lambda entry: normalise(entry.phone_number))
+    since = factory.LazyFunction(lambda: timezone.now() - timedelta(days=1))
+
+
+class CampaignHoursFactory(factory.django.DjangoModelFactory[CampaignHours]):
+    class Meta:
+        model = CampaignHours
+
+    campaign = factory.SubFactory(CampaignFactory)
+    weekday = 1
+    begins_at = time(9)
+    ends_at = time(17)
+
+
+class LegalHoursFactory(factory.django.DjangoModelFactory[LegalHours]):
+    class Meta:
+        model = LegalHours
+
+    name = factory.Sequence(lambda n: f"Rule {n}")
+    prefix = "48"
+    begins_at = time(8)
+    ends_at = time(20)
+    source = "A law"
+
+
+class RetryRuleFactory(factory.django.DjangoModelFactory[RetryRule]):
+    class Meta:
+        model = RetryRule
+
+    campaign = factory.SubFactory(CampaignFactory)
+    outcome = Attempt.Outcome.BUSY
+    delay_seconds = 600
+
+
+class PastAttemptFactory(factory.django.DjangoModelFactory[Attempt]):
+    """An attempt whose call, and perhaps record, are gone."""
+
+    class Meta:
+        model = Attempt
+
+    campaign = factory.SubFactory(CampaignFactory)
+    campaign_code = factory.SelfAttribute("campaign.code")
+    record_id = factory.Sequence(lambda n: 1_000_000 + n)
+    phone_number = factory.Sequence(lambda n: f"+4842{n % 10_000_000:07}")
+    number = factory.LazyAttribute(lambda attempt: normalise(attempt.phone_number))
+    mode = Attempt.Mode.ONE_TO_ONE
+    connection_id = factory.Sequence(lambda n: 5_000_000 + n)
+    dialled_at = factory.LazyFunction(timezone.now)
+    outcome = Attempt.Outcome.NO_ANSWER

@@ -3,14 +3,31 @@
 from collections import Counter
 from datetime import timedelta
 from functools import partial
+from typing import Any
 
+import factory
 import pytest
 from django.db import transaction
 from django.utils import timezone
 
-from campaigns.dialling.choice import Group, ReservedRecord, give_back, groups_of, reserve
+from campaigns.dialling.choice import (
+    FOR_GOOD,
+    Group,
+    ReservedRecord,
+    give_back,
+    groups_of,
+    release_held,
+    reserve,
+)
 from campaigns.models import Campaign, Record
-from tests.campaigns.factories import CampaignFactory, RecordFactory
+from tests.campaigns.factories import (
+    AdditionalNumberFactory,
+    CampaignFactory,
+    DoNotCallFactory,
+    PastAttemptFactory,
+    RecordFactory,
+)
+from tests.conftest import ApiClient
 from tests.serving import at_once
 from tests.telephony.factories import AgentFactory
 
@@ -87,6 +104,113 @@ def test_zones_and_countries_of_callable_records_are_found() -> None:
 
     found = [("", ""), ("America/New_York", "1"), ("America/New_York", "48"), ("Europe/Warsaw", "48")]
     assert groups_of(campaign.pk) == [Group(*pair) for pair in found]
+
+
+def listed(number: str, **values: Any) -> None:
+    DoNotCallFactory(phone_number=number, number=number, **values)
+
+
+@pytest.mark.django_db
+def test_listed_numbers_are_held_and_replaced_by_the_next_records() -> None:
+    campaign, soon = CampaignFactory(), timezone.now() + timedelta(hours=2)
+    make = partial(RecordFactory, campaign=campaign)
+    by_number, by_prefix, of_campaign = make(), make(phone_number="+48700111222"), make()
+    listed(by_number.number, until=soon)
+    listed("+48700", is_prefix=True)
+    listed(of_campaign.number, campaign=campaign)
+    free = [make() for _ in range(5)]
+    listed(free[0].number, campaign=CampaignFactory())
+    listed(free[1].number, since=soon)
+    listed(free[2].number, until=timezone.now() - timedelta(minutes=1))
+    listed(free[3].number[:-1])
+
+    assert [record.id for record in reserved(campaign, count=4)] == [record.pk for record in free[:4]]
+
+    held = dict(Record.objects.exclude(held_until=None).values_list("pk", "held_until"))
+    assert held.keys() == {by_number.pk, by_prefix.pk, of_campaign.pk}
+    assert held[by_number.pk] == soon
+    assert not Record.objects.get(pk=free[4].pk).leased_by
+
+
+@pytest.mark.django_db
+def test_a_long_run_of_listed_records_does_not_stop_the_choice() -> None:
+    campaign = CampaignFactory()
+    RecordFactory.create_batch(40, campaign=campaign, phone_number=factory.Sequence(lambda n: f"+48700{n:06}"))
+    listed("+48700", is_prefix=True)
+    last = RecordFactory(campaign=campaign)
+
+    assert [record.id for record in reserved(campaign, count=1)] == [last.pk]
+    assert Record.objects.exclude(held_until=None).count() == 40
+
+
+@pytest.mark.django_db
+def test_wrong_numbers_are_held() -> None:
+    record = RecordFactory(is_number_wrong=True)
+
+    assert reserved(record.campaign) == []
+
+    record.refresh_from_db()
+    assert record.held_until == FOR_GOOD
+
+
+@pytest.mark.django_db
+def test_a_number_called_for_another_record_is_held_for_the_pause(settings) -> None:
+    settings.DIAL_PAUSE = timedelta(hours=1)
+    called, retried, not_dialled, earlier = RecordFactory.create_batch(4, campaign=CampaignFactory())
+    at = timezone.now() - timedelta(minutes=20)
+    PastAttemptFactory(phone_number=called.phone_number, dialled_at=at)
+    PastAttemptFactory(phone_number=retried.phone_number, dialled_at=at, record_id=retried.pk)
+    PastAttemptFactory(phone_number=not_dialled.phone_number, dialled_at=at, outcome="not_dialled")
+    PastAttemptFactory(phone_number=earlier.phone_number, dialled_at=at - timedelta(minutes=45))
+
+    ids = [record.id for record in reserved(called.campaign)]
+
+    assert ids == [retried.pk, not_dialled.pk, earlier.pk]
+    called.refresh_from_db()
+    assert called.held_until == at + timedelta(hours=1)
+
+
+@pytest.mark.django_db
+def test_a_record_with_another_number_is_judged_when_it_is_dialled() -> None:
+    record = AdditionalNumberFactory().record
+    listed(record.number)
+
+    assert [found.id for found in reserved(record.campaign)] == [record.pk]
+
+
+@pytest.mark.django_db
+def test_closed_numbers_of_an_open_group_are_not_chosen() -> None:
+    campaign = CampaignFactory()
+    zone = {"campaign": campaign, "zone": "America/New_York"}
+    RecordFactory(phone_number="+13055550117", **zone)
+    open_one = RecordFactory(phone_number="+12125550117", **zone)
+    groups = [Group("America/New_York", "1", ("+1305", "+1786"))]
+
+    assert [found.id for found in reserved(campaign, groups=groups)] == [open_one.pk]
+
+
+@pytest.mark.django_db
+def test_held_records_come_back_when_their_time_has_come() -> None:
+    now = timezone.now()
+    due, later = (RecordFactory(held_until=now + timedelta(minutes=minutes)) for minutes in (-1, 1))
+
+    assert release_held(now) == 1
+
+    due.refresh_from_db()
+    later.refresh_from_db()
+    assert due.held_until is None
+    assert later.held_until is not None
+
+
+@pytest.mark.django_db
+def test_an_edit_lets_a_held_record_be_chosen_at_once(api: ApiClient) -> None:
+    record = RecordFactory(held_until=FOR_GOOD)
+
+    path = f"/api/outbounds/{record.campaign.code}/records/{record.number}"
+    api.put(path, {"additional_numbers": ["+48 22 555 01 18"]})
+
+    record.refresh_from_db()
+    assert record.held_until is None
 
 
 def test_several_diallers_never_reserve_the_same_record(committed_db: None) -> None:

@@ -4,6 +4,7 @@ from datetime import UTC, date, datetime, time, timedelta
 
 import pytest
 
+from callcentre.core.holiday_calendars import has_calendar
 from campaigns.dialling.choice import Group
 from campaigns.dialling.hours import (
     Closure,
@@ -12,7 +13,6 @@ from campaigns.dialling.hours import (
     LegalSpan,
     Span,
     closure,
-    has_calendar,
     next_opening,
     open_groups,
     permission,

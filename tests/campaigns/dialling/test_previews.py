@@ -220,7 +220,7 @@ def test_an_expired_offer_is_not_shown_and_not_accepted(client: ApiClient) -> No
 
     assert client.get(PREVIEW).status_code == 204
     refused = client.post(f"{PREVIEW}/accept")
-    assert (refused.status_code, codes(refused)) == (409, [122011])
+    assert (refused.status_code, codes(refused)) == (409, [124005])
 
 
 def test_the_timetable_ends_the_offers_of_a_dead_dialler(client: ApiClient) -> None:
@@ -237,7 +237,7 @@ def test_without_an_offer_nothing_is_accepted_or_skipped(client: ApiClient) -> N
 
     accepted, skipped = client.post(f"{PREVIEW}/accept"), client.post(f"{PREVIEW}/skip", {})
 
-    assert [(answer.status_code, codes(answer)) for answer in (accepted, skipped)] == [(409, [122011])] * 2
+    assert [(answer.status_code, codes(answer)) for answer in (accepted, skipped)] == [(409, [124005])] * 2
 
 
 def test_offers_of_a_paused_campaign_are_withdrawn(client: ApiClient) -> None:
@@ -246,7 +246,7 @@ def test_offers_of_a_paused_campaign_are_withdrawn(client: ApiClient) -> None:
     pause_dialling(campaign, ACTOR)
     refused = client.post(f"{PREVIEW}/accept")
 
-    assert (refused.status_code, codes(refused)) == (409, [122012])
+    assert (refused.status_code, codes(refused)) == (409, [124006])
     assert (ends(), state(), only_record().is_leased) == (["withdrawn"], "free", False)
     assert not Attempt.objects.exists()
 

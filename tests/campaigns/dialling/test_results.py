@@ -115,7 +115,7 @@ def test_a_later_result_replaces_an_earlier_one_for_five_minutes(client: ApiClie
     late = give(client, call, status_id=status(campaign, "Contacted").pk)
 
     assert (in_time.status_code, late.status_code) == (204, 409)
-    assert codes(late) == [(122002, None)]
+    assert codes(late) == [(124002, None)]
     assert only_record().system_status == "CALL_NO_SOONER_THAN"
 
 
@@ -128,7 +128,7 @@ def test_a_result_is_refused_once_the_record_is_reserved_again(client: ApiClient
 
     refused = give(client, call, status_id=status(campaign, "Contacted").pk, note="Too late.")
 
-    assert (refused.status_code, codes(refused)) == (409, [(122003, None)])
+    assert (refused.status_code, codes(refused)) == (409, [(124003, None)])
     assert only_record().last_note == ""
 
 
@@ -182,7 +182,7 @@ def test_a_result_takes_the_mark_of_a_wrong_number_back(client: ApiClient) -> No
         ({"status": "Own record", "next_call_date": "2031-05-06 10:30"}, [(121012, "assign_to_login")]),
         ({"status": "Contacted", "assign_to_login": "nobody"}, [(110001, "assign_to_login")]),
         ({"status": "Contacted", "record_fields": {"colour": "red"}}, [(121014, "record_fields.colour")]),
-        ({"status": "In progress"}, [(122004, "status_id")]),
+        ({"status": "In progress"}, [(124004, "status_id")]),
         ({"status": "Contacted", "is_wrong_number": "maybe"}, [(100007, "is_wrong_number")]),
     ],
 )
@@ -202,7 +202,7 @@ def test_a_wrong_result_is_refused_and_changes_nothing(client: ApiClient, values
 def test_a_call_of_no_campaign_has_no_result(client: ApiClient) -> None:
     answer = give(client, ConnectionFactory(talking=True), status_id=1)
 
-    assert (answer.status_code, codes(answer)) == (409, [(122001, None)])
+    assert (answer.status_code, codes(answer)) == (409, [(124001, None)])
 
 
 def test_a_kept_result_whose_status_was_deleted_leaves_the_record_contacted(client: ApiClient) -> None:

@@ -1,0 +1,131 @@
+"""The attempts of the dialler in the admin: a list that nobody edits, and a file of it."""
+
+import io
+from collections.abc import Iterator
+from typing import Any
+
+from django.contrib import admin
+from django.contrib.admin.options import IncorrectLookupParameters
+from django.core.exceptions import BadRequest, PermissionDenied
+from django.db.models import QuerySet
+from django.http import HttpRequest, StreamingHttpResponse
+from django.urls import URLPattern
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+from unfold.contrib.filters.admin import AutocompleteSelectFilter
+
+from callcentre.admin import DatesFilter, ReadOnlyAdmin, UncountedChangeList, UncountedMixin, display
+from callcentre.core.phone import PhoneError, normalise
+from callcentre.core.spreadsheets import CsvWriter
+from campaigns.models import Attempt
+
+# Column of the file -> look-up of its value.
+COLUMNS = {
+    "id": "pk",
+    "outbound_id": "campaign_code",
+    "record_id": "record_id",
+    "phone_number": "phone_number",
+    "mode": "mode",
+    "agent_login": "agent__login",
+    "connection_id": "connection_uid",
+    "dialled": "dialled_at",
+    "answered": "answered_at",
+    "joined": "joined_at",
+    "ended": "ended_at",
+    "outcome": "outcome",
+    "zone": "zone",
+    "rule": "rule",
+    "figures": "figures",
+}
+_ROWS = 2_000
+_BYTE_ORDER_MARK = "\ufeff"
+
+
+class NewestFirst(UncountedChangeList):
+    """A list by time, which has an index for all campaigns and for one."""
+
+    def get_ordering(self, request: HttpRequest, queryset: QuerySet[Any]) -> list[str]:
+        return ["-dialled_at", "-pk"]
+
+
+class Dates(DatesFilter):
+    """A filter by the day of the call."""
+
+    column = "dialled_at"
+
+
+@admin.register(Attempt)
+class AttemptAdmin(UncountedMixin, ReadOnlyAdmin):
+    """The list answers which numbers were called when, why that was allowed, and with what outcome."""
+
+    list_display = ("dialled_at", "phone_number", "campaign_code", "outcome_shown", "mode", "agent", "zone", "rule")
+    list_display_links = ("dialled_at",)
+    list_filter = (("campaign", AutocompleteSelectFilter), Dates)
+    list_select_related = ("agent",)
+    list_before_template = "admin/campaigns/attempts_download.html"
+    search_fields = ("number",)
+    search_help_text = _("Number in any spelling")
+    fields = (
+        *("campaign_code", "record_id", "phone_number", "mode", "agent", "connection_uid"),
+        *("dialled_at", "answered_at", "joined_at", "ended_at", "outcome", "zone", "rule", "figures"),
+    )
+    readonly_fields = fields
+
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[UncountedChangeList]:
+        return NewestFirst
+
+    def get_urls(self) -> list[URLPattern]:
+        return [self.url_to("download/", self.download_view, "download"), *super().get_urls()]
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Attempt], search_term: str
+    ) -> tuple[QuerySet[Attempt], bool]:
+        if not search_term.strip():
+            return queryset, False
+        try:
+            return queryset.filter(number=normalise(search_term)), False
+        except PhoneError:
+            return queryset.none(), False
+
+    @display(
+        description=_("outcome"),
+        label={"answered": "success", "dropped": "danger", "machine": "warning", "failed": "warning"},
+    )
+    def outcome_shown(self, attempt: Attempt) -> tuple[str, Any]:
+        return attempt.outcome, attempt.get_outcome_display() or _("in a call")
+
+    def download_view(self, request: HttpRequest) -> StreamingHttpResponse:
+        """Answer with the attempts of the list, with its filters, as CSV."""
+        if not self.has_view_permission(request):
+            raise PermissionDenied
+        try:
+            attempts = self.get_changelist_instance(request).get_queryset(request)
+        except IncorrectLookupParameters as error:
+            raise BadRequest from error
+        response = StreamingHttpResponse(_file_of(attempts), content_type="text/csv; charset=utf-8")
+        name = f"attempts-{timezone.localdate():%Y-%m-%d}.csv"
+        response.headers["Content-Disposition"] = f'attachment; filename="{name}"'
+        return response
+
+
+def _file_of(attempts: QuerySet[Attempt]) -> Iterator[bytes]:
+    """Yield the file in blocks, header first."""
+    written = io.StringIO()
+    writer = CsvWriter(written)
+    written.write(_BYTE_ORDER_MARK)
+    writer.write([[*COLUMNS]])
+    rows = attempts.values_list(*COLUMNS.values()).iterator(chunk_size=_ROWS)
+    for position, row in enumerate(rows, start=1):
+        writer.write([[_cell(value) for value in row]])
+        if position % _ROWS == 0:
+            yield written.getvalue().encode()
+            written.seek(0)
+            written.truncate()
+    yield written.getvalue().encode()
+
+
+def _cell(value: Any) -> Any:
+    """Return an instant with its milliseconds and its offset, other values as they are."""
+    if hasattr(value, "isoformat"):
+        return timezone.localtime(value).isoformat(timespec="milliseconds")
+    return "" if value in (None, {}) else value

@@ -1,0 +1,105 @@
+"""The do-not-call list in the admin."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+from unfold.contrib.filters.admin import AutocompleteSelectFilter
+
+from callcentre.admin import Admin, UncountedMixin, actor_of, display
+from callcentre.admin.theme import ModelForm
+from callcentre.core.errors import ErrorCode, Invalid
+from callcentre.core.phone import PhoneError, normalise
+from campaigns.models import DoNotCall
+from campaigns.verbs.do_not_call import NewEntry, add_entries, remove_entry
+
+
+class EntryForm(ModelForm):
+    class Meta:
+        model = DoNotCall
+        fields = ("phone_number", "is_prefix", "campaign", "reason", "since", "until")
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["since"].required = False
+        self.fields["since"].help_text = _("Now if left empty.")
+        self.fields["until"].help_text = _("Without end if left empty.")
+        self.fields["campaign"].help_text = _("All campaigns if left empty.")
+        self.fields["is_prefix"].help_text = _("The number is the beginning of numbers, from the country code on.")
+
+    def clean(self) -> dict[str, Any] | None:
+        cleaned: dict[str, Any] | None = super().clean()
+        if cleaned is not None and not cleaned.get("since"):
+            cleaned["since"] = timezone.now()
+        return cleaned
+
+    def _post_clean(self) -> None:
+        """Leave all rules to the verb, which extends an entry that the number has."""
+
+
+@admin.register(DoNotCall)
+class DoNotCallAdmin(UncountedMixin, Admin):
+    """The list answers whether a number may be called, and why not."""
+
+    form = EntryForm
+    list_display = ("shown", "campaign_shown", "reason", "since", "until", "holds")
+    list_display_links = ("shown",)
+    list_filter = (("campaign", AutocompleteSelectFilter),)
+    list_select_related = ("campaign",)
+    search_fields = ("number",)
+    search_help_text = _("Number in any spelling: the entries that forbid to call it")
+    autocomplete_fields = ("campaign",)
+    fault_fields = {"number": "phone_number", "prefix": "phone_number", "campaign_code": "campaign"}
+    sentences = {ErrorCode.UNTIL_BEFORE_SINCE: _("The end must be after the beginning.")}
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Refuse changes: an entry is added, extended by adding it again, and deleted."""
+        return False
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[DoNotCall], search_term: str
+    ) -> tuple[QuerySet[DoNotCall], bool]:
+        if not search_term.strip():
+            return queryset, False
+        try:
+            number = normalise(search_term)
+        except PhoneError:
+            return queryset.none(), False
+        found = DoNotCall.objects.covering(number).values_list("pk", flat=True)
+        return queryset.filter(pk__in=list(found)), False
+
+    @display(description=_("number"))
+    def shown(self, entry: DoNotCall) -> str:
+        return f"{entry.number}…" if entry.is_prefix else entry.phone_number
+
+    @display(description=_("campaign"))
+    def campaign_shown(self, entry: DoNotCall) -> Any:
+        return entry.campaign or _("all")
+
+    @display(description=_("holds now"), boolean=True)
+    def holds(self, entry: DoNotCall) -> bool:
+        now = timezone.now()
+        return entry.since <= now and (entry.until is None or entry.until > now)
+
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        values = form.cleaned_data
+        campaign = values["campaign"]
+        given = {
+            "prefix" if values["is_prefix"] else "number": values["phone_number"],
+            "campaign_code": campaign.code if campaign else "",
+            "reason": values["reason"],
+            "since": values["since"],
+            "until": values["until"],
+        }
+        entry = NewEntry(given)
+        add_entries(actor_of(request), [entry])
+        if entry.faults:
+            raise Invalid(entry.faults)
+        obj.pk = entry.id
+        obj.refresh_from_db()
+
+    def delete_model(self, request: HttpRequest, obj: DoNotCall) -> None:
+        remove_entry(obj, actor_of(request))

@@ -1,0 +1,142 @@
+"""The do-not-call list."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.http import Http404
+from django.shortcuts import get_object_or_404
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from callcentre.api.exceptions import renamed
+from callcentre.api.fields import InstantField, TextField
+from callcentre.api.filters import FilterSet, TextFilter
+from callcentre.api.pagination import LimitOffset
+from callcentre.api.serializers import Input
+from callcentre.api.viewsets import ApiViewSet
+from callcentre.core.errors import ErrorCode, Fault, Invalid
+from callcentre.core.integers import integer_of
+from callcentre.core.parsing import Reject, parse_text
+from callcentre.core.phone import PhoneError, normalise
+from callcentre.core.times import minute
+from campaigns.models import DoNotCall
+from campaigns.verbs.do_not_call import NewEntry, add_entries, remove_entry
+
+MAX_ENTRIES = 10_000
+
+
+class DoNotCallInput(Input):
+    number = TextField(required=False, max_length=100)
+    prefix = TextField(required=False, max_length=100)
+    outbound_id = TextField(source="campaign_code", required=False, max_length=5)
+    reason = TextField(required=False, max_length=300)
+    since = InstantField(required=False)
+    until = InstantField(required=False)
+
+
+class NumberFilter(TextFilter):
+    """A number in any spelling: its own entries, and those of its beginnings."""
+
+    def parse(self, text: str) -> str:
+        try:
+            return normalise(parse_text(text))
+        except PhoneError as error:
+            raise Reject(error.fault("").code) from error
+
+    def filter(self, qs: Any, value: str) -> Any:
+        return qs.covering(value)
+
+
+class DoNotCallFilterSet(FilterSet):
+    number = NumberFilter(help_text="A number in any spelling: the entries that forbid to call it.")
+    outbound_id = TextFilter(field_name="campaign__code", help_text="Id of a campaign: its own entries only.")
+
+    class Meta:
+        model = DoNotCall
+        fields: tuple[str, ...] = ()
+
+
+class DoNotCallViewSet(ApiViewSet):
+    """Numbers, and beginnings of numbers, that are not called."""
+
+    area = "campaigns"
+
+    def list(self, request: Request) -> Response:
+        paginator = LimitOffset()
+        entries = DoNotCallFilterSet.filtered(request, DoNotCall.objects.order_by("id"), paginator.faults(request))
+        page = paginator.paginate_queryset(entries, request, columns=_COLUMNS)
+        return paginator.get_paginated_response([entry_data(row) for row in page])
+
+    def create(self, request: Request) -> Response:
+        entry = NewEntry(*self.read(DoNotCallInput))
+        add_entries(self.actor, [entry])
+        if entry.faults:
+            raise Invalid(entry.faults)
+        return Response({"id": entry.id}, status=201)
+
+    def destroy(self, request: Request, pk: str) -> Response:
+        if (number := integer_of(pk)) is None:
+            raise Http404
+        remove_entry(get_object_or_404(DoNotCall, pk=number), self.actor)
+        return Response(status=204)
+
+
+class DoNotCallBatchViewSet(ApiViewSet):
+    """Many entries at once: each stands alone, and the answer has one result for each number."""
+
+    area = "campaigns"
+
+    def create(self, request: Request) -> Response:
+        items = _items(request.data)
+        entries = [NewEntry(*DoNotCallInput.read(item)) for item in items]
+        add_entries(self.actor, entries)
+        names = DoNotCallInput.wire_names()
+        answer: dict[str, dict[str, Any]] = {}
+        for item, entry in zip(items, entries, strict=True):
+            result: dict[str, Any] = {"http_status": 201, "id": entry.id}
+            if entry.faults:
+                message = " ".join(renamed(fault, names).message for fault in entry.faults)
+                result = {"http_status": 400, "message": message}
+            # Of several items with the same spelling, the answer is of the added one, else of the first.
+            key = str(item.get("number") or item.get("prefix") or "")
+            if key not in answer or (entry.id and answer[key]["http_status"] == 400):
+                answer[key] = result
+        return Response(answer, status=207)
+
+
+def _items(body: Any) -> list[Mapping[str, Any]]:
+    """Return the items of a batch. Raise Invalid if the body is no array of objects."""
+    if not isinstance(body, Mapping):
+        raise Invalid([Fault(ErrorCode.BODY_NOT_OBJECT)])
+    items = body.get("entries")
+    if items in (None, "", []):
+        raise Invalid([Fault(ErrorCode.EMPTY, "entries")])
+    if not isinstance(items, list):
+        raise Invalid([Fault(ErrorCode.NOT_LIST, "entries")])
+    if len(items) > MAX_ENTRIES:
+        raise Invalid([Fault(ErrorCode.TOO_MANY, "entries", {"limit": MAX_ENTRIES})])
+    faults = [
+        Fault(ErrorCode.NOT_OBJECT, f"entries.{place}")
+        for place, item in enumerate(items)
+        if not isinstance(item, Mapping)
+    ]
+    if faults:
+        raise Invalid(faults)
+    return items
+
+
+_COLUMNS = ("id", "phone_number", "is_prefix", "campaign__code", "reason", "since", "until")
+
+
+def entry_data(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an entry as answers show it: the number or the beginning, the other one is empty."""
+    is_prefix = row["is_prefix"]
+    return {
+        "id": row["id"],
+        "number": "" if is_prefix else row["phone_number"],
+        "prefix": row["phone_number"] if is_prefix else "",
+        "outbound_id": row["campaign__code"],
+        "reason": row["reason"],
+        "since": minute(row["since"]),
+        "until": minute(row["until"]),
+    }

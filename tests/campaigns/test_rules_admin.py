@@ -1,0 +1,215 @@
+"""The pages of do-not-call entries, legal hours, attempts, and the rules of a campaign."""
+
+import csv
+import io
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.urls import reverse
+from django.utils import timezone
+
+from campaigns.models import CampaignHours, DoNotCall, LegalHours, Record, RetryRule
+from tests.backoffice import errors_of, page_of, superuser
+from tests.campaigns.factories import (
+    CampaignFactory,
+    DoNotCallFactory,
+    PastAttemptFactory,
+    RecordFactory,
+)
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
+
+ENTRIES = "admin:campaigns_donotcall"
+
+
+def add_entry(expected: int = 302, **values: Any) -> Any:
+    return superuser().submit(reverse(f"{ENTRIES}_add"), expected=expected, **values)
+
+
+def test_a_number_is_added_in_its_normal_form() -> None:
+    add_entry(phone_number="22 555 01 17", reason="Asked by phone.")
+
+    entry = DoNotCall.objects.get()
+    assert (entry.number, entry.is_prefix, entry.campaign, entry.reason) == (
+        "+48225550117",
+        False,
+        None,
+        "Asked by phone.",
+    )
+
+
+def test_a_prefix_is_added_for_a_campaign() -> None:
+    campaign = CampaignFactory()
+
+    add_entry(phone_number="+48 70", is_prefix="on", campaign=campaign.pk)
+
+    entry = DoNotCall.objects.get()
+    assert (entry.number, entry.is_prefix, entry.campaign) == ("+4870", True, campaign)
+
+
+def test_a_number_that_has_an_entry_extends_it() -> None:
+    DoNotCallFactory(phone_number="+48225550117", until=timezone.now() + timedelta(days=1))
+
+    add_entry(phone_number="22 555 01 17")
+
+    assert DoNotCall.objects.get().until is None
+
+
+def test_a_wrong_number_is_refused_at_its_field() -> None:
+    response = add_entry(200, phone_number="nobody")
+
+    assert errors_of(response) == {"phone_number": ["A phone number has no letters."]}
+    assert not DoNotCall.objects.exists()
+
+
+def test_the_search_finds_the_entries_that_forbid_a_number() -> None:
+    DoNotCallFactory(phone_number="+48 70", number="+4870", is_prefix=True)
+    DoNotCallFactory(phone_number="+48 22 555 01 17")
+    client = superuser()
+
+    def found(text: str) -> list[str]:
+        response = client.get(reverse(f"{ENTRIES}_changelist"), {"q": text})
+        return [entry.number for entry in response.context["cl"].result_list]
+
+    assert found("700 123 456") == ["+4870"]
+    assert found("0048 225550117") == ["+48225550117"]
+    assert found("22 555 01 18") == found("nobody") == []
+
+
+def test_the_deletion_of_an_entry_frees_its_records() -> None:
+    entry = DoNotCallFactory()
+    RecordFactory(phone_number=entry.phone_number, held_until=timezone.now() + timedelta(days=1))
+
+    superuser().post(reverse(f"{ENTRIES}_delete", args=[entry.pk]), {"post": "yes"})
+
+    assert not DoNotCall.objects.exists()
+    assert Record.objects.get().held_until is None
+
+
+# Legal hours
+
+
+def test_the_rule_of_the_united_states_is_delivered() -> None:
+    row = LegalHours.objects.get()
+    assert (row.prefix, f"{row.begins_at:%H:%M}", f"{row.ends_at:%H:%M}") == ("1", "08:00", "21:00")
+    assert row.source == "47 CFR 64.1200(c)(1)"
+
+
+LEGAL = {"name": "Own", "prefix": "48", "source": "A law", "begins_at": "08:00", "ends_at": "20:00"}
+
+
+def test_a_legal_rule_is_added() -> None:
+    superuser().submit(reverse("admin:campaigns_legalhours_add"), **LEGAL, weekdays="12345")
+
+    assert LegalHours.objects.filter(prefix="48", weekdays="12345", allows_holidays=True).exists()
+
+
+@pytest.mark.parametrize(
+    ("values", "field"),
+    [
+        ({"weekdays": "08"}, "weekdays"),
+        ({"prefix": "+48"}, "prefix"),
+        ({"holiday_country": "XX"}, "holiday_country"),
+        ({"allows_holidays": None}, "holiday_country"),
+        ({"ends_at": "07:00"}, ""),
+    ],
+)
+def test_a_wrong_legal_rule_is_refused_at_its_field(values: dict[str, Any], field: str) -> None:
+    response = superuser().submit(reverse("admin:campaigns_legalhours_add"), expected=200, **(LEGAL | values))
+
+    assert list(errors_of(response)) == [field]
+
+
+# The rules of a campaign
+
+
+def test_hours_and_retry_rules_are_edited_with_the_campaign() -> None:
+    campaign = CampaignFactory()
+    status = campaign.statuses.first()
+    hours = {"hours-TOTAL_FORMS": 1, "hours-0-weekday": 1, "hours-0-begins_at": "09:00", "hours-0-ends_at": "17:00"}
+    rules = {
+        "retry_rules-TOTAL_FORMS": 2,
+        "retry_rules-0-outcome": "busy",
+        "retry_rules-0-delay_seconds": 300,
+        "retry_rules-0-most_attempts": 4,
+        "retry_rules-1-status": status and status.pk,
+        "retry_rules-1-delay_seconds": 600,
+        "retry_rules-1-is_multiplied": "on",
+        "retry_rules-1-most_attempts": 3,
+    }
+
+    superuser().submit(page_of(campaign), **hours, **rules)
+
+    assert CampaignHours.objects.values_list("campaign", "weekday").get() == (campaign.pk, 1)
+    found = RetryRule.objects.order_by("id").values_list("outcome", "status", "delay_seconds", "is_multiplied")
+    assert list(found) == [("busy", None, 300, False), ("", status and status.pk, 600, True)]
+
+
+@pytest.mark.parametrize(
+    ("rows", "prefix"),
+    [
+        ({"hours-0-weekday": 1, "hours-0-begins_at": "17:00", "hours-0-ends_at": "09:00"}, "hours"),
+        ({"retry_rules-0-delay_seconds": 5, "retry_rules-0-most_attempts": 1}, "retry_rules"),
+        (
+            {
+                "retry_rules-0-outcome": "answered",
+                "retry_rules-0-delay_seconds": 5,
+                "retry_rules-0-most_attempts": 1,
+            },
+            "retry_rules",
+        ),
+    ],
+)
+def test_wrong_rules_are_refused(rows: dict[str, Any], prefix: str) -> None:
+    campaign = CampaignFactory()
+
+    response = superuser().submit(page_of(campaign), expected=200, **rows, **{f"{prefix}-TOTAL_FORMS": 1})
+
+    assert list(errors_of(response)) == [""]
+    assert not CampaignHours.objects.exists()
+    assert not RetryRule.objects.exists()
+
+
+def test_unknown_holidays_are_refused() -> None:
+    campaign = CampaignFactory()
+
+    response = superuser().submit(page_of(campaign), expected=200, holiday_country="XX")
+
+    assert list(errors_of(response)) == ["holiday_country"]
+
+
+# Attempts
+
+
+def test_attempts_are_found_by_number_and_listed_by_time() -> None:
+    now = timezone.now()
+    old = PastAttemptFactory(dialled_at=now - timedelta(days=1), phone_number="+48225550117")
+    new = PastAttemptFactory(dialled_at=now, zone="Europe/Warsaw", rule="campaign 09:00–17:00")
+    client = superuser()
+
+    def found(**query: Any) -> list[int]:
+        response = client.get(reverse("admin:campaigns_attempt_changelist"), query)
+        return [attempt.pk for attempt in response.context["cl"].result_list]
+
+    assert found() == [new.pk, old.pk]
+    assert found(q="22 555 01 17") == [old.pk]
+    assert found(campaign__id__exact=new.campaign_id) == [new.pk]
+
+
+def test_attempts_are_downloaded_with_the_filters_of_the_list() -> None:
+    campaign = CampaignFactory()
+    at = timezone.now().replace(microsecond=123_000)
+    attempt = PastAttemptFactory(
+        campaign=campaign, dialled_at=at, phone_number="+48 22 555 01 17", zone="Europe/Warsaw"
+    )
+    PastAttemptFactory()
+
+    url = reverse("admin:campaigns_attempt_download")
+    response: Any = superuser().get(url, {"campaign__id__exact": campaign.pk})
+
+    text = b"".join(response.streaming_content).decode("utf-8-sig")
+    (row,) = csv.DictReader(io.StringIO(text))
+    assert (row["id"], row["outbound_id"], row["phone_number"]) == (str(attempt.pk), campaign.code, "+48 22 555 01 17")
+    assert row["dialled"] == timezone.localtime(at).isoformat(timespec="milliseconds")
+    assert (row["answered"], row["zone"], row["outcome"]) == ("", "Europe/Warsaw", "no_answer")
