@@ -41,21 +41,14 @@ from telephony.models import Agent
 
 SETTINGS = ("name", "dialer", "is_crm", "is_active", "start_date", "end_date", "order", "parity", "group")
 PARAMETERS = ("caller_id", "preview_timeout", "predictive_min_calls", "predictive_max_calls")
-RULES = (
-    "wrap_up_seconds",
-    "preview_end",
-    "detects_machines",
-    "number_turn",
-    "zone_field",
-    "holiday_country",
-    "ignores_hours",
-)
+WORK = ("wrap_up_seconds", "preview_end", "detects_machines")
+RULES = ("number_turn", "zone_field", "holiday_country", "ignores_hours")
 
 
 class CampaignForm(ModelForm):
     class Meta:
         model = Campaign
-        fields = ("code", *SETTINGS, *PARAMETERS, *RULES, "agents")
+        fields = ("code", *SETTINGS, *PARAMETERS, *WORK, *RULES, "agents")
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -246,7 +239,8 @@ class CampaignAdmin(DiallingPages, Admin):
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         if not change:
-            values = {name: form.cleaned_data[name] for name in ("code", *SETTINGS, *PARAMETERS, *RULES[2:])}
+            rules = [name for name in RULES if name in form.cleaned_data]
+            values = {name: form.cleaned_data[name] for name in ("code", *SETTINGS, *PARAMETERS, *WORK, *rules)}
             obj.__dict__.update(create_campaign(actor_of(request), **values).__dict__)
             return
         values = {name: form.cleaned_data[name] for name in form.changed_data if name != "agents"}

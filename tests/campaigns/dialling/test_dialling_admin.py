@@ -37,7 +37,7 @@ def _count_again() -> None:
 
 
 def page(campaign: Campaign) -> str:
-    return f"{page_of(campaign)[: -len('change/')]}dialling"
+    return page_of(campaign, "dialling")
 
 
 def dialled(campaign: Campaign) -> Campaign:
@@ -109,7 +109,7 @@ def test_the_buttons_switch_the_dialling(switch: str, is_dialling: bool) -> None
 
 def test_people_who_may_only_view_get_no_buttons() -> None:
     campaign = CampaignFactory(is_dialling=True)
-    viewer = staff("campaigns.view_campaign")
+    viewer = staff("view_campaign")
 
     assert 'name="switch"' not in viewer.page(page(campaign))
     assert viewer.post(page(campaign), {"switch": "pause"}).status_code == 403
@@ -118,7 +118,7 @@ def test_people_who_may_only_view_get_no_buttons() -> None:
 
 def test_people_without_a_permission_see_no_page() -> None:
     campaign = CampaignFactory()
-    stranger = staff("campaigns.view_record")
+    stranger = staff("view_record")
 
     assert stranger.get(page(campaign)).status_code == 403
     assert stranger.get(COMPLIANCE).status_code == 403
@@ -248,7 +248,7 @@ def test_all_dialling_is_switched_with_a_reason() -> None:
 
 
 def test_only_people_with_the_permission_switch_all_dialling() -> None:
-    viewer = staff("campaigns.view_diallingswitch")
+    viewer = staff("view_diallingswitch")
 
     assert "Switch off" not in viewer.page(SWITCHES)
     assert viewer.get(reverse("admin:campaigns_diallingswitch_add")).status_code == 403
