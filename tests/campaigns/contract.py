@@ -190,6 +190,16 @@ OPERATIONS = [
         ADDITIONS,
         "/batch/outbounds/XXXXX/records",
     ),
+    ours(
+        "GET",
+        "/outbounds/WORLD/records/+48221000001/why",
+        READ,
+        200,
+        {"callable": bool, "reasons": [{"code": str, "text": str, "until": str}], "next_call_at": str},
+        5,
+        None,
+        "/outbounds/WORLD/records/+48229999999/why",
+    ),
     # Do not call
     ours("GET", "/do_not_call", READ, 200, {"count": int, "result": [DO_NOT_CALL]}, 3),
     ours("POST", "/do_not_call", WRITE, 201, {"id": int}, 2, {"number": "+48 22 700 00 01"}),
