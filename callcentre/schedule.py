@@ -47,6 +47,8 @@ SCHEDULE: dict[str, Any] = {
     "tickets.poll_mailboxes": {"task": "tickets.poll_mailboxes", "schedule": 60.0, "options": {"expires": 60}},
     # once an hour: delete unused uploaded files that are 24 hours old
     "tickets.prune_files": {"task": "tickets.prune_files", "schedule": crontab(minute="23")},
+    # every 5 seconds: settle calls without a result and end previews that are over, in case no dialler does
+    "campaigns.sweep_calls": {"task": "campaigns.sweep_calls", "schedule": 5.0, "options": {"expires": 5}},
     # every 10 seconds: start imports whose message or worker was lost
     "campaigns.sweep_imports": {"task": "campaigns.sweep_imports", "schedule": 10.0, "options": {"expires": 10}},
     # every 5 seconds: renew stale rollups of hours, and of longer periods that are over

@@ -9,13 +9,18 @@ class CampaignsConfig(AppConfig):
     api_permissions = {
         "campaigns:read": ("view_campaign", "view_campaigngroup", "view_record"),
         "campaigns:write": ("add_campaign", "change_campaign", "add_campaigngroup", "add_record", "change_record"),
+        "system:read": ("view_diallingswitch",),
+        "system:write": ("add_diallingswitch",),
     }
 
     def ready(self) -> None:
         from callcentre.core.deletions import register_remarks  # noqa: PLC0415  (models are not there before)
         from campaigns import deletions  # noqa: PLC0415
+        from campaigns.dialling import previews  # noqa: PLC0415
         from campaigns.dialling.outcomes import Hooks  # noqa: PLC0415
         from telephony.calls import campaign_hooks  # noqa: PLC0415
+        from telephony.verbs import ledger  # noqa: PLC0415
 
         register_remarks("customer", deletions.remarks)
         campaign_hooks.register(Hooks())
+        ledger.on_preview_end(previews.agent_left)

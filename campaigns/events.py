@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from callcentre.core.times import minute, zone
+from callcentre.core.times import minute, second, zone
 from webhooks import outbox
 from webhooks.event_types import EventType
 
@@ -63,3 +63,13 @@ def records_created_in_bulk(records: str) -> None:
 
 def statuses_changed(records: Iterable[RecordFacts]) -> None:
     outbox.record_many(EventType.OUTBOUND_RECORD_STATUS_CHANGED, [record.event for record in records])
+
+
+def record_offered(record_id: int, campaign_code: str, agent_login: str, expires_at: datetime) -> None:
+    payload = {
+        "outbound_id": campaign_code,
+        "record_id": record_id,
+        "agent_login": agent_login,
+        "expires_at": second(expires_at),
+    }
+    outbox.record(EventType.RECORD_OFFERED, f"record:{record_id}", payload)

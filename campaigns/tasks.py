@@ -2,7 +2,9 @@ import contextlib
 
 import structlog
 from celery import shared_task
+from django.utils import timezone
 
+from campaigns.dialling import outcomes, previews
 from campaigns.importing.import_run import Interrupted, run
 from campaigns.models import Campaign, RecordImport
 from campaigns.verbs.attempts import prune_old_attempts
@@ -38,6 +40,14 @@ def sweep_imports() -> None:
     """Start imports whose message or worker was lost."""
     for record_import in RecordImport.objects.due():
         resume_import(record_import)
+
+
+@shared_task(name="campaigns.sweep_calls")
+def sweep_calls() -> None:
+    """Settle calls without a result and end previews that are over, while no dialler does it."""
+    now = timezone.now()
+    outcomes.settle_due(now)
+    previews.sweep(now)
 
 
 @shared_task(name="campaigns.prune_imports")

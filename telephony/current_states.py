@@ -12,7 +12,7 @@ from telephony.models.connection import LEG_OCCUPIES_PHONE
 LOGGED_OUT = "logged_out"
 
 # The order of a board: agents in calls first.
-ORDER = ("talking", "ringing", "wrap_up", "free", "paused", LOGGED_OUT)
+ORDER = ("talking", "ringing", "preview", "wrap_up", "free", "paused", LOGGED_OUT)
 # The index finds the last state of each agent, however long the history is.
 _LAST_STATES = """
 SELECT agent.id, last.kind, last.started_at, last.ended_at, last.pause_id, pause.name, last.connection_id

@@ -36,6 +36,7 @@ class EventType(models.TextChoices):
     OUTBOUND_CREATED = "OUTBOUND_CREATED"
     OUTBOUND_RECORD_CREATED = "OUTBOUND_RECORD_CREATED"
     OUTBOUND_RECORD_STATUS_CHANGED = "OUTBOUND_RECORD_STATUS_CHANGED"
+    RECORD_OFFERED = "RECORD_OFFERED"
 
     @property
     def example(self) -> dict[str, Any]:
@@ -121,4 +122,10 @@ EXAMPLES: dict[EventType, dict[str, Any]] = {
     EventType.OUTBOUND_CREATED: {"outbound_id": "DEMO1", "name": "Demonstration: file"},
     EventType.OUTBOUND_RECORD_CREATED: _RECORD,
     EventType.OUTBOUND_RECORD_STATUS_CHANGED: {**_RECORD, "system_status": "NO_CALL", "status_id": 13},
+    EventType.RECORD_OFFERED: {
+        "outbound_id": "DEMO2",
+        "record_id": 1204,
+        "agent_login": "agent1",
+        "expires_at": "2026-11-21 09:31:00",
+    },
 }

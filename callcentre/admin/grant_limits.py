@@ -60,11 +60,11 @@ def needed_permissions() -> Mapping[str, tuple[str, ...]]:
 
     The wildcards (`*`, `*:read`, `*:write`) include future areas, so no permissions stand for them.
     """
-    return {
-        right: tuple(f"{config.label}.{codename}" for codename in codenames)
-        for config in apps.get_app_configs()
-        for right, codenames in getattr(config, "api_permissions", {}).items()
-    }
+    needed: dict[str, tuple[str, ...]] = {}
+    for config in apps.get_app_configs():
+        for right, codenames in getattr(config, "api_permissions", {}).items():
+            needed[right] = needed.get(right, ()) + tuple(f"{config.label}.{codename}" for codename in codenames)
+    return needed
 
 
 def _holds(user: User, permission: str) -> bool:

@@ -118,6 +118,9 @@ class ErrorCode(enum.Enum):
     RESULT_TOO_LATE = 124002, _("A result can be given until five minutes after the call.")
     RECORD_RESERVED = 124003, _("The record is reserved for its next call.")
     RESULT_IN_PROGRESS = 124004, _("A result ends the call: choose another status than one in progress.")
+    NO_OFFER = 124005, _("No record is offered to the agent.")
+    NOT_CALLABLE = 124006, _("The record cannot be called now.")
+    NO_LINE = 124007, _("The limits allow no more calls now.")
 
     # Imports
     PHONE_COLUMN_MISSING = 122001, _("One column must be the phone number.")

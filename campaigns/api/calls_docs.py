@@ -2,7 +2,7 @@
 
 from callcentre.api.openapi import Operation, describe, document, path, shape, text
 from callcentre.core.errors import ErrorCode
-from campaigns.api.calls import AgentCallViewSet, ResultViewSet
+from campaigns.api.calls import AgentCallViewSet, PreviewViewSet, ResultViewSet, SkipInput
 from campaigns.api.records_docs import CORE, FIELDS
 from campaigns.api.records_docs import RULES as RECORD_RULES
 from campaigns.api.serializers import ResultInput
@@ -31,6 +31,14 @@ RECORD_OF_CALL = shape(
     **CORE,
     record_fields=FIELDS,
 )
+PREVIEW = shape(
+    "Preview",
+    "A record that is offered to an agent.",
+    outbound_id=text("Campaign of the record.", "DEMO2"),
+    record=RECORD_OF_CALL,
+    offered_at=text("Start of the offer: `YYYY-MM-DD hh:mm:ss`.", "2026-11-21 09:30:00"),
+    expires_at=text("Its end: `YYYY-MM-DD hh:mm:ss`.", "2026-11-21 09:31:00"),
+)
 CALL_OF_AGENT = shape(
     "AgentCall",
     "The call that an agent is in.",
@@ -44,6 +52,7 @@ CALL_OF_AGENT = shape(
     state=text("The agent's part in the call.", "talking", enum=["ringing", "talking", "wrap_up"]),
     since=text("Start of that: `YYYY-MM-DD hh:mm:ss`.", "2026-11-21 09:30:00"),
 )
+describe(SkipInput, reason={"description": "Why the record is not called.", "example": "Called yesterday."})
 _RULES = {code: {"agent_login": "assign_to_login"}.get(field, field) for code, field in RECORD_RULES.items()}
 
 document(
@@ -79,5 +88,42 @@ document(
         is_extension=True,
         answer=CALL_OF_AGENT,
         is_empty_if="The agent is in no call.",
+    ),
+)
+document(
+    PreviewViewSet,
+    {"login": path("login", "Login of the agent.", "agent1")},
+    retrieve=Operation(
+        id="read_preview",
+        summary="Read the record that is offered to an agent",
+        description=(
+            "In a campaign with the dialler `preview`. At `expires_at` the record is returned, or called, as the"
+            " campaign says. To set the agent ready, to pause or to log out means to skip it."
+        ),
+        is_extension=True,
+        answer=PREVIEW,
+        is_empty_if="No record is offered to the agent.",
+    ),
+    accept=Operation(
+        id="accept_preview",
+        summary="Call the offered record",
+        description="The agent's phone rings first; when it is picked up the number is called.",
+        is_extension=True,
+        answer=shape("AcceptedPreview", "The call.", connection_id=text("The connection's id.", "1416225570.341")),
+        conflicts={
+            ErrorCode.NO_OFFER: "",
+            ErrorCode.NOT_CALLABLE: "",
+            ErrorCode.NO_LINE: "",
+            ErrorCode.NO_CONNECTION_TO_PBX: "",
+        },
+    ),
+    skip=Operation(
+        id="skip_preview",
+        summary="Skip the offered record",
+        description="The record is returned. It is not offered to this agent for an hour.",
+        is_extension=True,
+        body=SkipInput,
+        request_example={"reason": "Called yesterday."},
+        conflicts={ErrorCode.NO_OFFER: ""},
     ),
 )

@@ -15,7 +15,12 @@ from callcentre.api.openapi import (
     text,
 )
 from callcentre.core.errors import ErrorCode
-from campaigns.api import calls_docs, do_not_call_docs, records_docs  # noqa: F401  (describe the rest of this app)
+from campaigns.api import (  # noqa: F401  (describe the rest of this app)
+    calls_docs,
+    dialling_docs,
+    do_not_call_docs,
+    records_docs,
+)
 from campaigns.api.serializers import (
     CampaignEditInput,
     CampaignGroupInput,
@@ -220,24 +225,6 @@ document(
         body=LoginsInput,
         request_example={"logins": ["agent2"]},
         errors={ErrorCode.AGENTS_NOT_FOUND: "logins"},
-    ),
-    start_dialling=Operation(
-        id="start_dialling",
-        summary="Start the dialling of a campaign",
-        description="The dialler calls its records while it is active, in its dates and hours, and agents are free.",
-        is_extension=True,
-    ),
-    pause_dialling=Operation(
-        id="pause_dialling",
-        summary="Pause the dialling of a campaign",
-        description="No new call is placed. Calls that ring or talk go on.",
-        is_extension=True,
-    ),
-    stop_dialling=Operation(
-        id="stop_dialling",
-        summary="Stop the dialling of a campaign",
-        description="No new call is placed, and calls that are not answered yet are hung up.",
-        is_extension=True,
     ),
     statuses=Operation(
         id="list_campaign_statuses",

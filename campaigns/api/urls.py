@@ -1,7 +1,8 @@
 from callcentre.api.exceptions import CONSTRAINTS
 from callcentre.api.routers import route
 from callcentre.core.errors import ErrorCode, Fault
-from campaigns.api.calls import AgentCallViewSet, ResultViewSet
+from campaigns.api.calls import AgentCallViewSet, PreviewViewSet, ResultViewSet
+from campaigns.api.dialling import AllDiallingViewSet, DiallingViewSet
 from campaigns.api.do_not_call import DoNotCallBatchViewSet, DoNotCallViewSet
 from campaigns.api.records import RecordBatchViewSet, RecordViewSet
 from campaigns.api.views import CampaignGroupViewSet, CampaignViewSet
@@ -15,9 +16,10 @@ urlpatterns = [
     route("outbounds/:code/remove_agents", CampaignViewSet, post="remove_agents"),
     route("outbounds/:code/statuses", CampaignViewSet, get="statuses"),
     route("outbounds/:code/stats", CampaignViewSet, get="stats"),
-    route("outbounds/:code/dialer/start", CampaignViewSet, post="start_dialling"),
-    route("outbounds/:code/dialer/pause", CampaignViewSet, post="pause_dialling"),
-    route("outbounds/:code/dialer/stop", CampaignViewSet, post="stop_dialling"),
+    route("outbounds/:code/dialer", DiallingViewSet, get="retrieve"),
+    route("outbounds/:code/dialer/start", DiallingViewSet, post="start"),
+    route("outbounds/:code/dialer/pause", DiallingViewSet, post="pause"),
+    route("outbounds/:code/dialer/stop", DiallingViewSet, post="stop"),
     route("outbounds/:code/records", RecordViewSet, get="list", post="create"),
     # Before the route of the record, whose number may have slashes too.
     route("outbounds/:code/records/:phone_number/why", RecordViewSet, get="explain"),
@@ -29,6 +31,10 @@ urlpatterns = [
     route("batch/do_not_call", DoNotCallBatchViewSet, post="create"),
     route("connections/:connection_id/result", ResultViewSet, post="give"),
     route("agents/:login/call", AgentCallViewSet, get="retrieve"),
+    route("agents/:login/preview", PreviewViewSet, get="retrieve"),
+    route("agents/:login/preview/accept", PreviewViewSet, post="accept"),
+    route("agents/:login/preview/skip", PreviewViewSet, post="skip"),
+    route("system/dialing", AllDiallingViewSet, get="retrieve", post="switch"),
     route("outbound_groups", CampaignGroupViewSet, get="list", post="create"),
 ]
 

@@ -23,7 +23,6 @@ from campaigns.verbs.campaigns import (
     edit_campaign,
     remove_agents,
 )
-from campaigns.verbs.dialling import pause_dialling, start_dialling, stop_dialling
 from telephony.api.serializers import agent_data
 
 
@@ -68,18 +67,6 @@ class CampaignViewSet(ApiViewSet):
         campaign = campaign_or_404(code)
         values, faults = self.read(LoginsInput)
         remove_agents(campaign, self.actor, values.get("logins", ()), faults)
-        return Response(status=204)
-
-    def start_dialling(self, request: Request, code: str) -> Response:
-        start_dialling(campaign_or_404(code), self.actor)
-        return Response(status=204)
-
-    def pause_dialling(self, request: Request, code: str) -> Response:
-        pause_dialling(campaign_or_404(code), self.actor)
-        return Response(status=204)
-
-    def stop_dialling(self, request: Request, code: str) -> Response:
-        stop_dialling(campaign_or_404(code), self.actor)
         return Response(status=204)
 
     def statuses(self, request: Request, code: str) -> Response:

@@ -129,6 +129,15 @@ RETURNING r.id, r.system_status, r.agent_id, placed.position, r.held_until IS NO
 """  # noqa: S608  (of our own constants)
 
 
+HAS_DUE = f"""
+WITH open_groups AS MATERIALIZED (
+  SELECT * FROM unnest(%(zones)s::text[], %(codes)s::text[], %(closed)s::text[]) AS g(zone, calling_code, closed)
+),
+{", ".join(_CLASSES)}
+SELECT 1 FROM ({" UNION ALL ".join(f"SELECT id FROM class{number}" for number in range(1, 6))}) AS due LIMIT 1
+"""  # noqa: S608  (of our own constants)
+
+
 def _groups_of_status(status: str) -> str:
     """Build the CTE that finds the groups of one status, by one look into the index for each group."""
     first = f"""
@@ -193,6 +202,17 @@ def reserve(
         if len(reserved) >= count or not any(row["is_held"] for row in rows):
             break
     return reserved
+
+
+def has_due(campaign_id: int, *, groups: Collection[Group], free_agents: Collection[int], now: datetime) -> bool:
+    """Return whether a record of the campaign may be called now, as far as it is known without its numbers."""
+    if not groups:
+        return False
+    with connection.cursor() as cursor:
+        cursor.execute(
+            HAS_DUE, {**values_of(campaign_id, "", groups=groups, free_agents=free_agents, now=now), "look": 1}
+        )
+        return cursor.fetchone() is not None
 
 
 def values_of(

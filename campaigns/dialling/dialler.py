@@ -15,10 +15,10 @@ from django.utils import timezone
 from prometheus_client import Counter
 
 from callcentre.core.pubsub import subscribe
-from campaigns.dialling import choice, outcomes
+from campaigns.dialling import choice, outcomes, previews
 from campaigns.dialling.campaign_tick import CampaignTick
 from campaigns.dialling.ownership import Ownership
-from campaigns.models import Campaign, DiallingSwitch
+from campaigns.models import Campaign
 
 logger = logging.getLogger(__name__)
 
@@ -64,6 +64,7 @@ class Dialler:
         """Do what is due in all campaigns of this process."""
         now = timezone.now()
         outcomes.settle_due(now)
+        previews.sweep(now)
         choice.release_held(now)
         campaigns = self._own()
         for campaign in campaigns:
@@ -82,7 +83,7 @@ class Dialler:
         diallable = list(
             Campaign.objects.diallable_on(timezone.localdate()).filter(is_dialling=True).order_by("order", "code")
         )
-        if not _is_running():
+        if not previews.is_running():
             diallable = []
         if self._ownership is None:
             self._ownership = Ownership()
@@ -96,9 +97,3 @@ class Dialler:
             self._ownership.close()
         self._ownership = None
         self._ticks = {}
-
-
-def _is_running() -> bool:
-    """Return whether the switch of all dialling is on."""
-    newest = DiallingSwitch.objects.order_by("-id").values_list("is_running", flat=True).first()
-    return newest is not False

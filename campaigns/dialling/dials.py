@@ -16,6 +16,7 @@ from campaigns.models import Attempt, Campaign, Record
 from campaigns.verbs.record_calls import DIALLER, begin_call, lock_held
 from telephony.calls.campaign_calls import Target, call_with_agent
 from telephony.models import Agent, Connection
+from telephony.models.agent_intervals import StateKind
 
 
 class _NotHeldError(Exception):
@@ -30,7 +31,8 @@ def dial_with_agent(campaign: Campaign, record_id: int, holder: str, agent: Agen
             record = Record.objects.get(pk=record_id)
             if (number := _number(campaign, record, holder, now)) is None:
                 return None
-            connection = call_with_agent(agent, _target(campaign, record_id, number), now)
+            kind = StateKind.PREVIEW if mode == Attempt.Mode.PREVIEW else StateKind.FREE
+            connection = call_with_agent(agent, _target(campaign, record_id, number), now, kind=kind)
             if connection is None:
                 return None
             if (locked := lock_held(record_id, holder, now)) is None:

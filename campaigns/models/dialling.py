@@ -15,16 +15,42 @@ from telephony.models import Agent
 DAY_SECONDS = 86_400
 
 
-class DiallingSwitch(Change):
-    """One switch of all dialling. The newest row holds; it says who switched, when and why."""
+class DiallingSwitchQuerySet(models.QuerySet["DiallingSwitch"]):
+    def of_all(self) -> "DiallingSwitchQuerySet":
+        """Return the switches of all dialling, the newest first."""
+        return self.filter(campaign=None).order_by("-id")
 
+
+class DiallingSwitch(Change):
+    """A switch of all dialling, or of one campaign's. It says who switched, when and why.
+
+    All dialling runs unless the newest row without a campaign stops it. `Campaign.is_dialling` is a campaign's own.
+    """
+
+    campaign = models.ForeignKey(
+        Campaign,
+        models.CASCADE,
+        null=True,
+        db_index=False,
+        related_name="dialling_switches",
+        verbose_name=_("campaign"),
+    )
     is_running = models.BooleanField(_("running"))
     reason = models.CharField(_("reason"), max_length=300, blank=True)
 
+    objects = DiallingSwitchQuerySet.as_manager()
+
     class Meta:
-        verbose_name = _("switch of all dialling")
-        verbose_name_plural = _("switches of all dialling")
+        verbose_name = _("switch of dialling")
+        verbose_name_plural = _("switches of dialling")
         ordering = ["-id"]
+        indexes = [
+            models.Index(fields=["-id"], condition=Q(campaign=None), name="diallingswitch_of_all"),
+            models.Index(fields=["campaign", "-id"], name="diallingswitch_of_campaign"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.action} {self.campaign or ''}".strip()
 
 
 class DiallerState(models.Model):
@@ -38,6 +64,10 @@ class DiallerState(models.Model):
     code = models.CharField(max_length=30, blank=True)
     # Figures of the pacer, and its explanation.
     pace = models.JSONField(default=dict)
+    # The place among campaigns that share agents: the lowest turn is next (campaigns/dialling/sharing.py).
+    turn = models.FloatField(default=0, db_default=0)
+    # Whether it has records to call now, while another campaign has the same agents.
+    wants_agents = models.BooleanField(default=False, db_default=False)
 
     class Meta:
         verbose_name = _("state of a dialler")

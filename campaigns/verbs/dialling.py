@@ -1,11 +1,12 @@
 """Verbs that start and stop the dialling of a campaign, and of all campaigns."""
 
+from collections.abc import Sequence
 from contextlib import suppress
 
 from django.db import transaction
 
 from callcentre.core.actor import Actor
-from callcentre.core.errors import Conflict
+from callcentre.core.errors import Conflict, Fault, Invalid
 from callcentre.core.pubsub import publish
 from callcentre.models import actor_columns
 from campaigns.models import Campaign, DiallingSwitch
@@ -15,35 +16,39 @@ from telephony.models import CallCommand, Connection
 
 def start_dialling(campaign: Campaign, actor: Actor) -> None:
     """Let the dialler call the campaign's records, while its other conditions hold."""
-    _set(campaign, is_dialling=True)
+    _set(campaign, actor, "start", is_running=True)
 
 
 def pause_dialling(campaign: Campaign, actor: Actor) -> None:
     """Place no new call. Calls that ring or talk go on."""
-    _set(campaign, is_dialling=False)
+    _set(campaign, actor, "pause", is_running=False)
 
 
 def stop_dialling(campaign: Campaign, actor: Actor) -> None:
     """Place no new call, and hang up the calls that are not answered yet."""
-    pause_dialling(campaign, actor)
+    _set(campaign, actor, "stop", is_running=False)
     unanswered = Connection.objects.open().filter(campaign_code=campaign.code, answered_at=None)
     for connection in unanswered:
         with suppress(Conflict):  # the call has ended meanwhile, or the switch is away
             commands.ask(actor, connection, CallCommand.Kind.HANG_UP)
 
 
-def _set(campaign: Campaign, *, is_dialling: bool) -> None:
+def _set(campaign: Campaign, actor: Actor, action: str, *, is_running: bool) -> None:
     with transaction.atomic():
-        Campaign.objects.filter(pk=campaign.pk).update(is_dialling=is_dialling)
+        Campaign.objects.filter(pk=campaign.pk).update(is_dialling=is_running)
+        DiallingSwitch.objects.create(campaign=campaign, is_running=is_running, action=action, **actor_columns(actor))
         publish("dialling")
-    campaign.is_dialling = is_dialling
+    campaign.is_dialling = is_running
 
 
-def switch_dialling(actor: Actor, *, is_running: bool, reason: str = "") -> DiallingSwitch:
-    """Switch all dialling on or off. The row says who did it and why."""
+def switch_dialling(
+    actor: Actor, faults: Sequence[Fault] = (), *, is_running: bool = True, reason: str = ""
+) -> DiallingSwitch:
+    """Switch all dialling on or off. The row says who did it and why. Raises Invalid."""
+    if faults:
+        raise Invalid(faults)
     with transaction.atomic():
-        row = DiallingSwitch.objects.create(
-            is_running=is_running, reason=reason, action="switch", **actor_columns(actor)
-        )
+        action = "start" if is_running else "stop"
+        row = DiallingSwitch.objects.create(is_running=is_running, reason=reason, action=action, **actor_columns(actor))
         publish("dialling")
     return row

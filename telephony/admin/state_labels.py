@@ -13,6 +13,7 @@ Kind = AgentState.Kind
 LABELS: dict[str, Any] = {**dict(Kind.choices), LOGGED_OUT: _("logged out")}
 COLOURS: dict[str, str] = {
     Kind.FREE: "success",
+    Kind.PREVIEW: "info",
     Kind.RINGING: "info",
     Kind.TALKING: "info",
     Kind.WRAP_UP: "warning",

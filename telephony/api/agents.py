@@ -4,7 +4,7 @@ from django.shortcuts import get_object_or_404
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from callcentre.api.fields import IdField
+from callcentre.api.fields import BooleanField, IdField
 from callcentre.api.serializers import Input
 from callcentre.api.viewsets import ApiViewSet
 from callcentre.core.times import second
@@ -12,6 +12,11 @@ from telephony.api.serializers import agent_data
 from telephony.current_states import Current, current_states
 from telephony.models import Agent, AgentGroup, Pause
 from telephony.verbs import presence
+from telephony.verbs.agents import edit_agent
+
+
+class AgentEditInput(Input):
+    outbound_mode = BooleanField(required=False)
 
 
 class PauseInput(Input):
@@ -28,6 +33,12 @@ class AgentViewSet(ApiViewSet):
 
     def retrieve(self, request: Request, login: str) -> Response:
         return Response(agent_data(agent_or_404(login)))
+
+    def update(self, request: Request, login: str) -> Response:
+        agent = agent_or_404(login)
+        values, faults = self.read(AgentEditInput, is_partial=True)
+        edit_agent(agent, self.actor, faults, **values)
+        return Response(status=204)
 
     def statuses(self, request: Request) -> Response:
         agents: list[tuple[int, str]] = list(Agent.objects.active().values_list("pk", "login"))

@@ -2,8 +2,9 @@
 
 from callcentre.api.openapi import Operation, array, boolean, describe, document, integer, path, shape, text
 from callcentre.core.errors import ErrorCode
-from telephony.api.agents import AgentGroupViewSet, AgentViewSet, PauseInput, PauseViewSet
+from telephony.api.agents import AgentEditInput, AgentGroupViewSet, AgentViewSet, PauseInput, PauseViewSet
 
+describe(AgentEditInput, outbound_mode={"description": "Whether the agent takes calls of campaigns.", "example": True})
 describe(PauseInput, pause_id={"description": "Id of an active pause, of `GET /system/pauses`.", "example": 2})
 
 AGENT = shape(
@@ -33,7 +34,7 @@ AGENT_STATUS = shape(
     status=text(
         "The state.",
         "paused",
-        enum=["logged_out", "free", "ringing", "talking", "wrap_up", "paused"],
+        enum=["logged_out", "free", "preview", "ringing", "talking", "wrap_up", "paused"],
     ),
     since=text(
         "Its start: `YYYY-MM-DD hh:mm:ss`; an empty string for an agent who has never logged in.",
@@ -60,6 +61,15 @@ document(
         answer=array(AGENT),
     ),
     retrieve=Operation(id="read_agent", summary="Read an agent", is_extension=True, answer=AGENT),
+    update=Operation(
+        id="edit_agent",
+        summary="Edit an agent",
+        description="Missing fields, and fields that are null, stay as they are.",
+        is_extension=True,
+        body=AgentEditInput,
+        is_partial=True,
+        request_example={"outbound_mode": True},
+    ),
     statuses=Operation(
         id="list_agent_statuses",
         summary="List the present states of the agents",

@@ -9,7 +9,7 @@ from telephony.api.transcriptions import TranscriptionViewSet
 
 urlpatterns = [
     route("agents", AgentViewSet, get="list"),
-    route("agents/:login", AgentViewSet, get="retrieve"),
+    route("agents/:login", AgentViewSet, get="retrieve", put="update"),
     route("agents/:login/login", AgentViewSet, post="log_in"),
     route("agents/:login/logout", AgentViewSet, post="log_out"),
     route("agents/:login/pause", AgentViewSet, post="pause"),

@@ -27,15 +27,15 @@ class Target:
     wrap_up_seconds: int
 
 
-def call_with_agent(agent: Agent, target: Target, now: datetime) -> Connection | None:
+def call_with_agent(agent: Agent, target: Target, now: datetime, *, kind: str = StateKind.FREE) -> Connection | None:
     """Ring the phone of a free agent, and call the number when it is picked up. Return None if that is impossible now.
 
-    The agent must be logged in and free, a listener connected, and a line free.
+    The agent must be logged in and free, or in the state `kind`, a listener connected, and a line free.
     """
     if not is_connected() or not placement.is_line_free():
         return None
     locked = ledger.lock(agent.pk)
-    is_free = locked.is_logged_in and locked.state is not None and locked.state.kind == StateKind.FREE
+    is_free = locked.is_logged_in and locked.state is not None and locked.state.kind == kind
     if not is_free or ledger.call_on_phone(agent.pk):
         return None
     connection = _create(target, now, state=Connection.State.ORIGINATING, agent=agent, src=agent.number)

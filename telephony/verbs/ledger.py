@@ -4,6 +4,7 @@ A call uses this module three times, so it is written in SQL: one statement lock
 follows the lock in a statement of its own, because a statement that waits for a lock sees old rows.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -41,7 +42,12 @@ class State:
 
     @property
     def resumption(self) -> "State | None":
-        """The state after the call: after the call of this state, or after a call that begins during this state."""
+        """The state after the call: after the call of this state, or after a call that begins during this state.
+
+        A preview does not come back.
+        """
+        if self.kind == StateKind.PREVIEW:
+            return State(StateKind.FREE)
         if not self.is_of_call:
             return self
         return State(self.resumes_as, pause_id=self.resumes_pause_id) if self.resumes_as else None
@@ -210,6 +216,14 @@ def call_on_phone(agent_id: int, *, leaving: int | None = None) -> State | None:
     return State(StateKind.TALKING if row[1] == "up" else StateKind.RINGING, connection_id=row[0]) if row else None
 
 
+_preview_hooks: list[Callable[[int], None]] = []
+
+
+def on_preview_end(act: Callable[[int], None]) -> None:
+    """Call `act` with the id of each agent who leaves the state PREVIEW, in the same transaction."""
+    _preview_hooks.append(act)
+
+
 def change_state(agent: LockedAgent, at: datetime, state: State | None) -> None:
     """End the agent's state and begin another, or none, at one instant. Record the event of the new state."""
     values: dict[str, Any] = {"at": at, "agent_id": agent.agent_id, "state_id": agent.state_id}
@@ -218,6 +232,9 @@ def change_state(agent: LockedAgent, at: datetime, state: State | None) -> None:
             cursor.execute(_CHANGE_STATE, values | {name: getattr(state, name) for name in _COLUMNS.split(", ")})
         elif agent.state_id:
             cursor.execute(_END, values)
+    if agent.state and agent.state.kind == StateKind.PREVIEW:
+        for act in _preview_hooks:
+            act(agent.agent_id)
     if state:
         previous_pause_id = agent.state.pause_id if agent.state else None
         _announce([(agent.agent_id, agent.login, state, previous_pause_id)])

@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 
 from campaigns.models import Campaign
 from telephony.models import Agent
+from telephony.verbs import presence
 from tests.campaigns.factories import (
     AdditionalNumberFactory,
     AttemptFactory,
@@ -12,9 +13,11 @@ from tests.campaigns.factories import (
     DictionaryStatusFactory,
     DoNotCallFactory,
     RecordFactory,
+    RecordOfferFactory,
     RecordStatusFactory,
 )
-from tests.contract import GROUP, INTEGER_OR_NULL, Each, Operation, ours
+from tests.conftest import ACTOR
+from tests.contract import GROUP, INTEGER_OR_NULL, NUMBER, Each, Operation, ours
 from tests.telephony.contract import AGENT
 from tests.telephony.factories import AgentFactory, ConnectionFactory, LegFactory
 
@@ -71,6 +74,21 @@ AGENT_CALL = {
     "state": str,
     "since": str,
 }
+COUNTS = {"live_answers": int, "drops": int, "drop_rate": NUMBER}
+STATUS = {
+    "state": str,
+    "code": str,
+    "reason": str,
+    "agents": Each(int),
+    "ringing": int,
+    "waiting": int,
+    "today": COUNTS,
+    "days_30": COUNTS,
+    "records": Each(int),
+    "pace": {"lines_per_agent": frozenset({int, float, type(None)}), "calls_per_minute": NUMBER, "done_at": str},
+    "at": str,
+}
+PREVIEW = {"outbound_id": str, "record": RECORD | FIELDS, "offered_at": str, "expires_at": str}
 # A call of the campaign, and an entry of the dictionary.
 CALL, CONTACTED = "1416225570.77001", 77_002
 
@@ -228,6 +246,30 @@ OPERATIONS = [
         {"dictionary_status_id": CONTACTED, "note": "Happy."},
         "/connections/1.1/result",
     ),
+    ours("GET", "/outbounds/WORLD/dialer", READ, 200, STATUS, 14, None, "/outbounds/XXXXX/dialer"),
+    ours("GET", "/system/dialing", "system:read", 200, {"running": bool, "reason": str, "since": str, "by": str}, 2),
+    ours("POST", "/system/dialing", "system:write", 204, None, 2, {"running": True, "reason": "All clear"}),
+    ours("GET", "/agents/previewing/preview", "agents:read", 200, PREVIEW, 4, None, "/agents/nobody/preview"),
+    ours(
+        "POST",
+        "/agents/previewing/preview/accept",
+        "agents:write",
+        201,
+        {"connection_id": str},
+        30,
+        None,
+        "/agents/nobody/preview/accept",
+    ),
+    ours(
+        "POST",
+        "/agents/previewing/preview/skip",
+        "agents:write",
+        204,
+        None,
+        12,
+        {"reason": "Busy"},
+        "/agents/nobody/preview/skip",
+    ),
     ours("GET", "/agents/in_call/call", "agents:read", 200, AGENT_CALL, 5, None, "/agents/nobody/call"),
 ]
 
@@ -238,13 +280,14 @@ def fill(size: int) -> None:
     CampaignGroupFactory.create_batch(size)
     DictionaryStatusFactory.create_batch(size)
     settings = {"caller_id": "+48221000000", "preview_timeout": 30}
-    campaign = CampaignFactory(code="WORLD", fields=["city"], **settings)
+    campaign = CampaignFactory(code="WORLD", is_dialling=True, fields=["city"], **settings)
     for _ in range(1, size):
         CampaignFactory(fields=["city"], **settings)
     campaign.agents.set(agents)
     entry = DictionaryStatusFactory(pk=CONTACTED, system_status="NO_CALL")
     RecordStatusFactory(campaign=campaign, system_status="NO_CALL", dictionary_status=entry)
     _talk(campaign)
+    _offer(campaign)
     DoNotCallFactory(pk=LISTED)
     for n in range(1, size + 2):
         record = RecordFactory(
@@ -265,3 +308,12 @@ def _talk(campaign: Campaign) -> None:
     AdditionalNumberFactory(record=record)
     AttemptFactory(record=record, connection=call, agent=agent)
     LegFactory(connection=call, role="agent", agent=agent)
+
+
+def _offer(campaign: Campaign) -> None:
+    """Offer a record of the campaign to the agent "previewing"."""
+    agent = AgentFactory(login="previewing", number="preview")
+    presence.log_in(agent, ACTOR)
+    record = RecordFactory(campaign=campaign, phone_number="+48 22 100 9001")
+    AdditionalNumberFactory(record=record)
+    RecordOfferFactory(record=record, agent=agent)

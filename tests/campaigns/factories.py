@@ -20,17 +20,22 @@ from campaigns.models import (
     CampaignField,
     CampaignGroup,
     CampaignHours,
+    DiallerState,
+    DiallingDay,
+    DiallingSwitch,
     DictionaryStatus,
     DoNotCall,
     LegalHours,
     Record,
     RecordChange,
     RecordImport,
+    RecordOffer,
     RecordStatus,
     RetryRule,
     SystemStatus,
 )
 from campaigns.verbs.campaigns import create_campaign
+from telephony.verbs import ledger
 from tests.telephony.factories import AgentFactory, ConnectionFactory
 
 
@@ -168,6 +173,57 @@ class AttemptFactory(factory.django.DjangoModelFactory[Attempt]):
     def holds_record(self, create: bool, extracted: bool | None, **kwargs: Any) -> None:
         if extracted is not False and self.ended_at is None:
             Record.objects.filter(pk=self.record_id).update(leased_by=f"call:{self.connection_id}")
+
+
+class RecordOfferFactory(factory.django.DjangoModelFactory[RecordOffer]):
+    """An open offer of a record, which it holds, to an agent, who looks at it."""
+
+    class Meta:
+        model = RecordOffer
+        skip_postgeneration_save = True
+
+    class Params:
+        record = factory.SubFactory(RecordFactory)
+
+    campaign = factory.SelfAttribute("record.campaign")
+    record_id = factory.SelfAttribute("record.pk")
+    agent = factory.SubFactory(AgentFactory)
+    offered_at = factory.LazyFunction(timezone.now)
+    expires_at = factory.LazyAttribute(lambda offer: offer.offered_at + timedelta(seconds=60))
+
+    @factory.post_generation  # type: ignore[untyped-decorator]
+    def holds_record(self, create: bool, extracted: bool | None, **kwargs: Any) -> None:
+        if self.ended_at is None:
+            Record.objects.filter(pk=self.record_id).update(leased_by=f"offer:{self.pk}", leased_until=self.expires_at)
+            now = ledger.lock(self.agent_id)
+            ledger.change_state(now, now.instant(None), ledger.State("preview"))
+
+
+class DiallingSwitchFactory(factory.django.DjangoModelFactory[DiallingSwitch]):
+    class Meta:
+        model = DiallingSwitch
+
+    is_running = False
+    action = "stop"
+    actor_kind = "system"
+    actor_name = "system"
+
+
+class DiallerStateFactory(factory.django.DjangoModelFactory[DiallerState]):
+    class Meta:
+        model = DiallerState
+
+    campaign = factory.SubFactory(CampaignFactory)
+    owner = "test:1"
+    state = "dialling"
+
+
+class DiallingDayFactory(factory.django.DjangoModelFactory[DiallingDay]):
+    class Meta:
+        model = DiallingDay
+
+    campaign = factory.SubFactory(CampaignFactory)
+    day = factory.LazyFunction(timezone.localdate)
 
 
 class RecordImportFactory(factory.django.DjangoModelFactory[RecordImport]):

@@ -98,6 +98,7 @@ OPERATIONS = [
     # DECISIONS 9: agents
     ours("GET", "/agents", AGENTS, 200, [AGENT], 2),
     ours("GET", "/agents/free", AGENTS, 200, AGENT, 2, None, "/agents/nobody"),
+    ours("PUT", "/agents/free", AGENTS_WRITE, 204, None, 3, {"outbound_mode": True}, "/agents/nobody"),
     ours("GET", "/agents_groups", AGENTS, 200, [GROUP], 2),
     ours(
         "GET",

@@ -1,0 +1,127 @@
+"""The free agents that a campaign may use now, while other campaigns and queues want the same ones.
+
+Of campaigns that share an agent and have records to call, the one with the lowest order gets the agent. Campaigns of
+the same order take turns in proportion to their parity. Each campaign has a turn in its row of DiallerState; each call
+moves it on by 1 / parity, and the campaign with the lowest turn is next. Every process computes the same from the rows,
+so campaigns of several processes need no other agreement, and the lock of the agent decides in the end. A campaign that
+had nothing to call begins again beside the others, so that it does not catch up.
+
+Agents whom waiting callers of queues need are left to these.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db import connection
+
+from campaigns.dialling.agents import CampaignAgent
+from campaigns.models import Campaign
+
+# A state that was not written for so long is of a dialler that has died: its campaign waits for no agent.
+FRESH = timedelta(seconds=6)
+
+# All campaigns that are dialled and have one of the agents, with these agents, the campaign itself first.
+_CONTENDERS = """
+SELECT c.id, c."order", c.parity, COALESCE(s.turn, 0), COALESCE(s.wants_agents AND s.at > %(since)s, false),
+  array_agg(member.agent_id)
+FROM campaigns_campaign_agents member
+JOIN campaigns_campaign c ON c.id = member.campaign_id AND (c.is_dialling AND c.is_active OR c.id = %(campaign)s)
+LEFT JOIN campaigns_diallerstate s ON s.campaign_id = c.id
+WHERE member.agent_id = ANY(%(agents)s)
+GROUP BY c.id, s.campaign_id ORDER BY c.id <> %(campaign)s, c.id
+"""
+_SET_TURN = "UPDATE campaigns_diallerstate SET turn = %s WHERE campaign_id = %s"
+_TAKE_TURNS = "UPDATE campaigns_diallerstate SET turn = turn + %s WHERE campaign_id = %s"
+# Callers who wait and for whom no phone rings, by queue, in the order in which queues are served.
+_WAITING = """
+SELECT c.queue_id, count(*) FROM telephony_connection c JOIN telephony_queue q ON q.id = c.queue_id
+WHERE c.state = 'waiting' AND NOT EXISTS (
+  SELECT FROM telephony_offer o WHERE o.connection_id = c.id AND o.ended_at IS NULL)
+GROUP BY c.queue_id, q.priority ORDER BY q.priority, c.queue_id
+"""
+_MEMBERS = """
+SELECT m.queue_id, m.agent_id FROM telephony_queuemember m
+WHERE m.queue_id = ANY(%s) AND m.agent_id = ANY(%s) ORDER BY m.priority
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Contender:
+    """A campaign, and those of the free agents that it may use. `wants`: it has records to call now."""
+
+    campaign_id: int
+    order: int
+    parity: int
+    turn: float
+    wants: bool
+    agents: frozenset[int]
+
+
+def left_by_queues(free: Sequence[CampaignAgent]) -> list[CampaignAgent]:
+    """Return the free agents whom no waiting caller of a queue needs."""
+    waiting = _rows(_WAITING) if free else []
+    if not waiting:
+        return list(free)
+    members = _rows(_MEMBERS, [[queue for queue, _ in waiting], [agent.id for agent in free]])
+    needed: set[int] = set()
+    for queue, callers in waiting:
+        able = [agent for member_of, agent in members if member_of == queue and agent not in needed]
+        needed.update(able[:callers])
+    return [agent for agent in free if agent.id not in needed]
+
+
+def contenders_for(campaign: Campaign, free: Sequence[CampaignAgent], now: datetime) -> list[Contender]:
+    """Return the campaigns that may use one of the free agents; the given one is the first."""
+    values = {"campaign": campaign.pk, "agents": [agent.id for agent in free], "since": now - FRESH}
+    return [
+        Contender(pk, order, parity, turn, wants, frozenset(agents))
+        for pk, order, parity, turn, wants, agents in _rows(_CONTENDERS, values)
+    ]
+
+
+def allot(own: Contender, rivals: Sequence[Contender], free: Sequence[CampaignAgent]) -> list[CampaignAgent]:
+    """Return the free agents that a campaign gets: each goes to the contender of the lowest order, then turn.
+
+    The turns go on from agent to agent, so that several agents are shared at once.
+    """
+    contenders = [own, *rivals]
+    turns = {contender.campaign_id: contender.turn for contender in contenders}
+    allotted = set()
+    for agent_id in sorted(agent.id for agent in free):
+        wanting = [contender for contender in contenders if agent_id in contender.agents]
+        if not wanting:
+            continue
+        winner = min(wanting, key=lambda one: (one.order, turns[one.campaign_id], one.campaign_id))
+        turns[winner.campaign_id] += 1 / winner.parity
+        if winner is own:
+            allotted.add(agent_id)
+    return [agent for agent in free if agent.id in allotted]
+
+
+def first_turn(own: Contender, rivals: Iterable[Contender]) -> float:
+    """Return the turn of a campaign that wants agents again: it waits for one turn at most, and catches nothing up."""
+    others = [rival.turn for rival in rivals if rival.order == own.order]
+    if not others:
+        return own.turn
+    lowest = min(others)
+    return min(max(own.turn, lowest), lowest + 1 / own.parity)
+
+
+def set_turn(campaign: Campaign, turn: float) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(_SET_TURN, [turn, campaign.pk])
+
+
+def take_turns(campaign: Campaign, calls: int) -> None:
+    """Move the campaign's turn on by its calls."""
+    with connection.cursor() as cursor:
+        cursor.execute(_TAKE_TURNS, [calls / campaign.parity, campaign.pk])
+
+
+def _rows(statement: str, parameters: Any = None) -> list[Any]:
+    with connection.cursor() as cursor:
+        cursor.execute(statement, parameters)
+        rows: list[Any] = cursor.fetchall()
+        return rows

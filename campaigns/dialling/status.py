@@ -1,0 +1,159 @@
+"""The present dialling of a campaign, for the API and the admin, in a constant number of statements."""
+
+from collections import Counter
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db import connection
+from django.utils import timezone
+
+from campaigns.dialling.choice import Group
+from campaigns.dialling.hours import open_groups, read_hours
+from campaigns.dialling.obstacles import reason, standing_obstacle
+from campaigns.models import Campaign, DiallerState, DiallingSwitch, SystemStatus
+
+# An older state is of a dialler that has ended.
+FRESH = timedelta(seconds=15)
+# The span by which the calls of a minute are counted.
+PACE_SPAN = timedelta(minutes=10)
+AGENT_STATES = ("free", "preview", "ringing", "talking", "wrap_up", "paused", "logged_out")
+
+# Agents of the campaign in outbound mode. A pause may be outside a session; any other state is of a session.
+_AGENTS = """
+SELECT COALESCE(st.kind, 'logged_out'), count(*)
+FROM campaigns_campaign_agents member
+JOIN telephony_agent a ON a.id = member.agent_id AND a.is_active AND a.outbound_mode
+LEFT JOIN telephony_agentstate st ON st.agent_id = a.id AND st.ended_at IS NULL
+WHERE member.campaign_id = %s GROUP BY 1
+"""
+_CALLS = """
+SELECT count(*) FILTER (WHERE answered_at IS NULL), count(*) FILTER (WHERE state = 'waiting')
+FROM telephony_connection WHERE state <> 'ended' AND campaign_code = %s
+"""
+_DAYS = """
+SELECT (day = %(today)s) AS is_today, sum(live_answers)::int, sum(drops)::int
+FROM campaigns_diallingday WHERE campaign_id = %(campaign)s AND day > %(before)s GROUP BY 1
+"""
+_BY_STATUS = "SELECT system_status, count(*) FROM campaigns_record WHERE campaign_id = %s GROUP BY system_status"
+# Records whose time has come, by zone and country, from the indexes of the choice.
+_DUE = """
+SELECT zone, calling_code, count(*) FROM campaigns_record
+WHERE campaign_id = %(campaign)s AND system_status IN ('CALL', 'CALL_PROGRESSIVE', 'TO_CALL') AND held_until IS NULL
+GROUP BY zone, calling_code
+UNION ALL
+SELECT zone, calling_code, count(*) FROM campaigns_record
+WHERE campaign_id = %(campaign)s AND system_status IN ('CALL_NO_SOONER_THAN', 'MY_RECORD') AND held_until IS NULL
+  AND next_call_at <= %(now)s
+GROUP BY zone, calling_code
+"""
+_PACE = "SELECT count(*) FROM campaigns_attempt WHERE campaign_id = %s AND dialled_at > %s"
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """Answers of persons and drops of a span of days. A drop counts as an answer, too."""
+
+    live_answers: int = 0
+    drops: int = 0
+
+    @property
+    def drop_rate(self) -> float:
+        """The drops in percent of the live answers."""
+        return round(100 * self.drops / self.live_answers, 2) if self.live_answers else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class DiallingStatus:
+    """The dialling of a campaign at one instant: `state` is dialling, waiting, paused or stopped."""
+
+    state: str
+    code: str
+    agents: dict[str, int]
+    ringing: int
+    waiting: int
+    today: Counts
+    days_30: Counts
+    records: dict[str, int]
+    lines_per_agent: float | None
+    calls_per_minute: float
+    done_at: datetime | None
+    at: datetime
+
+    @property
+    def reason(self) -> str:
+        return reason(self.code) if self.code else ""
+
+
+def dialling_status(campaign: Campaign) -> DiallingStatus:
+    now = timezone.now()
+    state, code, lines_per_agent = _state(campaign, now)
+    agents = dict.fromkeys(AGENT_STATES, 0) | dict(_rows(_AGENTS, [campaign.pk]))
+    ((ringing, waiting),) = _rows(_CALLS, [campaign.code])
+    today, days_30 = _days(campaign, now)
+    records = _records(campaign, now)
+    ((calls,),) = _rows(_PACE, [campaign.pk, now - PACE_SPAN])
+    calls_per_minute = calls / (PACE_SPAN / timedelta(minutes=1))
+    done_at = None
+    if state == "dialling" and calls_per_minute:
+        done_at = now + timedelta(minutes=records["to_call"] / calls_per_minute)
+    return DiallingStatus(
+        state,
+        code,
+        agents,
+        ringing,
+        waiting,
+        today,
+        days_30,
+        records,
+        lines_per_agent,
+        round(calls_per_minute, 1),
+        done_at,
+        now,
+    )
+
+
+def _rows(statement: str, parameters: Any) -> list[Any]:
+    with connection.cursor() as cursor:
+        cursor.execute(statement, parameters)
+        rows: list[Any] = cursor.fetchall()
+        return rows
+
+
+def _state(campaign: Campaign, now: datetime) -> tuple[str, str, float | None]:
+    """Return the state, the code of its reason, and the lines that the dialler uses for each free agent."""
+    newest = DiallingSwitch.objects.of_all().values_list("is_running", flat=True).first()
+    written = DiallerState.objects.filter(campaign_id=campaign.pk, at__gt=now - FRESH).first()
+    if code := standing_obstacle(campaign, timezone.localdate(now), is_running=newest is not False):
+        return ("paused" if code == "dialling_paused" else "stopped"), code, None
+    if written is None:
+        return "waiting", "no_dialler", None
+    return written.state, written.code, written.pace.get("lines_per_agent")
+
+
+def _days(campaign: Campaign, now: datetime) -> tuple[Counts, Counts]:
+    """Return the counts of the current day, and of the 30 days that end with it."""
+    day = timezone.localdate(now)
+    found = _rows(_DAYS, {"campaign": campaign.pk, "today": day, "before": day - timedelta(days=30)})
+    days = {is_today: Counts(live_answers, drops) for is_today, live_answers, drops in found}
+    today, earlier = days.get(True, Counts()), days.get(False, Counts())
+    return today, Counts(today.live_answers + earlier.live_answers, today.drops + earlier.drops)
+
+
+def _records(campaign: Campaign, now: datetime) -> dict[str, int]:
+    by_status = dict(_rows(_BY_STATUS, [campaign.pk]))
+    done = sum(by_status.get(status, 0) for status in SystemStatus.completed())
+    in_progress = by_status.get(SystemStatus.IN_PROGRESS, 0)
+    to_call = sum(by_status.values()) - done - in_progress
+    timely: Counter[Group] = Counter()
+    for zone, calling_code, count in _rows(_DUE, {"campaign": campaign.pk, "now": now}):
+        timely[Group(zone, calling_code)] += count
+    is_open = {(group.zone, group.calling_code) for group in open_groups(read_hours(campaign), timely, now)}
+    due = sum(count for group, count in timely.items() if (group.zone, group.calling_code) in is_open)
+    return {
+        "to_call": to_call,
+        "due": due,
+        "in_progress": in_progress,
+        "done": done,
+        "not_callable_now": max(to_call - due, 0),
+    }

@@ -1,0 +1,294 @@
+"""Records that are offered to agents before the call."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db import transaction
+from django.utils import timezone
+
+from campaigns import tasks
+from campaigns.dialling import previews
+from campaigns.models import Attempt, Campaign, Record, RecordOffer
+from campaigns.verbs.dialling import pause_dialling, switch_dialling
+from telephony.models import AgentState, Connection, Leg
+from telephony.verbs import ledger, presence
+from telephony.verbs.ledger import State
+from tests.campaigns.dialling.calls import (
+    add_agent,
+    answered_call,
+    dialling_campaign,
+    hang_up,
+    only_attempt,
+    only_record,
+    open_call,
+    pick_up,
+    tick,
+)
+from tests.campaigns.factories import RecordFactory
+from tests.conftest import ACTOR, ApiClient
+from tests.telephony.doubles import RecordingSwitch
+from tests.telephony.factories import PauseFactory
+from webhooks.models import Event
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("switch")]
+
+PREVIEW = "/api/agents/agent1/preview"
+
+
+@pytest.fixture
+def client(api_client: Callable[..., ApiClient]) -> ApiClient:
+    return api_client("agents:read", "agents:write")
+
+
+def campaign_with_offer(**values: Any) -> Campaign:
+    """Return a preview campaign that has offered its record to the agent "agent1"."""
+    campaign = dialling_campaign(dialer="preview", **values)
+    tick(campaign)
+    return campaign
+
+
+def state(login: str = "agent1") -> str:
+    return AgentState.objects.get(agent__login=login, ended_at=None).kind
+
+
+def ends() -> list[str]:
+    return list(RecordOffer.objects.order_by("id").values_list("end", flat=True))
+
+
+def let_expire() -> int:
+    RecordOffer.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
+    return previews.sweep(timezone.now())
+
+
+def codes(response: Any) -> list[int]:
+    return [error["code"] for error in response.json()["errors"]]
+
+
+def test_a_record_is_offered_to_each_free_agent(client: ApiClient) -> None:
+    campaign = campaign_with_offer(agents=2, records=3, preview_timeout=45, fields=["city"])
+
+    tick(campaign)
+
+    offers = list(RecordOffer.objects.order_by("record_id"))
+    assert len({(offer.agent_id, offer.record_id) for offer in offers}) == 2
+    assert {offer.expires_at - offer.offered_at for offer in offers} == {timedelta(seconds=45)}
+    assert (state("agent1"), state("agent2")) == ("preview", "preview")
+    assert Record.objects.exclude(leased_by="").count() == 2
+    assert not Connection.objects.exists()
+
+
+def test_an_agent_reads_the_offered_record(client: ApiClient) -> None:
+    before = client.get(PREVIEW)
+    campaign = campaign_with_offer(fields=["city"])
+    record, offer = only_record(), RecordOffer.objects.get()
+
+    shown = client.get(PREVIEW).json()
+
+    assert before.status_code == 404
+    assert shown["outbound_id"] == campaign.code
+    assert (shown["record"]["record_id"], shown["record"]["record_fields"]) == (record.pk, {"city": ""})
+    assert shown["offered_at"] == f"{timezone.localtime(offer.offered_at):%Y-%m-%d %H:%M:%S}"
+    assert shown["expires_at"] == f"{timezone.localtime(offer.expires_at):%Y-%m-%d %H:%M:%S}"
+    assert (offer.expires_at - offer.offered_at).total_seconds() == 60
+
+
+def test_an_offer_is_an_event(client: ApiClient) -> None:
+    campaign = campaign_with_offer()
+    offer = RecordOffer.objects.get()
+
+    event = Event.objects.get(action="RECORD_OFFERED")
+
+    assert event.payload == {
+        "outbound_id": campaign.code,
+        "record_id": offer.record_id,
+        "agent_login": "agent1",
+        "expires_at": f"{timezone.localtime(offer.expires_at):%Y-%m-%d %H:%M:%S}",
+    }
+
+
+def test_the_state_preview_is_published(client: ApiClient) -> None:
+    campaign_with_offer()
+
+    (shown,) = client.get("/api/agents_statuses").json()
+
+    assert shown["status"] == "preview"
+
+
+def test_an_accepted_record_is_called(client: ApiClient, switch: RecordingSwitch) -> None:
+    campaign = campaign_with_offer(wrap_up_seconds=30)
+
+    answer = client.post(f"{PREVIEW}/accept")
+
+    call = open_call()
+    assert (answer.status_code, answer.json()) == (201, {"connection_id": call.uid})
+    assert [command[0] for command in switch.told] == ["call_agent"]
+    assert (only_attempt().mode, only_attempt().record_id) == ("preview", only_record().pk)
+    assert (only_record().system_status, only_record().leased_by) == ("IN_PROGRESS", f"call:{call.pk}")
+    assert (ends(), state()) == (["accepted"], "ringing")
+    answered_call(call)
+    hang_up(call, Leg.Role.CUSTOMER)
+    open_state = AgentState.objects.get(ended_at=None)
+    assert (open_state.kind, open_state.resumes_as) == ("wrap_up", "free")
+    assert client.get(PREVIEW).status_code == 204
+    assert campaign.is_active
+
+
+def test_an_agent_is_free_again_after_an_accepted_call_without_an_answer(client: ApiClient) -> None:
+    campaign_with_offer()
+    client.post(f"{PREVIEW}/accept")
+
+    pick_up(open_call(), Leg.Role.AGENT)
+    hang_up(open_call(), Leg.Role.CUSTOMER, 17)
+
+    assert (state(), only_attempt().outcome) == ("free", "busy")
+
+
+def test_a_skipped_record_is_not_offered_to_the_agent_for_an_hour(client: ApiClient) -> None:
+    campaign = campaign_with_offer(records=2)
+    first = RecordOffer.objects.get().record_id
+
+    answer = client.post(f"{PREVIEW}/skip", {"reason": "Called yesterday."})
+    tick(campaign)
+    second = RecordOffer.objects.get(ended_at=None).record_id
+    client.post(f"{PREVIEW}/skip", {})
+    tick(campaign)
+
+    assert answer.status_code == 204
+    assert first != second
+    assert state() == "free"
+    assert RecordOffer.objects.order_by("id").values_list("end", "reason")[0] == ("skipped", "Called yesterday.")
+    assert not Record.objects.exclude(leased_by="").exists()
+    add_agent(campaign, "agent2", "102")
+    tick(campaign)
+    assert RecordOffer.objects.get(ended_at=None).agent.login == "agent2"
+    RecordOffer.objects.filter(agent__login="agent1").update(ended_at=timezone.now() - timedelta(minutes=61))
+    tick(campaign)
+    assert RecordOffer.objects.filter(ended_at=None).count() == 2
+
+
+@pytest.mark.parametrize("way", ["free", "pause", "logout"])
+def test_to_be_ready_to_pause_and_to_log_out_mean_to_skip(client: ApiClient, way: str) -> None:
+    campaign_with_offer()
+    body = {"pause_id": PauseFactory().pk} if way == "pause" else {}
+
+    answer = client.post(f"/api/agents/agent1/{way}", body)
+
+    assert answer.status_code == 204
+    assert ends() == ["skipped"]
+    assert not only_record().is_leased
+    assert AgentState.objects.filter(ended_at=None, kind="preview").count() == 0
+
+
+def test_a_call_to_an_agent_during_a_preview_ends_it(client: ApiClient) -> None:
+    campaign = campaign_with_offer()
+    agent = campaign.agents.get()
+
+    with transaction.atomic():
+        now = ledger.lock(agent.pk)
+        assert now.state is not None
+        ringing = State("ringing", connection_id=1).followed_by(now.state.resumption)
+        ledger.change_state(now, now.instant(None), ringing)
+
+    assert ends() == ["skipped"]
+    assert AgentState.objects.get(ended_at=None).resumes_as == "free"
+
+
+def test_an_offer_that_expires_is_returned(client: ApiClient) -> None:
+    campaign_with_offer()
+
+    assert let_expire() == 1
+
+    assert (ends(), state()) == (["expired"], "free")
+    assert (only_record().system_status, only_record().leased_by) == ("TO_CALL", "")
+    assert not Connection.objects.exists()
+
+
+def test_an_offer_that_expires_is_called_if_the_campaign_says_so(client: ApiClient) -> None:
+    campaign_with_offer(preview_end="dial")
+
+    let_expire()
+
+    assert (ends(), state()) == (["accepted"], "ringing")
+    assert open_call().record_id == only_record().pk
+
+
+def test_an_expired_offer_is_not_shown_and_not_accepted(client: ApiClient) -> None:
+    campaign_with_offer()
+    RecordOffer.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
+
+    assert client.get(PREVIEW).status_code == 204
+    refused = client.post(f"{PREVIEW}/accept")
+    assert (refused.status_code, codes(refused)) == (409, [124005])
+
+
+def test_the_timetable_ends_the_offers_of_a_dead_dialler(client: ApiClient) -> None:
+    campaign_with_offer()
+    RecordOffer.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
+
+    tasks.sweep_calls()
+
+    assert (ends(), state()) == (["expired"], "free")
+
+
+def test_without_an_offer_nothing_is_accepted_or_skipped(client: ApiClient) -> None:
+    dialling_campaign(dialer="preview")
+
+    accepted, skipped = client.post(f"{PREVIEW}/accept"), client.post(f"{PREVIEW}/skip", {})
+
+    assert [(answer.status_code, codes(answer)) for answer in (accepted, skipped)] == [(409, [124005])] * 2
+
+
+def test_offers_of_a_paused_campaign_are_withdrawn(client: ApiClient) -> None:
+    campaign = campaign_with_offer()
+
+    pause_dialling(campaign, ACTOR)
+    refused = client.post(f"{PREVIEW}/accept")
+
+    assert (refused.status_code, codes(refused)) == (409, [124006])
+    assert (ends(), state(), only_record().is_leased) == (["withdrawn"], "free", False)
+    assert not Attempt.objects.exists()
+
+
+def test_the_switch_of_all_dialling_withdraws_offers(client: ApiClient) -> None:
+    campaign_with_offer()
+    switch_dialling(ACTOR, is_running=False, reason="Storm")
+
+    assert previews.sweep(timezone.now()) == 1
+
+    assert (ends(), state()) == (["withdrawn"], "free")
+
+
+def test_an_agents_own_record_is_offered_to_this_agent_only(client: ApiClient) -> None:
+    campaign = dialling_campaign(agents=2, records=0, dialer="preview")
+    agent = campaign.agents.get(login="agent2")
+    past = timezone.now() - timedelta(minutes=1)
+    RecordFactory(campaign=campaign, system_status="MY_RECORD", agent=agent, next_call_at=past)
+
+    tick(campaign)
+
+    assert RecordOffer.objects.get().agent == agent
+
+
+def test_a_previewed_record_cannot_be_edited(client: ApiClient, api: ApiClient) -> None:
+    campaign = campaign_with_offer()
+    record = only_record()
+
+    edited = api.put(f"/api/outbounds/{campaign.code}/records/{record.phone_number}", {"note": "x"})
+    items = {"records": [{"phone_number": record.phone_number, "next_call_date": "2031-01-01 10:00"}]}
+    batch = api.put(f"/api/batch/outbounds/{campaign.code}/records", items).json()
+
+    assert edited.status_code == 409
+    assert batch[record.phone_number]["http_status"] == 400
+
+
+def test_time_of_a_preview_is_neither_free_nor_talk_in_the_ledger(client: ApiClient) -> None:
+    campaign = campaign_with_offer()
+    agent = campaign.agents.get()
+    presence.log_out(agent, ACTOR)
+
+    kinds = list(AgentState.objects.order_by("started_at", "id").values_list("kind", flat=True))
+
+    assert kinds == ["free", "preview"]
+    assert not AgentState.objects.filter(ended_at=None).exists()

@@ -1,0 +1,156 @@
+"""Campaigns and queues that want the same agents."""
+
+import random
+from collections import Counter
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from campaigns.dialling.agents import CampaignAgent
+from campaigns.dialling.sharing import Contender, allot, first_turn
+from campaigns.models import Attempt, Campaign, DiallerState
+from telephony.models import Connection, Leg
+from tests.campaigns.dialling.calls import add_agent, dialling_campaign, hang_up, pick_up, tick
+from tests.campaigns.factories import RecordFactory
+from tests.telephony.doubles import RecordingSwitch
+from tests.telephony.factories import ConnectionFactory, QueueFactory
+
+
+def agents(count: int) -> list[CampaignAgent]:
+    return [CampaignAgent(n, f"agent{n}", str(n), False, "free", None, False) for n in range(1, count + 1)]
+
+
+def contender(pk: int, parity: int, turn: float = 0.0, order: int = 50, of: int = 100) -> Contender:
+    return Contender(pk, order, parity, turn, True, frozenset(range(1, of + 1)))
+
+
+@pytest.mark.parametrize("parities", [(50, 50), (1, 100), (10, 20, 70), (33, 66, 99, 2)])
+def test_calls_of_campaigns_of_one_order_are_in_proportion_to_parity(parities: tuple[int, ...]) -> None:
+    """Each campaign is shared out by itself, from turns that all processes read, in any order."""
+    chance = random.Random(7)
+    turns = dict.fromkeys(range(len(parities)), 0.0)
+    calls: Counter[int] = Counter()
+    while calls.total() < 10_000:
+        free = agents(chance.randint(1, 7))
+        for own in chance.sample(sorted(turns), len(turns)):
+            contenders = {pk: contender(pk, parities[pk], turn) for pk, turn in turns.items()}
+            taken = allot(contenders[own], [one for pk, one in contenders.items() if pk != own], free)
+            free = [agent for agent in free if agent not in taken]
+            calls[own] += len(taken)
+            turns[own] += len(taken) / parities[own]
+
+    shares = {pk: 100 * count / calls.total() for pk, count in calls.items()}
+    wanted = {pk: 100 * parity / sum(parities) for pk, parity in enumerate(parities)}
+    assert all(abs(shares[pk] - wanted[pk]) < 2 for pk in wanted), shares
+
+
+def test_the_campaign_of_the_lowest_order_gets_all_shared_agents() -> None:
+    first, second = contender(1, 1, turn=900.0, order=10), contender(2, 100)
+
+    assert len(allot(first, [second], agents(5))) == 5
+    assert allot(second, [first], agents(5)) == []
+
+
+def test_agents_of_one_campaign_only_are_not_shared() -> None:
+    first, second = contender(1, 50, order=10, of=2), contender(2, 50, of=4)
+
+    assert [agent.id for agent in allot(second, [first], agents(4))] == [3, 4]
+
+
+@pytest.mark.parametrize(("turn", "expected"), [(0.0, 5.0), (5.01, 5.01), (900.0, 5.02)])
+def test_a_campaign_that_returns_does_not_catch_up_and_waits_for_one_turn(turn: float, expected: float) -> None:
+    own, rivals = contender(1, 50, turn), [contender(2, 50, 5.0), contender(3, 50, 7.0), contender(4, 50, 1.0, order=9)]
+
+    assert first_turn(own, rivals) == pytest.approx(expected)
+
+
+# In the database
+
+
+def place(campaigns: list[Campaign], calls: int) -> Counter[str]:
+    """Let the campaigns tick in turns until they have placed so many calls, which end at once. Return their counts."""
+    for _ in range(3 * calls):
+        for campaign in campaigns:
+            if Attempt.objects.count() == calls:
+                break
+            tick(campaign)
+            for call in Connection.objects.open():
+                pick_up(call, Leg.Role.AGENT)
+                hang_up(call, Leg.Role.CUSTOMER, 17)
+    return Counter(Attempt.objects.values_list("campaign_code", flat=True))
+
+
+@pytest.mark.django_db(transaction=True)
+def test_campaigns_share_their_agent_by_parity(switch: RecordingSwitch) -> None:
+    first = dialling_campaign(records=50, parity=75)
+    second = dialling_campaign(agents=0, records=50, parity=25)
+    second.agents.set(first.agents.all())
+    tick(first)  # both have told that they want agents
+    tick(second)
+
+    placed = place([first, second], 24)
+
+    assert placed[first.code] == pytest.approx(18, abs=1)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_second_campaign_gets_the_agent_when_the_first_has_nothing_to_call(switch: RecordingSwitch) -> None:
+    first = dialling_campaign(records=3, order=1)
+    second = dialling_campaign(agents=0, records=5, order=2)
+    second.agents.set(first.agents.all())
+
+    placed = place([first, second], 6)
+
+    assert placed[first.code] == 3
+    order = list(Attempt.objects.order_by("id").values_list("campaign_code", flat=True))
+    assert order[:3] == [first.code] * 3
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_campaign_whose_dialler_died_keeps_no_agent_from_others(switch: RecordingSwitch) -> None:
+    dead = dialling_campaign(records=3, order=1)
+    DiallerState.objects.create(campaign=dead, state="dialling", wants_agents=True)
+    DiallerState.objects.update(at=timezone.now() - timedelta(seconds=7))
+    other = dialling_campaign(agents=0, records=1, order=2)
+    other.agents.set(dead.agents.all())
+
+    tick(other)
+
+    assert Attempt.objects.get().campaign_code == other.code
+
+
+@pytest.mark.django_db(transaction=True)
+def test_agents_whom_waiting_callers_need_are_not_used(switch: RecordingSwitch) -> None:
+    campaign = dialling_campaign(agents=3, records=5)
+    queue = QueueFactory(members=[campaign.agents.get(login="agent1"), campaign.agents.get(login="agent2")])
+    ConnectionFactory(waiting=True, queue=queue)
+
+    tick(campaign)
+
+    assert Attempt.objects.count() == 2
+    assert DiallerState.objects.get().code == ""
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_campaign_without_an_agent_left_says_so(switch: RecordingSwitch) -> None:
+    campaign = dialling_campaign(agents=1, records=1)
+    ConnectionFactory(waiting=True, queue=QueueFactory(members=list(campaign.agents.all())))
+
+    tick(campaign)
+
+    assert (DiallerState.objects.get().state, DiallerState.objects.get().code) == ("waiting", "agents_elsewhere")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_agent_of_two_campaigns_is_called_once(switch: RecordingSwitch) -> None:
+    first = dialling_campaign(records=1)
+    second = dialling_campaign(agents=0, records=1)
+    second.agents.set(first.agents.all())
+    add_agent(second, "other", "201")
+    RecordFactory(campaign=second)
+
+    for campaign in (first, second, first, second):
+        tick(campaign)
+
+    assert sorted(Attempt.objects.values_list("agent__login", flat=True)) == ["agent1", "other"]
