@@ -81,7 +81,8 @@ def measure(running: Service, records: int, size: int = 10_000, turns: int = 5) 
             if turn:  # the first round warms up
                 times[kind].append(seconds)
     table.add(
-        f"PUT batch of {size:,}; bound: one UPDATE and two INSERT … SELECT (history, events)",
+        f"PUT batch of {size:,}",
+        "one UPDATE and two INSERT … SELECT (history, events)",
         statistics.median(times["bound"]),
         statistics.median(times["ours"]),
         3,

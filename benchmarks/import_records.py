@@ -46,8 +46,8 @@ def measure(running: Service, rows: int) -> None:
         again = timed(lambda: command.append(_import(given, running)))
 
     _expect(connection, rows)
-    table.add("import_records; bound: COPY of the clean rows", bound, ours, 5)
-    table.add("the same file again, all duplicates; the same bound", bound, again, 5)
+    table.add("import_records", "COPY of the clean rows", bound, ours, 5)
+    table.add("the same file again, all duplicates", "COPY of the clean rows", bound, again, 5)
     peak = max(command) / 1024
     print(f"\n{rows / ours:,.0f} rows a second; highest memory of the process {peak:.0f} MB (goal: {MEMORY_MB} MB)")
     connection.close()

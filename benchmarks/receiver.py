@@ -1,42 +1,56 @@
 """A receiver in a process of its own that answers at once: `python -m benchmarks.receiver PORT [HANG]`.
 
-GET /times answers the arrival times (time.time()) of all POSTs since the last such request, as JSON. With HANG it
-accepts requests and never answers.
+It reads no more of a request than its length, so that it answers faster than any of our clients sends. GET /times
+answers the arrival times (time.time()) of all POSTs since the last such request, as JSON. With HANG it accepts requests
+and never answers.
 """
 
 import asyncio
 import json
+import re
 import sys
 import time
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
 arrivals: list[float] = []
 
 
-async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, hangs: bool) -> None:
-    try:
-        while head := await reader.readuntil(b"\r\n\r\n"):
-            if head.startswith(b"GET"):
+class Receiver(asyncio.Protocol):
+    """One connection, which may send many requests."""
+
+    hangs = False
+
+    def __init__(self) -> None:
+        self._received = b""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+
+    def data_received(self, data: bytes) -> None:
+        self._received += data
+        while (end := self._received.find(b"\r\n\r\n") + 4) > 3:
+            if self._received.startswith(b"GET"):
                 body = json.dumps(arrivals).encode()
                 arrivals.clear()
-                writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body))
-                continue
-            length = next(line for line in head.lower().split(b"\r\n") if line.startswith(b"content-length"))
-            await reader.readexactly(int(length.split(b":")[1]))
-            arrivals.append(time.time())
-            if hangs:
-                await asyncio.sleep(3600)
-            writer.write(OK)
-    except (asyncio.IncompleteReadError, ConnectionError):
-        pass
-    finally:
-        writer.close()
+                self._transport.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body))
+            else:
+                length = LENGTH.search(self._received, 0, end)
+                end += int(length[1]) if length else 0
+                if len(self._received) < end:
+                    return
+                arrivals.append(time.time())
+                if not self.hangs:
+                    self._transport.write(OK)
+            self._received = self._received[end:]
 
 
-async def main(port: int, hangs: bool) -> None:
-    server = await asyncio.start_server(lambda r, w: serve(r, w, hangs), "127.0.0.1", port, limit=2**20)
+async def main(port: int) -> None:
+    server = await asyncio.get_running_loop().create_server(Receiver, "127.0.0.1", port)
     await server.serve_forever()
 
 
 if __name__ == "__main__":
-    asyncio.run(main(int(sys.argv[1]), len(sys.argv) > 2))
+    Receiver.hangs = len(sys.argv) > 2
+    asyncio.run(main(int(sys.argv[1])))

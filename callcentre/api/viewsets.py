@@ -85,7 +85,7 @@ class ApiViewSet(ViewSet):
 
 
 class PingViewSet(ApiViewSet):
-    """The cheapest authenticated request, for monitors, and the lower bound of the benchmarks."""
+    """The cheapest authenticated request, for monitors."""
 
     def ping(self, request: Request) -> Response:
         """Answer 204 to any API user with a right credential."""
