@@ -92,7 +92,7 @@ def test_one_transaction_holds_one_lock_however_much_it_records() -> None:
         assert cursor.fetchone() == (1,)
 
 
-# For whom
+# Receivers
 
 
 @pytest.mark.django_db
@@ -243,31 +243,7 @@ def test_the_sequence_of_a_subject_grows_in_the_order_of_its_changes_also_when_m
     assert told.last().payload["system_status"] == record_.system_status  # type: ignore[union-attr]
 
 
-# From a query
-
-
-@pytest.mark.django_db
-def test_events_of_a_query_come_in_its_order_each_with_an_id_of_its_own(
-    enqueued: list[Any], django_assert_num_queries: Any
-) -> None:
-    webhook = WebhookFactory(actions=[FREE])
-
-    with django_assert_num_queries(1):
-        outbox.record_from_query(
-            FREE,
-            "SELECT 'agent:' || n, jsonb_build_object('agent_login', %s || n) FROM generate_series(1, 500) n"
-            " ORDER BY n",
-            ["a"],
-        )
-
-    assert subjects() == [f"agent:{n}" for n in range(1, 501)]
-    assert Event.objects.values("event_id").distinct().count() == 500
-    assert Event.objects.order_by("id").values_list("payload", flat=True)[0] == {"agent_login": "a1"}
-    assert webhook.deliveries.waiting().count() == 500
-    assert enqueued == [("webhooks.deliver", webhook.pk)]
-
-
-# What a reader of the feed may see
+# Events that a reader of the feed sees
 
 
 @contextmanager
@@ -333,7 +309,7 @@ def test_a_reader_that_follows_the_feed_misses_nothing_while_many_write() -> Non
         for number in range(events_each):
             with transaction.atomic():
                 record(f"w{writer}:{number}")
-                # Ids are given out; they commit in another order.
+                # The transactions get their ids in one order and commit in another.
                 with connection.cursor() as cursor:
                     cursor.execute("SELECT pg_sleep(random() * 0.01)")
                 record(f"w{writer}:{number}:b")
