@@ -25,7 +25,7 @@ from pathlib import Path
 from benchmarks.harness import ROOT, Table
 from callcentre.launch.servers import Ports
 
-PASSWORD = "the-password-of-the-benchmark"  # noqa: S105  of temporary stores
+PASSWORD = "the-password-of-the-benchmark"
 SETTLE_SECONDS, IDLE_SECONDS = 20, 60
 TICKS = os.sysconf("SC_CLK_TCK")
 # The programs that say when they are ready. Beat and the listener, which start beside them, say nothing.
