@@ -195,6 +195,8 @@ class Server:
         self._ports = Ports(var / "run" / "ports.json")
         self._account = Account()
         self._password = ""
+        # As the launcher got it: later it has keys of the service, which no store needs.
+        self._environment = dict(os.environ)
 
     @property
     def url(self) -> str:
