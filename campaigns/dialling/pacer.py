@@ -23,8 +23,8 @@ START_RATE, START_RING, START_CALLS = 0.3, 12.0, 2
 START_HANDLING, START_HANDLINGS = 180.0, 5
 # Share of the expected answers that may find no agent, while drops are as many as aimed at; and at most.
 EPSILON, MOST_EPSILON = 0.02, 0.1
-STEERING, STEERING_DROPS = 2.0, 10  # force of the steering of that share; softer while few drops are expected
-HORIZON = 0.75  # share of the mean ring time to look ahead: calls on their way are answered sooner than new ones
+# Force of the steering of that share, and the number of expected drops below which it is softer.
+STEERING, STEERING_DROPS = 2.0, 10
 
 
 class State(StrEnum):
@@ -167,7 +167,7 @@ class Estimates:
 
 
 class Forecast(NamedTuple):
-    """The agents and answers to come within the horizon: their means, and the variance of their difference."""
+    """The agents and answers to come within a mean ring time: their means, and the variance of their difference."""
 
     agents: float
     answers: float
@@ -176,7 +176,7 @@ class Forecast(NamedTuple):
     @classmethod
     def of(cls, floor: Floor, estimates: Estimates) -> "Forecast":
         """Sum the probabilities of the busy agents and of the ringing calls."""
-        now, horizon, by_age = floor.now, HORIZON * estimates.ring_seconds, estimates.answer_rate_by_age
+        now, horizon, by_age = floor.now, estimates.ring_seconds, estimates.answer_rate_by_age
         agents = [
             1.0 if free_by <= now + horizon else estimates.free_within(max(0.0, now - since), horizon)
             for since, free_by in floor.busy
