@@ -16,8 +16,8 @@ def route(path: str, view: Any, name: str = "", **actions: str) -> URLPattern:
     contain slashes. An identifier includes the last slash: its view decides whether that belongs to it.
     """
     pattern = _PARAMETER.sub(r"(?P<\1>[^/]+)", path)
-    if path.endswith("/:phone_number"):
-        pattern = pattern.removesuffix("[^/]+)") + ".+?)"
+    if path.endswith(("/:phone_number", "/:phone_number/why")):
+        pattern = pattern.replace("(?P<phone_number>[^/]+)", "(?P<phone_number>.+?)")
     elif path.endswith("/:identifier"):
         pattern = pattern.removesuffix("[^/]+)") + ".+)"
     as_view = view.as_view(actions) if actions else view.as_view()

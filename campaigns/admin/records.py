@@ -8,6 +8,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
@@ -21,6 +22,7 @@ from callcentre.core.integers import integer_of
 from campaigns.admin import record_form, record_search
 from campaigns.admin.record_actions import RecordActions
 from campaigns.admin.record_form import COLUMNS, SENTENCES, CampaignChoice, RecordForm
+from campaigns.dialling.why import explain_record
 from campaigns.models import Campaign, Record, RecordChange, RecordStatus, SystemStatus
 from campaigns.models.record_customers import customers_of_records
 from campaigns.models.record_fields import BY_NAME
@@ -193,7 +195,8 @@ class RecordAdmin(RecordActions, HistoryMixin, UncountedMixin, Admin):
     def page_context(self, request: HttpRequest, obj: Record | None) -> dict[str, Any]:
         if obj is None:
             return {"is_in_call": False, "subtitle": vars(request)["new_record_campaign"]}
-        return super().page_context(request, obj) | {"is_in_call": obj.is_leased}
+        why = explain_record(obj.pk, timezone.now())
+        return super().page_context(request, obj) | {"is_in_call": obj.is_leased, "why": why}
 
     # Adding: first the campaign, then the page of its records
 

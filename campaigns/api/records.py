@@ -3,6 +3,7 @@ from typing import Any
 
 import orjson
 from django.http import Http404
+from django.utils import timezone
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -12,6 +13,7 @@ from callcentre.api.viewsets import ApiViewSet
 from callcentre.core.errors import Conflict, ErrorCode, Fault, Invalid
 from callcentre.core.parsing import Reject, parse_boolean, parse_text
 from callcentre.core.phone import PhoneError, normalise
+from callcentre.core.times import minute
 from campaigns.api.filters import RecordFilterSet
 from campaigns.api.serializers import (
     RecordEditInput,
@@ -21,6 +23,7 @@ from campaigns.api.serializers import (
     record_data,
     record_fields_data,
 )
+from campaigns.dialling.why import explain_number
 from campaigns.lookups import facts_or_404
 from campaigns.models import AdditionalNumber, Record, record_rows
 from campaigns.models.record_customers import customers_of_records
@@ -84,6 +87,19 @@ class RecordViewSet(ApiViewSet):
         faults: list[Fault] = []
         (include_fields,) = _flags(request, faults, "include_record_fields")
         return _record_response(record_rows.by_identifier(code, identifier, include_fields=include_fields), faults)
+
+    def explain(self, request: Request, code: str, phone_number: str) -> Response:
+        try:
+            number = normalise(phone_number)
+        except PhoneError as error:
+            raise Http404 from error
+        found = explain_number(code, number, timezone.now())
+        if found is None:
+            raise Http404
+        reasons = [
+            {"code": reason.code, "text": reason.text, "until": minute(reason.until)} for reason in found.reasons
+        ]
+        return Response({"callable": found.is_callable, "reasons": reasons, "next_call_at": minute(found.next_call_at)})
 
     def update(self, request: Request, code: str, phone_number: str) -> Response:
         facts = facts_or_404(code)

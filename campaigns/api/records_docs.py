@@ -9,12 +9,14 @@ from callcentre.api.openapi import (
     Operation,
     Schema,
     array,
+    boolean,
     describe,
     document,
     flag,
     input_shape,
     integer,
     mapping,
+    minute,
     page,
     path,
     shape,
@@ -25,6 +27,7 @@ from callcentre.core.errors import ErrorCode
 from campaigns.api.filters import RecordFilterSet
 from campaigns.api.records import MAX_BATCH, RecordBatchViewSet, RecordViewSet
 from campaigns.api.serializers import RecordEditInput, RecordInput, RecordPutInput
+from campaigns.dialling.why import TEXTS
 from campaigns.models.record_fields import BY_NAME, RECORD_FIELDS
 
 
@@ -142,6 +145,31 @@ document(
         description="Of several records with this number the oldest one.",
         query=(INCLUDE, SEARCH),
         answer=RECORD,
+    ),
+    explain=Operation(
+        id="explain_record",
+        summary="Say why a record is not called now",
+        description=(
+            "All reasons that hold now. A record with several numbers has reasons of its numbers only if none of them"
+            " may be called. Other codes may be added."
+        ),
+        is_extension=True,
+        answer=shape(
+            "RecordExplanation",
+            "Whether the dialler may call the record now, and if not, why.",
+            callable=boolean("Whether there is no reason.", example=False),
+            reasons=array(
+                shape(
+                    "Reason",
+                    "A reason why the record is not called now.",
+                    code=text("The reason, for programs.", "outside_hours", enum=list(TEXTS)),
+                    text=text("The reason, for people.", str(TEXTS["outside_hours"])),
+                    until=minute("It holds until then, if that is known.", "2026-03-02 09:00"),
+                ),
+                "The reasons.",
+            ),
+            next_call_at=minute("The first time at which no reason is left, if it is known.", "2026-03-02 09:00"),
+        ),
     ),
     retrieve_by_identifier=Operation(
         id="read_record_by_identifier",

@@ -21,6 +21,8 @@ urlpatterns = [
     route("outbounds/:code/dialer/pause", DiallingViewSet, post="pause"),
     route("outbounds/:code/dialer/stop", DiallingViewSet, post="stop"),
     route("outbounds/:code/records", RecordViewSet, get="list", post="create"),
+    # Before the route of the record, whose number may have slashes too.
+    route("outbounds/:code/records/:phone_number/why", RecordViewSet, get="explain"),
     route("outbounds/:code/records/:phone_number", RecordViewSet, get="retrieve", put="update"),
     route("outbounds/:code/records_by_identifier/:identifier", RecordViewSet, get="retrieve_by_identifier"),
     route("batch/outbounds/:code/records", RecordBatchViewSet, put="update", post="create"),

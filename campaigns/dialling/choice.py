@@ -79,7 +79,7 @@ LISTED_UNTIL = """(
 )"""
 # SQL: the end of the pause after a call of the number for another record than `{record}`; NULL if there was none.
 PAUSED_UNTIL = """(
-  SELECT max(t.dialled_at) + %(pause)s FROM campaigns_attempt t
+  SELECT max(t.dialled_at + %(pause)s) FROM campaigns_attempt t
   WHERE t.number = {number} AND t.dialled_at > %(now)s - %(pause)s AND t.record_id <> {record}
     AND t.outcome <> 'not_dialled'
 )"""
@@ -108,7 +108,7 @@ chosen AS (
   SELECT r.id, r.number, r.is_number_wrong, chosen.position
   FROM campaigns_record r JOIN chosen ON chosen.id = r.id
   WHERE NOT {IS_LEASED} AND r.held_until IS NULL FOR NO KEY UPDATE OF r SKIP LOCKED
-), judged AS (
+), judged AS MATERIALIZED (
   SELECT l.id, l.position, CASE
     WHEN EXISTS (SELECT FROM campaigns_additionalnumber n WHERE n.record_id = l.id AND NOT n.is_wrong) THEN NULL
     WHEN l.is_number_wrong THEN %(for_good)s
