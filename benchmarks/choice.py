@@ -89,8 +89,8 @@ def measure(records: int) -> None:
     values = {"campaigns": CAMPAIGNS, "records": records, "entries": records, "now": NOON}
     for statement in (_CAMPAIGNS, _HOURS, _RECORDS, _LIST, _ATTEMPTS):
         cursor.execute(statement, values)
-    for table in ("record", "donotcall", "attempt"):
-        cursor.execute(f"VACUUM ANALYZE campaigns_{table}")
+    for name in ("record", "donotcall", "attempt"):
+        cursor.execute(f"VACUUM ANALYZE campaigns_{name}")
     campaigns = list(Campaign.objects.order_by("code"))
     rows = f"{records:,} records in {CAMPAIGNS} campaigns, {records:,} do-not-call entries"
     table = Table(f"Choice and reservation of {WANTED}, {rows}")

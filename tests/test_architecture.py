@@ -28,6 +28,8 @@ WITHOUT_ADMIN = {
     "campaigns.AdditionalNumber": "edited with its record",
     "campaigns.CampaignField": "edited with its campaign",
     "campaigns.CampaignHours": "edited with its campaign",
+    "campaigns.DiallerState": "shown on the page of dialling of its campaign",
+    "campaigns.DiallingDay": "shown on the pages of dialling and compliance",
     "campaigns.RetryRule": "edited with its campaign",
     "campaigns.RecordStatus": "edited with its campaign",
     "reports.ExportMail": "shown with its export",

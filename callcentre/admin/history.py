@@ -26,6 +26,16 @@ ACTIONS = {
     "set_password": _("password set"),
     "lease": _("call started"),
     "call": _("call ended"),
+    "dial": _("called"),
+    "result": _("result"),
+    "no_result": _("call without a result"),
+    "answered": _("answered"),
+    "busy": _("busy"),
+    "no_answer": _("no answer"),
+    "failed": _("failed"),
+    "dropped": _("dropped"),
+    "machine": _("answering machine"),
+    "not_dialled": _("not dialled"),
 }
 
 

@@ -1,5 +1,5 @@
 """The campaigns' part of the admin."""
 
-from campaigns.admin import attempts, campaigns, changes, do_not_call, hours, imports, records, statuses
+from campaigns.admin import attempts, campaigns, changes, dialling, do_not_call, hours, imports, records, statuses
 
-__all__ = ["attempts", "campaigns", "changes", "do_not_call", "hours", "imports", "records", "statuses"]
+__all__ = ["attempts", "campaigns", "changes", "dialling", "do_not_call", "hours", "imports", "records", "statuses"]

@@ -24,6 +24,7 @@ from callcentre.admin.base import REFUSALS
 from callcentre.admin.theme import ModelForm
 from callcentre.core.errors import ErrorCode
 from callcentre.core.integers import integer_of
+from campaigns.admin.dialling import DiallingPages
 from campaigns.admin.inlines import FieldInline, HoursInline, RetryRuleInline, StatusInline
 from campaigns.admin.progress import snapshot
 from campaigns.exporting import export_rows
@@ -40,7 +41,15 @@ from telephony.models import Agent
 
 SETTINGS = ("name", "dialer", "is_crm", "is_active", "start_date", "end_date", "order", "parity", "group")
 PARAMETERS = ("caller_id", "preview_timeout", "predictive_min_calls", "predictive_max_calls")
-RULES = ("number_turn", "zone_field", "holiday_country", "ignores_hours")
+RULES = (
+    "wrap_up_seconds",
+    "preview_end",
+    "detects_machines",
+    "number_turn",
+    "zone_field",
+    "holiday_country",
+    "ignores_hours",
+)
 
 
 class CampaignForm(ModelForm):
@@ -110,7 +119,7 @@ def has_records(campaign: Campaign) -> bool:
 
 
 @admin.register(Campaign)
-class CampaignAdmin(Admin):
+class CampaignAdmin(DiallingPages, Admin):
     """The list answers which campaigns run, and how far each is."""
 
     form = CampaignForm
@@ -119,6 +128,7 @@ class CampaignAdmin(Admin):
         "name",
         "dialer",
         "is_active",
+        "is_dialling",
         "dates",
         "group",
         "records_count",
@@ -138,8 +148,8 @@ class CampaignAdmin(Admin):
     search_help_text = _("Id or name")
     autocomplete_fields = ("agents",)
     actions = ("activate", "deactivate")
-    actions_detail = ("show_records", "import_records", "clone", "download")
-    actions_row = ("show_records", "import_records", "clone", "download")
+    actions_detail = ("dialling", "show_records", "import_records", "clone", "download")
+    actions_row = ("dialling", "show_records", "import_records", "clone", "download")
     fault_fields = {"parameters.predictive_min_calls": "predictive_min_calls", "group_id": "group"}
     sentences = {ErrorCode.RATIOS_CROSSED: _("The lowest ratio cannot be above the highest.")}
     fieldsets = (
@@ -147,7 +157,14 @@ class CampaignAdmin(Admin):
         (_("When"), {"fields": ("is_active", ("start_date", "end_date"), ("order", "parity"))}),
         (
             _("Parameters of the dialler"),
-            {"fields": ("caller_id", "preview_timeout", ("predictive_min_calls", "predictive_max_calls"))},
+            {
+                "fields": (
+                    "caller_id",
+                    ("predictive_min_calls", "predictive_max_calls"),
+                    ("preview_timeout", "preview_end"),
+                    ("wrap_up_seconds", "detects_machines"),
+                )
+            },
         ),
         (_("Numbers and hours"), {"fields": (("number_turn", "zone_field"), ("holiday_country", "ignores_hours"))}),
         (_("Agents"), {"fields": ("agents",)}),
@@ -155,8 +172,7 @@ class CampaignAdmin(Admin):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Campaign]:
         campaigns: QuerySet[Campaign] = super().get_queryset(request).annotate(agent_count=Count("agents"))
-        # Django drops the model's order of a query that counts, but the autocomplete needs an order for its pages.
-        return campaigns.order_by("order", "code")
+        return campaigns
 
     def get_fieldsets(self, request: HttpRequest, obj: Campaign | None = None) -> Any:
         """Show the id of an existing campaign read-only: it never changes."""

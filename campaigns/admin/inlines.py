@@ -17,7 +17,7 @@ from campaigns.verbs.retries import DEFAULTS, NEVER_RETRIED
 class StatusForm(ModelForm):
     class Meta:
         model = RecordStatus
-        fields = ("name", "system_status", "dictionary_status", "order")
+        fields = ("name", "system_status", "dictionary_status", "is_success", "is_wrong_number", "order")
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -44,7 +44,7 @@ class StatusInline(Inline):
     model = RecordStatus
     formset = StatusFormSet
     form = StatusForm
-    fields = ("name", "system_status", "dictionary_status", "order")
+    fields = ("name", "system_status", "dictionary_status", "is_success", "is_wrong_number", "order")
     tab = True
 
     def get_formset(self, request: HttpRequest, obj: Campaign | None = None, **kwargs: Any) -> Any:

@@ -14,9 +14,9 @@ from campaigns.verbs.campaigns import create_group
 class DictionaryStatusAdmin(Admin):
     """The statuses that a new campaign gets."""
 
-    list_display = ("name", "system_status", "order")
+    list_display = ("name", "system_status", "is_success", "is_wrong_number", "order")
     list_display_links = ("name",)
-    fields = ("name", "system_status", "order")
+    fields = ("name", "system_status", "is_success", "is_wrong_number", "order")
     search_fields = ("name",)
 
     def get_readonly_fields(self, request: HttpRequest, obj: DictionaryStatus | None = None) -> tuple[str, ...]:

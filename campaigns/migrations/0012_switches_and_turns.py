@@ -15,6 +15,14 @@ class Migration(migrations.Migration):
             name='diallingswitch',
             options={'ordering': ['-id'], 'verbose_name': 'switch of dialling', 'verbose_name_plural': 'switches of dialling'},
         ),
+        migrations.AlterModelOptions(
+            name='diallerstate',
+            options={'ordering': ['campaign'], 'verbose_name': 'state of a dialler', 'verbose_name_plural': 'states of diallers'},
+        ),
+        migrations.AlterModelOptions(
+            name='diallingday',
+            options={'ordering': ['-day', '-id'], 'verbose_name': 'day of dialling', 'verbose_name_plural': 'days of dialling'},
+        ),
         migrations.AddField(
             model_name='diallerstate',
             name='turn',

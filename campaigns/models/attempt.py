@@ -97,7 +97,7 @@ class DiallingDay(models.Model):
     class Meta:
         verbose_name = _("day of dialling")
         verbose_name_plural = _("days of dialling")
-        ordering = ["campaign", "-day"]
+        ordering = ["-day", "-id"]
         constraints = [models.UniqueConstraint(fields=["campaign", "day"], name="diallingday_is_unique")]
 
     def __str__(self) -> str:

@@ -72,6 +72,7 @@ class DiallerState(models.Model):
     class Meta:
         verbose_name = _("state of a dialler")
         verbose_name_plural = _("states of diallers")
+        ordering = ["campaign"]
 
     def __str__(self) -> str:
         return f"{self.campaign} {self.state}"

@@ -15,7 +15,7 @@ from telephony.models.pause import Pause
 class StateKind(models.TextChoices):
     FREE = "free", pgettext_lazy("agent", "ready")
     # The agent looks at a record that a campaign has offered.
-    PREVIEW = "preview", _("preview")
+    PREVIEW = "preview", pgettext_lazy("agent", "preview")
     RINGING = "ringing", _("ringing")
     TALKING = "talking", _("talking")
     WRAP_UP = "wrap_up", _("wrap-up")

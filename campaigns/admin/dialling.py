@@ -1,0 +1,230 @@
+"""The pages of dialling: of one campaign, of compliance, and the switch of all dialling."""
+
+import io
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from django import forms
+from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import URLPattern, reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _now
+from django.utils.translation import gettext_lazy as _
+from unfold.contrib.filters.admin import AutocompleteSelectFilter
+
+from callcentre.admin import Admin, ReadOnlyAdmin, UncountedMixin, actor_of, display, link, page_action
+from callcentre.admin.base import REFUSALS
+from callcentre.core.actor import Actor
+from callcentre.core.integers import integer_of
+from callcentre.core.spreadsheets import CsvWriter
+from campaigns.admin.charts import KINDS, chart_of
+from campaigns.dialling.compliance import Figures, compliance
+from campaigns.dialling.day_counts import of_days, of_hour
+from campaigns.dialling.status import DiallingStatus, dialling_status
+from campaigns.models import Campaign, DiallingSwitch, RecordOffer
+from campaigns.verbs.dialling import pause_dialling, start_dialling, stop_dialling, switch_dialling
+from telephony.admin.state_labels import LABELS
+
+if TYPE_CHECKING:
+    _Base = Admin
+else:
+    _Base = object
+
+STATES: Mapping[str, tuple[Any, str]] = {
+    "dialling": (_("Calls are placed."), "success"),
+    "waiting": (_("Waiting"), "info"),
+    "paused": (_("Paused"), "danger"),
+    "stopped": (_("Stopped"), "danger"),
+}
+VERBS: Mapping[str, Callable[[Campaign, Actor], None]] = {
+    "start": start_dialling,
+    "pause": pause_dialling,
+    "stop": stop_dialling,
+}
+DONE: Mapping[str, Any] = {
+    "start": _("The dialling of the campaign is started."),
+    "pause": _("The dialling of the campaign is paused."),
+    "stop": _("The dialling of the campaign is paused, and calls without an answer are hung up."),
+}
+SWITCHES: Mapping[str, Any] = {"start": _("started"), "pause": _("paused"), "stop": _("stopped")}
+LIVE = forms.Media(css={"all": ("campaigns/dialling.css",)}, js=("callcentre/update.js", "callcentre/live.js"))
+# Switches that the page shows.
+SHOWN_SWITCHES = 5
+COLUMNS = (
+    *("outbound_id", "name", "day", "attempts", "live_answers", "drops", "drop_rate_percent", "machines"),
+    "outside_legal_hours",
+)
+
+
+class DiallingPages(_Base):
+    """The pages of dialling of CampaignAdmin."""
+
+    def get_urls(self) -> list[URLPattern]:
+        return [
+            self.url_to("compliance/", self.compliance_view, "compliance"),
+            self.url_to("compliance/download/", self.compliance_download, "compliance_download"),
+            *super().get_urls(),
+        ]
+
+    @page_action(description=_("Dialling"), url_path="dialling", icon="phone_in_talk", permissions=["view"])
+    def dialling(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Show the dialling of a campaign live, and start, pause or stop it."""
+        campaign: Campaign = self.row_or_404(request, object_id, "view")
+        if request.method == "POST":
+            return self._switch_dialling(request, campaign)
+        now, status = timezone.now(), dialling_status(campaign)
+        label, colour = STATES[status.state]
+        return self.page(
+            request,
+            "admin/campaigns/dialling.html",
+            campaign,
+            title=_now("Dialling"),
+            media=self.media + LIVE,
+            status=status,
+            label=label,
+            colour=colour,
+            agents=[(LABELS[state], count) for state, count in status.agents.items()],
+            records=_records(status),
+            hour=chart_of(of_hour(campaign, now)),
+            days=chart_of(of_days(campaign, timezone.localdate(now))),
+            kinds=KINDS.items(),
+            switches=campaign.dialling_switches.order_by("-id")[:SHOWN_SWITCHES],
+            may_change=self.has_change_permission(request, campaign),
+            back_url=self.url_of("change", campaign.pk),
+            compliance_url=f"{self.url_of('compliance')}?campaign={campaign.pk}",
+        )
+
+    def _switch_dialling(self, request: HttpRequest, campaign: Campaign) -> HttpResponse:
+        if not self.has_change_permission(request, campaign):
+            raise PermissionDenied
+        if verb := VERBS.get(wanted := request.POST.get("switch", "")):
+            try:
+                verb(campaign, actor_of(request))
+            except REFUSALS as error:
+                self.say_refused(request, error)
+            else:
+                self.message_user(request, str(DONE[wanted]), messages.SUCCESS)
+        return redirect(request.path)
+
+    # Compliance
+
+    def compliance_view(self, request: HttpRequest) -> HttpResponse:
+        """Show drop rates by day and in 30 days, attempts, and calls outside legal hours."""
+        chosen, campaigns = self._chosen(request)
+        found = compliance(campaigns, timezone.localdate())
+        query = f"?campaign={chosen.pk}" if chosen else ""
+        return self.page(
+            request,
+            "admin/campaigns/compliance.html",
+            chosen,
+            title=_now("Compliance"),
+            found=found,
+            total=found.total,
+            campaigns=sorted(found.by_campaign.items(), key=lambda item: (-item[1].drop_rate, item[0].code)),
+            days=found.by_day.items(),
+            all_url=self.url_of("compliance"),
+            download_url=f"{self.url_of('compliance_download')}{query}",
+        )
+
+    def compliance_download(self, request: HttpRequest) -> HttpResponse:
+        """Answer with the figures of each campaign and day as CSV."""
+        _chosen, campaigns = self._chosen(request)
+        found = compliance(campaigns, timezone.localdate())
+        written = io.StringIO("\ufeff")
+        written.seek(0, io.SEEK_END)
+        writer = CsvWriter(written)
+        writer.write([COLUMNS])
+        writer.write(
+            (campaign.code, campaign.name, day.isoformat(), *_cells(figures))
+            for (campaign, day), figures in found.by_campaign_and_day.items()
+        )
+        response = HttpResponse(written.getvalue(), content_type="text/csv; charset=utf-8")
+        name = f"compliance-{found.until:%Y-%m-%d}.csv"
+        response.headers["Content-Disposition"] = f'attachment; filename="{name}"'
+        return response
+
+    def _chosen(self, request: HttpRequest) -> tuple[Campaign | None, dict[int, Campaign]]:
+        """Return the campaign of the address, or None, and the campaigns to show."""
+        if not self.has_view_permission(request):
+            raise PermissionDenied
+        pk = integer_of(request.GET.get("campaign", ""))
+        campaigns = Campaign.objects.in_bulk([pk] if pk else None)
+        return campaigns.get(pk) if pk else None, campaigns
+
+
+def _records(status: DiallingStatus) -> list[tuple[Any, int]]:
+    labels = {
+        "to_call": _("to be called"),
+        "due": _("of them now"),
+        "not_callable_now": _("of them later"),
+        "in_progress": _("in a call"),
+        "done": _("done"),
+    }
+    return [(label, status.records[name]) for name, label in labels.items()]
+
+
+def _cells(figures: Figures) -> tuple[Any, ...]:
+    counts = (figures.attempts, figures.live_answers, figures.drops, figures.drop_rate, figures.machines)
+    return (*counts, figures.outside_hours)
+
+
+@admin.register(DiallingSwitch)
+class DiallingSwitchAdmin(ReadOnlyAdmin):
+    """The list answers who switched dialling on or off, when and why. A new row switches all dialling."""
+
+    list_display = ("at", "what", "campaign", "reason", "actor_name")
+    list_display_links = ("at",)
+    list_select_related = ("campaign",)
+    list_filter = ("is_running",)
+    fields = ("at", "what", "campaign", "reason", "actor_name")
+    readonly_fields = fields
+    list_before_template = "admin/campaigns/all_dialling.html"
+
+    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return request.user.has_perm("campaigns.add_diallingswitch")
+
+    def get_fields(self, request: HttpRequest, obj: DiallingSwitch | None = None) -> tuple[str, ...]:
+        return self.fields if obj else ("is_running", "reason")
+
+    def get_readonly_fields(self, request: HttpRequest, obj: DiallingSwitch | None = None) -> tuple[str, ...]:
+        return self.fields if obj else ()
+
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
+        newest = DiallingSwitch.objects.of_all().first()
+        shown = {"newest": newest, "is_running": newest is None or newest.is_running}
+        return super().changelist_view(request, {**(extra_context or {}), **shown})
+
+    @display(description=_("switch"), label={"success": "success", "danger": "danger"})
+    def what(self, switch: DiallingSwitch) -> tuple[str, Any]:
+        if switch.campaign_id is None:
+            label = _("all dialling on") if switch.is_running else _("all dialling off")
+        else:
+            label = SWITCHES.get(switch.action, switch.action)
+        return "success" if switch.is_running else "danger", label
+
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        values = {name: form.cleaned_data[name] for name in ("is_running", "reason")}
+        obj.__dict__.update(switch_dialling(actor_of(request), **values).__dict__)
+
+
+@admin.register(RecordOffer)
+class RecordOfferAdmin(UncountedMixin, ReadOnlyAdmin):
+    """The list answers which records were offered to which agents, and what became of the offers."""
+
+    list_display = ("offered_at", "agent", "campaign", "record", "end_shown", "ended_at", "reason")
+    list_display_links = ("offered_at",)
+    list_select_related = ("agent", "campaign")
+    list_filter = (("agent", AutocompleteSelectFilter), ("campaign", AutocompleteSelectFilter))
+    fields = ("agent", "campaign", "record", "offered_at", "expires_at", "ended_at", "end_shown", "reason")
+    readonly_fields = fields
+
+    @display(description=_("record"))
+    def record(self, offer: RecordOffer) -> str:
+        return link(reverse("admin:campaigns_record_change", args=[offer.record_id]), offer.record_id)
+
+    @display(description=_("end"))
+    def end_shown(self, offer: RecordOffer) -> Any:
+        return offer.get_end_display() or _("open")

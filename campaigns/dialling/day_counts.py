@@ -1,0 +1,63 @@
+"""Counts of a campaign's calls: of the last hour by minute, and of the last days."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+
+from django.db import connection
+from django.utils import timezone
+
+from campaigns.models import Campaign, DiallingDay
+
+MINUTES, DAYS = 60, 30
+
+_OF_HOUR = """
+SELECT floor(extract(epoch FROM %(now)s - dialled_at) / 60)::int AS minutes_ago, count(*),
+  count(*) FILTER (WHERE outcome = 'answered' OR outcome = '' AND answered_at IS NOT NULL),
+  count(*) FILTER (WHERE outcome = 'dropped')
+FROM campaigns_attempt
+WHERE campaign_id = %(campaign)s AND dialled_at > %(now)s - interval '60 minutes' AND dialled_at <= %(now)s
+  AND outcome <> 'not_dialled'
+GROUP BY 1
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class CallCounts:
+    """The calls of a span of time. `answered` are joined with an agent; `dropped` were answered and got none."""
+
+    label: str
+    placed: int = 0
+    answered: int = 0
+    dropped: int = 0
+
+    @property
+    def drop_rate(self) -> float:
+        """The drops in percent of the answers of persons."""
+        answers = self.answered + self.dropped
+        return round(100 * self.dropped / answers, 2) if answers else 0.0
+
+
+def of_hour(campaign: Campaign, now: datetime) -> list[CallCounts]:
+    """Return the counts of each of the last 60 minutes, the earliest first."""
+    with connection.cursor() as cursor:
+        cursor.execute(_OF_HOUR, {"campaign": campaign.pk, "now": now})
+        found = {minutes_ago: counts for minutes_ago, *counts in cursor.fetchall()}
+    return [
+        CallCounts(f"{timezone.localtime(now - timedelta(minutes=ago)):%H:%M}", *found.get(ago, (0, 0, 0)))
+        for ago in range(MINUTES - 1, -1, -1)
+    ]
+
+
+def of_days(campaign: Campaign, day: date) -> list[CallCounts]:
+    """Return the counts of the 30 days that end with this one, the earliest first."""
+    since = day - timedelta(days=DAYS - 1)
+    rows = DiallingDay.objects.filter(campaign=campaign, day__range=(since, day)).order_by()
+    found = {row.day: row for row in rows}
+    days: Sequence[date] = [since + timedelta(days=number) for number in range(DAYS)]
+    return [_of_row(one, found.get(one)) for one in days]
+
+
+def _of_row(day: date, row: DiallingDay | None) -> CallCounts:
+    label = day.isoformat()
+    return CallCounts(label, row.attempts, row.live_answers - row.drops, row.drops) if row else CallCounts(label)

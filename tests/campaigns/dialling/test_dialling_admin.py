@@ -1,0 +1,263 @@
+"""The pages of dialling in the admin: of a campaign, of compliance, and the switch of all dialling."""
+
+import csv
+import io
+from datetime import datetime, timedelta
+from zoneinfo import ZoneInfo
+
+import pytest
+from django.core.cache import cache
+from django.urls import reverse
+from django.utils import timezone
+
+from campaigns.models import Campaign, DiallingSwitch, RecordStatus
+from tests.backoffice import messages_of, page_of, staff, superuser
+from tests.campaigns.factories import (
+    AttemptFactory,
+    CampaignFactory,
+    DiallerStateFactory,
+    DiallingDayFactory,
+    DictionaryStatusFactory,
+    LegalHoursFactory,
+    RecordFactory,
+    RecordOfferFactory,
+)
+from tests.telephony.factories import ConnectionFactory
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
+
+COMPLIANCE = reverse("admin:campaigns_campaign_compliance")
+DOWNLOAD = reverse("admin:campaigns_campaign_compliance_download")
+SWITCHES = reverse("admin:campaigns_diallingswitch_changelist")
+
+
+@pytest.fixture(autouse=True)
+def _count_again() -> None:
+    cache.clear()
+
+
+def page(campaign: Campaign) -> str:
+    return f"{page_of(campaign)[: -len('change/')]}dialling"
+
+
+def dialled(campaign: Campaign) -> Campaign:
+    DiallerStateFactory(campaign=campaign, state="dialling", pace={"lines_per_agent": 1.4})
+    return campaign
+
+
+# The page of a campaign
+
+
+def test_the_page_shows_why_nothing_is_dialled() -> None:
+    campaign = CampaignFactory(is_dialling=True)
+
+    shown = superuser().page(page(campaign))
+
+    assert "No dialler process is running." in shown
+
+
+def test_the_page_shows_the_pace_and_the_records() -> None:
+    campaign = dialled(CampaignFactory(is_dialling=True))
+    RecordFactory.create_batch(3, campaign=campaign)
+
+    shown = superuser().page(page(campaign))
+
+    assert "Calls are placed." in shown
+    assert "1.4" in shown
+    assert '<span class="cc-number">3</span><span>to be called</span>' in shown
+
+
+def test_the_charts_have_a_column_for_each_minute_and_day_with_calls() -> None:
+    campaign = dialled(CampaignFactory(is_dialling=True))
+    record = RecordFactory(campaign=campaign)
+    now = timezone.now()
+    for minutes, outcome in ((1, "answered"), (1, "busy"), (30, "dropped"), (90, "answered")):
+        dialled_at = now - timedelta(minutes=minutes, seconds=5)
+        AttemptFactory(record=record, dialled_at=dialled_at, ended_at=now, outcome=outcome)
+    DiallingDayFactory(campaign=campaign, attempts=40, live_answers=20, drops=1)
+
+    shown = superuser().page(page(campaign))
+
+    assert shown.count("<rect") == 3 + 3
+    assert ": 1 dropped</title>" in shown
+    assert ": 20 not answered</title>" in shown
+
+
+def test_the_page_costs_the_same_with_more_records(django_assert_num_queries) -> None:
+    client = superuser()
+    small, large = dialled(CampaignFactory(is_dialling=True)), dialled(CampaignFactory(is_dialling=True))
+    RecordFactory.create_batch(10, campaign=large)
+    client.page(page(small))
+
+    for campaign in (small, large):
+        with django_assert_num_queries(18):
+            client.page(page(campaign))
+
+
+@pytest.mark.parametrize(("switch", "is_dialling"), [("start", True), ("pause", False), ("stop", False)])
+def test_the_buttons_switch_the_dialling(switch: str, is_dialling: bool) -> None:
+    campaign = CampaignFactory(is_dialling=not is_dialling)
+
+    response = superuser().post(page(campaign), {"switch": switch})
+
+    campaign.refresh_from_db()
+    assert campaign.is_dialling == is_dialling
+    assert messages_of(response)
+    row = DiallingSwitch.objects.get()
+    assert (row.campaign, row.action, row.actor_kind) == (campaign, switch, "user")
+
+
+def test_people_who_may_only_view_get_no_buttons() -> None:
+    campaign = CampaignFactory(is_dialling=True)
+    viewer = staff("campaigns.view_campaign")
+
+    assert 'name="switch"' not in viewer.page(page(campaign))
+    assert viewer.post(page(campaign), {"switch": "pause"}).status_code == 403
+    assert Campaign.objects.get().is_dialling
+
+
+def test_people_without_a_permission_see_no_page() -> None:
+    campaign = CampaignFactory()
+    stranger = staff("campaigns.view_record")
+
+    assert stranger.get(page(campaign)).status_code == 403
+    assert stranger.get(COMPLIANCE).status_code == 403
+    assert stranger.get(DOWNLOAD).status_code == 403
+
+
+def test_new_campaigns_of_the_admin_and_clones_are_paused() -> None:
+    superuser().submit(reverse("admin:campaigns_campaign_add"), name="Spring", dialer="progressive")
+
+    assert not Campaign.objects.get().is_dialling
+
+
+def test_the_form_has_the_settings_of_dialling() -> None:
+    campaign = CampaignFactory()
+
+    superuser().submit(page_of(campaign), wrap_up_seconds=45, preview_end="dial", detects_machines="on")
+
+    campaign.refresh_from_db()
+    assert (campaign.wrap_up_seconds, campaign.preview_end, campaign.detects_machines) == (45, "dial", True)
+
+
+def test_statuses_are_marked_as_success_and_wrong_number() -> None:
+    campaign = CampaignFactory()
+    superuser().submit(page_of(campaign), **{"statuses-0-is_success": "on", "statuses-1-is_wrong_number": "on"})
+
+    first, second = campaign.statuses.all()[:2]
+    assert (first.is_success, second.is_wrong_number) == (True, True)
+
+
+def test_the_marks_of_the_dictionary_go_to_new_campaigns() -> None:
+    entry = DictionaryStatusFactory(name="Sold", is_success=True, is_wrong_number=True)
+
+    CampaignFactory()
+
+    status = RecordStatus.objects.get(dictionary_status=entry)
+    assert (status.is_success, status.is_wrong_number) == (True, True)
+
+
+# Compliance
+
+
+def rows_of(response) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(response.content.decode("utf-8-sig"))))
+
+
+def test_compliance_shows_drop_rates_of_30_days() -> None:
+    high, low = CampaignFactory(name="High"), CampaignFactory(name="Low")
+    day = timezone.localdate()
+    DiallingDayFactory(campaign=high, day=day, attempts=200, live_answers=100, drops=4)
+    DiallingDayFactory(campaign=high, day=day - timedelta(days=29), attempts=200, live_answers=100, drops=0)
+    DiallingDayFactory(campaign=high, day=day - timedelta(days=30), attempts=99, live_answers=99, drops=99)
+    DiallingDayFactory(campaign=low, day=day, attempts=50, live_answers=20)
+
+    shown = superuser().page(COMPLIANCE)
+    of_one = superuser().page(f"{COMPLIANCE}?campaign={high.pk}")
+
+    assert '<span class="cc-number">450</span><span>calls</span>' in shown
+    assert '<span class="cc-number">1.82 %</span>' in shown
+    assert shown.index("High") < shown.index("Low")
+    assert '<span class="cc-number">2 %</span>' in of_one
+    assert "Low" not in of_one
+    assert '<span class="cc-warning">4 %</span>' in of_one
+
+
+def test_the_figures_of_compliance_can_be_downloaded() -> None:
+    campaign = CampaignFactory(name="=High")
+    day = timezone.localdate()
+    DiallingDayFactory(campaign=campaign, day=day, attempts=200, live_answers=100, drops=4, machines=7)
+
+    (row,) = rows_of(superuser().get(DOWNLOAD))
+
+    assert row == {
+        "outbound_id": campaign.code,
+        "name": "'=High",
+        "day": day.isoformat(),
+        "attempts": "200",
+        "live_answers": "100",
+        "drops": "4",
+        "drop_rate_percent": "4.0",
+        "machines": "7",
+        "outside_legal_hours": "0",
+    }
+
+
+def test_calls_outside_legal_hours_are_counted_from_the_attempts() -> None:
+    LegalHoursFactory(prefix="48", begins_at="09:00", ends_at="20:00")
+    campaign = CampaignFactory()
+    yesterday = timezone.localdate() - timedelta(days=1)
+    for hour, zone in (
+        (10, "Europe/Warsaw"),
+        (8, "Europe/Warsaw"),
+        (9, "Europe/London"),
+        (10, "Europe/Warsaw Asia/Tokyo"),
+    ):
+        at = datetime(yesterday.year, yesterday.month, yesterday.day, hour, 30, tzinfo=ZoneInfo("Europe/Warsaw"))
+        record = RecordFactory(campaign=campaign)
+        AttemptFactory(record=record, zone=zone, dialled_at=at, ended_at=at, outcome="busy")
+    foreign = RecordFactory(campaign=campaign, phone_number="+12125550100")
+    AttemptFactory(
+        record=foreign,
+        zone="America/New_York",
+        dialled_at=at,
+        ended_at=at,
+        outcome="not_dialled",
+        connection=ConnectionFactory(),
+    )
+
+    (row,) = rows_of(superuser().get(DOWNLOAD))
+
+    # 8:30 in Warsaw, 8:30 in London; 10:30 in Warsaw is 17:30 or 18:30 in Tokyo.
+    assert row["outside_legal_hours"] == "2"
+
+
+# The switch of all dialling
+
+
+def test_all_dialling_is_switched_with_a_reason() -> None:
+    client = superuser()
+
+    client.submit(reverse("admin:campaigns_diallingswitch_add"), reason="Fire drill")
+
+    row = DiallingSwitch.objects.get()
+    assert (row.is_running, row.reason, row.actor_kind, row.campaign) == (False, "Fire drill", "user", None)
+    assert "All dialling is switched off." in client.page(SWITCHES)
+    client.submit(reverse("admin:campaigns_diallingswitch_add"), is_running="on")
+    assert "Calls of campaigns are placed." in client.page(SWITCHES)
+
+
+def test_only_people_with_the_permission_switch_all_dialling() -> None:
+    viewer = staff("campaigns.view_diallingswitch")
+
+    assert "Switch off" not in viewer.page(SWITCHES)
+    assert viewer.get(reverse("admin:campaigns_diallingswitch_add")).status_code == 403
+
+
+def test_offered_records_are_listed() -> None:
+    offer = RecordOfferFactory()
+
+    shown = superuser().page(reverse("admin:campaigns_recordoffer_changelist"))
+
+    assert offer.agent.login in shown
+    assert "open" in shown
