@@ -10,8 +10,8 @@ from unfold.forms import PaginationInlineFormSet
 
 from callcentre.admin import Inline
 from callcentre.admin.theme import ModelForm
-from campaigns.dialling.retries import DEFAULTS
 from campaigns.models import Campaign, CampaignField, CampaignHours, Record, RecordStatus, RetryRule
+from campaigns.verbs.retries import DEFAULTS, NEVER_RETRIED
 
 
 class StatusForm(ModelForm):
@@ -85,7 +85,8 @@ class RetryRuleInline(Inline):
         return super().get_formset(request, obj, **kwargs)
 
     def formfield_for_foreignkey(self, db_field: ForeignKey[Any, Any], request: HttpRequest, **kwargs: Any) -> Any:
-        kwargs["queryset"] = RecordStatus.objects.filter(campaign=vars(request).get("retried_campaign"))
+        statuses = RecordStatus.objects.exclude(system_status__in=NEVER_RETRIED)
+        kwargs["queryset"] = statuses.filter(campaign=vars(request).get("retried_campaign"))
         field = super().formfield_for_foreignkey(db_field, request, **kwargs)
         field.choices = list(field.choices)  # one query, not one a row
         return field

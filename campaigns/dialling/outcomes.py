@@ -13,8 +13,8 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
-from campaigns.dialling import retries
 from campaigns.models import Attempt, Record, RecordStatus, SystemStatus
+from campaigns.verbs import retries
 from campaigns.verbs.record_calls import DIALLER, end_call, status_for
 from campaigns.verbs.results import lock_attempt, write_kept_result
 from telephony.models import Connection, Leg
@@ -102,16 +102,13 @@ def _retry(attempt: Attempt) -> None:
     if attempt.outcome == Outcome.NOT_DIALLED:
         _restore(record, attempt)
         return
-    if attempt.outcome == Outcome.DROPPED:
-        values: dict[str, Any] = {"one_to_one_until": attempt.ended_at + ONE_TO_ONE_AFTER_DROP}
-        _end(record, "dropped", SystemStatus.CALL_PROGRESSIVE, **values)
-        return
-    today = timezone.localtime(attempt.ended_at).replace(hour=0, minute=0, second=0, microsecond=0)
-    dials = Attempt.objects.filter(record_id=record.pk).exclude(outcome=Outcome.NOT_DIALLED)
     rule = retries.rule_for(record.campaign_id, attempt.outcome)
-    at = retries.next_call(rule, dials.count(), dials.filter(dialled_at__gte=today).count(), attempt.ended_at)
+    at = retries.next_call(rule, record.pk, attempt.ended_at)
     if at is None:
         _end(record, attempt.outcome, SystemStatus.ABANDONED_AFTER_N_TRIES)
+    elif attempt.outcome == Outcome.DROPPED:
+        one_to_one_until = attempt.ended_at + ONE_TO_ONE_AFTER_DROP
+        _end(record, "dropped", SystemStatus.CALL_PROGRESSIVE, held_until=at, one_to_one_until=one_to_one_until)
     elif attempt.before.get("system_status") == SystemStatus.MY_RECORD:
         # It stays its agent's record.
         _end(record, attempt.outcome, SystemStatus.MY_RECORD, next_call_at=at)

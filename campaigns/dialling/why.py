@@ -11,24 +11,22 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from callcentre.core.field_tables import named_rows
+from campaigns.dialling import obstacles
 from campaigns.dialling.choice import FOR_GOOD
 from campaigns.dialling.hours import Hours, closure, next_opening, read_hours
 from campaigns.dialling.numbers import NumberFacts, numbers_of
 from campaigns.models import Campaign, Record, SystemStatus
 from campaigns.models.record import IS_LEASED
 
+_OF_CAMPAIGN = ("campaign_inactive", "outside_dates", "dialling_paused", "all_dialling_stopped", "no_agent")
 TEXTS: dict[str, Any] = {
-    "campaign_inactive": _("The campaign is inactive."),
-    "outside_dates": _("The campaign does not run today."),
-    "dialling_paused": _("The dialling of the campaign is paused."),
-    "all_dialling_stopped": _("All dialling is stopped."),
+    **{code: obstacles.TEXTS[code] for code in _OF_CAMPAIGN},
     "in_call": _("A call of the record goes on, or waits for its result."),
     "reserved": _("The record is reserved for a call or shown to an agent."),
     "status_not_called": _("Records with this status are not called."),
     "attempts_used": _("The record has had all its attempts."),
     "retry_not_due": _("The time of the next call has not come."),
     "agent_not_free": _("The agent of the record is not free."),
-    "no_agent": _("No agent of the campaign in outbound mode is logged in."),
     "number_wrong": _("The number is marked as wrong."),
     "do_not_call": _("The number is on the do-not-call list."),
     "number_paused": _("The number was called for another record a short time ago."),
@@ -50,7 +48,7 @@ _FACTS = f"""
 SELECT r.id, r.system_status, r.fields, r.next_call_at, r.held_until, r.leased_until, r.agent_id, c.code,
   {IS_LEASED} AS is_leased, c.id AS campaign_id, c.is_active, c.start_date, c.end_date, c.is_dialling, c.zone_field_id,
   c.holiday_country, c.ignores_hours,
-  COALESCE((SELECT is_running FROM campaigns_diallingswitch ORDER BY id DESC LIMIT 1), true) AS is_running,
+  COALESCE((SELECT is_running FROM campaigns_diallingswitch WHERE campaign_id IS NULL ORDER BY id DESC LIMIT 1), true) AS is_running,
   EXISTS ({_READY_AGENT}) AS has_agent,
   EXISTS ({_READY_AGENT} AND a.id = r.agent_id AND EXISTS (
     SELECT FROM telephony_agentstate t WHERE t.agent_id = a.id AND t.ended_at IS NULL AND t.kind = 'free'

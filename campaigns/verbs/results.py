@@ -18,6 +18,7 @@ from callcentre.core.errors import Conflict, ErrorCode, Fault, Invalid
 from campaigns.models import AdditionalNumber, Attempt, Record, RecordStatus, SystemStatus
 from campaigns.models.attempt import RESULT_OPEN
 from campaigns.models.rules import CampaignFacts
+from campaigns.verbs import retries
 from campaigns.verbs.record_edits import Edit, edit_records
 from telephony.models import Connection
 
@@ -100,7 +101,8 @@ def _write(
     """Take the record back from its call and edit it. Return the edit, and whether the number is wrong."""
     Record.objects.filter(pk=record.pk, leased_by=_holder(attempt)).update(leased_by="", leased_until=None)
     facts = CampaignFacts.read(attempt.campaign_code)
-    edit = Edit(record.phone_number, dict(values), record_id=record.pk)
+    given = retries.with_status_rule(facts, record.pk, values, timezone.now()) if facts else dict(values)
+    edit = Edit(record.phone_number, given, record_id=record.pk)
     if facts is None:
         edit.faults.append(Fault(ErrorCode.RECORD_NOT_FOUND))
         return edit, False
