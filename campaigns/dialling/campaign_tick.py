@@ -14,6 +14,7 @@ from campaigns.dialling import choice, dials, previews, sharing
 from campaigns.dialling.agents import CampaignAgent, agents_of
 from campaigns.dialling.choice import Group, ReservedRecord
 from campaigns.dialling.hours import open_groups, read_hours
+from campaigns.dialling.obstacles import is_switched_on
 from campaigns.models import Attempt, Campaign
 from telephony.calls import placement
 from telephony.leader_election import is_connected
@@ -103,7 +104,7 @@ class CampaignTick:
             mode = Attempt.Mode.ONE_TO_ONE
             return dials.dial_with_agent(campaign, record.id, self._holder, _caller(agent), mode) is not None
 
-        return self._match(reserved, free, dial)
+        return self._match(campaign, reserved, free, dial)
 
     def _offer(
         self, campaign: Campaign, free: Sequence[CampaignAgent], groups: Sequence[Group], now: datetime
@@ -119,10 +120,11 @@ class CampaignTick:
         def offer(record: ReservedRecord, agent: CampaignAgent) -> bool:
             return previews.offer_record(campaign, record.id, self._holder, _caller(agent))
 
-        return self._match(reserved, free, offer, lambda record, agent: record.id not in skipped[agent.id])
+        return self._match(campaign, reserved, free, offer, lambda record, agent: record.id not in skipped[agent.id])
 
     def _match(
         self,
+        campaign: Campaign,
         reserved: Sequence[ReservedRecord],
         free: Sequence[CampaignAgent],
         act: Callable[[ReservedRecord, CampaignAgent], bool],
@@ -138,7 +140,8 @@ class CampaignTick:
                 unused.append(record.id)
                 continue
             waiting.remove(agent)
-            if act(record, agent):
+            # A tick with many agents takes a while: a pause holds for its later calls.
+            if is_switched_on(campaign) and act(record, agent):
                 used += 1
             else:
                 unused.append(record.id)

@@ -8,6 +8,8 @@ import os
 import socket
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import psycopg
 from django.db import InterfaceError, OperationalError, connection
@@ -27,7 +29,19 @@ TICK_SECONDS = 1.0
 LEAST_SECONDS = 0.05
 PAUSE_SECONDS = 1.0
 
-failures = Counter("callcentre_dialler_failures", "Ticks of a campaign that failed")
+failures = Counter("callcentre_dialler_failures", "Ticks of a campaign, and other duties, that failed")
+
+
+@contextmanager
+def _alone(what: str) -> Iterator[None]:
+    """Log a failure, so that the rest goes on. Without a connection to the database nothing does: raise that."""
+    try:
+        yield
+    except Exception as error:
+        if isinstance(error, (OperationalError, InterfaceError)) and not connection.is_usable():
+            raise
+        logger.exception("a part of a tick failed", extra={"part": what})
+        failures.inc()
 
 
 class Dialler:
@@ -63,20 +77,13 @@ class Dialler:
     def tick(self) -> None:
         """Do what is due in all campaigns of this process."""
         now = timezone.now()
-        outcomes.settle_due(now)
-        previews.sweep(now)
-        choice.release_held(now)
-        campaigns = self._own()
-        for campaign in campaigns:
+        for duty in (outcomes.settle_due, previews.sweep, choice.release_held):
+            with _alone(duty.__name__):
+                duty(now)
+        for campaign in self._own():
             tick = self._ticks.setdefault(campaign.pk, CampaignTick(campaign.pk, self.name))
-            try:
+            with _alone(campaign.code):
                 tick.run(campaign, timezone.now())
-            except (OperationalError, InterfaceError):
-                raise
-            except Exception:
-                # The other campaigns go on.
-                logger.exception("a campaign could not be dialled", extra={"campaign": campaign.code})
-                failures.inc()
 
     def _own(self) -> list[Campaign]:
         """Return the campaigns to dial that belong to this process, in the order of dialling."""

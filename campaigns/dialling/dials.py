@@ -31,6 +31,8 @@ def dial_with_agent(campaign: Campaign, record_id: int, holder: str, agent: Agen
             record = Record.objects.get(pk=record_id)
             if (number := _number(campaign, record, holder, now)) is None:
                 return None
+            if numbers.is_called_elsewhere(number.number, record_id, now):
+                return None
             kind = StateKind.PREVIEW if mode == Attempt.Mode.PREVIEW else StateKind.FREE
             connection = call_with_agent(agent, _target(campaign, record_id, number), now, kind=kind)
             if connection is None:

@@ -25,6 +25,9 @@ _TURNING = frozenset((Attempt.Outcome.NO_ANSWER, Attempt.Outcome.MACHINE, Attemp
 # A record outside its hours is looked at again after this, in case the hours have changed.
 RECHECK = timedelta(hours=1)
 
+# The space of our advisory locks; no other lock uses the number.
+_NUMBER_LOCK = 0x6E756D62
+_IS_PAUSED = f"SELECT {PAUSED_UNTIL.format(number='%(number)s', record='%(record)s')} IS NOT NULL"
 _NUMBERS = f"""
 SELECT n.phone_number, n.number, n.is_wrong,
   {LISTED_UNTIL.format(number="n.number")} AS listed_until,
@@ -91,6 +94,18 @@ def next_number(campaign: Campaign, record: Record, hours: Hours, now: datetime)
             return CallableNumber(facts.phone_number, facts.number, facts.zone, rule)
         untils.append(until)
     return min(untils, default=FOR_GOOD)
+
+
+def is_called_elsewhere(number: str, record_id: int, now: datetime) -> bool:
+    """Return whether the number was called for another record a moment ago.
+
+    Others who want to call this number wait until the transaction ends, so that two never call it at once.
+    """
+    values: dict[str, Any] = {"number": number, "record": record_id, "now": now, "pause": settings.DIAL_PAUSE}
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(%s, hashtext(%s))", [_NUMBER_LOCK, number])
+        cursor.execute(_IS_PAUSED, values)
+        return bool(cursor.fetchone()[0])
 
 
 def in_turn(campaign: Campaign, record_id: int, numbers: Sequence[NumberFacts]) -> Sequence[NumberFacts]:

@@ -5,19 +5,23 @@ record is called again by the rule of the outcome, or given up. Locks: the conne
 record, the counts of the day.
 """
 
+import logging
 from datetime import datetime, timedelta
 from typing import Any
 
+from django.db import InterfaceError, OperationalError, transaction
 from django.db import connection as database
-from django.db import transaction
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
+from campaigns.dialling.choice import ONE_TO_ONE_AFTER_DROP
 from campaigns.models import Attempt, Record, RecordStatus, SystemStatus
 from campaigns.verbs import retries
 from campaigns.verbs.record_calls import DIALLER, end_call, status_for
 from campaigns.verbs.results import lock_attempt, write_kept_result
 from telephony.models import Connection, Leg
+
+logger = logging.getLogger(__name__)
 
 Outcome, Disposition = Attempt.Outcome, Connection.Disposition
 
@@ -29,8 +33,8 @@ _OUTCOMES = {
 }
 # After these no agent can know a result.
 _WITHOUT_TALK = (Outcome.DROPPED, Outcome.NOT_DIALLED)
-# After a dropped call, a person is called with an agent guaranteed for this long.
-ONE_TO_ONE_AFTER_DROP = timedelta(hours=72)
+# An attempt that could not be settled is tried again after this.
+SETTLED_AGAIN = timedelta(minutes=1)
 # Attempts that are settled in one transaction.
 SETTLED_AT_ONCE = 50
 
@@ -134,8 +138,20 @@ def settle_due(now: datetime) -> int:
         due = Attempt.objects.select_for_update(of=("self",), no_key=True, skip_locked=True)
         attempts = list(due.filter(settled_at=None, settle_at__lte=now).order_by("settle_at")[:SETTLED_AT_ONCE])
         for attempt in attempts:
-            _settle(attempt, now)
+            _settle_alone(attempt, now)
     return len(attempts)
+
+
+def _settle_alone(attempt: Attempt, now: datetime) -> None:
+    """Settle the attempt. One that fails is tried again later, and does not stop the others."""
+    try:
+        with transaction.atomic():
+            _settle(attempt, now)
+    except (OperationalError, InterfaceError):
+        raise
+    except Exception:
+        logger.exception("a call could not be settled", extra={"connection": attempt.connection_uid})
+        Attempt.objects.filter(pk=attempt.pk).update(settle_at=now + SETTLED_AGAIN)
 
 
 def _settle(attempt: Attempt, at: datetime) -> None:

@@ -153,7 +153,8 @@ def _count(values: dict[str, Any]) -> tuple[dict[int | None, int], dict[str | No
 
 def _copy(source: Campaign, clone: Campaign, actor: Actor, values: dict[str, Any]) -> None:
     before, after = CampaignFacts.read(source.code), CampaignFacts.read(clone.code)
-    assert before and after
+    assert before
+    assert after
     status = after.first_status
     names = {key: after.fields[name] for name, key in before.fields.items() if name in after.fields}
     copied = {

@@ -61,7 +61,8 @@ def test_records_are_copied_into_a_paused_clone_to_be_called(api: ApiClient, cam
     new = clone.records.get()
     assert (new.phone_number, new.number, new.identifier, new.order) == (old.phone_number, old.number, "A-1", 3)
     assert (new.system_status, new.next_call_at, new.is_primary) == ("TO_CALL", None, True)
-    assert new.status and (new.status.campaign, new.status.system_status) == (clone, "TO_CALL")
+    assert new.status
+    assert (new.status.campaign, new.status.system_status) == (clone, "TO_CALL")
     assert new.fields == {str(clone.fields.get().pk): "Gdynia"}
     assert list(new.additional_numbers.values_list("campaign", "number", "is_wrong")) == [
         (clone.pk, "+48221000009", True)
