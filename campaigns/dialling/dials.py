@@ -14,7 +14,7 @@ from campaigns.dialling import numbers
 from campaigns.dialling.hours import read_hours
 from campaigns.models import Attempt, Campaign, Record
 from campaigns.verbs.record_calls import DIALLER, begin_call, lock_held
-from telephony.calls.campaign_calls import Target, call_with_agent
+from telephony.calls.campaign_calls import Target, call_number, call_with_agent
 from telephony.models import Agent, Connection
 from telephony.models.agent_intervals import StateKind
 
@@ -37,7 +37,29 @@ def dial_with_agent(campaign: Campaign, record_id: int, holder: str, agent: Agen
                 return None
             if (locked := lock_held(record_id, holder, now)) is None:
                 raise _NotHeldError
-            _begin(locked, mode, number, connection, now)
+            _begin(locked, mode, number, connection, now=now)
+            return connection
+    except (_NotHeldError, Record.DoesNotExist):
+        return None
+
+
+def dial_ahead(campaign: Campaign, record_id: int, holder: str, figures: dict[str, Any]) -> Connection | None:
+    """Call the next number of the reserved record before it is known which agent will talk. Return None if impossible.
+
+    `figures` are those of the pacer's decision.
+    """
+    now = timezone.now()
+    try:
+        with transaction.atomic():
+            record = Record.objects.get(pk=record_id)
+            if (number := _number(campaign, record, holder, now)) is None:
+                return None
+            connection = call_number(_target(campaign, record_id, number), now)
+            if connection is None:
+                return None
+            if (locked := lock_held(record_id, holder, now)) is None:
+                raise _NotHeldError
+            _begin(locked, Attempt.Mode.PREDICTIVE, number, connection, now=now, figures=figures)
             return connection
     except (_NotHeldError, Record.DoesNotExist):
         return None
@@ -65,7 +87,15 @@ def _target(campaign: Campaign, record_id: int, number: numbers.CallableNumber) 
     )
 
 
-def _begin(locked: Record, mode: str, number: numbers.CallableNumber, connection: Connection, now: datetime) -> None:
+def _begin(
+    locked: Record,
+    mode: str,
+    number: numbers.CallableNumber,
+    connection: Connection,
+    *,
+    now: datetime,
+    figures: dict[str, Any] | None = None,
+) -> None:
     Attempt.objects.create(
         campaign=locked.campaign,
         campaign_code=locked.campaign.code,
@@ -79,6 +109,7 @@ def _begin(locked: Record, mode: str, number: numbers.CallableNumber, connection
         dialled_at=now,
         zone=number.zone,
         rule=number.rule,
+        figures=figures or {},
         before={
             "status_id": locked.status_id,
             "system_status": locked.system_status,
