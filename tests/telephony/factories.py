@@ -9,6 +9,7 @@ from django.utils import timezone
 from telephony.models import (
     Agent,
     AgentGroup,
+    AgentLine,
     AgentSession,
     AgentState,
     CallCommand,
@@ -332,6 +333,17 @@ class SwitchContactFactory(factory.django.DjangoModelFactory[SwitchContact]):
         model = SwitchContact
 
     heard_at = factory.LazyFunction(timezone.now)
+
+
+class AgentLineFactory(factory.django.DjangoModelFactory[AgentLine]):
+    class Meta:
+        model = AgentLine
+
+    agent = factory.SubFactory(AgentFactory)
+    channel_id = factory.Sequence("callcentre-line-{}".format)
+    state = "up"
+    asked_at = factory.LazyFunction(timezone.now)
+    up_at = factory.SelfAttribute("asked_at")
 
 
 class LedgerChangeFactory(factory.django.DjangoModelFactory[LedgerChange]):
