@@ -7,6 +7,8 @@ from datetime import datetime
 
 from django.db import connection as database
 from django.db import transaction
+from django.utils import timezone
+from prometheus_client import Histogram
 
 from telephony import call_clock
 from telephony.calls import failed_transfers, inbound, legs, line_events, matching, outbound, switch_requests, transfers
@@ -16,6 +18,13 @@ from telephony.switch.base import Arrived, Detected, Ended, Event, Played, Recor
 from telephony.verbs import recordings
 
 Role = Leg.Role
+
+# Of an answered call with an agent on a standing line: until both are joined.
+answer_seconds = Histogram(
+    "callcentre_answer_seconds",
+    "From the answer of a phone until the switch has carried out the next step, the join or the call of the customer",
+    buckets=(0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.5, 1, 2),
+)
 
 # This changes one row only, so it needs no lock of the call.
 _RINGING = """
@@ -32,6 +41,7 @@ def handle(event: Event) -> None:
             ringing(channel_id, at)
         case Up(channel_id, at):
             up(channel_id, at)
+            answer_seconds.observe((timezone.now() - at).total_seconds())
         case Ended(channel_id, at, cause, tech_cause):
             ended(channel_id, at, cause, tech_cause)
         case Detected():

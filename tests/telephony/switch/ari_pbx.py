@@ -11,6 +11,7 @@ import random
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from tests.telephony.switch import ari_media
@@ -36,11 +37,14 @@ class Pbx:
         database: set[str] | None = None,
         detection: float = 0.05,
         sound: float = 0.05,
+        talk: float = 0.0,
     ) -> None:
         self.pick_up = pick_up
         # The seconds of AMD(), without which there is no context for it; of a sound file.
         self.detection = detection
         self.sound = sound
+        # Numbers outside hang up so long after they were joined; 0: never by themselves.
+        self.talk = talk
         self.copies = copies
         # ChannelVarset events at each change of a channel
         self.variables = variables
@@ -178,6 +182,10 @@ class Pbx:
             line = self.line(channel_id)
             self.destroy(line, 16 if line.bridge else 0)
 
+    def _hang_up(self, line: Line) -> None:
+        if self.lines.get(line.id) is line:
+            self.destroy(line, 16)
+
     def answer(self, line: Line) -> None:
         line.state = "Up"
         self.tell_of(line, "ChannelStateChange")
@@ -242,6 +250,8 @@ class Pbx:
                 self.tell_of(line, "ChannelLeftBridge", bridge={"id": line.bridge})
             line.bridge = bridge_id
             self.tell_of(line, "ChannelEnteredBridge", bridge={"id": bridge_id})
+            if self.talk and line.name.startswith("PJSIP/trunk"):
+                self.timers.after(random.uniform(0.5, 1.5) * self.talk, partial(self._hang_up, line))
 
     def record(self, bridge_id: str, name: str, kind: str) -> None:
         if bridge_id not in self.bridges:

@@ -1,5 +1,7 @@
 """Standing lines, sounds and detection: on every switch, then the requests to Asterisk and its traps."""
 
+from functools import partial
+
 import pytest
 
 from telephony.switch.base import Arrived, Channel, Detected, Ended, Played, SwitchError, Up
@@ -39,10 +41,12 @@ def test_a_line_moves_from_one_bridge_to_another(line: Line) -> None:
 def test_the_end_of_a_tone_is_reported_for_its_line(line: Line) -> None:
     agent = line.standing_line()
 
-    for _ in range(2):
-        seen = len(line.listener.of(Played))
+    def heard(count: int) -> bool:
+        return len(line.listener.of(Played, channel_id=agent)) >= count
+
+    for count in (1, 2):
         line.switch.play_tone(agent)
-        wait_for(lambda seen=seen: len(line.listener.of(Played, channel_id=agent)) > seen, "the tone")
+        wait_for(partial(heard, count), "the tone")
         line.switch.stop_tone(agent)
 
     assert line.switch.channels() == [Channel(agent, is_up=True)]
