@@ -292,6 +292,10 @@ ARI_PASSWORD = env("ARI_PASSWORD")
 ARI_APP = env("ARI_APP", "callcentre")
 # The endpoint in pjsip.conf for outside numbers.
 TRUNK = env("TRUNK", "trunk")
+# Where Asterisk finds the messages of dropped calls (docs/telephony-switch.md): a folder inside its sounds that this
+# service may write to, or the address under which it reaches this service.
+SOUNDS_FOLDER = env("SOUNDS_FOLDER")
+SOUNDS_URL = env("SOUNDS_URL")
 # The caller id of outbound calls; empty: the trunk's.
 CALLER_ID = env("CALLER_ID")
 # How long a phone rings: the agent's phone after a click to call, and the customer's phone.
