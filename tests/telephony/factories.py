@@ -9,6 +9,7 @@ from django.utils import timezone
 from telephony.models import (
     Agent,
     AgentGroup,
+    AgentLine,
     AgentSession,
     AgentState,
     CallCommand,
@@ -341,3 +342,12 @@ class LedgerChangeFactory(factory.django.DjangoModelFactory[LedgerChange]):
     agent = factory.SubFactory(AgentFactory)
     since = factory.LazyFunction(timezone.now)
     until = factory.LazyAttribute(lambda change: change.since)
+
+
+class AgentLineFactory(factory.django.DjangoModelFactory[AgentLine]):
+    class Meta:
+        model = AgentLine
+
+    agent = factory.SubFactory(AgentFactory, with_phone=True)
+    channel_id = factory.Sequence(lambda n: f"line-{n}")
+    asked_at = factory.LazyFunction(timezone.now)
