@@ -16,8 +16,8 @@ from typing import Any
 
 import django
 
-# Processor seconds. The longest linear case takes a fifth of them, and most take a thousandth.
-SECONDS = 3
+# Processor seconds. A linear case takes a hundredth of them.
+SECONDS = 1
 # Endings of a text: none, or one that may let the pattern fail at the end.
 ENDS = ("", "\x01")
 Case = tuple[str, str, Callable[[], object]]
