@@ -179,11 +179,16 @@ def servers(
         yield running
 
 
-@pytest.fixture
-def plain_static(settings: Any) -> None:
-    """Serve static files under their own names: pages are made without collectstatic."""
+def plain_storages() -> Any:
+    """Return settings that serve static files under their own names: pages are made without collectstatic."""
     backend = "django.contrib.staticfiles.storage.StaticFilesStorage"
-    settings.STORAGES = settings.STORAGES | {"staticfiles": {"BACKEND": backend}}
+    return override_settings(STORAGES=settings.STORAGES | {"staticfiles": {"BACKEND": backend}})
+
+
+@pytest.fixture
+def plain_static() -> Iterator[None]:
+    with plain_storages():
+        yield
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ from django.test import Client
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from tests.callcentre.factories import UserFactory
+from tests.conftest import plain_storages
 
 CHROMIUM = shutil.which("chromium") or ""
 # Milliseconds. Playwright's defaults are 5,000 for expectations and 30,000 for the rest.
@@ -102,7 +103,8 @@ def chromium(django_db_setup: None) -> Iterator[Browser]:
     if not CHROMIUM:
         pytest.skip("there is no Chromium on this machine")
     expect.set_options(timeout=PATIENCE)
-    with pytest.MonkeyPatch.context() as patch, sync_playwright() as playwright:
+    # The last request of a page may come while its test restores settings, and would bring other storages back.
+    with pytest.MonkeyPatch.context() as patch, plain_storages(), sync_playwright() as playwright:
         # Playwright's loop runs in the thread of the tests, and the tests use the database there.
         patch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"], timeout=PATIENCE)
