@@ -52,7 +52,7 @@ def play(scene: Scene) -> datetime:
 
 def shown(client: BackOffice, **query: Any) -> list[dict[str, Any]]:
     """The rows of the page: name of a column -> its cell; and `period`, `login`."""
-    context = client.get(PAGE, query).context_data
+    context = client.values(PAGE, **query)
     names = [column.name for column in context["columns"]]
     return [
         {**dict(zip(names, cells, strict=True)), "login": line.agent["login"], "period": line.period}
@@ -61,9 +61,7 @@ def shown(client: BackOffice, **query: Any) -> list[dict[str, Any]]:
 
 
 def listed(client: BackOffice, url: str) -> list[Any]:
-    response = client.get(url)
-    assert response.status_code == 200, url
-    rows: list[Any] = list(response.context_data["cl"].result_list)
+    rows: list[Any] = list(client.values(url)["cl"].result_list)
     return rows
 
 
