@@ -51,10 +51,18 @@ class Aggregation(StrEnum):
             return start, _wall(start).replace(tzinfo=zone(), fold=1).astimezone(UTC) + MINUTE
         return start, end_of(self, start)
 
+    def around(self, begin: datetime, end: datetime) -> Span:
+        """Return the first and the last border of this span."""
+        if self is Aggregation.MINUTE:
+            start = _minute_of(begin)
+            return start, start - (start - end) // MINUTE * MINUTE
+        length = Aggregation.HOUR if self is Aggregation.HOUR_OF_DAY else self
+        return start_of(length, begin), end_of(length, end - RESOLUTION)
+
     def borders(self, begin: datetime, end: datetime) -> list[datetime]:
         """Return the borders that cut this span into periods, from at or before its begin to at or after its end."""
         if self is Aggregation.MINUTE:
-            start = begin - timedelta(seconds=begin.timestamp() % 60)
+            start = _minute_of(begin)
             return [start + n * MINUTE for n in range(-int((start - end) // MINUTE) + 1)]
         length = Aggregation.HOUR if self is Aggregation.HOUR_OF_DAY else self
         found = [start_of(length, begin)] if begin < end else []
@@ -84,6 +92,10 @@ _LABELS: dict[Aggregation, Callable[[datetime], str]] = {
     Aggregation.MONTH: lambda local: local.isoformat()[:7],
     Aggregation.YEAR: lambda local: f"{local.year:04}",
 }
+
+
+def _minute_of(instant: datetime) -> datetime:
+    return instant - timedelta(seconds=instant.timestamp() % 60)
 
 
 def _wall(instant: datetime) -> datetime:

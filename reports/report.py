@@ -234,9 +234,9 @@ class _Report:
         asked, spans = self.question, defaultdict(list)
         for part, ids in parts.items():
             if part.source not in (own, Source.OPEN):
-                borders = self.aggregation.borders(part.begin, part.end)
+                first, last = self.aggregation.around(part.begin, part.end)
                 for agent_id in ids:
-                    spans[agent_id].append((max(borders[0], asked.begin), min(borders[-1], asked.end)))
+                    spans[agent_id].append((max(first, asked.begin), min(last, asked.end)))
         found: Parts = defaultdict(list)
         for agent_id, of_agent in spans.items():
             for begin, end in union(of_agent):

@@ -36,6 +36,7 @@ WITHOUT_ADMIN = {
     "reports.ScheduleChange": "read at its schedule",
     "reports.Rollup": "sums that nobody edits: the report shows them",
     "reports.StaleRollup": "says which sums are to be made anew",
+    "telephony.AgentLine": "the state of a phone, for the service only: calls are read at their connections",
     "telephony.LedgerChange": "gone as soon as the report has summed it",
     "telephony.ConnectionTopic": "shown with its connection",
     "telephony.TranscriptionUsage": "said above the list of transcriptions",

@@ -18,8 +18,9 @@ from pytest_django import DjangoDbBlocker
 
 from callcentre.core.errors import ErrorCode
 from knowledgebase.models import Article
-from telephony.models import Agent
+from telephony.models import Agent, Connection
 from telephony.verbs import presence
+from tests.campaigns.factories import AttemptFactory, DoNotCallFactory, RecordOfferFactory, RecordStatusFactory
 from tests.conftest import ACTOR, ApiClient, kept_for_all
 from tests.telephony.factories import (
     ConnectionFactory,
@@ -148,13 +149,23 @@ def keep_small_ids_free() -> None:
 
 
 def id_for(path: str) -> str:
-    """Return the `id` of an existing object; a new webhook each time, because some operations remove it."""
+    """Return the `id` of an existing object; a new one where operations remove it, or need it in a certain state."""
     if path.startswith("/api/webhooks/{id}"):
         return str(WebhookFactory().pk)
     if path.endswith(("/hangup", "/hold", "/resume", "/transfer")):
         return str(ConnectionFactory(talking=True, is_on_hold=path.endswith("/resume")))
     if path.startswith("/api/chats/"):
         return str(ChatFactory().pk)
+    if path.startswith("/api/do_not_call/"):
+        return str(DoNotCallFactory().pk)
+    if path.endswith("/result"):
+        attempt = AttemptFactory(record__campaign__fields=["city"])
+        RecordStatusFactory(pk=14, campaign=attempt.campaign, system_status="CALL_NO_SOONER_THAN")
+        return str(Connection.objects.get(pk=attempt.connection_id))
+    if path.endswith(("/preview/accept", "/preview/skip")):
+        agent = Agent.objects.get(login="agent1")
+        presence.log_in(agent, ACTOR)  # other operations have logged the agent out
+        RecordOfferFactory(record__campaign__is_dialling=True, agent=agent)
     ids = {"connections": "1416225570.341", "queues": "88001", "tickets": "5012", "customers": "77"}
     return ids.get(path.split("/")[2], "DEMO1")
 

@@ -94,4 +94,5 @@ def property_of(field: Field) -> openapi.Schema:
             return openapi.mapping(sentence, {"type": "string"}, example)
         case _:
             enum = {"enum": list(field.choices)} if field.choices else {}
-            return openapi.text(sentence, str(example), **enum)
+            nullable = {"nullable": True} if field.unset is None else {}
+            return openapi.text(sentence, str(example), **nullable, **enum)

@@ -66,7 +66,6 @@ MENU: list[tuple[Any, list[tuple[Any, str, str, str]]]] = [
             (_("Pauses"), "pause_circle", "telephony", "pause"),
             (_("States of agents"), "timeline", "telephony", "agentstate"),
             (_("Sessions of agents"), "login", "telephony", "agentsession"),
-            (_("Standing lines"), "phone_enabled", "telephony", "agentline"),
             (_("Calls"), "call", "telephony", "connection"),
             (_("Calls offered to agents"), "ring_volume", "telephony", "offer"),
             (_("Queues"), "queue", "telephony", "queue"),

@@ -21,14 +21,17 @@ class EntryForm(ModelForm):
     class Meta:
         model = DoNotCall
         fields = ("phone_number", "is_prefix", "campaign", "reason", "since", "until")
+        help_texts = {
+            "is_prefix": _("The number is the beginning of numbers, from the country code on."),
+            "campaign": _("All campaigns if left empty."),
+            "since": _("Now if left empty."),
+            "until": _("Without end if left empty."),
+        }
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["since"].required = False
-        self.fields["since"].help_text = _("Now if left empty.")
-        self.fields["until"].help_text = _("Without end if left empty.")
-        self.fields["campaign"].help_text = _("All campaigns if left empty.")
-        self.fields["is_prefix"].help_text = _("The number is the beginning of numbers, from the country code on.")
+        if "since" in self.fields:  # an entry that is only shown has no fields
+            self.fields["since"].required = False
 
     def clean(self) -> dict[str, Any] | None:
         cleaned: dict[str, Any] | None = super().clean()

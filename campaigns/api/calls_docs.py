@@ -1,6 +1,6 @@
 """The documents of the API about calls of campaigns."""
 
-from callcentre.api.openapi import Operation, describe, document, path, shape, text
+from callcentre.api.openapi import SHAPES, Operation, describe, document, path, shape, text
 from callcentre.core.errors import ErrorCode
 from campaigns.api.calls import AgentCallViewSet, PreviewViewSet, ResultViewSet, SkipInput
 from campaigns.api.records_docs import CORE, FIELDS
@@ -45,7 +45,7 @@ CALL_OF_AGENT = shape(
     connection_id=text("The connection's id.", "1416225570.341"),
     outbound_id=text("Campaign of the call; null for other calls.", "DEMO1", nullable=True),
     record={
-        "allOf": [RECORD_OF_CALL],
+        **SHAPES["RecordOfCall"],
         "nullable": True,
         "description": "The record with its fields; null for other calls, and after it was deleted.",
     },

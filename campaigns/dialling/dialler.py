@@ -8,6 +8,8 @@ import os
 import socket
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import psycopg
 from django.db import InterfaceError, OperationalError, connection
@@ -27,7 +29,19 @@ TICK_SECONDS = 1.0
 LEAST_SECONDS = 0.05
 PAUSE_SECONDS = 1.0
 
-failures = Counter("callcentre_dialler_failures", "Ticks of a campaign that failed")
+failures = Counter("callcentre_dialler_failures", "Ticks of a campaign, and sweeps, that failed")
+
+
+@contextmanager
+def _going_on(message: str, **context: str) -> Iterator[None]:
+    """Log a failure, so that the other campaigns go on. The database's absence stops them all, and is raised."""
+    try:
+        yield
+    except (OperationalError, InterfaceError):
+        raise
+    except Exception:
+        logger.exception(message, extra=context)
+        failures.inc()
 
 
 class Dialler:
@@ -62,21 +76,13 @@ class Dialler:
 
     def tick(self) -> None:
         """Do what is due in all campaigns of this process."""
-        now = timezone.now()
-        outcomes.settle_due(now)
-        previews.sweep(now)
-        choice.release_held(now)
-        campaigns = self._own()
-        for campaign in campaigns:
+        for sweep in (outcomes.settle_due, previews.sweep, choice.release_held):
+            with _going_on("a sweep of the dialler failed", sweep=sweep.__qualname__):
+                sweep(timezone.now())
+        for campaign in self._own():
             tick = self._ticks.setdefault(campaign.pk, CampaignTick(campaign.pk, self.name))
-            try:
+            with _going_on("a campaign could not be dialled", campaign=campaign.code):
                 tick.run(campaign, timezone.now())
-            except (OperationalError, InterfaceError):
-                raise
-            except Exception:
-                # The other campaigns go on.
-                logger.exception("a campaign could not be dialled", extra={"campaign": campaign.code})
-                failures.inc()
 
     def _own(self) -> list[Campaign]:
         """Return the campaigns to dial that belong to this process, in the order of dialling."""

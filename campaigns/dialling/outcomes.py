@@ -5,10 +5,11 @@ record is called again by the rule of the outcome, or given up. Locks: the conne
 record, the counts of the day.
 """
 
+import logging
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db import transaction
+from django.db import InterfaceError, OperationalError, transaction
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
@@ -18,6 +19,8 @@ from campaigns.verbs import retries
 from campaigns.verbs.record_calls import DIALLER, end_call, status_for
 from campaigns.verbs.results import lock_attempt, write_kept_result
 from telephony.models import Connection, Leg
+
+logger = logging.getLogger(__name__)
 
 Outcome, Disposition = Attempt.Outcome, Connection.Disposition
 
@@ -33,6 +36,8 @@ _WITHOUT_TALK = (Outcome.DROPPED, Outcome.NOT_DIALLED, Outcome.MACHINE)
 ONE_TO_ONE_AFTER_DROP = timedelta(hours=72)
 # Attempts that are settled in one transaction.
 SETTLED_AT_ONCE = 50
+# A failed attempt is settled again after this.
+SETTLED_AGAIN = timedelta(minutes=1)
 
 
 class Hooks:
@@ -132,8 +137,20 @@ def settle_due(now: datetime) -> int:
         due = Attempt.objects.select_for_update(of=("self",), no_key=True, skip_locked=True)
         attempts = list(due.filter(settled_at=None, settle_at__lte=now).order_by("settle_at")[:SETTLED_AT_ONCE])
         for attempt in attempts:
-            _settle(attempt, now)
+            _try_to_settle(attempt, now)
     return len(attempts)
+
+
+def _try_to_settle(attempt: Attempt, now: datetime) -> None:
+    """Settle the attempt. If that fails, try again later, so that the other attempts do not wait for it."""
+    try:
+        with transaction.atomic():
+            _settle(attempt, now)
+    except (OperationalError, InterfaceError):
+        raise
+    except Exception:
+        logger.exception("an attempt could not be settled", extra={"connection": attempt.connection_uid})
+        Attempt.objects.filter(pk=attempt.pk).update(settle_at=now + SETTLED_AGAIN)
 
 
 def _settle(attempt: Attempt, at: datetime) -> None:

@@ -93,8 +93,9 @@ def _clone_rules(source: Campaign, campaign: Campaign) -> None:
         CampaignHours(campaign=campaign, weekday=row.weekday, begins_at=row.begins_at, ends_at=row.ends_at)
         for row in hours
     )
-    statuses = dict(campaign.statuses.order_by().values_list("name", "pk"))
-    rules = source.retry_rules.select_related("status")
+    rules = list(source.retry_rules.select_related("status"))
+    of_statuses = any(rule.status for rule in rules)
+    statuses = dict(campaign.statuses.order_by().values_list("name", "pk")) if of_statuses else {}
     RetryRule.objects.bulk_create(
         RetryRule(
             campaign=campaign,

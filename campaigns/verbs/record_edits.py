@@ -81,7 +81,7 @@ given AS MATERIALIZED (
 ), history AS (
   INSERT INTO campaigns_recordchange (record_id, actor_kind, actor_id, actor_name, action, changes, from_status,
                                       to_status, from_system_status, to_system_status)
-  SELECT id, %(actor_kind)s, %(actor_id)s, %(actor_name)s, %(action)s, changes, from_status, to_status,
+  SELECT id, %(actor_kind)s, %(actor_id)s, %(actor_name)s, %(change_action)s, changes, from_status, to_status,
          from_system_status, system_status
   FROM given
 )"""  # noqa: S608  (composed of our own table)
@@ -231,7 +231,7 @@ def _write(cursor: Any, campaign: CampaignFacts, actor: Actor, action: str, edit
     values = {
         "rows": orjson.dumps(rows).decode(),
         "campaign_code": campaign.code,
-        "action": action,
+        "change_action": action,
         **actor_columns(actor),
     }
     if any(row["is_status_changed"] for row in rows):

@@ -96,7 +96,7 @@ OPERATIONS = [
     # Campaigns
     Operation("POST", "/outbounds", WRITE, 201, {"id": str, "outbound_id": str}, 7, NEW_CAMPAIGN),
     Operation(
-        "POST", "/outbounds/WORLD/clone", WRITE, 201, {"id": str}, 12, {"name": "Copy"}, "/outbounds/XXXXX/clone"
+        "POST", "/outbounds/WORLD/clone", WRITE, 201, {"id": str}, 14, {"name": "Copy"}, "/outbounds/XXXXX/clone"
     ),
     Operation(
         "POST", "/outbounds/WORLD/add_agents", WRITE, 204, None, 5, {"logins": ["free"]}, "/outbounds/XXXXX/add_agents"
@@ -221,7 +221,7 @@ OPERATIONS = [
     # Do not call
     ours("GET", "/do_not_call", READ, 200, {"count": int, "result": [DO_NOT_CALL]}, 3),
     ours("POST", "/do_not_call", WRITE, 201, {"id": int}, 2, {"number": "+48 22 700 00 01"}),
-    ours("DELETE", f"/do_not_call/{LISTED}", WRITE, 204, None, 5, None, "/do_not_call/1"),
+    ours("DELETE", f"/do_not_call/{LISTED}", WRITE, 204, None, 5, None, "/do_not_call/99999"),
     ours(
         "POST",
         "/batch/do_not_call",
@@ -233,20 +233,20 @@ OPERATIONS = [
     ),
     ours("GET", "/outbound_groups", READ, 200, [GROUP], 2),
     # Dialling
-    ours("POST", "/outbounds/WORLD/dialer/start", WRITE, 204, None, 4, None, "/outbounds/XXXXX/dialer/start"),
-    ours("POST", "/outbounds/WORLD/dialer/pause", WRITE, 204, None, 4, None, "/outbounds/XXXXX/dialer/pause"),
-    ours("POST", "/outbounds/WORLD/dialer/stop", WRITE, 204, None, 5, None, "/outbounds/XXXXX/dialer/stop"),
+    ours("POST", "/outbounds/WORLD/dialer/start", WRITE, 204, None, 5, None, "/outbounds/XXXXX/dialer/start"),
+    ours("POST", "/outbounds/WORLD/dialer/pause", WRITE, 204, None, 5, None, "/outbounds/XXXXX/dialer/pause"),
+    ours("POST", "/outbounds/WORLD/dialer/stop", WRITE, 204, None, 6, None, "/outbounds/XXXXX/dialer/stop"),
     ours(
         "POST",
         f"/connections/{CALL}/result",
         "connections:write",
         204,
         None,
-        12,
+        10,
         {"dictionary_status_id": CONTACTED, "note": "Happy."},
         "/connections/1.1/result",
     ),
-    ours("GET", "/outbounds/WORLD/dialer", READ, 200, STATUS, 14, None, "/outbounds/XXXXX/dialer"),
+    ours("GET", "/outbounds/WORLD/dialer", READ, 200, STATUS, 13, None, "/outbounds/XXXXX/dialer"),
     ours("GET", "/system/dialing", "system:read", 200, {"running": bool, "reason": str, "since": str, "by": str}, 2),
     ours("POST", "/system/dialing", "system:write", 204, None, 2, {"running": True, "reason": "All clear"}),
     ours("GET", "/agents/previewing/preview", "agents:read", 200, PREVIEW, 4, None, "/agents/nobody/preview"),
@@ -256,7 +256,7 @@ OPERATIONS = [
         "agents:write",
         201,
         {"connection_id": str},
-        30,
+        33,
         None,
         "/agents/nobody/preview/accept",
     ),

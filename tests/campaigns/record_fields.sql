@@ -65,7 +65,7 @@ given AS MATERIALIZED (
 ), history AS (
   INSERT INTO campaigns_recordchange (record_id, actor_kind, actor_id, actor_name, action, changes, from_status,
                                       to_status, from_system_status, to_system_status)
-  SELECT id, %(actor_kind)s, %(actor_id)s, %(actor_name)s, %(action)s, changes, from_status, to_status,
+  SELECT id, %(actor_kind)s, %(actor_id)s, %(actor_name)s, %(change_action)s, changes, from_status, to_status,
          from_system_status, system_status
   FROM given
 )

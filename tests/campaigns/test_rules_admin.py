@@ -126,14 +126,14 @@ def test_a_wrong_legal_rule_is_refused_at_its_field(values: dict[str, Any], fiel
 
 def test_hours_and_retry_rules_are_edited_with_the_campaign() -> None:
     campaign = CampaignFactory()
-    status = campaign.statuses.first()
+    status = campaign.statuses.get(dictionary_status__key="call_later")
     hours = {"hours-TOTAL_FORMS": 1, "hours-0-weekday": 1, "hours-0-begins_at": "09:00", "hours-0-ends_at": "17:00"}
     rules = {
         "retry_rules-TOTAL_FORMS": 2,
         "retry_rules-0-outcome": "busy",
         "retry_rules-0-delay_seconds": 300,
         "retry_rules-0-most_attempts": 4,
-        "retry_rules-1-status": status and status.pk,
+        "retry_rules-1-status": status.pk,
         "retry_rules-1-delay_seconds": 600,
         "retry_rules-1-is_multiplied": "on",
         "retry_rules-1-most_attempts": 3,
@@ -143,7 +143,7 @@ def test_hours_and_retry_rules_are_edited_with_the_campaign() -> None:
 
     assert CampaignHours.objects.values_list("campaign", "weekday").get() == (campaign.pk, 1)
     found = RetryRule.objects.order_by("id").values_list("outcome", "status", "delay_seconds", "is_multiplied")
-    assert list(found) == [("busy", None, 300, False), ("", status and status.pk, 600, True)]
+    assert list(found) == [("busy", None, 300, False), ("", status.pk, 600, True)]
 
 
 @pytest.mark.parametrize(

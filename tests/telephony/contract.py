@@ -57,6 +57,8 @@ CONNECTION = {
     "user_login": str,
     "connection_id": str,
     "type": str,
+    "outbound_id": frozenset({str, type(None)}),
+    "record_id": INTEGER_OR_NULL,
     "queue_id": INTEGER_OR_NULL,
     "topic_id": INTEGER_OR_NULL,
     "customer_id": INTEGER_OR_NULL,

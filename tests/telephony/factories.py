@@ -335,17 +335,6 @@ class SwitchContactFactory(factory.django.DjangoModelFactory[SwitchContact]):
     heard_at = factory.LazyFunction(timezone.now)
 
 
-class AgentLineFactory(factory.django.DjangoModelFactory[AgentLine]):
-    class Meta:
-        model = AgentLine
-
-    agent = factory.SubFactory(AgentFactory)
-    channel_id = factory.Sequence("callcentre-line-{}".format)
-    state = "up"
-    asked_at = factory.LazyFunction(timezone.now)
-    up_at = factory.SelfAttribute("asked_at")
-
-
 class LedgerChangeFactory(factory.django.DjangoModelFactory[LedgerChange]):
     class Meta:
         model = LedgerChange
@@ -353,3 +342,12 @@ class LedgerChangeFactory(factory.django.DjangoModelFactory[LedgerChange]):
     agent = factory.SubFactory(AgentFactory)
     since = factory.LazyFunction(timezone.now)
     until = factory.LazyAttribute(lambda change: change.since)
+
+
+class AgentLineFactory(factory.django.DjangoModelFactory[AgentLine]):
+    class Meta:
+        model = AgentLine
+
+    agent = factory.SubFactory(AgentFactory, with_phone=True)
+    channel_id = factory.Sequence(lambda n: f"line-{n}")
+    asked_at = factory.LazyFunction(timezone.now)

@@ -30,6 +30,7 @@ GROUPS = {
     "RECORDING": _("Calls"),
     "TRANSCRIPTION": _("Calls"),
     "OUTBOUND": _("Campaigns"),
+    "RECORD": _("Campaigns"),
 }
 
 

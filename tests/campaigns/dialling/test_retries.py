@@ -76,10 +76,10 @@ def campaign() -> Campaign:
     return campaign
 
 
-def with_rule(record: Record, now: datetime = NOON, **values: Any) -> dict[str, Any]:
+def with_rule(record: Record, **values: Any) -> dict[str, Any]:
     facts = CampaignFacts.read(record.campaign.code)
     assert facts is not None
-    return with_status_rule(facts, record.pk, values, now)
+    return with_status_rule(facts, record.pk, values, NOON)
 
 
 def test_the_rule_of_a_status_gives_the_next_call(campaign: Campaign) -> None:
