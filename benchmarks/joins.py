@@ -21,7 +21,8 @@ from callcentre.launch.servers import Ports
 from tests.telephony.switch.ari_server import PASSWORD, USER
 
 AGENTS, CAMPAIGNS, RECORDS = 150, 10, 30_000
-TALK_SECONDS, WRAP_UP_SECONDS = 4.0, 30
+# Together the shortest handling time of the simulated days.
+TALK_SECONDS, WRAP_UP_SECONDS = 4.0, 56
 WARM_UP_SECONDS = 30.0
 # What the dialler writes about its ticks.
 TICKS = "ticks.json"

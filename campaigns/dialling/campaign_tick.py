@@ -13,7 +13,7 @@ from django.db import connection
 from campaigns.dialling import choice, dials, pacing, previews, sharing
 from campaigns.dialling.agents import CampaignAgent, agents_of
 from campaigns.dialling.choice import Group, ReservedRecord
-from campaigns.dialling.hours import open_groups, read_hours
+from campaigns.dialling.hours import Hours, open_groups, read_hours
 from campaigns.dialling.pacing import Pacing
 from campaigns.models import Attempt, Campaign
 from telephony.calls import placement
@@ -62,14 +62,15 @@ class CampaignTick:
     ) -> str:
         """Dial for the free agents that are left to this campaign. Return the code of the reason if nothing is done."""
         found = choice.groups_of(campaign.pk)
-        groups = open_groups(read_hours(campaign), found, now)
+        hours = read_hours(campaign)
+        groups = open_groups(hours, found, now)
         left = sharing.left_by_queues(free, campaign)
         own = self._share(campaign, left, groups, now)
         if not groups:
             return "outside_hours" if found else "no_record"
         if campaign.dialer == PREDICTIVE and any(agent.takes_calls_ahead for agent in agents):
             callers = max(0, sharing.callers_for(agents) - (len(free) - len(left)))
-            used, code = self._dial_ahead(campaign, agents, own, groups, now, callers=callers)
+            used, code = self._dial_ahead(campaign, agents, own, groups, now, hours=hours, callers=callers)
             if used and self._wants:
                 sharing.take_turns(campaign, used)
             return "" if used else code
@@ -122,6 +123,7 @@ class CampaignTick:
         groups: Sequence[Group],
         now: datetime,
         *,
+        hours: Hours,
         callers: int,
     ) -> tuple[int, str]:
         """Call as many records as the pacer says, for the agents with lines; one for each free agent without a line.
@@ -150,7 +152,7 @@ class CampaignTick:
             else:
                 left -= 1
                 with_lines = [one for one in with_lines if one is not agent]
-            is_called = self._dial(campaign, record, agent) if agent else self._dial_number(campaign, record)
+            is_called = self._dial(campaign, record, agent) if agent else self._dial_number(campaign, record, hours)
             used += is_called
             if not is_called:
                 unused.append(record.id)
@@ -159,8 +161,8 @@ class CampaignTick:
             return 0, "agents_busy"
         return used, _reason_of_rest(reserved, unused)
 
-    def _dial_number(self, campaign: Campaign, record: ReservedRecord) -> bool:
-        return dials.dial_ahead(campaign, record.id, self._holder, self._pace) is not None
+    def _dial_number(self, campaign: Campaign, record: ReservedRecord, hours: Hours) -> bool:
+        return dials.dial_ahead(campaign, record.id, self._holder, hours, self._pace) is not None
 
     def _dial(self, campaign: Campaign, record: ReservedRecord, agent: CampaignAgent) -> bool:
         mode = Attempt.Mode.ONE_TO_ONE

@@ -11,7 +11,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from campaigns.dialling import numbers
-from campaigns.dialling.hours import read_hours
+from campaigns.dialling.hours import Hours, read_hours
 from campaigns.models import Attempt, Campaign, Record
 from campaigns.verbs.record_calls import DIALLER, begin_call, lock_held
 from telephony.calls.campaign_calls import Target, call_number, call_with_agent
@@ -29,7 +29,7 @@ def dial_with_agent(campaign: Campaign, record_id: int, holder: str, agent: Agen
     try:
         with transaction.atomic():
             record = Record.objects.get(pk=record_id)
-            if (number := _number(campaign, record, holder, now)) is None:
+            if (number := _number(campaign, record, holder, now, read_hours(campaign))) is None:
                 return None
             kind = StateKind.PREVIEW if mode == Attempt.Mode.PREVIEW else StateKind.FREE
             connection = call_with_agent(agent, _target(campaign, record_id, number), now, kind=kind)
@@ -43,16 +43,18 @@ def dial_with_agent(campaign: Campaign, record_id: int, holder: str, agent: Agen
         return None
 
 
-def dial_ahead(campaign: Campaign, record_id: int, holder: str, figures: dict[str, Any]) -> Connection | None:
+def dial_ahead(
+    campaign: Campaign, record_id: int, holder: str, hours: Hours, figures: dict[str, Any]
+) -> Connection | None:
     """Call the next number of the reserved record before it is known which agent will talk. Return None if impossible.
 
-    `figures` are those of the pacer's decision.
+    `hours` are the campaign's, read in this tick. `figures` are those of the pacer's decision.
     """
     now = timezone.now()
     try:
         with transaction.atomic():
             record = Record.objects.get(pk=record_id)
-            if (number := _number(campaign, record, holder, now)) is None:
+            if (number := _number(campaign, record, holder, now, hours)) is None:
                 return None
             connection = call_number(_target(campaign, record_id, number), now)
             if connection is None:
@@ -65,10 +67,12 @@ def dial_ahead(campaign: Campaign, record_id: int, holder: str, figures: dict[st
         return None
 
 
-def _number(campaign: Campaign, record: Record, holder: str, now: datetime) -> numbers.CallableNumber | None:
+def _number(
+    campaign: Campaign, record: Record, holder: str, now: datetime, hours: Hours
+) -> numbers.CallableNumber | None:
     """Return the number to call. Without one, hold the record and release its reservation."""
     changed: dict[str, Any] = numbers.stale_zone(campaign, record)
-    number = numbers.next_number(campaign, record, read_hours(campaign), now)
+    number = numbers.next_number(campaign, record, hours, now)
     if isinstance(number, datetime):
         changed |= {"held_until": number, "leased_by": "", "leased_until": None}
     if changed:

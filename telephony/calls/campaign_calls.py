@@ -94,5 +94,6 @@ def _create(target: Target, now: datetime, *, state: str, agent: Agent | None, s
         record_id=target.record_id,
         campaign_wrap_up_seconds=target.wrap_up_seconds,
     )
+    connection.all_legs = []
     legs.bind_log_context(connection)
     return connection
