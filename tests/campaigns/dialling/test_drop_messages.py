@@ -17,7 +17,7 @@ from tests.backoffice import superuser
 from tests.campaigns.factories import CampaignFactory
 from tests.conftest import ACTOR
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
 
 
 def wav(seconds: float = 1, rate: int = 44_100, channels: int = 2, width: int = 2) -> bytes:
