@@ -29,8 +29,8 @@ WHERE login IN (SELECT jsonb_array_elements_text(%s::jsonb)) OR group_id IN (SEL
 """
 
 
-def read(params: QueryDict, faults: list[Fault]) -> tuple[Question, dict[int, dict[str, str]]]:
-    """Read the API's parameters, and find the agents: by id, as answers name them.
+def read(params: QueryDict, faults: list[Fault], within: int | None = None) -> Question:
+    """Read the API's parameters.
 
     Raises Invalid with these faults and its own.
     """
@@ -47,16 +47,16 @@ def read(params: QueryDict, faults: list[Fault]) -> tuple[Question, dict[int, di
     threshold = _integer(params, "outbound_threshold", INT32, 0, faults)
     if faults or begin is None or end is None or aggregation is None:
         raise Invalid(faults)
-    question = Question(
-        agents=list(agents),
+    return Question(
+        agents=agents,
         begin=min(max(begin, FIRST), LAST),
         end=max(min(end, LAST), FIRST),
         aggregation=aggregation,
         now=timezone.now().replace(microsecond=0),
         threshold=threshold,
-        queues=queues or None,
+        queues=tuple(queues) or None,
+        within=within,
     )
-    return question, agents
 
 
 def read_table(params: QueryDict) -> tuple[Table, dict[str, Any]]:
@@ -76,10 +76,10 @@ def read_table(params: QueryDict) -> tuple[Table, dict[str, Any]]:
         asked["aggregate_by"] = USUAL_AGGREGATION.value
     if not logins and not groups:
         asked.setlist("agent_logins", Agent.objects.order_by("login").values_list("login", flat=True))
-    question, agents = read(asked, faults)
+    question = read(asked, faults, within)
     named = {login.strip() for login in logins}
     terms = {
-        "agent_ids": [pk for pk, agent in agents.items() if agent["login"] in named],
+        "agent_ids": [pk for pk, agent in question.agents.items() if agent["login"] in named],
         "agent_group_ids": list(dict.fromkeys(map(int, groups))),
         "aggregation": question.aggregation.value,
         "threshold": question.threshold,
@@ -87,7 +87,7 @@ def read_table(params: QueryDict) -> tuple[Table, dict[str, Any]]:
         "queue_ids": list(question.queues or ()),
         "columns": [name for name in NAMES if name in names],
     }
-    return Table(question, agents, columns_of(names), within), terms
+    return Table(question, columns_of(names)), terms
 
 
 def _agents(params: QueryDict, faults: list[Fault]) -> tuple[list[str], list[int]]:

@@ -7,7 +7,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from reports import report
-from reports.measures import percent
+from reports.figures import percent
 from reports.tables import Table
 
 # A chart of more rows or periods than this would say nothing, and take long.
@@ -38,10 +38,10 @@ def chart_of(table: Table) -> dict[str, Any]:
     sums: dict[str, _Sum] = defaultdict(_Sum)
     for row in rows:
         found = sums[row.period]
-        found.calls += row.sums.offered + row.sums.calls
-        found.talk_seconds += row.sums.talk_seconds + row.sums.calls_seconds
-        found.wrap_up_seconds += row.sums.wrap_up_seconds
-        found.free_seconds += row.sums.free_seconds
+        found.calls += row.offered + row.calls
+        found.talk_seconds += row.all_talk_seconds
+        found.wrap_up_seconds += row.wrap_up_seconds
+        found.free_seconds += row.free_seconds
     labels = sorted(sums)
     return {
         "labels": labels,

@@ -11,7 +11,8 @@ from django.http import HttpRequest
 from django.urls import reverse
 
 from callcentre.admin.periods import PARAMETER, value_of
-from reports.measures import MEASURES, Measure, ReportRow
+from reports.figures import Row
+from reports.measures import MEASURES, Measure
 from reports.periods import DAY, Aggregation, Span
 from reports.report import Question
 from reports.tables import Table
@@ -114,7 +115,7 @@ def _rows_of(name: str) -> Rows | None:
 class Links:
     """The links of the rows of one page, to those lists that the user may see."""
 
-    def __init__(self, request: HttpRequest, table: Table, lines: Sequence[ReportRow]) -> None:
+    def __init__(self, request: HttpRequest, table: Table, lines: Sequence[Row]) -> None:
         self._user, self._table = request.user, table
         self._stretches = stretches_of(table.question, {line.period for line in lines})
         self._values = {column.name: column.value for column in (*MEASURES, *table.columns)}
@@ -134,7 +135,7 @@ class Links:
             return rows
         return None
 
-    def of(self, column: Measure, line: ReportRow) -> str:
+    def of(self, column: Measure, line: Row) -> str:
         """Return the address, or an empty string if there are no rows or the user may not see them."""
         stretches = self._stretches[line.period]
         if not self._is_of_something(column, line) or len(stretches) > MOST_STRETCHES:
@@ -146,20 +147,20 @@ class Links:
             return ""
         return f"{reverse(f'admin:{rows.app}_{rows.model}_changelist')}?{urlencode(self._query(rows, line, stretches))}"
 
-    def _is_of_something(self, column: Measure, line: ReportRow) -> bool:
+    def _is_of_something(self, column: Measure, line: Row) -> bool:
         """Tell whether there are rows behind a figure; an average or a share of 0 may have some."""
         if (value := column.value(line)) is None:
             return False
         return bool(value) or any(self._values[part](line) for part in parts_of(column.name) if part in self._values)
 
-    def _query(self, rows: Rows, line: ReportRow, stretches: Sequence[Span]) -> list[tuple[str, Any]]:
+    def _query(self, rows: Rows, line: Row, stretches: Sequence[Span]) -> list[tuple[str, Any]]:
         way, queues = rows.way, self._table.question.queues
         match rows.argument:
             case "threshold" | "talked":
                 threshold = self._table.question.threshold if rows.argument == "threshold" else 0
                 way += ":" + ":".join(map(str, (threshold, line.agent_id, *(queues or ()))))
             case "within":
-                way += f":{self._table.within}"
+                way += f":{self._table.question.within}"
             case "agent":
                 way += f":{line.agent_id}"
         query: list[tuple[str, Any]] = [("agent__id__exact", line.agent_id)] if rows.is_mine else []
@@ -180,6 +181,6 @@ def stretches_of(asked: Question, periods: set[str]) -> dict[str, list[Span]]:
     if asked.aggregation is Aggregation.HOUR_OF_DAY:
         until = min(until, asked.begin + MOST_DAYS * DAY)
     for start, end in pairwise(asked.aggregation.borders(asked.begin, until)):
-        if (label := asked.aggregation.label(asked.aggregation.key(start))) in periods:
+        if (label := asked.aggregation.label(start)) in periods:
             found[label].append((max(start, asked.begin), min(end, asked.end)))
     return found

@@ -11,7 +11,9 @@ from django.template.response import TemplateResponse
 from callcentre.admin import ReadOnlyAdmin
 from callcentre.core.errors import Invalid
 from reports.admin.links import MOST_STRETCHES, Links, parts_of, stretches_of
-from reports.measures import NAMES, PARTS, Measure, ReportRow, Unit, columns_of
+from reports import report
+from reports.figures import Row
+from reports.measures import NAMES, PARTS, Measure, Unit, columns_of
 from reports.parameters import read_table
 from reports.tables import Table
 
@@ -57,16 +59,15 @@ class PartsPage(ReadOnlyAdmin):
         )
 
 
-def _line_of(table: Table, period: str) -> ReportRow | None:
+def _line_of(table: Table, period: str) -> Row | None:
     """Return the row of the only agent in this period, if it is short enough for links."""
     stretches = stretches_of(table.question, {period}).get(period)
     if not stretches or len(stretches) > MOST_STRETCHES or len(table.question.agents) != 1:
         return None
     asked = replace(table.question, begin=stretches[0][0], end=stretches[-1][1])
-    lines = replace(table, question=asked).page(_MOST_ROWS, 0)
-    return next((line for line in lines if line.period == period), None)
+    return next((line for line in report.page(asked, _MOST_ROWS, 0) if line.period == period), None)
 
 
-def _shown(column: Measure, line: ReportRow) -> Any:
+def _shown(column: Measure, line: Row) -> Any:
     text = column.text(line)
     return f"{text} %" if column.unit is Unit.PERCENT and text else text or "–"

@@ -13,10 +13,12 @@ from django.utils.translation import gettext as _now
 from callcentre.admin import ReadOnlyAdmin, actor_of
 from callcentre.core.errors import Invalid
 from callcentre.core.integers import integer_of
+from reports import report
 from reports.admin.chart import chart_of
 from reports.admin.forms import ReportForm, ranges, values_of
 from reports.admin.links import Links
-from reports.measures import ReportRow, Unit
+from reports.figures import Row
+from reports.measures import Unit
 from reports.models import Export
 from reports.parameters import read_table
 from reports.tables import Table
@@ -82,7 +84,7 @@ class ReportPage(ReadOnlyAdmin):
         asked = integer_of(request.GET.get("p")) or 1
         number = asked if asked < 100_000 else 1
         # One more tells whether there is a next page.
-        lines = table.page(PER_PAGE + 1, (number - 1) * PER_PAGE)
+        lines = report.page(table.question, PER_PAGE + 1, (number - 1) * PER_PAGE)
         shown = lines[:PER_PAGE]
         links = Links(request, table, shown)
         return {
@@ -124,7 +126,7 @@ class ReportPage(ReadOnlyAdmin):
         )
 
 
-def _cells(table: Table, line: ReportRow, links: Links) -> list[Cell]:
+def _cells(table: Table, line: Row, links: Links) -> list[Cell]:
     cells = []
     for column in table.columns[4:]:
         text = column.text(line)

@@ -149,17 +149,17 @@ def _write(export: Export, output: IO[bytes], desk: _Desk) -> int:
 
 
 def table_of(export: Export) -> Table:
-    agents = _agents_of(export.agent_ids, export.agent_group_ids)
     question = Question(
-        agents=list(agents),
+        agents=_agents_of(export.agent_ids, export.agent_group_ids),
         begin=export.begins_at,
         end=export.ends_at,
         aggregation=Aggregation(export.aggregation),
         now=timezone.now().replace(microsecond=0),
         threshold=export.threshold,
-        queues=export.queue_ids or None,
+        queues=tuple(export.queue_ids) or None,
+        within=export.answered_within,
     )
-    return Table(question, agents, columns_of(export.columns), export.answered_within)
+    return Table(question, columns_of(export.columns))
 
 
 def _agents_of(ids: Sequence[int], group_ids: Sequence[int]) -> dict[int, dict[str, str]]:
