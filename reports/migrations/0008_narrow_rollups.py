@@ -41,12 +41,12 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 ("started_at", models.DateTimeField(verbose_name="from")),
+                ("first_login_at", models.DateTimeField(null=True)),
+                ("last_logout_at", models.DateTimeField(null=True)),
                 ("agent_id", models.IntegerField(verbose_name="agent")),
                 ("queue_id", models.IntegerField(verbose_name="queue")),
                 *((name, models.IntegerField(null=True)) for name in INTEGERS),
                 ("level", models.PositiveSmallIntegerField(choices=LEVELS, verbose_name="period")),
-                ("first_login_at", models.DateTimeField(null=True)),
-                ("last_logout_at", models.DateTimeField(null=True)),
                 *(
                     (name, django.contrib.postgres.fields.ArrayField(base_field=base, null=True, size=None))
                     for name, base in LISTS.items()

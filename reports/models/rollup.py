@@ -20,6 +20,8 @@ class Rollup(models.Model):
 
     pk = models.CompositePrimaryKey("agent_id", "level", "started_at", "queue_id")
     started_at = models.DateTimeField(_("from"))
+    first_login_at = models.DateTimeField(null=True)
+    last_logout_at = models.DateTimeField(null=True)
     agent_id = models.IntegerField(_("agent"))
     queue_id = models.IntegerField(_("queue"))
 
@@ -40,8 +42,6 @@ class Rollup(models.Model):
     free_seconds = models.IntegerField(null=True)
     wrap_up_seconds = models.IntegerField(null=True)
     level = models.PositiveSmallIntegerField(_("period"), choices=Level)
-    first_login_at = models.DateTimeField(null=True)
-    last_logout_at = models.DateTimeField(null=True)
     pause_ids = ArrayField(models.BigIntegerField(), null=True)
     pause_counts = ArrayField(models.IntegerField(), null=True)
     pause_seconds = ArrayField(models.IntegerField(), null=True)
