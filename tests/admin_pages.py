@@ -30,7 +30,7 @@ from webhooks.models import Attempt, Resend, Webhook
 
 Rows = dict[type[Model], Any]
 
-# Traits and values of rows with much to show.
+# Traits and values of rows whose pages show much.
 RICH: dict[type[Model], dict[str, Any]] = {
     User: {"staff": True},
     ApiUser: {"rights": ["*"]},

@@ -20,9 +20,9 @@ from pytest_django import DjangoDbBlocker
 
 from callcentre.api import rate_limits
 from callcentre.core.actor import SYSTEM, Actor
-from callcentre.environment import database
 from callcentre.launch.embedded import Stores, temporary_stores
 from callcentre.models import ApiUser
+from tests.migrated import copy_into, default_database, migrated_database
 from tests.pristine import Pristine
 from tests.processes import heard_switch
 from tests.serving import WebServer, web_servers
@@ -99,8 +99,11 @@ def anonymous() -> ApiClient:
 
 
 @pytest.fixture(scope="session")
-def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
-    """Undo what a test commits: the next test finds the rows of the migrations only."""
+def django_db_setup(request: pytest.FixtureRequest, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
+    """Copy the migrated database, and undo what a test commits: the next test finds the rows of the migrations only."""
+    with django_db_blocker.unblock(), migrated_database() as name:
+        connections["default"].settings_dict["TEST"]["TEMPLATE"] = name
+        request.getfixturevalue("django_db_setup")  # the one of pytest-django
     with django_db_blocker.unblock():
         pristine = Pristine()
     with pytest.MonkeyPatch.context() as patch:
@@ -203,20 +206,6 @@ def collected_static(settings: Any, static_folder: Path) -> None:
 # Stores that tests with processes of their own may kill
 
 
-@contextmanager
-def _database_of(stores: Stores) -> Iterator[None]:
-    """Make this the default database."""
-    usual = connections["default"]
-    ours = usual.copy()
-    ours.settings_dict = {**usual.settings_dict, **database(stores.database_url)}
-    connections["default"] = ours
-    try:
-        yield
-    finally:
-        ours.close()
-        connections["default"] = usual
-
-
 @pytest.fixture(scope="session")
 def spare_stores(django_db_blocker: DjangoDbBlocker) -> Generator[Stores]:
     with ExitStack() as context:
@@ -225,20 +214,20 @@ def spare_stores(django_db_blocker: DjangoDbBlocker) -> Generator[Stores]:
             for name in ("DATABASE_URL", "REDIS_URL"):
                 patch.delenv(name, raising=False)
             running = context.enter_context(temporary_stores(durable=True))
-        with django_db_blocker.unblock(), _database_of(running):
-            call_command("migrate", verbosity=0)
+        with django_db_blocker.unblock():
+            copy_into(running)
         yield running
 
 
 @pytest.fixture(scope="session")
 def pristine_stores(spare_stores: Stores, django_db_blocker: DjangoDbBlocker) -> Pristine:
     """Bring the database of `stores` back to its state after the migrations."""
-    with django_db_blocker.unblock(), _database_of(spare_stores):
+    with django_db_blocker.unblock(), default_database(spare_stores.database_url):
         return Pristine()
 
 
 @pytest.fixture(scope="module")
 def stores(spare_stores: Stores, pristine_stores: Pristine, django_db_blocker: DjangoDbBlocker) -> Generator[Stores]:
     """A PostgreSQL and a Valkey of their own; `default` is this database during the tests of the module."""
-    with django_db_blocker.unblock(), _database_of(spare_stores):
+    with django_db_blocker.unblock(), default_database(spare_stores.database_url):
         yield spare_stores

@@ -43,7 +43,7 @@ def of_patterns() -> Iterator[Case]:
         yield from cases_of(name, pattern)
 
 
-# Each is of a kind that the product had, or could have.
+# The product had, or could have, a pattern of each kind.
 SLOW = {
     "tags": r"<div\b[^<>]*\bclass=[\"']?[^\"'<>]*\b(?:gmail_quote|yahoo_quoted)\b",
     "ends": r"<title[^>]*>(.*?)</title>",

@@ -9,7 +9,9 @@ import tempfile
 from collections.abc import Generator
 from contextlib import ExitStack
 from urllib.parse import urlsplit
+from uuid import uuid4
 
+import psycopg
 import pytest
 
 from callcentre.launch.embedded import temporary_stores
@@ -29,6 +31,11 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None
             raise pytest.UsageError(str(error)) from None
         early_config.add_cleanup(context.close)
         os.environ |= stores.environment
+    if "PYTEST_XDIST_WORKER" not in os.environ:
+        # tests.migrated makes this database when the first test needs one. The name is new in each run: a killed run
+        # may leave its database on a server that is given.
+        os.environ["MIGRATED_DATABASE"] = f"migrated_{uuid4().hex}"
+        early_config.add_cleanup(_drop_migrated)
     if worker := os.environ.get("PYTEST_XDIST_WORKER"):
         # Each worker uses a Redis database of its own, as pytest-django gives it one of PostgreSQL.
         url = urlsplit(os.environ["REDIS_URL"])
@@ -40,3 +47,9 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None
     os.environ["SECRET_KEY"] = "the-key-of-a-test-run-is-no-secret-and-long-enough"
     os.environ["FIELD_ENCRYPTION_KEYS"] = "dGhlLWtleS1vZi1hLXRlc3QtcnVuLWlzLW5vLWtleS0="
     return (yield)
+
+
+def _drop_migrated() -> None:
+    with psycopg.connect(os.environ["DATABASE_URL"], autocommit=True) as server:
+        for name in ("", "_draft"):
+            server.execute(f"DROP DATABASE IF EXISTS {os.environ['MIGRATED_DATABASE']}{name}")

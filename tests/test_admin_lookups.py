@@ -9,6 +9,7 @@ from django.urls import reverse
 
 from callcentre.admin import ChangeList
 from callcentre.models import User
+from campaigns.models import CampaignGroup
 from tests.admin_pages import list_of
 from tests.backoffice import messages_of, page_of, shown, staff, superuser
 from tests.callcentre.factories import ApiUserFactory, UserFactory
@@ -103,3 +104,13 @@ def test_a_list_shows_the_rows_of_several_chosen_queues() -> None:
 
     assert set(shown(page, first, second, other)) == {first, second}
     assert page_of(other) not in page
+
+
+def test_choices_are_offered_in_the_order_of_their_model() -> None:
+    """Django drops this order where the query counts related rows; pages of choices could then repeat rows."""
+    CampaignGroup.objects.bulk_create(CampaignGroup(name=name) for name in ("Winter", "Autumn", "Spring"))
+    asked = {"app_label": "campaigns", "model_name": "campaign", "field_name": "group"}
+
+    offered = superuser().get(reverse("admin:autocomplete"), asked).json()["results"]
+
+    assert [choice["text"] for choice in offered] == ["Autumn", "Spring", "Winter"]

@@ -35,7 +35,7 @@ def generated(document: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterat
     """Return the folder of a client that openapi-python-client made from the document; Python can import it."""
     folder = tmp_path_factory.mktemp("client")
     (folder / "openapi.json").write_bytes(orjson.dumps(document))
-    (folder / "config.yaml").write_text("post_hooks: []")  # they would format the code
+    (folder / "config.yaml").write_text("post_hooks: []")  # the default hooks format the code
     names = ["--path", "openapi.json", "--config", "config.yaml", "--output-path", PACKAGE]
     command = [sys.executable, "-m", "openapi_python_client", "generate", "--meta", "none", "--fail-on-warning", *names]
     made = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)

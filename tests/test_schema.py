@@ -69,7 +69,7 @@ def json_schema(node: Any) -> Any:
     if not isinstance(node, dict):
         return node
     schema = {key: json_schema(value) for key, value in node.items() if key not in ("nullable", "example")}
-    if "properties" in node:  # names of the service, `example` among them
+    if "properties" in node:  # names of the service, which include `example`
         schema["properties"] = {name: json_schema(value) for name, value in node["properties"].items()}
     if node.get("nullable") is True:
         schema["type"] = [node["type"], "null"]

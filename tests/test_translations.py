@@ -159,7 +159,7 @@ def test_scripts_contain_no_translatable_strings() -> None:
     assert [path.name for path in scripts if "gettext(" in path.read_text(encoding="utf-8")] == []
 
 
-# What people read
+# Texts that people read
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.contrib.admin.views.autocomplete import AutocompleteJsonView
 from django.core.exceptions import PermissionDenied
-from django.db.models import Field
+from django.db.models import Field, Model, QuerySet
 from django.http import HttpRequest
 
 
@@ -17,3 +17,11 @@ class Autocomplete(AutocompleteJsonView):
         if not isinstance(source_field, Field):
             raise PermissionDenied
         return asked
+
+    def get_queryset(self) -> QuerySet[Model]:
+        """Return the choices in an order, so that no page of them repeats or skips a row.
+
+        Django drops the order of the model in a query that counts related rows.
+        """
+        choices: QuerySet[Model] = super().get_queryset()
+        return choices if choices.ordered else choices.order_by(*(choices.model._meta.ordering or ()), "pk")

@@ -142,8 +142,7 @@ class CampaignAdmin(Admin):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Campaign]:
         campaigns: QuerySet[Campaign] = super().get_queryset(request).annotate(agent_count=Count("agents"))
-        # Django drops the model's order of a query that counts, but the autocomplete needs an order for its pages.
-        return campaigns.order_by("order", "code")
+        return campaigns
 
     def get_fieldsets(self, request: HttpRequest, obj: Campaign | None = None) -> Any:
         """Show the id of an existing campaign read-only: it never changes."""

@@ -106,5 +106,5 @@ def session_id(committed_db: None, plain_http: None) -> str:
 def visit(browser: Browser, session_id: str, live_server: Any) -> Iterator[Visit]:
     visit = Visit(browser, live_server.url, session_id, viewport=SCREENS["desk"])
     yield visit
-    visit.page.goto("about:blank")  # it asks for no more
+    visit.page.goto("about:blank")  # this ends its requests
     assert visit.violations == []

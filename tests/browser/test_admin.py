@@ -28,7 +28,7 @@ LABELS = sorted({model._meta.app_label for model in admin.site._registry})
 def pages_of(label: str) -> list[str]:
     """Return the address of each page of an app, without downloads and parts of pages."""
     of_label = [route for route in routes() if route.startswith(f"{label}/")]
-    if label == LABELS[0]:  # with it, what belongs to no app
+    if label == LABELS[0]:  # and the pages that belong to no app
         of_label += [route for route in routes() if route.split("/")[0] not in LABELS]
     rows, client = row_of_each_model(), superuser()
     found = addresses(rows, of_label)

@@ -135,7 +135,7 @@ def test_every_written_minute_is_read_as_itself_or_an_hour_later(wall: datetime)
 
     read = minute(parse_instant(text))
 
-    assert read == text or read > text  # skipped in some spring
+    assert read == text or read > text  # skipped by a change to summer time
 
 
 @given(st.datetimes(datetime(1950, 1, 1), datetime(2100, 1, 1)))  # noqa: DTZ001

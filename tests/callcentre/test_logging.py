@@ -260,7 +260,7 @@ else:
     written = [json.loads(line) for line in (tmp_path / "log").read_text().splitlines() if line.startswith("{")]
     of_task = [line for line in written if line.get("task") == "tests.fail"]
     assert {line["request_id"] for line in of_task} == {"53678450401cf"}
-    # A successful run, as every second of every day.
+    # A successful run, as in every second of operation.
     assert [line for line in written if line.get("task") == "tests.sweep"] == []
     assert "working" in [line["event"] for line in of_task]
     assert SECRET not in (tmp_path / "log").read_text()

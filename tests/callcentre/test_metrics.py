@@ -222,7 +222,7 @@ def test_a_renewed_pool_process_continues_the_files_of_its_predecessor(monkeypat
 
 
 def test_the_dashboard_asks_for_metrics_that_exist(client: Client) -> None:
-    assert event_dispatcher.handled  # a process of its own, whose counts are scraped with the others'
+    assert event_dispatcher.handled  # the counters of another process, which the same scrape includes
     with Leadership() as leadership:
         leadership.acquire()
         names = {name for name, *_ in scraped(client)}

@@ -225,7 +225,7 @@ def test_a_change_of_language_never_redirects_to_another_site(wanted: str) -> No
     assert response.headers["Location"] == "/"
 
 
-# One's own password
+# The user's own password
 
 
 def change_password(client: Client, old: str, new: str = "a long and odd one") -> Any:

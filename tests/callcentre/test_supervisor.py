@@ -159,7 +159,7 @@ def test_requests_are_answered_while_a_store_restarts(launch: Launch) -> None:
     # Their log lines are more than a pipe holds.
     answers = [server.request("GET", "/api/outbounds", auth="user:password") for _ in range(40)]
 
-    # None has waited for the store, which starts only now.
+    # No program has waited for the store, which starts only now.
     assert "was started again" not in launch.log.read_text()
     (launch.folder / "var" / "written").touch()
     assert launch.said("PostgreSQL had ended and was started again")

@@ -24,7 +24,7 @@ from knowledgebase.verbs.images import create_image
 from tests.callcentre.factories import ApiUserFactory
 from tests.telephony.factories import AgentFactory
 
-# The smallest picture there is.
+# The smallest valid picture.
 PNG = bytes.fromhex(
     "89504e470d0a1a0a0000000d4948445200000001000000010806000000 1f15c4890000000d49444154789c63f8cfc0f01f00050001ff"
     "56c72f0d0000000049454e44ae426082".replace(" ", "")

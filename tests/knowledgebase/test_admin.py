@@ -293,7 +293,7 @@ def test_searches_without_result_are_dismissed(office: BackOffice) -> None:
     assert not SearchMiss.objects.exists()
 
 
-# Who only looks
+# Users who may only view
 
 
 def test_a_user_with_view_permission_cannot_change_articles() -> None:

@@ -75,7 +75,7 @@ def test_an_article_is_found_by_its_words_however_they_are_typed(category: Categ
 )
 def test_an_article_without_all_the_words_is_not_found(category: Category, text: str) -> None:
     article(category, "Reset", "How the password is reset by e-mail. Yellow boat, os.path.")
-    Term.objects.all().delete()  # nothing to take for a mistyped word
+    Term.objects.all().delete()  # no term resembles a mistyped word
 
     assert titles(category, text) == []
 

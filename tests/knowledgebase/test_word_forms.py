@@ -232,7 +232,7 @@ def test_without_the_dictionary_words_are_found_as_they_are_written(
     index()
     wanted.refresh_from_db()
 
-    assert wanted.forms_version == 0  # it is indexed once there is a dictionary
+    assert wanted.forms_version == 0  # it will be indexed when there is a dictionary
     assert found(category, "ludzie") == [str(wanted.pk)]
     assert found(category, "człowiek") == []
 
@@ -264,7 +264,7 @@ def test_to_index_a_batch_takes_the_same_statements_before_the_articles(category
             word_forms._index(50)
         return len(captured)
 
-    # Of each article: its vectors, and the terms that it has.
+    # For each article: its vectors and its terms.
     assert statements(9) - statements(4) == 5 * 2 + 1  # the first batch stores new lemmas
 
 

@@ -31,7 +31,7 @@ def periods(begin: datetime, end: datetime, aggregation: str, zone: ZoneInfo) ->
     step = timedelta(minutes=1 if aggregation == "minute" else 60)
     piece = begin
     while piece < end:
-        # Of Warsaw every border is a whole hour.
+        # In Warsaw every change of the offset is at a whole hour.
         following = min(piece + step - timedelta(seconds=piece.timestamp() % step.total_seconds()), end)
         pieces = found[piece.astimezone(zone).strftime(LABELS[aggregation])]
         if pieces and pieces[-1][1] == piece:
@@ -103,7 +103,7 @@ class Reference:
         self.zone, self.now = zone, now
         self.sessions = list(AgentSession.objects.order_by("started_at", "id"))
         self.states = list(AgentState.objects.all())
-        # A phone that could not be reached never rang: nothing was offered to its agent.
+        # A phone that could not be reached did not ring, so this is no offer.
         self.offers = list(Offer.objects.filter(connection__direction="INBOUND").exclude(outcome="failed"))
         self.calls = outbound_calls()
         self.chats = list(Chat.objects.all())

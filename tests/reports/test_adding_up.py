@@ -21,7 +21,7 @@ pytestmark = pytest.mark.django_db
 EXAMPLES = int(os.environ.get("REPORT_EXAMPLES", "2"))
 YEARS = (datetime(2026, 1, 1, tzinfo=zone()), datetime(2028, 1, 1, tzinfo=zone()))
 
-# What holds a period: finer aggregation, coarser one, the coarser label of a finer one.
+# Finer aggregation, coarser aggregation, the coarser label of a finer one.
 NESTED: list[tuple[str, str, Callable[[str], str]]] = [
     ("hour", "day", lambda label: label[:10]),
     ("hour", "hour_of_day", lambda label: label[11:]),
@@ -75,7 +75,7 @@ def assert_it_adds_up(scene: Scene, now: datetime) -> None:
 
     for finer, coarser, label in NESTED:
         assert total(rows(finer), label) == total(rows(coarser), same), (finer, coarser)
-    # Minutes of a few hours, cut where it happens.
+    # Minutes of a few hours, cut at random.
     begin = scene.instant()
     span = (begin, begin + timedelta(hours=3, seconds=1))
     assert total(rows("minute", span), lambda label: label[:13]) == total(rows("hour", span), same)
@@ -91,7 +91,7 @@ def actors() -> Cast:
 @given(seed=st.integers(0, 10**9))
 @settings(
     max_examples=EXAMPLES,
-    phases=[Phase.explicit, Phase.reuse, Phase.generate],  # a seed that fails does not get simpler
+    phases=[Phase.explicit, Phase.reuse, Phase.generate],  # shrinking does not simplify a failing seed
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 def test_shorter_periods_add_up_to_longer_ones(actors: Cast, base: datetime, seed: int) -> None:
@@ -101,9 +101,9 @@ def test_shorter_periods_add_up_to_longer_ones(actors: Cast, base: datetime, see
         now = scene.now
         ledger_changes.record_everything(base - timedelta(days=1), base + timedelta(days=10))
 
-        assert_it_adds_up(scene, now)  # out of the ledgers
+        assert_it_adds_up(scene, now)  # from the ledgers
         refresh()
-        assert_it_adds_up(scene, now)  # out of hours
+        assert_it_adds_up(scene, now)  # from hours
         settle(now + timedelta(days=800))
-        assert_it_adds_up(scene, now)  # out of rows of every length
+        assert_it_adds_up(scene, now)  # from rollups of every level
         transaction.set_rollback(True)

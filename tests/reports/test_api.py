@@ -269,7 +269,7 @@ def test_a_threshold_parts_calls_by_the_whole_of_their_talk(api: ApiClient) -> N
         row = ask(api, **parameters).json()[0]
         return tuple(row[f"outbound_{side}_threshold"]["count"] for side in ("above", "below"))
 
-    # Filled in without a verb: nobody has noted it, so it is looked for where nothing is rolled up.
+    # Inserted without a verb, so no change is recorded: choose hours without rollups.
     ledger_changes.record_everything(at(0), at(24))
     assert parts() == (3, 0)
     assert parts(outbound_threshold="20") == (1, 2)
@@ -342,7 +342,7 @@ def test_hours_of_the_day_of_all_time_are_asked_for_in_no_more_words_than_those_
     assert [row["period"] for row in day] == [f"{hour:02}" for hour in range(8, 16)]
     assert [row["chat"]["responded"] for row in day] == [0, 1, 0, 0, 0, 0, 0, 0]
     assert always == day
-    # Not one for each hour since 1970.
+    # There is not one entry for each hour since 1970.
     assert words_of_always < 2 * words
 
 

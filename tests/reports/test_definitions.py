@@ -16,7 +16,7 @@ from tests.reports.scenes import Cast, Scene, cast, scenes
 
 pytestmark = pytest.mark.django_db
 
-# More of them: REPORT_EXAMPLES=2000 pytest tests/reports
+# To run more examples: REPORT_EXAMPLES=2000 pytest tests/reports
 EXAMPLES = int(os.environ.get("REPORT_EXAMPLES", "15"))
 EVER = (datetime(2026, 1, 1, tzinfo=zone()), datetime(2027, 6, 1, tzinfo=zone()))
 
@@ -44,7 +44,7 @@ def agree(scene: Scene, now: datetime) -> None:
 @given(scene=scenes())
 @settings(
     max_examples=EXAMPLES,
-    phases=[Phase.explicit, Phase.reuse, Phase.generate],  # a seed that fails does not get simpler
+    phases=[Phase.explicit, Phase.reuse, Phase.generate],  # shrinking does not simplify a failing seed
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 def test_the_report_is_what_its_definitions_say(actors: Cast, scene: tuple[datetime, int]) -> None:
@@ -54,12 +54,12 @@ def test_the_report_is_what_its_definitions_say(actors: Cast, scene: tuple[datet
         now = drawn.now
         ledger_changes.record_everything(*EVER)
 
-        agree(drawn, now)  # out of the ledgers
+        agree(drawn, now)  # from the ledgers
         refresh()
         assert not LedgerChange.objects.exists()
-        agree(drawn, now)  # out of hours
+        agree(drawn, now)  # from hours
         settle(now + timedelta(days=1))
-        agree(drawn, now)  # out of what is over
+        agree(drawn, now)  # from the past
         settle(now + timedelta(days=800))
-        agree(drawn, now)  # out of rows of every length
+        agree(drawn, now)  # from rollups of every level
         transaction.set_rollback(True)

@@ -152,7 +152,7 @@ class Play:
         split_ticket(ticket, ACTOR, [message.pk for message in ticket.messages.all()[:1]], "")
 
     def do_delete_ticket(self, agent: Any) -> None:
-        # Seldom, or nothing is left to be worked on.
+        # Rarely, because it removes the remaining work.
         if self.chance.random() < 0.3:
             self._delete("ticket", self._ticket())
 
@@ -197,7 +197,7 @@ def work(play: Play) -> None:
 @given(seed=st.integers(0, 10**9))
 @settings(
     max_examples=EXAMPLES,
-    phases=[Phase.explicit, Phase.reuse, Phase.generate],  # a seed that fails does not get simpler
+    phases=[Phase.explicit, Phase.reuse, Phase.generate],  # shrinking does not simplify a failing seed
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 def test_whatever_is_done_and_whenever_the_worker_runs_or_dies_the_report_is_right(people: Cast, seed: int) -> None:

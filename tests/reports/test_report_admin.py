@@ -147,7 +147,7 @@ def test_nobody_is_led_to_lists_that_he_may_not_see(people: Cast) -> None:
         rows = shown(client, date_from="2026-06-01", date_to="2026-06-30", aggregate_by="year", columns=NAMES)
 
     pages = {cell.url.partition("?")[0] for row in rows for cell in row.values() if getattr(cell, "url", "")}
-    # Of parts, those that are sessions: how many calls by how long he was logged in.
+    # A ratio whose divisor is the time of sessions: calls by the time logged in.
     assert pages - {reverse("admin:reports_export_parts")} == {reverse("admin:telephony_agentsession_changelist")}
 
 
@@ -174,7 +174,7 @@ def test_what_is_wrong_stands_at_its_field_in_the_words_of_the_form() -> None:
         "answered_within": ['Field "Service level: answered within s" must be between 0 and 3600.'],
         "columns": ["This is none of the choices: choose another."],
     }
-    # Not the first of the choices, as if somebody had chosen it.
+    # Not the first choice, which would look chosen.
     assert wrong.context["form"]["aggregate_by"].value() == "day"
     assert not wrong.context.get("rows")
 
@@ -264,7 +264,7 @@ def test_hours_of_the_day_of_all_time_are_those_of_the_time_in_which_there_is_an
 
     assert year
     assert always == year
-    # Of a day a stretch each: no address is that long.
+    # One span a day would make the address too long.
     assert not any(cell.url for row in always for cell in row.values() if isinstance(cell, Cell))
     assert chart["labels"] == sorted({row["period"] for row in year})
 

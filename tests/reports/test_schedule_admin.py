@@ -143,7 +143,7 @@ def test_two_who_change_different_things_both_do() -> None:
 
 
 CHANGES: dict[str, tuple[Any, Any, Any]] = {
-    # What somebody has set meanwhile, what this person chose, what that is in the row.
+    # The value set by another person meanwhile, the choice of this person, the value in the row.
     "hour": (8, "9", 9),
     "recipients": (
         ["theirs@example.com"],

@@ -39,7 +39,7 @@ def _mails(settings: Any) -> None:
     settings.EMAIL_BACKEND = "django.core.mail.backends.locmem.EmailBackend"
 
 
-# When
+# Times
 
 
 @pytest.mark.parametrize(

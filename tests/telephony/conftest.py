@@ -47,7 +47,7 @@ def bert(queue: Queue, anna: Agent) -> Agent:
     return member(queue, "bert", "102", minutes_free=10)
 
 
-# A morning on which time passes when the test says so
+# A morning on which only the test moves the time
 
 MORNING = datetime(2026, 11, 20, 9, tzinfo=zone())
 

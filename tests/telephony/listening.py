@@ -13,7 +13,7 @@ from telephony import listener  # noqa: E402
 from telephony.calls import placement  # noqa: E402
 
 listener.CALM_SECONDS, listener.DOUBT_SECONDS, listener.PAUSE_SECONDS = 2.0, 0.5, 0.5
-# Where a test is about what the worker does, the listener leaves calls to it.
+# In tests of the worker, the listener leaves calls to the worker.
 placement.OVERDUE_SECONDS = float(os.environ.get("OVERDUE_SECONDS") or placement.OVERDUE_SECONDS)
 
 if __name__ == "__main__":

@@ -174,7 +174,7 @@ def test_a_search_has_a_limit_of_results(monkeypatch: pytest.MonkeyPatch) -> Non
         ("above:999999999999999999", []),
         ("above_talked:999999999999999999", []),
         ("below_talked:2147483647", ["1"]),
-        # No such figure, and a number that is none: as if nothing were asked.
+        # An unknown figure, and a number that is not one, are ignored.
         ("profit:1", ["1"]),
         ("above:9999999999999999999", ["1"]),
     ],

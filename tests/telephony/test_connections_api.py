@@ -183,7 +183,7 @@ def test_filter_by_connection_id(api: ApiClient) -> None:
     call, other = ConnectionFactory(dst="a"), ConnectionFactory(dst="b", created_at=START)
 
     assert found(api, f"connection_id={call.uid}") == ["a"]
-    # The row is right, the second is another's.
+    # The row exists, but the second belongs to another call.
     assert found(api, f"connection_id={other.uid.split('.')[0]}.{call.pk}") == []
     assert found(api, f"connection_id=0{call.uid}") == []
 
@@ -234,7 +234,7 @@ def test_each_filter_is_answered_from_an_index_in_its_order(api: ApiClient) -> N
         {"dst_number": "+48225550107"},
     ]
     with connection.cursor() as cursor:
-        # Where an index has the order, it is taken, whatever the statistics of this moment say.
+        # The planner uses the index that has the order, independently of the present statistics.
         for way in ("seqscan", "bitmapscan", "sort", "incremental_sort"):
             cursor.execute(f"SET LOCAL enable_{way} = off")
     for narrowed in filters:

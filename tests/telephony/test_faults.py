@@ -68,7 +68,7 @@ def test_a_listener_killed_during_thirty_calls_continues_them(service: Service, 
         pks = calls(agents)
         wait_for(lambda: in_state("talking", pks) > 3, "some talk")
         kill(victim)
-        # The switch hangs up phones that are picked up now. Some parties of talks hang up without an event.
+        # The switch hangs up phones that are picked up now. Some parties hang up without an event.
         wait_for(lambda: all(line.state == "Up" for line in list(service.ari.pbx.lines.values())), "no more ringing")
         talking = list(Connection.objects.filter(state="talking").order_by("pk").values_list("pk", flat=True))
         service.hang_up(2, talking[:2])

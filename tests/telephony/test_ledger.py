@@ -186,7 +186,7 @@ def test_free_while_the_phone_is_in_a_call_is_refused(agent: Agent) -> None:
 
     with pytest.raises(Conflict):
         presence.free(agent, ACTOR, at(10))
-    # The ledger sees the pause only; the phone is where it was.
+    # The ledger has the pause only; the phone stays in the call.
     presence.pause(agent, ACTOR, PauseFactory(name="Lunch").pk, at=at(20))
     with pytest.raises(Conflict):
         presence.free(agent, ACTOR, at(30))
@@ -211,7 +211,7 @@ def test_a_clock_that_goes_back_makes_intervals_short_not_negative(agent: Agent)
     presence.pause(agent, ACTOR, lunch.pk, at=at(90))
     presence.free(agent, ACTOR, at(95))
     presence.log_out(agent, ACTOR, at(50))
-    # Not before the end of the session that is over, either.
+    # Not before the end of the last session.
     presence.log_in(agent, ACTOR, at(60))
     presence.pause(agent, ACTOR, lunch.pk, at=at(130))
 

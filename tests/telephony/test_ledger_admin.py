@@ -44,7 +44,7 @@ def now_of(agent):
     return str(state.pause or state.kind) if state else "logged out"
 
 
-# Agents and what they do
+# Agents and their states
 
 
 def test_the_list_of_agents_shows_states_and_their_lengths():
@@ -193,7 +193,7 @@ def test_states_are_listed_newest_first_and_filtered_by_agent_kind_day_and_open(
     assert shown(date_from="2026-03-03") == everything[:1]
     assert shown(date_to="2026-03-02", kind="free") == [("anna", "free")]
     assert shown(open="1") == everything[:2]
-    # Without an agent or a day, a kind is looked for in the last days only.
+    # Without an agent or a day, the list searches a kind in the last days only.
     assert shown(kind="paused") == []
 
 

@@ -21,7 +21,7 @@ from tests.telephony.ledgers import assert_consistent, at, states, told
 from webhooks.models import Event
 
 CALLS = 2
-# (verb, which call or pause, seconds since the last one: a clock may go back)
+# (verb, which call or pause, seconds since the last one: the clock may go back)
 STEPS = st.lists(
     st.tuples(
         st.sampled_from(
@@ -109,7 +109,7 @@ def test_whatever_is_done_in_whatever_order_the_ledger_is_consistent(db: None, s
         transaction.set_rollback(True)
 
 
-# An agent talks in a call and leaves it: with or without a wrap-up, of which a tick sees the end.
+# An agent talks in a call and leaves it, with or without a wrap-up. A tick ends the wrap-up.
 CALL = [("log_in", 0, 0, 0), ("ring", 0, 10, 0), ("talk", 0, 5, 0)]
 
 

@@ -43,7 +43,7 @@ def test_a_call_rings_is_talked_and_wrapped_up_and_the_agent_is_free_again(agent
     for second in (83, 90, 91):
         presence.end_wrap_ups(at(second))
 
-    # However late the wrap-up is looked at, it ended when it was to end.
+    # The wrap-up ended when it was due, even if the sweep came late.
     assert states(agent) == [
         ("free", 0, 10),
         ("ringing", 10, 14),
@@ -245,7 +245,7 @@ def test_the_picked_up_one_of_two_ringing_calls_counts(agent: Agent) -> None:
 def test_a_call_costs_few_statements(agent: Agent, django_assert_num_queries: Callable[..., Any]) -> None:
     presence.log_in(agent, ACTOR, at(0))
     connection = call(agent)
-    # As in a call: only the agent's primary key is known, and the transaction is the call's.
+    # As in a call: only the agent's primary key is known, and the transaction of the call is open.
     same = Agent(pk=agent.pk)
     with transaction.atomic():
         with django_assert_num_queries(4):
@@ -270,7 +270,7 @@ def test_wrap_ups_end_in_few_statements_however_many_there_are(
         end(connection)
         presence.leave_call(agent, connection, at(1), wrap_up_seconds=10)
 
-    with django_assert_num_queries(5):  # a savepoint's two among them
+    with django_assert_num_queries(5):  # two of them for a savepoint
         presence.end_wrap_ups(at(20))
     with django_assert_num_queries(3):
         presence.end_wrap_ups(at(20))

@@ -126,7 +126,7 @@ def test_callers_who_hang_up_as_the_agent_picks_up_leave_no_bridge(
     def join(self: AsteriskSwitch, bridge_id: str, channel_ids: list[str], **values: Any) -> None:
         caller = next(name for name in channel_ids if not name.startswith("callcentre-"))
         listening.pbx.far_end_hangs_up(caller)
-        # Time for another thread to end the call, if one were to.
+        # Time in which another thread could end the call.
         for _ in range(50):
             if is_over(caller):
                 break
@@ -134,7 +134,7 @@ def test_callers_who_hang_up_as_the_agent_picks_up_leave_no_bridge(
         real(self, bridge_id, channel_ids, **values)
 
     monkeypatch.setattr(AsteriskSwitch, "join", join)
-    # No look is to clear away what is left.
+    # No comparison may remove the remaining legs.
     monkeypatch.setattr(module, "CALM_SECONDS", 600.0)
     monkeypatch.setattr(module, "DOUBT_SECONDS", 600.0)
     for _ in range(5):
@@ -151,7 +151,7 @@ def test_callers_who_hang_up_as_the_agent_picks_up_leave_no_bridge(
     assert not Recording.objects.exists()
 
 
-# The order of what belongs to one call
+# The order of the events of one call
 
 
 class Held:

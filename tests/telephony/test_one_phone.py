@@ -63,7 +63,7 @@ def place_at_once(calls: list[Connection]) -> None:
 
 def test_three_calls_placed_at_once_ring_one_after_another(asked: list[Connection], switch: RecordingSwitch) -> None:
     place_at_once(asked)
-    # The oldest may have come last to the others' turn.
+    # The oldest call may be tried last.
     placement.place(asked[0].pk)
 
     assert states(asked) == ["originating", "queued", "queued"]

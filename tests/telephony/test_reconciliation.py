@@ -187,7 +187,7 @@ def test_a_phone_that_rang_and_was_lost_was_not_answered(
     switch.listed = channels(dialling, 1)
     look(switch)
 
-    # However late that is found out, it rang no longer than it was to.
+    # The ringing is at most the limit, even if its end is found late.
     assert (fresh(dialling).disposition, fresh(dialling).ring_seconds) == ("NO ANSWER", settings.RING_SECONDS)
 
 
@@ -229,7 +229,7 @@ def test_an_installation_of_another_name_has_channels_of_another_name(switch: Re
     assert connection_of(f"callcentre-{connection.pk}-1") is None
 
 
-# Callers and bridges that the rows do not know
+# Callers and bridges without a row
 
 
 def test_a_caller_without_a_leg_is_stored(queue: Queue, switch: RecordingSwitch) -> None:

@@ -176,7 +176,7 @@ def test_names_that_mean_something_are_believed(provider: Provider) -> None:
 
 def test_unrecognised_speakers_are_unknown(provider: Provider) -> None:
     assert speakers(transcribed(recorded(wav(1000, 1000, seconds=10)))) == ["UNKNOWN", "UNKNOWN"]
-    assert len(provider.heard) == 1  # two channels that are one and the same
+    assert len(provider.heard) == 1  # two equal channels
 
 
 def test_the_model_identifies_unrecognised_speakers(provider: Provider, model: None) -> None:
@@ -283,7 +283,7 @@ def test_a_transcription_over_the_limit_can_be_requested_again(provider: Provide
     assert (exceeded.status, exceeded.requested_by) == ("SUCCESS", ACTOR.name)
 
 
-# A provider that comes and goes
+# A provider that is away for some time
 
 
 def test_recordings_from_before_there_was_a_provider_get_a_transcription(provider: Provider, settings: Any) -> None:

@@ -127,9 +127,9 @@ def spoken(*spans: tuple[float, float, str]) -> list[dict[str, Any]]:
         (spoken((0, 4, "USER"), (5, 8, "CUSTOMER")), 10, (40, 30, 30)),
         # a repeated part counts once
         (spoken((0, 4, "USER"), (2, 4, "USER")), 10, (40, 0, 60)),
-        # what both say at once is half of each
+        # simultaneous speech counts half for each speaker
         (spoken((0, 6, "USER"), (4, 10, "CUSTOMER")), 10, (50, 50, 0)),
-        # parts beyond the length lengthen it
+        # parts after the end extend the length
         (spoken((0, 5, "USER"), (10, 20, "CUSTOMER")), 12, (25, 50, 25)),
         (spoken((0, 1, "USER"), (1, 3, "CUSTOMER")), 3, (33.33, 66.67, 0)),
     ],

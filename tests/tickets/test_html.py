@@ -9,7 +9,7 @@ from callcentre.core import html_cleaning
 from callcentre.core.html_cleaning import LONGEST
 from tickets import html
 
-# What has got through other sanitisers, and what a browser might make of it.
+# Inputs that passed other sanitisers, and their reading by a browser.
 HOSTILE = [
     "<script>alert(1)</script>",
     "<ScRiPt src=https://evil.example/x.js></sCrIpT>",
@@ -87,7 +87,7 @@ def test_hostile_html_is_removed(markup: str) -> None:
     for wrapped in (markup, f"<table><tr><td>{markup}", f"<b><i>{markup}", f"<p title='{markup}'>"):
         cleaned = html.clean(wrapped)
 
-        # Every < begins a tag that we know, with attributes that we know, whose addresses lead where they may.
+        # Every < begins a known tag with known attributes and allowed addresses.
         assert cleaned.count("<") == len(_TAG.findall(cleaned))
         for _end, tag, attributes in _TAG.findall(cleaned):
             assert tag in nh3.ALLOWED_TAGS | {"font", "tt", "center", "big"}
@@ -95,7 +95,7 @@ def test_hostile_html_is_removed(markup: str) -> None:
                 assert name in _KNOWN
                 if name in ("href", "src"):
                     assert re.match(r"https?://|mailto:|tel:|cid:", value)
-        # What a browser would make of it is cleaned already.
+        # A browser's reading of the output is clean too.
         assert html.clean(cleaned) == cleaned
 
 

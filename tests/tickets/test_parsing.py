@@ -135,7 +135,7 @@ def test_of_alternatives_html_is_the_text_and_files_are_kept() -> None:
 def test_parts_that_follow_one_another_are_all_text() -> None:
     assert of_parts("mixed", PLAIN, IMAGE, PLAIN).body == ("plain\nplain", "PLAIN")
     assert of_parts("mixed", RICH, "Content-Type: text/plain\n\na < b").body == ("<p>rich</p><br>\na &lt; b", "HTML")
-    # A page without a word beside the text.
+    # The HTML part has no word that the text part lacks.
     assert of_parts("alternative", PLAIN, "Content-Type: text/html\n\n<p>&nbsp;</p>").body == ("plain", "PLAIN")
     assert of_parts("alternative", "Content-Type: text/plain\n\n", RICH).body == ("<p>rich</p>", "HTML")
 

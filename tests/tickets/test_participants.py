@@ -143,7 +143,7 @@ def test_an_address_of_ours_in_to_takes_no_part() -> None:
     first = taken(a_mail(To="HELP@us.example, info@us.example", Message_ID="<1@client.example>")).message
     TicketQueueFactory(address="Info@us.example")
 
-    # Answers to our own address would join for anybody who writes it there.
+    # Otherwise any stranger who writes our address into the header would join.
     received = taken(
         a_mail(From="eve@else.example", Reply_To="x@else.example, info@us.example", In_Reply_To="<1@client.example>")
     )

@@ -63,7 +63,7 @@ def test_only_temporarily_refused_recipients_are_retried(server: MailServer) -> 
     )
     assert envelopes(server) == [["jan@client.example", "gone@client.example"], ["eva@client.example"]]
     assert (row.state, row.condition, row.error, set(row.accepted)) == ("sent", "sent", "", set(ALL))
-    # Everybody sees whom else it went to.
+    # Each recipient sees the others.
     assert [mail["To"] for mail in server.mails] == ["jan@client.example"] * 2
     assert server.mails[0]["Message-ID"] == server.mails[1]["Message-ID"]
 

@@ -13,7 +13,7 @@ WEBHOOK = {
 PAYLOAD_VALUE = frozenset({str, int, type(None)})
 EVENT = {"id": int, "event_id": str, "action": str, "date": str, "payload": Each(PAYLOAD_VALUE)}
 WEBHOOKS, WEBHOOKS_WRITE = "webhooks:read", "webhooks:write"
-# A literal address: nobody is asked for a name.
+# A literal address, so that no name is looked up.
 NEW_WEBHOOK = {"actions": ["OUTBOUND_CREATED"], "subscription_url": "https://[2606:4700::1111]/hook"}
 
 OPERATIONS = [

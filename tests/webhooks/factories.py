@@ -17,7 +17,7 @@ class WebhookFactory(factory.django.DjangoModelFactory[Webhook]):
     class Meta:
         model = Webhook
 
-    # A documentation name that no name server knows: nothing is ever sent.
+    # A name for documentation that no name server resolves, so nothing is sent.
     subscription_url = factory.Sequence(lambda n: f"https://crm{n}.client.invalid/hook")
     actions = factory.LazyFunction(lambda: [EventType.TICKET_CREATED.value])
 

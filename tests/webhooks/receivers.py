@@ -33,7 +33,7 @@ class Peer:
 
     sock: socket.socket
     receiver: "Receiver"
-    # 1 for the first connection that the receiver took, and so on
+    # The number of the connection, counted from 1
     number: int
     _pending: bytes = b""
 
@@ -82,9 +82,9 @@ class Receiver:
     scheme: str
     requests: list[Request] = field(default_factory=list)
     connections: int = 0
-    # Of those, the ones whose script has not ended: while there are any, requests may still come.
+    # The connections whose script has not ended: these may still send requests.
     open_connections: int = 0
-    # The test is over: whoever still waits goes.
+    # The test is over: release the waiting threads.
     is_over: threading.Event = field(default_factory=threading.Event)
 
     @property

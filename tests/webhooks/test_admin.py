@@ -52,7 +52,7 @@ def test_an_address_of_no_webhook_leads_to_the_front_page(object_id):
     assert superuser().get(f"{LIST}{object_id}/change/").status_code == 302
 
 
-# Is it healthy?
+# Health
 
 
 @pytest.mark.parametrize(

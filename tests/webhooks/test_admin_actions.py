@@ -45,7 +45,7 @@ def history(webhook):
     return list(webhook.history.order_by("id").values_list("action", "actor_name", "changes"))
 
 
-# What can be done with one
+# Actions on one webhook
 
 
 def test_the_secret_is_shown_uncached_and_logged():
@@ -253,7 +253,7 @@ def test_a_resend_that_was_killed_half_way_goes_on(monkeypatch):
     DeliveryFactory.create_batch(5, webhook=webhook, failed=True)
     job = start_resend(webhook, ACTOR, timezone.now() - timedelta(days=1))
 
-    # given a worker that makes two pieces due and is gone
+    # A worker that dies after it has made two parts due
     resend_piece(job)
     resend_piece(job)
     assert (job.done_count, job.total_count, job.percent, job.state) == (4, 5, 80, "running")
@@ -261,12 +261,12 @@ def test_a_resend_that_was_killed_half_way_goes_on(monkeypatch):
     enqueued = []
     monkeypatch.setattr(tasks, "enqueue", lambda *call: enqueued.append(call))
 
-    # when the sweep finds it
+    # The sweep finds the rest
     tasks.sweep_resends()
     for _name, pk in enqueued:
         tasks.resend(pk)
 
-    # then each has been made due once
+    # Each delivery was made due once
     job.refresh_from_db()
     assert (job.done_count, job.state) == (5, "finished")
     assert Delivery.objects.waiting().count() == 5

@@ -179,7 +179,7 @@ def test_the_same_registration_sent_again_with_its_key_is_one_webhook(api: ApiCl
     assert Webhook.objects.count() == 1
 
 
-# Of one webhook
+# Events of one webhook
 
 
 def test_a_removed_webhook_vanishes_at_once(api: ApiClient, enqueued: list[Any]) -> None:

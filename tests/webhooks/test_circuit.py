@@ -96,7 +96,7 @@ def test_five_failures_in_a_row_pause_a_receiver() -> None:
     webhook.refresh_from_db()
     assert len(running.requests) == FAILURES_TO_OPEN
     assert webhook.is_paused
-    # What was not sent has lost none of its attempts.
+    # Deliveries that were not sent keep all their attempts.
     assert webhook.deliveries.filter(attempt_count=0).count() == 20 - FAILURES_TO_OPEN
 
 
@@ -121,7 +121,7 @@ def test_another_4xx_is_the_answer_to_one_event_and_the_others_go_on(status: int
     webhook.refresh_from_db()
     assert len(running.requests) == 20
     assert (webhook.failures_in_a_row, webhook.open_until) == (0, None)
-    # Each is tried again by its own schedule, and five days of this would disable.
+    # Each is retried by its own schedule. Five days of failures would disable the webhook.
     assert webhook.deliveries.waiting().filter(attempt_count=1, next_attempt_at__gt=database_now()).count() == 20
     assert webhook.failing_since is not None
 

@@ -24,7 +24,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("local_receivers", 
 
 # Claims
 
-# Half of them retries, and most of both not due.
+# Half of them are retries. Most of both are not due.
 MANY_WAITING = """
 WITH events AS (
   INSERT INTO webhooks_event (id, event_id, action, subject, payload)
@@ -134,7 +134,7 @@ def test_a_worker_after_its_lease_does_not_overwrite_another_worker() -> None:
     success = Outcome(200, "", b"", 0.1, None)
     delivery_worker._store(webhook, [delivery_worker.Result(prompt[0], timezone.now(), success)], [], 0)
 
-    # The first was sent in vain, the second not at all.
+    # The first attempt failed; the second was not sent.
     delivery_worker._store(webhook, [delivery_worker.Result(late[0], timezone.now(), outcome)], [late[1]], 1)
 
     first, second = webhook.deliveries.order_by("id")
@@ -201,7 +201,7 @@ def test_a_delivery_that_cannot_be_made_leaves_the_results_of_those_before_it(mo
             deliver(webhook.pk)
 
     assert [delivery.state for delivery in reread(deliveries)] == ["succeeded"] * 2 + ["waiting"] * 2
-    # The one that could not be made waits for its lease, so that it stops nobody.
+    # The delivery without a request waits for the end of its lease, so that the others go on.
     assert list(webhook.deliveries.filter(next_attempt_at__lte=database_now())) == deliveries[3:]
 
 

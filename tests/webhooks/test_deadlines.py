@@ -12,9 +12,9 @@ from tests.webhooks.receivers import Peer, always, authorities, full_backlog, re
 from tests.webhooks.sending import Resolve, outcome_of, post
 from webhooks.transport import Outcome, Sender
 
-# Seconds. A longer one is tried where a busy machine took so long to come to what the receiver is slow at.
+# Seconds. A longer deadline is tried if a busy machine took too long to reach the slow part of the receiver.
 DEADLINES = (0.4, 4.0, 20.0)
-# What is sent byte by byte to a sender that does not hang up takes minutes.
+# An answer that is sent byte by byte takes minutes if the sender does not hang up.
 WITHOUT_END = b"x" * 10_000
 
 Leave = Callable[..., Outcome]
@@ -142,6 +142,6 @@ def test_an_unresponsive_address_leaves_time_for_the_next(
     with receiver(always()) as running:
         assert post(sender, running.at("two.example")).status == 200
 
-    # Half of the sender's 60 seconds, or of what a busy machine left of them.
+    # Half of the sender's 60 seconds, or of the rest of them on a busy machine.
     assert len(swallowed) == 1
     assert 20 < swallowed[0] <= 30

@@ -25,7 +25,7 @@ EVENTS = reverse("admin:webhooks_event_changelist")
 DELIVERIES = reverse("admin:webhooks_delivery_changelist")
 ATTEMPTS = reverse("admin:webhooks_attempt_changelist")
 
-# Address, query, statements: session, user, rows, what they belong to, and what a filter or a search asks before.
+# Address, query, statements: session, user, rows, their parents, and the look-ups of a filter or a search.
 LISTS = [
     (EVENTS, {}, 3),
     (EVENTS, {"action__exact": "TICKET_CREATED"}, 3),
@@ -41,7 +41,7 @@ LISTS = [
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
 
 
-# What happened
+# Events
 
 
 def test_events_are_found_by_id_sequence_and_subject():

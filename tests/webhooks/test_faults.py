@@ -47,7 +47,7 @@ def test_a_worker_killed_with_a_thousand_deliveries_in_its_hands_loses_none(
         wait_for(lambda: sum(copies(*receivers).values()) > 100 and _stopped_with(victim, 500))
         victim.kill()
         victim.wait()
-        # What it had sent may still be on its way.
+        # Requests of the killed worker may still be in flight.
         wait_for(lambda: not any(running.open_connections for running in receivers))
         held = _in_hands().count()
         sent, stored = sum(copies(*receivers).values()), Delivery.objects.filter(state="succeeded").count()
@@ -59,7 +59,7 @@ def test_a_worker_killed_with_a_thousand_deliveries_in_its_hands_loses_none(
         assert all(set(copies(running)) == of_all_events() for running in receivers)
         assert sum(duplicates(running) for running in receivers) <= sent - stored
         assert sent - stored <= held
-        # Nothing else was taken for lost: what was not in its hands came once.
+        # No other delivery was treated as lost: each of them came once.
         assert Attempt.objects.count() == 1000
 
 
@@ -78,7 +78,7 @@ def _stopped_with(worker: subprocess.Popen[bytes], count: int) -> bool:
 
 
 def test_a_worker_that_is_asked_to_end_sends_nothing_twice(stores: Stores, folder: Path, beat: Any) -> None:
-    # Slow enough for the worker to be asked long before it is done.
+    # Slow enough that the request to stop comes long before the end.
     with receiver(taking(0.05)) as running, a_worker(stores, folder) as leaving:
         webhook = registered(running)
         happen(300)
@@ -117,7 +117,7 @@ def test_a_broker_that_is_killed_costs_time_and_no_event(stores: Stores, folder:
 
 
 def test_a_database_that_is_restarted_costs_at_most_what_was_in_flight(stores: Stores, folder: Path, beat: Any) -> None:
-    # What is in flight comes again when its lease is over.
+    # Deliveries in flight come again when their lease is over.
     with receiver(taking(0.005)) as running, a_worker(stores, folder, TEST_LEASE_SECONDS="20"):
         registered(running)
         happen(400)
@@ -156,7 +156,7 @@ def test_slow_receivers_fail_visibly(stores: Stores, folder: Path, beat: Any) ->
         wait_for(lambda: set(Delivery.objects.values_list("state")) == {("failed",)})
 
     assert list(Attempt.objects.values_list("status", "error")) == [(None, "timeout")] * 6
-    # They were left at the deadline, not at the end of what they have to say.
+    # The sender closed them at the deadline, not at the end of the answers.
     assert all(900 < milliseconds < 50_000 for milliseconds in Attempt.objects.values_list("milliseconds", flat=True))
 
 

@@ -37,7 +37,7 @@ def test_ten_receivers_that_begin_to_hang_delay_neither_a_call_nor_another_recei
         service.wait_until_heard()
         agents = some_agents(1)
         hanging = [context.enter_context(receiver(hangs)) for _ in range(10)]
-        # Half of them were never reached, and neither was the one that is well.
+        # Half of them, and the healthy receiver, were not reached.
         for number, running in enumerate(hanging):
             registered(running, last_success_at=timezone.now() if number % 2 else None)
         happen(20)
@@ -50,6 +50,6 @@ def test_ten_receivers_that_begin_to_hang_delay_neither_a_call_nor_another_recei
             happen(start=number)
             wait_for(lambda: not well.deliveries.waiting().exists())
 
-        # All of this came while the ten were still waited for.
+        # All of this arrived while the ten requests were still open.
         assert list(well.attempts.values_list("status", flat=True)) == [200] * 5
         assert Attempt.objects.exclude(webhook=well).count() == 0

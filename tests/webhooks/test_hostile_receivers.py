@@ -71,7 +71,7 @@ def test_410_disables_and_what_comes_later_is_not_sent(worker: Any) -> None:
         happen(5, start=1)
         registered(running)
         happen(start=6)
-        # The last of the two has gone out: so would have what came before it.
+        # The second delivery was sent, so the first would have been sent too.
         wait_for(lambda: len(running.requests) > 1)
 
     webhook.refresh_from_db()
@@ -98,7 +98,7 @@ def test_a_gigabyte_of_body_is_not_read(worker: subprocess.Popen[bytes]) -> None
         happen()
         wait_for(all_succeeded)
     Webhook.objects.update(is_active=False)
-    # Only now has the worker loaded what it needs.
+    # Now the worker has imported its modules.
     before = memory_of(worker)
     with receiver(gigabyte) as running:
         webhook = registered(running)
@@ -106,7 +106,7 @@ def test_a_gigabyte_of_body_is_not_read(worker: subprocess.Popen[bytes]) -> None
         wait_for(all_succeeded)
 
     assert len(webhook.attempts.get().answer) == 2048
-    # What the sockets of both sides hold.
+    # The size of the socket buffers of both sides.
     assert sum(written) < 20_000_000
     assert memory_of(worker) - before < 30_000_000
 

@@ -92,7 +92,7 @@ def test_one_transaction_holds_one_lock_however_much_it_records() -> None:
         assert cursor.fetchone() == (1,)
 
 
-# For whom
+# Receivers
 
 
 @pytest.mark.django_db
@@ -267,7 +267,7 @@ def test_events_of_a_query_come_in_its_order_each_with_an_id_of_its_own(
     assert enqueued == [("webhooks.deliver", webhook.pk)]
 
 
-# What a reader of the feed may see
+# Events that a reader of the feed sees
 
 
 @contextmanager
@@ -333,7 +333,7 @@ def test_a_reader_that_follows_the_feed_misses_nothing_while_many_write() -> Non
         for number in range(events_each):
             with transaction.atomic():
                 record(f"w{writer}:{number}")
-                # Ids are given out; they commit in another order.
+                # The transactions get their ids in one order and commit in another.
                 with connection.cursor() as cursor:
                     cursor.execute("SELECT pg_sleep(random() * 0.01)")
                 record(f"w{writer}:{number}:b")

@@ -100,7 +100,7 @@ def test_a_removed_webhook_is_cleared_away_with_all_it_has_left_and_others_are_n
     assert list(Webhook.objects.all()) == [other.webhook]
     assert (list(Delivery.objects.all()), list(Attempt.objects.all())) == ([other.delivery], [other])
     assert not WebhookChange.objects.filter(webhook_id=removed.pk).exists()
-    # What happened stays for the feed.
+    # The events stay for the feed.
     assert Event.objects.count() == 6
 
 

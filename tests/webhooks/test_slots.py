@@ -100,7 +100,7 @@ def test_a_slow_origin_counts_as_suspect(stack: ExitStack) -> None:
     assert taken(stack, slots, healthy(1), healthy(1), suspect(2)) == [True, False, False]
 
 
-# Notes
+# Marks of waiting
 
 
 def test_a_free_slot_goes_to_the_first_waiting_webhook_that_fits(stack: ExitStack) -> None:
@@ -111,7 +111,7 @@ def test_a_free_slot_goes_to_the_first_waiting_webhook_that_fits(stack: ExitStac
         assert slots.pop_next() is None
 
     assert [slots.pop_next(), slots.pop_next()] == [4, 5]
-    # Its origin is taken still.
+    # Its origin is still occupied.
     assert slots.pop_next() is None
 
 
@@ -166,7 +166,7 @@ def test_a_webhook_that_waited_for_a_slot_is_delivered_next(slots: Slots, monkey
             if not nested:
                 nested.append([])
                 due(webhook)
-                # Another thread: it finds no slot and leaves a note.
+                # Another thread finds no slot and leaves a mark.
                 nested.append(deliver(webhook.pk))
             return done
 

@@ -251,7 +251,7 @@ def test_simultaneous_look_ups_of_one_name_are_shared(monkeypatch: pytest.Monkey
         return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("93.184.215.14", port))]
 
     monkeypatch.setattr(socket, "getaddrinfo", hanging)
-    # None of them has an answer, nor waits for it: it may come only after all three.
+    # Each request is sent without waiting for an answer. The answers come after all three.
     for _ in range(3):
         with pytest.raises(NoAddress):
             look_up("slow.example", 443, 0.05)

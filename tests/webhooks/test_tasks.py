@@ -173,7 +173,7 @@ def test_without_a_mail_server_mail_lies_in_files_of_the_data_folder(
     assert f"Subject: Webhook {given_up.pk} was disabled" in file.read_text()
 
 
-# Clearing away
+# Pruning
 
 
 def test_the_nightly_task_finishes_purges_whose_message_was_lost(enqueued: list[Any]) -> None:

@@ -17,7 +17,7 @@ from tests.webhooks.sending import BODY, HEADERS, outcome_of, post
 from webhooks.transport import Sender
 from webhooks.transport.sockets import BoundedSocket
 
-# What is sent
+# Requests
 
 
 def test_a_request_has_the_headers_and_the_body_it_was_given(sender: Sender) -> None:
@@ -71,7 +71,7 @@ def test_proxy_variables_of_the_environment_are_ignored(
     assert all({"authorization", "cookie"}.isdisjoint(request.headers) for request in running.requests)
 
 
-# What is answered
+# Answers
 
 
 @pytest.mark.parametrize("status", [200, 201, 204, 400, 404, 410, 500, 503])
@@ -255,7 +255,7 @@ def test_a_reset_within_the_answer_is_an_error_that_keeps_what_came(
     def script(peer: Peer) -> None:
         peer.request()
         peer.sock.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nbegun")
-        # What the sender has not read yet goes with the connection.
+        # The unread rest of the answer is discarded with the connection.
         has_come.wait(60)
         peer.reset()
 

@@ -25,7 +25,7 @@ def test_a_worker_keeps_its_connections_and_notices_that_they_have_died(stores: 
     with receiver(always()) as running, a_worker(stores, folder, DATABASE_URL=url):
         registered(running)
         happen()
-        # By then the task has ended, with all that Celery does after it.
+        # By then the task, and Celery's work after it, have ended.
         wait_for(lambda: all_succeeded() and "succeeded in" in log.read_text())
         kept = connections_of("worker_that_keeps")
         with connection.cursor() as cursor:

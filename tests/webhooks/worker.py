@@ -11,8 +11,8 @@ from callcentre.celery import app
 
 __all__ = ["app"]
 
-# What a worker of the tests waits for: seconds instead of minutes and hours. Its lease is long all the same: on a busy
-# machine one that lives must not lose what it holds; a test whose worker dies gives it a short one.
+# A worker of the tests waits seconds instead of minutes and hours. Its lease stays long, because a living worker on a
+# busy machine must not lose its deliveries. Tests that kill the worker set a short lease.
 BATCH_SECONDS = 1.0
 LEASE_SECONDS = int(os.environ.get("TEST_LEASE_SECONDS", "60"))
 TIMEOUT_SECONDS = float(os.environ.get("TEST_TIMEOUT_SECONDS", "0")) or None

@@ -47,7 +47,7 @@ class Line:
     state: str = "Down"
     is_in_stasis: bool = False
     is_caller: bool = False
-    # The dialplan of docs/telephony-switch.md has it: it tries again to enter, and writes down who was never answered.
+    # The dialplan of docs/telephony-switch.md: it enters the application again, and stores callers without an answer.
     is_in_loop: bool = False
     bridge: str = ""
     music: str = ""
@@ -100,9 +100,9 @@ class Pbx:
         self.requests: list[tuple[str, str, dict[str, str]]] = []
         self.apps: dict[str, App] = {}
         self.lines: dict[str, Line] = {}
-        # Their names
+        # The names of recordings
         self.bridges: dict[str, str] = {}
-        # Ids of those that were taken away: not free the first time that they are asked for, and yet nothing is there.
+        # Ids of removed bridges: the first request for such an id is refused, although no bridge has it.
         self.going: set[str] = set()
         self.live: dict[str, tuple[str, float]] = {}
         self.stored: dict[str, int] = {}

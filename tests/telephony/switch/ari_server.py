@@ -39,9 +39,9 @@ class AriServer:
         self.port = port
         database: set[str] = set()
         self._make = lambda: Pbx(pick_up, copies=copies, variables=variables, database=database)
-        # A stream of events that is asked for is refused: what stands between us and it is broken.
+        # Refuse each stream of events, as a broken proxy would.
         self.is_cut = False
-        # Commands are taken and carried out, but never answered.
+        # Commands are carried out, but not answered.
         self.is_mute = False
         # The server does not read the streams of events, and so answers no ping.
         self.is_deaf = False

@@ -151,7 +151,7 @@ def test_a_call_without_an_answer_to_its_request_is_not_requested_again(
         line.agent()
 
     server.is_mute = False
-    # It was placed all the same, and is found.
+    # The call was placed nevertheless, and the comparison finds it.
     line.told(Up, channel_id="callcentre-1-1")
     assert asked(server, "channels").count("POST channels") == 1
     assert line.switch.channels() == [Channel("callcentre-1-1", is_up=True)]
@@ -381,7 +381,7 @@ def test_a_peer_that_has_gone_silent_is_noticed_without_a_traceback(
     server.cut(for_good=False)
 
     wait_for(lambda: len(line.listener.of(Offline)) > 2)
-    # The listener makes a warning of the reason.
+    # The listener logs the reason as a warning.
     assert all("\n" not in event.reason for event in line.listener.of(Offline))
     assert "ping timeout" in line.listener.of(Offline)[-1].reason
     assert [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING] == []
