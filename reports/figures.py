@@ -1,26 +1,17 @@
-"""The figures of a row of the report, one definition each.
+# ruff: noqa: RUF009
+"""The figures that SQL sums, one definition each: a column of the rollups, and how rows of a period are added up.
 
-A figure that SQL sums is a column of the rollups, counted from the grains of the ledgers (reports.ledgers), and added up
-over the rows of which a period consists. All others are properties, computed from those.
+A column is counted from the grains of the ledgers (reports.ledgers). Other measures are computed from these figures.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from datetime import datetime
-from math import isinf
 from typing import Any
-
-from callcentre.core.times import zone
 
 
 def mean(seconds: int, count: int) -> int:
     """Divide, rounded to the whole second, halves up; 0 where there is nothing to divide by."""
     return (2 * seconds + count) // (2 * count) if count else 0
-
-
-def per_hour(count: int, seconds: int) -> float:
-    """Divide, rounded to two decimals, halves up; 0 where there is no time."""
-    return (2 * count * 360_000 + seconds) // (2 * seconds) / 100 if seconds else 0.0
 
 
 def percent(part: int, whole: int) -> float | None:
@@ -57,10 +48,6 @@ def _up_to(limit: str, values: str, running: str) -> Any:
 
 # The rest of a rollup's columns. NULL stands for an empty list, as for the sum of nothing.
 _LISTS = {
-    # Reasons of pauses, ascending; how many pauses began for each, and how long they lasted.
-    "pause_ids": _list("paused", "detail"),
-    "pause_counts": _list("paused", "begun"),
-    "pause_seconds": _list("paused", "seconds"),
     # The lengths of outbound talks, ascending; how many calls and seconds there are up to each length.
     "call_lengths": _list("call", "detail"),
     "call_counts": _list("call", "begun_until"),
@@ -82,7 +69,12 @@ class Row:
     agent: Mapping[str, str]
     period: str
     # Calls, chats and tickets are of some queues only; the agent's own time is not.
-    is_narrowed: bool = False
+    is_narrowed: bool
+    # By reason, how many pauses began, and how many seconds there are of them.
+    pauses: dict[int, tuple[int, int]] = _figure(
+        "jsonb_object_agg(detail, jsonb_build_array(begun, seconds)) FILTER (WHERE kind = 'paused')",
+        "(jsonb_agg({r}) FILTER (WHERE {r} IS NOT NULL))::text",
+    )
 
     offered: int = _of_queue(_count("offer"))
     answered: int = _of_queue(_count("offer", "detail >= 0"))
@@ -102,6 +94,8 @@ class Row:
     login_seconds: int = _figure(_seconds("session"))
     free_count: int = _figure(_count("free"))
     free_seconds: int = _figure(_seconds("free"))
+    pause_count: int = _figure(_count("paused"))
+    pause_seconds: int = _figure(_seconds("paused"))
     wrap_up_seconds: int = _figure(_seconds("wrap_up"))
     # Seconds of the epoch, which are read faster than instants. The last logout is infinite during a session.
     first_login_at: float | None = _figure("min(first) FILTER (WHERE kind = 'session')", "date_part('epoch', min({r}))")
@@ -110,43 +104,15 @@ class Row:
     # Counted once in the period, from the lists of its rows.
     chats_answered: int = 0
     tickets_answered: int = 0
-    # Reason -> how many pauses began, seconds.
-    pauses: dict[int, tuple[int, int]] = field(default_factory=dict)
 
     @property
-    def first_login(self) -> datetime | None:
-        return None if self.first_login_at is None else datetime.fromtimestamp(self.first_login_at, zone())
-
-    @property
-    def last_logout(self) -> datetime | None:
-        """The last logout; None while the agent is logged in."""
-        epoch = self.last_logout_at
-        return None if epoch is None or isinf(epoch) else datetime.fromtimestamp(epoch, zone())
-
-    @property
-    def calls_above(self) -> int:
-        return self.calls - self.calls_below
-
-    @property
-    def calls_above_seconds(self) -> int:
-        return self.calls_seconds - self.calls_below_seconds
-
-    @property
-    def pause_count(self) -> int:
-        return sum(count for count, _ in self.pauses.values())
-
-    @property
-    def pause_seconds(self) -> int:
-        return sum(seconds for _, seconds in self.pauses.values())
-
-    @property
-    def all_talk_seconds(self) -> int:
+    def talk_in_and_out(self) -> int:
         return self.talk_seconds + self.calls_seconds
 
     @property
     def handle_seconds(self) -> int | None:
         """Handle time; None where calls are of some queues only, because a wrap-up belongs to no queue."""
-        return None if self.is_narrowed else self.all_talk_seconds + self.wrap_up_seconds
+        return None if self.is_narrowed else self.talk_in_and_out + self.wrap_up_seconds
 
     @property
     def handle_average(self) -> int | None:
@@ -158,11 +124,6 @@ class Row:
         """The share of handling in the time of handling calls and being ready for them, in per cent."""
         seconds = self.handle_seconds
         return None if seconds is None else percent(seconds, seconds + self.free_seconds)
-
-    @property
-    def service_level(self) -> float | None:
-        """The share of offers answered in time among those answered or not, in per cent."""
-        return percent(self.in_time, self.answered + self.not_answered)
 
 
 _SUMMED = {one.name: one.metadata for one in fields(Row) if one.metadata}

@@ -13,6 +13,7 @@ from enum import IntEnum
 from typing import Any, NamedTuple
 
 from reports.figures import COLUMNS
+from reports.periods import Aggregation, Span, union
 
 
 class Source(IntEnum):
@@ -40,14 +41,14 @@ def array(values: Iterable[object]) -> str:
     return "{" + ",".join(f'"{value}"' for value in values) + "}"
 
 
-def parameters(parts: Mapping[Part, Sequence[int]], borders: Iterable[datetime]) -> dict[str, Any]:
-    """Return the parameters of STRETCHES, each part with its agents, and the borders at which ROWS cuts intervals."""
+def parameters(parts: Mapping[Part, Sequence[int]], aggregation: Aggregation, read: Iterable[Span]) -> dict[str, Any]:
+    """Return the parameters of STRETCHES, each part with its agents, and of ROWS, with the spans of ledgers to cut."""
     return {
         "sources": array(map(int, (part.source for part in parts))),
         "begins": array(part.begin for part in parts),
         "ends": array(part.end for part in parts),
         "agents": [array(ids) for ids in parts.values()],
-        "borders": array(borders),
+        "borders": array(sorted({border for span in union(read) for border in aggregation.borders(*span)})),
     }
 
 
@@ -158,9 +159,8 @@ SELECT 'chat_answered', stretch.agent_id, NULL, 0, x.chat_id, a, b, x.created_at
 FROM stretch JOIN tickets_chatmessage x
   ON stretch.source = {Source.CLOSED} AND x.agent_id = stretch.agent_id AND x.created_at >= a AND x.created_at < b""",
 ]
-# Rows of STRETCHES like those of the rollups: `queue_id` is 0 in a row of everything, others are of one of the queues
-# that are wanted, or of any. A period of a row begins at its border. What begins in a stretch is in it, and what reaches
-# into it. A span of length 0 lies where it begins, if it counts.
+# Rows of STRETCHES like those of the rollups, of the queues that are wanted, or of all. A row has what begins in a
+# stretch, and what reaches into it. A span of length 0 lies where it begins, if it counts.
 ROWS = f"""
 span AS ({" UNION ALL ".join([*_INTERVALS, *_EVENTS])}),
 cut AS (
@@ -179,7 +179,7 @@ grain AS (
     COALESCE(sum(GREATEST(extract(epoch FROM hi - lo), 0)), 0)::int AS seconds, min(since) AS first,
     max(ended_at) AS last
   FROM cut CROSS JOIN LATERAL (VALUES (0::bigint), (queue_id)) q(queue)
-  WHERE queue = 0 OR queue = ANY(%(queues)s::bigint[]) OR %(queues)s::bigint[] IS NULL AND queue IS NOT NULL
+  WHERE queue = ANY(%(queues)s::bigint[]) OR %(queues)s::bigint[] IS NULL AND queue IS NOT NULL
   GROUP BY agent_id, border, queue, kind, detail, chat_id
 ),
 running AS (

@@ -8,14 +8,15 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
 from functools import lru_cache
+from math import isinf
 from operator import attrgetter as of
 from typing import Any
 
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
-from callcentre.core.times import second
-from reports.figures import Row, mean, per_hour
+from callcentre.core.times import second, zone
+from reports.figures import Row, mean, percent
 from telephony.models import Pause
 
 
@@ -24,6 +25,11 @@ from telephony.models import Pause
 def clock(seconds: int) -> str:
     """Spell a duration `hh:mm:ss`; hours grow past 99."""
     return f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"
+
+
+def _moment(epoch: float | None) -> datetime | None:
+    """Return an instant; None where there is none, or where it is infinite because a session goes on."""
+    return None if epoch is None or isinf(epoch) else datetime.fromtimestamp(epoch, zone())
 
 
 class Unit(Enum):
@@ -72,27 +78,24 @@ class Measure:
 
     def text(self, row: Row) -> str:
         """Spell the value as the API does; per cent without their sign; nothing for None."""
-        return text_of(self.unit, self.value(row))
-
-
-def text_of(unit: Unit, value: Any) -> str:
-    if value is None:
-        return ""
-    match unit:
-        case Unit.DURATION:
-            return clock(value)
-        case Unit.MOMENT:
-            return second(value)
-        case Unit.NUMBER | Unit.PERCENT:
-            return f"{value:.2f}"
-    return str(value)
+        value: Any = self.value(row)
+        if value is None:
+            return ""
+        match self.unit:
+            case Unit.DURATION:
+                return clock(value)
+            case Unit.MOMENT:
+                return second(value)
+            case Unit.NUMBER | Unit.PERCENT:
+                return f"{value:.2f}"
+        return str(value)
 
 
 _INBOUND, _CHATS, _TICKETS = _("Inbound calls"), _("Chats"), _("Tickets")
 _ABOVE, _BELOW = _("Outbound above the threshold"), _("Outbound up to the threshold")
 _LOGIN, _PAUSES, _FREE, _WORK = pgettext_lazy("being logged in", "Login"), _("Pauses"), _("Ready"), _("Work")
 _COUNT, _TIME, _AVERAGE = pgettext_lazy("how many", "number"), pgettext_lazy("for how long", "time"), _("average")
-REASONS, IN_TIME, SERVICE_LEVEL = "pauses.reasons", "in_time", "service_level"
+REASONS = "pauses.reasons"
 TEXT, COUNT, DURATION, NUMBER, PERCENT, MOMENT = Unit
 
 
@@ -142,9 +145,10 @@ MEASURES = [
     Measure("inbound.wait_average", _INBOUND, _("average wait"), DURATION,
             lambda row: mean(row.wait_seconds, row.offered), 7, "Wait ÷ offers.", is_usual=False),
     Measure("inbound.calls_per_hour", _INBOUND, _("per hour"), NUMBER,
-            lambda row: per_hour(row.answered, row.login_seconds), 4.25,
+            lambda row: mean(360_000 * row.answered, row.login_seconds) / 100, 4.25,
             "Answered ÷ logged-in hours of the period; 0 without a login.", is_usual=False),
-    *counted("outbound_above_threshold", _ABOVE, of("calls_above"), of("calls_above_seconds"), (12, 3600)),
+    *counted("outbound_above_threshold", _ABOVE, lambda row: row.calls - row.calls_below,
+             lambda row: row.calls_seconds - row.calls_below_seconds, (12, 3600)),
     *counted("outbound_below_threshold", _BELOW, of("calls_below"), of("calls_below_seconds"), (12, 0)),
     Measure("chat.closed", _CHATS, _("closed"), COUNT, of("chats_closed"), 5,
             "Chats of the agent that were closed."),
@@ -156,29 +160,30 @@ MEASURES = [
             "Tickets that the agent replied to."),
     Measure("ticket.total_responded", _TICKETS, _("replies"), COUNT, of("replies"), 14,
             "Replies of the agent.", is_usual=False),
-    Measure("login_date", _LOGIN, _("first"), MOMENT, of("first_login"), "2026-11-02 07:58:12",
+    Measure("login_date", _LOGIN, _("first"), MOMENT, lambda row: _moment(row.first_login_at), "2026-11-02 07:58:12",
             "When the first session began that touches the period; an empty string without one.", is_usual=False),
-    Measure("logout_date", _LOGIN, _("last logout"), MOMENT, of("last_logout"), "2026-11-02 16:01:40",
-            "When the last session ended; an empty string while the agent is logged in.", is_usual=False),
+    Measure("logout_date", _LOGIN, _("last logout"), MOMENT, lambda row: _moment(row.last_logout_at),
+            "2026-11-02 16:01:40", "When the last session ended; an empty string while the agent is logged in.",
+            is_usual=False),
     Measure("login_sum", _LOGIN, _TIME, DURATION, of("login_seconds"), 28800,
             "Time logged in, in the period."),
     # The API has pauses as a list.
     *counted("pauses.all", _PAUSES, of("pause_count"), of("pause_seconds"), in_api=False),
     Measure("pauses.free.count", _FREE, _COUNT, COUNT, of("free_count"), is_usual=False, in_api=False),
     Measure("pauses.free.sum", _FREE, _TIME, DURATION, of("free_seconds"), in_api=False),
-    Measure("talk_time", _WORK, _("talk time, in and out"), DURATION, of("all_talk_seconds"),
+    Measure("talk_time", _WORK, _("talk time, in and out"), DURATION, of("talk_in_and_out"),
             is_usual=False, in_api=False),
     Measure("wrap_up", _WORK, _("wrap-up"), DURATION, of("wrap_up_seconds"), in_api=False),
     Measure("handle_time", _WORK, _("handle time"), DURATION, of("handle_seconds"), in_api=False),
     Measure("average_handle_time", _WORK, _("average handle time"), DURATION,
             of("handle_average"), in_api=False),
     Measure("occupancy", _WORK, _("occupancy in per cent"), PERCENT, of("occupancy"), in_api=False),
-    Measure(SERVICE_LEVEL, _INBOUND, _("service level in per cent"), PERCENT, of("service_level"),
-            is_usual=False, in_api=False),
+    Measure("service_level", _INBOUND, _("service level in per cent"), PERCENT,
+            lambda row: percent(row.in_time, row.answered + row.not_answered), is_usual=False, in_api=False),
 ]
 # Parts of other measures, which have no column of their own.
 PARTS = [
-    Measure(IN_TIME, _INBOUND, _("answered in time"), COUNT, of("in_time")),
+    Measure("in_time", _INBOUND, _("answered in time"), COUNT, of("in_time")),
     Measure("talked_outbound", _("Outbound calls"), _("talked"), COUNT, of("calls_talked")),
 ]
 # fmt: on

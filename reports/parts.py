@@ -5,27 +5,17 @@ are valid only until an instant that the worker moves forward (RollupProgress).
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
+from typing import Any
 
 from django.db import connection
 
 from reports.ledgers import GOING_ON, Part, Source, array
-from reports.periods import FIRST, LAST, RESOLUTION, Aggregation, Span, end_of, start_of, whole
+from reports.periods import FIRST, LAST, LONGEST, RESOLUTION, Aggregation, Span, end_of, start_of, union
 
 # The lengths of the rollups, the longest first.
 LEVELS = {Aggregation.MONTH: Source.MONTH, Aggregation.DAY: Source.DAY, Aggregation.HOUR: Source.HOUR}
-_MONTHS, _DAYS, _HOURS = ((*LEVELS,)[place:] for place in range(3))
-# The rollups that the periods of a report can be put together from.
-_LENGTHS: dict[Aggregation, Sequence[Aggregation]] = {
-    Aggregation.MINUTE: (),
-    Aggregation.HOUR: _HOURS,
-    Aggregation.HOUR_OF_DAY: _HOURS,
-    Aggregation.DAY: _DAYS,
-    Aggregation.WEEK: _DAYS,
-    Aggregation.MONTH: _MONTHS,
-    Aggregation.YEAR: _MONTHS,
-}
 _UNSETTLED = f"""
 SELECT agent_id, {Source.OPEN} AS source, min(since) AS since, GREATEST(max(since), %(now)s) AS until
 FROM ({GOING_ON}) going_on(agent_id, since) GROUP BY agent_id
@@ -39,13 +29,13 @@ SELECT NULL, level, NULL, until FROM reports_rollupprogress
 
 def find(
     agents: Sequence[int], begin: datetime, end: datetime, aggregation: Aggregation, now: datetime
-) -> tuple[dict[Part, list[int]], list[datetime]]:
-    """Return the parts of this span, each with its agents, and the borders of the periods that ledgers are cut into."""
+) -> tuple[dict[Part, list[int]], list[Span]]:
+    """Return the parts of this span, each with its agents, and the spans that are read from the ledgers."""
     changed: dict[int, list[Span]] = defaultdict(list)
-    progress = {int(Source.HOUR): LAST}
+    progress: dict[int, datetime] = {Source.HOUR: LAST, Source.DAY: FIRST, Source.MONTH: FIRST}
     parts: dict[Part, list[int]] = defaultdict(list)
     read: list[Span] = []
-    asked = {"ids": array(agents), "begin": begin, "end": end, "now": now, "first": FIRST, "last": LAST}
+    asked: dict[str, Any] = {"ids": array(agents), "begin": begin, "end": end, "now": now, "first": FIRST, "last": LAST}
     with connection.cursor() as cursor:
         cursor.execute(_UNSETTLED, asked)
         for agent_id, source, since, until in cursor.fetchall():
@@ -60,11 +50,12 @@ def find(
     alike: dict[tuple[Span, ...], list[int]] = defaultdict(list)
     for agent_id in agents:
         alike[tuple(union(changed.get(agent_id, ())))].append(agent_id)
+    lengths = [length for length in LEVELS if LONGEST[length] <= LONGEST[aggregation]]
     for spans, agent_ids in alike.items():
-        for part in _cover(begin, end, _LENGTHS[aggregation], spans, progress):
+        for part in _cover(begin, end, lengths, spans, progress):
             parts[part] += agent_ids
     read += [(part.begin, part.end) for part in parts if part.source is Source.CLOSED]
-    return parts, sorted({border for span in union(read) for border in aggregation.borders(*span)})
+    return parts, read
 
 
 def _cover(
@@ -82,7 +73,9 @@ def _cover(
         return
     length, *finer = lengths
     level = LEVELS[length]
-    for a, b in _valid(length, *whole(length, begin, min(end, progress.get(level, FIRST))), changed):
+    first = start_of(length, begin)
+    first, last = (first if first == begin else end_of(length, begin)), start_of(length, min(end, progress[level]))
+    for a, b in _valid(length, first, last, changed):
         yield from _cover(begin, a, finer, changed, progress)
         yield Part(level, a, b)
         begin = b
@@ -98,14 +91,3 @@ def _valid(length: Aggregation, first: datetime, last: datetime, changed: Sequen
         first = max(first, end_of(length, until - RESOLUTION))
     if first < last:
         yield first, last
-
-
-def union(spans: Iterable[Span]) -> list[Span]:
-    """Merge spans that touch; leave out empty ones."""
-    merged: list[Span] = []
-    for begin, end in sorted(spans):
-        if merged and begin <= merged[-1][1]:
-            merged[-1] = (merged[-1][0], max(merged[-1][1], end))
-        elif begin < end:
-            merged.append((begin, end))
-    return merged

@@ -4,6 +4,7 @@ A period of an hour or more is one stretch of time, also where the clock is put 
 period of two hours. A minute that comes twice is two stretches, an hour of the day one stretch a day.
 """
 
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from functools import lru_cache
@@ -44,20 +45,21 @@ class Aggregation(StrEnum):
         if self is Aggregation.MINUTE:
             start = begin - timedelta(seconds=begin.timestamp() % 60)
             return [start + n * MINUTE for n in range(-int((start - end) // MINUTE) + 1)]
-        length = Aggregation.HOUR if self is Aggregation.HOUR_OF_DAY else self
-        found = [start_of(length, begin)] if begin < end else []
+        found = [start_of(self, begin)] if begin < end else []
         while found and found[-1] < end:
-            found.append(end_of(length, found[-1]))
+            found.append(end_of(self, found[-1]))
         return found
 
     def periods_in(self, begin: datetime, end: datetime) -> int:
         """Count the periods of this span, with those in which no agent did anything; months and years at least."""
         if self is Aggregation.HOUR_OF_DAY:
             return 24
-        return (_floor(self, _wall(end - RESOLUTION)) - _floor(self, _wall(begin))) // _LONGEST[self] + 1
+        return (_floor(self, _wall(end - RESOLUTION)) - _floor(self, _wall(begin))) // LONGEST[self] + 1
 
 
-_LONGEST = {
+# The longest that a period lasts by the clock.
+LONGEST = {
+    Aggregation.HOUR_OF_DAY: HOUR,
     Aggregation.MINUTE: MINUTE,
     Aggregation.HOUR: HOUR,
     Aggregation.DAY: DAY,
@@ -89,7 +91,7 @@ def _floor(length: Aggregation, wall: datetime) -> datetime:
     match length:
         case Aggregation.MINUTE:
             return wall.replace(second=0, microsecond=0)
-        case Aggregation.HOUR:
+        case Aggregation.HOUR | Aggregation.HOUR_OF_DAY:
             return wall.replace(minute=0, second=0, microsecond=0)
     midnight = wall.replace(hour=0, minute=0, second=0, microsecond=0)
     match length:
@@ -112,13 +114,18 @@ def start_of(length: Aggregation, instant: datetime) -> datetime:
 @lru_cache(maxsize=20_000)
 def end_of(length: Aggregation, instant: datetime) -> datetime:
     """Return the beginning of the next period."""
-    return instant_of(_floor(length, _floor(length, _wall(instant)) + _LONGEST[length]))
+    return instant_of(_floor(length, _floor(length, _wall(instant)) + LONGEST[length]))
 
 
-def whole(length: Aggregation, begin: datetime, end: datetime) -> Span:
-    """Return the whole periods of a span, from the first border to the last; it is empty where the first is later."""
-    first = start_of(length, begin)
-    return (first if first == begin else end_of(length, begin)), start_of(length, end)
+def union(spans: Iterable[Span]) -> list[Span]:
+    """Merge spans that touch; leave out empty ones."""
+    merged: list[Span] = []
+    for begin, end in sorted(spans):
+        if merged and begin <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(merged[-1][1], end))
+        elif begin < end:
+            merged.append((begin, end))
+    return merged
 
 
 # Nothing happened before, and nothing happens after: reports of longer spans are of this one.

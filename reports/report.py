@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+import orjson
 from django.db import connection, transaction
 from psycopg.pq import Format
 
@@ -54,11 +55,11 @@ def snapshot() -> Iterator[None]:
 _LABEL = "to_char({instant} AT TIME ZONE %(zone)s, %(label)s)"
 _ROLLUPS = """JOIN reports_sums r ON r.level = stretch.source AND r.agent_id = stretch.agent_id
   AND r.started_at >= a AND r.started_at < b"""
-_WANTED_QUEUE = "(r.queue_id = 0 OR r.queue_id = ANY(%(queues)s::bigint[]))"
+_WANTED_QUEUE = "r.queue_id = ANY(%(queues)s::bigint[])"
 # In a report of some queues a row of everything makes a period appear if it has time of the agent's own, or a chat of
 # these queues. Replies to tickets are in the rows of queues.
 _IS_PRESENT = """(NOT %(is_narrowed)s OR r.queue_id <> 0 OR r.login_seconds IS NOT NULL
-  OR r.free_seconds IS NOT NULL OR r.wrap_up_seconds IS NOT NULL OR r.pause_ids IS NOT NULL
+  OR r.free_seconds IS NOT NULL OR r.wrap_up_seconds IS NOT NULL OR r.pause_seconds IS NOT NULL
   OR EXISTS (SELECT FROM tickets_chat WHERE id = ANY(r.chat_ids) AND queue_id = ANY(%(queues)s::bigint[])))"""
 _PRESENT = {
     False: f"SELECT r.agent_id, r.started_at FROM stretch {_ROLLUPS} AND {_WANTED_QUEUE} AND {_IS_PRESENT}",
@@ -91,39 +92,30 @@ _LINES = {
 SELECT r.agent_id, {_LABEL.format(instant="r.started_at")} AS period, r.queue_id, {_COLUMNS}
 FROM (SELECT agent_id, min(first) AS first, max(last) AS last FROM page GROUP BY agent_id) shown
 JOIN stretch USING (agent_id) {_ROLLUPS} AND r.started_at >= first AND r.started_at <= last AND {_WANTED_QUEUE}""",
-    True: f"""
-SELECT r.agent_id, page.period, r.queue_id, {_COLUMNS}
-FROM counted r JOIN page ON page.agent_id = r.agent_id AND page.period = {_LABEL.format(instant="r.started_at")}""",
+    True: f"SELECT agent_id, {_LABEL.format(instant='started_at')} AS period, queue_id, {_COLUMNS} FROM counted r",
 }
 # Rows of queues have no time of the agent's own, and no lists of chats and tickets.
 _SUMS = f"""
 line AS (
-  SELECT *, (queue_id <> 0) = %(is_narrowed)s AS is_wanted FROM ({{lines}}) line
+  SELECT line.*, (queue_id <> 0) = %(is_narrowed)s AS is_wanted
+  FROM ({{lines}}) line JOIN page USING (agent_id, period)
 ),
 sums AS (
   SELECT agent_id, period, {", ".join(f"{sql} AS {name}" for name, sql in FIGURES.items())}
   FROM line r GROUP BY agent_id, period
 ),
 answered AS (
-  SELECT agent_id, period, count(DISTINCT chat_id) FILTER (WHERE NOT %(is_narrowed)s
-      OR (SELECT queue_id FROM tickets_chat WHERE id = chat_id) = ANY(%(queues)s::bigint[])) AS chats,
-    count(DISTINCT ticket_id) FILTER (WHERE NOT %(is_narrowed)s
-      OR (SELECT queue_id FROM tickets_ticket WHERE id = ticket_id) = ANY(%(queues)s::bigint[])) AS tickets
-  FROM line CROSS JOIN LATERAL unnest(chat_ids, ticket_ids) AS subject(chat_id, ticket_id) GROUP BY agent_id, period
-),
-paused AS (
-  SELECT agent_id, period, array_agg(id ORDER BY id) AS ids, array_agg(begun ORDER BY id) AS begun,
-    array_agg(seconds ORDER BY id) AS seconds
-  FROM (
-    SELECT agent_id, period, id, sum(begun) AS begun, sum(seconds) AS seconds
-    FROM line CROSS JOIN LATERAL unnest(pause_ids, pause_counts, pause_seconds) AS pause(id, begun, seconds)
-    GROUP BY agent_id, period, id
-  ) pause GROUP BY agent_id, period
+  SELECT agent_id, period, count(chat_id) AS chats, count(ticket_id) AS tickets FROM (
+    SELECT agent_id, period, chat_id, NULL::bigint AS ticket_id FROM line CROSS JOIN unnest(chat_ids) AS chat_id
+    UNION SELECT agent_id, period, NULL, ticket_id FROM line CROSS JOIN unnest(ticket_ids) AS ticket_id
+  ) subject
+  WHERE NOT %(is_narrowed)s OR COALESCE(
+    (SELECT queue_id FROM tickets_chat WHERE id = chat_id), (SELECT queue_id FROM tickets_ticket WHERE id = ticket_id)
+  ) = ANY(%(queues)s::bigint[])
+  GROUP BY agent_id, period
 )
-SELECT agent_id, period, {", ".join(f"sums.{name}" for name in FIGURES)}, COALESCE(chats, 0), COALESCE(tickets, 0),
-  ids, begun, paused.seconds
-FROM page JOIN sums USING (agent_id, period) LEFT JOIN answered USING (agent_id, period)
-LEFT JOIN paused USING (agent_id, period) ORDER BY place, period"""
+SELECT agent_id, period, {", ".join(f"sums.{name}" for name in FIGURES)}, COALESCE(chats, 0), COALESCE(tickets, 0)
+FROM page JOIN sums USING (agent_id, period) LEFT JOIN answered USING (agent_id, period) ORDER BY place, period"""
 
 
 def page(question: Question, limit: int, offset: int) -> list[Row]:
@@ -131,11 +123,11 @@ def page(question: Question, limit: int, offset: int) -> list[Row]:
     if not question.agents:
         return []
     with snapshot():
-        found, borders = parts.find([*question.agents], question.begin, question.end, question.aggregation, question.now)
+        found, read = parts.find([*question.agents], question.begin, question.end, question.aggregation, question.now)
         level = parts.LEVELS.get(question.aggregation)
         statement = _statement(found, is_level=question.queues is None and [part.source for part in found] == [level])
         parameters = {
-            **ledgers.parameters(found, borders),
+            **ledgers.parameters(found, question.aggregation, read),
             "order": array(question.agents),
             "level": level,
             "begin": question.begin,
@@ -146,7 +138,7 @@ def page(question: Question, limit: int, offset: int) -> list[Row]:
             "threshold": question.threshold,
             "within": question.within,
             "is_narrowed": question.queues is not None,
-            "queues": array(question.queues or ()),
+            "queues": array([0, *(question.queues or ())]),
             "limit": limit,
             "offset": offset,
         }
@@ -173,12 +165,17 @@ def _statement(found: Mapping[Part, object], *, is_level: bool) -> str:
     ])  # fmt: skip
 
 
-def _row(
-    question: Question,
-    agent_id: int,
-    period: str,
-    *figures: Any,
-) -> Row:
-    *sums, ids, begun, seconds = figures
-    pauses = dict(zip(ids, zip(begun, seconds, strict=True), strict=True)) if ids else {}
-    return Row(agent_id, question.agents[agent_id], period, question.queues is not None, *sums, pauses)
+def _row(question: Question, agent_id: int, period: str, pauses: str | None, *figures: Any) -> Row:
+    reasons: dict[int, tuple[int, int]] = {}
+    for part in orjson.loads(pauses or "[]"):
+        for reason, (count, seconds) in part.items():
+            before = reasons.get(int(reason), (0, 0))
+            reasons[int(reason)] = (before[0] + count, before[1] + seconds)
+    return Row(
+        agent_id,
+        question.agents[agent_id],
+        period,
+        question.queues is not None,
+        dict(sorted(reasons.items())),
+        *figures,
+    )

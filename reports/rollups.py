@@ -5,17 +5,18 @@ soon as they have changed; days and months when they are over, and again when th
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from datetime import datetime, timedelta
 
 from django.db import connection
 
+from callcentre.core.advisory_locks import try_lock
 from reports import ledgers
 from reports.figures import COLUMNS
 from reports.ledgers import Part, Source
-from reports.parts import LEVELS, union
-from reports.periods import FIRST, HOUR, LAST, Aggregation, Span, end_of, start_of
+from reports.parts import LEVELS
+from reports.periods import FIRST, HOUR, LAST, Aggregation, Span, end_of, start_of, union
 from reports.report import snapshot
 
 # The advisory lock of the one process that sums.
@@ -40,17 +41,9 @@ SELECT %(level)s, agent_id, queue_id, started_at, {", ".join(COLUMNS)} FROM coun
 """  # noqa: S608
 
 
-@contextmanager
-def alone() -> Iterator[bool]:
+def alone() -> AbstractContextManager[bool]:
     """Tell whether no other process sums; then no other does until this block ends, however it ends."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_try_advisory_lock(%s)", [_LOCK])
-        is_ours: bool = cursor.fetchone()[0]
-        try:
-            yield is_ours
-        finally:
-            if is_ours:
-                cursor.execute("SELECT pg_advisory_unlock(%s)", [_LOCK])
+    return try_lock(_LOCK)
 
 
 def refresh() -> int:
@@ -108,8 +101,7 @@ def _progress() -> dict[Aggregation, datetime]:
 def _write(length: Aggregation, stretches: Mapping[Span, Sequence[int]]) -> None:
     """Replace the rollups of these whole periods of agents by the sums of the ledgers."""
     parts = {Part(Source.CLOSED, *span): ids for span, ids in stretches.items()}
-    borders = sorted({border for span in union(stretches) for border in length.borders(*span)})
-    parameters = {**ledgers.parameters(parts, borders), "level": LEVELS[length], "now": None, "queues": None}
+    parameters = ledgers.parameters(parts, length, stretches) | {"level": LEVELS[length], "now": None, "queues": None}
     with connection.cursor() as cursor:
         # A plan that is kept for arrays of any length takes three times as long.
         cursor.execute("SET LOCAL plan_cache_mode = force_custom_plan")

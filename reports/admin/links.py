@@ -15,7 +15,6 @@ from reports.figures import Row
 from reports.measures import MEASURES, Measure
 from reports.periods import DAY, Aggregation, Span
 from reports.report import Question
-from reports.tables import Table
 
 # More stretches than this make an address too long: an hour of the day of four months.
 MOST_STRETCHES = 124
@@ -115,19 +114,21 @@ def _rows_of(name: str) -> Rows | None:
 class Links:
     """The links of the rows of one page, to those lists that the user may see."""
 
-    def __init__(self, request: HttpRequest, table: Table, lines: Sequence[Row]) -> None:
-        self._user, self._table = request.user, table
-        self._stretches = stretches_of(table.question, {line.period for line in lines})
-        self._values = {column.name: column.value for column in (*MEASURES, *table.columns)}
+    def __init__(
+        self, request: HttpRequest, question: Question, columns: Sequence[Measure], lines: Sequence[Row]
+    ) -> None:
+        self._user, self._question = request.user, question
+        self._stretches = stretches_of(question, {line.period for line in lines})
+        self._values = {column.name: column.value for column in (*MEASURES, *columns)}
         self._rows: dict[str, Rows] = {}
         self._parted: set[str] = set()
-        for column in table.columns:
+        for column in columns:
             if parts := parts_of(column.name):
                 self._parted |= {column.name} if any(map(self._visible, parts)) else set()
             elif rows := self._visible(column.name):
                 self._rows[column.name] = rows
         self._asked = [(name, request.GET[name]) for name in _ASKED if name in request.GET]
-        self._asked += [("queues_ids", str(queue)) for queue in table.question.queues or ()]
+        self._asked += [("queues_ids", str(queue)) for queue in question.queues or ()]
 
     def _visible(self, name: str) -> Rows | None:
         rows = _rows_of(name)
@@ -154,13 +155,13 @@ class Links:
         return bool(value) or any(self._values[part](line) for part in parts_of(column.name) if part in self._values)
 
     def _query(self, rows: Rows, line: Row, stretches: Sequence[Span]) -> list[tuple[str, Any]]:
-        way, queues = rows.way, self._table.question.queues
+        way, queues = rows.way, self._question.queues
         match rows.argument:
             case "threshold" | "talked":
-                threshold = self._table.question.threshold if rows.argument == "threshold" else 0
+                threshold = self._question.threshold if rows.argument == "threshold" else 0
                 way += ":" + ":".join(map(str, (threshold, line.agent_id, *(queues or ()))))
             case "within":
-                way += f":{self._table.question.within}"
+                way += f":{self._question.within}"
             case "agent":
                 way += f":{line.agent_id}"
         query: list[tuple[str, Any]] = [("agent__id__exact", line.agent_id)] if rows.is_mine else []

@@ -3,12 +3,9 @@ from django.db import migrations, models
 
 INTEGERS = (
     "offered answered not_answered transferred talk_seconds wait_seconds calls calls_seconds calls_talked chats_closed"
-    " tickets_closed replies login_seconds free_count free_seconds wrap_up_seconds"
+    " tickets_closed replies login_seconds free_count free_seconds pause_count pause_seconds wrap_up_seconds"
 ).split()
 LISTS = {
-    "pause_ids": models.BigIntegerField(),
-    "pause_counts": models.IntegerField(),
-    "pause_seconds": models.IntegerField(),
     "call_lengths": models.IntegerField(),
     "call_counts": models.IntegerField(),
     "call_seconds": models.IntegerField(),
@@ -17,7 +14,6 @@ LISTS = {
     "chat_ids": models.UUIDField(),
     "ticket_ids": models.BigIntegerField(),
 }
-LEVELS = [(1, "Hour"), (2, "Day"), (4, "Month")]
 SUMS = {"verbose_name": "sum of the report", "verbose_name_plural": "sums of the report"}
 PROGRESS = {"verbose_name": "progress of the sums", "verbose_name_plural": "progress of the sums"}
 
@@ -36,7 +32,7 @@ class Migration(migrations.Migration):
                 (
                     "pk",
                     models.CompositePrimaryKey(
-                        "agent_id", "level", "started_at", "queue_id",
+                        "agent_id", "level", "queue_id", "started_at",
                         blank=True, editable=False, primary_key=True, serialize=False,
                     ),
                 ),
@@ -46,13 +42,14 @@ class Migration(migrations.Migration):
                 ("agent_id", models.IntegerField(verbose_name="agent")),
                 ("queue_id", models.IntegerField(verbose_name="queue")),
                 *((name, models.IntegerField(null=True)) for name in INTEGERS),
-                ("level", models.PositiveSmallIntegerField(choices=LEVELS, verbose_name="period")),
+                ("level", models.PositiveSmallIntegerField(verbose_name="period")),
+                ("pauses", models.JSONField(null=True)),
                 *(
                     (name, django.contrib.postgres.fields.ArrayField(base_field=base, null=True, size=None))
                     for name, base in LISTS.items()
                 ),
             ],
-            {**SUMS, "db_table": "reports_sums", "ordering": ["agent_id", "level", "started_at", "queue_id"]},
+            {**SUMS, "db_table": "reports_sums", "ordering": ["agent_id", "level", "queue_id", "started_at"]},
         ),
         migrations.CreateModel(
             "RollupProgress",
@@ -60,7 +57,7 @@ class Migration(migrations.Migration):
                 (
                     "level",
                     models.PositiveSmallIntegerField(
-                        choices=LEVELS, primary_key=True, serialize=False, verbose_name="period"
+                        primary_key=True, serialize=False, verbose_name="period"
                     ),
                 ),
                 ("until", models.DateTimeField(verbose_name="to")),

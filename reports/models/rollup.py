@@ -3,12 +3,6 @@ from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 
-class Level(models.IntegerChoices):
-    HOUR = 1
-    DAY = 2
-    MONTH = 4
-
-
 class Rollup(models.Model):
     """An agent's row of the report for one whole hour, day or month: the sums of everything that is over.
 
@@ -18,7 +12,7 @@ class Rollup(models.Model):
     takes no space, and the key is the only index. `reports.figures` defines the columns.
     """
 
-    pk = models.CompositePrimaryKey("agent_id", "level", "started_at", "queue_id")
+    pk = models.CompositePrimaryKey("agent_id", "level", "queue_id", "started_at")
     started_at = models.DateTimeField(_("from"))
     first_login_at = models.DateTimeField(null=True)
     last_logout_at = models.DateTimeField(null=True)
@@ -40,11 +34,11 @@ class Rollup(models.Model):
     login_seconds = models.IntegerField(null=True)
     free_count = models.IntegerField(null=True)
     free_seconds = models.IntegerField(null=True)
+    pause_count = models.IntegerField(null=True)
+    pause_seconds = models.IntegerField(null=True)
     wrap_up_seconds = models.IntegerField(null=True)
-    level = models.PositiveSmallIntegerField(_("period"), choices=Level)
-    pause_ids = ArrayField(models.BigIntegerField(), null=True)
-    pause_counts = ArrayField(models.IntegerField(), null=True)
-    pause_seconds = ArrayField(models.IntegerField(), null=True)
+    level = models.PositiveSmallIntegerField(_("period"))
+    pauses = models.JSONField(null=True)
     call_lengths = ArrayField(models.IntegerField(), null=True)
     call_counts = ArrayField(models.IntegerField(), null=True)
     call_seconds = ArrayField(models.IntegerField(), null=True)
@@ -58,7 +52,7 @@ class Rollup(models.Model):
         db_table = "reports_sums"
         verbose_name = _("sum of the report")
         verbose_name_plural = _("sums of the report")
-        ordering = ["agent_id", "level", "started_at", "queue_id"]
+        ordering = ["agent_id", "level", "queue_id", "started_at"]
 
     def __str__(self) -> str:
         return f"{self.agent_id} {self.started_at:%Y-%m-%d %H:%M}"
@@ -67,7 +61,7 @@ class Rollup(models.Model):
 class RollupProgress(models.Model):
     """The instant until which there are rollups of days, or of months. The worker moves it forward."""
 
-    level = models.PositiveSmallIntegerField(_("period"), choices=Level, primary_key=True)
+    level = models.PositiveSmallIntegerField(_("period"), primary_key=True)
     until = models.DateTimeField(_("to"))
 
     class Meta:
@@ -76,4 +70,4 @@ class RollupProgress(models.Model):
         ordering = ["level"]
 
     def __str__(self) -> str:
-        return f"{self.get_level_display()} {self.until:%Y-%m-%d %H:%M}"
+        return f"{self.level} {self.until:%Y-%m-%d %H:%M}"

@@ -5,6 +5,7 @@ from typing import Any
 
 from reports import report, rollups
 from reports.api.serializers import row_data
+from reports.models import RollupProgress
 from reports.periods import Aggregation
 from telephony.models import Agent
 
@@ -37,6 +38,11 @@ def ask(
 def refresh() -> None:
     while rollups.refresh():
         pass
+
+
+def unsettle(until: datetime) -> None:
+    """Keep no rollups of days and months after an instant: refreshing sums hours alone there."""
+    RollupProgress.objects.update(until=until)
 
 
 def settle(now: datetime) -> None:

@@ -59,7 +59,7 @@ class Command(BaseCommand):
                 bar.n = total - remaining
                 bar.refresh()
             # The worker sums what changed just now.
-            bar.n = bar.total
+            bar.n = total
 
     def _sum(self) -> bool:
         """Sum a portion. Return True if nothing is left."""
