@@ -9,7 +9,8 @@ class CallcentreConfig(AppConfig):
     def ready(self) -> None:
         from django.contrib.auth.signals import user_logged_in  # noqa: PLC0415  (apps load before it)
 
-        from callcentre import checks  # noqa: F401, PLC0415  (registers the system checks)
+        # The Celery app, which tasks find by themselves, and the system checks.
+        from callcentre import celery, checks  # noqa: F401, PLC0415
         from callcentre.web.sessions import record_log_in  # noqa: PLC0415
 
         user_logged_in.connect(record_log_in)

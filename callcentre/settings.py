@@ -12,6 +12,7 @@ from django.utils.translation import gettext_lazy as _
 
 from callcentre.environment import VAR, database, env, env_bool, env_choice, env_int, env_list, env_url, env_zone
 from callcentre.launch.embedded import read_stores
+from callcentre.monitoring import metrics  # noqa: F401  (before other modules create metrics)
 from callcentre.monitoring.logging import logging_config
 from callcentre.schedule import SCHEDULE
 
@@ -392,6 +393,7 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
     "global_keyprefix": "cc:",
 }
 
+CELERY_BEAT_SCHEDULER = "callcentre.beat.Scheduler"
 CELERY_BEAT_SCHEDULE_FILENAME = str(VAR / "run" / "beat-schedule")
 CELERY_BEAT_SCHEDULE = SCHEDULE
 

@@ -1,6 +1,6 @@
 """The events of campaigns and records: their payloads, and the calls that record them."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -33,17 +33,21 @@ class RecordFacts(NamedTuple):
         }
 
 
-# The payloads of RecordFacts.event, made in the database. {records}: a query of ids and positions.
+# RecordFacts.event, made in the database. {rows}: a query of the facts and of the position of each event.
+_EVENTS = """
+SELECT 'record:' || id, jsonb_build_object(
+  'record_id', id, 'outbound_id', campaign_code, 'phone_number', phone_number, 'system_status', system_status,
+  'status_id', status_id, 'next_call_date', to_char(next_call_at AT TIME ZONE %(zone)s, 'YYYY-MM-DD HH24:MI'),
+  'agent_login', NULLIF(agent_login, ''))
+FROM ({rows}) AS facts
+ORDER BY position
+"""
 _CREATED = """
-SELECT 'record:' || r.id, jsonb_build_object(
-  'record_id', r.id, 'outbound_id', c.code, 'phone_number', r.phone_number, 'system_status', r.system_status,
-  'status_id', r.status_id, 'next_call_date', to_char(r.next_call_at AT TIME ZONE %s, 'YYYY-MM-DD HH24:MI'),
-  'agent_login', a.login)
+SELECT r.*, c.code AS campaign_code, a.login AS agent_login, given.position
 FROM ({records}) AS given(id, position)
 JOIN campaigns_record r ON r.id = given.id
 JOIN campaigns_campaign c ON c.id = r.campaign_id
 LEFT JOIN telephony_agent a ON a.id = r.agent_id
-ORDER BY given.position
 """
 
 
@@ -57,9 +61,18 @@ def records_created(records: Iterable[RecordFacts]) -> None:
 
 def records_created_in_bulk(records: str) -> None:
     """Record an event for each record of a query that selects ids and positions; events are in the order of these."""
-    query = _CREATED.format(records=records)
-    outbox.record_from_query(EventType.OUTBOUND_RECORD_CREATED, query, [zone().key])
+    _record_from_query(EventType.OUTBOUND_RECORD_CREATED, _CREATED.format(records=records), {})
 
 
 def statuses_changed(records: Iterable[RecordFacts]) -> None:
     outbox.record_many(EventType.OUTBOUND_RECORD_STATUS_CHANGED, [record.event for record in records])
+
+
+def statuses_changed_by(changes: str, rows: str, parameters: Mapping[str, Any]) -> None:
+    """Make the changes, which are WITH queries, and record an event for each of the rows that are selected of them."""
+    _record_from_query(EventType.OUTBOUND_RECORD_STATUS_CHANGED, rows, parameters, changes)
+
+
+def _record_from_query(action: EventType, rows: str, parameters: Mapping[str, Any], changes: str = "") -> None:
+    query = _EVENTS.format(rows=rows)
+    outbox.record_from_query(action, query, {**parameters, "zone": zone().key}, changes=changes)

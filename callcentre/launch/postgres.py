@@ -80,6 +80,7 @@ class Postgres(Server):
             command,
             account=self._account,
             cwd="/",
+            env=self._environment,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
         )
@@ -126,6 +127,7 @@ class Postgres(Server):
             ending=self.ending,
             account=self._account,
             cwd="/",
+            env=self._environment,
             stdout=log,
             stderr=log,
         )

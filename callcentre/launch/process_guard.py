@@ -20,7 +20,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, Protocol
 
 PATIENCE_SECONDS = 2.0
 _PR_SET_PDEATHSIG = 1
@@ -37,12 +37,24 @@ class Account:
     gid: int | None = None
 
 
+class Process(Protocol):
+    """A child: `subprocess.Popen` or `callcentre.launch.forked.Forked`."""
+
+    pid: int
+
+    def poll(self) -> int | None: ...
+    def wait(self, timeout: float | None = None) -> int: ...
+    def send_signal(self, sig: int, /) -> None: ...
+
+
 class ProcessGuard:
     """The parent of children that each have a session and process group of their own."""
 
     def __init__(self, *, holding: Sequence[int] = ()) -> None:
         """`holding`: descriptors that the process guard keeps open until the last child has ended."""
         read_end, self._write_end = os.pipe()
+        # A forked child closes them: the process guard notices the launcher's end by one, and holds the others.
+        self.descriptors = (self._write_end, *holding)
         self._process = subprocess.Popen(  # noqa: S603  ourselves
             [sys.executable, "-I", "-S", __file__],
             stdin=read_end,
@@ -79,14 +91,18 @@ class ProcessGuard:
             stdout=stdout,
             stderr=stderr,
             start_new_session=True,
-            preexec_fn=_end_with_parent(os.getpid(), ending[0]),  # noqa: PLW1509
+            preexec_fn=end_with_parent(os.getpid(), ending[0]),  # noqa: PLW1509
         )
-        self._tell("watch", process.pid, *(int(number) for number in ending))
+        self.watch(process, *ending)
         return process
+
+    def watch(self, process: Process, *ending: signal.Signals) -> None:
+        """Take care of a child that leads a process group of its own. `ending` are signals, as for `spawn`."""
+        self._tell("watch", process.pid, *(int(number) for number in ending))
 
     def stop(
         self,
-        process: subprocess.Popen[bytes],
+        process: Process,
         *ending: signal.Signals,
         patience_seconds: float = 10.0,
     ) -> None:
@@ -100,7 +116,7 @@ class ProcessGuard:
                 continue
         self.bury(process)
 
-    def bury(self, process: subprocess.Popen[bytes]) -> None:
+    def bury(self, process: Process) -> None:
         """Kill the rest of a child's group and forget the child."""
         _kill_group(process.pid)
         process.wait()
@@ -120,7 +136,7 @@ class ProcessGuard:
             os.write(self._write_end, (" ".join(str(word) for word in words) + "\n").encode())
 
 
-def ask(process: subprocess.Popen[bytes], number: signal.Signals) -> None:
+def ask(process: Process, number: signal.Signals) -> None:
     """Signal the child alone: it ends its own children."""
     if process.poll() is None:
         process.send_signal(number)
@@ -140,7 +156,7 @@ def follow_parent() -> None:
         raise SystemExit(f"Process {parent}, which FOLLOW_PARENT names, is not there any more.")
 
 
-def _end_with_parent(parent: int, number: signal.Signals) -> Callable[[], None]:
+def end_with_parent(parent: int, number: signal.Signals) -> Callable[[], None]:
     def prepare() -> None:
         _libc.prctl(_PR_SET_PDEATHSIG, number, 0, 0, 0)
         if os.getppid() != parent:

@@ -39,8 +39,8 @@ POSTGRES_SETTINGS = {
     "effective_cache_size": "1GB",
     "work_mem": "16MB",
     "maintenance_work_mem": "128MB",
+    # Without wal_compression: for half the log it doubles the time of the first writes after a checkpoint.
     "max_wal_size": "2GB",
-    "wal_compression": "on",
     "random_page_cost": "1.1",
     "jit": "off",
     "autovacuum": "on",
@@ -195,6 +195,8 @@ class Server:
         self._ports = Ports(var / "run" / "ports.json")
         self._account = Account()
         self._password = ""
+        # As the launcher got it: later it has keys of the service, which no store needs.
+        self._environment = dict(os.environ)
 
     @property
     def url(self) -> str:

@@ -1,9 +1,9 @@
 """The command behind `make run`: the whole service in one terminal.
 
-It starts the stores, then runs migrations and the demonstration data, then starts the processes of `programs` and
-prints each line of their output with the name of its process. A crashed process is restarted, with a growing delay.
-Ctrl-C, SIGTERM or SIGHUP stop all processes in order, the stores last. If the launcher itself is killed, its process
-guard ends the rest.
+It starts the stores, loads the service, runs migrations and the demonstration data, then forks the processes of
+`programs` and prints each line of their output with the name of its process. A crashed process is forked again, with a
+growing delay. Ctrl-C, SIGTERM or SIGHUP stop all processes in order, the stores last. If the launcher itself is killed,
+its process guard ends the rest.
 """
 
 import base64
@@ -14,17 +14,18 @@ import selectors
 import shutil
 import signal
 import socket
-import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
-from typing import IO, TextIO
+from typing import TextIO
 
+from callcentre.launch import service
 from callcentre.launch.embedded import Stores, default_var, end_on_signals, fail, sentence
+from callcentre.launch.forked import Forked
 from callcentre.launch.process_guard import ProcessGuard, ask, follow_parent
 from callcentre.launch.servers import StoreError, is_free, make_folder, remembered_secret
 
@@ -46,6 +47,10 @@ class Program:
     name: str
     arguments: tuple[str, ...]
     ending: tuple[signal.Signals, ...] = (signal.SIGTERM,)
+
+    def run(self) -> None:
+        """Run the program in this process, which was forked for it."""
+        service.run(self.name, self.arguments)
 
 
 def programs(port: int) -> list[Program]:
@@ -78,7 +83,7 @@ class Child:
     """One program and its process, if it is running."""
 
     program: Program
-    process: subprocess.Popen[bytes] | None = None
+    process: Forked | None = None
     started_at: float = 0.0
     start_at: float = 0.0
     crashes: int = 0
@@ -95,10 +100,9 @@ class Supervisor:
 
     stores: Stores
     programs: Sequence[Program]
-    environment: Mapping[str, str]
-    output: TextIO = sys.stdout
-    announcement: str = ""
+    announcement: Callable[[], str] | None = None
     port: int = 0
+    output: TextIO = sys.stdout
     stop_requests: int = 0
     children: list[Child] = field(default_factory=list)
 
@@ -130,15 +134,8 @@ class Supervisor:
         for child in self.children:
             if child.process is None and now >= child.start_at:
                 child.started_at = now
-                child.process = self._guard.spawn(
-                    [sys.executable, *child.program.arguments],
-                    ending=child.program.ending,
-                    env=self.environment,
-                    cwd=ROOT,
-                    stdout=subprocess.PIPE,
-                    stderr=subprocess.STDOUT,
-                )
-                self._selector.register(_pipe(child.process), selectors.EVENT_READ, child)
+                child.process = Forked(self._guard, child.program.run, *child.program.ending)
+                self._selector.register(child.process.stdout, selectors.EVENT_READ, child)
 
     def _read_output(self, seconds: float = TICK_SECONDS) -> None:
         for key, _ in self._selector.select(seconds):
@@ -150,9 +147,9 @@ class Supervisor:
     def _pass_on(self, child: Child) -> None:
         """Print the complete lines that a child has written, and keep the beginning of the next."""
         assert child.process is not None
-        written = os.read(_pipe(child.process).fileno(), 65536)
+        written = os.read(child.process.stdout.fileno(), 65536)
         if not written:
-            self._selector.unregister(_pipe(child.process))
+            self._selector.unregister(child.process.stdout)
         *lines, child.unfinished_line = (child.unfinished_line + written).split(b"\n")
         if not written and child.unfinished_line:
             lines.append(child.unfinished_line)
@@ -206,8 +203,8 @@ class Supervisor:
             return
         finally:
             connection.close()
-        say(self.announcement, self.output)
-        self.announcement = ""
+        say(self.announcement(), self.output)
+        self.announcement = None
 
     def _stop_all(self) -> None:
         """Ask all children to end, print their output until the slowest has ended, then kill the rest."""
@@ -229,13 +226,13 @@ class Supervisor:
 
     def _bury(self, child: Child) -> int:
         assert child.process is not None
-        process, pipe = child.process, _pipe(child.process)
+        process, pipe = child.process, child.process.stdout
         self._guard.bury(process)
         while pipe in (key.fileobj for key in self._selector.get_map().values()):
             self._pass_on(child)
         pipe.close()
         child.process = None
-        return process.returncode
+        return process.wait()
 
     @property
     def _guard(self) -> ProcessGuard:
@@ -243,11 +240,6 @@ class Supervisor:
 
     def _print(self, name: str, line: str) -> None:
         say(f"{name:<9} | {line}", self.output)
-
-
-def _pipe(process: subprocess.Popen[bytes]) -> IO[bytes]:
-    assert process.stdout is not None
-    return process.stdout
 
 
 def service_environment(stores: Stores, port: int) -> dict[str, str]:
@@ -270,9 +262,6 @@ def service_environment(stores: Stores, port: int) -> dict[str, str]:
         "PUBLIC_URL": os.environ.get("PUBLIC_URL") or f"http://localhost:{port}",
         "CALLCENTRE_VAR": str(stores.var),
         "PROMETHEUS_MULTIPROC_DIR": str(metrics),
-        "PYTHONUNBUFFERED": "1",
-        # Each worker prints this warning at each start, although root was chosen on purpose.
-        "PYTHONWARNINGS": "ignore:You're running the worker with superuser privileges",
     }
 
 
@@ -292,28 +281,24 @@ def kept_secrets(folder: Path) -> dict[str, str]:
     }
 
 
-class Command:
+class Preparation:
     """A management command that runs in parallel until its output is asked for."""
 
-    def __init__(self, stores: Stores, environment: Mapping[str, str], *arguments: str) -> None:
+    def __init__(self, stores: Stores, name: str, run: Callable[[], object]) -> None:
         self._guard = stores.guard
-        self._line = " ".join(["manage.py", *arguments])
-        self._process = self._guard.spawn(
-            [sys.executable, "manage.py", *arguments],
-            env=environment,
-            cwd=ROOT,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-        )
+        self._name = name
+        self._process = Forked(self._guard, run, signal.SIGTERM)
 
     def output(self) -> str:
         """Wait for the end, and return the output."""
         try:
-            output = self._process.communicate()[0].decode(errors="replace")
+            with self._process.stdout as pipe:
+                output = pipe.read().decode(errors="replace")
+            code = self._process.wait()
         finally:
             self._guard.stop(self._process, signal.SIGTERM)
-        if self._process.returncode != 0:
-            raise StoreError(f"{output.rstrip()}\n{self._line} failed: see above.")
+        if code != 0:
+            raise StoreError(f"{output.rstrip()}\nmanage.py {self._name} failed: see above.")
         return output
 
 
@@ -340,7 +325,7 @@ def say(line: str, output: TextIO = sys.stdout) -> None:
         output.flush()
 
 
-def announcement(port: int, logins: str, mail: str) -> str:
+def describe(port: int, logins: str, mail: str) -> str:
     address = f"http://localhost:{port}"
     return (
         f"\n  The service is at {address}\n"
@@ -363,14 +348,19 @@ def serve() -> None:
             (stores.var / name).chmod(0o700)
         own = service_environment(stores, port)
         stores.publish(own)
-        environment = {**os.environ, **own}
+        os.environ.update(own)
         say("Preparing the database …")
-        static_files = Command(stores, environment, "collectstatic", "--no-input", "--verbosity=0")
-        Command(stores, environment, "migrate", "--no-input", "--verbosity=0").output()
-        logins = Command(stores, environment, "demo").output()
+        service.load()
+        static_files = Preparation(stores, "collectstatic", service.collect_static_files)
+        Preparation(stores, "migrate", service.migrate).output()
         static_files.output()
-        text = announcement(port, logins, describe_mail_delivery(stores.var))
-        Supervisor(stores, programs(port), environment, announcement=text, port=port).run()
+        # The processes start meanwhile.
+        logins = Preparation(stores, "demo", service.add_demonstration_data)
+
+        def announcement() -> str:
+            return describe(port, logins.output(), describe_mail_delivery(stores.var))
+
+        Supervisor(stores, programs(port), announcement, port).run()
 
 
 def main() -> int:

@@ -53,6 +53,7 @@ class Valkey(Server):
             ending=self.ending,
             account=self._account,
             cwd="/",
+            env=self._environment,
             stdin=subprocess.PIPE,
             stdout=log,
             stderr=log,

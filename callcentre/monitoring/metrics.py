@@ -1,6 +1,6 @@
 """Prometheus metrics of this process: requests, queries, tasks. `/metrics` adds the figures of the stores.
 
-Imported with the package, before other modules create metrics: if PROMETHEUS_MULTIPROC_DIR is set, the processes keep
+Imported by the settings, before other modules create metrics: if PROMETHEUS_MULTIPROC_DIR is set, the processes keep
 their values in files of that folder, and `/metrics` of each web process shows the sums.
 """
 

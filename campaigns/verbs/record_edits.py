@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import Any
 
 import orjson
@@ -12,6 +13,7 @@ from callcentre.core.actor import Actor
 from callcentre.core.errors import ErrorCode, Fault, besides
 from callcentre.core.field_tables import assignments, columns, differences, named_rows, typed_columns
 from callcentre.core.phone import PhoneError, normalise
+from callcentre.models import actor_columns
 from campaigns import events
 from campaigns.models.record_customers import FOUND_BY_CUSTOMER
 from campaigns.models.record_fields import PLAIN, RECORD_FIELDS, STORED, values_to_store
@@ -19,6 +21,8 @@ from campaigns.models.record_rows import taken_identifiers
 from campaigns.models.rules import NO_STATUS, CampaignFacts, Draft, StatusFact, check
 from campaigns.verbs.new_records import read_additional
 from telephony.models import Agent
+
+_UNREAD = Draft()
 
 
 @dataclass(slots=True)
@@ -37,8 +41,8 @@ class Edit:
     record_id: int | None = None
     # The record's own spelling of the number.
     stored_number: str = ""
-    before: Draft = field(default_factory=Draft)
-    after: Draft = field(default_factory=Draft)
+    before: Draft = _UNREAD
+    after: Draft = _UNREAD
     # [old, new] if the additional numbers change.
     additional_change: list[list[str]] | None = None
 
@@ -63,18 +67,24 @@ _LOCK_BY_NUMBER_OR_ID = LOCK.format(condition="((r.is_primary AND r.number = ANY
 _LOCK_BY_ID = LOCK.format(condition="r.id = ANY(%(ids)s)")
 # Rows are sent as one JSON text: PostgreSQL reads it several times faster than a driver writes arrays. Unchanged fields
 # are not sent.
-UPDATE = f"""
-UPDATE campaigns_record r SET fields = COALESCE(v.fields, r.fields),
-       {assignments((field for field in STORED if field.name != "fields"), "v")}
-FROM json_to_recordset(%s::json) AS v(id bigint, {typed_columns(STORED)})
-WHERE r.id = v.id
-"""  # noqa: S608  (composed of our own table)
-_INSERT_HISTORY = """
-INSERT INTO campaigns_recordchange (record_id, actor_kind, actor_id, actor_name, action, changes, from_status,
-                                    to_status, from_system_status, to_system_status)
-SELECT v.id, %s, %s, %s, 'edit', v.changes, v.from_status, v.to_status, v.from_system_status, v.system_status
-FROM json_to_recordset(%s::json)
-  AS v(id bigint, changes jsonb, from_status text, to_status text, from_system_status text, system_status text)
+CHANGES = f"""
+given AS MATERIALIZED (
+  SELECT * FROM json_to_recordset(%(rows)s::json)
+    AS g(id bigint, phone_number text, agent_login text, changes jsonb, is_status_changed boolean, from_status text,
+         to_status text, from_system_status text, {typed_columns(STORED)})
+), edited AS (
+  UPDATE campaigns_record r SET fields = COALESCE(v.fields, r.fields),
+         {assignments((field for field in STORED if field.name != "fields"), "v")}
+  FROM given v WHERE r.id = v.id
+), history AS (
+  INSERT INTO campaigns_recordchange (record_id, actor_kind, actor_id, actor_name, action, changes, from_status,
+                                      to_status, from_system_status, to_system_status)
+  SELECT id, %(actor_kind)s, %(actor_id)s, %(actor_name)s, 'edit', changes, from_status, to_status, from_system_status,
+         system_status
+  FROM given
+)"""  # noqa: S608  (composed of our own table)
+_CHANGED_STATUSES = """
+SELECT g.*, %(campaign_code)s AS campaign_code, g.id AS position FROM given g WHERE is_status_changed
 """
 _DELETE_ADDITIONAL = """
 WITH gone AS (DELETE FROM campaigns_additionalnumber WHERE record_id = ANY(%s) RETURNING id, record_id, phone_number)
@@ -117,12 +127,7 @@ def edit_records(campaign: CampaignFacts, actor: Actor, edits: Sequence[Edit]) -
         made = [edit for edit in edits if edit.record_id is not None and not edit.faults]
         _replace_additional(cursor, campaign, made)
         if changed := [edit for edit in made if edit.after != edit.before or edit.additional_change]:
-            _write(cursor, actor, changed)
-            events.statuses_changed(
-                edit.after.event_facts(edit.record_id, campaign, edit.stored_number)
-                for edit in changed
-                if edit.after.status != edit.before.status and edit.record_id is not None
-            )
+            _write(cursor, campaign, actor, changed)
 
 
 def _find_by_id(cursor: Any, campaign: CampaignFacts, edits: Sequence[Edit]) -> None:
@@ -205,20 +210,29 @@ def _refuse_taken_identifiers(campaign: CampaignFacts, edits: Sequence[Edit]) ->
             taken.add(edit.after.identifier)
 
 
-def _write(cursor: Any, actor: Actor, edits: Sequence[Edit]) -> None:
-    rows = orjson.dumps([_row(edit) for edit in edits]).decode()
-    cursor.execute(UPDATE, [rows])
-    cursor.execute(_INSERT_HISTORY, [actor.kind, actor.id, actor.name[:150], rows])
+def _write(cursor: Any, campaign: CampaignFacts, actor: Actor, edits: Sequence[Edit]) -> None:
+    """Change the records, and write their history and the events of new statuses, in one statement."""
+    rows = [_row(edit) for edit in edits]
+    # In the order of ids, neighbours stand in the same pages.
+    rows.sort(key=itemgetter("id"))
+    values = {"rows": orjson.dumps(rows).decode(), "campaign_code": campaign.code, **actor_columns(actor)}
+    if any(row["is_status_changed"] for row in rows):
+        events.statuses_changed_by(CHANGES, _CHANGED_STATUSES, values)
+    else:
+        cursor.execute(f"WITH {CHANGES} SELECT", values)
 
 
 def _row(edit: Edit) -> dict[str, Any]:
     before, after = edit.before, edit.after
     return {
         "id": edit.record_id,
+        "phone_number": edit.stored_number,
+        "agent_login": after.agent_login,
         **values_to_store(after),
         "fields": after.fields if after.fields is not before.fields else None,
         "changes": differences(RECORD_FIELDS, before, after)
         | ({"additional_numbers": edit.additional_change} if edit.additional_change else {}),
+        "is_status_changed": after.status != before.status,
         "from_status": before.status.name,
         "to_status": after.status.name,
         "from_system_status": before.status.system_status,

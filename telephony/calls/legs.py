@@ -1,16 +1,13 @@
 """Legs of connections, and the end of calls, for outbound and inbound calls. The connection is locked."""
 
-from collections.abc import Sequence
 from datetime import datetime
-from itertools import islice
-from typing import Any
 
 import structlog
 from django.db import connection as database
 from django.db import transaction
-from django.db.models import Model
 from prometheus_client import Counter
 
+from callcentre.core.joined_rows import JoinedRows
 from telephony import call_clock, causes, channels, events
 from telephony.calls import bridges, offers, switch_requests, talk_times
 from telephony.models import Agent, Connection, Leg, Queue
@@ -25,17 +22,10 @@ SELECT id FROM telephony_connection WHERE id = (SELECT connection_id FROM teleph
 FOR NO KEY UPDATE
 """
 
-# A leg and its agent; its connection with agent and queue. The ORM takes longer to compile this than to run it.
-_PARTS: list[tuple[str, type[Model]]] = [
-    ("leg", Leg),
-    ("leg_agent", Agent),
-    ("connection", Connection),
-    ("agent", Agent),
-    ("queue", Queue),
-]
-_COLUMNS = [f'{alias}."{field.column}"' for alias, model in _PARTS for field in model._meta.concrete_fields]
+# A leg and its agent; its connection with agent and queue.
+_PARTS = JoinedRows(leg=Leg, leg_agent=Agent, connection=Connection, agent=Agent, queue=Queue)
 _EVERYTHING = f"""
-SELECT {", ".join(_COLUMNS)} FROM telephony_leg leg LEFT JOIN telephony_agent leg_agent ON leg_agent.id = leg.agent_id
+SELECT {_PARTS.columns} FROM telephony_leg leg LEFT JOIN telephony_agent leg_agent ON leg_agent.id = leg.agent_id
 JOIN telephony_connection connection ON connection.id = leg.connection_id
 LEFT JOIN telephony_agent agent ON agent.id = connection.agent_id
 LEFT JOIN telephony_queue queue ON queue.id = connection.queue_id
@@ -68,7 +58,7 @@ def lock_by_channel(channel_id: str) -> tuple[Connection, Leg] | None:
         if (row := cursor.fetchone()) is None:
             return None
         cursor.execute(_EVERYTHING, row)
-        rows = [_parts(found) for found in cursor.fetchall()]
+        rows = [_PARTS.instances(found) for found in cursor.fetchall()]
     _leg, _agent, connection, connection.agent, connection.queue = rows[0]
     connection.all_legs = []
     for leg, agent, *_rest in rows:
@@ -76,16 +66,6 @@ def lock_by_channel(channel_id: str) -> tuple[Connection, Leg] | None:
         connection.all_legs.append(leg)
     bind_log_context(connection)
     return connection, next(leg for leg in connection.all_legs if leg.channel_id == channel_id)
-
-
-def _parts(row: Sequence[Any]) -> list[Any]:
-    """Build the model instances from one joined row; None where the join found nothing."""
-    columns, parts = iter(row), []
-    for _alias, model in _PARTS:
-        names = [field.attname for field in model._meta.concrete_fields]
-        values = [*islice(columns, len(names))]
-        parts.append(model.from_db(database.alias, names, values) if values[0] else None)
-    return parts
 
 
 def bind_log_context(connection: Connection) -> None:

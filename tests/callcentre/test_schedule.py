@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 import time_machine
-from celery.beat import PersistentScheduler, ScheduleEntry
+from celery.beat import ScheduleEntry
 from celery.schedules import crontab
 from django.conf import settings
 from django.utils import timezone
 
+from callcentre.beat import Scheduler
 from callcentre.celery import app
 from callcentre.schedule import SCHEDULE, LocalTime
 
@@ -22,8 +23,8 @@ AUTUMN = datetime(2026, 10, 25, 0, 30, tzinfo=UTC)
 SPAN = timedelta(hours=2, minutes=20)
 
 
-class Recorder(PersistentScheduler):
-    """Beat's scheduler, which records each message instead of sending it."""
+class Recorder(Scheduler):
+    """Our scheduler, which records each message instead of sending it."""
 
     producer: Any = None
 
@@ -45,6 +46,19 @@ def published(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
             clock.shift(max(beat.tick(), 0.001))
         beat.close()
     return beat.published
+
+
+def test_beat_wakes_only_when_an_entry_is_due(tmp_path: Path) -> None:
+    with time_machine.travel(SPRING, tick=False) as clock:
+        beat = Recorder(app, schedule_filename=str(tmp_path / "schedule"))
+        wakes = 0
+        while datetime.now(UTC) < SPRING + timedelta(minutes=1):
+            if (wait := beat.tick()) > 0:
+                wakes += 1
+                clock.shift(wait)
+        beat.close()
+
+    assert 60 <= wakes <= sum(map(len, beat.published.values()))
 
 
 def test_clock_changes_stop_no_interval(published: dict[str, list[datetime]]) -> None:

@@ -9,10 +9,15 @@ import sys
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
+from django.core.files.base import ContentFile
+from django.core.files.storage import FileSystemStorage
 
 from callcentre.core.errors import ErrorCode
+from callcentre.launch import service
 from callcentre.launch.servers import StoreError
 from callcentre.launch.supervisor import Program, chosen_port, kept_secrets, programs
 from tests.callcentre.launching import assert_all_gone, processes_of
@@ -30,8 +35,12 @@ from callcentre.launch.supervisor import Program, Supervisor
 supervisor.PATIENCE_SECONDS = 1000
 end_on_signals()
 with Stores(Path(sys.argv[1])) as stores:
-    programs = [Program(name, ("-c", code)) for name, code in zip(sys.argv[2::2], sys.argv[3::2])]
-    Supervisor(stores, programs, os.environ | stores.environment).run()
+    programs = []
+    for name, code in zip(sys.argv[2::2], sys.argv[3::2]):
+        file = stores.var / f"{name}.py"
+        file.write_text(code)
+        programs.append(Program(name, (str(file),)))
+    Supervisor(stores, programs).run()
 """
 # Its stores wait for the file `written`, or for the request to stop.
 REVIVER = """
@@ -48,8 +57,9 @@ class SlowStores(Stores):
         (self.var / "written").unlink()
         return ["PostgreSQL"]
 with SlowStores(Path(sys.argv[1])) as stores:
-    programs = [Program("web", ("-c", sys.argv[2]))]
-    Supervisor(stores, programs, os.environ | stores.environment).run()
+    file = stores.var / "web.py"
+    file.write_text(sys.argv[2])
+    Supervisor(stores, [Program("web", (str(file),))]).run()
 """
 SLEEPER = "import time; print('up', flush=True); time.sleep(1000)"
 # A request to stop may arrive while it prints, when it cannot print again.
@@ -235,6 +245,26 @@ def test_secrets_are_kept_for_their_owner_and_given_ones_win(tmp_path: Path, mon
     assert second == first | {"SECRET_KEY": "given"}
     assert kept_secrets(tmp_path) == first
     assert {stat.S_IMODE(file.stat().st_mode) for file in tmp_path.iterdir()} == {0o600}
+
+
+def test_static_files_are_collected_again_only_after_a_change(
+    tmp_path: Path, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = FileSystemStorage(tmp_path / "given")
+    given.save("page.css", ContentFile(b"a"))
+    finder = SimpleNamespace(list=lambda ignored: [("page.css", given)])
+    monkeypatch.setattr(service, "get_finders", lambda: [finder])
+    collected: list[str] = []
+    monkeypatch.setattr(service, "call_command", lambda name, **options: collected.append(name))
+    settings.STATIC_ROOT = tmp_path
+
+    service.collect_static_files()
+    service.collect_static_files()
+    at_first = list(collected)
+    (tmp_path / "given" / "page.css").write_text("ab")
+    service.collect_static_files()
+
+    assert (at_first, collected) == (["collectstatic"], ["collectstatic"] * 2)
 
 
 def option(program: Program, name: str) -> str:

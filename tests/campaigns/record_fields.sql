@@ -54,10 +54,21 @@ FROM campaigns_record r LEFT JOIN telephony_agent a ON a.id = r.agent_id
 WHERE r.campaign_id = %(campaign)s AND {condition} ORDER BY r.id FOR NO KEY UPDATE OF r
 
 -- Edit records
-UPDATE campaigns_record r SET fields = COALESCE(v.fields, r.fields),
-       "identifier" = v."identifier", "status_id" = v."status_id", "system_status" = v."system_status", "agent_id" = v."agent_id", "next_call_at" = v."next_call_at", "order" = v."order", "last_note" = v."last_note"
-FROM json_to_recordset(%s::json) AS v(id bigint, "identifier" text, "status_id" bigint, "system_status" varchar, "agent_id" bigint, "next_call_at" timestamptz, "order" integer, "last_note" text, "fields" jsonb)
-WHERE r.id = v.id
+given AS MATERIALIZED (
+  SELECT * FROM json_to_recordset(%(rows)s::json)
+    AS g(id bigint, phone_number text, agent_login text, changes jsonb, is_status_changed boolean, from_status text,
+         to_status text, from_system_status text, "identifier" text, "status_id" bigint, "system_status" varchar, "agent_id" bigint, "next_call_at" timestamptz, "order" integer, "last_note" text, "fields" jsonb)
+), edited AS (
+  UPDATE campaigns_record r SET fields = COALESCE(v.fields, r.fields),
+         "identifier" = v."identifier", "status_id" = v."status_id", "system_status" = v."system_status", "agent_id" = v."agent_id", "next_call_at" = v."next_call_at", "order" = v."order", "last_note" = v."last_note"
+  FROM given v WHERE r.id = v.id
+), history AS (
+  INSERT INTO campaigns_recordchange (record_id, actor_kind, actor_id, actor_name, action, changes, from_status,
+                                      to_status, from_system_status, to_system_status)
+  SELECT id, %(actor_kind)s, %(actor_id)s, %(actor_name)s, 'edit', changes, from_status, to_status, from_system_status,
+         system_status
+  FROM given
+)
 
 -- Stage the rows of an import
 COPY import_row (line, phone_number, number, "identifier", "status_id", "system_status", "agent_id", "next_call_at", "order", "last_note", "fields", additional_raw, additional, message) FROM STDIN

@@ -117,9 +117,9 @@ def test_events_take_one_statement_for_each_slice(
     statements = []
     record_from_query = outbox.record_from_query
 
-    def count(*args: Any) -> None:
+    def count(*args: Any, **more: Any) -> None:
         statements.append(args)
-        record_from_query(*args)
+        record_from_query(*args, **more)
 
     monkeypatch.setattr(outbox, "record_from_query", count)
     run(tmp_path, "phone\n" + "".join(f"22{number:07}\n" for number in range(3_000)), "--events")

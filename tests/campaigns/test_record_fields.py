@@ -20,7 +20,7 @@ def test_composed_statements() -> None:
         "Read a record": record_rows.SELECT,
         "Add records": new_records.INSERT,
         "Lock records to edit them": record_edits.LOCK,
-        "Edit records": record_edits.UPDATE,
+        "Edit records": record_edits.CHANGES,
         "Stage the rows of an import": merge.STAGE,
     }
     composed = "\n\n".join(f"-- {title}\n{sql.strip()}" for title, sql in statements.items())

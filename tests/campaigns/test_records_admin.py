@@ -176,7 +176,7 @@ def test_queries_of_setting_a_status_do_not_grow_with_records(count, django_asse
     status = status_of(records[0], SystemStatus.NO_CALL)
     client = superuser()
 
-    with django_assert_num_queries(12):
+    with django_assert_num_queries(10):
         client.act(LIST, "set_status", *records, status=status.pk, apply="1")
 
 

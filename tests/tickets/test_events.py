@@ -69,7 +69,7 @@ def test_event_of_a_new_ticket(login: str, direction: str, recorded: Callable[[]
     AgentFactory(login="anna")
     customer = CustomerFactory(email="jan@client.example")
 
-    ticket = open_ticket(ACTOR, subject="S", body="B", sender="Jan@Client.example", agent_login=login)
+    ticket = open_ticket(ACTOR, subject="S", body="B", sender="Jan@Client.example", agent_login=login).ticket
 
     payload = about(ticket, direction=direction) | {"agent_login": login or None, "customer_id": customer.pk}
     assert recorded() == [("TICKET_CREATED", f"ticket:{ticket.pk}", payload)]
@@ -188,7 +188,7 @@ def test_payloads_have_the_documented_fields_and_types(recorded: Callable[[], Re
     customer = create_customer(ACTOR, surname="Kowal", company_id=company.pk)
     edit_customer(customer, ACTOR, surname="Nowak")
     add_customer_note(customer, ACTOR, message="x", agent_login="cleo")
-    opened = open_ticket(ACTOR, subject="S", body="B", customer_id=customer.pk, agent_login="cleo")
+    opened = open_ticket(ACTOR, subject="S", body="B", customer_id=customer.pk, agent_login="cleo").ticket
     reply_to(ticket, ACTOR, agent_login="cleo", body="x")
     receive_message(ticket, ACTOR, body="x")
     comment_on(opened, ACTOR, agent_login="cleo", text="x")

@@ -111,7 +111,7 @@ def test_mail_from_the_old_address_finds_the_target(source, target):
     TicketQueueFactory()
     merged(source, target)
 
-    ticket = open_ticket(ACTOR, subject="Hello", body="Hello", sender="JAN@home.example")
+    ticket = open_ticket(ACTOR, subject="Hello", body="Hello", sender="JAN@home.example").ticket
 
     assert ticket.customer == target
     assert target.emails == ["jan@work.example", "jan@home.example"]

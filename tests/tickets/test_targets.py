@@ -45,7 +45,7 @@ def a_queue(**values: Any) -> TicketQueue:
 
 def opened(queue: TicketQueue | None = None, **values: Any) -> Ticket:
     queue = queue or a_queue()
-    return open_ticket(ACTOR, subject="S", body="B", sender="jan@client.example", queue_id=queue.pk, **values)
+    return open_ticket(ACTOR, subject="S", body="B", sender="jan@client.example", queue_id=queue.pk, **values).ticket
 
 
 def reply(ticket: Ticket, **values: Any) -> None:

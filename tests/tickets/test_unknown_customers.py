@@ -195,7 +195,7 @@ def test_concurrent_first_mails_of_one_sender_create_one_customer(turn: int) -> 
 
     def open_for(address: str) -> Ticket:
         sent = {"sender": address, "sender_name": "Jan", "queue_id": queue.pk}
-        return open_ticket(ACTOR, subject="S", body="B", may_create_customer=True, **sent)
+        return open_ticket(ACTOR, subject="S", body="B", may_create_customer=True, **sent).ticket
 
     results = at_once(*(lambda address=address: open_for(address) for address in addresses))
 
@@ -226,7 +226,7 @@ def test_first_mails_of_different_senders_do_not_wait_for_each_other() -> None:
 
     def open_for(number: int) -> Ticket:
         sent = {"sender": f"jan-{number}@client.example", "queue_id": queue.pk}
-        return open_ticket(ACTOR, subject="S", body="B", may_create_customer=True, **sent)
+        return open_ticket(ACTOR, subject="S", body="B", may_create_customer=True, **sent).ticket
 
     results = at_once(*(lambda number=number: open_for(number) for number in range(8)))
 
@@ -298,4 +298,4 @@ def test_number_of_queries_for_new_and_known_customers() -> None:
     created = cost(2, is_wanted=True, sender="third@client.example")
     known = cost(3, is_wanted=True, sender="third@client.example")
 
-    assert (created - without, without - known) == (7, 1)
+    assert (created - without, without - known) == (6, 1)

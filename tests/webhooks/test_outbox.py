@@ -243,30 +243,6 @@ def test_the_sequence_of_a_subject_grows_in_the_order_of_its_changes_also_when_m
     assert told.last().payload["system_status"] == record_.system_status  # type: ignore[union-attr]
 
 
-# From a query
-
-
-@pytest.mark.django_db
-def test_events_of_a_query_come_in_its_order_each_with_an_id_of_its_own(
-    enqueued: list[Any], django_assert_num_queries: Any
-) -> None:
-    webhook = WebhookFactory(actions=[FREE])
-
-    with django_assert_num_queries(1):
-        outbox.record_from_query(
-            FREE,
-            "SELECT 'agent:' || n, jsonb_build_object('agent_login', %s || n) FROM generate_series(1, 500) n"
-            " ORDER BY n",
-            ["a"],
-        )
-
-    assert subjects() == [f"agent:{n}" for n in range(1, 501)]
-    assert Event.objects.values("event_id").distinct().count() == 500
-    assert Event.objects.order_by("id").values_list("payload", flat=True)[0] == {"agent_login": "a1"}
-    assert webhook.deliveries.waiting().count() == 500
-    assert enqueued == [("webhooks.deliver", webhook.pk)]
-
-
 # Events that a reader of the feed sees
 
 

@@ -66,7 +66,7 @@ def add_view(admin: Admin, request: HttpRequest) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         values = form.cleaned_data
         try:
-            ticket = open_ticket(
+            message = open_ticket(
                 actor_of(request),
                 subject=values["subject"],
                 body=values["body"],
@@ -79,7 +79,7 @@ def add_view(admin: Admin, request: HttpRequest) -> HttpResponse:
                 agent_login=agent.login if agent and values.get("take") else "",
             )
             admin.message_user(request, _now("The ticket is open."), messages.SUCCESS)
-            return redirect(admin.url_of("change", ticket.pk))
+            return redirect(admin.url_of("change", message.ticket_id))
         except REFUSALS as refusal:
             admin.add_refusals(form, refusal)
     return admin.action_page(

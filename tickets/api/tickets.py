@@ -63,7 +63,7 @@ class TicketViewSet(ApiViewSet):
 
     def create(self, request: Request) -> Response:
         values, faults = self.read(TicketInput)
-        return Response({"ticket_id": str(open_ticket(self.actor, faults, **values).pk)}, status=201)
+        return Response({"ticket_id": str(open_ticket(self.actor, faults, **values).ticket_id)}, status=201)
 
     def retrieve(self, request: Request, ticket_id: str) -> Response:
         return Response(read_tickets([ticket_or_404(ticket_id).pk], with_custom_fields=True)[0])

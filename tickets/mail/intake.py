@@ -152,8 +152,8 @@ def _decide(received: ReceivedMail, raw: bytes, wait_until_saved: Callable[[], N
         received.header_id, received.sender, received.subject = mail.header_id, mail.sender, mail.subject
         received.recipients, received.content_sha256 = mail.recipients, content_sha256(mail)
         with transaction.atomic():
-            _check(received, mail)
-            _store_message(received, mail, files)
+            queue = _admit(received, mail)
+            _store_message(received, mail, queue, files)
             wait_until_saved()
             received.save()
     except (OperationalError, InterfaceError, OSError, MemoryError, IntegrityError):
@@ -185,8 +185,8 @@ def _discard(files: list[Stored]) -> None:
         file.discard()
 
 
-def _check(received: ReceivedMail, mail: Mail) -> None:
-    """Raise Quarantine or Ignored for a mail that must not become a message."""
+def _admit(received: ReceivedMail, mail: Mail) -> TicketQueue:
+    """Return the queue of the mail. Raise Quarantine or Ignored for a mail that must not become a message."""
     if ticket_of(mail.header_id) is not None:
         raise Ignored(_("it is a mail of our own"))
     queue = received.queue or _queue_of(mail)
@@ -203,9 +203,10 @@ def _check(received: ReceivedMail, mail: Mail) -> None:
     # A ticket that cannot be answered needs a person's decision.
     if mail.has_invalid_author and not mail.is_automatic and not received.decided_by:
         raise Quarantine(_("its From is no address"))
+    return queue
 
 
-def _store_message(received: ReceivedMail, mail: Mail, files: list[Stored]) -> None:
+def _store_message(received: ReceivedMail, mail: Mail, queue: TicketQueue, files: list[Stored]) -> None:
     body, body_type = mail.body
     if body_type == Message.BodyType.HTML:
         body = _with_own_images(body, mail)
@@ -218,7 +219,7 @@ def _store_message(received: ReceivedMail, mail: Mail, files: list[Stored]) -> N
     ticket = _of_bounce(mail) if mail.is_bounce else ticket_for(mail)
     message = _add(mail, ticket, body, quoted) if ticket else None
     if message is None:
-        message = _open(mail, received.queue or _queue_of(mail), body, quoted)
+        message = _open(mail, queue, body, quoted)
     _attach(message, mail.attachments, files)
     received.outcome, received.reason, received.message = Outcome.STORED, "", message
 
@@ -282,7 +283,7 @@ def _add(mail: Mail, ticket: Ticket, body: str, quoted: str) -> Message | None:
 
 
 def _open(mail: Mail, queue: TicketQueue, body: str, quoted: str) -> Message:
-    ticket = open_ticket(
+    message = open_ticket(
         MAIL,
         subject=mail.subject or "(no subject)",
         body=body,
@@ -291,15 +292,14 @@ def _open(mail: Mail, queue: TicketQueue, body: str, quoted: str) -> Message:
         sender=mail.sender,
         sender_name=mail.sender_name,
         reply_to=mail.reply_to,
-        queue_id=queue.pk,
+        queue=queue,
         is_automatic=mail.is_automatic,
         may_be_empty=True,
         # The sender of a newsletter and an answering machine are no customers.
         may_create_customer=not (mail.is_automatic or mail.is_newsletter),
     )
-    message = ticket.messages.only("ticket", "attachments").get()
     if not mail.is_of_list:
-        acknowledge(ticket)
+        acknowledge(message.ticket)
     return message
 
 

@@ -15,6 +15,19 @@ from tickets.mail.parsing import Mail
 from tickets.mail_ids import ticket_of
 from tickets.models import Dispatch, ReceivedMail, Ticket, TicketQueue
 
+_CANDIDATES = "SELECT * FROM tickets_ticket WHERE id = ANY(%s)"
+_KNOWN = """
+SELECT header_id, ticket_id FROM (
+  SELECT 1 AS rank, r.id, r.header_id, m.ticket_id
+  FROM tickets_receivedmail r JOIN tickets_message m ON m.id = r.message_id
+  WHERE r.header_id = ANY(%(ids)s) AND r.header_id <> ''
+  UNION ALL
+  SELECT 2, d.id, d.header_id, m.ticket_id
+  FROM tickets_dispatch d JOIN tickets_message m ON m.id = d.message_id
+  WHERE d.header_id = ANY(%(ids)s) AND d.header_id <> ''
+) AS known ORDER BY rank, id
+"""
+
 
 def ticket_for(mail: Mail) -> Ticket | None:
     """Return the ticket that the mail answers, if its sender takes part there; or the ticket of a machine's report."""
@@ -22,7 +35,7 @@ def ticket_for(mail: Mail) -> Ticket | None:
     # A tag is no proof. If answers do not go to From, the author of the mail may not have written the tag.
     tagged = [] if mail.reply_to or mail.is_form else tickets_of_subject(mail.subject)
     candidates = list(dict.fromkeys([*reported, *named, *tagged]))
-    found = Ticket.objects.in_bulk(candidates) if candidates else {}
+    found = {ticket.pk: ticket for ticket in Ticket.objects.raw(_CANDIDATES, [candidates])} if candidates else {}
     for ticket_id in candidates:
         ticket = found.get(ticket_id)
         if ticket is None:
@@ -47,7 +60,7 @@ def _named(mail: Mail) -> Sequence[int]:
 
     A message may have moved since it was sent. Its present ticket counts, not the ticket in its signed id.
     """
-    known = _known(mail.answered_ids, ReceivedMail, Dispatch)
+    known = _known(mail.answered_ids)
     ours = _of_ours(mail.answered_ids, known)
     others = [known[each] for each in mail.answered_ids if each in known]
     return list(dict.fromkeys([*ours, *others]))
@@ -64,17 +77,17 @@ def _has_subject(ticket: Ticket, subject: str) -> bool:
 def _of_ours(header_ids: Sequence[str], known: Mapping[str, int] | None = None) -> list[int]:
     """Return the ids of the tickets of our own Message-IDs."""
     signed = {each: ticket_id for each in header_ids if (ticket_id := ticket_of(each)) is not None}
-    known = _known(list(signed), Dispatch) if known is None else known
+    known = _known(list(signed)) if known is None else known
     return [known.get(header_id, ticket_id) for header_id, ticket_id in signed.items()]
 
 
-def _known(header_ids: Sequence[str], *models: type[ReceivedMail] | type[Dispatch]) -> dict[str, int]:
-    """Return the present ticket of the message of each Message-ID."""
-    known: dict[str, int] = {}
-    for model in models if header_ids else ():
-        with_messages = model.objects.filter(header_id__in=header_ids, message__isnull=False)
-        known |= with_messages.values_list("header_id", "message__ticket")
-    return known
+def _known(header_ids: Sequence[str]) -> dict[str, int]:
+    """Return the present ticket of the message of each Message-ID. Our own mails win over received ones."""
+    if not header_ids:
+        return {}
+    with connection.cursor() as cursor:
+        cursor.execute(_KNOWN, {"ids": list(header_ids)})
+        return dict(cursor.fetchall())
 
 
 def _takes_part(mail: Mail, ticket: Ticket) -> bool:

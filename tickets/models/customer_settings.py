@@ -1,5 +1,3 @@
-from typing import Any
-
 from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
@@ -24,8 +22,3 @@ class CustomerSettings(models.Model):
 
     def __str__(self) -> str:
         return str(self._meta.verbose_name)
-
-    @classmethod
-    def is_creating(cls, unless: models.QuerySet[Any]) -> bool:
-        """Return whether unknown senders and callers become customers and the query `unless` finds no row."""
-        return cls.objects.filter(~models.Exists(unless), creates_unknown=True).exists()

@@ -7,11 +7,26 @@ from typing import Any
 from django.db import connection
 
 from callcentre.core.actor import Actor
-from callcentre.models import actor_columns, still_there
+from callcentre.core.errors import Conflict, ErrorCode
+from callcentre.core.joined_rows import JoinedRows
+from callcentre.models import actor_columns
+from telephony.models import Agent
+from tickets.models.customer import Customer
 from tickets.models.message import Message
+from tickets.models.status import TicketStatus, TicketSubstatus
 from tickets.models.ticket import Ticket, TicketChange
+from tickets.models.ticket_queue import TicketQueue
 
 _MERGES = 7_311
+_JOINED = JoinedRows(t=Ticket, s=TicketStatus, ss=TicketSubstatus, q=TicketQueue, a=Agent, c=Customer)
+_LOCK = "SELECT id FROM tickets_ticket WHERE id = %s FOR NO KEY UPDATE"
+_READ = f"""
+SELECT {_JOINED.columns} FROM tickets_ticket t
+JOIN tickets_ticketstatus s ON s.id = t.status_id LEFT JOIN tickets_ticketsubstatus ss ON ss.id = t.substatus_id
+JOIN tickets_ticketqueue q ON q.id = t.queue_id LEFT JOIN telephony_agent a ON a.id = t.agent_id
+LEFT JOIN tickets_customer c ON c.id = t.customer_id
+WHERE t.id = %s
+"""  # noqa: S608  (composed of our own models)
 
 
 def lock_ticket(ticket: Ticket) -> Ticket:
@@ -20,8 +35,15 @@ def lock_ticket(ticket: Ticket) -> Ticket:
     The row is locked before the joined rows are read. A statement that does both finds no row at all if another
     transaction has just changed the status that is joined.
     """
-    still_there(Ticket.objects.select_for_update(no_key=True).only("pk").filter(pk=ticket.pk))
-    return Ticket.objects.select_related("status", "substatus", "queue", "agent", "customer").get(pk=ticket.pk)
+    with connection.cursor() as cursor:
+        cursor.execute(_LOCK, [ticket.pk])
+        if cursor.fetchone() is None:
+            raise Conflict(ErrorCode.CONFLICT)
+        cursor.execute(_READ, [ticket.pk])
+        locked: Ticket
+        (locked, *joined) = _JOINED.instances(cursor.fetchone())
+    locked.status, locked.substatus, locked.queue, locked.agent, locked.customer = joined
+    return locked
 
 
 def lock_merges() -> None:

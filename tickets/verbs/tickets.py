@@ -46,22 +46,25 @@ def open_ticket(
     is_automatic: bool = False,
     may_be_empty: bool = False,
     may_create_customer: bool = False,
+    queue: TicketQueue | None = None,
     **chosen: Any,
-) -> Ticket:
-    """Open a ticket with its first message, from the customer or entered by an agent. Sends no mail.
+) -> Message:
+    """Open a ticket with its first message, from the customer or entered by an agent. Return the message. Send no mail.
 
-    `chosen` is agent_login, customer_id, queue_id, category_id, status_id, substatus_id. Defaults are the first active
-    queue, the first status of new tickets, and the customer with the sender's address; with `may_create_customer` that
-    may be a new one, if the settings say so.
+    `chosen` is agent_login, customer_id, queue_id, category_id, status_id, substatus_id. A caller that has read the
+    queue gives it as `queue` instead. Defaults are the first active queue, the first status of new tickets, and the
+    customer with the sender's address; with `may_create_customer` that may be a new one, if the settings say so.
     """
     faults = list(faults)
     kept, quoted = rules.cleaned(body, body_type), rules.cleaned(quoted, body_type)
     with transaction.atomic():
         now = timezone.now()
         choice = rules.choose(chosen, None, faults)
-        queue = choice.queue or TicketQueue.objects.active().order_by("id").first()
+        queue = choice.queue or queue or TicketQueue.objects.active().order_by("id").first()
         if queue is None and not chosen.get("queue_id"):
             faults.append(Fault(ErrorCode.TICKET_QUEUE_MISSING, "queue_id"))
+        elif queue is not None and not queue.is_active:
+            faults.append(Fault(ErrorCode.TICKET_QUEUE_NOT_FOUND, "queue_id"))
         values, wrong = custom_values.read(CustomField.Owner.TICKET, custom_fields or {}, {})
         faults += wrong
         faults += [] if may_be_empty else rules.check_body(body, kept, body_type)
@@ -118,7 +121,7 @@ def open_ticket(
         attach(message, files)
         log_ticket(ticket, actor, "create", {})
         events.ticket_created(ticket)
-    return ticket
+    return message
 
 
 def edit_ticket(

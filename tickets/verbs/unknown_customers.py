@@ -7,18 +7,22 @@ does: the second mail waits, and then finds the customer that the first one has 
 from collections.abc import Callable
 
 from django.db import connection
-from django.db.models import QuerySet
 
 from callcentre.core.actor import Actor
 from callcentre.core.phone import PhoneError, normalise
-from telephony.models import Agent
 from tickets.addresses import is_address
 from tickets.models.customer import Customer
-from tickets.models.customer_settings import CustomerSettings
 from tickets.verbs.customers import create_customer
 
 # The space of advisory locks for addresses and numbers.
 _LOCK_SPACE = 0x63757374
+# Returns a row, and acquires the lock, if unknown customers are created and no agent has the address.
+_LOCK = """
+SELECT pg_advisory_xact_lock(%s, hashtext(%s)) FROM tickets_customersettings
+WHERE creates_unknown AND NOT EXISTS (
+  SELECT 1 FROM telephony_agent WHERE is_active AND email <> '' AND UPPER(email) = UPPER(%s)
+)
+"""
 _LONGEST_ADDRESS = Customer._meta.get_field("email").max_length or 0
 _LONGEST_SURNAME = Customer._meta.get_field("surname").max_length or 0
 
@@ -36,9 +40,8 @@ def customer_of_sender(actor: Actor, address: str, name: str = "") -> Customer |
         return create_customer(actor, surname=_surname(name) or _surname(address), email=address)
 
     may_be_new = is_address(address) and len(address) <= _LONGEST_ADDRESS
-    agents = Agent.objects.active().filter(email__iexact=address)
     known = find()
-    return known if known is not None or not may_be_new else _create_once(address.upper(), find, create, unless=agents)
+    return known if known is not None or not may_be_new else _create_once(address.upper(), find, create, address)
 
 
 def customer_of_caller(actor: Actor, caller: str, number: str) -> Customer | None:
@@ -55,17 +58,17 @@ def customer_of_caller(actor: Actor, caller: str, number: str) -> Customer | Non
     def create() -> Customer:
         return create_customer(actor, surname=_surname(caller), phone_numbers=[caller])
 
-    return _create_once(number, find, create, unless=Agent.objects.none())
+    return _create_once(number, find, create)
 
 
 def _create_once(
-    key: str, find: Callable[[], Customer | None], create: Callable[[], Customer], *, unless: QuerySet[Agent]
+    key: str, find: Callable[[], Customer | None], create: Callable[[], Customer], address: str = ""
 ) -> Customer | None:
     """Create the customer if the settings say so. Of concurrent transactions the first creates, the others find it."""
-    if not CustomerSettings.is_creating(unless):
-        return None
     with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_xact_lock(%s, hashtext(%s))", [_LOCK_SPACE, key])
+        cursor.execute(_LOCK, [_LOCK_SPACE, key, address])
+        if cursor.fetchone() is None:
+            return None
     return find() or create()
 
 

@@ -1,0 +1,89 @@
+"""The service in the memory of the launcher, from which its processes are forked.
+
+Each process would need more time to import all modules than for the rest of its start, and memory of its own for them.
+A forked process shares both. See docs/decisions/0025.
+"""
+
+import gc
+import os
+import runpy
+import sys
+import warnings
+from hashlib import sha256
+from importlib import import_module
+from pathlib import Path
+
+import django
+from django.conf import settings
+from django.contrib.staticfiles.finders import get_finders
+from django.core.management import call_command
+
+ROOT = Path(__file__).resolve().parents[2]
+# Modules of the processes that nothing else imports.
+OF_PROCESSES = (
+    "callcentre.beat",
+    "callcentre.urls",
+    "celery.apps.beat",
+    "celery.apps.worker",
+    "celery.bin.celery",
+    "celery.concurrency.prefork",
+    "celery.concurrency.thread",
+    "celery.worker.consumer",
+    "granian.cli",
+    "granian.server",
+    "kombu.transport.redis",
+    "telephony.listener",
+)
+
+
+def load() -> None:
+    """Import everything that the processes use. The environment must have all settings."""
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "callcentre.settings")
+    # Nothing that is loaded here is ever freed, so a collection would only take time.
+    gc.disable()
+    django.setup()
+    for name in OF_PROCESSES:
+        import_module(name)
+    import_module("callcentre.celery").app.loader.import_default_modules()
+    import_module("callcentre.core.phone").warm_up()
+    # Collections in the processes skip these objects. They would write to them, which ends the sharing.
+    gc.freeze()
+    gc.enable()
+
+
+def run(name: str, arguments: tuple[str, ...]) -> None:
+    """Run Python's arguments (`-m MODULE …` or `FILE …`) in this forked process, under a name for `ps -o comm`."""
+    os.chdir(ROOT)
+    Path("/proc/self/comm").write_text(name)
+    # Each worker would print this warning, although root was chosen on purpose.
+    warnings.filterwarnings("ignore", "You're running the worker with superuser privileges")
+    if arguments[0] == "-m":
+        sys.argv = list(arguments[1:])
+        runpy.run_module(arguments[1], run_name="__main__", alter_sys=True)
+    else:
+        sys.argv = list(arguments)
+        runpy.run_path(arguments[0], run_name="__main__")
+
+
+def migrate() -> None:
+    call_command("migrate", interactive=False, verbosity=0)
+
+
+def add_demonstration_data() -> None:
+    call_command("demo")
+
+
+def collect_static_files() -> None:
+    """Collect the static files, unless the same files have been collected before."""
+    files = sorted(
+        (path, found.st_size, found.st_mtime_ns)
+        for finder in get_finders()
+        for path, storage in finder.list(None)
+        for found in [Path(storage.path(path)).stat()]
+    )
+    fingerprint = sha256(repr((settings.STORAGES, files)).encode()).hexdigest()
+    kept = settings.STATIC_ROOT / "collected.txt"
+    if kept.exists() and kept.read_text() == fingerprint:
+        return
+    call_command("collectstatic", interactive=False, verbosity=0)
+    kept.write_text(fingerprint)
