@@ -100,10 +100,9 @@ class Row:
     # Seconds of the epoch, which are read faster than instants. The last logout is infinite during a session.
     first_login_at: float | None = _figure("min(first) FILTER (WHERE kind = 'session')", "date_part('epoch', min({r}))")
     last_logout_at: float | None = _figure("max(last) FILTER (WHERE kind = 'session')", "date_part('epoch', max({r}))")
-
-    # Counted once in the period, from the lists of its rows.
-    chats_answered: int = 0
-    tickets_answered: int = 0
+    # Where several rows of a period have lists, a chat or ticket may be counted twice (reports.report).
+    chats_answered: int = _figure("", "COALESCE(sum(cardinality(r.chats)), 0)")
+    tickets_answered: int = _figure("", "COALESCE(sum(cardinality(r.tickets)), 0)")
 
     @property
     def talk_in_and_out(self) -> int:

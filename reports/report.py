@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import chain
 from typing import Any
 
 import orjson
@@ -52,23 +53,21 @@ def snapshot() -> Iterator[None]:
         yield
 
 
-_LABEL = "to_char({instant} AT TIME ZONE %(zone)s, %(label)s)"
+_PERIOD = 'to_char(started_at AT TIME ZONE %(zone)s, %(label)s) COLLATE "C"'
 _ROLLUPS = """JOIN reports_sums r ON r.level = stretch.source AND r.agent_id = stretch.agent_id
-  AND r.started_at >= a AND r.started_at < b"""
-_WANTED_QUEUE = "r.queue_id = ANY(%(queues)s::bigint[])"
-# In a report of some queues a row of everything makes a period appear if it has time of the agent's own, or a chat of
-# these queues. Replies to tickets are in the rows of queues.
+  AND r.queue_id = ANY(%(queues)s::bigint[]) AND r.started_at >= a AND r.started_at < b"""
+# In a report of some queues, a row of everything counts if it has time of the agent's own, or chats or tickets of them.
 _IS_PRESENT = """(NOT %(is_narrowed)s OR r.queue_id <> 0 OR r.login_seconds IS NOT NULL
   OR r.free_seconds IS NOT NULL OR r.wrap_up_seconds IS NOT NULL OR r.pause_seconds IS NOT NULL
-  OR EXISTS (SELECT FROM tickets_chat WHERE id = ANY(r.chat_ids) AND queue_id = ANY(%(queues)s::bigint[])))"""
+  OR EXISTS (SELECT FROM tickets_chat WHERE id = ANY(r.chat_ids) AND queue_id = ANY(%(queues)s::bigint[]))
+  OR EXISTS (SELECT FROM tickets_ticket WHERE id = ANY(r.ticket_ids) AND queue_id = ANY(%(queues)s::bigint[])))"""
 _PRESENT = {
-    False: f"SELECT r.agent_id, r.started_at FROM stretch {_ROLLUPS} AND {_WANTED_QUEUE} AND {_IS_PRESENT}",
-    True: f"SELECT r.agent_id, r.started_at FROM counted r WHERE {_IS_PRESENT}",
+    False: f"SELECT r.agent_id, started_at FROM stretch {_ROLLUPS} WHERE {_IS_PRESENT}",
+    True: f"SELECT agent_id, started_at FROM counted r WHERE {_IS_PRESENT}",
 }
 _PAGE = f"""
 page AS (
-  SELECT agent.place, agent_id, {_LABEL.format(instant="started_at")} COLLATE "C" AS period, min(started_at) AS first,
-    max(started_at) AS last
+  SELECT place, agent_id, {_PERIOD} AS period, min(started_at) AS first, max(started_at) AS last
   FROM ({{present}}) present JOIN unnest(%(order)s::bigint[]) WITH ORDINALITY AS agent(id, place) ON agent.id = agent_id
   GROUP BY place, agent_id, period ORDER BY place, period LIMIT %(limit)s::bigint OFFSET %(offset)s::bigint
 )"""
@@ -76,8 +75,8 @@ page AS (
 # with the page. Sorting all rows takes as long as the rest of a page.
 _PAGE_OF_ROLLUPS = f"""
 page AS (
-  SELECT place, agent_id, {_LABEL.format(instant="first")} AS period, first, first AS last FROM (
-    SELECT agent.place, agent.id AS agent_id, r.started_at AS first
+  SELECT place, agent_id, {_PERIOD} AS period, started_at AS first, started_at AS last FROM (
+    SELECT place, agent.id AS agent_id, started_at
     FROM unnest(%(order)s::bigint[]) WITH ORDINALITY AS agent(id, place) CROSS JOIN LATERAL (
       SELECT started_at FROM reports_sums
       WHERE agent_id = agent.id AND level = %(level)s AND started_at >= %(begin)s AND started_at < %(end)s
@@ -86,36 +85,36 @@ page AS (
     ) r LIMIT %(limit)s::bigint OFFSET %(offset)s::bigint
   ) key
 )"""
+# The periods of an agent on a page follow one another.
+_SHOWN = """(
+  SELECT agent_id, place, min(first) AS first, max(last) AS last, min(period) AS first_period,
+    max(period) AS last_period
+  FROM page GROUP BY agent_id, place
+) shown"""
 _COLUMNS = ", ".join(f"r.{name}" for name in COLUMNS)
 _LINES = {
     False: f"""
-SELECT r.agent_id, {_LABEL.format(instant="r.started_at")} AS period, r.queue_id, {_COLUMNS}
-FROM (SELECT agent_id, min(first) AS first, max(last) AS last FROM page GROUP BY agent_id) shown
-JOIN stretch USING (agent_id) {_ROLLUPS} AND r.started_at >= first AND r.started_at <= last AND {_WANTED_QUEUE}""",
-    True: f"SELECT agent_id, {_LABEL.format(instant='started_at')} AS period, queue_id, {_COLUMNS} FROM counted r",
+SELECT place, first_period, last_period, r.agent_id, r.started_at, r.queue_id, {_COLUMNS}
+FROM {_SHOWN} JOIN stretch USING (agent_id) {_ROLLUPS}
+WHERE r.started_at >= first AND r.started_at <= last AND {_IS_PRESENT}""",
+    True: f"""
+SELECT place, first_period, last_period, agent_id, started_at, queue_id, {_COLUMNS}
+FROM {_SHOWN} JOIN counted r USING (agent_id) WHERE {_IS_PRESENT}""",
 }
-# Rows of queues have no time of the agent's own, and no lists of chats and tickets.
+# Rows of queues have no time of the agent's own, and no lists of chats and tickets. Where several rows of a period have
+# lists, these are returned as well: a chat or ticket that is in two of them counts once.
+_OF_QUEUES = """CASE WHEN NOT %(is_narrowed)s THEN {ids}
+    ELSE (SELECT array_agg(id) FROM {table} WHERE id = ANY({ids}) AND queue_id = ANY(%(queues)s::bigint[])) END"""
+_TWICE = "(CASE WHEN count(r.{ids}) > 1 THEN json_agg(r.{ids}) FILTER (WHERE r.{ids} IS NOT NULL) END)::text"
 _SUMS = f"""
-line AS (
-  SELECT line.*, (queue_id <> 0) = %(is_narrowed)s AS is_wanted
-  FROM ({{lines}}) line JOIN page USING (agent_id, period)
-),
-sums AS (
-  SELECT agent_id, period, {", ".join(f"{sql} AS {name}" for name, sql in FIGURES.items())}
-  FROM line r GROUP BY agent_id, period
-),
-answered AS (
-  SELECT agent_id, period, count(chat_id) AS chats, count(ticket_id) AS tickets FROM (
-    SELECT agent_id, period, chat_id, NULL::bigint AS ticket_id FROM line CROSS JOIN unnest(chat_ids) AS chat_id
-    UNION SELECT agent_id, period, NULL, ticket_id FROM line CROSS JOIN unnest(ticket_ids) AS ticket_id
-  ) subject
-  WHERE NOT %(is_narrowed)s OR COALESCE(
-    (SELECT queue_id FROM tickets_chat WHERE id = chat_id), (SELECT queue_id FROM tickets_ticket WHERE id = ticket_id)
-  ) = ANY(%(queues)s::bigint[])
-  GROUP BY agent_id, period
-)
-SELECT agent_id, period, {", ".join(f"sums.{name}" for name in FIGURES)}, COALESCE(chats, 0), COALESCE(tickets, 0)
-FROM page JOIN sums USING (agent_id, period) LEFT JOIN answered USING (agent_id, period) ORDER BY place, period"""
+SELECT agent_id, period, {", ".join(FIGURES.values())}, {_TWICE.format(ids="chats")}, {_TWICE.format(ids="tickets")}
+FROM (
+  SELECT *, {_PERIOD} AS period, (queue_id <> 0) = %(is_narrowed)s AS is_wanted,
+    {_OF_QUEUES.format(ids="chat_ids", table="tickets_chat")} AS chats,
+    {_OF_QUEUES.format(ids="ticket_ids", table="tickets_ticket")} AS tickets
+  FROM ({{lines}}) line
+) r
+WHERE period BETWEEN first_period AND last_period GROUP BY place, agent_id, period ORDER BY place, period"""
 
 
 def page(question: Question, limit: int, offset: int) -> list[Row]:
@@ -157,25 +156,22 @@ def _statement(found: Mapping[Part, object], *, is_level: bool) -> str:
     """
     tables = sorted({part.source in (Source.CLOSED, Source.OPEN) for part in found})
     present, lines = (" UNION ALL ".join(map(select.__getitem__, tables)) for select in (_PRESENT, _LINES))
-    return ", ".join([
-        f"WITH {ledgers.STRETCHES}",
-        *([ledgers.ROWS] if True in tables else []),
-        _PAGE_OF_ROLLUPS if is_level else _PAGE.format(present=present),
-        _SUMS.format(lines=lines),
-    ])  # fmt: skip
+    shared = [ledgers.STRETCHES, *([ledgers.ROWS] if True in tables else [])]
+    shared.append(_PAGE_OF_ROLLUPS if is_level else _PAGE.format(present=present))
+    return f"WITH {', '.join(shared)} {_SUMS.format(lines=lines)}"
 
 
 def _row(question: Question, agent_id: int, period: str, pauses: str | None, *figures: Any) -> Row:
+    *sums, chats, tickets = figures
     reasons: dict[int, tuple[int, int]] = {}
     for part in orjson.loads(pauses or "[]"):
         for reason, (count, seconds) in part.items():
             before = reasons.get(int(reason), (0, 0))
             reasons[int(reason)] = (before[0] + count, before[1] + seconds)
-    return Row(
-        agent_id,
-        question.agents[agent_id],
-        period,
-        question.queues is not None,
-        dict(sorted(reasons.items())),
-        *figures,
-    )
+    reasons = dict(sorted(reasons.items()))
+    row = Row(agent_id, question.agents[agent_id], period, question.queues is not None, reasons, *sums)
+    if chats:
+        row.chats_answered = len(set(chain.from_iterable(orjson.loads(chats))))
+    if tickets:
+        row.tickets_answered = len(set(chain.from_iterable(orjson.loads(tickets))))
+    return row

@@ -37,7 +37,8 @@ WHERE r.agent_id = stretch.agent_id AND r.level = %(level)s AND r.started_at >= 
 _INSERT = f"""
 WITH {ledgers.STRETCHES}, {ledgers.ROWS}
 INSERT INTO reports_sums (level, agent_id, queue_id, started_at, {", ".join(COLUMNS)})
-SELECT %(level)s, agent_id, queue_id, started_at, {", ".join(COLUMNS)} FROM counted ORDER BY agent_id, started_at
+SELECT %(level)s, agent_id, queue_id, started_at, {", ".join(COLUMNS)} FROM counted
+ORDER BY agent_id, queue_id, started_at
 """  # noqa: S608
 
 

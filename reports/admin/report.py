@@ -89,6 +89,7 @@ class ReportPage(ReadOnlyAdmin):
         shown = lines[:PER_PAGE]
         links = Links(request, question, columns, shown)
         return {
+            "question": question,
             "columns": columns[4:],
             "rows": [(line, _cells(columns[4:], line, links)) for line in shown],
             "first": (number - 1) * PER_PAGE + 1,
