@@ -15,6 +15,7 @@ from callcentre.admin.dates import DatesFilter
 from callcentre.admin.deletions import DeletableMixin
 from callcentre.admin.edit_conflicts import EditConflictForm
 from callcentre.admin.history import ChangeMixin, HistoryMixin
+from callcentre.admin.list_field import ListField
 from callcentre.admin.lists import ChangeList, UncountedChangeList, UncountedMixin
 from callcentre.admin.periods import PeriodFilter
 from callcentre.admin.theme import ModelForm, display, page_action
@@ -31,6 +32,7 @@ __all__ = [
     "EditConflictForm",
     "HistoryMixin",
     "Inline",
+    "ListField",
     "ModelForm",
     "PeriodFilter",
     "ReadOnlyAdmin",

@@ -9,6 +9,7 @@ from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 from unfold.widgets import UnfoldAdminTextareaWidget
 
+from callcentre.admin.list_field import ListField
 from callcentre.models import AREAS, RIGHTS, validate_networks
 
 
@@ -62,19 +63,10 @@ class RightsField(forms.MultipleChoiceField):
         return set(initial or ()) != set(data or ())
 
 
-class NetworksField(forms.CharField):
+class NetworksField(ListField):
     """A list of networks, one a line or with commas between them."""
 
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(widget=UnfoldAdminTextareaWidget(attrs={"rows": 3, "class": "cc-monospace"}), **kwargs)
-
-    def prepare_value(self, value: Any) -> Any:
-        return "\n".join(value) if isinstance(value, list) else value
-
-    def to_python(self, value: Any) -> Any:
-        if isinstance(value, list):
-            return value
-        return list(dict.fromkeys((value or "").replace(",", " ").split()))
+    widget = UnfoldAdminTextareaWidget(attrs={"rows": 3, "class": "cc-monospace"})
 
     def validate(self, value: Any) -> None:
         super().validate(value)
@@ -86,9 +78,3 @@ class NetworksField(forms.CharField):
                 errors.append(error)
         if errors:
             raise ValidationError(errors)
-
-    def run_validators(self, value: Any) -> None:
-        """Skip the validators of a text: the value is a list, and `validate` has checked it."""
-
-    def has_changed(self, initial: Any, data: Any) -> bool:
-        return bool(list(initial or ()) != self.to_python(data))

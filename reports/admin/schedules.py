@@ -9,9 +9,9 @@ from django.db.models import Prefetch, QuerySet
 from django.http import HttpRequest
 from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
-from unfold.widgets import UnfoldAdminSelect2MultipleWidget, UnfoldAdminTextareaWidget
+from unfold.widgets import UnfoldAdminSelect2MultipleWidget
 
-from callcentre.admin import Admin, EditConflictForm, HistoryMixin, actor_of, display
+from callcentre.admin import Admin, EditConflictForm, HistoryMixin, ListField, actor_of, display
 from callcentre.admin.history import SHOWN, Entry, entry_of, in_words
 from callcentre.admin.theme import ModelForm
 from callcentre.core.errors import ErrorCode
@@ -31,23 +31,6 @@ class _Ids(forms.TypedMultipleChoiceField):
         super().__init__(coerce=int, required=False, widget=UnfoldAdminSelect2MultipleWidget(), **kwargs)
 
 
-class _Lines(forms.CharField):
-    """A list, one entry a line."""
-
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(widget=UnfoldAdminTextareaWidget(attrs={"rows": 3}), **kwargs)
-
-    def prepare_value(self, value: Any) -> Any:
-        return "\n".join(value) if isinstance(value, list) else value
-
-    def to_python(self, value: Any) -> Any:
-        text = super().to_python(value) or ""
-        return list(dict.fromkeys(text.replace(",", "\n").split()))
-
-    def has_changed(self, initial: Any, data: Any) -> bool:
-        return bool(list(initial or []) != self.to_python(data))
-
-
 # Sentences without names of values.
 SENTENCES = {
     ErrorCode.EMPTY: _("This field is required."),
@@ -61,7 +44,7 @@ class ScheduleForm(EditConflictForm, ModelForm):
     agent_group_ids = _Ids(label=_("Agent groups"))
     queue_ids = _Ids(label=_("Queues"), help_text=_("Of calls, chats and tickets; logins and pauses stay whole."))
     columns = forms.MultipleChoiceField(label=_("Columns"), widget=UnfoldAdminSelect2MultipleWidget())
-    recipients = _Lines(
+    recipients = ListField(
         label=_("Recipients"), help_text=_("E-mail addresses, one a line. Each recipient gets a separate mail.")
     )
 

@@ -144,7 +144,7 @@ def test_a_caller_who_waits_too_long_is_disconnected(queue: Queue, switch: Recor
 def test_a_caller_below_the_limit_stays_in_the_queue(queue: Queue, switch: RecordingSwitch) -> None:
     call = call_in()
 
-    distribute(seconds_from_now=599)
+    distribute(seconds_from_now=540)
     call.refresh_from_db()
 
     assert call.state == "waiting"

@@ -6,7 +6,7 @@ from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 from unfold.widgets import UnfoldAdminTextareaWidget
 
-from callcentre.admin import Admin, actor_of, display
+from callcentre.admin import Admin, ListField, actor_of, display
 from callcentre.admin.theme import ModelForm
 from callcentre.core.errors import ErrorCode, Invalid
 from tickets.models import CustomField
@@ -14,32 +14,22 @@ from tickets.models.custom_field import check_options
 from tickets.verbs.custom_fields import edit_custom_field
 
 
-class LinesField(forms.CharField):
-    """A list with one entry a line, each once."""
+class OptionsField(ListField):
+    """The options of a choice, one a line."""
 
     widget = UnfoldAdminTextareaWidget(attrs={"rows": 5})
 
-    def prepare_value(self, value: Any) -> Any:
-        return "\n".join(value) if isinstance(value, list) else value
-
-    def to_python(self, value: Any) -> Any:
-        lines = value if isinstance(value, list) else (value or "").splitlines()
-        return list(dict.fromkeys(line.strip() for line in lines if line.strip()))
+    def split(self, text: str) -> list[str]:
+        return [line.strip() for line in text.splitlines() if line.strip()]
 
     def validate(self, value: Any) -> None:
         super().validate(value)
         if any(len(line) > 200 for line in value):
             raise forms.ValidationError(_("At most %(limit)s characters.") % {"limit": 200})
 
-    def run_validators(self, value: Any) -> None:
-        """Skip the validators of a text: the value is a list."""
-
-    def has_changed(self, initial: Any, data: Any) -> bool:
-        return bool(self.to_python(initial) != self.to_python(data))
-
 
 class CustomFieldForm(ModelForm):
-    options = LinesField(label=_("Options"), required=False, help_text=_("Of a choice: one a line, in their order."))
+    options = OptionsField(label=_("Options"), required=False, help_text=_("Of a choice: one a line, in their order."))
 
     class Meta:
         model = CustomField

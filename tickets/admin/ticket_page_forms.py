@@ -15,7 +15,7 @@ from unfold.widgets import (
     UnfoldBooleanWidget,
 )
 
-from callcentre.admin import EditConflictForm
+from callcentre.admin import EditConflictForm, ListField
 from callcentre.core.integers import integer_of
 from telephony.models import Agent
 from tickets.addresses import is_address
@@ -43,14 +43,13 @@ class FilesField(forms.FileField):
         return [clean_one(file, initial) for file in data or ()]
 
 
-class AddressesField(forms.CharField):
+class AddressesField(ListField):
     """A list of e-mail addresses with commas between them."""
 
     widget = UnfoldAdminTextInputWidget
 
-    def to_python(self, value: Any) -> Any:
-        parts = (part.strip() for part in (value or "").replace(";", ",").split(","))
-        return list(dict.fromkeys(part for part in parts if part))
+    def split(self, text: str) -> list[str]:
+        return [part.strip() for part in text.replace(";", ",").split(",") if part.strip()]
 
     def validate(self, value: Any) -> None:
         super().validate(value)
@@ -59,9 +58,6 @@ class AddressesField(forms.CharField):
         for address in value:
             if not is_address(address):
                 raise ValidationError(_now("%(address)s is no e-mail address.") % {"address": address})
-
-    def run_validators(self, value: Any) -> None:
-        """Skip the validators of a text: the value is a list, and `validate` has checked it."""
 
 
 def statuses_for(ticket: Ticket | None = None) -> list[tuple[str, Any]]:

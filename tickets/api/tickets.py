@@ -1,14 +1,17 @@
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from django.db import connection
 from django.db.models import QuerySet
+from rest_framework.exceptions import APIException
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from callcentre.api.pagination import LimitOffset, limit_and_offset
 from callcentre.api.viewsets import ApiViewSet
-from callcentre.core.errors import Fault
-from callcentre.core.lookups import get_or_404
+from callcentre.core.errors import Conflict, Fault, Invalid
+from callcentre.core.lookups import get_or_404, pk_or_404
 from callcentre.core.parsing import Reject, parse_boolean
 from tickets.api.filters import TicketFilterSet
 from tickets.api.serializers import (
@@ -69,33 +72,46 @@ class TicketViewSet(ApiViewSet):
         return Response(read_tickets([ticket_or_404(ticket_id).pk], with_custom_fields=True)[0])
 
     def update(self, request: Request, ticket_id: str) -> Response:
-        ticket = ticket_or_404(ticket_id)
-        values, faults = self.read(TicketEditInput, is_partial=True)
-        edit_ticket(ticket, self.actor, faults, **values)
+        with named_ticket(ticket_id) as ticket:
+            values, faults = self.read(TicketEditInput, is_partial=True)
+            edit_ticket(ticket, self.actor, faults, **values)
         return Response(status=204)
 
     def comment(self, request: Request, ticket_id: str) -> Response:
-        ticket = ticket_or_404(ticket_id)
-        values, faults = self.read(CommentInput)
-        comment_on(ticket, self.actor, faults, **values)
+        with named_ticket(ticket_id) as ticket:
+            values, faults = self.read(CommentInput)
+            comment_on(ticket, self.actor, faults, **values)
         return Response(status=204)
 
     def agent_response(self, request: Request, ticket_id: str) -> Response:
-        ticket = ticket_or_404(ticket_id)
-        values, faults = self.read(AgentResponseInput)
-        reply_to(ticket, self.actor, faults, **values)
+        with named_ticket(ticket_id) as ticket:
+            values, faults = self.read(AgentResponseInput)
+            reply_to(ticket, self.actor, faults, **values)
         return Response([], status=201)
 
     def customer_response(self, request: Request, ticket_id: str) -> Response:
-        ticket = ticket_or_404(ticket_id)
-        values, faults = self.read(CustomerResponseInput)
-        receive_message(ticket, self.actor, faults, **values)
+        with named_ticket(ticket_id) as ticket:
+            values, faults = self.read(CustomerResponseInput)
+            receive_message(ticket, self.actor, faults, **values)
         return Response(status=204)
 
 
 def ticket_or_404(ticket_id: str) -> Ticket:
-    """Return the ticket with only its key: the verbs lock and read the row themselves."""
+    """Return the ticket with only its key."""
     return get_or_404(Ticket.objects.only("pk"), ticket_id)
+
+
+@contextmanager
+def named_ticket(ticket_id: str) -> Iterator[Ticket]:
+    """Yield a ticket with only its key, for a verb that finds and locks the row itself.
+
+    The row is looked for only after a refusal: an unknown id is 404 even if the request has other faults.
+    """
+    try:
+        yield Ticket(pk=pk_or_404(Ticket, ticket_id))
+    except (Invalid, Conflict, APIException):
+        ticket_or_404(ticket_id)
+        raise
 
 
 def _flag(request: Request, name: str, faults: list[Fault]) -> bool:

@@ -188,7 +188,7 @@ def test_waiting_callers_take_free_agents() -> None:
 
 
 def test_calls_are_started_for_agents_who_become_free() -> None:
-    assert decide(floor_of(0, busy=50), USUAL, LAW).calls > 0
+    assert decide(floor_of(0, busy=100), USUAL, LAW).calls > 0
 
 
 def test_agents_in_their_last_seconds_of_wrap_up_count_as_free() -> None:
@@ -219,17 +219,24 @@ def test_the_window_with_more_drops_decides() -> None:
 
 
 def test_the_worked_example_of_the_documents() -> None:
-    floor = floor_of(3, busy=17, ringing=4, day=Window(400, 9), days_30=Window(400, 9))
+    floors = [
+        floor_of(3, busy=17, ringing=4, day=Window(400, drops), days_30=Window(400, drops)) for drops in (9, 10, 11, 12)
+    ]
 
-    forecast, pace = Forecast.of(floor, USUAL), decide(floor, USUAL, LAW)
+    forecast, paces = Forecast.of(floors[0], USUAL), [decide(floor, USUAL, LAW) for floor in floors]
 
     assert forecast == pytest.approx((4.588, 1.2, 2.28), abs=0.001)
-    assert forecast.overflow == pytest.approx(0.0065, abs=0.0001)
-    assert forecast.with_calls(4, 0.3).overflow == pytest.approx(0.0914, abs=0.0001)
-    assert pace.calls == 3
-    assert (pace.epsilon, pace.expected_overflow) == pytest.approx((0.0312, 0.0549), abs=0.0001)
-    assert (pace.lines_per_agent, pace.handling_seconds) == pytest.approx((1.53, 120.8), abs=0.05)
-    assert pace.state is State.PREDICTIVE
+    overflows = [forecast.with_calls(calls, 0.3).overflow for calls in range(5)]
+    assert overflows == pytest.approx([0.0065, 0.015, 0.030, 0.055, 0.091], abs=0.0005)
+    assert [pace.calls for pace in paces] == [3, 2, 0, 0]
+    assert [pace.state for pace in paces] == [
+        State.PREDICTIVE,
+        State.PREDICTIVE,
+        State.NEAR_LIMIT,
+        State.DAY_LIMIT,
+    ]
+    assert (paces[0].epsilon, paces[0].expected_overflow) == pytest.approx((0.0312, 0.0549), abs=0.0001)
+    assert (paces[0].lines_per_agent, paces[0].handling_seconds) == pytest.approx((1.53, 120.8), abs=0.05)
 
 
 def test_expected_overflow_is_that_of_a_normal_distribution() -> None:
