@@ -11,6 +11,7 @@ import statistics
 import sys
 import time
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 import orjson
@@ -158,9 +159,12 @@ class Ready:
         for number in range(self.pages):
             self.page(number)
 
+    def ping(self) -> None:
+        self.client.send("GET", "/api/ping", expect=204)
+
     def pings(self) -> None:
         for _ in range(self.pages):
-            self.client.send("GET", "/api/ping", expect=204)
+            self.ping()
 
     def bound(self) -> None:
         for number in range(self.pages):
@@ -211,12 +215,8 @@ def measure(running: Service, turns: int) -> None:
             table.add(what, "ready rows, orjson, and a ping a page", bound + pinged, ours, goal)
             if name == "month_by_day":
                 middle = ready.pages // 2
-                bound, ping, ours = medians(
-                    30 * turns,
-                    lambda ready=ready, middle=middle: ready.ready_page(middle),
-                    lambda: client.send("GET", "/api/ping", expect=204),
-                    lambda ready=ready, middle=middle: ready.page(middle),
-                )
+                one_of_each = partial(ready.ready_page, middle), ready.ping, partial(ready.page, middle)
+                bound, ping, ours = medians(30 * turns, *one_of_each)
                 table.add("one page of it, 100 rows", "its ready rows, orjson", bound, ours, 8, ping=ping)
         rollups, calls = (_megabytes(connection, name) for name in ("reports_sums", "telephony_connection"))
         table.add_amount("rollups, beside the connections with their indexes", rollups, calls, "MB")

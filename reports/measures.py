@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from math import isinf
 from operator import attrgetter as of
 from typing import Any
@@ -22,9 +22,9 @@ from telephony.models import Pause
 
 # Cached: a page of the API has 1,700 of them, and nine hours have no more than these.
 @lru_cache(maxsize=32_768)
-def clock(seconds: int) -> str:
-    """Spell a duration `hh:mm:ss`; hours grow past 99."""
-    return f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"
+def clock(seconds: int | None) -> str:
+    """Spell a duration `hh:mm:ss`, or "" for None; hours grow past 99."""
+    return "" if seconds is None else f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"
 
 
 def _moment(epoch: float | None) -> datetime | None:
@@ -43,6 +43,7 @@ class Unit(Enum):
     MOMENT = "moment"
 
 
+_SPELLED: dict[Unit, Callable[[Any], str]] = {Unit.DURATION: clock, Unit.MOMENT: second}
 Value = str | int | float | datetime | None
 
 
@@ -65,30 +66,19 @@ class Measure:
     def title(self) -> str:
         return f"{self.group}: {self.label}" if self.group else str(self.label)
 
-    @property
+    @cached_property
     def wire(self) -> Callable[[Row], Any]:
         """The function that returns the value as JSON has it."""
         value: Callable[[Row], Any] = self.value
-        match self.unit:
-            case Unit.DURATION:
-                return lambda row: clock(value(row))
-            case Unit.MOMENT:
-                return lambda row: second(value(row))
-        return value
+        spell = _SPELLED.get(self.unit)
+        return (lambda row: spell(value(row))) if spell else value
 
     def text(self, row: Row) -> str:
         """Spell the value as the API does; per cent without their sign; nothing for None."""
-        value: Any = self.value(row)
+        value = self.wire(row)
         if value is None:
             return ""
-        match self.unit:
-            case Unit.DURATION:
-                return clock(value)
-            case Unit.MOMENT:
-                return second(value)
-            case Unit.NUMBER | Unit.PERCENT:
-                return f"{value:.2f}"
-        return str(value)
+        return f"{value:.2f}" if self.unit in (Unit.NUMBER, Unit.PERCENT) else str(value)
 
 
 _INBOUND, _CHATS, _TICKETS = _("Inbound calls"), _("Chats"), _("Tickets")
@@ -194,21 +184,14 @@ NAMES = [*(measure.name for measure in MEASURES), REASONS]
 
 def columns_of(names: Iterable[str]) -> list[Measure]:
     """Return agent, period and these columns, in the order of the report."""
-    wanted = set(names)
-    found = [*FIXED]
+    wanted, found = set(names), [*FIXED]
     for measure in MEASURES:
         if measure.name in wanted:
             found.append(measure)
         if measure.name == "pauses.free.sum" and REASONS in wanted:
-            found += _columns_of_reasons()
-    return found
-
-
-def _columns_of_reasons() -> list[Measure]:
-    """Build the columns of each reason that exists, used or not: a table has the same columns for every agent."""
-    found = []
-    for pk, name in Pause.objects.order_by("pk").values_list("pk", "name"):
-        found += counted(f"pauses.{pk}", _("Pause %s") % name, _of_reason(pk, 0), _of_reason(pk, 1))
+            # Each reason that exists, used or not: a table has the same columns for every agent.
+            for pk, reason in Pause.objects.order_by("pk").values_list("pk", "name"):
+                found += counted(f"pauses.{pk}", _("Pause %s") % reason, _of_reason(pk, 0), _of_reason(pk, 1))
     return found
 
 

@@ -19,7 +19,6 @@ from telephony.models import Agent, AgentGroup
 
 T = TypeVar("T")
 
-SECOND = timedelta(seconds=1)
 # Defaults of the page: seconds of the service level, and the period of a row, which is the month in the API.
 USUAL_WITHIN = 20
 USUAL_AGGREGATION = Aggregation.DAY
@@ -116,7 +115,7 @@ def _instant(params: QueryDict, name: str, faults: list[Fault]) -> datetime | No
     text, is_upper_bound = params.get(name, "").strip(), name == "date_to"
     try:
         instant = parse_instant(text, is_upper_bound=is_upper_bound)
-        return instant.replace(microsecond=0) + SECOND if is_upper_bound else instant
+        return instant.replace(microsecond=0) + timedelta(seconds=1) if is_upper_bound else instant
     except (Reject, OverflowError):
         faults.append(Fault(ErrorCode.NOT_INSTANT if text else ErrorCode.EMPTY, name))
         return None

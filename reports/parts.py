@@ -7,12 +7,11 @@ are valid only until an instant that the worker moves forward (RollupProgress).
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any
 
 from django.db import connection
 
 from reports.ledgers import GOING_ON, Part, Source, array
-from reports.periods import FIRST, LAST, LONGEST, RESOLUTION, Aggregation, Span, end_of, start_of, union
+from reports.periods import FIRST, LAST, LENGTHS, RESOLUTION, Aggregation, Span, end_of, start_of, union
 
 # The lengths of the rollups, the longest first.
 LEVELS = {Aggregation.MONTH: Source.MONTH, Aggregation.DAY: Source.DAY, Aggregation.HOUR: Source.HOUR}
@@ -35,9 +34,9 @@ def find(
     progress: dict[int, datetime] = {Source.HOUR: LAST, Source.DAY: FIRST, Source.MONTH: FIRST}
     parts: dict[Part, list[int]] = defaultdict(list)
     read: list[Span] = []
-    asked: dict[str, Any] = {"ids": array(agents), "begin": begin, "end": end, "now": now, "first": FIRST, "last": LAST}
     with connection.cursor() as cursor:
-        cursor.execute(_UNSETTLED, asked)
+        span = {"begin": begin, "end": end, "now": now, "first": FIRST, "last": LAST}
+        cursor.execute(_UNSETTLED, span | {"ids": array(agents)})
         for agent_id, source, since, until in cursor.fetchall():
             if source == Source.OPEN:
                 parts[Part(Source.OPEN, begin, end)].append(agent_id)
@@ -50,22 +49,19 @@ def find(
     alike: dict[tuple[Span, ...], list[int]] = defaultdict(list)
     for agent_id in agents:
         alike[tuple(union(changed.get(agent_id, ())))].append(agent_id)
-    lengths = [length for length in LEVELS if LONGEST[length] <= LONGEST[aggregation]]
+    lengths = [length for length in LEVELS if LENGTHS[length].longest <= LENGTHS[aggregation].longest]
     for spans, agent_ids in alike.items():
-        for part in _cover(begin, end, lengths, spans, progress):
+        for part in _cover((begin, end), lengths, spans, progress):
             parts[part] += agent_ids
     read += [(part.begin, part.end) for part in parts if part.source is Source.CLOSED]
     return parts, read
 
 
 def _cover(
-    begin: datetime,
-    end: datetime,
-    lengths: Sequence[Aggregation],
-    changed: Sequence[Span],
-    progress: Mapping[int, datetime],
+    span: Span, lengths: Sequence[Aggregation], changed: Sequence[Span], progress: Mapping[int, datetime]
 ) -> Iterator[Part]:
     """Put a stretch together from valid rollups, the longest first, and from the ledgers."""
+    begin, end = span
     if begin >= end:
         return
     if not lengths:
@@ -76,10 +72,10 @@ def _cover(
     first = start_of(length, begin)
     first, last = (first if first == begin else end_of(length, begin)), start_of(length, min(end, progress[level]))
     for a, b in _valid(length, first, last, changed):
-        yield from _cover(begin, a, finer, changed, progress)
+        yield from _cover((begin, a), finer, changed, progress)
         yield Part(level, a, b)
         begin = b
-    yield from _cover(begin, end, finer, changed, progress)
+    yield from _cover((begin, end), finer, changed, progress)
 
 
 def _valid(length: Aggregation, first: datetime, last: datetime, changed: Sequence[Span]) -> Iterator[Span]:

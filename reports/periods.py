@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from functools import lru_cache
+from typing import NamedTuple
 
 from callcentre.core.times import zone
 
@@ -33,12 +34,7 @@ class Aggregation(StrEnum):
 
     def label(self, instant: datetime) -> str:
         """Return the label of the period in which an instant lies."""
-        return instant.astimezone(zone()).strftime(_LABELS[self][0])
-
-    @property
-    def sql_label(self) -> str:
-        """The same label as a format of PostgreSQL's to_char."""
-        return _LABELS[self][1]
+        return instant.astimezone(zone()).strftime(LENGTHS[self].label)
 
     def borders(self, begin: datetime, end: datetime) -> list[datetime]:
         """Return the borders that cut this span into periods, from at or before its begin to at or after its end."""
@@ -54,27 +50,25 @@ class Aggregation(StrEnum):
         """Count the periods of this span, with those in which no agent did anything; months and years at least."""
         if self is Aggregation.HOUR_OF_DAY:
             return 24
-        return (_floor(self, _wall(end - RESOLUTION)) - _floor(self, _wall(begin))) // LONGEST[self] + 1
+        return (_floor(self, _wall(end - RESOLUTION)) - _floor(self, _wall(begin))) // LENGTHS[self].longest + 1
 
 
-# The longest that a period lasts by the clock.
-LONGEST = {
-    Aggregation.HOUR_OF_DAY: HOUR,
-    Aggregation.MINUTE: MINUTE,
-    Aggregation.HOUR: HOUR,
-    Aggregation.DAY: DAY,
-    Aggregation.WEEK: 7 * DAY,
-    Aggregation.MONTH: 31 * DAY,
-    Aggregation.YEAR: 366 * DAY,
-}
-_LABELS = {
-    Aggregation.HOUR_OF_DAY: ("%H", "HH24"),
-    Aggregation.MINUTE: ("%Y-%m-%d %H:%M", "YYYY-MM-DD HH24:MI"),
-    Aggregation.HOUR: ("%Y-%m-%d %H", "YYYY-MM-DD HH24"),
-    Aggregation.DAY: ("%Y-%m-%d", "YYYY-MM-DD"),
-    Aggregation.WEEK: ("%G-W%V", 'IYYY-"W"IW'),
-    Aggregation.MONTH: ("%Y-%m", "YYYY-MM"),
-    Aggregation.YEAR: ("%Y", "YYYY"),
+class Length(NamedTuple):
+    """The longest that a period lasts by the clock, and its label for Python's strftime and PostgreSQL's to_char."""
+
+    longest: timedelta
+    label: str
+    sql_label: str
+
+
+LENGTHS = {
+    Aggregation.HOUR_OF_DAY: Length(HOUR, "%H", "HH24"),
+    Aggregation.MINUTE: Length(MINUTE, "%Y-%m-%d %H:%M", "YYYY-MM-DD HH24:MI"),
+    Aggregation.HOUR: Length(HOUR, "%Y-%m-%d %H", "YYYY-MM-DD HH24"),
+    Aggregation.DAY: Length(DAY, "%Y-%m-%d", "YYYY-MM-DD"),
+    Aggregation.WEEK: Length(7 * DAY, "%G-W%V", 'IYYY-"W"IW'),
+    Aggregation.MONTH: Length(31 * DAY, "%Y-%m", "YYYY-MM"),
+    Aggregation.YEAR: Length(366 * DAY, "%Y", "YYYY"),
 }
 
 
@@ -88,13 +82,13 @@ def instant_of(wall: datetime) -> datetime:
 
 
 def _floor(length: Aggregation, wall: datetime) -> datetime:
+    hour = wall.replace(minute=0, second=0, microsecond=0)
+    midnight = hour.replace(hour=0)
     match length:
         case Aggregation.MINUTE:
             return wall.replace(second=0, microsecond=0)
         case Aggregation.HOUR | Aggregation.HOUR_OF_DAY:
-            return wall.replace(minute=0, second=0, microsecond=0)
-    midnight = wall.replace(hour=0, minute=0, second=0, microsecond=0)
-    match length:
+            return hour
         case Aggregation.WEEK:
             return midnight - midnight.weekday() * DAY
         case Aggregation.MONTH:
@@ -114,7 +108,7 @@ def start_of(length: Aggregation, instant: datetime) -> datetime:
 @lru_cache(maxsize=20_000)
 def end_of(length: Aggregation, instant: datetime) -> datetime:
     """Return the beginning of the next period."""
-    return instant_of(_floor(length, _floor(length, _wall(instant)) + LONGEST[length]))
+    return instant_of(_floor(length, _floor(length, _wall(instant)) + LENGTHS[length].longest))
 
 
 def union(spans: Iterable[Span]) -> list[Span]:

@@ -17,7 +17,7 @@ from callcentre.core.times import zone
 from reports import ledgers, parts
 from reports.figures import COLUMNS, FIGURES, Row
 from reports.ledgers import Part, Source, array
-from reports.periods import Aggregation
+from reports.periods import LENGTHS, Aggregation
 
 
 @dataclass(frozen=True)
@@ -119,10 +119,10 @@ WHERE period BETWEEN first_period AND last_period GROUP BY place, agent_id, peri
 
 def page(question: Question, limit: int, offset: int) -> list[Row]:
     """Return so many rows of the report, from there on."""
-    if not question.agents:
-        return []
     with snapshot():
         found, read = parts.find([*question.agents], question.begin, question.end, question.aggregation, question.now)
+        if not found:
+            return []
         level = parts.LEVELS.get(question.aggregation)
         statement = _statement(found, is_level=question.queues is None and [part.source for part in found] == [level])
         parameters = {
@@ -133,7 +133,7 @@ def page(question: Question, limit: int, offset: int) -> list[Row]:
             "end": question.end,
             "now": question.now,
             "zone": zone().key,
-            "label": question.aggregation.sql_label,
+            "label": LENGTHS[question.aggregation].sql_label,
             "threshold": question.threshold,
             "within": question.within,
             "is_narrowed": question.queues is not None,

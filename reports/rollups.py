@@ -15,9 +15,11 @@ from callcentre.core.advisory_locks import try_lock
 from reports import ledgers
 from reports.figures import COLUMNS
 from reports.ledgers import Part, Source
+from reports.models import RollupProgress
 from reports.parts import LEVELS
 from reports.periods import FIRST, HOUR, LAST, Aggregation, Span, end_of, start_of, union
 from reports.report import snapshot
+from telephony.models import Agent
 
 # The advisory lock of the one process that sums.
 _LOCK = 0x726F6C6C
@@ -78,24 +80,19 @@ def settle(now: datetime) -> int:
     """
     for length, begin in _progress().items():
         if begin < (end := start_of(length, now - REST)):
-            with connection.cursor() as cursor:
-                cursor.execute("SELECT id FROM telephony_agent ORDER BY id")
-                agents = [agent_id for (agent_id,) in cursor.fetchall()]
+            agents = [*Agent.objects.order_by("pk").values_list("pk", flat=True)]
             together = max(int(MOST_HOURS * HOUR / (end - begin)), 1)
             for place in range(0, len(agents), together):
                 with snapshot():
                     _write(length, {(begin, end): agents[place : place + together]})
-            with connection.cursor() as cursor:
-                cursor.execute("UPDATE reports_rollupprogress SET until = %s WHERE level = %s", [end, LEVELS[length]])
+            RollupProgress.objects.filter(level=LEVELS[length]).update(until=end)
             return 1
     return 0
 
 
 def _progress() -> dict[Aggregation, datetime]:
     """Return the borders until which there are rollups of days and of months."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT level, until FROM reports_rollupprogress ORDER BY level")
-        until = dict(cursor.fetchall())
+    until = dict(RollupProgress.objects.values_list("level", "until"))
     return {length: start_of(length, until[level]) for length, level in LEVELS.items() if level in until}
 
 

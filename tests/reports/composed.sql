@@ -121,20 +121,18 @@ CROSS JOIN LATERAL (
  UNION ALL 
 SELECT 'chat_closed', stretch.agent_id, x.queue_id, 0, NULL, a, b, x.closed_at, x.closed_at, true, x.closed_at
 FROM stretch JOIN tickets_chat x
-  ON stretch.source = 11 AND x.agent_id = stretch.agent_id AND x.closed_at >= a AND x.closed_at < b UNION ALL 
+  ON stretch.source = 11 AND x.agent_id = stretch.agent_id AND x.closed_at >= a AND x.closed_at < b  UNION ALL 
 SELECT 'ticket_closed', stretch.agent_id, x.queue_id, 0, NULL, a, b, x.closed_at, x.closed_at, true, x.closed_at
 FROM stretch JOIN tickets_ticket x
-  ON stretch.source = 11 AND x.closed_by_id = stretch.agent_id AND x.closed_at >= a AND x.closed_at < b UNION ALL 
-SELECT part.kind, stretch.agent_id, part.queue_id, x.ticket_id, NULL, a, b, x.created_at, x.created_at, true,
-  x.created_at
+  ON stretch.source = 11 AND x.closed_by_id = stretch.agent_id AND x.closed_at >= a AND x.closed_at < b  UNION ALL 
+SELECT part.kind, stretch.agent_id, part.queue_id, x.ticket_id, NULL, a, b, x.created_at, x.created_at, true, x.created_at
 FROM stretch JOIN tickets_message x
-  ON stretch.source = 11 AND x.agent_id = stretch.agent_id AND x.type = 'REPLY'
-    AND x.created_at >= a AND x.created_at < b
+  ON stretch.source = 11 AND x.agent_id = stretch.agent_id AND x.created_at >= a AND x.created_at < b AND x.type = 'REPLY'
 CROSS JOIN LATERAL (SELECT queue_id FROM tickets_ticket WHERE id = x.ticket_id OFFSET 0) its
 CROSS JOIN LATERAL (VALUES ('reply', its.queue_id), ('ticket_answered', NULL)) part(kind, queue_id) UNION ALL 
 SELECT 'chat_answered', stretch.agent_id, NULL, 0, x.chat_id, a, b, x.created_at, x.created_at, true, x.created_at
 FROM stretch JOIN tickets_chatmessage x
-  ON stretch.source = 11 AND x.agent_id = stretch.agent_id AND x.created_at >= a AND x.created_at < b),
+  ON stretch.source = 11 AND x.agent_id = stretch.agent_id AND x.created_at >= a AND x.created_at < b ),
 cut AS (
   SELECT span.*, (%(borders)s::timestamptz[])[slot] AS border,
     GREATEST(since, a, (%(borders)s::timestamptz[])[slot]) AS lo,

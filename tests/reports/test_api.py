@@ -198,6 +198,13 @@ def test_twenty_thousand_periods_are_not_too_many(api: ApiClient, anna: Agent) -
     assert [row["period"] for row in far.json()] == ["2026"]
 
 
+@pytest.mark.parametrize("year", ["1000", "2300"])
+def test_a_span_in_which_nothing_can_happen_has_no_rows(year: str, api: ApiClient, anna: Agent) -> None:
+    answer = ask(api, date_from=f"{year}-01-01", date_to=f"{year}-12-31", aggregate_by="month")
+
+    assert (answer.status_code, answer.json()) == (200, [])
+
+
 def test_an_upper_bound_includes_the_day_the_minute_or_the_second_that_it_names(api: ApiClient, anna: Agent) -> None:
     def login(bound: str) -> Any:
         return ask(api, date_to=bound).json()[0]["login_sum"]
