@@ -14,7 +14,6 @@ LISTS = {
     "chat_ids": models.UUIDField(),
     "ticket_ids": models.BigIntegerField(),
 }
-FORMER = ("reports_rollup", "reports_stalerollup")
 SUMS = {"verbose_name": "sum of the report", "verbose_name_plural": "sums of the report"}
 PROGRESS = {"verbose_name": "progress of the sums", "verbose_name_plural": "progress of the sums"}
 
@@ -50,7 +49,7 @@ class Migration(migrations.Migration):
                     for name, base in LISTS.items()
                 ),
             ],
-            {**SUMS, "db_table": "reports_sums", "ordering": ["agent_id", "level", "queue_id", "started_at"]},
+            {**SUMS, "db_table": "reports_sums", "ordering": ["pk"]},
         ),
         migrations.CreateModel(
             "RollupProgress",
@@ -64,11 +63,5 @@ class Migration(migrations.Migration):
                 ("until", models.DateTimeField(verbose_name="to")),
             ],
             {**PROGRESS, "ordering": ["level"]},
-        ),
-        # A worker of the release before would take entries from the log, and sum them in the old tables alone. Its
-        # transactions fail instead. Reading these tables goes on.
-        migrations.RunSQL(
-            [f"ALTER TABLE {table} ADD CONSTRAINT {table}_is_read_only CHECK (false) NOT VALID" for table in FORMER],
-            [f"ALTER TABLE {table} DROP CONSTRAINT {table}_is_read_only" for table in FORMER],
         ),
     ]

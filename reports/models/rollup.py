@@ -52,7 +52,7 @@ class Rollup(models.Model):
         db_table = "reports_sums"
         verbose_name = _("sum of the report")
         verbose_name_plural = _("sums of the report")
-        ordering = ["agent_id", "level", "queue_id", "started_at"]
+        ordering = ["pk"]
 
     def __str__(self) -> str:
         return f"{self.agent_id} {self.started_at:%Y-%m-%d %H:%M}"

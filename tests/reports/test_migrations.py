@@ -91,7 +91,7 @@ def test_an_update_sums_everything_anew_and_reports_are_right_meanwhile(monkeypa
     LedgerChange.objects.all().delete()
     RollupProgress.objects.all().delete()
 
-    apply("0009_sum_anew")
+    apply("0010_sum_anew")
 
     monkeypatch.setattr(rollups, "MOST_HOURS", 1)
     portions = 0

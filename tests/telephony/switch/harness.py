@@ -17,7 +17,7 @@ from tests.telephony.factories import AgentFactory
 from tests.telephony.switch.ari_server import PASSWORD, USER, AriServer, ari_server
 
 E = TypeVar("E", bound=Event)
-PATIENCE_SECONDS = 20.0
+PATIENCE_SECONDS = 100.0
 
 
 Pair = tuple["Line", AriServer]

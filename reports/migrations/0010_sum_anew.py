@@ -18,6 +18,6 @@ INSERT INTO reports_rollupprogress (level, until) VALUES (2, now()), (4, now());
 
 
 class Migration(migrations.Migration):
-    dependencies = [("reports", "0008_narrow_rollups")]
+    dependencies = [("reports", "0009_former_rollups_read_only")]
 
     operations = [migrations.RunSQL(_SUM_ANEW, "TRUNCATE reports_rollupprogress")]
