@@ -48,8 +48,8 @@ class DropMessagePage(_Base):
     )
     def drop_message(self, request: HttpRequest, object_id: str) -> HttpResponse:
         campaign: Campaign = self.row_or_404(request, object_id, "change")
-        form = MessageForm(request.POST or None, request.FILES or None)
-        if request.method == "POST" and form.is_valid():
+        form = MessageForm(request.POST, request.FILES) if request.method == "POST" else MessageForm()
+        if form.is_valid():
             set_message(campaign, actor_of(request), form.cleaned_data["sound"])
             said = _now("The message is stored.") if campaign.drop_message else _now("The campaign has no message.")
             self.message_user(request, said, messages.SUCCESS)

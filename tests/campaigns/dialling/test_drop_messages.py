@@ -13,7 +13,7 @@ from django.test import Client
 from campaigns.dialling.drop_messages import set_message, sound_of
 from campaigns.models import Campaign
 from telephony.wav import to_telephone
-from tests.backoffice import superuser
+from tests.backoffice import page_of, superuser
 from tests.campaigns.factories import CampaignFactory
 from tests.conftest import ACTOR
 
@@ -64,7 +64,7 @@ def test_anything_else_is_refused(content: bytes) -> None:
 def test_the_message_is_uploaded_and_removed_on_its_page() -> None:
     campaign = CampaignFactory()
     browser = superuser()
-    page = f"/admin/campaigns/campaign/{campaign.pk}/drop-message"
+    page = page_of(campaign, "drop_message")
 
     upload = SimpleUploadedFile("sorry.wav", wav(), "audio/wav")
     assert browser.post(page, {"sound": upload}).status_code == 302
@@ -78,7 +78,7 @@ def test_the_message_is_uploaded_and_removed_on_its_page() -> None:
 
 def test_a_file_that_is_no_wav_is_refused_on_the_page() -> None:
     campaign = CampaignFactory()
-    page = f"/admin/campaigns/campaign/{campaign.pk}/drop-message"
+    page = page_of(campaign, "drop_message")
 
     answer = superuser().post(page, {"sound": SimpleUploadedFile("sorry.wav", b"no sound")})
 
