@@ -14,7 +14,7 @@ run: .venv/installed
 	$(LAUNCH) -m callcentre.supervisor
 
 test: .venv/developing
-	$(LAUNCH) -m pytest -n 3
+	$(LAUNCH) -m pytest -n 3 --dist worksteal
 
 check: .venv/developing
 	$(PYTHON) -m ruff format --check .

@@ -8,7 +8,7 @@ import sys
 
 import orjson
 
-from benchmarks.harness import CAMPAIGNS, Service, Table, bare_django, medians, service
+from benchmarks.harness import CAMPAIGNS, Service, Table, medians, service, web_server
 
 INSERT_RECORD = """
 INSERT INTO campaigns_record (campaign_id, phone_number, number, is_primary, status_id, system_status, identifier,
@@ -40,7 +40,8 @@ def measure(running: Service, records: int, turns: int) -> None:
     def ping() -> None:
         client.send("GET", "/api/ping", expect=204)
 
-    with bare_django(running) as bare:
+    with web_server(running, "bare", bare=True) as server:
+        bare = server.client()
         bound, ours = medians(turns, lambda: bare.send("GET", "/api/ping", expect=204), ping)
     table.add("GET /api/ping, the null request", "a bare Django view", bound, ours, 2.5)
 

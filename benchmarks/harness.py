@@ -27,7 +27,7 @@ from callcentre.launch.supervisor import programs
 
 ROOT = Path(__file__).resolve().parent.parent
 CAMPAIGNS = 20
-# Requests until each of the web server's 32 threads has prepared its statements on its own connection and has run them
+# Requests until each of the web server's 16 threads has prepared its statements on its own connection and has run them
 # five times, after which PostgreSQL keeps their plans.
 WARM_UP = 300
 
@@ -115,6 +115,8 @@ class Service:
     environment: dict[str, str]
     login: str
     secret: str
+    # Of the web server.
+    pid: int = 0
 
     def connect(self) -> psycopg.Connection[Any]:
         return psycopg.connect(self.database_url, autocommit=True)
@@ -200,17 +202,17 @@ def service(records: int) -> Iterator[Service]:
 
 
 @contextmanager
-def bare_django(running: Service) -> Iterator[Client]:
-    """Run a bare Django view by the same granian, and yield a client of it."""
-    port = Ports(Path(running.environment["CALLCENTRE_VAR"]) / "run" / "bare-port.json").choose("bare")
-    replaced = {"asginl": "wsgi", "callcentre.asgi:application": "benchmarks.bare_django:application"}
+def web_server(running: Service, name: str, *, bare: bool = False, **environment: str) -> Iterator[Service]:
+    """Run another web server beside that of the service: with other settings, or with a bare Django view."""
+    port = Ports(Path(running.environment["CALLCENTRE_VAR"]) / "run" / f"{name}-port.json").choose(name)
+    replaced = {"asginl": "wsgi", "callcentre.asgi:application": "benchmarks.bare_django:application"} if bare else {}
     arguments = [replaced.get(word, word) for word in programs(port)[0].arguments]
     quiet: Any = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    process = subprocess.Popen([sys.executable, *arguments], env=running.environment, cwd=ROOT, **quiet)
+    process = subprocess.Popen([sys.executable, *arguments], env=running.environment | environment, cwd=ROOT, **quiet)
     try:
-        bare = replace(running, port=port)
-        wait_until_up(bare, "/api/ping", 204)
-        yield bare.client()
+        server = replace(running, port=port, pid=process.pid)
+        wait_until_up(server, "/api/ping", 204 if bare else 401)
+        yield server
     finally:
         process.terminate()
         process.wait(30)
@@ -238,7 +240,7 @@ def manage(environment: dict[str, str], *arguments: str) -> str:
 def wait_until_up(service: Service, path: str = "/health/live", status: int = 200) -> None:
     for _ in range(900):
         try:
-            Client(service).send("GET", path, expect=status)
+            Client(service).send("GET", path, expect=status, anonymous=True)
         except (OSError, http.client.HTTPException):
             time.sleep(0.1)
         else:

@@ -77,15 +77,15 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "callcentre.web.middleware.NulMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
-    "django.contrib.sessions.middleware.SessionMiddleware",
-    "callcentre.web.sessions.IdleMiddleware",
-    "django.middleware.locale.LocaleMiddleware",
+    "callcentre.web.page_middleware.SessionMiddleware",
+    "callcentre.web.page_middleware.IdleMiddleware",
+    "callcentre.web.page_middleware.LanguageMiddleware",
     "django.middleware.common.CommonMiddleware",
     "callcentre.web.middleware.CrossSiteMiddleware",
     "callcentre.web.bodies.BodyMiddleware",
-    "django.middleware.csrf.CsrfViewMiddleware",
-    "django.contrib.auth.middleware.AuthenticationMiddleware",
-    "django.contrib.messages.middleware.MessageMiddleware",
+    "callcentre.web.page_middleware.CsrfViewMiddleware",
+    "callcentre.web.page_middleware.AuthenticationMiddleware",
+    "callcentre.web.page_middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "callcentre.web.middleware.BusyMiddleware",
 ]
@@ -120,7 +120,7 @@ STORAGES = {
 }
 
 # The web server (callcentre.web.front): threads per process, and the time limit for the first bytes of a body.
-WEB_THREADS = env_int("WEB_THREADS", 16, minimum=1)
+WEB_THREADS = env_int("WEB_THREADS", 8, minimum=1)
 BODY_TIMEOUT_SECONDS = env_int("BODY_TIMEOUT_SECONDS", 15, minimum=1)
 
 # Language, time, numbers
@@ -292,6 +292,10 @@ ARI_PASSWORD = env("ARI_PASSWORD")
 ARI_APP = env("ARI_APP", "callcentre")
 # The endpoint in pjsip.conf for outside numbers.
 TRUNK = env("TRUNK", "trunk")
+# Where Asterisk finds the messages of dropped calls (docs/telephony-switch.md): a folder inside its sounds that this
+# service may write to, or the address under which it reaches this service.
+SOUNDS_FOLDER = env("SOUNDS_FOLDER")
+SOUNDS_URL = env("SOUNDS_URL")
 # The caller id of outbound calls; empty: the trunk's.
 CALLER_ID = env("CALLER_ID")
 # How long a phone rings: the agent's phone after a click to call, and the customer's phone.

@@ -22,6 +22,13 @@ class BackOffice(Client):
         assert response.status_code == 200, (path, response.status_code)
         return response.content.decode()
 
+    def values(self, path: str, **query: Any) -> dict[str, Any]:
+        """Return the values that the template of this page gets."""
+        response: Any = self.get(path, query or None)
+        assert response.status_code == 200, (path, response.status_code)
+        values: dict[str, Any] = response.context_data
+        return values
+
     def submit(self, path: str, *, expected: Any = 302, **changes: Any) -> Any:
         """Open the page, change these inputs of its form, and send it. None removes an input, like an unticked box.
 

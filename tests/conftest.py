@@ -12,6 +12,7 @@ import redis
 from django.conf import settings
 from django.core.management import call_command
 from django.db import connections, transaction
+from django.template.response import SimpleTemplateResponse
 from django.test import Client, TransactionTestCase, override_settings
 from django.utils import translation
 from hypothesis import HealthCheck
@@ -22,16 +23,29 @@ from callcentre.api import rate_limits
 from callcentre.core.actor import SYSTEM, Actor
 from callcentre.launch.embedded import Stores, temporary_stores
 from callcentre.models import ApiUser
+from callcentre.web import menu
 from tests.migrated import copy_into, default_database, migrated_database
 from tests.pristine import Pristine
 from tests.processes import heard_switch
 from tests.serving import WebServer, web_servers
 
 ACTOR = Actor("user", 1, "tester")
+# Fixtures of tests that mostly wait.
+WAITING = {"chromium", "spare_stores"}
 
 # The time of an example, or of making one, depends only on the machine.
 hypothesis.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 hypothesis.load_profile("unhurried")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the tests that mostly wait, for a browser or for killed processes.
+
+    One process of the run takes them one after another, while the others use the processors; and none of these long
+    tests is left for the end.
+    """
+    items.sort(key=lambda item: WAITING.isdisjoint(getattr(item, "fixturenames", ())))
 
 
 class ApiClient(Client):
@@ -165,11 +179,23 @@ def servers(
         yield running
 
 
-@pytest.fixture
-def plain_static(settings: Any) -> None:
-    """Serve static files under their own names: pages are made without collectstatic."""
+def plain_storages() -> Any:
+    """Return settings that serve static files under their own names: pages are made without collectstatic."""
     backend = "django.contrib.staticfiles.storage.StaticFilesStorage"
-    settings.STORAGES = settings.STORAGES | {"staticfiles": {"BACKEND": backend}}
+    return override_settings(STORAGES=settings.STORAGES | {"staticfiles": {"BACKEND": backend}})
+
+
+@pytest.fixture
+def plain_static() -> Iterator[None]:
+    with plain_storages():
+        yield
+
+
+@pytest.fixture
+def unrendered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave pages unrendered, and without their menu, for a test that reads the `context_data` of many pages."""
+    monkeypatch.setattr(SimpleTemplateResponse, "rendered_content", "")
+    monkeypatch.setattr(menu, "menu", lambda request: [])
 
 
 @pytest.fixture

@@ -147,7 +147,7 @@ FUNCTIONS: dict[str, tuple[Callable[[str], object], tuple[type[Exception], ...]]
     "mark": (lambda text: Highlighter(parse_query("a 0 on").wanted).mark(text[:255], text), ()),
     "front": (front_matter.split, ()),
     "inside": (lambda text: [_inside(text, "body"), _inside(text, "title")], ()),
-    "censor": (lambda text: censor(None, "", {"event": text}), ()),
+    "censor": (lambda text: censor({"event": text}), ()),
     "harmless cell": (lambda text: [harmless(text), as_entered(text), harmless(f"{text}=")], ()),
     "phone": (normalise, (PhoneError,)),
     "date": (parse_date, (Reject,)),

@@ -73,7 +73,7 @@ class WebServer:
 
 @contextmanager
 def web_servers(count: int, folder: Path, **more: str) -> Generator[list[WebServer]]:
-    """Run servers of the test database, each in a process with 16 threads; `more` are further variables."""
+    """Run servers of the test database, each in a process with 8 threads; `more` are further variables."""
     variables = environment(folder, **{"LOG_LEVEL": "WARNING", **more})
     variables["DATABASE_URL"] += f"?application_name={APPLICATION}"
     servers = []

@@ -13,10 +13,11 @@ from typing import TypeVar
 
 # The time for which a wrong log-in counts against its address.
 FAILURE_WINDOW_SECONDS = 300
-# The most threads of one gate and process that compute or wait for a hash. The web server has 16 threads.
-MOST_INSIDE = 5
+# The most threads of one gate and process that compute or wait for a hash. A web worker has eight threads, so the gates
+# of API and back office leave two free.
+MOST_INSIDE = 3
 # Places kept for addresses without a recent wrong log-in.
-KEPT_FREE = 2
+KEPT_FREE = 1
 # Addresses that a process remembers for that.
 MOST_REMEMBERED = 10_000
 RETRY_AFTER_SECONDS = 1

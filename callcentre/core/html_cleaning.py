@@ -206,9 +206,9 @@ def _cleaned(text: str, policy: Policy, *, is_counting: bool) -> Cleaned:
     return _clean_in_turn(text, policy, is_counting)
 
 
-# One text at a time: the memory of several would add up. Others wait, on at most half of the web server's threads.
+# One text at a time: the memory of several would add up. Others wait, and leave two of a web worker's threads free.
 _TURN = threading.Lock()
-_PLACES = threading.BoundedSemaphore(8)
+_PLACES = threading.BoundedSemaphore(6)
 
 
 def _clean_in_turn(text: str, policy: Policy, is_counting: bool) -> Cleaned:

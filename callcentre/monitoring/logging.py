@@ -2,7 +2,8 @@
 
 import logging
 import re
-from collections.abc import Mapping, MutableMapping
+from collections.abc import Mapping
+from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any
 
@@ -53,36 +54,35 @@ def _censored(value: Any) -> Any:
     return _censored_text(repr(value))
 
 
-def censor(logger: Any, method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+def censor(line: dict[str, Any]) -> None:
     """Remove credentials from a log line, found by their key or by their form."""
-    for key, value in event.items():
-        if key[0] == "_":
-            continue
-        event[key] = "[secret]" if _is_secret_key(key) else _censored(value)
-    return event
+    for key, value in line.items():
+        line[key] = "[secret]" if _is_secret_key(key) else _censored(value)
 
 
-def _to_json(event: Any, **kwargs: Any) -> str:
-    return orjson.dumps(event, default=repr, option=orjson.OPT_NON_STR_KEYS).decode()
+# Attributes of every record. All others were given with `extra`.
+_OF_RECORDS = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime"}
+_console = structlog.dev.ConsoleRenderer()
 
 
-SHARED: list[Any] = [
-    structlog.contextvars.merge_contextvars,
-    structlog.stdlib.add_log_level,
-    structlog.stdlib.add_logger_name,
-    structlog.stdlib.ExtraAdder(),
-    structlog.processors.TimeStamper(fmt="iso", utc=True),
-]
+class LineFormatter(logging.Formatter):
+    """The formatter of one line per record, for our processes and for servers with their own configuration."""
 
+    def __init__(self, *, as_json: bool = True) -> None:
+        super().__init__()
+        self._as_json = as_json
 
-def line_formatter(*, as_json: bool = True) -> logging.Formatter:
-    """Return the formatter of one line per record, for our processes and for servers with their own configuration."""
-    last: list[Any] = [structlog.processors.format_exc_info, censor]
-    last.append(structlog.processors.JSONRenderer(_to_json) if as_json else structlog.dev.ConsoleRenderer())
-    return structlog.stdlib.ProcessorFormatter(
-        foreign_pre_chain=SHARED,
-        processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *last],
-    )
+    def format(self, record: logging.LogRecord) -> str:
+        line: dict[str, Any] = {"event": record.getMessage(), **structlog.contextvars.get_contextvars()}
+        line["level"], line["logger"] = record.levelname.lower(), record.name
+        line.update({key: value for key, value in vars(record).items() if key not in _OF_RECORDS})
+        line["timestamp"] = datetime.fromtimestamp(record.created, UTC).isoformat().replace("+00:00", "Z")
+        if record.exc_info:
+            line["exception"] = self.formatException(record.exc_info)
+        censor(line)
+        if self._as_json:
+            return orjson.dumps(line, default=repr, option=orjson.OPT_NON_STR_KEYS).decode()
+        return str(_console(None, record.levelname.lower(), line))
 
 
 class WithoutSweeps(logging.Filter):
@@ -117,7 +117,7 @@ def logging_config(level: str, as_json: bool) -> dict[str, Any]:
     return {
         "version": 1,
         "disable_existing_loggers": False,
-        "formatters": {"line": {"()": "callcentre.monitoring.logging.line_formatter", "as_json": as_json}},
+        "formatters": {"line": {"()": LineFormatter, "as_json": as_json}},
         "handlers": {
             "stderr": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["without_traces"]},
         },

@@ -9,6 +9,7 @@ import os
 import socket
 import time
 from collections.abc import Callable
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -97,9 +98,12 @@ def _watch(connection: Any, **kwargs: Any) -> None:
 connection_created.connect(_watch, dispatch_uid="callcentre.monitoring.metrics")
 
 
+_series = lru_cache(maxsize=2048)(requests.labels)
+
+
 def observe_request(method: str, route: str, status: int, seconds: float, count: QueryCount) -> None:
     # Methods that clients invent would each create a series per route and status.
-    requests.labels(method if method in METHODS else "other", route, str(status)).observe(seconds)
+    _series(method if method in METHODS else "other", route, str(status)).observe(seconds)
     if count.count:
         queries.inc(count.count)
         query_seconds.inc(count.seconds)

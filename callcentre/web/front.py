@@ -90,6 +90,8 @@ class Answer:
     content: bytes = b""
     file: FileContent | None = None
     is_sent: bool = False
+    # The sendings of a whole answer that its thread has begun, to be awaited in the event loop.
+    sendings: list[Awaitable[None]] = field(default_factory=list)
 
     def start(self, status: str, headers: list[tuple[str, str]], exc_info: Any = None) -> None:
         self.status = int(status[:3])
@@ -207,6 +209,7 @@ class Front:
                     exchange.send_stream(answer, content)
                 else:
                     answer.content = b"".join(content)
+                    exchange.begin(answer)
             finally:
                 if close := getattr(content, "close", None):
                     close()
@@ -218,10 +221,13 @@ class Front:
     async def _finish(self, exchange: "_Exchange", answer: Answer) -> None:
         if answer.is_sent:
             return
-        await exchange.start(answer)
         if (file := answer.file) is None:
-            await exchange.piece(answer.content, is_last=True)
+            if not answer.sendings:
+                exchange.begin(answer)
+            for sending in answer.sendings:
+                await sending
             return
+        await exchange.start(answer)
         in_thread = exchange.loop.run_in_executor
         try:
             content = answer.content
@@ -250,7 +256,12 @@ class _Exchange:
         return self._watch is not None and self._watch.done()
 
     async def start(self, answer: Answer) -> None:
-        await self._send({"type": "http.response.start", "status": answer.status, "headers": answer.headers})
+        await self._send(_start_of(answer))
+
+    def begin(self, answer: Answer) -> None:
+        """Begin to send a whole answer. Granian sends it here, in any thread, which saves the way to the event loop."""
+        body = {"type": "http.response.body", "body": answer.content, "more_body": False}
+        answer.sendings = [self._send(_start_of(answer)), self._send(body)]
 
     async def piece(self, content: bytes, *, is_last: bool = False) -> None:
         """Send a piece. Raise TimeoutError if the client reads nothing for too long."""
@@ -288,6 +299,10 @@ class _Exchange:
     def _wait(self, sending: Any) -> None:
         future: Future[None] = asyncio.run_coroutine_threadsafe(sending, self.loop)
         future.result()
+
+
+def _start_of(answer: Answer) -> Message:
+    return {"type": "http.response.start", "status": answer.status, "headers": answer.headers}
 
 
 class _Empty:

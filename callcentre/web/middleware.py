@@ -161,6 +161,10 @@ class BusyMiddleware:
         return error_pages.refuse_busy(request)
 
 
+# Attributes of a response whose view has another policy (csp.decorators).
+_OWN_POLICY = frozenset(("_csp_config", "_csp_exempt", "_csp_replace", "_csp_update"))
+
+
 class PolicyMiddleware(CSPMiddleware):
     """The content security policy of every answer: the settings' policy unless the view has another one.
 
@@ -175,7 +179,7 @@ class PolicyMiddleware(CSPMiddleware):
         """Make no nonce."""
 
     def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
-        if settings.DEBUG or HEADER in response or any(name.startswith("_csp") for name in vars(response)):
+        if settings.DEBUG or HEADER in response or not _OWN_POLICY.isdisjoint(vars(response)):
             return super().process_response(request, response)
         response[HEADER] = self.usual
         return response

@@ -246,6 +246,8 @@ def values_of(
 
 def give_back(record_ids: Collection[int], holder: str) -> None:
     """Release reservations that were not used."""
+    if not record_ids:
+        return
     with connection.cursor() as cursor:
         cursor.execute(
             "UPDATE campaigns_record SET leased_by = '', leased_until = NULL WHERE id = ANY(%s) AND leased_by = %s",

@@ -29,18 +29,19 @@ TICK_SECONDS = 1.0
 LEAST_SECONDS = 0.05
 PAUSE_SECONDS = 1.0
 
-failures = Counter("callcentre_dialler_failures", "Ticks of a campaign, and other duties, that failed")
+failures = Counter("callcentre_dialler_failures", "Ticks of a campaign, and sweeps, that failed")
 
 
 @contextmanager
-def _alone(what: str) -> Iterator[None]:
-    """Log a failure, so that the rest goes on. Without a connection to the database nothing does: raise that."""
+def _going_on(message: str, **context: str) -> Iterator[None]:
+    """Log a failure, so that the other campaigns go on. The database's absence stops them all, and is raised."""
     try:
         yield
     except Exception as error:
+        # A deadlock, for one, is an OperationalError of a connection that works.
         if isinstance(error, (OperationalError, InterfaceError)) and not connection.is_usable():
             raise
-        logger.exception("a part of a tick failed", extra={"part": what})
+        logger.exception(message, extra=context)
         failures.inc()
 
 
@@ -76,13 +77,12 @@ class Dialler:
 
     def tick(self) -> None:
         """Do what is due in all campaigns of this process."""
-        now = timezone.now()
-        for duty in (outcomes.settle_due, previews.sweep, choice.release_held):
-            with _alone(duty.__name__):
-                duty(now)
+        for sweep in (outcomes.settle_due, previews.sweep, choice.release_held):
+            with _going_on("a sweep of the dialler failed", sweep=sweep.__qualname__):
+                sweep(timezone.now())
         for campaign in self._own():
             tick = self._ticks.setdefault(campaign.pk, CampaignTick(campaign.pk, self.name))
-            with _alone(campaign.code):
+            with _going_on("a campaign could not be dialled", campaign=campaign.code):
                 tick.run(campaign, timezone.now())
 
     def _own(self) -> list[Campaign]:

@@ -12,6 +12,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db import connection
+from django.db.models import F, Func, TextField, Value
 
 from callcentre.core.field_tables import named_rows
 from callcentre.core.phone import calling_code
@@ -96,12 +97,22 @@ def next_number(campaign: Campaign, record: Record, hours: Hours, now: datetime)
     return min(untils, default=FOR_GOOD)
 
 
-def is_called_elsewhere(number: str, record_id: int, now: datetime) -> bool:
-    """Return whether the number was called for another record a moment ago.
+def read_record(record_id: int) -> Record:
+    """Read a record. Others who want to call its number wait until the transaction ends: see `is_called_elsewhere`."""
+    key = Func(F("number"), function="hashtext")
+    lock = Func(Value(_NUMBER_LOCK), key, function="pg_advisory_xact_lock", output_field=TextField())
+    return Record.objects.annotate(number_lock=lock).get(pk=record_id)
 
-    Others who want to call this number wait until the transaction ends, so that two never call it at once.
+
+def is_called_elsewhere(number: str, record: Record, now: datetime) -> bool:
+    """Return whether an additional number was called for another record at the same moment.
+
+    Two transactions never call one number at once. The lock of the record's own number is acquired before its attempts
+    are read; that of an additional number, which is not known before, only afterwards. So they are read again.
     """
-    values: dict[str, Any] = {"number": number, "record": record_id, "now": now, "pause": settings.DIAL_PAUSE}
+    if number == record.number:
+        return False
+    values: dict[str, Any] = {"number": number, "record": record.pk, "now": now, "pause": settings.DIAL_PAUSE}
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(%s, hashtext(%s))", [_NUMBER_LOCK, number])
         cursor.execute(_IS_PAUSED, values)

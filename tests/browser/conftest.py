@@ -1,8 +1,9 @@
 """A real Chromium with the timeouts of a busy machine, and a superuser's visit to the admin."""
 
 import shutil
+import time
 from collections.abc import Iterator
-from typing import Any, Literal
+from typing import Any
 
 import pytest
 from django.core.cache import cache
@@ -11,6 +12,7 @@ from django.test import Client
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from tests.callcentre.factories import UserFactory
+from tests.conftest import plain_storages
 
 CHROMIUM = shutil.which("chromium") or ""
 # Milliseconds. Playwright's defaults are 5,000 for expectations and 30,000 for the rest.
@@ -18,6 +20,8 @@ PATIENCE = 60_000
 SCREENS = {"desk": {"width": 1440, "height": 900}, "phone": {"width": 390, "height": 844}}
 # The number of pages that a visit opens at a time.
 TABS = 6
+# Seconds without a request after which a page is quiet, and the longest time to wait for them.
+QUIET, LONGEST = 0.3, 10.0
 
 STOPPED = "stopped by the policy: "
 _REPORT = f"""document.addEventListener("securitypolicyviolation", (event) =>
@@ -34,39 +38,61 @@ class Visit:
         context.set_default_timeout(PATIENCE)
         context.add_init_script(_REPORT)
         self.trouble: list[str] = []
+        # The requests that have not ended.
+        self._open: set[Any] = set()
         context.on("request", self._look_at)
+        context.on("requestfinished", self._forget)
+        context.on("requestfailed", self._forget)
         context.on("weberror", lambda failed: self.trouble.append(str(failed.error)))
         context.on("console", lambda said: self.trouble.append(said.text) if said.type == "error" else None)
         self.page: Page = context.new_page()
 
     def _look_at(self, request: Any) -> None:
+        self._open.add(request)
         if not request.url.startswith((self.address, "data:", "blob:")):
             self.trouble.append(f"loads {request.url}")
+
+    def _forget(self, request: Any) -> None:
+        self._open.discard(request)
 
     @property
     def violations(self) -> list[str]:
         """The violations of the policy on the pages. The frames of mails have a policy of their own."""
         return [said for said in self.trouble if said.startswith(STOPPED)]
 
-    def open(self, path: str, until: Literal["load", "networkidle"] = "networkidle") -> Page:
-        """Open this page and wait. A page with frames that the policy blocks may never become idle: wait for "load"."""
-        self.page.goto(f"{self.address}{path}", wait_until="load")
-        self.page.wait_for_load_state(until)
+    def open(self, path: str) -> Page:
+        """Open this page, and wait until it is quiet."""
+        self._open.clear()
+        self.page.goto(f"{self.address}{path}")
+        self.settle()
         return self.page
+
+    def settle(self) -> None:
+        """Wait until the tabs have no open request for a moment, or until the longest time is over.
+
+        Playwright's own wait for an idle network may never end: some requests of frames that a policy blocks do not
+        end, and pages that poll ask again.
+        """
+        start = quiet_since = time.monotonic()
+        while (now := time.monotonic()) < min(quiet_since + QUIET, start + LONGEST):
+            self.page.wait_for_timeout(50)
+            if self._open:
+                quiet_since = now
 
     def too_wide(self, paths: list[str]) -> list[str]:
         """Open these pages, each until its requests have ended. Return the pages that are wider than the screen.
 
-        A page is quiet half a second after its last request. Some tabs take turns, so each waits while others load.
+        Several tabs load at a time, and then wait together.
         """
         tabs = [self.page, *(self.page.context.new_page() for _ in range(TABS - 1))]
         found = []
         for start in range(0, len(paths), TABS):
             opened = list(zip(paths[start : start + TABS], tabs, strict=False))
+            self._open.clear()
             for path, tab in opened:
                 tab.goto(f"{self.address}{path}")
+            self.settle()
             for path, tab in opened:
-                tab.wait_for_load_state("networkidle")
                 if tab.evaluate("document.documentElement.scrollWidth > innerWidth"):
                     found.append(path)
         return found
@@ -77,7 +103,8 @@ def chromium(django_db_setup: None) -> Iterator[Browser]:
     if not CHROMIUM:
         pytest.skip("there is no Chromium on this machine")
     expect.set_options(timeout=PATIENCE)
-    with pytest.MonkeyPatch.context() as patch, sync_playwright() as playwright:
+    # The last request of a page may come while its test restores settings, and would bring other storages back.
+    with pytest.MonkeyPatch.context() as patch, plain_storages(), sync_playwright() as playwright:
         # Playwright's loop runs in the thread of the tests, and the tests use the database there.
         patch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"], timeout=PATIENCE)

@@ -143,8 +143,8 @@ def test_the_secret_of_a_new_api_user_is_shown_once(visit):
     page.click("button[name=_save]")
     secret = page.locator("#secret").inner_text()
 
-    page.get_by_text("I have copied it").click()
-    page.wait_for_load_state("networkidle")
+    with page.expect_navigation():
+        page.get_by_text("I have copied it").click()
 
     assert secret not in page.content()
     assert ApiUser.objects.get().rights == ["campaigns:read"]
@@ -191,8 +191,8 @@ def test_a_field_is_added_to_a_campaign_in_its_tab(visit):
     page.locator("#tabs-items").get_by_text("Fields").click()
     page.get_by_text("Add another Campaign field").click()
     page.fill("#id_fields-0-name", "city")
-    page.click("button[name=_continue]")
-    page.wait_for_load_state("networkidle")
+    with page.expect_navigation():
+        page.click("button[name=_continue]")
 
     assert [field.name for field in Campaign.objects.get().fields.all()] == ["city"]
 
@@ -206,6 +206,5 @@ def test_a_person_logs_in_and_changes_the_language(browser, session_id, live_ser
     page.get_by_role("button", name="Log in").click()
     page.get_by_text("ewa", exact=True).click()
     page.get_by_role("button", name="polski").click()
-    page.wait_for_load_state("networkidle")
 
-    assert page.locator("html").get_attribute("lang") == "pl"
+    expect(page.locator("html")).to_have_attribute("lang", "pl")

@@ -26,10 +26,10 @@ def test_an_article_is_written_with_a_picture_and_previewed(visit: Visit, tmp_pa
     page.keyboard.type("Some text. ")
     page.locator(".jodit-toolbar-button_image button").first.click()
     page.locator(".jodit-popup input[type=file]").set_input_files(picture)
-    expect(editor.locator("img")).to_have_attribute("src", re.compile("/knowledge-base/images/"), timeout=30_000)
+    expect(editor.locator("img")).to_have_attribute("src", re.compile("/knowledge-base/images/"))
 
-    page.get_by_role("button", name="Save and continue editing").click()
-    page.wait_for_load_state("networkidle")
+    with page.expect_navigation():
+        page.get_by_role("button", name="Save and continue editing").click()
 
     article = Article.objects.get()
     assert article.text == "Some text."

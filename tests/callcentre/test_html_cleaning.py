@@ -154,7 +154,7 @@ def test_the_limited_process_cleans_one_text_at_a_time(monkeypatch: pytest.Monke
         return type("Done", (), {"stdout": b'["", {}, []]'})
 
     monkeypatch.setattr(subprocess, "run", run)
-    with ThreadPoolExecutor(8) as pool:
+    with ThreadPoolExecutor(6) as pool:
         list(pool.map(lambda _each: clean("</b>" * 1000, POLICY), range(16)))
 
     assert most == [1] * 16
@@ -175,11 +175,11 @@ def test_of_many_suspicious_texts_at_once_some_are_refused_at_once(monkeypatch: 
             return "refused"
 
     monkeypatch.setattr(html_cleaning, "_clean_apart", clean_apart)
-    with ThreadPoolExecutor(9) as pool:
-        outcomes = list(pool.map(outcome, range(9)))
+    with ThreadPoolExecutor(7) as pool:
+        outcomes = list(pool.map(outcome, range(7)))
 
-    # The ninth text did not wait, so the others could continue.
-    assert sorted(outcomes) == [""] * 8 + ["refused"]
+    # The seventh text did not wait, so the others could continue.
+    assert sorted(outcomes) == [""] * 6 + ["refused"]
 
 
 @pytest.mark.parametrize("text", ["<div>" * 200_000, "x" * 2_000_001, f"<p>{FONTS * 40}</p>" + "<p>x</p>" * 8_000])

@@ -21,7 +21,7 @@ from django.test import Client
 
 from callcentre.celery import add_headers, bind_context, clear_context
 from callcentre.models import ApiUser
-from callcentre.monitoring.logging import line_formatter, logging_config
+from callcentre.monitoring.logging import LineFormatter, logging_config
 from tests.conftest import ApiClient
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -40,7 +40,7 @@ def lines() -> Iterator[Lines]:
             written.append(self.format(record))
 
     handler = Keep()
-    handler.setFormatter(line_formatter())
+    handler.setFormatter(LineFormatter())
     logging.getLogger().addHandler(handler)
     yield lambda: [json.loads(line) for line in written]
     logging.getLogger().removeHandler(handler)

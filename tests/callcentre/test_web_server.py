@@ -66,7 +66,7 @@ def status_of(client: socket.socket) -> int:
 def test_many_trickling_bodies_delay_no_other_request(
     server: WebServer, credential: str, credential_is_right: bool
 ) -> None:
-    """Open 200 connections to 16 threads."""
+    """Open 200 connections to 8 threads."""
     form, json = {"Content_Type": FORM, "Content_Length": "5000"}, {"Content_Type": JSON}
     upload = {"Content_Type": TEXT, "Content_Length": "20000000"}
     chunked = json | {"Transfer_Encoding": "chunked"}

@@ -85,7 +85,7 @@ def counted(reference: Reference, agent: Agent, pieces: Pieces, queues: list[int
 
 def cells(client: BackOffice, **query: Any) -> list[tuple[str, str, str, Any]]:
     """Login, period, name and cell of all figures of the page."""
-    context = client.get(PAGE, query).context
+    context = client.values(PAGE, **query)
     return [
         (line.agent["login"], line.period, column.name, cell)
         for line, row in context["rows"]
@@ -93,6 +93,7 @@ def cells(client: BackOffice, **query: Any) -> list[tuple[str, str, str, Any]]:
     ]
 
 
+@pytest.mark.usefixtures("unrendered")
 @pytest.mark.parametrize(("aggregation", "seed"), [("hour", 2), ("hour_of_day", 3), ("month", 7)])
 @pytest.mark.parametrize("narrowed", [False, True])
 def test_each_part_leads_to_the_rows_that_were_counted(
@@ -116,13 +117,13 @@ def test_each_part_leads_to_the_rows_that_were_counted(
                 assert cell.text in ("–", "00:00:00")
                 continue
             seen.add(name)
-            page = client.get(cell.url).context
+            page = client.values(cell.url)
             assert page["figure"] == cell.text
             expected = counted(reference, agents[login], cut[period], queues)
             for part, (_label, text, url) in zip(parts_of(name), page["parts"], strict=True):
                 rows, total = expected[part]
                 if url not in lists:
-                    lists[url] = {row.pk for row in client.get(url).context["cl"].result_list}
+                    lists[url] = {row.pk for row in client.values(url)["cl"].result_list}
                 assert (text, lists[url]) == (total, rows), (login, period, name, part)
 
     assert {"talk_time"} <= seen <= {"talk_time", "service_level"} if narrowed else seen == set(FIGURES)

@@ -20,6 +20,8 @@ from tests.telephony.switch.ari_pbx import Pbx
 from tests.telephony.switch.ari_server import PASSWORD, USER, AriServer
 from webhooks.models import Event
 
+PLACE_LIMIT_SECONDS = 600
+
 
 class Service:
     """The processes and stores of a test of faults."""
@@ -42,6 +44,7 @@ class Service:
     def _running(self, name: str, arguments: str, **more: str) -> Any:
         ari = {"ARI_URL": self.ari.url, "ARI_USER": USER, "ARI_PASSWORD": PASSWORD}
         variables = {"REDIS_URL": self.stores.redis_url, "SWITCH_BACKEND": "asterisk", **ari, **more}
+        variables["PLACE_LIMIT_SECONDS"] = str(PLACE_LIMIT_SECONDS)
         return running(arguments.split(), environment(self.folder, **variables), self.folder / f"{name}.log")
 
     def count_in_log(self, words: str) -> int:

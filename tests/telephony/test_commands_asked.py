@@ -79,7 +79,7 @@ def test_one_of_two_simultaneous_holds_is_refused(talking: Connection) -> None:
     barrier = threading.Barrier(2)
 
     def ask() -> None:
-        barrier.wait(30)
+        barrier.wait(100)
         try:
             commands.ask(ACTOR, talking, "hold")
         except Conflict as refusal:

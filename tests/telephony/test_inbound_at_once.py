@@ -44,7 +44,7 @@ def at_once(*acts: Callable[[], Any]) -> None:
 
     def run(act: Callable[[], Any]) -> None:
         try:
-            start.wait(30)
+            start.wait(100)
             act()
         finally:
             connection.close()

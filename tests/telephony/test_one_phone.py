@@ -48,7 +48,7 @@ def place_at_once(calls: list[Connection]) -> None:
     barrier = threading.Barrier(len(calls))
 
     def place(pk: int) -> None:
-        barrier.wait(30)
+        barrier.wait(100)
         try:
             placement.place(pk)
         finally:
@@ -106,7 +106,7 @@ def test_a_caller_is_not_offered_to_a_phone_that_rings_for_a_call_out(queue: Que
     barrier = threading.Barrier(2)
 
     def run(act: object, *args: object) -> None:
-        barrier.wait(30)
+        barrier.wait(100)
         try:
             act(*args)  # type: ignore[operator]
         finally:

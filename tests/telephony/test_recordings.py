@@ -274,7 +274,7 @@ def test_one_of_many_workers_fetches_a_recording(switch: Any) -> None:
 
     def work() -> None:
         try:
-            together.wait(timeout=30)
+            together.wait(timeout=100)
             recording_files.fetch(recording.pk)
         finally:
             database.close()

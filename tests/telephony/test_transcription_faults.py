@@ -294,7 +294,7 @@ def test_one_of_many_workers_asks_the_provider(provider: Provider, call: Connect
 
     def work() -> None:
         try:
-            together.wait(timeout=30)
+            together.wait(timeout=100)
             run(call.pk)
         finally:
             database.close()
@@ -319,7 +319,7 @@ def test_one_of_two_calls_at_the_limit_of_the_month_is_transcribed(
 
     def work() -> None:
         try:
-            together.wait(timeout=30)
+            together.wait(timeout=100)
             taken.append(transcriptions.take_seconds("2026-11", 40))
         finally:
             database.close()

@@ -85,7 +85,7 @@ def port(request: pytest.FixtureRequest) -> Iterator[int]:
             yield number
         finally:
             server.terminate()
-            server.wait(30)
+            server.wait(100)
 
 
 def _wait_for(number: int, server: subprocess.Popen[bytes]) -> None:
@@ -93,7 +93,7 @@ def _wait_for(number: int, server: subprocess.Popen[bytes]) -> None:
     while True:
         assert server.poll() is None
         try:
-            imaplib.IMAP4("127.0.0.1", number, timeout=5).logout()
+            imaplib.IMAP4("127.0.0.1", number, timeout=30).logout()
         except (OSError, imaplib.IMAP4.error):
             assert time.monotonic() < deadline
             time.sleep(0.1)

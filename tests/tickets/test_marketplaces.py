@@ -163,7 +163,7 @@ def test_a_marketplace_that_hangs_up_leaves_the_outcome_unknown() -> None:
 
 
 def test_a_marketplace_that_does_not_answer_leaves_the_outcome_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(marketplaces, "sender", Sender(timeout=1))
+    monkeypatch.setattr(marketplaces, "sender", Sender(timeout=3))
     with receiver(silent) as running:
         at(running)
         row = sent(a_reply())

@@ -79,7 +79,7 @@ def _stopped_with(worker: subprocess.Popen[bytes], count: int) -> bool:
 
 def test_a_worker_that_is_asked_to_end_sends_nothing_twice(stores: Stores, folder: Path, beat: Any) -> None:
     # Slow enough that the request to stop comes long before the end.
-    with receiver(taking(0.05)) as running, a_worker(stores, folder) as leaving:
+    with receiver(taking(0.2)) as running, a_worker(stores, folder) as leaving:
         webhook = registered(running)
         happen(300)
         wait_for(lambda: len(running.requests) > 30)
