@@ -20,7 +20,7 @@ from tests.campaigns.factories import CampaignFactory, RecordFactory
 from tests.pristine import Pristine
 from tests.processes import wait_for, wait_until
 from tests.telephony.processes import Service, in_state
-from tests.telephony.switch.ari_pbx import Refused
+from tests.telephony.switch.ari_channels import Refused
 from tests.telephony.switch.ari_server import ari_server
 
 RECORDS = 6
