@@ -30,7 +30,7 @@ from campaigns.verbs.imports import describe_import, queue_import, upload_import
 
 State, Target = RecordImport.State, RecordImport.Target
 # Labels of the rows that were merged, and of those that changed nothing.
-COUNTS: Mapping[Target, tuple[Any, Any]] = {
+COUNTS: Mapping[RecordImport.Target, tuple[Any, Any]] = {
     Target.RECORDS: (_("records added"), _("duplicates left out")),
     Target.DO_NOT_CALL: (_("entries added or extended"), _("further rows of a number")),
     Target.REMOVAL: (_("entries removed"), _("rows without an entry")),
