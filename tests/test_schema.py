@@ -127,6 +127,7 @@ def demonstrate() -> None:
     # The objects that the examples of the document name.
     PauseFactory(pk=2)
     presence.log_in(Agent.objects.get(login="agent1"), ACTOR)
+    Agent.objects.filter(login="agent1").update(has_line=True)
     queue = QueueFactory(pk=88_001)
     call = ConnectionFactory(pk=341, created_at=datetime.fromtimestamp(1416225570, UTC), queue=queue)
     topic = TopicFactory(pk=5, group__queue=queue, show_custom_fields=True)
