@@ -28,8 +28,10 @@ def dial_with_agent(campaign: Campaign, record_id: int, holder: str, agent: Agen
     now = timezone.now()
     try:
         with transaction.atomic():
-            record = Record.objects.get(pk=record_id)
+            record = numbers.read_record(record_id)
             if (number := _number(campaign, record, holder, now, read_hours(campaign))) is None:
+                return None
+            if numbers.is_called_elsewhere(number.number, record, now):
                 return None
             kind = StateKind.PREVIEW if mode == Attempt.Mode.PREVIEW else StateKind.FREE
             connection = call_with_agent(agent, _target(campaign, record_id, number), now, kind=kind)
@@ -53,8 +55,10 @@ def dial_ahead(
     now = timezone.now()
     try:
         with transaction.atomic():
-            record = Record.objects.get(pk=record_id)
+            record = numbers.read_record(record_id)
             if (number := _number(campaign, record, holder, now, hours)) is None:
+                return None
+            if numbers.is_called_elsewhere(number.number, record, now):
                 return None
             connection = call_number(_target(campaign, record_id, number), now)
             if connection is None:

@@ -14,6 +14,7 @@ from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
 from campaigns.dialling import day_counts, matching
+from campaigns.dialling.choice import ONE_TO_ONE_AFTER_DROP
 from campaigns.models import Attempt, Record, RecordStatus, SystemStatus
 from campaigns.verbs import retries
 from campaigns.verbs.record_calls import DIALLER, end_call, status_for
@@ -32,8 +33,6 @@ _OUTCOMES = {
 }
 # After these no agent can know a result.
 _WITHOUT_TALK = (Outcome.DROPPED, Outcome.NOT_DIALLED, Outcome.MACHINE)
-# After a dropped call, a person is called with an agent guaranteed for this long.
-ONE_TO_ONE_AFTER_DROP = timedelta(hours=72)
 # Attempts that are settled in one transaction.
 SETTLED_AT_ONCE = 50
 # A failed attempt is settled again after this.
