@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from campaigns.dialling import pacing, sharing
+from campaigns.dialling import pacer, pacing, sharing
 from campaigns.dialling.agents import agents_of
 from campaigns.dialling.pacer import Estimates, Floor, Law, Pace
 from campaigns.models import Campaign, DiallingDay
@@ -25,7 +25,7 @@ class Seen:
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
         self.floor: Floor | None = None
         self.estimates = Estimates()
-        self._decide = pacing.decide
+        self._decide = pacer.decide
         patch.setattr(pacing, "decide", self.decide)
 
     def decide(self, floor: Floor, estimates: Estimates, law: Law) -> Pace:
