@@ -76,20 +76,6 @@ def _log_in(running: Service) -> None:
     client = running.client()
     for number in range(AGENTS):
         client.send("POST", f"/api/agents/bench{number}/login", expect=204)
-    _wait(lambda: _line_begins(client), 60)
-    for number in range(AGENTS):
-        client.send("POST", f"/api/agents/bench{number}/line", expect=204)
-    with running.connect() as connection:
-        _wait(lambda: _one(connection, _OPEN) == AGENTS, 120)
-
-
-def _line_begins(client: Any) -> bool:
-    """Return whether a listener is connected, without which no line can begin."""
-    try:
-        client.send("POST", "/api/agents/bench0/line", expect=204)
-    except RuntimeError:
-        return False
-    return True
 
 
 def _wait(condition: Any, seconds: float) -> None:
@@ -138,6 +124,8 @@ def measure(table: Table, switch: str, seconds: float) -> None:
         _log_in(running)
         with processes(running, ["-m", "benchmarks.ticking"]), running.connect() as connection:
             connection.execute("UPDATE campaigns_campaign SET is_dialling = true WHERE code LIKE 'J0%'")
+            # The first calls ring the agents for their lines.
+            _wait(lambda: _one(connection, _OPEN) == AGENTS, 120)
             time.sleep(WARM_UP_SECONDS)
             before = _buckets(running)
             time.sleep(seconds)

@@ -38,7 +38,7 @@ def call_with_agent(agent: Agent, target: Target, now: datetime, *, kind: str = 
     is_free = locked.is_logged_in and locked.state is not None and locked.state.kind == kind
     if not is_free or ledger.call_on_phone(agent.pk):
         return None
-    if agent.has_line and (lines.has_open(agent.pk) or kind == StateKind.FREE):
+    if agent.has_line and (kind == StateKind.FREE or lines.has_lasting(agent.pk)):
         return _call_by_line(agent, target, now)
     connection = _create(target, now, state=Connection.State.ORIGINATING, agent=agent, src=agent.number)
     leg = legs.add_leg(connection, Leg.Role.AGENT, agent.number, now, agent=agent)

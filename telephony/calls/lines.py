@@ -75,6 +75,11 @@ def has_open(agent_id: int) -> bool:
     return AgentLine.objects.filter(agent=agent_id, ended_at=None).exists()
 
 
+def has_lasting(agent_id: int) -> bool:
+    """Return whether the agent has a line that is not about to end."""
+    return AgentLine.objects.filter(agent=agent_id, ended_at=None, hangup_asked_at=None).exists()
+
+
 def is_ready(agent_id: int) -> bool:
     """Return whether the agent has a line that can take a call."""
     return AgentLine.objects.filter(

@@ -267,7 +267,7 @@ OPERATIONS = [
         "agents:write",
         201,
         {"connection_id": str},
-        33,
+        32,
         None,
         "/agents/nobody/preview/accept",
     ),

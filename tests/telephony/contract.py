@@ -115,7 +115,7 @@ OPERATIONS = [
     ours("POST", "/agents/working/logout", AGENTS_WRITE, 204, None, 7, None, "/agents/nobody/logout"),
     ours("POST", "/agents/working/free", AGENTS_WRITE, 204, None, 7, None, "/agents/nobody/free"),
     ours("POST", "/agents/lined/line", AGENTS_WRITE, 204, None, 9, None, "/agents/nobody/line"),
-    ours("DELETE", "/agents/lined/line", AGENTS_WRITE, 204, None, 4, None, "/agents/nobody/line"),
+    ours("DELETE", "/agents/lined/line", AGENTS_WRITE, 204, None, 5, None, "/agents/nobody/line"),
     ours("GET", "/system/pauses", "system:read", 200, [{"id": int, "name": str, "active": bool}], 2),
     # DECISIONS 4
     ours("POST", f"{TALKING}/hangup", "connections:write", 204, None, 7, None, "/connections/1.1/hangup"),

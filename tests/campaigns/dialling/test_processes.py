@@ -1,5 +1,6 @@
 """Predictive dialling by processes: listener and dialler, on the stand-in of Asterisk, with all its traps."""
 
+import subprocess
 from collections.abc import Generator
 from contextlib import ExitStack
 from pathlib import Path
@@ -43,12 +44,14 @@ def predictive(agents: int, records: int) -> Campaign:
     return campaign
 
 
-def start(service: Service, context: ExitStack) -> None:
-    context.enter_context(service.listener())
+def start(service: Service, context: ExitStack) -> "subprocess.Popen[bytes]":
+    """Start a listener and a dialler. Return the listener."""
+    listener: subprocess.Popen[bytes] = context.enter_context(service.listener())
     wait_for(is_connected, "the switch is heard")
     ari = {"ARI_URL": service.ari.url, "ARI_USER": USER, "ARI_PASSWORD": PASSWORD, "SWITCH_BACKEND": "asterisk"}
     variables = environment(service.folder, REDIS_URL=service.stores.redis_url, **ari)
     context.enter_context(running(["manage", "run_dialer"], variables, service.folder / "dialler.log"))
+    return listener
 
 
 def test_all_records_are_called_once_and_joined_with_lines(service: Service) -> None:
@@ -78,12 +81,16 @@ def _states() -> list[str]:
 def test_a_listener_that_is_killed_leaves_lines_that_the_next_one_uses(service: Service) -> None:
     predictive(agents=5, records=30)
     with ExitStack() as context:
-        start(service, context)
+        victim = start(service, context)
         wait_for(lambda: Attempt.objects.filter(joined_at__isnull=False).count() > 5, "some were joined")
-        victim = context.enter_context(service.listener())
         victim.kill()
         victim.wait()
+        context.enter_context(service.listener())
         wait_for(lambda: Attempt.objects.filter(ended_at__isnull=False).count() == 30, "all were called")
 
-        assert AgentLine.objects.count() == 5
+        wait_for(lambda: not Connection.objects.open().exists(), "no call goes on")
+        assert AgentLine.objects.filter(state="up", ended_at=None).count() == AgentLine.objects.count() == 5
         assert set(service.asked.values()) == {1}
+        assert ari_media.unheard(service.ari.pbx) == []
+        wait_for(lambda: not ari_media.without_packets(service.ari.pbx), "all lines hear silence")
+        wait_for(lambda: not Record.objects.filter(system_status="IN_PROGRESS").exists(), "all are settled")
