@@ -74,13 +74,15 @@ def measure(running: Service, records: int, turns: int) -> None:
         number, code = f"+48{500_000_000 + place // CAMPAIGNS}", f"B{place % CAMPAIGNS:04}"
         orjson.dumps(connection.execute(RECORD, [number, code], prepare=True).fetchone())
 
-    def get() -> None:
+    def get(end: str = "") -> None:
         place = next(places)
-        path = f"/api/outbounds/B{place % CAMPAIGNS:04}/records/%2B48{500_000_000 + place // CAMPAIGNS}"
+        path = f"/api/outbounds/B{place % CAMPAIGNS:04}/records/%2B48{500_000_000 + place // CAMPAIGNS}{end}"
         client.send("GET", path, expect=200)
 
     bound, pinged, ours = medians(turns, select, ping, get)
     table.add("GET record by number", "one SELECT, orjson", bound, ours, ping=pinged, goal_above_ping=4)
+    read, ours = medians(turns, get, lambda: get("/why"))
+    table.add("GET why a record is not called", "GET record by number", read, ours, 3)
     connection.close()
 
 
