@@ -1,5 +1,6 @@
 """All benchmarks, one after another: `make bench`."""
 
+import subprocess
 import sys
 
 from benchmarks import api, batch, calls, import_records, knowledgebase, mail, reports, telephony, tickets, webhooks
@@ -18,6 +19,8 @@ def main() -> None:
     calls.main()
     telephony.measure_many()
     tickets.measure_many()
+    # A process of its own: it uses the code of the service, with settings of its own.
+    subprocess.run([sys.executable, "-m", "benchmarks.choice", str(records)], check=True)
     # Last, because it leaves indexes out. In full size: python -m benchmarks.reports
     reports.measure_years(month=200_000, months=14)
 

@@ -10,7 +10,8 @@ import threading
 import time
 from typing import Any
 
-from tests.telephony.switch.ari_pbx import Line, Pbx
+from tests.telephony.switch.ari_channels import Line
+from tests.telephony.switch.ari_pbx import Pbx
 from tests.telephony.switch.ari_server import AriServer
 
 MESSAGES_PER_CALL = 59
@@ -47,7 +48,7 @@ class FloodPbx(Pbx):
             if kind == "Dial":
                 self._dial(line, content["dialstatus"])
             else:
-                self._send_to(line.app, {"type": kind, **content, "channel": line.json()})
+                self.send_to(line.app, {"type": kind, **content, "channel": line.json()})
 
     def delete(self, channel_id: str, reason: str, code: str) -> None:
         """Do nothing: the flood itself sends the end of each channel."""

@@ -149,8 +149,8 @@ LANGUAGE_COOKIE_SAMESITE = "Lax"
 SESSION_COOKIE_AGE = 60 * env_int("SESSION_IDLE_MINUTES", 12 * 60, minimum=5)
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 SECURE_SSL_REDIRECT = env_bool("SECURE_SSL_REDIRECT", False)
-# Probes and Prometheus on this machine use no TLS.
-SECURE_REDIRECT_EXEMPT = [r"^health/", r"^metrics$"]
+# Probes and Prometheus on this machine use no TLS, nor does Asterisk, perhaps.
+SECURE_REDIRECT_EXEMPT = [r"^health/", r"^metrics$", r"^sounds/"]
 SECURE_HSTS_SECONDS = env_int("SECURE_HSTS_SECONDS", 0 if DEBUG or not SECURE_COOKIES else 31_536_000)
 SECURE_HSTS_INCLUDE_SUBDOMAINS = env_bool("SECURE_HSTS_INCLUDE_SUBDOMAINS", True)
 SECURE_HSTS_PRELOAD = env_bool("SECURE_HSTS_PRELOAD", True)
@@ -292,6 +292,10 @@ ARI_PASSWORD = env("ARI_PASSWORD")
 ARI_APP = env("ARI_APP", "callcentre")
 # The endpoint in pjsip.conf for outside numbers.
 TRUNK = env("TRUNK", "trunk")
+# Where Asterisk finds the messages of dropped calls (docs/telephony-switch.md): a folder inside its sounds that this
+# service may write to, or the address under which it reaches this service.
+SOUNDS_FOLDER = env("SOUNDS_FOLDER")
+SOUNDS_URL = env("SOUNDS_URL")
 # The caller id of outbound calls; empty: the trunk's.
 CALLER_ID = env("CALLER_ID")
 # How long a phone rings: the agent's phone after a click to call, and the customer's phone.

@@ -11,6 +11,7 @@ from callcentre.api.routers import route, routes_of
 from callcentre.api.viewsets import PingViewSet, UnknownPath
 from callcentre.monitoring import health
 from callcentre.web.login import OwnPasswordView, login
+from campaigns.sounds import show_sound
 from knowledgebase.images import show_image
 from tickets.rating_page import rate_reply
 
@@ -36,6 +37,7 @@ urlpatterns = [
     path("admin/autocomplete/", admin.site.admin_view(Autocomplete.as_view(admin_site=admin.site))),
     path("admin/", admin.site.urls),
     path("knowledge-base/images/<uuid:image_id>", show_image, name="article-image"),
+    path("sounds/<str:token>.wav", show_sound, name="sound"),
     path("ratings/<str:token>", rate_reply, name="rating"),
     path("health/live", health.live, name="live"),
     path("health/ready", health.ready, name="ready"),

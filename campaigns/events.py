@@ -78,6 +78,11 @@ def record_offered(record_id: int, campaign_code: str, agent_login: str, expires
     outbox.record(EventType.RECORD_OFFERED, f"record:{record_id}", payload)
 
 
+def record_dropped(record_id: int, campaign_code: str, connection_uid: str) -> None:
+    payload = {"outbound_id": campaign_code, "record_id": record_id, "connection_id": connection_uid}
+    outbox.record(EventType.RECORD_DROPPED, f"record:{record_id}", payload)
+
+
 def statuses_changed_by(changes: str, rows: str, parameters: Mapping[str, Any]) -> None:
     """Make the changes, which are WITH queries, and record an event for each of the rows that are selected of them."""
     _record_from_query(EventType.OUTBOUND_RECORD_STATUS_CHANGED, rows, parameters, changes)

@@ -13,7 +13,9 @@ _CAMPAIGNS = f"""
 SELECT count(*), count(*) FILTER (WHERE id NOT IN (SELECT key FROM ({HOLDERS}) AS held))
 FROM campaigns_campaign
 WHERE is_dialling AND is_active AND start_date <= '{{day}}' AND (end_date IS NULL OR end_date >= '{{day}}')
-  AND COALESCE((SELECT is_running FROM campaigns_diallingswitch ORDER BY id DESC LIMIT 1), true)
+  AND COALESCE((
+    SELECT is_running FROM campaigns_diallingswitch WHERE campaign_id IS NULL ORDER BY id DESC LIMIT 1
+  ), true)
 """  # noqa: S608  (of our own constants)
 _COUNTS = ("attempts", "live_answers", "drops", "machines")
 _TODAY = f"""

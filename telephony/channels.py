@@ -22,6 +22,28 @@ def bridge_id(connection_id: int) -> str:
     return f"{settings.ARI_APP}-{connection_id}"
 
 
+def line_channel_id(line_id: int) -> str:
+    """Return the id for the channel of an agent's standing line."""
+    return f"{settings.ARI_APP}-line-{line_id}"
+
+
+def line_of(channel_id: str) -> int | None:
+    """Return the standing line of a channel; None for another channel."""
+    ours = _pattern(f"{settings.ARI_APP}-line", "").fullmatch(channel_id)
+    return int(ours[1]) if ours else None
+
+
+def tone_of(channel_id: str) -> str:
+    """Return the id for the channel that plays a tone to a standing line alone."""
+    return f"{channel_id}-tone"
+
+
+def line_of_tone(channel_id: str) -> str | None:
+    """Return the channel of the standing line to which this channel plays a tone; None for another channel."""
+    line = channel_id.removesuffix("-tone")
+    return line if line != channel_id and line_of(line) is not None else None
+
+
 def connection_of(channel_id: str) -> int | None:
     """Return the connection of a channel that we requested; None for another one, as a caller's."""
     ours = _pattern(settings.ARI_APP, r"-\d+").fullmatch(channel_id)

@@ -31,6 +31,10 @@ SELECT connection_id, kind, since FROM (
   SELECT 2, connection_id, CASE state WHEN 'up' THEN 'talking' ELSE 'ringing' END,
     date_trunc('second', COALESCE(up_at, asked_at))
   FROM telephony_leg WHERE agent_id = %(agent)s AND {LEG_OCCUPIES_PHONE}
+  UNION ALL
+  SELECT 2, connection_id, CASE WHEN joined_at IS NULL THEN 'ringing' ELSE 'talking' END,
+    date_trunc('second', called_at)
+  FROM telephony_agentline WHERE agent_id = %(agent)s AND ended_at IS NULL AND connection_id IS NOT NULL
 ) AS calls ORDER BY rank, since LIMIT 1
 """  # noqa: S608  (of our own constants)
 

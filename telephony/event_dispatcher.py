@@ -11,15 +11,17 @@ from functools import partial
 from prometheus_client import Counter
 
 from telephony.calls import inbound, switch_events
-from telephony.channels import connection_of, connection_of_recording
+from telephony.channels import connection_of, connection_of_recording, line_of
 from telephony.keyed_pool import KeyedPool
 from telephony.models import Connection, Leg
-from telephony.switch.base import Arrived, Ended, Missed, RecordingFinished, Ringing, Up
+from telephony.switch.base import Arrived, Detected, Ended, Missed, Played, RecordingFinished, Ringing, Up
 
 handled = Counter("callcentre_switch_events", "Events of the switch that were handled", ["event"])
 
 # The events of channels and recordings.
-CallEvent = Ringing | Up | Ended | Arrived | RecordingFinished
+CallEvent = Ringing | Up | Ended | Arrived | Detected | Played | RecordingFinished
+# Answers come before the ends of other calls, so that no person waits for an agent because of these.
+URGENT = (Ringing, Up, Detected)
 
 
 class Dispatcher:
@@ -38,8 +40,10 @@ class Dispatcher:
             else:
                 self._pool.submit(connection_id, partial(self._receive_of_recording, event, connection_id))
         elif not isinstance(event, Missed) and (connection_id := connection_of(event.channel_id)) is not None:
-            self._pool.submit(connection_id, partial(_handle, event))
-        else:
+            self._pool.submit(connection_id, partial(_handle, event), is_urgent=isinstance(event, URGENT))
+        elif not isinstance(event, Missed) and (line_id := line_of(event.channel_id)) is not None:
+            self._pool.submit(line_id, partial(_handle, event))
+        elif not isinstance(event, Detected | Played):
             self._pool.submit(hash(event.channel_id), partial(self._receive_of_caller, event))
 
     def _receive_of_recording(self, event: RecordingFinished, connection_id: int) -> None:

@@ -1,5 +1,6 @@
 """A pool of threads that runs tasks with the same key one after another, and retries while the database is down."""
 
+import itertools
 import logging
 import queue
 import threading
@@ -19,6 +20,8 @@ AGAIN_AFTER_SECONDS = 0.3
 failed = Counter("callcentre_listener_failures", "Events and other work of the listener that could not be done")
 
 Task = Callable[[], Any]
+# The tasks of one thread: urgent ones first (False), then by number; None ends the thread.
+_Queue = queue.PriorityQueue[tuple[bool, int, Task | None]]
 
 
 class KeyedPool:
@@ -27,7 +30,8 @@ class KeyedPool:
     def __init__(self, size: int) -> None:
         self.has_failed = False
         self._is_over = threading.Event()
-        self._queues: list[queue.SimpleQueue[Task | None]] = [queue.SimpleQueue() for _ in range(size)]
+        self._queues: list[_Queue] = [queue.PriorityQueue() for _ in range(size)]
+        self._numbers = itertools.count()
         self._threads = [
             threading.Thread(target=self._work, args=(tasks,), name=f"calls {number}", daemon=True)
             for number, tasks in enumerate(self._queues)
@@ -35,20 +39,21 @@ class KeyedPool:
         for thread in self._threads:
             thread.start()
 
-    def submit(self, key: int, task: Task) -> None:
-        self._queues[key % len(self._queues)].put(task)
+    def submit(self, key: int, task: Task, *, is_urgent: bool = False) -> None:
+        """Run a task behind those of the same key, in the order of their submission. Urgent ones come first."""
+        self._queues[key % len(self._queues)].put((not is_urgent, next(self._numbers), task))
 
     def shut_down(self, patience_seconds: float) -> None:
         """Let the threads finish the submitted tasks, for so long at most."""
         for tasks in self._queues:
-            tasks.put(None)
+            tasks.put((True, next(self._numbers), None))
         deadline = time.monotonic() + patience_seconds
         for thread in self._threads:
             thread.join(max(deadline - time.monotonic(), 0))
         self._is_over.set()
 
-    def _work(self, tasks: queue.SimpleQueue[Task | None]) -> None:
-        while (task := tasks.get()) is not None:
+    def _work(self, tasks: "_Queue") -> None:
+        while (task := tasks.get()[2]) is not None:
             while not self.run(task):
                 if self._is_over.wait(AGAIN_AFTER_SECONDS):
                     return

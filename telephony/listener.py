@@ -18,7 +18,19 @@ from django.utils import timezone
 
 from callcentre.core.pubsub import subscribe
 from telephony import call_clock
-from telephony.calls import commands, distribution, inbound, placement, reconciliation, switch_events, switch_requests
+from telephony.calls import (
+    commands,
+    distribution,
+    inbound,
+    line_comparison,
+    line_events,
+    matching,
+    placement,
+    reconciliation,
+    switch_events,
+    switch_requests,
+)
+from telephony.channels import line_of
 from telephony.event_dispatcher import Dispatcher
 from telephony.keyed_pool import KeyedPool
 from telephony.last_contact import LastContact
@@ -29,8 +41,10 @@ from telephony.verbs import presence
 
 logger = logging.getLogger(__name__)
 
-THREADS = 4
+THREADS, CLOSING_THREADS = 4, 2
 TICK_SECONDS = 0.5
+# While answered calls of diallers wait for an agent, who must be found within two seconds.
+WAITING_SECONDS = 0.1
 # Between two comparisons with the switch's channels: usually, and after a failure or a difference.
 CALM_SECONDS, DOUBT_SECONDS = 30.0, 2.0
 # Between two updates of the stored last contact.
@@ -50,6 +64,7 @@ class Listener:
         self._over = threading.Event()
         self._tick_due = threading.Event()
         self._pool = KeyedPool(THREADS)
+        self._closing = KeyedPool(CLOSING_THREADS)
         self._dispatcher = Dispatcher(self._pool)
         self._comparison = reconciliation.Comparison()
         self._switch: Switch = current_switch()
@@ -60,9 +75,11 @@ class Listener:
         self._stored_at = float("-inf")
         self._comparisons = 0
         self._submitted: set[int] = set()
+        self._has_waiting = False
 
     def run(self) -> None:
         subscribe("calls", self._tick_due.set, self._over)
+        switch_requests.closing = self._closing
         while not self.is_stopping:
             with suppress(psycopg.Error), Leadership() as leadership:
                 # A standby keeps its connection, retries, and leads as soon as the leader's connection is gone.
@@ -73,6 +90,8 @@ class Listener:
             time.sleep(TICK_SECONDS)
         self._over.set()
         self._pool.shut_down(PATIENCE_SECONDS)
+        switch_requests.closing = None
+        self._closing.shut_down(PATIENCE_SECONDS)
 
     def _lead(self, leadership: Leadership) -> None:
         """Handle events and do what is due, until the listener stops or another one replaces it."""
@@ -83,7 +102,7 @@ class Listener:
         was_connected = False
         try:
             while not self.is_stopping and reader.is_alive():
-                self._tick_due.wait(TICK_SECONDS)
+                self._tick_due.wait(WAITING_SECONDS if self._has_waiting else TICK_SECONDS)
                 self._tick_due.clear()
                 if not leadership.is_held():
                     logger.warning("the database is down, or has restarted")
@@ -173,7 +192,10 @@ class Listener:
         ]
         if self._is_connected:
             due += [
+                self._match,
                 self._submit_commands,
+                self._submit_lines,
+                lambda: self._submit_all(matching.overdue(now), partial(matching.go_on, now=now)),
                 lambda: self._submit_all(distribution.overdue(now), partial(inbound.overflow, now=now)),
                 lambda: distribution.distribute(now),
                 self._compare,
@@ -181,6 +203,14 @@ class Listener:
         for task in due:
             if not self._pool.run(task):
                 return
+
+    def _match(self) -> None:
+        self._has_waiting = matching.match_waiting()
+
+    def _submit_lines(self) -> None:
+        for channel_id, what in line_events.due(call_clock.now()):
+            act = partial(line_events.do_due, channel_id, what, call_clock.now())
+            self._pool.submit(line_of(channel_id) or 0, act)
 
     def _submit_all(self, connection_ids: list[int], act: Callable[[int], None]) -> None:
         for pk in connection_ids:
@@ -231,6 +261,7 @@ class Listener:
             self._contact.settle()
         if is_behind:
             self._submit_all(reconciliation.established(), reconciliation.restore)
+            self._pool.run(line_comparison.restore_silence)
 
 
 class _Lost(Exception):

@@ -23,6 +23,7 @@ from telephony.verbs import presence
 from tests.campaigns.factories import AttemptFactory, DoNotCallFactory, RecordOfferFactory, RecordStatusFactory
 from tests.conftest import ACTOR, ApiClient, kept_for_all
 from tests.telephony.factories import (
+    AgentLineFactory,
     ConnectionFactory,
     ConnectionTopicFactory,
     PauseFactory,
@@ -127,6 +128,8 @@ def demonstrate() -> None:
     # The objects that the examples of the document name.
     PauseFactory(pk=2)
     presence.log_in(Agent.objects.get(login="agent1"), ACTOR)
+    Agent.objects.filter(login="agent1").update(has_line=True)
+    AgentLineFactory(agent=Agent.objects.get(login="agent1"), state="up")
     queue = QueueFactory(pk=88_001)
     call = ConnectionFactory(pk=341, created_at=datetime.fromtimestamp(1416225570, UTC), queue=queue)
     topic = TopicFactory(pk=5, group__queue=queue, show_custom_fields=True)

@@ -37,6 +37,7 @@ class EventType(models.TextChoices):
     OUTBOUND_RECORD_CREATED = "OUTBOUND_RECORD_CREATED"
     OUTBOUND_RECORD_STATUS_CHANGED = "OUTBOUND_RECORD_STATUS_CHANGED"
     RECORD_OFFERED = "RECORD_OFFERED"
+    RECORD_DROPPED = "RECORD_DROPPED"
 
     @property
     def example(self) -> dict[str, Any]:
@@ -128,4 +129,5 @@ EXAMPLES: dict[EventType, dict[str, Any]] = {
         "agent_login": "agent1",
         "expires_at": "2026-11-21 09:31:00",
     },
+    EventType.RECORD_DROPPED: {"outbound_id": "DEMO1", "record_id": 1204, "connection_id": "1416225570.341"},
 }

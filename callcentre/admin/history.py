@@ -22,6 +22,7 @@ ACTIONS = {
     "create": _("added"),
     "edit": _("edited"),
     "import": _("imported"),
+    "recycle": _("recycled"),
     "rotate_secret": _("new secret"),
     "set_password": _("password set"),
     "lease": _("call started"),

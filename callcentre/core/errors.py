@@ -84,6 +84,7 @@ class ErrorCode(enum.Enum):
     AGENT_NOT_LOGGED_IN = 110006, _("The agent is not logged in.")
     AGENT_IN_CALL = 110007, _("The agent is in a call.")
     PAUSE_NOT_FOUND = 110008, _("Pause not found.")
+    AGENT_WITHOUT_LINE = 110009, _("The agent has no standing line.")
     # Campaigns
     CAMPAIGN_ID_MALFORMED = 120001, _("A campaign id has 5 letters or digits.")
     CAMPAIGN_ID_TAKEN = 120002, _("Another campaign has this id.")
@@ -94,6 +95,7 @@ class ErrorCode(enum.Enum):
     GROUP_NOT_FOUND = 120007, _("Campaign group not found.")
     HOLIDAYS_UNKNOWN = 120010, _('The holidays of "%(country)s" are not known.')
     ZONE_FIELD_OF_OTHER = 120011, _("The field belongs to another campaign.")
+    NOTHING_TO_RECYCLE = 120012, _("No record of the campaign has these statuses and outcomes.")
     CAMPAIGN_HAS_RECORDS = 120009, _("The campaign has records: it can be made inactive, not deleted.")
     # Records
     PHONE_LETTERS = 121001, _("A phone number has no letters.")

@@ -39,6 +39,7 @@ def file_forms() -> dict[str, int]:
     """Return the pages of the admin whose forms accept files, each with the most bytes of files."""
     upload = settings.MAX_UPLOAD_MB * MB
     return {
+        "admin:campaigns_campaign_drop_message": upload,
         "admin:campaigns_recordimport_add": settings.MAX_IMPORT_MB * MB,
         "admin:knowledgebase_article_images": upload,
         "admin:telephony_transfershortcut_add": upload,

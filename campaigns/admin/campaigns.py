@@ -25,6 +25,7 @@ from callcentre.admin.theme import ModelForm
 from callcentre.core.errors import ErrorCode
 from callcentre.core.integers import integer_of
 from campaigns.admin.dialling import DiallingPages
+from campaigns.admin.drop_message import DropMessagePage
 from campaigns.admin.inlines import FieldInline, HoursInline, RetryRuleInline, StatusInline
 from campaigns.admin.progress import snapshot
 from campaigns.exporting import export_rows
@@ -112,7 +113,7 @@ def has_records(campaign: Campaign) -> bool:
 
 
 @admin.register(Campaign)
-class CampaignAdmin(DiallingPages, Admin):
+class CampaignAdmin(DiallingPages, DropMessagePage, Admin):
     """The list answers which campaigns run, and how far each is."""
 
     form = CampaignForm
@@ -141,7 +142,7 @@ class CampaignAdmin(DiallingPages, Admin):
     search_help_text = _("Id or name")
     autocomplete_fields = ("agents",)
     actions = ("activate", "deactivate")
-    actions_detail = ("dialling", "show_records", "import_records", "clone", "download")
+    actions_detail = ("dialling", "show_records", "import_records", "drop_message", "clone", "download")
     actions_row = ("dialling", "show_records", "import_records", "clone", "download")
     fault_fields = {"parameters.predictive_min_calls": "predictive_min_calls", "group_id": "group"}
     sentences = {ErrorCode.RATIOS_CROSSED: _("The lowest ratio cannot be above the highest.")}

@@ -79,5 +79,5 @@ def _imports_of_today() -> list[RecordImport]:
     midnight = timezone.localtime().replace(hour=0, minute=0, second=0, microsecond=0)
     recent = RecordImport.objects.select_related("campaign").filter(created_at__gte=midnight)
     counts = ("progress_percent", "added_count", "duplicate_count", "faulty_count")
-    columns = ("file_name", "state", *counts, "campaign__code", "campaign__name")
+    columns = ("file_name", "target", "state", *counts, "campaign__code", "campaign__name")
     return list(recent.order_by("-id").only(*columns)[:SHOWN_IMPORTS])

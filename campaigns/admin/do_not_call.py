@@ -48,6 +48,7 @@ class DoNotCallAdmin(UncountedMixin, Admin):
     """The list answers whether a number may be called, and why not."""
 
     form = EntryForm
+    list_before_template = "admin/campaigns/do_not_call_import.html"
     list_display = ("shown", "campaign_shown", "reason", "since", "until", "holds")
     list_display_links = ("shown",)
     list_filter = (("campaign", AutocompleteSelectFilter),)

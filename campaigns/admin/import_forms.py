@@ -24,8 +24,22 @@ from campaigns.models.rules import CampaignFacts
 
 
 class UploadForm(forms.Form):
+    target = forms.ChoiceField(
+        choices=RecordImport.Target.choices,
+        label=_("Content"),
+        required=False,
+        widget=UnfoldAdminRadioSelectWidget,
+        help_text=_(
+            "The columns of do-not-call entries are named number or prefix, and perhaps outbound_id, reason, since and"
+            " until."
+        ),
+    )
     campaign = forms.ModelChoiceField(
-        Campaign.objects.order_by("code"), label=_("Campaign"), widget=UnfoldAdminSelect2Widget()
+        Campaign.objects.order_by("code"),
+        label=_("Campaign"),
+        required=False,
+        widget=UnfoldAdminSelect2Widget(),
+        help_text=_("For records only."),
     )
     file = forms.FileField(
         label=_("File"),
@@ -40,6 +54,17 @@ class UploadForm(forms.Form):
         # The page refuses a larger file before it is sent.
         self.fields["file"].widget.attrs["data-max-bytes"] = settings.MAX_IMPORT_MB * 1024 * 1024
         self.fields["file"].widget.attrs["data-too-large"] = too_large()
+
+    def clean_target(self) -> str:
+        return self.cleaned_data["target"] or RecordImport.Target.RECORDS
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or self.cleaned_data
+        if cleaned.get("target") != RecordImport.Target.RECORDS:
+            cleaned["campaign"] = None
+        elif "campaign" in cleaned and cleaned["campaign"] is None:
+            self.add_error("campaign", forms.Field.default_error_messages["required"])
+        return cleaned
 
     def clean_file(self) -> "UploadedFile[bytes]":
         file: UploadedFile[bytes] = self.cleaned_data["file"]

@@ -1,5 +1,6 @@
 """Imports of records in the admin: upload a file, choose its columns, watch the import."""
 
+from collections.abc import Mapping
 from pathlib import PurePath
 from typing import Any
 
@@ -18,6 +19,7 @@ from callcentre.admin.base import REFUSALS
 from callcentre.core.errors import Conflict, ErrorCode, Invalid
 from campaigns.admin.import_forms import ColumnsForm, UploadForm
 from campaigns.importing.columns import check_choices, guess_columns
+from campaigns.importing.do_not_call_file import columns_of_header
 from campaigns.importing.formats import Format, guess_format
 from campaigns.importing.import_run import columns_of, format_of
 from campaigns.importing.preview import CHECKED_ROWS, Preview, head, preview
@@ -26,7 +28,13 @@ from campaigns.models import RecordImport
 from campaigns.models.rules import CampaignFacts
 from campaigns.verbs.imports import describe_import, queue_import, upload_import
 
-State = RecordImport.State
+State, Target = RecordImport.State, RecordImport.Target
+# Labels of the rows that were merged, and of those that changed nothing.
+COUNTS: Mapping[RecordImport.Target, tuple[Any, Any]] = {
+    Target.RECORDS: (_("records added"), _("duplicates left out")),
+    Target.DO_NOT_CALL: (_("entries added or extended"), _("further rows of a number")),
+    Target.REMOVAL: (_("entries removed"), _("rows without an entry")),
+}
 
 
 @admin.register(RecordImport)
@@ -35,6 +43,7 @@ class RecordImportAdmin(ReadOnlyAdmin):
 
     list_display = (
         "file_name",
+        "target",
         "campaign",
         "state_label",
         "added_count",
@@ -43,7 +52,11 @@ class RecordImportAdmin(ReadOnlyAdmin):
         "actor_name",
         "created_at",
     )
-    list_filter = (("state", ChoicesDropdownFilter), ("campaign", RelatedDropdownFilter))
+    list_filter = (
+        ("state", ChoicesDropdownFilter),
+        ("target", ChoicesDropdownFilter),
+        ("campaign", RelatedDropdownFilter),
+    )
     list_select_related = ("campaign",)
     search_fields = ("file_name", "campaign__code", "campaign__name")
     search_help_text = _("File or campaign")
@@ -91,7 +104,8 @@ class RecordImportAdmin(ReadOnlyAdmin):
         if not self.has_add_permission(request):
             raise PermissionDenied
         if request.method != "POST":
-            return self._page(request, "upload", form=UploadForm(initial={"campaign": request.GET.get("campaign")}))
+            initial = {"target": Target.RECORDS, **request.GET.dict()}
+            return self._page(request, "upload", form=UploadForm(initial=initial))
         form = UploadForm(request.POST, request.FILES)
         if form.is_valid():
             try:
@@ -99,10 +113,12 @@ class RecordImportAdmin(ReadOnlyAdmin):
             except Invalid as error:
                 form.add_error("file", error.messages)
             else:
-                return redirect(self.url_of("columns", given.pk))
+                return redirect(self.url_of("columns" if given.is_of_records else "change", given.pk))
         return self._page(request, "upload", form=form)
 
-    def _store(self, request: HttpRequest, campaign: Any, file: Any) -> RecordImport:
+    def _store(self, request: HttpRequest, target: str, campaign: Any, file: Any) -> RecordImport:
+        if campaign is None:
+            return self._store_list(request, target, file)
         form = guess_format(file.file)
         columns = _guessed(file.file, form, facts_or_404(campaign.code))
         file.seek(0)
@@ -116,13 +132,27 @@ class RecordImportAdmin(ReadOnlyAdmin):
             columns=columns,
         )
 
+    def _store_list(self, request: HttpRequest, target: str, file: Any) -> RecordImport:
+        """Store a file of do-not-call entries, whose header names the columns, and import it. Raises Invalid."""
+        right = "delete" if target == Target.REMOVAL else "add"
+        if not request.user.has_perm(f"campaigns.{right}_donotcall"):
+            raise PermissionDenied
+        form = guess_format(file.file, has_header=True)
+        columns_of_header(head(file.file, form)[0])
+        file.seek(0)
+        actor = actor_of(request)
+        named = {"encoding": form.encoding, "delimiter": form.delimiter, "target": target}
+        given = upload_import(None, actor, file, **named)
+        queue_import(given, actor)
+        return given
+
     # 2. Its format and columns
 
     def columns_view(self, request: HttpRequest, pk: int) -> HttpResponse:
         if not self.has_add_permission(request):
             raise PermissionDenied
         given = self._given(request, pk)
-        if given.state not in (State.UPLOADED, State.FAILED) or not given.file:
+        if given.state not in (State.UPLOADED, State.FAILED) or not given.file or given.campaign is None:
             return redirect(self.url_of("change", pk))
         facts = facts_or_404(given.campaign.code)
         try:
@@ -189,15 +219,17 @@ class RecordImportAdmin(ReadOnlyAdmin):
     def change_view(self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None) -> Any:
         given = self._given(request, object_id)
         may_import = self.has_add_permission(request)
-        if given.state == State.UPLOADED and may_import and given.file:
+        if given.state == State.UPLOADED and may_import and given.file and given.is_of_records:
             return redirect(self.url_of("columns", given.pk))
         records = reverse("admin:campaigns_record_changelist")
+        again = f"campaign={given.campaign_id}" if given.is_of_records else f"target={given.target}"
         return self._page(
             request,
             "state",
             given=given,
             may_import=may_import,
-            again_url=f"{self.url_of('add')}?campaign={given.campaign_id}",
+            labels=COUNTS[Target(given.target)],
+            again_url=f"{self.url_of('add')}?{again}",
             records_url=f"{records}?campaign__id__exact={given.campaign_id}",
         )
 
@@ -245,12 +277,16 @@ class RecordImportAdmin(ReadOnlyAdmin):
     def _page(self, request: HttpRequest, name: str, **context: Any) -> HttpResponse:
         given = context.get("given")
         titles = {
-            "upload": _now("Import records"),
+            "upload": _now("Import a file"),
             "columns": _now("What are the columns?"),
-            "state": _now("Import of records"),
+            "state": _now("Import of records") if given and given.is_of_records else _now("Import"),
         }
         media = self.media + (context["form"].media if "form" in context else type(self.media)())
-        defaults = {"subtitle": given and str(given.campaign), "media": media, "list_url": self.url_of("changelist")}
+        defaults = {
+            "subtitle": given and str(given.campaign or given.get_target_display()),
+            "media": media,
+            "list_url": self.url_of("changelist"),
+        }
         template = f"admin/campaigns/import_{name}.html"
         return self.page(request, template, given, title=titles[name], **defaults | context)
 

@@ -39,7 +39,7 @@ class RecordForm(ModelForm):
         label=_("Additional numbers"),
         required=False,
         widget=UnfoldAdminTextareaWidget(attrs={"rows": 2, "class": "cc-monospace"}),
-        help_text=_("One a line. Found only by those who search in additional numbers."),
+        help_text=_("One a line. The dialler calls them in turn, after the first number."),
     )
 
     class Meta:

@@ -20,6 +20,7 @@ from campaigns.api import (  # noqa: F401  (describe the rest of this app)
     dialling_docs,
     do_not_call_docs,
     records_docs,
+    recycling_docs,
 )
 from campaigns.api.serializers import (
     CampaignEditInput,

@@ -5,12 +5,14 @@ from campaigns.api.calls import AgentCallViewSet, PreviewViewSet, ResultViewSet
 from campaigns.api.dialling import AllDiallingViewSet, DiallingViewSet
 from campaigns.api.do_not_call import DoNotCallBatchViewSet, DoNotCallViewSet
 from campaigns.api.records import RecordBatchViewSet, RecordViewSet
+from campaigns.api.recycling import RecycleViewSet
 from campaigns.api.views import CampaignGroupViewSet, CampaignViewSet
 
 urlpatterns = [
     route("outbounds", CampaignViewSet, get="list", post="create"),
     route("outbounds/:code", CampaignViewSet, get="retrieve", put="update"),
     route("outbounds/:code/clone", CampaignViewSet, post="clone"),
+    route("outbounds/:code/recycle", RecycleViewSet, post="recycle"),
     route("outbounds/:code/agents", CampaignViewSet, get="agents"),
     route("outbounds/:code/add_agents", CampaignViewSet, post="add_agents"),
     route("outbounds/:code/remove_agents", CampaignViewSet, post="remove_agents"),

@@ -1,40 +1,67 @@
 """The agents of a campaign who can take its calls, read in one statement."""
 
 from dataclasses import dataclass
+from datetime import datetime
 
 from django.db import connection
 
-from telephony.models.connection import LEG_OCCUPIES_PHONE
+from telephony.models.connection import LINE_IS_READY, phone_is_occupied
 
-# Agents of the campaign in outbound mode who are logged in, with their states. `is_on_phone`: a leg occupies the phone,
-# though the state says free, as after a pause during a call.
+# Agents of the campaign in outbound mode who are logged in, with their states. `is_on_phone`: a call occupies the
+# phone, though the state says free, as after a pause during a call. `of_other`: the call is of another campaign.
 _AGENTS = f"""
-SELECT a.id, a.login, a.number, a.has_line, st.kind, st.started_at,
-  EXISTS (SELECT FROM telephony_leg WHERE agent_id = a.id AND {LEG_OCCUPIES_PHONE}) AS is_on_phone
-FROM campaigns_campaign_agents member
+SELECT a.id, a.login, a.number, a.has_line, st.kind, st.started_at, {phone_is_occupied("a.id")} AS is_on_phone,
+  EXISTS (SELECT FROM telephony_agentline WHERE agent_id = a.id AND {LINE_IS_READY}) AS is_line_ready,
+  CASE WHEN a.has_line THEN
+    EXISTS (SELECT FROM telephony_agentline WHERE agent_id = a.id AND ended_at IS NULL AND state = 'up')
+    ELSE false END AS is_line_up,
+  st.ends_at, st.resumes_as,
+  st.connection_id IS NOT NULL AND EXISTS (
+    SELECT FROM telephony_connection c
+    WHERE c.id = st.connection_id AND c.campaign_code NOT IN ('', own.code)) AS is_in_call_of_other
+FROM campaigns_campaign own
+JOIN campaigns_campaign_agents member ON member.campaign_id = own.id
 JOIN telephony_agent a ON a.id = member.agent_id AND a.is_active AND a.outbound_mode AND a.number <> ''
 JOIN telephony_agentsession s ON s.agent_id = a.id AND s.ended_at IS NULL
 JOIN telephony_agentstate st ON st.agent_id = a.id AND st.ended_at IS NULL
-WHERE member.campaign_id = %s
+WHERE own.id = %s
 ORDER BY st.started_at, a.id
 """  # noqa: S608  (of our own constants)
 
 
 @dataclass(frozen=True, slots=True)
 class CampaignAgent:
-    """An agent who is logged in for a campaign; the one who is in the state the longest comes first."""
+    """An agent who is logged in for a campaign; the one who is in the state the longest comes first.
+
+    `is_line_ready`: the standing line can take a call. `is_line_up`: there is a line, perhaps in a call.
+    """
 
     id: int
     login: str
     number: str
     has_line: bool
     state: str
-    since: object
+    since: datetime
     is_on_phone: bool
+    is_line_ready: bool = False
+    is_line_up: bool = False
+    ends_at: datetime | None = None
+    resumes_as: str = ""
+    is_in_call_of_other: bool = False
 
     @property
     def is_free(self) -> bool:
         return self.state == "free" and not self.is_on_phone
+
+    @property
+    def takes_calls_ahead(self) -> bool:
+        """Whether calls may be placed before this agent is known: the agent has a line, so joins take no time."""
+        return self.is_line_up
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether the agent takes another call after the present one."""
+        return self.state in ("ringing", "talking", "wrap_up") and self.resumes_as == "free"
 
 
 def agents_of(campaign_id: int) -> list[CampaignAgent]:

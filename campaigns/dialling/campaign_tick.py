@@ -10,15 +10,20 @@ from typing import Any
 import orjson
 from django.db import connection
 
-from campaigns.dialling import choice, dials, previews, sharing
+from campaigns.dialling import choice, dials, pacing, previews, sharing
 from campaigns.dialling.agents import CampaignAgent, agents_of
 from campaigns.dialling.choice import Group, ReservedRecord
-from campaigns.dialling.hours import open_groups, read_hours
+from campaigns.dialling.hours import Hours, open_groups, read_hours
+from campaigns.dialling.obstacles import is_switched_on
+from campaigns.dialling.pacing import Pacing
 from campaigns.models import Attempt, Campaign
 from telephony.calls import placement
 from telephony.leader_election import is_connected
 from telephony.models import Agent
 
+PREDICTIVE = Campaign.Dialer.PREDICTIVE
+# Between two looks whether the dialling still runs, while calls are placed.
+ASKED_AGAIN_SECONDS = 0.1
 # Between two writes of an unchanged state.
 STATE_SECONDS = 2.0
 
@@ -42,6 +47,8 @@ class CampaignTick:
         self._wants = False
         # Calls for each free agent, and other figures of the pacer.
         self._pace: dict[str, Any] = {}
+        self._pacing = Pacing(campaign_id)
+        self._is_on, self._asked_at = False, 0.0
         self._stored: tuple[Any, ...] = ()
         self._stored_at = 0.0
 
@@ -49,17 +56,28 @@ class CampaignTick:
         """Use the agents who are free. Store the state of the dialling."""
         agents = agents_of(campaign.pk)
         free = [agent for agent in agents if agent.is_free]
-        code = _obstacle(agents, free) or self._use(campaign, free, now)
+        # Calls of a predictive campaign may begin before an agent is free.
+        ahead = [one for one in agents if one.takes_calls_ahead] if campaign.dialer == PREDICTIVE else []
+        code = _obstacle(agents, free or ahead) or self._use(campaign, agents, free, now)
         self._store(code)
 
-    def _use(self, campaign: Campaign, free: Sequence[CampaignAgent], now: datetime) -> str:
+    def _use(
+        self, campaign: Campaign, agents: Sequence[CampaignAgent], free: Sequence[CampaignAgent], now: datetime
+    ) -> str:
         """Dial for the free agents that are left to this campaign. Return the code of the reason if nothing is done."""
         found = choice.groups_of(campaign.pk)
-        groups = open_groups(read_hours(campaign), found, now)
-        left = sharing.left_by_queues(free)
+        hours = read_hours(campaign)
+        groups = open_groups(hours, found, now)
+        left = sharing.left_by_queues(free, campaign)
         own = self._share(campaign, left, groups, now)
         if not groups:
             return "outside_hours" if found else "no_record"
+        if campaign.dialer == PREDICTIVE and any(agent.takes_calls_ahead for agent in agents):
+            callers = max(0, sharing.callers_for(agents) - (len(free) - len(left)))
+            used, code = self._dial_ahead(campaign, agents, own, groups, now, hours=hours, callers=callers)
+            if used and self._wants:
+                sharing.take_turns(campaign, used)
+            return "" if used else code
         if not own:
             return "agents_elsewhere" if self._wants or not left else "no_record"
         used, code = _WAYS[Campaign.Dialer(campaign.dialer)](self, campaign, own, groups, now)
@@ -99,11 +117,71 @@ class CampaignTick:
         ids = [agent.id for agent in free]
         reserved = choice.reserve(campaign.pk, self._holder, len(free), groups=groups, free_agents=ids, now=now)
 
-        def dial(record: ReservedRecord, agent: CampaignAgent) -> bool:
-            mode = Attempt.Mode.ONE_TO_ONE
-            return dials.dial_with_agent(campaign, record.id, self._holder, _caller(agent), mode) is not None
+        return self._match(reserved, free, lambda record, agent: self._dial(campaign, record, agent))
 
-        return self._match(reserved, free, dial)
+    def _dial_ahead(
+        self,
+        campaign: Campaign,
+        agents: Sequence[CampaignAgent],
+        own: Sequence[CampaignAgent],
+        groups: Sequence[Group],
+        now: datetime,
+        *,
+        hours: Hours,
+        callers: int,
+    ) -> tuple[int, str]:
+        """Call as many records as the pacer says, for the agents with lines; one for each free agent without a line.
+
+        Records that need a guaranteed agent are called for one of the free agents.
+        """
+        with_lines = [agent for agent in own if agent.is_line_ready]
+        others = [agent for agent in own if not agent.is_line_ready]
+        takers = [agent for agent in agents if agent.takes_calls_ahead]
+        pace = self._pacing.decide(campaign, takers, len(with_lines), callers, now)
+        self._pace = pacing.figures(pace)
+        count = pace.calls + len(others)
+        ids = [agent.id for agent in own]
+        reserved = choice.reserve(campaign.pk, self._holder, count, groups=groups, free_agents=ids, now=now)
+        left, used, unused = pace.calls, 0, []
+        for record in reserved:
+            # An agent without a line takes any record; one with a line is held for a record that needs an agent.
+            held = with_lines if record.needs_agent and left > 0 else []
+            agent = next((one for one in [*others, *held] if record.agent_id in (None, one.id)), None)
+            is_ahead = agent is None and not record.needs_agent and left > 0
+            if agent is None and not is_ahead:
+                unused.append(record.id)
+                continue
+            if agent in others:
+                others.remove(agent)
+            else:
+                left -= 1
+                with_lines = [one for one in with_lines if one is not agent]
+            is_called = self._dial(campaign, record, agent) if agent else self._dial_number(campaign, record, hours)
+            used += is_called
+            if not is_called:
+                unused.append(record.id)
+        choice.give_back(unused, self._holder)
+        if not count:
+            return 0, "agents_busy"
+        return used, _reason_of_rest(reserved, unused)
+
+    def _dial_number(self, campaign: Campaign, record: ReservedRecord, hours: Hours) -> bool:
+        return (
+            self._goes_on(campaign)
+            and dials.dial_ahead(campaign, record.id, self._holder, hours, self._pace) is not None
+        )
+
+    def _dial(self, campaign: Campaign, record: ReservedRecord, agent: CampaignAgent) -> bool:
+        mode = Attempt.Mode.ONE_TO_ONE
+        if not self._goes_on(campaign):
+            return False
+        return dials.dial_with_agent(campaign, record.id, self._holder, _caller(agent), mode) is not None
+
+    def _goes_on(self, campaign: Campaign) -> bool:
+        """Return whether the dialling still runs. A tick with many agents takes a while, so this is read again."""
+        if time.monotonic() - self._asked_at > ASKED_AGAIN_SECONDS:
+            self._is_on, self._asked_at = is_switched_on(campaign), time.monotonic()
+        return self._is_on
 
     def _offer(
         self, campaign: Campaign, free: Sequence[CampaignAgent], groups: Sequence[Group], now: datetime
@@ -117,7 +195,7 @@ class CampaignTick:
         reserved = choice.reserve(campaign.pk, self._holder, count, groups=groups, free_agents=ids, now=now)
 
         def offer(record: ReservedRecord, agent: CampaignAgent) -> bool:
-            return previews.offer_record(campaign, record.id, self._holder, _caller(agent))
+            return self._goes_on(campaign) and previews.offer_record(campaign, record.id, self._holder, _caller(agent))
 
         return self._match(reserved, free, offer, lambda record, agent: record.id not in skipped[agent.id])
 
@@ -142,11 +220,8 @@ class CampaignTick:
                 used += 1
             else:
                 unused.append(record.id)
-        if unused:
-            choice.give_back(unused, self._holder)
-        if len(reserved) == len(unused):
-            return used, "no_record"
-        return used, "agents_busy" if placement.is_line_free() else "no_line"
+        choice.give_back(unused, self._holder)
+        return used, _reason_of_rest(reserved, unused)
 
     def _store(self, code: str) -> None:
         state = "waiting" if code else "dialling"
@@ -168,8 +243,15 @@ def _obstacle(agents: Sequence[CampaignAgent], free: Sequence[CampaignAgent]) ->
     return "" if free else "agents_busy"
 
 
+def _reason_of_rest(reserved: Sequence[ReservedRecord], unused: Sequence[int]) -> str:
+    """Return the code of the reason for which no record was called."""
+    if len(reserved) == len(unused):
+        return "no_record"
+    return "agents_busy" if placement.is_line_free() else "no_line"
+
+
 def _caller(agent: CampaignAgent) -> Agent:
-    return Agent(pk=agent.id, login=agent.login, number=agent.number)
+    return Agent(pk=agent.id, login=agent.login, number=agent.number, has_line=agent.has_line)
 
 
 _WAYS = {

@@ -24,6 +24,8 @@ from campaigns.models.record import IS_LEASED
 RESERVATION = timedelta(seconds=30)
 # Classes in which an agent must be guaranteed: an agent's own records, and records after a drop.
 ONE_TO_ONE = ("MY_RECORD", "CALL_PROGRESSIVE")
+# After a dropped call, a person is called with an agent guaranteed for this long.
+ONE_TO_ONE_AFTER_DROP = timedelta(hours=72)
 # A record is held until then if only a change of the record or of a list makes it callable.
 FOR_GOOD = datetime(9999, 1, 1, tzinfo=UTC)
 # A record whose number is listed is judged again after this. The removal of an entry frees its records at once; so this
@@ -83,6 +85,13 @@ PAUSED_UNTIL = """(
   WHERE t.number = {number} AND t.dialled_at > %(now)s - %(pause)s AND t.record_id <> {record}
     AND t.outcome <> 'not_dialled'
 )"""
+# SQL: a call of a number of the record `r` was dropped a short time ago, for whatever record.
+_WAS_DROPPED = """EXISTS (
+  SELECT FROM campaigns_attempt t
+  WHERE t.number IN (
+      SELECT r.number UNION ALL SELECT n.number FROM campaigns_additionalnumber n WHERE n.record_id = r.id)
+    AND t.dialled_at > %(now)s - %(guaranteed)s AND t.outcome = 'dropped'
+)"""
 _BY_ORDER, _BY_TIME = 'r."order", r.id', 'r.next_call_at, r."order", r.id'
 _IS_DUE = "AND r.next_call_at <= %(now)s"
 _CLASSES = (
@@ -125,7 +134,7 @@ UPDATE campaigns_record r SET
   held_until = placed.held_until
 FROM placed WHERE r.id = placed.id AND (placed.held_until IS NOT NULL OR placed.place <= %(count)s)
 RETURNING r.id, r.system_status, r.agent_id, placed.position, r.held_until IS NOT NULL AS is_held,
-  r.one_to_one_until > %(now)s AS needs_agent
+  r.one_to_one_until > %(now)s OR {_WAS_DROPPED} AS needs_agent
 """  # noqa: S608  (of our own constants)
 
 
@@ -231,11 +240,14 @@ def values_of(
         "for_good": FOR_GOOD,
         "relisted": now + RELISTED,
         "pause": settings.DIAL_PAUSE,
+        "guaranteed": ONE_TO_ONE_AFTER_DROP,
     }
 
 
 def give_back(record_ids: Collection[int], holder: str) -> None:
     """Release reservations that were not used."""
+    if not record_ids:
+        return
     with connection.cursor() as cursor:
         cursor.execute(
             "UPDATE campaigns_record SET leased_by = '', leased_until = NULL WHERE id = ANY(%s) AND leased_by = %s",

@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
+from typing import Any
 
 from django.db import connection
 from django.utils import timezone
 
-from campaigns.models import Campaign, DiallingDay
+from campaigns.models import Attempt, Campaign, DiallingDay
 
 MINUTES, DAYS = 60, 30
 
@@ -20,6 +21,36 @@ WHERE campaign_id = %(campaign)s AND dialled_at > %(now)s - interval '60 minutes
   AND outcome <> 'not_dialled'
 GROUP BY 1
 """
+
+
+_ADD = """
+INSERT INTO campaigns_diallingday AS d (campaign_id, day, attempts, live_answers, drops, machines)
+VALUES (%(campaign)s, %(day)s, %(attempts)s, %(live_answers)s, %(drops)s, %(machines)s)
+ON CONFLICT (campaign_id, day) DO UPDATE SET
+  attempts = d.attempts + EXCLUDED.attempts, live_answers = d.live_answers + EXCLUDED.live_answers,
+  drops = d.drops + EXCLUDED.drops, machines = d.machines + EXCLUDED.machines
+"""
+_TAKE_BACK_ANSWER = """
+UPDATE campaigns_diallingday SET live_answers = live_answers - 1
+WHERE campaign_id = %s AND day = %s AND live_answers > 0
+"""
+
+
+def add(attempt: Attempt, **counts: int) -> None:
+    """Add the attempt to the counts of its campaign's day."""
+    if attempt.campaign_id is None or not any(counts.values()):
+        return
+    values = dict.fromkeys(("attempts", "live_answers", "drops", "machines"), 0) | counts
+    key: dict[str, Any] = {"campaign": attempt.campaign_id, "day": timezone.localdate(attempt.dialled_at)}
+    with connection.cursor() as cursor:
+        cursor.execute(_ADD, values | key)
+
+
+def take_back_answer(attempt: Attempt) -> None:
+    """Count one live answer less: the person is to be joined with another agent."""
+    if attempt.campaign_id:
+        with connection.cursor() as cursor:
+            cursor.execute(_TAKE_BACK_ANSWER, [attempt.campaign_id, timezone.localdate(attempt.dialled_at)])
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,9 +37,10 @@ def _going_on(message: str, **context: str) -> Iterator[None]:
     """Log a failure, so that the other campaigns go on. The database's absence stops them all, and is raised."""
     try:
         yield
-    except (OperationalError, InterfaceError):
-        raise
-    except Exception:
+    except Exception as error:
+        # A deadlock, for one, is an OperationalError of a connection that works.
+        if isinstance(error, (OperationalError, InterfaceError)) and not connection.is_usable():
+            raise
         logger.exception(message, extra=context)
         failures.inc()
 

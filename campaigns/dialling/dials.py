@@ -11,10 +11,10 @@ from django.db import transaction
 from django.utils import timezone
 
 from campaigns.dialling import numbers
-from campaigns.dialling.hours import read_hours
+from campaigns.dialling.hours import Hours, read_hours
 from campaigns.models import Attempt, Campaign, Record
 from campaigns.verbs.record_calls import DIALLER, begin_call, lock_held
-from telephony.calls.campaign_calls import Target, call_with_agent
+from telephony.calls.campaign_calls import Target, call_number, call_with_agent
 from telephony.models import Agent, Connection
 from telephony.models.agent_intervals import StateKind
 
@@ -28,8 +28,10 @@ def dial_with_agent(campaign: Campaign, record_id: int, holder: str, agent: Agen
     now = timezone.now()
     try:
         with transaction.atomic():
-            record = Record.objects.get(pk=record_id)
-            if (number := _number(campaign, record, holder, now)) is None:
+            record = numbers.read_record(record_id)
+            if (number := _number(campaign, record, holder, now, read_hours(campaign))) is None:
+                return None
+            if numbers.is_called_elsewhere(number.number, record, now):
                 return None
             kind = StateKind.PREVIEW if mode == Attempt.Mode.PREVIEW else StateKind.FREE
             connection = call_with_agent(agent, _target(campaign, record_id, number), now, kind=kind)
@@ -37,16 +39,44 @@ def dial_with_agent(campaign: Campaign, record_id: int, holder: str, agent: Agen
                 return None
             if (locked := lock_held(record_id, holder, now)) is None:
                 raise _NotHeldError
-            _begin(locked, mode, number, connection, now)
+            _begin(locked, mode, number, connection, now=now)
             return connection
     except (_NotHeldError, Record.DoesNotExist):
         return None
 
 
-def _number(campaign: Campaign, record: Record, holder: str, now: datetime) -> numbers.CallableNumber | None:
+def dial_ahead(
+    campaign: Campaign, record_id: int, holder: str, hours: Hours, figures: dict[str, Any]
+) -> Connection | None:
+    """Call the next number of the reserved record before it is known which agent will talk. Return None if impossible.
+
+    `hours` are the campaign's, read in this tick. `figures` are those of the pacer's decision.
+    """
+    now = timezone.now()
+    try:
+        with transaction.atomic():
+            record = numbers.read_record(record_id)
+            if (number := _number(campaign, record, holder, now, hours)) is None:
+                return None
+            if numbers.is_called_elsewhere(number.number, record, now):
+                return None
+            connection = call_number(_target(campaign, record_id, number), now)
+            if connection is None:
+                return None
+            if (locked := lock_held(record_id, holder, now)) is None:
+                raise _NotHeldError
+            _begin(locked, Attempt.Mode.PREDICTIVE, number, connection, now=now, figures=figures)
+            return connection
+    except (_NotHeldError, Record.DoesNotExist):
+        return None
+
+
+def _number(
+    campaign: Campaign, record: Record, holder: str, now: datetime, hours: Hours
+) -> numbers.CallableNumber | None:
     """Return the number to call. Without one, hold the record and release its reservation."""
     changed: dict[str, Any] = numbers.stale_zone(campaign, record)
-    number = numbers.next_number(campaign, record, read_hours(campaign), now)
+    number = numbers.next_number(campaign, record, hours, now)
     if isinstance(number, datetime):
         changed |= {"held_until": number, "leased_by": "", "leased_until": None}
     if changed:
@@ -65,7 +95,15 @@ def _target(campaign: Campaign, record_id: int, number: numbers.CallableNumber) 
     )
 
 
-def _begin(locked: Record, mode: str, number: numbers.CallableNumber, connection: Connection, now: datetime) -> None:
+def _begin(
+    locked: Record,
+    mode: str,
+    number: numbers.CallableNumber,
+    connection: Connection,
+    *,
+    now: datetime,
+    figures: dict[str, Any] | None = None,
+) -> None:
     Attempt.objects.create(
         campaign=locked.campaign,
         campaign_code=locked.campaign.code,
@@ -79,6 +117,7 @@ def _begin(locked: Record, mode: str, number: numbers.CallableNumber, connection
         dialled_at=now,
         zone=number.zone,
         rule=number.rule,
+        figures=figures or {},
         before={
             "status_id": locked.status_id,
             "system_status": locked.system_status,

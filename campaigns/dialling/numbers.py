@@ -12,6 +12,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db import connection
+from django.db.models import F, Func, TextField, Value
 
 from callcentre.core.field_tables import named_rows
 from callcentre.core.phone import calling_code
@@ -25,6 +26,9 @@ _TURNING = frozenset((Attempt.Outcome.NO_ANSWER, Attempt.Outcome.MACHINE, Attemp
 # A record outside its hours is looked at again after this, in case the hours have changed.
 RECHECK = timedelta(hours=1)
 
+# The space of our advisory locks; no other lock uses the number.
+_NUMBER_LOCK = 0x6E756D62
+_IS_PAUSED = f"SELECT {PAUSED_UNTIL.format(number='%(number)s', record='%(record)s')} IS NOT NULL"
 _NUMBERS = f"""
 SELECT n.phone_number, n.number, n.is_wrong,
   {LISTED_UNTIL.format(number="n.number")} AS listed_until,
@@ -91,6 +95,28 @@ def next_number(campaign: Campaign, record: Record, hours: Hours, now: datetime)
             return CallableNumber(facts.phone_number, facts.number, facts.zone, rule)
         untils.append(until)
     return min(untils, default=FOR_GOOD)
+
+
+def read_record(record_id: int) -> Record:
+    """Read a record. Others who want to call its number wait until the transaction ends: see `is_called_elsewhere`."""
+    key = Func(F("number"), function="hashtext")
+    lock = Func(Value(_NUMBER_LOCK), key, function="pg_advisory_xact_lock", output_field=TextField())
+    return Record.objects.annotate(number_lock=lock).get(pk=record_id)
+
+
+def is_called_elsewhere(number: str, record: Record, now: datetime) -> bool:
+    """Return whether an additional number was called for another record at the same moment.
+
+    Two transactions never call one number at once. The lock of the record's own number is acquired before its attempts
+    are read; that of an additional number, which is not known before, only afterwards. So they are read again.
+    """
+    if number == record.number:
+        return False
+    values: dict[str, Any] = {"number": number, "record": record.pk, "now": now, "pause": settings.DIAL_PAUSE}
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(%s, hashtext(%s))", [_NUMBER_LOCK, number])
+        cursor.execute(_IS_PAUSED, values)
+        return bool(cursor.fetchone()[0])
 
 
 def in_turn(campaign: Campaign, record_id: int, numbers: Sequence[NumberFacts]) -> Sequence[NumberFacts]:

@@ -2,6 +2,7 @@
 
 from datetime import date
 
+from django.db import connection
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
@@ -22,6 +23,21 @@ TEXTS: dict[str, str | Promise] = {
     "no_record": _("No record may be called now."),
     "outside_hours": _("It is outside the calling hours of all records."),
 }
+
+
+_IS_SWITCHED_ON = """
+SELECT is_dialling AND COALESCE((
+  SELECT is_running FROM campaigns_diallingswitch WHERE campaign_id IS NULL ORDER BY id DESC LIMIT 1
+), true) FROM campaigns_campaign WHERE id = %s
+"""
+
+
+def is_switched_on(campaign: Campaign) -> bool:
+    """Return whether the dialling of the campaign and all dialling run at this instant."""
+    with connection.cursor() as cursor:
+        cursor.execute(_IS_SWITCHED_ON, [campaign.pk])
+        row = cursor.fetchone()
+    return bool(row and row[0])
 
 
 def reason(code: str) -> str:

@@ -10,10 +10,11 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import InterfaceError, OperationalError, transaction
-from django.db import connection as database
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
+from campaigns.dialling import day_counts, matching
+from campaigns.dialling.choice import ONE_TO_ONE_AFTER_DROP
 from campaigns.models import Attempt, Record, RecordStatus, SystemStatus
 from campaigns.verbs import retries
 from campaigns.verbs.record_calls import DIALLER, end_call, status_for
@@ -31,65 +32,61 @@ _OUTCOMES = {
     Disposition.FAILED: Outcome.FAILED,
 }
 # After these no agent can know a result.
-_WITHOUT_TALK = (Outcome.DROPPED, Outcome.NOT_DIALLED)
-# After a dropped call, a person is called with an agent guaranteed for this long.
-ONE_TO_ONE_AFTER_DROP = timedelta(hours=72)
+_WITHOUT_TALK = (Outcome.DROPPED, Outcome.NOT_DIALLED, Outcome.MACHINE)
 # Attempts that are settled in one transaction.
 SETTLED_AT_ONCE = 50
 # A failed attempt is settled again after this.
 SETTLED_AGAIN = timedelta(minutes=1)
 
-_COUNT = """
-INSERT INTO campaigns_diallingday AS d (campaign_id, day, attempts, live_answers, drops, machines)
-VALUES (%(campaign)s, %(day)s, %(attempts)s, %(live_answers)s, %(drops)s, %(machines)s)
-ON CONFLICT (campaign_id, day) DO UPDATE SET
-  attempts = d.attempts + EXCLUDED.attempts, live_answers = d.live_answers + EXCLUDED.live_answers,
-  drops = d.drops + EXCLUDED.drops, machines = d.machines + EXCLUDED.machines
-"""
-
 
 class Hooks:
     """The hooks that telephony calls, within the transaction of the call."""
 
-    def customer_up(self, connection: Connection, at: datetime) -> None:
-        now = timezone.now()
-        Attempt.objects.filter(connection_id=connection.pk, answered_at=None).update(answered_at=now, joined_at=now)
+    answered = staticmethod(matching.answered)
+    detected = staticmethod(matching.detected)
+    next_agent = staticmethod(matching.next_agent)
+    joined = staticmethod(matching.joined)
+    unjoin = staticmethod(matching.unjoin)
+    waiting = staticmethod(matching.waiting)
+    dropped = staticmethod(matching.dropped)
+    transfer_failed = staticmethod(matching.transfer_failed)
 
     def ended(self, connection: Connection, at: datetime) -> None:
         attempt = lock_attempt(connection.pk)
         if attempt is None or attempt.ended_at:
             return
         attempt.ended_at = timezone.now()
+        if not attempt.outcome and attempt.answered_at and not attempt.joined_at:
+            # The person has hung up while waiting for an agent.
+            matching.drop(attempt)
         attempt.outcome = attempt.outcome or _outcome(connection)
-        if attempt.outcome == Outcome.ANSWERED and attempt.result is None:
+        if attempt.outcome == Outcome.ANSWERED and attempt.result is None and not _is_lost(attempt):
             attempt.settle_at = attempt.ended_at + timedelta(seconds=connection.wrap_up_seconds)
         attempt.save(update_fields=["ended_at", "outcome", "settle_at"])
-        count(attempt)
-        if attempt.result is not None and attempt.outcome not in _WITHOUT_TALK:
+        if attempt.outcome != Outcome.NOT_DIALLED:
+            day_counts.add(attempt, attempts=1, machines=int(attempt.outcome == Outcome.MACHINE))
+        if _is_lost(attempt):
+            _call_again_with_agent(attempt)
+        elif attempt.result is not None and attempt.outcome not in _WITHOUT_TALK:
             _settle(attempt, attempt.ended_at)
         elif attempt.outcome != Outcome.ANSWERED:
             _retry(attempt)
 
 
+def _is_lost(attempt: Attempt) -> bool:
+    """Return whether the person was lost by a transfer."""
+    return bool(attempt.figures.get("transfer_failed"))
+
+
+def _call_again_with_agent(attempt: Attempt) -> None:
+    Attempt.objects.filter(pk=attempt.pk).update(settled_at=attempt.ended_at)
+    if record := lock_record(attempt):
+        _end(record, "transfer_failed", SystemStatus.CALL_PROGRESSIVE)
+
+
 def _outcome(connection: Connection) -> str:
     is_dialled = any(leg.role == Leg.Role.CUSTOMER for leg in connection.all_legs)
     return _OUTCOMES[Disposition(connection.disposition)] if is_dialled else Outcome.NOT_DIALLED
-
-
-def count(attempt: Attempt) -> None:
-    """Add the attempt to the counts of its campaign's day."""
-    if attempt.campaign_id is None or attempt.outcome == Outcome.NOT_DIALLED:
-        return
-    counts: dict[str, Any] = {
-        "campaign": attempt.campaign_id,
-        "day": timezone.localdate(attempt.dialled_at),
-        "attempts": 1,
-        "live_answers": int(attempt.outcome in (Outcome.ANSWERED, Outcome.DROPPED)),
-        "drops": int(attempt.outcome == Outcome.DROPPED),
-        "machines": int(attempt.outcome == Outcome.MACHINE),
-    }
-    with database.cursor() as cursor:
-        cursor.execute(_COUNT, counts)
 
 
 def lock_record(attempt: Attempt) -> Record | None:

@@ -34,16 +34,33 @@ GROUP BY c.id, s.campaign_id ORDER BY c.id <> %(campaign)s, c.id
 """
 _SET_TURN = "UPDATE campaigns_diallerstate SET turn = %s WHERE campaign_id = %s"
 _TAKE_TURNS = "UPDATE campaigns_diallerstate SET turn = turn + %s WHERE campaign_id = %s"
-# Callers who wait and for whom no phone rings, by queue, in the order in which queues are served.
+# Answered calls of other campaigns without an agent, then callers for whom no phone rings, by queue, in the order in
+# which queues are served. Campaigns have negative numbers here.
 _WAITING = """
-SELECT c.queue_id, count(*) FROM telephony_connection c JOIN telephony_queue q ON q.id = c.queue_id
-WHERE c.state = 'waiting' AND NOT EXISTS (
-  SELECT FROM telephony_offer o WHERE o.connection_id = c.id AND o.ended_at IS NULL)
-GROUP BY c.queue_id, q.priority ORDER BY q.priority, c.queue_id
+SELECT place, callers FROM (
+  SELECT -c.id AS place, count(*) AS callers, -1 AS priority
+  FROM telephony_connection call JOIN campaigns_campaign c ON c.code = call.campaign_code
+  WHERE call.state = 'waiting' AND call.waiting_since IS NULL AND c.code <> %(own)s GROUP BY c.id
+  UNION ALL
+  SELECT c.queue_id, count(*), q.priority
+  FROM telephony_connection c JOIN telephony_queue q ON q.id = c.queue_id
+  WHERE c.state = 'waiting' AND NOT EXISTS (
+    SELECT FROM telephony_offer o WHERE o.connection_id = c.id AND o.ended_at IS NULL)
+  GROUP BY c.queue_id, q.priority
+) AS places ORDER BY priority, place
 """
 _MEMBERS = """
-SELECT m.queue_id, m.agent_id FROM telephony_queuemember m
-WHERE m.queue_id = ANY(%s) AND m.agent_id = ANY(%s) ORDER BY m.priority
+SELECT place, agent_id FROM (
+  SELECT m.queue_id AS place, m.agent_id, m.priority FROM telephony_queuemember m
+  UNION ALL
+  SELECT -campaign_id, agent_id, 0 FROM campaigns_campaign_agents
+) AS members
+WHERE place = ANY(%(places)s) AND agent_id = ANY(%(agents)s) ORDER BY priority
+"""
+_CALLERS = """
+SELECT count(*) FROM telephony_connection c
+WHERE c.state = 'waiting' AND c.waiting_since IS NOT NULL
+  AND c.queue_id IN (SELECT queue_id FROM telephony_queuemember WHERE agent_id = ANY(%s))
 """
 
 
@@ -59,17 +76,24 @@ class Contender:
     agents: frozenset[int]
 
 
-def left_by_queues(free: Sequence[CampaignAgent]) -> list[CampaignAgent]:
-    """Return the free agents whom no waiting caller of a queue needs."""
-    waiting = _rows(_WAITING) if free else []
+def left_by_queues(free: Sequence[CampaignAgent], campaign: Campaign) -> list[CampaignAgent]:
+    """Return the free agents whom no waiting caller of a queue needs, and no answered call of another campaign."""
+    ids = [agent.id for agent in free]
+    waiting = _rows(_WAITING, {"own": campaign.code}) if free else []
     if not waiting:
         return list(free)
-    members = _rows(_MEMBERS, [[queue for queue, _ in waiting], [agent.id for agent in free]])
+    members = _rows(_MEMBERS, {"places": [place for place, _ in waiting], "agents": ids})
     needed: set[int] = set()
     for queue, callers in waiting:
         able = [agent for member_of, agent in members if member_of == queue and agent not in needed]
         needed.update(able[:callers])
     return [agent for agent in free if agent.id not in needed]
+
+
+def callers_for(agents: Sequence[CampaignAgent]) -> int:
+    """Return how many callers wait in queues of which one of the agents is a member."""
+    ((callers,),) = _rows(_CALLERS, [[agent.id for agent in agents]])
+    return int(callers)
 
 
 def contenders_for(campaign: Campaign, free: Sequence[CampaignAgent], now: datetime) -> list[Contender]:

@@ -16,6 +16,7 @@ from django.utils.translation import gettext_lazy as _
 from callcentre.core.errors import Conflict, ErrorCode, Fault, Invalid
 from callcentre.core.spreadsheets import CsvWriter, as_entered
 from campaigns.importing.columns import check_choices
+from campaigns.importing.do_not_call_file import DoNotCallFile
 from campaigns.importing.formats import Format, showable
 from campaigns.importing.merge import Merge, Progress, Refusal, Totals
 from campaigns.importing.row_reader import RowReader
@@ -61,7 +62,9 @@ def columns_of(given: RecordImport) -> dict[int, str]:
     return {int(position): target for position, target in given.columns.items() if target}
 
 
-def write_errors(given: RecordImport, file: BinaryIO, merge: Merge, output: "SupportsWrite[str]") -> None:
+def write_errors(
+    given: RecordImport, file: BinaryIO, merge: Merge | DoNotCallFile, output: "SupportsWrite[str]"
+) -> None:
     """Write the refused rows as they were, after their line and the reason, so that people can correct and import them.
 
     The file is read a second time; so the first pass need not store any row.
@@ -121,16 +124,13 @@ def run(
 def _import(
     given: RecordImport, lease: "_Lease", source: BinaryIO | None, errors: Path | None, progress: Progress
 ) -> None:
-    campaign = CampaignFacts.read(given.campaign.code)
-    if campaign is None:
-        raise Conflict(ErrorCode.CONFLICT)
     lease.renew()
     with _opened(given, source) as file:
-        totals, merge = load(campaign, given, file, progress)
+        totals, merge = _load(given, file, progress)
         stored = ""
         if totals.refused:
             stored = _keep_errors(given, file, merge, errors)
-    if given.records_events:
+    if given.records_events and isinstance(merge, Merge):
         merge.record_events()
     lease.stop()
     finish_import(
@@ -146,6 +146,23 @@ def _import(
     )
 
 
+def _load(given: RecordImport, file: BinaryIO, progress: Progress) -> tuple[Totals, Merge | DoNotCallFile]:
+    if given.campaign is None:
+        return _load_list(given, file, progress)
+    campaign = CampaignFacts.read(given.campaign.code)
+    if campaign is None:
+        raise Conflict(ErrorCode.CONFLICT)
+    return load(campaign, given, file, progress)
+
+
+def _load_list(given: RecordImport, file: BinaryIO, progress: Progress) -> tuple[Totals, DoNotCallFile]:
+    """Read a file of do-not-call entries and merge it, in the transaction of the caller. Raises Invalid."""
+    progress.size = given.file_size
+    with Rows(file, format_of(given)) as rows:
+        entries = DoNotCallFile(rows, given.region, progress, is_removal=given.target == RecordImport.Target.REMOVAL)
+        return entries.load(), entries
+
+
 @contextmanager
 def _opened(given: RecordImport, source: BinaryIO | None) -> Iterator[BinaryIO]:
     if source is not None:
@@ -159,7 +176,7 @@ def _opened(given: RecordImport, source: BinaryIO | None) -> Iterator[BinaryIO]:
         yield file.file
 
 
-def _keep_errors(given: RecordImport, file: BinaryIO, merge: Merge, path: Path | None) -> str:
+def _keep_errors(given: RecordImport, file: BinaryIO, merge: Merge | DoNotCallFile, path: Path | None) -> str:
     """Store the refused rows. Return their name in the storage, or "" if a path outside it is given."""
     if path is not None:
         with path.open("w", encoding="utf-8-sig", newline="") as output:

@@ -35,9 +35,9 @@ class RecordImportQuerySet(models.QuerySet["RecordImport"]):
 
 
 class RecordImport(models.Model):
-    """A file of records and its import: uploaded, described, queued, running, finished or failed.
+    """A file of records or do-not-call entries, and its import: uploaded, described, queued, running, finished, failed.
 
-    One transaction adds all records and sets the state `finished`. After a crash the lease expires and the sweep
+    One transaction adds all rows and sets the state `finished`. After a crash the lease expires and the sweep
     starts the import again. An import by the command has no `file`.
     """
 
@@ -48,11 +48,22 @@ class RecordImport(models.Model):
         FINISHED = "finished", _("finished")
         FAILED = "failed", _("failed")
 
+    class Target(models.TextChoices):
+        RECORDS = "records", _("records of a campaign")
+        DO_NOT_CALL = "do_not_call", _("do-not-call entries, to add")
+        REMOVAL = "removal", _("do-not-call entries, to remove")
+
     class Duplicates(models.TextChoices):
         SKIP = "skip", _("leave out numbers that the campaign already has")
         ALLOW = "allow", _("add them as further records")
 
-    campaign = models.ForeignKey(Campaign, models.CASCADE, related_name="imports", verbose_name=_("campaign"))
+    target = models.CharField(
+        _("content"), max_length=20, choices=Target, default=Target.RECORDS, db_default=Target.RECORDS
+    )
+    # NULL for do-not-call entries: each row names its campaign, or means all.
+    campaign = models.ForeignKey(
+        Campaign, models.CASCADE, null=True, related_name="imports", verbose_name=_("campaign")
+    )
     file = models.FileField(_("file"), upload_to="imports/%Y/%m/", max_length=300, blank=True)
     file_name = models.CharField(_("file name"), max_length=200)
     file_size = models.PositiveBigIntegerField(_("size in bytes"))
@@ -91,9 +102,14 @@ class RecordImport(models.Model):
     objects = RecordImportQuerySet.as_manager()
 
     class Meta:
-        verbose_name = _("import of records")
-        verbose_name_plural = _("imports of records")
+        verbose_name = _("import")
+        verbose_name_plural = _("imports")
         ordering = ["-id"]
+        constraints = [
+            models.CheckConstraint(
+                name="recordimport_of_records_has_campaign", condition=~Q(target="records") | Q(campaign__isnull=False)
+            )
+        ]
 
     def __str__(self) -> str:
         return self.file_name
@@ -102,6 +118,10 @@ class RecordImport(models.Model):
     def actor(self) -> Actor:
         """The actor that the history of the added records names."""
         return Actor("import", self.pk, self.file_name)
+
+    @property
+    def is_of_records(self) -> bool:
+        return self.target == self.Target.RECORDS
 
     @property
     def has_ended(self) -> bool:

@@ -42,6 +42,23 @@ UPDATE campaigns_record r SET held_until = NULL
 WHERE r.held_until IS NOT NULL AND r.campaign_id = ANY(%(campaigns)s) AND (r.number LIKE %(pattern)s OR EXISTS (
   SELECT FROM campaigns_additionalnumber n WHERE n.record_id = r.id AND n.number LIKE %(pattern)s))
 """
+# {table}: number, is_prefix and message of the removed entries. Records are locked in the order of ids, as by edits.
+_FREE_REMOVED = """
+WITH held AS MATERIALIZED (SELECT id, number FROM campaigns_record WHERE held_until IS NOT NULL),
+numbers AS (
+  SELECT id, number FROM held
+  UNION ALL
+  SELECT n.record_id, n.number FROM campaigns_additionalnumber n JOIN held ON held.id = n.record_id
+), freed AS (
+  SELECT numbers.id FROM numbers JOIN {table} e ON e.number = numbers.number WHERE e.message IS NULL
+  UNION
+  SELECT numbers.id FROM numbers JOIN {table} e ON e.is_prefix AND numbers.number LIKE e.number || '%'
+  WHERE e.message IS NULL
+), locked AS (
+  SELECT r.id FROM campaigns_record r JOIN freed USING (id) ORDER BY r.id FOR NO KEY UPDATE OF r
+)
+UPDATE campaigns_record r SET held_until = NULL FROM locked WHERE r.id = locked.id
+"""
 
 
 @dataclass(slots=True)
@@ -94,8 +111,11 @@ def add_entries(actor: Actor, entries: Sequence[NewEntry]) -> None:
             entry.id = ids[entry.number, entry.is_prefix, entry.campaign_id]
 
 
-def check_entry(entry: NewEntry, campaigns: dict[str, int], now: datetime) -> None:
-    """Read the number of an entry and add the faults of its rules. `campaigns`: code -> id."""
+def check_entry(entry: NewEntry, campaigns: dict[str, int], now: datetime, region: str | None = None) -> None:
+    """Read the number of an entry and add the faults of its rules. `campaigns`: code -> id.
+
+    A national number is read as one of the region, DEFAULT_REGION if None.
+    """
     values, faults = entry.values, entry.faults
     unread = {fault.field for fault in faults}
     number, prefix = values.get("number") or "", values.get("prefix") or ""
@@ -108,7 +128,7 @@ def check_entry(entry: NewEntry, campaigns: dict[str, int], now: datetime) -> No
             faults.append(Fault(ErrorCode.PREFIX_INVALID, "prefix"))
     elif number:
         try:
-            entry.number = normalise(number)
+            entry.number = normalise(number, region)
         except PhoneError as error:
             faults.append(error.fault("number"))
     elif not unread & {"number", "prefix"}:
@@ -138,6 +158,14 @@ def free_records(entries: Iterable[DoNotCall]) -> None:
                 cursor.execute(_FREE_PREFIX, {"campaigns": campaigns, "pattern": f"{entry.number}%"})
             else:
                 cursor.execute(_FREE_NUMBER, {"campaigns": campaigns, "numbers": [entry.number]})
+
+
+def free_removed(cursor: Any, table: str) -> None:
+    """Let the dialler choose the records again that have a number in the table of removed entries, in one statement.
+
+    A record that another entry still lists is judged again, and held again.
+    """
+    cursor.execute(_FREE_REMOVED.format(table=table))
 
 
 def _campaign_ids() -> Iterable[int]:

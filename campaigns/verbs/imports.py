@@ -22,8 +22,8 @@ RESEND_AFTER = timedelta(seconds=60)
 MAX_ATTEMPTS = 5
 
 
-def upload_import(campaign: Campaign, actor: Actor, file: "File[bytes]", **values: Any) -> RecordImport:
-    """Store a file of records; `values` describe it, as far as they could be guessed."""
+def upload_import(campaign: Campaign | None, actor: Actor, file: "File[bytes]", **values: Any) -> RecordImport:
+    """Store a file of records, or of do-not-call entries without a campaign; `values` describe it as far as known."""
     name = (file.name or "records.csv").replace("\\", "/").rpartition("/")[2][-200:]
     return RecordImport.objects.create(
         campaign=campaign, file=file, file_name=name, file_size=file.size, **actor_columns(actor), **values

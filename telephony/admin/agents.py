@@ -23,6 +23,7 @@ from telephony.admin.undeletable import Undeletable
 from telephony.current_states import LOGGED_OUT, Current, current_states
 from telephony.models import Agent, AgentGroup, AgentState, Pause
 from telephony.verbs import presence
+from telephony.verbs.agents import end_lines_without_setting
 
 
 class AgentChangeList(ChangeList):
@@ -80,7 +81,7 @@ class AgentAdmin(Undeletable, Admin):
             (None, {"fields": ("login", "is_active")}),
             *now,
             (_("Person"), {"fields": ("name", "surname", "email", "user")}),
-            (_("Work"), {"fields": ("number", "group", "outbound_mode")}),
+            (_("Work"), {"fields": ("number", "group", "outbound_mode", "has_line")}),
         ]
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
@@ -127,6 +128,8 @@ class AgentAdmin(Undeletable, Admin):
         super().save_model(request, obj, form, change)
         if change and "is_active" in form.changed_data and not obj.is_active:
             presence.deactivate(obj, actor_of(request))
+        if change and "has_line" in form.changed_data:
+            end_lines_without_setting(obj)
 
     # Actions on one agent
 

@@ -9,6 +9,7 @@ from callcentre.api.serializers import Input
 from callcentre.api.viewsets import ApiViewSet
 from callcentre.core.times import second
 from telephony.api.serializers import agent_data
+from telephony.calls import lines
 from telephony.current_states import Current, current_states
 from telephony.models import Agent, AgentGroup, Pause
 from telephony.verbs import presence
@@ -17,6 +18,7 @@ from telephony.verbs.agents import edit_agent
 
 class AgentEditInput(Input):
     outbound_mode = BooleanField(required=False)
+    has_line = BooleanField(required=False)
 
 
 class PauseInput(Input):
@@ -61,6 +63,14 @@ class AgentViewSet(ApiViewSet):
 
     def free(self, request: Request, login: str) -> Response:
         presence.free(agent_or_404(login), self.actor)
+        return Response(status=204)
+
+    def begin_line(self, request: Request, login: str) -> Response:
+        lines.ask_for_line(agent_or_404(login), self.actor)
+        return Response(status=204)
+
+    def end_line(self, request: Request, login: str) -> Response:
+        lines.end_line(agent_or_404(login), self.actor)
         return Response(status=204)
 
 

@@ -4,7 +4,11 @@ from callcentre.api.openapi import Operation, array, boolean, describe, document
 from callcentre.core.errors import ErrorCode
 from telephony.api.agents import AgentEditInput, AgentGroupViewSet, AgentViewSet, PauseInput, PauseViewSet
 
-describe(AgentEditInput, outbound_mode={"description": "Whether the agent takes calls of campaigns.", "example": True})
+describe(
+    AgentEditInput,
+    outbound_mode={"description": "Whether the agent takes calls of campaigns.", "example": True},
+    has_line={"description": "Whether the agent's phone stays connected between calls.", "example": True},
+)
 describe(PauseInput, pause_id={"description": "Id of an active pause, of `GET /system/pauses`.", "example": 2})
 
 AGENT = shape(
@@ -18,6 +22,7 @@ AGENT = shape(
     active=boolean("Whether the agent works here still.", example=True),
     number=text("SIP number of the agent's phone; may be empty.", "101"),
     outbound_mode=boolean("Whether the agent takes calls of campaigns.", example=True),
+    has_line=boolean("Whether the agent's phone stays connected between calls.", example=False),
     group_id=integer("The agent's group.", 1, nullable=True),
 )
 AGENT_GROUP = shape(
@@ -106,6 +111,25 @@ document(
         is_extension=True,
         errors={ErrorCode.AGENT_NOT_LOGGED_IN: ""},
         conflicts={ErrorCode.AGENT_IN_CALL: ""},
+    ),
+    begin_line=Operation(
+        id="begin_line_of_agent",
+        summary="Ring an agent for a standing line",
+        description="The phone rings once and stays connected between calls: the agent hears silence, and calls are"
+        " joined at once. The first call begins a line too. Nothing changes for an agent who has one.",
+        is_extension=True,
+        errors={ErrorCode.AGENT_NOT_LOGGED_IN: ""},
+        conflicts={
+            ErrorCode.AGENT_WITHOUT_LINE: "",
+            ErrorCode.AGENT_IN_CALL: "",
+            ErrorCode.NO_CONNECTION_TO_PBX: "",
+        },
+    ),
+    end_line=Operation(
+        id="end_line_of_agent",
+        summary="End an agent's standing line",
+        description="A call goes on; the line ends after it. The log-out ends the line as well.",
+        is_extension=True,
     ),
 )
 document(

@@ -13,5 +13,6 @@ def agent_data(agent: Agent) -> dict[str, Any]:
         "active": agent.is_active,
         "number": agent.number,
         "outbound_mode": agent.outbound_mode,
+        "has_line": agent.has_line,
         "group_id": agent.group_id,
     }

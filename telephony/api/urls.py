@@ -14,6 +14,7 @@ urlpatterns = [
     route("agents/:login/logout", AgentViewSet, post="log_out"),
     route("agents/:login/pause", AgentViewSet, post="pause"),
     route("agents/:login/free", AgentViewSet, post="free"),
+    route("agents/:login/line", AgentViewSet, post="begin_line", delete="end_line"),
     route("agents_statuses", AgentViewSet, get="statuses"),
     route("agents_groups", AgentGroupViewSet, get="list"),
     route("system/pauses", PauseViewSet, get="list"),

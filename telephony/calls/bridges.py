@@ -1,8 +1,9 @@
 """The bridge in which the legs of a connection talk: joined, recorded, destroyed. Requested after the commit."""
 
 from django.conf import settings
+from django.db import transaction
 
-from telephony.calls import switch_requests
+from telephony.calls import line_requests, switch_requests
 from telephony.models import Connection, Leg
 from telephony.verbs import recordings
 
@@ -10,15 +11,30 @@ from telephony.verbs import recordings
 def join(connection: Connection, *legs: Leg) -> None:
     """Join legs in the bridge, recorded if calls are. `connection.join_count` includes this bridge already."""
     record_as = recordings.expect(connection) if settings.RECORD_CALLS else ""
-    # The switch refuses if a leg is gone already. Then it records nothing.
-    switch_requests.send(
-        "join",
-        connection.bridge_id,
-        [leg.channel_id for leg in legs],
-        record_as=record_as,
-        refused=lambda error: recordings.withdraw(record_as),
-    )
+    channel_ids = [leg.channel_id for leg in legs]
+
+    def request() -> None:
+        with line_requests.alone(channel_ids):
+            # The switch refuses if a leg is gone already. Then it records nothing.
+            switch_requests.send_now(
+                "join",
+                connection.bridge_id,
+                channel_ids,
+                record_as=record_as,
+                refused=lambda error: recordings.withdraw(record_as),
+            )
+
+    transaction.on_commit(request, robust=True)
 
 
 def destroy(bridge_id: str) -> None:
     switch_requests.send("destroy_bridge", bridge_id)
+
+
+def destroy_of_ended(connection: Connection) -> None:
+    """Destroy the bridge of a call that has ended. This may take a second, as the recording is completed before."""
+
+    def request() -> None:
+        switch_requests.send_now("destroy_bridge", connection.bridge_id)
+
+    transaction.on_commit(lambda: switch_requests.send_later(connection.pk, request), robust=True)

@@ -6,7 +6,7 @@ from datetime import datetime
 from django.conf import settings
 
 from telephony import events
-from telephony.calls import legs, placement, switch_requests
+from telephony.calls import legs, lines, placement, switch_requests
 from telephony.customers import customers_of
 from telephony.leader_election import is_connected
 from telephony.models import Agent, Connection, Leg
@@ -38,12 +38,43 @@ def call_with_agent(agent: Agent, target: Target, now: datetime, *, kind: str = 
     is_free = locked.is_logged_in and locked.state is not None and locked.state.kind == kind
     if not is_free or ledger.call_on_phone(agent.pk):
         return None
+    if agent.has_line and (kind == StateKind.FREE or lines.has_lasting(agent.pk)):
+        return _call_by_line(agent, target, now)
     connection = _create(target, now, state=Connection.State.ORIGINATING, agent=agent, src=agent.number)
     leg = legs.add_leg(connection, Leg.Role.AGENT, agent.number, now, agent=agent)
     events.connection_started(connection)
     presence.ring(agent, connection, now)
     switch_requests.call_agent(leg, target.phone_number, settings.AGENT_RING_SECONDS)
     return connection
+
+
+def _call_by_line(agent: Agent, target: Target, now: datetime) -> Connection | None:
+    """Call the number while the agent is held on the standing line. Without a line, ring the agent for one first."""
+    if not lines.is_ready(agent.pk):
+        lines.begin_for_call(agent.pk)
+        return None
+    connection = _create(target, now, state=Connection.State.DIALLING, agent=agent, src=agent.number)
+    lines.attach(connection, agent, Leg.Role.AGENT, now, is_joined=True)
+    events.connection_started(connection)
+    presence.ring(agent, connection, now)
+    _call_customer(connection, now)
+    return connection
+
+
+def call_number(target: Target, now: datetime) -> Connection | None:
+    """Call the number before it is known which agent will talk. Return None if that is impossible now."""
+    if not is_connected() or not placement.is_line_free():
+        return None
+    src = target.caller_id or settings.CALLER_ID
+    connection = _create(target, now, state=Connection.State.DIALLING, agent=None, src=src)
+    events.connection_started(connection)
+    _call_customer(connection, now)
+    return connection
+
+
+def _call_customer(connection: Connection, now: datetime) -> None:
+    customer = legs.add_leg(connection, Leg.Role.CUSTOMER, connection.dst_number, now)
+    switch_requests.call_number(customer, connection.caller_id, settings.RING_SECONDS)
 
 
 def _create(target: Target, now: datetime, *, state: str, agent: Agent | None, src: str) -> Connection:
@@ -63,5 +94,6 @@ def _create(target: Target, now: datetime, *, state: str, agent: Agent | None, s
         record_id=target.record_id,
         campaign_wrap_up_seconds=target.wrap_up_seconds,
     )
+    connection.all_legs = []
     legs.bind_log_context(connection)
     return connection

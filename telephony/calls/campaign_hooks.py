@@ -1,8 +1,10 @@
 """The hooks of calls that a dialler placed. The app of the campaigns registers them; telephony does not import it.
 
-Each hook runs in the transaction of the call, whose connection is locked, after the agents' states have changed.
+Each hook but `waiting` runs in the transaction of the call, whose connection is locked, after the agents' states have
+changed. Instants have milliseconds.
 """
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Protocol
 
@@ -10,15 +12,55 @@ from telephony.models import Connection
 
 
 class CampaignHooks(Protocol):
-    def customer_up(self, connection: Connection, at: datetime) -> None:
-        """Note that the customer has picked up, and is joined with the connection's agent."""
+    def answered(self, connection: Connection, at: datetime) -> bool:
+        """Note that the customer has picked up. Return whether to detect answering machines."""
+
+    def detected(self, connection: Connection, at: datetime, who: str) -> None:
+        """Note who has picked up: a human, a machine, or unsure."""
+
+    def next_agent(self, connection: Connection, passed: Sequence[int]) -> int | None:
+        """Return the agent to take the answered call by a line, who is locked; None if none is free."""
+
+    def joined(self, connection: Connection, at: datetime) -> None:
+        """Note that the customer is joined with the connection's agent."""
+
+    def unjoin(self, connection: Connection, since: datetime) -> bool:
+        """Take back that the call was joined, if it was answered after `since`. Return whether it is taken back."""
+
+    def waiting(self) -> list[tuple[int, datetime]]:
+        """Return the answered calls that have no agent yet, each with its answer, in their order."""
+
+    def dropped(self, connection: Connection, at: datetime) -> str:
+        """Note that no agent was free in time. Return the name of the message for the switch, or none."""
+
+    def transfer_failed(self, connection: Connection) -> None:
+        """Note that the call ends because its transfer has failed."""
 
     def ended(self, connection: Connection, at: datetime) -> None:
         """Settle the attempt: the call has ended, and its result is final."""
 
 
 class _None:
-    def customer_up(self, connection: Connection, at: datetime) -> None: ...
+    def answered(self, connection: Connection, at: datetime) -> bool:
+        return False
+
+    def detected(self, connection: Connection, at: datetime, who: str) -> None: ...
+
+    def next_agent(self, connection: Connection, passed: Sequence[int]) -> int | None:
+        return None
+
+    def joined(self, connection: Connection, at: datetime) -> None: ...
+
+    def unjoin(self, connection: Connection, since: datetime) -> bool:
+        return False
+
+    def waiting(self) -> list[tuple[int, datetime]]:
+        return []
+
+    def dropped(self, connection: Connection, at: datetime) -> str:
+        return ""
+
+    def transfer_failed(self, connection: Connection) -> None: ...
 
     def ended(self, connection: Connection, at: datetime) -> None: ...
 
@@ -31,11 +73,14 @@ def register(hooks: CampaignHooks) -> None:
     _hooks = hooks
 
 
-def customer_up(connection: Connection, at: datetime) -> None:
-    if connection.campaign_code:
-        _hooks.customer_up(connection, at)
+def of(connection: Connection) -> CampaignHooks:
+    """Return the hooks for this call: those that do nothing, if no dialler placed it."""
+    return _hooks if connection.campaign_code else _NONE
 
 
-def ended(connection: Connection, at: datetime) -> None:
-    if connection.campaign_code:
-        _hooks.ended(connection, at)
+def waiting() -> list[tuple[int, datetime]]:
+    """Return the answered calls that have no agent yet, each with its answer, in their order."""
+    return _hooks.waiting()
+
+
+_NONE = _None()

@@ -19,7 +19,7 @@ from callcentre.core.phone import PhoneError, normalise
 from callcentre.core.pubsub import publish
 from callcentre.models import actor_columns
 from telephony import call_clock
-from telephony.calls import bridges, inbound, legs, offers, switch_requests, talk_times, transfers
+from telephony.calls import bridges, inbound, legs, line_requests, offers, switch_requests, talk_times, transfers
 from telephony.leader_election import is_connected
 from telephony.models import CallCommand, Connection, Leg, Queue, Transfer, TransferShortcut
 from telephony.verbs import ledger, presence
@@ -185,6 +185,9 @@ def _hold(connection: Connection, command: CallCommand, at: datetime) -> None:
     bridges.destroy(connection.bridge_id)
     if customer := connection.leg_of(Leg.Role.CUSTOMER):
         switch_requests.play_music(customer, connection.music_class)
+    for leg in connection.open_legs:
+        if leg.line:
+            line_requests.silence(leg.channel_id)
 
 
 def _resume(connection: Connection, command: CallCommand, at: datetime) -> None:
@@ -214,6 +217,9 @@ def _transfer(connection: Connection, command: CallCommand, at: datetime) -> Non
     if offer := offers.current(connection):
         offers.close(offer, at, is_transferred=True)
     talk_times.transfer(connection, at)
+    if connection.uses_line:
+        # Out of the bridge first: a line hears silence outside only.
+        bridges.destroy(connection.bridge_id)
     for leg in connection.open_legs:
         if leg.role != Leg.Role.CUSTOMER:
             legs.hang_up(leg, at)

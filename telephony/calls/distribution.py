@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from django.db import connection as database
 from django.db import transaction
 
-from telephony.calls import legs, offers, switch_requests
+from telephony.calls import legs, offers
 from telephony.models import Agent, Connection, Leg, Offer
 from telephony.models.agent_intervals import StateKind
 from telephony.verbs import ledger, presence
@@ -40,6 +40,8 @@ CROSS JOIN LATERAL (
   ) last ON true
   WHERE m.queue_id = q.id
     AND NOT EXISTS (SELECT 1 FROM telephony_offer o WHERE o.agent_id = m.agent_id AND o.ended_at IS NULL)
+    AND NOT EXISTS (SELECT 1 FROM telephony_agentline l WHERE l.agent_id = m.agent_id AND l.ended_at IS NULL
+      AND NOT (l.state = 'up' AND l.hangup_asked_at IS NULL AND l.connection_id IS NULL))
     AND (last.ended_at IS NULL OR last.ended_at <= %(rested)s OR last.outcome = 'answered'
          OR (last.outcome <> 'failed' AND last.connection_id <> c.id))
   ORDER BY (SELECT count(*) FROM telephony_offer o WHERE o.connection_id = c.id AND o.agent_id = m.agent_id),
@@ -109,9 +111,9 @@ def _offer(connection_id: int, agent_id: int, now: datetime) -> bool:
     agent = Agent.objects.get(pk=agent_id)
     at = max(legs.instant(connection, now), connection.waiting_since or connection.created_at)
     Offer.objects.create(connection=connection, queue=connection.queue, agent=agent, offered_at=at)
-    leg = legs.add_leg(connection, Leg.Role.AGENT, agent.number, at, agent=agent)
     presence.ring(agent, connection, at)
-    switch_requests.call_agent(leg, connection.src, connection.queue.ring_seconds)
+    seconds = connection.queue.ring_seconds
+    legs.ring_agent(connection, agent, at, role=Leg.Role.AGENT, presented=connection.src, ring_seconds=seconds)
     return True
 
 

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from callcentre.core.actor import SYSTEM
 from callcentre.models import actor_columns
-from telephony.calls import inbound, legs, offers, transfers
+from telephony.calls import campaign_hooks, inbound, legs, offers, transfers
 from telephony.calls.inbound import OVERFLOW
 from telephony.models import Agent, Connection, Leg, Queue, Transfer
 from telephony.verbs import ledger, presence
@@ -28,6 +28,7 @@ def target_ended(connection: Connection, leg: Leg, at: datetime) -> None:
         _release_target(connection, leg, at)
         if connection.leg_of(Role.CUSTOMER) and _return(connection, leg, last, giver, at):
             return
+        campaign_hooks.of(connection).transfer_failed(connection)
     talked = Party.AGENT if leg.agent else Party.TARGET
     legs.end_with_leg(connection, leg, at, Disposition.NO_ANSWER, talked if leg.up_at else Party.SYSTEM)
 

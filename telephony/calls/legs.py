@@ -9,7 +9,7 @@ from prometheus_client import Counter
 
 from callcentre.core.joined_rows import JoinedRows
 from telephony import call_clock, causes, channels, events
-from telephony.calls import bridges, campaign_hooks, offers, switch_requests, talk_times
+from telephony.calls import bridges, campaign_hooks, lines, offers, switch_requests, talk_times
 from telephony.models import Agent, Connection, Leg, Queue
 from telephony.verbs import ledger, ledger_changes, presence
 
@@ -64,6 +64,7 @@ def lock_by_channel(channel_id: str) -> tuple[Connection, Leg] | None:
     for leg, agent, *_rest in rows:
         leg.agent, leg.connection = agent, connection
         connection.all_legs.append(leg)
+    connection.all_legs += connection.line_legs()
     bind_log_context(connection)
     return connection, next(leg for leg in connection.all_legs if leg.channel_id == channel_id)
 
@@ -105,6 +106,16 @@ def add_leg(
     return leg
 
 
+def ring_agent(
+    connection: Connection, agent: Agent, at: datetime, *, role: str, presented: str, ring_seconds: int
+) -> None:
+    """Call an agent: by the standing line of an agent who has one, else by a new leg."""
+    if lines.ring(connection, agent, role, at, presented=presented, ring_seconds=ring_seconds):
+        return
+    leg = add_leg(connection, role, agent.number, at, agent=agent)
+    switch_requests.call_agent(leg, presented, ring_seconds)
+
+
 def mark_up(leg: Leg, at: datetime) -> None:
     leg.state, leg.up_at = Leg.State.UP, at
     leg.save(update_fields=["state", "up_at"])
@@ -119,8 +130,13 @@ def mark_ended(leg: Leg, at: datetime, cause: int | None, tech_cause: str = "", 
 
 
 def hang_up(leg: Leg, at: datetime, cause: int = NORMAL) -> None:
-    """Ask the switch to hang up this leg. `hangup_asked_at` is set until the switch reports the end."""
-    if leg.ended_at is None:
+    """Ask the switch to hang up this leg. `hangup_asked_at` is set until the switch reports the end.
+
+    A standing line only leaves the call.
+    """
+    if leg.line:
+        lines.release(leg)
+    elif leg.ended_at is None:
         if leg.hangup_asked_at is None:
             leg.hangup_asked_at = at
             leg.save(update_fields=["hangup_asked_at"])
@@ -159,22 +175,32 @@ def end(
         talk_times.end(connection, at)
     elif connection.agent_id and connection.direction == Connection.Direction.OUTBOUND:
         ledger_changes.record(connection.agent_id, connection.created_at, at)
-    hangup_cause = (cause or NORMAL) if hung_up_by == Connection.Party.SYSTEM else NORMAL
+    _part(connection, at, (cause or NORMAL) if hung_up_by == Connection.Party.SYSTEM else NORMAL)
+    if connection.agent:
+        presence.leave_call(connection.agent, connection, at, connection.wrap_up_seconds)
+    events.connection_ended(connection)
+    campaign_hooks.of(connection).ended(connection, at)
+    transaction.on_commit(ended.labels(connection.direction, connection.disposition).inc, robust=True)
+
+
+def _part(connection: Connection, at: datetime, hangup_cause: int) -> None:
+    """Hang up the legs of a call that ends, and destroy its bridge. Standing lines only leave it."""
     # Agents whose phones ring as targets, while the call still belongs to another agent.
     rung = [leg.agent for leg in connection.open_legs if leg.role == Leg.Role.TARGET and leg.agent and not leg.up_at]
     if rung and connection.agent:
         ledger.lock_in_order([connection.agent.pk, *(agent.pk for agent in rung)])
-    for leg in connection.open_legs:
-        hang_up(leg, at, hangup_cause)
+    present = connection.open_legs
+    for leg in present:
+        if leg.line is None:
+            hang_up(leg, at, hangup_cause)
+    if connection.join_count:
+        bridges.destroy_of_ended(connection)
+    # A line hears silence again once it is in no bridge.
+    for leg in present:
+        if leg.line:
+            lines.release(leg)
     for agent in rung:
         presence.leave_call(agent, connection, at)
-    if connection.join_count:
-        bridges.destroy(connection.bridge_id)
-    if connection.agent:
-        presence.leave_call(connection.agent, connection, at, connection.wrap_up_seconds)
-    events.connection_ended(connection)
-    campaign_hooks.ended(connection, at)
-    transaction.on_commit(ended.labels(connection.direction, connection.disposition).inc, robust=True)
 
 
 def end_with_leg(connection: Connection, leg: Leg, at: datetime, failure: str, hung_up_by: str) -> None:

@@ -4,8 +4,7 @@ from datetime import datetime
 
 from django.conf import settings
 
-from telephony import events
-from telephony.calls import bridges, campaign_hooks, legs, switch_requests
+from telephony.calls import campaign_hooks, legs, matching, switch_requests
 from telephony.calls.offers import CALL_REJECTED, NO_ANSWER, NO_USER_RESPONDING, USER_BUSY
 from telephony.models import Connection, Leg
 from telephony.verbs import presence
@@ -31,18 +30,17 @@ def agent_up(connection: Connection, leg: Leg, at: datetime) -> None:
     switch_requests.call_number(customer, connection.caller_id, settings.RING_SECONDS)
 
 
-def customer_up(connection: Connection, leg: Leg, at: datetime) -> None:
-    """Join agent and customer: the customer has picked up."""
-    agent = connection.leg_of(Leg.Role.AGENT)
-    if connection.state != State.DIALLING or agent is None:
+def customer_up(connection: Connection, leg: Leg, at: datetime, heard_at: datetime) -> None:
+    """Join agent and customer, who has picked up at `heard_at`; detect machines first, if the campaign does."""
+    if connection.state != State.DIALLING:
         return
-    connection.state, connection.answered_at = State.TALKING, at
     connection.ring_seconds = rang(leg, at)
-    connection.join_count = 1
-    connection.save(update_fields=["state", "answered_at", "ring_seconds", "join_count"])
-    events.connection_answered(connection)
-    campaign_hooks.customer_up(connection, at)
-    bridges.join(connection, agent, leg)
+    if campaign_hooks.of(connection).answered(connection, heard_at):
+        connection.state = State.DETECTING
+        connection.save(update_fields=["state", "ring_seconds"])
+        switch_requests.send("detect", leg.channel_id)
+    else:
+        matching.person_answered(connection, leg, at)
 
 
 def agent_ended(connection: Connection, leg: Leg, at: datetime) -> None:

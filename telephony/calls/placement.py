@@ -16,12 +16,12 @@ from django.db import transaction
 from django.utils import timezone
 
 from telephony import causes, events
-from telephony.calls import legs, switch_requests
+from telephony.calls import legs, lines, outbound, switch_requests
 from telephony.channels import channel_id
 from telephony.customers import customer_of
 from telephony.leader_election import IS_CONNECTED, is_connected
 from telephony.models import Agent, Connection, Leg
-from telephony.models.connection import PHONE_IS_IN_CALL
+from telephony.models.connection import LINE_IS_READY, PHONE_IS_IN_CALL
 from telephony.verbs import presence
 
 # Older calls were not placed by their own task.
@@ -47,6 +47,11 @@ _WAIT_ON = f"""
 UPDATE telephony_connection SET place_until = %(until)s
 WHERE id = %(id)s AND state = 'queued' AND {IS_CONNECTED} AND {PHONE_IS_IN_CALL}
 """  # noqa: S608  (of our own constants)
+# The agent should have a standing line, and none is up: it is rung first.
+_LACKS_LINE = f"""EXISTS (
+  SELECT FROM telephony_agent a WHERE a.id = telephony_connection.agent_id AND a.has_line
+  AND NOT EXISTS (SELECT FROM telephony_agentline WHERE agent_id = a.id AND {LINE_IS_READY})
+)"""  # noqa: S608
 _CLAIMED = ("created_at", "src", "dst", "dst_number", "queue_id", "customer_id", "request_id", "agent_id")
 # The customer is found by the number, unless the request has named the customer.
 _CLAIM = f"""
@@ -54,12 +59,14 @@ WITH claimed AS (
   UPDATE telephony_connection SET state = 'originating', customer_id = COALESCE(customer_id, {{customer}})
   WHERE id = %(id)s AND state = 'queued' AND place_until >= %(now)s AND {IS_CONNECTED}
     AND NOT {PHONE_IS_IN_CALL} AND NOT {_IS_SECOND}
+    AND NOT {_LACKS_LINE}
   RETURNING id, {", ".join(_CLAIMED)}
 ), leg AS (
   INSERT INTO telephony_leg (connection_id, role, agent_id, number, channel_id, state, asked_at, tech_cause)
-  SELECT id, 'agent', agent_id, src, %(channel)s, 'asked', %(now)s, '' FROM claimed
+  SELECT claimed.id, 'agent', agent_id, src, %(channel)s, 'asked', %(now)s, '' FROM claimed
+  JOIN telephony_agent a ON a.id = agent_id AND NOT a.has_line
 )
-SELECT {", ".join(f"c.{name}" for name in _CLAIMED)}, a.login
+SELECT {", ".join(f"c.{name}" for name in _CLAIMED)}, a.login, a.has_line
 FROM claimed c JOIN telephony_agent a ON a.id = c.agent_id
 """  # noqa: S608  (names of columns)
 _OVERDUE = f"""
@@ -73,7 +80,8 @@ _OPEN = "SELECT count(*) FROM telephony_connection WHERE state NOT IN ('queued',
 # No call is placed later than the time limit after its creation, so calls placed in the last second began within it.
 _PLACED = """
 SELECT count(*) FROM telephony_connection c JOIN telephony_leg l ON l.connection_id = c.id
-WHERE c.direction = 'OUTBOUND' AND c.created_at > %s AND l.role = 'agent' AND l.asked_at > %s
+WHERE c.direction = 'OUTBOUND' AND c.created_at > %s AND l.asked_at > %s
+  AND NOT EXISTS (SELECT FROM telephony_leg earlier WHERE earlier.connection_id = c.id AND earlier.id < l.id)
 """
 
 
@@ -88,10 +96,43 @@ def place(pk: int) -> None:
             events.connection_started(connection)
             if connection.agent:
                 presence.ring(connection.agent, connection, now)
+            if connection.agent and connection.agent.has_line:
+                _call_by_line(pk, now)
+                return
             leg = Leg(channel_id=channel_id(pk, 1), number=connection.src)
             switch_requests.call_agent(leg, connection.dst, settings.AGENT_RING_SECONDS)
-        elif not _waits_for_phone(pk, now):
+        elif not _rings_line(pk, now) and not _waits_for_phone(pk, now):
             _give_up_late(pk, now)
+
+
+def _call_by_line(pk: int, now: datetime) -> None:
+    """Call the number at once: the agent hears it ring on the standing line."""
+    connection = legs.lock(pk)
+    assert connection is not None
+    assert connection.agent is not None
+    at = legs.instant(connection, now)
+    leg = lines.attach(connection, connection.agent, Leg.Role.AGENT, at, is_joined=True)
+    if leg:
+        outbound.agent_up(connection, leg, at)
+
+
+def _rings_line(pk: int, now: datetime) -> bool:
+    """Ring the agent's phone for a standing line, for which the call waits. Return whether it does."""
+    waiting = Connection.objects.filter(
+        pk=pk, state=Connection.State.QUEUED, place_until__gte=now, agent__has_line=True
+    )
+    agent_id = waiting.values_list("agent", flat=True).first()
+    return bool(agent_id and lines.begin_for_call(agent_id))
+
+
+def end_oldest_queued(agent_id: int, at: datetime, cause: int | None, cause_text: str) -> None:
+    """End the oldest call that waits for the agent's line, which was not picked up."""
+    calls = Connection.objects.filter(agent=agent_id, state=Connection.State.QUEUED).order_by("id")
+    pk = calls.values_list("pk", flat=True).first()
+    connection = legs.lock(pk) if pk else None
+    if connection and connection.state == Connection.State.QUEUED:
+        failed, party, at = Connection.Disposition.FAILED, Connection.Party.AGENT, legs.instant(connection, at)
+        legs.end(connection, at, failed, cause=cause, cause_text=cause_text, hung_up_by=party)
 
 
 def _waits_for_phone(pk: int, now: datetime) -> bool:
@@ -112,9 +153,9 @@ def _claimed(pk: int, now: datetime) -> Connection | None:
         )
         if (row := cursor.fetchone()) is None:
             return None
-    *values, login = row
+    *values, login, has_line = row
     connection = Connection(pk=pk, **dict(zip(_CLAIMED, values, strict=True)))
-    connection.agent = Agent(pk=connection.agent_id, login=login)
+    connection.agent = Agent(pk=connection.agent_id, login=login, has_line=has_line)
     legs.bind_log_context(connection)
     return connection
 

@@ -19,6 +19,7 @@ from django.db.models import Exists, OuterRef
 
 from telephony import call_clock
 from telephony.calls import bridges, legs, presumed_ends, switch_events, switch_requests
+from telephony.calls.line_comparison import LineComparison
 from telephony.channels import connection_of, connection_of_bridge
 from telephony.models import Connection, Leg
 from telephony.switch.base import Arrived, Channel, Missed, Switch, SwitchError
@@ -53,11 +54,12 @@ class Comparison:
     def __init__(self) -> None:
         self._missing: dict[str, datetime] = {}
         self._listed_at: dict[str, datetime] = {}
+        self._lines = LineComparison()
 
     @property
     def is_inconclusive(self) -> bool:
         """Whether a leg was missing, so that another comparison is needed."""
-        return bool(self._missing)
+        return bool(self._missing) or self._lines.is_inconclusive
 
     def compare(self, switch: Switch, silent_since: datetime | None = None) -> Differences:
         """Compare. The legs are read before the channels, so that every leg is old enough to be listed.
@@ -66,6 +68,7 @@ class Comparison:
         """
         now = call_clock.now()
         rows = {leg.channel_id: leg for leg in Leg.objects.filter(ended_at=None).order_by("id")}
+        self._lines.read()
         channels = {channel.id: channel for channel in switch.channels()}
         repairs: list[Repair] = []
         lost: dict[int, list[str]] = defaultdict(list)
@@ -92,6 +95,8 @@ class Comparison:
         strangers = [channel for channel in channels.values() if channel.id not in rows]
         callers, left_over = _sorted(strangers, now)
         repairs += [Repair(0, partial(switch_requests.hang_up_channel, channel_id)) for channel_id in left_over]
+        young = now - timedelta(seconds=GRACE_SECONDS)
+        repairs += [Repair(pk, act) for pk, act in self._lines.repairs(channels, now, young)]
         repairs += [
             Repair(pk, partial(bridges.destroy, bridge_id)) for pk, bridge_id in _bridges_left_over(switch.bridges())
         ]
@@ -179,6 +184,8 @@ def end_lost_call(connection: Connection, at: datetime) -> None:
 _OVERDUE = """
 SELECT EXISTS (SELECT FROM telephony_leg WHERE ended_at IS NULL AND asked_at < %(then)s
   AND (state = 'asked' OR hangup_asked_at < %(then)s))
+OR EXISTS (SELECT FROM telephony_agentline WHERE ended_at IS NULL AND asked_at < %(then)s
+  AND (state = 'asked' OR connection_id IS NULL AND hangup_asked_at < %(then)s))
 """
 
 
@@ -222,9 +229,17 @@ def restore(pk: int) -> None:
     if connection.state == State.TALKING and not connection.is_on_hold:
         if len(here) > 1:
             bridges.join(connection, *here)
+    elif connection.state in (State.DETECTING, State.PLAYING) or _waits_for_dialler(connection):
+        # The result, the end of the message or the next agent is awaited: telephony.calls.matching.
+        return
     elif customer in here:
         if connection.join_count:
             bridges.destroy(connection.bridge_id)
         if connection.direction == Connection.Direction.INBOUND:
             switch_requests.answer(customer)
         switch_requests.play_music(customer, connection.music_class)
+
+
+def _waits_for_dialler(connection: Connection) -> bool:
+    """Return whether a dialler's call was answered and has no agent yet."""
+    return connection.state == State.WAITING and connection.waiting_since is None

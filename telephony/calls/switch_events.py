@@ -7,15 +7,24 @@ from datetime import datetime
 
 from django.db import connection as database
 from django.db import transaction
+from django.utils import timezone
+from prometheus_client import Histogram
 
 from telephony import call_clock
-from telephony.calls import failed_transfers, inbound, legs, outbound, switch_requests, transfers
-from telephony.channels import connection_of
+from telephony.calls import failed_transfers, inbound, legs, line_events, matching, outbound, switch_requests, transfers
+from telephony.channels import connection_of, line_of
 from telephony.models import Connection, Leg
-from telephony.switch.base import Arrived, Ended, Event, RecordingFinished, Ringing, Up
+from telephony.switch.base import Arrived, Detected, Ended, Event, Played, RecordingFinished, Ringing, Up
 from telephony.verbs import recordings
 
 Role = Leg.Role
+
+# Of an answered call with an agent on a standing line: until both are joined.
+answer_seconds = Histogram(
+    "callcentre_answer_seconds",
+    "From the answer of a phone until the switch has carried out the next step, the join or the call of the customer",
+    buckets=(0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.5, 1, 2),
+)
 
 # This changes one row only, so it needs no lock of the call.
 _RINGING = """
@@ -26,16 +35,35 @@ RETURNING hangup_asked_at IS NOT NULL
 
 def handle(event: Event) -> None:
     match event:
+        case Ringing() | Up() | Ended() | Played() if line_of(event.channel_id) is not None:
+            _handle_of_line(event)
         case Ringing(channel_id, at):
             ringing(channel_id, at)
         case Up(channel_id, at):
             up(channel_id, at)
+            answer_seconds.observe((timezone.now() - at).total_seconds())
         case Ended(channel_id, at, cause, tech_cause):
             ended(channel_id, at, cause, tech_cause)
+        case Detected():
+            matching.detected(event)
+        case Played():
+            matching.played(event)
         case Arrived():
             inbound.arrived(event)
         case RecordingFinished():
             recordings.finish(event.name, is_failed=event.is_failed)
+
+
+def _handle_of_line(event: Ringing | Up | Ended | Played) -> None:
+    match event:
+        case Ringing(channel_id):
+            line_events.ringing(channel_id)
+        case Up(channel_id, at):
+            line_events.up(channel_id, at)
+        case Ended(channel_id, at, cause, tech_cause):
+            line_events.ended(channel_id, at, cause, tech_cause)
+        case Played(channel_id, at):
+            line_events.tone_over(channel_id, at)
 
 
 def ringing(channel_id: str, at: datetime) -> None:
@@ -60,7 +88,7 @@ def up(channel_id: str, at: datetime) -> None:
         # The leg was given up as lost before the switch got the request to call.
         switch_requests.hang_up_channel(channel_id)
         return
-    at = legs.instant(connection, at)
+    heard_at, at = call_clock.on_call(connection.pk, at), legs.instant(connection, at)
     legs.mark_up(leg, at)
     if leg.hangup_asked_at or connection.state == Connection.State.ENDED:
         # We asked to hang up before there was a channel.
@@ -68,7 +96,7 @@ def up(channel_id: str, at: datetime) -> None:
     elif leg.role == Role.TARGET:
         transfers.target_up(connection, leg, at)
     elif leg.role == Role.CUSTOMER:
-        outbound.customer_up(connection, leg, at)
+        outbound.customer_up(connection, leg, at, heard_at)
     elif _is_of_queue(connection):
         inbound.agent_up(connection, leg, at)
     else:

@@ -6,7 +6,7 @@ or was never sent because of a crash, is found by the comparison of legs and cha
 
 import logging
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -14,6 +14,7 @@ from django.db import transaction
 
 from callcentre.core.pubsub import publish
 from telephony import causes
+from telephony.keyed_pool import KeyedPool
 from telephony.models import Leg
 from telephony.switch import current_switch
 from telephony.switch.base import SwitchError, SwitchUnreachable
@@ -22,6 +23,8 @@ logger = logging.getLogger(__name__)
 
 # Set when the switch did not answer a request. The listener then repeats the requests of all open calls.
 unsent = threading.Event()
+# The listener's threads for requests that no call waits for. Without them, as in other processes, nothing is put off.
+closing: KeyedPool | None = None
 _of_thread = threading.local()
 
 
@@ -86,6 +89,19 @@ def hang_up_channel(channel_id: str, cause: int = 16) -> None:
     send("hang_up", channel_id, cause)
 
 
+def send_now(command: str, *args: Any, refused: Callable[[SwitchError], None] | None = None, **kwargs: Any) -> None:
+    """Send a request, outside a transaction."""
+    _request(command, args, kwargs, refused, None)
+
+
+def send_later(key: int, request: Callable[[], None]) -> None:
+    """Send what a call needs once it has ended, behind the requests of the calls that go on."""
+    if closing is None:
+        request()
+    else:
+        closing.submit(key, request)
+
+
 def send(
     command: str,
     *args: Any,
@@ -95,21 +111,28 @@ def send(
 ) -> None:
     """Send a request after the commit. Call `refused` if the switch refuses it, for example as the channel is gone."""
 
-    def request() -> None:
-        try:
-            getattr(current_switch(), command)(*args, **kwargs)
-        except SwitchUnreachable as error:
-            logger.warning("switch does not answer", extra={"command": command, "error": str(error)})
-            unsent.set()
-            getattr(_of_thread, "reasons", []).append(f"{causes.NO_CONNECTION}.")
-            if unanswered:
-                unanswered(error)
-        except SwitchError as error:
-            logger.info("switch refused", extra={"command": command, "error": str(error)})
-            if refused:
-                refused(error)
+    transaction.on_commit(lambda: _request(command, args, kwargs, refused, unanswered), robust=True)
 
-    transaction.on_commit(request, robust=True)
+
+def _request(
+    command: str,
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any],
+    refused: Callable[[SwitchError], None] | None,
+    unanswered: Callable[[SwitchUnreachable], None] | None,
+) -> None:
+    try:
+        getattr(current_switch(), command)(*args, **kwargs)
+    except SwitchUnreachable as error:
+        logger.warning("switch does not answer", extra={"command": command, "error": str(error)})
+        unsent.set()
+        getattr(_of_thread, "reasons", []).append(f"{causes.NO_CONNECTION}.")
+        if unanswered:
+            unanswered(error)
+    except SwitchError as error:
+        logger.info("switch refused", extra={"command": command, "error": str(error)})
+        if refused:
+            refused(error)
 
 
 def _send_call(command: str, leg: Leg, presented: str, ring_seconds: int) -> None:

@@ -26,12 +26,14 @@ def call_target(connection: Connection, number: str, at: datetime) -> None:
     if customer:
         switch_requests.play_music(customer, connection.music_class)
     agent = agent_of(number)
-    target = legs.add_leg(connection, Leg.Role.TARGET, number, at, agent=agent)
+    role = Leg.Role.TARGET
     if agent:
         offers.open_for(connection, agent, at)
         presence.ring(agent, connection, at)
-        switch_requests.call_agent(target, connection.customer_number, settings.AGENT_RING_SECONDS)
+        presented, seconds = connection.customer_number, settings.AGENT_RING_SECONDS
+        legs.ring_agent(connection, agent, at, role=role, presented=presented, ring_seconds=seconds)
     else:
+        target = legs.add_leg(connection, role, number, at)
         switch_requests.call_number(target, connection.caller_id or settings.CALLER_ID, settings.RING_SECONDS)
 
 

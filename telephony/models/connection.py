@@ -12,6 +12,7 @@ from django.utils.translation import gettext_lazy as _
 from telephony import causes
 from telephony.channels import bridge_id
 from telephony.models.agent import Agent
+from telephony.models.agent_line import AgentLine
 from telephony.models.queue import Queue
 
 # Calls are found by their start. The few that last longer than this have an index of their own. So a call that was open
@@ -47,7 +48,9 @@ class Connection(models.Model):
 
     An outbound call is requested for an agent: first the agent's phone rings (ORIGINATING), then the customer's
     (DIALLING), then both talk in one bridge (TALKING). An inbound call waits in a queue until an agent talks, and may
-    return to a queue. A call ends once; its result is then final. Instants are whole seconds.
+    return to a queue. A dialler calls numbers before it knows the agent: an answered call waits for one (WAITING,
+    without `waiting_since`), or hears a message (PLAYING). A call ends once; its result is then final. Instants are
+    whole seconds.
     """
 
     class Direction(models.TextChoices):
@@ -60,6 +63,8 @@ class Connection(models.Model):
         DIALLING = "dialling", _("ringing the customer")
         WAITING = "waiting", _("waiting in a queue")
         TALKING = "talking", _("talking")
+        DETECTING = "detecting", _("detecting an answering machine")
+        PLAYING = "playing", _("hearing a message")
         ENDED = "ended", _("ended")
 
     class Disposition(models.TextChoices):
@@ -114,6 +119,8 @@ class Connection(models.Model):
     join_count = models.PositiveSmallIntegerField(default=0, editable=False)
     # An agent has transferred this outbound call, so that its talks are rows of Talk. Always false for inbound calls.
     has_talks = models.BooleanField(default=False, db_default=False, editable=False)
+    # The standing line of an agent is or was part of the call.
+    uses_line = models.BooleanField(default=False, db_default=False, editable=False)
     # The latest instant for placing a QUEUED call.
     place_until = models.DateTimeField(null=True)
     request_id = models.CharField(max_length=64, blank=True)
@@ -176,8 +183,17 @@ class Connection(models.Model):
 
     @cached_property
     def all_legs(self) -> list["Leg"]:
-        """The legs, read once, while the connection is locked. Code that adds a leg adds it here too."""
-        return list(self.legs.select_related("agent"))
+        """The legs, read once, while the connection is locked. Code that adds a leg adds it here too.
+
+        The standing line that is in this call has its place here as a leg that is in no table.
+        """
+        return [*self.legs.select_related("agent"), *self.line_legs()]
+
+    def line_legs(self) -> list["Leg"]:
+        if not self.uses_line:
+            return []
+        lines = AgentLine.objects.select_related("agent").filter(connection_id=self.pk, ended_at=None)
+        return [Leg.of_line(line, self) for line in lines]
 
     @property
     def open_legs(self) -> list["Leg"]:
@@ -227,10 +243,22 @@ class Connection(models.Model):
 
 # SQL: a leg occupies its agent's phone while it rings or is up. A leg that we have asked to hang up no longer counts.
 LEG_OCCUPIES_PHONE = "ended_at IS NULL AND hangup_asked_at IS NULL"
+# SQL: a standing line occupies its agent's phone while it rings, and in a call. Between calls it does not.
+LINE_OCCUPIES_PHONE = "ended_at IS NULL AND (connection_id IS NOT NULL OR state <> 'up')"
+# SQL: a standing line can take a call.
+LINE_IS_READY = "ended_at IS NULL AND state = 'up' AND connection_id IS NULL AND hangup_asked_at IS NULL"
+
+
+def phone_is_occupied(agent: str) -> str:
+    """Return SQL: a call occupies the phone of the agent with this id, a column of the statement."""
+    return f"""(
+  EXISTS (SELECT FROM telephony_leg WHERE agent_id = {agent} AND {LEG_OCCUPIES_PHONE})
+  OR EXISTS (SELECT FROM telephony_agentline WHERE agent_id = {agent} AND {LINE_OCCUPIES_PHONE})
+)"""  # noqa: S608  (of our own constants)
+
+
 # SQL: the phone of the call's agent is in a call.
-PHONE_IS_IN_CALL = f"""EXISTS (
-  SELECT FROM telephony_leg WHERE agent_id = telephony_connection.agent_id AND {LEG_OCCUPIES_PHONE}
-)"""
+PHONE_IS_IN_CALL = phone_is_occupied("telephony_connection.agent_id")
 
 
 class Leg(models.Model):
@@ -271,6 +299,9 @@ class Leg(models.Model):
     cause_text = models.CharField(_("reason"), max_length=causes.LONGEST, blank=True, default="", db_default="")
     tech_cause = models.CharField(_("SIP"), max_length=10, blank=True)
 
+    # The standing line for which this leg stands in `Connection.all_legs`; such a leg is never stored.
+    line: AgentLine | None = None
+
     class Meta:
         verbose_name = _("leg")
         verbose_name_plural = _("legs")
@@ -279,6 +310,24 @@ class Leg(models.Model):
 
     def __str__(self) -> str:
         return self.channel_id
+
+    @classmethod
+    def of_line(cls, line: AgentLine, connection: Connection) -> "Leg":
+        """Return the leg that stands for a line in the call that it is in."""
+        is_up = line.joined_at is not None
+        leg = cls(
+            connection=connection,
+            role=line.role,
+            agent=line.agent,
+            number=line.agent.number,
+            channel_id=line.channel_id,
+            state=cls.State.UP if is_up else cls.State.RINGING,
+            asked_at=line.called_at or line.asked_at,
+            ringing_at=line.called_at,
+            up_at=line.joined_at,
+        )
+        leg.line = line
+        return leg
 
 
 class Offer(models.Model):

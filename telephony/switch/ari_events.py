@@ -6,14 +6,27 @@ The instant of an event is that of our clock, as the clock of another machine ma
 
 import logging
 import re
+import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import orjson
 
 from telephony import call_clock
-from telephony.channels import connection_of
-from telephony.switch.base import Arrived, Channel, Ended, Event, RecordingFinished, Replaced, Ringing, Up
+from telephony.channels import connection_of, line_of, line_of_tone
+from telephony.switch.base import (
+    Arrived,
+    Channel,
+    Detected,
+    Ended,
+    Event,
+    Played,
+    RecordingFinished,
+    Replaced,
+    Ringing,
+    Up,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -21,6 +34,9 @@ logger = logging.getLogger(__name__)
 REMEMBERED = 10_000
 _TYPE = re.compile(rb'\A\s*\{\s*"type"\s*:\s*"(\w+)"')
 _NUMBER = re.compile(r"\+?[0-9]+")
+# The first argument of a channel that comes back from the detection of machines, and the results of AMD().
+DETECTED = "amd"
+_WHO = {"HUMAN": "human", "MACHINE": "machine"}
 
 
 class Interpreter:
@@ -28,6 +44,8 @@ class Interpreter:
 
     def __init__(self) -> None:
         self._seen: dict[object, None] = {}
+        # When channels of ours were picked up, to say how long a detection took.
+        self._up_at: dict[str, float] = {}
 
     def event(self, message: bytes) -> Event | None:
         kind = _TYPE.match(message)
@@ -40,14 +58,30 @@ class Interpreter:
         except (ValueError, KeyError, TypeError, AttributeError):
             logger.warning("a message of Asterisk was not understood", extra={"message_begins": repr(message[:200])})
             return None
-        return event if event and self.is_new(event) else None
+        if event is None or not self.is_new(event):
+            return None
+        return self._timed(event)
+
+    def _timed(self, event: Event) -> Event:
+        """Complete Detected by the time since the channel was picked up."""
+        if isinstance(event, Up):
+            self._up_at[event.channel_id] = time.monotonic()
+            if len(self._up_at) > REMEMBERED:
+                del self._up_at[next(iter(self._up_at))]
+        elif isinstance(event, Detected):
+            since = self._up_at.get(event.channel_id, time.monotonic())
+            return replace(event, milliseconds=round((time.monotonic() - since) * 1000))
+        return event
 
     def is_new(self, event: Event) -> bool:
         match event:
-            case Ringing() | Up() | Ended() | Arrived():
+            case Ringing() | Up() | Ended() | Arrived() | Detected():
                 key: object = (type(event), event.channel_id)
             case RecordingFinished():
                 key = (event.name, event.seconds)
+            case Played():
+                # A line may hear several tones; handling one of them twice is harmless.
+                return True
             case _:
                 return True
         if key in self._seen:
@@ -68,7 +102,7 @@ def listed(channel: dict[str, Any], app: str) -> Channel:
     """Return a channel of `GET /channels`. One that is in our application, but not ours, is a caller's."""
     name, *arguments = channel["dialplan"].get("app_data", "").split(",")
     is_here = channel["dialplan"].get("app_name") == "Stasis" and name == app
-    is_caller = is_here and connection_of(channel["id"]) is None
+    is_caller = is_here and not _is_requested(channel["id"])
     return Channel(
         channel["id"],
         is_up=channel["state"] == "Up",
@@ -78,12 +112,25 @@ def listed(channel: dict[str, Any], app: str) -> Channel:
     )
 
 
-def _entered(content: dict[str, Any]) -> Event:
-    """Translate StasisStart: a channel of ours was answered, another one is a caller's."""
-    channel = content["channel"]
-    if connection_of(channel["id"]) is not None:
+def _is_requested(channel_id: str) -> bool:
+    return connection_of(channel_id) is not None or line_of(channel_id) is not None or _is_tone(channel_id)
+
+
+def _is_tone(channel_id: str) -> bool:
+    return line_of_tone(channel_id) is not None
+
+
+def _entered(content: dict[str, Any]) -> Event | None:
+    """Translate StasisStart: a channel of ours was answered or is back from a detection, another one is a caller's."""
+    channel, arguments = content["channel"], content.get("args") or []
+    if _is_tone(channel["id"]):
+        return None
+    if _is_requested(channel["id"]):
+        if arguments[:1] == [DETECTED]:
+            who = _WHO.get(arguments[1] if len(arguments) > 1 else "", "unsure")
+            return Detected(channel["id"], call_clock.now(), who, 0)
         return Up(channel["id"], call_clock.now())
-    number = dialled(channel, content.get("args") or [])
+    number = dialled(channel, arguments)
     return Arrived(channel["id"], call_clock.now(), channel["caller"]["number"], number)
 
 
@@ -105,6 +152,14 @@ def _destroyed(content: dict[str, Any]) -> Event:
     )
 
 
+def _played(content: dict[str, Any]) -> Event | None:
+    playback = content["playback"]
+    kind, _, channel_id = playback["target_uri"].partition(":")
+    if kind != "channel":
+        return None
+    return Played(line_of_tone(channel_id) or channel_id, call_clock.now(), is_failed=playback["state"] == "failed")
+
+
 def _recorded(content: dict[str, Any]) -> Event:
     recording = content["recording"]
     return RecordingFinished(
@@ -120,6 +175,7 @@ _READERS: dict[str, Callable[[dict[str, Any]], Event | None]] = {
     "ChannelStateChange": _changed,
     "Dial": _dialled,
     "ChannelDestroyed": _destroyed,
+    "PlaybackFinished": _played,
     "RecordingFinished": _recorded,
     "RecordingFailed": _recorded,
     "ApplicationReplaced": lambda content: Replaced(),

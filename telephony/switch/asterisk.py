@@ -21,6 +21,7 @@ from websockets.exceptions import InvalidHandshake, InvalidStatus, WebSocketExce
 from websockets.sync.client import ClientConnection, connect
 
 from telephony import call_clock
+from telephony.channels import line_of, tone_of
 from telephony.switch.ari import Ari, AriError
 from telephony.switch.ari_events import Interpreter, listed
 from telephony.switch.base import (
@@ -49,6 +50,10 @@ PING_SECONDS, PONG_SECONDS = 10.0, 10.0
 # How long writing a recording may take, and then destroying its bridge.
 STOP_SECONDS, GO_SECONDS, LOOK_SECONDS = 1.0, 1.0, 0.01
 PIECE_BYTES = 65_536
+# The tone before a call is joined to a line. A `tone:` would never finish.
+TONE = "sound:beep"
+# The context of the dialplan that runs AMD() and returns to the application.
+DETECTION = "callcentre-detection"
 # Q.850: the number is no number.
 INVALID_NUMBER = 28
 # The dialplan of docs/telephony-switch.md stores of a caller: channel, end, number, dialled number.
@@ -112,6 +117,11 @@ class AsteriskSwitch:
 
     def join(self, bridge_id: str, channel_ids: Sequence[str], *, record_as: str = "") -> None:
         self._make_bridge(bridge_id, record_as)
+        for channel_id in channel_ids:
+            if line_of(channel_id) is not None:
+                # With its silence left on, the agent would not hear the customer.
+                self._ari.send_if_there("DELETE", "channels", channel_id, "silence")
+        # One request moves all of them, out of other bridges too.
         self._ari.send(
             "POST",
             "bridges",
@@ -130,7 +140,8 @@ class AsteriskSwitch:
         while True:
             try:
                 # The name of the bridge is that of its recording, for the process that destroys it.
-                self._ari.send("POST", "bridges", type="mixing", bridgeId=bridge_id, name=record_as)
+                # Without dtmf_events Asterisk would connect two phones directly, and report no keys.
+                self._ari.send("POST", "bridges", type="mixing,dtmf_events", bridgeId=bridge_id, name=record_as)
             except AriError as error:
                 if self._ari.send_if_there("GET", "bridges", bridge_id):
                     return
@@ -170,6 +181,27 @@ class AsteriskSwitch:
 
     def stop_music(self, channel_id: str) -> None:
         self._ari.send("DELETE", "channels", channel_id, "moh")
+
+    def play_silence(self, channel_id: str) -> None:
+        # A phone in no bridge would get no packets at all.
+        self._ari.send("POST", "channels", channel_id, "silence")
+
+    def play_tone(self, channel_id: str) -> None:
+        # A sound on the channel itself would end the silence, and interrupt a talk. A snooping channel whispers it to
+        # the agent alone.
+        tone = tone_of(channel_id)
+        self._ari.send_if_there("DELETE", "channels", tone)
+        self._ari.send("POST", "channels", channel_id, "snoop", spy="none", whisper="out", app=self._app, snoopId=tone)
+        self._ari.send("POST", "channels", tone, "play", media=TONE)
+
+    def stop_tone(self, channel_id: str) -> None:
+        self._ari.send_if_there("DELETE", "channels", tone_of(channel_id))
+
+    def play(self, channel_id: str, sound: str) -> None:
+        self._ari.send("POST", "channels", channel_id, "play", media=f"sound:{sound}")
+
+    def detect(self, channel_id: str) -> None:
+        self._ari.send("POST", "channels", channel_id, "continue", context=DETECTION, extension="s", priority=1)
 
     def hang_up(self, channel_id: str, cause: int = 16) -> None:
         self._ari.send_if_there("DELETE", "channels", channel_id, reason_code=cause)

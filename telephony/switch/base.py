@@ -116,6 +116,25 @@ class Arrived:
 
 
 @dataclass(frozen=True, slots=True)
+class Detected:
+    """The answer to `detect`: `who` has answered, a human, a machine, or unsure; and how long it took to say so."""
+
+    channel_id: str
+    at: datetime
+    who: str
+    milliseconds: int
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """A sound that was played to the channel, or the tone of a line, is over. `is_failed`: not all of it was heard."""
+
+    channel_id: str
+    at: datetime
+    is_failed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class RecordingFinished:
     """The recording `name` can be read. `seconds` is 0 if the switch does not report the length."""
 
@@ -125,7 +144,7 @@ class RecordingFinished:
     is_failed: bool = False
 
 
-Event = Online | Offline | Replaced | Alive | Ringing | Up | Ended | Arrived | RecordingFinished
+Event = Online | Offline | Replaced | Alive | Ringing | Up | Ended | Arrived | Detected | Played | RecordingFinished
 
 
 class Switch(Protocol):
@@ -152,6 +171,7 @@ class Switch(Protocol):
     def join(self, bridge_id: str, channel_ids: Sequence[str], *, record_as: str = "") -> None:
         """Join channels in the bridge with this id, which is created if needed. Repeating is harmless.
 
+        A channel leaves the bridge that it was in. The silence of a line ends.
         With `record_as` the conversation is recorded under that name until the bridge is destroyed.
         """
 
@@ -162,6 +182,21 @@ class Switch(Protocol):
         """Play music to a channel that waits or is on hold."""
 
     def stop_music(self, channel_id: str) -> None: ...
+
+    def play_silence(self, channel_id: str) -> None:
+        """Play silence to the line of an agent, which is in no bridge, until it is joined. Repeating is harmless."""
+
+    def play_tone(self, channel_id: str) -> None:
+        """Play a short tone to the line of an agent, who alone hears it. Its end is reported as Played."""
+
+    def stop_tone(self, channel_id: str) -> None:
+        """Remove what is left of a tone that is over."""
+
+    def play(self, channel_id: str, sound: str) -> None:
+        """Play a sound to a channel that is in no bridge. Its end is reported as Played."""
+
+    def detect(self, channel_id: str) -> None:
+        """Find out whether a person or a machine has picked up this channel, which is up. Reported as Detected."""
 
     def hang_up(self, channel_id: str, cause: int = 16) -> None:
         """End the channel, if it is not gone already."""

@@ -94,6 +94,20 @@ class SimulatedSwitch:
     def stop_music(self, channel_id: str) -> None:
         self._do("stop_music", channel_id=channel_id)
 
+    def play_silence(self, channel_id: str) -> None:
+        self._do("play_silence", channel_id=channel_id)
+
+    def play_tone(self, channel_id: str) -> None:
+        self._do("play_tone", channel_id=channel_id)
+
+    def stop_tone(self, channel_id: str) -> None: ...
+
+    def play(self, channel_id: str, sound: str) -> None:
+        self._do("play", channel_id=channel_id, sound=sound)
+
+    def detect(self, channel_id: str) -> None:
+        self._do("detect", channel_id=channel_id)
+
     def hang_up(self, channel_id: str, cause: int = 16) -> None:
         self._do("hang_up", channel_id=channel_id, cause=cause)
 

@@ -12,9 +12,22 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from telephony import call_clock
-from telephony.switch.base import Arrived, Channel, Ended, Event, RecordingFinished, Ringing, SwitchError, Up
+from telephony.channels import line_of
+from telephony.switch.base import (
+    Arrived,
+    Channel,
+    Detected,
+    Ended,
+    Event,
+    Played,
+    RecordingFinished,
+    Ringing,
+    SwitchError,
+    Up,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -26,6 +39,9 @@ UNKNOWN = 0
 AGENT_RINGS_AFTER, AGENT_ANSWERS_AFTER = 0.05, 0.5
 RINGS_AFTER, RINGING, REPLY = 0.2, (0.8, 1.2), 0.3
 TALK = (2.0, 4.0)
+TONE, MESSAGE = 0.4, 3.0
+# The last two digits of numbers with an answering machine, and how long a detection takes.
+MACHINE, DETECTION = "07", (0.8, 1.6)
 # How long an outside party waits, with music or in silence.
 PATIENCE = 60.0
 # The most recordings that are kept.
@@ -185,7 +201,26 @@ class Network:
             self._phone(channel_id)
 
     # The end of every channel is reported in any case.
-    stop_music = follow = play_music
+    stop_music = follow = play_silence = play_music
+
+    def play_tone(self, channel_id: str) -> None:
+        self._play(channel_id, TONE)
+
+    def play(self, channel_id: str, sound: str) -> None:
+        self._play(channel_id, MESSAGE)
+
+    def _play(self, channel_id: str, seconds: float) -> None:
+        with self._lock:
+            phone = self._phone(channel_id)
+            self._after(seconds, phone, lambda: self._emit(Played(channel_id, call_clock.now())))
+
+    def detect(self, channel_id: str) -> None:
+        with self._lock:
+            phone = self._phone(channel_id)
+            who = "machine" if phone.number.endswith(MACHINE) else "human"
+            seconds = random.uniform(*DETECTION)  # noqa: S311  (people, not keys)
+            event = partial(Detected, channel_id, who=who, milliseconds=round(seconds * 1000))
+            self._after(seconds, phone, lambda: self._emit(event(at=call_clock.now())))
 
     def hang_up(self, channel_id: str, cause: int) -> None:
         with self._lock:
@@ -254,7 +289,8 @@ class Network:
             phone.turn += 1
         is_odd = outside.number[-1:] in ("1", "3", "5", "7", "9")
         agent = next((phone for phone in bridge.phones if phone.is_agent), None)
-        leaver = agent if agent and is_odd else outside
+        # An agent leaves the standing line as it is.
+        leaver = agent if agent and is_odd and line_of(agent.id) is None else outside
         talk = random.uniform(*TALK) if outside.talk is None else outside.talk  # noqa: S311  (people, not keys)
         self._after(talk, leaver, lambda: self._end(leaver, NORMAL))
 

@@ -3,20 +3,40 @@
 from collections.abc import Sequence
 
 from django.db import transaction
+from django.utils import timezone
 
 from callcentre.core.actor import Actor
 from callcentre.core.errors import Fault, Invalid
 from callcentre.core.pubsub import publish
-from telephony.models import Agent
+from telephony.models import Agent, AgentLine
 
 
-def edit_agent(agent: Agent, actor: Actor, faults: Sequence[Fault] = (), *, outbound_mode: bool | None = None) -> None:
-    """Set whether the agent takes calls of campaigns; None changes nothing. Raises Invalid with the given faults."""
+def edit_agent(
+    agent: Agent,
+    actor: Actor,
+    faults: Sequence[Fault] = (),
+    *,
+    outbound_mode: bool | None = None,
+    has_line: bool | None = None,
+) -> None:
+    """Set whether the agent takes calls of campaigns, and has a standing line. None changes nothing. Raises Invalid."""
     if faults:
         raise Invalid(faults)
-    if outbound_mode is None or outbound_mode == agent.outbound_mode:
+    given = {"outbound_mode": outbound_mode, "has_line": has_line}
+    changed = {name: value for name, value in given.items() if value is not None and value != getattr(agent, name)}
+    if not changed:
         return
     with transaction.atomic():
-        agent.outbound_mode = outbound_mode
-        agent.save(update_fields=["outbound_mode", "updated_at"])
+        for name, value in changed.items():
+            setattr(agent, name, value)
+        agent.save(update_fields=[*changed, "updated_at"])
+        if changed.get("has_line") is False:
+            end_lines_without_setting(agent)
         publish("dialling")
+
+
+def end_lines_without_setting(agent: Agent) -> None:
+    """End the line of an agent who is to have none any more, after a call that it is in."""
+    open_ones = AgentLine.objects.filter(agent=agent, ended_at=None, hangup_asked_at=None)
+    if not agent.has_line and open_ones.update(hangup_asked_at=timezone.now()):
+        publish("calls")

@@ -102,9 +102,12 @@ LEFT JOIN LATERAL (
 ) AS session ON true
 """
 _CALL_ON_PHONE = f"""
-SELECT connection_id, state FROM telephony_leg
-WHERE agent_id = %s AND {LEG_OCCUPIES_PHONE} AND connection_id IS DISTINCT FROM %s
-ORDER BY asked_at LIMIT 1
+SELECT connection_id, state FROM (
+  SELECT connection_id, state, asked_at FROM telephony_leg WHERE agent_id = %(agent)s AND {LEG_OCCUPIES_PHONE}
+  UNION ALL
+  SELECT connection_id, CASE WHEN joined_at IS NULL THEN 'ringing' ELSE 'up' END, called_at
+  FROM telephony_agentline WHERE agent_id = %(agent)s AND ended_at IS NULL AND connection_id IS NOT NULL
+) AS calls WHERE connection_id IS DISTINCT FROM %(leaving)s::bigint ORDER BY asked_at LIMIT 1
 """  # noqa: S608  (of our own constants)
 _COLUMNS = "kind, pause_id, connection_id, ends_at, resumes_as, resumes_pause_id"
 # Rollups sum intervals that have ended (telephony.verbs.ledger_changes), but not ringing and talking.
@@ -125,9 +128,13 @@ SELECT %(agent_id)s, %(at)s, %(kind)s, %(pause_id)s, %(connection_id)s, %(ends_a
 FROM (SELECT count(*) FROM ended) AS done
 """  # noqa: S608
 _END = f"{_ENDED} SELECT count(*) FROM ended"  # noqa: S608
+# The listener hangs up the standing line, after the call that it is in.
 _CLOSE_SESSION = """
 WITH ended AS (
   UPDATE telephony_agentsession SET ended_at = %s, ended_by = %s WHERE id = %s RETURNING agent_id, started_at, ended_at
+), lines AS (
+  UPDATE telephony_agentline SET hangup_asked_at = now()
+  WHERE agent_id IN (SELECT agent_id FROM ended) AND ended_at IS NULL AND hangup_asked_at IS NULL
 )
 INSERT INTO telephony_ledgerchange (agent_id, since, until) SELECT agent_id, started_at, ended_at FROM ended
 """
@@ -211,7 +218,7 @@ def lock_in_order(agent_ids: list[int]) -> None:
 def call_on_phone(agent_id: int, *, leaving: int | None = None) -> State | None:
     """Return the state for a call that occupies the agent's phone, other than the connection being left; else None."""
     with connection.cursor() as cursor:
-        cursor.execute(_CALL_ON_PHONE, [agent_id, leaving])
+        cursor.execute(_CALL_ON_PHONE, {"agent": agent_id, "leaving": leaving})
         row = cursor.fetchone()
     return State(StateKind.TALKING if row[1] == "up" else StateKind.RINGING, connection_id=row[0]) if row else None
 

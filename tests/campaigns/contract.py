@@ -12,6 +12,7 @@ from tests.campaigns.factories import (
     CampaignGroupFactory,
     DictionaryStatusFactory,
     DoNotCallFactory,
+    PastAttemptFactory,
     RecordFactory,
     RecordOfferFactory,
     RecordStatusFactory,
@@ -218,6 +219,16 @@ OPERATIONS = [
         None,
         "/outbounds/WORLD/records/+48229999999/why",
     ),
+    ours(
+        "POST",
+        "/outbounds/WORLD/recycle",
+        WRITE,
+        200,
+        {"outbound_id": str, "records_count": int, "by_status": Each(int), "by_outcome": Each(int)},
+        18,
+        {"name": "Again", "outcomes": ["no_answer"]},
+        "/outbounds/XXXXX/recycle",
+    ),
     # Do not call
     ours("GET", "/do_not_call", READ, 200, {"count": int, "result": [DO_NOT_CALL]}, 3),
     ours("POST", "/do_not_call", WRITE, 201, {"id": int}, 2, {"number": "+48 22 700 00 01"}),
@@ -256,7 +267,7 @@ OPERATIONS = [
         "agents:write",
         201,
         {"connection_id": str},
-        33,
+        32,
         None,
         "/agents/nobody/preview/accept",
     ),
@@ -294,6 +305,7 @@ def fill(size: int) -> None:
             campaign=campaign, phone_number=f"+48 22 100 {n:04}", identifier=f"ID-{n}", agent=agents[0]
         )
         AdditionalNumberFactory(record=record)
+        PastAttemptFactory(campaign=campaign, record_id=record.pk, outcome="no_answer")
         DoNotCallFactory(campaign=campaign)
 
 

@@ -29,6 +29,7 @@ AGENT = {
     "active": bool,
     "number": str,
     "outbound_mode": bool,
+    "has_line": bool,
     "group_id": INTEGER_OR_NULL,
 }
 FIELD_VALUE = {"field_id": int, "value": str}
@@ -113,6 +114,8 @@ OPERATIONS = [
     ours("POST", "/agents/free/login", AGENTS_WRITE, 204, None, 9, None, "/agents/nobody/login"),
     ours("POST", "/agents/working/logout", AGENTS_WRITE, 204, None, 7, None, "/agents/nobody/logout"),
     ours("POST", "/agents/working/free", AGENTS_WRITE, 204, None, 7, None, "/agents/nobody/free"),
+    ours("POST", "/agents/lined/line", AGENTS_WRITE, 204, None, 9, None, "/agents/nobody/line"),
+    ours("DELETE", "/agents/lined/line", AGENTS_WRITE, 204, None, 5, None, "/agents/nobody/line"),
     ours("GET", "/system/pauses", "system:read", 200, [{"id": int, "name": str, "active": bool}], 2),
     # DECISIONS 4
     ours("POST", f"{TALKING}/hangup", "connections:write", 204, None, 7, None, "/connections/1.1/hangup"),
@@ -170,6 +173,7 @@ def fill(size: int) -> None:
     PauseFactory.create_batch(size)
     presence.log_in(AgentFactory(login="working"), ACTOR)
     presence.pause(Agent.objects.get(login="working"), ACTOR, PauseFactory(pk=66_001).pk)
+    presence.log_in(AgentFactory(login="lined", number="199", has_line=True), ACTOR)
     AgentGroupFactory()
     queue = QueueFactory(pk=88_001, members=agents)
     ConnectionFactory.create_batch(size, waiting=True, queue=queue)

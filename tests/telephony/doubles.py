@@ -56,6 +56,21 @@ class RecordingSwitch:
     def stop_music(self, channel_id: str) -> None:
         self._take("stop_music", channel_id)
 
+    def play_silence(self, channel_id: str) -> None:
+        self._take("play_silence", channel_id)
+
+    def play_tone(self, channel_id: str) -> None:
+        self._take("play_tone", channel_id)
+
+    def stop_tone(self, channel_id: str) -> None:
+        self._take("stop_tone", channel_id)
+
+    def play(self, channel_id: str, sound: str) -> None:
+        self._take("play", channel_id, sound)
+
+    def detect(self, channel_id: str) -> None:
+        self._take("detect", channel_id)
+
     def hang_up(self, channel_id: str, cause: int = 16) -> None:
         self._take("hang_up", channel_id, *([] if cause == 16 else [cause]))
 

@@ -7,8 +7,8 @@ from django.utils import timezone
 
 from campaigns.dialling.campaign_tick import CampaignTick
 from campaigns.models import Attempt, Campaign, Record
-from telephony.calls import switch_events
-from telephony.models import Agent, Connection, Leg
+from telephony.calls import lines, switch_events
+from telephony.models import Agent, AgentLine, Connection, Leg
 from telephony.switch.base import Ended, Ringing, Up
 from telephony.verbs import presence
 from tests.campaigns.factories import CampaignFactory, RecordFactory
@@ -75,3 +75,16 @@ def only_attempt() -> Attempt:
 
 def _channel(connection: Connection, role: str) -> str:
     return connection.legs.filter(role=role, ended_at=None).latest("id").channel_id
+
+
+def with_lines(campaign: Campaign) -> None:
+    """Give all agents of the campaign standing lines that are up."""
+    for agent in campaign.agents.order_by("id"):
+        agent.has_line = True
+        agent.save(update_fields=["has_line"])
+        lines.ask_for_line(agent, ACTOR)
+        switch_events.handle(Up(line_of(agent).channel_id, timezone.now()))
+
+
+def line_of(agent: Agent) -> AgentLine:
+    return AgentLine.objects.get(agent=agent, ended_at=None)

@@ -2,7 +2,7 @@
 
 import random
 from collections import Counter
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from django.utils import timezone
@@ -16,9 +16,11 @@ from tests.campaigns.factories import RecordFactory
 from tests.telephony.doubles import RecordingSwitch
 from tests.telephony.factories import ConnectionFactory, QueueFactory
 
+SINCE = datetime(2026, 11, 20, tzinfo=UTC)
+
 
 def agents(count: int) -> list[CampaignAgent]:
-    return [CampaignAgent(n, f"agent{n}", str(n), False, "free", None, False) for n in range(1, count + 1)]
+    return [CampaignAgent(n, f"agent{n}", str(n), False, "free", SINCE, False) for n in range(1, count + 1)]
 
 
 def contender(pk: int, parity: int, turn: float = 0.0, order: int = 50, of: int = 100) -> Contender:

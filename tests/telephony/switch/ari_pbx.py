@@ -11,11 +11,12 @@ import random
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
+from tests.telephony.switch import ari_media
 from tests.telephony.switch.ari_causes import CAUSES, REASONS, TEXTS
+from tests.telephony.switch.ari_channels import App, Line, Refused, now
 from tests.telephony.switch.ari_timers import Timers
 
 TIMER_B_SECONDS = 32.0
@@ -24,76 +25,31 @@ DEAD = "109"
 TRUNKS = {"trunk"}
 
 
-class Refused(Exception):
-    """An answer that is no success."""
-
-    def __init__(self, status: int, message: str, key: str = "message") -> None:
-        super().__init__(message)
-        self.status = status
-        self.body = {key: message}
-
-
-@dataclass
-class Line:
-    """A channel."""
-
-    id: str
-    name: str
-    number: str
-    app: str
-    caller: str = ""
-    exten: str = "s"
-    args: tuple[str, ...] = ()
-    state: str = "Down"
-    is_in_stasis: bool = False
-    is_caller: bool = False
-    # The dialplan of docs/telephony-switch.md: it enters the application again, and stores callers without an answer.
-    is_in_loop: bool = False
-    bridge: str = ""
-    music: str = ""
-    dialstring: str = ""
-
-    def json(self) -> dict[str, Any]:
-        stasis = {"app_name": "Stasis", "app_data": ",".join([self.app, *self.args])}
-        return {
-            "id": self.id,
-            "name": self.name,
-            "state": self.state,
-            "protocol_id": f"sip-{self.id}",
-            "caller": {"name": "", "number": self.caller},
-            "connected": {"name": "", "number": ""},
-            "accountcode": "",
-            "dialplan": {
-                "context": "default",
-                "exten": self.exten,
-                "priority": 1,
-                **(stasis if self.is_in_stasis else {"app_name": "AppDial2", "app_data": "(Outgoing Line)"}),
-            },
-            "creationtime": _now(),
-            "language": "en",
-        }
-
-
-@dataclass
-class App:
-    """A Stasis application: it outlives its WebSocket, with its subscriptions, and misses what happens meanwhile."""
-
-    name: str
-    send: Callable[[bytes], None] | None = None
-    sources: set[str] = field(default_factory=set)
-
-
 class Pbx:
     """Thread-safe. Far ends take `pick_up` seconds to be picked up; every event is sent `copies` times."""
 
     def __init__(
-        self, pick_up: float = 0.05, *, copies: int = 1, variables: int = 0, database: set[str] | None = None
+        self,
+        pick_up: float = 0.05,
+        *,
+        copies: int = 1,
+        variables: int = 0,
+        database: set[str] | None = None,
+        detection: float = 0.05,
+        sound: float = 0.05,
+        talk: float = 0.0,
     ) -> None:
         self.pick_up = pick_up
+        # The seconds of AMD(), without which there is no context for it; of a sound file.
+        self.detection = detection
+        self.sound = sound
+        # Numbers outside hang up so long after they were joined; 0: never by themselves.
+        self.talk = talk
         self.copies = copies
         # ChannelVarset events at each change of a channel
         self.variables = variables
         self.lock = threading.RLock()
+        self.changed = threading.Condition(self.lock)
         # Keys of Asterisk's own database, which outlives it, and global variables, which do not.
         self.database = set() if database is None else database
         self.globals: dict[str, str] = {}
@@ -102,15 +58,18 @@ class Pbx:
         self.lines: dict[str, Line] = {}
         # The names of recordings
         self.bridges: dict[str, str] = {}
+        self.bridge_types: dict[str, str] = {}
+        # Playback -> channel, while it plays.
+        self.playing: dict[str, str] = {}
         # Ids of removed bridges: the first request for such an id is refused, although no bridge has it.
         self.going: set[str] = set()
         self.live: dict[str, tuple[str, float]] = {}
         self.stored: dict[str, int] = {}
-        self._numbers = itertools.count(1)
-        self._timers = Timers(self.lock)
+        self.numbers = itertools.count(1)
+        self.timers = Timers(self.lock)
 
     def close(self) -> None:
-        self._timers.close()
+        self.timers.close()
 
     # Calls
 
@@ -127,7 +86,7 @@ class Pbx:
             is_known = trunk in TRUNKS if trunk else number in REGISTERED
             if not endpoint.startswith("PJSIP/") or not is_known:
                 raise Refused(500, "Allocation failed", "error")
-            position = next(self._numbers)
+            position = next(self.numbers)
             line = Line(
                 wishes.get("channelId") or f"{int(time.time())}.{position}",
                 f"PJSIP/{trunk or number}-{position:08x}",
@@ -146,12 +105,12 @@ class Pbx:
         is_silent = status == "000" or (not is_outside and line.number == DEAD)
         self._after(0.002, line, lambda: self._dial(line, ""))
         if timeout >= 0:
-            self._after(timeout, line, lambda: self._destroy(line, 19, 480))
+            self._after(timeout, line, lambda: self.destroy(line, 19, 480))
         if is_silent:
-            self._after(TIMER_B_SECONDS, line, lambda: self._destroy(line, 18, 408, "NOANSWER" if timeout < 0 else ""))
+            self._after(TIMER_B_SECONDS, line, lambda: self.destroy(line, 18, 408, "NOANSWER" if timeout < 0 else ""))
         elif status.isdecimal() and int(status) in CAUSES:
             cause, _, dialstatus = CAUSES[int(status)]
-            self._after(self.pick_up, line, lambda: self._destroy(line, cause, int(status), dialstatus))
+            self._after(self.pick_up, line, lambda: self.destroy(line, cause, int(status), dialstatus))
         else:
             self._after(0.004, line, lambda: self._ring(line, is_early=status == "183"))
             if status != "180":
@@ -162,7 +121,7 @@ class Pbx:
             self._dial(line, "PROGRESS")
             return
         line.state = "Ringing"
-        told = [lambda: self._dial(line, "RINGING"), lambda: self._tell_of(line, "ChannelStateChange")]
+        told = [lambda: self._dial(line, "RINGING"), lambda: self.tell_of(line, "ChannelStateChange")]
         random.shuffle(told)
         for tell in told:
             tell()
@@ -170,12 +129,12 @@ class Pbx:
     def _pick_up(self, line: Line) -> None:
         line.state = "Up"
         self._dial(line, "ANSWER")
-        self._tell_of(line, "ChannelStateChange")
+        self.tell_of(line, "ChannelStateChange")
         if not self.is_connected(line.app):
-            self._destroy(line, 16)
+            self.destroy(line, 16)
             return
         line.is_in_stasis = True
-        self._tell_of(line, "StasisStart", args=list(line.args))
+        self.tell_of(line, "StasisStart", args=list(line.args))
 
     def call_in(self, caller: str, dialled: str, app: str = "callcentre", *args: str) -> Line | None:
         """Simulate a caller whom the dialplan sends to Stasis(app,…). Return None without a listener."""
@@ -195,7 +154,7 @@ class Pbx:
             return line
 
     def _caller(self, caller: str, dialled: str, app: str, args: tuple[str, ...]) -> Line:
-        position = next(self._numbers)
+        position = next(self.numbers)
         line = Line(f"{int(time.time())}.{position}", f"PJSIP/trunk-{position:08x}", caller, app, caller, dialled, args)
         line.state, line.is_caller = "Ring", True
         self.lines[line.id] = line
@@ -203,7 +162,7 @@ class Pbx:
 
     def _enter(self, line: Line) -> None:
         line.is_in_stasis = True
-        self._tell_of(line, "StasisStart", args=list(line.args))
+        self.tell_of(line, "StasisStart", args=list(line.args))
 
     def _try_to_enter(self, line: Line, wait: float) -> None:
         if self.lines.get(line.id) is not line:
@@ -211,7 +170,7 @@ class Pbx:
         if self.is_connected(line.app):
             self._enter(line)
         else:
-            self._timers.after(wait, lambda: self._try_to_enter(line, wait))
+            self.timers.after(wait, lambda: self._try_to_enter(line, wait))
 
     def picked_up(self, channel_id: str) -> None:
         """One that rings for ever, after all."""
@@ -221,11 +180,15 @@ class Pbx:
     def far_end_hangs_up(self, channel_id: str) -> None:
         with self.lock:
             line = self.line(channel_id)
-            self._destroy(line, 16 if line.bridge else 0)
+            self.destroy(line, 16 if line.bridge else 0)
+
+    def _hang_up(self, line: Line) -> None:
+        if self.lines.get(line.id) is line:
+            self.destroy(line, 16)
 
     def answer(self, line: Line) -> None:
         line.state = "Up"
-        self._tell_of(line, "ChannelStateChange")
+        self.tell_of(line, "ChannelStateChange")
 
     def line(self, channel_id: str) -> Line:
         if channel_id not in self.lines:
@@ -239,20 +202,26 @@ class Pbx:
         if reason and reason not in REASONS:
             raise Refused(400, "Invalid reason for hangup reason provided")
         cause = int(code) if code else REASONS[reason or "normal"]
-        self._tell_of(line, "ChannelHangupRequest", cause=32, soft=True)
+        if line.snoops_on:
+            ari_media.end_snoop(self, line)
+            return
+        self.tell_of(line, "ChannelHangupRequest", cause=32, soft=True)
         # A ringing phone is hung up by a SIP status.
         statuses = {17: 486, 34: 503, 19: 480, 18: 408, 21: 403, 1: 404}
-        self._destroy(line, cause, statuses.get(cause) if line.state != "Up" else None)
+        self.destroy(line, cause, statuses.get(cause) if line.state != "Up" else None)
 
-    def _destroy(self, line: Line, cause: int, status: int | None = None, dialstatus: str = "") -> None:
+    def destroy(self, line: Line, cause: int, status: int | None = None, dialstatus: str = "") -> None:
         del self.lines[line.id]
+        ari_media.channel_gone(self, line)
         extra = {"tech_cause": status} if status else {}
         if status and dialstatus:
-            self._tell_of(line, "ChannelHangupRequest", cause=cause, **extra)
+            self.tell_of(line, "ChannelHangupRequest", cause=cause, **extra)
         if dialstatus:
             self._dial(line, dialstatus)
+        if line.bridge:
+            self.tell_of(line, "ChannelLeftBridge", bridge={"id": line.bridge})
         if line.is_in_stasis:
-            self._tell_of(line, "StasisEnd")
+            self.tell_of(line, "StasisEnd")
         if line.is_in_loop and line.state != "Up":
             family = f"missed_{line.app}"
             self.database.add(f"{family}/{line.id}:{int(time.time())}:{line.number}:{line.exten}")
@@ -260,7 +229,7 @@ class Pbx:
             self.globals[family] = ",".join(keys)
         # The end of a caller who has left the application is reported to subscribers of the channel only.
         if not line.is_caller or (line.app in self.apps and f"channel:{line.id}" in self.apps[line.app].sources):
-            self._tell_of(line, "ChannelDestroyed", cause=cause, cause_txt=TEXTS.get(cause, "Unknown"), **extra)
+            self.tell_of(line, "ChannelDestroyed", cause=cause, cause_txt=TEXTS.get(cause, "Unknown"), **extra)
 
     # Bridges and recordings
 
@@ -271,10 +240,18 @@ class Pbx:
             raise Refused(400, "Channel not found")
         if not all(self.lines[channel_id].is_in_stasis for channel_id in channel_ids):
             raise Refused(422, "Channel not in Stasis application")
-        for channel_id in channel_ids:
-            line = self.lines[channel_id]
+        # The request waits for the end of what is played to a channel.
+        while any(channel_id in self.playing.values() for channel_id in channel_ids):
+            self.changed.wait(20)
+        for line in [self.lines[channel_id] for channel_id in channel_ids if channel_id in self.lines]:
+            if line.bridge == bridge_id:
+                continue
+            if line.bridge:
+                self.tell_of(line, "ChannelLeftBridge", bridge={"id": line.bridge})
             line.bridge = bridge_id
-            self._tell_of(line, "ChannelEnteredBridge", bridge={"id": bridge_id})
+            self.tell_of(line, "ChannelEnteredBridge", bridge={"id": bridge_id})
+            if self.talk and line.name.startswith("PJSIP/trunk"):
+                self.timers.after(random.uniform(0.5, 1.5) * self.talk, partial(self._hang_up, line))
 
     def record(self, bridge_id: str, name: str, kind: str) -> None:
         if bridge_id not in self.bridges:
@@ -299,6 +276,7 @@ class Pbx:
         if bridge_id not in self.bridges:
             raise Refused(404, "Bridge not found")
         del self.bridges[bridge_id]
+        self.bridge_types.pop(bridge_id, None)
         self.going.add(bridge_id)
         for line in self.lines.values():
             if line.bridge == bridge_id:
@@ -338,15 +316,15 @@ class Pbx:
 
     def _dial(self, line: Line, dialstatus: str) -> None:
         dial = {"type": "Dial", "dialstatus": dialstatus, "forward": "", "dialstring": line.dialstring}
-        self._send_to(line.app, dial | {"peer": line.json()})
+        self.send_to(line.app, dial | {"peer": line.json()})
 
-    def _tell_of(self, line: Line, kind: str, **content: Any) -> None:
+    def tell_of(self, line: Line, kind: str, **content: Any) -> None:
         for position in range(self.variables):
             variable = {"type": "ChannelVarset", "variable": f"VARIABLE{position}", "value": "x" * 40}
-            self._send_to(line.app, variable | {"channel": line.json()})
-        self._send_to(line.app, {"type": kind, **content, "channel": line.json()})
+            self.send_to(line.app, variable | {"channel": line.json()})
+        self.send_to(line.app, {"type": kind, **content, "channel": line.json()})
 
-    def _send_to(self, name: str, content: dict[str, Any]) -> None:
+    def send_to(self, name: str, content: dict[str, Any]) -> None:
         if app := self.apps.get(name):
             for _ in range(self.copies):
                 self._send(app, content)
@@ -354,7 +332,7 @@ class Pbx:
     def _send(self, app: App, content: dict[str, Any]) -> None:
         if app.send:
             kind = content.pop("type")
-            message = {"type": kind, "timestamp": _now(), **content, "asterisk_id": "02:fc:00:00:00:01"}
+            message = {"type": kind, "timestamp": now(), **content, "asterisk_id": "02:fc:00:00:00:01"}
             content["type"] = kind
             app.send(json.dumps(message | {"application": app.name}).encode())
 
@@ -365,8 +343,4 @@ class Pbx:
             if self.lines.get(line.id) is line and line.state != "Up":
                 act()
 
-        self._timers.after(seconds, unless_over)
-
-
-def _now() -> str:
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "+0000"
+        self.timers.after(seconds, unless_over)

@@ -7,16 +7,13 @@ As a program, for benchmarks and for trying things out:
 
 import argparse
 import base64
-import io
 import json
 import signal
 import socket
 import struct
 import sys
 import threading
-import time
-import wave
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -26,19 +23,22 @@ from websockets.exceptions import InvalidState
 from websockets.http11 import Request
 from websockets.server import ServerProtocol
 
-from tests.telephony.switch.ari_pbx import Line, Pbx, Refused
+from tests.telephony.switch.ari_channels import Refused
+from tests.telephony.switch.ari_pbx import Pbx
+from tests.telephony.switch.ari_routes import ROUTES, Parameters
 
 USER, PASSWORD = "callcentre", "ari-secret"
-Parameters = dict[str, str]
 
 
 class AriServer:
     """An Asterisk at a port of 127.0.0.1, to be killed and started again; `pbx` is what goes on in it."""
 
-    def __init__(self, port: int = 0, *, pick_up: float = 0.05, copies: int = 1, variables: int = 0) -> None:
+    def __init__(
+        self, port: int = 0, *, pick_up: float = 0.05, copies: int = 1, variables: int = 0, **more: Any
+    ) -> None:
         self.port = port
         database: set[str] = set()
-        self._make = lambda: Pbx(pick_up, copies=copies, variables=variables, database=database)
+        self._make = lambda: Pbx(pick_up, copies=copies, variables=variables, database=database, **more)
         # Refuse each stream of events, as a broken proxy would.
         self.is_cut = False
         # Commands are carried out, but not answered.
@@ -242,137 +242,6 @@ class Stream:
             self._socket.sendall(data)
 
 
-# Requests
-
-
-def _variable(pbx: Pbx, parameters: Parameters) -> Any:
-    """A global variable. Functions cannot be read this way, only written to."""
-    return {"value": pbx.globals.get(parameters["variable"], "")}
-
-
-def _set_variable(pbx: Pbx, parameters: Parameters) -> None:
-    function, _, argument = parameters["variable"].rstrip(")").partition("(")
-    if function == "DB_DELETE":
-        pbx.database.discard(argument)
-    elif not argument:
-        pbx.globals[function] = parameters["value"]
-
-
-def _originate(pbx: Pbx, parameters: Parameters) -> Any:
-    return pbx.originate(parameters).json()
-
-
-def _delete_channel(pbx: Pbx, channel_id: str, parameters: Parameters) -> None:
-    pbx.delete(channel_id, parameters.get("reason", ""), parameters.get("reason_code", ""))
-
-
-def _in_stasis(act: Callable[[Pbx, Line, Parameters], None]) -> Callable[..., None]:
-    """For channels in an application: those that were picked up, or call us."""
-
-    def checked(pbx: Pbx, channel_id: str, parameters: Parameters) -> None:
-        line = pbx.line(channel_id)
-        if not line.is_in_stasis:
-            raise Refused(409, "Channel not in Stasis application")
-        act(pbx, line, parameters)
-
-    return checked
-
-
-@_in_stasis
-def _answer_call(pbx: Pbx, line: Line, parameters: Parameters) -> None:
-    pbx.answer(line)
-
-
-@_in_stasis
-def _start_music(pbx: Pbx, line: Line, parameters: Parameters) -> None:
-    line.music = parameters.get("mohClass", "default")
-
-
-@_in_stasis
-def _stop_music(pbx: Pbx, line: Line, parameters: Parameters) -> None:
-    line.music = ""
-
-
-def _make_bridge(pbx: Pbx, parameters: Parameters) -> Any:
-    bridge_id = parameters.get("bridgeId") or f"bridge-{time.monotonic_ns()}"
-    if bridge_id in pbx.bridges or bridge_id in pbx.going:
-        pbx.going.discard(bridge_id)
-        raise Refused(409, f"Bridge with id '{bridge_id}' already exists")
-    pbx.bridges[bridge_id] = parameters.get("name", "")
-    return _bridge(pbx, bridge_id, {})
-
-
-def _bridge(pbx: Pbx, bridge_id: str, parameters: Parameters) -> Any:
-    if bridge_id not in pbx.bridges:
-        raise Refused(404, "Bridge not found")
-    members = [line.id for line in pbx.lines.values() if line.bridge == bridge_id]
-    return {"id": bridge_id, "name": pbx.bridges[bridge_id], "bridge_type": "mixing", "channels": members}
-
-
-def _record(pbx: Pbx, bridge_id: str, parameters: Parameters) -> Any:
-    pbx.record(bridge_id, parameters["name"], parameters["format"])
-    return _live(pbx, parameters["name"], {})
-
-
-def _live(pbx: Pbx, name: str, parameters: Parameters) -> Any:
-    if name not in pbx.live:
-        raise Refused(404, "Recording not found")
-    return {"name": name, "format": "wav", "state": "recording", "target_uri": f"bridge:{pbx.live[name][0]}"}
-
-
-def _stop_recording(pbx: Pbx, name: str, parameters: Parameters) -> None:
-    _live(pbx, name, {})
-    pbx.stop(name)
-
-
-def _stored(pbx: Pbx, name: str, parameters: Parameters) -> bytes:
-    if name not in pbx.stored:
-        raise Refused(404, "Recording not found")
-    with io.BytesIO() as buffer:
-        with wave.open(buffer, "wb") as file:
-            file.setparams((1, 2, 8000, 0, "NONE", ""))
-            file.writeframes(bytes(16_000 * max(pbx.stored[name], 1)))
-        return buffer.getvalue()
-
-
-def _delete_stored(pbx: Pbx, name: str, parameters: Parameters) -> None:
-    _stored(pbx, name, {})
-    del pbx.stored[name]
-
-
-def _subscribe(pbx: Pbx, name: str, parameters: Parameters) -> Any:
-    app = pbx.subscribe(name, parameters.get("eventSource", ""))
-    return {"name": app.name, "channel_ids": [], "bridge_ids": [], "endpoint_ids": [], "device_names": []}
-
-
-ROUTES: list[tuple[str, list[str], Callable[..., Any]]] = [
-    (method, path.split("/"), act)
-    for method, path, act in (
-        ("GET", "asterisk/ping", lambda pbx, _: {"asterisk_id": "02:fc:00:00:00:01", "ping": "pong"}),
-        ("GET", "asterisk/variable", _variable),
-        ("POST", "asterisk/variable", _set_variable),
-        ("GET", "channels", lambda pbx, _: [line.json() for line in pbx.lines.values()]),
-        ("POST", "channels", _originate),
-        ("GET", "channels/*", lambda pbx, channel_id, _: pbx.line(channel_id).json()),
-        ("DELETE", "channels/*", _delete_channel),
-        ("POST", "channels/*/answer", _answer_call),
-        ("POST", "channels/*/moh", _start_music),
-        ("DELETE", "channels/*/moh", _stop_music),
-        ("POST", "bridges", _make_bridge),
-        ("GET", "bridges", lambda pbx, _: [_bridge(pbx, bridge_id, {}) for bridge_id in pbx.bridges]),
-        ("GET", "bridges/*", _bridge),
-        ("DELETE", "bridges/*", lambda pbx, bridge_id, _: pbx.destroy_bridge(bridge_id)),
-        ("POST", "bridges/*/addChannel", lambda pbx, bridge_id, wish: pbx.add(bridge_id, wish["channel"].split(","))),
-        ("POST", "bridges/*/record", _record),
-        ("GET", "recordings/live/*", _live),
-        ("POST", "recordings/live/*/stop", _stop_recording),
-        ("GET", "recordings/stored/*/file", _stored),
-        ("DELETE", "recordings/stored/*", _delete_stored),
-        ("POST", "applications/*/subscription", _subscribe),
-    )
-]
-
-
 @contextmanager
 def ari_server(**options: Any) -> Iterator[AriServer]:
     server = AriServer(**options)
@@ -388,8 +257,9 @@ def main() -> None:
     parser.add_argument("--pick-up", type=float, default=0.5, help="seconds after which a phone is picked up")
     parser.add_argument("--copies", type=int, default=1, help="how often every event is told")
     parser.add_argument("--variables", type=int, default=0, help="ChannelVarset events at each change of a channel")
-    options = parser.parse_args()
-    server = AriServer(options.port, pick_up=options.pick_up, copies=options.copies, variables=options.variables)
+    parser.add_argument("--talk", type=float, default=0.0, help="seconds after which numbers outside hang up, about")
+    options = vars(parser.parse_args())
+    server = AriServer(options.pop("port"), **options)
     print(f"{server.url} of {USER}:{PASSWORD}", flush=True)
     signal.sigwait({signal.SIGINT, signal.SIGTERM})
     server.kill()

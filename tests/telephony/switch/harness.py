@@ -11,7 +11,7 @@ import pytest
 
 from telephony.switch import simulated, simulation
 from telephony.switch.asterisk import AsteriskSwitch
-from telephony.switch.base import Alive, Arrived, Event, Online, Switch
+from telephony.switch.base import Alive, Arrived, Event, Online, Switch, Up
 from telephony.switch.simulated import SimulatedSwitch
 from tests.telephony.factories import AgentFactory
 from tests.telephony.switch.ari_server import PASSWORD, USER, AriServer, ari_server
@@ -103,6 +103,15 @@ class Line:
         self.call_in("+48600100300", dialled)
         return str(self.listener.told(Arrived).channel_id)
 
+    def standing_line(self, number: str = "101") -> str:
+        """Return the channel of an agent's line that is up and hears silence."""
+        self.count += 1
+        channel_id = f"callcentre-line-{self.count}"
+        self.switch.call_agent(channel_id, number, presented="", ring_seconds=20)
+        self.listener.told(Up, channel_id=channel_id)
+        self.switch.play_silence(channel_id)
+        return channel_id
+
     def _new_id(self) -> str:
         self.count += 1
         return f"callcentre-1-{self.count}"
@@ -126,6 +135,7 @@ def simulated_line(settings: Any, patch: pytest.MonkeyPatch) -> Iterator[Line]:
         "unknown": "+48600100204",
         "fails": "+48600100205",
         "silent": "+48600100206",
+        "machine": "+48600100207",
     }
     try:
         listener.told(Online)
@@ -148,6 +158,7 @@ def asterisk_line(settings: Any, **options: Any) -> Iterator[tuple[Line, AriServ
             "unknown": "+48600100404",
             "fails": "+48600100500",
             "silent": "+48600100000",
+            "machine": "+48600100207",
         }
         try:
             listener.told(Online)

@@ -1,34 +1,13 @@
 """Behaviour of every switch: the same tests against the simulated one and the stand-in for Asterisk."""
 
 import threading
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from django.utils import timezone
 
-from telephony.switch import simulation
 from telephony.switch.base import Arrived, Channel, Ended, Online, RecordingFinished, Ringing, SwitchError, Up
-from tests.telephony.switch.harness import Line, asterisk_line, simulated_line, wait_for
-
-
-@pytest.fixture(
-    params=[
-        pytest.param("simulated", marks=pytest.mark.django_db(transaction=True)),
-        "asterisk",
-        "asterisk that tells all twice",
-    ]
-)
-def line(request: pytest.FixtureRequest, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Line]:
-    if request.param == "simulated":
-        # Here no party hangs up without a request.
-        monkeypatch.setattr(simulation, "TALK", (20_000.0, 20_000.0))
-        with simulated_line(settings, monkeypatch) as line:
-            yield line
-    else:
-        copies = 2 if "twice" in request.param else 1
-        with asterisk_line(settings, copies=copies, variables=3) as (line, _):
-            yield line
+from tests.telephony.switch.harness import Line, wait_for
 
 
 def joined(line: Line, record_as: str = "") -> tuple[str, str]:

@@ -1,0 +1,135 @@
+"""The pacer's view of a campaign: its agents, calls and counts, read from the rows."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import asdict
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db import connection
+from django.utils import timezone
+
+from campaigns.dialling.agents import CampaignAgent
+from campaigns.dialling.pacer import (
+    CALLS_KEPT,
+    HANDLINGS_KEPT,
+    MAX_CALLS,
+    MIN_CALLS,
+    Busy,
+    Estimates,
+    Floor,
+    Law,
+    Pace,
+    Window,
+    decide,
+)
+from campaigns.models import Campaign
+
+LAW = Law()
+# Between two reads of the last calls and handling times.
+ESTIMATES_SECONDS = 5.0
+
+# Calls of the campaign that were not placed for a known agent, and have none yet.
+_OPEN = """
+SELECT EXTRACT(epoch FROM dialled_at)::float8, answered_at IS NOT NULL FROM campaigns_attempt
+WHERE campaign_id = %s AND ended_at IS NULL AND joined_at IS NULL AND outcome = '' AND mode = 'predictive'
+"""
+_WINDOWS = """
+SELECT COALESCE(sum(live_answers) FILTER (WHERE day = %(today)s), 0)::int,
+  COALESCE(sum(drops) FILTER (WHERE day = %(today)s), 0)::int,
+  COALESCE(sum(live_answers), 0)::int, COALESCE(sum(drops), 0)::int
+FROM campaigns_diallingday WHERE campaign_id = %(campaign)s AND day > %(before)s
+"""
+# The last calls, latest first: seconds until they needed an agent or stopped ringing, and whether a person answered.
+_CALLS = """
+SELECT EXTRACT(epoch FROM COALESCE(answered_at, ended_at) - dialled_at)::float8
+    + COALESCE((figures->>'detection_seconds')::float8, 0),
+  answered_at IS NOT NULL AND outcome <> 'machine'
+FROM campaigns_attempt
+WHERE campaign_id = %(campaign)s AND mode = 'predictive' AND dialled_at > %(since)s
+  AND (joined_at IS NOT NULL OR ended_at IS NOT NULL)
+ORDER BY dialled_at DESC, id DESC LIMIT %(most)s
+"""
+# The last handling times, latest first: talk and wrap-up.
+_HANDLINGS = """
+SELECT EXTRACT(epoch FROM COALESCE(w.ended_at, t.ended_at) - t.joined_at)::float8
+FROM (
+  SELECT agent_id, connection_id, joined_at, ended_at FROM campaigns_attempt
+  WHERE campaign_id = %(campaign)s AND dialled_at > %(since)s AND joined_at IS NOT NULL AND ended_at IS NOT NULL
+  ORDER BY dialled_at DESC, id DESC LIMIT %(most)s
+) AS t
+LEFT JOIN LATERAL (
+  SELECT ended_at FROM telephony_agentstate
+  WHERE agent_id = t.agent_id AND started_at BETWEEN date_trunc('second', t.joined_at) AND t.ended_at + interval '5 s'
+    AND kind = 'wrap_up' AND connection_id = t.connection_id LIMIT 1
+) AS w ON true
+"""
+# Older calls say nothing about the present ones.
+_LOOK_BACK = timedelta(days=2)
+
+
+class Pacing:
+    """The pacing of one campaign, with the estimates that it keeps for a few seconds."""
+
+    def __init__(self, campaign_id: int) -> None:
+        self._campaign_id = campaign_id
+        self._estimates = Estimates()
+        self._read_at = float("-inf")
+
+    def decide(
+        self, campaign: Campaign, agents: Sequence[CampaignAgent], free: int, callers: int, now: datetime
+    ) -> Pace:
+        """Return how many calls to start: `free` agents with lines are this campaign's, `callers` wait in queues."""
+        self._refresh(now)
+        open_calls = _rows(_OPEN, [self._campaign_id])
+        day, days_30 = _windows(self._campaign_id, now)
+        floor = Floor(
+            now=now.timestamp(),
+            free=free,
+            busy=[_busy(agent) for agent in agents if agent.is_busy and not agent.is_in_call_of_other],
+            ringing_since=[dialled_at for dialled_at, is_answered in open_calls if not is_answered],
+            waiting=callers + sum(is_answered for _, is_answered in open_calls),
+            day=day,
+            days_30=days_30,
+            min_calls=MIN_CALLS if campaign.predictive_min_calls is None else campaign.predictive_min_calls,
+            max_calls=MAX_CALLS if campaign.predictive_max_calls is None else campaign.predictive_max_calls,
+        )
+        return decide(floor, self._estimates, LAW)
+
+    def _refresh(self, now: datetime) -> None:
+        if time.monotonic() - self._read_at < ESTIMATES_SECONDS:
+            return
+        self._read_at = time.monotonic()
+        values = {"campaign": self._campaign_id, "since": now - _LOOK_BACK}
+        calls = _rows(_CALLS, {**values, "most": CALLS_KEPT})
+        handlings = _rows(_HANDLINGS, {**values, "most": HANDLINGS_KEPT})
+        self._estimates = Estimates().observe(reversed(calls), [seconds for (seconds,) in reversed(handlings)])
+
+
+def figures(pace: Pace) -> dict[str, Any]:
+    """Return the pacer's figures, to be stored with a call and shown."""
+    return {
+        name: round(value, 4) if isinstance(value, float) else value
+        for name, value in asdict(pace).items()
+        if name != "calls"
+    }
+
+
+def _busy(agent: CampaignAgent) -> Busy:
+    since = agent.since.timestamp()
+    return Busy(since, agent.ends_at.timestamp()) if agent.ends_at else Busy(since)
+
+
+def _windows(campaign_id: int, now: datetime) -> tuple[Window, Window]:
+    """Return the answers and drops of the campaign's day, and of the 30 days that end with it."""
+    today = timezone.localdate(now)
+    values = {"campaign": campaign_id, "today": today, "before": today - timedelta(days=30)}
+    ((answers, drops, answers_30, drops_30),) = _rows(_WINDOWS, values)
+    return Window(answers, drops), Window(answers_30, drops_30)
+
+
+def _rows(statement: str, parameters: Any) -> list[Any]:
+    with connection.cursor() as cursor:
+        cursor.execute(statement, parameters)
+        rows: list[Any] = cursor.fetchall()
+        return rows

@@ -1,0 +1,156 @@
+"""Events of standing lines, and what is due for them. A repeated or late event changes nothing.
+
+Locks: the call that the line is in, the agent, the line.
+"""
+
+from datetime import datetime, timedelta
+
+from django.db import connection as database
+from django.db import transaction
+
+from telephony import causes
+from telephony.calls import failed_transfers, inbound, legs, line_requests, matching, outbound, placement, transfers
+from telephony.calls.offers import CALL_REJECTED
+from telephony.models import AgentLine, Connection, Leg
+from telephony.verbs import ledger
+
+State = AgentLine.State
+
+# A tone whose end was not reported is over by then.
+TONE_LIMIT = timedelta(seconds=2)
+# The line may change its call this often while its locks are acquired.
+ATTEMPTS = 5
+
+_DUE = """
+SELECT channel_id, CASE WHEN state = 'refused' THEN 'refused' WHEN connection_id IS NULL THEN 'hang_up' ELSE 'tone' END
+FROM telephony_agentline
+WHERE ended_at IS NULL AND (state = 'refused' OR hangup_asked_at IS NOT NULL AND connection_id IS NULL
+  OR state = 'up' AND connection_id IS NOT NULL AND joined_at IS NULL AND called_at < %s)
+ORDER BY id
+"""
+
+
+def ringing(channel_id: str) -> None:
+    AgentLine.objects.filter(channel_id=channel_id, state=State.ASKED).update(state=State.RINGING)
+
+
+@transaction.atomic
+def up(channel_id: str, at: datetime) -> None:
+    """Handle the phone that was picked up: the line takes the call that it rang for, or hears silence."""
+    if (found := _lock(channel_id)) is None:
+        return
+    line, connection = found
+    if line.state == State.UP:
+        return
+    if line.ended_at:
+        # The line was given up as lost before the switch got the request.
+        line_requests.hang_up(channel_id)
+        return
+    line.state, line.up_at = State.UP, at
+    line.save(update_fields=["state", "up_at"])
+    if line.hangup_asked_at:
+        line_requests.hang_up(channel_id)
+    elif connection:
+        _take_part(line, connection, at)
+    else:
+        line_requests.silence_idle(line.pk)
+
+
+@transaction.atomic
+def tone_over(channel_id: str, at: datetime) -> None:
+    """Join the line to the call that the tone announced."""
+    found = _lock(channel_id)
+    if found is None or found[0].ended_at:
+        return
+    line, connection = found
+    line_requests.stop_tone(channel_id)
+    if connection and line.joined_at is None:
+        _take_part(line, connection, at)
+
+
+def _take_part(line: AgentLine, connection: Connection, at: datetime) -> None:
+    at = legs.instant(connection, at)
+    line.joined_at = at
+    line.save(update_fields=["joined_at"])
+    leg = _leg_of(line, connection)
+    leg.state, leg.up_at = Leg.State.UP, at
+    if leg.role == Leg.Role.TARGET:
+        transfers.target_up(connection, leg, at)
+    elif connection.waiting_since:
+        inbound.agent_up(connection, leg, at)
+    else:
+        outbound.agent_up(connection, leg, at)
+
+
+@transaction.atomic
+def ended(channel_id: str, at: datetime, cause: int | None, tech_cause: str = "", cause_text: str = "") -> None:
+    """End a line that is gone. The call that it was in ends as if the agent had hung up."""
+    if (found := _lock(channel_id)) is None or found[0].ended_at:
+        return
+    line, connection = found
+    leg = _leg_of(line, connection) if connection else None
+    was_up = line.state == State.UP
+    text = (cause_text or causes.text_of(cause))[: causes.LONGEST]
+    line.state, line.ended_at, line.cause, line.cause_text = State.ENDED, at, cause, text
+    line.connection_id, line.role, line.called_at, line.joined_at = None, "", None, None
+    line.save()
+    if connection and leg and connection.state != Connection.State.ENDED:
+        at = legs.instant(connection, at)
+        leg.state, leg.ended_at, leg.cause, leg.cause_text, leg.tech_cause = (
+            Leg.State.ENDED,
+            at,
+            cause,
+            text,
+            tech_cause,
+        )
+        if was_up and not leg.up_at:
+            # The agent has hung up during the tone.
+            leg.cause = CALL_REJECTED
+        _end_part(connection, leg, at)
+    elif not was_up and line.hangup_asked_at is None:
+        placement.end_oldest_queued(line.agent_id, at, cause, text)
+
+
+def _end_part(connection: Connection, leg: Leg, at: datetime) -> None:
+    if leg.role == Leg.Role.TARGET:
+        failed_transfers.target_ended(connection, leg, at)
+    elif connection.waiting_since:
+        inbound.agent_ended(connection, leg, at)
+    elif not matching.match_again(connection, at):
+        outbound.agent_ended(connection, leg, at)
+
+
+def due(now: datetime) -> list[tuple[str, str]]:
+    """Return the channels of lines for which something is due: refused, hang_up or tone."""
+    with database.cursor() as cursor:
+        cursor.execute(_DUE, [now - TONE_LIMIT])
+        return [(channel_id, what) for channel_id, what in cursor.fetchall()]
+
+
+def do_due(channel_id: str, what: str, now: datetime) -> None:
+    match what:
+        case "refused":
+            line = AgentLine.objects.get(channel_id=channel_id)
+            ended(channel_id, now, line.cause, cause_text=line.cause_text)
+        case "hang_up":
+            line_requests.hang_up(channel_id)
+        case "tone":
+            tone_over(channel_id, now)
+
+
+def _lock(channel_id: str) -> tuple[AgentLine, Connection | None] | None:
+    """Lock a line, after its call and its agent. Return it with its call; None for an unknown channel."""
+    for _ in range(ATTEMPTS):
+        known = AgentLine.objects.filter(channel_id=channel_id).values_list("connection_id", "agent_id").first()
+        if known is None:
+            return None
+        connection = legs.lock(known[0]) if known[0] else None
+        ledger.lock_in_order([known[1]])
+        line = AgentLine.objects.select_for_update(no_key=True).get(channel_id=channel_id)
+        if line.connection_id == known[0]:
+            return line, connection
+    raise RuntimeError(f"The line {channel_id} changes its call too often.")
+
+
+def _leg_of(line: AgentLine, connection: Connection) -> Leg:
+    return next(leg for leg in connection.all_legs if leg.line and leg.line.pk == line.pk)

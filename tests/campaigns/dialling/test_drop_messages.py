@@ -1,0 +1,124 @@
+"""The message of dropped calls: uploaded, converted, and found by the switch."""
+
+import io
+import struct
+import wave
+from pathlib import Path
+
+import pytest
+from django.core.exceptions import ValidationError
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+
+from campaigns.dialling.drop_messages import set_message, sound_of
+from campaigns.models import Campaign
+from telephony.wav import to_telephone
+from tests.backoffice import page_of, superuser
+from tests.campaigns.factories import CampaignFactory
+from tests.conftest import ACTOR
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
+
+
+def wav(seconds: float = 1, rate: int = 44_100, channels: int = 2, width: int = 2) -> bytes:
+    buffer = io.BytesIO()
+    with wave.open(buffer, "wb") as file:
+        file.setparams((channels, width, rate, 0, "NONE", ""))
+        file.writeframes(bytes(int(seconds * rate) * channels * width))
+    return buffer.getvalue()
+
+
+@pytest.fixture
+def campaign() -> Campaign:
+    campaign: Campaign = CampaignFactory()
+    set_message(campaign, ACTOR, to_telephone(io.BytesIO(wav())))
+    return campaign
+
+
+@pytest.mark.parametrize("width", [1, 2, 3, 4])
+@pytest.mark.parametrize(("rate", "channels"), [(44_100, 2), (8000, 1), (16_000, 1), (48_000, 2), (6000, 1)])
+def test_any_plain_wav_becomes_one_for_the_telephone(width: int, rate: int, channels: int) -> None:
+    sound = to_telephone(io.BytesIO(wav(0.5, rate, channels, width)))
+
+    with wave.open(io.BytesIO(sound), "rb") as file:
+        assert (file.getnchannels(), file.getsampwidth(), file.getframerate()) == (1, 2, 8000)
+        assert file.getnframes() == pytest.approx(4000, abs=2)
+
+
+def test_the_samples_stay_what_they_were() -> None:
+    buffer = io.BytesIO()
+    with wave.open(buffer, "wb") as file:
+        file.setparams((2, 2, 16_000, 0, "NONE", ""))
+        file.writeframes(struct.pack("<8h", 1000, 3000, 2000, 4000, -1000, -3000, -1000, -3000))
+    buffer.seek(0)
+
+    assert to_telephone(buffer)[44:] == struct.pack("<2h", 2500, -2000)
+
+
+@pytest.mark.parametrize("content", [b"", b"MP3", wav()[:30], wav(0), wav(61, 8000, 1)], ids=range(5))
+def test_anything_else_is_refused(content: bytes) -> None:
+    with pytest.raises(ValidationError):
+        to_telephone(io.BytesIO(content))
+
+
+def test_the_message_is_uploaded_and_removed_on_its_page() -> None:
+    campaign = CampaignFactory()
+    browser = superuser()
+    page = page_of(campaign, "drop_message")
+
+    upload = SimpleUploadedFile("sorry.wav", wav(), "audio/wav")
+    assert browser.post(page, {"sound": upload}).status_code == 302
+    campaign.refresh_from_db()
+    assert campaign.drop_message.read()[:4] == b"RIFF"
+
+    assert browser.post(page, {}).status_code == 302
+    campaign.refresh_from_db()
+    assert not campaign.drop_message
+
+
+def test_a_file_that_is_no_wav_is_refused_on_the_page() -> None:
+    campaign = CampaignFactory()
+    page = page_of(campaign, "drop_message")
+
+    answer = superuser().post(page, {"sound": SimpleUploadedFile("sorry.wav", b"no sound")})
+
+    assert answer.status_code == 200
+    assert "This is no WAV file" in answer.content.decode()
+
+
+def test_asterisk_fetches_the_message_from_a_signed_address(campaign: Campaign, settings, client: Client) -> None:
+    settings.SWITCH_BACKEND, settings.SOUNDS_URL = "asterisk", "http://callcentre.example"
+
+    address = sound_of(campaign)
+
+    assert address.startswith("http://callcentre.example/sounds/")
+    answer = client.get(address.removeprefix("http://callcentre.example"))
+    assert answer.status_code == 200
+    assert answer["Content-Type"] == "audio/wav"
+    assert answer.getvalue()[:4] == b"RIFF"
+
+
+def test_an_address_without_a_right_signature_is_unknown(campaign: Campaign, settings, client: Client) -> None:
+    settings.SOUNDS_URL = "http://callcentre.example"
+    path = sound_of(campaign).removeprefix("http://callcentre.example")
+
+    assert client.get(path.replace("/sounds/", "/sounds/x")).status_code == 404
+    set_message(campaign, ACTOR, None)
+    assert client.get(path).status_code == 404
+
+
+def test_asterisk_finds_the_message_in_a_shared_folder(campaign: Campaign, settings, tmp_path: Path) -> None:
+    settings.SWITCH_BACKEND, settings.SOUNDS_FOLDER = "asterisk", str(tmp_path / "callcentre")
+    (tmp_path / "callcentre").mkdir()
+
+    name = sound_of(campaign)
+
+    assert name.startswith("callcentre/")
+    assert (tmp_path / f"{name}.wav").read_bytes()[:4] == b"RIFF"
+    assert sound_of(campaign) == name
+
+
+def test_without_a_way_to_asterisk_there_is_no_message(campaign: Campaign, settings) -> None:
+    settings.SWITCH_BACKEND = "asterisk"
+
+    assert sound_of(campaign) == ""

@@ -1,0 +1,158 @@
+"""The figures that the pacer gets: agents, calls, counts and the last calls of a campaign, read from the rows."""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from campaigns.dialling import pacer, pacing, sharing
+from campaigns.dialling.agents import agents_of
+from campaigns.dialling.pacer import Estimates, Floor, Law, Pace
+from campaigns.models import Campaign, DiallingDay
+from telephony.models import AgentState
+from tests.campaigns.dialling.calls import dialling_campaign, tick, with_lines
+from tests.campaigns.factories import AttemptFactory, CampaignFactory
+from tests.telephony.doubles import RecordingSwitch
+from tests.telephony.factories import ConnectionFactory, QueueFactory
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+class Seen:
+    """Keeps what the pacer was asked."""
+
+    def __init__(self, patch: pytest.MonkeyPatch) -> None:
+        self.floor: Floor | None = None
+        self.estimates = Estimates()
+        self._decide = pacer.decide
+        patch.setattr(pacing, "decide", self.decide)
+
+    def decide(self, floor: Floor, estimates: Estimates, law: Law) -> Pace:
+        self.floor, self.estimates = floor, estimates
+        return self._decide(floor, estimates, law)
+
+
+@pytest.fixture
+def seen(monkeypatch: pytest.MonkeyPatch) -> Seen:
+    return Seen(monkeypatch)
+
+
+def predictive(agents: int = 6, records: int = 0, **values: Any) -> Campaign:
+    campaign = dialling_campaign(agents=agents, records=records, dialer="predictive", **values)
+    with_lines(campaign)
+    return campaign
+
+
+def ask(seen: Seen, campaign: Campaign, free: int = 0, callers: int = 0) -> Floor:
+    agents = agents_of(campaign.pk)
+    pacing.Pacing(campaign.pk).decide(campaign, agents, free, callers, timezone.now())
+    assert seen.floor is not None
+    return seen.floor
+
+
+def set_states(campaign: Campaign, *kinds: str, **values: Any) -> None:
+    """Set the states of the campaign's first agents."""
+    for agent, kind in zip(campaign.agents.order_by("id"), kinds, strict=False):
+        AgentState.objects.filter(agent=agent, ended_at=None).update(kind=kind, resumes_as="free", **values)
+
+
+def test_agents_who_come_back_are_busy(switch: RecordingSwitch, seen: Seen) -> None:
+    campaign = predictive()
+    set_states(campaign, "talking", "ringing", "wrap_up", ends_at=timezone.now() + timedelta(seconds=9))
+    AgentState.objects.filter(kind="ringing").update(resumes_as="")
+
+    busy = ask(seen, campaign).busy
+
+    # One of the three has asked for a pause, or logs out after the call.
+    assert len(busy) == 2
+
+
+def test_an_agent_in_a_call_of_another_campaign_is_not_expected(switch: RecordingSwitch, seen: Seen) -> None:
+    campaign = predictive()
+    other = CampaignFactory()
+    set_states(campaign, "talking", connection=ConnectionFactory(campaign_code=other.code))
+
+    assert ask(seen, campaign).busy == []
+
+
+def test_ringing_and_waiting_calls_are_told_apart(switch: RecordingSwitch, seen: Seen) -> None:
+    campaign, now = predictive(), timezone.now()
+    calls: dict[str, Any] = {"campaign": campaign, "mode": "predictive", "ended_at": None, "outcome": ""}
+    AttemptFactory(**calls, dialled_at=now - timedelta(seconds=3))
+    AttemptFactory(**calls, dialled_at=now - timedelta(seconds=9), answered_at=now)
+    AttemptFactory(**calls, dialled_at=now - timedelta(seconds=9), answered_at=now, joined_at=now)
+    AttemptFactory(**calls | {"mode": "one_to_one"}, dialled_at=now)
+
+    floor = ask(seen, campaign, free=2, callers=1)
+
+    assert [round(floor.now - since) for since in floor.ringing_since] == [3]
+    assert (floor.free, floor.waiting) == (2, 2)
+
+
+def test_the_windows_are_the_day_and_the_30_days_that_end_with_it(switch: RecordingSwitch, seen: Seen) -> None:
+    campaign = predictive()
+    today = timezone.localdate()
+    for days, drops in ((0, 1), (29, 2), (30, 500)):
+        DiallingDay.objects.create(campaign=campaign, day=today - timedelta(days=days), live_answers=60, drops=drops)
+
+    floor = ask(seen, campaign)
+
+    assert (floor.day, floor.days_30) == ((60, 1), (120, 3))
+
+
+def test_the_parameters_of_the_campaign_are_kept(switch: RecordingSwitch, seen: Seen) -> None:
+    campaign = predictive(predictive_min_calls=0.5, predictive_max_calls=1.5)
+
+    floor = ask(seen, campaign)
+
+    assert (floor.min_calls, floor.max_calls) == (0.5, 1.5)
+
+
+def ended(campaign: Campaign, at: datetime, **values: Any) -> None:
+    agent = campaign.agents.earliest("id")
+    AttemptFactory(campaign=campaign, mode="predictive", dialled_at=at, agent=agent, **values)
+
+
+def test_the_last_calls_and_handling_times_are_read(switch: RecordingSwitch, seen: Seen) -> None:
+    campaign, at = predictive(), timezone.now().replace(microsecond=0) - timedelta(minutes=10)
+    seconds = timedelta(seconds=1)
+    ended(campaign, at, outcome="busy", ended_at=at + 2 * seconds)
+    answered = at + 8 * seconds
+    ended(
+        campaign, at + seconds, outcome="answered", answered_at=answered, joined_at=answered, ended_at=at + 68 * seconds
+    )
+    figures = {"detection_seconds": 1.5}
+    ended(campaign, at + 2 * seconds, outcome="machine", answered_at=answered, ended_at=answered, figures=figures)
+
+    ask(seen, campaign)
+
+    assert seen.estimates.calls == ((2.0, False), (7.0, True), (7.5, False))
+    assert seen.estimates.handlings == (60.0,)
+
+
+def test_callers_in_queues_of_the_agents_are_counted(switch: RecordingSwitch) -> None:
+    campaign = predictive()
+    queue = QueueFactory(members=list(campaign.agents.all()))
+    ConnectionFactory.create_batch(2, waiting=True, queue=queue)
+    ConnectionFactory(waiting=True, queue=QueueFactory())
+
+    assert sharing.callers_for(agents_of(campaign.pk)) == 2
+
+
+def test_a_day_with_few_answers_dials_one_to_one(switch: RecordingSwitch) -> None:
+    campaign = predictive(agents=6, records=20)
+
+    tick(campaign)
+    tick(campaign)
+
+    assert [told[0] for told in switch.told].count("call_number") == 6
+
+
+def test_after_enough_answers_more_numbers_are_called_than_agents_are_free(switch: RecordingSwitch) -> None:
+    campaign = predictive(agents=6, records=30)
+    DiallingDay.objects.create(campaign=campaign, day=timezone.localdate(), live_answers=400, drops=0)
+
+    tick(campaign)
+
+    assert 6 < [told[0] for told in switch.told].count("call_number") <= 18

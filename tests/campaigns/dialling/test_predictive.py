@@ -1,0 +1,315 @@
+"""Calls of predictive campaigns: answered calls are joined with agents who have standing lines, or dropped."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from campaigns.models import Attempt, Campaign, DiallingDay, Record
+from telephony.calls import line_events, matching, switch_events
+from telephony.models import Agent, AgentLine, AgentState, Connection, Leg
+from telephony.switch.base import Detected, Ended, Played, Up
+from tests.campaigns.dialling.calls import (
+    dialling_campaign,
+    hang_up,
+    line_of,
+    only_attempt,
+    only_record,
+    open_call,
+    pick_up,
+    tick,
+    with_lines,
+)
+from tests.telephony.doubles import RecordingSwitch
+from webhooks.models import Event
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def predictive(agents: int = 2, records: int = 2, **values: Any) -> Campaign:
+    campaign = dialling_campaign(agents=agents, records=records, dialer="predictive", **values)
+    with_lines(campaign)
+    return campaign
+
+
+def state_of(agent: Agent) -> str:
+    return str(AgentState.objects.get(agent=agent, ended_at=None).kind)
+
+
+def pass_time(seconds: float) -> None:
+    """Let the answers of all open attempts be this much older."""
+    for attempt in Attempt.objects.filter(answered_at__isnull=False):
+        assert attempt.answered_at is not None
+        attempt.answered_at -= timedelta(seconds=seconds)
+        attempt.save(update_fields=["answered_at"])
+
+
+def test_a_number_is_called_before_its_agent_is_known(switch: RecordingSwitch) -> None:
+    campaign = predictive()
+    switch.told.clear()
+
+    tick(campaign)
+
+    assert [command[0] for command in switch.told] == ["call_number", "call_number"]
+    call = Connection.objects.first()
+    assert call is not None
+    assert (call.state, call.agent, call.src) == ("dialling", None, call.caller_id)
+    assert {attempt.mode for attempt in Attempt.objects.all()} == {"predictive"}
+    assert Attempt.objects.earliest("id").figures["state"] == "few_agents"
+    assert {state_of(agent) for agent in campaign.agents.all()} == {"free"}
+
+
+def test_an_answered_call_is_joined_with_the_agent_who_has_waited_the_longest(switch: RecordingSwitch) -> None:
+    campaign = predictive(records=1)
+    first = campaign.agents.get(login="agent1")
+    tick(campaign)
+    call = open_call()
+    switch.told.clear()
+
+    pick_up(call, Leg.Role.CUSTOMER)
+
+    call.refresh_from_db()
+    assert (call.state, call.agent) == ("talking", first)
+    assert state_of(first) == "talking"
+    line = line_of(first)
+    assert (line.connection_id, line.role) == (call.pk, "agent")
+    channel = call.legs.get().channel_id
+    assert switch.told == [("join", call.bridge_id, line.channel_id, channel)]
+    attempt = only_attempt()
+    assert attempt.answered_at is not None
+    assert attempt.joined_at is not None
+    assert attempt.agent == first
+    actions = list(Event.objects.order_by("id").values_list("action", flat=True))
+    assert actions[-2:] == ["AGENT_RINGING", "CONNECTION_ANSWERED"]
+    day = DiallingDay.objects.get()
+    assert (day.attempts, day.live_answers, day.drops) == (0, 1, 0)
+
+
+def test_the_line_stays_when_the_call_ends_and_hears_silence_again(switch: RecordingSwitch) -> None:
+    campaign = predictive(records=1)
+    tick(campaign)
+    call = open_call()
+    pick_up(call, Leg.Role.CUSTOMER)
+    line = AgentLine.objects.get(connection_id=call.pk)
+    switch.told.clear()
+
+    hang_up(call, Leg.Role.CUSTOMER)
+
+    assert switch.told == [("destroy_bridge", call.bridge_id), ("play_silence", line.channel_id)]
+    line.refresh_from_db()
+    assert (line.state, line.connection_id, line.ended_at) == ("up", None, None)
+    assert state_of(line.agent) == "wrap_up"
+
+
+def test_an_answered_call_without_a_free_agent_waits_and_is_joined_with_the_next(switch: RecordingSwitch) -> None:
+    campaign = predictive(agents=1, records=1)
+    tick(campaign)
+    call = open_call()
+    agent = campaign.agents.get()
+    AgentState.objects.filter(agent=agent, ended_at=None).update(kind="wrap_up")
+    pick_up(call, Leg.Role.CUSTOMER)
+    call.refresh_from_db()
+    assert call.state == "waiting"
+
+    assert matching.match_waiting()
+    AgentState.objects.filter(agent=agent, ended_at=None).update(kind="free")
+    matching.match_waiting()
+
+    call.refresh_from_db()
+    assert (call.state, call.agent) == ("talking", agent)
+    assert not matching.match_waiting()
+
+
+def test_a_call_without_an_agent_for_two_seconds_is_dropped(switch: RecordingSwitch) -> None:
+    campaign = predictive(agents=1, records=1, drop_message="drop_messages/sorry.wav")
+    tick(campaign)
+    call = open_call()
+    AgentState.objects.filter(ended_at=None).update(kind="wrap_up")
+    pick_up(call, Leg.Role.CUSTOMER)
+    pass_time(2)
+    switch.told.clear()
+
+    matching.match_waiting()
+
+    call.refresh_from_db()
+    customer = call.legs.get()
+    assert call.state == "playing"
+    assert [told[:2] for told in switch.told] == [("play", customer.channel_id)]
+    event = Event.objects.get(action="RECORD_DROPPED")
+    assert event.payload["connection_id"] == call.uid
+    day = DiallingDay.objects.get()
+    assert (day.attempts, day.live_answers, day.drops) == (0, 1, 1)
+
+    switch_events.handle(Played(customer.channel_id, timezone.now()))
+
+    call.refresh_from_db()
+    assert (call.state, call.disposition, call.agent) == ("ended", "ANSWERED", None)
+    record = only_record()
+    assert record.system_status == "CALL_PROGRESSIVE"
+    assert record.one_to_one_until is not None
+    day.refresh_from_db()
+    assert (day.attempts, day.live_answers, day.drops) == (1, 1, 1)
+
+
+def test_a_dropped_call_without_a_message_is_hung_up(switch: RecordingSwitch) -> None:
+    campaign = predictive(agents=1, records=1)
+    tick(campaign)
+    call = open_call()
+    AgentState.objects.filter(ended_at=None).update(kind="wrap_up")
+    pick_up(call, Leg.Role.CUSTOMER)
+    pass_time(2)
+
+    matching.match_waiting()
+
+    call.refresh_from_db()
+    assert call.state == "ended"
+    assert only_attempt().outcome == "dropped"
+
+
+def test_a_person_who_hangs_up_while_waiting_was_dropped(switch: RecordingSwitch) -> None:
+    campaign = predictive(agents=1, records=1)
+    tick(campaign)
+    call = open_call()
+    AgentState.objects.filter(ended_at=None).update(kind="wrap_up")
+    pick_up(call, Leg.Role.CUSTOMER)
+
+    hang_up(call, Leg.Role.CUSTOMER)
+
+    assert only_attempt().outcome == "dropped"
+    assert only_record().system_status == "CALL_PROGRESSIVE"
+
+
+def test_a_line_that_is_hung_up_in_the_join_gives_the_person_to_the_next_agent(switch: RecordingSwitch) -> None:
+    campaign = predictive(agents=2, records=1)
+    tick(campaign)
+    call = open_call()
+    pick_up(call, Leg.Role.CUSTOMER)
+    first = AgentLine.objects.get(connection_id=call.pk)
+
+    switch_events.handle(Ended(first.channel_id, timezone.now(), 16))
+
+    call.refresh_from_db()
+    second = AgentLine.objects.get(connection_id=call.pk)
+    assert second.agent != first.agent
+    assert (call.state, call.agent) == ("talking", second.agent)
+    assert state_of(first.agent) == "free"
+    assert DiallingDay.objects.get().live_answers == 1
+    assert Event.objects.filter(action="CONNECTION_ANSWERED").count() == 1
+
+
+def test_an_agent_who_hangs_up_the_line_later_ends_the_call(switch: RecordingSwitch) -> None:
+    campaign = predictive(agents=1, records=1)
+    tick(campaign)
+    call = open_call()
+    pick_up(call, Leg.Role.CUSTOMER)
+    pass_time(5)
+
+    switch_events.handle(Ended(AgentLine.objects.get().channel_id, timezone.now(), 16))
+
+    call.refresh_from_db()
+    assert (call.state, call.hung_up_by) == ("ended", "agent")
+    assert only_attempt().outcome == "answered"
+
+
+def test_a_record_after_a_drop_is_called_with_an_agent_who_is_held(switch: RecordingSwitch) -> None:
+    campaign = predictive(agents=1, records=1)
+    Record.objects.update(system_status="CALL_PROGRESSIVE")
+    switch.told.clear()
+
+    tick(campaign)
+
+    call = open_call()
+    assert call.agent == campaign.agents.get()
+    assert state_of(campaign.agents.get()) == "ringing"
+    assert only_attempt().mode == "one_to_one"
+    assert [told[0] for told in switch.told] == ["call_number"]
+
+    pick_up(call, Leg.Role.CUSTOMER)
+
+    assert state_of(campaign.agents.get()) == "talking"
+    assert switch.told[-1][0] == "join"
+
+
+def test_an_unanswered_predictive_call_belongs_to_no_agent(switch: RecordingSwitch) -> None:
+    campaign = predictive(agents=1, records=1)
+    tick(campaign)
+    call = open_call()
+
+    hang_up(call, Leg.Role.CUSTOMER, 17)
+
+    call.refresh_from_db()
+    assert (call.agent, call.disposition) == (None, "BUSY")
+    assert state_of(campaign.agents.get()) == "free"
+
+
+def test_a_machine_is_hung_up_on_and_called_again(switch: RecordingSwitch) -> None:
+    campaign = predictive(agents=1, records=1, detects_machines=True)
+    tick(campaign)
+    call = open_call()
+    pick_up(call, Leg.Role.CUSTOMER)
+    channel = call.legs.get().channel_id
+    assert switch.told[-1] == ("detect", channel)
+
+    switch_events.handle(Detected(channel, timezone.now(), "machine", 1400))
+
+    attempt = only_attempt()
+    assert (attempt.outcome, attempt.figures["answered_by"]) == ("machine", "machine")
+    assert only_record().system_status == "CALL_NO_SOONER_THAN"
+    day = DiallingDay.objects.get()
+    assert (day.live_answers, day.drops, day.machines) == (0, 0, 1)
+
+
+@pytest.mark.parametrize("who", ["human", "unsure"])
+def test_a_person_is_joined_after_the_detection(switch: RecordingSwitch, who: str) -> None:
+    campaign = predictive(agents=1, records=1, detects_machines=True)
+    tick(campaign)
+    call = open_call()
+    pick_up(call, Leg.Role.CUSTOMER)
+
+    switch_events.handle(Detected(call.legs.get().channel_id, timezone.now(), who, 1400))
+
+    call.refresh_from_db()
+    assert call.state == "talking"
+
+
+def test_without_lines_a_predictive_campaign_dials_one_to_one(switch: RecordingSwitch) -> None:
+    campaign = dialling_campaign(agents=2, records=2, dialer="predictive")
+
+    tick(campaign)
+
+    assert [told[0] for told in switch.told] == ["call_agent", "call_agent"]
+
+
+def test_an_agent_who_should_have_a_line_is_rung_for_it_by_the_first_call(switch: RecordingSwitch) -> None:
+    campaign = dialling_campaign(agents=1, records=1, dialer="predictive")
+    campaign.agents.update(has_line=True)
+
+    tick(campaign)
+
+    line = AgentLine.objects.get()
+    assert [told[:2] for told in switch.told] == [("call_agent", line.channel_id)]
+    assert not Connection.objects.exists()
+
+    switch_events.handle(Up(line.channel_id, timezone.now()))
+    tick(campaign)
+
+    assert [told[0] for told in switch.told[1:]] == ["play_silence", "call_number"]
+
+
+def test_a_message_that_does_not_end_is_ended(switch: RecordingSwitch) -> None:
+    campaign = predictive(agents=1, records=1, drop_message="drop_messages/sorry.wav")
+    tick(campaign)
+    call = open_call()
+    AgentState.objects.filter(ended_at=None).update(kind="wrap_up")
+    pick_up(call, Leg.Role.CUSTOMER)
+    pass_time(2)
+    matching.match_waiting()
+
+    late = timezone.now() + timedelta(seconds=80)
+    for pk in matching.overdue(late):
+        matching.go_on(pk, late)
+
+    call.refresh_from_db()
+    assert call.state == "ended"
+    assert not line_events.due(timezone.now())

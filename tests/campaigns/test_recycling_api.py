@@ -1,0 +1,140 @@
+"""Records that are called again in a new campaign, over HTTP."""
+
+from typing import Any
+
+import pytest
+
+from callcentre.core.errors import ErrorCode
+from campaigns.models import Campaign, Record, RecordStatus
+from tests.campaigns.api_calls import faults
+from tests.campaigns.factories import (
+    AdditionalNumberFactory,
+    AttemptFactory,
+    CampaignFactory,
+    PastAttemptFactory,
+    RecordFactory,
+)
+from tests.conftest import ApiClient
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def campaign() -> Campaign:
+    campaign: Campaign = CampaignFactory(code="DEMO1", fields=["city"], is_dialling=True)
+    return campaign
+
+
+def recycle(api: ApiClient, status: int = 200, **body: Any) -> Any:
+    response = api.post("/api/outbounds/DEMO1/recycle", body)
+    assert response.status_code == status, response.content
+    return response.json()
+
+
+def status_of(campaign: Campaign, key: str) -> RecordStatus:
+    return campaign.statuses.get(dictionary_status__key=key)
+
+
+def ended(campaign: Campaign, key: str, *outcomes: str, **values: Any) -> Record:
+    """Add a record with this status and calls with these outcomes."""
+    status = status_of(campaign, key)
+    values = {"status": status, "system_status": status.system_status, **values}
+    if status.system_status == "CALL_NO_SOONER_THAN":
+        values["next_call_at"] = "2031-01-01T10:00Z"
+    record: Record = RecordFactory(campaign=campaign, **values)
+    for outcome in outcomes:
+        PastAttemptFactory(campaign=campaign, record_id=record.pk, outcome=outcome)
+    return record
+
+
+def test_records_are_copied_into_a_paused_clone_to_be_called(api: ApiClient, campaign: Campaign) -> None:
+    city = campaign.fields.get()
+    old = ended(campaign, "contacted", "answered", fields={str(city.pk): "Gdynia"}, identifier="A-1", order=3)
+    AdditionalNumberFactory(record=old, phone_number="+48 22 100 00 09", number="+48221000009", is_wrong=True)
+    ended(campaign, "call_later", "answered")
+
+    answer = recycle(api, name="Again", statuses=[status_of(campaign, "contacted").pk])
+
+    clone = Campaign.objects.get(code=answer["outbound_id"])
+    assert answer["records_count"] == 1
+    assert (clone.name, clone.is_dialling, clone.dialer) == ("Again", False, campaign.dialer)
+    new = clone.records.get()
+    assert (new.phone_number, new.number, new.identifier, new.order) == (old.phone_number, old.number, "A-1", 3)
+    assert (new.system_status, new.next_call_at, new.is_primary) == ("TO_CALL", None, True)
+    assert new.status
+    assert (new.status.campaign, new.status.system_status) == (clone, "TO_CALL")
+    assert new.fields == {str(clone.fields.get().pk): "Gdynia"}
+    assert list(new.additional_numbers.values_list("campaign", "number", "is_wrong")) == [
+        (clone.pk, "+48221000009", True)
+    ]
+    assert new.history.get().action == "recycle"
+    old.refresh_from_db()
+    assert (old.campaign, old.status) == (campaign, status_of(campaign, "contacted"))
+
+
+def test_a_dry_run_counts_and_writes_nothing(api: ApiClient, campaign: Campaign) -> None:
+    contacted, later = status_of(campaign, "contacted"), status_of(campaign, "call_later")
+    ended(campaign, "contacted", "no_answer", "answered")
+    ended(campaign, "contacted")
+    ended(campaign, "call_later", "answered")
+
+    answer = recycle(api, statuses=[contacted.pk, later.pk], dry_run=True)
+
+    assert answer == {
+        "outbound_id": None,
+        "records_count": 3,
+        "by_status": {str(contacted.pk): 2, str(later.pk): 1},
+        "by_outcome": {"answered": 2, "none": 1},
+    }
+    assert Campaign.objects.count() == 1
+
+
+def test_the_outcome_of_the_last_call_decides(api: ApiClient, campaign: Campaign) -> None:
+    ended(campaign, "contacted", "busy", "answered")
+    ended(campaign, "contacted", "answered", "busy", "not_dialled")
+    ended(campaign, "call_later", "busy")
+
+    assert recycle(api, outcomes=["busy"], dry_run=True)["records_count"] == 2
+    contacted = status_of(campaign, "contacted").pk
+    assert recycle(api, outcomes=["busy"], statuses=[contacted], dry_run=True)["records_count"] == 1
+    assert recycle(api, outcomes=["busy", "answered"], dry_run=True)["by_outcome"] == {"answered": 1, "busy": 2}
+
+
+def test_a_record_in_a_call_is_left_out(api: ApiClient, campaign: Campaign) -> None:
+    record = ended(campaign, "contacted")
+    AttemptFactory(record=record)
+
+    statuses = [status_of(campaign, "contacted").pk]
+    assert recycle(api, statuses=statuses, dry_run=True)["records_count"] == 0
+    assert faults(api.post("/api/outbounds/DEMO1/recycle", {"name": "Again", "statuses": statuses})) == {
+        ("statuses", ErrorCode.NOTHING_TO_RECYCLE.number)
+    }
+    assert Campaign.objects.count() == 1
+
+
+def test_the_first_of_several_records_of_a_number_is_the_primary_one(api: ApiClient, campaign: Campaign) -> None:
+    status = status_of(campaign, "contacted")
+    values = {"campaign": campaign, "phone_number": "+48 22 100 00 01", "status": status, "system_status": "NO_CALL"}
+    RecordFactory(campaign=campaign, phone_number="+48 22 100 00 01")
+    RecordFactory.create_batch(2, is_primary=False, **values)
+
+    answer = recycle(api, name="Again", statuses=[status.pk])
+
+    records = Record.objects.filter(campaign__code=answer["outbound_id"]).order_by("id")
+    assert [record.is_primary for record in records] == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("body", "wrong"),
+    [
+        ({"name": "Again"}, {("statuses", ErrorCode.EMPTY.number)}),
+        ({"outcomes": ["busy"]}, {("name", ErrorCode.EMPTY.number)}),
+        ({"name": "Again", "statuses": [1_000_000]}, {("statuses.0", ErrorCode.STATUS_NOT_FOUND.number)}),
+        ({"name": "Again", "outcomes": ["lost"]}, {("outcomes.0", ErrorCode.NOT_CHOICE.number)}),
+    ],
+)
+def test_a_wrong_request_is_refused_and_writes_nothing(
+    api: ApiClient, campaign: Campaign, body: dict[str, Any], wrong: Any
+) -> None:
+    assert faults(api.post("/api/outbounds/DEMO1/recycle", body)) == wrong
+    assert Campaign.objects.count() == 1

@@ -1,0 +1,370 @@
+"""Standing lines: the phone stays connected, and whatever would ring its agent is joined to the line."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from callcentre.core.errors import Conflict, Invalid
+from telephony.calls import line_events, lines, placement, switch_events
+from telephony.calls.reconciliation import Comparison
+from telephony.models import Agent, AgentLine, Connection, Leg, Queue
+from telephony.switch.base import Channel, Ended, Played, SwitchError, Up
+from telephony.verbs import connections, presence
+from telephony.verbs.agents import edit_agent
+from tests.conftest import ACTOR
+from tests.telephony.callers import ask, call_in, distribute, give_up, member, offers, state
+from tests.telephony.doubles import RecordingSwitch
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def line(anna: Agent, switch: RecordingSwitch) -> AgentLine:
+    """Anna's line, which is up."""
+    edit_agent(anna, ACTOR, has_line=True)
+    lines.ask_for_line(anna, ACTOR)
+    line = AgentLine.objects.get()
+    switch_events.handle(Up(line.channel_id, timezone.now()))
+    assert [told[0] for told in switch.told] == ["call_agent", "play_silence"]
+    switch.told.clear()
+    line.refresh_from_db()
+    return line
+
+
+def tone_ends(line: AgentLine) -> None:
+    switch_events.handle(Played(line.channel_id, timezone.now()))
+
+
+def hang_up(line: AgentLine) -> None:
+    switch_events.handle(Ended(line.channel_id, timezone.now(), 16))
+
+
+def customer_picks_up(call: Connection) -> None:
+    switch_events.handle(Up(call.legs.get(role=Leg.Role.CUSTOMER).channel_id, timezone.now()))
+
+
+def do_due(seconds_from_now: int = 0) -> None:
+    now = timezone.now() + timedelta(seconds=seconds_from_now)
+    for channel_id, what in line_events.due(now):
+        line_events.do_due(channel_id, what, now)
+
+
+def requested(anna: Agent) -> Connection:
+    """Return a call that was requested and placed."""
+    call = connections.call(ACTOR, sip=anna.number, phone_number="+48600100200")
+    placement.place(call.pk)
+    call.refresh_from_db()
+    return call
+
+
+def talking(anna: Agent) -> Connection:
+    call = requested(anna)
+    customer_picks_up(call)
+    call.refresh_from_db()
+    return call
+
+
+def test_a_line_is_rung_once(anna: Agent, line: AgentLine, switch: RecordingSwitch) -> None:
+    lines.ask_for_line(anna, ACTOR)
+
+    assert AgentLine.objects.count() == 1
+    assert switch.told == []
+    assert state(anna) == "free"
+
+
+def test_only_agents_who_should_have_a_line_get_one(anna: Agent, switch: RecordingSwitch) -> None:
+    with pytest.raises(Conflict):
+        lines.ask_for_line(anna, ACTOR)
+    edit_agent(anna, ACTOR, has_line=True)
+    presence.log_out(anna, ACTOR)
+    with pytest.raises(Invalid):
+        lines.ask_for_line(anna, ACTOR)
+
+
+def test_a_requested_call_rings_the_number_at_once(anna: Agent, line: AgentLine, switch: RecordingSwitch) -> None:
+    call = requested(anna)
+
+    customer = call.legs.get()
+    assert (call.state, customer.role) == ("dialling", "customer")
+    assert switch.told == [("call_number", customer.channel_id, "+48600100200", call.caller_id)]
+    assert state(anna) == "talking"
+
+    customer_picks_up(call)
+
+    assert switch.told[-1] == ("join", call.bridge_id, line.channel_id, customer.channel_id)
+
+
+def test_a_call_without_a_line_rings_the_phone_for_it_first(anna: Agent, switch: RecordingSwitch) -> None:
+    edit_agent(anna, ACTOR, has_line=True)
+    call = requested(anna)
+    line = AgentLine.objects.get()
+    assert call.state == "queued"
+    assert [told[1] for told in switch.told] == [line.channel_id]
+
+    placement.place(call.pk)
+    switch_events.handle(Up(line.channel_id, timezone.now()))
+    placement.place(call.pk)
+
+    call.refresh_from_db()
+    assert call.state == "dialling"
+    assert AgentLine.objects.count() == 1
+
+
+def test_a_line_that_is_not_picked_up_ends_the_call_that_waits_for_it(anna: Agent, switch: RecordingSwitch) -> None:
+    edit_agent(anna, ACTOR, has_line=True)
+    call = requested(anna)
+
+    switch_events.handle(Ended(AgentLine.objects.get().channel_id, timezone.now(), 19))
+
+    call.refresh_from_db()
+    assert (call.state, call.disposition, call.cause) == ("ended", "FAILED", 19)
+
+
+def test_a_refused_line_ends(anna: Agent, switch: RecordingSwitch) -> None:
+    edit_agent(anna, ACTOR, has_line=True)
+    switch.refusals["call_agent"] = SwitchError("Allocation failed")
+    call = requested(anna)
+
+    do_due()
+
+    call.refresh_from_db()
+    line = AgentLine.objects.get()
+    assert (line.state, line.cause_text) == ("ended", "Allocation failed")
+    assert (call.state, call.cause_text) == ("ended", "Allocation failed")
+
+
+@pytest.mark.parametrize("party", ["agent", "customer"])
+def test_the_end_of_a_call_leaves_the_line(anna: Agent, line: AgentLine, switch: RecordingSwitch, party: str) -> None:
+    call = talking(anna)
+    switch.told.clear()
+
+    if party == "agent":
+        ask(call, "hang_up")
+    else:
+        switch_events.handle(Ended(call.legs.get().channel_id, timezone.now(), 16))
+
+    assert ("hang_up", line.channel_id) not in switch.told
+    assert switch.told[-2:] == [("destroy_bridge", call.bridge_id), ("play_silence", line.channel_id)]
+    line.refresh_from_db()
+    assert (line.state, line.connection_id) == ("up", None)
+    assert state(anna) == "free"
+
+
+def test_an_agent_who_hangs_up_ends_the_call_and_is_rung_for_the_next(
+    anna: Agent, line: AgentLine, switch: RecordingSwitch
+) -> None:
+    call = talking(anna)
+
+    hang_up(line)
+
+    call.refresh_from_db()
+    assert (call.state, call.hung_up_by) == ("ended", "agent")
+    assert state(anna) == "free"
+    switch.told.clear()
+    requested(anna)
+    assert AgentLine.objects.count() == 2
+    assert [told[0] for told in switch.told] == ["call_agent"]
+
+
+def test_a_caller_of_a_queue_is_joined_after_a_tone(
+    queue: Queue, anna: Agent, line: AgentLine, switch: RecordingSwitch
+) -> None:
+    call = call_in()
+    distribute()
+    assert state(anna) == "ringing"
+    assert switch.told[-1][:2] == ("play_tone", line.channel_id)
+    assert not call.legs.filter(role="agent").exists()
+
+    tone_ends(line)
+
+    assert state(anna) == "talking"
+    assert offers(call) == [("anna", "answered")]
+    assert switch.told[-1] == ("join", call.bridge_id, "caller-1", line.channel_id)
+    give_up(call)
+    assert state(anna) == "wrap_up"
+
+
+def test_a_tone_whose_end_is_not_reported_is_over_after_a_moment(
+    queue: Queue, anna: Agent, line: AgentLine, switch: RecordingSwitch
+) -> None:
+    call_in()
+    distribute()
+
+    do_due()
+    assert state(anna) == "ringing"
+    do_due(3)
+    assert state(anna) == "talking"
+
+
+def test_a_caller_who_gives_up_during_the_tone_leaves_the_line(
+    queue: Queue, anna: Agent, line: AgentLine, switch: RecordingSwitch
+) -> None:
+    call = call_in()
+    distribute()
+
+    give_up(call)
+    tone_ends(line)
+
+    line.refresh_from_db()
+    assert (line.state, line.connection_id) == ("up", None)
+    assert state(anna) == "free"
+    assert offers(call) == [("anna", "abandoned")]
+
+
+def test_an_agent_who_hangs_up_during_the_tone_refuses_the_call(
+    queue: Queue, anna: Agent, line: AgentLine, switch: RecordingSwitch
+) -> None:
+    call = call_in()
+    distribute()
+
+    hang_up(line)
+
+    assert offers(call) == [("anna", "refused")]
+    call.refresh_from_db()
+    assert call.state == "waiting"
+
+
+def test_a_queue_rings_the_phone_of_an_agent_whose_line_was_hung_up(
+    queue: Queue, anna: Agent, line: AgentLine, switch: RecordingSwitch
+) -> None:
+    hang_up(line)
+    call_in()
+    distribute()
+    second = AgentLine.objects.get(ended_at=None)
+    assert switch.told[-1][:2] == ("call_agent", second.channel_id)
+
+    switch_events.handle(Up(second.channel_id, timezone.now()))
+
+    assert state(anna) == "talking"
+    assert switch.told[-1][0] == "join"
+
+
+def test_a_hold_keeps_the_line(anna: Agent, line: AgentLine, switch: RecordingSwitch) -> None:
+    call = talking(anna)
+    customer = call.legs.get().channel_id
+    switch.told.clear()
+
+    ask(call, "hold")
+    ask(call, "resume")
+
+    assert switch.told == [
+        ("destroy_bridge", call.bridge_id),
+        ("play_music", customer, "default"),
+        ("play_silence", line.channel_id),
+        ("stop_music", customer),
+        ("join", call.bridge_id, customer, line.channel_id),
+    ]
+
+
+def test_a_transfer_frees_the_line_and_a_failed_one_returns_to_it(
+    anna: Agent, line: AgentLine, switch: RecordingSwitch
+) -> None:
+    call = talking(anna)
+    ask(call, "transfer", number="+48600100201")
+    line.refresh_from_db()
+    assert (line.state, line.connection_id) == ("up", None)
+    assert state(anna) == "free"
+    target = call.legs.get(role="target")
+    switch.told.clear()
+
+    switch_events.handle(Ended(target.channel_id, timezone.now(), 17))
+
+    assert ("play_tone", line.channel_id) in switch.told
+    tone_ends(line)
+    call.refresh_from_db()
+    line.refresh_from_db()
+    assert (call.state, line.connection_id) == ("talking", call.pk)
+    assert state(anna) == "talking"
+    assert switch.told[-1][0] == "join"
+
+
+def test_a_call_is_transferred_to_the_line_of_another_agent(
+    queue: Queue, anna: Agent, line: AgentLine, switch: RecordingSwitch
+) -> None:
+    zoe = member(queue, "zoe", "109")
+    call = call_in()
+    distribute()
+    tone_ends(line)
+    edit_agent(zoe, ACTOR, has_line=True)
+    lines.ask_for_line(zoe, ACTOR)
+    hers = AgentLine.objects.get(agent=zoe)
+    switch_events.handle(Up(hers.channel_id, timezone.now()))
+
+    ask(call, "transfer", number="109")
+    assert state(zoe) == "ringing"
+    tone_ends(hers)
+
+    call.refresh_from_db()
+    assert (call.state, call.agent) == ("talking", zoe)
+    assert state(zoe) == "talking"
+
+
+def test_the_log_out_ends_the_line(anna: Agent, line: AgentLine, switch: RecordingSwitch) -> None:
+    presence.log_out(anna, ACTOR)
+
+    do_due()
+
+    assert switch.told == [("hang_up", line.channel_id)]
+    hang_up(line)
+    line.refresh_from_db()
+    assert line.state == "ended"
+
+
+@pytest.mark.parametrize("way", ["log-out", "request", "setting"])
+def test_a_line_in_a_call_ends_after_the_call(anna: Agent, line: AgentLine, switch: RecordingSwitch, way: str) -> None:
+    call = talking(anna)
+    if way == "log-out":
+        presence.log_out(anna, ACTOR)
+    elif way == "request":
+        lines.end_line(anna, ACTOR)
+    else:
+        edit_agent(anna, ACTOR, has_line=False)
+    do_due()
+    assert ("hang_up", line.channel_id) not in switch.told
+
+    ask(call, "hang_up")
+    do_due()
+
+    assert switch.told[-1] == ("hang_up", line.channel_id)
+    assert ("play_silence", line.channel_id) not in switch.told
+
+
+def test_a_line_that_the_switch_does_not_have_any_more_ends(
+    anna: Agent, line: AgentLine, switch: RecordingSwitch
+) -> None:
+    call, comparison = talking(anna), Comparison()
+    switch.listed = [Channel(call.legs.get().channel_id, is_up=True)]
+
+    for _ in range(2):
+        for repair in comparison.compare(switch).repairs:
+            repair.act()
+
+    call.refresh_from_db()
+    line.refresh_from_db()
+    assert line.state == "ended"
+    assert (call.state, call.hung_up_by) == ("ended", "agent")
+
+
+def test_a_comparison_finds_a_line_that_was_picked_up_unheard(anna: Agent, switch: RecordingSwitch) -> None:
+    edit_agent(anna, ACTOR, has_line=True)
+    lines.ask_for_line(anna, ACTOR)
+    line = AgentLine.objects.get()
+    switch.listed = [Channel(line.channel_id, is_up=True)]
+
+    for repair in Comparison().compare(switch).repairs:
+        repair.act()
+
+    line.refresh_from_db()
+    assert line.state == "up"
+
+
+def test_channels_of_lines_that_are_over_and_forgotten_tones_are_hung_up(switch: RecordingSwitch) -> None:
+    switch.listed = [Channel("callcentre-line-7", is_up=True), Channel("callcentre-line-7-tone", is_up=True)]
+
+    differences = Comparison().compare(switch)
+    for repair in differences.repairs:
+        repair.act()
+
+    assert differences.callers == []
+    assert switch.told == [("hang_up", "callcentre-line-7"), ("hang_up", "callcentre-line-7-tone")]
