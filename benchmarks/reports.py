@@ -10,7 +10,8 @@ import itertools
 import statistics
 import sys
 import time
-from datetime import datetime
+from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 import orjson
@@ -42,7 +43,7 @@ SELECT 'Report ' || n, true, 50, now(), now() FROM generate_series(1, 3) n;
 # A shift of every agent on every working day, from 8 to 16 local time.
 _SHIFTS = f"""
 CREATE TEMP TABLE shift AS
-SELECT a.id AS agent_id, row_number() OVER (ORDER BY a.id) - 1 AS place,
+SELECT a.id AS agent_id, dense_rank() OVER (ORDER BY a.id) - 1 AS place,
   (d + interval '8 hours') AT TIME ZONE '{ZONE}' AS begins, d >= timestamp '{MONTH}' AS is_last
 FROM telephony_agent a, generate_series(
   timestamp '{MONTH}' - interval '1 month' * %(earlier)s, timestamp '{MONTH}' + interval '30 days', interval '1 day'
@@ -158,27 +159,33 @@ class Ready:
         for number in range(self.pages):
             self.page(number)
 
+    def ping(self) -> None:
+        self.client.send("GET", "/api/ping", expect=204)
+
     def pings(self) -> None:
         for _ in range(self.pages):
-            self.client.send("GET", "/api/ping", expect=204)
+            self.ping()
 
     def bound(self) -> None:
         for number in range(self.pages):
-            found = self.connection.execute(
-                f"SELECT * FROM ready_{self.name} WHERE place >= %s ORDER BY place LIMIT 100", [100 * number]
-            ).fetchall()
-            orjson.dumps(
-                [
-                    {
-                        "agent": {"login": login, "name": name, "surname": surname},
-                        "period": period,
-                        "inbound": numbers,
-                        "texts": texts,
-                        "pauses": pauses,
-                    }
-                    for _, login, name, surname, period, numbers, texts, pauses in found
-                ]
-            )
+            self.ready_page(number)
+
+    def ready_page(self, number: int) -> None:
+        found = self.connection.execute(
+            f"SELECT * FROM ready_{self.name} WHERE place >= %s ORDER BY place LIMIT 100", [100 * number]
+        ).fetchall()
+        orjson.dumps(
+            [
+                {
+                    "agent": {"login": login, "name": name, "surname": surname},
+                    "period": period,
+                    "inbound": numbers,
+                    "texts": texts,
+                    "pauses": pauses,
+                }
+                for _, login, name, surname, period, numbers, texts, pauses in found
+            ]
+        )
 
 
 def measure(running: Service, turns: int) -> None:
@@ -205,10 +212,31 @@ def measure(running: Service, turns: int) -> None:
             ready = Ready(connection, client, name, query)
             warm_up = -(-WARM_UP // ready.pages)
             bound, pinged, ours = medians(turns, ready.bound, ready.pings, ready.ours, warm_up=warm_up)
-            table.add(what, "ready rows, orjson", bound, ours, ping=pinged, goal_above_ping=goal)
+            table.add(what, "ready rows, orjson, and a ping a page", bound + pinged, ours, goal)
+            if name == "month_by_day":
+                middle = ready.pages // 2
+                one_of_each = partial(ready.ready_page, middle), ready.ping, partial(ready.page, middle)
+                bound, ping, ours = medians(30 * turns, *one_of_each)
+                table.add("one page of it, 100 rows", "its ready rows, orjson", bound, ours, 8, ping=ping)
+        rollups, calls = (_megabytes(connection, name) for name in ("reports_sums", "telephony_connection"))
+        table.add_amount("rollups, beside the connections with their indexes", rollups, calls, "MB")
     _keeping(running, table)
 
 
+def _megabytes(connection: psycopg.Connection[Any], table: str) -> float:
+    row = connection.execute("SELECT pg_total_relation_size(%s::regclass) / 1e6", [table]).fetchone()
+    assert row is not None
+    return float(row[0])
+
+
+# Calls that end now, as calls do: the worker sums the current hour.
+_OFFERS_OF_NOW = """
+UPDATE telephony_offer SET offered_at = now() - interval '3 minutes', answered_at = now() - interval '2 minutes'
+WHERE id IN (
+  SELECT o.id FROM telephony_offer o JOIN telephony_agent a ON a.id = o.agent_id
+  WHERE a.login LIKE 'report%' ORDER BY offered_at DESC LIMIT 4000
+) RETURNING id
+"""
 # The statements of the verb that ends an offer, and the same without an entry in the change log.
 _END = "UPDATE telephony_offer SET outcome = 'answered', ended_at = %s WHERE id = %s"
 _END_NOTED = f"""
@@ -233,16 +261,13 @@ RATE, TURNS = 200, 200
 def _keeping(running: Service, table: Table) -> None:
     """End 200 calls per second, first without keeping the report current; then with the change log and a worker."""
     with running.connect() as connection:
-        offers = connection.execute(
-            "SELECT id, ended_at FROM telephony_offer WHERE agent_id IN ("
-            "SELECT id FROM telephony_agent WHERE login LIKE 'report%') ORDER BY offered_at DESC LIMIT 4000"
-        ).fetchall()
+        offers = connection.execute(_OFFERS_OF_NOW).fetchall()
         turn = itertools.count()
 
         def end(statement: str) -> None:
-            for offer_id, until in offers[(start := next(turn) * 20 % 4000) : start + 20]:
+            for (offer_id,) in offers[(start := next(turn) * 20 % 4000) : start + 20]:
                 with connection.transaction():
-                    connection.execute(statement, [until, offer_id])
+                    connection.execute(statement, [datetime.now(UTC), offer_id])
                     connection.execute(_WAITED, [offer_id])
                     connection.execute(_TURNED, [offer_id])
 

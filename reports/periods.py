@@ -4,10 +4,11 @@ A period of an hour or more is one stretch of time, also where the clock is put 
 period of two hours. A minute that comes twice is two stretches, an hour of the day one stretch a day.
 """
 
-from collections.abc import Callable
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from functools import lru_cache
+from typing import NamedTuple
 
 from callcentre.core.times import zone
 
@@ -21,11 +22,7 @@ Span = tuple[datetime, datetime]
 
 
 class Aggregation(StrEnum):
-    """A length of the report's periods.
-
-    The key of a period is the second of the epoch at which it begins; the key of an hour of the day is 0 to 23. The
-    periods of an agent are in the order of their keys.
-    """
+    """A length of the report's periods. A period is named by its label; labels sort as the periods follow."""
 
     HOUR_OF_DAY = "hour_of_day"
     MINUTE = "minute"
@@ -35,67 +32,44 @@ class Aggregation(StrEnum):
     MONTH = "month"
     YEAR = "year"
 
-    def key(self, border: datetime) -> int:
-        """Return the key of the period that begins, or goes on, at this border."""
-        if self is Aggregation.HOUR_OF_DAY:
-            return border.astimezone(zone()).hour
-        return int((instant_of(_wall(border)) if self is Aggregation.MINUTE else border).timestamp())
-
-    def label(self, key: int) -> str:
-        return f"{key:02}" if self is Aggregation.HOUR_OF_DAY else _LABELS[self](datetime.fromtimestamp(key, zone()))
-
-    def stretch(self, key: int) -> Span:
-        """Return the time from the first instant of a period to its last; hours of the day have no such stretch."""
-        start = datetime.fromtimestamp(key, UTC)
-        if self is Aggregation.MINUTE:
-            return start, _wall(start).replace(tzinfo=zone(), fold=1).astimezone(UTC) + MINUTE
-        return start, end_of(self, start)
-
-    def around(self, begin: datetime, end: datetime) -> Span:
-        """Return the first and the last border of this span."""
-        if self is Aggregation.MINUTE:
-            start = _minute_of(begin)
-            return start, start - (start - end) // MINUTE * MINUTE
-        length = Aggregation.HOUR if self is Aggregation.HOUR_OF_DAY else self
-        return start_of(length, begin), end_of(length, end - RESOLUTION)
+    def label(self, instant: datetime) -> str:
+        """Return the label of the period in which an instant lies."""
+        return instant.astimezone(zone()).strftime(LENGTHS[self].label)
 
     def borders(self, begin: datetime, end: datetime) -> list[datetime]:
         """Return the borders that cut this span into periods, from at or before its begin to at or after its end."""
         if self is Aggregation.MINUTE:
-            start = _minute_of(begin)
+            start = begin - timedelta(seconds=begin.timestamp() % 60)
             return [start + n * MINUTE for n in range(-int((start - end) // MINUTE) + 1)]
-        length = Aggregation.HOUR if self is Aggregation.HOUR_OF_DAY else self
-        found = [start_of(length, begin)] if begin < end else []
+        found = [start_of(self, begin)] if begin < end else []
         while found and found[-1] < end:
-            found.append(end_of(length, found[-1]))
+            found.append(end_of(self, found[-1]))
         return found
 
     def periods_in(self, begin: datetime, end: datetime) -> int:
-        """Count the periods of this span, with those in which no agent did anything."""
+        """Count the periods of this span, with those in which no agent did anything; months and years at least."""
         if self is Aggregation.HOUR_OF_DAY:
             return 24
-        first, last = _floor(self, _wall(begin)), _floor(self, _wall(end - RESOLUTION))
-        match self:
-            case Aggregation.YEAR:
-                return last.year - first.year + 1
-            case Aggregation.MONTH:
-                return 12 * (last.year - first.year) + last.month - first.month + 1
-        return (last - first) // _LENGTHS[self] + 1
+        return (_floor(self, _wall(end - RESOLUTION)) - _floor(self, _wall(begin))) // LENGTHS[self].longest + 1
 
 
-_LENGTHS = {Aggregation.MINUTE: MINUTE, Aggregation.HOUR: HOUR, Aggregation.DAY: DAY, Aggregation.WEEK: 7 * DAY}
-_LABELS: dict[Aggregation, Callable[[datetime], str]] = {
-    Aggregation.MINUTE: lambda local: local.isoformat(" ", "minutes")[:16],
-    Aggregation.HOUR: lambda local: local.isoformat(" ", "hours")[:13],
-    Aggregation.DAY: lambda local: local.isoformat()[:10],
-    Aggregation.WEEK: lambda local: "{:04}-W{:02}".format(*local.isocalendar()),
-    Aggregation.MONTH: lambda local: local.isoformat()[:7],
-    Aggregation.YEAR: lambda local: f"{local.year:04}",
+class Length(NamedTuple):
+    """The longest that a period lasts by the clock, and its label for Python's strftime and PostgreSQL's to_char."""
+
+    longest: timedelta
+    label: str
+    sql_label: str
+
+
+LENGTHS = {
+    Aggregation.HOUR_OF_DAY: Length(HOUR, "%H", "HH24"),
+    Aggregation.MINUTE: Length(MINUTE, "%Y-%m-%d %H:%M", "YYYY-MM-DD HH24:MI"),
+    Aggregation.HOUR: Length(HOUR, "%Y-%m-%d %H", "YYYY-MM-DD HH24"),
+    Aggregation.DAY: Length(DAY, "%Y-%m-%d", "YYYY-MM-DD"),
+    Aggregation.WEEK: Length(7 * DAY, "%G-W%V", 'IYYY-"W"IW'),
+    Aggregation.MONTH: Length(31 * DAY, "%Y-%m", "YYYY-MM"),
+    Aggregation.YEAR: Length(366 * DAY, "%Y", "YYYY"),
 }
-
-
-def _minute_of(instant: datetime) -> datetime:
-    return instant - timedelta(seconds=instant.timestamp() % 60)
 
 
 def _wall(instant: datetime) -> datetime:
@@ -108,12 +82,13 @@ def instant_of(wall: datetime) -> datetime:
 
 
 def _floor(length: Aggregation, wall: datetime) -> datetime:
-    if length is Aggregation.MINUTE:
-        return wall.replace(second=0, microsecond=0)
-    if length is Aggregation.HOUR:
-        return wall.replace(minute=0, second=0, microsecond=0)
-    midnight = wall.replace(hour=0, minute=0, second=0, microsecond=0)
+    hour = wall.replace(minute=0, second=0, microsecond=0)
+    midnight = hour.replace(hour=0)
     match length:
+        case Aggregation.MINUTE:
+            return wall.replace(second=0, microsecond=0)
+        case Aggregation.HOUR | Aggregation.HOUR_OF_DAY:
+            return hour
         case Aggregation.WEEK:
             return midnight - midnight.weekday() * DAY
         case Aggregation.MONTH:
@@ -133,21 +108,18 @@ def start_of(length: Aggregation, instant: datetime) -> datetime:
 @lru_cache(maxsize=20_000)
 def end_of(length: Aggregation, instant: datetime) -> datetime:
     """Return the beginning of the next period."""
-    start = _floor(length, _wall(instant))
-    match length:
-        case Aggregation.MONTH:
-            following = start.replace(year=start.year + start.month // 12, month=start.month % 12 + 1)
-        case Aggregation.YEAR:
-            following = start.replace(year=start.year + 1)
-        case _:
-            following = start + _LENGTHS[length]
-    return instant_of(following)
+    return instant_of(_floor(length, _floor(length, _wall(instant)) + LENGTHS[length].longest))
 
 
-def whole(length: Aggregation, begin: datetime, end: datetime) -> Span:
-    """Return the whole periods of a span, from the first border to the last; it is empty where the first is later."""
-    first = start_of(length, begin)
-    return (first if first == begin else end_of(length, begin)), start_of(length, end)
+def union(spans: Iterable[Span]) -> list[Span]:
+    """Merge spans that touch; leave out empty ones."""
+    merged: list[Span] = []
+    for begin, end in sorted(spans):
+        if merged and begin <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(merged[-1][1], end))
+        elif begin < end:
+            merged.append((begin, end))
+    return merged
 
 
 # Nothing happened before, and nothing happens after: reports of longer spans are of this one.

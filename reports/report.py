@@ -1,30 +1,30 @@
-"""The report: the rows of a page, in two statements after one that says what is stale (docs/decisions/0018)."""
+"""The report: a page of its rows, in one statement after one that finds the parts of its time (docs/decisions/0018)."""
 
 # ruff: noqa: S608  (SQL is composed of constants)
 
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import pairwise
-from typing import Any, NamedTuple
+from itertools import chain
+from typing import Any
 
+import orjson
 from django.db import connection, transaction
 from psycopg.pq import Format
 
-from reports import ledgers, staleness
-from reports.ledgers import SOURCE_OF, Part, Source, array
-from reports.periods import Aggregation, Span
-from reports.staleness import Unsettled, cover, union
-from reports.sums import DISTINCT, OWN, SOURCES, Sums
+from callcentre.core.times import zone
+from reports import ledgers, parts
+from reports.figures import COLUMNS, FIGURES, Row
+from reports.ledgers import Part, Source, array
+from reports.periods import LENGTHS, Aggregation
 
 
 @dataclass(frozen=True)
 class Question:
-    """Agents, in the order of the report; a span without its end; how to cut it, and what to count."""
+    """A report: agents, in its order, with the names that it shows; a span without its end; how to cut and count."""
 
-    agents: Sequence[int]
+    agents: Mapping[int, Mapping[str, str]]
     begin: datetime
     end: datetime
     aggregation: Aggregation
@@ -32,22 +32,12 @@ class Question:
     now: datetime
     threshold: int = 0
     # None: everything.
-    queues: Sequence[int] | None = None
-    # Seconds within which an offer is answered in time; None leaves these offers out.
+    queues: tuple[int, ...] | None = None
+    # Seconds within which an offer is answered in time.
     within: int | None = None
 
 
-class Row(NamedTuple):
-    agent_id: int
-    period: str
-    sums: Sums
-
-
-Parts = dict[Part, list[int]]
-RowKey = tuple[int, int]
-
-
-# To plan the sums of a page takes as long as to run them: the plan is kept.
+# To plan a page takes as long as to read it: the plan is kept.
 _SNAPSHOT = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ; SET LOCAL plan_cache_mode = force_generic_plan"
 
 
@@ -63,228 +53,125 @@ def snapshot() -> Iterator[None]:
         yield
 
 
-def page(question: Question, limit: int, offset: int) -> list[Row]:
-    """Return so many rows of the report, from there on."""
-    if not question.agents:
-        return []
-    with snapshot():
-        report = _Report(question)
-        keys = report.keys(limit, offset)
-        sums = report.sums(keys) if keys else {}
-    label = {key: question.aggregation.label(key) for key in {key for _, key in keys}}
-    return [Row(agent_id, label[key], sums[agent_id, key]) for agent_id, key in keys]
-
-
-# Rollups of a stretch: those with a key lie in a longer period, others are whole periods of the report.
-_MATCH = """reports_rollup r ON r.level = stretch.source AND r.agent_id = stretch.agent_id
-  AND r.started_at >= stretch.a AND r.started_at < stretch.b AND r.queue_id = ANY(%(rollup_queues)s::bigint[])"""
-_ROLLUPS = f"""
-rollup AS (
-  SELECT r.*, source = %(own)s AS is_period, COALESCE(stretch.key, {{key}}) AS key FROM stretch JOIN {_MATCH}
+_PERIOD = 'to_char(started_at AT TIME ZONE %(zone)s, %(label)s) COLLATE "C"'
+_ROLLUPS = """JOIN reports_sums r ON r.level = stretch.source AND r.agent_id = stretch.agent_id
+  AND r.queue_id = ANY(%(queues)s::bigint[]) AND r.started_at >= a AND r.started_at < b"""
+# In a report of some queues, a row of everything counts if it has time of the agent's own, or chats or tickets of them.
+_IS_PRESENT = """(NOT %(is_narrowed)s OR r.queue_id <> 0 OR r.login_seconds IS NOT NULL
+  OR r.free_seconds IS NOT NULL OR r.wrap_up_seconds IS NOT NULL OR r.pause_seconds IS NOT NULL
+  OR EXISTS (SELECT FROM tickets_chat WHERE id = ANY(r.chat_ids) AND queue_id = ANY(%(queues)s::bigint[]))
+  OR EXISTS (SELECT FROM tickets_ticket WHERE id = ANY(r.ticket_ids) AND queue_id = ANY(%(queues)s::bigint[])))"""
+_PRESENT = {
+    False: f"SELECT r.agent_id, started_at FROM stretch {_ROLLUPS} WHERE {_IS_PRESENT}",
+    True: f"SELECT agent_id, started_at FROM counted r WHERE {_IS_PRESENT}",
+}
+_PAGE = f"""
+page AS (
+  SELECT place, agent_id, {_PERIOD} AS period, min(started_at) AS first, max(started_at) AS last
+  FROM ({{present}}) present JOIN unnest(%(order)s::bigint[]) WITH ORDINALITY AS agent(id, place) ON agent.id = agent_id
+  GROUP BY place, agent_id, period ORDER BY place, period LIMIT %(limit)s::bigint OFFSET %(offset)s::bigint
 )"""
-# A row of all queues makes a period appear in a report of some if it has time of the agent's own.
-_IS_PRESENT = "(%(queues)s::bigint[] IS NULL OR r.queue_id <> 0 OR r.has_time)"
-_PRESENT_IN_LEDGERS = "SELECT agent_id, key FROM grain"
-_PRESENT_IN_SHORTER = f"""
-SELECT agent_id, key FROM stretch
-WHERE key IS NOT NULL AND EXISTS (SELECT FROM {_MATCH.replace(" ON ", " WHERE ", 1)} AND {_IS_PRESENT})"""
-_PRESENT_AS_ROLLUP = f"""
-SELECT stretch.agent_id, {{key}} AS key FROM stretch JOIN {_MATCH} AND {_IS_PRESENT} WHERE key IS NULL"""
-_KEYS = """
-SELECT agent.id, date_part('epoch', present.key)::bigint
-FROM unnest(%(order)s::bigint[]) WITH ORDINALITY AS agent(id, place)
-JOIN (SELECT DISTINCT agent_id, key FROM ({present}) any_row) present ON present.agent_id = agent.id
-ORDER BY agent.place, present.key LIMIT %(limit)s::bigint OFFSET %(offset)s::bigint"""
 # The same if the rows of all agents are the rollups of one stretch: a loop over the agents in their order, which ends
 # with the page. Sorting all rows takes as long as the rest of a page.
-_KEYS_IN_ORDER = """
-SELECT agent.id, date_part('epoch', r.started_at)::bigint FROM unnest(%(order)s::bigint[]) AS agent(id)
-CROSS JOIN LATERAL (
-  SELECT started_at FROM reports_rollup
-  WHERE level = %(own)s AND queue_id = 0 AND agent_id = agent.id AND started_at >= %(begin)s AND started_at < %(end)s
-  ORDER BY started_at
-) r LIMIT %(limit)s::bigint OFFSET %(offset)s::bigint"""
-
-
-def _of_rollups(*, is_narrowed: bool) -> str:
-    """Return the SQL that sums rows of the rollups; `is_narrowed`: rows of some queues, and the agent's own time."""
-    columns = []
-    for name, source in SOURCES.items():
-        where = "r.is_period" if source.kind in DISTINCT else "true"
-        if is_narrowed:
-            where += f" AND r.queue_id {'=' if source.kind in OWN else '<>'} 0"
-        figure = f"{source.together}({source.rollup}) FILTER (WHERE {where})"
-        columns.append(f"{figure} AS {name}" if source.together != "sum" else f"COALESCE({figure}, 0) AS {name}")
-    return f"SELECT agent_id, key, {', '.join(columns)} FROM rollup r GROUP BY agent_id, key"
-
-
-_OF_ROLLUPS = {is_narrowed: _of_rollups(is_narrowed=is_narrowed) for is_narrowed in (False, True)}
-_GRAIN_COLUMNS = ", ".join(f"{source.grains} AS {name}" for name, source in SOURCES.items())
-_OF_GRAINS = f"SELECT agent_id, key, {_GRAIN_COLUMNS} FROM grain GROUP BY agent_id, key"
-_PAUSES_OF_GRAINS = "SELECT agent_id, key, detail AS id, begun, seconds FROM grain WHERE kind = 'paused'"
-_PAUSES_OF_ROLLUPS = """
-SELECT agent_id, key, pause.* FROM rollup
-CROSS JOIN LATERAL unnest(pause_ids, pause_counts, pause_seconds) AS pause(id, begun, seconds) WHERE queue_id = 0"""
-_TOGETHER = ", ".join(
-    f"sum({name})::bigint" if source.together == "sum" else f"date_part('epoch', {source.together}({name}))"
-    for name, source in SOURCES.items()
-)
-_SUMS = f"""
-SELECT * FROM (
-  SELECT agent_id, date_part('epoch', key)::bigint AS key, {_TOGETHER} FROM ({{sums}}) part GROUP BY agent_id, part.key
-) sums LEFT JOIN (
-  SELECT agent_id, date_part('epoch', key)::bigint AS key, array_agg(id), array_agg(begun), array_agg(seconds) FROM (
-    SELECT agent_id, key, id, sum(begun)::bigint AS begun, sum(seconds)::bigint AS seconds FROM ({{pauses}}) pause
-    GROUP BY agent_id, key, id
-  ) pause GROUP BY agent_id, pause.key
-) pauses USING (agent_id, key)"""
-
-# The rollups that a period can be put together from, the longest first.
-_MONTHS, _DAYS, _HOURS = ((*SOURCE_OF,)[place:] for place in range(3))
-_LENGTHS: dict[Aggregation, tuple[Aggregation, ...]] = {
-    Aggregation.MINUTE: (),
-    Aggregation.HOUR: _HOURS,
-    Aggregation.HOUR_OF_DAY: _HOURS,
-    Aggregation.DAY: _DAYS,
-    Aggregation.WEEK: _DAYS,
-    Aggregation.MONTH: _MONTHS,
-    Aggregation.YEAR: _MONTHS,
+_PAGE_OF_ROLLUPS = f"""
+page AS (
+  SELECT place, agent_id, {_PERIOD} AS period, started_at AS first, started_at AS last FROM (
+    SELECT place, agent.id AS agent_id, started_at
+    FROM unnest(%(order)s::bigint[]) WITH ORDINALITY AS agent(id, place) CROSS JOIN LATERAL (
+      SELECT started_at FROM reports_sums
+      WHERE agent_id = agent.id AND level = %(level)s AND started_at >= %(begin)s AND started_at < %(end)s
+        AND queue_id = 0
+      ORDER BY started_at
+    ) r LIMIT %(limit)s::bigint OFFSET %(offset)s::bigint
+  ) key
+)"""
+# The periods of an agent on a page follow one another.
+_SHOWN = """(
+  SELECT agent_id, place, min(first) AS first, max(last) AS last, min(period) AS first_period,
+    max(period) AS last_period
+  FROM page GROUP BY agent_id, place
+) shown"""
+_COLUMNS = ", ".join(f"r.{name}" for name in COLUMNS)
+_LINES = {
+    False: f"""
+SELECT place, first_period, last_period, r.agent_id, r.started_at, r.queue_id, {_COLUMNS}
+FROM {_SHOWN} JOIN stretch USING (agent_id) {_ROLLUPS}
+WHERE r.started_at >= first AND r.started_at <= last AND {_IS_PRESENT}""",
+    True: f"""
+SELECT place, first_period, last_period, agent_id, started_at, queue_id, {_COLUMNS}
+FROM {_SHOWN} JOIN counted r USING (agent_id) WHERE {_IS_PRESENT}""",
 }
+# Rows of queues have no time of the agent's own, and no lists of chats and tickets. Where several rows of a period have
+# lists, these are returned as well: a chat or ticket that is in two of them counts once.
+_OF_QUEUES = """CASE WHEN NOT %(is_narrowed)s THEN {ids}
+    ELSE (SELECT array_agg(id) FROM {table} WHERE id = ANY({ids}) AND queue_id = ANY(%(queues)s::bigint[])) END"""
+_TWICE = "(CASE WHEN count(r.{ids}) > 1 THEN json_agg(r.{ids}) FILTER (WHERE r.{ids} IS NOT NULL) END)::text"
+_SUMS = f"""
+SELECT agent_id, period, {", ".join(FIGURES.values())}, {_TWICE.format(ids="chats")}, {_TWICE.format(ids="tickets")}
+FROM (
+  SELECT *, {_PERIOD} AS period, (queue_id <> 0) = %(is_narrowed)s AS is_wanted,
+    {_OF_QUEUES.format(ids="chat_ids", table="tickets_chat")} AS chats,
+    {_OF_QUEUES.format(ids="ticket_ids", table="tickets_ticket")} AS tickets
+  FROM ({{lines}}) line
+) r
+WHERE period BETWEEN first_period AND last_period GROUP BY place, agent_id, period ORDER BY place, period"""
 
 
-class _Report:
-    def __init__(self, question: Question) -> None:
-        self.question, self.aggregation = question, question.aggregation
-        self.unsettled = staleness.read(question.agents, question.begin, question.end, question.now)
-        self.by_hour = question.aggregation is Aggregation.HOUR_OF_DAY
-        # The rollups whose rows are whole periods of the report.
-        self.own = SOURCE_OF.get(question.aggregation)
-        self.key = "to_timestamp(r.hour)" if self.by_hour else "r.started_at"
-
-    def keys(self, limit: int, offset: int) -> list[RowKey]:
-        """Return agents and keys of the rows of a page."""
-        asked = self.question
-        parts = self._parts({(asked.begin, asked.end): asked.agents})
-        parameters = {"order": array(asked.agents), "limit": limit, "offset": offset}
-        if [(part.source, part.start) for part in parts] == [(self.own, None)] and asked.queues is None:
-            return self._run(_KEYS_IN_ORDER, parts, {**parameters, "begin": asked.begin, "end": asked.end})
-        # An agent who only wrote in a chat is present as well.
-        parts |= {part._replace(source=Source.DISTINCT): parts[part] for part in parts if part.source is Source.CLOSED}
-        present = [_PRESENT_IN_LEDGERS] if _has_ledgers(parts) else []
-        present += [_PRESENT_IN_SHORTER] if any(part.start for part in parts) else []
-        if any(part.is_rollup and not part.start for part in parts):
-            present.append(_PRESENT_AS_ROLLUP.format(key=self.key))
-        return self._run(_KEYS.format(present=" UNION ALL ".join(present)), parts, parameters) if present else []
-
-    def sums(self, keys: Sequence[RowKey]) -> dict[RowKey, Sums]:
-        """Return the sums of these rows."""
-        asked = self.question
-        parts = self._parts(self._stretches(keys))
-        # No rollup has the offers answered in time.
-        own = self.own if asked.within is None else None
-        parts |= self._distinct(parts, own)
-        tables = [(_OF_ROLLUPS[asked.queues is not None], _PAUSES_OF_ROLLUPS)] if _has_rollups(parts) else []
-        tables += [(_OF_GRAINS, _PAUSES_OF_GRAINS)] if _has_ledgers(parts) else []
-        sums, pauses = (" UNION ALL ".join(selects) for selects in zip(*tables, strict=True))
-        statement = _SUMS.format(sums=sums, pauses=pauses)
-        found = {}
-        for agent_id, key, *row, ids, begun, seconds in self._run(statement, parts, {"own": int(own or 0)}):
-            row.append(dict(sorted(zip(ids, zip(begun, seconds, strict=True), strict=True))) if ids else {})
-            found[agent_id, key] = Sums(*row)
-        return found
-
-    def _stretches(self, keys: Sequence[RowKey]) -> Mapping[Span, Sequence[int]]:
-        """Return the time of these rows; an hour of the day is in every day."""
-        asked = self.question
-        of_agent: dict[int, list[int]] = defaultdict(list)
-        for agent_id, key in keys:
-            of_agent[agent_id].append(key)
-        if self.by_hour:
-            return {(asked.begin, asked.end): [*of_agent]}
-        found: dict[Span, list[int]] = defaultdict(list)
-        for agent_id, ascending in of_agent.items():
-            begin, end = self.aggregation.stretch(ascending[0])[0], self.aggregation.stretch(ascending[-1])[1]
-            found[max(begin, asked.begin), min(end, asked.end)].append(agent_id)
-        return found
-
-    def _parts(self, stretches: Mapping[Span, Sequence[int]]) -> Parts:
-        """Return what these stretches of agents' time consist of; agents with the same parts are listed together."""
-        parts: Parts = defaultdict(list)
-        for (begin, end), ids in stretches.items():
-            settled = [agent_id for agent_id in ids if agent_id not in self.unsettled]
-            groups = [([agent_id], self.unsettled[agent_id]) for agent_id in ids if agent_id in self.unsettled]
-            for group, unsettled in [(settled, Unsettled()), *groups] if settled else groups:
-                for part in cover(begin, end, _LENGTHS[self.aggregation], unsettled):
-                    for piece in self._pieces(part):
-                        parts[piece] += group
-                if unsettled.open:
-                    parts[Part(Source.OPEN, begin, end)] += group
-        return parts
-
-    def _pieces(self, part: Part) -> Iterator[Part]:
-        """Cut rollups that are shorter than the periods of the report at the borders of these."""
-        if self.by_hour or part.source in (Source.CLOSED, self.own):
-            yield part
-            return
-        for start, end in pairwise(self.aggregation.borders(part.begin, part.end)):
-            yield Part(part.source, max(start, part.begin), min(end, part.end), start)
-
-    def _distinct(self, parts: Parts, own: Source | None) -> Parts:
-        """Return the whole periods of which no rollup is all."""
-        asked, spans = self.question, defaultdict(list)
-        for part, ids in parts.items():
-            if part.source not in (own, Source.OPEN):
-                first, last = self.aggregation.around(part.begin, part.end)
-                for agent_id in ids:
-                    spans[agent_id].append((max(first, asked.begin), min(last, asked.end)))
-        found: Parts = defaultdict(list)
-        for agent_id, of_agent in spans.items():
-            for begin, end in union(of_agent):
-                found[Part(Source.DISTINCT, begin, end)].append(agent_id)
-        return found
-
-    def _cut(self, parts: Parts) -> Iterator[Span]:
-        """Return the spans of the ledgers that are cut at borders; events of hours of the day are not."""
-        for part, ids in parts.items():
-            if part.source is Source.CLOSED or (part.source is Source.DISTINCT and not self.by_hour):
-                yield part.begin, part.end
-            elif part.source is Source.OPEN:
-                for begin, end in (span for agent_id in ids for span in self.unsettled[agent_id].open):
-                    yield max(begin, part.begin), min(end, part.end)
-
-    def _run(self, select: str, parts: Parts, parameters: dict[str, Any]) -> list[Any]:
-        """Run a statement over these parts. SQL of tables that have no part is left out, so it is not planned."""
-        asked = self.question
-        borders = sorted({border for span in union(self._cut(parts)) for border in self.aggregation.borders(*span)})
-        tables = [ledgers.STRETCHES]
-        if _has_ledgers(parts):
-            in_time, with_queues = asked.within is not None, asked.queues is not None
-            tables = [ledgers.grains(with_queues=with_queues, by_hour=self.by_hour, in_time=in_time)]
-        if _has_rollups(parts):
-            tables.append(_ROLLUPS.format(key=self.key))
+def page(question: Question, limit: int, offset: int) -> list[Row]:
+    """Return so many rows of the report, from there on."""
+    with snapshot():
+        found, read = parts.find([*question.agents], question.begin, question.end, question.aggregation, question.now)
+        if not found:
+            return []
+        level = parts.LEVELS.get(question.aggregation)
+        statement = _statement(found, is_level=question.queues is None and [part.source for part in found] == [level])
+        parameters = {
+            **ledgers.parameters(found, question.aggregation, read),
+            "order": array(question.agents),
+            "level": level,
+            "begin": question.begin,
+            "end": question.end,
+            "now": question.now,
+            "zone": zone().key,
+            "label": LENGTHS[question.aggregation].sql_label,
+            "threshold": question.threshold,
+            "within": question.within,
+            "is_narrowed": question.queues is not None,
+            "queues": array([0, *(question.queues or ())]),
+            "limit": limit,
+            "offset": offset,
+        }
         with connection.cursor() as cursor:
             # A page has thousands of numbers: as text they take a tenth more of a statement's time.
             cursor.cursor.format = Format.BINARY
-            cursor.execute(
-                f"WITH {', '.join(tables)} {select}",
-                {
-                    **ledgers.parameters(parts, borders, [self.aggregation.key(border) for border in borders]),
-                    "own": int(self.own or 0),
-                    "now": asked.now,
-                    "threshold": asked.threshold,
-                    "within": asked.within,
-                    "queues": None if asked.queues is None else list(asked.queues),
-                    "rollup_queues": [0, *(asked.queues or ())],
-                    **parameters,
-                },
-            )
-            rows: list[Any] = cursor.fetchall()
-        return rows
+            cursor.execute(statement, parameters)
+            rows = cursor.fetchall()
+    return [_row(question, *row) for row in rows]
 
 
-def _has_rollups(parts: Parts) -> bool:
-    return any(part.is_rollup for part in parts)
+def _statement(found: Mapping[Part, object], *, is_level: bool) -> str:
+    """Compose the statement of a page. SQL of tables that have no part is left out, so it is neither planned nor run.
+
+    `is_level`: the rows of the page are rollups, as they are.
+    """
+    tables = sorted({part.source in (Source.CLOSED, Source.OPEN) for part in found})
+    present, lines = (" UNION ALL ".join(map(select.__getitem__, tables)) for select in (_PRESENT, _LINES))
+    shared = [ledgers.STRETCHES, *([ledgers.ROWS] if True in tables else [])]
+    shared.append(_PAGE_OF_ROLLUPS if is_level else _PAGE.format(present=present))
+    return f"WITH {', '.join(shared)} {_SUMS.format(lines=lines)}"
 
 
-def _has_ledgers(parts: Parts) -> bool:
-    return not all(part.is_rollup for part in parts)
+def _row(question: Question, agent_id: int, period: str, pauses: str | None, *figures: Any) -> Row:
+    *sums, chats, tickets = figures
+    reasons: dict[int, tuple[int, int]] = {}
+    for part in orjson.loads(pauses or "[]"):
+        for reason, (count, seconds) in part.items():
+            before = reasons.get(int(reason), (0, 0))
+            reasons[int(reason)] = (before[0] + count, before[1] + seconds)
+    reasons = dict(sorted(reasons.items()))
+    row = Row(agent_id, question.agents[agent_id], period, question.queues is not None, reasons, *sums)
+    if chats:
+        row.chats_answered = len(set(chain.from_iterable(orjson.loads(chats))))
+    if tickets:
+        row.tickets_answered = len(set(chain.from_iterable(orjson.loads(tickets))))
+    return row

@@ -31,7 +31,7 @@ WITHOUT_ADMIN = {
     "reports.ExportMail": "shown with its export",
     "reports.ScheduleChange": "read at its schedule",
     "reports.Rollup": "sums that nobody edits: the report shows them",
-    "reports.StaleRollup": "says which sums are to be made anew",
+    "reports.RollupProgress": "two rows, which the worker writes for itself",
     "telephony.LedgerChange": "gone as soon as the report has summed it",
     "telephony.ConnectionTopic": "shown with its connection",
     "telephony.TranscriptionUsage": "said above the list of transcriptions",

@@ -7,8 +7,8 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from reports import report
-from reports.measures import percent
-from reports.tables import Table
+from reports.figures import percent
+from reports.report import Question
 
 # A chart of more rows or periods than this would say nothing, and take long.
 MOST_ROWS, MOST_PERIODS = 10_000, 800
@@ -27,9 +27,8 @@ class _Sum:
         return percent(handle, handle + self.free_seconds)
 
 
-def chart_of(table: Table) -> dict[str, Any]:
+def chart_of(asked: Question) -> dict[str, Any]:
     """Return the data of the chart, or under `reason` why none is drawn."""
-    asked = table.question
     if asked.aggregation.periods_in(asked.begin, asked.end) > MOST_PERIODS:
         return {"reason": _("No chart of more than %s periods: choose longer ones.") % MOST_PERIODS}
     rows = report.page(asked, MOST_ROWS + 1, 0)
@@ -38,10 +37,10 @@ def chart_of(table: Table) -> dict[str, Any]:
     sums: dict[str, _Sum] = defaultdict(_Sum)
     for row in rows:
         found = sums[row.period]
-        found.calls += row.sums.offered + row.sums.calls
-        found.talk_seconds += row.sums.talk_seconds + row.sums.calls_seconds
-        found.wrap_up_seconds += row.sums.wrap_up_seconds
-        found.free_seconds += row.sums.free_seconds
+        found.calls += row.offered + row.calls
+        found.talk_seconds += row.talk_in_and_out
+        found.wrap_up_seconds += row.wrap_up_seconds
+        found.free_seconds += row.free_seconds
     labels = sorted(sums)
     return {
         "labels": labels,

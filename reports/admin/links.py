@@ -11,10 +11,10 @@ from django.http import HttpRequest
 from django.urls import reverse
 
 from callcentre.admin.periods import PARAMETER, value_of
-from reports.measures import MEASURES, Measure, ReportRow
+from reports.figures import Row
+from reports.measures import MEASURES, Measure
 from reports.periods import DAY, Aggregation, Span
 from reports.report import Question
-from reports.tables import Table
 
 # More stretches than this make an address too long: an hour of the day of four months.
 MOST_STRETCHES = 124
@@ -114,19 +114,21 @@ def _rows_of(name: str) -> Rows | None:
 class Links:
     """The links of the rows of one page, to those lists that the user may see."""
 
-    def __init__(self, request: HttpRequest, table: Table, lines: Sequence[ReportRow]) -> None:
-        self._user, self._table = request.user, table
-        self._stretches = stretches_of(table.question, {line.period for line in lines})
-        self._values = {column.name: column.value for column in (*MEASURES, *table.columns)}
+    def __init__(
+        self, request: HttpRequest, question: Question, columns: Sequence[Measure], lines: Sequence[Row]
+    ) -> None:
+        self._user, self._question = request.user, question
+        self._stretches = stretches_of(question, {line.period for line in lines})
+        self._values = {column.name: column.value for column in (*MEASURES, *columns)}
         self._rows: dict[str, Rows] = {}
         self._parted: set[str] = set()
-        for column in table.columns:
+        for column in columns:
             if parts := parts_of(column.name):
                 self._parted |= {column.name} if any(map(self._visible, parts)) else set()
             elif rows := self._visible(column.name):
                 self._rows[column.name] = rows
         self._asked = [(name, request.GET[name]) for name in _ASKED if name in request.GET]
-        self._asked += [("queues_ids", str(queue)) for queue in table.question.queues or ()]
+        self._asked += [("queues_ids", str(queue)) for queue in question.queues or ()]
 
     def _visible(self, name: str) -> Rows | None:
         rows = _rows_of(name)
@@ -134,7 +136,7 @@ class Links:
             return rows
         return None
 
-    def of(self, column: Measure, line: ReportRow) -> str:
+    def of(self, column: Measure, line: Row) -> str:
         """Return the address, or an empty string if there are no rows or the user may not see them."""
         stretches = self._stretches[line.period]
         if not self._is_of_something(column, line) or len(stretches) > MOST_STRETCHES:
@@ -146,20 +148,20 @@ class Links:
             return ""
         return f"{reverse(f'admin:{rows.app}_{rows.model}_changelist')}?{urlencode(self._query(rows, line, stretches))}"
 
-    def _is_of_something(self, column: Measure, line: ReportRow) -> bool:
+    def _is_of_something(self, column: Measure, line: Row) -> bool:
         """Tell whether there are rows behind a figure; an average or a share of 0 may have some."""
         if (value := column.value(line)) is None:
             return False
         return bool(value) or any(self._values[part](line) for part in parts_of(column.name) if part in self._values)
 
-    def _query(self, rows: Rows, line: ReportRow, stretches: Sequence[Span]) -> list[tuple[str, Any]]:
-        way, queues = rows.way, self._table.question.queues
+    def _query(self, rows: Rows, line: Row, stretches: Sequence[Span]) -> list[tuple[str, Any]]:
+        way, queues = rows.way, self._question.queues
         match rows.argument:
             case "threshold" | "talked":
-                threshold = self._table.question.threshold if rows.argument == "threshold" else 0
+                threshold = self._question.threshold if rows.argument == "threshold" else 0
                 way += ":" + ":".join(map(str, (threshold, line.agent_id, *(queues or ()))))
             case "within":
-                way += f":{self._table.within}"
+                way += f":{self._question.within}"
             case "agent":
                 way += f":{line.agent_id}"
         query: list[tuple[str, Any]] = [("agent__id__exact", line.agent_id)] if rows.is_mine else []
@@ -180,6 +182,6 @@ def stretches_of(asked: Question, periods: set[str]) -> dict[str, list[Span]]:
     if asked.aggregation is Aggregation.HOUR_OF_DAY:
         until = min(until, asked.begin + MOST_DAYS * DAY)
     for start, end in pairwise(asked.aggregation.borders(asked.begin, until)):
-        if (label := asked.aggregation.label(asked.aggregation.key(start))) in periods:
+        if (label := asked.aggregation.label(start)) in periods:
             found[label].append((max(start, asked.begin), min(end, asked.end)))
     return found

@@ -10,10 +10,12 @@ from django.template.response import TemplateResponse
 
 from callcentre.admin import ReadOnlyAdmin
 from callcentre.core.errors import Invalid
+from reports import report
 from reports.admin.links import MOST_STRETCHES, Links, parts_of, stretches_of
-from reports.measures import NAMES, PARTS, Measure, ReportRow, Unit, columns_of
+from reports.figures import Row
+from reports.measures import NAMES, PARTS, Measure, Unit, columns_of
 from reports.parameters import read_table
-from reports.tables import Table
+from reports.report import Question
 
 # The most rows of an agent from the first stretch of a period to its last: hours of a day, minutes of a double hour.
 _MOST_ROWS = 200
@@ -31,15 +33,14 @@ class PartsPage(ReadOnlyAdmin):
         if figure is None or not (names := parts_of(figure.name)):
             raise Http404
         try:
-            table, _terms = read_table(request.GET)
+            question, _columns, _terms = read_table(request.GET)
         except Invalid:
             # The agent may have another login by now: the report's page explains it.
             return redirect(f"{self.url_of('report')}?{request.GET.urlencode()}")
-        table = replace(table, columns=[figure])
-        if (line := _line_of(table, request.GET.get("period", ""))) is None:
+        if (line := _line_of(question, request.GET.get("period", ""))) is None:
             raise Http404
         parts = [by_name[name] for name in names]
-        links = Links(request, replace(table, columns=parts), [line])
+        links = Links(request, question, parts, [line])
         return TemplateResponse(
             request,
             "admin/reports/parts.html",
@@ -57,16 +58,15 @@ class PartsPage(ReadOnlyAdmin):
         )
 
 
-def _line_of(table: Table, period: str) -> ReportRow | None:
+def _line_of(question: Question, period: str) -> Row | None:
     """Return the row of the only agent in this period, if it is short enough for links."""
-    stretches = stretches_of(table.question, {period}).get(period)
-    if not stretches or len(stretches) > MOST_STRETCHES or len(table.question.agents) != 1:
+    stretches = stretches_of(question, {period}).get(period)
+    if not stretches or len(stretches) > MOST_STRETCHES or len(question.agents) != 1:
         return None
-    asked = replace(table.question, begin=stretches[0][0], end=stretches[-1][1])
-    lines = replace(table, question=asked).page(_MOST_ROWS, 0)
-    return next((line for line in lines if line.period == period), None)
+    asked = replace(question, begin=stretches[0][0], end=stretches[-1][1])
+    return next((line for line in report.page(asked, _MOST_ROWS, 0) if line.period == period), None)
 
 
-def _shown(column: Measure, line: ReportRow) -> Any:
+def _shown(column: Measure, line: Row) -> Any:
     text = column.text(line)
     return f"{text} %" if column.unit is Unit.PERCENT and text else text or "–"

@@ -1,5 +1,6 @@
 """The page of the agents work report: a question, a page of its answer, a chart, and the way to a file of all of it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,13 +14,15 @@ from django.utils.translation import gettext as _now
 from callcentre.admin import ReadOnlyAdmin, actor_of
 from callcentre.core.errors import Invalid
 from callcentre.core.integers import integer_of
+from reports import report
 from reports.admin.chart import chart_of
 from reports.admin.forms import ReportForm, ranges, values_of
 from reports.admin.links import Links
-from reports.measures import ReportRow, Unit
+from reports.figures import Row
+from reports.measures import Measure, Unit
 from reports.models import Export
 from reports.parameters import read_table
-from reports.tables import Table
+from reports.report import Question
 from reports.verbs.exports import ask_export
 
 PER_PAGE = 100
@@ -45,13 +48,13 @@ class ReportPage(ReadOnlyAdmin):
         context: dict[str, Any] = {}
         if "date_from" in params or "date_to" in params:
             try:
-                table, terms = read_table(params)
+                question, columns, terms = read_table(params)
             except Invalid as invalid:
                 form.show(invalid)
             else:
                 if request.method == "POST":
-                    return self._ask(request, table, terms)
-                context = self._answer(request, table)
+                    return self._ask(request, question, terms)
+                context = self._answer(request, question, columns)
         return self._report_page(request, form, context)
 
     def chart_view(self, request: HttpRequest) -> HttpResponse:
@@ -59,36 +62,36 @@ class ReportPage(ReadOnlyAdmin):
         if not self.has_view_permission(request):
             raise PermissionDenied
         try:
-            table, _terms = read_table(request.GET)
+            question, _columns, _terms = read_table(request.GET)
         except Invalid as invalid:
             return JsonResponse({"reason": " ".join(invalid.messages)}, status=400)
-        return JsonResponse(chart_of(table))
+        return JsonResponse(chart_of(question))
 
-    def _ask(self, request: HttpRequest, table: Table, terms: dict[str, Any]) -> HttpResponse:
+    def _ask(self, request: HttpRequest, question: Question, terms: dict[str, Any]) -> HttpResponse:
         if not self.has_add_permission(request):
             raise PermissionDenied
         form = request.POST.get("format")
         export = ask_export(
             actor_of(request),
-            table.question.begin,
-            table.question.end,
+            question.begin,
+            question.end,
             format=form if form in Export.Format.values else Export.Format.CSV,
             language=translation.get_language() or "en",
             **terms,
         )
         return redirect(self.url_of("change", export.pk))
 
-    def _answer(self, request: HttpRequest, table: Table) -> dict[str, Any]:
+    def _answer(self, request: HttpRequest, question: Question, columns: Sequence[Measure]) -> dict[str, Any]:
         asked = integer_of(request.GET.get("p")) or 1
         number = asked if asked < 100_000 else 1
         # One more tells whether there is a next page.
-        lines = table.page(PER_PAGE + 1, (number - 1) * PER_PAGE)
+        lines = report.page(question, PER_PAGE + 1, (number - 1) * PER_PAGE)
         shown = lines[:PER_PAGE]
-        links = Links(request, table, shown)
+        links = Links(request, question, columns, shown)
         return {
-            "table": table,
-            "columns": table.columns[4:],
-            "rows": [(line, _cells(table, line, links)) for line in shown],
+            "question": question,
+            "columns": columns[4:],
+            "rows": [(line, _cells(columns[4:], line, links)) for line in shown],
             "first": (number - 1) * PER_PAGE + 1,
             "last": (number - 1) * PER_PAGE + len(shown),
             "previous_url": _with(request.GET, p=number - 1) if number > 1 and shown else "",
@@ -96,7 +99,7 @@ class ReportPage(ReadOnlyAdmin):
             "first_url": _with(request.GET, p=None) if number > 1 and not shown else "",
             "next_url": _with(request.GET, p=number + 1) if len(lines) > PER_PAGE else "",
             "chart_url": f"{self.url_of('chart')}{_with(request.GET)}",
-            "is_narrowed": table.question.queues is not None,
+            "is_narrowed": question.queues is not None,
         }
 
     def _report_page(self, request: HttpRequest, form: ReportForm, context: dict[str, Any]) -> HttpResponse:
@@ -124,9 +127,9 @@ class ReportPage(ReadOnlyAdmin):
         )
 
 
-def _cells(table: Table, line: ReportRow, links: Links) -> list[Cell]:
+def _cells(columns: Sequence[Measure], line: Row, links: Links) -> list[Cell]:
     cells = []
-    for column in table.columns[4:]:
+    for column in columns:
         text = column.text(line)
         if column.unit is Unit.PERCENT and text:
             text = f"{text} %"

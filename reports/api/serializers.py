@@ -3,7 +3,8 @@
 from collections import defaultdict
 from typing import Any
 
-from reports.measures import MEASURES, Measure, ReportRow, clock, mean
+from reports.figures import Row, mean
+from reports.measures import MEASURES, Measure, clock
 
 # The measures of the API by the object that they are in; those without one are fields of the row.
 GROUPS: dict[str, list[tuple[str, Measure]]] = defaultdict(list)
@@ -16,17 +17,16 @@ _GROUPS = [(group, [(name, measure.wire) for name, measure in measures]) for gro
 _OF_ROW = [(name, measure.wire) for name, measure in OF_ROW]
 
 
-def row_data(row: ReportRow) -> dict[str, Any]:
-    sums, (count, seconds) = row.sums, row.pauses
+def row_data(row: Row) -> dict[str, Any]:
     return {
         "agent": row.agent,
         "period": row.period,
         **{group: {name: wire(row) for name, wire in wires} for group, wires in _GROUPS},
         **{name: wire(row) for name, wire in _OF_ROW},
         "pauses": [
-            _pauses("all", count, seconds),
-            {"id": "free", "count": sums.free_count, "sum": clock(sums.free_seconds)},
-            *(_pauses(pause_id, *of_pause) for pause_id, of_pause in sums.pauses.items()),
+            _pauses("all", row.pause_count, row.pause_seconds),
+            {"id": "free", "count": row.free_count, "sum": clock(row.free_seconds)},
+            *(_pauses(pause_id, *of_pause) for pause_id, of_pause in row.pauses.items()),
         ],
     }
 

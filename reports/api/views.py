@@ -6,7 +6,6 @@ from callcentre.api.viewsets import ApiViewSet
 from callcentre.core.errors import Fault
 from reports import report
 from reports.api.serializers import row_data
-from reports.measures import ReportRow
 from reports.parameters import read
 
 
@@ -18,6 +17,5 @@ class AgentsWorkReportViewSet(ApiViewSet):
     def list(self, request: Request) -> Response:
         faults: list[Fault] = []
         limit, offset = limit_and_offset(request.query_params, faults)
-        question, agents = read(request.query_params, faults)
-        rows = report.page(question, limit, offset)
-        return Response([row_data(ReportRow(pk, agents[pk], period, sums)) for pk, period, sums in rows])
+        question = read(request.query_params, faults)
+        return Response([row_data(row) for row in report.page(question, limit, offset)])

@@ -22,12 +22,12 @@ from django.utils.translation import gettext_lazy as _
 from callcentre.core.errors import Conflict, ErrorCode
 from reports import report
 from reports.exporting.formats import writer_of
+from reports.exporting.portions import portions
 from reports.measures import columns_of
 from reports.models import Export
 from reports.models.export import MAX_ATTEMPTS
 from reports.periods import Aggregation
 from reports.report import Question
-from reports.tables import Table
 from reports.verbs.exports import fail_export, finish_export
 from telephony.models import Agent
 
@@ -135,31 +135,30 @@ def _write(export: Export, output: IO[bytes], desk: _Desk) -> int:
     """Write all rows, read of one instant. Return their number."""
     rows, written_at = 0, time.monotonic()
     with report.snapshot():
-        table = table_of(export)
-        writer = writer_of(export.format, output, table.columns)
-        for lines, share in table.all():
+        question = question_of(export)
+        writer = writer_of(export.format, output, columns_of(export.columns))
+        for lines, share in portions(question):
             writer.write(lines)
             rows += len(lines)
             if time.monotonic() - written_at >= _PROGRESS_SECONDS:
                 written_at = time.monotonic()
-                _write_progress(export, desk, int(99 * share), rows, table.question)
+                _write_progress(export, desk, int(99 * share), rows, question)
         writer.close()
-        _write_progress(export, desk, 99, rows, table.question)
+        _write_progress(export, desk, 99, rows, question)
     return rows
 
 
-def table_of(export: Export) -> Table:
-    agents = _agents_of(export.agent_ids, export.agent_group_ids)
-    question = Question(
-        agents=list(agents),
+def question_of(export: Export) -> Question:
+    return Question(
+        agents=_agents_of(export.agent_ids, export.agent_group_ids),
         begin=export.begins_at,
         end=export.ends_at,
         aggregation=Aggregation(export.aggregation),
         now=timezone.now().replace(microsecond=0),
         threshold=export.threshold,
-        queues=export.queue_ids or None,
+        queues=tuple(export.queue_ids) or None,
+        within=export.answered_within,
     )
-    return Table(question, agents, columns_of(export.columns), export.answered_within)
 
 
 def _agents_of(ids: Sequence[int], group_ids: Sequence[int]) -> dict[int, dict[str, str]]:

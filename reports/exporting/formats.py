@@ -12,7 +12,8 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from callcentre.core.spreadsheets import CsvWriter, workbook
-from reports.measures import Measure, ReportRow, Unit
+from reports.figures import Row
+from reports.measures import Measure, Unit
 
 # It tells spreadsheets that the text is UTF-8.
 _BYTE_ORDER_MARK = "\ufeff"
@@ -21,7 +22,7 @@ MOST_ROWS = 1_048_576
 
 
 class Writer(Protocol):
-    def write(self, lines: Sequence[ReportRow]) -> None: ...
+    def write(self, lines: Sequence[Row]) -> None: ...
 
     def close(self) -> None: ...
 
@@ -39,7 +40,7 @@ class _Csv:
         self._rows = CsvWriter(self._text)
         self._rows.write([[column.name for column in columns]])
 
-    def write(self, lines: Sequence[ReportRow]) -> None:
+    def write(self, lines: Sequence[Row]) -> None:
         self._rows.write([column.text(line) for column in self._columns] for line in lines)
 
     def close(self) -> None:
@@ -77,7 +78,7 @@ class _Xlsx:
             self._sheet.write_string(0, place, column.title, self._heading)
         self._row = 1
 
-    def write(self, lines: Sequence[ReportRow]) -> None:
+    def write(self, lines: Sequence[Row]) -> None:
         for line in lines:
             if self._row == MOST_ROWS:
                 self._begin_sheet()

@@ -2,7 +2,7 @@
 
 from reports.models.export import Asked, Export
 from reports.models.mail import ExportMail
-from reports.models.rollup import Level, Rollup, StaleRollup
+from reports.models.rollup import Rollup, RollupProgress
 from reports.models.schedule import Schedule, ScheduleChange
 
-__all__ = ["Asked", "Export", "ExportMail", "Level", "Rollup", "Schedule", "ScheduleChange", "StaleRollup"]
+__all__ = ["Asked", "Export", "ExportMail", "Rollup", "RollupProgress", "Schedule", "ScheduleChange"]

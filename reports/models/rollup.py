@@ -2,92 +2,72 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from telephony.models import Agent
-
-
-class Level(models.IntegerChoices):
-    HOUR = 1
-    DAY = 2
-    MONTH = 4
-
 
 class Rollup(models.Model):
     """An agent's row of the report for one whole hour, day or month: the sums of everything that is over.
 
     The worker writes it from the ledgers, and replaces it whenever one of them changes; it is never edited. The row
     with `queue_id` 0 is everything, with the agent's own time; other rows are the calls, chats and tickets of a queue.
+    There are hundreds of them for each agent and month, so they are narrow: NULL stands for the sum of nothing, and
+    takes no space, and the key is the only index. `reports.figures` defines the columns.
     """
 
-    level = models.PositiveSmallIntegerField(_("period"), choices=Level)
-    queue_id = models.BigIntegerField(_("queue"))
-    agent = models.ForeignKey(
-        Agent, models.CASCADE, related_name="+", db_constraint=False, db_index=False, verbose_name=_("agent")
-    )
+    pk = models.CompositePrimaryKey("agent_id", "level", "queue_id", "started_at")
     started_at = models.DateTimeField(_("from"))
-    # The hour of the day at which the period starts.
-    hour = models.PositiveSmallIntegerField()
-    # Whether it has time of the agent's own: logged in, ready, paused or in wrap-up.
-    has_time = models.BooleanField()
-
-    offered = models.IntegerField()
-    answered = models.IntegerField()
-    transferred = models.IntegerField()
-    talk_seconds = models.IntegerField()
-    wait_seconds = models.IntegerField()
-    chats_closed = models.IntegerField()
-    chats_answered = models.IntegerField()
-    tickets_closed = models.IntegerField()
-    tickets_answered = models.IntegerField()
-    replies = models.IntegerField()
-    login_seconds = models.IntegerField()
-    free_count = models.IntegerField()
-    free_seconds = models.IntegerField()
-    wrap_up_seconds = models.IntegerField()
     first_login_at = models.DateTimeField(null=True)
     last_logout_at = models.DateTimeField(null=True)
-    pause_ids = ArrayField(models.BigIntegerField())
-    pause_counts = ArrayField(models.IntegerField())
-    pause_seconds = ArrayField(models.IntegerField())
+    agent_id = models.IntegerField(_("agent"))
+    queue_id = models.IntegerField(_("queue"))
 
-    # Outbound calls with a talk, and those without.
-    talked_count = models.IntegerField()
-    talked_seconds = models.IntegerField()
-    silent_count = models.IntegerField()
-    # The lengths of their talks, ascending, 0 among them; up to each length, how many calls and how many seconds.
-    call_lengths = ArrayField(models.IntegerField())
-    call_counts = ArrayField(models.IntegerField())
-    call_seconds = ArrayField(models.IntegerField())
+    offered = models.IntegerField(null=True)
+    answered = models.IntegerField(null=True)
+    not_answered = models.IntegerField(null=True)
+    transferred = models.IntegerField(null=True)
+    talk_seconds = models.IntegerField(null=True)
+    wait_seconds = models.IntegerField(null=True)
+    calls = models.IntegerField(null=True)
+    calls_seconds = models.IntegerField(null=True)
+    calls_talked = models.IntegerField(null=True)
+    chats_closed = models.IntegerField(null=True)
+    tickets_closed = models.IntegerField(null=True)
+    replies = models.IntegerField(null=True)
+    login_seconds = models.IntegerField(null=True)
+    free_count = models.IntegerField(null=True)
+    free_seconds = models.IntegerField(null=True)
+    pause_count = models.IntegerField(null=True)
+    pause_seconds = models.IntegerField(null=True)
+    wrap_up_seconds = models.IntegerField(null=True)
+    level = models.PositiveSmallIntegerField(_("period"))
+    pauses = models.JSONField(null=True)
+    call_lengths = ArrayField(models.IntegerField(), null=True)
+    call_counts = ArrayField(models.IntegerField(), null=True)
+    call_seconds = ArrayField(models.IntegerField(), null=True)
+    answer_delays = ArrayField(models.IntegerField(), null=True)
+    answer_counts = ArrayField(models.IntegerField(), null=True)
+    chat_ids = ArrayField(models.UUIDField(), null=True)
+    ticket_ids = ArrayField(models.BigIntegerField(), null=True)
 
     class Meta:
+        # Its predecessor is reports_rollup, which the next release drops.
+        db_table = "reports_sums"
         verbose_name = _("sum of the report")
         verbose_name_plural = _("sums of the report")
-        ordering = ["id"]
-        constraints = [
-            models.UniqueConstraint(
-                fields=["level", "queue_id", "agent", "started_at"],
-                name="rollup_is_unique",
-                include=["has_time", "hour"],
-            )
-        ]
+        ordering = ["pk"]
 
     def __str__(self) -> str:
         return f"{self.agent_id} {self.started_at:%Y-%m-%d %H:%M}"
 
 
-class StaleRollup(models.Model):
-    """A mark: an hour of this day or month of an agent has changed. Its row is not read until it is summed anew."""
+class RollupProgress(models.Model):
+    """The instant until which there are rollups of days, or of months. The worker moves it forward."""
 
-    level = models.PositiveSmallIntegerField(choices=Level)
-    agent_id = models.BigIntegerField()
-    started_at = models.DateTimeField()
+    level = models.PositiveSmallIntegerField(_("period"), primary_key=True)
+    until = models.DateTimeField(_("to"))
 
     class Meta:
-        verbose_name = _("stale sum of the report")
-        verbose_name_plural = _("stale sums of the report")
-        ordering = ["id"]
-        constraints = [
-            models.UniqueConstraint(fields=["agent_id", "level", "started_at"], name="stalerollup_is_unique")
-        ]
+        verbose_name = _("progress of the sums")
+        verbose_name_plural = _("progress of the sums")
+        ordering = ["level"]
 
     def __str__(self) -> str:
-        return f"{self.agent_id} {self.started_at:%Y-%m-%d %H:%M}"
+        return f"{self.level} {self.until:%Y-%m-%d %H:%M}"

@@ -5,7 +5,7 @@ from typing import Any
 
 from reports import report, rollups
 from reports.api.serializers import row_data
-from reports.measures import ReportRow
+from reports.models import RollupProgress
 from reports.periods import Aggregation
 from telephony.models import Agent
 
@@ -25,11 +25,12 @@ def ask(
     """All pages, one after the other."""
     by_login = sorted(agents, key=lambda agent: agent.login)
     names = {one.pk: {"login": one.login, "name": one.name, "surname": one.surname} for one in by_login}
-    question = report.Question([*names], *span, Aggregation(aggregation), now, threshold, queues)
+    narrowed = None if queues is None else tuple(queues)
+    question = report.Question(names, *span, Aggregation(aggregation), now, threshold, narrowed)
     rows: list[dict[str, Any]] = []
     while True:
         found = report.page(question, page, len(rows))
-        rows += [row_data(ReportRow(pk, names[pk], period, sums)) for pk, period, sums in found]
+        rows += map(row_data, found)
         if len(found) < page:
             return rows
 
@@ -37,6 +38,11 @@ def ask(
 def refresh() -> None:
     while rollups.refresh():
         pass
+
+
+def unsettle(until: datetime) -> None:
+    """Keep no rollups of days and months after an instant: refreshing sums hours alone there."""
+    RollupProgress.objects.update(until=until)
 
 
 def settle(now: datetime) -> None:

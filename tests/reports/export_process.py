@@ -14,20 +14,19 @@ import django
 
 def main() -> None:
     django.setup()
-    from reports import tables
-    from reports.exporting import builds
+    from reports.exporting import builds, portions
 
-    said, whole = Path(sys.argv[1]), tables.Table.all
+    said, whole = Path(sys.argv[1]), portions.portions
 
-    def all_slowly(table: Any) -> Iterator[Any]:
-        for portion in whole(table):
+    def all_slowly(question: Any) -> Iterator[Any]:
+        for portion in whole(question):
             yield portion
             said.touch()
             while said.with_suffix(".wait").exists():
                 time.sleep(0.05)
 
-    tables.Table.all = all_slowly  # type: ignore[method-assign,assignment]
-    tables.PORTION = 5
+    builds.portions = all_slowly  # type: ignore[attr-defined, assignment]
+    portions.PORTION = 5
     builds.build_next()
 
 

@@ -4,8 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import factory
 
-from reports.models import Export, ExportMail, Rollup, Schedule, ScheduleChange, StaleRollup
-from tests.telephony.factories import AgentFactory
+from reports.models import Export, ExportMail, Rollup, RollupProgress, Schedule, ScheduleChange
 
 _HOUR = datetime(2026, 11, 20, 8, tzinfo=UTC)
 
@@ -18,29 +17,17 @@ class RollupFactory(factory.django.DjangoModelFactory[Rollup]):
 
     level = 1
     queue_id = 0
-    agent = factory.SubFactory(AgentFactory)
-    started_at = _HOUR
-    hour = 9
-    has_time = False
-    offered = answered = transferred = talk_seconds = wait_seconds = 0
-    chats_closed = chats_answered = tickets_closed = tickets_answered = replies = 0
-    login_seconds = free_count = free_seconds = wrap_up_seconds = 0
-    talked_count = talked_seconds = silent_count = 0
-    pause_ids: list[int] = []
-    pause_counts: list[int] = []
-    pause_seconds: list[int] = []
-    call_lengths: list[int] = []
-    call_counts: list[int] = []
-    call_seconds: list[int] = []
-
-
-class StaleRollupFactory(factory.django.DjangoModelFactory[StaleRollup]):
-    class Meta:
-        model = StaleRollup
-
-    level = 2
     agent_id = 1
     started_at = _HOUR
+
+
+class RollupProgressFactory(factory.django.DjangoModelFactory[RollupProgress]):
+    class Meta:
+        model = RollupProgress
+        django_get_or_create = ("level",)
+
+    level = 2
+    until = _HOUR
 
 
 class ExportFactory(factory.django.DjangoModelFactory[Export]):

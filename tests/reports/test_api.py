@@ -198,6 +198,13 @@ def test_twenty_thousand_periods_are_not_too_many(api: ApiClient, anna: Agent) -
     assert [row["period"] for row in far.json()] == ["2026"]
 
 
+@pytest.mark.parametrize("year", ["1000", "2300"])
+def test_a_span_in_which_nothing_can_happen_has_no_rows(year: str, api: ApiClient, anna: Agent) -> None:
+    answer = ask(api, date_from=f"{year}-01-01", date_to=f"{year}-12-31", aggregate_by="month")
+
+    assert (answer.status_code, answer.json()) == (200, [])
+
+
 def test_an_upper_bound_includes_the_day_the_minute_or_the_second_that_it_names(api: ApiClient, anna: Agent) -> None:
     def login(bound: str) -> Any:
         return ask(api, date_to=bound).json()[0]["login_sum"]
@@ -304,10 +311,10 @@ def test_who_is_logged_in_has_no_logout_and_counts_until_now(api_client: Callabl
 
 @pytest.mark.parametrize("aggregation", ["minute", "hour", "hour_of_day", "day", "week", "year"])
 @pytest.mark.parametrize("is_summed", [True, False])
-def test_a_page_takes_four_statements_after_that_for_the_user(
+def test_a_page_takes_three_statements_after_that_for_the_user(
     is_summed: bool, aggregation: str, api: ApiClient, anna: Agent
 ) -> None:
-    """Agents, what is stale, the keys of the rows, their sums: whatever is stale or goes on."""
+    """Agents, what is stale, the rows: whatever is stale or goes on."""
     if is_summed:
         refresh()
         settle(at(16) + timedelta(days=1))
@@ -319,7 +326,7 @@ def test_a_page_takes_four_statements_after_that_for_the_user(
         rows = ask(api, aggregate_by=aggregation).json()
 
     assert len(rows) > 0
-    assert len(captured) == 5
+    assert len(captured) == 4
 
 
 @pytest.mark.parametrize("is_summed", [True, False])

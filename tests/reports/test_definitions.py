@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from callcentre.core.times import zone
 from telephony.models import LedgerChange
 from telephony.verbs import ledger_changes
-from tests.reports.asking import AGGREGATIONS, ask, refresh, settle
+from tests.reports.asking import AGGREGATIONS, ask, refresh, settle, unsettle
 from tests.reports.reference import Reference
 from tests.reports.scenes import Cast, Scene, cast, scenes
 
@@ -53,6 +53,7 @@ def test_the_report_is_what_its_definitions_say(actors: Cast, scene: tuple[datet
         drawn.play()
         now = drawn.now
         ledger_changes.record_everything(*EVER)
+        unsettle(drawn.base)
 
         agree(drawn, now)  # from the ledgers
         refresh()

@@ -21,7 +21,7 @@ from telephony.calls import legs, offers, presumed_ends, talk_times
 from telephony.models import Connection, LedgerChange, Offer
 from telephony.verbs import presence
 from tests.conftest import ACTOR
-from tests.reports.asking import AGGREGATIONS, ask, refresh, settle
+from tests.reports.asking import AGGREGATIONS, ask, refresh, settle, unsettle
 from tests.reports.reference import Reference
 from tests.reports.scenes import Cast, Scene, cast
 from tests.telephony.factories import RecordingFactory
@@ -203,6 +203,7 @@ def work(play: Play) -> None:
 def test_whatever_is_done_and_whenever_the_worker_runs_or_dies_the_report_is_right(people: Cast, seed: int) -> None:
     with transaction.atomic():
         play = Play(people, seed)
+        unsettle(BEGIN)
         for _ in range(STEPS):
             if play.chance.random() < 0.4:
                 work(play)
@@ -262,12 +263,15 @@ def test_a_worker_whose_connection_dies_leaves_what_it_was_to_do(
         play.step(verb)
     entries = LedgerChange.objects.count()
 
-    def die_with_it(*_: Any) -> None:
+    write = rollups._write
+
+    def write_and_die(*whole: Any) -> None:
+        write(*whole)
         with connection.cursor() as cursor:
             cursor.execute("SELECT pg_terminate_backend(pg_backend_pid())")
 
     with monkeypatch.context() as patch:
-        patch.setattr(rollups, "_mark", die_with_it)
+        patch.setattr(rollups, "_write", write_and_die)
         with pytest.raises(DatabaseError):
             rollups.refresh()
     connection.close()

@@ -8,8 +8,8 @@ import pytest
 import time_machine
 
 from reports.exporting import builds
+from reports.exporting.portions import portions
 from reports.models import Export
-from reports.tables import Table
 from telephony.verbs import presence
 from tests.conftest import ACTOR
 from tests.reports.asking import AGGREGATIONS
@@ -24,9 +24,8 @@ MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
 
 def portions_of(monkeypatch: pytest.MonkeyPatch, export: Export, size: int) -> list[tuple[int, float]]:
     """Of each: how many lines, and how much is done with it."""
-    monkeypatch.setattr("reports.tables.PORTION", size)
-    table: Table = builds.table_of(export)
-    return [(len(lines), share) for lines, share in table.all()]
+    monkeypatch.setattr("reports.exporting.portions.PORTION", size)
+    return [(len(lines), share) for lines, share in portions(builds.question_of(export))]
 
 
 @pytest.mark.parametrize("aggregation", AGGREGATIONS)
@@ -73,7 +72,7 @@ def test_within_an_agent_it_is_the_part_of_the_span_that_is_over(monkeypatch: py
 
 
 def test_the_bar_is_full_when_the_file_is_there_and_not_before(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("reports.tables.PORTION", 5)
+    monkeypatch.setattr("reports.exporting.portions.PORTION", 5)
     monkeypatch.setattr(builds, "_PROGRESS_SECONDS", 0)
     agent = AgentFactory()
     presence.log_in(agent, ACTOR, BASES[4])

@@ -188,7 +188,7 @@ def test_a_long_export_is_built_in_portions_that_leave_nothing_out(
     span = (base, base + timedelta(hours=2))
     whole = rows_of(built(an_export(span, "minute", columns=["inbound.count", "service_level", "login_sum"])))
 
-    monkeypatch.setattr("reports.tables.PORTION", 7)
+    monkeypatch.setattr("reports.exporting.portions.PORTION", 7)
     parts = rows_of(built(an_export(span, "minute", columns=["inbound.count", "service_level", "login_sum"])))
 
     assert len(whole) >= 120

@@ -5,12 +5,16 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from django.db import connection
+from django.db import IntegrityError, connection, transaction
 from django.db.migrations.loader import MigrationLoader
 
-from reports.models import Rollup
+from callcentre.core.times import zone
+from reports import rollups
+from reports.models import Rollup, RollupProgress
 from telephony.models import Agent, AgentSession, AgentState, LedgerChange
-from tests.reports.asking import refresh
+from tests.reports.asking import ask, refresh
+from tests.reports.reference import Reference
+from tests.reports.scenes import Scene, cast
 from tests.telephony.factories import AgentFactory, ConnectionFactory, OfferFactory
 from tests.tickets.factories import ChatFactory, TicketFactory
 from tickets.models import Chat, Ticket
@@ -76,6 +80,47 @@ def test_where_nothing_happened_nothing_is_noted() -> None:
     apply("0002_note_history")
 
     assert not LedgerChange.objects.exists()
+
+
+def test_an_update_sums_everything_anew_and_reports_are_right_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
+    people = cast()
+    scene = Scene(people, LONG_AGO, 7)
+    scene.play()
+    now = scene.now
+    # As the release before leaves it: everything is summed, in the former table.
+    LedgerChange.objects.all().delete()
+    RollupProgress.objects.all().delete()
+
+    apply("0010_sum_anew")
+
+    monkeypatch.setattr(rollups, "MOST_HOURS", 1)
+    portions = 0
+    while True:
+        for aggregation in ("hour", "day", "month"):
+            span = scene.span(aggregation)
+            expected = Reference(zone(), now).report(people.agents, span, aggregation)
+            assert ask(people.agents, span, aggregation, now) == expected
+        if not rollups.refresh():
+            break
+        portions += 1
+    assert portions == Agent.objects.count()
+    assert set(Rollup.objects.values_list("level", flat=True)) == {1, 2, 4}
+    assert not LedgerChange.objects.exists()
+
+
+@pytest.mark.parametrize("table", ["reports_rollup", "reports_stalerollup"])
+def test_a_worker_of_the_release_before_cannot_write_in_its_tables(table: str) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT count(*) FROM {table}")
+        assert cursor.fetchone() == (0,)
+        with pytest.raises(IntegrityError, match="is_read_only"), transaction.atomic():
+            cursor.execute(
+                f"INSERT INTO {table} SELECT (jsonb_populate_record(NULL::{table}, defaults)).* FROM ("
+                "SELECT jsonb_object_agg(column_name, CASE data_type WHEN 'ARRAY' THEN '[]'::jsonb"
+                " WHEN 'timestamp with time zone' THEN to_jsonb(now()) WHEN 'boolean' THEN 'true' ELSE '1' END"
+                ") AS defaults FROM information_schema.columns WHERE table_name = %s) row",
+                [table],
+            )
 
 
 def test_hours_in_which_a_phone_could_not_be_reached_are_summed_anew() -> None:

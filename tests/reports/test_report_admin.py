@@ -202,7 +202,7 @@ def test_without_a_period_everything_is_by_days(committed_db: None) -> None:
     assert {line.period for line, _ in page["rows"]} <= days
     assert page["rows"]
     assert set(chart["labels"]) <= days
-    assert ranged["table"].question.aggregation == "day"
+    assert ranged["question"].aggregation == "day"
     assert Export.objects.get().aggregation == "day"
 
 

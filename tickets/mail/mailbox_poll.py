@@ -9,19 +9,19 @@ import imaplib
 import logging
 import re
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from datetime import timedelta
 from io import BytesIO
 from typing import Any
 
 from django.conf import settings
-from django.db import DatabaseError, connection, transaction
+from django.db import DatabaseError, transaction
 from django.utils import timezone
 from django.utils.translation import gettext_noop as _
 from imap_tools.mailbox import BaseMailBox
 from imap_tools.query import AND
 
+from callcentre.core.advisory_locks import try_lock
 from callcentre.core.enqueue import enqueue
 from tickets.file_storage import TooLong
 from tickets.mail import mime_parser
@@ -58,7 +58,7 @@ def poll(queue_id: int) -> int:
     """Take in the new mails of the queue's mailbox; return their number. Do nothing if another worker polls it, or
     during the pause after a failure.
     """
-    with _lock(queue_id) as is_locked:
+    with try_lock(_LOCK_SPACE, queue_id) as is_locked:
         queue = TicketQueue.objects.polled().filter(pk=queue_id).first() if is_locked else None
         if queue is None or not _is_due(queue):
             return 0
@@ -73,20 +73,6 @@ def poll(queue_id: int) -> int:
         else:
             _save_success(queue)
         return turn.count
-
-
-@contextmanager
-def _lock(queue_id: int) -> Iterator[bool]:
-    """Try to lock the mailbox, and yield whether it is ours. The lock of a dead worker ends with its connection."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_try_advisory_lock(%s::int, %s::int)", [_LOCK_SPACE, queue_id])
-        (is_locked,) = cursor.fetchone()
-    try:
-        yield is_locked
-    finally:
-        if is_locked:
-            with connection.cursor() as cursor:
-                cursor.execute("SELECT pg_advisory_unlock(%s::int, %s::int)", [_LOCK_SPACE, queue_id])
 
 
 def _is_due(queue: TicketQueue) -> bool:

@@ -1,8 +1,6 @@
 import sys
 import time
 from argparse import ArgumentParser
-from collections.abc import Callable, Sequence
-from datetime import datetime
 from typing import Any
 
 from django.core.management.base import BaseCommand
@@ -11,7 +9,7 @@ from django.utils import timezone
 from tqdm import tqdm
 
 from reports import rollups
-from reports.periods import FIRST, LAST, Span, start_of
+from reports.periods import FIRST, LAST, Span
 from telephony.verbs import ledger_changes
 
 PATIENCE_SECONDS = 0.5
@@ -26,7 +24,7 @@ SELECT min(since), max(until) FROM (
   UNION ALL SELECT min(created_at), max(GREATEST(created_at, closed_at)) FROM tickets_chat
   UNION ALL SELECT min(created_at), max(created_at) FROM tickets_message
   UNION ALL SELECT min(closed_at), max(closed_at) FROM tickets_ticket
-  UNION ALL SELECT min(started_at), max(started_at) FROM reports_rollup
+  UNION ALL SELECT min(started_at), max(started_at) FROM reports_sums
 ) ledger
 """
 _HOURS_LEFT = """
@@ -34,7 +32,6 @@ SELECT COALESCE(sum(1 + extract(epoch FROM LEAST(until, %s) - GREATEST(since, %s
 FROM telephony_ledgerchange
 """
 _IS_REBUILDING = "SELECT EXISTS (SELECT FROM telephony_ledgerchange WHERE until - since > interval '31 days')"
-_MARKS_LEFT = "SELECT count(*) FROM reports_stalerollup WHERE level = %s AND started_at < %s"
 
 
 class Command(BaseCommand):
@@ -54,52 +51,37 @@ class Command(BaseCommand):
             self.stdout.write("Going on where it was interrupted.")
         else:
             ledger_changes.record_everything(*span)
-        self._work("hours of agents", hours_left, rollups.refresh)
-        now = timezone.now()
-        self._work("longer periods", lambda: marks_left(now), lambda: rollups.settle(now))
-
-    def _work(self, what: str, left: Callable[[], int], act: Callable[[], int]) -> None:
-        """Act until nothing is left. Another worker that does the same meanwhile helps."""
-        total = left()
-        with tqdm(total=total, desc=what, unit="", file=sys.stderr) as bar:
-            while True:
-                with rollups.alone() as is_alone:
-                    is_done = is_alone and not act()
-                # Others may have added work.
-                total = bar.total = max(total, remaining := left())
+        total = hours_left()
+        with tqdm(total=total, desc="hours of agents", unit="", file=sys.stderr) as bar:
+            while not self._sum():
+                # Others may have added work, and another worker that sums meanwhile helps.
+                total = bar.total = max(total, remaining := hours_left())
                 bar.n = total - remaining
                 bar.refresh()
-                if is_done:
-                    # The worker sums what changed just now.
-                    bar.total = bar.n
-                    return
-                if not is_alone:
-                    time.sleep(PATIENCE_SECONDS)
+            # The worker sums what changed just now.
+            bar.n = total
 
-
-def _number(statement: str, parameters: Sequence[Any] = ()) -> int:
-    with connection.cursor() as cursor:
-        cursor.execute(statement, parameters)
-        found: int = cursor.fetchone()[0]
-    return found
+    def _sum(self) -> bool:
+        """Sum a portion. Return True if nothing is left."""
+        with rollups.alone() as is_alone:
+            if is_alone:
+                return not rollups.refresh() and not rollups.settle(timezone.now())
+        time.sleep(PATIENCE_SECONDS)
+        return False
 
 
 def hours_left() -> int:
     """Count the hours of agents that the log names; an hour that several entries name counts as often."""
-    return _number(_HOURS_LEFT, [LAST, FIRST])
-
-
-def marks_left(now: datetime) -> int:
-    """Count the stale days and months that are over."""
-    return sum(
-        _number(_MARKS_LEFT, [int(source), start_of(length, now - rollups.REST)])
-        for source, length in rollups.SETTLED.items()
-    )
+    with connection.cursor() as cursor:
+        cursor.execute(_HOURS_LEFT, [LAST, FIRST])
+        return int(cursor.fetchone()[0])
 
 
 def is_rebuilding() -> bool:
     """Tell whether entries are left that are longer than anything an agent does."""
-    return bool(_number(_IS_REBUILDING))
+    with connection.cursor() as cursor:
+        cursor.execute(_IS_REBUILDING)
+        return bool(cursor.fetchone()[0])
 
 
 def bounds() -> Span | None:
