@@ -38,7 +38,8 @@ TOO_MUCH = (429, 503)
 
 # Untried events go first, so that a screen-pop does not wait behind the retries of yesterday. Both kinds have an
 # index; retries are read only if untried events do not fill the batch. The limits are constants: with computed ones the
-# planner expects so many rows that it reads all events.
+# planner expects so many rows that it reads all events. A claim does not wait for the disk: if PostgreSQL crashes and
+# loses it, the deliveries have no results either and are sent again.
 _CLAIM = """
 WITH untried AS MATERIALIZED (
   SELECT id, is_retry, next_attempt_at FROM webhooks_delivery
@@ -49,6 +50,8 @@ WITH untried AS MATERIALIZED (
   WHERE webhook_id = %(webhook)s AND state = 'waiting' AND is_retry AND next_attempt_at <= now()
     AND (SELECT count(*) FROM untried) < %(size)s
   ORDER BY next_attempt_at, id LIMIT %(size)s FOR UPDATE SKIP LOCKED
+), without_waiting AS MATERIALIZED (
+  SELECT set_config('synchronous_commit', 'off', true)
 ), due AS MATERIALIZED (
   SELECT id FROM (SELECT * FROM untried UNION ALL SELECT * FROM retries) AS both_queues
   ORDER BY is_retry, next_attempt_at, id LIMIT %(size)s
@@ -59,7 +62,7 @@ WITH untried AS MATERIALIZED (
   RETURNING d.id, d.event_id, d.is_retry, d.attempt_count, d.next_attempt_at
 )
 SELECT c.id, c.attempt_count + 1, c.next_attempt_at, e.event_id, e.id, e.action, e.payload::text, e.created_at
-FROM claimed c JOIN webhooks_event e ON e.id = c.event_id ORDER BY c.is_retry, e.id
+FROM claimed c JOIN webhooks_event e ON e.id = c.event_id, without_waiting ORDER BY c.is_retry, e.id
 """
 # If several threads find the pause of a failing receiver over, only one may try.
 _TRY = """

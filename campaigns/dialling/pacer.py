@@ -22,9 +22,9 @@ LONGEST_RING, LONGEST_HANDLING = 120, 4 * 3600
 START_RATE, START_RING, START_CALLS = 0.3, 12.0, 2
 START_HANDLING, START_HANDLINGS = 180.0, 5
 # Share of the expected answers that may find no agent, while drops are as many as aimed at; and at most.
-EPSILON, MOST_EPSILON = 0.02, 0.1
+EPSILON, MOST_EPSILON = 0.015, 0.1
 # Force of the steering of that share, and the number of expected drops below which it is softer.
-STEERING, STEERING_DROPS = 2.0, 10
+STEERING, STEERING_DROPS = 3.0, 10
 
 
 class State(StrEnum):

@@ -262,7 +262,7 @@ def test_threads_share_a_sender(sender: Sender) -> None:
 
 
 def test_old_receivers_make_room_for_new_ones(sender: Sender, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("webhooks.transport.sender.MOST_POOLS", 1)
+    monkeypatch.setattr("webhooks.transport.connections.MOST_RECEIVERS", 1)
     with receiver(always()) as first, receiver(always()) as second:
         for running in (first, second, first):
             assert post(sender, running.url).status == 200

@@ -1,24 +1,24 @@
-"""urllib3's connections and pools, with connections to checked addresses only."""
+"""Connections of http.client to checked addresses only, and the idle ones of each receiver."""
 
 import http.client
+import select
 import ssl
+import threading
 import time
-from collections.abc import Callable, Iterable
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from requests.utils import DEFAULT_CA_BUNDLE_PATH
-from urllib3 import HTTPConnectionPool, HTTPSConnectionPool
-from urllib3.connection import HTTPConnection, HTTPSConnection
 
-from webhooks.transport.sockets import BoundedSocket, BoundedTlsSocket, Failure, open_socket, tls_text
+from webhooks.transport.sockets import BoundedSocket, BoundedTlsSocket, Failure, open_socket, seconds_left, tls_text
 from webhooks.transport.targets import Target, are_allowed
-
-if TYPE_CHECKING:
-    from urllib3.response import HTTPResponse
 
 # Idle connections to one receiver.
 MOST_IDLE = 8
+# Receivers whose open connections a process keeps.
+MOST_RECEIVERS = 256
 # An idle connection is not used after this long, because a firewall may have dropped it silently.
 IDLE_SECONDS = 50.0
 # A connection is not used after this long, so that the name is looked up again.
@@ -31,8 +31,11 @@ class Stale(Exception):
     """A reused connection was closed before the first byte of the answer: the request may be sent once more."""
 
 
-class _Answer(http.client.HTTPResponse):
+class Answer(http.client.HTTPResponse):
     """An answer without the interim answers (1xx) before it. http.client skips only 100."""
+
+    # Whether the whole body was read.
+    is_complete = False
 
     def __init__(self, sock: BoundedSocket, *args: Any, **kwargs: Any) -> None:
         super().__init__(sock, *args, **kwargs)
@@ -48,37 +51,65 @@ class _Answer(http.client.HTTPResponse):
             super().begin()
         self._sock.may_end = self.length is None and not self.chunked
 
+    def pieces(self, most: int) -> Iterator[bytes]:
+        """Yield the body, up to so many bytes, as it comes."""
+        # Only some versions of http.client count down `length` here.
+        left = self.length
+        while most and left != 0 and (piece := self.read1(most if left is None else min(most, left))):
+            most -= len(piece)
+            left = None if left is None else left - len(piece)
+            yield piece
+        self.is_complete = left == 0 or self.isclosed()
 
-class _Checked(HTTPConnection):
+
+class Connection(http.client.HTTPConnection):
     """A connection to a checked address of its target: a public one, or one in `networks`."""
 
-    response_class = _Answer
+    response_class = Answer
+    # Only `connect` opens a connection.
+    auto_open = 0
 
-    def __init__(self, *args: Any, target: Target, networks: Networks, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self._target = target
-        self._networks = networks
+    def __init__(self, target: Target, networks: Networks, tls: ssl.SSLContext | None) -> None:
+        self.default_port = http.client.HTTPS_PORT if tls else http.client.HTTP_PORT
+        super().__init__(target.host.rstrip("."), target.port)
+        self._target, self._networks, self._tls = target, networks, tls
+        self._outgoing: list[Any] = []
         self._opened_at = self._answered_at = 0.0
 
-    def _new_conn(self) -> BoundedSocket:
-        self._opened_at, self._answered_at = time.monotonic(), 0.0
-        ends_at = time.monotonic() + cast("float", self.timeout)
-        return open_socket(self._target, ends_at, partial(are_allowed, networks=self._networks()), BoundedSocket)
+    def open(self, ends_at: float) -> None:
+        """Connect. Raise Failure, and TimeoutError."""
+        self._opened_at = time.monotonic()
+        is_permitted = partial(are_allowed, networks=self._networks())
+        self.sock = open_socket(self._target, ends_at, is_permitted, BoundedSocket)
+        if self._tls:
+            try:
+                self.sock = self._tls.wrap_socket(self.sock, server_hostname=self.host)
+            except TimeoutError:
+                raise Failure("timeout") from None
+            except ssl.SSLError as error:
+                raise Failure(tls_text(error)) from None
+            except OSError:
+                raise Failure("reset") from None
 
     def send(self, data: Any) -> None:
-        """Send as much as the receiver takes. If it hung up, it may have answered before, which reading shows."""
+        """Keep a part of the request. `post` sends all parts at once."""
+        self._outgoing.append(data)
+
+    def post(self, headers: Mapping[str, str], body: bytes, ends_at: float) -> Answer:
+        """Return the answer with its body unread. Raise Stale if a reused connection was closed before its head."""
+        sock = cast("BoundedSocket", self.sock)
+        sock.settimeout(seconds_left(ends_at))
+        self._outgoing.clear()
+        self.request("POST", self._target.path, body, headers)
         try:
-            super().send(data)
+            sock.sendall(b"".join(self._outgoing))
         except TimeoutError:
             raise
         except OSError:
+            # The receiver hung up. It may have answered before, which reading shows.
             pass
-
-    def getresponse(self) -> "HTTPResponse":  # type: ignore[override]  # as urllib3 has it
-        """Read the head of the answer. Raises Stale if a reused connection was closed before it."""
-        sock = cast("BoundedSocket", self.sock)
         try:
-            answer = super().getresponse()
+            answer = self.getresponse()
         except TimeoutError:
             raise
         except OSError as error:
@@ -86,10 +117,10 @@ class _Checked(HTTPConnection):
                 raise Stale from error
             raise
         self._answered_at = time.monotonic()
-        return answer
+        return cast("Answer", answer)
 
     @property
-    def is_connected(self) -> bool:
+    def is_usable(self) -> bool:
         """Whether the connection can be reused: it is young, and no byte has come since the last answer.
 
         Such a byte, for example of a late error page, would be read as the next answer.
@@ -97,40 +128,55 @@ class _Checked(HTTPConnection):
         now = time.monotonic()
         is_young = now - self._answered_at < IDLE_SECONDS and now - self._opened_at < CONNECTION_SECONDS
         is_pending = isinstance(self.sock, ssl.SSLSocket) and self.sock.pending()
-        return is_young and not is_pending and super().is_connected
+        if not is_young or is_pending or self.sock is None:
+            return False
+        poll = select.poll()
+        poll.register(self.sock, select.POLLIN)
+        return not poll.poll(0)
 
 
-class _CheckedSecure(_Checked, HTTPSConnection):
-    def connect(self) -> None:
-        try:
-            super().connect()
-        except TimeoutError:
-            raise Failure("timeout") from None
-        except ssl.SSLError as error:
-            raise Failure(tls_text(error)) from None
-        except OSError:
-            raise Failure("reset") from None
+class IdleConnections:
+    """The idle connections of each receiver, for all threads."""
 
+    def __init__(self) -> None:
+        self._of_origins: OrderedDict[str, list[Connection]] = OrderedDict()
+        self._lock = threading.Lock()
 
-class _PlainPool(HTTPConnectionPool):
-    ConnectionCls = _Checked
+    def take(self, origin: str) -> Connection | None:
+        """Return the connection that was used last, if one is usable."""
+        while True:
+            with self._lock:
+                kept = self._of_origins.get(origin)
+                if not kept:
+                    return None
+                connection = kept.pop()
+            if connection.is_usable:
+                return connection
+            connection.close()
 
+    def give_back(self, origin: str, connection: Connection) -> None:
+        with self._lock:
+            kept = self._of_origins.setdefault(origin, [])
+            self._of_origins.move_to_end(origin)
+            kept.append(connection)
+            surplus = [kept.pop(0)] if len(kept) > MOST_IDLE else []
+            if len(self._of_origins) > MOST_RECEIVERS:
+                surplus += self._of_origins.popitem(last=False)[1]
+        for old in surplus:
+            old.close()
 
-class _SecurePool(HTTPSConnectionPool):
-    ConnectionCls = _CheckedSecure
-
-
-def pool_for(target: Target, networks: Networks, tls: ssl.SSLContext | None) -> HTTPConnectionPool:
-    """Return a pool of connections to the origin of the target; with `tls` for https."""
-    common: dict[str, Any] = {"maxsize": MOST_IDLE, "target": target, "networks": networks}
-    if tls is None:
-        return _PlainPool(target.host, target.port, **common)
-    return _SecurePool(target.host, target.port, ssl_context=tls, **common)
+    def close(self) -> None:
+        with self._lock:
+            kept = [connection for connections in self._of_origins.values() for connection in connections]
+            self._of_origins.clear()
+        for connection in kept:
+            connection.close()
 
 
 def tls_context(authorities: str | None) -> ssl.SSLContext:
     """Return a context that trusts the usual certificates, and those of a PEM file."""
     context = ssl.create_default_context(cafile=DEFAULT_CA_BUNDLE_PATH)
+    context.set_alpn_protocols(["http/1.1"])
     if authorities:
         context.load_verify_locations(authorities)
     context.sslsocket_class = BoundedTlsSocket

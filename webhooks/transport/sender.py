@@ -1,23 +1,20 @@
-"""The sender of deliveries: urllib3 with a pool of connections for each receiver, and a total time limit."""
+"""The sender of deliveries: http.client with idle connections of each receiver, and a total time limit."""
 
 import base64
 import logging
 import ssl
-import threading
 import time
-from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import cached_property
+from http.client import HTTPException
+from typing import cast
 
 from django.conf import settings
-from urllib3 import BaseHTTPResponse, HTTPConnectionPool, Timeout
-from urllib3.exceptions import HTTPError, ProtocolError, SSLError
-from urllib3.exceptions import TimeoutError as PoolTimeoutError
 
-from webhooks.transport.connections import Stale, pool_for, tls_context
+from webhooks.transport.connections import Answer, Connection, IdleConnections, Stale, tls_context
 from webhooks.transport.sockets import Failure, tls_text
 from webhooks.transport.targets import Target, TargetError, parse_target
 
@@ -27,8 +24,6 @@ USER_AGENT = "callcentre-webhooks/1"
 LONGEST_RETRY_AFTER = 86_400.0
 # Bytes of an answer's body that are kept.
 ANSWER_BYTES = 2048
-# Receivers whose open connections a process keeps.
-MOST_POOLS = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,15 +57,15 @@ class Sender:
         self._timeout = timeout
         self._allowed_networks = None if allowed_networks is None else tuple(allowed_networks)
         self._authorities = authorities
-        self._pools: OrderedDict[str, HTTPConnectionPool] = OrderedDict()
-        self._lock = threading.Lock()
+        self._idle = IdleConnections()
 
     def send(self, url: str, headers: Mapping[str, str], body: bytes, auth: tuple[str, str] | None = None) -> Outcome:
         started = time.monotonic()
         timeout = float(settings.WEBHOOK_TIMEOUT_SECONDS) if self._timeout is None else self._timeout
         try:
             target = parse_target(url)
-            answer = self._post(target, _complete(headers, auth), body, started + timeout)
+            complete = _complete(headers, auth)
+            answer, content, error_text = self._exchange(target, complete, body, started + timeout)
         except TargetError as error:
             text = "forbidden address" if error.code == "address" else "bad url"
             return Outcome(None, text, b"", time.monotonic() - started, None)
@@ -78,52 +73,50 @@ class Sender:
             return Outcome(None, str(failure), b"", time.monotonic() - started, None)
         except Exception as error:  # noqa: BLE001  (parsers may raise anything on a receiver's bytes)
             return Outcome(None, _reason(error), b"", time.monotonic() - started, None, has_begun=True)
-        content, error_text = _read(answer)
         wait = _retry_after(answer.headers.get("Retry-After", ""))
         return Outcome(answer.status, error_text, content, time.monotonic() - started, wait)
 
     def close(self) -> None:
-        with self._lock:
-            pools = list(self._pools.values())
-            self._pools.clear()
-        for pool in pools:
-            pool.close()
+        self._idle.close()
 
-    def _post(self, target: Target, headers: Mapping[str, str], body: bytes, ends_at: float) -> BaseHTTPResponse:
-        """Return the answer with its body unread. Follow no redirect and unpack nothing.
+    def _exchange(
+        self, target: Target, headers: Mapping[str, str], body: bytes, ends_at: float
+    ) -> tuple[Answer, bytes, str]:
+        """Return the answer, the beginning of its body, and the reason if that was cut short. Follow no redirect.
 
         Send the request once more if an idle connection turns out to be closed.
         """
         while True:
-            left = ends_at - time.monotonic()
-            if left <= 0:
-                raise TimeoutError
+            connection = self._idle.take(target.origin)
             try:
-                return self._pool(target).urlopen(
-                    "POST",
-                    target.path,
-                    body,
-                    headers,
-                    retries=False,
-                    redirect=False,
-                    timeout=Timeout(total=left),
-                    preload_content=False,
-                    decode_content=False,
-                )
+                if connection is None:
+                    connection = self._opened(target, ends_at)
+                answer = connection.post(headers, body, ends_at)
             except Stale:
+                cast("Connection", connection).close()
                 continue
+            except BaseException:
+                if connection:
+                    connection.close()
+                raise
+            content, error_text = _read(answer)
+            if answer.is_complete and not answer.will_close and not error_text:
+                answer.close()
+                self._idle.give_back(target.origin, connection)
+            else:
+                # A connection with unread bytes is not used again.
+                answer.close()
+                connection.close()
+            return answer, content, error_text
 
-    def _pool(self, target: Target) -> HTTPConnectionPool:
-        with self._lock:
-            if pool := self._pools.get(target.origin):
-                self._pools.move_to_end(target.origin)
-                return pool
-            tls = self._tls if target.scheme == "https" else None
-            pool = self._pools[target.origin] = pool_for(target, self._networks, tls)
-            oldest = self._pools.popitem(last=False)[1] if len(self._pools) > MOST_POOLS else None
-        if oldest:
-            oldest.close()
-        return pool
+    def _opened(self, target: Target, ends_at: float) -> Connection:
+        connection = Connection(target, self._networks, self._tls if target.scheme == "https" else None)
+        try:
+            connection.open(ends_at)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
 
     def _networks(self) -> Iterable[str]:
         """Return the networks that requests may go to beside public ones."""
@@ -143,31 +136,27 @@ def _complete(headers: Mapping[str, str], auth: tuple[str, str] | None) -> dict[
     return complete
 
 
-def _read(answer: BaseHTTPResponse) -> tuple[bytes, str]:
+def _read(answer: Answer) -> tuple[bytes, str]:
     """Return the beginning of the body, and the reason if it was cut short."""
-    content, error_text = b"", ""
+    content = bytearray()
     try:
         # One more byte shows whether the body was longer.
-        while piece := answer.read1(ANSWER_BYTES + 1 - len(content), decode_content=False):
+        for piece in answer.pieces(ANSWER_BYTES + 1):
             content += piece
     except Exception as error:  # noqa: BLE001  (parsers may raise anything on a receiver's bytes)
-        error_text = _reason(error)
-    # A connection with unread bytes is not used again.
-    answer.close()
-    answer.release_conn()
-    return content[:ANSWER_BYTES], error_text
+        return bytes(content[:ANSWER_BYTES]), _reason(error)
+    return bytes(content[:ANSWER_BYTES]), ""
 
 
 def _reason(error: Exception) -> str:
     """Describe why an answer could not be read, in a short stable text."""
-    cause = error.args[-1] if isinstance(error, ProtocolError | SSLError) and error.args else error
-    if isinstance(cause, TimeoutError | PoolTimeoutError):
+    if isinstance(error, TimeoutError):
         return "timeout"
-    if isinstance(cause, ssl.SSLError):
-        return tls_text(cause)
-    if isinstance(cause, OSError):
+    if isinstance(error, ssl.SSLError):
+        return tls_text(error)
+    if isinstance(error, OSError):
         return "reset"
-    if not isinstance(error, HTTPError):
+    if not isinstance(error, HTTPException):
         logger.warning("an answer to a webhook broke its parser", exc_info=error)
     return "protocol"
 

@@ -1,8 +1,7 @@
 """Sockets that connect to checked addresses only, with one deadline for all waits.
 
 The time-out of a plain socket is for one call: it starts again with each byte of a slow receiver. Here `settimeout`
-sets the deadline of all following calls. urllib3 calls it before it sends a request and before it reads the answer,
-each time with the remaining time of the request.
+sets the deadline of all following calls: the connection, one request and its answer.
 """
 
 import math
