@@ -35,7 +35,7 @@ OPERATIONS = [
         "reports:read",
         200,
         [REPORT_ROW],
-        5,
+        4,
     ),
 ]
 
