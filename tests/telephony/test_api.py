@@ -22,6 +22,7 @@ def test_an_agent_is_shown_with_all_its_fields(api: ApiClient) -> None:
         "active": True,
         "number": "101",
         "outbound_mode": False,
+        "has_line": False,
         "group_id": agent.group_id,
     }
 
