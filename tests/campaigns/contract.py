@@ -1,6 +1,8 @@
 """The operations of the API on campaigns and records, and the rows that their tests need."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+
+from django.utils import timezone
 
 from campaigns.models import Campaign
 from telephony.models import Agent
@@ -328,4 +330,5 @@ def _offer(campaign: Campaign) -> None:
     presence.log_in(agent, ACTOR)
     record = RecordFactory(campaign=campaign, phone_number="+48 22 100 9001")
     AdditionalNumberFactory(record=record)
-    RecordOfferFactory(record=record, agent=agent)
+    # Kept for all tests of the module, which may take longer than a preview.
+    RecordOfferFactory(record=record, agent=agent, expires_at=timezone.now() + timedelta(days=1))
