@@ -168,7 +168,9 @@ class CustomerNumber(models.Model):
 class CustomerNote(models.Model):
     """A note about a customer. Written once, never changed."""
 
-    customer = models.ForeignKey(Customer, models.CASCADE, related_name="notes", verbose_name=_("customer"))
+    customer = models.ForeignKey(
+        Customer, models.CASCADE, related_name="notes", db_index=False, verbose_name=_("customer")
+    )
     agent = models.ForeignKey(Agent, models.PROTECT, null=True, related_name="+", verbose_name=_("agent"))
     author_name = models.CharField(_("author"), max_length=150)
     message = models.TextField(_("note"))
@@ -178,6 +180,7 @@ class CustomerNote(models.Model):
         verbose_name = _("note")
         verbose_name_plural = _("notes")
         ordering = ["-id"]
+        indexes = [models.Index(fields=["customer", "-created_at", "-id"], name="customernote_in_timeline")]
 
     def __str__(self) -> str:
         return self.message[:50]

@@ -62,6 +62,8 @@ class Message(models.Model):
             models.Index(
                 fields=["agent", "created_at"], condition=Q(type="REPLY", agent__isnull=False), name="message_replies"
             ),
+            # The few with a rating.
+            models.Index(fields=["ticket"], condition=~Q(ratings=[]), name="message_rated"),
         ]
 
     def __str__(self) -> str:

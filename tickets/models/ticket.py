@@ -130,6 +130,12 @@ class Ticket(models.Model):
                 fields=["agent", "-updated_at", "-id"], condition=Q(closed_at=None), name="ticket_open_of_agent"
             ),
             models.Index(fields=["customer", "-updated_at", "-id"], name="ticket_of_customer"),
+            # In the order of the customer's timeline, where no ticket moves.
+            models.Index(
+                fields=["customer", "-created_at", "-id"],
+                condition=Q(customer__isnull=False),
+                name="ticket_in_timeline",
+            ),
             models.Index(fields=["category", "-updated_at", "-id"], name="ticket_of_category"),
             models.Index(fields=["source", "-updated_at", "-id"], name="ticket_of_source"),
             models.Index(fields=["merged_into"], condition=Q(merged_into__isnull=False), name="ticket_merged_into"),
