@@ -15,6 +15,7 @@ TEXTS: dict[str, str | Promise] = {
     "all_dialling_stopped": _("All dialling is switched off."),
     "dialling_paused": _("The dialling of the campaign is paused."),
     "no_dialler": _("No dialler process is running."),
+    "dialler_begins": _("The dialler begins with the campaign."),
     "no_switch": _("There is no connection to the PBX."),
     "no_line": _("The limits allow no more calls now."),
     "no_agent": _("No agent of the campaign in outbound mode is logged in."),

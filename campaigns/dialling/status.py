@@ -11,6 +11,7 @@ from django.utils import timezone
 from campaigns.dialling.choice import Group
 from campaigns.dialling.hours import open_groups, read_hours
 from campaigns.dialling.obstacles import reason, standing_obstacle
+from campaigns.dialling.ownership import DIALLER, HOLDERS
 from campaigns.models import Campaign, DiallerState, DiallingSwitch, SystemStatus
 
 # An older state is of a dialler that has ended.
@@ -129,7 +130,9 @@ def _state(campaign: Campaign, now: datetime) -> tuple[str, str, float | None]:
     if code := standing_obstacle(campaign, timezone.localdate(now), is_running=newest is not False):
         return ("paused" if code == "dialling_paused" else "stopped"), code, None
     if written is None:
-        return "waiting", "no_dialler", None
+        # A dialler that ticks takes the campaign a second after its start.
+        is_there = any(key == DIALLER and silence < FRESH.total_seconds() for key, silence in _rows(HOLDERS, None))
+        return "waiting", "dialler_begins" if is_there else "no_dialler", None
     return written.state, written.code, written.pace.get("lines_per_agent")
 
 

@@ -11,7 +11,6 @@ from django.db import connection
 from callcentre.core.errors import ErrorCode, Fault, check_lines
 from callcentre.core.phone import calling_code
 from callcentre.core.phone_zones import zone_named, zones_of_number
-from campaigns.events import RecordFacts
 from campaigns.models.record_fields import PLAIN
 from campaigns.models.status import SystemStatus
 
@@ -95,19 +94,6 @@ class Draft(NamedTuple):
     # They follow from the number and the fields: see `zone_of`.
     zone: str = ""
     calling_code: str = ""
-
-    def event_facts(self, record_id: int, campaign: CampaignFacts, phone_number: str) -> RecordFacts:
-        """Return the record as an event describes it."""
-        status = self.status
-        return RecordFacts(
-            record_id,
-            campaign.code,
-            phone_number,
-            status.system_status,
-            status.id,
-            self.next_call_at,
-            self.agent_login,
-        )
 
 
 def zone_of(zone_key: str, fields: Mapping[str, str], number: str) -> str:

@@ -10,6 +10,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from campaigns.dialling.dialler import Dialler
+from campaigns.dialling.ownership import Ownership
 from campaigns.models import Attempt, Campaign, DiallerState, DiallingDay, DiallingSwitch
 from telephony.models import Connection, Leg
 from telephony.verbs import presence
@@ -23,6 +24,7 @@ from tests.campaigns.dialling.calls import (
 )
 from tests.campaigns.factories import CampaignFactory, RecordFactory
 from tests.conftest import ACTOR, ApiClient
+from tests.processes import wait_for
 from tests.telephony.factories import PauseFactory
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("switch")]
@@ -122,6 +124,16 @@ def test_a_state_that_nobody_renews_is_not_shown(client: ApiClient) -> None:
     DiallerState.objects.update(at=timezone.now() - timedelta(seconds=16))
 
     assert code(client, campaign) == ("waiting", "no_dialler")
+
+
+def test_a_dialler_that_has_not_reached_the_campaign_yet_is_not_missing(client: ApiClient) -> None:
+    campaign = dialling_campaign()
+    ownership = Ownership()
+    running = code(client, campaign)
+    ownership.close()
+
+    assert running == ("waiting", "dialler_begins")
+    wait_for(lambda: code(client, campaign) == ("waiting", "no_dialler"), "the lock of the dialler is gone")
 
 
 def test_the_reason_is_in_the_language_of_the_request(client: ApiClient) -> None:
