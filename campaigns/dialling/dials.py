@@ -11,7 +11,9 @@ from django.db import transaction
 from django.utils import timezone
 
 from campaigns.dialling import numbers
+from campaigns.dialling.choice import RELISTED
 from campaigns.dialling.hours import Hours, read_hours
+from campaigns.dialling.obstacles import is_switched_on
 from campaigns.models import Attempt, Campaign, Record
 from campaigns.verbs.record_calls import DIALLER, begin_call, lock_held
 from telephony.calls.campaign_calls import Target, call_number, call_with_agent
@@ -28,6 +30,8 @@ def dial_with_agent(campaign: Campaign, record_id: int, holder: str, agent: Agen
     now = timezone.now()
     try:
         with transaction.atomic():
+            if not is_switched_on(campaign):
+                return None
             record = numbers.read_record(record_id)
             if (number := _number(campaign, record, holder, now, read_hours(campaign))) is None:
                 return None
@@ -55,6 +59,8 @@ def dial_ahead(
     now = timezone.now()
     try:
         with transaction.atomic():
+            if not is_switched_on(campaign):
+                return None
             record = numbers.read_record(record_id)
             if (number := _number(campaign, record, holder, now, hours)) is None:
                 return None
@@ -75,8 +81,9 @@ def _number(
     campaign: Campaign, record: Record, holder: str, now: datetime, hours: Hours
 ) -> numbers.CallableNumber | None:
     """Return the number to call. Without one, hold the record and release its reservation."""
-    changed: dict[str, Any] = numbers.stale_zone(campaign, record)
-    number = numbers.next_number(campaign, record, hours, now)
+    found = numbers.numbers_of(campaign, record, now, now + RELISTED)
+    changed: dict[str, Any] = numbers.stale_zone(record, found[0].zone if found else record.zone)
+    number = numbers.next_number(campaign, record, found, hours, now)
     if isinstance(number, datetime):
         changed |= {"held_until": number, "leased_by": "", "leased_until": None}
     if changed:

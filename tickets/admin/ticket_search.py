@@ -37,7 +37,7 @@ WHERE f.owner = 'ticket' AND f.type = 'text'
 """
 _FROM = "(SELECT id FROM tickets_ticket WHERE UPPER(sender) = UPPER(%(text)s) AND sender <> '' LIMIT %(most)s)"
 _HITS = """
-SELECT t.id, t.subject, trim(c.name || ' ' || c.surname), s.name, u.name, t.updated_at
+SELECT t.id, t.subject, trim(c.name || ' ' || c.surname), concat_ws(' - ', s.name, u.name), t.updated_at
 FROM tickets_ticket t JOIN tickets_ticketstatus s ON s.id = t.status_id
 LEFT JOIN tickets_ticketsubstatus u ON u.id = t.substatus_id
 LEFT JOIN tickets_customer c ON c.id = t.customer_id
@@ -100,14 +100,8 @@ def tickets(search: SearchText, count: int) -> list[Hit]:
     values = {**search.parameters, "id": ids[0] if ids else None, "most": 50, "shown": count}
     rows = rows_of(_HITS.format(branches=" UNION ALL ".join(branches)), values)
     return [
-        Hit(
-            pk,
-            f"#{pk} {subject}",
-            tuple(
-                filter(None, (customer, as_read(f"{status} - {substatus}" if substatus else status), minute(changed)))
-            ),
-        )
-        for pk, subject, customer, status, substatus, changed in rows
+        Hit(pk, f"#{pk} {subject}", tuple(filter(None, (customer, as_read(status), minute(changed)))))
+        for pk, subject, customer, status, changed in rows
     ]
 
 

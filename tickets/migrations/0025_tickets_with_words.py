@@ -22,5 +22,5 @@ END $$;
 
 
 class Migration(migrations.Migration):
-    dependencies = [("tickets", "0023_indexes_of_searches")]
+    dependencies = [("tickets", "0024_indexes_of_searches")]
     operations = [migrations.RunSQL(FUNCTION, "DROP FUNCTION tickets_with_words(tsquery, integer);")]

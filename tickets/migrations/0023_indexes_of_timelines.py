@@ -9,7 +9,7 @@ from django.db.models.functions import Upper
 
 class Migration(migrations.Migration):
     atomic = False
-    dependencies = [("tickets", "0021_index_of_merged_tickets")]
+    dependencies = [("tickets", "0022_customer_time_zone")]
 
     operations = [
         AddIndexConcurrently(
