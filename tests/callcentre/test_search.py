@@ -203,7 +203,7 @@ def test_a_very_long_message_is_stored_and_found_by_its_beginning() -> None:
 
 def test_an_article_is_found_by_its_words_if_it_is_published() -> None:
     article = ArticleFactory(is_public=True, title="Returning a parcel", content="<p>Print the label.</p>")
-    ArticleFactory(title="Label of a draft")
+    ArticleFactory(draft=True, title="Label of a draft")
 
     assert found("label") == [page_of(article)]
 
