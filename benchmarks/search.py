@@ -47,7 +47,7 @@ INSERT INTO tickets_message (ticket_id, type, author_name, author_address, body,
   system_comment, is_automatic, attachments, ratings, created_at)
 SELECT id, 'MAIL', '', '', '<p>The <b>refrigerator</b> number ' || id || ' is too loud.</p>', '', 'HTML', '', '', false,
   '{}', '{}', now()
-FROM tickets_ticket WHERE id %% 10000 = 0
+FROM tickets_ticket WHERE id % 10000 = 0
 """
 LATE_INDEXES = ("message_words", "ticket_words", "customer_plain_name", "customernumber_ending", "record_ending")
 TABLES = ("tickets_customer", "tickets_customernumber", "tickets_ticket", "tickets_message", "campaigns_record")

@@ -132,7 +132,7 @@ def test_an_agent_calls_a_number_from_the_page() -> None:
     number = customer.numbers.get()
     assert f'name="number" value="{number.pk}"' in client.page(page_of(customer))
 
-    response = client.post(reverse("admin:tickets_customer_call", args=[customer.pk]), {"number": number.pk})
+    response: Any = client.post(reverse("admin:tickets_customer_call", args=[customer.pk]), {"number": number.pk})
 
     assert response.url == page_of(customer)
     call = Connection.objects.latest("id")

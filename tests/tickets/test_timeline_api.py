@@ -41,7 +41,7 @@ def ticket_of(customer: Customer, at: datetime, **values: Any) -> Ticket:
 def note_of(customer: Customer, at: datetime, **values: Any) -> CustomerNote:
     note = CustomerNoteFactory(customer=customer, **values)
     CustomerNote.objects.filter(pk=note.pk).update(created_at=at)
-    return note  # type: ignore[no-any-return]
+    return note
 
 
 def chat_of(customer: Customer, at: datetime, **values: Any) -> Chat:

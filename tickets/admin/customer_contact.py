@@ -57,7 +57,7 @@ def call_view(admin: Admin, request: HttpRequest, object_id: str) -> HttpRespons
     agent = Agent.objects.of_user(user_of(request))
     if request.method != "POST" or agent is None or not agent.number:
         raise PermissionDenied
-    number = customer.numbers.filter(pk=integer_of(request.POST.get("number", ""))).first()
+    number = customer.numbers.filter(pk=integer_of(request.POST.get("number", "")) or 0).first()
     if number is None:
         raise Http404
     try:

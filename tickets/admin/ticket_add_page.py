@@ -62,7 +62,7 @@ def add_view(admin: Admin, request: HttpRequest) -> HttpResponse:
     if not admin.has_add_permission(request):
         raise PermissionDenied
     agent = Agent.objects.of_user(user_of(request))
-    known = Customer.objects.current().filter(pk=integer_of(request.GET.get("customer", ""))).first()
+    known = Customer.objects.current().filter(pk=integer_of(request.GET.get("customer", "")) or 0).first()
     initial = {"customer": known, "sender": known.email if known else ""}
     form = OpeningForm(request.POST or None, initial=initial, is_agent=agent is not None)
     if request.method == "POST" and form.is_valid():

@@ -97,7 +97,7 @@ CHAT_MESSAGE = shape(
     body=text("The text.", "How can I help?"),
     created_at=minute("When it was written.", "2026-11-20 10:16"),
 )
-_CALL = {
+_CALL: Any = {
     "recordings": array(text("A file name.", "1790001234.77.wav"), "The stored recordings, oldest first."),
     "summary": array(text("A sentence.", "The parcel is late."), "The summary by the model; empty if there is none."),
     "sentiment": text("How the customer felt; empty if unknown.", "NEUTRAL"),

@@ -40,7 +40,11 @@ WHERE c.id = ANY(%(ids)s::bigint[])
 
 def rows_of(statement: str, ids: Sequence[str], reader: Reader) -> list[dict[str, Any]]:
     """Return the rows of a statement that has PARTS."""
-    values = {"ids": ids, "sees_recordings": reader.sees_recordings, "sees_summaries": reader.sees_summaries}
+    values: dict[str, Any] = {
+        "ids": ids,
+        "sees_recordings": reader.sees_recordings,
+        "sees_summaries": reader.sees_summaries,
+    }
     with connection.cursor() as cursor:
         cursor.execute(statement, values)
         return named_rows(cursor)
