@@ -17,7 +17,7 @@ ORDER BY callcentre_name(found.title) LIKE callcentre_plain(%(word0)s) DESC, fou
 def articles(search: SearchText, count: int) -> list[Hit]:
     """Return articles with all the words, first those with the first word in the title."""
     query = parse(search.text)
-    if not query.terms or search.number:
+    if not query.terms or search.number or search.is_address:
         return []
     rows = rows_of(_HITS, {**search.parameters, "wanted": query.tsquery(), "shown": count})
     return [Hit(pk, title, tuple(filter(None, (catalog, category)))) for pk, title, catalog, category in rows]

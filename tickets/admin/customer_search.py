@@ -55,7 +55,7 @@ def customers(search: SearchText, count: int) -> list[Hit]:
 
 def companies(search: SearchText, count: int) -> list[Hit]:
     """Return companies with these words in their name."""
-    if not search.patterns:
+    if not search.patterns or search.is_address:
         return []
     statement = _COMPANIES.format(words=search.like_words("callcentre_name(name)"))
     return [Hit(pk, name) for pk, name in rows_of(statement, {**search.parameters, "shown": count})]
