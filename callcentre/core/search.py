@@ -1,4 +1,4 @@
-"""The text that a person searches for, and the functions of the indexes that find it (migrations/0004)."""
+"""The text that a person searches for, and the functions of the indexes that find it (migrations/0005)."""
 
 import re
 import unicodedata
@@ -85,9 +85,9 @@ class SearchText:
         """Return the condition that an expression of names has all the words."""
         return " AND ".join(f"{expression} LIKE callcentre_plain(%(word{n})s)" for n in range(len(self.patterns)))
 
-    def with_endings(self, branch: str) -> list[str]:
-        """Return a branch of a UNION for each ending. `{ending}` stands for the pattern."""
-        return [branch.format(ending=f"%(ending{n})s") for n in range(len(self.endings))]
+    def with_endings(self, branch: str, **places: str) -> list[str]:
+        """Return a branch of a UNION for each ending. `{ending}` stands for the pattern, `places` for other texts."""
+        return [branch.format(ending=f"%(ending{n})s", **places) for n in range(len(self.endings))]
 
 
 def rows_of(statement: str, values: Mapping[str, Any]) -> list[Any]:

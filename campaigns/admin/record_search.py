@@ -16,14 +16,15 @@ _FIND = f"""
 UNION
 SELECT id FROM campaigns_record
 WHERE campaign_id = ANY(%(campaigns)s) AND identifier <> '' AND identifier = %(identifier)s
-LIMIT %(limit)s
 """  # noqa: S608  (a text of ours)
 
-# Some records whose number, or additional number, ends so.
+# Some records whose number, or additional number, ends so. `{scope}` may keep to campaigns.
 _WITH_ENDING = """
-(SELECT id FROM campaigns_record WHERE reverse(number) LIKE {ending} LIMIT %(limit)s)
+(SELECT id FROM campaigns_record
+ WHERE reverse(number) LIKE {ending}{scope} LIMIT %(limit)s)
 UNION
-(SELECT record_id FROM campaigns_additionalnumber WHERE reverse(number) LIKE {ending} LIMIT %(limit)s)
+(SELECT record_id FROM campaigns_additionalnumber
+ WHERE reverse(number) LIKE {ending}{scope} LIMIT %(limit)s)
 """
 _WITH_IDENTIFIER = """
 SELECT r.id FROM campaigns_campaign c CROSS JOIN LATERAL (
@@ -60,19 +61,16 @@ def ids_of(text: str, campaign_id: int | None = None) -> list[int]:
     numbers = [search.number] if search.number else []
     campaigns = [campaign_id] if campaign_id else list(Campaign.objects.order_by().values_list("pk", flat=True))
     values: dict[str, Any] = {"campaigns": campaigns, "numbers": numbers, "identifier": text, "limit": MAX_FOUND}
-    found = [pk for (pk,) in rows_of(_FIND, values)]
-    if campaign_id or len(found) == MAX_FOUND:
-        return found
-    endings = " UNION ".join(search.with_endings(_WITH_ENDING))
-    ended = rows_of(endings, {**search.parameters, "limit": MAX_FOUND}) if endings else []
-    return list(dict.fromkeys([*found, *(pk for (pk,) in ended)]))[:MAX_FOUND]
+    endings = search.with_endings(_WITH_ENDING, scope=" AND campaign_id = ANY(%(campaigns)s)")
+    rows = rows_of(f"{' UNION '.join([_FIND, *endings])} LIMIT %(limit)s", {**search.parameters, **values})
+    return [pk for (pk,) in rows]
 
 
 def records(search: SearchText, count: int) -> list[Hit]:
     """Return records by the end of a number or by identifier, newest first."""
     branches = [_WITH_IDENTIFIER]
     if search.number:
-        branches += search.with_endings(_WITH_ENDING) or [_WITH_NUMBER]
+        branches += search.with_endings(_WITH_ENDING, scope="") or [_WITH_NUMBER]
     rows = rows_of(_HITS.format(branches=" UNION ".join(branches)), {**search.parameters, "limit": 50, "shown": count})
     return [
         Hit(pk, phone_number, tuple(filter(None, (campaign, status, identifier))))

@@ -29,6 +29,9 @@ _OF_ENDING = f"""
 UNION
 (SELECT id FROM telephony_connection WHERE state <> 'ended' AND {_CUSTOMER_NUMBER} LIKE {{ending}} LIMIT %(most)s)
 """  # noqa: S608  (of our own constants)
+_NEWEST = """
+SELECT id FROM telephony_connection WHERE id IN ({branches}) ORDER BY created_at DESC, id DESC LIMIT %(most)s
+"""
 _HITS = """
 SELECT c.id, c.created_at, c.direction, c.src, c.dst, c.disposition, c.state, a.login
 FROM telephony_connection c LEFT JOIN telephony_agent a ON a.id = c.agent_id
@@ -53,9 +56,9 @@ def ids_found(text: str) -> list[int]:
     if found:
         return found
     search = SearchText.read(text)
-    statement = " UNION ".join([_OF_NUMBER, *search.with_endings(_OF_ENDING)])
+    branches = " UNION ".join([_OF_NUMBER, *search.with_endings(_OF_ENDING)])
     values = {**search.parameters, "number": comparable(text.replace("\0", "")), "most": MAX_FOUND}
-    return [pk for (pk,) in rows_of(statement, values)]
+    return [pk for (pk,) in rows_of(_NEWEST.format(branches=branches), values)]
 
 
 def calls(search: SearchText, count: int) -> list[Hit]:

@@ -10,7 +10,7 @@ from callcentre.core.search import Name, Words
 
 class Migration(migrations.Migration):
     atomic = False
-    dependencies = [("tickets", "0023_indexes_of_timelines"), ("callcentre", "0004_search_functions")]
+    dependencies = [("tickets", "0023_indexes_of_timelines"), ("callcentre", "0005_search_functions")]
 
     operations = [
         AddIndexConcurrently(

@@ -4,7 +4,6 @@
 call, whatever the search path is.
 """
 
-from django.contrib.postgres.operations import TrigramExtension, UnaccentExtension
 from django.db import migrations
 
 WORDS = "asciiword, word, numword, asciihword, hword, numhword, hword_asciipart, hword_part, hword_numpart"
@@ -39,5 +38,5 @@ DROP FUNCTION callcentre_plain(text);
 
 
 class Migration(migrations.Migration):
-    dependencies = [("callcentre", "0003_deletions")]
-    operations = [TrigramExtension(), UnaccentExtension(), migrations.RunSQL(FUNCTIONS, DROP)]
+    dependencies = [("callcentre", "0004_search_extensions")]
+    operations = [migrations.RunSQL(FUNCTIONS, DROP)]
