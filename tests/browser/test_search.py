@@ -45,7 +45,7 @@ def test_a_stroke_in_a_field_is_a_stroke(visit: Visit) -> None:
 def test_escape_closes_the_box_and_enter_shows_the_page_of_results(visit: Visit) -> None:
     TicketFactory(subject="Broken table")
     page = visit.open(reverse("admin:index"))
-    page.get_by_role("link", name="Search").click()
+    page.get_by_role("link", name="Search", exact=True).click()
     box = page.get_by_role("dialog", name="Search")
     page.keyboard.press("Escape")
     expect(box).to_be_hidden()
@@ -63,7 +63,7 @@ def test_the_box_fits_a_phone(visit: Visit) -> None:
     visit.page.set_viewport_size(SCREENS["phone"])  # type: ignore[arg-type]
     page = visit.open(reverse("admin:index"))
 
-    page.get_by_role("link", name="Search").click()
+    page.get_by_role("link", name="Search", exact=True).click()
     page.keyboard.type("0107")
     expect(page.get_by_role("region", name="Customers")).to_be_visible()
 
