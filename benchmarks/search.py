@@ -181,9 +181,10 @@ TIMELINE = """
 WITH customer AS (SELECT id, email FROM tickets_customer WHERE email = 'customer1@bench.example'),
 calls AS (
   INSERT INTO telephony_connection (direction, state, src, dst, src_number, dst_number, customer_id, caller_id,
-    created_at, answered_at, ended_at, disposition, hung_up_by, ring_seconds, wait_seconds, is_on_hold, join_count)
+    created_at, answered_at, ended_at, disposition, hung_up_by, ring_seconds, wait_seconds, is_on_hold, join_count,
+    request_id)
   SELECT 'OUTBOUND', 'ended', '101', '+48600000001', '101', '+48600000001', customer.id, '', at, at, at, 'ANSWERED', '',
-    0, 0, false, 0
+    0, 0, false, 0, ''
   FROM customer, generate_series(0, 5999) AS n, LATERAL (SELECT now() - n * interval '3 minutes' AS at) AS times
 ), notes AS (
   INSERT INTO tickets_customernote (customer_id, author_name, message, created_at)

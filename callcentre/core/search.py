@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,8 @@ from callcentre.core.phone import PhoneError, normalise
 # The longest text that is searched, and the most words of it.
 MAX_LENGTH = 200
 MAX_WORDS = 5
+# The candidates that each branch of a search of the box reads.
+CANDIDATES = 50
 # The fewest digits that are searched as the end of a number.
 FEWEST_DIGITS = 4
 _WORD = re.compile(r"\w+")
@@ -85,9 +87,17 @@ class SearchText:
         """Return the condition that an expression of names has all the words."""
         return " AND ".join(f"{expression} LIKE callcentre_plain(%(word{n})s)" for n in range(len(self.patterns)))
 
-    def with_endings(self, branch: str, **places: str) -> list[str]:
-        """Return a branch of a UNION for each ending. `{ending}` stands for the pattern, `places` for other texts."""
-        return [branch.format(ending=f"%(ending{n})s", **places) for n in range(len(self.endings))]
+    def with_endings(self, *branches: str) -> list[str]:
+        """Return the branches of a UNION for each ending. `{ending}` stands for the pattern."""
+        return [branch.format(ending=f"%(ending{n})s") for n in range(len(self.endings)) for branch in branches]
+
+
+def union(branches: Iterable[str], most: int) -> str:
+    """Return the UNION of SELECTs with `most` rows of each.
+
+    The number is written out: of a parameter the planner would expect a tenth of the table, and read all of it.
+    """
+    return " UNION ".join(f"({branch} LIMIT {most})" for branch in branches)
 
 
 def rows_of(statement: str, values: Mapping[str, Any]) -> list[Any]:

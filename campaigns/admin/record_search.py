@@ -4,7 +4,7 @@ from typing import Any
 
 from django.db import connection
 
-from callcentre.core.search import Hit, SearchText, rows_of
+from callcentre.core.search import CANDIDATES, Hit, SearchText, rows_of, union
 from campaigns.models import Campaign
 from campaigns.models.record_rows import IDS_WITH_NUMBERS
 
@@ -18,14 +18,11 @@ SELECT id FROM campaigns_record
 WHERE campaign_id = ANY(%(campaigns)s) AND identifier <> '' AND identifier = %(identifier)s
 """  # noqa: S608  (a text of ours)
 
-# Some records whose number, or additional number, ends so. `{scope}` may keep to campaigns.
-_WITH_ENDING = """
-(SELECT id FROM campaigns_record
- WHERE reverse(number) LIKE {ending}{scope} LIMIT %(limit)s)
-UNION
-(SELECT record_id FROM campaigns_additionalnumber
- WHERE reverse(number) LIKE {ending}{scope} LIMIT %(limit)s)
-"""
+# Some records whose number, or additional number, ends so.
+_WITH_ENDING = (
+    "SELECT id FROM campaigns_record WHERE reverse(number) LIKE {ending}",
+    "SELECT record_id FROM campaigns_additionalnumber WHERE reverse(number) LIKE {ending}",
+)
 _WITH_IDENTIFIER = """
 SELECT r.id FROM campaigns_campaign c CROSS JOIN LATERAL (
   SELECT id FROM campaigns_record
@@ -60,9 +57,9 @@ def ids_of(text: str, campaign_id: int | None = None) -> list[int]:
     search = SearchText.read(text)
     numbers = [search.number] if search.number else []
     campaigns = [campaign_id] if campaign_id else list(Campaign.objects.order_by().values_list("pk", flat=True))
-    values: dict[str, Any] = {"campaigns": campaigns, "numbers": numbers, "identifier": text, "limit": MAX_FOUND}
-    endings = search.with_endings(_WITH_ENDING, scope=" AND campaign_id = ANY(%(campaigns)s)")
-    rows = rows_of(f"{' UNION '.join([_FIND, *endings])} LIMIT %(limit)s", {**search.parameters, **values})
+    values: dict[str, Any] = {"campaigns": campaigns, "numbers": numbers, "identifier": text}
+    endings = search.with_endings(*(f"{branch} AND campaign_id = ANY(%(campaigns)s)" for branch in _WITH_ENDING))
+    rows = rows_of(f"{union([_FIND, *endings], MAX_FOUND)} LIMIT {MAX_FOUND}", search.parameters | values)
     return [pk for (pk,) in rows]
 
 
@@ -70,8 +67,9 @@ def records(search: SearchText, count: int) -> list[Hit]:
     """Return records by the end of a number or by identifier, newest first."""
     branches = [_WITH_IDENTIFIER]
     if search.number:
-        branches += search.with_endings(_WITH_ENDING, scope="") or [_WITH_NUMBER]
-    rows = rows_of(_HITS.format(branches=" UNION ".join(branches)), {**search.parameters, "limit": 50, "shown": count})
+        branches += search.with_endings(*_WITH_ENDING) or [_WITH_NUMBER]
+    statement = _HITS.format(branches=union(branches, CANDIDATES))
+    rows = rows_of(statement, search.parameters | {"shown": count})
     return [
         Hit(pk, phone_number, tuple(filter(None, (campaign, status, identifier))))
         for pk, phone_number, identifier, campaign, status in rows

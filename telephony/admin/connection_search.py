@@ -6,7 +6,7 @@ from typing import Any
 
 from django.db import connection
 
-from callcentre.core.search import Hit, SearchText, rows_of
+from callcentre.core.search import CANDIDATES, Hit, SearchText, rows_of, union
 from callcentre.core.times import second
 from telephony.models import Connection
 from telephony.numbers import comparable
@@ -15,20 +15,18 @@ from telephony.numbers import comparable
 MAX_FOUND = 500
 _UID = re.compile(r"[1-9][0-9]{0,10}\.[1-9][0-9]{0,17}")
 
-_OF_NUMBER = """
-(SELECT id FROM telephony_connection WHERE src_number = %(number)s ORDER BY created_at DESC, id DESC LIMIT %(most)s)
-UNION
-(SELECT id FROM telephony_connection WHERE dst_number = %(number)s ORDER BY created_at DESC, id DESC LIMIT %(most)s)
-"""
+_OF_NUMBER = (
+    "SELECT id FROM telephony_connection WHERE src_number = %(number)s ORDER BY created_at DESC, id DESC",
+    "SELECT id FROM telephony_connection WHERE dst_number = %(number)s ORDER BY created_at DESC, id DESC",
+)
 # The normal form of the customer's number, as the index of endings has it.
 _CUSTOMER_NUMBER = "reverse(CASE WHEN direction = 'INBOUND' THEN src_number ELSE dst_number END)"
 # Some calls whose customer's number ends so, and the open ones.
-_OF_ENDING = f"""
-(SELECT id FROM telephony_connection
- WHERE state = 'ended' AND {_CUSTOMER_NUMBER} LIKE {{ending}} LIMIT %(most)s)
-UNION
-(SELECT id FROM telephony_connection WHERE state <> 'ended' AND {_CUSTOMER_NUMBER} LIKE {{ending}} LIMIT %(most)s)
-"""  # noqa: S608  (of our own constants)
+_OF_ENDING = (
+    f"SELECT id FROM telephony_connection WHERE state = 'ended' AND {_CUSTOMER_NUMBER} LIKE {{ending}}",  # noqa: S608
+    f"SELECT id FROM telephony_connection WHERE state <> 'ended' AND {_CUSTOMER_NUMBER} LIKE {{ending}}",  # noqa: S608
+)
+_OF_ID = "SELECT id FROM telephony_connection WHERE id = %(id)s AND created_at = to_timestamp(%(epoch)s)"
 _NEWEST = """
 SELECT id FROM telephony_connection WHERE id IN ({branches}) ORDER BY created_at DESC, id DESC LIMIT %(most)s
 """
@@ -56,22 +54,21 @@ def ids_found(text: str) -> list[int]:
     if found:
         return found
     search = SearchText.read(text)
-    branches = " UNION ".join([_OF_NUMBER, *search.with_endings(_OF_ENDING)])
+    branches = union([*_OF_NUMBER, *search.with_endings(*_OF_ENDING)], MAX_FOUND)
     values = {**search.parameters, "number": comparable(text.replace("\0", "")), "most": MAX_FOUND}
     return [pk for (pk,) in rows_of(_NEWEST.format(branches=branches), values)]
 
 
 def calls(search: SearchText, count: int) -> list[Hit]:
     """Return the newest calls with this number, this end of the customer's number, or this id."""
-    branches = [_OF_NUMBER, *search.with_endings(_OF_ENDING)] if search.number else []
+    branches = [*_OF_NUMBER, *search.with_endings(*_OF_ENDING)] if search.number else []
+    values = search.parameters | {"shown": count}
     if _UID.fullmatch(search.text):
-        branches = ["SELECT id FROM telephony_connection WHERE id = %(id)s AND created_at = to_timestamp(%(epoch)s)"]
+        branches = [_OF_ID]
+        values["epoch"], _dot, values["id"] = search.text.partition(".")
     if not branches:
         return []
-    epoch, _dot, number = search.text.partition(".")
-    key = {"id": number, "epoch": epoch} if _UID.fullmatch(search.text) else {}
-    values = {**search.parameters, **key, "most": 50, "shown": count}
-    return [_hit(row) for row in rows_of(_HITS.format(branches=" UNION ".join(branches)), values)]
+    return [_hit(row) for row in rows_of(_HITS.format(branches=union(branches, CANDIDATES)), values)]
 
 
 def _hit(row: tuple[Any, ...]) -> Hit:

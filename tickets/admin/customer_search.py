@@ -1,23 +1,23 @@
 """The search for customers by name, number, address, identifier or id, by indexes alone. So for companies."""
 
 from callcentre.core.integers import integer_of
-from callcentre.core.search import Hit, SearchText, rows_of
+from callcentre.core.search import CANDIDATES, Hit, SearchText, rows_of, union
 
 # The most customers found; people narrow a search with more results.
 MAX_FOUND = 500
 
 _BY_ID = "SELECT id FROM tickets_customer WHERE id = %(id)s"
 _BY_NUMBER = "SELECT customer_id FROM tickets_customernumber WHERE number = %(number)s"
-_BY_ENDING = "(SELECT customer_id FROM tickets_customernumber WHERE reverse(number) LIKE {ending} LIMIT %(most)s)"
+_BY_ENDING = "SELECT customer_id FROM tickets_customernumber WHERE reverse(number) LIKE {ending}"
 _BY_EMAIL = "SELECT id FROM tickets_customer WHERE UPPER(email) = UPPER(%(text)s) AND email <> ''"
 _BY_IDENTIFIER = """
 SELECT id FROM tickets_customer WHERE identifier = %(text)s AND identifier <> '' AND merged_into_id IS NULL
 """
 _NAME = "callcentre_name(name, surname)"
 # `+ 0` keeps the planner from scanning the index of the primary key instead of that of names.
-_BY_NAME = "(SELECT id FROM tickets_customer WHERE {words} ORDER BY id + 0 DESC LIMIT %(most)s)"
+_BY_NAME = "SELECT id FROM tickets_customer WHERE {words} ORDER BY id + 0 DESC"
 # The first matches of the index, as the newest ones would take the time of all.
-_SOME_BY_NAME = "(SELECT id FROM tickets_customer WHERE merged_into_id IS NULL AND {words} LIMIT %(most)s)"
+_SOME_BY_NAME = "SELECT id FROM tickets_customer WHERE merged_into_id IS NULL AND {words}"
 # The customer into whom one with this address was merged is found too.
 _HITS = """
 SELECT c.id, c.name, c.surname, c.email, o.name,
@@ -34,8 +34,8 @@ def ids_found(text: str) -> list[int]:
     """Return the ids of the customers whom a text finds."""
     search = SearchText.read(text)
     branches = [_BY_ID, *_branches(search), *_names(search, _BY_NAME)]
-    values = {**search.parameters, "id": integer_of(search.text), "most": MAX_FOUND}
-    return [pk for (pk,) in rows_of(f"{' UNION '.join(branches)} LIMIT %(most)s", values)]
+    values = {**search.parameters, "id": integer_of(search.text)}
+    return [pk for (pk,) in rows_of(f"{union(branches, MAX_FOUND)} LIMIT {MAX_FOUND}", values)]
 
 
 def customers(search: SearchText, count: int) -> list[Hit]:
@@ -44,9 +44,8 @@ def customers(search: SearchText, count: int) -> list[Hit]:
     branches = [*_branches(search), *names]
     if not branches:
         return []
-    rows = rows_of(
-        _HITS.format(branches=" UNION ALL ".join(branches)), {**search.parameters, "most": 50, "shown": count}
-    )
+    statement = _HITS.format(branches=union(branches, CANDIDATES))
+    rows = rows_of(statement, {**search.parameters, "shown": count})
     return [
         Hit(pk, f"{name} {surname}".strip(), tuple(filter(None, (number, email, company))))
         for pk, name, surname, email, company, number in rows

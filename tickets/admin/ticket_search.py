@@ -8,7 +8,7 @@ from typing import Any
 from django.db import connection
 from django.db.models import Q, QuerySet
 
-from callcentre.core.search import Hit, SearchText, rows_of
+from callcentre.core.search import CANDIDATES, Hit, SearchText, rows_of, union
 from callcentre.core.times import minute
 from tickets.admin import customer_search
 from tickets.admin.ticket_page_composer import OPEN_KINDS
@@ -32,10 +32,10 @@ _BY_ID = "SELECT id FROM tickets_ticket WHERE id = %(id)s"
 _WITH_FIELD = """
 SELECT found.id FROM tickets_customfield f CROSS JOIN LATERAL (
   SELECT t.id FROM tickets_ticket t WHERE t.custom_fields @> jsonb_build_object(f.id::text, %(text)s::text)
-  LIMIT %(most)s) AS found
+  LIMIT 50) AS found
 WHERE f.owner = 'ticket' AND f.type = 'text'
 """
-_FROM = "(SELECT id FROM tickets_ticket WHERE UPPER(sender) = UPPER(%(text)s) AND sender <> '' LIMIT %(most)s)"
+_FROM = "SELECT id FROM tickets_ticket WHERE UPPER(sender) = UPPER(%(text)s) AND sender <> ''"
 _HITS = """
 SELECT t.id, t.subject, trim(c.name || ' ' || c.surname), concat_ws(' - ', s.name, u.name), t.updated_at
 FROM tickets_ticket t JOIN tickets_ticketstatus s ON s.id = t.status_id
@@ -97,8 +97,8 @@ def tickets(search: SearchText, count: int) -> list[Hit]:
         branches.append(_FROM)
     elif search.query:
         branches.append(_WITH_WORDS)
-    values = {**search.parameters, "id": ids[0] if ids else None, "most": 50, "shown": count}
-    rows = rows_of(_HITS.format(branches=" UNION ALL ".join(branches)), values)
+    values = {**search.parameters, "id": ids[0] if ids else None, "most": CANDIDATES, "shown": count}
+    rows = rows_of(_HITS.format(branches=union(branches, CANDIDATES)), values)
     return [
         Hit(pk, f"#{pk} {subject}", tuple(filter(None, (customer, as_read(status), minute(changed)))))
         for pk, subject, customer, status, changed in rows
