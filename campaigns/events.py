@@ -55,8 +55,12 @@ def campaign_created(code: str, name: str) -> None:
     outbox.record(EventType.OUTBOUND_CREATED, f"outbound:{code}", {"outbound_id": code, "name": name})
 
 
-def records_created(records: Iterable[RecordFacts]) -> None:
-    outbox.record_many(EventType.OUTBOUND_RECORD_CREATED, [record.event for record in records])
+def records_created_by(changes: str, rows: str, parameters: Mapping[str, Any], *, result: str) -> Any:
+    """Add records by WITH queries, and record an event for each of the rows that are selected of them.
+
+    Return the value of the expression `result`, which may read these queries too.
+    """
+    return _record_from_query(EventType.OUTBOUND_RECORD_CREATED, rows, parameters, changes, result)
 
 
 def records_created_in_bulk(records: str) -> None:
@@ -88,6 +92,9 @@ def statuses_changed_by(changes: str, rows: str, parameters: Mapping[str, Any]) 
     _record_from_query(EventType.OUTBOUND_RECORD_STATUS_CHANGED, rows, parameters, changes)
 
 
-def _record_from_query(action: EventType, rows: str, parameters: Mapping[str, Any], changes: str = "") -> None:
+def _record_from_query(
+    action: EventType, rows: str, parameters: Mapping[str, Any], changes: str = "", result: str = "NULL"
+) -> Any:
     query = _EVENTS.format(rows=rows)
-    outbox.record_from_query(action, query, {**parameters, "zone": zone().key}, changes=changes)
+    values = {**parameters, "zone": zone().key}
+    return outbox.record_from_query(action, query, values, changes=changes, result=result)

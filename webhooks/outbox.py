@@ -31,9 +31,10 @@ WITH {changes}lock AS MATERIALIZED (
   WHERE w.is_active AND w.deleted_at IS NULL AND w.actions @> ARRAY[%(action)s]::varchar[]
   RETURNING webhook_id
 )
-SELECT DISTINCT webhook_id FROM deliveries
+SELECT (SELECT array_agg(DISTINCT webhook_id) FROM deliveries), {result}
 """
-_RECORD = _STATEMENT.format(changes="", source="json_to_recordset(%(events)s::json) AS e(subject text, payload jsonb)")
+_GIVEN = "json_to_recordset(%(events)s::json) AS e(subject text, payload jsonb)"
+_RECORD = _STATEMENT.format(changes="", source=_GIVEN, result="NULL")
 
 
 def record(action: EventType, subject: str, payload: Mapping[str, Any]) -> None:
@@ -49,15 +50,22 @@ def record_many(action: EventType, events: Sequence[tuple[str, Mapping[str, Any]
 
 
 def record_from_query(
-    action: EventType, query: str, parameters: Mapping[str, Any] = MappingProxyType({}), *, changes: str = ""
-) -> None:
+    action: EventType,
+    query: str,
+    parameters: Mapping[str, Any] = MappingProxyType({}),
+    *,
+    changes: str = "",
+    result: str = "NULL",
+) -> Any:
     """Record an event for each row of a query that returns subject and payload (jsonb) in the order of the events.
 
     The rows do not pass through Python. `changes` are WITH queries of the same statement, whose rows the query may
-    read. The feed hides later events of others until the transaction ends, so a long transaction calls this last.
+    read; so may the expression `result`, whose value is returned. A statement with changes needs no transaction around
+    it. The feed hides later events of others until the transaction ends, so a long transaction calls this last.
     """
-    statement = _STATEMENT.format(changes=f"{changes}, " if changes else "", source=f"({query}) AS e(subject, payload)")
-    _execute(action, statement, parameters)
+    source = f"({query}) AS e(subject, payload)"
+    statement = _STATEMENT.format(changes=f"{changes}, " if changes else "", source=source, result=result)
+    return _execute(action, statement, parameters, is_with_change=bool(changes))
 
 
 def redact(subjects: Sequence[str], blanks: Mapping[str, Any]) -> None:
@@ -82,10 +90,12 @@ def redact(subjects: Sequence[str], blanks: Mapping[str, Any]) -> None:
         )
 
 
-def _execute(action: EventType, statement: str, parameters: Mapping[str, Any]) -> None:
-    if not connection.in_atomic_block:
+def _execute(action: EventType, statement: str, parameters: Mapping[str, Any], *, is_with_change: bool = False) -> Any:
+    if not (is_with_change or connection.in_atomic_block):
         raise RuntimeError(f"{action} is recorded outside the transaction of its change")
     with connection.cursor() as cursor:
         cursor.execute(statement, {**parameters, "lock_space": LOCK_SPACE, "action": action})
-        for (webhook_id,) in cursor.fetchall():
-            enqueue("webhooks.deliver", webhook_id)
+        webhook_ids, result = cursor.fetchone()
+    for webhook_id in webhook_ids or ():
+        enqueue("webhooks.deliver", webhook_id)
+    return result

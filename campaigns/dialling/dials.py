@@ -3,7 +3,7 @@
 The switch is asked after the commit. A process that dies before the commit leaves a reservation, which ends by itself.
 One that dies after it leaves a call that the listener finds; the number is never called again for this attempt.
 
-Locks: the limits of lines, the agent, the number, the record; the rows of call and attempt are new.
+Locks: the campaign, shared; the limits of lines; the agent; the number; the record. The rows of call and attempt are new.
 """
 
 from datetime import datetime
@@ -13,7 +13,9 @@ from django.db import transaction
 from django.utils import timezone
 
 from campaigns.dialling import numbers
+from campaigns.dialling.choice import RELISTED
 from campaigns.dialling.hours import Hours, read_hours
+from campaigns.dialling.obstacles import is_switched_on
 from campaigns.models import Attempt, Campaign, Record
 from campaigns.verbs.record_calls import DIALLER, begin_call, lock_held
 from telephony.calls.campaign_calls import Target, call_number, call_with_agent, hold_agent, is_possible
@@ -31,7 +33,7 @@ def dial_with_agent(campaign: Campaign, record_id: int, holder: str, agent: Agen
     kind = StateKind.PREVIEW if mode == Attempt.Mode.PREVIEW else StateKind.FREE
     try:
         with transaction.atomic():
-            if not is_possible() or not hold_agent(agent, kind=kind):
+            if not is_switched_on(campaign) or not is_possible() or not hold_agent(agent, kind=kind):
                 return None
             record = numbers.read_record(record_id)
             if (number := _number(campaign, record, holder, now, read_hours(campaign))) is None:
@@ -57,7 +59,7 @@ def dial_ahead(
     now = timezone.now()
     try:
         with transaction.atomic():
-            if not is_possible():
+            if not is_switched_on(campaign) or not is_possible():
                 return None
             record = numbers.read_record(record_id)
             if (number := _number(campaign, record, holder, now, hours)) is None:
@@ -77,8 +79,9 @@ def _number(
     campaign: Campaign, record: Record, holder: str, now: datetime, hours: Hours
 ) -> numbers.CallableNumber | None:
     """Return the number to call. Without one, hold the record and release its reservation."""
-    changed: dict[str, Any] = numbers.stale_zone(campaign, record)
-    number = numbers.next_number(campaign, record, hours, now)
+    found = numbers.numbers_of(campaign, record, now, now + RELISTED)
+    changed: dict[str, Any] = numbers.stale_zone(record, found[0].zone if found else record.zone)
+    number = numbers.next_number(campaign, record, found, hours, now)
     if isinstance(number, datetime):
         changed |= {"held_until": number, "leased_by": "", "leased_until": None}
     if changed:

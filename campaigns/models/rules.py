@@ -11,7 +11,6 @@ from django.db import connection
 from callcentre.core.errors import ErrorCode, Fault, check_lines
 from callcentre.core.phone import calling_code
 from callcentre.core.phone_zones import zone_named, zones_of_number
-from campaigns.events import RecordFacts
 from campaigns.models.record_fields import PLAIN
 from campaigns.models.status import SystemStatus
 
@@ -96,28 +95,21 @@ class Draft(NamedTuple):
     zone: str = ""
     calling_code: str = ""
 
-    def event_facts(self, record_id: int, campaign: CampaignFacts, phone_number: str) -> RecordFacts:
-        """Return the record as an event describes it."""
-        status = self.status
-        return RecordFacts(
-            record_id,
-            campaign.code,
-            phone_number,
-            status.system_status,
-            status.id,
-            self.next_call_at,
-            self.agent_login,
-        )
-
 
 def zone_of(zone_key: str, fields: Mapping[str, str], number: str) -> str:
     """Return the zones of a record: of the field with this key if it has a value, else all zones of the number.
 
     A text that is no zone is UNREADABLE, and the record is not callable: another zone would only be a guess.
+    The zone of a customer, if there is one, goes before those of the number.
     """
     if zone_key and (text := fields.get(zone_key)):
         return zone_named(text)
     return zones_of_number(number)
+
+
+def kept_zone(campaign: CampaignFacts, zone: str) -> str:
+    """Return the zone that an edit leaves alone: in a campaign fed with customers it may be that of the customer."""
+    return zone if campaign.is_crm else ""
 
 
 def check(
@@ -141,7 +133,7 @@ def check(
         faults += check_lines(identifier=identifier)
     fields = _fields(values["fields"], campaign, before.fields, faults) if values.get("fields") else before.fields
     plain = {name: values[name] if name in values else getattr(before, name) for name in PLAIN}
-    zone = zone_of(campaign.zone_key, fields, number)
+    zone = kept_zone(campaign, before.zone) or zone_of(campaign.zone_key, fields, number)
     draft = Draft(status, agent_id, agent_login, fields, zone=zone, calling_code=calling_code(number), **plain)
     if agent_id is None and not is_agent_wrong and status.system_status in _NEEDING_AGENT:
         faults.append(Fault(ErrorCode.AGENT_REQUIRED, "agent_login", {"status": status.system_status}))

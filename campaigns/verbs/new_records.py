@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
-from django.db import connection, transaction
 
 from callcentre.core.actor import Actor
 from callcentre.core.errors import ErrorCode, Fault, besides, numbered
@@ -13,6 +12,7 @@ from callcentre.core.field_tables import columns, typed_columns
 from callcentre.core.phone import PhoneError, normalise
 from callcentre.models import actor_columns
 from campaigns import events
+from campaigns.models.record_customers import zones_of_customers
 from campaigns.models.record_fields import STORED, values_to_store
 from campaigns.models.record_rows import ids_by_number, taken_identifiers
 from campaigns.models.rules import CampaignFacts, Draft, check
@@ -33,13 +33,14 @@ class NewRecord:
     existing_id: int | None = None
 
 
-# One statement adds records, additional numbers and history. If another request adds the same number meanwhile, the
-# unique index makes the statement wait; it locks nothing else. Ids are in the order of the records. Rows are written in
-# the order of numbers, so that two batches with common numbers cannot deadlock.
+# One statement adds records, additional numbers, history and events; without a transaction around it, it is one. If
+# another request adds the same number meanwhile, the unique index makes the statement wait; it locks nothing else. Ids
+# are in the order of the records. Rows are written in the order of numbers, so that two batches with common numbers
+# cannot deadlock.
 INSERT = f"""
-WITH given AS MATERIALIZED (
+given AS MATERIALIZED (
   SELECT nextval('campaigns_record_id_seq') AS id, g.* FROM json_to_recordset(%(records)s::json)
-    AS g(phone_number text, number text, status_name text, {typed_columns(STORED)})
+    AS g(phone_number text, number text, status_name text, agent_login text, {typed_columns(STORED)})
 ), added AS (
   INSERT INTO campaigns_record (id, campaign_id, phone_number, number, is_primary, leased_by, {columns(STORED)})
   SELECT id, %(campaign)s, phone_number, number, true, '', {columns(STORED)}
@@ -57,9 +58,11 @@ WITH given AS MATERIALIZED (
   SELECT added.id, %(campaign)s, a.phone_number, a.number
   FROM json_to_recordset(%(additional)s::json) AS a(of_number text, phone_number text, number text)
   JOIN added ON added.number = a.of_number
-)
-SELECT number, id FROM added
-"""  # noqa: S608  (composed of our own table)
+)"""  # noqa: S608  (composed of our own table)
+_ADDED = """
+SELECT given.*, %(campaign_code)s AS campaign_code, given.id AS position FROM given WHERE id IN (SELECT id FROM added)
+"""
+_IDS = "(SELECT json_object_agg(number, id)::text FROM added)"
 
 
 def add_records(campaign: CampaignFacts, actor: Actor, records: Sequence[NewRecord]) -> None:
@@ -76,6 +79,8 @@ def add_records(campaign: CampaignFacts, actor: Actor, records: Sequence[NewReco
         _read_numbers(record)
         record.draft, faults = check(record.values, campaign, agents, start, record.number)
         record.faults += besides(record.faults, faults)
+    if campaign.is_crm:
+        _use_zones_of_customers(records)
     faulty = [record for record in records if record.faults]
     faultless = [record for record in records if not record.faults]
     if _has_repeats(faultless):
@@ -83,15 +88,9 @@ def add_records(campaign: CampaignFacts, actor: Actor, records: Sequence[NewReco
         _find_taken(campaign, faultless)
     twins = _refuse_repeats(record for record in faultless if not record.faults)
     chosen = [record for record in faultless if not record.faults]
-    with transaction.atomic():
-        ids = _insert(actor, campaign, chosen) if chosen else {}
-        for record in chosen:
-            record.id = ids.get(record.number)
-        events.records_created(
-            record.draft.event_facts(record.id, campaign, record.values["phone_number"])
-            for record in chosen
-            if record.id is not None
-        )
+    ids = _insert(actor, campaign, chosen) if chosen else {}
+    for record in chosen:
+        record.id = ids.get(record.number)
     late = [record for record in chosen if record.id is None]
     if unjudged := [*faulty, *late]:
         _find_taken(campaign, unjudged)
@@ -103,6 +102,13 @@ def add_records(campaign: CampaignFacts, actor: Actor, records: Sequence[NewReco
         if repeat.existing_id is None:  # the first record was not added, so the number is free
             others = [fault for fault in repeat.faults if fault.code != ErrorCode.NUMBER_DUPLICATED]
             repeat.faults = [Fault(ErrorCode.CONFLICT), *others]
+
+
+def _use_zones_of_customers(records: Sequence[NewRecord]) -> None:
+    zones = zones_of_customers({record.number for record in records if not record.faults})
+    for record in records:
+        if zone := zones.get(record.number):
+            record.draft = record.draft._replace(zone=zone)
 
 
 def _read_numbers(record: NewRecord) -> None:
@@ -165,6 +171,7 @@ def _insert(actor: Actor, campaign: CampaignFacts, records: Sequence[NewRecord])
             "phone_number": record.values["phone_number"],
             "number": record.number,
             "status_name": record.draft.status.name,
+            "agent_login": record.draft.agent_login,
             **values_to_store(record.draft),
         }
         for record in records
@@ -178,11 +185,11 @@ def _insert(actor: Actor, campaign: CampaignFacts, records: Sequence[NewRecord])
         "records": orjson.dumps(rows).decode(),
         "additional": orjson.dumps(additional).decode(),
         "campaign": campaign.id,
+        "campaign_code": campaign.code,
         **actor_columns(actor),
     }
-    with connection.cursor() as cursor:
-        cursor.execute(INSERT, values)
-        return dict(cursor.fetchall())
+    ids: dict[str, int] = orjson.loads(events.records_created_by(INSERT, _ADDED, values, result=_IDS) or "{}")
+    return ids
 
 
 def _find_taken(campaign: CampaignFacts, records: Sequence[NewRecord]) -> None:

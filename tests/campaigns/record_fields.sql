@@ -24,9 +24,9 @@ LEFT JOIN campaigns_recordstatus s ON s.id = r.status_id
 LEFT JOIN telephony_agent a ON a.id = r.agent_id
 
 -- Add records
-WITH given AS MATERIALIZED (
+given AS MATERIALIZED (
   SELECT nextval('campaigns_record_id_seq') AS id, g.* FROM json_to_recordset(%(records)s::json)
-    AS g(phone_number text, number text, status_name text, "identifier" text, "status_id" bigint, "system_status" varchar, "agent_id" bigint, "next_call_at" timestamptz, "order" integer, "last_note" text, "zone" text, "calling_code" text, "fields" jsonb)
+    AS g(phone_number text, number text, status_name text, agent_login text, "identifier" text, "status_id" bigint, "system_status" varchar, "agent_id" bigint, "next_call_at" timestamptz, "order" integer, "last_note" text, "zone" text, "calling_code" text, "fields" jsonb)
 ), added AS (
   INSERT INTO campaigns_record (id, campaign_id, phone_number, number, is_primary, leased_by, "identifier", "status_id", "system_status", "agent_id", "next_call_at", "order", "last_note", "zone", "calling_code", "fields")
   SELECT id, %(campaign)s, phone_number, number, true, '', "identifier", "status_id", "system_status", "agent_id", "next_call_at", "order", "last_note", "zone", "calling_code", "fields"
@@ -45,7 +45,6 @@ WITH given AS MATERIALIZED (
   FROM json_to_recordset(%(additional)s::json) AS a(of_number text, phone_number text, number text)
   JOIN added ON added.number = a.of_number
 )
-SELECT number, id FROM added
 
 -- Lock records to edit them
 SELECT r.id, r.number, r.is_primary, r.phone_number, COALESCE(a.login, '') AS agent_login,

@@ -10,6 +10,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from campaigns.dialling.dialler import Dialler
+from campaigns.dialling.ownership import Ownership
 from campaigns.models import Attempt, Campaign, DiallerState, DiallingDay, DiallingSwitch
 from telephony.models import Connection, Leg
 from telephony.verbs import presence
@@ -23,6 +24,7 @@ from tests.campaigns.dialling.calls import (
 )
 from tests.campaigns.factories import CampaignFactory, RecordFactory
 from tests.conftest import ACTOR, ApiClient
+from tests.processes import wait_for
 from tests.telephony.factories import PauseFactory
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("switch")]
@@ -73,7 +75,7 @@ def test_a_campaign_that_dials_shows_agents_calls_and_records(client: ApiClient)
     assert shown["days_30"] == {"live_answers": 101, "drops": 3, "drop_rate": 2.97}
     assert shown["records"] == {"to_call": 2, "due": 0, "in_progress": 2, "done": 1, "not_callable_now": 2}
     assert shown["pace"]["lines_per_agent"] == 1
-    assert shown["pace"]["calls_per_minute"] == 0.2
+    assert shown["pace"]["calls_per_minute"] == 2
     assert shown["pace"]["done_at"] > shown["at"][:16]
 
 
@@ -122,6 +124,16 @@ def test_a_state_that_nobody_renews_is_not_shown(client: ApiClient) -> None:
     DiallerState.objects.update(at=timezone.now() - timedelta(seconds=16))
 
     assert code(client, campaign) == ("waiting", "no_dialler")
+
+
+def test_a_dialler_that_has_not_reached_the_campaign_yet_is_not_missing(client: ApiClient) -> None:
+    campaign = dialling_campaign()
+    ownership = Ownership()
+    running = code(client, campaign)
+    ownership.close()
+
+    assert running == ("waiting", "dialler_begins")
+    wait_for(lambda: code(client, campaign) == ("waiting", "no_dialler"), "the lock of the dialler is gone")
 
 
 def test_the_reason_is_in_the_language_of_the_request(client: ApiClient) -> None:
