@@ -3,7 +3,7 @@
 The switch is asked after the commit. A process that dies before the commit leaves a reservation, which ends by itself.
 One that dies after it leaves a call that the listener finds; the number is never called again for this attempt.
 
-Locks: the campaign, shared; the limits of lines; the agent; the number; the record. The rows of call and attempt are new.
+Locks: the campaign, shared; the limits of lines; the agent; the number; the record. Call and attempt are new rows.
 """
 
 from datetime import datetime
