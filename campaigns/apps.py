@@ -7,8 +7,11 @@ class CampaignsConfig(AppConfig):
     verbose_name = _("Campaigns")
     # Right of the API -> permissions of the admin that stand for it (docs/decisions/0021).
     api_permissions = {
-        "campaigns:read": ("view_campaign", "view_campaigngroup", "view_record"),
-        "campaigns:write": ("add_campaign", "change_campaign", "add_campaigngroup", "add_record", "change_record"),
+        "campaigns:read": ("view_campaign", "view_campaigngroup", "view_record", "view_donotcall"),
+        "campaigns:write": (
+            *("add_campaign", "change_campaign", "add_campaigngroup", "add_record", "change_record"),
+            *("add_donotcall", "delete_donotcall"),
+        ),
         "system:read": ("view_diallingswitch",),
         "system:write": ("add_diallingswitch",),
     }

@@ -1,5 +1,6 @@
 """The campaigns part of the demonstration."""
 
+from django.conf import settings
 from django.db import transaction
 
 from callcentre.core.actor import SYSTEM
@@ -21,8 +22,9 @@ def seed() -> None:
     """Create DEMO1 and DEMO2, once, both paused, with agents 1 to 3.
 
     DEMO1 (CSV, progressive) has two fields and 200 records; DEMO2 (CRM, preview) has a record of each of ten customers.
-    Both ignore hours, which is possible on the simulated switch only.
+    Both ignore hours on the simulated switch.
     """
+    ignores_hours = settings.SWITCH_BACKEND == "simulated"
     group = CampaignGroup.objects.filter(name="Demonstration").order_by("pk").first() or create_group(
         SYSTEM, "Demonstration"
     )
@@ -37,7 +39,7 @@ def seed() -> None:
             caller_id="+48225550100",
             # Short, so that the demonstration is soon over.
             wrap_up_seconds=5,
-            ignores_hours=True,
+            ignores_hours=ignores_hours,
         )
         for order, name in enumerate(("first_name", "city"), start=1):
             CampaignField.objects.create(campaign=campaign, name=name, order=10 * order)
@@ -71,7 +73,7 @@ def seed() -> None:
             group_id=group.pk,
             preview_timeout=60,
             wrap_up_seconds=5,
-            ignores_hours=True,
+            ignores_hours=ignores_hours,
         )
         add_agents(campaign, SYSTEM, AGENTS)
         facts = CampaignFacts.read("DEMO2")

@@ -59,8 +59,10 @@ def entry_of(
     change: Change, changes: list[tuple[Any, Any, Any]], labels: Mapping[str, Any] = MappingProxyType({})
 ) -> Entry:
     """Build the entry of a change. `labels` has the names of actions that only this kind of object knows."""
-    kind = dict(Change.ActorKind.choices).get(change.actor_kind, change.actor_kind)
-    return Entry(change.at, change.actor_name, str(kind), action_label(change.action, labels), changes)
+    kind = str(dict(Change.ActorKind.choices).get(change.actor_kind, change.actor_kind))
+    # The dialler and the system have no names of their own.
+    actor = kind if change.actor_name == change.actor_kind else change.actor_name
+    return Entry(change.at, actor, kind, action_label(change.action, labels), changes)
 
 
 def in_words(value: Any) -> Any:

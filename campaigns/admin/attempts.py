@@ -92,7 +92,7 @@ class AttemptAdmin(UncountedMixin, ReadOnlyAdmin):
         label={"answered": "success", "dropped": "danger", "machine": "warning", "failed": "warning"},
     )
     def outcome_shown(self, attempt: Attempt) -> tuple[str, Any]:
-        return attempt.outcome, attempt.get_outcome_display() or _("in a call")
+        return attempt.outcome or "open", attempt.get_outcome_display() or _("in a call")
 
     def download_view(self, request: HttpRequest) -> StreamingHttpResponse:
         """Answer with the attempts of the list, with its filters, as CSV."""

@@ -142,7 +142,10 @@ class CampaignAdmin(DiallingPages, DropMessagePage, Admin):
     search_help_text = _("Id or name")
     autocomplete_fields = ("agents",)
     actions = ("activate", "deactivate")
-    actions_detail = ("dialling", "show_records", "import_records", "drop_message", "clone", "download")
+    actions_detail = (
+        *("dialling", "show_records", "import_records"),
+        {"title": _("More"), "items": ("drop_message", "clone", "download")},
+    )
     actions_row = ("dialling", "show_records", "import_records", "clone", "download")
     fault_fields = {"parameters.predictive_min_calls": "predictive_min_calls", "group_id": "group"}
     sentences = {ErrorCode.RATIOS_CROSSED: _("The lowest ratio cannot be above the highest.")}

@@ -17,6 +17,7 @@ from unfold.contrib.filters.admin import AutocompleteSelectFilter
 
 from callcentre.admin import Admin, ReadOnlyAdmin, UncountedMixin, actor_of, display, link, page_action
 from callcentre.admin.base import REFUSALS
+from callcentre.admin.theme import ModelForm
 from callcentre.core.actor import Actor
 from callcentre.core.integers import integer_of
 from callcentre.core.spreadsheets import CsvWriter
@@ -121,6 +122,9 @@ class DiallingPages(_Base):
             "admin/campaigns/compliance.html",
             chosen,
             title=_now("Compliance"),
+            # The heading is that of the page: it is about all campaigns.
+            opts=None,
+            content_title=_now("Compliance"),
             found=found,
             total=found.total,
             campaigns=sorted(found.by_campaign.items(), key=lambda item: (-item[1].drop_rate, item[0].code)),
@@ -171,10 +175,19 @@ def _cells(figures: Figures) -> tuple[Any, ...]:
     return (*counts, figures.outside_hours)
 
 
+class SwitchForm(ModelForm):
+    class Meta:
+        model = DiallingSwitch
+        fields = ("is_running", "reason")
+        labels = {"is_running": _("all dialling on")}
+        help_texts = {"is_running": _("Off: no call of any campaign is placed.")}
+
+
 @admin.register(DiallingSwitch)
 class DiallingSwitchAdmin(ReadOnlyAdmin):
     """The list answers who switched dialling on or off, when and why. A new row switches all dialling."""
 
+    form = SwitchForm
     list_display = ("at", "what", "campaign", "reason", "actor_name")
     list_display_links = ("at",)
     list_select_related = ("campaign",)

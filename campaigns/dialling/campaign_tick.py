@@ -14,7 +14,6 @@ from campaigns.dialling import choice, dials, pacing, previews, sharing
 from campaigns.dialling.agents import CampaignAgent, agents_of
 from campaigns.dialling.choice import Group, ReservedRecord
 from campaigns.dialling.hours import Hours, open_groups, read_hours
-from campaigns.dialling.obstacles import is_switched_on
 from campaigns.dialling.pacing import Pacing
 from campaigns.models import Attempt, Campaign
 from telephony.calls import placement
@@ -22,8 +21,6 @@ from telephony.leader_election import is_connected
 from telephony.models import Agent
 
 PREDICTIVE = Campaign.Dialer.PREDICTIVE
-# Between two looks whether the dialling still runs, while calls are placed.
-ASKED_AGAIN_SECONDS = 0.1
 # Between two writes of an unchanged state.
 STATE_SECONDS = 2.0
 
@@ -48,7 +45,6 @@ class CampaignTick:
         # Calls for each free agent, and other figures of the pacer.
         self._pace: dict[str, Any] = {}
         self._pacing = Pacing(campaign_id)
-        self._is_on, self._asked_at = False, 0.0
         self._stored: tuple[Any, ...] = ()
         self._stored_at = 0.0
 
@@ -166,22 +162,11 @@ class CampaignTick:
         return used, _reason_of_rest(reserved, unused)
 
     def _dial_number(self, campaign: Campaign, record: ReservedRecord, hours: Hours) -> bool:
-        return (
-            self._goes_on(campaign)
-            and dials.dial_ahead(campaign, record.id, self._holder, hours, self._pace) is not None
-        )
+        return dials.dial_ahead(campaign, record.id, self._holder, hours, self._pace) is not None
 
     def _dial(self, campaign: Campaign, record: ReservedRecord, agent: CampaignAgent) -> bool:
         mode = Attempt.Mode.ONE_TO_ONE
-        if not self._goes_on(campaign):
-            return False
         return dials.dial_with_agent(campaign, record.id, self._holder, _caller(agent), mode) is not None
-
-    def _goes_on(self, campaign: Campaign) -> bool:
-        """Return whether the dialling still runs. A tick with many agents takes a while, so this is read again."""
-        if time.monotonic() - self._asked_at > ASKED_AGAIN_SECONDS:
-            self._is_on, self._asked_at = is_switched_on(campaign), time.monotonic()
-        return self._is_on
 
     def _offer(
         self, campaign: Campaign, free: Sequence[CampaignAgent], groups: Sequence[Group], now: datetime
@@ -195,7 +180,7 @@ class CampaignTick:
         reserved = choice.reserve(campaign.pk, self._holder, count, groups=groups, free_agents=ids, now=now)
 
         def offer(record: ReservedRecord, agent: CampaignAgent) -> bool:
-            return self._goes_on(campaign) and previews.offer_record(campaign, record.id, self._holder, _caller(agent))
+            return previews.offer_record(campaign, record.id, self._holder, _caller(agent))
 
         return self._match(reserved, free, offer, lambda record, agent: record.id not in skipped[agent.id])
 

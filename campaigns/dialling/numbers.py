@@ -16,9 +16,10 @@ from django.db.models import F, Func, TextField, Value
 
 from callcentre.core.field_tables import named_rows
 from callcentre.core.phone import calling_code
-from campaigns.dialling.choice import FOR_GOOD, LISTED_UNTIL, PAUSED_UNTIL, RELISTED
+from campaigns.dialling.choice import FOR_GOOD, LISTED_UNTIL, PAUSED_UNTIL
 from campaigns.dialling.hours import Hours, closure, next_opening, permission
 from campaigns.models import Attempt, Campaign, Record
+from campaigns.models.record_customers import CUSTOMER_ZONE
 from campaigns.models.rules import zone_of
 
 # After these outcomes a campaign that turns by outcome calls the next number.
@@ -31,13 +32,15 @@ _NUMBER_LOCK = 0x6E756D62
 _IS_PAUSED = f"SELECT {PAUSED_UNTIL.format(number='%(number)s', record='%(record)s')} IS NOT NULL"
 _NUMBERS = f"""
 SELECT n.phone_number, n.number, n.is_wrong,
+  CASE WHEN %(is_crm)s THEN {CUSTOMER_ZONE.format(number="n.own")} END AS zone,
   {LISTED_UNTIL.format(number="n.number")} AS listed_until,
   {PAUSED_UNTIL.format(number="n.number", record="n.record_id")} AS paused_until
 FROM (
-  SELECT 0 AS place, r.id AS record_id, r.phone_number, r.number, r.is_number_wrong AS is_wrong
+  SELECT 0 AS place, r.id AS record_id, r.phone_number, r.number, r.is_number_wrong AS is_wrong, r.number AS own
   FROM campaigns_record r WHERE r.id = %(record)s
   UNION ALL
-  SELECT id, record_id, phone_number, number, is_wrong FROM campaigns_additionalnumber WHERE record_id = %(record)s
+  SELECT a.id, a.record_id, a.phone_number, a.number, a.is_wrong, r.number
+  FROM campaigns_additionalnumber a JOIN campaigns_record r ON r.id = a.record_id WHERE a.record_id = %(record)s
 ) AS n ORDER BY n.place
 """  # noqa: S608  (of our own constants)
 
@@ -77,17 +80,20 @@ def numbers_of(campaign: Campaign, record: Record, now: datetime, relisted: date
         "for_good": FOR_GOOD,
         "relisted": relisted,
         "pause": settings.DIAL_PAUSE,
+        "is_crm": campaign.is_crm,
     }
     with connection.cursor() as cursor:
         cursor.execute(_NUMBERS, values)
         rows = named_rows(cursor)
     key = str(campaign.zone_field_id or "")
-    return [NumberFacts(zone=zone_of(key, record.fields, row["number"]), **row) for row in rows]
+    zones = [row.pop("zone") or zone_of(key, record.fields, row["number"]) for row in rows]
+    return [NumberFacts(zone=zone, **row) for zone, row in zip(zones, rows, strict=True)]
 
 
-def next_number(campaign: Campaign, record: Record, hours: Hours, now: datetime) -> CallableNumber | datetime:
+def next_number(
+    campaign: Campaign, record: Record, numbers: Sequence[NumberFacts], hours: Hours, now: datetime
+) -> CallableNumber | datetime:
     """Return the number to call now, or the time until which the record has none."""
-    numbers = numbers_of(campaign, record, now, now + RELISTED)
     untils = []
     for facts in in_turn(campaign, record.pk, numbers):
         if (until := blocked_until(facts, hours, now)) is None:
@@ -146,8 +152,7 @@ def blocked_until(facts: NumberFacts, hours: Hours, now: datetime) -> datetime |
     return max(untils, default=None)
 
 
-def stale_zone(campaign: Campaign, record: Record) -> dict[str, str]:
+def stale_zone(record: Record, zone: str) -> dict[str, str]:
     """Return the columns of the record's zone that are out of date, with their values."""
-    zone = zone_of(str(campaign.zone_field_id or ""), record.fields, record.number)
     columns = {"zone": zone, "calling_code": calling_code(record.number)}
     return {name: value for name, value in columns.items() if getattr(record, name) != value}

@@ -26,15 +26,16 @@ TEXTS: dict[str, str | Promise] = {
 }
 
 
+# The lock of the row makes a pause of the campaign wait for the dials that have read it, and those after it see it.
 _IS_SWITCHED_ON = """
 SELECT is_dialling AND COALESCE((
   SELECT is_running FROM campaigns_diallingswitch WHERE campaign_id IS NULL ORDER BY id DESC LIMIT 1
-), true) FROM campaigns_campaign WHERE id = %s
+), true) FROM campaigns_campaign WHERE id = %s FOR SHARE
 """
 
 
 def is_switched_on(campaign: Campaign) -> bool:
-    """Return whether the dialling of the campaign and all dialling run at this instant."""
+    """Return whether the campaign's dialling and all dialling run. A pause waits for the end of the transaction."""
     with connection.cursor() as cursor:
         cursor.execute(_IS_SWITCHED_ON, [campaign.pk])
         row = cursor.fetchone()

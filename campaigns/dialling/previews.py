@@ -18,7 +18,7 @@ from callcentre.core.errors import Conflict, ErrorCode, Fault, Invalid
 from callcentre.core.pubsub import publish
 from campaigns import events
 from campaigns.dialling import dials
-from campaigns.dialling.obstacles import standing_obstacle
+from campaigns.dialling.obstacles import is_switched_on, standing_obstacle
 from campaigns.models import Attempt, Campaign, DiallingSwitch, Record, RecordOffer
 from campaigns.verbs.record_calls import lock_held
 from telephony.calls import placement
@@ -45,6 +45,8 @@ def offer_record(campaign: Campaign, record_id: int, holder: str, agent: Agent) 
     expires_at = now + timedelta(seconds=campaign.preview_timeout or TIMEOUT_SECONDS)
     try:
         with transaction.atomic():
+            if not is_switched_on(campaign):
+                return False
             locked = ledger.lock(agent.pk)
             is_free = locked.is_logged_in and locked.state is not None and locked.state.kind == StateKind.FREE
             if not is_free or ledger.call_on_phone(agent.pk):
@@ -165,7 +167,8 @@ def _lock_offer(agent_id: int) -> RecordOffer:
 
 def _call(offer: RecordOffer) -> Connection | None:
     """Call the record; return None and withdraw the offer if it cannot be called now. Agent and offer are locked."""
-    if _obstacle(offer.campaign):
+    # The dial looks at the switch of all dialling.
+    if standing_obstacle(offer.campaign, timezone.localdate(), is_running=True):
         _end(offer, End.WITHDRAWN)
         return None
     # The agent leaves the state PREVIEW for the call, so that the offer ends before.

@@ -16,8 +16,8 @@ from campaigns.models import Campaign, DiallerState, DiallingSwitch, SystemStatu
 
 # An older state is of a dialler that has ended.
 FRESH = timedelta(seconds=15)
-# The span by which the calls of a minute are counted.
-PACE_SPAN = timedelta(minutes=10)
+# The span by which the calls of a minute are counted; shorter, but not below the other one, after the first calls.
+PACE_SPAN, LEAST_SPAN = timedelta(minutes=10), timedelta(minutes=1)
 AGENT_STATES = ("free", "preview", "ringing", "talking", "wrap_up", "paused", "logged_out")
 
 # Agents of the campaign in outbound mode. A pause may be outside a session; any other state is of a session.
@@ -48,7 +48,8 @@ WHERE campaign_id = %(campaign)s AND system_status IN ('CALL_NO_SOONER_THAN', 'M
   AND next_call_at <= %(now)s
 GROUP BY zone, calling_code
 """
-_PACE = "SELECT count(*) FROM campaigns_attempt WHERE campaign_id = %s AND dialled_at > %s"
+# The calls of the span, and the first of them.
+_PACE = "SELECT count(*), min(dialled_at) FROM campaigns_attempt WHERE campaign_id = %s AND dialled_at > %s"
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,10 +94,11 @@ def dialling_status(campaign: Campaign) -> DiallingStatus:
     ((ringing, waiting),) = _rows(_CALLS, [campaign.code])
     today, days_30 = _days(campaign, now)
     records = _records(campaign, now)
-    ((calls,),) = _rows(_PACE, [campaign.pk, now - PACE_SPAN])
-    calls_per_minute = calls / (PACE_SPAN / timedelta(minutes=1))
+    ((calls, first),) = _rows(_PACE, [campaign.pk, now - PACE_SPAN])
+    calls_per_minute = calls / (max(now - first, LEAST_SPAN) / timedelta(minutes=1)) if calls else 0.0
     done_at = None
-    if state == "dialling" and calls_per_minute:
+    # Between two calls all agents are busy, and the dialling goes on.
+    if calls_per_minute and (state == "dialling" or code == "agents_busy"):
         done_at = now + timedelta(minutes=records["to_call"] / calls_per_minute)
     return DiallingStatus(
         state,

@@ -47,7 +47,7 @@ _READY_AGENT = """
 _FACTS = f"""
 SELECT r.id, r.system_status, r.fields, r.next_call_at, r.held_until, r.leased_until, r.agent_id, c.code,
   {IS_LEASED} AS is_leased, c.id AS campaign_id, c.is_active, c.start_date, c.end_date, c.is_dialling, c.zone_field_id,
-  c.holiday_country, c.ignores_hours,
+  c.is_crm, c.holiday_country, c.ignores_hours,
   COALESCE((
     SELECT is_running FROM campaigns_diallingswitch WHERE campaign_id IS NULL ORDER BY id DESC LIMIT 1
   ), true) AS is_running,
@@ -105,6 +105,7 @@ def _explain(sql: str, values: list[Any], now: datetime) -> Explanation | None:
     campaign = Campaign(
         pk=facts["campaign_id"],
         zone_field_id=facts["zone_field_id"],
+        is_crm=facts["is_crm"],
         holiday_country=facts["holiday_country"],
         ignores_hours=facts["ignores_hours"],
     )

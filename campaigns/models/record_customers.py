@@ -28,6 +28,15 @@ CROSS JOIN LATERAL (
 JOIN tickets_customer c ON c.id = first.customer_id
 WHERE r.id = ANY(%s)
 """
+# SQL: the time zone of the oldest customer with the number `{number}`, "" or NULL if there is none.
+CUSTOMER_ZONE = """(
+  SELECT customer.time_zone
+  FROM tickets_customernumber named JOIN tickets_customer customer ON customer.id = named.customer_id
+  WHERE named.number = {number} ORDER BY named.customer_id LIMIT 1
+)"""
+_ZONES = f"""
+SELECT given.number, {CUSTOMER_ZONE.format(number="given.number")} FROM unnest(%s::text[]) AS given(number)
+"""  # noqa: S608  (of our own constants)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +45,15 @@ class RecordCustomer:
     label: str
     # In the customer's spelling, without the number of the record.
     other_numbers: list[str]
+
+
+def zones_of_customers(numbers: Collection[str]) -> dict[str, str]:
+    """Return number -> the time zone of its customer, for the numbers of customers who have one."""
+    if not numbers:
+        return {}
+    with connection.cursor() as cursor:
+        cursor.execute(_ZONES, [list(numbers)])
+        return {number: zone for number, zone in cursor.fetchall() if zone}
 
 
 def customers_of_records(record_ids: Collection[int]) -> dict[int, RecordCustomer]:

@@ -100,10 +100,16 @@ def zone_of(zone_key: str, fields: Mapping[str, str], number: str) -> str:
     """Return the zones of a record: of the field with this key if it has a value, else all zones of the number.
 
     A text that is no zone is UNREADABLE, and the record is not callable: another zone would only be a guess.
+    The zone of a customer, if there is one, goes before those of the number.
     """
     if zone_key and (text := fields.get(zone_key)):
         return zone_named(text)
     return zones_of_number(number)
+
+
+def kept_zone(campaign: CampaignFacts, zone: str) -> str:
+    """Return the zone that an edit leaves alone: in a campaign fed with customers it may be that of the customer."""
+    return zone if campaign.is_crm else ""
 
 
 def check(
@@ -127,7 +133,7 @@ def check(
         faults += check_lines(identifier=identifier)
     fields = _fields(values["fields"], campaign, before.fields, faults) if values.get("fields") else before.fields
     plain = {name: values[name] if name in values else getattr(before, name) for name in PLAIN}
-    zone = zone_of(campaign.zone_key, fields, number)
+    zone = kept_zone(campaign, before.zone) or zone_of(campaign.zone_key, fields, number)
     draft = Draft(status, agent_id, agent_login, fields, zone=zone, calling_code=calling_code(number), **plain)
     if agent_id is None and not is_agent_wrong and status.system_status in _NEEDING_AGENT:
         faults.append(Fault(ErrorCode.AGENT_REQUIRED, "agent_login", {"status": status.system_status}))

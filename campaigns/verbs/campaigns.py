@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from django.conf import settings
 from django.db import connection, transaction
 
 from callcentre.core.actor import Actor
@@ -64,7 +65,9 @@ def clone_campaign(source: Campaign, actor: Actor, faults: Sequence[Fault] = (),
     Raises Invalid with the given and its own faults.
     """
     with transaction.atomic():
-        campaign = _insert({**{name: getattr(source, name) for name in _CLONED}, **values}, faults)
+        copied = {name: getattr(source, name) for name in _CLONED}
+        copied["ignores_hours"] = source.ignores_hours and _may_ignore_hours()
+        campaign = _insert({**copied, **values}, faults)
         CampaignField.objects.bulk_create(
             CampaignField(campaign=campaign, name=field.name, order=field.order) for field in source.fields.all()
         )
@@ -120,7 +123,8 @@ def edit_campaign(campaign: Campaign, actor: Actor, faults: Sequence[Fault] = ()
         empty = [name for name, value in values.items() if value is None and not Campaign._meta.get_field(name).null]
         for name in values.keys() - set(empty):
             setattr(locked, name, values[name])
-        if faults := [*faults, *(Fault(ErrorCode.EMPTY, name) for name in empty), *locked.faults(faults)]:
+        faults = [*faults, *(Fault(ErrorCode.EMPTY, name) for name in empty), *locked.faults(faults)]
+        if faults := [*faults, *_faults_of_hours(values)]:
             raise Invalid(faults)
         locked.save(update_fields=[*values, "updated_at"])
         if locked.zone_field_id != zone_field:
@@ -151,7 +155,7 @@ def remove_campaign(campaign: Campaign, actor: Actor) -> None:
 
 def _insert(values: dict[str, Any], faults: Sequence[Fault]) -> Campaign:
     campaign = Campaign(**values)
-    faults = [*faults, *campaign.faults(faults)]
+    faults = [*faults, *campaign.faults(faults), *_faults_of_hours(values)]
     if campaign.code and Campaign.objects.filter(code=campaign.code).exists():
         faults.append(Fault(ErrorCode.CAMPAIGN_ID_TAKEN, "code"))
     if faults:
@@ -159,6 +163,17 @@ def _insert(values: dict[str, Any], faults: Sequence[Fault]) -> Campaign:
     campaign.code = campaign.code or _free_code()
     campaign.save(force_insert=True)
     return campaign
+
+
+def _may_ignore_hours() -> bool:
+    return bool(settings.SWITCH_BACKEND == "simulated")
+
+
+def _faults_of_hours(values: dict[str, Any]) -> list[Fault]:
+    """Return the fault of a campaign that is to ignore hours while calls reach real people."""
+    if values.get("ignores_hours") and not _may_ignore_hours():
+        return [Fault(ErrorCode.HOURS_BIND, "ignores_hours")]
+    return []
 
 
 def _free_code() -> str:

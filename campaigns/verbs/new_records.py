@@ -12,6 +12,7 @@ from callcentre.core.field_tables import columns, typed_columns
 from callcentre.core.phone import PhoneError, normalise
 from callcentre.models import actor_columns
 from campaigns import events
+from campaigns.models.record_customers import zones_of_customers
 from campaigns.models.record_fields import STORED, values_to_store
 from campaigns.models.record_rows import ids_by_number, taken_identifiers
 from campaigns.models.rules import CampaignFacts, Draft, check
@@ -78,6 +79,8 @@ def add_records(campaign: CampaignFacts, actor: Actor, records: Sequence[NewReco
         _read_numbers(record)
         record.draft, faults = check(record.values, campaign, agents, start, record.number)
         record.faults += besides(record.faults, faults)
+    if campaign.is_crm:
+        _use_zones_of_customers(records)
     faulty = [record for record in records if record.faults]
     faultless = [record for record in records if not record.faults]
     if _has_repeats(faultless):
@@ -99,6 +102,13 @@ def add_records(campaign: CampaignFacts, actor: Actor, records: Sequence[NewReco
         if repeat.existing_id is None:  # the first record was not added, so the number is free
             others = [fault for fault in repeat.faults if fault.code != ErrorCode.NUMBER_DUPLICATED]
             repeat.faults = [Fault(ErrorCode.CONFLICT), *others]
+
+
+def _use_zones_of_customers(records: Sequence[NewRecord]) -> None:
+    zones = zones_of_customers({record.number for record in records if not record.faults})
+    for record in records:
+        if zone := zones.get(record.number):
+            record.draft = record.draft._replace(zone=zone)
 
 
 def _read_numbers(record: NewRecord) -> None:

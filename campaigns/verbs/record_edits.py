@@ -19,7 +19,7 @@ from campaigns.models.record import IS_LEASED
 from campaigns.models.record_customers import FOUND_BY_CUSTOMER
 from campaigns.models.record_fields import PLAIN, RECORD_FIELDS, STORED, values_to_store
 from campaigns.models.record_rows import taken_identifiers
-from campaigns.models.rules import NO_STATUS, CampaignFacts, Draft, StatusFact, check, zone_of
+from campaigns.models.rules import NO_STATUS, CampaignFacts, Draft, StatusFact, check, kept_zone, zone_of
 from campaigns.verbs.new_records import read_additional
 from telephony.models import Agent
 
@@ -205,7 +205,7 @@ def _draft(row: Mapping[str, Any], campaign: CampaignFacts) -> Draft:
     status = known if known.system_status == system_status else StatusFact(status_id, known.name, system_status, None)
     fields, number = orjson.loads(row["fields"]), row["number"]
     # Not the zone of the row, which an edit mends if it is out of date.
-    zone = zone_of(campaign.zone_key, fields, number)
+    zone = kept_zone(campaign, row["zone"]) or zone_of(campaign.zone_key, fields, number)
     plain = {name: row[name] for name in PLAIN}
     return Draft(
         status, row["agent_id"], row["agent_login"], fields, zone=zone, calling_code=calling_code(number), **plain

@@ -1,4 +1,4 @@
-"""The zone of a record: of the campaign's field, else of the number."""
+"""The zone of a record: of the campaign's field, else of the customer, else of the number."""
 
 from importlib import import_module
 from types import SimpleNamespace
@@ -13,6 +13,7 @@ from campaigns.verbs.record_zones import fill_zones
 from tests.campaigns.factories import CampaignFactory, RecordFactory
 from tests.campaigns.import_files import import_text
 from tests.conftest import ACTOR, ApiClient
+from tests.tickets.factories import CustomerFactory
 
 pytestmark = pytest.mark.django_db
 
@@ -68,6 +69,23 @@ def test_an_edit_that_changes_nothing_writes_nothing(api: ApiClient, campaign: C
     api.put(f"/api/outbounds/SPR26/records/{record.number}", {"order": 5})
 
     assert not record.history.exists()
+
+
+def test_a_record_of_a_customer_gets_the_zone_of_the_customer_and_keeps_it(api: ApiClient) -> None:
+    CampaignFactory(code="CRM26", crm=True)
+    CustomerFactory(phone_numbers=["+48225550117"], time_zone="Asia/Tokyo")
+    CustomerFactory(phone_numbers=["+48225550118"])
+    records = "/api/outbounds/CRM26/records"
+
+    api.post(records, {"phone_number": "22 555 01 17"})
+    api.post(f"/api/batch{records[4:]}", {"records": [{"phone_number": f"+4822555011{n}"} for n in (8, 9)]})
+    api.put(f"{records}/+48225550117", {"order": 5})
+
+    assert zones() == {
+        "22 555 01 17": ("Asia/Tokyo", "48"),
+        "+48225550118": ("Europe/Warsaw", "48"),
+        "+48225550119": ("Europe/Warsaw", "48"),
+    }
 
 
 def test_zones_are_computed_anew_when_the_campaign_names_another_field(campaign: Campaign) -> None:

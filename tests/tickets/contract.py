@@ -65,6 +65,7 @@ CUSTOMER = {
     "phone_numbers": [str],
     "company_id": INTEGER_OR_NULL,
     "identifier": str,
+    "time_zone": str,
     "custom_fields": VALUES,
     "created_at": str,
     "updated_at": str,

@@ -35,6 +35,7 @@ def test_create_and_read_a_customer(api: ApiClient) -> None:
             "phone_numbers": ["22 555 01 07", "+48 22 555 01 08", "+48225550107"],
             "company_id": str(company.pk),
             "identifier": "C-1",
+            "time_zone": "europe/warsaw",
             "custom_fields": {"loyalty": "gold"},
         },
     )
@@ -52,6 +53,7 @@ def test_create_and_read_a_customer(api: ApiClient) -> None:
         "phone_numbers": ["22 555 01 07", "+48 22 555 01 08"],
         "company_id": company.pk,
         "identifier": "C-1",
+        "time_zone": "Europe/Warsaw",
         "custom_fields": {"loyalty": "gold", "since": None},
     }
 
@@ -97,6 +99,7 @@ def test_phone_numbers_in_every_form_of_the_field(given: dict[str, Any], kept: l
         ({"surname": "S", "company_id": "x"}, [(100004, "company_id")]),
         ({"surname": "S", "company_id": 999999999}, [(151002, "company_id")]),
         ({"surname": "S", "identifier": "taken"}, [(151003, "identifier")]),
+        ({"surname": "S", "time_zone": "Warsaw"}, [(151010, "time_zone")]),
         ({"surname": "S", "identifier": "C\n1"}, [(100017, "identifier")]),
         ({"surname": "S", "phone_numbers": ["call me"]}, [(121001, "phone_numbers.0")]),
         ({"surname": "S", "phone_numbers": ["101", "call me"]}, [(121001, "phone_numbers.1")]),

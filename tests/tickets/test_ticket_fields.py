@@ -35,5 +35,6 @@ def test_accepted_names_of_each_input() -> None:
         "phone_numbers",
         "company_id",
         "identifier",
+        "time_zone",
         "custom_fields",
     }

@@ -54,6 +54,7 @@ SELECT
   ARRAY(SELECT n.phone_number FROM tickets_customernumber n WHERE n.customer_id = c.id ORDER BY n.id) AS "phone_numbers",
   c.company_id AS "company_id",
   c.identifier AS "identifier",
+  c.time_zone AS "time_zone",
   COALESCE(to_char(c.created_at AT TIME ZONE '[zone]', 'YYYY-MM-DD HH24:MI'), '') AS "created_at",
   COALESCE(to_char(c.updated_at AT TIME ZONE '[zone]', 'YYYY-MM-DD HH24:MI'), '') AS "updated_at",
   c.custom_fields::text AS custom_fields

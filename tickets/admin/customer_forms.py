@@ -12,7 +12,7 @@ from tickets.admin.custom_field_inputs import input_of, name_of
 from tickets.admin.customer_select import CustomerSelect
 from tickets.models import Customer, CustomField
 
-COLUMNS = ("name", "surname", "email", "company", "identifier")
+COLUMNS = ("name", "surname", "email", "company", "identifier", "time_zone")
 MAX_NUMBERS = 50
 
 
@@ -47,9 +47,7 @@ class CustomerForm(ModelForm):
     def values(self) -> dict[str, Any]:
         """Return the changed values by the verb's names; of a new customer, the filled ones."""
         names, given = set(self.changed_data), self.cleaned_data
-        values: dict[str, Any] = {
-            name: given[name] for name in ("name", "surname", "email", "identifier") if name in names
-        }
+        values: dict[str, Any] = {name: given[name] for name in COLUMNS if name in names and name != "company"}
         if "company" in names:
             values["company_id"] = given["company"].pk if given["company"] else None
         if "phone_numbers" in names:

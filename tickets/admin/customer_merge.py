@@ -33,7 +33,7 @@ def preview_of(source: Customer, target: Customer) -> Preview:
     done = plan_merge(source, target)
     lines = [
         _preview_of_column(source, target, name, done.values.get(name, getattr(target, name)))
-        for name in ("name", "surname", "email", "company_id", "identifier")
+        for name in ("name", "surname", "email", "company_id", "identifier", "time_zone")
     ]
     numbers = ", ".join(raw for raw, _number in done.numbers)
     lines.append(

@@ -102,7 +102,9 @@ class CustomerAdmin(DeletableMixin, HistoryMixin, UncountedMixin, Admin):
         return super().get_form(request, obj, change=change, **kwargs)
 
     def get_fieldsets(self, request: HttpRequest, obj: Customer | None = None) -> Any:
-        fieldsets: list[Any] = [(None, {"fields": [("name", "surname"), ("email", "identifier"), "company"]})]
+        fieldsets: list[Any] = [
+            (None, {"fields": [("name", "surname"), ("email", "identifier"), ("company", "time_zone")]})
+        ]
         may_change = self.has_change_permission(request, obj) if obj else True
         fieldsets.append((_("Reached at"), {"fields": ["phone_numbers" if may_change else "numbers_shown"]}))
         if names := [name_of(custom) for custom in self._fields(request)]:

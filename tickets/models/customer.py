@@ -90,6 +90,15 @@ class Customer(TimestampedModel):
         Company, models.PROTECT, null=True, blank=True, related_name="customers", verbose_name=_("company")
     )
     identifier = models.CharField(_("identifier"), max_length=100, blank=True)
+    # An IANA name. Campaigns fed with customers call within its hours.
+    time_zone = models.CharField(
+        _("time zone"),
+        max_length=64,
+        blank=True,
+        default="",
+        db_default="",
+        help_text=_("An IANA name, such as Europe/Warsaw. Empty: the zones of the phone number."),
+    )
     # Id of the CustomField, as a string -> value. Fields without a value are absent.
     custom_fields = models.JSONField(_("custom fields"), default=dict, blank=True)
     merged_into = models.ForeignKey("self", models.PROTECT, null=True, related_name="merged", editable=False)

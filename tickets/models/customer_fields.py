@@ -37,6 +37,10 @@ CUSTOMER_FIELDS = (
         sql="c.identifier", inputs=(CREATE,), input_note="No two customers share one.", max_length=100,
     ),
     Field(
+        name="time_zone", kind=Kind.TEXT, sentence="The time zone, an IANA name; may be empty.",
+        example="Europe/Warsaw", sql="c.time_zone", inputs=(CREATE,), max_length=64,
+    ),
+    Field(
         name="created_at", kind=Kind.MINUTE, sentence="When the customer was entered.", example="2026-10-01 08:00",
         sql=minute_sql("c.created_at"),
     ),

@@ -22,7 +22,7 @@ from tickets.models.ticket import Ticket, TicketChange
 from tickets.verbs.customers import log_customer, set_numbers
 
 # Columns that move to the target if they are empty there.
-COLUMNS = ("name", "email", "company_id", "identifier")
+COLUMNS = ("name", "email", "company_id", "identifier", "time_zone")
 TRIES = 10
 
 

@@ -8,6 +8,7 @@ from django.db import transaction
 from callcentre.core.actor import Actor
 from callcentre.core.errors import Conflict, ErrorCode, Fault, Invalid, check_lines, numbered
 from callcentre.core.phone import PhoneError, normalise
+from callcentre.core.phone_zones import UNREADABLE, zone_named
 from callcentre.models import actor_columns, differences, still_there
 from tickets import events
 from tickets.addresses import is_address
@@ -36,6 +37,7 @@ def create_customer(
     numbers = _normal_forms(phone_numbers, faults)
     with transaction.atomic():
         kept, wrong = custom_values.read(CustomField.Owner.CUSTOMER, custom_fields or {}, {})
+        values = _with_name_of_zone(values, faults)
         _check(Customer(), values, faults)
         if faults := faults + wrong:
             raise Invalid(faults)
@@ -63,6 +65,7 @@ def edit_customer(
         if locked.merged_into_id is not None:
             raise Conflict(ErrorCode.CUSTOMER_MERGED)
         kept, wrong = custom_values.read(CustomField.Owner.CUSTOMER, custom_fields or {}, locked.custom_fields)
+        values = _with_name_of_zone(values, faults)
         _check(customer, values, faults)
         if faults := faults + wrong:
             raise Invalid(faults)
@@ -122,6 +125,15 @@ def _normal_forms(phone_numbers: Sequence[str], faults: list[Fault]) -> list[tup
         except PhoneError as error:
             faults.append(error.fault(f"phone_numbers.{position}"))
     return [(raw, number) for number, raw in found.items()]
+
+
+def _with_name_of_zone(values: Mapping[str, Any], faults: list[Fault]) -> dict[str, Any]:
+    """Return the values, with the time zone in the spelling of its name; add the fault of an unknown one."""
+    if not (text := values.get("time_zone")):
+        return dict(values)
+    if (name := zone_named(text)) == UNREADABLE:
+        faults.append(Fault(ErrorCode.ZONE_UNKNOWN, "time_zone", {"name": text}))
+    return {**values, "time_zone": name}
 
 
 def _check(customer: Customer, values: Mapping[str, Any], faults: list[Fault]) -> None:

@@ -1,6 +1,6 @@
 """The numbers of a record in turn, and the checks at the dial."""
 
-from datetime import time, timedelta
+from datetime import datetime, time, timedelta
 from typing import Any
 
 import pytest
@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from campaigns.dialling.choice import FOR_GOOD
 from campaigns.dialling.hours import Hours, Span, read_hours
-from campaigns.dialling.numbers import CallableNumber, next_number
+from campaigns.dialling.numbers import CallableNumber, next_number, numbers_of
 from campaigns.models import CampaignHours, Record
 from campaigns.models.hours import Weekday
 from telephony.models import Connection
@@ -21,6 +21,7 @@ from tests.campaigns.factories import (
     RecordFactory,
 )
 from tests.telephony.doubles import RecordingSwitch
+from tests.tickets.factories import CustomerFactory
 
 pytestmark = pytest.mark.django_db
 
@@ -35,8 +36,13 @@ def record_of_three(**values: Any) -> Record:
 
 
 def chosen(record: Record, hours: Hours | None = None) -> Any:
-    found = next_number(record.campaign, record, hours or Hours(), timezone.now())
+    found = callable_number(record, hours or Hours())
     return found.number if isinstance(found, CallableNumber) else found
+
+
+def callable_number(record: Record, hours: Hours) -> CallableNumber | datetime:
+    now = timezone.now()
+    return next_number(record.campaign, record, numbers_of(record.campaign, record, now), hours, now)
 
 
 def attempt(record: Record, number: str, outcome: str = "no_answer") -> None:
@@ -91,10 +97,25 @@ def test_a_closed_number_is_looked_at_again_within_an_hour() -> None:
 def test_the_zone_of_an_additional_number_is_its_own() -> None:
     record = RecordFactory(phone_number=OWN, is_number_wrong=True)
     AdditionalNumberFactory(record=record, phone_number="+12125550117")
-    found = next_number(record.campaign, record, Hours(), timezone.now())
+    found = callable_number(record, Hours())
 
     assert isinstance(found, CallableNumber)
     assert (found.number, found.zone) == ("+12125550117", "America/New_York")
+
+
+def test_the_zone_of_a_customer_is_that_of_all_numbers() -> None:
+    campaign = CampaignFactory(crm=True)
+    record = RecordFactory(campaign=campaign, phone_number=OWN)
+    AdditionalNumberFactory(record=record, phone_number="+12125550117")
+    CustomerFactory(phone_numbers=[OWN], time_zone="Asia/Tokyo")
+    CustomerFactory(phone_numbers=[OWN], time_zone="Asia/Tbilisi")
+
+    zones = [facts.zone for facts in numbers_of(campaign, record, timezone.now())]
+    campaign.is_crm = False
+    zones_of_file = [facts.zone for facts in numbers_of(campaign, record, timezone.now())]
+
+    assert zones == ["Asia/Tokyo"] * 2
+    assert zones_of_file == ["Europe/Warsaw", "America/New_York"]
 
 
 # At the dial

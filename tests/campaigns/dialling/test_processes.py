@@ -3,17 +3,22 @@
 import subprocess
 from collections.abc import Generator
 from contextlib import ExitStack
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 import redis
+from django.db import connection
 from django.utils import timezone
 
 from callcentre.launch.embedded import Stores
-from campaigns.models import Attempt, Campaign, DiallingDay, Record
+from campaigns.dialling.ownership import HOLDERS
+from campaigns.models import Attempt, Campaign, DiallingDay, DiallingSwitch, Record
+from campaigns.verbs.dialling import switch_dialling
 from telephony.leader_election import is_connected
 from telephony.models import AgentLine, AgentState, Connection
 from tests.campaigns.dialling.calls import dialling_campaign
+from tests.conftest import ACTOR
 from tests.pristine import Pristine
 from tests.processes import environment, running, wait_for
 from tests.telephony.processes import Service
@@ -94,3 +99,30 @@ def test_a_listener_that_is_killed_leaves_lines_that_the_next_one_uses(service: 
         assert ari_media.unheard(service.ari.pbx) == []
         wait_for(lambda: not ari_media.without_packets(service.ari.pbx), "all lines hear silence")
         wait_for(lambda: not Record.objects.filter(system_status="IN_PROGRESS").exists(), "all are settled")
+
+
+def test_a_running_dialler_obeys_the_switch_of_all_dialling(service: Service) -> None:
+    campaign = predictive(agents=5, records=90)
+    with ExitStack() as context:
+        start(service, context)
+        wait_for(lambda: Attempt.objects.count() > 5, "calls are placed")
+        switch_dialling(ACTOR, is_running=False, reason="Fire drill")
+        off = DiallingSwitch.objects.of_all()[0]
+        # A dialler that has read the switch gives its campaigns back.
+        wait_for(lambda: campaign.pk not in _owned(), "no dialler has the campaign")
+        placed = Attempt.objects.count()
+        wait_for(lambda: not Connection.objects.open().exists(), "all calls have ended")
+        placed_afterwards = Attempt.objects.count() - placed
+        late = Attempt.objects.filter(dialled_at__gt=off.at + timedelta(seconds=1)).count()
+        switch_dialling(ACTOR, is_running=True)
+        wait_for(lambda: Attempt.objects.count() > placed, "calls are placed again")
+
+    assert (placed_afterwards, late) == (0, 0)
+    assert (off.reason, off.actor_name) == ("Fire drill", ACTOR.name)
+    assert placed < 90
+
+
+def _owned() -> set[int]:
+    with connection.cursor() as cursor:
+        cursor.execute(HOLDERS)
+        return {key for key, _seconds in cursor.fetchall()}

@@ -75,7 +75,7 @@ def test_a_campaign_that_dials_shows_agents_calls_and_records(client: ApiClient)
     assert shown["days_30"] == {"live_answers": 101, "drops": 3, "drop_rate": 2.97}
     assert shown["records"] == {"to_call": 2, "due": 0, "in_progress": 2, "done": 1, "not_callable_now": 2}
     assert shown["pace"]["lines_per_agent"] == 1
-    assert shown["pace"]["calls_per_minute"] == 0.2
+    assert shown["pace"]["calls_per_minute"] == 2
     assert shown["pace"]["done_at"] > shown["at"][:16]
 
 
