@@ -111,9 +111,7 @@ def test_the_scroll_bar_follows_the_colour_mode(visit: Visit) -> None:
 def test_every_page_fits_the_screen_loads_nothing_from_elsewhere_no_script_fails_and_the_policy_stops_nothing(
     label: str, screen: str, browser: Browser, session_id: str, live_server: Any
 ) -> None:
-    visit = Visit(
-        browser, live_server.url, session_id, viewport=SCREENS[screen], color_scheme=KIND_OF_SCREEN[screen]
-    )
+    visit = Visit(browser, live_server.url, session_id, viewport=SCREENS[screen], color_scheme=KIND_OF_SCREEN[screen])
 
     too_wide = visit.too_wide(pages_of(label))
 
