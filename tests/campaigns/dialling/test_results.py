@@ -239,13 +239,15 @@ def test_the_call_of_an_agent_has_its_record(client: ApiClient) -> None:
 
     ringing = client.get("/api/agents/agent1/call").json()
     pick_up(call, Leg.Role.AGENT)
-    talks = client.get("/api/agents/agent1/call").json()
+    dials = client.get("/api/agents/agent1/call").json()
     pick_up(call, Leg.Role.CUSTOMER)
+    talks = client.get("/api/agents/agent1/call").json()
     hang_up(call, Leg.Role.CUSTOMER)
     wrap_up = client.get("/api/agents/agent1/call").json()
 
     assert (before.status_code, before.content) == (204, b"")
-    assert [answer["state"] for answer in (ringing, talks, wrap_up)] == ["ringing", "talking", "wrap_up"]
+    states = [answer["state"] for answer in (ringing, dials, talks, wrap_up)]
+    assert states == ["ringing", "ringing", "talking", "wrap_up"]
     assert (ringing["connection_id"], ringing["outbound_id"]) == (call.uid, campaign.code)
     assert ringing["record"]["record_id"] == only_record().pk
     assert ringing["record"]["record_fields"] == {"city": ""}
