@@ -107,7 +107,8 @@ def test_a_person_hears_the_message_that_asterisk_fetches_over_http(
     campaign: Campaign, settings, live_server: Any
 ) -> None:
     settings.SWITCH_BACKEND, settings.SOUNDS_URL = "asterisk", live_server.url
-    pbx, heard = Pbx(), []
+    heard: list[bytes] = []
+    pbx = Pbx()
     pbx.connect(["callcentre"], heard.append)
     line = pbx.call_in("+48600100200", "+48225550100")
     assert line is not None
