@@ -102,6 +102,8 @@ class Supervisor:
     stores: Stores
     programs: Sequence[Program]
     announcement: Callable[[], str] | None = None
+    # Whether the announcement need not wait.
+    is_complete: Callable[[], bool] = lambda: True
     port: int = 0
     output: TextIO = sys.stdout
     stop_requests: int = 0
@@ -193,8 +195,8 @@ class Supervisor:
         self._notice_ends()
 
     def _announce(self) -> None:
-        """Print the address of the service once the web server answers."""
-        if not self.announcement:
+        """Print the address of the service once the web server answers and the demonstration data is complete."""
+        if not self.announcement or not self.is_complete():
             return
         connection = http.client.HTTPConnection(HOST, self.port, timeout=1)
         try:
@@ -290,6 +292,10 @@ class Preparation:
         self._name = name
         self._process = Forked(self._guard, run, signal.SIGTERM)
 
+    @property
+    def is_over(self) -> bool:
+        return self._process.poll() is not None
+
     def output(self) -> str:
         """Wait for the end, and return the output."""
         try:
@@ -361,7 +367,7 @@ def serve() -> None:
         def announcement() -> str:
             return describe(port, logins.output(), describe_mail_delivery(stores.var))
 
-        Supervisor(stores, programs(port), announcement, port).run()
+        Supervisor(stores, programs(port), announcement, lambda: logins.is_over, port).run()
 
 
 def main() -> int:

@@ -2,6 +2,8 @@
 
 The switch is asked after the commit. A process that dies before the commit leaves a reservation, which ends by itself.
 One that dies after it leaves a call that the listener finds; the number is never called again for this attempt.
+
+Locks: the campaign, shared; the limits of lines; the agent; the number; the record. Call and attempt are new rows.
 """
 
 from datetime import datetime
@@ -16,7 +18,7 @@ from campaigns.dialling.hours import Hours, read_hours
 from campaigns.dialling.obstacles import is_switched_on
 from campaigns.models import Attempt, Campaign, Record
 from campaigns.verbs.record_calls import DIALLER, begin_call, lock_held
-from telephony.calls.campaign_calls import Target, call_number, call_with_agent
+from telephony.calls.campaign_calls import Target, call_number, call_with_agent, hold_agent, is_possible
 from telephony.models import Agent, Connection
 from telephony.models.agent_intervals import StateKind
 
@@ -28,19 +30,17 @@ class _NotHeldError(Exception):
 def dial_with_agent(campaign: Campaign, record_id: int, holder: str, agent: Agent, mode: str) -> Connection | None:
     """Ring the agent, then call the next number of the reserved record. Return None if that is impossible now."""
     now = timezone.now()
+    kind = StateKind.PREVIEW if mode == Attempt.Mode.PREVIEW else StateKind.FREE
     try:
         with transaction.atomic():
-            if not is_switched_on(campaign):
+            if not is_switched_on(campaign) or not is_possible() or not hold_agent(agent, kind=kind):
                 return None
             record = numbers.read_record(record_id)
             if (number := _number(campaign, record, holder, now, read_hours(campaign))) is None:
                 return None
             if numbers.is_called_elsewhere(number.number, record, now):
                 return None
-            kind = StateKind.PREVIEW if mode == Attempt.Mode.PREVIEW else StateKind.FREE
             connection = call_with_agent(agent, _target(campaign, record_id, number), now, kind=kind)
-            if connection is None:
-                return None
             if (locked := lock_held(record_id, holder, now)) is None:
                 raise _NotHeldError
             _begin(locked, mode, number, connection, now=now)
@@ -59,7 +59,7 @@ def dial_ahead(
     now = timezone.now()
     try:
         with transaction.atomic():
-            if not is_switched_on(campaign):
+            if not is_switched_on(campaign) or not is_possible():
                 return None
             record = numbers.read_record(record_id)
             if (number := _number(campaign, record, holder, now, hours)) is None:
@@ -67,8 +67,6 @@ def dial_ahead(
             if numbers.is_called_elsewhere(number.number, record, now):
                 return None
             connection = call_number(_target(campaign, record_id, number), now)
-            if connection is None:
-                return None
             if (locked := lock_held(record_id, holder, now)) is None:
                 raise _NotHeldError
             _begin(locked, Attempt.Mode.PREDICTIVE, number, connection, now=now, figures=figures)

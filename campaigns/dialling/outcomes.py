@@ -135,7 +135,8 @@ def settle_due(now: datetime) -> int:
     with transaction.atomic():
         due = Attempt.objects.select_for_update(of=("self",), no_key=True, skip_locked=True)
         attempts = list(due.filter(settled_at=None, settle_at__lte=now).order_by("settle_at")[:SETTLED_AT_ONCE])
-        for attempt in attempts:
+        # Records are locked in the order of their ids, as by edits of many records.
+        for attempt in sorted(attempts, key=lambda attempt: attempt.record_id):
             _try_to_settle(attempt, now)
     return len(attempts)
 

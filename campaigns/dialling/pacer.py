@@ -137,21 +137,15 @@ class Estimates:
         """The mean handling time."""
         return (sum(self.handlings) + START_HANDLING * START_HANDLINGS) / (len(self.handlings) + START_HANDLINGS)
 
-    @cached_property
-    def answer_rate_by_age(self) -> list[float]:
-        """The probability that a call which has rung for so many full seconds is still answered by a person."""
-        people, ended = [0] * (LONGEST_RING + 1), [0] * (LONGEST_RING + 1)
-        for seconds, is_person in self.calls:
-            ended[int(seconds)] += 1
-            people[int(seconds)] += is_person
-        later = zip(accumulate(reversed(people)), accumulate(reversed(ended)), strict=True)
-        return [(answers + self.answer_rate) / (ends + 1) for answers, ends in later][::-1]
+    def answered_after(self, elapsed: float) -> float:
+        """Return the probability that a call which has rung for so many seconds is still answered by a person."""
+        calls, people = self._by_length
+        longer = len(calls) - bisect_right(calls, (elapsed, True))
+        return (people[longer] + self.answer_rate) / (longer + 1)
 
     def free_within(self, elapsed: float, seconds: float) -> float:
-        """Return the probability that a call which has taken `elapsed` so far is over in that many seconds.
-
-        The handling times longer than `elapsed` say so. An exponential one is added, which counts where they are few.
-        """
+        """Return the probability that a call which has taken `elapsed` so far is over in that many seconds."""
+        # The handling times longer than `elapsed` say so. An exponential one is added, which counts where they are few.
         times = self._sorted_handlings
         shorter, not_longer = bisect_right(times, elapsed), bisect_right(times, elapsed + seconds)
         assumed = START_HANDLINGS * -math.expm1(-seconds / self.handling_seconds)
@@ -160,6 +154,12 @@ class Estimates:
     @cached_property
     def _rings(self) -> list[float]:
         return [seconds for seconds, is_person in self.calls if is_person]
+
+    @cached_property
+    def _by_length(self) -> tuple[list[tuple[float, bool]], list[int]]:
+        """The calls in the order of their seconds, and the number of answers among none, one, two … of the longest."""
+        calls = sorted(self.calls)
+        return calls, list(accumulate((is_person for _, is_person in reversed(calls)), initial=0))
 
     @cached_property
     def _sorted_handlings(self) -> list[float]:
@@ -176,12 +176,12 @@ class Forecast(NamedTuple):
     @classmethod
     def of(cls, floor: Floor, estimates: Estimates) -> "Forecast":
         """Sum the probabilities of the busy agents and of the ringing calls."""
-        now, horizon, by_age = floor.now, estimates.ring_seconds, estimates.answer_rate_by_age
+        now, horizon = floor.now, estimates.ring_seconds
         agents = [
             1.0 if free_by <= now + horizon else estimates.free_within(max(0.0, now - since), horizon)
             for since, free_by in floor.busy
         ]
-        answers = [by_age[min(max(0, int(now - since)), LONGEST_RING)] for since in floor.ringing_since]
+        answers = [estimates.answered_after(max(0.0, now - since)) for since in floor.ringing_since]
         variance = sum(chance * (1 - chance) for chance in agents + answers)
         return cls(floor.free - floor.waiting + sum(agents), sum(answers), variance)
 

@@ -27,44 +27,54 @@ class Target:
     wrap_up_seconds: int
 
 
-def call_with_agent(agent: Agent, target: Target, now: datetime, *, kind: str = StateKind.FREE) -> Connection | None:
-    """Ring the phone of a free agent, and call the number when it is picked up. Return None if that is impossible now.
+def is_possible() -> bool:
+    """Return whether a listener is connected and a line is free. With limits, others wait for this transaction."""
+    return is_connected() and placement.is_line_free()
 
-    The agent must be logged in and free, or in the state `kind`, a listener connected, and a line free.
+
+def hold_agent(agent: Agent, *, kind: str = StateKind.FREE) -> bool:
+    """Lock an agent for a call. Return False if the agent cannot take one now.
+
+    The agent must be logged in and free, or in the state `kind`. One who needs a standing line is rung for it first.
     """
-    if not is_connected() or not placement.is_line_free():
-        return None
     locked = ledger.lock(agent.pk)
     is_free = locked.is_logged_in and locked.state is not None and locked.state.kind == kind
     if not is_free or ledger.call_on_phone(agent.pk):
-        return None
-    if agent.has_line and (kind == StateKind.FREE or lines.has_lasting(agent.pk)):
-        return _call_by_line(agent, target, now)
-    connection = _create(target, now, state=Connection.State.ORIGINATING, agent=agent, src=agent.number)
-    leg = legs.add_leg(connection, Leg.Role.AGENT, agent.number, now, agent=agent)
-    events.connection_started(connection)
-    presence.ring(agent, connection, now)
-    switch_requests.call_agent(leg, target.phone_number, settings.AGENT_RING_SECONDS)
-    return connection
-
-
-def _call_by_line(agent: Agent, target: Target, now: datetime) -> Connection | None:
-    """Call the number while the agent is held on the standing line. Without a line, ring the agent for one first."""
-    if not lines.is_ready(agent.pk):
+        return False
+    if _is_called_by_line(agent, kind) and not lines.is_ready(agent.pk):
         lines.begin_for_call(agent.pk)
-        return None
-    connection = _create(target, now, state=Connection.State.DIALLING, agent=agent, src=agent.number)
-    lines.attach(connection, agent, Leg.Role.AGENT, now, is_joined=True)
+        return False
+    return True
+
+
+def call_with_agent(agent: Agent, target: Target, now: datetime, *, kind: str = StateKind.FREE) -> Connection:
+    """Ring the phone of the agent, who is held, and call the number when it is picked up.
+
+    On a standing line the agent is up already, and the number is called at once.
+    """
+    is_by_line = _is_called_by_line(agent, kind)
+    state = Connection.State.DIALLING if is_by_line else Connection.State.ORIGINATING
+    connection = _create(target, now, state=state, agent=agent, src=agent.number)
+    leg = None
+    if is_by_line:
+        lines.attach(connection, agent, Leg.Role.AGENT, now, is_joined=True)
+    else:
+        leg = legs.add_leg(connection, Leg.Role.AGENT, agent.number, now, agent=agent)
     events.connection_started(connection)
     presence.ring(agent, connection, now)
-    _call_customer(connection, now)
+    if leg:
+        switch_requests.call_agent(leg, target.phone_number, settings.AGENT_RING_SECONDS)
+    else:
+        _call_customer(connection, now)
     return connection
 
 
-def call_number(target: Target, now: datetime) -> Connection | None:
-    """Call the number before it is known which agent will talk. Return None if that is impossible now."""
-    if not is_connected() or not placement.is_line_free():
-        return None
+def _is_called_by_line(agent: Agent, kind: str) -> bool:
+    return agent.has_line and (kind == StateKind.FREE or lines.has_lasting(agent.pk))
+
+
+def call_number(target: Target, now: datetime) -> Connection:
+    """Call the number before it is known which agent will talk."""
     src = target.caller_id or settings.CALLER_ID
     connection = _create(target, now, state=Connection.State.DIALLING, agent=None, src=src)
     events.connection_started(connection)

@@ -1,14 +1,15 @@
 """The end of a transfer's target. If the target was not reached, the customer returns to an agent or a queue.
 
-The customer returns to the agent who transferred the call, else to the queue of the call. The return is a Transfer by
-the system; its `note` says which number was not reached and why.
+The customer returns to the agent who transferred the call, else to the queue of the call. In a call of a dialler the
+agent takes the customer back by the standing line only: otherwise the call ends, and the record is called again. The
+return is a Transfer by the system; its `note` says which number was not reached and why.
 """
 
 from datetime import datetime
 
 from callcentre.core.actor import SYSTEM
 from callcentre.models import actor_columns
-from telephony.calls import campaign_hooks, inbound, legs, offers, transfers
+from telephony.calls import campaign_hooks, inbound, legs, lines, offers, transfers
 from telephony.calls.inbound import OVERFLOW
 from telephony.models import Agent, Connection, Leg, Queue, Transfer
 from telephony.verbs import ledger, presence
@@ -68,6 +69,8 @@ def _can_ring(agent: Agent, connection: Connection, *, is_last_resort: bool) -> 
     if not agent.is_active or not agent.number:
         return False
     locked = ledger.lock(agent.pk)
+    if connection.campaign_code and not lines.is_ready(agent.pk):
+        return False
     is_free = locked.is_logged_in and ledger.call_on_phone(agent.pk, leaving=connection.pk) is None
     return is_free or is_last_resort
 

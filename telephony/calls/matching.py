@@ -59,7 +59,7 @@ def talk(connection: Connection, agent: Leg, customer: Leg, at: datetime) -> Non
     connection.state, connection.answered_at = State.TALKING, connection.answered_at or at
     connection.join_count += 1
     connection.save(update_fields=["state", "agent", "answered_at", "ring_seconds", "join_count"])
-    if agent.line and connection.agent:
+    if connection.campaign_code and connection.agent:
         presence.talk(connection.agent, connection, at)
     if is_first:
         events.connection_answered(connection)

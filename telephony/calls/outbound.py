@@ -19,12 +19,12 @@ _DISPOSITIONS = {
 
 
 def agent_up(connection: Connection, leg: Leg, at: datetime) -> None:
-    """Call the customer: the agent has picked up."""
+    """Call the customer: the agent has picked up. In a dialler's call the agent stays ringing until the answer."""
     if connection.state != State.ORIGINATING:
         return
     connection.state = State.DIALLING
     connection.save(update_fields=["state"])
-    if connection.agent:
+    if connection.agent and not connection.campaign_code:
         presence.talk(connection.agent, connection, at)
     customer = legs.add_leg(connection, Leg.Role.CUSTOMER, connection.dst_number, at)
     switch_requests.call_number(customer, connection.caller_id, settings.RING_SECONDS)

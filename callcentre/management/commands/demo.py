@@ -19,13 +19,14 @@ class Command(BaseCommand):
     help = "Put the demonstration data into the database, once, and print the logins."
 
     def handle(self, *args: Any, **options: Any) -> None:
+        api_password, admin_password = self._passwords()
+        # First: the service is running, and its users need not wait for the data.
+        self._api_user("demo", ["*"], api_password)
+        self._api_user("readonly", ["*:read"], api_password)
         telephony.demo.seed()
         tickets.demo.seed()
         campaigns.demo.seed()
         knowledgebase.demo.seed()
-        api_password, admin_password = self._passwords()
-        self._api_user("demo", ["*"], api_password)
-        self._api_user("readonly", ["*:read"], api_password)
         self._admin(admin_password)
         self.stdout.write(f"API users:  demo, readonly   password: {api_password}")
         self.stdout.write(f"Admin user: admin            password: {admin_password}")

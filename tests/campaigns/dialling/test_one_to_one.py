@@ -16,6 +16,7 @@ from tests.campaigns.dialling.calls import (
     only_record,
     open_call,
     pick_up,
+    ring,
     tick,
     unanswered_call,
 )
@@ -53,6 +54,34 @@ def test_a_dial_writes_call_attempt_history_and_event(switch: RecordingSwitch) -
     assert (change.action, change.actor_kind, change.to_system_status) == ("dial", "dialler", "IN_PROGRESS")
     types = list(Event.objects.order_by("id").values_list("action", flat=True))
     assert types[-3:] == ["CONNECTION_STARTED", "AGENT_RINGING", "OUTBOUND_RECORD_STATUS_CHANGED"]
+
+
+def states() -> list[tuple[str, int | None]]:
+    return list(AgentState.objects.order_by("id").values_list("kind", "connection_id"))
+
+
+def test_an_agent_is_ringing_from_the_dial_until_the_answer(switch: RecordingSwitch) -> None:
+    campaign = dialling_campaign()
+    tick(campaign)
+    call = open_call()
+    pick_up(call, Leg.Role.AGENT)
+    ring(call, Leg.Role.CUSTOMER)
+    assert states() == [("free", None), ("ringing", call.pk)]
+
+    pick_up(call, Leg.Role.CUSTOMER)
+    assert states()[2:] == [("talking", call.pk)]
+
+    hang_up(call, Leg.Role.CUSTOMER)
+    assert states()[3:] == [("wrap_up", call.pk)]
+
+
+def test_an_agent_whose_call_is_not_answered_was_never_talking(switch: RecordingSwitch) -> None:
+    campaign = dialling_campaign()
+    tick(campaign)
+
+    unanswered_call(open_call(), 17)
+
+    assert [kind for kind, _ in states()] == ["free", "ringing", "free"]
 
 
 def test_a_record_is_held_until_its_call_is_settled(switch: RecordingSwitch) -> None:

@@ -253,7 +253,7 @@ def test_estimates_are_probabilities(estimates: Estimates, elapsed: float, one: 
     sooner, later = sorted((one, other))
 
     assert 0 < estimates.answer_rate < 1
-    assert all(0 <= rate <= 1 for rate in estimates.answer_rate_by_age)
+    assert all(0 <= estimates.answered_after(seconds) <= 1 for seconds in range(121))
     assert 0 <= estimates.free_within(elapsed, sooner) <= estimates.free_within(elapsed, later) <= 1
 
 
@@ -288,8 +288,15 @@ def test_times_that_a_step_of_the_clock_falsified_are_left_out() -> None:
 
 
 def test_a_call_that_has_rung_longer_than_answers_take_is_hardly_answered() -> None:
-    assert USUAL.answer_rate_by_age[0] == pytest.approx(0.3, abs=0.01)
-    assert USUAL.answer_rate_by_age[15] < 0.01
+    assert USUAL.answered_after(0) == pytest.approx(0.3, abs=0.01)
+    assert USUAL.answered_after(15) < 0.01
+
+
+def test_a_call_that_rings_while_others_were_busy_at_once_is_probably_answered() -> None:
+    quick = Estimates().observe(calls=[(0.3, False)] * 140 + [(1.2, True)] * 60)
+
+    assert quick.answered_after(0) == pytest.approx(0.3, abs=0.01)
+    assert quick.answered_after(0.5) > 0.95
 
 
 def test_handling_times_say_when_an_agent_becomes_free() -> None:

@@ -1,0 +1,90 @@
+"""Locks of the dialler: each test would be a deadlock if they were acquired in another order."""
+
+import threading
+from collections.abc import Callable
+from datetime import timedelta
+
+import pytest
+from django.db import connection, transaction
+from django.utils import timezone
+
+from campaigns.dialling import dials, numbers, outcomes
+from campaigns.models import Attempt, Record
+from telephony.models import Agent, Connection, Leg
+from telephony.verbs import ledger
+from tests.campaigns.dialling.calls import answered_call, dialling_campaign, hang_up, tick
+from tests.campaigns.factories import CampaignFactory, RecordFactory
+from tests.processes import wait_for
+from tests.telephony.doubles import RecordingSwitch
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+# Not pg_stat_activity, which a transaction reads once.
+_WAITING = "SELECT count(*) FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY(pg_blocking_pids(pid))"
+
+
+def is_waiting() -> bool:
+    """Return whether another transaction waits for a lock of this one."""
+    with connection.cursor() as cursor:
+        cursor.execute(_WAITING)
+        return bool(cursor.fetchone()[0])
+
+
+def while_it_waits(act: Callable[[], object], first: Callable[[], object], then: Callable[[], object]) -> None:
+    """In one transaction: do `first`, start `act` in another thread, and do `then` once `act` waits for a lock."""
+    failures: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            act()
+        except BaseException as error:  # noqa: BLE001  (raised again in the test's thread)
+            failures.append(error)
+        finally:
+            connection.close()
+
+    thread = threading.Thread(target=run)
+    with transaction.atomic():
+        first()
+        thread.start()
+        wait_for(is_waiting, "the other transaction waits", seconds=30)
+        then()
+    thread.join()
+    if failures:
+        raise failures[0]
+
+
+def test_a_dial_that_waits_for_its_agent_does_not_hold_the_number(switch: RecordingSwitch) -> None:
+    """A preview that is accepted has the agent, and calls the same number for another campaign."""
+    campaign = dialling_campaign(records=0)
+    mine, other = (RecordFactory(campaign=one, phone_number="+48600100200") for one in (campaign, CampaignFactory()))
+    Record.objects.filter(pk=mine.pk).update(leased_by="test", leased_until=timezone.now() + timedelta(minutes=1))
+    agent = Agent.objects.get()
+
+    while_it_waits(
+        lambda: dials.dial_with_agent(campaign, mine.pk, "test", agent, Attempt.Mode.ONE_TO_ONE),
+        first=lambda: ledger.lock(agent.pk),
+        then=lambda: numbers.read_record(other.pk),
+    )
+
+    assert Connection.objects.get().record_id == mine.pk
+
+
+def test_records_are_settled_in_the_order_in_which_edits_lock_them(switch: RecordingSwitch) -> None:
+    campaign = dialling_campaign(agents=2, records=2, wrap_up_seconds=30)
+    tick(campaign)
+    for call in Connection.objects.order_by("id"):
+        answered_call(call)
+        hang_up(call, Leg.Role.CUSTOMER)
+    first, second = Record.objects.order_by("id")
+    # The later record is due first.
+    now = timezone.now()
+    Attempt.objects.filter(record_id=first.pk).update(settle_at=now - timedelta(seconds=1))
+    Attempt.objects.filter(record_id=second.pk).update(settle_at=now - timedelta(seconds=2))
+
+    while_it_waits(
+        lambda: outcomes.settle_due(now),
+        first=lambda: Record.objects.select_for_update(no_key=True).get(pk=first.pk),
+        then=lambda: Record.objects.select_for_update(no_key=True).get(pk=second.pk),
+    )
+
+    assert not Record.objects.filter(system_status="IN_PROGRESS").exists()
