@@ -8,7 +8,7 @@ from django.db.models.functions import Reverse
 
 class Migration(migrations.Migration):
     atomic = False
-    dependencies = [("campaigns", "0013_imports_of_lists")]
+    dependencies = [("campaigns", "0014_label_of_the_campaign_of_an_offer")]
 
     operations = [
         AddIndexConcurrently(
