@@ -59,8 +59,8 @@ def ids_of(text: str, campaign_id: int | None = None) -> list[int]:
     campaigns = [campaign_id] if campaign_id else list(Campaign.objects.order_by().values_list("pk", flat=True))
     values: dict[str, Any] = {"campaigns": campaigns, "numbers": numbers, "identifier": text}
     endings = search.with_endings(*(f"{branch} AND campaign_id = ANY(%(campaigns)s)" for branch in _WITH_ENDING))
-    rows = rows_of(f"{union([_FIND, *endings], MAX_FOUND)} LIMIT {MAX_FOUND}", search.parameters | values)
-    return [pk for (pk,) in rows]
+    rows = rows_of(union([_FIND, *endings], MAX_FOUND), search.parameters | values)
+    return [pk for (pk,) in rows[:MAX_FOUND]]
 
 
 def records(search: SearchText, count: int) -> list[Hit]:

@@ -35,7 +35,7 @@ def ids_found(text: str) -> list[int]:
     search = SearchText.read(text)
     branches = [_BY_ID, *_branches(search), *_names(search, _BY_NAME)]
     values = {**search.parameters, "id": integer_of(search.text)}
-    return [pk for (pk,) in rows_of(f"{union(branches, MAX_FOUND)} LIMIT {MAX_FOUND}", values)]
+    return [pk for (pk,) in rows_of(union(branches, MAX_FOUND), values)[:MAX_FOUND]]
 
 
 def customers(search: SearchText, count: int) -> list[Hit]:

@@ -36,7 +36,7 @@ class Kind:
 
     `keys` selects the time and the key of each row, newest first, `%(rows)s` rows at most. It has the condition
     `{older}` in the place where its index applies, and the parameters `customers` (ids, first the customer, then those
-    merged into it), `emails` (in capitals) and `kinds` (those that the reader may see).
+    merged into it), `emails` and `kinds` (those that the reader may see).
     """
 
     name: str

@@ -16,7 +16,7 @@ ORDER BY t.created_at DESC, t.id DESC LIMIT %(rows)s
 _CHATS = """
 SELECT newest.created_at, newest.id FROM unnest(%(emails)s::text[]) AS one(email) CROSS JOIN LATERAL (
   SELECT c.created_at, c.id FROM tickets_chat c
-  WHERE UPPER(c.client_email) = one.email AND c.client_email <> '' AND {older}
+  WHERE UPPER(c.client_email) = UPPER(one.email) AND c.client_email <> '' AND {older}
   ORDER BY c.created_at DESC, c.id DESC LIMIT %(rows)s
 ) newest
 """

@@ -102,8 +102,11 @@ def _older(kind: Kind, before: Place | None) -> str:
 def _identity(customer: Customer) -> dict[str, Any]:
     """Return the ids and addresses of a customer, with those of the customers merged into it."""
     others = list(customer.merged.all())
-    emails = {one.email.upper() for one in (customer, *others)} - {""}
-    return {"customers": [customer.pk, *sorted(other.pk for other in others)], "emails": sorted(emails)}
+    emails = {one.email for one in (customer, *others)} - {""}
+    return {
+        "customers": [customer.pk, *sorted(other.pk for other in others)],
+        "emails": [*{email.lower(): email for email in sorted(emails)}.values()],
+    }
 
 
 def _spelled(key: str) -> str:
