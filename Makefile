@@ -8,13 +8,17 @@ COMPILE = $(PYTHON) -m uv pip compile --quiet --universal --python-version 3.11 
 # The service and the tests run dozens of processes. Compiled modules are kept, so that only the first one compiles them.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test check bench messages lock unusable
+.PHONY: run test browser check bench messages lock unusable
 
 run: .venv/installed
 	$(LAUNCH) -m callcentre.supervisor
 
 test: .venv/developing
 	$(LAUNCH) -m pytest -n 3 --dist worksteal
+
+# Each page of the admin in Chromium, on a desk's screen and a phone's. `make test` opens a sample of them.
+browser: .venv/developing
+	$(LAUNCH) -m pytest -n 2 --dist worksteal -m '' tests/browser
 
 check: .venv/developing
 	$(PYTHON) -m ruff format --check .

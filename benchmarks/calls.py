@@ -123,8 +123,19 @@ def _wait(condition: Callable[[], Any], seconds: float, step: float = 0.01) -> A
     raise RuntimeError(f"not within {seconds} s")
 
 
-def _count(connection: Any, state: str, table: str = "connection") -> int:
-    return int(connection.execute(f"SELECT count(*) FROM telephony_{table} WHERE state = %s", [state]).fetchone()[0])
+def _talking(connection: Any) -> list[int]:
+    """Return the calls that were asked for and talk; those of a dialler do not count."""
+    rows = connection.execute("SELECT id FROM telephony_connection WHERE state = 'talking' AND campaign_code = ''")
+    return [row[0] for row in rows.fetchall()]
+
+
+def _unfinished(connection: Any, calls: list[int]) -> int:
+    """Return how many recordings of these calls are not fetched yet."""
+    rows = connection.execute(
+        "SELECT count(*) FROM telephony_recording WHERE state IN ('expected', 'fetching') AND connection_id = ANY(%s)",
+        [calls],
+    )
+    return int(rows.fetchone()[0])
 
 
 def thirty_at_once(running: Service, session: requests.Session, url: str) -> float:
@@ -146,14 +157,14 @@ def thirty_at_once(running: Service, session: requests.Session, url: str) -> flo
         barrier.wait()
         started = time.perf_counter()
         time.sleep(2 * PICK_UP_SECONDS)
-        _wait(lambda: _count(connection, "talking") == CALLS, 30, step=0.005)
-        pks = [row[0] for row in connection.execute("SELECT id FROM telephony_connection WHERE state = 'talking'")]
+        pks = _wait(lambda: found if len(found := _talking(connection)) == CALLS else None, 30, step=0.005)
         _wait(lambda: all(len(session.get(f"{url}/bridges/callcentre-{pk}").json()["channels"]) == 2 for pk in pks), 30)
         seconds = time.perf_counter() - started
-        for channel in session.get(f"{url}/channels").json():
-            session.delete(f"{url}/channels/{channel['id']}")
-        _wait(lambda: not _count(connection, "talking"), 30)
-        _wait(lambda: not _count(connection, "expected", "recording") + _count(connection, "fetching", "recording"), 60)
+        for pk in pks:
+            for number in (1, 2):
+                session.delete(f"{url}/channels/callcentre-{pk}-{number}")
+        _wait(lambda: not _talking(connection), 30)
+        _wait(lambda: not _unfinished(connection, pks), 60)
     for thread in threads:
         thread.join()
     return seconds - 2 * PICK_UP_SECONDS

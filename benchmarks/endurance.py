@@ -6,10 +6,13 @@ Two thirds of the agents have standing lines and a predictive campaign, which be
 others have a progressive campaign, and their phones are rung first. Numbers are answered, busy, refused or wrong, by
 their last digits, and are called again a minute later. The memory (PSS) of listener and dialler is read each minute.
 
-At the end the dialling stops, and the rows are compared: nothing is in progress, each attempt has one call and one leg
+After that a second dialler starts and the first one is killed: the second one takes the campaigns over. At the end the
+dialling stops, and the rows are compared: nothing is in progress, each attempt has one call and one leg
 to its number, no two calls of a record overlap, and the counts of the day are those of the attempts.
 """
 
+import os
+import signal
 import subprocess
 import sys
 import time
@@ -20,10 +23,13 @@ from typing import Any
 
 from benchmarks.harness import ROOT, Service, Table, service
 from benchmarks.launch import pss
+from campaigns.dialling.ownership import LOCK_SPACE
 
 AGENTS, MINUTES = 20, 10.0
 WRAP_UP_SECONDS = 10
 RECORDS_OF_AGENT = 500
+# Until the second dialler runs, and in which it then dials.
+HANDOVER_SECONDS = 10
 # The first minutes fill caches of statements and plans.
 WARM_UP_SAMPLES = 5
 CAMPAIGNS = {"E0000": "predictive", "E0001": "progressive"}
@@ -56,6 +62,10 @@ CROSS JOIN LATERAL (
   SELECT '+48' || (5000000 + c.id * 100000 + n)::text
     || (ARRAY['00', '00', '00', '01', '01', '01', '01', '03', '03', '04'])[1 + abs(hashint4(n)) %% 10] AS number
 ) AS numbers
+"""
+# The backends that own campaigns.
+_OWNERS = f"""
+SELECT DISTINCT pid FROM pg_locks WHERE locktype = 'advisory' AND classid = {LOCK_SPACE} AND objid <> 0 AND granted
 """
 _OPEN = """
 SELECT (SELECT count(*) FROM telephony_connection WHERE state <> 'ended')
@@ -178,6 +188,18 @@ def _watch(connection: Any, processes: dict[str, int], minutes: float) -> dict[s
     return samples
 
 
+def _take_over(connection: Any, victim: int) -> float:
+    """Kill a dialler beside another one. Return the seconds until the other one owns its campaigns."""
+    before = connection.execute(_OWNERS).fetchall()
+    os.kill(victim, signal.SIGKILL)
+    started = time.monotonic()
+    while not (owners := connection.execute(_OWNERS).fetchall()) or set(owners) & set(before):
+        if time.monotonic() - started > 60:
+            raise RuntimeError("no other dialler has taken the campaigns over")
+        time.sleep(0.01)
+    return time.monotonic() - started
+
+
 def _stop(connection: Any) -> None:
     """Stop the dialling, and wait until all calls and wrap-ups are over."""
     connection.execute("UPDATE campaigns_campaign SET is_dialling = false")
@@ -201,7 +223,12 @@ def measure(table: Table, agents: int, minutes: float) -> bool:
         connection = stack.enter_context(running.connect())
         connection.execute("UPDATE campaigns_campaign SET is_dialling = true")
         samples = _watch(connection, {"listener": listener, "run_dialer": dialler}, minutes)
+        stack.enter_context(_process(running, "run_dialer"))
+        time.sleep(HANDOVER_SECONDS)
+        seconds = _take_over(connection, dialler)
+        time.sleep(HANDOVER_SECONDS)
         _stop(connection)
+        table.add_time("takeover of the campaigns of a dialler that is killed", seconds, 3)
         faults = {what: _one(connection, statement) for what, statement in _FAULTS.items()}
         for row in connection.execute(_OUTCOMES).fetchall():
             print("{}, {}, {}: {} attempts of {} records".format(*row), file=sys.stderr)

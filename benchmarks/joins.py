@@ -59,6 +59,11 @@ JOIN campaigns_campaign c ON c.code = 'J' || lpad((n %% %(campaigns)s)::text, 4,
 CROSS JOIN LATERAL (
   SELECT '+48' || (100000 + n)::text || CASE WHEN n / 10 %% 10 < 3 THEN '200' ELSE %(vain)s END AS number) AS numbers
 """
+# Answers and drops of this run, and the highest drop rate of a campaign's day, with what _DAYS has put in.
+_DROPS = """
+SELECT sum(live_answers - 400), sum(drops - 8), max(100.0 * drops / live_answers)::float8
+FROM campaigns_diallingday WHERE campaign_id IN (SELECT id FROM campaigns_campaign WHERE code LIKE 'J0%')
+"""
 _OPEN = "SELECT count(*) FROM telephony_agentline WHERE state = 'up' AND ended_at IS NULL"
 
 
@@ -149,6 +154,9 @@ def _report(table: Table, connection: Any, switch: str, before: dict[float, floa
     ).fetchall()
     answers = after[float("inf")] - before.get(float("inf"), 0)
     print(f"answers measured: {answers:.0f}; attempts: {rows}", file=sys.stderr)
+    found, drops, worst = connection.execute(_DROPS).fetchone()
+    shares = f"{drops} drops of {found} answers in this run; the worst campaign's day: {worst:.2f} %"
+    print(shares, file=sys.stderr)
     for share, goal in ((0.5, 0.2), (0.99, 0.2)):
         operation = f"from the answer to the join, {AGENTS} agents with lines, p{share * 100:g} ({switch})"
         table.add_time(operation, _quantile(before, after, share), goal)

@@ -17,6 +17,7 @@ from unfold.contrib.filters.admin import AutocompleteSelectFilter
 from callcentre.admin import DatesFilter, ReadOnlyAdmin, UncountedChangeList, UncountedMixin, display
 from callcentre.core.phone import PhoneError, normalise
 from callcentre.core.spreadsheets import CsvWriter
+from campaigns.dialling.hours import IGNORED
 from campaigns.models import Attempt
 
 # Column of the file -> look-up of its value.
@@ -36,6 +37,13 @@ COLUMNS = {
     "zone": "zone",
     "rule": "rule",
     "figures": "figures",
+}
+# Of the outcomes; every one needs an entry, to be shown in words.
+COLOURS = dict.fromkeys((*Attempt.Outcome.values, "open"), "info") | {
+    "answered": "success",
+    "dropped": "danger",
+    "machine": "warning",
+    "failed": "warning",
 }
 _ROWS = 2_000
 _BYTE_ORDER_MARK = "\ufeff"
@@ -58,7 +66,16 @@ class Dates(DatesFilter):
 class AttemptAdmin(UncountedMixin, ReadOnlyAdmin):
     """The list answers which numbers were called when, why that was allowed, and with what outcome."""
 
-    list_display = ("dialled_at", "phone_number", "campaign_code", "outcome_shown", "mode", "agent", "zone", "rule")
+    list_display = (
+        "dialled_at",
+        "phone_number",
+        "campaign_code",
+        "outcome_shown",
+        "mode",
+        "agent",
+        "zone",
+        "rule_shown",
+    )
     list_display_links = ("dialled_at",)
     list_filter = (("campaign", AutocompleteSelectFilter), Dates)
     list_select_related = ("agent",)
@@ -67,7 +84,7 @@ class AttemptAdmin(UncountedMixin, ReadOnlyAdmin):
     search_help_text = _("Number in any spelling")
     fields = (
         *("campaign_code", "record_id", "phone_number", "mode", "agent", "connection_uid"),
-        *("dialled_at", "answered_at", "joined_at", "ended_at", "outcome", "zone", "rule", "figures"),
+        *("dialled_at", "answered_at", "joined_at", "ended_at", "outcome", "zone", "rule_shown", "figures"),
     )
     readonly_fields = fields
 
@@ -89,10 +106,14 @@ class AttemptAdmin(UncountedMixin, ReadOnlyAdmin):
 
     @display(
         description=_("outcome"),
-        label={"answered": "success", "dropped": "danger", "machine": "warning", "failed": "warning"},
+        label=COLOURS,
     )
     def outcome_shown(self, attempt: Attempt) -> tuple[str, Any]:
         return attempt.outcome or "open", attempt.get_outcome_display() or _("in a call")
+
+    @display(description=_("rule of hours"))
+    def rule_shown(self, attempt: Attempt) -> Any:
+        return _("hours ignored") if attempt.rule == IGNORED else attempt.rule
 
     def download_view(self, request: HttpRequest) -> StreamingHttpResponse:
         """Answer with the attempts of the list, with its filters, as CSV."""

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any
 from django import forms
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import URLPattern, reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 from unfold.contrib.filters.admin import AutocompleteSelectFilter
 
 from callcentre.admin import Admin, ReadOnlyAdmin, UncountedMixin, actor_of, display, link, page_action
@@ -50,7 +52,11 @@ DONE: Mapping[str, Any] = {
     "pause": _("The dialling of the campaign is paused."),
     "stop": _("The dialling of the campaign is paused, and calls without an answer are hung up."),
 }
-SWITCHES: Mapping[str, Any] = {"start": _("started"), "pause": _("paused"), "stop": _("stopped")}
+SWITCHES: Mapping[str, Any] = {
+    "start": pgettext_lazy("dialling", "started"),
+    "pause": pgettext_lazy("dialling", "paused"),
+    "stop": pgettext_lazy("dialling", "stopped"),
+}
 LIVE = forms.Media(css={"all": ("campaigns/dialling.css",)}, js=("callcentre/update.js", "callcentre/live.js"))
 # Switches that the page shows.
 SHOWN_SWITCHES = 5
@@ -92,7 +98,7 @@ class DiallingPages(_Base):
             hour=chart_of(of_hour(campaign, now)),
             days=chart_of(of_days(campaign, timezone.localdate(now))),
             kinds=KINDS.items(),
-            switches=campaign.dialling_switches.order_by("-id")[:SHOWN_SWITCHES],
+            switches=[(row, SWITCHES.get(row.action)) for row in _switches_of(campaign)],
             may_change=self.has_change_permission(request, campaign),
             back_url=self.url_of("change", campaign.pk),
             compliance_url=f"{self.url_of('compliance')}?campaign={campaign.pk}",
@@ -159,6 +165,10 @@ class DiallingPages(_Base):
         return campaigns.get(pk) if pk else None, campaigns
 
 
+def _switches_of(campaign: Campaign) -> QuerySet[DiallingSwitch]:
+    return campaign.dialling_switches.order_by("-id")[:SHOWN_SWITCHES]
+
+
 def _records(status: DiallingStatus) -> list[tuple[Any, int]]:
     labels = {
         "to_call": _("to be called"),
@@ -179,7 +189,7 @@ class SwitchForm(ModelForm):
     class Meta:
         model = DiallingSwitch
         fields = ("is_running", "reason")
-        labels = {"is_running": _("all dialling on")}
+        labels = {"is_running": _("All dialling")}
         help_texts = {"is_running": _("Off: no call of any campaign is placed.")}
 
 

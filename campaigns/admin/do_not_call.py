@@ -21,7 +21,7 @@ class EntryForm(ModelForm):
     class Meta:
         model = DoNotCall
         fields = ("phone_number", "is_prefix", "campaign", "reason", "since", "until")
-        labels = {"phone_number": _("number")}
+        labels = {"phone_number": _("Number")}
         help_texts = {
             "is_prefix": _("The number is the beginning of numbers, from the country code on."),
             "campaign": _("All campaigns if left empty."),

@@ -18,6 +18,8 @@ from callcentre.core.holiday_calendars import is_holiday_in
 from campaigns.dialling.choice import Group
 from campaigns.models import Campaign, CampaignHours, LegalHours
 
+# The rule of an attempt to which no hours applied.
+IGNORED = "hours ignored"
 # A span that ends at this time lasts until midnight.
 END_OF_DAY = time(23, 59)
 # The next opening is looked for in this many days.
@@ -149,7 +151,7 @@ def _closure(
 def permission(hours: Hours, zone: str, number: str, now: datetime) -> str:
     """Return the rules that allow the call, in words for the attempt; "" if no rule binds it."""
     if hours.is_ignored:
-        return "hours ignored"
+        return IGNORED
     local = now.astimezone((_zones(zone) or (_zone(settings.TIME_ZONE),))[0])
     own = [f"campaign {span}" for span in hours.spans if span.contains(local)][:1]
     return "; ".join([*own, *(rule.name for rule in hours.binding(number))])[:200]

@@ -126,7 +126,9 @@ class RecordOffer(models.Model):
         EXPIRED = "expired", _("expired")
         WITHDRAWN = "withdrawn", _("withdrawn")
 
-    campaign = models.ForeignKey(Campaign, models.CASCADE, db_index=False, related_name="record_offers")
+    campaign = models.ForeignKey(
+        Campaign, models.CASCADE, db_index=False, related_name="record_offers", verbose_name=_("campaign")
+    )
     # The record may be deleted while an old offer remains.
     record_id = models.BigIntegerField(_("record"))
     agent = models.ForeignKey(

@@ -8,8 +8,12 @@ from typing import Any
 import pytest
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext, override
 
-from campaigns.models import CampaignHours, DoNotCall, LegalHours, Record, RetryRule
+from callcentre.core.actor import SYSTEM
+from campaigns.models import Attempt, Campaign, CampaignHours, DoNotCall, LegalHours, Record, RetryRule
+from campaigns.tasks import prune_attempts
+from campaigns.verbs.campaigns import clone_campaign
 from tests.backoffice import errors_of, page_of, superuser
 from tests.campaigns.factories import (
     CampaignFactory,
@@ -146,6 +150,14 @@ def test_hours_and_retry_rules_are_edited_with_the_campaign() -> None:
     assert list(found) == [("busy", None, 300, False), ("", status.pk, 600, True)]
 
 
+def test_the_page_of_a_campaign_tells_the_rules_that_hold_without_rows() -> None:
+    page = superuser().page(page_of(CampaignFactory()))
+
+    assert "Without a row: busy: 10 min × attempts; no answer: 120 min × attempts;" in page
+    assert "dropped: 60 min; answering machine: 180 min × attempts." in page
+    assert "Without a row only legal hours and holidays bind." in page
+
+
 @pytest.mark.parametrize(
     ("rows", "prefix"),
     [
@@ -171,6 +183,22 @@ def test_wrong_rules_are_refused(rows: dict[str, Any], prefix: str) -> None:
     assert not RetryRule.objects.exists()
 
 
+def test_hours_are_ignored_on_the_simulated_switch_only(settings: Any) -> None:
+    campaign = CampaignFactory()
+    superuser().submit(page_of(campaign), ignores_hours="on")
+    settings.SWITCH_BACKEND = "asterisk"
+    copy = clone_campaign(Campaign.objects.get(), SYSTEM, name="Copy")
+    other = CampaignFactory()
+
+    response = superuser().submit(page_of(other), expected=200, ignores_hours="on")
+    superuser().submit(page_of(campaign), name="Renamed")
+
+    assert list(errors_of(response)) == ["ignores_hours"]
+    kept = dict(Campaign.objects.values_list("pk", "ignores_hours"))
+    assert kept == {campaign.pk: True, copy.pk: False, other.pk: False}
+    assert Campaign.objects.get(pk=campaign.pk).name == "Renamed"
+
+
 def test_unknown_holidays_are_refused() -> None:
     campaign = CampaignFactory()
 
@@ -180,6 +208,33 @@ def test_unknown_holidays_are_refused() -> None:
 
 
 # Attempts
+
+
+@pytest.mark.parametrize("language", ["en", "pl"])
+def test_outcomes_of_attempts_are_shown_in_words(language: str) -> None:
+    for outcome in ("", *Attempt.Outcome.values):
+        PastAttemptFactory(outcome=outcome, rule="hours ignored")
+
+    changelist = reverse("admin:campaigns_attempt_changelist")
+    page = superuser().get(changelist, headers={"accept-language": language}).content.decode()
+
+    with override(language):
+        words = [str(label) for label in Attempt.Outcome.labels]
+        shown = [*words, gettext("in a call"), gettext("hours ignored")]
+    assert [word for word in shown if word not in page] == []
+    assert "not_dialled<" not in page
+
+
+def test_attempts_past_their_retention_are_deleted(settings: Any) -> None:
+    settings.ATTEMPT_RETENTION = timedelta(days=365)
+    now = timezone.now()
+    kept = PastAttemptFactory(dialled_at=now - timedelta(days=364))
+    for days in (366, 2000):
+        PastAttemptFactory(dialled_at=now - timedelta(days=days))
+
+    prune_attempts()
+
+    assert Attempt.objects.get() == kept
 
 
 def test_attempts_are_found_by_number_and_listed_by_time() -> None:

@@ -120,8 +120,9 @@ def test_events_that_a_broken_stream_has_lost_are_made_up_for(service: Service, 
 def test_a_switch_that_is_killed_takes_its_calls_with_it(service: Service, agents: list[Agent]) -> None:
     with service.worker(), service.listener():
         pks = calls(agents)
-        # A call that is placed after the restart would go on.
-        wait_for(lambda: not in_state("queued", pks), "all are placed")
+        # A call for which a phone is asked for after the restart would go on.
+        first_legs = {f"callcentre-{pk}-1" for pk in pks}
+        wait_for(lambda: first_legs <= service.asked.keys(), "the switch has been asked for all phones")
         wait_for(lambda: in_state("talking", pks) > 10, "some talk")
         service.kill_switch()
         service.ari.start()

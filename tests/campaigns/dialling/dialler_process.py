@@ -1,7 +1,6 @@
-"""A dialler as a process that dies at a given step: `DIES=reserved`, `written`, `committed` or `asked`."""
+"""A dialler as a process that dies at a given step: `DIES=` one of STEPS."""
 
 import os
-import signal
 from datetime import timedelta
 from typing import Any
 
@@ -14,21 +13,10 @@ from django.core.management import call_command  # noqa: E402
 
 from campaigns.dialling import choice, dials  # noqa: E402
 from telephony.switch.asterisk import AsteriskSwitch  # noqa: E402
+from tests.campaigns.dialling.processes import dying  # noqa: E402
 
 # A reservation of a dead process is over soon.
 choice.RESERVATION = timedelta(seconds=2)
-
-
-def dying(owner: Any, name: str, *, after: bool) -> None:
-    """Let the process die before or after this function."""
-    real = getattr(owner, name)
-
-    def die(*args: Any, **values: Any) -> None:
-        if after:
-            real(*args, **values)
-        os.kill(os.getpid(), signal.SIGKILL)
-
-    setattr(owner, name, die)
 
 
 STEPS: dict[str, tuple[Any, str, bool]] = {
@@ -36,6 +24,10 @@ STEPS: dict[str, tuple[Any, str, bool]] = {
     "written": (dials, "_begin", True),
     "committed": (AsteriskSwitch, "call_agent", False),
     "asked": (AsteriskSwitch, "call_agent", True),
+    # Of calls before an agent is known.
+    "reserved ahead": (dials, "dial_ahead", False),
+    "committed ahead": (AsteriskSwitch, "call_number", False),
+    "asked ahead": (AsteriskSwitch, "call_number", True),
 }
 
 if __name__ == "__main__":

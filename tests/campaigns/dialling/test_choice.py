@@ -171,6 +171,30 @@ def test_a_number_called_for_another_record_is_held_for_the_pause(settings) -> N
 
 
 @pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("hours", "outcome", "is_chosen", "needs_agent"),
+    [
+        (0.9, "no_answer", False, False),
+        (1.1, "no_answer", True, False),
+        (0.9, "dropped", False, False),
+        (1.1, "dropped", True, True),
+        (71, "dropped", True, True),
+        (73, "dropped", True, False),
+    ],
+)
+def test_the_pause_and_the_guarantee_after_a_drop_hold_across_campaigns(
+    hours: float, outcome: str, is_chosen: bool, needs_agent: bool
+) -> None:
+    record = RecordFactory(campaign=CampaignFactory())
+    at = timezone.now() - timedelta(hours=hours)
+    PastAttemptFactory(campaign=CampaignFactory(), phone_number=record.phone_number, dialled_at=at, outcome=outcome)
+
+    found = reserved(record.campaign)
+
+    assert [one.needs_agent for one in found] == ([needs_agent] if is_chosen else [])
+
+
+@pytest.mark.django_db
 def test_a_record_with_another_number_is_judged_when_it_is_dialled() -> None:
     record = AdditionalNumberFactory().record
     listed(record.number)

@@ -1,9 +1,11 @@
 """The message of dropped calls: uploaded, converted, and found by the switch."""
 
 import io
+import json
 import struct
 import wave
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.core.exceptions import ValidationError
@@ -16,6 +18,9 @@ from telephony.wav import to_telephone
 from tests.backoffice import page_of, superuser
 from tests.campaigns.factories import CampaignFactory
 from tests.conftest import ACTOR
+from tests.processes import wait_for
+from tests.telephony.switch import ari_media
+from tests.telephony.switch.ari_pbx import Pbx
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
 
@@ -96,6 +101,28 @@ def test_asterisk_fetches_the_message_from_a_signed_address(campaign: Campaign, 
     assert answer.status_code == 200
     assert answer["Content-Type"] == "audio/wav"
     assert answer.getvalue()[:4] == b"RIFF"
+
+
+def test_a_person_hears_the_message_that_asterisk_fetches_over_http(
+    campaign: Campaign, settings, live_server: Any
+) -> None:
+    settings.SWITCH_BACKEND, settings.SOUNDS_URL = "asterisk", live_server.url
+    heard: list[bytes] = []
+    pbx = Pbx()
+    pbx.connect(["callcentre"], heard.append)
+    line = pbx.call_in("+48600100200", "+48225550100")
+    assert line is not None
+
+    def ends() -> list[str]:
+        events = [json.loads(event) for event in list(heard)]
+        return [event["playback"]["state"] for event in events if event["type"] == "PlaybackFinished"]
+
+    with pbx.lock:
+        ari_media.play(pbx, line, f"sound:{sound_of(campaign)}")
+    wait_for(ends, "the end of the message", seconds=30)
+    pbx.close()
+
+    assert ends() == ["done"]
 
 
 def test_an_address_without_a_right_signature_is_unknown(campaign: Campaign, settings, client: Client) -> None:

@@ -2,49 +2,25 @@
 
 import signal
 from collections.abc import Generator
-from contextlib import AbstractContextManager, suppress
 from pathlib import Path
-from subprocess import Popen
 from typing import Any
 
 import pytest
 from django.db import connection
-from django.utils import timezone
 
 from callcentre.launch.embedded import Stores
 from campaigns.dialling.ownership import HOLDERS
 from campaigns.models import Attempt, Campaign, Record
-from telephony.models import Connection, Leg
+from telephony.models import Connection
 from tests.campaigns.dialling.calls import add_agent
+from tests.campaigns.dialling.processes import Dialling, assert_settled, kill, unsettled
 from tests.campaigns.factories import CampaignFactory, RecordFactory
 from tests.pristine import Pristine
 from tests.processes import wait_for, wait_until
-from tests.telephony.processes import Service, in_state
-from tests.telephony.switch.ari_channels import Refused
+from tests.telephony.processes import in_state
 from tests.telephony.switch.ari_server import ari_server
 
 RECORDS = 6
-
-
-class Dialling(Service):
-    """Listeners and diallers that are processes, and an Asterisk whose phones are picked up."""
-
-    def dialler(self, name: str = "dialler", **more: str) -> AbstractContextManager["Popen[bytes]"]:
-        process: AbstractContextManager[Popen[bytes]] = self._running(
-            name, "tests.campaigns.dialling.dialler_process", **more
-        )
-        return process
-
-    def talk_to_the_end(self, campaign: Campaign) -> None:
-        """Let customers hang up until all records are called."""
-
-        def is_done() -> bool:
-            for pk in Connection.objects.filter(state="talking").values_list("pk", flat=True):
-                with suppress(Refused):  # gone already, which the listener has not heard yet
-                    self.hang_up(2, [pk])
-            return not campaign.records.exclude(system_status="NO_CALL").exists()
-
-        wait_for(is_done, "all records are called")
 
 
 @pytest.fixture
@@ -65,25 +41,22 @@ def campaign(service: Dialling) -> Campaign:
     return campaign
 
 
-def kill(victim: "Popen[bytes]") -> None:
-    victim.send_signal(signal.SIGKILL)
-    victim.wait()
+@pytest.fixture
+def predictive(campaign: Campaign) -> Campaign:
+    """The campaign calls ahead, for agents who get standing lines."""
+    campaign.dialer = Campaign.Dialer.PREDICTIVE
+    campaign.save(update_fields=["dialer"])
+    campaign.agents.update(has_line=True)
+    return campaign
 
 
 def assert_called_once_for_each_attempt(service: Dialling, campaign: Campaign) -> None:
-    """No record is in progress or held, no number was called twice for an attempt, and the counts are exact."""
-    wait_for(lambda: not Leg.objects.filter(ended_at=None).exists(), "all legs ended")
-    assert set(campaign.records.values_list("system_status", "leased_by")) == {("NO_CALL", "")}
+    """Each record had one call, which was answered."""
+    assert_settled(campaign, service.asked)
+    assert set(campaign.records.values_list("system_status", flat=True)) == {"NO_CALL"}
     attempts = list(Attempt.objects.exclude(outcome="not_dialled"))
     assert sorted(attempt.record_id for attempt in attempts) == sorted(campaign.records.values_list("pk", flat=True))
     assert {attempt.outcome for attempt in attempts} == {"answered"}
-    assert not Attempt.objects.filter(ended_at=None).exists()
-    assert not Attempt.objects.filter(settled_at=None, outcome="answered").exists()
-    assert set(service.asked.values()) == {1}
-    customers = Leg.objects.filter(role="customer").values_list("connection_id", flat=True)
-    assert sorted(customers) == sorted(attempt.connection_id for attempt in attempts)
-    day = campaign.dialling_days.get()
-    assert (day.day, day.attempts, day.live_answers) == (timezone.localdate(), RECORDS, RECORDS)
 
 
 @pytest.mark.parametrize(
@@ -105,6 +78,72 @@ def test_a_dialler_that_is_killed_at_a_step_calls_no_number_twice(
 
             assert_called_once_for_each_attempt(service, campaign)
     assert Attempt.objects.filter(outcome="not_dialled").count() == not_dialled
+
+
+@pytest.mark.parametrize(
+    ("step", "failed"),
+    [
+        pytest.param("reserved ahead", 0, id="after the reservation"),
+        pytest.param("written", 0, id="before the commit of the dial"),
+        pytest.param("committed ahead", 1, id="after the commit, before the switch is asked"),
+        pytest.param("asked ahead", 0, id="after the switch was asked"),
+    ],
+)
+def test_a_dialler_that_is_killed_while_it_calls_ahead_calls_no_number_twice(
+    service: Dialling, predictive: Campaign, step: str, failed: int
+) -> None:
+    with service.listener(), service.dialler("victim", DIES=step) as victim:
+        assert victim.wait(60) == -signal.SIGKILL
+        with service.dialler():
+            service.talk_to_the_end(predictive)
+
+            assert_settled(predictive, service.asked)
+    # The number that the switch was not asked for counts as called, as nobody knows this.
+    assert Attempt.objects.filter(outcome="failed").count() == failed
+    assert Attempt.objects.count() == RECORDS
+
+
+@pytest.mark.parametrize("step", ["ringing", "answered", "matched", "joined", "ending", "ended"])
+def test_a_listener_that_is_killed_at_a_step_leaves_nothing_open(
+    service: Dialling, predictive: Campaign, step: str
+) -> None:
+    with service.dying_listener(step) as victim, service.dialler():
+        service.talk_until(lambda: victim.poll() is not None, "the listener dies")
+        with service.listener():
+            service.talk_to_the_end(predictive)
+
+            assert_settled(predictive, service.asked)
+    assert victim.returncode == -signal.SIGKILL
+    # A phone that is picked up while no listener is connected is hung up by Asterisk.
+    assert set(Attempt.objects.values_list("outcome", flat=True)) <= {"answered", "failed", "no_answer", "dropped"}
+
+
+def test_a_switch_that_is_killed_ends_its_calls_and_the_dialling_goes_on(
+    service: Dialling, predictive: Campaign
+) -> None:
+    with service.listener(), service.dialler():
+        wait_for(lambda: Connection.objects.filter(state="talking").count() > 1, "some talk")
+        service.kill_switch()
+        service.ari.start()
+        service.talk_to_the_end(predictive)
+
+        assert_settled(predictive, service.asked)
+
+
+def test_a_simulated_switch_that_is_killed_with_its_listener_leaves_nothing_open(
+    service: Dialling, predictive: Campaign
+) -> None:
+    for position, record in enumerate(predictive.records.order_by("id")):
+        record.phone_number = record.number = f"+4860010{position:02}200"
+        record.save(update_fields=["phone_number", "number"])
+    backend = {"SWITCH_BACKEND": "simulated"}
+    with service.listener(**backend) as victim, service.dialler(**backend):
+        wait_for(lambda: Connection.objects.filter(state="talking").exists(), "one talks")
+        kill(victim)
+        with service.listener(**backend):
+            wait_for(lambda: not unsettled(predictive), "all records are called")
+
+            assert_settled(predictive)
 
 
 def test_a_listener_that_is_killed_during_calls_continues_them(service: Dialling, campaign: Campaign) -> None:

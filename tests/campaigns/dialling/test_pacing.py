@@ -109,6 +109,12 @@ def test_the_parameters_of_the_campaign_are_kept(switch: RecordingSwitch, seen: 
     assert (floor.min_calls, floor.max_calls) == (0.5, 1.5)
 
 
+def test_unset_parameters_are_one_and_three_calls_for_each_free_agent(switch: RecordingSwitch, seen: Seen) -> None:
+    floor = ask(seen, predictive())
+
+    assert (floor.min_calls, floor.max_calls) == (1, 3)
+
+
 def ended(campaign: Campaign, at: datetime, **values: Any) -> None:
     agent = campaign.agents.earliest("id")
     AttemptFactory(campaign=campaign, mode="predictive", dialled_at=at, agent=agent, **values)

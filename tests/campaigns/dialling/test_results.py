@@ -218,14 +218,57 @@ def test_a_kept_result_whose_status_was_deleted_leaves_the_record_contacted(clie
     assert (record.status and record.status.name, record.is_leased) == ("Contacted", False)
 
 
-def test_a_record_that_is_called_cannot_be_edited(client: ApiClient, api: ApiClient) -> None:
+@pytest.mark.parametrize("holder", ["the dialler", "a call"])
+def test_a_record_that_is_reserved_or_called_cannot_be_edited(client: ApiClient, api: ApiClient, holder: str) -> None:
     campaign = dialling_campaign()
-    talking(campaign)
+    if holder == "a call":
+        talking(campaign)
+    else:
+        Record.objects.update(leased_by="dialler:x", leased_until=timezone.now() + timedelta(seconds=30))
     record = only_record()
 
     edited = api.put(f"/api/outbounds/{campaign.code}/records/{record.phone_number}", {"note": "x"})
+    items = {"records": [{"phone_number": record.phone_number, "note": "x"}]}
+    batch = api.put(f"/api/batch/outbounds/{campaign.code}/records", items).json()
 
     assert edited.status_code == 409
+    assert batch[record.phone_number]["http_status"] == 400
+    assert only_record().last_note == ""
+
+
+def test_a_result_may_give_the_record_to_an_agent_for_the_next_call(client: ApiClient) -> None:
+    campaign = dialling_campaign()
+    call, agent = talking(campaign), campaign.agents.get()
+    values = {"status_id": status(campaign, "Own record").pk, "next_call_date": "2031-05-06 10:30"}
+
+    give(client, call, **values, assign_to_login=agent.login, is_wrong_number=False)
+    hang_up(call, Leg.Role.CUSTOMER)
+
+    record = only_record()
+    assert (record.system_status, record.agent, record.is_number_wrong) == ("MY_RECORD", agent, False)
+
+
+def test_a_result_may_say_itself_that_the_number_is_wrong(client: ApiClient) -> None:
+    campaign = dialling_campaign()
+    call = talking(campaign)
+
+    give(client, call, status_id=status(campaign, "Contacted").pk, is_wrong_number=True)
+    hang_up(call, Leg.Role.CUSTOMER)
+
+    assert only_record().is_number_wrong
+
+
+def test_a_record_that_was_set_in_progress_by_hand_is_left_alone(client: ApiClient, api: ApiClient) -> None:
+    campaign = dialling_campaign()
+    record = only_record()
+    edit = {"status_id": status(campaign, "In progress").pk}
+    assert api.put(f"/api/outbounds/{campaign.code}/records/{record.phone_number}", edit).status_code == 204
+
+    tick(campaign)
+    outcomes.settle_due(timezone.now() + timedelta(days=1))
+
+    assert only_record().system_status == "IN_PROGRESS"
+    assert not Connection.objects.exists()
 
 
 # The call of an agent

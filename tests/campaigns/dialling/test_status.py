@@ -5,6 +5,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.core.management import call_command
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
@@ -118,6 +119,17 @@ def test_a_campaign_that_is_not_to_be_dialled_is_stopped_or_paused(
     assert code(client, campaign) == expected
 
 
+def test_the_end_is_estimated_while_all_agents_are_busy(client: ApiClient) -> None:
+    campaign = dialling_campaign(records=2)
+    tick(campaign)
+    tick(campaign)
+
+    shown = status(client, campaign)
+
+    assert (shown["code"], shown["pace"]["calls_per_minute"]) == ("agents_busy", 1)
+    assert shown["pace"]["done_at"] > shown["at"][:16]
+
+
 def test_a_state_that_nobody_renews_is_not_shown(client: ApiClient) -> None:
     campaign = dialling_campaign()
     tick(campaign)
@@ -161,6 +173,16 @@ def test_the_status_costs_the_same_for_any_number_of_records_and_agents(client: 
 
 
 # Switches
+
+
+def test_new_campaigns_of_the_api_run_and_others_are_paused(client: ApiClient) -> None:
+    client.post("/api/outbounds", {"id": "FIRST", "name": "New", "dialer": "progressive", "crm": False})
+    client.post("/api/outbounds/FIRST/clone", {"new_id": "CLONE", "name": "Copy"})
+    call_command("generate_data", records=5)
+
+    shown = {row["id"]: row["dialing"] for row in client.get("/api/outbounds").json()}
+    assert shown == {"FIRST": "running", "CLONE": "paused", "LOAD1": "paused"}
+    assert client.get("/api/outbounds/CLONE").json()["dialing"] == "paused"
 
 
 def test_start_pause_and_stop_say_who_did_it(client: ApiClient) -> None:

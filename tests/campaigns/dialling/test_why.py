@@ -10,9 +10,10 @@ from django.utils.translation import override
 from callcentre.core.actor import SYSTEM
 from campaigns.dialling.choice import FOR_GOOD
 from campaigns.dialling.why import TEXTS, Explanation, explain_number, explain_record
-from campaigns.models import Campaign, LegalHours, Record
+from campaigns.models import Campaign, DoNotCall, LegalHours, Record
 from campaigns.verbs.dialling import switch_dialling
 from telephony.verbs import presence
+from tests.backoffice import page_of, superuser
 from tests.campaigns.dialling.calls import add_agent, dialling_campaign
 from tests.campaigns.factories import (
     AdditionalNumberFactory,
@@ -226,3 +227,33 @@ def test_the_api_does_not_explain_unknown_records(api: ApiClient, campaign: Camp
     assert not Record.objects.exists()
     for path in (f"{campaign.code}/records/{NUMBER}", f"{campaign.code}/records/nobody", f"XXXXX/records/{NUMBER}"):
         assert api.get(f"/api/outbounds/{path}/why").status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("language", "sentence"),
+    [("en", "The number is on the do-not-call list."), ("pl", "Numer jest na liście „nie dzwonić”.")],
+)
+@pytest.mark.usefixtures("plain_static")
+def test_the_page_of_a_record_shows_the_reasons_and_their_ends(
+    campaign: Campaign, language: str, sentence: str
+) -> None:
+    until = timezone.now() + timedelta(days=2)
+    record = RecordFactory(campaign=campaign, phone_number=NUMBER)
+    DoNotCallFactory(phone_number=NUMBER, until=until)
+
+    page = superuser().get(page_of(record), headers={"accept-language": language}).content.decode()
+    DoNotCall.objects.all().delete()
+    callable_page = superuser().page(page_of(record))
+
+    assert sentence in page
+    assert timezone.localtime(until).strftime("%Y-%m-%d %H:%M") in page
+    assert "The dialler may call this record now." in callable_page
+
+
+def test_the_published_codes_have_sentences() -> None:
+    """The codes that programs rely on."""
+    assert {
+        *("campaign_inactive", "outside_dates", "dialling_paused", "all_dialling_stopped", "outside_hours"),
+        *("legal_hours", "holiday", "do_not_call", "number_wrong", "retry_not_due", "attempts_used", "reserved"),
+        *("in_call", "status_not_called", "agent_not_free", "no_agent"),
+    } <= TEXTS.keys()

@@ -38,6 +38,7 @@ class Pbx:
         detection: float = 0.05,
         sound: float = 0.05,
         talk: float = 0.0,
+        rtp_timeout: float = 0.0,
     ) -> None:
         self.pick_up = pick_up
         # The seconds of AMD(), without which there is no context for it; of a sound file.
@@ -45,6 +46,8 @@ class Pbx:
         self.sound = sound
         # Numbers outside hang up so long after they were joined; 0: never by themselves.
         self.talk = talk
+        # A phone that sends no packets for so long is hung up; 0: it stays up.
+        self.rtp_timeout = rtp_timeout
         self.copies = copies
         # ChannelVarset events at each change of a channel
         self.variables = variables
@@ -182,9 +185,16 @@ class Pbx:
             line = self.line(channel_id)
             self.destroy(line, 16 if line.bridge else 0)
 
-    def _hang_up(self, line: Line) -> None:
+    def vanishes(self, channel_id: str) -> None:
+        """The phone of a channel loses its network: no BYE, and no more packets."""
+        with self.lock:
+            line = self.line(channel_id)
+            if self.rtp_timeout:
+                self.timers.after(self.rtp_timeout, partial(self._hang_up, line, 44))
+
+    def _hang_up(self, line: Line, cause: int = 16) -> None:
         if self.lines.get(line.id) is line:
-            self.destroy(line, 16)
+            self.destroy(line, cause)
 
     def answer(self, line: Line) -> None:
         line.state = "Up"

@@ -135,6 +135,21 @@ def test_keys_are_heard_in_a_bridge(both: Pair) -> None:
     assert server.pbx.bridge_types == {"callcentre-1": "mixing,dtmf_events"}
 
 
+@pytest.mark.parametrize("rtp_timeout", [0, 0.1])
+def test_the_line_of_a_phone_that_has_vanished_ends_by_the_time_limit_for_packets(
+    both: Pair, rtp_timeout: float
+) -> None:
+    line, server = both
+    server.pbx.rtp_timeout = rtp_timeout
+    agent, other = line.standing_line(), line.customer()
+
+    server.pbx.vanishes(agent)
+    server.pbx.timers.after(0.2, lambda: server.pbx.far_end_hangs_up(other))
+
+    line.told(Ended, channel_id=other)
+    assert [event.cause for event in line.listener.of(Ended, channel_id=agent)] == ([44] if rtp_timeout else [])
+
+
 def test_a_message_that_is_not_there_has_failed(both: Pair) -> None:
     line, _ = both
     customer = line.customer()
