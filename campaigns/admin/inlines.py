@@ -73,6 +73,20 @@ class HoursInline(Inline):
     tab = True
     verbose_name_plural = _("calling hours")
 
+    def formfield_for_choice_field(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        kwargs["help_text"] = _("Without a row only legal hours and holidays bind.")
+        return super().formfield_for_choice_field(db_field, request, **kwargs)
+
+
+def _defaults() -> str:
+    """Return the rules of a campaign without rules of its own, in words."""
+    rules = []
+    for outcome, rule in DEFAULTS.items():
+        values = {"outcome": outcome.label, "minutes": int(rule.delay.total_seconds() // 60)}
+        text = _("%(outcome)s: %(minutes)s min × attempts") if rule.is_multiplied else _("%(outcome)s: %(minutes)s min")
+        rules.append(str(text) % values)
+    return str(_("Without a row: %(rules)s.")) % {"rules": "; ".join(rules)}
+
 
 class RetryRuleInline(Inline):
     model = RetryRule
@@ -94,4 +108,5 @@ class RetryRuleInline(Inline):
     def formfield_for_choice_field(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         """Offer the outcomes after which a record is called again."""
         kwargs["choices"] = [("", "---------"), *((one.value, one.label) for one in DEFAULTS)]
+        kwargs["help_text"] = _defaults()
         return super().formfield_for_choice_field(db_field, request, **kwargs)

@@ -9,9 +9,9 @@ from django.utils import timezone
 
 from campaigns.dialling.campaign_tick import CampaignTick
 from campaigns.models import Attempt, Campaign, Record, RecordOffer
-from campaigns.verbs.dialling import pause_dialling, start_dialling
-from telephony.models import Connection
-from tests.campaigns.dialling.calls import dialling_campaign, tick
+from campaigns.verbs.dialling import pause_dialling, start_dialling, stop_dialling
+from telephony.models import CallCommand, Connection, Leg
+from tests.campaigns.dialling.calls import add_agent, answered_call, dialling_campaign, pick_up, tick
 from tests.conftest import ACTOR
 from tests.processes import wait_for
 from tests.telephony.doubles import RecordingSwitch
@@ -76,3 +76,23 @@ def test_calls_go_on_after_a_pause_and_new_ones_begin_after_a_start(switch: Reco
     tick(campaign)
 
     assert (during, Attempt.objects.count()) == ((1, 1), 2)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_stop_hangs_up_the_calls_of_the_campaign_that_only_ring(switch: RecordingSwitch) -> None:
+    campaign = dialling_campaign(agents=3, records=3)
+    other = dialling_campaign(agents=0, records=1)
+    add_agent(other, "other", "301")
+    tick(campaign)
+    tick(other)
+    rings_at_agent, rings_at_customer, talks = Connection.objects.filter(campaign_code=campaign.code).order_by("id")
+    pick_up(rings_at_customer, Leg.Role.AGENT)
+    answered_call(talks)
+
+    stop_dialling(campaign, ACTOR)
+
+    asked = CallCommand.objects.filter(kind=CallCommand.Kind.HANG_UP).values_list("connection_id", flat=True)
+    assert set(asked) == {rings_at_agent.pk, rings_at_customer.pk}
+    campaign.refresh_from_db()
+    other.refresh_from_db()
+    assert (campaign.is_dialling, other.is_dialling) == (False, True)
