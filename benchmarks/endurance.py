@@ -67,15 +67,15 @@ CROSS JOIN LATERAL (
 _OWNERS = f"""
 SELECT DISTINCT pid FROM pg_locks WHERE locktype = 'advisory' AND classid = {LOCK_SPACE} AND objid <> 0 AND granted
 """
-_OPEN = """
-SELECT (SELECT count(*) FROM telephony_connection WHERE state <> 'ended')
-  + (SELECT count(*) FROM campaigns_record WHERE system_status = 'IN_PROGRESS' OR leased_by <> '')
+# Records in progress, and those that are held. The reservations of a dialler that was killed end by themselves.
+_HELD = """
+SELECT count(*) FROM campaigns_record
+WHERE system_status = 'IN_PROGRESS' OR leased_by <> '' AND (leased_until IS NULL OR leased_until > now())
 """
+_OPEN = f"SELECT (SELECT count(*) FROM telephony_connection WHERE state <> 'ended') + ({_HELD})"
 # Each must find nothing.
 _FAULTS = {
-    "records that are left in progress, or held": """
-SELECT count(*) FROM campaigns_record WHERE system_status = 'IN_PROGRESS' OR leased_by <> ''
-""",
+    "records that are left in progress, or held": _HELD,
     "attempts without an end, or without a settlement": """
 SELECT count(*) FROM campaigns_attempt WHERE ended_at IS NULL OR settled_at IS NULL
 """,
