@@ -50,6 +50,8 @@ class CampaignTick:
 
     def run(self, campaign: Campaign, now: datetime) -> None:
         """Use the agents who are free. Store the state of the dialling."""
+        if campaign.dialer == PREDICTIVE:
+            self._pacing.read_calls()
         agents = agents_of(campaign.pk)
         free = [agent for agent in agents if agent.is_free]
         # Calls of a predictive campaign may begin before an agent is free.

@@ -75,20 +75,28 @@ class Pacing:
         self._campaign_id = campaign_id
         self._estimates = Estimates()
         self._read_at = float("-inf")
+        self._open: list[tuple[float, bool]] = []
+
+    def read_calls(self) -> None:
+        """Read the calls without an agent, before the agents are read.
+
+        A call that is joined in between counts twice then, as a call and by its busy agent. The other order would
+        count neither, and a free agent too many.
+        """
+        self._open = _rows(_OPEN, [self._campaign_id])
 
     def decide(
         self, campaign: Campaign, agents: Sequence[CampaignAgent], free: int, callers: int, now: datetime
     ) -> Pace:
         """Return how many calls to start: `free` agents with lines are this campaign's, `callers` wait in queues."""
         self._refresh(now)
-        open_calls = _rows(_OPEN, [self._campaign_id])
         day, days_30 = _windows(self._campaign_id, now)
         floor = Floor(
             now=now.timestamp(),
             free=free,
             busy=[_busy(agent) for agent in agents if agent.is_busy and not agent.is_in_call_of_other],
-            ringing_since=[dialled_at for dialled_at, is_answered in open_calls if not is_answered],
-            waiting=callers + sum(is_answered for _, is_answered in open_calls),
+            ringing_since=[dialled_at for dialled_at, is_answered in self._open if not is_answered],
+            waiting=callers + sum(is_answered for _, is_answered in self._open),
             day=day,
             days_30=days_30,
             min_calls=MIN_CALLS if campaign.predictive_min_calls is None else campaign.predictive_min_calls,

@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from campaigns.dialling import pacer, pacing, sharing
-from campaigns.dialling.agents import agents_of
+from campaigns.dialling import campaign_tick, pacer, pacing, sharing
+from campaigns.dialling.agents import CampaignAgent, agents_of
 from campaigns.dialling.pacer import Estimates, Floor, Law, Pace
 from campaigns.models import Campaign, DiallingDay
-from telephony.models import AgentState
-from tests.campaigns.dialling.calls import dialling_campaign, tick, with_lines
+from telephony.models import AgentState, Connection, Leg
+from tests.campaigns.dialling.calls import dialling_campaign, pick_up, tick, with_lines
 from tests.campaigns.factories import AttemptFactory, CampaignFactory
 from tests.telephony.doubles import RecordingSwitch
 from tests.telephony.factories import ConnectionFactory, QueueFactory
@@ -46,7 +46,9 @@ def predictive(agents: int = 6, records: int = 0, **values: Any) -> Campaign:
 
 def ask(seen: Seen, campaign: Campaign, free: int = 0, callers: int = 0) -> Floor:
     agents = agents_of(campaign.pk)
-    pacing.Pacing(campaign.pk).decide(campaign, agents, free, callers, timezone.now())
+    reader = pacing.Pacing(campaign.pk)
+    reader.read_calls()
+    reader.decide(campaign, agents, free, callers, timezone.now())
     assert seen.floor is not None
     return seen.floor
 
@@ -66,6 +68,23 @@ def test_agents_who_come_back_are_busy(switch: RecordingSwitch, seen: Seen) -> N
 
     # One of the three has asked for a pause, or logs out after the call.
     assert len(busy) == 2
+
+
+def test_a_call_that_is_joined_while_a_tick_reads_leaves_no_agent_too_many(
+    switch: RecordingSwitch, seen: Seen, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    campaign = predictive(agents=6, records=7)
+    tick(campaign)
+
+    def answered_before_the_agents_are_read(campaign_id: int) -> list[CampaignAgent]:
+        pick_up(Connection.objects.earliest("id"), Leg.Role.CUSTOMER)
+        return agents_of(campaign_id)
+
+    monkeypatch.setattr(campaign_tick, "agents_of", answered_before_the_agents_are_read)
+    tick(campaign)
+
+    assert seen.floor is not None
+    assert (seen.floor.free, len(seen.floor.busy), len(seen.floor.ringing_since)) == (5, 1, 6)
 
 
 def test_an_agent_in_a_call_of_another_campaign_is_not_expected(switch: RecordingSwitch, seen: Seen) -> None:
