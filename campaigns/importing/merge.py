@@ -24,6 +24,7 @@ from campaigns import events
 from campaigns.importing.formats import showable
 from campaigns.importing.row_reader import ImportedRow, RowReader
 from campaigns.importing.rows import Rows
+from campaigns.models.record_customers import CUSTOMER_ZONE
 from campaigns.models.record_fields import STORED
 from campaigns.models.rules import CampaignFacts
 
@@ -142,7 +143,12 @@ _COUNT_REFUSED = """
 SELECT count(*) FILTER (WHERE message IS NULL AND number_taken_by IS NOT NULL), count(*) FROM import_refusal
 """
 
-
+# Records of customers with a time zone, which are few.
+_ZONES_OF_CUSTOMERS = f"""
+UPDATE campaigns_record r SET zone = customer.zone
+FROM import_row i CROSS JOIN LATERAL (SELECT {CUSTOMER_ZONE.format(number="i.number")} AS zone) AS customer
+WHERE r.id = i.id AND customer.zone <> ''
+"""  # noqa: S608  (of our own constants)
 # The rows of a slice that became records, in the order of the file.
 _BECAME_RECORDS = """
 SELECT r.id, r.line FROM import_row r JOIN campaigns_record x ON x.id = r.id WHERE {slice}
@@ -197,6 +203,8 @@ class Merge:
             for first, last in self._merged:
                 added += self._merge_slice(cursor, first, last)
                 self._progress.slices_merged += 1
+            if self._campaign.is_crm:
+                cursor.execute(_ZONES_OF_CUSTOMERS)
             cursor.execute(_COUNT_REFUSED)
             duplicates, refused = cursor.fetchone()
         return Totals(self._staged, added, duplicates, refused - duplicates)

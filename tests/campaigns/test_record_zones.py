@@ -125,6 +125,14 @@ def test_an_import_reads_the_zone_of_each_row(campaign: Campaign) -> None:
     }
 
 
+def test_an_import_reads_the_zones_of_customers() -> None:
+    CustomerFactory(phone_numbers=["+48225550117"], time_zone="Asia/Tokyo")
+
+    import_text(CampaignFactory(crm=True), "phone_number\n+48225550117\n+48225550118\n")
+
+    assert zones() == {"+48225550117": ("Asia/Tokyo", "48"), "+48225550118": ("Europe/Warsaw", "48")}
+
+
 def test_the_migration_fills_the_zones_of_existing_records(monkeypatch: pytest.MonkeyPatch) -> None:
     migration = import_module("campaigns.migrations.0010_fill_zones")
     monkeypatch.setattr(migration, "BATCH", 2)
