@@ -148,7 +148,7 @@ def values_of(text: str) -> dict[str, Any]:
         "word0": f"%{text.split(maxsplit=1)[0]}%",
         "word1": f"%{text.rsplit(maxsplit=1)[-1]}%",
         "ending": f"{digits[::-1]}%",
-        "query": " & ".join(f"'{word}'" for word in words) + ":*",
+        "query": " & ".join(f"'{word}'" for word in words),
     }
 
 

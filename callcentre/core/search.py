@@ -18,6 +18,8 @@ MAX_WORDS = 5
 CANDIDATES = 50
 # The fewest digits that are searched as the end of a number.
 FEWEST_DIGITS = 4
+# The fewest letters that are searched as the beginning of a word in messages.
+FEWEST_LETTERS = 4
 _WORD = re.compile(r"\w+")
 
 
@@ -50,8 +52,10 @@ class SearchText:
     text: str
     # Patterns of LIKE for the words of a name.
     patterns: tuple[str, ...]
-    # The text as a query of PostgreSQL's text search; "" if it has no words.
+    # The text as a query of PostgreSQL's text search, and the same with the last word as a beginning, because a person
+    # may still be typing it; "" if the text has no words.
     query: str
+    begun: str
     # The normal form; "" if the text is no number.
     number: str
     # Patterns of LIKE for the digits of numbers in reverse.
@@ -65,8 +69,8 @@ class SearchText:
         ends = [digits] if len(digits) >= FEWEST_DIGITS else []
         if ends and number[0] == "+" and not number.endswith(digits):
             ends.append(number[1:])
-        words = text.split()[:MAX_WORDS]
-        return cls(text, tuple(map(_pattern, words)), _query(text), number, tuple(f"{end[::-1]}%" for end in ends))
+        patterns = tuple(map(_pattern, text.split()[:MAX_WORDS]))
+        return cls(text, patterns, *_queries(text), number, tuple(f"{end[::-1]}%" for end in ends))
 
     @property
     def is_address(self) -> bool:
@@ -74,11 +78,12 @@ class SearchText:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """The values of statements: `text`, `number`, `query`, `word0` and further ones, `ending0` and `ending1`."""
+        """The values of statements: `text`, `number`, `query`, `begun`, `word0` and others, `ending0` and `ending1`."""
         return {
             "text": self.text,
             "number": self.number,
             "query": self.query,
+            "begun": self.begun,
             **{f"word{place}": pattern for place, pattern in enumerate(self.patterns)},
             **{f"ending{place}": pattern for place, pattern in enumerate(self.endings)},
         }
@@ -124,9 +129,10 @@ def _pattern(word: str) -> str:
     return f"%{like(word)}%" if len(word) >= 3 else f"% {like(word)}%"
 
 
-def _query(text: str) -> str:
-    """Return the query: all words, the last one also as a beginning, because a person may still be typing it."""
+def _queries(text: str) -> tuple[str, str]:
+    """Return the query of all words, and the one with the last word as a beginning."""
     words = _WORD.findall(text)[:MAX_WORDS]
     if not words or max(map(len, words)) < 2:
-        return ""
-    return " & ".join(f"'{word}'" for word in words) + (":*" if len(words[-1]) >= 3 else "")
+        return "", ""
+    query = " & ".join(f"'{word}'" for word in words)
+    return query, f"{query}:*" if len(words[-1]) >= FEWEST_LETTERS else query

@@ -26,7 +26,10 @@ SELECT newest.id FROM unnest(%s::bigint[]) AS wanted(status) CROSS JOIN LATERAL 
   ORDER BY t.updated_at DESC, t.id DESC LIMIT %s
 ) newest ORDER BY newest.updated_at DESC, newest.id DESC LIMIT %s
 """
-_WITH_WORDS = "SELECT ticket_id FROM tickets_with_words(to_tsquery('callcentre_words', %(query)s), %(most)s)"
+_WITH_WORDS = """
+SELECT ticket_id FROM tickets_with_words(
+  to_tsquery('callcentre_words', %(query)s), to_tsquery('callcentre_words', %(begun)s), %(most)s)
+"""
 _BY_ID = "SELECT id FROM tickets_ticket WHERE id = %(id)s"
 # Only fields of free text: others repeat their values in many tickets.
 _WITH_FIELD = """
