@@ -37,6 +37,8 @@ class Launched:
     process: subprocess.Popen[bytes]
     ping: float = 0.0
     ready: dict[str, float] = field(default_factory=dict)
+    # The launcher has printed its address: the demonstration data is complete.
+    announced: threading.Event = field(default_factory=threading.Event)
 
 
 @contextmanager
@@ -61,6 +63,8 @@ def launched(var: Path, port: int) -> Iterator[Launched]:
         launch.ping = time.perf_counter() - started
         while len(launch.ready) < len(WORKERS):
             time.sleep(0.02)
+        # A launcher that is stopped before leaves the rest of the demonstration data to the next one.
+        launch.announced.wait(300)
         yield launch
     finally:
         process.send_signal(signal.SIGTERM)
@@ -78,6 +82,8 @@ def _read(launch: Launched, started: float) -> None:
         line = raw.decode(errors="replace")
         if "-v" in sys.argv:
             print(f"{time.perf_counter() - started:7.2f} {line.rstrip()[:160]}", file=sys.stderr)
+        if "The service is at" in line:
+            launch.announced.set()
         if match := re.match(rf"({'|'.join(WORKERS)}) .* ready\.", line):
             launch.ready.setdefault(match[1], time.perf_counter() - started)
 

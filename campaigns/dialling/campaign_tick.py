@@ -21,7 +21,7 @@ from telephony.leader_election import is_connected
 from telephony.models import Agent
 
 PREDICTIVE = Campaign.Dialer.PREDICTIVE
-# Between two writes of an unchanged state.
+# An unchanged state is written this often.
 STATE_SECONDS = 2.0
 
 _STORE = """
@@ -38,7 +38,7 @@ class CampaignTick:
     def __init__(self, campaign_id: int, owner: str) -> None:
         self._campaign_id = campaign_id
         self._owner = owner
-        # Another holder than that of a process before: its reservations end by themselves.
+        # Each process has its own name as holder, so it never takes the reservations of a dialler that has died.
         self._holder = f"dialler:{uuid.uuid4().hex[:20]}"
         # Whether it has records to call, while other campaigns have the same agents.
         self._wants = False

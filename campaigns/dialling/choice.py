@@ -20,7 +20,7 @@ from django.db import connection
 from callcentre.core.field_tables import named_rows
 from campaigns.models.record import IS_LEASED
 
-# A dialler that dies frees its records after this.
+# The reservations of a dialler that has died end after this time.
 RESERVATION = timedelta(seconds=30)
 # Classes in which an agent must be guaranteed: an agent's own records, and records after a drop.
 ONE_TO_ONE = ("MY_RECORD", "CALL_PROGRESSIVE")
@@ -31,7 +31,7 @@ FOR_GOOD = datetime(9999, 1, 1, tzinfo=UTC)
 # A record whose number is listed is judged again after this. The removal of an entry frees its records at once; so this
 # matters only for a record that is held while the entry is removed.
 RELISTED = timedelta(days=1)
-# Records that are looked at once the first ones were held, and rounds of that.
+# If the first records had to be held, the dialler looks at this many more, at most so many times.
 WIDER_LOOK, ROUNDS = 1000, 5
 # Held records whose time has come that are released in one statement.
 RELEASED_AT_ONCE = 5000
@@ -85,7 +85,7 @@ PAUSED_UNTIL = """(
   WHERE t.number = {number} AND t.dialled_at > %(now)s - %(pause)s AND t.record_id <> {record}
     AND t.outcome <> 'not_dialled'
 )"""
-# SQL: a call of a number of the record `r` was dropped a short time ago, for whatever record.
+# SQL: a call of a number of the record `r` was dropped a short time ago, for any record.
 _WAS_DROPPED = """EXISTS (
   SELECT FROM campaigns_attempt t
   WHERE t.number IN (
@@ -263,7 +263,7 @@ def groups_of(campaign_id: int) -> list[Group]:
 
 
 def release_held(now: datetime) -> int:
-    """Let records be chosen again whose time has come. Return their number."""
+    """Release the held records whose time has come. Return their number."""
     with connection.cursor() as cursor:
         cursor.execute(_RELEASE_HELD, [now, RELEASED_AT_ONCE])
         return int(cursor.rowcount)

@@ -25,7 +25,7 @@ from campaigns.models import Campaign
 logger = logging.getLogger(__name__)
 
 TICK_SECONDS = 1.0
-# Between two ticks at least, however many messages come.
+# The shortest pause between two ticks.
 LEAST_SECONDS = 0.05
 PAUSE_SECONDS = 1.0
 

@@ -30,9 +30,9 @@ from telephony.verbs.ledger import State
 
 # The time to look at a record, for a campaign without a time-out of its own.
 TIMEOUT_SECONDS = 60
-# A record whose offer nobody has ended is chosen again so long after its end.
+# The hold of a record outlasts its offer by this time, so that the offer can be ended.
 GRACE = timedelta(seconds=30)
-# A skipped record is not offered to the same agent again for this time.
+# For this time, a skipped record is not offered to the same agent again.
 REST = timedelta(hours=1)
 # Offers that one sweep ends.
 ENDED_AT_ONCE = 100

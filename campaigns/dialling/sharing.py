@@ -19,7 +19,7 @@ from django.db import connection
 from campaigns.dialling.agents import CampaignAgent
 from campaigns.models import Campaign
 
-# A state that was not written for so long is of a dialler that has died: its campaign waits for no agent.
+# An older state belongs to a dialler that has died: its campaign wants no agent.
 FRESH = timedelta(seconds=6)
 
 # All campaigns that are dialled and have one of the agents, with these agents, the campaign itself first.

@@ -14,7 +14,7 @@ from campaigns.dialling.obstacles import reason, standing_obstacle
 from campaigns.dialling.ownership import DIALLER, HOLDERS
 from campaigns.models import Campaign, DiallerState, DiallingSwitch, SystemStatus
 
-# An older state is of a dialler that has ended.
+# An older state belongs to a dialler that has ended.
 FRESH = timedelta(seconds=15)
 # The span by which the calls of a minute are counted; shorter, but not below the other one, after the first calls.
 PACE_SPAN, LEAST_SPAN = timedelta(minutes=10), timedelta(minutes=1)

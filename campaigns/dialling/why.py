@@ -1,4 +1,4 @@
-"""The reasons why a record is not called now, computed from rows when somebody asks; nothing of it is stored."""
+"""The reasons why a record is not called now, computed from rows at each request and not stored."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

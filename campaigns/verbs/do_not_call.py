@@ -150,7 +150,7 @@ def remove_entry(entry: DoNotCall, actor: Actor) -> None:
 
 
 def free_records(entries: Iterable[DoNotCall]) -> None:
-    """Let the dialler choose the records again that have a number of these entries."""
+    """Release the held records that have a number of these entries."""
     with connection.cursor() as cursor:
         for entry in entries:
             campaigns = [entry.campaign_id] if entry.campaign_id else list(_campaign_ids())
@@ -161,7 +161,7 @@ def free_records(entries: Iterable[DoNotCall]) -> None:
 
 
 def free_removed(cursor: Any, table: str) -> None:
-    """Let the dialler choose the records again that have a number in the table of removed entries, in one statement.
+    """Release the held records that have a number in the table of removed entries, in one statement.
 
     A record that another entry still lists is judged again, and held again.
     """

@@ -61,6 +61,6 @@ def _hang_up_over(line_channel: str, channel_id: str) -> None:
 
 
 def restore_silence() -> None:
-    """Play silence to all lines that are in no call, in case that a process died before it asked for it."""
+    """Play silence to all lines that are in no call, in case a process died before its request."""
     for pk in AgentLine.objects.filter(ended_at=None, state=State.UP, connection_id=None).values_list("pk", flat=True):
         line_requests.silence_idle(pk)
