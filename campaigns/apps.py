@@ -21,9 +21,12 @@ class CampaignsConfig(AppConfig):
         from campaigns import deletions  # noqa: PLC0415
         from campaigns.dialling import previews  # noqa: PLC0415
         from campaigns.dialling.outcomes import Hooks  # noqa: PLC0415
+        from campaigns.timeline import ATTEMPTS  # noqa: PLC0415
         from telephony.calls import campaign_hooks  # noqa: PLC0415
         from telephony.verbs import ledger  # noqa: PLC0415
+        from tickets import timeline  # noqa: PLC0415
 
         register_remarks("customer", deletions.remarks)
         campaign_hooks.register(Hooks())
         ledger.on_preview_end(previews.agent_left)
+        timeline.register(ATTEMPTS)

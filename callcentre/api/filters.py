@@ -91,7 +91,14 @@ class FilterSet(filters.FilterSet):
 
         Raise Invalid with all unreadable parameters, and with the faults given.
         """
-        faults = list(faults)
+        for name, value in cls.values_of(request, faults).items():
+            queryset = cls.base_filters[name].filter(queryset, value)
+        return queryset
+
+    @classmethod
+    def values_of(cls, request: Request, faults: Iterable[Fault] = ()) -> dict[str, Any]:
+        """Return the parameters that the request gives. Raise Invalid like `filtered`."""
+        faults, values = list(faults), {}
         for name, filter_ in cls.base_filters.items():
             try:
                 value = filter_.read(request.query_params, name)
@@ -99,7 +106,7 @@ class FilterSet(filters.FilterSet):
                 faults.append(Fault(reject.fault.code, name, reject.fault.params))
                 continue
             if value is not None:
-                queryset = filter_.filter(queryset, value)
+                values[name] = value
         if faults:
             raise Invalid(faults)
-        return queryset
+        return values

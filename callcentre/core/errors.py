@@ -211,6 +211,7 @@ class ErrorCode(enum.Enum):
     CUSTOM_FIELD_OPTION = 151005, _('Custom field "%(name)s" must be one of: %(choices)s.')
     CUSTOMER_MERGED = 151006, _("The customer was merged into another one.")
     CUSTOMER_MERGED_WITH_ITSELF = 151007, _("A customer cannot be merged with himself.")
+    PLACE_MALFORMED = 151010, _('Field "%(field)s" must be the "next" of a page of the timeline.')
     CUSTOMER_BUSY = 151008, _("Somebody is working with the customer right now: try again in a moment.")
     CUSTOM_FIELD_IN_USE = 151009, _("The field has values: its type stays. Add another field instead.")
     ZONE_UNKNOWN = 151010, _('There is no time zone "%(name)s".')

@@ -13,7 +13,7 @@ THEME: dict[str, Any] = {
     "SITE_URL": None,
     "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": lambda request: static("callcentre/icon.svg")}],
     "STYLES": [lambda request: static("callcentre/admin.css")],
-    "SCRIPTS": [lambda request: static("callcentre/admin.js")],
+    "SCRIPTS": [lambda request: static("callcentre/admin.js"), lambda request: static("callcentre/search.js")],
     "SHOW_LANGUAGES": True,
     "LANGUAGES": {"action": "/admin/language"},
     "BORDER_RADIUS": "6px",

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.db import connection
 
-from callcentre.core.phone import PhoneError, normalise
+from callcentre.core.search import CANDIDATES, Hit, SearchText, rows_of, union
 from campaigns.models import Campaign
 from campaigns.models.record_rows import IDS_WITH_NUMBERS
 
@@ -16,8 +16,28 @@ _FIND = f"""
 UNION
 SELECT id FROM campaigns_record
 WHERE campaign_id = ANY(%(campaigns)s) AND identifier <> '' AND identifier = %(identifier)s
-LIMIT %(limit)s
 """  # noqa: S608  (a text of ours)
+
+# Some records whose number, or additional number, ends so.
+_WITH_ENDING = (
+    "SELECT id FROM campaigns_record WHERE reverse(number) LIKE {ending}",
+    "SELECT record_id FROM campaigns_additionalnumber WHERE reverse(number) LIKE {ending}",
+)
+_WITH_IDENTIFIER = """
+SELECT r.id FROM campaigns_campaign c CROSS JOIN LATERAL (
+  SELECT id FROM campaigns_record
+  WHERE campaign_id = c.id AND identifier = %(text)s AND identifier <> '') AS r
+"""
+_WITH_NUMBER = """
+SELECT r.id FROM campaigns_campaign c CROSS JOIN LATERAL (
+  SELECT id FROM campaigns_record WHERE campaign_id = c.id AND is_primary AND number = %(number)s) AS r
+"""
+_HITS = """
+SELECT r.id, r.phone_number, r.identifier, c.name, s.name
+FROM campaigns_record r JOIN campaigns_campaign c ON c.id = r.campaign_id
+LEFT JOIN campaigns_recordstatus s ON s.id = r.status_id
+WHERE r.id IN ({branches}) ORDER BY r.id DESC LIMIT %(shown)s
+"""
 
 # The newest of each campaign, then the newest of these: the index of campaign and status has no order over all
 # campaigns.
@@ -34,15 +54,26 @@ def ids_of(text: str, campaign_id: int | None = None) -> list[int]:
     The search takes all campaigns unless one is named.
     """
     text = text.strip()
-    try:
-        numbers = [normalise(text)]
-    except PhoneError:
-        numbers = []
+    search = SearchText.read(text)
+    numbers = [search.number] if search.number else []
     campaigns = [campaign_id] if campaign_id else list(Campaign.objects.order_by().values_list("pk", flat=True))
-    values: dict[str, Any] = {"campaigns": campaigns, "numbers": numbers, "identifier": text, "limit": MAX_FOUND}
-    with connection.cursor() as cursor:
-        cursor.execute(_FIND, values)
-        return [row[0] for row in cursor.fetchall()]
+    values: dict[str, Any] = {"campaigns": campaigns, "numbers": numbers, "identifier": text}
+    endings = search.with_endings(*(f"{branch} AND campaign_id = ANY(%(campaigns)s)" for branch in _WITH_ENDING))
+    rows = rows_of(union([_FIND, *endings], MAX_FOUND), search.parameters | values)
+    return [pk for (pk,) in rows[:MAX_FOUND]]
+
+
+def records(search: SearchText, count: int) -> list[Hit]:
+    """Return records by the end of a number or by identifier, newest first."""
+    branches = [_WITH_IDENTIFIER]
+    if search.number:
+        branches += search.with_endings(*_WITH_ENDING) or [_WITH_NUMBER]
+    statement = _HITS.format(branches=union(branches, CANDIDATES))
+    rows = rows_of(statement, search.parameters | {"shown": count})
+    return [
+        Hit(pk, phone_number, tuple(filter(None, (campaign, status, identifier))))
+        for pk, phone_number, identifier, campaign, status in rows
+    ]
 
 
 def newest_with_status(system_status: str, count: int) -> list[int]:

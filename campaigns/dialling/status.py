@@ -12,7 +12,7 @@ from campaigns.dialling.choice import Group
 from campaigns.dialling.hours import open_groups, read_hours
 from campaigns.dialling.obstacles import reason, standing_obstacle
 from campaigns.dialling.ownership import DIALLER, HOLDERS
-from campaigns.models import Campaign, DiallerState, DiallingSwitch, SystemStatus
+from campaigns.models import Campaign, DiallerState, SystemStatus
 
 # An older state belongs to a dialler that has ended.
 FRESH = timedelta(seconds=15)
@@ -20,6 +20,13 @@ FRESH = timedelta(seconds=15)
 PACE_SPAN, LEAST_SPAN = timedelta(minutes=10), timedelta(minutes=1)
 AGENT_STATES = ("free", "preview", "ringing", "talking", "wrap_up", "paused", "logged_out")
 
+# Whether all dialling runs, and whether there is a dialler that ticks.
+_RUNNING = f"""
+SELECT COALESCE((
+    SELECT is_running FROM campaigns_diallingswitch WHERE campaign_id IS NULL ORDER BY id DESC LIMIT 1
+  ), true),
+  EXISTS (SELECT FROM ({HOLDERS}) AS held WHERE key = {DIALLER} AND seconds < {FRESH.total_seconds()})
+"""  # noqa: S608  (of our own constants)
 # Agents of the campaign in outbound mode. A pause may be outside a session; any other state is of a session.
 _AGENTS = """
 SELECT COALESCE(st.kind, 'logged_out'), count(*)
@@ -125,13 +132,12 @@ def _rows(statement: str, parameters: Any) -> list[Any]:
 
 def _state(campaign: Campaign, now: datetime) -> tuple[str, str, float | None]:
     """Return the state, the code of its reason, and the lines that the dialler uses for each free agent."""
-    newest = DiallingSwitch.objects.of_all().values_list("is_running", flat=True).first()
+    ((is_running, is_there),) = _rows(_RUNNING, None)
     written = DiallerState.objects.filter(campaign_id=campaign.pk, at__gt=now - FRESH).first()
-    if code := standing_obstacle(campaign, timezone.localdate(now), is_running=newest is not False):
+    if code := standing_obstacle(campaign, timezone.localdate(now), is_running=is_running):
         return ("paused" if code == "dialling_paused" else "stopped"), code, None
     if written is None:
         # A dialler that ticks takes the campaign a second after its start.
-        is_there = any(key == DIALLER and silence < FRESH.total_seconds() for key, silence in _rows(HOLDERS, None))
         return "waiting", "dialler_begins" if is_there else "no_dialler", None
     return written.state, written.code, written.pace.get("lines_per_agent")
 

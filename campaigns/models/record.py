@@ -1,8 +1,9 @@
 from datetime import datetime
 
+from django.contrib.postgres.indexes import OpClass
 from django.db import models
 from django.db.models import Q
-from django.db.models.functions import Now
+from django.db.models.functions import Now, Reverse
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
@@ -133,6 +134,8 @@ class Record(models.Model):
                 name="record_timed",
             ),
             models.Index(fields=["held_until"], condition=Q(held_until__isnull=False), name="record_held"),
+            # For a search by the last digits, in all campaigns.
+            models.Index(OpClass(Reverse("number"), name="text_pattern_ops"), name="record_ending"),
         ]
 
     def __str__(self) -> str:
@@ -162,7 +165,10 @@ class AdditionalNumber(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["record", "number"], name="additionalnumber_is_unique"),
         ]
-        indexes = [models.Index(fields=["campaign", "number"], name="additionalnumber_number")]
+        indexes = [
+            models.Index(fields=["campaign", "number"], name="additionalnumber_number"),
+            models.Index(OpClass(Reverse("number"), name="text_pattern_ops"), name="additionalnumber_ending"),
+        ]
 
     def __str__(self) -> str:
         return self.phone_number

@@ -1,19 +1,39 @@
 """Searches of connections by indexes alone, the newest first."""
 
+import re
 from datetime import datetime
+from typing import Any
 
 from django.db import connection
 
+from callcentre.core.search import CANDIDATES, Hit, SearchText, rows_of, union
+from callcentre.core.times import second
 from telephony.models import Connection
 from telephony.numbers import comparable
 
 # The most results of a search by number.
 MAX_FOUND = 500
+_UID = re.compile(r"[1-9][0-9]{0,10}\.[1-9][0-9]{0,17}")
 
-_OF_NUMBER = """
-(SELECT id FROM telephony_connection WHERE src_number = %(number)s ORDER BY created_at DESC, id DESC LIMIT %(most)s)
-UNION
-(SELECT id FROM telephony_connection WHERE dst_number = %(number)s ORDER BY created_at DESC, id DESC LIMIT %(most)s)
+_OF_NUMBER = (
+    "SELECT id FROM telephony_connection WHERE src_number = %(number)s ORDER BY created_at DESC, id DESC",
+    "SELECT id FROM telephony_connection WHERE dst_number = %(number)s ORDER BY created_at DESC, id DESC",
+)
+# The normal form of the customer's number, as the index of endings has it.
+_CUSTOMER_NUMBER = "reverse(CASE WHEN direction = 'INBOUND' THEN src_number ELSE dst_number END)"
+# Some calls whose customer's number ends so, and the open ones.
+_OF_ENDING = (
+    f"SELECT id FROM telephony_connection WHERE state = 'ended' AND {_CUSTOMER_NUMBER} LIKE {{ending}}",  # noqa: S608
+    f"SELECT id FROM telephony_connection WHERE state <> 'ended' AND {_CUSTOMER_NUMBER} LIKE {{ending}}",  # noqa: S608
+)
+_OF_ID = "SELECT id FROM telephony_connection WHERE id = %(id)s AND created_at = to_timestamp(%(epoch)s)"
+_NEWEST = """
+SELECT id FROM telephony_connection WHERE id IN ({branches}) ORDER BY created_at DESC, id DESC LIMIT %(most)s
+"""
+_HITS = """
+SELECT c.id, c.created_at, c.direction, c.src, c.dst, c.disposition, c.state, a.login
+FROM telephony_connection c LEFT JOIN telephony_agent a ON a.id = c.agent_id
+WHERE c.id IN ({branches}) ORDER BY c.created_at DESC, c.id DESC LIMIT %(shown)s
 """
 # The newest of each pair of direction and result, then the newest of these. An index has the order within a pair.
 _OF_RESULTS = """
@@ -31,7 +51,31 @@ CROSS JOIN LATERAL (
 def ids_found(text: str) -> list[int]:
     """Return the keys of the connections with this id of the wire, or this number of either side in any spelling."""
     found = list(Connection.objects.with_uid(text.strip()).values_list("pk", flat=True))
-    return found or _ids(_OF_NUMBER, number=comparable(text.replace("\0", "")), most=MAX_FOUND)
+    if found:
+        return found
+    search = SearchText.read(text)
+    branches = union([*_OF_NUMBER, *search.with_endings(*_OF_ENDING)], MAX_FOUND)
+    values = {**search.parameters, "number": comparable(text.replace("\0", "")), "most": MAX_FOUND}
+    return [pk for (pk,) in rows_of(_NEWEST.format(branches=branches), values)]
+
+
+def calls(search: SearchText, count: int) -> list[Hit]:
+    """Return the newest calls with this number, this end of the customer's number, or this id."""
+    branches = [*_OF_NUMBER, *search.with_endings(*_OF_ENDING)] if search.number else []
+    values = search.parameters | {"shown": count}
+    if _UID.fullmatch(search.text):
+        branches = [_OF_ID]
+        values["epoch"], _dot, values["id"] = search.text.partition(".")
+    if not branches:
+        return []
+    return [_hit(row) for row in rows_of(_HITS.format(branches=union(branches, CANDIDATES)), values)]
+
+
+def _hit(row: tuple[Any, ...]) -> Hit:
+    pk, created_at, direction, src, dst, disposition, state, login = row
+    call = Connection(direction=direction, disposition=disposition, state=state)
+    result = str(call.get_disposition_display() or call.get_state_display())
+    return Hit(pk, f"{src} → {dst}", tuple(filter(None, (second(created_at), result, login))))
 
 
 def newest_with_result(

@@ -3,9 +3,11 @@
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
 
+from django.contrib.postgres.indexes import OpClass
 from django.db import connection as database
 from django.db import models
-from django.db.models import F, Q, Value
+from django.db.models import Case, F, Q, Value, When
+from django.db.models.functions import Reverse
 from django.db.models.lookups import GreaterThan
 from django.utils.translation import gettext_lazy as _
 
@@ -23,6 +25,10 @@ LONG = timedelta(hours=6)
 def is_long(start: str) -> Q:
     """Build the condition of an index that holds only rows which last longer than LONG."""
     return Q(GreaterThan(F("ended_at") - F(start), Value(LONG)))
+
+
+# The normal form of the number of the customer.
+CUSTOMER_NUMBER = Case(When(direction="INBOUND", then=F("src_number")), default=F("dst_number"))
 
 
 class ConnectionQuerySet(models.QuerySet["Connection"]):
@@ -165,6 +171,12 @@ class Connection(models.Model):
                 fields=["state", "queue", "waiting_since"], condition=~Q(state="ended"), name="connection_open"
             ),
             models.Index(fields=["agent"], condition=is_long("created_at"), name="connection_long"),
+            # For a search by the last digits of the customer's number. Open calls are few, and change often.
+            models.Index(
+                OpClass(Reverse(CUSTOMER_NUMBER), name="text_pattern_ops"),
+                condition=Q(state="ended"),
+                name="connection_ending",
+            ),
         ]
 
     def __str__(self) -> str:

@@ -9,9 +9,10 @@ from django.utils import timezone
 from playwright.sync_api import Page, Response, expect
 
 from callcentre.models import User
+from campaigns.models import Campaign
 from tests.backoffice import page_of
 from tests.browser.conftest import Visit
-from tests.campaigns.factories import RecordImportFactory
+from tests.campaigns.factories import CampaignFactory, DiallingDayFactory, RecordImportFactory
 from tests.reports.factories import ExportFactory
 from tests.telephony.factories import AgentFactory, QueueFactory
 from tests.tickets.factories import ChatFactory, TicketFactory
@@ -45,6 +46,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "import": lambda: page_of(RecordImportFactory(state="queued")),
     "export": lambda: page_of(ExportFactory()),
     "resend": lambda: page_of(ResendFactory()),
+    "dialling": lambda: page_of(CampaignFactory(), "dialling"),
 }
 
 
@@ -92,3 +94,15 @@ def test_the_page_of_a_resend_shows_its_end_by_itself(visit: Visit) -> None:
 
     expect(page.get_by_text("3 deliveries were made due.")).to_be_visible()
     expect(page.get_by_role("link", name="What still waits")).to_be_visible()
+
+
+def test_the_page_of_dialling_shows_a_pause_and_new_calls_by_itself(visit: Visit) -> None:
+    campaign = CampaignFactory(is_dialling=True)
+    page = visit.open(page_of(campaign, "dialling"))
+    expect(page.get_by_text("No dialler process is running.")).to_be_visible()
+
+    Campaign.objects.update(is_dialling=False)
+    DiallingDayFactory(campaign=campaign, day=timezone.localdate(), attempts=90, live_answers=40, drops=1)
+
+    expect(page.get_by_text("The dialling of the campaign is paused.")).to_be_visible()
+    expect(page.get_by_text("today: 1 of 40 answers")).to_be_visible()

@@ -11,6 +11,7 @@ from tests.tickets.factories import (
     ChatMessageFactory,
     CompanyFactory,
     CustomerFactory,
+    CustomerNoteFactory,
     CustomFieldFactory,
     MessageFactory,
     StoredFileFactory,
@@ -70,6 +71,7 @@ CUSTOMER = {
     "created_at": str,
     "updated_at": str,
 }
+TIMELINE_NOTE = {"message": str, "author_name": str}
 STATUS = {"id": int, "name": str, "kind": str, "order": int, "substatuses": [GROUP]}
 CHAT, NO_CHAT = "/chats/6c2f6dba-5a36-4dd2-9d3f-1a2ddc2a4a5b", "/chats/0d9c6a52-5f0b-4a4c-8b1c-6a2f3f1c7e90"
 CHAT_ROW = {
@@ -193,6 +195,17 @@ OPERATIONS = [
     # Customers
     ours("GET", "/customers", CUSTOMERS, 200, {"count": int, "result": [CUSTOMER]}, 5),
     ours("GET", "/customers/44001", CUSTOMERS, 200, CUSTOMER, 4, None, "/customers/999999999"),
+    # With this right alone the timeline has notes only. The statements are those of an API user with all rights.
+    ours(
+        "GET",
+        "/customers/44001/timeline",
+        CUSTOMERS,
+        200,
+        {"next": str, "result": [{"kind": str, "id": str, "at": str, "agent_login": str, "note": TIMELINE_NOTE}]},
+        6,
+        None,
+        "/customers/999999999/timeline",
+    ),
     ours("POST", "/customers", CUSTOMERS_WRITE, 201, {"customer_id": int}, 6, NEW_CUSTOMER),
     ours("GET", "/companies", CUSTOMERS, 200, [{"company_id": int, "name": str}], 2),
     ours("POST", "/companies", CUSTOMERS_WRITE, 201, {"company_id": int}, 2, {"name": "N"}),
@@ -215,6 +228,7 @@ def fill(size: int) -> None:
         TicketCategory.objects.create(name=f"Category {n}")
         TicketQueue.objects.create(name=f"Queue {n}")
         customer = CustomerFactory(pk=44_001 + n, company=CompanyFactory(), custom_fields={str(size_field.pk): "L"})
+        CustomerNoteFactory(customer_id=44_001, customer=None)
         CustomerNumber.objects.create(customer=customer, phone_number=f"22 600 {n:04}", number=f"+4822600{n:04}")
         ticket = TicketFactory(
             pk=55_001 + n,

@@ -1,41 +1,26 @@
-"""The panels of a customer's page: tickets, calls, chats, notes, and customers who may be the same person."""
+"""The parts of a customer's page beside the timeline: merged customers, and those who may be the same person."""
 
 from typing import Any
 
-from django.http import HttpRequest
-from django.urls import reverse
+from django.db.models import prefetch_related_objects
 
-from telephony.models import Connection
-from tickets.models import Chat, Customer
+from tickets.models import Customer
 
-# A panel shows the newest rows; the lists have the rest.
-SHOWN = 10
 MOST_ALIKE = 20
+# The most merged customers that the page names.
+SHOWN = 10
 
 
-def panels_of(request: HttpRequest, customer: Customer) -> dict[str, Any]:
-    """Return the panels that the user may see."""
-    may = request.user.has_perm
-    others = list(customer.merged.order_by("id"))
-    emails = [*dict.fromkeys(one.email.lower() for one in (customer, *others) if one.email)]
-    # Calls that began during a merge may still have the id of the merged customer.
-    ids = [one.pk for one in (customer, *others)]
-    context: dict[str, Any] = {
+def panels_of(customer: Customer) -> dict[str, Any]:
+    """Return the context of the parts. Reads the merged customers once for the whole page."""
+    prefetch_related_objects([customer], "merged")
+    others = sorted(customer.merged.all(), key=lambda other: other.pk)
+    emails = dict.fromkeys(one.email.lower() for one in (customer, *others) if one.email)
+    return {
         "emails": [email for email in emails if email != customer.email.lower()],
         "others": others[:SHOWN],
         "alike": alike(customer),
-        "notes": list(customer.notes.all()[:SHOWN]),
-        "shown_limit": SHOWN,
     }
-    if may("tickets.view_ticket"):
-        context["tickets"] = list(customer.tickets.select_related("status", "substatus", "agent")[:SHOWN])
-        context["tickets_url"] = f"{reverse('admin:tickets_ticket_changelist')}?customer__id__exact={customer.pk}"
-    if may("telephony.view_connection"):
-        calls = Connection.objects.filter(customer_id__in=ids).select_related("agent").order_by("-created_at", "-id")
-        context["calls"] = list(calls[:SHOWN])
-    if may("tickets.view_chat"):
-        context["chats"] = list(Chat.objects.of_emails(emails).select_related("agent", "queue")[:SHOWN])
-    return context
 
 
 def alike(customer: Customer) -> list[dict[str, Any]]:

@@ -1,50 +1,74 @@
-"""The search for customers by name, number, address, identifier or id, by indexes alone."""
-
-from django.db import connection
+"""The search for customers by name, number, address, identifier or id, by indexes alone. So for companies."""
 
 from callcentre.core.integers import integer_of
-from callcentre.core.phone import PhoneError, normalise
+from callcentre.core.search import CANDIDATES, Hit, SearchText, rows_of, union
 
 # The most customers found; people narrow a search with more results.
 MAX_FOUND = 500
 
-# Each part has an index of its own. `id + 0` keeps the planner from scanning the index of the primary key instead.
-_FIND = """
-SELECT id FROM tickets_customer WHERE id = %(id)s
-UNION
-SELECT customer_id FROM tickets_customernumber WHERE number = %(number)s
-UNION
-SELECT id FROM tickets_customer WHERE UPPER(email) = UPPER(%(text)s) AND email <> ''
-UNION
+_BY_ID = "SELECT id FROM tickets_customer WHERE id = %(id)s"
+_BY_NUMBER = "SELECT customer_id FROM tickets_customernumber WHERE number = %(number)s"
+_BY_ENDING = "SELECT customer_id FROM tickets_customernumber WHERE reverse(number) LIKE {ending}"
+_BY_EMAIL = "SELECT id FROM tickets_customer WHERE UPPER(email) = UPPER(%(text)s) AND email <> ''"
+_BY_IDENTIFIER = """
 SELECT id FROM tickets_customer WHERE identifier = %(text)s AND identifier <> '' AND merged_into_id IS NULL
-UNION
-(SELECT id FROM tickets_customer WHERE {words} ORDER BY id + 0 DESC LIMIT %(most)s)
-LIMIT %(most)s
 """
-_WORD = "(UPPER(surname) LIKE UPPER(%(word{n})s) OR UPPER(name) LIKE UPPER(%(word{n})s))"
+_NAME = "callcentre_name(name, surname)"
+# `+ 0` keeps the planner from scanning the index of the primary key instead of that of names.
+_BY_NAME = "SELECT id FROM tickets_customer WHERE {words} ORDER BY id + 0 DESC"
+# The first matches of the index, as the newest ones would take the time of all.
+_SOME_BY_NAME = "SELECT id FROM tickets_customer WHERE merged_into_id IS NULL AND {words}"
+# The customer into whom one with this address was merged is found too.
+_HITS = """
+SELECT c.id, c.name, c.surname, c.email, o.name,
+  (SELECT n.phone_number FROM tickets_customernumber n WHERE n.customer_id = c.id ORDER BY n.id LIMIT 1)
+FROM tickets_customer c LEFT JOIN tickets_company o ON o.id = c.company_id
+WHERE c.merged_into_id IS NULL AND c.id IN (
+  SELECT COALESCE(f.merged_into_id, f.id) FROM tickets_customer f WHERE f.id IN ({branches}))
+ORDER BY c.id DESC LIMIT %(shown)s
+"""
+_COMPANIES = "SELECT id, name FROM tickets_company WHERE {words} LIMIT %(shown)s"
 
 
 def ids_found(text: str) -> list[int]:
     """Return the ids of the customers whom a text finds."""
-    text = text.replace("\0", "").strip()
-    try:
-        number = normalise(text)
-    except PhoneError:
-        number = ""
-    patterns = {f"word{n}": _pattern(word) for n, word in enumerate(text.split()[:5])}
-    words = " AND ".join(_WORD.format(n=n) for n in range(len(patterns))) or "false"
-    values = {"id": integer_of(text), "number": number, "text": text, "most": MAX_FOUND, **patterns}
-    with connection.cursor() as cursor:
-        cursor.execute(_FIND.format(words=words), values)
-        return [pk for (pk,) in cursor.fetchall()]
+    search = SearchText.read(text)
+    branches = [_BY_ID, *_branches(search), *_names(search, _BY_NAME)]
+    values = {**search.parameters, "id": integer_of(search.text)}
+    return [pk for (pk,) in rows_of(union(branches, MAX_FOUND), values)[:MAX_FOUND]]
 
 
-def _pattern(word: str) -> str:
-    """Return the pattern of a word inside a name, or at its beginning if the word is too short for the index."""
-    pattern = pattern_of(word)
-    return pattern[1:] if len(word) < 3 else pattern
+def customers(search: SearchText, count: int) -> list[Hit]:
+    """Return customers whom a text finds, newest first."""
+    names = [] if search.is_address or search.endings else _names(search, _SOME_BY_NAME)
+    branches = [*_branches(search), *names]
+    if not branches:
+        return []
+    statement = _HITS.format(branches=union(branches, CANDIDATES))
+    rows = rows_of(statement, {**search.parameters, "shown": count})
+    return [
+        Hit(pk, f"{name} {surname}".strip(), tuple(filter(None, (number, email, company))))
+        for pk, name, surname, email, company, number in rows
+    ]
 
 
-def pattern_of(word: str) -> str:
-    """Return the LIKE pattern of texts that contain a word."""
-    return "%" + word.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"
+def companies(search: SearchText, count: int) -> list[Hit]:
+    """Return companies with these words in their name."""
+    if not search.patterns or search.is_address:
+        return []
+    statement = _COMPANIES.format(words=search.like_words("callcentre_name(name)"))
+    return [Hit(pk, name) for pk, name in rows_of(statement, {**search.parameters, "shown": count})]
+
+
+def _branches(search: SearchText) -> list[str]:
+    """Return the parts of a UNION that find customers otherwise than by name. Each has an index of its own."""
+    found = [_BY_IDENTIFIER] if search.text else []
+    if search.is_address:
+        found.append(_BY_EMAIL)
+    elif search.number:
+        found += search.with_endings(_BY_ENDING) or [_BY_NUMBER]
+    return found
+
+
+def _names(search: SearchText, branch: str) -> list[str]:
+    return [branch.format(words=search.like_words(_NAME))] if search.patterns else []

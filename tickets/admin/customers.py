@@ -1,5 +1,6 @@
 """The list and the page of customers: search, edit, add a note, merge."""
 
+from functools import partial
 from typing import Any
 
 from django.contrib import admin, messages
@@ -17,12 +18,14 @@ from callcentre.core.errors import ErrorCode, Fault, Invalid
 from callcentre.core.integers import integer_of
 from tickets.admin import customer_forms
 from tickets.admin.custom_field_inputs import name_of
+from tickets.admin.customer_contact import call_view, contact_of, write_view
 from tickets.admin.customer_forms import MergeForm, NoteForm
 from tickets.admin.customer_history import ACTIONS, changes_of
 from tickets.admin.customer_merge import preview_of
 from tickets.admin.customer_panels import panels_of
 from tickets.admin.customer_search import ids_found
 from tickets.admin.customer_select import CustomerChoices
+from tickets.admin.customer_timeline import timeline_of
 from tickets.models import Customer, CustomField
 from tickets.verbs.customer_merges import merge_customers
 from tickets.verbs.customers import add_customer_note, create_customer, edit_customer
@@ -30,7 +33,7 @@ from tickets.verbs.customers import add_customer_note, create_customer, edit_cus
 
 @admin.register(Customer)
 class CustomerAdmin(DeletableMixin, HistoryMixin, UncountedMixin, Admin):
-    """Customers with their addresses, and on their pages their tickets, calls, chats and notes."""
+    """Customers with their addresses, and on their pages the timeline of everything with them."""
 
     deletion_kind = "customer"
     list_display = ("full_name", "number", "email", "company", "identifier", "updated_at")
@@ -51,7 +54,12 @@ class CustomerAdmin(DeletableMixin, HistoryMixin, UncountedMixin, Admin):
 
     def get_urls(self) -> Any:
         choices = CustomerChoices.as_view(admin_site=self.admin_site)
-        return [self.url_to("choices/", choices, "choices"), *super().get_urls()]
+        return [
+            self.url_to("choices/", choices, "choices"),
+            self.url_to("<path:object_id>/call/", partial(call_view, self), "call"),
+            self.url_to("<path:object_id>/write/", partial(write_view, self), "write"),
+            *super().get_urls(),
+        ]
 
     # The list
 
@@ -125,8 +133,10 @@ class CustomerAdmin(DeletableMixin, HistoryMixin, UncountedMixin, Admin):
         return [entry_of(*pair, ACTIONS) for pair in zip(changes, changes_of(changes), strict=True)]
 
     def page_context(self, request: HttpRequest, obj: Customer | None) -> dict[str, Any]:
-        panels = panels_of(request, obj) if obj is not None and not obj.merged_into_id else {}
-        return super().page_context(request, obj) | panels
+        context = super().page_context(request, obj)
+        if obj is None or obj.merged_into_id:
+            return context
+        return context | panels_of(obj) | contact_of(request, obj) | timeline_of(request, obj)
 
     # Saving
 

@@ -18,6 +18,7 @@ from unfold.widgets import (
 
 from callcentre.admin import Admin, actor_of, user_of
 from callcentre.admin.base import REFUSALS
+from callcentre.core.integers import integer_of
 from telephony.models import Agent
 from tickets.admin.customer_select import CustomerSelect
 from tickets.admin.ticket_page_forms import CategoryField, QueueField
@@ -61,7 +62,8 @@ def add_view(admin: Admin, request: HttpRequest) -> HttpResponse:
     if not admin.has_add_permission(request):
         raise PermissionDenied
     agent = Agent.objects.of_user(user_of(request))
-    initial = {"customer": request.GET.get("customer")}
+    known = Customer.objects.current().filter(pk=integer_of(request.GET.get("customer", "")) or 0).first()
+    initial = {"customer": known, "sender": known.email if known else ""}
     form = OpeningForm(request.POST or None, initial=initial, is_agent=agent is not None)
     if request.method == "POST" and form.is_valid():
         values = form.cleaned_data

@@ -8,15 +8,16 @@ from typing import Any
 from django.db import connection
 from django.db.models import Q, QuerySet
 
+from callcentre.core.search import CANDIDATES, Hit, SearchText, rows_of, union
+from callcentre.core.times import minute
 from tickets.admin import customer_search
 from tickets.admin.ticket_page_composer import OPEN_KINDS
 from tickets.models import CustomField, Ticket, TicketStatus
 from tickets.models.custom_values import WrongValue, parse
+from tickets.models.status import as_read
 from tickets.models.ticket import RESPONSE_IS_OWED
 
 MAX_FOUND = 500
-# Subjects have no index, as it would slow down each change of a ticket. The search reads those of the last changed.
-SUBJECTS_READ = 20_000
 
 # Find the last changed tickets of each status, then the last changed of all: the index orders within one status.
 _WAITING = """
@@ -25,10 +26,25 @@ SELECT newest.id FROM unnest(%s::bigint[]) AS wanted(status) CROSS JOIN LATERAL 
   ORDER BY t.updated_at DESC, t.id DESC LIMIT %s
 ) newest ORDER BY newest.updated_at DESC, newest.id DESC LIMIT %s
 """
-_SUBJECTS = """
-SELECT id FROM (
-  SELECT id, subject, updated_at FROM tickets_ticket ORDER BY updated_at DESC, id DESC LIMIT %s
-) newest WHERE subject ILIKE ALL(%s) ORDER BY updated_at DESC, id DESC LIMIT %s
+_WITH_WORDS = """
+SELECT ticket_id FROM tickets_with_words(
+  to_tsquery('callcentre_words', %(query)s), to_tsquery('callcentre_words', %(begun)s), %(most)s)
+"""
+_BY_ID = "SELECT id FROM tickets_ticket WHERE id = %(id)s"
+# Only fields of free text: others repeat their values in many tickets.
+_WITH_FIELD = """
+SELECT found.id FROM tickets_customfield f CROSS JOIN LATERAL (
+  SELECT t.id FROM tickets_ticket t WHERE t.custom_fields @> jsonb_build_object(f.id::text, %(text)s::text)
+  LIMIT 50) AS found
+WHERE f.owner = 'ticket' AND f.type = 'text'
+"""
+_FROM = "SELECT id FROM tickets_ticket WHERE UPPER(sender) = UPPER(%(text)s) AND sender <> ''"
+_HITS = """
+SELECT t.id, t.subject, trim(c.name || ' ' || c.surname), concat_ws(' - ', s.name, u.name), t.updated_at
+FROM tickets_ticket t JOIN tickets_ticketstatus s ON s.id = t.status_id
+LEFT JOIN tickets_ticketsubstatus u ON u.id = t.substatus_id
+LEFT JOIN tickets_customer c ON c.id = t.customer_id
+WHERE t.id IN ({branches}) ORDER BY t.id = %(id)s DESC NULLS LAST, t.id DESC LIMIT %(shown)s
 """
 
 
@@ -62,7 +78,8 @@ def late_conditions(now: datetime) -> dict[str, Q]:
 def ids_found(text: str) -> list[int]:
     """Return the ids of the tickets that a text finds.
 
-    It finds them by their number, by their customer, by a custom field, by their sender or by words of the subject.
+    It finds them by their number, by their customer, by a custom field, by their sender, or by words of the subject and
+    of messages.
     """
     text = text.strip().replace("\0", "")
     if not text:
@@ -71,8 +88,24 @@ def ids_found(text: str) -> list[int]:
     # Up to five digits are a ticket's number: no customer has them, and half of all subjects do.
     if not re.fullmatch(r"\[?#?[0-9]{1,5}\]?", text):
         found += _of_customers(customer_search.ids_found(text))
-        found += _by_sender(text) if "@" in text else _by_subject(text)
+        found += _by_sender(text) if "@" in text else _by_words(text)
     return list(dict.fromkeys(found))[:MAX_FOUND]
+
+
+def tickets(search: SearchText, count: int) -> list[Hit]:
+    """Return tickets by number, sender, a field of free text, or words of the subject and of messages, newest first."""
+    ids = _by_number(search.text)
+    branches = [_BY_ID, _WITH_FIELD]
+    if search.is_address:
+        branches.append(_FROM)
+    elif search.query:
+        branches.append(_WITH_WORDS)
+    values = {**search.parameters, "id": ids[0] if ids else None, "most": CANDIDATES, "shown": count}
+    rows = rows_of(_HITS.format(branches=union(branches, CANDIDATES)), values)
+    return [
+        Hit(pk, f"#{pk} {subject}", tuple(filter(None, (customer, as_read(status), minute(changed)))))
+        for pk, subject, customer, status, changed in rows
+    ]
 
 
 def _by_number(text: str) -> list[int]:
@@ -101,9 +134,9 @@ def _by_sender(text: str) -> list[int]:
     return _last_changed(Ticket.objects.exclude(sender="").filter(sender__iexact=text))
 
 
-def _by_subject(text: str) -> list[int]:
-    words = [customer_search.pattern_of(word) for word in text.split()[:10]]
-    return _ids(_SUBJECTS, [SUBJECTS_READ, words, MAX_FOUND])
+def _by_words(text: str) -> list[int]:
+    search = SearchText.read(text)
+    return _ids(_WITH_WORDS, {**search.parameters, "most": MAX_FOUND}) if search.query else []
 
 
 def _last_changed(tickets: QuerySet[Ticket]) -> list[int]:

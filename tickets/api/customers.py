@@ -6,16 +6,20 @@ from rest_framework.response import Response
 
 from callcentre.api.field_tables import TableInput
 from callcentre.api.fields import ListField, TextField
-from callcentre.api.filters import FilterSet, IdFilter, TextFilter
-from callcentre.api.pagination import LimitOffset
+from callcentre.api.filters import FilterSet, IdFilter, ListFilter, TextFilter
+from callcentre.api.pagination import LimitOffset, limit_and_offset
 from callcentre.api.serializers import Input
 from callcentre.api.viewsets import ApiViewSet
+from callcentre.core.errors import ErrorCode, Fault
 from callcentre.core.lookups import get_or_404
+from callcentre.core.parsing import Reject, parse_text
 from callcentre.core.phone import PhoneError, normalise
+from callcentre.core.times import minute
 from tickets.api.serializers import ValueMapField
 from tickets.models import Company, Customer
 from tickets.models.customer_fields import CREATE, CUSTOMER_FIELDS
 from tickets.models.customer_rows import read_customers
+from tickets.timeline import KIND_NAMES, Entry, Kind, Place, Reader, kinds, read_page
 from tickets.verbs.customers import add_customer_note, create_company, create_customer
 
 
@@ -75,6 +79,25 @@ class CustomerFilterSet(FilterSet):
         fields: list[str] = []
 
 
+class PlaceFilter(TextFilter):
+    """The place in a timeline after which a page begins."""
+
+    def parse(self, text: str) -> Any:
+        place = Place.parse(parse_text(text))
+        if place is None:
+            raise Reject(ErrorCode.PLACE_MALFORMED)
+        return place
+
+
+class TimelineFilterSet(FilterSet):
+    kind = ListFilter(choices=list(KIND_NAMES), help_text="Only entries of these kinds.")
+    before = PlaceFilter(help_text="`next` of the page before, for the entries after it.")
+
+    class Meta:
+        model = Customer
+        fields: list[str] = []
+
+
 class CustomerViewSet(ApiViewSet):
     """Customers: the people that the contact centre serves."""
 
@@ -101,6 +124,20 @@ class CustomerViewSet(ApiViewSet):
             self.wire_names = {**self.wire_names, "phone_numbers": "phone_number"}
         return Response({"customer_id": create_customer(self.actor, faults, **values).pk}, status=201)
 
+    def timeline(self, request: Request, customer_id: str) -> Response:
+        customer = customer_or_404(customer_id)
+        faults: list[Fault] = []
+        limit, _offset = limit_and_offset(request.query_params, faults)
+        given = TimelineFilterSet.values_of(request, faults)
+        sees_calls = self.principal.has_right("connections:read")
+        reader = Reader(
+            frozenset(kind.name for kind in kinds() if self.principal.has_right(kind.api_right)),
+            sees_recordings=sees_calls,
+            sees_summaries=sees_calls,
+        )
+        page = read_page(customer, reader, only=given.get("kind", ()), before=given.get("before"), limit=limit)
+        return Response({"next": str(page.next or ""), "result": [_entry_data(*one) for one in page.entries]})
+
     def add_note(self, request: Request, customer_id: str) -> Response:
         customer = customer_or_404(customer_id)
         values, faults = self.read(NoteInput)
@@ -119,6 +156,11 @@ class CompanyViewSet(ApiViewSet):
     def create(self, request: Request) -> Response:
         values, faults = self.read(CompanyInput)
         return Response({"company_id": create_company(self.actor, faults, **values).pk}, status=201)
+
+
+def _entry_data(kind: Kind, entry: Entry) -> dict[str, Any]:
+    common = {"kind": kind.name, "id": entry.id, "at": minute(entry.at), "agent_login": entry.agent_login}
+    return {**common, kind.name: entry.details}
 
 
 def customer_or_404(customer_id: str) -> Customer:

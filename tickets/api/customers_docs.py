@@ -33,6 +33,7 @@ from tickets.api.customers import (
     CustomerInput,
     CustomerViewSet,
     NoteInput,
+    TimelineFilterSet,
 )
 from tickets.api.files import FileViewSet, TemporaryFileViewSet
 from tickets.models import ChatState
@@ -96,6 +97,79 @@ CHAT_MESSAGE = shape(
     body=text("The text.", "How can I help?"),
     created_at=minute("When it was written.", "2026-11-20 10:16"),
 )
+_CALL: Any = {
+    "recordings": array(text("A file name.", "1790001234.77.wav"), "The stored recordings, oldest first."),
+    "summary": array(text("A sentence.", "The parcel is late."), "The summary by the model; empty if there is none."),
+    "sentiment": text("How the customer felt; empty if unknown.", "NEUTRAL"),
+}
+# Kind of an entry -> its shape.
+TIMELINE: Any = {
+    "attempt": shape(
+        "TimelineAttempt",
+        "A call of the dialler. It is an entry of its own instead of a call.",
+        outbound_id=text("The campaign.", "SALES"),
+        record_id=integer("The record; it may be gone.", 4711),
+        phone_number=text("The number called.", "+48 22 555 01 07"),
+        connection_id=text("The call.", "1790001234.77"),
+        outcome=text(
+            "`answered`, `busy`, `no_answer`, `failed`, `dropped` or `machine`; empty while the call goes on.",
+            "answered",
+        ),
+        status=text("The status that the agent chose as the result; empty if there is none.", "Sold"),
+        note=text("The agent's note of the result.", "Wants a call in spring."),
+        **_CALL,
+    ),
+    "call": shape(
+        "TimelineCall",
+        "A call that no dialler placed.",
+        direction=text("The direction.", "INBOUND", enum=["INBOUND", "OUTBOUND"]),
+        phone_number=text("The number of the customer, as it was sent.", "+48 22 555 01 07"),
+        queue_id=integer("The queue.", 3, nullable=True),
+        disposition=text("The result as in GET /connections; empty while the call goes on.", "ANSWERED"),
+        billsec=integer("The talk in seconds.", 62),
+        **_CALL,
+    ),
+    "chat": shape(
+        "TimelineChat",
+        "A chat of a client with one of the customer's addresses.",
+        client_name=text("Name of the client.", "Jan Kowal"),
+        chat_queue_id=integer("The queue.", 3),
+        status=text("The state of the chat.", "closed", enum=ChatState.values),
+        closed_at=minute("When it was closed.", "2026-11-20 10:30"),
+    ),
+    "note": shape(
+        "TimelineNote",
+        "A note about the customer.",
+        message=text("The note.", "Prefers to be called in the morning."),
+        author_name=text("Who wrote it.", "Anna Nowak"),
+    ),
+    "rating": shape(
+        "TimelineRating",
+        "A rating of a reply.",
+        value=integer("1 (worst) to 5.", 5),
+        ticket_id=text("The ticket.", "60"),
+        message_id=integer("The reply.", 184),
+    ),
+    "ticket": shape(
+        "TimelineTicket",
+        "A ticket, by the time when it was opened.",
+        subject=text("The subject.", "Parcel lost"),
+        source=text("The way by which it came.", "email"),
+        ticket_queue_id=integer("The ticket queue.", 1),
+        full_status_name=text("The present status.", "Closed"),
+        closed_at=minute("When it was closed.", "2026-11-21 09:00"),
+    ),
+}
+ENTRY = shape(
+    "TimelineEntry",
+    "An entry of a timeline. Beside the common fields it has one object, named after its kind.",
+    optional=tuple(TIMELINE),
+    kind=text("The kind.", "note", enum=list(TIMELINE)),
+    id=text("Id of the ticket, chat, note or rating; of a call and an attempt the id of the call.", "12"),
+    at=minute("When it began, or was written.", "2026-11-20 10:15"),
+    agent_login=text("Login of the agent; an empty string if there is none.", "agent1"),
+    **TIMELINE,
+)
 FILE = {"type": "string", "format": "binary", "example": "%PDF-1.7 …"}
 
 document(
@@ -135,6 +209,50 @@ document(
             ErrorCode.CUSTOM_FIELD_OPTION: "custom_fields.loyalty",
             ErrorCode.ADDRESS_MALFORMED: "email",
         },
+    ),
+    timeline=Operation(
+        id="read_customer_timeline",
+        summary="Read the timeline of a customer",
+        description=(
+            "Calls, attempts of campaigns, tickets, chats, notes and ratings, newest first. A kind is there if the API"
+            " user may read its rows: calls need `connections:read`, attempts `campaigns:read`; tickets, chats and"
+            " ratings need `tickets:read`. To read on, give `next` as `before`; it is empty at the end. Entries that"
+            " come meanwhile shift no page."
+        ),
+        is_extension=True,
+        query=(
+            Parameter(
+                "limit",
+                {"type": "integer", "minimum": 1, "default": 100},
+                "Entries a page: 1 to 100; more counts as 100.",
+                (ErrorCode.NOT_INTEGER, ErrorCode.OUT_OF_RANGE),
+            ),
+        ),
+        filter_set=TimelineFilterSet,
+        answer={
+            "type": "object",
+            "required": ["next", "result"],
+            "additionalProperties": False,
+            "properties": {
+                "next": text(
+                    "Where the next page begins; an empty string on the last page.", "1795165200000000.note.12"
+                ),
+                "result": array(ENTRY, "This page of them."),
+            },
+        },
+        answer_example={
+            "next": "1795165200000000.note.12",
+            "result": [
+                {
+                    "kind": "note",
+                    "id": "12",
+                    "at": "2026-11-20 10:00",
+                    "agent_login": "agent1",
+                    "note": {"message": "Prefers to be called in the morning.", "author_name": "Anna Nowak"},
+                }
+            ],
+        },
+        errors={ErrorCode.PLACE_MALFORMED: "before"},
     ),
     add_note=Operation(
         id="add_customer_note",

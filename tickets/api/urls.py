@@ -14,6 +14,7 @@ urlpatterns = [
     route("tickets/:ticket_id/customer_response", TicketViewSet, post="customer_response"),
     route("customers", CustomerViewSet, get="list", post="create"),
     route("customers/:customer_id", CustomerViewSet, get="retrieve"),
+    route("customers/:customer_id/timeline", CustomerViewSet, get="timeline"),
     route("customers/:customer_id/notes", CustomerViewSet, post="add_note"),
     route("companies", CompanyViewSet, get="list", post="create"),
     route("chats", ChatViewSet, get="list", post="create"),

@@ -2,7 +2,7 @@ from collections.abc import Iterable
 from uuid import uuid4
 
 from django.db import models
-from django.db.models import Q
+from django.db.models import F, Q
 from django.db.models.functions import Upper
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
@@ -82,7 +82,13 @@ class Chat(models.Model):
             models.Index(fields=["queue", "-created_at", "-id"], name="chat_of_queue"),
             models.Index(fields=["agent", "closed_at"], condition=Q(closed_at__isnull=False), name="chat_closed"),
             models.Index(fields=["queue", "created_at"], condition=Q(closed_at=None), name="chat_open"),
-            models.Index(Upper("client_email"), condition=~Q(client_email=""), name="chat_client_email"),
+            models.Index(
+                Upper("client_email"),
+                F("created_at").desc(),
+                F("id").desc(),
+                condition=~Q(client_email=""),
+                name="chat_in_timeline",
+            ),
         ]
 
     def __str__(self) -> str:

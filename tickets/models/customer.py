@@ -5,10 +5,11 @@ from typing import Any
 from django.contrib.postgres.indexes import GinIndex, OpClass
 from django.db import models
 from django.db.models import Q
-from django.db.models.functions import Coalesce, Now, Upper
+from django.db.models.functions import Coalesce, Now, Reverse, Upper
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
+from callcentre.core.search import Name
 from callcentre.models import Change, TimestampedModel
 from telephony.models import Agent
 
@@ -27,7 +28,7 @@ class Company(TimestampedModel):
         ordering = ["name", "id"]
         indexes = [
             models.Index(fields=["name", "id"], name="company_names"),
-            GinIndex(OpClass(Upper("name"), name="gin_trgm_ops"), name="company_search"),
+            GinIndex(OpClass(Name("name"), name="gin_trgm_ops"), name="company_plain_name"),
         ]
 
     def __str__(self) -> str:
@@ -125,11 +126,7 @@ class Customer(TimestampedModel):
                 name="customer_merged_identifier",
             ),
             models.Index(fields=["surname", "name", "id"], name="customer_names"),
-            GinIndex(
-                OpClass(Upper("surname"), name="gin_trgm_ops"),
-                OpClass(Upper("name"), name="gin_trgm_ops"),
-                name="customer_search",
-            ),
+            GinIndex(OpClass(Name("name", "surname"), name="gin_trgm_ops"), name="customer_plain_name"),
         ]
 
     def __str__(self) -> str:
@@ -168,7 +165,11 @@ class CustomerNumber(models.Model):
         verbose_name_plural = _("phone numbers")
         ordering = ["id"]
         constraints = [models.UniqueConstraint(fields=["customer", "number"], name="customernumber_is_unique")]
-        indexes = [models.Index(fields=["number", "customer"], name="customernumber_number")]
+        indexes = [
+            models.Index(fields=["number", "customer"], name="customernumber_number"),
+            # For a search by the last digits.
+            models.Index(OpClass(Reverse("number"), name="text_pattern_ops"), name="customernumber_ending"),
+        ]
 
     def __str__(self) -> str:
         return self.phone_number
@@ -177,7 +178,9 @@ class CustomerNumber(models.Model):
 class CustomerNote(models.Model):
     """A note about a customer. Written once, never changed."""
 
-    customer = models.ForeignKey(Customer, models.CASCADE, related_name="notes", verbose_name=_("customer"))
+    customer = models.ForeignKey(
+        Customer, models.CASCADE, related_name="notes", db_index=False, verbose_name=_("customer")
+    )
     agent = models.ForeignKey(Agent, models.PROTECT, null=True, related_name="+", verbose_name=_("agent"))
     author_name = models.CharField(_("author"), max_length=150)
     message = models.TextField(_("note"))
@@ -187,6 +190,7 @@ class CustomerNote(models.Model):
         verbose_name = _("note")
         verbose_name_plural = _("notes")
         ordering = ["-id"]
+        indexes = [models.Index(fields=["customer", "-created_at", "-id"], name="customernote_in_timeline")]
 
     def __str__(self) -> str:
         return self.message[:50]

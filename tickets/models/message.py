@@ -1,4 +1,5 @@
 from django.contrib.postgres.fields import ArrayField
+from django.contrib.postgres.indexes import GinIndex
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import Q
@@ -6,6 +7,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
+from callcentre.core.search import Words
 from telephony.models import Agent
 from tickets.models.ticket import Ticket
 
@@ -62,6 +64,10 @@ class Message(models.Model):
             models.Index(
                 fields=["agent", "created_at"], condition=Q(type="REPLY", agent__isnull=False), name="message_replies"
             ),
+            # A search reads the entries that wait to be sorted in one by one, so they are few.
+            GinIndex(Words("body", "comment"), name="message_words", gin_pending_list_limit=512),
+            # The few with a rating.
+            models.Index(fields=["ticket"], condition=~Q(ratings=[]), name="message_rated"),
         ]
 
     def __str__(self) -> str:

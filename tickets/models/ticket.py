@@ -7,6 +7,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
+from callcentre.core.search import Words
 from callcentre.models import Change
 from telephony.models import Agent
 from tickets.models.customer import Customer
@@ -130,6 +131,12 @@ class Ticket(models.Model):
                 fields=["agent", "-updated_at", "-id"], condition=Q(closed_at=None), name="ticket_open_of_agent"
             ),
             models.Index(fields=["customer", "-updated_at", "-id"], name="ticket_of_customer"),
+            # In the order of the customer's timeline, where no ticket moves.
+            models.Index(
+                fields=["customer", "-created_at", "-id"],
+                condition=Q(customer__isnull=False),
+                name="ticket_in_timeline",
+            ),
             models.Index(fields=["category", "-updated_at", "-id"], name="ticket_of_category"),
             models.Index(fields=["source", "-updated_at", "-id"], name="ticket_of_source"),
             models.Index(fields=["merged_into"], condition=Q(merged_into__isnull=False), name="ticket_merged_into"),
@@ -147,6 +154,7 @@ class Ticket(models.Model):
                 condition=Q(closed_at=None, resolution_due_at__isnull=False),
                 name="ticket_resolution_due",
             ),
+            GinIndex(Words("subject"), name="ticket_words", gin_pending_list_limit=512),
             GinIndex(fields=["tags"], condition=~Q(tags=[]), name="ticket_tags"),
             GinIndex(fields=["custom_fields"], opclasses=["jsonb_path_ops"], name="ticket_custom_fields"),
         ]

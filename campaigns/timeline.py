@@ -1,0 +1,75 @@
+"""Attempts of campaigns in the timeline of a customer. The call of an attempt knows its customer."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import orjson
+from django.utils.translation import gettext_lazy as _
+
+from campaigns.models import Attempt
+from tickets.timeline import Entry, Kind, Reader
+from tickets.timeline.calls import PARTS, parts_of, rows_of
+
+_KEYS = """
+SELECT newest.created_at, newest.id FROM unnest(%(customers)s::bigint[]) AS one(id) CROSS JOIN LATERAL (
+  SELECT c.created_at, c.id FROM telephony_connection c
+  JOIN campaigns_attempt t ON t.connection_id = c.id AND t.outcome <> 'not_dialled'
+  WHERE c.customer_id = one.id AND c.campaign_code <> '' AND {older}
+  ORDER BY c.created_at DESC, c.id DESC LIMIT %(rows)s
+) newest
+"""
+# The key is that of the call. The result is a status that the agent chose; it may have been deleted since.
+_READ = f"""
+SELECT c.id, c.created_at, t.campaign_code, p.name AS campaign, p.id AS campaign_id, t.record_id,
+  (SELECT r.id FROM campaigns_record r WHERE r.id = t.record_id) AS existing_record_id, t.phone_number,
+  t.connection_uid, t.outcome, t.result->'values' AS result, s.name AS status, a.login, {PARTS}
+FROM telephony_connection c
+JOIN campaigns_attempt t ON t.connection_id = c.id
+LEFT JOIN campaigns_campaign p ON p.id = t.campaign_id
+LEFT JOIN campaigns_recordstatus s ON s.id = (t.result->'values'->>'status_id')::bigint
+LEFT JOIN telephony_agent a ON a.id = t.agent_id
+WHERE c.id = ANY(%(ids)s::bigint[])
+"""  # noqa: S608  (a text of ours)
+
+
+def _read(ids: Sequence[str], reader: Reader) -> dict[str, Entry]:
+    return {str(row["id"]): _entry(row) for row in rows_of(_READ, ids, reader)}
+
+
+def _entry(row: Mapping[str, Any]) -> Entry:
+    parts, shown = parts_of(row)
+    result = orjson.loads(row["result"] or "{}")
+    outcome = Attempt(outcome=row["outcome"]).get_outcome_display()
+    details = {
+        "outbound_id": row["campaign_code"],
+        "record_id": row["record_id"],
+        "phone_number": row["phone_number"],
+        "connection_id": row["connection_uid"],
+        "outcome": row["outcome"],
+        "status": row["status"] or "",
+        "note": result.get("last_note") or "",
+        **parts,
+    }
+    shown |= {name: row[name] for name in ("campaign", "campaign_id", "existing_record_id")}
+    return Entry(
+        row["created_at"],
+        row["connection_uid"],
+        row["login"] or "",
+        details,
+        {**shown, "connection_pk": row["id"], "outcome": outcome},
+    )
+
+
+ATTEMPTS = Kind(
+    name="attempt",
+    label=_("attempt of a campaign"),
+    plural=_("Campaigns"),
+    icon="campaign",
+    permissions=("campaigns.view_attempt",),
+    api_right="campaigns:read",
+    keys=_KEYS,
+    time_column="c.created_at",
+    key_column="c.id",
+    read=_read,
+    template="admin/campaigns/timeline_attempt.html",
+)

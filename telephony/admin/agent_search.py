@@ -1,0 +1,21 @@
+"""The search for agents: few rows, read without an index."""
+
+from callcentre.core.search import Hit, SearchText, rows_of
+
+_HITS = """
+SELECT id, login, name, surname, number, is_active FROM telephony_agent
+WHERE {words} OR number <> '' AND number = %(text)s OR email <> '' AND UPPER(email) = UPPER(%(text)s)
+ORDER BY is_active DESC, login LIMIT %(shown)s
+"""
+
+
+def agents(search: SearchText, count: int) -> list[Hit]:
+    """Return agents by login, name, SIP number or address, active ones first."""
+    if not search.patterns:
+        return []
+    statement = _HITS.format(words=search.like_words("callcentre_name(login || ' ' || name, surname)"))
+    rows = rows_of(statement, {**search.parameters, "shown": count})
+    return [
+        Hit(pk, f"{login} ({full})" if (full := f"{name} {surname}".strip()) else login, (number,) if number else ())
+        for pk, login, name, surname, number, _is_active in rows
+    ]

@@ -1,0 +1,298 @@
+"""The search of everything: readings of a text, groups, rights, and the number of statements."""
+
+from typing import Any
+
+import pytest
+from django.urls import reverse
+
+from callcentre.core.search import SearchText
+from tests.backoffice import page_of, staff, superuser
+from tests.campaigns.factories import AdditionalNumberFactory, RecordFactory
+from tests.conftest import ACTOR
+from tests.knowledgebase.factories import ArticleFactory
+from tests.telephony.factories import AgentFactory, ConnectionFactory
+from tests.tickets.factories import (
+    CompanyFactory,
+    CustomerFactory,
+    CustomFieldFactory,
+    MessageFactory,
+    TicketFactory,
+)
+from tickets.verbs.customer_merges import merge_customers
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
+SEARCH = reverse("admin:search")
+SPELLINGS = ["+48 22 555 01 07", "22 555 01 07", "(22) 555-01-07", "0048225550107", "225550107", "tel:+48225550107"]
+ENDINGS = ["0107", "01 07", "50107", "555 01 07"]
+
+
+def found(text: str, client: Any = None) -> list[str]:
+    """Return the addresses of the hits, in their order."""
+    values = (client or superuser()).values(SEARCH, q=text)
+    return [url for group in values["groups"] for _hit, url in group["hits"]]
+
+
+# Names
+
+
+@pytest.mark.parametrize(
+    "text", ["łucja", "lucja", "LUCJA", "żółkiewska", "zolkiewska", "zolk", "kiew", "lucja zolk", "lu zo"]
+)
+def test_a_customer_is_found_by_parts_of_the_name_without_accents(text: str) -> None:
+    customer = CustomerFactory(name="Łucja", surname="Żółkiewska")
+    CustomerFactory(name="Jan", surname="Kowal")
+
+    assert found(text) == [page_of(customer)]
+
+
+def test_all_words_of_a_name_are_wanted() -> None:
+    CustomerFactory(name="Jan", surname="Kowal")
+
+    assert found("jan nowak") == []
+
+
+@pytest.mark.parametrize("text", ["muller", "MÜLLER", "sohne gmbh"])
+def test_a_company_is_found_without_accents(text: str) -> None:
+    company = CompanyFactory(name="Müller Söhne GmbH")
+
+    assert found(text) == [page_of(company)]
+
+
+@pytest.mark.parametrize("text", ["zofia", "wojcik", "agent77", "7701"])
+def test_an_agent_is_found_by_name_login_and_sip_number(text: str) -> None:
+    agent = AgentFactory(login="agent77", name="Zofia", surname="Wójcik", number="7701")
+
+    assert found(text) == [page_of(agent)]
+
+
+@pytest.mark.parametrize("text", ["%%", "__", "\\\\", "'; --", "a' b", "!!", "<script>", "x" * 300, "& |", ":*"])
+def test_special_characters_find_nothing_and_break_nothing(text: str) -> None:
+    CustomerFactory(surname="Kowal")
+    MessageFactory(ticket=TicketFactory(subject="Parcel"), body="Where is it?")
+
+    assert found(text) == []
+
+
+# Numbers
+
+
+@pytest.mark.parametrize("text", [*SPELLINGS, *ENDINGS])
+def test_customers_records_and_calls_are_found_by_any_spelling_and_any_ending(text: str) -> None:
+    customer = CustomerFactory(phone_numbers=["+48 22 555 01 07"])
+    record = RecordFactory(phone_number="22 555 01 07", number="+48225550107")
+    call_in = ConnectionFactory(inbound=True, src="225550107")
+    call_out = ConnectionFactory(dst="+48225550107")
+    CustomerFactory(phone_numbers=["+48225550108"])
+    RecordFactory(phone_number="+48225550108", number="+48225550108")
+    ConnectionFactory(dst="+48225550108")
+
+    assert sorted(found(text)) == sorted(map(page_of, (customer, record, call_in, call_out)))
+
+
+def test_a_record_is_found_by_its_additional_number() -> None:
+    record = RecordFactory()
+    AdditionalNumberFactory(record=record, phone_number="+48225550107", number="+48225550107")
+
+    assert found("0107") == [page_of(record)]
+
+
+def test_an_open_call_is_found_by_the_end_of_the_number() -> None:
+    call = ConnectionFactory(waiting=True, src="+48225550107")
+
+    assert found("0107") == [page_of(call)]
+
+
+def test_three_digits_are_no_ending() -> None:
+    CustomerFactory(phone_numbers=["+48225550107"])
+
+    assert found("107") == []
+
+
+@pytest.mark.parametrize("text", ["0107", "107"])
+def test_an_extension_is_found_as_a_whole_number(text: str) -> None:
+    customer = CustomerFactory(phone_numbers=[text])
+
+    assert found(text) == [page_of(customer)]
+
+
+def test_the_lists_find_endings_too() -> None:
+    customer = CustomerFactory(phone_numbers=["+48225550107"])
+    record, call = RecordFactory(number="+48225550107"), ConnectionFactory(dst="+48225550107")
+
+    for row, name in ((customer, "tickets_customer"), (record, "campaigns_record"), (call, "telephony_connection")):
+        assert page_of(row) in superuser().page(reverse(f"admin:{name}_changelist"), q="0107")
+
+
+# Addresses, identifiers, ids
+
+
+@pytest.mark.parametrize("text", ["jan@client.example", "JAN@client.example", " jan@client.example "])
+def test_customers_and_tickets_are_found_by_their_address(text: str) -> None:
+    customer, ticket = CustomerFactory(email="Jan@client.example"), TicketFactory(sender="jan@client.example")
+
+    assert found(text) == [page_of(customer), page_of(ticket)]
+
+
+def test_a_merged_customer_leads_to_the_other_one() -> None:
+    source, target = CustomerFactory(email="jan@client.example", surname="Kowal"), CustomerFactory(surname="Nowak")
+    merge_customers(source, target, ACTOR)
+
+    assert found("jan@client.example") == [page_of(target)]
+    assert found("kowal") == []
+
+
+def test_customers_and_records_are_found_by_their_identifier() -> None:
+    customer, record = CustomerFactory(identifier="ERP-77"), RecordFactory(identifier="ERP-77")
+
+    assert found("ERP-77") == [page_of(customer), page_of(record)]
+
+
+def test_a_ticket_is_found_by_its_number_first() -> None:
+    ticket = TicketFactory()
+    MessageFactory(ticket=TicketFactory(), body=f"It is about {ticket.pk}.")
+
+    assert found(f"#{ticket.pk}")[0] == page_of(ticket)
+    assert found(f"[#{ticket.pk}]")[0] == page_of(ticket)
+
+
+def test_a_ticket_is_found_by_a_custom_field_of_text() -> None:
+    order, priority = (
+        CustomFieldFactory(name="order"),
+        CustomFieldFactory(name="priority", type="choice", options=["A-77"]),
+    )
+    ticket = TicketFactory(custom_fields={str(order.pk): "A-77"})
+    TicketFactory(custom_fields={str(priority.pk): "A-77"})
+
+    assert found("A-77") == [page_of(ticket)]
+
+
+def test_a_call_is_found_by_its_id() -> None:
+    call = ConnectionFactory()
+
+    assert found(call.uid) == [page_of(call)]
+
+
+# Words
+
+
+@pytest.mark.parametrize("text", ["zlamana noga", "ZŁAMANA", "noga zlam", "stolik", "uszkodzony", "noga"])
+def test_a_ticket_is_found_by_words_of_its_subject_and_of_its_messages(text: str) -> None:
+    ticket = TicketFactory(subject="Uszkodzony stolik")
+    MessageFactory(ticket=ticket, body="<p>Złamana <b>noga</b> stolika.</p>")
+    MessageFactory(ticket=ticket, type="COMMENT", body="", comment="Do wymiany.")
+    other = TicketFactory(subject="Parcel")
+    MessageFactory(ticket=other, body='<p class="noga">Where is it?</p>')
+
+    assert found(text) == [page_of(ticket)]
+
+
+def test_a_comment_is_searched_and_a_tag_is_not() -> None:
+    ticket = TicketFactory(subject="Parcel")
+    MessageFactory(ticket=ticket, type="COMMENT", body="", comment="<p>Do <strong>wymiany</strong>.</p>")
+
+    assert found("wymiany") == [page_of(ticket)]
+    assert found("strong") == []
+
+
+def test_a_very_long_message_is_stored_and_found_by_its_beginning() -> None:
+    ticket = TicketFactory()
+    MessageFactory(ticket=ticket, body="refrigerator " + " ".join(f"w{number}" for number in range(300_000)))
+
+    assert found("refrigerator") == [page_of(ticket)]
+
+
+def test_an_article_is_found_by_its_words_if_it_is_published() -> None:
+    article = ArticleFactory(is_public=True, title="Returning a parcel", content="<p>Print the label.</p>")
+    ArticleFactory(draft=True, title="Label of a draft")
+
+    assert found("label") == [page_of(article)]
+
+
+# Groups and rights
+
+
+def test_groups_have_five_hits_in_the_box_and_lead_to_the_list() -> None:
+    CustomerFactory.create_batch(6, surname="Kowal")
+
+    (group,) = superuser().values(SEARCH, q="kowal", box="1")["groups"]
+
+    assert len(group["hits"]) == 5
+    assert group["all_url"] == f"{reverse('admin:tickets_customer_changelist')}?q=kowal"
+    (group,) = superuser().values(SEARCH, q="kowal")["groups"]
+    assert (len(group["hits"]), group["all_url"]) == (6, "")
+
+
+@pytest.mark.parametrize(
+    ("right", "title"),
+    [
+        ("view_customer", "Customers"),
+        ("view_company", "Companies"),
+        ("change_ticket", "Tickets"),
+        ("view_connection", "Calls"),
+        ("view_record", "Records"),
+        ("view_article", "Articles"),
+        ("view_agent", "Agents"),
+    ],
+)
+def test_a_group_needs_the_permission_to_view_its_rows(right: str, title: str) -> None:
+    text = "22555107"
+    CustomerFactory(identifier=text)
+    CompanyFactory(name=text)
+    TicketFactory(subject=text)
+    ConnectionFactory(dst=text)
+    RecordFactory(identifier=text)
+    ArticleFactory(is_public=True, title=f"Parcel {text}")
+    AgentFactory(login=text)
+
+    groups = staff(right).values(SEARCH, q=text)["groups"]
+
+    assert [str(group["title"]) for group in groups] == ([title] if title != "Articles" else [])
+
+
+def test_without_a_log_in_there_is_no_search(client: Any) -> None:
+    assert client.get(SEARCH, {"q": "kowal"}).status_code == 302
+
+
+def test_a_text_of_one_character_searches_nothing(django_assert_num_queries: Any) -> None:
+    client = superuser()
+
+    with django_assert_num_queries(2):
+        assert client.values(SEARCH, q="k")["groups"] == []
+
+
+@pytest.mark.parametrize("count", [1, 30])
+@pytest.mark.parametrize(
+    ("text", "queries"),
+    [("kowal", 8), ("+48225550107", 8), ("jan@client.example", 6), ("ERP-77", 8), ("0107", 8)],
+)
+def test_the_query_count_is_constant(text: str, queries: int, count: int, django_assert_num_queries: Any) -> None:
+    for number in range(count):
+        CustomerFactory(surname="Kowal", email="jan@client.example", phone_numbers=["+48225550107"])
+        TicketFactory(sender="jan@client.example", subject="Kowal")
+        RecordFactory(identifier="ERP-77", number="+48225550107")
+        ConnectionFactory(dst="+48225550107")
+        AgentFactory(surname="Kowal")
+        CustomFieldFactory(name=f"field {number}")
+    client = superuser()
+
+    with django_assert_num_queries(queries):
+        client.page(SEARCH, q=text, box="1")
+
+
+# Readings
+
+
+@pytest.mark.parametrize(
+    ("text", "endings"),
+    [
+        ("0107", ("7010%",)),
+        ("01 07", ("7010%",)),
+        ("107", ()),
+        ("+48 22 555 01 07", ("70105552284%",)),
+        ("0048 22 555 01 07", ("7010555228400%", "70105552284%")),
+        ("Kowal 0107", ()),
+        ("", ()),
+    ],
+)
+def test_the_digits_of_a_number_are_searched_as_its_end(text: str, endings: tuple[str, ...]) -> None:
+    assert SearchText.read(text).endings == endings

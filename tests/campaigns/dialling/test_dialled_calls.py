@@ -1,0 +1,88 @@
+"""Calls of a dialler among other calls: their fields and events, the limits, and the order of persons who wait."""
+
+from typing import Any
+
+import pytest
+
+from telephony.calls import distribution, matching
+from telephony.models import Agent, AgentState, Connection, Leg
+from tests.campaigns.dialling.calls import dialling_campaign, open_call, pick_up, tick, with_lines
+from tests.conftest import ApiClient
+from tests.telephony.callers import HOTLINE, call_in
+from tests.telephony.doubles import RecordingSwitch
+from tests.telephony.factories import QueueFactory, QueueMemberFactory
+from webhooks.models import Event
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def states(**values: Any) -> None:
+    AgentState.objects.filter(ended_at=None).update(**values)
+
+
+def test_a_dialled_call_names_campaign_and_record_and_no_agent_until_the_join(
+    switch: RecordingSwitch, api: ApiClient
+) -> None:
+    campaign = dialling_campaign(dialer="predictive", caller_id="+48225550100")
+    with_lines(campaign)
+    tick(campaign)
+    call = open_call()
+
+    rings = api.get(f"/api/connections/{call.uid}").json()
+    pick_up(call, Leg.Role.CUSTOMER)
+    talks = api.get(f"/api/connections/{call.uid}").json()
+
+    names = ("src", "outbound_id", "record_id", "user_login")
+    assert [rings[name] for name in names] == ["+48225550100", campaign.code, call.record_id, ""]
+    assert [talks[name] for name in names] == ["+48225550100", campaign.code, call.record_id, "agent1"]
+    for action in ("CONNECTION_STARTED", "CONNECTION_ANSWERED"):
+        payload = Event.objects.get(action=action).payload
+        assert (payload["outbound_id"], payload["record_id"]) == (campaign.code, call.record_id)
+
+
+@pytest.mark.parametrize("dialer", ["progressive", "predictive"])
+@pytest.mark.parametrize("limit", ["TRUNK_LIMIT", "CALLS_PER_SECOND"])
+def test_the_limits_count_dialled_calls(switch: RecordingSwitch, settings: Any, limit: str, dialer: str) -> None:
+    campaign = dialling_campaign(agents=3, records=3, dialer=dialer)
+    if dialer == "predictive":
+        with_lines(campaign)
+    setattr(settings, limit, 2)
+
+    tick(campaign)
+
+    assert Connection.objects.count() == 2
+
+
+def test_a_person_who_has_answered_comes_before_the_callers_of_queues(switch: RecordingSwitch) -> None:
+    campaign = dialling_campaign(dialer="predictive")
+    with_lines(campaign)
+    agent: Agent = campaign.agents.get()
+    QueueMemberFactory(queue=QueueFactory(number=HOTLINE), agent=agent)
+    tick(campaign)
+    dialled = open_call()
+    states(kind="wrap_up")
+    caller = call_in()
+    pick_up(dialled, Leg.Role.CUSTOMER)
+    states(kind="free")
+
+    # In the order of the listener's tick.
+    matching.match_waiting()
+    distribution.distribute(caller.created_at)
+
+    dialled.refresh_from_db()
+    caller.refresh_from_db()
+    assert (dialled.state, dialled.agent, caller.state) == ("talking", agent, "waiting")
+    assert not caller.offers.exists()
+
+
+def test_nothing_is_dialled_for_an_agent_whom_a_person_waits_for(switch: RecordingSwitch) -> None:
+    campaign = dialling_campaign(agents=1, records=2, dialer="predictive")
+    with_lines(campaign)
+    tick(campaign)
+    states(kind="wrap_up")
+    pick_up(open_call(), Leg.Role.CUSTOMER)
+    states(kind="free")
+
+    tick(campaign)
+
+    assert Connection.objects.count() == 1

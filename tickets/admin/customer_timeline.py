@@ -1,0 +1,46 @@
+"""The timeline on the page of a customer, a page of it at a time, with a filter of kinds."""
+
+from typing import Any
+from urllib.parse import urlencode
+
+from django.http import HttpRequest
+
+from tickets.models import Customer
+from tickets.timeline import Kind, Place, Reader, kinds, read_page
+
+PER_PAGE = 25
+
+
+def timeline_of(request: HttpRequest, customer: Customer) -> dict[str, Any]:
+    """Return the entries that the user may see, and the links of the filter and of the pages."""
+    seen = [kind for kind in kinds() if _may_see(request, kind)]
+    reader = Reader(
+        frozenset(kind.name for kind in seen),
+        sees_recordings=request.user.has_perm("telephony.view_recording"),
+        sees_summaries=request.user.has_perm("telephony.view_transcription"),
+    )
+    chosen = request.GET.get("kind", "")
+    only = [chosen] if chosen in reader.kinds else []
+    before = Place.parse(request.GET.get("before", ""))
+    page = read_page(customer, reader, only=only, before=before, limit=PER_PAGE)
+    choices = [
+        {"label": kind.plural, "icon": kind.icon, "name": kind.name, "url": _link(kind=kind.name)} for kind in seen
+    ]
+    return {
+        "timeline": page.entries,
+        "timeline_kinds": choices,
+        "timeline_kind": only[0] if only else "",
+        "timeline_all": _link(),
+        "timeline_newest": _link(kind=chosen if only else "") if before else "",
+        "timeline_older": _link(kind=chosen if only else "", before=str(page.next)) if page.next else "",
+        "sees_calls": "call" in reader.kinds,
+        "sees_tickets": "ticket" in reader.kinds,
+    }
+
+
+def _may_see(request: HttpRequest, kind: Kind) -> bool:
+    return any(request.user.has_perm(permission) for permission in kind.permissions)
+
+
+def _link(**query: str) -> str:
+    return f"?{urlencode({name: value for name, value in query.items() if value})}#timeline"

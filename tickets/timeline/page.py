@@ -1,0 +1,111 @@
+"""A page of a timeline. One statement reads its keys; then each kind on the page reads its rows."""
+
+import re
+from collections import defaultdict
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from django.db import connection
+
+from tickets.models import Customer
+from tickets.timeline.kind import KIND_NAMES, Entry, Kind, Reader, kinds
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+_PLACE = re.compile(r"([0-9]{1,17})\.([a-z]+)\.([0-9]{1,18}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})")
+# Keys are text here, so numbers get leading zeros. The order of text "C" is then that of the index.
+_UNION = """
+SELECT story.kind, story.at, story.key FROM ({branches}) AS story
+ORDER BY story.at DESC, story.kind, story.key COLLATE "C" DESC LIMIT %(rows)s
+"""
+_BRANCH = "SELECT '{name}' AS kind, found.at, {key} AS key FROM ({keys}) AS found(at, key)"
+_KEYS = {"bigint": "lpad(found.key::text, 19, '0')", "uuid": "found.key::text"}
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The place of an entry in the order: its time, its kind and its key."""
+
+    at: datetime
+    kind: str
+    key: str
+
+    def __str__(self) -> str:
+        return f"{(self.at - _EPOCH) // _MICROSECOND}.{self.kind}.{_spelled(self.key)}"
+
+    @classmethod
+    def parse(cls, text: str) -> "Place | None":
+        """Return the place that a text spells; None if it spells none."""
+        found = _PLACE.fullmatch(text)
+        if found is None or found[2] not in KIND_NAMES or ("-" in found[3]) != (found[2] == "chat"):
+            return None
+        return cls(_EPOCH + int(found[1]) * _MICROSECOND, found[2], found[3])
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Entries with their kinds, newest first, and the place of the last one if older entries follow."""
+
+    entries: list[tuple[Kind, Entry]]
+    next: Place | None
+
+
+def read_page(
+    customer: Customer, reader: Reader, *, only: Collection[str] = (), before: Place | None = None, limit: int
+) -> Page:
+    """Return the newest entries before a place, of the kinds that the reader may see. `only` names some of them."""
+    wanted = kinds(reader.kinds & frozenset(only or KIND_NAMES))
+    if not wanted:
+        return Page([], None)
+    places = _places(customer, reader, wanted, before, limit + 1)
+    is_cut = len(places) > limit
+    places = places[:limit]
+    keys = defaultdict(list)
+    for place in places:
+        keys[place.kind].append(_spelled(place.key))
+    found = {kind.name: kind.read(keys[kind.name], reader) for kind in wanted if kind.name in keys}
+    by_name = {kind.name: kind for kind in wanted}
+    entries = [
+        (by_name[place.kind], entry)
+        for place in places
+        # A row may be deleted between the two statements.
+        if (entry := found[place.kind].get(_spelled(place.key))) is not None
+    ]
+    return Page(entries, places[-1] if is_cut else None)
+
+
+def _places(customer: Customer, reader: Reader, wanted: list[Kind], before: Place | None, rows: int) -> list[Place]:
+    branches = " UNION ALL ".join(
+        _BRANCH.format(name=kind.name, key=_KEYS[kind.key_type], keys=kind.keys.format(older=_older(kind, before)))
+        for kind in wanted
+    )
+    values: dict[str, Any] = {**_identity(customer), "kinds": sorted(reader.kinds), "rows": rows}
+    if before is not None:
+        values |= {"before_at": before.at, "before_key": before.key}
+    with connection.cursor() as cursor:
+        cursor.execute(_UNION.format(branches=branches), values)
+        return [Place(at, kind, key) for kind, at, key in cursor.fetchall()]
+
+
+def _older(kind: Kind, before: Place | None) -> str:
+    """Return the condition of the entries of a kind that come after a place. Its parts are compared in an index."""
+    if before is None:
+        return "true"
+    if kind.name == before.kind:
+        return f"({kind.time_column}, {kind.key_column}) < (%(before_at)s, %(before_key)s::{kind.key_type})"
+    # Kinds later in the alphabet follow at the same instant.
+    return f"{kind.time_column} {'<=' if kind.name > before.kind else '<'} %(before_at)s"
+
+
+def _identity(customer: Customer) -> dict[str, Any]:
+    """Return the ids and addresses of a customer, with those of the customers merged into it."""
+    everyone = [customer, *sorted(customer.merged.all(), key=lambda other: other.pk)]
+    emails = {one.email.lower(): one.email for one in everyone if one.email}
+    return {"customers": [one.pk for one in everyone], "emails": [*emails.values()]}
+
+
+def _spelled(key: str) -> str:
+    """Return a key without the zeros that the order needs."""
+    return key if "-" in key else key.lstrip("0")
