@@ -130,9 +130,9 @@ class Record(models.Model):
                 name="record_to_dial",
             ),
             models.Index(
-                fields=["campaign", "system_status", "zone", "calling_code", "next_call_at", "id"],
+                fields=["campaign", "system_status", "zone", "calling_code", "next_call_at", "order", "id"],
                 condition=Q(system_status__in=sorted(SystemStatus.needing_next_call()), held_until=None),
-                name="record_timed",
+                name="record_by_time",
             ),
             models.Index(fields=["held_until"], condition=Q(held_until__isnull=False), name="record_held"),
             # For a search by the last digits, in all campaigns.
