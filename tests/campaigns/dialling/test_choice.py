@@ -73,7 +73,8 @@ def test_records_are_chosen_by_class_then_by_order_then_by_age() -> None:
 
 def rows_read(plan: dict[str, Any]) -> float:
     """Return the most rows that one step of the plan has read."""
-    return max([plan["Actual Rows"], *map(rows_read, plan.get("Plans", []))])
+    own: float = plan["Actual Rows"]
+    return max([own, *map(rows_read, plan.get("Plans", []))])
 
 
 @pytest.mark.django_db
