@@ -110,7 +110,7 @@ def _retry(attempt: Attempt) -> None:
         _end(record, attempt.outcome, SystemStatus.ABANDONED_AFTER_N_TRIES)
     elif attempt.outcome == Outcome.DROPPED:
         one_to_one_until = attempt.ended_at + ONE_TO_ONE_AFTER_DROP
-        _end(record, "dropped", SystemStatus.CALL_PROGRESSIVE, held_until=at, one_to_one_until=one_to_one_until)
+        _end(record, "dropped", SystemStatus.CALL_PROGRESSIVE, next_call_at=at, one_to_one_until=one_to_one_until)
     elif attempt.before.get("system_status") == SystemStatus.MY_RECORD:
         # It stays its agent's record.
         _end(record, attempt.outcome, SystemStatus.MY_RECORD, next_call_at=at)
