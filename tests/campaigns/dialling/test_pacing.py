@@ -117,24 +117,24 @@ def share_agents(campaign: Campaign, count: int, **values: Any) -> Campaign:
 
 
 @pytest.mark.parametrize(
-    ("ringing", "shared", "free", "counted"),
+    ("shared", "free", "counted"),
     [
-        (3, 6, 6, 3),
+        (6, 6, 3),
         # No more than the free agents that both campaigns have.
-        (3, 2, 6, 2),
-        (3, 0, 6, 0),
+        (2, 6, 2),
+        (0, 6, 0),
         # The free agents that are left to the other campaign come first.
-        (3, 6, 4, 1),
-        (3, 6, 2, 0),
+        (6, 4, 1),
+        (6, 2, 0),
     ],
 )
 def test_calls_of_others_for_the_same_free_agents_count(
-    switch: RecordingSwitch, seen: Seen, ringing: int, shared: int, free: int, counted: int
+    switch: RecordingSwitch, seen: Seen, shared: int, free: int, counted: int
 ) -> None:
     campaign = predictive(agents=6)
     other = share_agents(campaign, shared)
     calls: dict[str, Any] = {"campaign": other, "mode": "predictive", "ended_at": None, "outcome": ""}
-    AttemptFactory.create_batch(ringing, **calls)
+    AttemptFactory.create_batch(3, **calls)
     AttemptFactory(**calls | {"joined_at": timezone.now()})
     AttemptFactory(**calls | {"mode": "one_to_one"})
     AttemptFactory(**calls | {"outcome": "busy", "ended_at": timezone.now()})
