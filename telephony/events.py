@@ -34,7 +34,7 @@ def agent_paused(agent_id: int, login: str, pause_id: int, previous_pause_id: in
 
 def agent_ringing(connection: "Connection", agent_login: str) -> None:
     """Record AGENT_RINGING: the agent's phone is about to ring. Only `presence.ring` calls this."""
-    _connection(EventType.AGENT_RINGING, connection, agent_login)
+    _call(EventType.AGENT_RINGING, connection, agent_login)
 
 
 def connection_started(connection: "Connection") -> None:
@@ -82,6 +82,12 @@ def _agent(action: EventType, agent_id: int, login: str, **more: Any) -> None:
 
 
 def _connection(action: EventType, connection: "Connection", agent_login: str | None, **more: Any) -> None:
+    """Record an event of the connection, with the campaign and the record that it is for."""
+    campaign, record_id = connection.campaign_code or None, connection.record_id
+    _call(action, connection, agent_login, outbound_id=campaign, record_id=record_id, **more)
+
+
+def _call(action: EventType, connection: "Connection", agent_login: str | None, **more: Any) -> None:
     _about_call(
         action,
         connection.uid,
@@ -89,8 +95,6 @@ def _connection(action: EventType, connection: "Connection", agent_login: str | 
         agent_login=agent_login,
         source_number=connection.src,
         destination_number=connection.dst,
-        outbound_id=connection.campaign_code or None,
-        record_id=connection.record_id,
         **more,
     )
 

@@ -1,6 +1,9 @@
 """The events of tickets, customers and chats: each function records one with its payload."""
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
+
+import orjson
 
 from webhooks import outbox
 from webhooks.event_types import EventType
@@ -9,15 +12,38 @@ if TYPE_CHECKING:
     from tickets.models import Chat, Customer, CustomerNote, Ticket
 
 
+# The event of a row that the same statement adds.
+_TICKET_ADDED = """
+SELECT 'ticket:' || id, %(payload)s::jsonb || jsonb_build_object('ticket_id', id::text) FROM ticket
+"""
+_CUSTOMER_ADDED = """
+SELECT 'customer:' || id, %(payload)s::jsonb || jsonb_build_object('customer_id', id) FROM customer
+"""
+
+
 def _ticket(event: EventType, ticket: "Ticket", agent_login: str, **fields: Any) -> None:
     ids = {"ticket_id": str(ticket.pk), "customer_id": ticket.customer_id}
     outbox.record(event, f"ticket:{ticket.pk}", {**ids, "agent_login": agent_login or None, **fields})
 
 
 def ticket_created(ticket: "Ticket") -> None:
-    """Record a new ticket. A ticket with an agent was entered on the customer's behalf."""
-    login = ticket.agent_login
-    _ticket(EventType.TICKET_CREATED, ticket, login, direction="in_behalf_of" if login else "in")
+    _ticket(EventType.TICKET_CREATED, ticket, ticket.agent_login, direction=_direction(ticket))
+
+
+def ticket_created_by(changes: str, ticket: "Ticket", parameters: Mapping[str, Any], *, result: str) -> Any:
+    """Add the ticket by WITH queries, of which `ticket` returns its id, and record its event in the same statement.
+
+    Return the value of the expression `result`, which may read these queries too.
+    """
+    login = ticket.agent_login or None
+    payload = {"customer_id": ticket.customer_id, "agent_login": login, "direction": _direction(ticket)}
+    values = {**parameters, "payload": orjson.dumps(payload).decode()}
+    return outbox.record_from_query(EventType.TICKET_CREATED, _TICKET_ADDED, values, changes=changes, result=result)
+
+
+def _direction(ticket: "Ticket") -> str:
+    """Return the direction of a new ticket. A ticket with an agent was entered on the customer's behalf."""
+    return "in_behalf_of" if ticket.agent_login else "in"
 
 
 def ticket_updated(ticket: "Ticket") -> None:
@@ -45,8 +71,10 @@ def _customer(event: EventType, customer: "Customer") -> None:
     outbox.record(event, f"customer:{customer.pk}", {"customer_id": customer.pk, "company_id": customer.company_id})
 
 
-def customer_created(customer: "Customer") -> None:
-    _customer(EventType.CUSTOMER_CREATED, customer)
+def customer_created_by(changes: str, customer: "Customer", parameters: Mapping[str, Any], *, result: str) -> Any:
+    """Add the customer by WITH queries, of which `customer` returns its id; otherwise like `ticket_created_by`."""
+    values = {**parameters, "payload": orjson.dumps({"company_id": customer.company_id}).decode()}
+    return outbox.record_from_query(EventType.CUSTOMER_CREATED, _CUSTOMER_ADDED, values, changes=changes, result=result)
 
 
 def customer_updated(customer: "Customer") -> None:

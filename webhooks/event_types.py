@@ -67,9 +67,8 @@ _CALL = {
     "agent_login": "agent1",
     "source_number": "+48225550107",
     "destination_number": "+48225550100",
-    "outbound_id": None,
-    "record_id": None,
 }
+_CONNECTION = {**_CALL, "outbound_id": None, "record_id": None}
 _RECORD = {
     "record_id": 1204,
     "outbound_id": "DEMO1",
@@ -104,10 +103,10 @@ EXAMPLES: dict[EventType, dict[str, Any]] = {
     EventType.TICKET_COMMENTED: {**_TICKET, "message_id": 9003},
     EventType.TICKET_DELETED: _TICKET,
     EventType.AGENT_RINGING: _CALL,
-    EventType.CONNECTION_STARTED: _CALL,
-    EventType.CONNECTION_ANSWERED: _CALL,
+    EventType.CONNECTION_STARTED: _CONNECTION,
+    EventType.CONNECTION_ANSWERED: _CONNECTION,
     EventType.CONNECTION_ENDED: {
-        **_CALL,
+        **_CONNECTION,
         "duration": 65,
         "billsec": 58,
         "disposition": "ANSWERED",

@@ -1,9 +1,10 @@
 """The choice of the next records of a campaign, and their reservation, in one statement.
 
 Records are called in the order of their class: CALL; MY_RECORD whose time has come and whose agent is free;
-CALL_PROGRESSIVE; CALL_NO_SOONER_THAN whose time has come, by time; TO_CALL. In a class the lowest order comes first,
-records without one last, then the oldest. Each class has an index that begins with zone and country, so records that
-are outside their hours cost nothing; records that the dialler passes over until a time (`held_until`) are in no index.
+CALL_PROGRESSIVE without a time, or whose time has come; CALL_NO_SOONER_THAN whose time has come, by time; TO_CALL. In
+a class the lowest order comes first, records without one last, then the oldest. Each class has an index that begins
+with zone and country, so records that are outside their hours cost nothing; records that the dialler passes over until
+a time (`held_until`) are in no index.
 
 The statement also judges the numbers of the chosen records: one that is on a do-not-call list, marked wrong, or called
 for another record a moment ago, is held instead. A record with additional numbers is judged when it is dialled.
@@ -94,10 +95,12 @@ _WAS_DROPPED = """EXISTS (
 )"""
 _BY_ORDER, _BY_TIME = 'r."order", r.id', 'r.next_call_at, r."order", r.id'
 _IS_DUE = "AND r.next_call_at <= %(now)s"
+# A time is the delay after a drop.
+_IS_DUE_OR_UNTIMED = "AND (r.next_call_at IS NULL OR r.next_call_at <= %(now)s)"
 _CLASSES = (
     _class(1, "CALL", _BY_ORDER),
     _class(2, "MY_RECORD", _BY_ORDER, f"{_IS_DUE} AND r.agent_id = ANY(%(agents)s)"),
-    _class(3, "CALL_PROGRESSIVE", _BY_ORDER),
+    _class(3, "CALL_PROGRESSIVE", _BY_ORDER, _IS_DUE_OR_UNTIMED),
     _class(4, "CALL_NO_SOONER_THAN", _BY_TIME, _IS_DUE),
     _class(5, "TO_CALL", _BY_ORDER),
 )

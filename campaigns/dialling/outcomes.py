@@ -99,7 +99,7 @@ def _retry(attempt: Attempt, record: Record, ended_at: datetime) -> None:
         _end(record, action, SystemStatus.ABANDONED_AFTER_N_TRIES)
     elif outcome == Outcome.DROPPED:
         one_to_one_until = ended_at + ONE_TO_ONE_AFTER_DROP
-        _end(record, action, SystemStatus.CALL_PROGRESSIVE, held_until=at, one_to_one_until=one_to_one_until)
+        _end(record, action, SystemStatus.CALL_PROGRESSIVE, next_call_at=at, one_to_one_until=one_to_one_until)
     elif attempt.before.get("system_status") == SystemStatus.MY_RECORD:
         # It stays its agent's record.
         _end(record, action, SystemStatus.MY_RECORD, next_call_at=at)
@@ -128,8 +128,8 @@ def _end(record: Record, action: str, system_status: SystemStatus, **values: Any
 def _status_without_result(record: Record) -> RecordStatus | None:
     """Return the status for an answered call without a result: Contacted, else another one that ends the calls.
 
-    It says neither that the number is wrong nor, unless it is Contacted, that the call was a success. Return None if the
-    campaign has no such status.
+    It says neither that the number is wrong nor, unless it is Contacted, that the call was a success. A campaign may have
+    no such status.
     """
     completed = record.campaign.statuses.filter(system_status=SystemStatus.NO_CALL, is_wrong_number=False)
     contacted = completed.filter(dictionary_status__key="contacted").first()

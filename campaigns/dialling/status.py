@@ -48,6 +48,7 @@ _BY_STATUS = "SELECT system_status, count(*) FROM campaigns_record WHERE campaig
 _DUE = """
 SELECT zone, calling_code, count(*) FROM campaigns_record
 WHERE campaign_id = %(campaign)s AND system_status IN ('CALL', 'CALL_PROGRESSIVE', 'TO_CALL') AND held_until IS NULL
+  AND (system_status <> 'CALL_PROGRESSIVE' OR next_call_at IS NULL OR next_call_at <= %(now)s)
 GROUP BY zone, calling_code
 UNION ALL
 SELECT zone, calling_code, count(*) FROM campaigns_record

@@ -143,7 +143,7 @@ def _of_record(facts: dict[str, Any], now: datetime) -> Iterator[Reason]:
         yield Reason("attempts_used")
     elif status not in _IS_CALLED:
         yield Reason("status_not_called")
-    if status in SystemStatus.needing_next_call() and next_call_at > now:
+    if status in SystemStatus.obeying_next_call() and next_call_at and next_call_at > now:
         yield Reason("retry_not_due", next_call_at)
     elif status == SystemStatus.MY_RECORD and facts["has_agent"] and not facts["is_agent_free"]:
         yield Reason("agent_not_free")

@@ -84,7 +84,8 @@ class Record(models.Model):
     zone = models.CharField(_("time zone"), max_length=1000, blank=True, default="", db_default="", editable=False)
     # Of `number`, as "48"; "" for an extension. Legal hours hold for numbers of a country.
     calling_code = models.CharField(max_length=3, blank=True, default="", db_default="", editable=False)
-    # The dialler passes over the record until then, for example as its number is on a do-not-call list.
+    # The dialler passes over the record until then, for example as its number is on a do-not-call list. Edits erase it:
+    # a delay that must last is in `next_call_at`.
     held_until = models.DateTimeField(null=True, editable=False)
     # After a dropped call the record is only called with an agent guaranteed until then.
     one_to_one_until = models.DateTimeField(null=True, editable=False)
@@ -129,9 +130,9 @@ class Record(models.Model):
                 name="record_to_dial",
             ),
             models.Index(
-                fields=["campaign", "system_status", "zone", "calling_code", "next_call_at", "id"],
+                fields=["campaign", "system_status", "zone", "calling_code", "next_call_at", "order", "id"],
                 condition=Q(system_status__in=sorted(SystemStatus.needing_next_call()), held_until=None),
-                name="record_timed",
+                name="record_by_time",
             ),
             models.Index(fields=["held_until"], condition=Q(held_until__isnull=False), name="record_held"),
             # For a search by the last digits, in all campaigns.

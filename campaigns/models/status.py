@@ -23,8 +23,13 @@ class SystemStatus(models.TextChoices):
         return {cls.MY_RECORD.value, cls.CALL_NO_SOONER_THAN.value}
 
     @classmethod
+    def obeying_next_call(cls) -> set[str]:
+        """Return the statuses of records that are not called before their next call time, if they have one."""
+        return cls.needing_next_call() | {cls.CALL_PROGRESSIVE.value}
+
+    @classmethod
     def untimed(cls) -> list[str]:
-        """Return the statuses of records that are called in their order, without a time."""
+        """Return the statuses of records that are called in their order and need no time."""
         return [cls.CALL.value, cls.CALL_PROGRESSIVE.value, cls.TO_CALL.value]
 
     @classmethod

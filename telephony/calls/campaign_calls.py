@@ -54,7 +54,7 @@ def call_with_agent(agent: Agent, target: Target, now: datetime, *, kind: str = 
     """
     is_by_line = _is_called_by_line(agent, kind)
     state = Connection.State.DIALLING if is_by_line else Connection.State.ORIGINATING
-    connection = _create(target, now, state=state, agent=agent, src=agent.number)
+    connection = _create(target, now, state=state, agent=agent)
     leg = None
     if is_by_line:
         lines.attach(connection, agent, Leg.Role.AGENT, now, is_joined=True)
@@ -75,8 +75,7 @@ def _is_called_by_line(agent: Agent, kind: str) -> bool:
 
 def call_number(target: Target, now: datetime) -> Connection:
     """Call the number before it is known which agent will talk."""
-    src = target.caller_id or settings.CALLER_ID
-    connection = _create(target, now, state=Connection.State.DIALLING, agent=None, src=src)
+    connection = _create(target, now, state=Connection.State.DIALLING, agent=None)
     events.connection_started(connection)
     _call_customer(connection, now)
     return connection
@@ -87,18 +86,19 @@ def _call_customer(connection: Connection, now: datetime) -> None:
     switch_requests.call_number(customer, connection.caller_id, settings.RING_SECONDS)
 
 
-def _create(target: Target, now: datetime, *, state: str, agent: Agent | None, src: str) -> Connection:
+def _create(target: Target, now: datetime, *, state: str, agent: Agent | None) -> Connection:
+    caller_id = target.caller_id or settings.CALLER_ID
     customer = customers_of([target.number]).get(target.number)
     connection = Connection.objects.create(
         direction=Connection.Direction.OUTBOUND,
         state=state,
-        src=src,
+        src=caller_id,
         dst=target.phone_number,
-        src_number=comparable(src),
+        src_number=comparable(caller_id),
         dst_number=target.number,
         agent=agent,
         customer_id=customer.id if customer else None,
-        caller_id=target.caller_id or settings.CALLER_ID,
+        caller_id=caller_id,
         created_at=now.replace(microsecond=0),
         campaign_code=target.campaign_code,
         record_id=target.record_id,

@@ -66,8 +66,6 @@ def test_the_event_of_ringing_has_agent_and_numbers(agent: Agent) -> None:
         "agent_login": "anna",
         "source_number": "+48225550107",
         "destination_number": "+48225550100",
-        "outbound_id": None,
-        "record_id": None,
     }
 
 

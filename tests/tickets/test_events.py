@@ -26,6 +26,7 @@ from tickets.verbs.customers import add_customer_note, create_customer, edit_cus
 from tickets.verbs.merges import merge_tickets
 from tickets.verbs.messages import comment_on, receive_message, reply_to
 from tickets.verbs.tickets import edit_ticket, open_ticket
+from webhooks import outbox
 from webhooks.event_types import EXAMPLES, EventType
 from webhooks.models import Event
 
@@ -252,11 +253,14 @@ def test_change_and_event_are_in_one_transaction(name: str, monkeypatch: pytest.
     made = make()
     before = rows()
 
-    def broken(*args: object) -> None:
+    execute = outbox._execute
+
+    def fail_afterwards(*args: Any, **values: Any) -> None:
+        execute(*args, **values)
         raise Undone
 
     with monkeypatch.context() as patch:
-        patch.setattr("tickets.events.outbox.record", broken)
+        patch.setattr(outbox, "_execute", fail_afterwards)
         with pytest.raises(Undone):
             change(made)
 

@@ -361,7 +361,7 @@ def test_a_quotation_is_folded() -> None:
 
 
 # Only the mail of an unknown sender reads the setting.
-@pytest.mark.parametrize(("creates_unknown", "expected"), [(False, [14, 15]), (True, [13, 15])])
+@pytest.mark.parametrize(("creates_unknown", "expected"), [(False, [11, 15]), (True, [10, 15])])
 def test_the_number_of_queries_for_a_mail(
     creates_unknown: bool,
     expected: list[int],

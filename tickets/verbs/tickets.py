@@ -9,7 +9,8 @@ from django.utils import timezone
 
 from callcentre.core.actor import Actor
 from callcentre.core.errors import ErrorCode, Fault, Invalid, check_lines
-from callcentre.models import differences
+from callcentre.core.row_inserts import RowInsert, mark_stored
+from callcentre.models import actor_columns, differences
 from tickets import events
 from tickets.addresses import read_sender
 from tickets.models import custom_values, rules
@@ -24,6 +25,14 @@ from tickets.verbs.report_log import log_end, log_replies
 from tickets.verbs.status_changes import Kind, change_status, status_of_kind
 from tickets.verbs.ticket_row import add_system_comment, lock_ticket, log_ticket, save_ticket
 from tickets.verbs.unknown_customers import customer_of_sender
+
+_TICKET = RowInsert("ticket", Ticket)
+_MESSAGE = RowInsert("message", Message, ticket_id="(SELECT id FROM ticket)")
+_ADD = f"""{_TICKET.query}, {_MESSAGE.query}, history AS (
+  INSERT INTO tickets_ticketchange (ticket_id, actor_kind, actor_id, actor_name, action, changes)
+  SELECT id, %(actor_kind)s, %(actor_id)s, %(actor_name)s, 'create', '{{}}' FROM ticket
+)"""  # noqa: S608  (composed of our own models)
+_IDS = "(SELECT ARRAY[ticket.id, message.id] FROM ticket, message)"
 
 
 def open_ticket(
@@ -103,9 +112,7 @@ def open_ticket(
         )
         waiting = after_status(ticket, status, created_at) if not is_closed else {}
         set_columns(ticket, {"awaiting_since": created_at, **waiting})
-        ticket.save(force_insert=True)
-        log_end(ticket)
-        message = Message.objects.create(
+        message = Message(
             ticket=ticket,
             type=Message.Type.MAIL,
             author_name=sender_name,
@@ -118,10 +125,19 @@ def open_ticket(
             is_automatic=is_automatic,
             created_at=created_at,
         )
+        _add(ticket, message, actor)
+        log_end(ticket)
         attach(message, files)
-        log_ticket(ticket, actor, "create", {})
-        events.ticket_created(ticket)
     return message
+
+
+def _add(ticket: Ticket, message: Message, actor: Actor) -> None:
+    """Write the ticket, its first message, its history and its event, in one statement."""
+    parameters = {**_TICKET.parameters(ticket), **_MESSAGE.parameters(message), **actor_columns(actor)}
+    ticket_id, message_id = events.ticket_created_by(_ADD, ticket, parameters, result=_IDS)
+    mark_stored(ticket, ticket_id)
+    message.ticket = ticket
+    mark_stored(message, message_id)
 
 
 def edit_ticket(

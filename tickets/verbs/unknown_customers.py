@@ -12,7 +12,7 @@ from callcentre.core.actor import Actor
 from callcentre.core.phone import PhoneError, normalise
 from tickets.addresses import is_address
 from tickets.models.customer import Customer
-from tickets.verbs.customers import create_customer
+from tickets.verbs.customers import add_customer, create_customer
 
 # The space of advisory locks for addresses and numbers.
 _LOCK_SPACE = 0x63757374
@@ -37,7 +37,7 @@ def customer_of_sender(actor: Actor, address: str, name: str = "") -> Customer |
         return Customer.objects.hold_of_email(address)
 
     def create() -> Customer:
-        return create_customer(actor, surname=_surname(name) or _surname(address), email=address)
+        return add_customer(actor, surname=_surname(name) or _surname(address), email=address)
 
     may_be_new = is_address(address) and len(address) <= _LONGEST_ADDRESS
     known = find()

@@ -1,25 +1,33 @@
 """The choice of the next records, and their reservation."""
 
 from collections import Counter
+from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
 from typing import Any
 
 import factory
+import orjson
 import pytest
-from django.db import transaction
+from django.db import connection, transaction
 from django.utils import timezone
 
 from campaigns.dialling.choice import (
     FOR_GOOD,
+    RESERVE,
     Group,
     ReservedRecord,
     give_back,
     groups_of,
+    has_due,
     release_held,
     reserve,
+    values_of,
 )
-from campaigns.models import Campaign, Record
+from campaigns.models import Attempt, Campaign, Record
+from campaigns.verbs.do_not_call import remove_entry
+from campaigns.verbs.record_zones import fill_zones
+from tests.campaigns.dialling.calls import dialling_campaign, open_call, tick, unanswered_call
 from tests.campaigns.factories import (
     AdditionalNumberFactory,
     CampaignFactory,
@@ -27,7 +35,7 @@ from tests.campaigns.factories import (
     PastAttemptFactory,
     RecordFactory,
 )
-from tests.conftest import ApiClient
+from tests.conftest import ACTOR, ApiClient
 from tests.serving import at_once
 from tests.telephony.factories import AgentFactory
 
@@ -46,11 +54,13 @@ def test_records_are_chosen_by_class_then_by_order_then_by_age() -> None:
     late = make(system_status="CALL_NO_SOONER_THAN", next_call_at=past)
     earlier = make(system_status="CALL_NO_SOONER_THAN", next_call_at=past - timedelta(hours=1), order=9)
     progressive = make(system_status="CALL_PROGRESSIVE")
+    dropped = make(system_status="CALL_PROGRESSIVE", next_call_at=past)
     own = make(system_status="MY_RECORD", next_call_at=past, agent=agent)
     now = make(system_status="CALL")
     # Not to be called.
     make(system_status="MY_RECORD", next_call_at=past, agent=AgentFactory())
     make(system_status="CALL_NO_SOONER_THAN", next_call_at=timezone.now() + timedelta(hours=1))
+    make(system_status="CALL_PROGRESSIVE", next_call_at=timezone.now() + timedelta(hours=1))
     make(system_status="NO_CALL")
     make(in_live_call=True)
     make(held_until=timezone.now() + timedelta(hours=1))
@@ -58,7 +68,28 @@ def test_records_are_chosen_by_class_then_by_order_then_by_age() -> None:
 
     ids = [record.id for record in reserved(campaign, agents=[agent.pk])]
 
-    assert ids == [record.pk for record in (now, own, progressive, earlier, late, low, unordered)]
+    assert ids == [record.pk for record in (now, own, progressive, dropped, earlier, late, low, unordered)]
+
+
+def rows_read(plan: dict[str, Any]) -> float:
+    """Return the most rows that one step of the plan has read."""
+    own: float = plan["Actual Rows"]
+    return max([own, *map(rows_read, plan.get("Plans", []))])
+
+
+@pytest.mark.django_db
+def test_records_of_one_time_are_read_in_their_order_without_a_sort() -> None:
+    campaign, now = CampaignFactory(), timezone.now()
+    status = {"system_status": "CALL_NO_SOONER_THAN", "next_call_at": now - timedelta(minutes=1)}
+    Record.objects.bulk_create(RecordFactory.build_batch(2000, campaign=campaign, **status))
+    values = values_of(campaign.pk, "one", groups=OPEN, free_agents=[], now=now) | {"count": 5, "look": 5}
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE campaigns_record")
+        cursor.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {RESERVE}", values)
+        ((plans,),) = cursor.fetchall()
+
+    (explained,) = orjson.loads(plans) if isinstance(plans, str) else plans
+    assert rows_read(explained["Plan"]) < 100
 
 
 @pytest.mark.django_db
@@ -235,6 +266,45 @@ def test_an_edit_lets_a_held_record_be_chosen_at_once(api: ApiClient) -> None:
 
     record.refresh_from_db()
     assert record.held_until is None
+
+
+def edit(api: ApiClient, record: Record) -> None:
+    api.put(f"/api/outbounds/{record.campaign.code}/records/{record.number}", {"note": "Prefers mornings."})
+
+
+def remove_prefix(api: ApiClient, record: Record) -> None:
+    remove_entry(DoNotCallFactory(phone_number="+48", number="+48", is_prefix=True), ACTOR)
+
+
+def remove_number(api: ApiClient, record: Record) -> None:
+    remove_entry(DoNotCallFactory(phone_number=record.number, number=record.number), ACTOR)
+
+
+def change_zone(api: ApiClient, record: Record) -> None:
+    Record.objects.update(zone="Asia/Tokyo")
+    assert fill_zones(record.campaign) == 1
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("switch")
+@pytest.mark.parametrize("change", [edit, remove_prefix, remove_number, change_zone])
+def test_no_change_of_a_dropped_record_brings_its_next_call_forward(
+    api: ApiClient, change: Callable[[ApiClient, Record], None]
+) -> None:
+    campaign = dialling_campaign()
+    tick(campaign)
+    Attempt.objects.update(outcome="dropped")
+    unanswered_call(open_call(), 16)
+
+    change(api, Record.objects.get())
+
+    now, agents = timezone.now(), list(campaign.agents.values_list("pk", flat=True))
+    assert Record.objects.get().held_until is None
+    assert not has_due(campaign.pk, groups=OPEN, free_agents=agents, now=now)
+    assert reserved(campaign, agents=agents) == []
+    after_delay = now + timedelta(hours=1, minutes=1)
+    found = reserve(campaign.pk, "one", 1, groups=OPEN, free_agents=agents, now=after_delay)
+    assert [record.needs_agent for record in found] == [True]
 
 
 def test_several_diallers_never_reserve_the_same_record(committed_db: None) -> None:

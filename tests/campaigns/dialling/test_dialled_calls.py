@@ -40,6 +40,25 @@ def test_a_dialled_call_names_campaign_and_record_and_no_agent_until_the_join(
         assert (payload["outbound_id"], payload["record_id"]) == (campaign.code, call.record_id)
 
 
+@pytest.mark.parametrize("with_line", [False, True])
+@pytest.mark.parametrize(("own", "shown"), [("+48225550100", "+48225550100"), ("", "+48225550199")])
+def test_the_source_of_a_call_with_a_known_agent_is_the_caller_id_too(
+    switch: RecordingSwitch, settings: Any, own: str, shown: str, with_line: bool
+) -> None:
+    settings.CALLER_ID = "+48225550199"
+    campaign = dialling_campaign(dialer="progressive", caller_id=own)
+    if with_line:
+        with_lines(campaign)
+
+    tick(campaign)
+
+    call = open_call()
+    assert (call.src, call.agent) == (shown, campaign.agents.get())
+    ringing = Event.objects.get(action="AGENT_RINGING").payload
+    assert (ringing["source_number"], ringing["agent_login"]) == (shown, "agent1")
+    assert not {"outbound_id", "record_id"} & set(ringing)
+
+
 @pytest.mark.parametrize("dialer", ["progressive", "predictive"])
 @pytest.mark.parametrize("limit", ["TRUNK_LIMIT", "CALLS_PER_SECOND"])
 def test_the_limits_count_dialled_calls(switch: RecordingSwitch, settings: Any, limit: str, dialer: str) -> None:

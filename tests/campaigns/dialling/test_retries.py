@@ -136,7 +136,7 @@ def test_a_dropped_record_is_called_one_to_one_after_the_delay(
 
     record, now = only_record(), timezone.now()
     assert record.system_status == "CALL_PROGRESSIVE"
-    assert record.held_until is not None
-    assert timedelta(minutes=29) < record.held_until - now <= timedelta(minutes=30)
+    assert record.next_call_at is not None
+    assert timedelta(minutes=29) < record.next_call_at - now <= timedelta(minutes=30)
     assert record.one_to_one_until is not None
     assert timedelta(hours=71) < record.one_to_one_until - now <= timedelta(hours=72)

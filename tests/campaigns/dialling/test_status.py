@@ -50,6 +50,7 @@ def test_a_campaign_that_dials_shows_agents_calls_and_records(client: ApiClient)
     campaign = dialling_campaign(agents=3, records=2)
     later = timezone.now() + timedelta(hours=3)
     RecordFactory(campaign=campaign, system_status="CALL_NO_SOONER_THAN", next_call_at=later)
+    RecordFactory(campaign=campaign, system_status="CALL_PROGRESSIVE", next_call_at=later)
     RecordFactory(campaign=campaign, system_status="NO_CALL")
     RecordFactory(campaign=campaign, held_until=later)
     presence.pause(campaign.agents.get(login="agent3"), ACTOR, PauseFactory().pk)
@@ -74,7 +75,7 @@ def test_a_campaign_that_dials_shows_agents_calls_and_records(client: ApiClient)
     # The call that goes on counts, too.
     assert shown["today"] == {"live_answers": 41, "drops": 1, "drop_rate": 2.44}
     assert shown["days_30"] == {"live_answers": 101, "drops": 3, "drop_rate": 2.97}
-    assert shown["records"] == {"to_call": 2, "due": 0, "in_progress": 2, "done": 1, "not_callable_now": 2}
+    assert shown["records"] == {"to_call": 3, "due": 0, "in_progress": 2, "done": 1, "not_callable_now": 3}
     assert shown["pace"]["lines_per_agent"] == 1
     assert shown["pace"]["calls_per_minute"] == 2
     assert shown["pace"]["done_at"] > shown["at"][:16]
