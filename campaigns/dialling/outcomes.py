@@ -128,8 +128,7 @@ def _end(record: Record, action: str, system_status: SystemStatus, **values: Any
 def _status_without_result(record: Record) -> RecordStatus | None:
     """Return the status for an answered call without a result: Contacted, else another one that ends the calls.
 
-    It says neither that the number is wrong nor, unless it is Contacted, that the call was a success. A campaign may have
-    no such status.
+    The other one says neither that the number is wrong nor that the call was a success. A campaign may have none.
     """
     completed = record.campaign.statuses.filter(system_status=SystemStatus.NO_CALL, is_wrong_number=False)
     contacted = completed.filter(dictionary_status__key="contacted").first()
