@@ -1,11 +1,19 @@
 """The agents of a campaign who can take its calls, read in one statement."""
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
+from typing import Any
 
 from django.db import connection
+from django.utils import timezone
 
+from campaigns.dialling.refusals import NUMBER, PHONE
 from telephony.models.connection import LINE_IS_READY, phone_is_occupied
+
+# For this time an agent rests after the phone, or the standing line, could not be rung; and a campaign after the switch
+# refused its last call. Attempts that were dialled long before are not looked at.
+AGENT_RESTS, CAMPAIGN_RESTS = timedelta(seconds=30), timedelta(seconds=10)
+_LOOK_BACK = timedelta(minutes=1)
 
 # Agents of the campaign in outbound mode who are logged in, with their states. `is_on_phone`: a call occupies the
 # phone, though the state says free, as after a pause during a call. `of_other`: the call is of another campaign.
@@ -18,13 +26,27 @@ SELECT a.id, a.login, a.number, a.has_line, st.kind, st.started_at, {phone_is_oc
   st.ends_at, st.resumes_as,
   st.connection_id IS NOT NULL AND EXISTS (
     SELECT FROM telephony_connection c
-    WHERE c.id = st.connection_id AND c.campaign_code NOT IN ('', own.code)) AS is_in_call_of_other
+    WHERE c.id = st.connection_id AND c.campaign_code NOT IN ('', own.code)) AS is_in_call_of_other,
+  st.kind = 'free' AND (
+    EXISTS (
+      SELECT FROM (SELECT * FROM telephony_agentline WHERE agent_id = a.id ORDER BY id DESC LIMIT 1) AS line
+      WHERE line.ended_at > %(now)s - %(agent_rests)s AND line.up_at IS NULL AND line.hangup_asked_at IS NULL)
+    OR a.id IN (
+      SELECT agent_id FROM campaigns_attempt
+      WHERE dialled_at > %(now)s - %(look_back)s AND ended_at > %(now)s - %(agent_rests)s
+        AND outcome = 'not_dialled' AND figures->>'refused' = '{PHONE}')
+  ) AS is_resting,
+  COALESCE((
+    SELECT figures->>'refused' = '{NUMBER}' AND ended_at > %(now)s - %(campaign_rests)s FROM campaigns_attempt
+    WHERE campaign_id = own.id AND dialled_at > %(now)s - %(look_back)s AND ended_at IS NOT NULL
+    ORDER BY ended_at DESC LIMIT 1
+  ), false) AS is_campaign_resting
 FROM campaigns_campaign own
 JOIN campaigns_campaign_agents member ON member.campaign_id = own.id
 JOIN telephony_agent a ON a.id = member.agent_id AND a.is_active AND a.outbound_mode AND a.number <> ''
 JOIN telephony_agentsession s ON s.agent_id = a.id AND s.ended_at IS NULL
 JOIN telephony_agentstate st ON st.agent_id = a.id AND st.ended_at IS NULL
-WHERE own.id = %s
+WHERE own.id = %(campaign)s
 ORDER BY st.started_at, a.id
 """  # noqa: S608  (of our own constants)
 
@@ -33,7 +55,8 @@ ORDER BY st.started_at, a.id
 class CampaignAgent:
     """An agent who is logged in for a campaign; the one who is in the state the longest comes first.
 
-    `is_line_ready`: the standing line can take a call. `is_line_up`: there is a line, perhaps in a call.
+    `is_line_ready`: the standing line can take a call. `is_line_up`: there is a line, perhaps in a call. `is_resting`:
+    the phone could not be rung a moment ago. `is_campaign_resting`: the switch has refused the campaign's last call.
     """
 
     id: int
@@ -48,10 +71,12 @@ class CampaignAgent:
     ends_at: datetime | None = None
     resumes_as: str = ""
     is_in_call_of_other: bool = False
+    is_resting: bool = False
+    is_campaign_resting: bool = False
 
     @property
     def is_free(self) -> bool:
-        return self.state == "free" and not self.is_on_phone
+        return self.state == "free" and not self.is_on_phone and not self.is_resting
 
     @property
     def takes_calls_ahead(self) -> bool:
@@ -65,6 +90,13 @@ class CampaignAgent:
 
 
 def agents_of(campaign_id: int) -> list[CampaignAgent]:
+    values: dict[str, Any] = {
+        "campaign": campaign_id,
+        "now": timezone.now(),
+        "look_back": _LOOK_BACK,
+        "agent_rests": AGENT_RESTS,
+        "campaign_rests": CAMPAIGN_RESTS,
+    }
     with connection.cursor() as cursor:
-        cursor.execute(_AGENTS, [campaign_id])
+        cursor.execute(_AGENTS, values)
         return [CampaignAgent(*row) for row in cursor.fetchall()]

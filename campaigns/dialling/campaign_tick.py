@@ -56,7 +56,11 @@ class CampaignTick:
         free = [agent for agent in agents if agent.is_free]
         # Calls of a predictive campaign may begin before an agent is free.
         ahead = [one for one in agents if one.takes_calls_ahead] if campaign.dialer == PREDICTIVE else []
-        code = _obstacle(agents, free or ahead) or self._use(campaign, agents, free, now)
+        code = _obstacle(agents, free or ahead)
+        if code == "call_refused":
+            # Meanwhile others may have the agents.
+            self._wants = False
+        code = code or self._use(campaign, agents, free, now)
         self._store(code)
 
     def _use(
@@ -227,7 +231,11 @@ def _obstacle(agents: Sequence[CampaignAgent], free: Sequence[CampaignAgent]) ->
         return "no_switch"
     if not agents:
         return "no_agent"
-    return "" if free else "agents_busy"
+    if agents[0].is_campaign_resting:
+        return "call_refused"
+    if free:
+        return ""
+    return "phones_unreachable" if any(agent.is_resting for agent in agents) else "agents_busy"
 
 
 def _reason_of_rest(reserved: Sequence[ReservedRecord], unused: Sequence[int]) -> str:

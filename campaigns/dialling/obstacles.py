@@ -20,6 +20,8 @@ TEXTS: dict[str, str | Promise] = {
     "no_line": _("The limits allow no more calls now."),
     "no_agent": _("No agent of the campaign in outbound mode is logged in."),
     "agents_busy": _("No agent of the campaign is free."),
+    "phones_unreachable": _("The phones of the free agents could not be rung. They are tried again after 30 seconds."),
+    "call_refused": _("The PBX has refused the last call. The next one follows after 10 seconds."),
     "agents_elsewhere": _("The free agents are needed by queues, or by campaigns that come first."),
     "no_record": _("No record may be called now."),
     "outside_hours": _("It is outside the calling hours of all records."),

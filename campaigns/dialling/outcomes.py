@@ -13,7 +13,7 @@ from django.db import InterfaceError, OperationalError, transaction
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
-from campaigns.dialling import day_counts, matching
+from campaigns.dialling import day_counts, matching, refusals
 from campaigns.dialling.choice import ONE_TO_ONE_AFTER_DROP
 from campaigns.models import Attempt, Record, RecordStatus, SystemStatus
 from campaigns.verbs import retries
@@ -58,11 +58,13 @@ class Hooks:
         if not attempt.outcome and attempt.answered_at and not attempt.joined_at:
             # The person has hung up while waiting for an agent.
             counts = matching.drop(attempt)
+        if not attempt.outcome and not attempt.answered_at:
+            refusals.note(attempt, connection)
         attempt.outcome = attempt.outcome or _outcome(connection)
         waits_for_result = attempt.outcome == Outcome.ANSWERED and attempt.result is None and not _is_lost(attempt)
         if waits_for_result:
             attempt.settle_at = attempt.ended_at + timedelta(seconds=connection.wrap_up_seconds)
-        attempt.save(update_fields=["ended_at", "outcome", "settle_at"])
+        attempt.save(update_fields=["ended_at", "outcome", "settle_at", "figures"])
         if not waits_for_result:
             _settle(attempt, attempt.ended_at)
         if attempt.outcome != Outcome.NOT_DIALLED:

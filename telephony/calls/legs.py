@@ -123,6 +123,7 @@ def mark_up(leg: Leg, at: datetime) -> None:
 
 def mark_ended(leg: Leg, at: datetime, cause: int | None, tech_cause: str = "", cause_text: str = "") -> None:
     """Store the end of a leg and its cause. Without a cause and a text, the text that the row has stays."""
+    leg.was_refused = leg.state == Leg.State.REFUSED
     known = leg.cause_text if cause is None else ""
     leg.cause_text = (cause_text or known or causes.text_of(cause))[: causes.LONGEST]
     leg.state, leg.ended_at, leg.cause, leg.tech_cause = Leg.State.ENDED, at, cause, tech_cause[:10]

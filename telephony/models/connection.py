@@ -322,6 +322,7 @@ class Leg(models.Model):
 
     # The standing line for which this leg stands in `Connection.all_legs`; such a leg is never stored.
     line: AgentLine | None = None
+    was_refused = False  # by the switch; known in the transaction that ends the leg
 
     class Meta:
         verbose_name = _("leg")
