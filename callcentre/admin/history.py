@@ -37,6 +37,7 @@ ACTIONS = {
     "dropped": _("dropped"),
     "machine": _("answering machine"),
     "not_dialled": _("not dialled"),
+    "transfer_failed": _("transfer failed"),
 }
 
 

@@ -135,7 +135,7 @@ class CampaignTick:
         with_lines = [agent for agent in own if agent.is_line_ready]
         others = [agent for agent in own if not agent.is_line_ready]
         takers = [agent for agent in agents if agent.takes_calls_ahead]
-        pace = self._pacing.decide(campaign, takers, len(with_lines), callers, now)
+        pace = self._pacing.decide(campaign, takers, with_lines, callers, now)
         self._pace = pacing.figures(pace)
         count = pace.calls + len(others)
         ids = [agent.id for agent in own]

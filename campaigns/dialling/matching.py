@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from django.db import connection as database
+from django.utils import timezone
 
 from campaigns import events
 from campaigns.dialling import day_counts
@@ -63,15 +64,20 @@ def detected(connection: Connection, at: datetime, who: str) -> None:
     attempt.save(update_fields=["figures", "outcome"])
 
 
-def joined(connection: Connection, at: datetime) -> None:
-    """Store the join, and count the live answer: as a drop, if it came too late."""
+def joined(connection: Connection) -> None:
+    """Store the join, and count the live answer: as a drop, if it came too late.
+
+    The instant is taken when all locks are held, because the person waits for them too.
+    """
     attempt = lock_attempt(connection.pk)
     if attempt is None or attempt.joined_at or attempt.outcome:
         return
-    attempt.joined_at, attempt.agent_id = at, connection.agent_id
+    day_counts.add(attempt, live_answers=1)
+    attempt.joined_at, attempt.agent_id = timezone.now(), connection.agent_id
     attempt.save(update_fields=["joined_at", "agent"])
-    seconds = (at - attempt.answered_at).total_seconds() if attempt.answered_at else 0
-    day_counts.add(attempt, live_answers=1, drops=int(seconds > IN_TIME_SECONDS))
+    seconds = (attempt.joined_at - attempt.answered_at).total_seconds() if attempt.answered_at else 0
+    if seconds > IN_TIME_SECONDS:
+        day_counts.add(attempt, drops=1)
 
 
 def unjoin(connection: Connection, since: datetime) -> bool:
@@ -100,16 +106,17 @@ def dropped(connection: Connection, at: datetime) -> str:
     attempt = lock_attempt(connection.pk)
     if attempt is None or attempt.outcome:
         return ""
-    drop(attempt)
+    counts = drop(attempt)
     attempt.save(update_fields=["outcome"])
+    day_counts.add(attempt, **counts)
     return sound_of(attempt.campaign) if attempt.campaign else ""
 
 
-def drop(attempt: Attempt) -> None:
-    """Set the outcome, count it, and record the event. The caller saves the attempt."""
+def drop(attempt: Attempt) -> dict[str, int]:
+    """Set the outcome, and record the event. The caller saves the attempt, then adds the returned counts."""
     attempt.outcome = Outcome.DROPPED
-    day_counts.add(attempt, live_answers=1, drops=1)
     events.record_dropped(attempt.record_id, attempt.campaign_code, attempt.connection_uid)
+    return {"live_answers": 1, "drops": 1}
 
 
 def transfer_failed(connection: Connection) -> None:

@@ -1,8 +1,8 @@
 """The end of a dialler's call: its outcome, and the next step of its record, in the transaction that ends the call.
 
-An answered call is settled by the agent's result, or when the wrap-up is over. Any other one is settled at once: the
-record is called again by the rule of the outcome, or given up. Locks: the connection, its agents, the attempt, the
-record, the counts of the day.
+An answered call is settled by the agent's result, or when the wrap-up is over. Any other one is settled at once: by the
+result, if one was given during the call, else the record is called again by the rule of the outcome, or given up.
+Locks: the connection, its agents, the attempt, the record, the counts of the day.
 """
 
 import logging
@@ -31,8 +31,6 @@ _OUTCOMES = {
     Disposition.NO_ANSWER: Outcome.NO_ANSWER,
     Disposition.FAILED: Outcome.FAILED,
 }
-# After these no agent can know a result.
-_WITHOUT_TALK = (Outcome.DROPPED, Outcome.NOT_DIALLED, Outcome.MACHINE)
 # Attempts that are settled in one transaction.
 SETTLED_AT_ONCE = 50
 # A failed attempt is settled again after this.
@@ -56,32 +54,26 @@ class Hooks:
         if attempt is None or attempt.ended_at:
             return
         attempt.ended_at = timezone.now()
+        counts: dict[str, int] = {}
         if not attempt.outcome and attempt.answered_at and not attempt.joined_at:
             # The person has hung up while waiting for an agent.
-            matching.drop(attempt)
+            counts = matching.drop(attempt)
         attempt.outcome = attempt.outcome or _outcome(connection)
-        if attempt.outcome == Outcome.ANSWERED and attempt.result is None and not _is_lost(attempt):
+        waits_for_result = attempt.outcome == Outcome.ANSWERED and attempt.result is None and not _is_lost(attempt)
+        if waits_for_result:
             attempt.settle_at = attempt.ended_at + timedelta(seconds=connection.wrap_up_seconds)
         attempt.save(update_fields=["ended_at", "outcome", "settle_at"])
-        if attempt.outcome != Outcome.NOT_DIALLED:
-            day_counts.add(attempt, attempts=1, machines=int(attempt.outcome == Outcome.MACHINE))
-        if _is_lost(attempt):
-            _call_again_with_agent(attempt)
-        elif attempt.result is not None and attempt.outcome not in _WITHOUT_TALK:
+        if not waits_for_result:
             _settle(attempt, attempt.ended_at)
-        elif attempt.outcome != Outcome.ANSWERED:
-            _retry(attempt)
+        if attempt.outcome != Outcome.NOT_DIALLED:
+            counts |= {"attempts": 1, "machines": int(attempt.outcome == Outcome.MACHINE)}
+        # The last lock: joins of other calls need the counts too, and must not wait for a record.
+        day_counts.add(attempt, **counts)
 
 
 def _is_lost(attempt: Attempt) -> bool:
     """Return whether the person was lost by a transfer."""
     return bool(attempt.figures.get("transfer_failed"))
-
-
-def _call_again_with_agent(attempt: Attempt) -> None:
-    Attempt.objects.filter(pk=attempt.pk).update(settled_at=attempt.ended_at)
-    if record := lock_record(attempt):
-        _end(record, "transfer_failed", SystemStatus.CALL_PROGRESSIVE)
 
 
 def _outcome(connection: Connection) -> str:
@@ -95,39 +87,52 @@ def lock_record(attempt: Attempt) -> Record | None:
     return records.filter(pk=attempt.record_id, leased_by=f"call:{attempt.connection_id}").first()
 
 
-def _retry(attempt: Attempt) -> None:
-    """Give the record its next call, or give it up, after a call without an answer."""
-    Attempt.objects.filter(pk=attempt.pk).update(settled_at=attempt.ended_at)
-    record = lock_record(attempt)
-    if record is None or attempt.ended_at is None:
-        return
-    if attempt.outcome == Outcome.NOT_DIALLED:
-        _restore(record, attempt)
-        return
-    rule = retries.rule_for(record.campaign_id, attempt.outcome)
-    at = retries.next_call(rule, record.pk, attempt.ended_at)
+def _retry(attempt: Attempt, record: Record, ended_at: datetime) -> None:
+    """Give the record its next call, or give it up, after a call in which no agent could finish the talk.
+
+    The rule of dropped calls is also that of a person who was lost by a transfer.
+    """
+    outcome = Outcome.DROPPED if _is_lost(attempt) else attempt.outcome
+    action = "transfer_failed" if _is_lost(attempt) else attempt.outcome
+    at = retries.next_call(retries.rule_for(record.campaign_id, outcome), record.pk, ended_at)
     if at is None:
-        _end(record, attempt.outcome, SystemStatus.ABANDONED_AFTER_N_TRIES)
-    elif attempt.outcome == Outcome.DROPPED:
-        one_to_one_until = attempt.ended_at + ONE_TO_ONE_AFTER_DROP
-        _end(record, "dropped", SystemStatus.CALL_PROGRESSIVE, next_call_at=at, one_to_one_until=one_to_one_until)
+        _end(record, action, SystemStatus.ABANDONED_AFTER_N_TRIES)
+    elif outcome == Outcome.DROPPED:
+        one_to_one_until = ended_at + ONE_TO_ONE_AFTER_DROP
+        _end(record, action, SystemStatus.CALL_PROGRESSIVE, next_call_at=at, one_to_one_until=one_to_one_until)
     elif attempt.before.get("system_status") == SystemStatus.MY_RECORD:
         # It stays its agent's record.
-        _end(record, attempt.outcome, SystemStatus.MY_RECORD, next_call_at=at)
+        _end(record, action, SystemStatus.MY_RECORD, next_call_at=at)
     else:
-        _end(record, attempt.outcome, SystemStatus.CALL_NO_SOONER_THAN, next_call_at=at)
+        _end(record, action, SystemStatus.CALL_NO_SOONER_THAN, next_call_at=at)
 
 
-def _restore(record: Record, attempt: Attempt) -> None:
-    """Give the record the status that it had before a call that did not happen."""
-    before = attempt.before
-    status = RecordStatus.objects.filter(pk=before["status_id"]).first() if before["status_id"] else None
-    called_at = parse_datetime(before["called_at"]) if before["called_at"] else None
-    end_call(record, DIALLER, "not_dialled", status, system_status=before["system_status"], called_at=called_at)
+def _restore(attempt: Attempt, record: Record) -> None:
+    """Give the record the status that it had before a call that did not happen.
+
+    If the system status of that status was changed meanwhile, another one of the campaign takes its place.
+    """
+    system_status, status_id = attempt.before["system_status"], attempt.before["status_id"]
+    status = None
+    if status_id:
+        same = RecordStatus.objects.filter(pk=status_id, system_status=system_status).first()
+        status = same or status_for(record, system_status)
+    called_at = parse_datetime(attempt.before["called_at"]) if attempt.before["called_at"] else None
+    end_call(record, DIALLER, "not_dialled", status, system_status, called_at=called_at)
 
 
 def _end(record: Record, action: str, system_status: SystemStatus, **values: Any) -> None:
-    end_call(record, DIALLER, action, status_for(record, system_status), system_status=system_status, **values)
+    end_call(record, DIALLER, action, status_for(record, system_status), system_status, **values)
+
+
+def _status_without_result(record: Record) -> RecordStatus | None:
+    """Return the status for an answered call without a result: Contacted, else another one that ends the calls.
+
+    The other one says neither that the number is wrong nor that the call was a success. A campaign may have none.
+    """
+    completed = record.campaign.statuses.filter(system_status=SystemStatus.NO_CALL, is_wrong_number=False)
+    contacted = completed.filter(dictionary_status__key="contacted").first()
+    return contacted or completed.filter(is_success=False).first()
 
 
 def settle_due(now: datetime) -> int:
@@ -154,10 +159,15 @@ def _try_to_settle(attempt: Attempt, now: datetime) -> None:
 
 
 def _settle(attempt: Attempt, at: datetime) -> None:
-    """Write the agent's result to the record, or that the person was contacted without a result."""
+    """Write the agent's result to the record. Without one the outcome decides about the next call."""
     attempt.settled_at = at
     attempt.save(update_fields=["settled_at"])
     record = lock_record(attempt)
-    if record and not (attempt.result and write_kept_result(attempt, record)):
-        status = record.campaign.statuses.filter(dictionary_status__key="contacted").first()
-        end_call(record, DIALLER, "no_result", status, system_status=SystemStatus.NO_CALL)
+    if record is None or (attempt.result and write_kept_result(attempt, record)):
+        return
+    if attempt.outcome == Outcome.NOT_DIALLED:
+        _restore(attempt, record)
+    elif attempt.outcome != Outcome.ANSWERED or _is_lost(attempt):
+        _retry(attempt, record, attempt.ended_at or at)
+    else:
+        end_call(record, DIALLER, "no_result", _status_without_result(record), SystemStatus.NO_CALL)

@@ -1,10 +1,10 @@
 """The pacer's view of a campaign: its agents, calls and counts, read from the rows."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db import connection
 from django.utils import timezone
@@ -29,10 +29,21 @@ LAW = Law()
 # Between two reads of the last calls and handling times.
 ESTIMATES_SECONDS = 5.0
 
-# Calls of the campaign that were not placed for a known agent, and have none yet.
+# Calls that were not placed for a known agent, and have none yet, of the campaign and of others with one of its agents:
+# whether they are its own, the begins of those that ring, the number of those answered, and the campaign's agents.
 _OPEN = """
-SELECT EXTRACT(epoch FROM dialled_at)::float8, answered_at IS NOT NULL FROM campaigns_attempt
-WHERE campaign_id = %s AND ended_at IS NULL AND joined_at IS NULL AND outcome = '' AND mode = 'predictive'
+SELECT call.campaign_id = %(campaign)s,
+  COALESCE(array_agg(EXTRACT(epoch FROM call.dialled_at)::float8 ORDER BY call.dialled_at)
+    FILTER (WHERE call.answered_at IS NULL), '{}'),
+  count(call.answered_at),
+  ARRAY(SELECT agent_id FROM campaigns_campaign_agents WHERE campaign_id = call.campaign_id)
+FROM campaigns_attempt call
+WHERE call.ended_at IS NULL AND call.joined_at IS NULL AND call.outcome = '' AND call.mode = 'predictive'
+  AND call.campaign_id IN (
+    SELECT theirs.campaign_id FROM campaigns_campaign_agents own
+    JOIN campaigns_campaign_agents theirs ON theirs.agent_id = own.agent_id
+    WHERE own.campaign_id = %(campaign)s)
+GROUP BY call.campaign_id
 """
 _WINDOWS = """
 SELECT COALESCE(sum(live_answers) FILTER (WHERE day = %(today)s), 0)::int,
@@ -68,6 +79,28 @@ LEFT JOIN LATERAL (
 _LOOK_BACK = timedelta(days=2)
 
 
+class OpenCalls(NamedTuple):
+    """The calls of one campaign that have no agent yet, and the agents of this campaign."""
+
+    is_own: bool
+    ringing_since: Sequence[float]
+    answered: int
+    agents: Sequence[int]
+
+    def beyond(self, free: Collection[int], own: Collection[int]) -> "OpenCalls":
+        """Return the calls that may take one of the agents `own`, which are those of the `free` ones that we may use.
+
+        The other free agents of the calls' campaign come first. Answered calls take agents before those that ring.
+        """
+        if self.is_own:
+            return self
+        left = sum(agent in free and agent not in own for agent in self.agents)
+        shared = sum(agent in own for agent in self.agents)
+        count = min(shared, max(0, len(self.ringing_since) + self.answered - left))
+        answered = min(count, self.answered)
+        return self._replace(ringing_since=self.ringing_since[: count - answered], answered=answered)
+
+
 class Pacing:
     """The pacing of one campaign, with the estimates that it keeps for a few seconds."""
 
@@ -75,7 +108,7 @@ class Pacing:
         self._campaign_id = campaign_id
         self._estimates = Estimates()
         self._read_at = float("-inf")
-        self._open: list[tuple[float, bool]] = []
+        self._open: list[OpenCalls] = []
 
     def read_calls(self) -> None:
         """Read the calls without an agent, before the agents are read.
@@ -83,20 +116,30 @@ class Pacing:
         A call that is joined in between counts twice then, as a call and by its busy agent. The other order would
         count neither, and a free agent too many.
         """
-        self._open = _rows(_OPEN, [self._campaign_id])
+        self._open = [OpenCalls(*row) for row in _rows(_OPEN, {"campaign": self._campaign_id})]
 
     def decide(
-        self, campaign: Campaign, agents: Sequence[CampaignAgent], free: int, callers: int, now: datetime
+        self,
+        campaign: Campaign,
+        agents: Sequence[CampaignAgent],
+        own: Sequence[CampaignAgent],
+        callers: int,
+        now: datetime,
     ) -> Pace:
-        """Return how many calls to start: `free` agents with lines are this campaign's, `callers` wait in queues."""
+        """Return how many calls to start for the campaign's `agents`, of whom it may use the free ones in `own`.
+
+        `callers` wait in queues of these agents.
+        """
         self._refresh(now)
+        free = {agent.id for agent in agents if agent.is_free and agent.is_line_ready}
+        calls = [one.beyond(free, {agent.id for agent in own}) for one in self._open]
         day, days_30 = _windows(self._campaign_id, now)
         floor = Floor(
             now=now.timestamp(),
-            free=free,
+            free=len(own),
             busy=[_busy(agent) for agent in agents if agent.is_busy and not agent.is_in_call_of_other],
-            ringing_since=[dialled_at for dialled_at, is_answered in self._open if not is_answered],
-            waiting=callers + sum(is_answered for _, is_answered in self._open),
+            ringing_since=[since for one in calls for since in one.ringing_since],
+            waiting=callers + sum(one.answered for one in calls),
             day=day,
             days_30=days_30,
             min_calls=MIN_CALLS if campaign.predictive_min_calls is None else campaign.predictive_min_calls,

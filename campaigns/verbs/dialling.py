@@ -27,10 +27,10 @@ def pause_dialling(campaign: Campaign, actor: Actor) -> None:
 def stop_dialling(campaign: Campaign, actor: Actor) -> None:
     """Place no new call, and hang up the calls that are not answered yet."""
     _set(campaign, actor, "stop", is_running=False)
-    unanswered = Connection.objects.open().filter(campaign_code=campaign.code, answered_at=None)
-    for connection in unanswered:
+    for connection in Connection.objects.open().unanswered().filter(campaign_code=campaign.code):
         with suppress(Conflict):  # the call has ended meanwhile, or the switch is away
-            commands.ask(actor, connection, CallCommand.Kind.HANG_UP)
+            # The person may answer before the listener hangs up.
+            commands.ask(actor, connection, CallCommand.Kind.HANG_UP, {"unless_answered": True})
 
 
 def _set(campaign: Campaign, actor: Actor, action: str, *, is_running: bool) -> None:

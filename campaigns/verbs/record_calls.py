@@ -28,10 +28,10 @@ def begin_call(record: Record, actor: Actor, holder: str, at: datetime) -> None:
     change(record, actor, "dial", status, SystemStatus.IN_PROGRESS, leased_by=holder, leased_until=None, called_at=at)
 
 
-def end_call(record: Record, actor: Actor, action: str, status: RecordStatus | None, **values: Any) -> None:
-    """Take the record back from its call and give it this status and these values."""
-    system_status = status.system_status if status else values.pop("system_status")
-    values.pop("system_status", None)
+def end_call(
+    record: Record, actor: Actor, action: str, status: RecordStatus | None, system_status: str, **values: Any
+) -> None:
+    """Take the record back from its call and give it these values, and a status of this system status or none."""
     change(record, actor, action, status, system_status, leased_by="", leased_until=None, **values)
 
 

@@ -65,12 +65,12 @@ def write_kept_result(attempt: Attempt, record: Record) -> bool:
     values, actor = _from_json(kept["values"]), Actor(*kept["actor"])
     with transaction.atomic():
         edit, _ = _write(attempt, record, actor, values, kept["is_number_wrong"])
-        if edit.faults:
+        if faults := _faults(edit, values):
             transaction.set_rollback(True)
-    if edit.faults:
-        reasons = " ".join(fault.message for fault in edit.faults)
+    if faults:
+        reasons = " ".join(fault.message for fault in faults)
         logger.warning("a result could not be written", extra={"connection": attempt.connection_uid, "error": reasons})
-    return not edit.faults
+    return not faults
 
 
 def lock_attempt(connection_id: int) -> Attempt | None:

@@ -21,7 +21,7 @@ class CampaignHooks(Protocol):
     def next_agent(self, connection: Connection, passed: Sequence[int]) -> int | None:
         """Return the agent to take the answered call by a line, who is locked; None if none is free."""
 
-    def joined(self, connection: Connection, at: datetime) -> None:
+    def joined(self, connection: Connection) -> None:
         """Note that the customer is joined with the connection's agent."""
 
     def unjoin(self, connection: Connection, since: datetime) -> bool:
@@ -49,7 +49,7 @@ class _None:
     def next_agent(self, connection: Connection, passed: Sequence[int]) -> int | None:
         return None
 
-    def joined(self, connection: Connection, at: datetime) -> None: ...
+    def joined(self, connection: Connection) -> None: ...
 
     def unjoin(self, connection: Connection, since: datetime) -> bool:
         return False

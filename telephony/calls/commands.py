@@ -60,6 +60,7 @@ def _check(connection: Connection | None, kind: str) -> None:
         raise Conflict(ErrorCode.CALL_OVER)
     state, is_on_hold = connection.state, connection.is_on_hold
     waiting = CallCommand.objects.filter(connection_id=connection.pk, done_at=None).order_by("id")
+    waiting = waiting.exclude(arguments__unless_answered=True)
     for asked in waiting.values_list("kind", flat=True):
         match asked:
             case Kind.HANG_UP:
@@ -174,6 +175,8 @@ def _carry_out(pk: int, connection_id: int, *, is_answered: bool) -> None:
 
 
 def _hang_up(connection: Connection, command: CallCommand, at: datetime) -> None:
+    if command.arguments.get("unless_answered") and connection.is_answered:
+        return
     is_agents = connection.state == State.TALKING
     hung_up_by = Connection.Party.AGENT if is_agents else Connection.Party.SYSTEM
     legs.end(connection, at, Connection.Disposition.FAILED, cause=legs.NORMAL, hung_up_by=hung_up_by)

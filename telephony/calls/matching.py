@@ -63,7 +63,7 @@ def talk(connection: Connection, agent: Leg, customer: Leg, at: datetime) -> Non
         presence.talk(connection.agent, connection, at)
     if is_first:
         events.connection_answered(connection)
-    campaign_hooks.of(connection).joined(connection, timezone.now())
+    campaign_hooks.of(connection).joined(connection)
     bridges.join(connection, agent, customer)
 
 

@@ -44,7 +44,7 @@ class CallCommand(models.Model):
 
     connection = models.ForeignKey(Connection, models.CASCADE, related_name="commands", verbose_name=_("call"))
     kind = models.CharField(_("command"), max_length=10, choices=Kind)
-    # For a transfer: {"queue_id": …} or {"number": …}.
+    # For a transfer: {"queue_id": …} or {"number": …}. To hang up only what rings: {"unless_answered": true}.
     arguments = models.JSONField(default=dict)
     actor_kind = models.CharField(max_length=10)
     actor_id = models.BigIntegerField(null=True)

@@ -35,6 +35,10 @@ class ConnectionQuerySet(models.QuerySet["Connection"]):
     def open(self) -> "ConnectionQuerySet":
         return self.exclude(state=Connection.State.ENDED)
 
+    def unanswered(self) -> "ConnectionQuerySet":
+        """Calls that the other side has not picked up."""
+        return self.filter(answered_at=None).exclude(state=Connection.State.DETECTING)
+
     def late(self, now: datetime) -> "ConnectionQuerySet":
         """Calls whose time to be placed is over."""
         return self.filter(state=Connection.State.QUEUED, place_until__lt=now)
@@ -223,6 +227,11 @@ class Connection(models.Model):
     def music_class(self) -> str:
         """The class of the music for a customer who waits or is on hold."""
         return self.queue.music_class if self.queue else "default"
+
+    @property
+    def is_answered(self) -> bool:
+        """Whether the other side has picked up. During the detection of a machine `answered_at` is not set yet."""
+        return self.answered_at is not None or self.state == self.State.DETECTING
 
     @property
     def wrap_up_seconds(self) -> int:

@@ -1,12 +1,14 @@
 """Transfers of dialled calls that fail: the customer returns to the agent's line, or is called again."""
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.utils import timezone
 
 from campaigns.dialling import outcomes
 from campaigns.models import Attempt, Campaign
+from campaigns.verbs.results import give_result
 from telephony.calls import commands, switch_events
 from telephony.models import AgentState, Connection, Leg
 from telephony.switch.base import Ended, Played
@@ -21,6 +23,7 @@ from tests.campaigns.dialling.calls import (
     tick,
     with_lines,
 )
+from tests.campaigns.factories import RetryRuleFactory
 from tests.conftest import ACTOR
 from tests.telephony.doubles import RecordingSwitch
 
@@ -40,6 +43,54 @@ def transferred(campaign: Campaign) -> Connection:
     command = commands.ask_transfer(ACTOR, call, [], number="+48225550199")
     commands.carry_out(command.pk, call.pk)
     return call
+
+
+def lost(campaign: Campaign, **result: Any) -> None:
+    """Let a transfer of the campaign's call fail, so that the call ends. The agent gives the result, if any, before."""
+    call = transferred(campaign)
+    if result:
+        give_result(call, ACTOR, **result)
+    hang_up(call, Leg.Role.TARGET, BUSY)
+
+
+def test_the_agents_result_is_written_if_the_transfer_fails(switch: RecordingSwitch) -> None:
+    campaign = dialling_campaign()
+    status = campaign.statuses.get(name="Do not call")
+
+    lost(campaign, status_id=status.pk, last_note="Never again.")
+
+    record, attempt = only_record(), only_attempt()
+    assert (record.status, record.system_status, record.last_note) == (status, "NO_CALL", "Never again.")
+    assert (record.history.latest("id").action, attempt.settled_at) == ("result", attempt.ended_at)
+
+
+def test_a_number_is_marked_wrong_if_the_transfer_fails(switch: RecordingSwitch) -> None:
+    campaign = dialling_campaign()
+    status = campaign.statuses.get(name="Call")
+
+    lost(campaign, status_id=status.pk, is_number_wrong=True)
+
+    assert (only_record().system_status, only_record().is_number_wrong) == ("CALL", True)
+
+
+def test_a_person_who_was_lost_is_not_called_before_the_delay_of_dropped_calls(switch: RecordingSwitch) -> None:
+    campaign = dialling_campaign(wrap_up_seconds=0)
+    lost(campaign)
+
+    tick(campaign)
+
+    assert AgentState.objects.get(ended_at=None).kind == "free"
+    assert Attempt.objects.count() == 1
+
+
+def test_a_person_who_was_lost_in_the_last_attempt_is_not_called_again(switch: RecordingSwitch) -> None:
+    campaign = dialling_campaign()
+    RetryRuleFactory(campaign=campaign, outcome="dropped", most_attempts=1)
+
+    lost(campaign)
+
+    record = only_record()
+    assert (record.system_status, record.is_leased) == ("ABANDONED_AFTER_N_TRIES", False)
 
 
 def test_without_a_line_the_call_ends_and_the_record_is_called_with_an_agent(switch: RecordingSwitch) -> None:

@@ -2,17 +2,25 @@
 
 import threading
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 from django.db import connection, transaction
 from django.utils import timezone
 
 from campaigns.dialling import dials, numbers, outcomes
-from campaigns.models import Attempt, Record
+from campaigns.models import Attempt, DiallingDay, Record
 from telephony.models import Agent, Connection, Leg
 from telephony.verbs import ledger
-from tests.campaigns.dialling.calls import answered_call, dialling_campaign, hang_up, tick
+from tests.campaigns.dialling.calls import (
+    answered_call,
+    dialling_campaign,
+    hang_up,
+    only_attempt,
+    open_call,
+    pick_up,
+    tick,
+)
 from tests.campaigns.factories import CampaignFactory, RecordFactory
 from tests.processes import wait_for
 from tests.telephony.doubles import RecordingSwitch
@@ -88,3 +96,39 @@ def test_records_are_settled_in_the_order_in_which_edits_lock_them(switch: Recor
     )
 
     assert not Record.objects.filter(system_status="IN_PROGRESS").exists()
+
+
+def test_an_end_that_waits_for_its_record_does_not_delay_a_join(switch: RecordingSwitch) -> None:
+    tick(dialling_campaign(agents=2, records=2))
+    ends, joins = Connection.objects.order_by("id")
+    pick_up(ends, Leg.Role.AGENT)
+    pick_up(joins, Leg.Role.AGENT)
+
+    while_it_waits(
+        lambda: hang_up(ends, Leg.Role.CUSTOMER, 17),
+        first=lambda: Record.objects.select_for_update(no_key=True).get(leased_by=f"call:{ends.pk}"),
+        then=lambda: pick_up(joins, Leg.Role.CUSTOMER),
+    )
+
+    assert Attempt.objects.get(connection_id=joins.pk).joined_at
+    day = DiallingDay.objects.get()
+    assert (day.attempts, day.live_answers) == (1, 1)
+
+
+def test_a_join_that_waits_for_the_counts_happens_after_the_wait(switch: RecordingSwitch) -> None:
+    campaign = dialling_campaign()
+    tick(campaign)
+    call = open_call()
+    pick_up(call, Leg.Role.AGENT)
+    day = DiallingDay.objects.create(campaign=campaign, day=timezone.localdate())
+    ends: list[datetime] = []
+
+    while_it_waits(
+        lambda: pick_up(call, Leg.Role.CUSTOMER),
+        first=lambda: DiallingDay.objects.select_for_update().get(pk=day.pk),
+        then=lambda: ends.append(timezone.now()),
+    )
+
+    joined_at = only_attempt().joined_at
+    assert joined_at
+    assert joined_at > ends[0]

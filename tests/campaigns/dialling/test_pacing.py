@@ -11,8 +11,8 @@ from campaigns.dialling.agents import CampaignAgent, agents_of
 from campaigns.dialling.pacer import Estimates, Floor, Law, Pace
 from campaigns.models import Campaign, DiallingDay
 from telephony.models import AgentState, Connection, Leg
-from tests.campaigns.dialling.calls import dialling_campaign, pick_up, tick, with_lines
-from tests.campaigns.factories import AttemptFactory, CampaignFactory
+from tests.campaigns.dialling.calls import dialling_campaign, hang_up, pick_up, tick, with_lines
+from tests.campaigns.factories import AttemptFactory, CampaignFactory, RecordFactory
 from tests.telephony.doubles import RecordingSwitch
 from tests.telephony.factories import ConnectionFactory, QueueFactory
 
@@ -48,7 +48,7 @@ def ask(seen: Seen, campaign: Campaign, free: int = 0, callers: int = 0) -> Floo
     agents = agents_of(campaign.pk)
     reader = pacing.Pacing(campaign.pk)
     reader.read_calls()
-    reader.decide(campaign, agents, free, callers, timezone.now())
+    reader.decide(campaign, agents, agents[:free], callers, timezone.now())
     assert seen.floor is not None
     return seen.floor
 
@@ -107,6 +107,68 @@ def test_ringing_and_waiting_calls_are_told_apart(switch: RecordingSwitch, seen:
 
     assert [round(floor.now - since) for since in floor.ringing_since] == [3]
     assert (floor.free, floor.waiting) == (2, 2)
+
+
+def share_agents(campaign: Campaign, count: int, **values: Any) -> Campaign:
+    """Return another predictive campaign that has the first agents of the given one."""
+    other: Campaign = CampaignFactory(is_dialling=True, dialer="predictive", **values)
+    other.agents.set(campaign.agents.order_by("id")[:count])
+    return other
+
+
+@pytest.mark.parametrize(
+    ("shared", "free", "counted"),
+    [
+        (6, 6, 3),
+        # No more than the free agents that both campaigns have.
+        (2, 6, 2),
+        (0, 6, 0),
+        # The free agents that are left to the other campaign come first.
+        (6, 4, 1),
+        (6, 2, 0),
+    ],
+)
+def test_calls_of_others_for_the_same_free_agents_count(
+    switch: RecordingSwitch, seen: Seen, shared: int, free: int, counted: int
+) -> None:
+    campaign = predictive(agents=6)
+    other = share_agents(campaign, shared)
+    calls: dict[str, Any] = {"campaign": other, "mode": "predictive", "ended_at": None, "outcome": ""}
+    AttemptFactory.create_batch(3, **calls)
+    AttemptFactory(**calls | {"joined_at": timezone.now()})
+    AttemptFactory(**calls | {"mode": "one_to_one"})
+    AttemptFactory(**calls | {"outcome": "busy", "ended_at": timezone.now()})
+
+    floor = ask(seen, campaign, free=free)
+
+    assert (len(floor.ringing_since), floor.waiting) == (counted, 0)
+
+
+def test_an_answered_call_of_another_campaign_waits_for_a_shared_agent(switch: RecordingSwitch, seen: Seen) -> None:
+    campaign = predictive(agents=6)
+    other, now = share_agents(campaign, 6), timezone.now()
+    calls: dict[str, Any] = {"campaign": other, "mode": "predictive", "ended_at": None, "outcome": ""}
+    AttemptFactory(**calls)
+    AttemptFactory(**calls, answered_at=now)
+
+    floor = ask(seen, campaign, free=6)
+
+    assert (len(floor.ringing_since), floor.waiting) == (1, 1)
+
+
+def test_agents_for_whom_the_calls_of_another_campaign_ring_are_not_used_twice(switch: RecordingSwitch) -> None:
+    first = predictive(agents=4, records=4, order=1)
+    second = share_agents(first, 4, order=2)
+    RecordFactory.create_batch(9, campaign=second)
+    for campaign in (first, first, second, second):
+        tick(campaign)
+    rung = [told[0] for told in switch.told].count("call_number")
+
+    hang_up(Connection.objects.earliest("id"), Leg.Role.CUSTOMER, 17)
+    tick(second)
+
+    assert rung == 4
+    assert [told[0] for told in switch.told].count("call_number") == 5
 
 
 def test_the_windows_are_the_day_and_the_30_days_that_end_with_it(switch: RecordingSwitch, seen: Seen) -> None:

@@ -10,8 +10,9 @@ from django.utils import timezone
 from campaigns.dialling.campaign_tick import CampaignTick
 from campaigns.models import Attempt, Campaign, Record, RecordOffer
 from campaigns.verbs.dialling import pause_dialling, start_dialling, stop_dialling
+from telephony.calls import commands
 from telephony.models import CallCommand, Connection, Leg
-from tests.campaigns.dialling.calls import add_agent, answered_call, dialling_campaign, pick_up, tick
+from tests.campaigns.dialling.calls import add_agent, answered_call, dialling_campaign, open_call, pick_up, tick
 from tests.conftest import ACTOR
 from tests.processes import wait_for
 from tests.telephony.doubles import RecordingSwitch
@@ -96,3 +97,47 @@ def test_a_stop_hangs_up_the_calls_of_the_campaign_that_only_ring(switch: Record
     campaign.refresh_from_db()
     other.refresh_from_db()
     assert (campaign.is_dialling, other.is_dialling) == (False, True)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_stop_leaves_a_call_in_which_a_machine_is_looked_for(switch: RecordingSwitch) -> None:
+    campaign = dialling_campaign(detects_machines=True)
+    tick(campaign)
+    answered_call(open_call())
+
+    stop_dialling(campaign, ACTOR)
+
+    assert (open_call().state, CallCommand.objects.count()) == ("detecting", 0)
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("detects_machines", [False, True])
+def test_a_stop_leaves_a_call_that_is_answered_before_the_listener_hangs_up(
+    switch: RecordingSwitch, *, detects_machines: bool
+) -> None:
+    campaign = dialling_campaign(detects_machines=detects_machines)
+    tick(campaign)
+    call = open_call()
+    stop_dialling(campaign, ACTOR)
+    answered_call(call)
+
+    command = CallCommand.objects.get()
+    commands.carry_out(command.pk, call.pk)
+
+    command.refresh_from_db()
+    assert open_call().state == ("detecting" if detects_machines else "talking")
+    assert command.done_at
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_stop_ends_a_call_that_rings(switch: RecordingSwitch) -> None:
+    campaign = dialling_campaign()
+    tick(campaign)
+    call = open_call()
+    pick_up(call, Leg.Role.AGENT)
+    stop_dialling(campaign, ACTOR)
+
+    commands.carry_out(CallCommand.objects.get().pk, call.pk)
+
+    call.refresh_from_db()
+    assert call.state == "ended"
