@@ -121,7 +121,7 @@ def _mark_number(attempt: Attempt, record: Record, *, is_wrong: bool) -> None:
     AdditionalNumber.objects.filter(record_id=record.pk, number=attempt.number).update(is_wrong=is_wrong)
 
 
-def _faults(edit: Edit, values: Mapping[str, Any], unread: Sequence[Fault]) -> list[Fault]:
+def _faults(edit: Edit, values: Mapping[str, Any], unread: Sequence[Fault] = ()) -> list[Fault]:
     """Return the faults of the edit and of the result, which has a status and ends the progress of the record.
 
     Fields in `unread` have no value, because it could not be read.
