@@ -85,7 +85,7 @@ RECORD_FIELDS = (
         sentence="When it is to be called next.", example="2026-03-04 10:30",
         sql="r.next_call_at", stored="next_call_at", in_history=True,
         inputs=_EVERY,
-        input_note="`YYYY-MM-DD hh:mm`; needed for `MY_RECORD` and `CALL_NO_SOONER_THAN`, obeyed for `CALL_PROGRESSIVE`.",
+        input_note="`YYYY-MM-DD hh:mm`; `MY_RECORD` and `CALL_NO_SOONER_THAN` need it, `CALL_PROGRESSIVE` obeys it.",
         is_exported=True, import_label=_("next call (YYYY-MM-DD hh:mm)"), form="next_call_at",
     ),
     RecordField(
