@@ -1,6 +1,7 @@
 """The do-not-call list."""
 
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.http import Http404
@@ -82,7 +83,7 @@ class DoNotCallViewSet(ApiViewSet):
 
 
 class DoNotCallBatchViewSet(ApiViewSet):
-    """Many entries at once: each stands alone, and the answer has one result for each number."""
+    """Many entries at once: each stands alone, and the answer has one result for each spelling."""
 
     area = "campaigns"
 
@@ -90,18 +91,27 @@ class DoNotCallBatchViewSet(ApiViewSet):
         items = _items(request.data)
         entries = [NewEntry(*DoNotCallInput.read(item)) for item in items]
         add_entries(self.actor, entries)
-        names = DoNotCallInput.wire_names()
-        answer: dict[str, dict[str, Any]] = {}
+        # Items may have the same spelling, for example for two campaigns.
+        by_spelling: dict[str, list[NewEntry]] = defaultdict(list)
         for item, entry in zip(items, entries, strict=True):
-            result: dict[str, Any] = {"http_status": 201, "id": entry.id}
-            if entry.faults:
-                message = " ".join(renamed(fault, names).message for fault in entry.faults)
-                result = {"http_status": 400, "message": message}
-            # Of several items with the same spelling, the answer is of the added one, else of the first.
-            key = str(item.get("number") or item.get("prefix") or "")
-            if key not in answer or (entry.id and answer[key]["http_status"] == 400):
-                answer[key] = result
+            by_spelling[str(item.get("number") or item.get("prefix") or "")].append(entry)
+        answer = {spelling: _result(several) for spelling, several in by_spelling.items()}
         return Response(answer, status=207)
+
+
+def _result(entries: Sequence[NewEntry]) -> dict[str, Any]:
+    """Return the result of the items of one spelling: the ids of added entries, and the reasons of refusals."""
+    names = DoNotCallInput.wire_names()
+    ids = list(dict.fromkeys(entry.id for entry in entries if entry.id))
+    reasons = dict.fromkeys(renamed(fault, names).message for entry in entries for fault in entry.faults)
+    result: dict[str, Any] = {"http_status": 400 if reasons else 201}
+    if ids:
+        result["id"] = ids[0]
+    if len(ids) > 1:
+        result["ids"] = ids
+    if reasons:
+        result["message"] = " ".join(reasons)
+    return result
 
 
 def _items(body: Any) -> list[Mapping[str, Any]]:

@@ -109,14 +109,16 @@ document(
         request_example={"entries": [{"number": "+48 22 555 0117"}, {"prefix": "+48 70", "reason": "Premium."}]},
         status=207,
         answer=mapping(
-            "The result of each item, keyed by its number or prefix as it was sent.",
+            "The result of each item, keyed by its number or prefix as it was sent. Items of one spelling, as for two"
+            " campaigns, have one result.",
             shape(
                 "AddedDoNotCall",
-                "The result of one item.",
-                optional=("id", "message"),
-                http_status=integer("201: added; 400: refused.", 201, enum=[201, 400]),
-                id=integer("Id of the entry.", 501),
-                message=text("The reason of a refusal.", "A phone number has no letters."),
+                "The result of the items of one spelling.",
+                optional=("id", "ids", "message"),
+                http_status=integer("201: all are added; 400: at least one is refused.", 201, enum=[201, 400]),
+                id=integer("Id of the entry; of the first one, if there are several.", 501),
+                ids=array(integer("Id of an entry.", 501), "Ids of all entries, if there are several."),
+                message=text("The reasons of refusals.", "A phone number has no letters."),
             ),
             {
                 "+48 22 555 0117": {"http_status": 201, "id": 501},

@@ -180,6 +180,14 @@ FROM (
 """
 
 
+_GIVE_BACK = """
+WITH locked AS (
+  SELECT id FROM campaigns_record WHERE id = ANY(%s) AND leased_by = %s ORDER BY id FOR NO KEY UPDATE
+)
+UPDATE campaigns_record r SET leased_by = '', leased_until = NULL FROM locked WHERE r.id = locked.id
+"""
+
+
 def reserve(
     campaign_id: int,
     holder: str,
@@ -252,10 +260,7 @@ def give_back(record_ids: Collection[int], holder: str) -> None:
     if not record_ids:
         return
     with connection.cursor() as cursor:
-        cursor.execute(
-            "UPDATE campaigns_record SET leased_by = '', leased_until = NULL WHERE id = ANY(%s) AND leased_by = %s",
-            [list(record_ids), holder],
-        )
+        cursor.execute(_GIVE_BACK, [list(record_ids), holder])
 
 
 def groups_of(campaign_id: int) -> list[Group]:

@@ -84,7 +84,8 @@ RECORD_FIELDS = (
         name="next_call_at", wire="next_call_date", kind=Kind.MINUTE, unset="",
         sentence="When it is to be called next.", example="2026-03-04 10:30",
         sql="r.next_call_at", stored="next_call_at", in_history=True,
-        inputs=_EVERY, input_note="`YYYY-MM-DD hh:mm`; needed for `MY_RECORD` and `CALL_NO_SOONER_THAN`.",
+        inputs=_EVERY,
+        input_note="`YYYY-MM-DD hh:mm`; `MY_RECORD` and `CALL_NO_SOONER_THAN` need it, `CALL_PROGRESSIVE` obeys it.",
         is_exported=True, import_label=_("next call (YYYY-MM-DD hh:mm)"), form="next_call_at",
     ),
     RecordField(

@@ -1,12 +1,16 @@
 """Changes of campaigns, their groups and their agents."""
 
+import logging
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 from django.conf import settings
+from django.core.files.base import ContentFile
+from django.core.files.storage import default_storage
 from django.db import connection, transaction
 
 from callcentre.core.actor import Actor
+from callcentre.core.deletions import FileRemoval
 from callcentre.core.enqueue import enqueue
 from callcentre.core.errors import Conflict, ErrorCode, Fault, Invalid
 from campaigns import events
@@ -21,6 +25,8 @@ from campaigns.models import (
 )
 from campaigns.models.campaign import PARAMETERS
 from telephony.models import Agent
+
+logger = logging.getLogger(__name__)
 
 # The key of our advisory lock; no other lock uses the number.
 _CODE_LOCK = 7_301
@@ -58,7 +64,7 @@ def create_campaign(actor: Actor, faults: Sequence[Fault] = (), **values: Any) -
 
 
 def clone_campaign(source: Campaign, actor: Actor, faults: Sequence[Fault] = (), **values: Any) -> Campaign:
-    """Create a campaign with the source's settings, group, fields, statuses, rules and agents.
+    """Create a campaign with the source's settings, group, fields, statuses, rules, agents and message of drops.
 
     It has none of the source's records and dates, and its dialling is paused.
 
@@ -84,6 +90,7 @@ def clone_campaign(source: Campaign, actor: Actor, faults: Sequence[Fault] = (),
             for status in source.statuses.all()
         )
         _clone_rules(source, campaign)
+        _clone_message(source, campaign)
         _link_agents(campaign, source.agents.values_list("pk", flat=True))
         events.campaign_created(campaign.code, campaign.name)
     return campaign
@@ -115,6 +122,20 @@ def _clone_rules(source: Campaign, campaign: Campaign) -> None:
         campaign.save(update_fields=["zone_field"])
 
 
+def _clone_message(source: Campaign, campaign: Campaign) -> None:
+    """Copy the file of the message of dropped calls: each campaign removes its own."""
+    if not source.drop_message.name:
+        return
+    try:
+        with default_storage.open(source.drop_message.name) as file:
+            sound = ContentFile(file.read())
+    except FileNotFoundError:
+        logger.warning("the message of a campaign is lost", extra={"file": source.drop_message.name})
+        return
+    campaign.drop_message.save(f"{campaign.code}.wav", sound, save=False)
+    campaign.save(update_fields=["drop_message"])
+
+
 def edit_campaign(campaign: Campaign, actor: Actor, faults: Sequence[Fault] = (), **values: Any) -> None:
     """Change settings or parameters; `code` is not among them. Raises Invalid with the given and its own faults."""
     with transaction.atomic():
@@ -144,12 +165,13 @@ def remove_agents(campaign: Campaign, actor: Actor, logins: Iterable[str], fault
 
 
 def remove_campaign(campaign: Campaign, actor: Actor) -> None:
-    """Delete a campaign with its statuses and fields. Raises Conflict if it has records."""
+    """Delete a campaign with its statuses, fields and message of drops. Raises Conflict if it has records."""
     with transaction.atomic():
         # The insert of a record locks its campaign against this lock: its record is seen here, or it comes too late.
-        Campaign.objects.select_for_update().get(pk=campaign.pk)
+        locked = Campaign.objects.select_for_update().get(pk=campaign.pk)
         if campaign.records.exists():
             raise Conflict(ErrorCode.CAMPAIGN_HAS_RECORDS)
+        FileRemoval.add([locked.drop_message.name or ""])
         campaign.delete()
 
 

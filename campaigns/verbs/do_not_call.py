@@ -33,14 +33,19 @@ SELECT * FROM json_to_recordset(%s::json) AS g(place integer, phone_number text,
   campaign_id bigint, reason text, since timestamptz, until timestamptz)
 """
 _ADD_GIVEN = f"{ADD.format(rows=_GIVEN)} RETURNING id, number, is_prefix, campaign_id"
-_FREE_NUMBER = f"""
-UPDATE campaigns_record SET held_until = NULL WHERE held_until IS NOT NULL AND id IN ({IDS_WITH_NUMBERS})
+_HELD_WITH_NUMBER = f"""
+SELECT id FROM campaigns_record WHERE held_until IS NOT NULL AND id IN ({IDS_WITH_NUMBERS})
 """  # noqa: S608  (a text of ours)
 # Held records are few among all, and have an index.
-_FREE_PREFIX = """
-UPDATE campaigns_record r SET held_until = NULL
+_HELD_WITH_PREFIX = """
+SELECT r.id FROM campaigns_record r
 WHERE r.held_until IS NOT NULL AND r.campaign_id = ANY(%(campaigns)s) AND (r.number LIKE %(pattern)s OR EXISTS (
   SELECT FROM campaigns_additionalnumber n WHERE n.record_id = r.id AND n.number LIKE %(pattern)s))
+"""
+# In the order of ids, as edits lock records.
+_FREE = """
+WITH locked AS (SELECT id FROM campaigns_record WHERE id = ANY(%s) ORDER BY id FOR NO KEY UPDATE)
+UPDATE campaigns_record r SET held_until = NULL FROM locked WHERE r.id = locked.id
 """
 # {table}: number, is_prefix and message of the removed entries. Records are locked in the order of ids, as by edits.
 _FREE_REMOVED = """
@@ -151,13 +156,16 @@ def remove_entry(entry: DoNotCall, actor: Actor) -> None:
 
 def free_records(entries: Iterable[DoNotCall]) -> None:
     """Release the held records that have a number of these entries."""
+    held: set[int] = set()
     with connection.cursor() as cursor:
         for entry in entries:
             campaigns = [entry.campaign_id] if entry.campaign_id else list(_campaign_ids())
             if entry.is_prefix:
-                cursor.execute(_FREE_PREFIX, {"campaigns": campaigns, "pattern": f"{entry.number}%"})
+                cursor.execute(_HELD_WITH_PREFIX, {"campaigns": campaigns, "pattern": f"{entry.number}%"})
             else:
-                cursor.execute(_FREE_NUMBER, {"campaigns": campaigns, "numbers": [entry.number]})
+                cursor.execute(_HELD_WITH_NUMBER, {"campaigns": campaigns, "numbers": [entry.number]})
+            held.update(pk for (pk,) in cursor.fetchall())
+        cursor.execute(_FREE, [list(held)])
 
 
 def free_removed(cursor: Any, table: str) -> None:

@@ -14,7 +14,7 @@ from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
 from callcentre.core.actor import Actor
-from callcentre.core.errors import Conflict, ErrorCode, Fault, Invalid
+from callcentre.core.errors import Conflict, ErrorCode, Fault, Invalid, besides
 from campaigns.models import AdditionalNumber, Attempt, Record, RecordStatus, SystemStatus
 from campaigns.models.attempt import RESULT_OPEN
 from campaigns.models.rules import CampaignFacts
@@ -48,7 +48,7 @@ def give_result(
         values.setdefault("next_call_at", None)
         with transaction.atomic():
             edit, is_wrong = _write(attempt, record, actor, values, is_number_wrong)
-            faults = [*faults, *_faults(edit, values)]
+            faults = [*faults, *besides(faults, _faults(edit, values, faults))]
             if attempt.ended_at is None or faults:
                 transaction.set_rollback(True)
         if faults:
@@ -121,11 +121,15 @@ def _mark_number(attempt: Attempt, record: Record, *, is_wrong: bool) -> None:
     AdditionalNumber.objects.filter(record_id=record.pk, number=attempt.number).update(is_wrong=is_wrong)
 
 
-def _faults(edit: Edit, values: Mapping[str, Any]) -> list[Fault]:
-    """Return the faults of the edit and of the result, which has a status and ends the progress of the record."""
-    faults = list(edit.faults)
+def _faults(edit: Edit, values: Mapping[str, Any], unread: Sequence[Fault] = ()) -> list[Fault]:
+    """Return the faults of the edit and of the result, which has a status and ends the progress of the record.
+
+    Fields in `unread` have no value, because it could not be read.
+    """
+    faults, wrong = list(edit.faults), {fault.field for fault in unread}
     if values.get("status_id") is None and values.get("dictionary_status_id") is None:
-        faults.append(Fault(ErrorCode.EMPTY, "status_id"))
+        if not wrong & {"status_id", "dictionary_status_id"}:
+            faults.append(Fault(ErrorCode.EMPTY, "status_id"))
     elif not edit.faults and edit.after.status.system_status == SystemStatus.IN_PROGRESS:
         faults.append(Fault(ErrorCode.RESULT_IN_PROGRESS, "status_id"))
     return faults

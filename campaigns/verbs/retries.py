@@ -24,9 +24,10 @@ class Rule:
     most_attempts: int
 
 
-# Defaults of a campaign without a rule of its own for the outcome.
+# Defaults of a campaign without a rule of its own for the outcome. None is shorter than the default of DIAL_PAUSE,
+# which holds for other records only.
 DEFAULTS = {
-    Outcome.BUSY: Rule(timedelta(minutes=10), is_multiplied=True, most_attempts=6),
+    Outcome.BUSY: Rule(timedelta(hours=1), is_multiplied=True, most_attempts=6),
     Outcome.NO_ANSWER: Rule(timedelta(hours=2), is_multiplied=True, most_attempts=6),
     Outcome.FAILED: Rule(timedelta(hours=4), is_multiplied=True, most_attempts=3),
     Outcome.DROPPED: Rule(timedelta(hours=1), is_multiplied=False, most_attempts=6),

@@ -60,10 +60,9 @@ def _check(connection: Connection | None, kind: str) -> None:
         raise Conflict(ErrorCode.CALL_OVER)
     state, is_on_hold = connection.state, connection.is_on_hold
     waiting = CallCommand.objects.filter(connection_id=connection.pk, done_at=None).order_by("id")
-    waiting = waiting.exclude(arguments__unless_answered=True)
-    for asked in waiting.values_list("kind", flat=True):
+    for asked, arguments in waiting.values_list("kind", "arguments"):
         match asked:
-            case Kind.HANG_UP:
+            case Kind.HANG_UP if not arguments.get("unless_answered"):
                 state = State.ENDED
             case Kind.TRANSFER:
                 state = State.WAITING

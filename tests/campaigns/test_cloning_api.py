@@ -1,12 +1,14 @@
 """Campaigns cloned over HTTP."""
 
 from datetime import date
+from typing import Any
 
 import pytest
 from django.utils import timezone
 
 from callcentre.core.errors import ErrorCode
 from campaigns.models import Campaign
+from campaigns.verbs.campaigns import clone_campaign
 from tests.campaigns.api_calls import faults, shown
 from tests.campaigns.factories import (
     CampaignFactory,
@@ -15,7 +17,7 @@ from tests.campaigns.factories import (
     RecordFactory,
     RecordStatusFactory,
 )
-from tests.conftest import ApiClient
+from tests.conftest import ACTOR, ApiClient
 from tests.telephony.factories import AgentFactory
 
 pytestmark = pytest.mark.django_db
@@ -51,6 +53,36 @@ def test_a_clone_copies_settings_parameters_group_fields_statuses_and_agents(api
     ]
     assert statuses[0] == statuses[1]
     assert not Campaign.objects.get(code="CLONE").records.exists()
+
+
+def test_a_clone_has_each_setting_of_its_source(settings: Any) -> None:
+    settings.SWITCH_BACKEND = "simulated"
+    own = {"id", "code", "name", "created_at", "updated_at", "start_date", "end_date", "is_dialling"}
+    # They are copied with rows or files of the clone's own.
+    copied = {"zone_field", "drop_message"}
+    values = {
+        "dialer": "preview",
+        "is_crm": True,
+        "is_active": False,
+        "order": 7,
+        "parity": 8,
+        "group": CampaignGroupFactory(),
+        "caller_id": "101",
+        "preview_timeout": 30,
+        "predictive_min_calls": 1.5,
+        "predictive_max_calls": 2.5,
+        "wrap_up_seconds": 12,
+        "number_turn": "outcome",
+        "preview_end": "dial",
+        "holiday_country": "PL",
+        "ignores_hours": True,
+        "detects_machines": True,
+    }
+    assert {field.name for field in Campaign._meta.concrete_fields} == own | copied | values.keys()
+
+    clone = clone_campaign(CampaignFactory(**values), ACTOR, name="Copy")
+
+    assert {name: getattr(clone, name) for name in values} == values
 
 
 def test_a_clone_has_statuses_of_its_own(api: ApiClient) -> None:

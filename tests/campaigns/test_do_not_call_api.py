@@ -145,6 +145,32 @@ def test_a_batch_answers_for_each_item(api: ApiClient, django_assert_num_queries
     assert DoNotCall.objects.count() == 3
 
 
+def test_a_batch_answers_for_all_items_of_one_spelling(api: ApiClient) -> None:
+    CampaignFactory(code="SPR26")
+    CampaignFactory(code="AUT26")
+    first, second, third = "+48225550117", "+48225550118", "+48225550119"
+    items = [
+        {"number": first, "outbound_id": "SPR26"},
+        {"number": first, "outbound_id": "AUT26"},
+        {"number": second},
+        {"number": second},
+        {"number": third, "outbound_id": "SPR26"},
+        {"number": third, "outbound_id": "XXXXX"},
+        {"number": third, "outbound_id": "YYYYY"},
+        {"number": third, "outbound_id": "AUT26"},
+    ]
+
+    answer = api.post("/api/batch/do_not_call", {"entries": items}).json()
+
+    def ids(number: str) -> list[int]:
+        return list(DoNotCall.objects.filter(number=number).order_by("-campaign__code").values_list("id", flat=True))
+
+    assert answer[first] == {"http_status": 201, "id": ids(first)[0], "ids": ids(first)}
+    assert answer[second] == {"http_status": 201, "id": ids(second)[0]}
+    reason = "There is no campaign with this id."
+    assert answer[third] == {"http_status": 400, "id": ids(third)[0], "ids": ids(third), "message": reason}
+
+
 @pytest.mark.parametrize(
     ("body", "field"),
     [({}, "entries"), ({"entries": {}}, "entries"), ({"entries": [1]}, "entries.0"), ({"entries": []}, "entries")],

@@ -153,7 +153,7 @@ def test_hours_and_retry_rules_are_edited_with_the_campaign() -> None:
 def test_the_page_of_a_campaign_tells_the_rules_that_hold_without_rows() -> None:
     page = superuser().page(page_of(CampaignFactory()))
 
-    assert "Without a row: busy: 10 min × attempts; no answer: 120 min × attempts;" in page
+    assert "Without a row: busy: 60 min × attempts; no answer: 120 min × attempts;" in page
     assert "dropped: 60 min; answering machine: 180 min × attempts." in page
     assert "Without a row only legal hours and holidays bind." in page
 

@@ -9,11 +9,14 @@ from typing import Any
 
 import pytest
 from django.core.exceptions import ValidationError
+from django.core.files.storage import default_storage
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
+from callcentre.core.deletions import remove_files
 from campaigns.dialling.drop_messages import set_message, sound_of
 from campaigns.models import Campaign
+from campaigns.verbs.campaigns import clone_campaign, remove_campaign
 from telephony.wav import to_telephone
 from tests.backoffice import page_of, superuser
 from tests.campaigns.factories import CampaignFactory
@@ -79,6 +82,30 @@ def test_the_message_is_uploaded_and_removed_on_its_page() -> None:
     assert browser.post(page, {}).status_code == 302
     campaign.refresh_from_db()
     assert not campaign.drop_message
+
+
+def test_a_clone_has_a_copy_of_the_message_of_its_own(campaign: Campaign) -> None:
+    clone = clone_campaign(campaign, ACTOR, name="Second round")
+
+    content = campaign.drop_message.read()
+    assert Campaign.objects.get(pk=clone.pk).drop_message.read() == content
+    set_message(campaign, ACTOR, None)
+    remove_files()
+    assert Campaign.objects.get(pk=clone.pk).drop_message.read() == content
+
+
+def test_a_campaign_with_a_lost_file_is_cloned_without_message(campaign: Campaign) -> None:
+    default_storage.delete(str(campaign.drop_message.name))
+
+    assert not clone_campaign(campaign, ACTOR, name="Second round").drop_message
+
+
+def test_the_message_of_a_removed_campaign_leaves_the_storage(campaign: Campaign) -> None:
+    remove_campaign(campaign, ACTOR)
+
+    remove_files()
+
+    assert not default_storage.exists(str(campaign.drop_message.name))
 
 
 def test_a_file_that_is_no_wav_is_refused_on_the_page() -> None:

@@ -8,8 +8,9 @@ import pytest
 from django.db import connection, transaction
 from django.utils import timezone
 
-from campaigns.dialling import dials, numbers, outcomes
+from campaigns.dialling import choice, dials, numbers, outcomes
 from campaigns.models import Attempt, DiallingDay, Record
+from campaigns.verbs import do_not_call
 from telephony.models import Agent, Connection, Leg
 from telephony.verbs import ledger
 from tests.campaigns.dialling.calls import (
@@ -21,7 +22,8 @@ from tests.campaigns.dialling.calls import (
     pick_up,
     tick,
 )
-from tests.campaigns.factories import CampaignFactory, RecordFactory
+from tests.campaigns.factories import CampaignFactory, DoNotCallFactory, RecordFactory
+from tests.conftest import ACTOR
 from tests.processes import wait_for
 from tests.telephony.doubles import RecordingSwitch
 
@@ -132,3 +134,57 @@ def test_a_join_that_waits_for_the_counts_happens_after_the_wait(switch: Recordi
     joined_at = only_attempt().joined_at
     assert joined_at
     assert joined_at > ends[0]
+
+
+def in_reverse(first: Record, second: Record) -> None:
+    """Move the first record behind the second one in the table, so that a scan meets them in the other order."""
+    Record.objects.filter(pk=first.pk).update(last_note="moved")
+
+
+def while_an_edit_has_the_first(act: Callable[[], object], first: Record, second: Record) -> None:
+    """Do it, by a scan of the table, while an edit of both records has locked the first of them only."""
+
+    def by_scan() -> None:
+        with transaction.atomic(), connection.cursor() as cursor:
+            for way in ("indexscan", "indexonlyscan", "bitmapscan"):
+                cursor.execute(f"SET LOCAL enable_{way} = off")
+            act()
+
+    while_it_waits(
+        by_scan,
+        first=lambda: Record.objects.select_for_update(no_key=True).get(pk=first.pk),
+        then=lambda: Record.objects.select_for_update(no_key=True).get(pk=second.pk),
+    )
+
+
+@pytest.mark.parametrize("is_prefix", [False, True])
+def test_records_that_a_removed_entry_frees_are_locked_in_the_order_of_edits(*, is_prefix: bool) -> None:
+    number = "+48600100200"
+    first, second = (RecordFactory(campaign=CampaignFactory(), phone_number=number) for _ in range(2))
+    entry = DoNotCallFactory(number=number[:6] if is_prefix else number, is_prefix=is_prefix)
+    Record.objects.update(held_until=choice.FOR_GOOD)
+    in_reverse(first, second)
+
+    while_an_edit_has_the_first(lambda: do_not_call.remove_entry(entry, ACTOR), first, second)
+
+    assert not Record.objects.exclude(held_until=None).exists()
+
+
+def test_records_of_several_removed_entries_are_locked_in_the_order_of_edits() -> None:
+    first, second = RecordFactory.create_batch(2, campaign=CampaignFactory())
+    entries = [DoNotCallFactory(number=record.number) for record in (second, first)]
+    Record.objects.update(held_until=choice.FOR_GOOD)
+
+    while_an_edit_has_the_first(lambda: do_not_call.free_records(entries), first, second)
+
+    assert not Record.objects.exclude(held_until=None).exists()
+
+
+def test_records_that_are_given_back_are_locked_in_the_order_of_edits() -> None:
+    first, second = RecordFactory.create_batch(2, campaign=CampaignFactory())
+    Record.objects.update(leased_by="test", leased_until=timezone.now() + timedelta(minutes=1))
+    in_reverse(first, second)
+
+    while_an_edit_has_the_first(lambda: choice.give_back([second.pk, first.pk], "test"), first, second)
+
+    assert not Record.objects.exclude(leased_by="").exists()

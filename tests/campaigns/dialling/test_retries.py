@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from campaigns.models import Attempt, Campaign, Record
 from campaigns.models.rules import CampaignFacts
-from campaigns.verbs.retries import Rule, next_call, rule_for, with_status_rule
+from campaigns.verbs.retries import DEFAULTS, Rule, next_call, rule_for, with_status_rule
 from tests.campaigns.dialling.calls import dialling_campaign, only_record, open_call, tick, unanswered_call
 from tests.campaigns.factories import CampaignFactory, PastAttemptFactory, RecordFactory, RetryRuleFactory
 from tests.telephony.doubles import RecordingSwitch
@@ -28,7 +28,12 @@ def test_a_campaigns_rule_wins_over_the_default() -> None:
     own, other = RetryRuleFactory(outcome="busy", delay_seconds=60, most_attempts=2).campaign, CampaignFactory()
 
     assert rule_for(own.pk, "busy") == Rule(timedelta(minutes=1), is_multiplied=False, most_attempts=2)
-    assert rule_for(other.pk, "busy") == Rule(TEN_MINUTES, is_multiplied=True, most_attempts=6)
+    assert rule_for(other.pk, "busy") == Rule(timedelta(hours=1), is_multiplied=True, most_attempts=6)
+
+
+@pytest.mark.parametrize("outcome", DEFAULTS)
+def test_a_default_is_no_shorter_than_the_pause_between_two_calls(outcome: str) -> None:
+    assert DEFAULTS[Attempt.Outcome(outcome)].delay >= timedelta(hours=1)
 
 
 @pytest.mark.parametrize(("is_multiplied", "minutes"), [(False, 10), (True, 20)])
