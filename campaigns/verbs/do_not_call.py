@@ -165,7 +165,8 @@ def free_records(entries: Iterable[DoNotCall]) -> None:
             else:
                 cursor.execute(_HELD_WITH_NUMBER, {"campaigns": campaigns, "numbers": [entry.number]})
             held.update(pk for (pk,) in cursor.fetchall())
-        cursor.execute(_FREE, [list(held)])
+        if held:
+            cursor.execute(_FREE, [list(held)])
 
 
 def free_removed(cursor: Any, table: str) -> None:

@@ -150,7 +150,7 @@ OPERATIONS = [
         {"count": int, "result": [TICKET | CUSTOM]},
         6,
     ),
-    ours("POST", "/tickets", WRITE, 201, {"ticket_id": str}, 10, NEW_TICKET),
+    ours("POST", "/tickets", WRITE, 201, {"ticket_id": str}, 7, NEW_TICKET),
     ours("GET", TICKET_PATH, READ, 200, TICKET | CUSTOM, 5, None, NO_TICKET),
     ours("PUT", TICKET_PATH, WRITE, 204, None, 12, EDIT, NO_TICKET),
     ours("GET", "/ticket_statuses", READ, 200, [STATUS], 3),
@@ -206,7 +206,7 @@ OPERATIONS = [
         None,
         "/customers/999999999/timeline",
     ),
-    ours("POST", "/customers", CUSTOMERS_WRITE, 201, {"customer_id": int}, 6, NEW_CUSTOMER),
+    ours("POST", "/customers", CUSTOMERS_WRITE, 201, {"customer_id": int}, 4, NEW_CUSTOMER),
     ours("GET", "/companies", CUSTOMERS, 200, [{"company_id": int, "name": str}], 2),
     ours("POST", "/companies", CUSTOMERS_WRITE, 201, {"company_id": int}, 2, {"name": "N"}),
 ]
