@@ -95,7 +95,7 @@ class ErrorCode(enum.Enum):
     GROUP_NOT_FOUND = 120007, _("Campaign group not found.")
     HOLIDAYS_UNKNOWN = 120010, _('The holidays of "%(country)s" are not known.')
     ZONE_FIELD_OF_OTHER = 120011, _("The field belongs to another campaign.")
-    HOURS_BIND = 120012, _("Hours can be ignored on the simulated switch only.")
+    HOURS_BIND = 120013, _("Hours can be ignored on the simulated switch only.")
     NOTHING_TO_RECYCLE = 120012, _("No record of the campaign has these statuses and outcomes.")
     CAMPAIGN_HAS_RECORDS = 120009, _("The campaign has records: it can be made inactive, not deleted.")
     # Records
@@ -214,7 +214,7 @@ class ErrorCode(enum.Enum):
     PLACE_MALFORMED = 151010, _('Field "%(field)s" must be the "next" of a page of the timeline.')
     CUSTOMER_BUSY = 151008, _("Somebody is working with the customer right now: try again in a moment.")
     CUSTOM_FIELD_IN_USE = 151009, _("The field has values: its type stays. Add another field instead.")
-    ZONE_UNKNOWN = 151010, _('There is no time zone "%(name)s".')
+    ZONE_UNKNOWN = 151011, _('There is no time zone "%(name)s".')
     # Files
     FILE_NOT_FOUND = 152001, _("There is no unused file with this token.")
     FILE_EMPTY_UPLOAD = 152002, _("The file is empty.")

@@ -99,7 +99,7 @@ def test_phone_numbers_in_every_form_of_the_field(given: dict[str, Any], kept: l
         ({"surname": "S", "company_id": "x"}, [(100004, "company_id")]),
         ({"surname": "S", "company_id": 999999999}, [(151002, "company_id")]),
         ({"surname": "S", "identifier": "taken"}, [(151003, "identifier")]),
-        ({"surname": "S", "time_zone": "Warsaw"}, [(151010, "time_zone")]),
+        ({"surname": "S", "time_zone": "Warsaw"}, [(151011, "time_zone")]),
         ({"surname": "S", "identifier": "C\n1"}, [(100017, "identifier")]),
         ({"surname": "S", "phone_numbers": ["call me"]}, [(121001, "phone_numbers.0")]),
         ({"surname": "S", "phone_numbers": ["101", "call me"]}, [(121001, "phone_numbers.1")]),
