@@ -76,14 +76,15 @@ def test_tagged_reply_from_a_merged_address_joins_the_ticket() -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "index"),
+    ("path", "look_up"),
     [
-        ("/api/tickets?customer_id={old}", "ticket_of_customer"),
+        # Two indexes begin with the customer.
+        ("/api/tickets?customer_id={old}", "Index Cond: (customer_id ="),
         ("/api/customers?email=old@client.example", "customer_email"),
         ("/api/customers?identifier=OLD-1", "customer_merged_identifier"),
     ],
 )
-def test_look_ups_of_merged_customers_use_an_index(path: str, index: str, api: ApiClient, monkeypatch: Any) -> None:
+def test_look_ups_of_merged_customers_use_an_index(path: str, look_up: str, api: ApiClient, monkeypatch: Any) -> None:
     old, _current = merged()
     statements: list[tuple[str, Any]] = []
 
@@ -101,4 +102,4 @@ def test_look_ups_of_merged_customers_use_an_index(path: str, index: str, api: A
             if sql.startswith("SELECT") and "tickets_" in sql:
                 cursor.execute(f"EXPLAIN {sql}", params)
                 plans.append("\n".join(row[0] for row in cursor.fetchall()))
-    assert any(index in plan for plan in plans), plans
+    assert any(look_up in plan for plan in plans), plans
