@@ -2,11 +2,10 @@
 
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from django.db import connection
 from django.db.models import Func, TextField
 
 from callcentre.core.phone import PhoneError, normalise
@@ -103,13 +102,6 @@ def union(branches: Iterable[str], most: int) -> str:
     The number is written out: of a parameter the planner would expect a tenth of the table, and read all of it.
     """
     return " UNION ".join(f"({branch} LIMIT {most})" for branch in branches)
-
-
-def rows_of(statement: str, values: Mapping[str, Any]) -> list[Any]:
-    with connection.cursor() as cursor:
-        cursor.execute(statement, values)
-        rows: list[Any] = cursor.fetchall()
-    return rows
 
 
 def like(text: str) -> str:

@@ -2,9 +2,8 @@
 
 from typing import Any
 
-from django.db import connection
-
-from callcentre.core.search import CANDIDATES, Hit, SearchText, rows_of, union
+from callcentre.core.search import CANDIDATES, Hit, SearchText, union
+from callcentre.core.statements import rows_of
 from campaigns.models import Campaign
 from campaigns.models.record_rows import IDS_WITH_NUMBERS
 
@@ -78,6 +77,4 @@ def records(search: SearchText, count: int) -> list[Hit]:
 
 def newest_with_status(system_status: str, count: int) -> list[int]:
     """Return the newest records with this system status in all campaigns."""
-    with connection.cursor() as cursor:
-        cursor.execute(_NEWEST, [system_status, count, count])
-        return [row[0] for row in cursor.fetchall()]
+    return [pk for (pk,) in rows_of(_NEWEST, [system_status, count, count])]

@@ -6,9 +6,9 @@ from dataclasses import asdict
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from django.db import connection
 from django.utils import timezone
 
+from callcentre.core.statements import rows_of
 from campaigns.dialling.agents import CampaignAgent
 from campaigns.dialling.pacer import (
     CALLS_KEPT,
@@ -116,7 +116,7 @@ class Pacing:
         A call that is joined in between counts twice then, as a call and by its busy agent. The other order would
         count neither, and a free agent too many.
         """
-        self._open = [OpenCalls(*row) for row in _rows(_OPEN, {"campaign": self._campaign_id})]
+        self._open = [OpenCalls(*row) for row in rows_of(_OPEN, {"campaign": self._campaign_id})]
 
     def decide(
         self,
@@ -152,8 +152,8 @@ class Pacing:
             return
         self._read_at = time.monotonic()
         values = {"campaign": self._campaign_id, "since": now - _LOOK_BACK}
-        calls = _rows(_CALLS, {**values, "most": CALLS_KEPT})
-        handlings = _rows(_HANDLINGS, {**values, "most": HANDLINGS_KEPT})
+        calls = rows_of(_CALLS, {**values, "most": CALLS_KEPT})
+        handlings = rows_of(_HANDLINGS, {**values, "most": HANDLINGS_KEPT})
         self._estimates = Estimates().observe(reversed(calls), [seconds for (seconds,) in reversed(handlings)])
 
 
@@ -175,12 +175,5 @@ def _windows(campaign_id: int, now: datetime) -> tuple[Window, Window]:
     """Return the answers and drops of the campaign's day, and of the 30 days that end with it."""
     today = timezone.localdate(now)
     values = {"campaign": campaign_id, "today": today, "before": today - timedelta(days=30)}
-    ((answers, drops, answers_30, drops_30),) = _rows(_WINDOWS, values)
+    ((answers, drops, answers_30, drops_30),) = rows_of(_WINDOWS, values)
     return Window(answers, drops), Window(answers_30, drops_30)
-
-
-def _rows(statement: str, parameters: Any) -> list[Any]:
-    with connection.cursor() as cursor:
-        cursor.execute(statement, parameters)
-        rows: list[Any] = cursor.fetchall()
-        return rows

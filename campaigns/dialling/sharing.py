@@ -12,10 +12,10 @@ Agents whom waiting callers of queues need are left to these.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
 
 from django.db import connection
 
+from callcentre.core.statements import rows_of
 from campaigns.dialling.agents import CampaignAgent
 from campaigns.models import Campaign
 
@@ -79,10 +79,10 @@ class Contender:
 def left_by_queues(free: Sequence[CampaignAgent], campaign: Campaign) -> list[CampaignAgent]:
     """Return the free agents whom no waiting caller of a queue needs, and no answered call of another campaign."""
     ids = [agent.id for agent in free]
-    waiting = _rows(_WAITING, {"own": campaign.code}) if free else []
+    waiting = rows_of(_WAITING, {"own": campaign.code}) if free else []
     if not waiting:
         return list(free)
-    members = _rows(_MEMBERS, {"places": [place for place, _ in waiting], "agents": ids})
+    members = rows_of(_MEMBERS, {"places": [place for place, _ in waiting], "agents": ids})
     needed: set[int] = set()
     for queue, callers in waiting:
         able = [agent for member_of, agent in members if member_of == queue and agent not in needed]
@@ -92,7 +92,7 @@ def left_by_queues(free: Sequence[CampaignAgent], campaign: Campaign) -> list[Ca
 
 def callers_for(agents: Sequence[CampaignAgent]) -> int:
     """Return how many callers wait in queues of which one of the agents is a member."""
-    ((callers,),) = _rows(_CALLERS, [[agent.id for agent in agents]])
+    ((callers,),) = rows_of(_CALLERS, [[agent.id for agent in agents]])
     return int(callers)
 
 
@@ -101,7 +101,7 @@ def contenders_for(campaign: Campaign, free: Sequence[CampaignAgent], now: datet
     values = {"campaign": campaign.pk, "agents": [agent.id for agent in free], "since": now - FRESH}
     return [
         Contender(pk, order, parity, turn, wants, frozenset(agents))
-        for pk, order, parity, turn, wants, agents in _rows(_CONTENDERS, values)
+        for pk, order, parity, turn, wants, agents in rows_of(_CONTENDERS, values)
     ]
 
 
@@ -142,10 +142,3 @@ def take_turns(campaign: Campaign, calls: int) -> None:
     """Move the campaign's turn on by its calls."""
     with connection.cursor() as cursor:
         cursor.execute(_TAKE_TURNS, [calls / campaign.parity, campaign.pk])
-
-
-def _rows(statement: str, parameters: Any = None) -> list[Any]:
-    with connection.cursor() as cursor:
-        cursor.execute(statement, parameters)
-        rows: list[Any] = cursor.fetchall()
-        return rows

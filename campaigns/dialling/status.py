@@ -3,11 +3,10 @@
 from collections import Counter
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
 
-from django.db import connection
 from django.utils import timezone
 
+from callcentre.core.statements import rows_of
 from campaigns.dialling.choice import Group
 from campaigns.dialling.hours import open_groups, read_hours
 from campaigns.dialling.obstacles import reason, standing_obstacle
@@ -98,11 +97,11 @@ class DiallingStatus:
 def dialling_status(campaign: Campaign) -> DiallingStatus:
     now = timezone.now()
     state, code, lines_per_agent = _state(campaign, now)
-    agents = dict.fromkeys(AGENT_STATES, 0) | dict(_rows(_AGENTS, [campaign.pk]))
-    ((ringing, waiting),) = _rows(_CALLS, [campaign.code])
+    agents = dict.fromkeys(AGENT_STATES, 0) | dict(rows_of(_AGENTS, [campaign.pk]))
+    ((ringing, waiting),) = rows_of(_CALLS, [campaign.code])
     today, days_30 = _days(campaign, now)
     records = _records(campaign, now)
-    ((calls, first),) = _rows(_PACE, [campaign.pk, now - PACE_SPAN])
+    ((calls, first),) = rows_of(_PACE, [campaign.pk, now - PACE_SPAN])
     calls_per_minute = calls / (max(now - first, LEAST_SPAN) / timedelta(minutes=1)) if calls else 0.0
     done_at = None
     # Between two calls all agents are busy, and the dialling goes on.
@@ -124,16 +123,9 @@ def dialling_status(campaign: Campaign) -> DiallingStatus:
     )
 
 
-def _rows(statement: str, parameters: Any) -> list[Any]:
-    with connection.cursor() as cursor:
-        cursor.execute(statement, parameters)
-        rows: list[Any] = cursor.fetchall()
-        return rows
-
-
 def _state(campaign: Campaign, now: datetime) -> tuple[str, str, float | None]:
     """Return the state, the code of its reason, and the lines that the dialler uses for each free agent."""
-    ((is_running, is_there),) = _rows(_RUNNING, None)
+    ((is_running, is_there),) = rows_of(_RUNNING, None)
     written = DiallerState.objects.filter(campaign_id=campaign.pk, at__gt=now - FRESH).first()
     if code := standing_obstacle(campaign, timezone.localdate(now), is_running=is_running):
         return ("paused" if code == "dialling_paused" else "stopped"), code, None
@@ -146,19 +138,19 @@ def _state(campaign: Campaign, now: datetime) -> tuple[str, str, float | None]:
 def _days(campaign: Campaign, now: datetime) -> tuple[Counts, Counts]:
     """Return the counts of the current day, and of the 30 days that end with it."""
     day = timezone.localdate(now)
-    found = _rows(_DAYS, {"campaign": campaign.pk, "today": day, "before": day - timedelta(days=30)})
+    found = rows_of(_DAYS, {"campaign": campaign.pk, "today": day, "before": day - timedelta(days=30)})
     days = {is_today: Counts(live_answers, drops) for is_today, live_answers, drops in found}
     today, earlier = days.get(True, Counts()), days.get(False, Counts())
     return today, Counts(today.live_answers + earlier.live_answers, today.drops + earlier.drops)
 
 
 def _records(campaign: Campaign, now: datetime) -> dict[str, int]:
-    by_status = dict(_rows(_BY_STATUS, [campaign.pk]))
+    by_status = dict(rows_of(_BY_STATUS, [campaign.pk]))
     done = sum(by_status.get(status, 0) for status in SystemStatus.completed())
     in_progress = by_status.get(SystemStatus.IN_PROGRESS, 0)
     to_call = sum(by_status.values()) - done - in_progress
     timely: Counter[Group] = Counter()
-    for zone, calling_code, count in _rows(_DUE, {"campaign": campaign.pk, "now": now}):
+    for zone, calling_code, count in rows_of(_DUE, {"campaign": campaign.pk, "now": now}):
         timely[Group(zone, calling_code)] += count
     is_open = {(group.zone, group.calling_code) for group in open_groups(read_hours(campaign), timely, now)}
     due = sum(count for group, count in timely.items() if (group.zone, group.calling_code) in is_open)

@@ -1,6 +1,7 @@
 """The search for published articles in all catalogs. It ranks no text, and puts titles first."""
 
-from callcentre.core.search import Hit, SearchText, rows_of
+from callcentre.core.search import Hit, SearchText
+from callcentre.core.statements import rows_of
 from knowledgebase.search.query import parse
 
 _HITS = """

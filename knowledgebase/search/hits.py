@@ -5,8 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from django.db import connection
-
+from callcentre.core.statements import rows_of
 from knowledgebase.models.catalog import Catalog
 from knowledgebase.models.term import COMMON_FROM, LEMMA
 from knowledgebase.search import ranking, spelling
@@ -121,7 +120,7 @@ class _WordFacts:
         ]
         places, lows, highs = zip(*ranges, strict=True)
         asked = {"words": words, "places": [*places], "lows": [*lows], "highs": [*highs], "common": COMMON_FROM}
-        rows = [_Fact(*row) for row in _rows(SEARCH, _parameters(catalog_id, query) | asked)]
+        rows = [_Fact(*row) for row in rows_of(SEARCH, _parameters(catalog_id, query) | asked)]
         if not rows:
             return None
         catalog = rows[0]
@@ -170,10 +169,10 @@ def _best_articles(catalog_id: UUID, query: Query, facts: _WordFacts) -> list[_A
     rows: list[Any] = []
     candidates, all_written = ranking.candidates(facts.words, facts.written, facts.articles)
     if candidates:
-        rows = _rows(HITS, {**parameters, "candidates": candidates, "all_written": all_written})
+        rows = rows_of(HITS, {**parameters, "candidates": candidates, "all_written": all_written})
     if len(rows) < MAX_HITS:
         # A phrase or an unwanted word can leave fewer candidates than expected. Then rank all articles.
-        rows = _rows(HITS, parameters)
+        rows = rows_of(HITS, parameters)
     return [_Article(*row) for row in rows]
 
 
@@ -182,7 +181,7 @@ def _with_highlights(query: Query, facts: _WordFacts, articles: list[_Article]) 
     highlighter = Highlighter(query.wanted, stemmed, facts.forms)
     texts = {article.id: article.beginning for article in articles}
     if late := [pk for pk, text in texts.items() if len(text) == _READ and not highlighter.matches(text)]:
-        texts |= dict(_rows(LATE, {"late": late}))
+        texts |= dict(rows_of(LATE, {"late": late}))
     return [Hit(*article[:4], highlighter.mark(article.title, texts[article.id])) for article in articles]
 
 
@@ -191,11 +190,5 @@ def _stemmed(facts: _WordFacts, texts: Iterable[str]) -> list[str]:
     words = {word for text in texts for word in words_like(facts.stems, text)} if facts.stems else set()
     if not words:
         return []
-    return [word for (word,) in _rows(FORMS.format(language=facts.language), {"words": [*words], "stems": facts.stems})]
-
-
-def _rows(statement: str, parameters: dict[str, Any]) -> list[Any]:
-    with connection.cursor() as cursor:
-        cursor.execute(statement, parameters)
-        rows: list[Any] = cursor.fetchall()
-    return rows
+    parameters = {"words": [*words], "stems": facts.stems}
+    return [word for (word,) in rows_of(FORMS.format(language=facts.language), parameters)]

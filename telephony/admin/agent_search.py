@@ -1,6 +1,7 @@
 """The search for agents: few rows, read without an index."""
 
-from callcentre.core.search import Hit, SearchText, rows_of
+from callcentre.core.search import Hit, SearchText
+from callcentre.core.statements import rows_of
 
 _HITS = """
 SELECT id, login, name, surname, number, is_active FROM telephony_agent

@@ -4,9 +4,8 @@ import re
 from datetime import datetime
 from typing import Any
 
-from django.db import connection
-
-from callcentre.core.search import CANDIDATES, Hit, SearchText, rows_of, union
+from callcentre.core.search import CANDIDATES, Hit, SearchText, union
+from callcentre.core.statements import rows_of
 from callcentre.core.times import second
 from telephony.models import Connection
 from telephony.numbers import comparable
@@ -93,6 +92,4 @@ def newest_with_result(
 
 
 def _ids(statement: str, **values: object) -> list[int]:
-    with connection.cursor() as cursor:
-        cursor.execute(statement, values)  # type: ignore[arg-type]
-        return [pk for (pk,) in cursor.fetchall()]
+    return [pk for (pk,) in rows_of(statement, values)]

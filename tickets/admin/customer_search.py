@@ -1,7 +1,8 @@
 """The search for customers by name, number, address, identifier or id, by indexes alone. So for companies."""
 
 from callcentre.core.integers import integer_of
-from callcentre.core.search import CANDIDATES, Hit, SearchText, rows_of, union
+from callcentre.core.search import CANDIDATES, Hit, SearchText, union
+from callcentre.core.statements import rows_of
 
 # The most customers found; people narrow a search with more results.
 MAX_FOUND = 500

@@ -5,10 +5,10 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
-from django.db import connection
 from django.db.models import Q, QuerySet
 
-from callcentre.core.search import CANDIDATES, Hit, SearchText, rows_of, union
+from callcentre.core.search import CANDIDATES, Hit, SearchText, union
+from callcentre.core.statements import rows_of
 from callcentre.core.times import minute
 from tickets.admin import customer_search
 from tickets.admin.ticket_page_composer import OPEN_KINDS
@@ -145,6 +145,4 @@ def _last_changed(tickets: QuerySet[Ticket]) -> list[int]:
 
 
 def _ids(statement: str, parameters: Any) -> list[int]:
-    with connection.cursor() as cursor:
-        cursor.execute(statement, parameters)
-        return [row[0] for row in cursor.fetchall()]
+    return [pk for (pk,) in rows_of(statement, parameters)]
