@@ -7,15 +7,14 @@ from prometheus_client.core import Metric
 
 from callcentre.core.monitoring import NotReadyError, database_figures, gauge, gauges, probes, query
 from campaigns.dialling.ownership import DIALLER, HOLDERS
+from campaigns.models.dialling import ALL_DIALLING_RUNS
 
 # Campaigns whose dialling is running, unless all dialling is switched off; and whether a dialler has each.
 _CAMPAIGNS = f"""
 SELECT count(*), count(*) FILTER (WHERE id NOT IN (SELECT key FROM ({HOLDERS}) AS held))
 FROM campaigns_campaign
 WHERE is_dialling AND is_active AND start_date <= '{{day}}' AND (end_date IS NULL OR end_date >= '{{day}}')
-  AND COALESCE((
-    SELECT is_running FROM campaigns_diallingswitch WHERE campaign_id IS NULL ORDER BY id DESC LIMIT 1
-  ), true)
+  AND {ALL_DIALLING_RUNS}
 """  # noqa: S608  (of our own constants)
 _COUNTS = ("attempts", "live_answers", "drops", "machines")
 _TODAY = f"""

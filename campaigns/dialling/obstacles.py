@@ -7,6 +7,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from campaigns.models import Campaign
+from campaigns.models.dialling import ALL_DIALLING_RUNS
 
 # Code -> sentence. The first four are of rows that people change; the dialler finds the others.
 TEXTS: dict[str, str | Promise] = {
@@ -29,11 +30,9 @@ TEXTS: dict[str, str | Promise] = {
 
 
 # The lock of the row makes a pause of the campaign wait for the dials that have read it, and those after it see it.
-_IS_SWITCHED_ON = """
-SELECT is_dialling AND COALESCE((
-  SELECT is_running FROM campaigns_diallingswitch WHERE campaign_id IS NULL ORDER BY id DESC LIMIT 1
-), true) FROM campaigns_campaign WHERE id = %s FOR SHARE
-"""
+_IS_SWITCHED_ON = f"""
+SELECT is_dialling AND {ALL_DIALLING_RUNS} FROM campaigns_campaign WHERE id = %s FOR SHARE
+"""  # noqa: S608  (of our own constants)
 
 
 def is_switched_on(campaign: Campaign) -> bool:

@@ -12,6 +12,7 @@ from campaigns.dialling.hours import open_groups, read_hours
 from campaigns.dialling.obstacles import reason, standing_obstacle
 from campaigns.dialling.ownership import DIALLER, HOLDERS
 from campaigns.models import Campaign, DiallerState, SystemStatus
+from campaigns.models.dialling import ALL_DIALLING_RUNS
 
 # An older state belongs to a dialler that has ended.
 FRESH = timedelta(seconds=15)
@@ -21,9 +22,7 @@ AGENT_STATES = ("free", "preview", "ringing", "talking", "wrap_up", "paused", "l
 
 # Whether all dialling runs, and whether there is a dialler that ticks.
 _RUNNING = f"""
-SELECT COALESCE((
-    SELECT is_running FROM campaigns_diallingswitch WHERE campaign_id IS NULL ORDER BY id DESC LIMIT 1
-  ), true),
+SELECT {ALL_DIALLING_RUNS},
   EXISTS (SELECT FROM ({HOLDERS}) AS held WHERE key = {DIALLER} AND seconds < {FRESH.total_seconds()})
 """  # noqa: S608  (of our own constants)
 # Agents of the campaign in outbound mode. A pause may be outside a session; any other state is of a session.

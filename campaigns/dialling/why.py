@@ -16,6 +16,7 @@ from campaigns.dialling.choice import FOR_GOOD
 from campaigns.dialling.hours import Hours, closure, next_opening, read_hours
 from campaigns.dialling.numbers import NumberFacts, numbers_of
 from campaigns.models import Campaign, Record, SystemStatus
+from campaigns.models.dialling import ALL_DIALLING_RUNS
 from campaigns.models.record import IS_LEASED
 
 _OF_CAMPAIGN = ("campaign_inactive", "outside_dates", "dialling_paused", "all_dialling_stopped", "no_agent")
@@ -48,9 +49,7 @@ _FACTS = f"""
 SELECT r.id, r.system_status, r.fields, r.next_call_at, r.held_until, r.leased_until, r.agent_id, c.code,
   {IS_LEASED} AS is_leased, c.id AS campaign_id, c.is_active, c.start_date, c.end_date, c.is_dialling, c.zone_field_id,
   c.is_crm, c.holiday_country, c.ignores_hours,
-  COALESCE((
-    SELECT is_running FROM campaigns_diallingswitch WHERE campaign_id IS NULL ORDER BY id DESC LIMIT 1
-  ), true) AS is_running,
+  {ALL_DIALLING_RUNS} AS is_running,
   EXISTS ({_READY_AGENT}) AS has_agent,
   EXISTS ({_READY_AGENT} AND a.id = r.agent_id AND EXISTS (
     SELECT FROM telephony_agentstate t WHERE t.agent_id = a.id AND t.ended_at IS NULL AND t.kind = 'free'

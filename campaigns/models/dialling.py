@@ -13,6 +13,10 @@ from campaigns.models.status import RecordStatus
 from telephony.models import Agent
 
 DAY_SECONDS = 86_400
+# SQL: whether all dialling runs.
+ALL_DIALLING_RUNS = """COALESCE((
+  SELECT is_running FROM campaigns_diallingswitch WHERE campaign_id IS NULL ORDER BY id DESC LIMIT 1
+), true)"""
 
 
 class DiallingSwitchQuerySet(models.QuerySet["DiallingSwitch"]):
