@@ -1,6 +1,5 @@
 """Searches of connections by indexes alone, the newest first."""
 
-import re
 from datetime import datetime
 from typing import Any
 
@@ -8,11 +7,11 @@ from callcentre.core.search import CANDIDATES, Hit, SearchText, union
 from callcentre.core.statements import rows_of
 from callcentre.core.times import second
 from telephony.models import Connection
+from telephony.models.connection import UID
 from telephony.numbers import comparable
 
 # The most results of a search by number.
 MAX_FOUND = 500
-_UID = re.compile(r"[1-9][0-9]{0,10}\.[1-9][0-9]{0,17}")
 
 _OF_NUMBER = (
     "SELECT id FROM telephony_connection WHERE src_number = %(number)s ORDER BY created_at DESC, id DESC",
@@ -62,9 +61,9 @@ def calls(search: SearchText, count: int) -> list[Hit]:
     """Return the newest calls with this number, this end of the customer's number, or this id."""
     branches = [*_OF_NUMBER, *search.with_endings(*_OF_ENDING)] if search.number else []
     values = search.parameters | {"shown": count}
-    if _UID.fullmatch(search.text):
+    if found := UID.fullmatch(search.text):
         branches = [_OF_ID]
-        values["epoch"], _dot, values["id"] = search.text.partition(".")
+        values |= found.groupdict()
     if not branches:
         return []
     return [_hit(row) for row in rows_of(_HITS.format(branches=union(branches, CANDIDATES)), values)]

@@ -1,5 +1,6 @@
 """Calls: the connection, its legs at the switch, its offers to agents."""
 
+import re
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
 
@@ -27,6 +28,8 @@ def is_long(start: str) -> Q:
     return Q(GreaterThan(F("ended_at") - F(start), Value(LONG)))
 
 
+# The id of a connection: the second of its creation and the key of its row.
+UID = re.compile(r"(?P<epoch>[1-9][0-9]{0,10})\.(?P<id>[1-9][0-9]{0,17})")
 # The normal form of the number of the customer.
 CUSTOMER_NUMBER = Case(When(direction="INBOUND", then=F("src_number")), default=F("dst_number"))
 
@@ -45,12 +48,9 @@ class ConnectionQuerySet(models.QuerySet["Connection"]):
 
     def with_uid(self, uid: str) -> "ConnectionQuerySet":
         """The connection with this id, or none; a text that is no id finds none."""
-        epoch, dot, number = uid.partition(".")
-        if not (dot and epoch.isdecimal() and number.isdecimal() and epoch.isascii() and number.isascii()):
+        if (found := UID.fullmatch(uid)) is None:
             return self.none()
-        if len(epoch) > 11 or len(number) > 18 or epoch.startswith("0") or number.startswith("0"):
-            return self.none()
-        return self.filter(pk=int(number), created_at=datetime.fromtimestamp(int(epoch), UTC))
+        return self.filter(pk=int(found["id"]), created_at=datetime.fromtimestamp(int(found["epoch"]), UTC))
 
 
 class Connection(models.Model):
