@@ -46,6 +46,13 @@ def is_installed() -> bool:
     return morfeusz2 is not None
 
 
+def load() -> None:
+    """Load the dictionary, so that processes which are forked afterwards share it."""
+    if is_installed():
+        _analyser()
+        _generator()
+
+
 def lemmas_by_word(words: Iterable[str], *, is_polish: bool) -> dict[str, set[str]]:
     """Return the lemmas of each word that the dictionary has; words are folded as in the index.
 
