@@ -1,7 +1,7 @@
 """The Polish dictionary: the lemmas of a word, and all forms of a lemma.
 
-Only processes that index articles load it (Morfeusz 2, a C library: 40 MB, 0.2 s). They store lemmas and forms in the
-database (models/lemma.py), where searches read them.
+Only workers that index articles load it (Morfeusz 2, a C library: 40 MB, 0.2 s), once for each pool of processes. They
+store lemmas and forms in the database (models/lemma.py), where searches read them.
 """
 
 import itertools
