@@ -165,12 +165,10 @@ MENU: tuple[Area, ...] = (
 
 def menu(request: HttpRequest) -> list[dict[str, Any]]:
     """Return the areas with the pages that the user may see."""
-    groups: list[dict[str, Any]] = [
-        {
-            "title": "",
-            "items": [{"title": _("Overview"), "icon": "dashboard", "link": reverse("admin:index")}],
-        }
-    ]
+    first = [{"title": _("Overview"), "icon": "dashboard", "link": reverse("admin:index")}]
+    if request.user.is_superuser:
+        first.append({"title": _("First steps"), "icon": "checklist", "link": reverse("first-steps")})
+    groups: list[dict[str, Any]] = [{"title": "", "items": first}]
     for title, pages, is_folded in MENU:
         items = [
             {"title": page.title, "icon": page.icon, "link": _link(page.app, page.name)}
