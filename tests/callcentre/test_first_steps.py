@@ -83,7 +83,7 @@ def test_a_test_call_to_no_number_is_refused(number: str) -> None:
     response = superuser().post(PAGE, {"agent": AgentFactory(number="101").pk, "number": number})
 
     assert response.status_code == 200
-    assert response.context_data["form"].errors["number"]
+    assert response.context["form"].errors["number"]
     assert not Connection.objects.exists()
 
 
