@@ -113,9 +113,9 @@ def test_every_page_fits_the_screen_loads_nothing_from_elsewhere_no_script_fails
 ) -> None:
     visit = Visit(browser, live_server.url, session_id, viewport=SCREENS[screen], color_scheme=KIND_OF_SCREEN[screen])
 
-    too_wide = visit.too_wide(pages_of(label))
+    faults = visit.faults_of(pages_of(label))
 
-    assert too_wide == []
+    assert faults == []
     assert visit.trouble == []
 
 
@@ -125,9 +125,9 @@ def test_a_sample_of_the_pages_fits_the_screen_and_no_script_fails(
 ) -> None:
     visit = Visit(browser, live_server.url, session_id, viewport=SCREENS["desk"], color_scheme="light")
 
-    too_wide = visit.too_wide(pages_of(label, step=SAMPLE))
+    faults = visit.faults_of(pages_of(label, step=SAMPLE))
 
-    assert too_wide == []
+    assert faults == []
     assert visit.trouble == []
 
 
@@ -137,9 +137,9 @@ def test_pages_fit_a_phone_in_the_dark_load_nothing_from_elsewhere_and_no_script
 ) -> None:
     visit = Visit(browser, live_server.url, session_id, viewport=SCREENS["phone"], color_scheme="dark")
 
-    too_wide = visit.too_wide(paths_on_phone())
+    faults = visit.faults_of(paths_on_phone())
 
-    assert too_wide == []
+    assert faults == []
     assert visit.trouble == []
 
 
