@@ -16,9 +16,7 @@ pytestmark = pytest.mark.django_db
 
 def write(customer: Customer, agent_login: str = "anna") -> Message:
     address, body = "jan@client.example", "Your contract ends."
-    return write_to_customer(
-        customer, ACTOR, recipient=address, agent_login=agent_login, subject="Contract", body=body
-    )
+    return write_to_customer(customer, ACTOR, recipient=address, agent_login=agent_login, subject="Contract", body=body)
 
 
 def test_a_mail_to_a_customer_is_the_only_message_that_its_ticket_ever_had() -> None:
