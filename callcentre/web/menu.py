@@ -8,9 +8,8 @@ from django.utils.translation import gettext_lazy as _
 
 from campaigns.admin.dashboard import campaigns_panel
 from knowledgebase.admin.dashboard import knowledgebase_panel
+from overview.admin.pages import overview_panel
 from reports.admin.dashboard import reports_panel
-from telephony.admin.board import board_panel
-from tickets.admin.dashboard import tickets_panel
 from webhooks.admin.dashboard import webhooks_panel
 
 # Area -> title, icon, app and model; after a slash the page, if it is not the list.
@@ -83,6 +82,7 @@ MENU: list[tuple[Any, list[tuple[Any, str, str, str]]]] = [
             (_("Agents work report"), "analytics", "reports", "export/report"),
             (_("Exports of the report"), "download", "reports", "export"),
             (_("Scheduled reports"), "schedule_send", "reports", "schedule"),
+            (_("Alarms"), "notifications", "overview", "alarm"),
         ],
     ),
     (
@@ -158,9 +158,10 @@ def _may_see(request: HttpRequest, app: str, model: str) -> bool:
 
 
 def dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
-    """Return the panels of the front page, of the apps that the user may see."""
-    makers = (board_panel, campaigns_panel, knowledgebase_panel, reports_panel, tickets_panel, webhooks_panel)
+    """Return the live overview, and below it the panels of the apps that the user may see."""
+    overview = overview_panel(request)
+    makers = (campaigns_panel, knowledgebase_panel, reports_panel, webhooks_panel)
     panels = [panel for make in makers if (panel := make(request)) is not None]
     # Problems come first.
     panels.sort(key=lambda panel: not panel.get("is_troubled"))
-    return {**context, "title": _("Overview"), "panels": panels}
+    return {**context, "title": _("Overview"), "overview": overview, "panels": panels}
