@@ -29,7 +29,7 @@ pytestmark = pytest.mark.django_db
 Subject = Alarm.Subject
 
 
-def wait_in(queue: Queue, seconds: int = 10) -> Any:
+def wait_in(queue: Queue | None, seconds: int = 10) -> Any:
     since = timezone.now() - timedelta(seconds=seconds)
     return ConnectionFactory(waiting=True, queue=queue, created_at=since, waiting_since=since)
 

@@ -1,6 +1,6 @@
-"""The overview: its figures beside a slow reference, the rows behind them, rights, and the number of queries."""
+"""The overview: its figures beside a slow reference, the rows behind them, and rights."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from campaigns.models import DiallerState, SystemStatus
 from campaigns.verbs.campaigns import add_agents
-from overview import processes, snapshot
+from overview import processes
 from telephony.models import Connection, Pause, Queue
 from telephony.verbs import presence
 from tests.backoffice import BackOffice, page_of, staff, superuser
@@ -26,7 +26,7 @@ from tickets.models import Ticket
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
 
-LIVE, INDEX = reverse("overview"), reverse("admin:index")
+LIVE = reverse("overview")
 NOON = "2026-11-23 11:00:00+00:00"
 
 
@@ -329,121 +329,3 @@ def test_alarms_and_webhooks_need_their_rights() -> None:
     assert set(notes_of(staff("view_queue"))) == {"pbx", "beat"}
     assert {key.partition("-")[0] for key in notes_of(staff("view_alarm"))} == {"alarm", "beat"}
     assert {key.partition("-")[0] for key in notes_of(staff("view_webhook"))} == {"webhook", "beat"}
-
-
-# The wallboard
-
-
-def test_the_wallboard_shows_what_was_chosen() -> None:
-    queues = QueueFactory.create_batch(2)
-    campaigns = CampaignFactory.create_batch(2)
-    query = f"?wall=1&queue={queues[0].pk}&outbound={campaigns[1].pk}&queue=nonsense"
-
-    keys = [key for key in parts_of(superuser(), query) if key != "notes"]
-
-    assert keys == [f"queue-{queues[0].pk}", f"campaign-{campaigns[1].pk}"]
-
-
-def test_the_wallboard_shows_everything_without_a_choice_and_nothing_without_a_right() -> None:
-    queue, campaign = QueueFactory(), CampaignFactory()
-
-    keys = [key for key in parts_of(superuser(), "?wall=1") if key != "notes"]
-    assert keys == [f"queue-{queue.pk}", f"campaign-{campaign.pk}"]
-    assert set(parts_of(staff("view_queue"), "?wall=1")) == {"notes", f"queue-{queue.pk}"}
-    assert set(parts_of(staff("view_article"), "?wall=1")) == {"empty"}
-
-
-def test_the_wallboard_has_no_menu_and_keeps_the_session_of_a_viewer_only() -> None:
-    QueueFactory(name="Hotline")
-    address = reverse("wallboard")
-
-    page = staff("view_queue").page(address, mode="dark")
-
-    assert "Hotline" in page
-    assert 'class="wb dark"' in page
-    assert "data-keeps" in page
-    assert "admin:logout" not in page
-    assert reverse("admin:telephony_queue_changelist") not in page
-    assert "data-keeps" not in staff("view_queue", "change_queue").page(address)
-    assert "data-keeps" not in superuser().page(address)
-
-
-# One reading for all viewers
-
-
-@pytest.mark.parametrize("count", [1, 20])
-def test_the_queries_of_a_reading_do_not_grow(count: int, django_assert_num_queries: Callable[[int], Any]) -> None:
-    for _ in range(count):
-        campaign = CampaignFactory(is_dialling=True)
-        RecordFactory(campaign=campaign)
-        queue = QueueFactory()
-        call_of(queue, timezone.now())
-        agent = AgentFactory()
-        QueueMemberFactory(queue=queue, agent=agent)
-        presence.log_in(agent, ACTOR)
-        AlarmFactory(raised=True, queue=queue)
-        WebhookFactory(failing=True)
-        TicketQueueFactory(imap_host="mail.us.example", failing_since=timezone.now())
-        TicketFactory()
-    client = superuser()
-    cache.clear()
-
-    with django_assert_num_queries(23):
-        client.get(LIVE)
-
-
-@pytest.fixture
-def kept(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
-    """Keep readings for an hour; return the list to which each reading adds an entry."""
-    readings: list[int] = []
-    read = snapshot.figures.read
-
-    def count() -> Any:
-        readings.append(1)
-        return read()
-
-    monkeypatch.setattr(snapshot.figures, "read", count)
-    monkeypatch.setattr(snapshot, "FRESH_SECONDS", 3600)
-    return readings
-
-
-def test_a_reading_serves_all_viewers(kept: list[int], django_assert_num_queries: Callable[[int], Any]) -> None:
-    QueueFactory(name="Hotline")
-    CampaignFactory()
-    first, second = superuser(), staff("view_queue")
-    assert "campaigns" in parts_of(first)
-
-    # Session, user, and the permissions of the user and the user's groups.
-    with django_assert_num_queries(4):
-        shown = parts_of(second)
-
-    assert "queues" in shown
-    assert "campaigns" not in shown
-    assert len(kept) == 1
-
-
-def test_viewers_get_the_last_reading_while_another_process_reads(
-    kept: list[int], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    before = snapshot.current()
-    monkeypatch.setattr(snapshot, "FRESH_SECONDS", 0)
-    snapshot.client().set(snapshot.lock_name(), b"1")
-
-    assert snapshot.current() == before
-    assert len(kept) == 1
-
-    snapshot.client().delete(snapshot.lock_name())
-    assert snapshot.current()["at"] > before["at"]
-
-
-def test_without_redis_each_process_reads_for_itself(kept: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail() -> Any:
-        raise snapshot.redis.ConnectionError
-
-    monkeypatch.setattr(snapshot, "client", fail)
-    monkeypatch.setattr(processes, "client", fail)
-    monkeypatch.setattr(snapshot, "_own", None)
-
-    assert snapshot.current() is snapshot.current()
-    assert len(kept) == 1
-    assert "broker" in notes_of(superuser())
