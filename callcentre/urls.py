@@ -10,6 +10,8 @@ from callcentre.api.documents import DocsView, SchemaView
 from callcentre.api.routers import route, routes_of
 from callcentre.api.viewsets import PingViewSet, UnknownPath
 from callcentre.monitoring import health
+from callcentre.web.desk import home
+from callcentre.web.desk import views as desk
 from callcentre.web.login import OwnPasswordView, login
 from callcentre.web.search import search_view
 from campaigns.sounds import show_sound
@@ -38,6 +40,8 @@ urlpatterns = [
     path("admin/autocomplete/", admin.site.admin_view(Autocomplete.as_view(admin_site=admin.site))),
     # In the place of the theme's own search, which reads one model after another.
     path("admin/search/", admin.site.admin_view(search_view)),
+    *desk.urls(),
+    path("admin/", admin.site.admin_view(home.index)),
     path("admin/", admin.site.urls),
     path("knowledge-base/images/<uuid:image_id>", show_image, name="article-image"),
     path("sounds/<str:token>.wav", show_sound, name="sound"),

@@ -6,6 +6,7 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
+from callcentre.web.desk.home import agent_of, is_supervisor
 from campaigns.admin.dashboard import campaigns_panel
 from knowledgebase.admin.dashboard import knowledgebase_panel
 from reports.admin.dashboard import reports_panel
@@ -122,12 +123,7 @@ MENU: list[tuple[Any, list[tuple[Any, str, str, str]]]] = [
 
 def menu(request: HttpRequest) -> list[dict[str, Any]]:
     """Return the areas with the pages that the user may see."""
-    groups: list[dict[str, Any]] = [
-        {
-            "title": "",
-            "items": [{"title": _("Overview"), "icon": "dashboard", "link": reverse("admin:index")}],
-        }
-    ]
+    groups: list[dict[str, Any]] = [{"title": "", "items": _homes(request)}]
     for title, pages in MENU:
         items = [
             {"title": name, "icon": icon, "link": _link(app, page)}
@@ -138,6 +134,15 @@ def menu(request: HttpRequest) -> list[dict[str, Any]]:
         if items:
             groups.append({"title": title, "separator": True, "items": items})
     return groups
+
+
+def _homes(request: HttpRequest) -> list[dict[str, Any]]:
+    """Return the overview and the user's desk. An agent who supervises nothing has only a desk."""
+    homes = [{"title": _("Overview"), "icon": "dashboard", "link": reverse("admin:index")}]
+    if agent_of(request.user) is None:
+        return homes
+    desk = {"title": _("My desk"), "icon": "headset_mic", "link": reverse("desk")}
+    return [*homes, desk] if is_supervisor(request.user) else [desk]
 
 
 def _mark_page_below_list(path: str, items: list[dict[str, Any]]) -> None:
