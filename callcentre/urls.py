@@ -12,6 +12,7 @@ from callcentre.api.viewsets import PingViewSet, UnknownPath
 from callcentre.monitoring import health
 from callcentre.web.desk import home
 from callcentre.web.desk import views as desk
+from callcentre.web.first_steps import first_steps_view
 from callcentre.web.login import OwnPasswordView, login
 from callcentre.web.search import search_view
 from campaigns.sounds import show_sound
@@ -42,6 +43,7 @@ urlpatterns = [
     path("admin/search/", admin.site.admin_view(search_view)),
     *desk.urls(),
     path("admin/", admin.site.admin_view(home.index)),
+    path("admin/first-steps/", admin.site.admin_view(first_steps_view), name="first-steps"),
     path("admin/", admin.site.urls),
     path("knowledge-base/images/<uuid:image_id>", show_image, name="article-image"),
     path("sounds/<str:token>.wav", show_sound, name="sound"),
