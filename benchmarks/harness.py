@@ -136,8 +136,13 @@ class Client:
     def send(self, method: str, path: str, body: Any = None, *, expect: int, anonymous: bool = False) -> bytes:
         raw = body if isinstance(body, bytes | None) else json.dumps(body).encode()
         headers = {} if anonymous else self._headers
-        self._connection.request(method, path, raw, headers)
-        response = self._connection.getresponse()
+        try:
+            self._connection.request(method, path, raw, headers)
+            response = self._connection.getresponse()
+        except http.client.RemoteDisconnected:
+            # The server closes a connection that was idle for half a minute (RFC 9112, 9.3.1).
+            self._connection.request(method, path, raw, headers)
+            response = self._connection.getresponse()
         answer = response.read()
         if response.status != expect:
             raise RuntimeError(f"{method} {path}: {response.status} {answer[:500]!r}")

@@ -271,6 +271,10 @@ class RecordAdmin(RecordActions, HistoryMixin, UncountedMixin, Admin):
         return [str(record)], {name: count for name, count in parts if count}, set(), []
 
 
+# Labels of entries that are no fields.
+_LABELS = {"refused": _("reason")}
+
+
 def changes_of(change: RecordChange, names: dict[str, str]) -> list[tuple[Any, Any, Any]]:
     """Return (label, old, new) of each change in an entry of the history."""
     changes: list[tuple[Any, Any, Any]] = []
@@ -286,6 +290,6 @@ def changes_of(change: RecordChange, names: dict[str, str]) -> list[tuple[Any, A
             ]
         else:
             field = BY_NAME.get(name)
-            label = label_for_field(field.form, Record) if field and field.form else name
+            label = label_for_field(field.form, Record) if field and field.form else _LABELS.get(name, name)
             changes.append((label, in_words(old), in_words(new)))
     return changes

@@ -14,7 +14,10 @@ window.updateInPlace = (() => {
     const hasFocus = (node) => node.contains(document.activeElement);
 
     const updateAttributes = (old, fresh) => {
-        for (const { name } of [...old.attributes]) if (!fresh.hasAttribute(name)) old.removeAttribute(name);
+        for (const { name } of [...old.attributes]) {
+            // A person opens and closes details.
+            if (!fresh.hasAttribute(name) && !(name === "open" && old.nodeName === "DETAILS")) old.removeAttribute(name);
+        }
         for (const { name, value } of fresh.attributes) if (old.getAttribute(name) !== value) old.setAttribute(name, value);
     };
 
