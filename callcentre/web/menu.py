@@ -6,11 +6,11 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
+from callcentre.web.desk.home import agent_of, is_supervisor
 from campaigns.admin.dashboard import campaigns_panel
 from knowledgebase.admin.dashboard import knowledgebase_panel
+from overview.admin.pages import overview_panel
 from reports.admin.dashboard import reports_panel
-from telephony.admin.board import board_panel
-from tickets.admin.dashboard import tickets_panel
 from webhooks.admin.dashboard import webhooks_panel
 
 
@@ -74,6 +74,7 @@ MENU: tuple[Area, ...] = (
             Page(_("Agents work report"), "analytics", "reports", "export/report"),
             Page(_("Exports of the report"), "download", "reports", "export"),
             Page(_("Scheduled reports"), "schedule_send", "reports", "schedule"),
+            Page(_("Alarms"), "notifications", "overview", "alarm"),
         ),
     ),
     Area(
@@ -165,10 +166,7 @@ MENU: tuple[Area, ...] = (
 
 def menu(request: HttpRequest) -> list[dict[str, Any]]:
     """Return the areas with the pages that the user may see."""
-    first = [{"title": _("Overview"), "icon": "dashboard", "link": reverse("admin:index")}]
-    if request.user.is_superuser:
-        first.append({"title": _("First steps"), "icon": "checklist", "link": reverse("first-steps")})
-    groups: list[dict[str, Any]] = [{"title": "", "items": first}]
+    groups: list[dict[str, Any]] = [{"title": "", "items": _homes(request)}]
     for title, pages, is_folded in MENU:
         items = [
             {"title": page.title, "icon": page.icon, "link": _link(page.app, page.name)}
@@ -179,6 +177,17 @@ def menu(request: HttpRequest) -> list[dict[str, Any]]:
         if items:
             groups.append({"title": title, "items": items, "is_folded": is_folded})
     return groups
+
+
+def _homes(request: HttpRequest) -> list[dict[str, Any]]:
+    """Return the overview and the user's desk. An agent who supervises nothing has only a desk."""
+    homes = [{"title": _("Overview"), "icon": "dashboard", "link": reverse("admin:index")}]
+    if request.user.is_superuser:
+        homes.append({"title": _("First steps"), "icon": "checklist", "link": reverse("first-steps")})
+    if agent_of(request.user) is None:
+        return homes
+    desk = {"title": _("My desk"), "icon": "headset_mic", "link": reverse("desk")}
+    return [*homes, desk] if is_supervisor(request.user) else [desk]
 
 
 def _mark_page_below_list(path: str, items: list[dict[str, Any]]) -> None:
@@ -199,9 +208,10 @@ def _may_see(request: HttpRequest, app: str, model: str) -> bool:
 
 
 def dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
-    """Return the panels of the front page, of the apps that the user may see."""
-    makers = (board_panel, campaigns_panel, knowledgebase_panel, reports_panel, tickets_panel, webhooks_panel)
+    """Return the live overview, and below it the panels of the apps that the user may see."""
+    overview = overview_panel(request)
+    makers = (campaigns_panel, knowledgebase_panel, reports_panel, webhooks_panel)
     panels = [panel for make in makers if (panel := make(request)) is not None]
     # Problems come first.
     panels.sort(key=lambda panel: not panel.get("is_troubled"))
-    return {**context, "title": _("Overview"), "panels": panels}
+    return {**context, "title": _("Overview"), "overview": overview, "panels": panels}
