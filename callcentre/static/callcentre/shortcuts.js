@@ -20,7 +20,7 @@ addEventListener("DOMContentLoaded", () => {
     const list = () => {
         const keys = dialog.querySelector("dl");
         for (const old of keys.querySelectorAll("[data-of-page]")) old.remove();
-        for (const element of document.querySelectorAll("[data-key]")) {
+        for (const element of document.querySelectorAll("a[data-key], button[data-key]")) {
             if (!isShown(element)) continue;
             const group = document.createElement("div");
             const key = document.createElement("kbd");
@@ -55,7 +55,7 @@ addEventListener("DOMContentLoaded", () => {
             event.preventDefault();
             list();
         } else {
-            const pressed = [...document.querySelectorAll("[data-key]")].find((one) => one.dataset.key === event.key && isShown(one));
+            const pressed = [...document.querySelectorAll("a[data-key], button[data-key]")].find((one) => one.dataset.key === event.key && isShown(one));
             if (!pressed) return;
             event.preventDefault();
             pressed.click();
