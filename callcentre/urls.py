@@ -17,6 +17,7 @@ from callcentre.web.login import OwnPasswordView, login
 from callcentre.web.search import search_view
 from campaigns.sounds import show_sound
 from knowledgebase.images import show_image
+from overview.admin.pages import overview_now, wallboard
 from tickets.rating_page import rate_reply
 
 api: list[URLPattern | URLResolver] = [
@@ -41,6 +42,8 @@ urlpatterns = [
     path("admin/autocomplete/", admin.site.admin_view(Autocomplete.as_view(admin_site=admin.site))),
     # In the place of the theme's own search, which reads one model after another.
     path("admin/search/", admin.site.admin_view(search_view)),
+    path("admin/overview/now", admin.site.admin_view(overview_now), name="overview"),
+    path("admin/wallboard/", admin.site.admin_view(wallboard), name="wallboard"),
     *desk.urls(),
     path("admin/", admin.site.admin_view(home.index)),
     path("admin/first-steps/", admin.site.admin_view(first_steps_view), name="first-steps"),

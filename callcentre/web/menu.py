@@ -9,9 +9,8 @@ from django.utils.translation import gettext_lazy as _
 from callcentre.web.desk.home import agent_of, is_supervisor
 from campaigns.admin.dashboard import campaigns_panel
 from knowledgebase.admin.dashboard import knowledgebase_panel
+from overview.admin.pages import overview_panel
 from reports.admin.dashboard import reports_panel
-from telephony.admin.board import board_panel
-from tickets.admin.dashboard import tickets_panel
 from webhooks.admin.dashboard import webhooks_panel
 
 
@@ -75,6 +74,7 @@ MENU: tuple[Area, ...] = (
             Page(_("Agents work report"), "analytics", "reports", "export/report"),
             Page(_("Exports of the report"), "download", "reports", "export"),
             Page(_("Scheduled reports"), "schedule_send", "reports", "schedule"),
+            Page(_("Alarms"), "notifications", "overview", "alarm"),
         ),
     ),
     Area(
@@ -208,9 +208,10 @@ def _may_see(request: HttpRequest, app: str, model: str) -> bool:
 
 
 def dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
-    """Return the panels of the front page, of the apps that the user may see."""
-    makers = (board_panel, campaigns_panel, knowledgebase_panel, reports_panel, tickets_panel, webhooks_panel)
+    """Return the live overview, and below it the panels of the apps that the user may see."""
+    overview = overview_panel(request)
+    makers = (campaigns_panel, knowledgebase_panel, reports_panel, webhooks_panel)
     panels = [panel for make in makers if (panel := make(request)) is not None]
     # Problems come first.
     panels.sort(key=lambda panel: not panel.get("is_troubled"))
-    return {**context, "title": _("Overview"), "panels": panels}
+    return {**context, "title": _("Overview"), "overview": overview, "panels": panels}

@@ -43,6 +43,8 @@ STATUS_COLOURS = {
 }
 CAMPAIGN = "campaign__id__exact"
 AGENT = "agent__id__exact"
+# The value of the filter for records that are to be called or in a call.
+LEFT = "left"
 
 
 class SystemStatusFilter(DropdownFilter):
@@ -54,10 +56,12 @@ class SystemStatusFilter(DropdownFilter):
         self.model_admin = model_admin
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> Iterable[tuple[str, Any]]:
-        return SystemStatus.choices
+        return [*SystemStatus.choices, (LEFT, _("all that are not done"))]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Record]) -> QuerySet[Record]:
         status = self.value()
+        if status == LEFT:
+            return queryset.exclude(system_status__in=SystemStatus.completed())
         if status not in SystemStatus.values:
             return queryset
         queryset = queryset.filter(system_status=status)

@@ -17,7 +17,8 @@ from reports.measures import clock
 from reports.periods import Aggregation
 from reports.report import Question
 from telephony.models import Agent, Connection
-from tickets.admin.ticket_page_sidebar import SOON, dues_of
+from tickets.admin.ticket_page_sidebar import dues_of
+from tickets.due_tickets import SOON
 from tickets.models import Ticket
 
 # Tickets that are read, and those that the desk shows.
