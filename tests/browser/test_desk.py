@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from django.core.cache import cache
+from django.utils import timezone
 from playwright.sync_api import Browser, Locator, expect
 
 from campaigns.models import Attempt
@@ -186,7 +187,7 @@ def test_a_note_for_an_earlier_call_is_kept(desk: Desk, visit: Visit) -> None:
     page.get_by_label("Note").fill("Wants an offer.")
 
     Connection.objects.filter(pk=call.pk).update(state="ended", ended_at=call.answered_at, disposition="ANSWERED")
-    presence.leave_call(desk.agent, call, call.answered_at)
+    presence.leave_call(desk.agent, call, timezone.now())
     campaign_talk(desk, campaign__name="Next campaign")
     expect(page.get_by_role("heading", name="Next campaign")).to_be_visible()
 
