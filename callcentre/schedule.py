@@ -71,6 +71,10 @@ SCHEDULE: dict[str, Any] = {
     },
     # at 3:41 every night: delete old misses of searches, and images without an article
     "knowledgebase.prune": {"task": "knowledgebase.prune", "schedule": LocalTime(hour="3", minute="41")},
+    # every 5 seconds: raise and clear alarms; the overview takes it as the sign that beat and the worker are there
+    "overview.watch_alarms": {"task": "overview.watch_alarms", "schedule": 5.0, "options": {"expires": 5}},
+    # every 10 seconds: mail alarms that are due, and those whose message was lost
+    "overview.sweep_mails": {"task": "overview.sweep_mails", "schedule": 10.0, "options": {"expires": 10}},
     # once an hour: delete answers of retried writes that are 24 hours old
     "callcentre.prune_idempotency": {"task": "callcentre.prune_idempotency", "schedule": crontab(minute="7")},
     # at 3:29 every night: delete expired sessions of the back office

@@ -68,6 +68,7 @@ INSTALLED_APPS = [
     "knowledgebase",
     "campaigns",
     "reports",
+    "callcentre.overview",
 ]
 
 MIDDLEWARE = [
@@ -338,6 +339,8 @@ CELERY_TASK_ROUTES = {
     "webhooks.*": {"queue": "webhooks"},
     "telephony.*": {"queue": "calls"},
     "tickets.*": {"queue": "mail"},
+    "overview.watch_alarms": {"queue": "calls"},
+    "overview.*": {"queue": "mail"},
     "reports.mail_export": {"queue": "mail"},
     "reports.sweep_mails": {"queue": "mail"},
     "reports.*": {"queue": "reports"},

@@ -10,6 +10,10 @@ from callcentre.api.documents import DocsView, SchemaView
 from callcentre.api.routers import route, routes_of
 from callcentre.api.viewsets import PingViewSet, UnknownPath
 from callcentre.monitoring import health
+from callcentre.overview.admin.pages import overview_now, wallboard
+from callcentre.web.desk import home
+from callcentre.web.desk import views as desk
+from callcentre.web.first_steps import first_steps_view
 from callcentre.web.login import OwnPasswordView, login
 from callcentre.web.search import search_view
 from campaigns.sounds import show_sound
@@ -38,6 +42,11 @@ urlpatterns = [
     path("admin/autocomplete/", admin.site.admin_view(Autocomplete.as_view(admin_site=admin.site))),
     # In the place of the theme's own search, which reads one model after another.
     path("admin/search/", admin.site.admin_view(search_view)),
+    path("admin/overview/now", admin.site.admin_view(overview_now), name="overview"),
+    path("admin/wallboard/", admin.site.admin_view(wallboard), name="wallboard"),
+    *desk.urls(),
+    path("admin/", admin.site.admin_view(home.index)),
+    path("admin/first-steps/", admin.site.admin_view(first_steps_view), name="first-steps"),
     path("admin/", admin.site.urls),
     path("knowledge-base/images/<uuid:image_id>", show_image, name="article-image"),
     path("sounds/<str:token>.wav", show_sound, name="sound"),

@@ -10,7 +10,7 @@ from campaigns.dialling.ownership import DIALLER, HOLDERS
 from campaigns.models.dialling import ALL_DIALLING_RUNS
 
 # Campaigns whose dialling is running, unless all dialling is switched off; and whether a dialler has each.
-_CAMPAIGNS = f"""
+CAMPAIGNS = f"""
 SELECT count(*), count(*) FILTER (WHERE id NOT IN (SELECT key FROM ({HOLDERS}) AS held))
 FROM campaigns_campaign
 WHERE is_dialling AND is_active AND start_date <= '{{day}}' AND (end_date IS NULL OR end_date >= '{{day}}')
@@ -29,7 +29,7 @@ def _of_today(statement: str) -> tuple[int, ...]:
 
 def check_dialling() -> None:
     """Fail if campaigns are to be dialled and no process has them."""
-    _, without_dialler = _of_today(_CAMPAIGNS)
+    _, without_dialler = _of_today(CAMPAIGNS)
     if without_dialler:
         raise NotReadyError(f"{without_dialler} campaigns are to be dialled, and no dialler has them.")
 
@@ -39,7 +39,7 @@ probes["dialling"] = check_dialling
 
 def figures() -> Iterable[Metric]:
     silences = [seconds for key, seconds in query(HOLDERS) if key == DIALLER]
-    to_dial, without_dialler = _of_today(_CAMPAIGNS)
+    to_dial, without_dialler = _of_today(CAMPAIGNS)
     yield gauge("callcentre_diallers", "Processes that dial for campaigns", len(silences))
     if silences:
         longest = max(0.0, *silences)

@@ -23,6 +23,7 @@ from callcentre.api import rate_limits
 from callcentre.core.actor import SYSTEM, Actor
 from callcentre.launch.embedded import Stores, temporary_stores
 from callcentre.models import ApiUser
+from callcentre.overview import snapshot
 from callcentre.web import menu
 from tests.migrated import copy_into, default_database, migrated_database
 from tests.pristine import Pristine
@@ -77,10 +78,16 @@ def _redis() -> redis.Redis:
 def _limits(monkeypatch: pytest.MonkeyPatch) -> None:
     """Start each test without counts, and wait for Redis, so that everything is counted."""
     store = _redis()
-    if keys := [*store.scan_iter("cc:fail:*"), *store.scan_iter("cc:rate:*")]:
+    if keys := [key for pattern in ("cc:fail:*", "cc:rate:*", "cc:overview:*") for key in store.scan_iter(pattern)]:
         store.delete(*keys)
     monkeypatch.setattr(rate_limits, "client", _redis)
     monkeypatch.setattr(rate_limits._Script, "paused_until", 0.0)
+
+
+@pytest.fixture(autouse=True)
+def _overview(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the overview show each change of a test at once."""
+    monkeypatch.setattr(snapshot, "FRESH_SECONDS", 0)
 
 
 @pytest.fixture(autouse=True)

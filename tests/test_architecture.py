@@ -18,7 +18,7 @@ from callcentre.core.errors import ErrorCode
 
 ROOT = Path(__file__).resolve().parents[1]
 # From the floor up: an app may refer to the apps before it.
-LAYERS = ["callcentre", "webhooks", "telephony", "knowledgebase", "tickets", "campaigns", "reports"]
+LAYERS = ["callcentre", "webhooks", "telephony", "knowledgebase", "tickets", "campaigns", "reports", "overview"]
 # Neither app may refer to the other.
 SIBLINGS = {frozenset({"tickets", "knowledgebase"})}
 
@@ -32,6 +32,7 @@ WITHOUT_ADMIN = {
     "campaigns.DiallingDay": "shown on the pages of dialling and compliance",
     "campaigns.RetryRule": "edited with its campaign",
     "campaigns.RecordStatus": "edited with its campaign",
+    "overview.AlarmMail": "shown with its alarm",
     "reports.ExportMail": "shown with its export",
     "reports.ScheduleChange": "read at its schedule",
     "reports.Rollup": "sums that nobody edits: the report shows them",

@@ -10,7 +10,7 @@ from tests.processes import ROOT
 
 ROWS = [line for line in (ROOT / "docs" / "glossary.md").read_text().splitlines() if line.startswith("| ")]
 NAMES = sorted({name for row in ROWS for name in re.findall(r"`([a-z]\w+(?:\.\w+)+)`", row.split("|")[3])})
-OUR_APPS = ("callcentre", "campaigns", "knowledgebase", "reports", "telephony", "tickets", "webhooks")
+OUR_APPS = ("callcentre", "campaigns", "knowledgebase", "overview", "reports", "telephony", "tickets", "webhooks")
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -50,14 +50,14 @@ def check_placeholders(**texts: tuple[str, Sequence[str]]) -> None:
         names = (*PLACEHOLDERS, *others)
         places = (place.replace("&nbsp;", " ").strip() for place in _ANY_PLACE.findall(markup))
         if unknown := [place for place in places if place not in names]:
-            listed = ", ".join(_spelled(name) for name in names)
             said = _("Nothing is put in for %(place)s. There are: %(places)s.")
-            faults[field] = said % {"place": _spelled(unknown[0]), "places": listed}
+            faults[field] = said % {"place": spelled(unknown[0]), "places": ", ".join(map(spelled, names))}
     if faults:
         raise ValidationError(faults)
 
 
-def _spelled(name: str) -> str:
+def spelled(name: str) -> str:
+    """Return the placeholder as it is written in a text."""
     return f"{{{{ {name} }}}}"
 
 

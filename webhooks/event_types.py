@@ -38,6 +38,8 @@ class EventType(models.TextChoices):
     OUTBOUND_RECORD_STATUS_CHANGED = "OUTBOUND_RECORD_STATUS_CHANGED"
     RECORD_OFFERED = "RECORD_OFFERED"
     RECORD_DROPPED = "RECORD_DROPPED"
+    ALARM_RAISED = "ALARM_RAISED"
+    ALARM_CLEARED = "ALARM_CLEARED"
 
     @property
     def example(self) -> dict[str, Any]:
@@ -78,6 +80,7 @@ _RECORD = {
     "next_call_date": None,
     "agent_login": None,
 }
+_ALARM = {"alarm_id": 4, "name": "Hotline waits", "subject": "QUEUE_WAIT"}
 EXAMPLES: dict[EventType, dict[str, Any]] = {
     EventType.CHAT_CONVERSATION_CREATED: {
         **_CHAT,
@@ -129,4 +132,6 @@ EXAMPLES: dict[EventType, dict[str, Any]] = {
         "expires_at": "2026-11-21 09:31:00",
     },
     EventType.RECORD_DROPPED: {"outbound_id": "DEMO1", "record_id": 1204, "connection_id": "1416225570.341"},
+    EventType.ALARM_RAISED: {**_ALARM, "value": 74.0, "limit": 60.0},
+    EventType.ALARM_CLEARED: {**_ALARM, "value": 12.0, "limit": 60.0},
 }

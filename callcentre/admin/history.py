@@ -29,6 +29,7 @@ ACTIONS = {
     "call": _("call ended"),
     "dial": _("called"),
     "result": _("result"),
+    "result_refused": _("parts of the result not written"),
     "no_result": _("call without a result"),
     "answered": _("answered"),
     "busy": _("busy"),

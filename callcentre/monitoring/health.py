@@ -11,7 +11,6 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from typing import Any, TypeVar
 
-import orjson
 import redis
 from django.conf import settings
 from django.db.migrations.loader import MigrationLoader
@@ -22,6 +21,7 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 
+from callcentre.core.broker_queues import waiting_tasks
 from callcentre.core.monitoring import NotReadyError, database_figures, gauge, gauges, probes, query
 from callcentre.core.network import client_address, is_in_networks
 
@@ -178,14 +178,12 @@ class StoresCollector(Collector):
 
 
 def _broker_metrics() -> list[Metric]:
-    """Read the queues as kombu keeps them: a list per queue, new messages on the left; unacknowledged ones by time."""
+    """Read the waiting tasks, and those that workers have: unacknowledged ones, by time, as kombu keeps them."""
     prefix = settings.CELERY_BROKER_TRANSPORT_OPTIONS.get("global_keyprefix", "")
-    queues = settings.CELERY_TASK_QUEUE_NAMES
     with _broker() as broker, broker.pipeline(transaction=False) as pipeline:
-        for queue in queues:
-            pipeline.llen(f"{prefix}{queue}").lindex(f"{prefix}{queue}", -1)
+        waiting = waiting_tasks(broker)
         pipeline.hlen(f"{prefix}unacked").zrange(f"{prefix}unacked_index", 0, 0, withscores=True).info("memory")
-        *answers, unacknowledged, earliest, memory = pipeline.execute()
+        unacknowledged, earliest, memory = pipeline.execute()
     now = time.time()
     delivered_at = earliest[0][1] if earliest else now
     return [
@@ -193,13 +191,13 @@ def _broker_metrics() -> list[Metric]:
             "callcentre_queue_tasks",
             "Tasks that wait in the queue",
             "queue",
-            dict(zip(queues, answers[::2], strict=True)),
+            {queue: tasks.count for queue, tasks in waiting.items()},
         ),
         gauges(
             "callcentre_queue_oldest_seconds",
             "Age of the task that has waited longest; 0 for none",
             "queue",
-            {queue: _age(oldest, now) for queue, oldest in zip(queues, answers[1::2], strict=True)},
+            {queue: tasks.oldest_seconds for queue, tasks in waiting.items()},
         ),
         gauge("callcentre_unacknowledged_tasks", "Tasks that workers have and have not finished", unacknowledged),
         gauge(
@@ -209,15 +207,6 @@ def _broker_metrics() -> list[Metric]:
         ),
         gauge("callcentre_broker_memory_bytes", "Memory that the broker uses", memory["used_memory"]),
     ]
-
-
-def _age(message: bytes | None, now: float) -> float:
-    if message is None:
-        return 0.0
-    try:
-        return max(now - float(orjson.loads(message)["headers"]["published_at"]), 0)
-    except (ValueError, KeyError, TypeError):  # a message that another program published
-        return 0.0
 
 
 _DATABASE = """

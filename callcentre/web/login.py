@@ -33,6 +33,11 @@ class ThrottledBackend(ModelBackend):
             request.refusal = error  # type: ignore[attr-defined]
             raise PermissionDenied from error
 
+    def get_user(self, user_id: int) -> User | None:
+        """Return the user of a session, read together with the user's agent, for which pages ask."""
+        user = User.objects.select_related("agent").filter(pk=user_id).first()
+        return user if user is not None and self.user_can_authenticate(user) else None
+
 
 class LoginForm(AuthenticationForm):
     """The form of the log-in page. It distinguishes a wrong password from a lockout and shows how long that lasts."""

@@ -1,143 +1,193 @@
 """The menu and the front page of the admin. They name every app, so they belong to the roof."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
+from callcentre.overview.admin.pages import overview_panel
+from callcentre.web.desk.home import agent_of, is_supervisor
 from campaigns.admin.dashboard import campaigns_panel
 from knowledgebase.admin.dashboard import knowledgebase_panel
 from reports.admin.dashboard import reports_panel
-from telephony.admin.board import board_panel
-from tickets.admin.dashboard import tickets_panel
 from webhooks.admin.dashboard import webhooks_panel
 
-# Area -> title, icon, app and model; after a slash the page, if it is not the list.
-MENU: list[tuple[Any, list[tuple[Any, str, str, str]]]] = [
-    (
-        _("Campaigns"),
-        [
-            (_("Campaigns"), "campaign", "campaigns", "campaign"),
-            (_("Records"), "contact_phone", "campaigns", "record"),
-            (_("Imports"), "upload_file", "campaigns", "recordimport"),
-            (_("Do not call"), "phone_disabled", "campaigns", "donotcall"),
-            (_("Attempts"), "phone_callback", "campaigns", "attempt"),
-            (_("Legal calling hours"), "schedule", "campaigns", "legalhours"),
-            (_("Compliance"), "gavel", "campaigns", "campaign/compliance"),
-            (_("Offered records"), "preview", "campaigns", "recordoffer"),
-            (_("Switches of dialling"), "power_settings_new", "campaigns", "diallingswitch"),
-            (_("Campaign groups"), "folder", "campaigns", "campaigngroup"),
-            (_("Dictionary statuses"), "label", "campaigns", "dictionarystatus"),
-            (_("Changes of records"), "history", "campaigns", "recordchange"),
-        ],
-    ),
-    (
-        _("Tickets"),
-        [
-            (_("Tickets"), "confirmation_number", "tickets", "ticket"),
-            (_("Ticket queues"), "move_to_inbox", "tickets", "ticketqueue"),
-            (_("Received mail"), "inbox", "tickets", "receivedmail"),
-            (_("Outgoing messages"), "outgoing_mail", "tickets", "dispatch"),
-            (_("Canned replies"), "quickreply", "tickets", "cannedreply"),
-            (_("Ratings"), "star", "tickets", "rating"),
-            (_("Files"), "attach_file", "tickets", "storedfile"),
-            (_("Chats"), "chat", "tickets", "chat"),
-            (_("Marketplaces"), "storefront", "tickets", "marketplace"),
-            (_("Statuses of tickets"), "flag", "tickets", "ticketstatus"),
-            (_("Categories"), "category", "tickets", "ticketcategory"),
-            (_("Custom fields"), "dynamic_form", "tickets", "customfield"),
-        ],
-    ),
-    (
+
+class Page(NamedTuple):
+    """A page in the menu: the list of a model or, after a slash, another page of it."""
+
+    title: Any
+    icon: str
+    app: str
+    name: str
+
+
+class Area(NamedTuple):
+    """A group of pages in the menu. Folded, it shows its pages when it is opened or when one of them is shown."""
+
+    title: Any
+    pages: tuple[Page, ...]
+    is_folded: bool = False
+
+
+MENU: tuple[Area, ...] = (
+    Area(
         _("Customers"),
-        [
-            (_("Customers"), "person_search", "tickets", "customer"),
-            (_("Companies"), "apartment", "tickets", "company"),
-            (_("Changes of customers"), "history", "tickets", "customerchange"),
-            (_("Settings of customers"), "tune", "tickets", "customersettings"),
-        ],
+        (
+            Page(_("Customers"), "person_search", "tickets", "customer"),
+            Page(_("Companies"), "apartment", "tickets", "company"),
+        ),
     ),
-    (
+    Area(
         _("Telephony"),
-        [
-            (_("Agents"), "support_agent", "telephony", "agent"),
-            (_("Agent groups"), "groups", "telephony", "agentgroup"),
-            (_("Pauses"), "pause_circle", "telephony", "pause"),
-            (_("States of agents"), "timeline", "telephony", "agentstate"),
-            (_("Sessions of agents"), "login", "telephony", "agentsession"),
-            (_("Calls"), "call", "telephony", "connection"),
-            (_("Calls offered to agents"), "ring_volume", "telephony", "offer"),
-            (_("Queues"), "queue", "telephony", "queue"),
-            (_("Topics"), "topic", "telephony", "topicgroup"),
-            (_("Fields of calls"), "edit_note", "telephony", "topicfield"),
-            (_("Transfer shortcuts"), "phone_forwarded", "telephony", "transfershortcut"),
-            (_("Transcriptions"), "forum", "telephony", "transcription"),
-            (_("Recordings"), "graphic_eq", "telephony", "recording"),
-            (_("Evaluation criteria"), "checklist", "telephony", "evaluationcriterion"),
-        ],
+        (
+            Page(_("Calls"), "call", "telephony", "connection"),
+            Page(_("Agents"), "support_agent", "telephony", "agent"),
+            Page(_("Queues"), "queue", "telephony", "queue"),
+            Page(_("Recordings"), "graphic_eq", "telephony", "recording"),
+        ),
     ),
-    (
+    Area(
+        _("Tickets"),
+        (
+            Page(_("Tickets"), "confirmation_number", "tickets", "ticket"),
+            Page(_("Chats"), "chat", "tickets", "chat"),
+            Page(_("Received mail"), "inbox", "tickets", "receivedmail"),
+            Page(_("Outgoing messages"), "outgoing_mail", "tickets", "dispatch"),
+            Page(_("Ratings"), "star", "tickets", "rating"),
+        ),
+    ),
+    Area(
+        _("Campaigns"),
+        (
+            Page(_("Campaigns"), "campaign", "campaigns", "campaign"),
+            Page(_("Records"), "contact_phone", "campaigns", "record"),
+            Page(_("Imports"), "upload_file", "campaigns", "recordimport"),
+            Page(_("Do not call"), "phone_disabled", "campaigns", "donotcall"),
+            Page(_("Compliance"), "gavel", "campaigns", "campaign/compliance"),
+        ),
+    ),
+    Area(
         _("Reports"),
-        [
-            (_("Agents work report"), "analytics", "reports", "export/report"),
-            (_("Exports of the report"), "download", "reports", "export"),
-            (_("Scheduled reports"), "schedule_send", "reports", "schedule"),
-        ],
+        (
+            Page(_("Agents work report"), "analytics", "reports", "export/report"),
+            Page(_("Exports of the report"), "download", "reports", "export"),
+            Page(_("Scheduled reports"), "schedule_send", "reports", "schedule"),
+            Page(_("Alarms"), "notifications", "overview", "alarm"),
+        ),
     ),
-    (
+    Area(
         _("Knowledge base"),
-        [
-            (_("Articles"), "article", "knowledgebase", "article"),
-            (_("Catalogs"), "menu_book", "knowledgebase", "catalog"),
-            (_("Searches without a result"), "search_off", "knowledgebase", "searchmiss"),
-            (_("Versions of articles"), "difference", "knowledgebase", "articleversion"),
-            (_("Changes of articles"), "history", "knowledgebase", "articlechange"),
-        ],
+        (
+            Page(_("Articles"), "article", "knowledgebase", "article"),
+            Page(_("Catalogs"), "menu_book", "knowledgebase", "catalog"),
+            Page(_("Searches without a result"), "search_off", "knowledgebase", "searchmiss"),
+        ),
     ),
-    (
+    Area(
+        _("Details of calls"),
+        (
+            Page(_("States of agents"), "timeline", "telephony", "agentstate"),
+            Page(_("Sessions of agents"), "login", "telephony", "agentsession"),
+            Page(_("Calls offered to agents"), "ring_volume", "telephony", "offer"),
+            Page(_("Offered records"), "preview", "campaigns", "recordoffer"),
+            Page(_("Attempts"), "phone_callback", "campaigns", "attempt"),
+            Page(_("Transcriptions"), "forum", "telephony", "transcription"),
+        ),
+        is_folded=True,
+    ),
+    Area(
         _("Webhooks"),
-        [
-            (_("Webhooks"), "webhook", "webhooks", "webhook"),
-            (_("Events"), "bolt", "webhooks", "event"),
-            (_("Deliveries"), "outbox", "webhooks", "delivery"),
-            (_("Attempts"), "swap_horiz", "webhooks", "attempt"),
-            (_("Resends"), "replay", "webhooks", "resend"),
-            (_("Changes of webhooks"), "history", "webhooks", "webhookchange"),
-        ],
+        (
+            Page(_("Webhooks"), "webhook", "webhooks", "webhook"),
+            Page(_("Events"), "bolt", "webhooks", "event"),
+            Page(_("Deliveries"), "outbox", "webhooks", "delivery"),
+            Page(_("Attempts"), "swap_horiz", "webhooks", "attempt"),
+            Page(_("Resends"), "replay", "webhooks", "resend"),
+        ),
+        is_folded=True,
     ),
-    (
+    Area(
+        _("Settings of calls"),
+        (
+            Page(_("Agent groups"), "groups", "telephony", "agentgroup"),
+            Page(_("Pauses"), "pause_circle", "telephony", "pause"),
+            Page(_("Topics"), "topic", "telephony", "topicgroup"),
+            Page(_("Fields of calls"), "edit_note", "telephony", "topicfield"),
+            Page(_("Transfer shortcuts"), "phone_forwarded", "telephony", "transfershortcut"),
+            Page(_("Evaluation criteria"), "checklist", "telephony", "evaluationcriterion"),
+            Page(_("Campaign groups"), "folder", "campaigns", "campaigngroup"),
+            Page(_("Dictionary statuses"), "label", "campaigns", "dictionarystatus"),
+            Page(_("Legal calling hours"), "schedule", "campaigns", "legalhours"),
+            Page(_("Switches of dialling"), "power_settings_new", "campaigns", "diallingswitch"),
+        ),
+        is_folded=True,
+    ),
+    Area(
+        _("Settings of tickets"),
+        (
+            Page(_("Ticket queues"), "move_to_inbox", "tickets", "ticketqueue"),
+            Page(_("Canned replies"), "quickreply", "tickets", "cannedreply"),
+            Page(_("Statuses of tickets"), "flag", "tickets", "ticketstatus"),
+            Page(_("Categories"), "category", "tickets", "ticketcategory"),
+            Page(_("Custom fields"), "dynamic_form", "tickets", "customfield"),
+            Page(_("Marketplaces"), "storefront", "tickets", "marketplace"),
+            Page(_("Files"), "attach_file", "tickets", "storedfile"),
+            Page(_("Settings of customers"), "tune", "tickets", "customersettings"),
+        ),
+        is_folded=True,
+    ),
+    Area(
         _("Access"),
-        [
-            (_("API users"), "key", "callcentre", "apiuser"),
-            (_("Changes of API users"), "manage_history", "callcentre", "apiuserchange"),
-            (_("Back-office users"), "person", "callcentre", "user"),
-            (_("Groups of users"), "shield_person", "auth", "group"),
-            (_("Lockouts"), "lock_person", "callcentre", "lockout"),
-            (_("Deletions"), "delete_forever", "callcentre", "deletion"),
-        ],
+        (
+            Page(_("API users"), "key", "callcentre", "apiuser"),
+            Page(_("Back-office users"), "person", "callcentre", "user"),
+            Page(_("Groups of users"), "shield_person", "auth", "group"),
+            Page(_("Lockouts"), "lock_person", "callcentre", "lockout"),
+        ),
+        is_folded=True,
     ),
-]
+    Area(
+        _("Changes"),
+        (
+            Page(_("Changes of records"), "history", "campaigns", "recordchange"),
+            Page(_("Changes of customers"), "history", "tickets", "customerchange"),
+            Page(_("Versions of articles"), "difference", "knowledgebase", "articleversion"),
+            Page(_("Changes of articles"), "history", "knowledgebase", "articlechange"),
+            Page(_("Changes of webhooks"), "history", "webhooks", "webhookchange"),
+            Page(_("Changes of API users"), "manage_history", "callcentre", "apiuserchange"),
+            Page(_("Deletions"), "delete_forever", "callcentre", "deletion"),
+        ),
+        is_folded=True,
+    ),
+)
 
 
 def menu(request: HttpRequest) -> list[dict[str, Any]]:
     """Return the areas with the pages that the user may see."""
-    groups: list[dict[str, Any]] = [
-        {
-            "title": "",
-            "items": [{"title": _("Overview"), "icon": "dashboard", "link": reverse("admin:index")}],
-        }
-    ]
-    for title, pages in MENU:
+    groups: list[dict[str, Any]] = [{"title": "", "items": _homes(request)}]
+    for title, pages, is_folded in MENU:
         items = [
-            {"title": name, "icon": icon, "link": _link(app, page)}
-            for name, icon, app, page in pages
-            if _may_see(request, app, page.partition("/")[0])
+            {"title": page.title, "icon": page.icon, "link": _link(page.app, page.name)}
+            for page in pages
+            if _may_see(request, page.app, page.name.partition("/")[0])
         ]
         _mark_page_below_list(request.path, items)
         if items:
-            groups.append({"title": title, "separator": True, "items": items})
+            groups.append({"title": title, "items": items, "is_folded": is_folded})
     return groups
+
+
+def _homes(request: HttpRequest) -> list[dict[str, Any]]:
+    """Return the overview and the user's desk. An agent who supervises nothing has only a desk."""
+    homes = [{"title": _("Overview"), "icon": "dashboard", "link": reverse("admin:index")}]
+    if request.user.is_superuser:
+        homes.append({"title": _("First steps"), "icon": "checklist", "link": reverse("first-steps")})
+    if agent_of(request.user) is None:
+        return homes
+    desk = {"title": _("My desk"), "icon": "headset_mic", "link": reverse("desk")}
+    return [*homes, desk] if is_supervisor(request.user) else [desk]
 
 
 def _mark_page_below_list(path: str, items: list[dict[str, Any]]) -> None:
@@ -158,9 +208,10 @@ def _may_see(request: HttpRequest, app: str, model: str) -> bool:
 
 
 def dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
-    """Return the panels of the front page, of the apps that the user may see."""
-    makers = (board_panel, campaigns_panel, knowledgebase_panel, reports_panel, tickets_panel, webhooks_panel)
+    """Return the live overview, and below it the panels of the apps that the user may see."""
+    overview = overview_panel(request)
+    makers = (campaigns_panel, knowledgebase_panel, reports_panel, webhooks_panel)
     panels = [panel for make in makers if (panel := make(request)) is not None]
     # Problems come first.
     panels.sort(key=lambda panel: not panel.get("is_troubled"))
-    return {**context, "title": _("Overview"), "panels": panels}
+    return {**context, "title": _("Overview"), "overview": overview, "panels": panels}

@@ -13,7 +13,12 @@ THEME: dict[str, Any] = {
     "SITE_URL": None,
     "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": lambda request: static("callcentre/icon.svg")}],
     "STYLES": [lambda request: static("callcentre/admin.css")],
-    "SCRIPTS": [lambda request: static("callcentre/admin.js"), lambda request: static("callcentre/search.js")],
+    "SCRIPTS": [
+        lambda request: static("callcentre/admin.js"),
+        lambda request: static("callcentre/menu.js"),
+        lambda request: static("callcentre/search.js"),
+        lambda request: static("callcentre/shortcuts.js"),
+    ],
     "SHOW_LANGUAGES": True,
     "LANGUAGES": {"action": "/admin/language"},
     "BORDER_RADIUS": "6px",

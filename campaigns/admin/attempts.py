@@ -12,7 +12,7 @@ from django.http import HttpRequest, StreamingHttpResponse
 from django.urls import URLPattern
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
-from unfold.contrib.filters.admin import AutocompleteSelectFilter
+from unfold.contrib.filters.admin import AutocompleteSelectFilter, ChoicesDropdownFilter
 
 from callcentre.admin import DatesFilter, ReadOnlyAdmin, UncountedChangeList, UncountedMixin, display
 from callcentre.core.phone import PhoneError, normalise
@@ -77,7 +77,7 @@ class AttemptAdmin(UncountedMixin, ReadOnlyAdmin):
         "rule_shown",
     )
     list_display_links = ("dialled_at",)
-    list_filter = (("campaign", AutocompleteSelectFilter), Dates)
+    list_filter = (("campaign", AutocompleteSelectFilter), ("outcome", ChoicesDropdownFilter), Dates)
     list_select_related = ("agent",)
     list_before_template = "admin/campaigns/attempts_download.html"
     search_fields = ("number",)

@@ -42,7 +42,7 @@ from telephony.models import Agent
 
 SETTINGS = ("name", "dialer", "is_crm", "is_active", "start_date", "end_date", "order", "parity", "group")
 PARAMETERS = ("caller_id", "preview_timeout", "predictive_min_calls", "predictive_max_calls")
-WORK = ("wrap_up_seconds", "preview_end", "detects_machines")
+WORK = ("wrap_up_seconds", "preview_end", "detects_machines", "script")
 RULES = ("number_turn", "zone_field", "holiday_country", "ignores_hours")
 
 
@@ -164,7 +164,7 @@ class CampaignAdmin(DiallingPages, DropMessagePage, Admin):
             },
         ),
         (_("Numbers and hours"), {"fields": (("number_turn", "zone_field"), ("holiday_country", "ignores_hours"))}),
-        (_("Agents"), {"fields": ("agents",)}),
+        (_("Agents"), {"fields": ("agents", "script")}),
     )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Campaign]:

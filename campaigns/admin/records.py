@@ -43,6 +43,8 @@ STATUS_COLOURS = {
 }
 CAMPAIGN = "campaign__id__exact"
 AGENT = "agent__id__exact"
+# The value of the filter for records that are to be called or in a call.
+LEFT = "left"
 
 
 class SystemStatusFilter(DropdownFilter):
@@ -54,10 +56,12 @@ class SystemStatusFilter(DropdownFilter):
         self.model_admin = model_admin
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> Iterable[tuple[str, Any]]:
-        return SystemStatus.choices
+        return [*SystemStatus.choices, (LEFT, _("all that are not done"))]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Record]) -> QuerySet[Record]:
         status = self.value()
+        if status == LEFT:
+            return queryset.exclude(system_status__in=SystemStatus.completed())
         if status not in SystemStatus.values:
             return queryset
         queryset = queryset.filter(system_status=status)
@@ -267,6 +271,10 @@ class RecordAdmin(RecordActions, HistoryMixin, UncountedMixin, Admin):
         return [str(record)], {name: count for name, count in parts if count}, set(), []
 
 
+# Labels of entries that are no fields.
+_LABELS = {"refused": _("reason")}
+
+
 def changes_of(change: RecordChange, names: dict[str, str]) -> list[tuple[Any, Any, Any]]:
     """Return (label, old, new) of each change in an entry of the history."""
     changes: list[tuple[Any, Any, Any]] = []
@@ -282,6 +290,6 @@ def changes_of(change: RecordChange, names: dict[str, str]) -> list[tuple[Any, A
             ]
         else:
             field = BY_NAME.get(name)
-            label = label_for_field(field.form, Record) if field and field.form else name
+            label = label_for_field(field.form, Record) if field and field.form else _LABELS.get(name, name)
             changes.append((label, in_words(old), in_words(new)))
     return changes

@@ -18,6 +18,14 @@ _LOOK_BACK = timedelta(minutes=1)
 # Agents of the campaign in outbound mode who are logged in, with their states. `is_on_phone`: a call occupies the
 # phone, though the state says free, as after a pause during a call. `of_other`: the call is of another campaign.
 _AGENTS = f"""
+WITH own AS MATERIALIZED (
+  SELECT id, code, COALESCE((
+    SELECT figures->>'refused' = '{NUMBER}' AND ended_at > %(now)s - %(campaign_rests)s FROM campaigns_attempt
+    WHERE campaign_id = %(campaign)s AND dialled_at > %(now)s - %(look_back)s AND ended_at IS NOT NULL
+    ORDER BY ended_at DESC LIMIT 1
+  ), false) AS is_resting
+  FROM campaigns_campaign WHERE id = %(campaign)s
+)
 SELECT a.id, a.login, a.number, a.has_line, st.kind, st.started_at, {phone_is_occupied("a.id")} AS is_on_phone,
   EXISTS (SELECT FROM telephony_agentline WHERE agent_id = a.id AND {LINE_IS_READY}) AS is_line_ready,
   CASE WHEN a.has_line THEN
@@ -36,17 +44,12 @@ SELECT a.id, a.login, a.number, a.has_line, st.kind, st.started_at, {phone_is_oc
       WHERE dialled_at > %(now)s - %(look_back)s AND ended_at > %(now)s - %(agent_rests)s
         AND outcome = 'not_dialled' AND figures->>'refused' = '{PHONE}')
   ) AS is_resting,
-  COALESCE((
-    SELECT figures->>'refused' = '{NUMBER}' AND ended_at > %(now)s - %(campaign_rests)s FROM campaigns_attempt
-    WHERE campaign_id = own.id AND dialled_at > %(now)s - %(look_back)s AND ended_at IS NOT NULL
-    ORDER BY ended_at DESC LIMIT 1
-  ), false) AS is_campaign_resting
-FROM campaigns_campaign own
+  own.is_resting AS is_campaign_resting
+FROM own
 JOIN campaigns_campaign_agents member ON member.campaign_id = own.id
 JOIN telephony_agent a ON a.id = member.agent_id AND a.is_active AND a.outbound_mode AND a.number <> ''
 JOIN telephony_agentsession s ON s.agent_id = a.id AND s.ended_at IS NULL
 JOIN telephony_agentstate st ON st.agent_id = a.id AND st.ended_at IS NULL
-WHERE own.id = %(campaign)s
 ORDER BY st.started_at, a.id
 """  # noqa: S608  (of our own constants)
 

@@ -40,8 +40,8 @@ class CampaignTick:
         self._owner = owner
         # Each process has its own name as holder, so it never takes the reservations of a dialler that has died.
         self._holder = f"dialler:{uuid.uuid4().hex[:20]}"
-        # Whether it has records to call, while other campaigns have the same agents.
-        self._wants = False
+        # Whether other campaigns have some of its free agents, and whether it has records to call meanwhile.
+        self._shares = self._wants = False
         # Calls for each free agent, and other figures of the pacer.
         self._pace: dict[str, Any] = {}
         self._pacing = Pacing(campaign_id)
@@ -50,8 +50,7 @@ class CampaignTick:
 
     def run(self, campaign: Campaign, now: datetime) -> None:
         """Use the agents who are free. Store the state of the dialling."""
-        if campaign.dialer == PREDICTIVE:
-            self._pacing.read_calls()
+        self._pacing.read_calls()
         agents = agents_of(campaign.pk)
         free = [agent for agent in agents if agent.is_free]
         # Calls of a predictive campaign may begin before an agent is free.
@@ -70,18 +69,21 @@ class CampaignTick:
         found = choice.groups_of(campaign.pk)
         hours = read_hours(campaign)
         groups = open_groups(hours, found, now)
-        left = sharing.left_by_queues(free, campaign)
+        left, served = sharing.left_by_queues(free, campaign)
         own = self._share(campaign, left, groups, now)
         if not groups:
             return "outside_hours" if found else "no_record"
         if campaign.dialer == PREDICTIVE and any(agent.takes_calls_ahead for agent in agents):
-            callers = max(0, sharing.callers_for(agents) - (len(free) - len(left)))
+            callers = max(0, sharing.callers_for(agents) - served)
             used, code = self._dial_ahead(campaign, agents, own, groups, now, hours=hours, callers=callers)
             if used and self._wants:
                 sharing.take_turns(campaign, used)
             return "" if used else code
         if not own:
             return "agents_elsewhere" if self._wants or not left else "no_record"
+        own = self._pacing.not_promised(free, own)
+        if not own:
+            return "agents_elsewhere"
         used, code = _WAYS[Campaign.Dialer(campaign.dialer)](self, campaign, own, groups, now)
         if used and self._wants:
             sharing.take_turns(campaign, used)
@@ -94,7 +96,8 @@ class CampaignTick:
     ) -> Sequence[CampaignAgent]:
         """Return the free agents that other campaigns leave to this one."""
         contenders = sharing.contenders_for(campaign, free, now)
-        if len(contenders) < 2:
+        self._shares = len(contenders) > 1
+        if not self._shares:
             self._wants = False
             return free
         own, *others = contenders
@@ -141,6 +144,7 @@ class CampaignTick:
         takers = [agent for agent in agents if agent.takes_calls_ahead]
         pace = self._pacing.decide(campaign, takers, with_lines, callers, now)
         self._pace = pacing.figures(pace)
+        figures = self._pace | ({pacing.PLACED_FOR: [agent.id for agent in with_lines]} if self._shares else {})
         count = pace.calls + len(others)
         ids = [agent.id for agent in own]
         reserved = choice.reserve(campaign.pk, self._holder, count, groups=groups, free_agents=ids, now=now)
@@ -158,7 +162,10 @@ class CampaignTick:
             else:
                 left -= 1
                 with_lines = [one for one in with_lines if one is not agent]
-            is_called = self._dial(campaign, record, agent) if agent else self._dial_number(campaign, record, hours)
+            if agent:
+                is_called = self._dial(campaign, record, agent)
+            else:
+                is_called = dials.dial_ahead(campaign, record.id, self._holder, hours, figures) is not None
             used += is_called
             if not is_called:
                 unused.append(record.id)
@@ -166,9 +173,6 @@ class CampaignTick:
         if not count:
             return 0, "agents_busy"
         return used, _reason_of_rest(reserved, unused)
-
-    def _dial_number(self, campaign: Campaign, record: ReservedRecord, hours: Hours) -> bool:
-        return dials.dial_ahead(campaign, record.id, self._holder, hours, self._pace) is not None
 
     def _dial(self, campaign: Campaign, record: ReservedRecord, agent: CampaignAgent) -> bool:
         mode = Attempt.Mode.ONE_TO_ONE

@@ -19,7 +19,7 @@ from prometheus_client import Counter
 from callcentre.core.pubsub import subscribe
 from campaigns.dialling import choice, outcomes, previews
 from campaigns.dialling.campaign_tick import CampaignTick
-from campaigns.dialling.ownership import Ownership
+from campaigns.dialling.ownership import Ownership, groups_of
 from campaigns.models import Campaign
 
 logger = logging.getLogger(__name__)
@@ -65,13 +65,13 @@ class Dialler:
                 self.tick()
             except (psycopg.Error, OperationalError, InterfaceError) as error:
                 logger.warning("the database did not answer", extra={"error": str(error)})
-                self._disown()
+                self.disown()
                 connection.close()
                 time.sleep(PAUSE_SECONDS)
             self._tick_due.wait(TICK_SECONDS)
             self._tick_due.clear()
             time.sleep(LEAST_SECONDS)
-        self._disown()
+        self.disown()
         self._over.set()
         connection.close()
 
@@ -94,12 +94,17 @@ class Dialler:
             diallable = []
         if self._ownership is None:
             self._ownership = Ownership()
-        self._ownership.hold({campaign.pk for campaign in diallable})
-        owned = self._ownership.campaigns
-        self._ticks = {pk: tick for pk, tick in self._ticks.items() if pk in owned}
-        return [campaign for campaign in diallable if campaign.pk in owned]
+        self._ownership.hold(groups_of({campaign.pk for campaign in diallable}))
+        self._ticks = {pk: tick for pk, tick in self._ticks.items() if pk in self.campaigns}
+        return [campaign for campaign in diallable if campaign.pk in self.campaigns]
 
-    def _disown(self) -> None:
+    @property
+    def campaigns(self) -> set[int]:
+        """The campaigns that this process owns."""
+        return self._ownership.campaigns if self._ownership else set()
+
+    def disown(self) -> None:
+        """Leave the campaigns to other processes."""
         if self._ownership:
             self._ownership.close()
         self._ownership = None

@@ -15,7 +15,7 @@ from campaigns.dialling.drop_messages import sound_of
 from campaigns.models import Attempt
 from campaigns.verbs.results import lock_attempt
 from telephony.models import Connection
-from telephony.models.connection import LINE_IS_READY
+from telephony.models.connection import IS_ANSWERED_WITHOUT_AGENT, LINE_IS_READY
 
 Outcome = Attempt.Outcome
 
@@ -33,6 +33,17 @@ WHERE c.code = %(code)s AND a.id <> ALL(%(passed)s)
   AND EXISTS (SELECT FROM telephony_agentline WHERE agent_id = a.id AND {LINE_IS_READY})
 ORDER BY st.started_at, a.id LIMIT 1 FOR NO KEY UPDATE OF a SKIP LOCKED
 """  # noqa: S608  (of our own constants)
+# An answered call waits for an agent of one of these campaigns. The agent takes its calls by a line that is ready.
+_IS_WANTED = f"""
+SELECT EXISTS (
+  SELECT FROM telephony_connection call
+  JOIN campaigns_campaign c ON c.code = call.campaign_code
+  JOIN campaigns_campaign_agents member ON member.campaign_id = c.id
+  JOIN telephony_agent a ON a.id = member.agent_id AND a.is_active AND a.outbound_mode
+  WHERE {IS_ANSWERED_WITHOUT_AGENT} AND a.id = %(agent)s
+    AND EXISTS (SELECT FROM telephony_agentline WHERE agent_id = a.id AND {LINE_IS_READY})
+)
+"""  # noqa: S608  (of our own constants)
 
 
 def next_agent(connection: Connection, passed: Sequence[int]) -> int | None:
@@ -40,6 +51,13 @@ def next_agent(connection: Connection, passed: Sequence[int]) -> int | None:
         cursor.execute(_NEXT_AGENT, {"code": connection.campaign_code, "passed": list(passed)})
         row = cursor.fetchone()
     return row[0] if row else None
+
+
+def is_wanted(agent_id: int) -> bool:
+    """Return whether an answered call waits that the agent can take."""
+    with database.cursor() as cursor:
+        cursor.execute(_IS_WANTED, {"agent": agent_id})
+        return bool(cursor.fetchone()[0])
 
 
 def answered(connection: Connection, at: datetime) -> bool:

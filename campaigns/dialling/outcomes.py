@@ -43,6 +43,7 @@ class Hooks:
     answered = staticmethod(matching.answered)
     detected = staticmethod(matching.detected)
     next_agent = staticmethod(matching.next_agent)
+    is_wanted = staticmethod(matching.is_wanted)
     joined = staticmethod(matching.joined)
     unjoin = staticmethod(matching.unjoin)
     waiting = staticmethod(matching.waiting)

@@ -1,15 +1,20 @@
 """Ownership of campaigns: a campaign belongs to one dialler process, by an advisory lock on a connection of its own.
 
-The locks end with the connection, so another process takes the campaigns over as soon as their owner has died.
+Campaigns that share agents are a group, which belongs to one process by a lock of its own: their ticks follow one
+another, so that each sees the calls of the others before it places some for the same agents. The locks end with the
+connection, so another process takes the campaigns over as soon as their owner has died.
 """
 
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from typing import Any
 
 import psycopg
 from django.db import connection
 
-LOCK_SPACE = 0x6469616C
+from callcentre.core.statements import rows_of
+
+LOCK_SPACE, GROUP_SPACE = 0x6469616C, 0x64696167
 # The key that all diallers share; those of campaigns are their ids.
 DIALLER = 0
 # SQL: the locks that diallers hold in this database, and the seconds since the last statement of each holder.
@@ -20,6 +25,11 @@ WHERE locktype = 'advisory' AND classid = {LOCK_SPACE} AND objsubid = 2 AND gran
   AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
 """  # noqa: S608  (of our own constants)
 # A machine that vanishes loses its locks after 1 + 2 * 1 s.
+# The campaigns of each agent who is in several of them.
+_SHARED = """
+SELECT DISTINCT array_agg(campaign_id ORDER BY campaign_id) FROM campaigns_campaign_agents
+WHERE campaign_id = ANY(%s) GROUP BY agent_id HAVING count(*) > 1
+"""
 _KEEPALIVES = "SET tcp_keepalives_idle = 1; SET tcp_keepalives_interval = 1; SET tcp_keepalives_count = 2"
 
 
@@ -32,19 +42,46 @@ class Ownership:
         self._own = psycopg.connect(**parameters)
         self._own.execute(_KEEPALIVES)
         self._own.execute("SELECT pg_advisory_lock_shared(%s, %s)", [LOCK_SPACE, DIALLER])
+        self._groups: set[int] = set()
         self.campaigns: set[int] = set()
 
-    def hold(self, wanted: set[int]) -> None:
-        """Acquire the wanted campaigns that are free and release those no longer wanted. Raises psycopg.Error."""
-        for campaign_id in self.campaigns - wanted:
-            self._own.execute("SELECT pg_advisory_unlock(%s, %s)", [LOCK_SPACE, campaign_id])
-        self.campaigns &= wanted
+    def hold(self, wanted: Mapping[int, int]) -> None:
+        """Acquire the wanted campaigns that are free, and release those no longer wanted. Raises psycopg.Error.
+
+        `wanted` is campaign -> group. A campaign is only held together with its group.
+        """
         self._own.execute("SELECT 1")
-        for campaign_id in sorted(wanted - self.campaigns):
-            row = self._own.execute("SELECT pg_try_advisory_lock(%s, %s)", [LOCK_SPACE, campaign_id]).fetchone()
+        groups = set(wanted.values())
+        held = self._groups | self._acquire(GROUP_SPACE, groups - self._groups)
+        possible = {campaign for campaign, group in wanted.items() if group in held}
+        self._release(LOCK_SPACE, self.campaigns - possible)
+        self._release(GROUP_SPACE, held - groups)
+        self._groups = held & groups
+        self.campaigns &= possible
+        self.campaigns |= self._acquire(LOCK_SPACE, possible - self.campaigns)
+
+    def _acquire(self, space: int, keys: Collection[int]) -> set[int]:
+        """Lock the keys that are free, and return them."""
+        acquired = set()
+        for key in sorted(keys):
+            row = self._own.execute("SELECT pg_try_advisory_lock(%s, %s)", [space, key]).fetchone()
             if row and row[0]:
-                self.campaigns.add(campaign_id)
+                acquired.add(key)
+        return acquired
+
+    def _release(self, space: int, keys: Collection[int]) -> None:
+        for key in keys:
+            self._own.execute("SELECT pg_advisory_unlock(%s, %s)", [space, key])
 
     def close(self) -> None:
         with suppress(psycopg.Error):
             self._own.close()
+
+
+def groups_of(campaigns: Collection[int]) -> dict[int, int]:
+    """Return campaign -> group: the lowest id among all campaigns that share agents, also by way of others."""
+    groups = {campaign: campaign for campaign in campaigns}
+    for (members,) in rows_of(_SHARED, [list(campaigns)]):
+        old = {groups[campaign] for campaign in members}
+        groups = {campaign: min(old) if group in old else group for campaign, group in groups.items()}
+    return groups

@@ -6,6 +6,7 @@ from dataclasses import asdict
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
+import orjson
 from django.utils import timezone
 
 from callcentre.core.statements import rows_of
@@ -29,14 +30,19 @@ LAW = Law()
 # Between two reads of the last calls and handling times.
 ESTIMATES_SECONDS = 5.0
 
+# The name, among the figures of a call, of the ids of the free agents that it was placed for. Only calls of campaigns
+# that share their agents have it.
+PLACED_FOR = "placed_for"
 # Calls that were not placed for a known agent, and have none yet, of the campaign and of others with one of its agents:
-# whether they are its own, the begins of those that ring, the number of those answered, and the campaign's agents.
-_OPEN = """
+# whether they are its own, the begins of those that ring, the number of those answered, the campaign's agents, and the
+# free agents that the calls were placed for.
+_OPEN = f"""
 SELECT call.campaign_id = %(campaign)s,
   COALESCE(array_agg(EXTRACT(epoch FROM call.dialled_at)::float8 ORDER BY call.dialled_at)
-    FILTER (WHERE call.answered_at IS NULL), '{}'),
+    FILTER (WHERE call.answered_at IS NULL), ARRAY[]::float8[]),
   count(call.answered_at),
-  ARRAY(SELECT agent_id FROM campaigns_campaign_agents WHERE campaign_id = call.campaign_id)
+  ARRAY(SELECT agent_id FROM campaigns_campaign_agents WHERE campaign_id = call.campaign_id),
+  array_agg(DISTINCT call.figures->>'{PLACED_FOR}')
 FROM campaigns_attempt call
 WHERE call.ended_at IS NULL AND call.joined_at IS NULL AND call.outcome = '' AND call.mode = 'predictive'
   AND call.campaign_id IN (
@@ -44,7 +50,7 @@ WHERE call.ended_at IS NULL AND call.joined_at IS NULL AND call.outcome = '' AND
     JOIN campaigns_campaign_agents theirs ON theirs.agent_id = own.agent_id
     WHERE own.campaign_id = %(campaign)s)
 GROUP BY call.campaign_id
-"""
+"""  # noqa: S608  (of our own constants)
 _WINDOWS = """
 SELECT COALESCE(sum(live_answers) FILTER (WHERE day = %(today)s), 0)::int,
   COALESCE(sum(drops) FILTER (WHERE day = %(today)s), 0)::int,
@@ -80,12 +86,23 @@ _LOOK_BACK = timedelta(days=2)
 
 
 class OpenCalls(NamedTuple):
-    """The calls of one campaign that have no agent yet, and the agents of this campaign."""
+    """The calls of one campaign that have no agent yet, and the agents of this campaign.
+
+    `placed_for` has the lists of agents that the calls were placed for, as JSON. One without a list may need any agent.
+    """
 
     is_own: bool
     ringing_since: Sequence[float]
     answered: int
     agents: Sequence[int]
+    placed_for: Sequence[str | None]
+
+    @property
+    def promised(self) -> set[int]:
+        """The agents that the calls were placed for."""
+        if None in self.placed_for:
+            return set(self.agents)
+        return {agent for agents in self.placed_for for agent in orjson.loads(agents or "[]")}
 
     def beyond(self, free: Collection[int], own: Collection[int]) -> "OpenCalls":
         """Return the calls that may take one of the agents `own`, which are those of the `free` ones that we may use.
@@ -95,7 +112,7 @@ class OpenCalls(NamedTuple):
         if self.is_own:
             return self
         left = sum(agent in free and agent not in own for agent in self.agents)
-        shared = sum(agent in own for agent in self.agents)
+        shared = len(self.promised.intersection(own))
         count = min(shared, max(0, len(self.ringing_since) + self.answered - left))
         answered = min(count, self.answered)
         return self._replace(ringing_since=self.ringing_since[: count - answered], answered=answered)
@@ -117,6 +134,20 @@ class Pacing:
         count neither, and a free agent too many.
         """
         self._open = [OpenCalls(*row) for row in rows_of(_OPEN, {"campaign": self._campaign_id})]
+
+    def not_promised(self, free: Sequence[CampaignAgent], own: Sequence[CampaignAgent]) -> list[CampaignAgent]:
+        """Return the agents of `own` whom no call needs that rings already, so that they may be held for one call.
+
+        `free` are all free agents. A call without an agent takes one with a line.
+        """
+        ready = {agent.id for agent in free if agent.is_line_ready}
+        left = {agent.id for agent in own if agent.is_line_ready}
+        for calls in self._open:
+            needed = calls.beyond(ready, left)
+            taken = sorted(calls.promised & left)[: len(needed.ringing_since) + needed.answered]
+            left.difference_update(taken)
+            ready.difference_update(taken)
+        return [agent for agent in own if agent.id in left or not agent.is_line_ready]
 
     def decide(
         self,

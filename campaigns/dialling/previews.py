@@ -1,8 +1,8 @@
 """Previews: a record is offered to a free agent, who calls it or skips it.
 
 An offer is a row, and holds its record until a little after its end. So nothing is lost if the dialler dies: any
-process ends offers that are over, and a record whose offer was not ended is chosen again. Locks: the limits of lines,
-the agent, the offer, the record.
+process ends offers that are over, and a record whose offer was not ended is chosen again. Locks: the campaign, shared;
+the limits of lines; the agent; the offer; the record.
 """
 
 from collections import defaultdict
@@ -85,6 +85,7 @@ def accept(agent: Agent, actor: Actor) -> Connection:
     with transaction.atomic():
         if not is_connected():
             raise Conflict(ErrorCode.NO_CONNECTION_TO_PBX)
+        _lock_campaign(agent.pk)
         if not placement.is_line_free():
             raise Conflict(ErrorCode.NO_LINE)
         offer = _lock_offer(agent.pk)
@@ -129,6 +130,7 @@ def is_running() -> bool:
 @transaction.atomic
 def _end_over(agent_id: int, offer_id: int, now: datetime) -> bool:
     """Return the record of an offer that is over, or call it, as the campaign says."""
+    _lock_campaign(agent_id)
     is_possible = is_connected() and placement.is_line_free()
     ledger.lock(agent_id)
     offer = _open_offers().filter(pk=offer_id).first()
@@ -154,6 +156,13 @@ def _holder(offer: RecordOffer) -> str:
 def _open_offers() -> "QuerySet[RecordOffer, RecordOffer]":
     offers = RecordOffer.objects.select_for_update(of=("self",), no_key=True).select_related("campaign", "agent")
     return offers.filter(ended_at=None).order_by()
+
+
+def _lock_campaign(agent_id: int) -> None:
+    """Lock the campaign of the agent's offer as a dial does, before all else."""
+    offer = RecordOffer.objects.select_related("campaign").filter(agent_id=agent_id, ended_at=None).first()
+    if offer:
+        is_switched_on(offer.campaign)
 
 
 def _lock_offer(agent_id: int) -> RecordOffer:

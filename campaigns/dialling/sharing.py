@@ -18,6 +18,7 @@ from django.db import connection
 from callcentre.core.statements import rows_of
 from campaigns.dialling.agents import CampaignAgent
 from campaigns.models import Campaign
+from telephony.models.connection import IS_ANSWERED_WITHOUT_AGENT
 
 # An older state belongs to a dialler that has died: its campaign wants no agent.
 FRESH = timedelta(seconds=6)
@@ -36,11 +37,11 @@ _SET_TURN = "UPDATE campaigns_diallerstate SET turn = %s WHERE campaign_id = %s"
 _TAKE_TURNS = "UPDATE campaigns_diallerstate SET turn = turn + %s WHERE campaign_id = %s"
 # Answered calls of other campaigns without an agent, then callers for whom no phone rings, by queue, in the order in
 # which queues are served. Campaigns have negative numbers here.
-_WAITING = """
+_WAITING = f"""
 SELECT place, callers FROM (
   SELECT -c.id AS place, count(*) AS callers, -1 AS priority
   FROM telephony_connection call JOIN campaigns_campaign c ON c.code = call.campaign_code
-  WHERE call.state = 'waiting' AND call.waiting_since IS NULL AND c.code <> %(own)s GROUP BY c.id
+  WHERE {IS_ANSWERED_WITHOUT_AGENT} AND c.code <> %(own)s GROUP BY c.id
   UNION ALL
   SELECT c.queue_id, count(*), q.priority
   FROM telephony_connection c JOIN telephony_queue q ON q.id = c.queue_id
@@ -48,7 +49,7 @@ SELECT place, callers FROM (
     SELECT FROM telephony_offer o WHERE o.connection_id = c.id AND o.ended_at IS NULL)
   GROUP BY c.queue_id, q.priority
 ) AS places ORDER BY priority, place
-"""
+"""  # noqa: S608  (of our own constants)
 _MEMBERS = """
 SELECT place, agent_id FROM (
   SELECT m.queue_id AS place, m.agent_id, m.priority FROM telephony_queuemember m
@@ -61,6 +62,7 @@ _CALLERS = """
 SELECT count(*) FROM telephony_connection c
 WHERE c.state = 'waiting' AND c.waiting_since IS NOT NULL
   AND c.queue_id IN (SELECT queue_id FROM telephony_queuemember WHERE agent_id = ANY(%s))
+  AND NOT EXISTS (SELECT FROM telephony_offer o WHERE o.connection_id = c.id AND o.ended_at IS NULL)
 """
 
 
@@ -76,22 +78,27 @@ class Contender:
     agents: frozenset[int]
 
 
-def left_by_queues(free: Sequence[CampaignAgent], campaign: Campaign) -> list[CampaignAgent]:
-    """Return the free agents whom no waiting caller of a queue needs, and no answered call of another campaign."""
+def left_by_queues(free: Sequence[CampaignAgent], campaign: Campaign) -> tuple[list[CampaignAgent], int]:
+    """Return the free agents whom no waiting caller of a queue needs, and no answered call of another campaign.
+
+    Also return the number of callers for whom an agent was set aside.
+    """
     ids = [agent.id for agent in free]
     waiting = rows_of(_WAITING, {"own": campaign.code}) if free else []
     if not waiting:
-        return list(free)
+        return list(free), 0
     members = rows_of(_MEMBERS, {"places": [place for place, _ in waiting], "agents": ids})
     needed: set[int] = set()
-    for queue, callers in waiting:
-        able = [agent for member_of, agent in members if member_of == queue and agent not in needed]
-        needed.update(able[:callers])
-    return [agent for agent in free if agent.id not in needed]
+    served = 0
+    for place, callers in waiting:
+        able = [agent for member_of, agent in members if member_of == place and agent not in needed][:callers]
+        needed.update(able)
+        served += len(able) if place > 0 else 0
+    return [agent for agent in free if agent.id not in needed], served
 
 
 def callers_for(agents: Sequence[CampaignAgent]) -> int:
-    """Return how many callers wait in queues of which one of the agents is a member."""
+    """Return how many callers wait, without a ringing phone, in queues of which one of the agents is a member."""
     ((callers,),) = rows_of(_CALLERS, [[agent.id for agent in agents]])
     return int(callers)
 

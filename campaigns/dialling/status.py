@@ -1,6 +1,7 @@
 """The present dialling of a campaign, for the API and the admin, in a constant number of statements."""
 
-from collections import Counter
+from collections import Counter, defaultdict
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -38,8 +39,8 @@ SELECT count(*) FILTER (WHERE answered_at IS NULL), count(*) FILTER (WHERE state
 FROM telephony_connection WHERE state <> 'ended' AND campaign_code = %s
 """
 _DAYS = """
-SELECT (day = %(today)s) AS is_today, sum(live_answers)::int, sum(drops)::int
-FROM campaigns_diallingday WHERE campaign_id = %(campaign)s AND day > %(before)s GROUP BY 1
+SELECT campaign_id, (day = %(today)s) AS is_today, sum(live_answers)::int, sum(drops)::int
+FROM campaigns_diallingday WHERE campaign_id = ANY(%(campaigns)s) AND day > %(before)s GROUP BY 1, 2
 """
 _BY_STATUS = "SELECT system_status, count(*) FROM campaigns_record WHERE campaign_id = %s GROUP BY system_status"
 # Records whose time has come, by zone and country, from the indexes of the choice.
@@ -95,10 +96,10 @@ class DiallingStatus:
 
 def dialling_status(campaign: Campaign) -> DiallingStatus:
     now = timezone.now()
-    state, code, lines_per_agent = _state(campaign, now)
+    state, code, lines_per_agent = states_of([campaign], now)[campaign.pk]
     agents = dict.fromkeys(AGENT_STATES, 0) | dict(rows_of(_AGENTS, [campaign.pk]))
     ((ringing, waiting),) = rows_of(_CALLS, [campaign.code])
-    today, days_30 = _days(campaign, now)
+    today, days_30 = days_of([campaign.pk], now)[campaign.pk]
     records = _records(campaign, now)
     ((calls, first),) = rows_of(_PACE, [campaign.pk, now - PACE_SPAN])
     calls_per_minute = calls / (max(now - first, LEAST_SPAN) / timedelta(minutes=1)) if calls else 0.0
@@ -122,25 +123,37 @@ def dialling_status(campaign: Campaign) -> DiallingStatus:
     )
 
 
-def _state(campaign: Campaign, now: datetime) -> tuple[str, str, float | None]:
-    """Return the state, the code of its reason, and the lines that the dialler uses for each free agent."""
+def states_of(campaigns: Collection[Campaign], now: datetime) -> dict[int, tuple[str, str, float | None]]:
+    """Return by campaign the state, the code of its reason, and the lines that the dialler uses for each free agent."""
     ((is_running, is_there),) = rows_of(_RUNNING, None)
-    written = DiallerState.objects.filter(campaign_id=campaign.pk, at__gt=now - FRESH).first()
-    if code := standing_obstacle(campaign, timezone.localdate(now), is_running=is_running):
-        return ("paused" if code == "dialling_paused" else "stopped"), code, None
-    if written is None:
-        # A dialler that ticks takes the campaign a second after its start.
-        return "waiting", "dialler_begins" if is_there else "no_dialler", None
-    return written.state, written.code, written.pace.get("lines_per_agent")
+    ids = [campaign.pk for campaign in campaigns]
+    written = DiallerState.objects.filter(campaign_id__in=ids, at__gt=now - FRESH).order_by()
+    by_campaign = {row.campaign_id: row for row in written}
+    found: dict[int, tuple[str, str, float | None]] = {}
+    for campaign in campaigns:
+        row = by_campaign.get(campaign.pk)
+        if code := standing_obstacle(campaign, timezone.localdate(now), is_running=is_running):
+            found[campaign.pk] = ("paused" if code == "dialling_paused" else "stopped"), code, None
+        elif row is None:
+            # A dialler that ticks takes the campaign a second after its start.
+            found[campaign.pk] = "waiting", "dialler_begins" if is_there else "no_dialler", None
+        else:
+            found[campaign.pk] = row.state, row.code, row.pace.get("lines_per_agent")
+    return found
 
 
-def _days(campaign: Campaign, now: datetime) -> tuple[Counts, Counts]:
-    """Return the counts of the current day, and of the 30 days that end with it."""
+def days_of(campaign_ids: Collection[int], now: datetime) -> dict[int, tuple[Counts, Counts]]:
+    """Return by campaign the counts of the current day, and of the 30 days that end with it."""
     day = timezone.localdate(now)
-    found = rows_of(_DAYS, {"campaign": campaign.pk, "today": day, "before": day - timedelta(days=30)})
-    days = {is_today: Counts(live_answers, drops) for is_today, live_answers, drops in found}
-    today, earlier = days.get(True, Counts()), days.get(False, Counts())
-    return today, Counts(today.live_answers + earlier.live_answers, today.drops + earlier.drops)
+    values = {"campaigns": list(campaign_ids), "today": day, "before": day - timedelta(days=30)}
+    days: dict[int, dict[bool, Counts]] = defaultdict(dict)
+    for campaign_id, is_today, live_answers, drops in rows_of(_DAYS, values):
+        days[campaign_id][is_today] = Counts(live_answers, drops)
+    found = {}
+    for campaign_id in campaign_ids:
+        today, earlier = (days[campaign_id].get(is_today, Counts()) for is_today in (True, False))
+        found[campaign_id] = today, Counts(today.live_answers + earlier.live_answers, today.drops + earlier.drops)
+    return found
 
 
 def _records(campaign: Campaign, now: datetime) -> dict[str, int]:

@@ -124,6 +124,14 @@ class Campaign(TimestampedModel):
         validators=[MinValueValidator(0), MaxValueValidator(100)],
     )
 
+    script = models.TextField(
+        _("script"),
+        blank=True,
+        default="",
+        db_default="",
+        help_text=_("Agents see it with each record. {city} stands for the value of the field city."),
+    )
+
     # Dialling. A campaign is dialled while this is true, beside the other conditions.
     is_dialling = models.BooleanField(_("dialling"), default=False, db_default=False, editable=False)
     wrap_up_seconds = models.PositiveSmallIntegerField(

@@ -33,6 +33,7 @@ _CODE_LOCK = 7_301
 _CLONED = (
     *("dialer", "is_crm", "is_active", "order", "parity", "group_id", *PARAMETERS),
     *("wrap_up_seconds", "number_turn", "preview_end", "holiday_country", "ignores_hours", "detects_machines"),
+    "script",
 )
 
 

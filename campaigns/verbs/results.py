@@ -15,14 +15,19 @@ from django.utils.dateparse import parse_datetime
 
 from callcentre.core.actor import Actor
 from callcentre.core.errors import Conflict, ErrorCode, Fault, Invalid, besides
+from callcentre.models import actor_columns
 from campaigns.models import AdditionalNumber, Attempt, Record, RecordStatus, SystemStatus
 from campaigns.models.attempt import RESULT_OPEN
 from campaigns.models.rules import CampaignFacts
 from campaigns.verbs import retries
+from campaigns.verbs.record_calls import status_for
 from campaigns.verbs.record_edits import Edit, edit_records
 from telephony.models import Connection
 
 logger = logging.getLogger(__name__)
+
+# The values of a result that plan the next call.
+_PLAN = ("status_id", "next_call_at", "agent_login")
 
 
 def give_result(
@@ -60,17 +65,56 @@ def give_result(
 
 
 def write_kept_result(attempt: Attempt, record: Record) -> bool:
-    """Write the result of a call that has ended. Return False if it no longer fits, as its status was deleted."""
+    """Write the result of a call that has ended. Return whether it has a status: if not, the outcome decides.
+
+    Values that no longer fit, for example as the status was deleted meanwhile, are left out. The history says why.
+    """
     kept: dict[str, Any] = attempt.result or {}
     values, actor = _from_json(kept["values"]), Actor(*kept["actor"])
-    with transaction.atomic():
-        edit, _ = _write(attempt, record, actor, values, kept["is_number_wrong"])
-        if faults := _faults(edit, values):
-            transaction.set_rollback(True)
-    if faults:
-        reasons = " ".join(fault.message for fault in faults)
+    reasons: list[str] = []
+    while faults := _faults_of_kept(attempt, record, actor, values, is_number_wrong=kept["is_number_wrong"]):
+        reasons += [fault.message for fault in faults]
+        if (fitting := _without(values, faults, record, kept.get("system_status", ""))) == values:
+            values = {}
+            break
+        values = fitting
+    if reasons:
+        told = {"refused": ["", " ".join(reasons)]}
+        statuses = {"from_system_status": record.system_status, "to_system_status": record.system_status}
+        record.history.create(action="result_refused", changes=told, **statuses, **actor_columns(actor))
         logger.warning("a result could not be written", extra={"connection": attempt.connection_uid, "error": reasons})
-    return not faults
+    return "status_id" in values
+
+
+def _faults_of_kept(
+    attempt: Attempt, record: Record, actor: Actor, values: Mapping[str, Any], *, is_number_wrong: bool
+) -> list[Fault]:
+    """Write the values, unless they have faults, which are returned."""
+    with transaction.atomic():
+        edit, _ = _write(attempt, record, actor, values, is_number_wrong)
+        faults = _faults(edit, values) if "status_id" in values else edit.faults
+        if faults:
+            transaction.set_rollback(True)
+    return faults
+
+
+def _without(values: Mapping[str, Any], faults: Sequence[Fault], record: Record, system_status: str) -> dict[str, Any]:
+    """Return the values without those that the faults name.
+
+    A status that plans a call is replaced by the campaign's first one of the same system status. Without a status there
+    is no plan.
+    """
+    names = {fault.field for fault in faults if fault.field}
+    if "status_id" in names and system_status not in SystemStatus.completed():
+        same = status_for(record, system_status)
+        if same and same.pk != values["status_id"]:
+            return {**values, "status_id": same.pk}
+    rest = {name: value for name, value in values.items() if name not in names}
+    if "fields" in rest:
+        rest["fields"] = {name: text for name, text in rest["fields"].items() if f"fields.{name}" not in names}
+    if rest == values or not rest.keys() >= {"status_id", "next_call_at"}:
+        rest = {name: value for name, value in rest.items() if name not in _PLAN}
+    return rest
 
 
 def lock_attempt(connection_id: int) -> Attempt | None:
@@ -141,6 +185,7 @@ def _to_json(edit: Edit, actor: Actor, at: datetime, *, is_number_wrong: bool) -
     return {
         "values": values
         | {"status_id": edit.after.status.id, "next_call_at": next_call_at.isoformat() if next_call_at else None},
+        "system_status": edit.after.status.system_status,
         "is_number_wrong": is_number_wrong,
         "actor": [actor.kind, actor.id, actor.name],
         "at": at.isoformat(),

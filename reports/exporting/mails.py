@@ -12,6 +12,7 @@ from django.urls import reverse
 from django.utils import timezone, translation
 from django.utils.translation import gettext as _
 
+from callcentre.core.mail_refusals import is_final, said
 from reports.models import Export, ExportMail
 
 logger = logging.getLogger(__name__)
@@ -59,7 +60,7 @@ def send(pk: int) -> None:
         values = _after_refusal(mail, error)
     except Exception as error:  # noqa: BLE001  # logged below
         # A fault of our own code: another attempt would end the same way.
-        values = {"state": State.FAILED, "error": _said(error)}
+        values = {"state": State.FAILED, "error": said(error)}
         unexpected = error
     else:
         values = {"state": state, "sent_at": timezone.now(), "error": ""}
@@ -72,22 +73,10 @@ def send(pk: int) -> None:
 
 def _after_refusal(mail: ExportMail, error: Exception) -> dict[str, Any]:
     """Return the next attempt; or a failure, if another attempt would not help or there were enough of them."""
-    if _is_final(error) or mail.attempt_count > len(DELAYS):
-        return {"state": State.FAILED, "error": _said(error)}
+    if is_final(error) or mail.attempt_count > len(DELAYS):
+        return {"state": State.FAILED, "error": said(error)}
     next_attempt_at: datetime = timezone.now() + DELAYS[mail.attempt_count - 1]
-    return {"state": State.QUEUED, "next_attempt_at": next_attempt_at, "error": _said(error)}
-
-
-def _said(error: Exception) -> str:
-    return str(error).replace("\0", "")[:500] or type(error).__name__
-
-
-def _is_final(error: Exception) -> bool:
-    if isinstance(error, smtplib.SMTPRecipientsRefused):
-        return all(code >= 500 for code, _text in error.recipients.values())
-    # 535 is also the answer to a wrong password, which an administrator will correct.
-    is_login = isinstance(error, smtplib.SMTPAuthenticationError)
-    return isinstance(error, smtplib.SMTPResponseException) and error.smtp_code >= 500 and not is_login
+    return {"state": State.QUEUED, "next_attempt_at": next_attempt_at, "error": said(error)}
 
 
 def _send(mail: ExportMail) -> str:

@@ -6,7 +6,7 @@ from django.contrib import admin, messages
 from django.db.models import Count, Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.urls import path, reverse
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.translation import gettext as _now
@@ -17,7 +17,6 @@ from unfold.widgets import UnfoldAdminSelectWidget
 
 from callcentre.admin import Admin, ChangeList, actor_of, confirm_first, display, link, page_action
 from callcentre.admin.base import MAX_SELECTED
-from telephony.admin.board import board_now
 from telephony.admin.state_labels import COLOURS, LABELS, label_of, length, moment
 from telephony.admin.undeletable import Undeletable
 from telephony.current_states import LOGGED_OUT, Current, current_states
@@ -66,7 +65,13 @@ class AgentAdmin(Undeletable, Admin):
 
     list_display = ("login", "full_name", "state", "since", "number", "group", "outbound_mode", "is_active")
     list_display_links = ("login", "full_name")
-    list_filter = ("is_active", StateFilter, "outbound_mode", ("group", RelatedDropdownFilter))
+    list_filter = (
+        "is_active",
+        StateFilter,
+        "outbound_mode",
+        ("group", RelatedDropdownFilter),
+        ("queues", RelatedDropdownFilter),
+    )
     list_select_related = ("group",)
     search_fields = ("login", "name", "surname", "number")
     search_help_text = _("Login, name or number")
@@ -86,16 +91,6 @@ class AgentAdmin(Undeletable, Admin):
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
         return AgentChangeList
-
-    def get_urls(self) -> Any:
-        now = self.admin_site.admin_view(self.board_view)
-        return [path("board/", now, name="telephony_agent_board"), *super().get_urls()]
-
-    def board_view(self, request: HttpRequest) -> HttpResponse:
-        """Answer with the board alone, for pages that refresh it."""
-        if not self.has_view_permission(request):
-            return HttpResponse(status=403)
-        return board_now(request)
 
     @display(description=pgettext_lazy("with the surname", "name"), ordering="surname")
     def full_name(self, agent: Agent) -> str:

@@ -1,18 +1,12 @@
-"""The live board of agents, their states and calls. It shows when it was read and if no listener is connected."""
+"""The board of agents: their states now, and the other sides of their calls."""
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import Any
 
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
-from django.urls import reverse
 from django.utils import timezone
 
-from telephony.admin.state_labels import COLOURS, LABELS, label_of, length
 from telephony.current_states import LOGGED_OUT, ORDER, Current, current_states
 from telephony.customers import pages_of_customers
-from telephony.leader_election import is_connected
 from telephony.models import Agent, Connection
 
 # The most rows of a board. The list of agents has the rest.
@@ -28,41 +22,18 @@ class BoardRow:
     customer: str
     customer_url: str
 
-    @property
-    def label(self) -> str:
-        return label_of(self.current)
-
-    @property
-    def colour(self) -> str:
-        return COLOURS[self.current.status]
-
-    @property
-    def length(self) -> str:
-        return length(self.current.since)
-
 
 @dataclass(frozen=True, slots=True)
-class Tile:
-    status: str
-    label: str
-    count: int
+class Board:
+    """The agents who work, those in calls first; how many active agents there are, by state and in all."""
+
+    rows: list[BoardRow]
+    counts: dict[str, int]
+    hidden_count: int
+    total: int
 
 
-def board_panel(request: HttpRequest) -> dict[str, Any] | None:
-    """Return the board for the start page; None without agents or permission."""
-    if not request.user.has_perm("telephony.view_agent"):
-        return None
-    board = _board()
-    return {"template": "admin/telephony/board.html", **board} if board["tiles"] else None
-
-
-def board_now(request: HttpRequest) -> HttpResponse:
-    response = render(request, "admin/telephony/board_now.html", {"panel": _board()})
-    response.headers["Cache-Control"] = "no-store"
-    return response
-
-
-def _board() -> dict[str, Any]:
+def board() -> Board:
     at = timezone.now()
     agents = {agent.pk: agent for agent in Agent.objects.active()}
     states = current_states(agents)
@@ -73,17 +44,8 @@ def _board() -> dict[str, Any]:
     )
     shown = working[:SHOWN]
     others = _others({states[pk].connection_id for pk in shown})
-    return {
-        "at": at,
-        "is_connected": is_connected(),
-        "tiles": [Tile(status, LABELS[status], counts[status]) for status in ORDER] if agents else [],
-        "lines": [
-            BoardRow(agents[pk], states[pk], *others.get(states[pk].connection_id, ("", "", ""))) for pk in shown
-        ],
-        "hidden_count": len(working) - len(shown),
-        "url": reverse("admin:telephony_agent_board"),
-        "agents_url": reverse("admin:telephony_agent_changelist"),
-    }
+    rows = [BoardRow(agents[pk], states[pk], *others.get(states[pk].connection_id, ("", "", ""))) for pk in shown]
+    return Board(rows, {status: counts[status] for status in ORDER}, len(working) - len(shown), len(agents))
 
 
 def _others(connection_ids: set[int | None]) -> dict[int | None, tuple[str, str, str]]:

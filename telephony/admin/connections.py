@@ -21,7 +21,7 @@ from telephony.admin import connection_search
 from telephony.admin.report_filter import Counted
 from telephony.admin.state_labels import minutes
 from telephony.admin.topics import topic_of
-from telephony.admin.transcriptions import conversation_of
+from telephony.admin.transcriptions import CONVERSATION_STYLES, conversation_of
 from telephony.customers import pages_of_customers
 from telephony.models import CallCommand, Connection, Leg, Offer, Talk, Transfer
 
@@ -206,7 +206,11 @@ class ConnectionAdmin(UncountedMixin, ReadOnlyAdmin):
         (_("End of the call"), {"fields": (("hung_up_by", "request_of"), ("cause", "reason"))}),
     )
     inlines = (OfferInline, TalkInline, TransferInline, LegInline, CommandInline)
+    change_form_outer_before_template = "telephony/_recordings.html"
     change_form_outer_after_template = "admin/telephony/connection.html"
+
+    class Media:
+        css = CONVERSATION_STYLES
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[UncountedChangeList]:
         return NewestChangeList

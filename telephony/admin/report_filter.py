@@ -1,4 +1,4 @@
-"""The filter of connections for links from figures of the report."""
+"""The filter of calls for links from figures of the report and of the overview."""
 
 from collections.abc import Sequence
 from datetime import timedelta
@@ -14,10 +14,11 @@ from telephony.models import Connection, Talk
 
 
 class Counted(PeriodFilter):
-    """Outbound calls with a talk longer than a threshold, or not, that began or were talked in the spans.
+    """Calls that a figure counts.
 
-    The arguments are the threshold, the agent and the queues, as far as the report names them. A transferred call is
-    listed once for each of its talks that the figure counts.
+    Of inbound calls (`came…`) the arguments are the target in seconds and the queues. Of outbound calls with a talk
+    longer than a threshold, or not, they are the threshold, the agent and the queues, as far as the report names them.
+    A transferred call is listed once for each of its talks that the figure counts.
     """
 
     ways = {
@@ -25,9 +26,15 @@ class Counted(PeriodFilter):
         "below": _("shorter outbound calls"),
         "above_talked": _("longer outbound calls, talked"),
         "below_talked": _("shorter outbound calls, talked"),
+        "came": _("inbound calls"),
+        "came_answered": _("answered inbound calls"),
+        "came_in_time": _("inbound calls answered in time"),
+        "came_abandoned": _("abandoned inbound calls"),
     }
 
     def of(self, way: str, arguments: Sequence[int], spans: Spans) -> Q:
+        if way.startswith("came"):
+            return _inbound(way, arguments[0], arguments[1:]) & within("created_at", spans)
         threshold, agents, queues = arguments[0], arguments[1:2], arguments[2:]
         narrowed = Q(agent__in=agents) if agents else Q()
         narrowed &= Q(queue__in=queues) if queues else Q()
@@ -39,6 +46,22 @@ class Counted(PeriodFilter):
         # By keys, so that an index finds all calls; the join with talks then lists each call as often as it is counted.
         calls = own | Q(pk__in=set(found.values()))
         return calls & (Q(has_talks=False) | Q(talks__in=list(found)))
+
+
+def _inbound(way: str, target: int, queues: Sequence[int]) -> Q:
+    """Build the condition for inbound calls as telephony.inbound_day counts them."""
+    wanted = Q(direction=Connection.Direction.INBOUND)
+    if queues:
+        wanted &= Q(queue__in=queues)
+    match way:
+        case "came_answered":
+            wanted &= Q(answered_at__isnull=False)
+        case "came_in_time":
+            wanted &= Q(answered_at__isnull=False, wait_seconds__lte=min(target, INT32))
+        case "came_abandoned":
+            gave_up = Q(state=Connection.State.ENDED, hung_up_by=Connection.Party.CUSTOMER)
+            wanted &= Q(answered_at=None) & gave_up
+    return wanted
 
 
 def _counted(way: str, threshold: int, spans: Spans, counted_at: str, started_at: str) -> Q:

@@ -1,6 +1,7 @@
 """Recordings and transcriptions: their lists, the player, and the conversation of a call.
 
-The page of a call shows it with `{% include "telephony/_transcription.html" %}` and the context of `conversation_of`.
+The page of a call shows it with `telephony/_recordings.html` and `telephony/_transcription.html`, and the context of
+`conversation_of`.
 """
 
 from collections.abc import Sequence
@@ -47,6 +48,8 @@ SENTIMENTS = {
     "NEUTRAL": ("info", _("neutral")),
     "NEGATIVE": ("danger", _("negative")),
 }
+# The styles of the pages that show players or words.
+CONVERSATION_STYLES = {"all": ("telephony/transcription.css",)}
 SPEAKERS = {USER: _("Agent"), CUSTOMER: _("Customer")}
 
 
@@ -63,7 +66,7 @@ class Utterance:
 
 
 def conversation_of(request: HttpRequest, connection: Connection) -> dict[str, Any]:
-    """Return the context of `telephony/_transcription.html`, as far as the user may see it, in four queries at most."""
+    """Return the recordings and the words of a call, as far as the user may see them, in four queries at most."""
     recordings: Sequence[Recording] = ()
     if request.user.has_perm("telephony.view_recording"):
         recordings = list(connection.recordings.order_by("id"))
@@ -151,7 +154,11 @@ class TranscriptionAdmin(OfCallsAdmin):
     actions = ("transcribe_again",)
     fields = ("call_link", "created_at", "finished_at", "attempts", "requested_by")
     readonly_fields = fields
-    change_form_outer_after_template = "admin/telephony/transcription.html"
+    change_form_outer_before_template = "telephony/_recordings.html"
+    change_form_outer_after_template = "telephony/_transcription.html"
+
+    class Media:
+        css = CONVERSATION_STYLES
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Transcription]:
         """Leave the words out of the list."""

@@ -6,7 +6,7 @@ from datetime import datetime
 from django.conf import settings
 
 from telephony import events
-from telephony.calls import legs, lines, placement, switch_requests
+from telephony.calls import campaign_hooks, legs, lines, placement, switch_requests
 from telephony.customers import customers_of
 from telephony.leader_election import is_connected
 from telephony.models import Agent, Connection, Leg
@@ -36,10 +36,13 @@ def hold_agent(agent: Agent, *, kind: str = StateKind.FREE) -> bool:
     """Lock an agent for a call. Return False if the agent cannot take one now.
 
     The agent must be logged in and free, or in the state `kind`. One who needs a standing line is rung for it first.
+    An answered call that waits for a free agent comes first.
     """
     locked = ledger.lock(agent.pk)
     is_free = locked.is_logged_in and locked.state is not None and locked.state.kind == kind
     if not is_free or ledger.call_on_phone(agent.pk):
+        return False
+    if kind == StateKind.FREE and campaign_hooks.is_wanted(agent.pk):
         return False
     if _is_called_by_line(agent, kind) and not lines.is_ready(agent.pk):
         lines.begin_for_call(agent.pk)

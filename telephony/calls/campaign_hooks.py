@@ -1,7 +1,7 @@
 """The hooks of calls that a dialler placed. The app of the campaigns registers them; telephony does not import it.
 
-Each hook but `waiting` runs in the transaction of the call, whose connection is locked, after the agents' states have
-changed. Instants have milliseconds.
+Each hook but `waiting` and `is_wanted` runs in the transaction of the call, whose connection is locked, after the
+agents' states have changed. Instants have milliseconds.
 """
 
 from collections.abc import Sequence
@@ -20,6 +20,9 @@ class CampaignHooks(Protocol):
 
     def next_agent(self, connection: Connection, passed: Sequence[int]) -> int | None:
         """Return the agent to take the answered call by a line, who is locked; None if none is free."""
+
+    def is_wanted(self, agent_id: int) -> bool:
+        """Return whether an answered call waits that the agent can take by a line."""
 
     def joined(self, connection: Connection) -> None:
         """Note that the customer is joined with the connection's agent."""
@@ -48,6 +51,9 @@ class _None:
 
     def next_agent(self, connection: Connection, passed: Sequence[int]) -> int | None:
         return None
+
+    def is_wanted(self, agent_id: int) -> bool:
+        return False
 
     def joined(self, connection: Connection) -> None: ...
 
@@ -81,6 +87,11 @@ def of(connection: Connection) -> CampaignHooks:
 def waiting() -> list[tuple[int, datetime]]:
     """Return the answered calls that have no agent yet, each with its answer, in their order."""
     return _hooks.waiting()
+
+
+def is_wanted(agent_id: int) -> bool:
+    """Return whether an answered call waits for the agent, who is locked: then no other call may have the agent."""
+    return _hooks.is_wanted(agent_id)
 
 
 _NONE = _None()

@@ -1,7 +1,8 @@
 """Match waiting callers with free agents. One SQL query picks the next pair; locks confirm it.
 
 The query takes no lock. Then the connection is locked, then the agent, and the conditions are checked again. If the
-caller has given up meanwhile, or the agent is no longer free, the query picks again.
+caller has given up meanwhile, or the agent is no longer free, the query picks again. An agent for whom an answered call
+of a campaign waits is left to that call.
 """
 
 from collections import Counter
@@ -10,7 +11,7 @@ from datetime import datetime, timedelta
 from django.db import connection as database
 from django.db import transaction
 
-from telephony.calls import legs, offers
+from telephony.calls import campaign_hooks, legs, offers
 from telephony.models import Agent, Connection, Leg, Offer
 from telephony.models.agent_intervals import StateKind
 from telephony.verbs import ledger, presence
@@ -38,7 +39,7 @@ CROSS JOIN LATERAL (
     SELECT o.connection_id, o.outcome, o.ended_at FROM telephony_offer o
     WHERE o.agent_id = m.agent_id ORDER BY o.offered_at DESC LIMIT 1
   ) last ON true
-  WHERE m.queue_id = q.id
+  WHERE m.queue_id = q.id AND m.agent_id <> ALL(%(wanted)s)
     AND NOT EXISTS (SELECT 1 FROM telephony_offer o WHERE o.agent_id = m.agent_id AND o.ended_at IS NULL)
     AND NOT EXISTS (SELECT 1 FROM telephony_agentline l WHERE l.agent_id = m.agent_id AND l.ended_at IS NULL
       AND NOT (l.state = 'up' AND l.hangup_asked_at IS NULL AND l.connection_id IS NULL))
@@ -77,18 +78,19 @@ def distribute(now: datetime) -> int:
         _withdraw(pk, now)
     offered = 0
     attempts: Counter[int] = Counter()
-    while (pair := _next(now, [pk for pk, count in attempts.items() if count >= MOST_ATTEMPTS])) is not None:
+    wanted: list[int] = []
+    while (pair := _next(now, [pk for pk, count in attempts.items() if count >= MOST_ATTEMPTS], wanted)) is not None:
         connection_id, agent_id = pair
-        if _offer(connection_id, agent_id, now):
+        if _offer(connection_id, agent_id, now, wanted):
             offered += 1
         else:
             attempts[connection_id] += 1
     return offered
 
 
-def _next(now: datetime, passed: list[int]) -> tuple[int, int] | None:
+def _next(now: datetime, passed: list[int], wanted: list[int]) -> tuple[int, int] | None:
     with database.cursor() as cursor:
-        cursor.execute(_NEXT, {"now": now, "rested": now - REST, "passed": passed})
+        cursor.execute(_NEXT, {"now": now, "rested": now - REST, "passed": passed, "wanted": wanted})
         row: tuple[int, int] | None = cursor.fetchone()
     return row
 
@@ -100,13 +102,17 @@ def _ids(statement: str, *parameters: datetime) -> list[int]:
 
 
 @transaction.atomic
-def _offer(connection_id: int, agent_id: int, now: datetime) -> bool:
+def _offer(connection_id: int, agent_id: int, now: datetime, wanted: list[int]) -> bool:
+    """Ring the agent for the call. Return whether it rings; add an agent who is left to a campaign to `wanted`."""
     connection = legs.lock(connection_id)
     if connection is None or connection.queue is None or not _is_waiting(connection):
         return False
     locked = ledger.lock(agent_id)
     is_free = locked.is_logged_in and locked.state and locked.state.kind == StateKind.FREE
     if not is_free or Offer.objects.filter(agent=agent_id, ended_at=None).exists():
+        return False
+    if campaign_hooks.is_wanted(agent_id):
+        wanted.append(agent_id)
         return False
     agent = Agent.objects.get(pk=agent_id)
     at = max(legs.instant(connection, now), connection.waiting_since or connection.created_at)

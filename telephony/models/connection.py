@@ -264,6 +264,8 @@ class Connection(models.Model):
 
 # SQL: a leg occupies its agent's phone while it rings or is up. A leg that we have asked to hang up no longer counts.
 LEG_OCCUPIES_PHONE = "ended_at IS NULL AND hangup_asked_at IS NULL"
+# SQL: a person has answered the `call` of a dialler, and no agent has it yet. Callers of queues have `waiting_since`.
+IS_ANSWERED_WITHOUT_AGENT = "call.state = 'waiting' AND call.waiting_since IS NULL"
 # SQL: a standing line occupies its agent's phone while it rings, and in a call. Between calls it does not.
 LINE_OCCUPIES_PHONE = "ended_at IS NULL AND (connection_id IS NOT NULL OR state <> 'up')"
 # SQL: a standing line can take a call.

@@ -1,4 +1,4 @@
-"""The live board in a real Chromium: changes of agents appear without a reload of the page."""
+"""The agents of the overview in a real Chromium: changes of agents appear without a reload of the page."""
 
 from collections.abc import Iterator
 
@@ -53,7 +53,7 @@ def test_a_change_of_state_appears_by_itself(anna: Agent, board: Page) -> None:
 
 
 def test_the_tiles_count_by_themselves(anna: Agent, board: Page) -> None:
-    free = board.locator(".cc-tile", has_text="ready").locator(".cc-number")
+    free = board.locator("[data-key=state-free] .cc-number")
     expect(free).to_have_text("1")
 
     presence.log_in(AgentFactory(login="bert"), ACTOR)
@@ -100,4 +100,4 @@ def test_the_focus_stays_on_the_board_when_the_focused_row_goes(anna: Agent, boa
     presence.log_out(anna, ACTOR)
     expect(board.get_by_role("row", name="anna")).to_have_count(0)
 
-    assert board.evaluate("document.getElementById('board').contains(document.activeElement)")
+    assert board.evaluate("document.getElementById('overview').contains(document.activeElement)")

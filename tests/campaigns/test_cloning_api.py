@@ -77,6 +77,7 @@ def test_a_clone_has_each_setting_of_its_source(settings: Any) -> None:
         "holiday_country": "PL",
         "ignores_hours": True,
         "detects_machines": True,
+        "script": "Good morning.",
     }
     assert {field.name for field in Campaign._meta.concrete_fields} == own | copied | values.keys()
 

@@ -1,9 +1,10 @@
 """The places in texts of replies: filled where they are known, refused when they are saved where they are not."""
 
 import pytest
+from django.urls import reverse
 
-from tests.backoffice import errors_of, page_of, superuser
-from tests.tickets.factories import CannedReplyFactory, TicketQueueFactory
+from tests.backoffice import errors_of, page_of, staff, superuser
+from tests.tickets.factories import CannedReplyFactory, CustomerFactory, TicketFactory, TicketQueueFactory
 from tickets.placeholders import PLACEHOLDERS, fill, has_placeholder
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
@@ -71,3 +72,38 @@ def test_a_template_with_the_word_body_has_no_body_placeholder():
     )
 
     assert list(errors_of(response)) == ["template"]
+
+
+PREVIEW = reverse("admin:tickets_cannedreply_preview")
+
+
+def test_the_page_of_a_canned_reply_lists_the_placeholders():
+    page = superuser().get(reverse("admin:tickets_cannedreply_add")).content.decode()
+
+    assert all(f"{{{{ {name} }}}}" in page for name in PLACEHOLDERS)
+
+
+def test_a_preview_has_the_facts_of_the_newest_ticket_of_the_queue():
+    queue = TicketQueueFactory()
+    ticket = TicketFactory(queue=queue, customer=CustomerFactory(name="Jan", surname="<b>Kowal</b>"))
+    TicketFactory()
+
+    answer = superuser().post(PREVIEW, {"queue": queue.pk, "body": "<p>Dear {{ customer_name }}</p><script>x</script>"})
+
+    shown = answer.json()
+    assert shown["source"] == f"With the facts of ticket #{ticket.pk}"
+    assert "<p>Dear Jan &lt;b&gt;Kowal&lt;/b&gt;</p>" in shown["document"]
+    assert "script" not in shown["document"]
+
+
+@pytest.mark.parametrize("body", ["{{ nonsense }}", "<p>Thanks</p>"])
+def test_a_preview_that_cannot_be_shown_says_why(body):
+    answer = superuser().post(PREVIEW, {"queue": "", "body": body}).json()
+
+    assert answer["trouble"]
+    assert "document" not in answer
+
+
+@pytest.mark.parametrize("permissions", [(), ("view_ticket",), ("view_cannedreply",)])
+def test_a_preview_needs_the_rights_to_see_replies_and_tickets(permissions):
+    assert staff(*permissions).post(PREVIEW, {"queue": "", "body": "x"}).status_code == 403

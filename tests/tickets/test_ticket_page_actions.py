@@ -147,6 +147,33 @@ def test_a_ticket_is_merged_after_confirmation():
     assert done["Location"] == page_of(other)
 
 
+def test_other_tickets_of_the_customer_are_suggested_for_a_merge():
+    customer = CustomerFactory()
+    ticket, other = TicketFactory(customer=customer), TicketFactory(customer=customer, subject="The first one")
+    stranger = TicketFactory(subject="Of somebody else")
+    client, path = superuser(), page_of(ticket, "merge")
+
+    offered = client.get(path).content.decode()
+    asked = client.get(path, {"number": other.pk}).content.decode()
+    done = client.post(path, inputs_of(asked))
+
+    ticket.refresh_from_db()
+    assert f'href="?number={other.pk}"' in offered
+    assert f"?number={stranger.pk}" not in offered
+    assert "The first one" in asked
+    assert (ticket.merged_into, done["Location"]) == (other, page_of(other))
+
+
+def test_the_address_of_a_suggestion_alone_merges_nothing():
+    customer = CustomerFactory()
+    ticket, other = TicketFactory(customer=customer), TicketFactory(customer=customer)
+
+    response = superuser().get(page_of(ticket, "merge"), {"number": other.pk, "shown": other.pk, "is_meant": "on"})
+
+    ticket.refresh_from_db()
+    assert (response.status_code, ticket.merged_into) == (200, None)
+
+
 @pytest.mark.parametrize(
     ("number", "sentence"),
     [

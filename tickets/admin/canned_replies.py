@@ -1,7 +1,9 @@
 from typing import Any
 
 from django.contrib import admin
-from django.http import HttpRequest
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.urls import URLPattern
 from django.utils.decorators import method_decorator
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
@@ -11,7 +13,11 @@ from unfold.widgets import UnfoldAdminTextareaWidget
 from callcentre.admin import Admin, display
 from callcentre.admin.base import with_images_from_elsewhere
 from callcentre.admin.theme import ModelForm
-from tickets.models import CannedReply
+from callcentre.core.integers import integer_of
+from tickets import html
+from tickets.admin.ticket_page_thread import preview_of
+from tickets.models import CannedReply, Ticket
+from tickets.placeholders import PLACEHOLDERS, check_placeholders, fill, spelled, values_for
 
 
 class CannedReplyForm(ModelForm):
@@ -34,10 +40,35 @@ class CannedReplyAdmin(Admin):
     search_fields = ("name", "body")
     search_help_text = _("Name or text")
     fields = ("name", "queue", "body")
+    change_form_outer_after_template = "admin/tickets/canned_reply.html"
 
     class Media:
-        css = {"all": ("callcentre/jodit/jodit.min.css", "callcentre/editor.css")}
-        js = ("callcentre/jodit/jodit.min.js", "callcentre/editor.js")
+        css = {"all": ("callcentre/jodit/jodit.min.css", "callcentre/editor.css", "tickets/canned_reply.css")}
+        js = ("callcentre/jodit/jodit.min.js", "callcentre/editor.js", "tickets/canned_reply.js")
+
+    def get_urls(self) -> list[URLPattern]:
+        return [self.url_to("preview/", self.preview_view, "preview"), *super().get_urls()]
+
+    def page_context(self, request: HttpRequest, obj: CannedReply | None) -> dict[str, Any]:
+        return {"placeholders": [(name, spelled(name)) for name in PLACEHOLDERS], "preview_url": self.url_of("preview")}
+
+    def preview_view(self, request: HttpRequest) -> HttpResponse:
+        """Answer with the posted text as the newest ticket of its queue would fill it."""
+        if not (self.has_view_permission(request) and request.user.has_perm("tickets.view_ticket")):
+            raise PermissionDenied
+        body, queue = request.POST.get("body", ""), integer_of(request.POST.get("queue", ""))
+        try:
+            check_placeholders(body=(body, ()))
+        except ValidationError as error:
+            return JsonResponse({"trouble": " ".join(error.messages)})
+        tickets = Ticket.objects.filter(queue=queue) if queue else Ticket.objects.all()
+        ticket = tickets.select_related("customer", "queue").order_by("-id").first()
+        if ticket is None:
+            return JsonResponse({"trouble": _now("There is no ticket yet whose facts could be put in.")})
+        values = values_for(ticket, getattr(request.user, "agent", None))
+        source = _now("With the facts of ticket #%(number)s") % {"number": ticket.pk}
+        document = preview_of(html.clean(fill(body, values)))
+        return JsonResponse({"trouble": "", "source": source, "values": values, "document": document})
 
     def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         field = super().formfield_for_foreignkey(db_field, request, **kwargs)

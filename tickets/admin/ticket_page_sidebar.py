@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from django.db.models import Q, QuerySet
 from django.utils import timezone
@@ -13,10 +13,10 @@ from django.utils.translation import pgettext_lazy
 
 from callcentre.admin.history import SHOWN, Entry, entry_of, in_words
 from tickets.admin.custom_field_inputs import Change, changes_of_values
+from tickets.due_tickets import SOON
 from tickets.models import CannedReply, CustomField, Ticket, TicketChange, as_read
 from tickets.models.participants import participants_of
 
-SOON = timedelta(hours=1)
 OTHERS = 5
 MAX_PEOPLE = 20
 

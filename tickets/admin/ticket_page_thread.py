@@ -181,6 +181,11 @@ def document_of(message: Message, body: str, pictures: str, *, with_images: bool
     return _DOCUMENT.format(images=images, hidden=hidden, body=_CID.sub(picture, body), quoted=quoted)
 
 
+def preview_of(body: str) -> str:
+    """Return the document of a frame that shows a text of our own."""
+    return _DOCUMENT.format(images="https: http:", hidden="", body=body, quoted="")
+
+
 def sending_of(message: Message) -> Sending | None:
     dispatch: Dispatch | None = getattr(message, "dispatch", None)
     if dispatch is None:

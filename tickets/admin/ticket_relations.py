@@ -5,6 +5,8 @@ from typing import Any
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
+from django.utils.formats import date_format
+from django.utils.timezone import localtime
 from django.utils.translation import gettext as _now
 
 from callcentre.admin import Admin, actor_of
@@ -13,8 +15,9 @@ from callcentre.core.integers import integer_of
 from tickets import html
 from tickets.admin.merge_confirmation import people_of
 from tickets.admin.ticket_page_forms import OtherTicketForm
+from tickets.admin.ticket_page_sidebar import others_of_customer
 from tickets.admin.ticket_page_thread import author_of
-from tickets.models import Message
+from tickets.models import Message, Ticket
 from tickets.verbs.merges import merge_tickets, split_ticket
 from tickets.verbs.tickets import connect_tickets
 
@@ -40,10 +43,11 @@ def _join(
     """Ask for the number of the other ticket, show that ticket, and apply the verb after confirmation."""
     ticket = admin.row_or_404(request, str(ticket_id))
     is_merge = verb is merge_tickets
-    form = OtherTicketForm(ticket, request.POST or None)
+    # The address of a suggestion names the other ticket.
+    form = OtherTicketForm(ticket, request.POST or (request.GET if "number" in request.GET else None))
     if other := form.other if form.is_valid() else None:
         number, people = str(other.pk), people_of((ticket, other)) if is_merge else []
-        if form.cleaned_data["shown"] == number:
+        if request.method == "POST" and form.cleaned_data["shown"] == number:
             form = OtherTicketForm(ticket, request.POST, people=people)
             if form.is_valid():
                 try:
@@ -60,8 +64,22 @@ def _join(
         who = str(other.customer or other.sender_name or other.sender or "–")
         shown = _now("#%(number)s: %(subject)s. From: %(who)s. Status: %(status)s.") % {**facts, "who": who}
         intro = f"{shown} {intro}"
-    submit = submit if other else _now("Continue")
-    return admin.action_page(request, title=title, submit=submit, form=form, obj=ticket, intro=intro)
+    return admin.action_page(
+        request,
+        title=title,
+        submit=submit if other else _now("Continue"),
+        form=form,
+        obj=ticket,
+        intro=intro,
+        suggestions_title=_now("Other tickets of the customer"),
+        suggestions=[] if other else [_suggestion(each) for each in others_of_customer(ticket)],
+    )
+
+
+def _suggestion(ticket: Ticket) -> tuple[str, str, str]:
+    """Return the address that chooses this ticket as the other one, its name, and what tells it from others."""
+    facts = f"{ticket.status}, {date_format(localtime(ticket.updated_at), 'Y-m-d H:i')}"
+    return f"?number={ticket.pk}", str(ticket), facts
 
 
 def split_view(admin: Admin, request: HttpRequest, ticket_id: int) -> HttpResponse:

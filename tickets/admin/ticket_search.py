@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable
-from datetime import datetime
 from typing import Any
 
 from django.db.models import Q, QuerySet
@@ -15,7 +14,6 @@ from tickets.admin.ticket_page_composer import OPEN_KINDS
 from tickets.models import CustomField, Ticket, TicketStatus
 from tickets.models.custom_values import WrongValue, parse
 from tickets.models.status import as_read
-from tickets.models.ticket import RESPONSE_IS_OWED
 
 MAX_FOUND = 500
 
@@ -55,24 +53,6 @@ def waiting_for_us(count: int) -> list[int]:
 
 def waiting_statuses() -> list[int]:
     return list(TicketStatus.objects.filter(kind__in=OPEN_KINDS).order_by().values_list("pk", flat=True))
-
-
-def late(tickets: QuerySet[Ticket], count: int, now: datetime) -> list[int]:
-    """Return the tickets that are overdue the longest, in that order. Each kind of due time has an index of its own."""
-    unfinished = tickets.filter(closed_at=None)
-    due_at: dict[int, datetime] = {}
-    for name, is_late in late_conditions(now).items():
-        for pk, instant in unfinished.filter(is_late).order_by(name).values_list("pk", name)[:count]:
-            due_at[pk] = min(instant, due_at.get(pk, instant))
-    return sorted(due_at, key=lambda pk: (due_at[pk], pk))[:count]
-
-
-def late_conditions(now: datetime) -> dict[str, Q]:
-    """Return each due time with the condition that it has passed."""
-    return {
-        "response_due_at": RESPONSE_IS_OWED & Q(response_due_at__lt=now),
-        "resolution_due_at": Q(resolution_due_at__lt=now),
-    }
 
 
 def ids_found(text: str) -> list[int]:

@@ -17,6 +17,7 @@ from django.utils.decorators import method_decorator
 from django.utils.formats import localize
 from django.utils.html import format_html, format_html_join
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 from unfold.contrib.filters.admin import (
     AutocompleteSelectFilter,
     ChoicesDropdownFilter,
@@ -41,6 +42,7 @@ from callcentre.admin.periods import Spans, within
 from callcentre.core.errors import ErrorCode
 from callcentre.core.integers import integer_of
 from telephony.models import Agent
+from tickets import due_tickets
 from tickets.admin import ticket_search
 from tickets.admin.ticket_add_page import add_view
 from tickets.admin.ticket_bulk_actions import ACTIONS
@@ -54,8 +56,14 @@ from tickets.admin.ticket_relations import connect_view, merge_view, split_view
 from tickets.models import Message, Ticket
 from tickets.models.ticket import RESPONSE_IS_OWED
 
-MINE, UNASSIGNED, WAITING, LATE = "mine", "unassigned", "waiting", "late"
-VIEWS = {MINE: _("Mine"), UNASSIGNED: _("Unassigned"), WAITING: _("Waiting for us"), LATE: _("Overdue")}
+MINE, UNASSIGNED, WAITING, LATE, SOON = "mine", "unassigned", "waiting", "late", "soon"
+VIEWS = {
+    MINE: _("Mine"),
+    UNASSIGNED: _("Unassigned"),
+    WAITING: _("Waiting for us"),
+    LATE: _("Overdue"),
+    SOON: _("Due soon"),
+}
 RELATED = ("queue", "status", "substatus", "category", "agent", "customer__company", "merged_into")
 # The parameters that narrow a view. The quick ways to find the first rows of a view serve only without them.
 NARROWING = ("queue", "status", "category", "source", "agent", "customer", "tags", "q", "date")
@@ -100,15 +108,21 @@ class ViewFilter(admin.SimpleListFilter):
                 return queryset.filter(status__kind__in=OPEN_KINDS)
             case "waiting":
                 return queryset.filter(pk__in=ticket_search.waiting_for_us(self.rows))
-            case "late":
-                now = timezone.now()
-                due_at = Least(Case(When(RESPONSE_IS_OWED, then=F("response_due_at"))), "resolution_due_at")
-                if request.GET.get("q"):  # the search is applied after the filters and finds few rows
-                    is_late = reduce(or_, ticket_search.late_conditions(now).values())
-                    return queryset.filter(is_late, closed_at=None).annotate(due_at=due_at)
-                late = ticket_search.late(queryset, self.rows, now)
-                return queryset.filter(pk__in=late).annotate(due_at=due_at)
+            case "late" | "soon" as view:
+                return _due(queryset, view, self.rows, is_searched=bool(request.GET.get("q")))
         return queryset
+
+
+def _due(queryset: QuerySet[Ticket], view: str, count: int, *, is_searched: bool) -> QuerySet[Ticket]:
+    """Return the first overdue tickets, or those that are due soon, with the earlier of their due times."""
+    now = timezone.now()
+    due_at = Least(Case(When(RESPONSE_IS_OWED, then=F("response_due_at"))), "resolution_due_at")
+    if is_searched:  # the search is applied after the filters and finds few rows
+        is_late = reduce(or_, due_tickets.late_conditions(now).values())
+        condition = is_late if view == LATE else due_tickets.soon_condition(now)
+        return queryset.filter(condition, closed_at=None).annotate(due_at=due_at)
+    find = due_tickets.late if view == LATE else due_tickets.soon
+    return queryset.filter(pk__in=find(queryset, count, now)).annotate(due_at=due_at)
 
 
 class TagsFilter(TextFilter):
@@ -131,9 +145,19 @@ class OpenedFilter(DatesFilter):
 
 
 class Counted(PeriodFilter):
-    ways = {"closed": _("closed by an agent"), "replied": _("an agent replied")}
+    ways = {
+        "closed": _("closed by an agent"),
+        "replied": _("an agent replied"),
+        "began": _("opened"),
+        "ended": pgettext_lazy("tickets", "closed"),
+    }
 
     def of(self, way: str, arguments: Sequence[int], spans: Spans) -> Q:
+        if way == "began":
+            return within("created_at", spans)
+        if way == "ended":
+            # No ticket is changed before it is closed: the index of the list finds them.
+            return within("closed_at", spans) & Q(updated_at__gte=spans[0][0])
         if way == "closed":
             return Q(closed_by=arguments[0]) & within("closed_at", spans)
         replies = Message.objects.filter(within("created_at", spans), type=Message.Type.REPLY, agent=arguments[0])
@@ -144,7 +168,7 @@ class TicketChangeList(UncountedChangeList):
     """The list in the order of the last change, as the indexes have it; overdue tickets in the order of due times."""
 
     def get_ordering(self, request: HttpRequest, queryset: QuerySet[Any]) -> list[str]:
-        if request.GET.get("view") == LATE:
+        if request.GET.get("view") in (LATE, SOON):
             return ["due_at", "pk"]
         if any(request.GET.get(f"date_{end}") for end in ("from", "to")):
             return ["-created_at", "-pk"]
@@ -184,7 +208,7 @@ class TicketAdmin(DeletableMixin, UncountedMixin, Admin):
 
     class Media:
         css = {"all": ("callcentre/jodit/jodit.min.css", "callcentre/editor.css", "tickets/ticket.css")}
-        js = ("callcentre/jodit/jodit.min.js", "callcentre/editor.js", "tickets/ticket.js")
+        js = ("callcentre/jodit/jodit.min.js", "callcentre/editor.js", "tickets/ticket.js", "tickets/ticket_list.js")
 
     def get_urls(self) -> list[URLPattern]:
         return [
@@ -294,8 +318,9 @@ def views_of(request: HttpRequest) -> list[dict[str, Any]]:
     with connection.cursor() as cursor:
         cursor.execute(_COUNTS, {"agent": agent.pk if agent else -1, "statuses": statuses, "limit": COUNTED + 1})
         mine, unassigned, waiting = cursor.fetchone()
-    late = len(ticket_search.late(Ticket.objects.all(), COUNTED + 1, timezone.now()))
-    counts = {MINE: mine, UNASSIGNED: unassigned, WAITING: waiting, LATE: late}
+    now = timezone.now()
+    late, soon = (len(find(Ticket.objects.all(), COUNTED + 1, now)) for find in (due_tickets.late, due_tickets.soon))
+    counts = {MINE: mine, UNASSIGNED: unassigned, WAITING: waiting, LATE: late, SOON: soon}
     chosen = request.GET.get("view", "")
     views: list[dict[str, Any]] = [{"query": "?", "name": _("All tickets"), "is_chosen": not chosen}]
     for name, label in VIEWS.items():

@@ -1,9 +1,12 @@
+from datetime import datetime
+
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import Func, Q, Value
+from django.db.models.functions import Coalesce
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
@@ -34,6 +37,12 @@ class TicketQueueQuerySet(models.QuerySet["TicketQueue"]):
     def polled(self) -> "TicketQueueQuerySet":
         """Return active queues that have a mailbox."""
         return self.active().exclude(imap_host="")
+
+    def unread(self, since: datetime) -> "TicketQueueQuerySet":
+        """Return queues whose mailbox cannot be read, or was not read after this instant."""
+        last_read = Coalesce("read_at", "created_at")
+        is_unread = Q(failing_since__isnull=False) | Q(last_read__lt=since)
+        return self.polled().alias(last_read=last_read).filter(is_unread)
 
 
 class TicketQueue(TimestampedModel):

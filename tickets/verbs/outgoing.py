@@ -6,9 +6,9 @@ from django.db import transaction
 
 from callcentre.core.actor import Actor
 from callcentre.core.errors import Fault
-from tickets.models import Customer, Message, Source
+from tickets.models import Customer, Message
 from tickets.verbs.messages import reply_to
-from tickets.verbs.tickets import open_ticket
+from tickets.verbs.tickets import open_unwritten_ticket
 
 
 def write_to_customer(
@@ -24,19 +24,14 @@ def write_to_customer(
 ) -> Message:
     """Open a ticket of the agent whose first message is a mail to the customer. Raises Invalid."""
     with transaction.atomic():
-        opened = open_ticket(
+        ticket = open_unwritten_ticket(
             actor,
             faults,
             subject=subject,
             sender=recipient,
             sender_name=str(customer),
-            source=Source.EMAIL,
-            may_be_empty=True,
             queue_id=queue_id,
             customer_id=customer.pk,
             agent_login=agent_login,
         )
-        ticket = opened.ticket
-        # The customer has written nothing.
-        opened.delete()
         return reply_to(ticket, actor, agent_login=agent_login, body=body, body_type=Message.BodyType.PLAIN)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from types import MappingProxyType
 from typing import Any
 
 from django.db import transaction
@@ -28,11 +29,14 @@ from tickets.verbs.unknown_customers import customer_of_sender
 
 _TICKET = RowInsert("ticket", Ticket)
 _MESSAGE = RowInsert("message", Message, ticket_id="(SELECT id FROM ticket)")
-_ADD = f"""{_TICKET.query}, {_MESSAGE.query}, history AS (
+_HISTORY = """history AS (
   INSERT INTO tickets_ticketchange (ticket_id, actor_kind, actor_id, actor_name, action, changes)
-  SELECT id, %(actor_kind)s, %(actor_id)s, %(actor_name)s, 'create', '{{}}' FROM ticket
-)"""  # noqa: S608  (composed of our own models)
+  SELECT id, %(actor_kind)s, %(actor_id)s, %(actor_name)s, 'create', '{}' FROM ticket
+)"""
+_ADD = f"{_TICKET.query}, {_MESSAGE.query}, {_HISTORY}"
 _IDS = "(SELECT ARRAY[ticket.id, message.id] FROM ticket, message)"
+_ADD_UNWRITTEN = f"{_TICKET.query}, {_HISTORY}"
+_ID = "(SELECT ARRAY[ticket.id] FROM ticket)"
 
 
 def open_ticket(
@@ -67,77 +71,136 @@ def open_ticket(
     faults = list(faults)
     kept, quoted = rules.cleaned(body, body_type), rules.cleaned(quoted, body_type)
     with transaction.atomic():
-        now = timezone.now()
-        choice = rules.choose(chosen, None, faults)
-        queue = choice.queue or queue or TicketQueue.objects.active().order_by("id").first()
-        if queue is None and not chosen.get("queue_id"):
-            faults.append(Fault(ErrorCode.TICKET_QUEUE_MISSING, "queue_id"))
-        elif queue is not None and not queue.is_active:
-            faults.append(Fault(ErrorCode.TICKET_QUEUE_NOT_FOUND, "queue_id"))
-        values, wrong = custom_values.read(CustomField.Owner.TICKET, custom_fields or {}, {})
-        faults += wrong
         faults += [] if may_be_empty else rules.check_body(body, kept, body_type)
-        faults += check_lines(subject=subject)
-        faults += rules.check_sender(sender, source, may_be_any=may_be_empty)
-        faults += check_lines(sender_name=sender_name)
-        sender, sender_name = read_sender(sender, sender_name)
         files = [*files, *lock_unused_files(actor, attachments, faults)]
-        if faults or queue is None:
-            raise Invalid(faults)
-        customer = choice.customer
-        if customer is None and may_create_customer:
-            customer = customer_of_sender(actor, sender, sender_name)
-        elif customer is None:
-            customer = rules.customer_of(sender)
-        status = choice.status or status_of_kind(Kind.NEW)
-        is_closed = status.kind == Kind.CLOSED
-        created_at = at or now
-        ticket = Ticket(
+        ticket = _new_ticket(
+            actor,
+            faults,
+            chosen,
             subject=subject,
-            source=source,
-            queue=queue,
-            category=choice.category,
-            status=status,
-            substatus=choice.substatus,
-            agent=choice.agent,
-            customer=customer,
             sender=sender,
             sender_name=sender_name,
-            tags=list(dict.fromkeys(tags)),
-            custom_fields=values,
-            created_at=created_at,
-            updated_at=now,
-            closed_at=now if is_closed else None,
-            closed_by=choice.agent if is_closed else None,
+            source=source,
+            custom_fields=custom_fields or {},
+            tags=tags,
+            at=at,
+            may_be_any_sender=may_be_empty,
+            may_create_customer=may_create_customer,
+            queue=queue,
         )
-        waiting = after_status(ticket, status, created_at) if not is_closed else {}
-        set_columns(ticket, {"awaiting_since": created_at, **waiting})
         message = Message(
             ticket=ticket,
             type=Message.Type.MAIL,
-            author_name=sender_name,
-            author_address=sender,
+            author_name=ticket.sender_name,
+            author_address=ticket.sender,
             reply_to=reply_to,
             body=kept,
             quoted=quoted,
             body_type=body_type,
             attachments=[file.token for file in files],
             is_automatic=is_automatic,
-            created_at=created_at,
+            created_at=ticket.created_at,
         )
         _add(ticket, message, actor)
-        log_end(ticket)
         attach(message, files)
     return message
 
 
-def _add(ticket: Ticket, message: Message, actor: Actor) -> None:
-    """Write the ticket, its first message, its history and its event, in one statement."""
-    parameters = {**_TICKET.parameters(ticket), **_MESSAGE.parameters(message), **actor_columns(actor)}
-    ticket_id, message_id = events.ticket_created_by(_ADD, ticket, parameters, result=_IDS)
+def open_unwritten_ticket(
+    actor: Actor, faults: Sequence[Fault] = (), *, subject: str, sender: str, sender_name: str, **chosen: Any
+) -> Ticket:
+    """Open a ticket without a message, for an agent who writes first. `chosen` is explained at `open_ticket`."""
+    with transaction.atomic():
+        ticket = _new_ticket(
+            actor,
+            list(faults),
+            chosen,
+            subject=subject,
+            sender=sender,
+            sender_name=sender_name,
+            source=Source.EMAIL,
+            may_be_any_sender=True,
+        )
+        _add(ticket, None, actor)
+    return ticket
+
+
+def _new_ticket(
+    actor: Actor,
+    faults: list[Fault],
+    chosen: Mapping[str, Any],
+    *,
+    subject: str,
+    sender: str,
+    sender_name: str,
+    source: str,
+    custom_fields: Mapping[str, Any] = MappingProxyType({}),
+    tags: Sequence[str] = (),
+    at: datetime | None = None,
+    may_be_any_sender: bool = False,
+    may_create_customer: bool = False,
+    queue: TicketQueue | None = None,
+) -> Ticket:
+    """Return a ticket with these values, which is not stored yet. Raises Invalid with the given faults and its own."""
+    now = timezone.now()
+    choice = rules.choose(chosen, None, faults)
+    queue = choice.queue or queue or TicketQueue.objects.active().order_by("id").first()
+    if queue is None and not chosen.get("queue_id"):
+        faults.append(Fault(ErrorCode.TICKET_QUEUE_MISSING, "queue_id"))
+    elif queue is not None and not queue.is_active:
+        faults.append(Fault(ErrorCode.TICKET_QUEUE_NOT_FOUND, "queue_id"))
+    values, wrong = custom_values.read(CustomField.Owner.TICKET, custom_fields, {})
+    faults += wrong
+    faults += check_lines(subject=subject)
+    faults += rules.check_sender(sender, source, may_be_any=may_be_any_sender)
+    faults += check_lines(sender_name=sender_name)
+    if faults or queue is None:
+        raise Invalid(faults)
+    sender, sender_name = read_sender(sender, sender_name)
+    customer = choice.customer
+    if customer is None and may_create_customer:
+        customer = customer_of_sender(actor, sender, sender_name)
+    elif customer is None:
+        customer = rules.customer_of(sender)
+    status = choice.status or status_of_kind(Kind.NEW)
+    is_closed = status.kind == Kind.CLOSED
+    created_at = at or now
+    ticket = Ticket(
+        subject=subject,
+        source=source,
+        queue=queue,
+        category=choice.category,
+        status=status,
+        substatus=choice.substatus,
+        agent=choice.agent,
+        customer=customer,
+        sender=sender,
+        sender_name=sender_name,
+        tags=list(dict.fromkeys(tags)),
+        custom_fields=values,
+        created_at=created_at,
+        updated_at=now,
+        closed_at=now if is_closed else None,
+        closed_by=choice.agent if is_closed else None,
+    )
+    waiting = after_status(ticket, status, created_at) if not is_closed else {}
+    set_columns(ticket, {"awaiting_since": created_at, **waiting})
+    return ticket
+
+
+def _add(ticket: Ticket, message: Message | None, actor: Actor) -> None:
+    """Write the ticket, its first message if it has one, its history and its event, in one statement."""
+    parameters = {**_TICKET.parameters(ticket), **actor_columns(actor)}
+    if message:
+        parameters |= _MESSAGE.parameters(message)
+        ticket_id, message_id = events.ticket_created_by(_ADD, ticket, parameters, result=_IDS)
+    else:
+        (ticket_id,) = events.ticket_created_by(_ADD_UNWRITTEN, ticket, parameters, result=_ID)
     mark_stored(ticket, ticket_id)
-    message.ticket = ticket
-    mark_stored(message, message_id)
+    if message:
+        message.ticket = ticket
+        mark_stored(message, message_id)
+    log_end(ticket)
 
 
 def edit_ticket(

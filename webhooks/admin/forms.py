@@ -31,6 +31,7 @@ GROUPS = {
     "TRANSCRIPTION": _("Calls"),
     "OUTBOUND": _("Campaigns"),
     "RECORD": _("Campaigns"),
+    "ALARM": _("Alarms"),
 }
 
 

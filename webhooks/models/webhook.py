@@ -1,6 +1,7 @@
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
+from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
@@ -20,6 +21,10 @@ class WebhookQuerySet(models.QuerySet["Webhook"]):
 
     def registered(self) -> "WebhookQuerySet":
         return self.filter(deleted_at=None)
+
+    def troubled(self) -> "WebhookQuerySet":
+        """Return the webhooks whose receivers get no events, or fail."""
+        return self.registered().filter(Q(is_active=False) | Q(failing_since__isnull=False))
 
     def purgeable(self) -> "WebhookQuerySet":
         return self.exclude(deleted_at=None)

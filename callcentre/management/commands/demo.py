@@ -4,6 +4,7 @@ import secrets
 from typing import Any
 
 from django.conf import settings
+from django.contrib.auth.models import Permission
 from django.core.management.base import BaseCommand
 
 import campaigns.demo
@@ -29,7 +30,9 @@ class Command(BaseCommand):
         knowledgebase.demo.seed()
         self._admin(admin_password)
         self.stdout.write(f"API users:  demo, readonly   password: {api_password}")
+        self._agent("agent2", admin_password)
         self.stdout.write(f"Admin user: admin            password: {admin_password}")
+        self.stdout.write(f"Agent user: agent2           password: {admin_password}")
 
     def _passwords(self) -> tuple[str, str]:
         """Return the passwords of the environment, else generated ones, kept in a file that only this user can read."""
@@ -57,3 +60,14 @@ class Command(BaseCommand):
         if created:
             # So that the visitor can reply to tickets.
             Agent.objects.filter(login="agent1", user=None).update(user=user)
+
+    def _agent(self, login: str, password: str) -> None:
+        """Let an agent log in to the desk. The user may work on tickets and has no other permission."""
+        user, created = User.objects.get_or_create(username=login, defaults={"is_staff": True})
+        if created or not user.check_password(password):
+            user.set_password(password)
+            user.save(update_fields=["password"])
+        if created:
+            names = ("view_ticket", "change_ticket", "view_customer", "view_article")
+            user.user_permissions.set(Permission.objects.filter(codename__in=names))
+            Agent.objects.filter(login=login, user=None).update(user=user)

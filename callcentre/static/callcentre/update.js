@@ -1,18 +1,23 @@
 // Updates a part of a page in place. Its elements stay, and with them the keyboard's focus, the selection and the
-// scrolling. A part that appears and disappears has a `data-key`; the key of a table's row is its first link.
+// scrolling. A part that appears and disappears has a `data-key`; the key of a table's row
+// without one is its first link.
 "use strict";
 
 window.updateInPlace = (() => {
     const keyOf = (node) => {
         if (node.nodeType !== Node.ELEMENT_NODE) return "";
+        if (node.dataset.key) return node.dataset.key;
         if (node.nodeName === "TR") return node.querySelector("a[href]")?.getAttribute("href") ?? "";
-        return node.dataset.key ?? "";
+        return "";
     };
     const isSame = (old, fresh) => old.nodeType === fresh.nodeType && old.nodeName === fresh.nodeName && keyOf(old) === keyOf(fresh);
     const hasFocus = (node) => node.contains(document.activeElement);
 
     const updateAttributes = (old, fresh) => {
-        for (const { name } of [...old.attributes]) if (!fresh.hasAttribute(name)) old.removeAttribute(name);
+        for (const { name } of [...old.attributes]) {
+            // A person opens and closes details.
+            if (!fresh.hasAttribute(name) && !(name === "open" && old.nodeName === "DETAILS")) old.removeAttribute(name);
+        }
         for (const { name, value } of fresh.attributes) if (old.getAttribute(name) !== value) old.setAttribute(name, value);
     };
 

@@ -3,12 +3,16 @@
 from typing import Any
 
 import pytest
+from django.db import transaction
+from django.utils import timezone
 
+from campaigns.models import Campaign
 from telephony.calls import distribution, matching
-from telephony.models import Agent, AgentState, Connection, Leg
+from telephony.calls.campaign_calls import hold_agent
+from telephony.models import Agent, AgentLine, AgentState, Connection, Leg, Offer
 from tests.campaigns.dialling.calls import dialling_campaign, open_call, pick_up, tick, with_lines
 from tests.conftest import ApiClient
-from tests.telephony.callers import HOTLINE, call_in
+from tests.telephony.callers import HOTLINE, call_in, member, offers
 from tests.telephony.doubles import RecordingSwitch
 from tests.telephony.factories import QueueFactory, QueueMemberFactory
 from webhooks.models import Event
@@ -92,6 +96,69 @@ def test_a_person_who_has_answered_comes_before_the_callers_of_queues(switch: Re
     caller.refresh_from_db()
     assert (dialled.state, dialled.agent, caller.state) == ("talking", agent, "waiting")
     assert not caller.offers.exists()
+
+
+def person_waits(campaign: Campaign) -> Connection:
+    """Let a number be called, and a person answer while no agent is free. Then let all agents be free."""
+    tick(campaign)
+    dialled = open_call()
+    states(kind="wrap_up")
+    pick_up(dialled, Leg.Role.CUSTOMER)
+    states(kind="free")
+    return dialled
+
+
+def test_an_agent_who_becomes_free_after_the_match_is_left_to_the_person_who_has_answered(
+    switch: RecordingSwitch,
+) -> None:
+    campaign = dialling_campaign(dialer="predictive")
+    with_lines(campaign)
+    queue = QueueFactory(number=HOTLINE)
+    QueueMemberFactory(queue=queue, agent=campaign.agents.get())
+    dialled = person_waits(campaign)
+    caller = call_in()
+    other = member(queue, "other", "190", minutes_free=0)
+
+    # The listener has matched before the agent was free.
+    distribution.distribute(timezone.now())
+    matching.match_waiting()
+
+    dialled.refresh_from_db()
+    assert (dialled.state, dialled.agent) == ("talking", campaign.agents.get())
+    assert offers(caller) == [(other.login, "ringing")]
+
+
+def test_an_agent_whom_no_campaign_joins_is_not_kept_from_callers(switch: RecordingSwitch) -> None:
+    campaign = dialling_campaign(agents=2, dialer="predictive")
+    with_lines(campaign)
+    without_line, inbound_only = campaign.agents.order_by("id")
+    queue = QueueFactory(number=HOTLINE)
+    for agent in (without_line, inbound_only):
+        QueueMemberFactory(queue=queue, agent=agent)
+    person_waits(campaign)
+    AgentLine.objects.filter(agent=without_line).delete()
+    Agent.objects.filter(pk=inbound_only.pk).update(outbound_mode=False)
+
+    for number in ("1", "2"):
+        call_in(number, number)
+    distribution.distribute(timezone.now())
+
+    assert set(Offer.objects.values_list("agent__login", flat=True)) == {"agent1", "agent2"}
+
+
+def test_no_agent_is_held_for_a_new_call_while_a_person_waits(switch: RecordingSwitch) -> None:
+    """Between the look at the agents and the lock of one, a person of another campaign has answered."""
+    campaign = dialling_campaign(dialer="predictive")
+    with_lines(campaign)
+    dialled = person_waits(campaign)
+    agent = campaign.agents.get()
+
+    with transaction.atomic():
+        assert not hold_agent(agent)
+    matching.match_waiting()
+
+    dialled.refresh_from_db()
+    assert dialled.agent == agent
 
 
 def test_nothing_is_dialled_for_an_agent_whom_a_person_waits_for(switch: RecordingSwitch) -> None:

@@ -67,6 +67,6 @@ def test_a_failure_stops_no_other_campaign(switch: RecordingSwitch, monkeypatch:
     try:
         dialler.tick()
     finally:
-        dialler._disown()
+        dialler.disown()
 
     assert Attempt.objects.get().campaign == sound

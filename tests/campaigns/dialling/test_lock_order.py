@@ -8,8 +8,8 @@ import pytest
 from django.db import connection, transaction
 from django.utils import timezone
 
-from campaigns.dialling import choice, dials, numbers, outcomes
-from campaigns.models import Attempt, DiallingDay, Record
+from campaigns.dialling import choice, dials, numbers, outcomes, previews
+from campaigns.models import Attempt, Campaign, DiallingDay, Record, RecordOffer
 from campaigns.verbs import do_not_call
 from telephony.models import Agent, Connection, Leg
 from telephony.verbs import ledger
@@ -77,6 +77,25 @@ def test_a_dial_that_waits_for_its_agent_does_not_hold_the_number(switch: Record
     )
 
     assert Connection.objects.get().record_id == mine.pk
+
+
+@pytest.mark.parametrize("way", ["accept", "sweep"])
+def test_the_call_of_an_offered_record_locks_the_campaign_first(switch: RecordingSwitch, way: str) -> None:
+    campaign = dialling_campaign(dialer="preview", preview_end="dial")
+    tick(campaign)
+    agent = Agent.objects.get()
+    if way == "sweep":
+        RecordOffer.objects.update(expires_at=timezone.now())
+
+    while_it_waits(
+        lambda: previews.accept(agent, ACTOR) if way == "accept" else previews.sweep(timezone.now()),
+        # As an edit of the campaign does that then needs the agent.
+        first=lambda: Campaign.objects.filter(pk=campaign.pk).update(wrap_up_seconds=7),
+        then=lambda: ledger.lock(agent.pk),
+    )
+
+    assert RecordOffer.objects.get().end == "accepted"
+    assert Connection.objects.get().agent == agent
 
 
 def test_records_are_settled_in_the_order_in_which_edits_lock_them(switch: RecordingSwitch) -> None:

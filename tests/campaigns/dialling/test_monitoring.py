@@ -27,7 +27,7 @@ def test_metrics_show_diallers_and_campaigns_without_one(client: Client) -> None
     owned, _alone, paused = (CampaignFactory(is_dialling=is_dialling) for is_dialling in (True, True, False))
     DiallingDay.objects.create(campaign=paused, day=timezone.localdate(), attempts=7, live_answers=5, drops=1)
     ownership = Ownership()
-    ownership.hold({owned.pk})
+    ownership.hold({owned.pk: owned.pk})
 
     assert value(client, "callcentre_diallers") == 1
     assert value(client, "callcentre_dialler_silent_seconds") is not None
@@ -41,7 +41,7 @@ def test_the_probe_fails_while_no_dialler_has_a_campaign_to_dial(client: Client)
     campaign = CampaignFactory(is_dialling=True)
     without = health(client)
     ownership = Ownership()
-    ownership.hold({campaign.pk})
+    ownership.hold({campaign.pk: campaign.pk})
     owned = health(client)
     ownership.close()
 

@@ -14,7 +14,7 @@ from telephony.models import AgentState, Connection, Leg
 from tests.campaigns.dialling.calls import dialling_campaign, hang_up, pick_up, tick, with_lines
 from tests.campaigns.factories import AttemptFactory, CampaignFactory, RecordFactory
 from tests.telephony.doubles import RecordingSwitch
-from tests.telephony.factories import ConnectionFactory, QueueFactory
+from tests.telephony.factories import ConnectionFactory, OfferFactory, QueueFactory
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -225,6 +225,37 @@ def test_callers_in_queues_of_the_agents_are_counted(switch: RecordingSwitch) ->
     ConnectionFactory(waiting=True, queue=QueueFactory())
 
     assert sharing.callers_for(agents_of(campaign.pk)) == 2
+
+
+@pytest.mark.parametrize("served", [0, 1, 2])
+def test_a_caller_is_not_forgotten_because_an_agent_is_left_to_another_person(
+    switch: RecordingSwitch, seen: Seen, served: int
+) -> None:
+    """Of three callers, those for whom a free agent was set aside are not subtracted again."""
+    campaign = predictive(agents=6, records=9)
+    first, second, *others = campaign.agents.order_by("id")
+    queue = QueueFactory(members=[first, second][:served] + others[:1])
+    ConnectionFactory.create_batch(3, waiting=True, queue=queue)
+    # A person of another campaign has answered, and gets one of the other agents.
+    other = share_agents(campaign, 0)
+    other.agents.set(others[1:2])
+    ConnectionFactory(talking=True, state="waiting", campaign_code=other.code)
+    set_states(campaign, *["talking"] * 6)
+    AgentState.objects.filter(ended_at=None, agent__in=[first, second][:served] + others[1:]).update(kind="free")
+
+    tick(campaign)
+
+    assert seen.floor is not None
+    assert seen.floor.free == len(others[2:])
+    assert seen.floor.waiting == 3 - served
+
+
+def test_a_caller_whose_phone_rings_is_not_subtracted(switch: RecordingSwitch) -> None:
+    campaign = predictive()
+    call = ConnectionFactory(waiting=True, queue=QueueFactory(members=list(campaign.agents.all())))
+    OfferFactory(connection=call, queue=call.queue, agent=campaign.agents.earliest("id"), ended_at=None)
+
+    assert sharing.callers_for(agents_of(campaign.pk)) == 0
 
 
 def test_a_day_with_few_answers_dials_one_to_one(switch: RecordingSwitch) -> None:

@@ -21,10 +21,10 @@ from tests.campaigns.dialling.calls import (
     tick,
     unanswered_call,
 )
-from tests.campaigns.factories import AdditionalNumberFactory, RecordFactory
+from tests.campaigns.factories import AdditionalNumberFactory, CampaignFieldFactory, RecordFactory
 from tests.conftest import ApiClient
 from tests.telephony.doubles import RecordingSwitch
-from tests.telephony.factories import ConnectionFactory
+from tests.telephony.factories import AgentFactory, ConnectionFactory
 from webhooks.models import Event
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("switch")]
@@ -225,6 +225,43 @@ def test_a_kept_result_whose_status_was_deleted_leaves_the_record_contacted(clie
 
     record = only_record()
     assert (record.status and record.status.name, record.is_leased) == ("Contacted", False)
+
+
+def status_is_deleted(campaign: Campaign) -> None:
+    campaign.statuses.get(name="Sold").delete()
+
+
+def field_is_deleted(campaign: Campaign) -> None:
+    campaign.fields.get(name="Colour").delete()
+
+
+@pytest.mark.parametrize("system_status", ["NO_CALL", "CALL_NO_SOONER_THAN", "MY_RECORD"])
+@pytest.mark.parametrize("change", [status_is_deleted, field_is_deleted])
+def test_a_kept_result_that_no_longer_fits_is_written_as_far_as_it_fits(
+    client: ApiClient, system_status: str, change: Callable[[Campaign], None]
+) -> None:
+    campaign = dialling_campaign()
+    sold = RecordStatus.objects.create(campaign=campaign, name="Sold", system_status=system_status)
+    AgentFactory(login="friend")
+    size = CampaignFieldFactory(campaign=campaign, name="Size")
+    CampaignFieldFactory(campaign=campaign, name="Colour")
+    call = talking(campaign)
+    plan = {"next_call_date": "2036-05-01 12:00", "assign_to_login": "friend"}
+    given = {"note": "Wants two", "record_fields": {"Size": "L", "Colour": "red"}, "is_wrong_number": True}
+    give(client, call, status_id=sold.pk, **given, **plan)
+    change(campaign)
+
+    hang_up(call, Leg.Role.CUSTOMER)
+
+    record = only_record()
+    assert (record.last_note, record.fields.get(str(size.pk)), record.is_number_wrong) == ("Wants two", "L", True)
+    # A status that plans a call is replaced by another one that does. Completed records have several meanings.
+    has_plan = change is field_is_deleted or system_status != "NO_CALL"
+    expected = sold if change is field_is_deleted else campaign.statuses.filter(system_status=system_status).first()
+    assert record.status == (expected if has_plan else status(campaign, "Contacted"))
+    assert (record.next_call_at is not None, record.agent is not None) == (has_plan, has_plan)
+    assert not record.is_leased
+    assert record.history.get(action="result_refused").changes["refused"][1]
 
 
 @pytest.mark.parametrize("holder", ["the dialler", "a call"])

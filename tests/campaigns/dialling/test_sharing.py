@@ -3,6 +3,7 @@
 import random
 from collections import Counter
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 from django.utils import timezone
@@ -10,8 +11,8 @@ from django.utils import timezone
 from campaigns.dialling.agents import CampaignAgent
 from campaigns.dialling.sharing import Contender, allot, first_turn
 from campaigns.models import Attempt, Campaign, DiallerState
-from telephony.models import Connection, Leg
-from tests.campaigns.dialling.calls import add_agent, dialling_campaign, hang_up, pick_up, tick
+from telephony.models import Agent, AgentState, Connection, Leg
+from tests.campaigns.dialling.calls import add_agent, dialling_campaign, hang_up, pick_up, tick, with_lines
 from tests.campaigns.factories import RecordFactory
 from tests.telephony.doubles import RecordingSwitch
 from tests.telephony.factories import ConnectionFactory, QueueFactory
@@ -142,6 +143,69 @@ def test_a_campaign_without_an_agent_left_says_so(switch: RecordingSwitch) -> No
     tick(campaign)
 
     assert (DiallerState.objects.get().state, DiallerState.objects.get().code) == ("waiting", "agents_elsewhere")
+
+
+def predictive_and_other(switch: RecordingSwitch, agents: int = 2, **values: Any) -> tuple[Campaign, Campaign]:
+    """Return a predictive campaign and another one, which comes first and has the same agents."""
+    predictive = dialling_campaign(agents=agents, records=agents, dialer="predictive", order=2)
+    with_lines(predictive)
+    other = dialling_campaign(agents=0, records=agents, order=1, **values)
+    other.agents.set(predictive.agents.all())
+    return predictive, other
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("dialer", ["progressive", "preview"])
+def test_an_agent_whom_a_ringing_call_needs_is_not_held_for_another_call(switch: RecordingSwitch, dialer: str) -> None:
+    predictive, other = predictive_and_other(switch, dialer=dialer)
+    tick(predictive)
+    first, second = Connection.objects.order_by("id")
+    tick(other)
+
+    assert not AgentState.objects.filter(ended_at=None).exclude(kind="free").exists()
+    assert DiallerState.objects.get(campaign=other).code == "agents_elsewhere"
+    pick_up(first, Leg.Role.CUSTOMER)
+    tick(other)
+    assert states() == ["free", "talking"]
+    hang_up(second, Leg.Role.CUSTOMER, 17)
+    tick(other)
+    assert states() == ["preview" if dialer == "preview" else "ringing", "talking"]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_agent_without_a_line_is_held_beside_ringing_calls(switch: RecordingSwitch) -> None:
+    predictive, other = predictive_and_other(switch)
+    tick(predictive)
+    add_agent(other, "plain", "190")
+
+    tick(other)
+
+    assert Attempt.objects.get(campaign=other).agent == other.agents.get(login="plain")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_calls_for_other_agents_keep_no_agent_back(switch: RecordingSwitch) -> None:
+    """The predictive campaign has left the shared agent to the other one, and rings more numbers than it has agents."""
+    predictive, other = predictive_and_other(switch, agents=3)
+    shared = predictive.agents.order_by("id")[0]
+    other.agents.set([shared])
+    DiallerState.objects.create(campaign=other, state="dialling", wants_agents=True)
+    tick(predictive)
+    calls = Attempt.objects.filter(campaign=predictive)
+    assert {tuple(call.figures["placed_for"]) for call in calls} == {tuple(ids(predictive, shared))}
+    AgentState.objects.filter(ended_at=None, agent__in=ids(predictive, shared)).update(kind="wrap_up")
+
+    tick(other)
+
+    assert Attempt.objects.get(campaign=other).agent == shared
+
+
+def ids(campaign: Campaign, besides: Agent) -> list[int]:
+    return sorted(campaign.agents.exclude(pk=besides.pk).values_list("pk", flat=True))
+
+
+def states() -> list[str]:
+    return sorted(AgentState.objects.filter(ended_at=None).values_list("kind", flat=True))
 
 
 @pytest.mark.django_db(transaction=True)

@@ -234,7 +234,7 @@ def test_nothing_is_dialled_while_all_dialling_is_off(client: ApiClient) -> None
     before = Attempt.objects.count()
     client.post("/api/system/dialing", {"running": True})
     dialler.tick()
-    dialler._disown()
+    dialler.disown()
 
     assert (before, Attempt.objects.count()) == (0, 1)
 

@@ -1,0 +1,82 @@
+"""The alarms that supervisors set: their condition, who is told, and whether they are raised."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils.translation import get_language
+from django.utils.translation import gettext_lazy as _
+from unfold.contrib.filters.admin import ChoicesDropdownFilter
+
+from callcentre.admin import Admin, EditConflictForm, ListField, display
+from callcentre.admin.theme import ModelForm
+from callcentre.core.times import second
+from callcentre.overview.admin.cells import moment
+from callcentre.overview.models import Alarm
+from callcentre.overview.verbs.alarms import delete_alarm
+
+# Mails on the page of an alarm.
+MAILS_SHOWN = 20
+
+
+class AlarmForm(EditConflictForm, ModelForm):
+    recipients = ListField(
+        label=_("Recipients"),
+        required=False,
+        help_text=_("E-mail addresses, one a line. Each gets a mail when the alarm is raised and when it is over."),
+    )
+
+    class Meta:
+        model = Alarm
+        fields = ("name", "is_active", "subject", "limit", "queue", "campaign", "sounds", "recipients", "language")
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if self.instance.pk is None and "language" in self.fields:
+            self.fields["language"].initial = (get_language() or "en")[:2]
+
+
+@admin.register(Alarm)
+class AlarmAdmin(Admin):
+    """The list answers which alarms are set, and which of them are raised."""
+
+    form = AlarmForm
+    list_display = ("name", "condition", "state", "is_active", "sounds", "told")
+    list_filter = ("is_active", ("subject", ChoicesDropdownFilter))
+    list_select_related = ("queue", "campaign")
+    search_fields = ("name",)
+    autocomplete_fields = ("queue", "campaign")
+    change_form_outer_after_template = "admin/overview/alarm_mails.html"
+    fieldsets = (
+        (None, {"fields": (("name", "is_active"),)}),
+        (_("Condition"), {"fields": (("subject", "limit"), ("queue", "campaign"))}),
+        (_("When it is raised, and when it is over"), {"fields": ("sounds", "recipients", "language")}),
+    )
+
+    @display(description=_("condition"))
+    def condition(self, alarm: Alarm) -> str:
+        return alarm.sentence
+
+    @display(description=_("state"), label={"raised": "danger", "quiet": "success", "off": "default"})
+    def state(self, alarm: Alarm) -> tuple[str, Any]:
+        if alarm.raised_at:
+            return "raised", _("raised since %(time)s") % {"time": moment(alarm.raised_at.timestamp())}
+        return ("quiet", _("not raised")) if alarm.is_active else ("off", _("off"))
+
+    @display(description=_("recipients"))
+    def told(self, alarm: Alarm) -> int:
+        return len(alarm.recipients)
+
+    def delete_model(self, request: HttpRequest, obj: Any) -> None:
+        delete_alarm(obj)
+
+    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Alarm]) -> None:
+        for alarm in queryset:
+            delete_alarm(alarm)
+
+    def page_context(self, request: HttpRequest, obj: Any | None) -> dict[str, Any]:
+        context = super().page_context(request, obj)
+        if obj is not None:
+            context["mails"] = [(mail, second(mail.at)) for mail in obj.mails.all()[:MAILS_SHOWN]]
+        return context

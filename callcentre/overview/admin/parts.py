@@ -1,0 +1,251 @@
+"""The parts of the overview in the language of a viewer, without those whose rows the viewer may not see."""
+
+from collections.abc import Mapping
+from datetime import date
+from typing import Any
+
+from django.utils import timezone
+from django.utils.formats import date_format
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext, pgettext_lazy
+
+from callcentre.admin.periods import PARAMETER, value_of
+from callcentre.overview.admin.cells import Piece, Viewer, cell, clock, number, percent, up_to
+from callcentre.overview.admin.charts import charts
+from callcentre.overview.admin.troubles import notes
+from callcentre.overview.figures import COUNTED, SHOWN, Figures
+from callcentre.overview.periods import day_of
+from campaigns.admin.dialling import STATES
+from campaigns.dialling.obstacles import reason
+from telephony.admin.state_labels import COLOURS, LABELS
+
+# A user who may view rows of none of these has no overview.
+SHOWN_MODELS = (
+    *("telephony.queue", "telephony.agent", "telephony.connection", "campaigns.campaign", "tickets.ticket"),
+    *("tickets.ticketqueue", "tickets.receivedmail", "webhooks.webhook", "overview.alarm"),
+)
+STATE_WORDS: Mapping[str, Any] = {
+    "dialling": pgettext_lazy("campaign", "dialling"),
+    "waiting": pgettext_lazy("campaign", "waiting"),
+    "paused": pgettext_lazy("campaign", "paused"),
+    "stopped": pgettext_lazy("campaign", "stopped"),
+}
+
+
+def parts_of(figures: Figures, viewer: Viewer) -> list[Piece]:
+    """Return the parts in the order of the page: what needs action first, the charts of the day last."""
+    if not any(map(viewer.may_see, SHOWN_MODELS)):
+        return []
+    parts: list[Piece] = [{"key": "notes", "notes": notes(figures, viewer)}]
+    parts.append({"key": "tiles", "tiles": _tiles(figures, viewer)})
+    makers = {
+        "telephony.queue": _queues,
+        "campaigns.campaign": _campaigns,
+        "telephony.agent": _agents,
+    }
+    parts += [make(figures, viewer) for model, make in makers.items() if viewer.may_see(model)]
+    return [part for part in [*parts, *charts(figures, viewer)] if _has_content(part)]
+
+
+def _has_content(part: Piece) -> bool:
+    return any(part.get(name) for name in ("notes", "tiles", "rows", "none", "series"))
+
+
+def _tiles(figures: Figures, viewer: Viewer) -> list[Piece]:
+    """Return the figures that are read from afar: callers, agents, tickets."""
+    tiles = []
+    if viewer.may_see("telephony.queue"):
+        queues, url = figures["queues"], viewer.list_of("telephony.queue")
+        waiting = sum(queue["waiting"] for queue in queues)
+        since = min((queue["since"] for queue in queues if queue["since"]), default=None)
+        tiles.append(number(waiting, url, label=_("callers waiting"), tone="danger" if waiting else "", key="waiting"))
+        tiles.append(cell("0:00", url if since else "", since=since, label=_("longest wait"), key="longest"))
+    if viewer.may_see("telephony.agent"):
+        url = viewer.list_of("telephony.agent", state="free", is_active__exact=1)
+        tiles.append(number(figures["agents"]["counts"]["free"], url, label=_("agents ready"), key="free"))
+    if viewer.may_see("tickets.ticket"):
+        late, soon = figures["tickets"]["late"], figures["tickets"]["soon"]
+        for key, count, label, tone in (
+            ("late", late, _("tickets overdue"), "danger"),
+            ("soon", soon, _("tickets due within the hour"), "warning"),
+        ):
+            url = viewer.list_of("tickets.ticket", view=key) if count else ""
+            tiles.append(cell(up_to(count, COUNTED), url, label=label, tone=tone if count else "", key=key))
+    return tiles
+
+
+def _queues(figures: Figures, viewer: Viewer) -> Piece:
+    queues = figures["queues"]
+    columns = [
+        (_("Queue"), False),
+        (_("Waiting now"), True),
+        (_("Longest wait"), True),
+        (_("Agents ready / at work"), True),
+        (_("Answered within %(seconds)s s today") % {"seconds": figures["within"]}, True),
+        (_("Answered today"), True),
+        (_("Abandoned today"), True),
+    ]
+    return {
+        "key": "queues",
+        "title": _("Queues"),
+        "url": viewer.list_of("telephony.queue"),
+        "columns": columns,
+        "rows": [{"key": f"queue-{queue['id']}", "cells": _queue(queue, figures, viewer)} for queue in queues[:SHOWN]],
+        "more": _more(len(queues), viewer.list_of("telephony.queue", is_active__exact=1)),
+        "none": _("No queue is active."),
+    }
+
+
+def _queue(queue: Figures, figures: Figures, viewer: Viewer) -> list[Piece]:
+    page, pk = viewer.page_of("telephony.queue", queue["id"]), queue["id"]
+    day = [day_of(figures["midnight"])]
+
+    def calls(way: str) -> str:
+        return viewer.list_of("telephony.connection", **{PARAMETER: value_of(f"{way}:{figures['within']}:{pk}", day)})
+
+    agents = {"state": "free", "is_active__exact": 1, "queues__id__exact": pk}
+    is_unmanned = queue["waiting"] and not queue["free"]
+    return [
+        cell(queue["name"], page),
+        number(queue["waiting"], page, tone="danger" if queue["waiting"] else ""),
+        cell(
+            "–" if queue["since"] is None else "", page if queue["since"] else "", since=queue["since"], is_number=True
+        ),
+        number(
+            queue["free"],
+            viewer.list_of("telephony.agent", **agents),
+            note=f"/ {queue['serving']}",
+            tone="danger" if is_unmanned else "",
+        ),
+        cell(
+            percent(queue["service_level"]),
+            calls("came_in_time") if queue["in_time"] else "",
+            note=_("%(count)s of %(all)s") % {"count": queue["in_time"], "all": queue["answered"] + queue["abandoned"]},
+            is_number=True,
+        ),
+        number(queue["answered"], calls("came_answered"), note=f"/ {queue['came']}"),
+        number(queue["abandoned"], calls("came_abandoned"), tone="warning" if queue["abandoned"] else ""),
+    ]
+
+
+def _agents(figures: Figures, viewer: Viewer) -> Piece:
+    now = figures["agents"]
+    tiles = [
+        cell(
+            now["counts"][status],
+            viewer.list_of("telephony.agent", state=status, is_active__exact=1),
+            label=str(label),
+            key=f"state-{status}",
+        )
+        for status, label in LABELS.items()
+        if now["total"]
+    ]
+    columns = [(_("Agent"), False), (_("State"), False), (_("Time in state"), True), (_("In a call with"), False)]
+    more = ngettext("%(count)s more agent", "%(count)s more agents", now["hidden"]) % {"count": now["hidden"]}
+    return {
+        "key": "agents",
+        "title": _("Agents now"),
+        "url": viewer.list_of("telephony.agent"),
+        "tiles": tiles,
+        "columns": columns,
+        "rows": [{"key": f"agent-{agent['id']}", "cells": _agent(agent, viewer)} for agent in now["rows"]],
+        "more": cell(more, viewer.list_of("telephony.agent")) if now["hidden"] else None,
+        "none": _("Nobody is logged in.") if now["total"] else "",
+    }
+
+
+def _agent(agent: Figures, viewer: Viewer) -> list[Piece]:
+    label = str(LABELS[agent["status"]])
+    return [
+        cell(agent["login"], viewer.page_of("telephony.agent", agent["id"]), note=agent["name"]),
+        cell(f"{label}: {agent['pause']}" if agent["pause"] else label, state=COLOURS[agent["status"]]),
+        cell("", since=agent["since"], is_number=True),
+        cell(agent["number"], note=agent["customer"], note_url=agent["customer_url"]),
+    ]
+
+
+def _campaigns(figures: Figures, viewer: Viewer) -> Piece:
+    rows = figures["campaigns"]["rows"]
+    columns = [
+        (_("Campaign"), False),
+        (_("Dialling"), False),
+        (_("Drops today, of at most %(most)s %%") % {"most": f"{figures['most_drops']:g}"}, True),
+        (_("Drops in 30 days"), True),
+        (_("To call"), True),
+        (_("Progress"), False),
+        (_("Agents"), True),
+    ]
+    return {
+        "key": "campaigns",
+        "title": _("Active campaigns"),
+        "url": viewer.list_of("campaigns.campaign"),
+        "note": _("Records counted at %(time)s; counted again after 30 seconds.")
+        % {"time": clock(figures["campaigns"]["counted_at"])},
+        "columns": columns,
+        "rows": [{"key": f"campaign-{row['id']}", "cells": _campaign(row, figures, viewer)} for row in rows[:SHOWN]],
+        "more": _more(len(rows), viewer.list_of("campaigns.campaign")),
+        "none": _("No campaign is active."),
+    }
+
+
+def _campaign(row: Figures, figures: Figures, viewer: Viewer) -> list[Piece]:
+    pk, page = row["id"], viewer.page_of("campaigns.campaign", row["id"])
+    today = f"{timezone.localdate():%Y-%m-%d}"
+    dropped = viewer.list_of(
+        "campaigns.attempt", campaign__id__exact=pk, outcome__exact="dropped", date_from=today, date_to=today
+    )
+    left = viewer.list_of("campaigns.record", campaign__id__exact=pk, system_status="left")
+    word, colour = campaign_state(row)
+    return [
+        cell(f"{row['code']} {row['name']}", page),
+        cell(
+            word,
+            viewer.page_of("campaigns.campaign", pk, "dialling"),
+            state=colour,
+            note=reason(row["reason"]) if row["reason"] not in ("", "dialling_paused") else "",
+        ),
+        cell(
+            percent(row["drop_rate"], 2) if row["answers"] else "–",
+            dropped if row["drops"] else "",
+            note=_("%(count)s of %(all)s") % {"count": row["drops"], "all": row["answers"]},
+            tone="danger" if row["drop_rate"] > figures["most_drops"] else "",
+            is_number=True,
+        ),
+        cell(
+            percent(row["drop_rate_30"], 2),
+            tone="danger" if row["drop_rate_30"] > figures["most_drops"] else "",
+            is_number=True,
+        ),
+        number(row["to_call"], left, note=_warning(row)),
+        cell(percent(row["percent"]), percent=row["percent"]),
+        number(row["agents"], page),
+    ]
+
+
+def campaign_state(row: Figures) -> tuple[str, str]:
+    """Return the state of a campaign in a word, and its colour. A person's pause is no trouble."""
+    _sentence, colour = STATES.get(row["state"], ("", "info"))
+    is_wanted = row["reason"] in ("outside_dates", "dialling_paused")
+    return str(STATE_WORDS.get(row["state"], row["state"])), "info" if is_wanted else colour
+
+
+def _warning(row: Figures) -> str:
+    """Return why the campaign has no calls to place, or soon will have none."""
+    starts, today = date.fromisoformat(row["starts"]), timezone.localdate()
+    ends = date.fromisoformat(row["ends"]) if row["ends"] else None
+    if ends and ends < today:
+        return _("ended on %(day)s") % {"day": date_format(ends)}
+    if starts > today:
+        return _("starts on %(day)s") % {"day": date_format(starts)}
+    if not row["total"]:
+        return _("no records")
+    if not row["to_call"]:
+        return _("nothing left to call")
+    return "" if row["agents"] else _("no agents")
+
+
+def _more(count: int, url: str) -> Piece | None:
+    if count <= SHOWN:
+        return None
+    hidden = count - SHOWN
+    return cell(ngettext("%(count)s more in the list", "%(count)s more in the list", hidden) % {"count": hidden}, url)

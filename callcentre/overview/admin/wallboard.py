@@ -1,0 +1,80 @@
+"""The parts of a wallboard: big figures of chosen queues and campaigns, from the reading of the overview."""
+
+from collections.abc import Collection
+
+from django.template.defaultfilters import floatformat
+from django.utils.translation import gettext as _
+
+from callcentre.overview.admin.cells import Piece, Viewer, cell
+from callcentre.overview.admin.parts import campaign_state
+from callcentre.overview.admin.troubles import alarm_notes, process_notes
+from callcentre.overview.figures import Figures
+
+# Without a choice the first ones are shown: more do not fit on a screen.
+SHOWN = 12
+
+
+def wallboard_parts(
+    figures: Figures, viewer: Viewer, queue_ids: Collection[int], campaign_ids: Collection[int]
+) -> list[Piece]:
+    """Return the parts of these queues and campaigns. None chosen: the first queues and campaigns."""
+    is_chosen = bool(queue_ids or campaign_ids)
+    queues = [queue for queue in figures["queues"] if not is_chosen or queue["id"] in queue_ids]
+    rows = figures["campaigns"]["rows"]
+    campaigns = [row for row in rows if not is_chosen or row["id"] in campaign_ids]
+    alarms = [
+        alarm
+        for alarm in figures["alarms"]
+        if not is_chosen or alarm["queue"] in queue_ids or alarm["campaign"] in campaign_ids
+    ]
+    parts: list[Piece] = []
+    if viewer.may_see("telephony.queue"):
+        # A screen is read by place, so the order stays.
+        parts += [_queue(queue, figures) for queue in sorted(queues, key=lambda queue: queue["name"])[:SHOWN]]
+    if viewer.may_see("campaigns.campaign"):
+        parts += [_campaign(row, figures) for row in sorted(campaigns, key=lambda row: row["code"])[:SHOWN]]
+    if not parts:
+        return [{"key": "empty", "none": _("None of these queues and campaigns may be shown to you.")}]
+    notes = [*alarm_notes(alarms, viewer), *process_notes(figures["processes"], viewer)]
+    return [{"key": "notes", "notes": notes}, *parts] if notes else parts
+
+
+def _queue(queue: Figures, figures: Figures) -> Piece:
+    waiting, target = queue["waiting"], _("answered within %(seconds)s s today") % {"seconds": figures["within"]}
+    tiles = [
+        cell(waiting, label=_("waiting now"), tone="danger" if waiting else "", key="waiting"),
+        cell("–", since=queue["since"], label=_("longest wait"), tone="danger" if waiting else "", key="longest"),
+        cell(
+            queue["free"],
+            label=_("agents ready"),
+            note=f"/ {queue['serving']}",
+            tone="" if queue["free"] else "warning",
+            key="free",
+        ),
+        _share(queue["service_level"], 0, label=target, key="level"),
+        cell(queue["abandoned"], label=_("abandoned today"), key="abandoned"),
+    ]
+    return {"key": f"queue-{queue['id']}", "title": queue["name"], "tiles": tiles}
+
+
+def _share(share: float | None, digits: int, **more: str) -> Piece:
+    """Build a tile of a share in percent, whose sign is smaller than the number."""
+    return cell("–", **more) if share is None else cell(floatformat(share, -digits), note="%", **more)
+
+
+def _campaign(row: Figures, figures: Figures) -> Piece:
+    is_high = row["drop_rate"] > figures["most_drops"]
+    word, tone = campaign_state(row)
+    tiles = [
+        cell(word, label=_("state"), tone=tone, key="state"),
+        _share(
+            row["drop_rate"] if row["answers"] else None,
+            1,
+            label=_("drops today, of at most %(most)s %%") % {"most": f"{figures['most_drops']:g}"},
+            tone="danger" if is_high else "",
+            key="drops",
+        ),
+        cell(row["to_call"], label=_("records to call"), key="left"),
+        cell(row["agents"], label=_("agents"), key="agents"),
+    ]
+    return {"key": f"campaign-{row['id']}", "title": f"{row['code']} {row['name']}", "tiles": tiles}

@@ -1,0 +1,172 @@
+"""The figures of the overview: one reading for all viewers, as plain values that JSON can hold.
+
+Each figure is defined by the app that it belongs to. Instants are seconds of the epoch. Texts for people are made
+later, in the language of the viewer (callcentre.overview.admin).
+"""
+
+import time
+from collections import defaultdict
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db.models import Count
+from django.utils import timezone
+
+from callcentre.overview import processes
+from callcentre.overview.models import Alarm
+from campaigns.admin.progress import snapshot as progress_of_campaigns
+from campaigns.dialling.compliance import MOST_DROPS
+from campaigns.dialling.status import days_of, states_of
+from campaigns.models import Campaign
+from reports.parameters import USUAL_WITHIN
+from telephony import inbound_day, queue_waits
+from telephony.admin.board import board
+from telephony.inbound_day import InboundCounts
+from telephony.models import Queue
+from tickets import day_counts, due_tickets
+from tickets.models import ReceivedMail, Ticket, TicketQueue
+from tickets.monitoring import MAIL_LATE_SECONDS
+from webhooks.models import Webhook
+
+Figures = dict[str, Any]
+# Rows of a part. Its list has the rest.
+SHOWN = 50
+# The highest counts of tickets and of mails that are counted.
+COUNTED, MAILS_COUNTED = 999, 99
+HOURS = range(24)
+# The columns that the state of a webhook needs. Encrypted ones are missing, because decryption takes time.
+WEBHOOK_COLUMNS = (
+    *("id", "subscription_url", "is_active", "disabled_because", "disabled_at", "failing_since"),
+    *("open_until", "failures_in_a_row", "last_success_at"),
+)
+
+
+def read() -> Figures:
+    """Read all figures now."""
+    began = time.perf_counter()
+    now = timezone.now()
+    midnight = timezone.localtime(now).replace(hour=0, minute=0, second=0, microsecond=0)
+    calls = inbound_day.of_day(midnight, USUAL_WITHIN)
+    figures = {
+        "at": now.timestamp(),
+        "midnight": midnight.timestamp(),
+        "within": USUAL_WITHIN,
+        "most_drops": MOST_DROPS,
+        "queues": _queues(calls),
+        "agents": _agents(),
+        "campaigns": _campaigns(now),
+        "tickets": _tickets(now),
+        "hours": _hours(calls, day_counts.of_day(midnight)),
+        "webhooks": list(Webhook.objects.troubled().order_by("-is_active", "id").values(*WEBHOOK_COLUMNS)[:SHOWN]),
+        "mailboxes": _mailboxes(now),
+        "quarantine": ReceivedMail.objects.quarantined().order_by()[: MAILS_COUNTED + 1].count(),
+        "processes": processes.read(),
+        "alarms": _alarms(),
+    }
+    figures["seconds"] = time.perf_counter() - began
+    return figures
+
+
+def _epoch(instant: datetime | None) -> float | None:
+    return instant.timestamp() if instant else None
+
+
+def _queues(calls: dict[tuple[int | None, int], InboundCounts]) -> list[Figures]:
+    """Return the queues, those with the longest wait first."""
+    today: dict[int | None, InboundCounts] = defaultdict(InboundCounts)
+    for (queue_id, _hour), counts in calls.items():
+        today[queue_id].add(counts)
+    queues = dict(Queue.objects.active().order_by("name").values_list("id", "name"))
+    situations = queue_waits.situations(queues)
+    found: list[Figures] = []
+    for pk, name in queues.items():
+        now, day = situations[pk], today[pk]
+        found.append(
+            {"id": pk, "name": name}
+            | {"waiting": now.waiting, "since": _epoch(now.longest_since), "free": now.free, "serving": now.serving}
+            | {"came": day.came, "answered": day.answered, "in_time": day.in_time, "abandoned": day.abandoned}
+            | {"service_level": day.service_level}
+        )
+    found.sort(key=lambda queue: queue["since"] or float("inf"))
+    return found
+
+
+def _agents() -> Figures:
+    now = board()
+    rows = [
+        {
+            "id": row.agent.pk,
+            "login": row.agent.login,
+            "name": row.agent.full_name,
+            "status": row.current.status,
+            "pause": row.current.pause_name,
+            "since": _epoch(row.current.since),
+            "number": row.number,
+            "customer": row.customer,
+            "customer_url": row.customer_url,
+        }
+        for row in now.rows
+    ]
+    return {"counts": now.counts, "rows": rows, "hidden": now.hidden_count, "total": now.total}
+
+
+def _campaigns(now: datetime) -> Figures:
+    """Return the active campaigns, those that are dialled first."""
+    campaigns = list(
+        Campaign.objects.filter(is_active=True).annotate(agent_count=Count("agents")).order_by("order", "code")
+    )
+    states, days = states_of(campaigns, now), days_of([campaign.pk for campaign in campaigns], now)
+    counted = progress_of_campaigns()
+    found = []
+    for campaign in campaigns:
+        state, code, _lines = states[campaign.pk]
+        today, month = days[campaign.pk]
+        progress = counted.of(campaign.pk)
+        found.append(
+            {"id": campaign.pk, "code": campaign.code, "name": campaign.name, "state": state, "reason": code}
+            | {"starts": str(campaign.start_date), "ends": str(campaign.end_date or "")}
+            | {"answers": today.live_answers, "drops": today.drops, "drop_rate": today.drop_rate}
+            | {"drop_rate_30": month.drop_rate, "agents": vars(campaign)["agent_count"]}
+            | {"total": progress.total, "done": progress.done, "in_progress": progress.in_progress}
+            | {"to_call": progress.to_call, "percent": progress.percent}
+        )
+    order = ("dialling", "waiting", "paused", "stopped")
+    found.sort(key=lambda campaign: order.index(campaign["state"]) if campaign["state"] in order else len(order))
+    return {"rows": found, "counted_at": _epoch(counted.at)}
+
+
+def _tickets(now: datetime) -> Figures:
+    late, soon = (len(find(Ticket.objects.all(), COUNTED + 1, now)) for find in (due_tickets.late, due_tickets.soon))
+    return {"late": late, "soon": soon}
+
+
+def _hours(
+    calls: dict[tuple[int | None, int], InboundCounts], tickets: dict[tuple[str, int], int]
+) -> dict[str, list[list[int]]]:
+    """Return the counts of each hour of the day: of calls came, answered, abandoned; of tickets opened, closed."""
+    by_hour: dict[int, InboundCounts] = defaultdict(InboundCounts)
+    for (_queue_id, hour), counts in calls.items():
+        by_hour[hour].add(counts)
+    return {
+        "calls": [[by_hour[hour].came, by_hour[hour].answered, by_hour[hour].abandoned] for hour in HOURS],
+        "tickets": [[tickets.get((kind, hour), 0) for kind in ("in", "closed")] for hour in HOURS],
+    }
+
+
+def _mailboxes(now: datetime) -> list[Figures]:
+    unread = TicketQueue.objects.unread(now - timedelta(seconds=MAIL_LATE_SECONDS)).order_by("name")
+    columns = ("id", "name", "failing_since", "read_at", "poll_error")
+    return [
+        {**row, "failing_since": _epoch(row["failing_since"]), "read_at": _epoch(row["read_at"])}
+        for row in unread.values(*columns)[:SHOWN]
+    ]
+
+
+def _alarms() -> list[Figures]:
+    raised = Alarm.objects.raised().select_related("queue", "campaign").order_by("raised_at", "id")
+    return [
+        {"id": alarm.pk, "name": alarm.name, "subject": alarm.subject, "limit": alarm.limit, "value": alarm.value}
+        | {"place": alarm.place, "queue": alarm.queue_id, "campaign": alarm.campaign_id, "sounds": alarm.sounds}
+        | {"since": _epoch(alarm.raised_at)}
+        for alarm in raised
+    ]

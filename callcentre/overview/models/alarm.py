@@ -1,0 +1,133 @@
+"""The alarms that supervisors set."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
+from django.core.exceptions import ValidationError
+from django.core.validators import MaxValueValidator, MinValueValidator, validate_email
+from django.db import models
+from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
+
+from callcentre.models import TimestampedModel
+from campaigns.models import Campaign
+from telephony.models import Queue
+
+MOST_RECIPIENTS = 50
+
+
+class AlarmQuerySet(models.QuerySet["Alarm"]):
+    def raised(self) -> "AlarmQuerySet":
+        return self.filter(raised_at__isnull=False)
+
+    def watched(self) -> "AlarmQuerySet":
+        """Return the alarms whose state may change: active ones, and raised ones that are inactive by now."""
+        return self.filter(Q(is_active=True) | Q(raised_at__isnull=False))
+
+
+class Alarm(TimestampedModel):
+    """A limit of a figure of a queue or a campaign. It is raised while the figure is beyond the limit.
+
+    Only `callcentre.overview.watch` sets `raised_at` and `value`, with the event and the mails of the change in one
+    transaction.
+    """
+
+    class Subject(models.TextChoices):
+        """The watched figure. The names are published in events and never change."""
+
+        QUEUE_WAIT = "QUEUE_WAIT", _("queue: the longest wait is above (seconds)")
+        QUEUE_CALLERS = "QUEUE_CALLERS", _("queue: the number of waiting callers is above")
+        QUEUE_FREE_AGENTS = "QUEUE_FREE_AGENTS", _("queue: the number of free agents is below, while it is open")
+        CAMPAIGN_DROP_RATE = "CAMPAIGN_DROP_RATE", _("campaign: the drop rate of today is above (%)")
+
+        @property
+        def is_of_queue(self) -> bool:
+            return self is not Alarm.Subject.CAMPAIGN_DROP_RATE
+
+        def sentence(self, limit: float) -> str:
+            """Return the condition in words."""
+            return str(_SENTENCES[self]) % {"limit": f"{limit:g}"}
+
+        def is_beyond(self, value: float, limit: float) -> bool:
+            return value < limit if self is Alarm.Subject.QUEUE_FREE_AGENTS else value > limit
+
+    name = models.CharField(_("name"), max_length=100, unique=True)
+    is_active = models.BooleanField(pgettext_lazy("of an alarm", "active"), default=True)
+    subject = models.CharField(_("raised if"), max_length=20, choices=Subject)
+    limit = models.FloatField(_("limit"), validators=[MinValueValidator(0), MaxValueValidator(100_000)])
+    queue = models.ForeignKey(
+        Queue, models.CASCADE, null=True, blank=True, related_name="alarms", verbose_name=_("queue")
+    )
+    campaign = models.ForeignKey(
+        Campaign, models.CASCADE, null=True, blank=True, related_name="alarms", verbose_name=_("campaign")
+    )
+    sounds = models.BooleanField(
+        _("sound"), default=False, help_text=_("Open overviews and wallboards sound when it is raised.")
+    )
+    recipients = ArrayField(models.CharField(max_length=320), default=list, blank=True, verbose_name=_("recipients"))
+    language = models.CharField(
+        _("language of mails"), max_length=10, choices=settings.LANGUAGES, default=settings.LANGUAGE_CODE
+    )
+    # The state: since when the figure is beyond the limit, and the figure at the last change of the state.
+    raised_at = models.DateTimeField(_("raised"), null=True, editable=False)
+    value = models.FloatField(_("value"), null=True, editable=False)
+
+    objects = AlarmQuerySet.as_manager()
+
+    class Meta:
+        verbose_name = _("alarm")
+        verbose_name_plural = _("alarms")
+        ordering = ["name"]
+        constraints = [
+            models.CheckConstraint(
+                name="alarm_is_of_queue_or_campaign",
+                condition=Q(subject="CAMPAIGN_DROP_RATE", campaign__isnull=False, queue=None)
+                | ~Q(subject="CAMPAIGN_DROP_RATE") & Q(campaign=None, queue__isnull=False),
+                violation_error_message=_("Choose the queue or the campaign that the alarm watches."),
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def place(self) -> str:
+        """The name of the queue or the campaign."""
+        return str(self.queue or self.campaign or "")
+
+    @property
+    def sentence(self) -> str:
+        """The condition in words."""
+        return f"{self.place}: {self.Subject(self.subject).sentence(self.limit)}"
+
+    def clean(self) -> None:
+        faults: dict[str, Any] = dict(self.faults())
+        if faults:
+            raise ValidationError(faults)
+
+    def faults(self) -> Iterator[tuple[str, Any]]:
+        """Yield the name of each faulty field with a sentence, of rules about several fields or a list."""
+        if self.subject in self.Subject.values:
+            wanted, other = ("queue", "campaign") if self.Subject(self.subject).is_of_queue else ("campaign", "queue")
+            if getattr(self, f"{wanted}_id") is None:
+                yield wanted, _("This field is required.")
+            if getattr(self, f"{other}_id") is not None:
+                yield other, _("The alarm watches the other one: leave this empty.")
+        if len(self.recipients) > MOST_RECIPIENTS:
+            yield "recipients", _("No more than %(limit)s.") % {"limit": MOST_RECIPIENTS}
+        for recipient in self.recipients:
+            try:
+                validate_email(recipient)
+            except ValidationError:
+                yield "recipients", _("%(address)s is no e-mail address.") % {"address": recipient}
+
+
+_SENTENCES = {
+    Alarm.Subject.QUEUE_WAIT: _("a caller waits longer than %(limit)s s"),
+    Alarm.Subject.QUEUE_CALLERS: _("more than %(limit)s callers wait"),
+    Alarm.Subject.QUEUE_FREE_AGENTS: _("fewer than %(limit)s agents are free"),
+    Alarm.Subject.CAMPAIGN_DROP_RATE: _("the drop rate of today is above %(limit)s %%"),
+}

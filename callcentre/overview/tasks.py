@@ -1,0 +1,25 @@
+from celery import shared_task
+
+from callcentre.core.enqueue import enqueue
+from callcentre.overview import mails, processes
+from callcentre.overview.watch import watch
+
+
+@shared_task(name="overview.watch_alarms")
+def watch_alarms() -> None:
+    """Raise and clear alarms, and store that beat and this worker are there."""
+    processes.note_watch()
+    watch()
+
+
+@shared_task(name="overview.mail_alarm")
+def mail_alarm(pk: int) -> None:
+    """Send the change of an alarm to one of its recipients."""
+    mails.send(pk)
+
+
+@shared_task(name="overview.sweep_mails")
+def sweep_mails() -> None:
+    """Enqueue the mails that are due again, and those for which no message was sent."""
+    for pk in mails.due_now():
+        enqueue("overview.mail_alarm", pk)

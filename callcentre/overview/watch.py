@@ -1,0 +1,66 @@
+"""The watch of alarms: read the figures of all alarms, and raise or clear those whose figure has crossed its limit."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from django.db import transaction
+from django.utils import timezone
+
+from callcentre.overview.models import Alarm
+from callcentre.overview.verbs.alarms import settle
+from campaigns.dialling.status import days_of
+from telephony import queue_waits
+from telephony.models import Queue
+from telephony.queue_waits import Situation
+
+Subject = Alarm.Subject
+
+
+def watch() -> int:
+    """Bring the states of all alarms up to date, and return how many have changed.
+
+    An alarm that another worker holds is left out: that worker decides about it, and its row has the new state before
+    it is free again. A worker that dies leaves no part of the change behind.
+    """
+    with transaction.atomic():
+        watched = Alarm.objects.watched().order_by("pk")
+        alarms = list(watched.select_for_update(skip_locked=True, no_key=True))
+        if not alarms:
+            return 0
+        now = timezone.now()
+        return len(settle(alarms, values_of(alarms, now), now))
+
+
+def values_of(alarms: Sequence[Alarm], now: datetime) -> dict[int, float | None]:
+    """Return the present figure of each alarm, or None for one that is not watched at present."""
+    active = [alarm for alarm in alarms if alarm.is_active]
+    situations = queue_waits.situations({alarm.queue_id for alarm in active if alarm.queue_id is not None})
+    days = days_of({alarm.campaign_id for alarm in active if alarm.campaign_id is not None}, now)
+    open_ids = _open_queues([alarm for alarm in active if alarm.subject == Subject.QUEUE_FREE_AGENTS], now)
+    values: dict[int, float | None] = dict.fromkeys(alarm.pk for alarm in alarms)
+    for alarm in active:
+        if alarm.campaign_id is not None:
+            values[alarm.pk] = days[alarm.campaign_id][0].drop_rate
+        elif alarm.queue_id is not None:
+            values[alarm.pk] = _of_queue(alarm.subject, situations[alarm.queue_id], now, alarm.queue_id in open_ids)
+    return values
+
+
+def _of_queue(subject: str, situation: Situation, now: datetime, is_open: bool) -> float | None:
+    match subject:
+        case Subject.QUEUE_WAIT:
+            since = situation.longest_since
+            return max((now - since).total_seconds(), 0.0) if since else 0.0
+        case Subject.QUEUE_CALLERS:
+            return situation.waiting
+        case Subject.QUEUE_FREE_AGENTS if is_open:
+            return situation.free
+    return None
+
+
+def _open_queues(alarms: Sequence[Alarm], now: datetime) -> set[int]:
+    """Return the queues of these alarms that take calls now: others need no agents."""
+    if not alarms:
+        return set()
+    queues = Queue.objects.filter(alarms__in=alarms).prefetch_related("opening_hours")
+    return {queue.pk for queue in queues if queue.is_open(now)}

@@ -1,0 +1,200 @@
+// The desk of an agent. It asks once a second for the parts that have changed, and updates them in place, so that focus,
+// selection, scrolling and half-written texts stay. Buttons and forms are sent without leaving the page.
+"use strict";
+
+document.addEventListener("DOMContentLoaded", () => {
+    const desk = document.getElementById("desk");
+    if (!desk) return;
+    const EVERY_MS = 1000;
+    const JSON_ONLY = { Accept: "application/json" };
+    const parts = new Map([...desk.querySelectorAll("[data-part]")].map((part) => [part.dataset.part, part]));
+    const kept = document.getElementById("desk-kept");
+    const away = desk.querySelector(".desk-away");
+    let chatId = desk.dataset.chat;
+    // The server's clock, and when it was read.
+    let readAt = Number(desk.dataset.at);
+    let shownAt = performance.now();
+    let isStale = false;
+    let isAsking = false;
+    let isAskedAgain = false;
+    let hasTyped = false;
+    // The chosen chat gets the focus when it is shown.
+    let isChoosing = false;
+
+    const isWritten = (form) => [...form.querySelectorAll("textarea, input:not([type=hidden]):not([type=checkbox])")].some((field) => field.value !== field.defaultValue);
+
+    // A text that was not sent stays below the columns when its call or chat makes room for another one.
+    const keepDrafts = (part, fresh) => {
+        for (const form of part.querySelectorAll("form[data-draft]")) {
+            const section = form.closest("section[data-key]");
+            if (!isWritten(form) || fresh.querySelector(`[data-key="${section.dataset.key}"]`)) continue;
+            kept.append(section);
+            kept.hidden = false;
+        }
+    };
+    const dropEmptyKept = () => { kept.hidden = !kept.querySelector("section"); };
+
+    const show = (name, { digest, html }) => {
+        const part = parts.get(name);
+        const log = part.querySelector(".desk-log");
+        const follows = !log || log.scrollHeight - log.scrollTop - log.clientHeight < 40;
+        const fresh = part.cloneNode(false);
+        fresh.innerHTML = html;
+        fresh.dataset.digest = digest;
+        keepDrafts(part, fresh);
+        window.updateInPlace(part, fresh);
+        const shown = part.querySelector(".desk-log");
+        if (shown && follows) shown.scrollTop = shown.scrollHeight;
+        if (name === "topic") showTopicFields();
+        if (name === "conversation") focusChosen();
+    };
+    const focusChosen = () => {
+        const answer = parts.get("conversation").querySelector(`section[data-key="chat-${chatId}"] [data-answer]`);
+        if (!isChoosing || !answer) return;
+        isChoosing = false;
+        answer.focus();
+    };
+    const showTopicFields = () => {
+        for (const fields of desk.querySelectorAll("[data-of-topic]")) {
+            const choice = fields.closest("form").querySelector("select[name=topic_id]");
+            fields.hidden = !choice.selectedOptions[0]?.hasAttribute("data-fields");
+        }
+    };
+
+    const address = () => {
+        const query = new URLSearchParams();
+        for (const [name, part] of parts) query.set(name, part.dataset.digest);
+        if (chatId) query.set("chat_id", chatId);
+        if (desk.querySelector(".desk-transfer[open]")) query.set("targets", "1");
+        return `${desk.dataset.url}?${query}`;
+    };
+    const ask = async () => {
+        if (isAsking) {
+            isAskedAgain = true;
+            return;
+        }
+        isAsking = true;
+        // A request extends the session only if the person has typed.
+        const headers = hasTyped ? JSON_ONLY : { ...JSON_ONLY, "X-Poll": "1" };
+        hasTyped = false;
+        try {
+            const answer = await fetch(address(), { headers, redirect: "error", signal: AbortSignal.timeout(8000) });
+            if (!answer.ok) throw new Error(String(answer.status));
+            const { at, parts: changed } = await answer.json();
+            readAt = at;
+            shownAt = performance.now();
+            for (const [name, part] of Object.entries(changed)) show(name, part);
+            setStale(false);
+        } catch {
+            setStale(true);
+        } finally {
+            isAsking = false;
+        }
+        if (isAskedAgain) {
+            isAskedAgain = false;
+            await ask();
+        }
+    };
+    const setStale = (isNow) => {
+        if (isNow === isStale) return;
+        isStale = isNow;
+        desk.classList.toggle("desk-stale", isNow);
+        away.textContent = isNow ? desk.dataset.away : "";
+        away.hidden = !isNow;
+    };
+
+    const spell = (length) => {
+        const seconds = Math.max(Math.floor(length), 0);
+        const days = Math.floor(seconds / 86400);
+        if (days) return `${days} d ${Math.floor(seconds / 3600) % 24} h`;
+        const [hours, minutes] = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60];
+        return `${hours ? `${hours}:${String(minutes).padStart(2, "0")}` : minutes}:${String(seconds % 60).padStart(2, "0")}`;
+    };
+    // Between two answers the time goes on; without answers it stands still.
+    const tick = () => {
+        if (isStale) return;
+        const now = readAt + (performance.now() - shownAt) / 1000;
+        for (const time of desk.querySelectorAll("time[data-since]")) time.textContent = spell(now - Number(time.dataset.since));
+        for (const time of desk.querySelectorAll("time[data-until]")) time.textContent = spell(Number(time.dataset.until) - now);
+    };
+
+    const say = (form, sentences) => {
+        const trouble = form.querySelector(".desk-trouble");
+        trouble.textContent = sentences.join(" ");
+        trouble.hidden = !sentences.length;
+    };
+    const send = async (form, submitter) => {
+        if (form.dataset.isSending) return;
+        form.dataset.isSending = "1";
+        const data = new FormData(form, submitter);
+        const written = form.querySelector("textarea")?.value;
+        try {
+            const answer = await fetch(form.action, { method: "POST", body: data, headers: JSON_ONLY, redirect: "error" });
+            if (!answer.ok && answer.status !== 400 && answer.status !== 404) throw new Error(String(answer.status));
+            const { errors } = await answer.json();
+            say(form, errors);
+            if (errors.length) return;
+            const text = form.querySelector("textarea");
+            // Keep what was typed while the text was sent.
+            if (form.hasAttribute("data-reset")) {
+                if (text) text.value = text.value.startsWith(written) ? text.value.slice(written.length) : text.value;
+                else form.reset();
+            }
+            if (text?.matches("[data-answer]")) text.focus();
+            if (kept.contains(form)) form.closest("section").remove();
+            dropEmptyKept();
+            await ask();
+        } catch {
+            say(form, [desk.dataset.away]);
+        } finally {
+            delete form.dataset.isSending;
+        }
+    };
+
+    const choose = (id) => {
+        chatId = id;
+        isChoosing = Boolean(id);
+        history.replaceState(null, "", id ? `?chat_id=${id}` : location.pathname);
+        focusChosen();
+        ask();
+    };
+
+    desk.addEventListener("submit", (event) => {
+        const form = event.target.closest("form[data-act]");
+        if (!form) return;
+        event.preventDefault();
+        send(form, event.submitter);
+    });
+    desk.addEventListener("click", (event) => {
+        const link = event.target.closest("[data-chat]");
+        if (link && link !== desk && !(event.ctrlKey || event.metaKey || event.shiftKey)) {
+            event.preventDefault();
+            choose(link.dataset.chat);
+        }
+        if (event.target.closest("[data-discard]")) {
+            for (const section of kept.querySelectorAll("section")) section.remove();
+            dropEmptyKept();
+        }
+    });
+    // In a chat, Enter sends. Ctrl+Enter sends elsewhere (shortcuts.js).
+    desk.addEventListener("keydown", (event) => {
+        if (event.isComposing) return;
+        if (event.key === "Escape" && event.target.matches("input, textarea, select")) event.target.blur();
+        if (event.key !== "Enter" || event.shiftKey || !event.target.matches("[data-answer]")) return;
+        event.preventDefault();
+        const button = event.target.form.querySelector("button");
+        if (!button.disabled) event.target.form.requestSubmit(button);
+    });
+    desk.addEventListener("input", (event) => {
+        hasTyped = true;
+        if (event.target.name === "topic_id") showTopicFields();
+    });
+    // The event does not bubble.
+    desk.addEventListener("toggle", (event) => { if (event.target.matches(".desk-transfer")) ask(); }, true);
+    document.addEventListener("visibilitychange", () => { if (!document.hidden) ask(); });
+
+    showTopicFields();
+    tick();
+    setInterval(() => { if (!document.hidden) ask(); }, EVERY_MS);
+    setInterval(tick, 500);
+});

@@ -1,0 +1,74 @@
+"""The agent's chats, and those that wait in the agent's queues; one of them with its conversation."""
+
+from typing import Any
+from uuid import UUID
+
+from django.db.models import Q
+from django.http import Http404
+from django.utils.translation import gettext as _now
+
+from callcentre.core.statements import rows_of
+from callcentre.web.desk.situation import Situation
+from telephony.models import Agent
+from tickets.models import Chat
+
+# The newest messages of a conversation, and the most chats of the list.
+LINES, MOST = 200, 50
+_OPEN = """
+SELECT c.id, c.client_name, c.agent_id IS NULL, q.name, c.created_at,
+  newest.id, left(newest.body, 120), newest.agent_id IS NULL, newest.created_at
+FROM tickets_chat c JOIN telephony_queue q ON q.id = c.queue_id
+LEFT JOIN LATERAL (
+  SELECT id, body, agent_id, created_at FROM tickets_chatmessage m WHERE m.chat_id = c.id ORDER BY id DESC LIMIT 1
+) newest ON true
+WHERE c.closed_at IS NULL AND (c.agent_id = %(agent)s OR c.agent_id IS NULL AND c.queue_id IN (
+  SELECT queue_id FROM telephony_queuemember WHERE agent_id = %(agent)s))
+ORDER BY c.agent_id IS NULL, c.created_at, c.id LIMIT %(most)s
+"""
+_NAMES = ("pk", "client", "is_waiting", "queue", "began_at", "line", "text", "is_clients", "written_at")
+
+
+def chats_facts(desk: Situation) -> Any:
+    return rows_of(_OPEN, {"agent": desk.agent.pk, "most": MOST}), desk.request.GET.get("chat_id")
+
+
+def chats_context(desk: Situation) -> dict[str, Any]:
+    rows, chosen = chats_facts(desk)
+    chats = [dict(zip(_NAMES, row, strict=True)) for row in rows]
+    unanswered = [chat["pk"] for chat in chats if chat["is_clients"]]
+    others = [pk for pk in (*unanswered, *(chat["pk"] for chat in chats)) if str(pk) != chosen]
+    return {"chats": chats, "chosen": chosen, "unanswered": len(unanswered), "next": others[0] if others else None}
+
+
+def chat_of(agent: Agent, chat_id: str) -> Chat | None:
+    """Return a chat of the agent, or one that waits in a queue of the agent's; None for others."""
+    try:
+        pk = UUID(chat_id)
+    except ValueError:
+        return None
+    mine = Q(agent=agent) | Q(agent=None, closed_at=None, queue__members__agent=agent)
+    return Chat.objects.select_related("agent", "queue").filter(mine, pk=pk).first()
+
+
+def chat_or_404(agent: Agent, chat_id: str) -> Chat:
+    chat = chat_of(agent, chat_id)
+    if chat is None:
+        raise Http404(_now("This chat is not yours."))
+    return chat
+
+
+def conversation_facts(desk: Situation) -> Any:
+    """Return the chosen chat, its state and its last message; only the id of a chat that another agent has."""
+    if not (chat_id := desk.request.GET.get("chat_id")):
+        return None
+    chat = chat_of(desk.agent, chat_id)
+    if chat is None:
+        return chat_id, None
+    return chat_id, chat.state, chat.messages.order_by("-id").values_list("id", flat=True).first()
+
+
+def conversation_context(desk: Situation) -> dict[str, Any]:
+    chat_id = desk.request.GET.get("chat_id", "")
+    chat = chat_of(desk.agent, chat_id)
+    newest = list(chat.messages.select_related("agent").order_by("-id")[:LINES]) if chat else []
+    return {"chat": chat, "chat_id": chat_id, "lines": newest[::-1], "is_cut_off": len(newest) == LINES, "limit": LINES}

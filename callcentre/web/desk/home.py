@@ -1,0 +1,41 @@
+"""The home of a user: the desk of an agent, the overview of a supervisor."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.contrib.auth.models import AnonymousUser
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
+from django.shortcuts import redirect
+
+from callcentre.admin import user_of
+from callcentre.models import User
+from telephony.models import Agent
+
+# A user with one of these permissions sees other agents or their campaigns, and so is a supervisor.
+SUPERVISING = (
+    *("telephony.view_agent", "telephony.change_agent"),
+    *("campaigns.view_campaign", "campaigns.change_campaign"),
+)
+
+
+def agent_of(user: User | AnonymousUser) -> Agent | None:
+    """Return the active agent of a user, or None. The log-in has read the agent together with the user."""
+    agent: Agent | None = getattr(user, "agent", None)
+    return agent if agent is not None and agent.is_active else None
+
+
+def is_supervisor(user: User | AnonymousUser) -> bool:
+    return any(user.has_perm(permission) for permission in SUPERVISING)
+
+
+def is_at_desk(user: User | AnonymousUser) -> bool:
+    """Return whether the desk is the user's home: an agent who supervises nothing."""
+    return agent_of(user) is not None and not is_supervisor(user)
+
+
+def index(request: HttpRequest, **context: Any) -> HttpResponseBase:
+    """Answer with the overview, and send an agent to the desk."""
+    if is_at_desk(user_of(request)):
+        return redirect("desk")
+    return admin.site.index(request)

@@ -1,0 +1,119 @@
+"""The situation of an agent: state, call, offered record and standing line, each read once for a request."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+
+from django.http import Http404, HttpRequest
+from django.utils import timezone
+from django.utils.translation import gettext as _now
+
+from callcentre.admin import actor_of
+from callcentre.core.actor import Actor
+from campaigns.dialling import previews
+from campaigns.models import Attempt, RecordOffer
+from campaigns.models.attempt import RESULT_OPEN
+from telephony.current_states import Current, current_call, current_states
+from telephony.models import Agent, AgentLine, Connection
+from telephony.models.agent_intervals import StateKind
+
+# The state of a call that is over and is still shown.
+OVER = "over"
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """The call at the desk, with the agent's state in it: ringing, talking, wrap_up, or OVER."""
+
+    connection: Connection
+    state: str
+    since: datetime
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the agent is in the call, or is rung for it."""
+        return self.state in (StateKind.RINGING, StateKind.TALKING)
+
+    @property
+    def is_talking(self) -> bool:
+        return self.state == StateKind.TALKING and self.connection.state == Connection.State.TALKING
+
+
+class Situation:
+    """The situation of the agent whose user sends a request."""
+
+    def __init__(self, request: HttpRequest, agent: Agent) -> None:
+        self.request, self.agent, self.now = request, agent, timezone.now()
+
+    @property
+    def actor(self) -> Actor:
+        return actor_of(self.request)
+
+    @cached_property
+    def current(self) -> Current:
+        return current_states([self.agent.pk])[self.agent.pk]
+
+    @cached_property
+    def call(self) -> Call | None:
+        """The present call; without one the last call, as long as its result may be given."""
+        if found := current_call(self.agent.pk):
+            return Call(*found)
+        last = Connection.objects.filter(agent=self.agent).order_by("-created_at", "-id").first()
+        if last and last.ended_at and self.now - last.ended_at < RESULT_OPEN:
+            return Call(last, OVER, last.ended_at)
+        return None
+
+    @cached_property
+    def offer(self) -> RecordOffer | None:
+        """The offered record. An agent with an offer is in the state of a preview."""
+        return previews.current_offer(self.agent) if self.current.status == StateKind.PREVIEW else None
+
+    @cached_property
+    def shown_call(self) -> Call | None:
+        """The call that the desk shows: an offered record takes the place of a call that is over."""
+        return None if self.offer and self.call and self.call.state in (OVER, StateKind.WRAP_UP) else self.call
+
+    @cached_property
+    def attempt(self) -> Attempt | None:
+        """The attempt of the shown call, if a dialler placed it."""
+        call = self.shown_call
+        if call is None or not call.connection.record_id:
+            return None
+        return Attempt.objects.filter(connection_id=call.connection.pk).first()
+
+    @cached_property
+    def line(self) -> AgentLine | None:
+        """The standing line that is open."""
+        if not self.agent.has_line:
+            return None
+        return AgentLine.objects.filter(agent=self.agent, ended_at=None).first()
+
+    def connection_or_404(self, uid: str) -> Connection:
+        """Return a call that is or was this agent's. Raises Http404 for the calls of others."""
+        connection = Connection.objects.with_uid(uid).first()
+        if connection is None or not self._takes_part(connection):
+            raise Http404(_now("This call is not yours."))
+        return connection
+
+    def open_call_or_404(self, uid: str) -> Connection:
+        """Return the call that the agent is in. Raises Http404 for other calls, and for one that was handed on.
+
+        A caller whom no agent has answered belongs to no agent, so that no agent can hang that caller up.
+        """
+        call = self.call
+        if call is None or call.connection.uid != uid or call.connection.agent_id != self.agent.pk:
+            raise Http404(_now("This call is not yours."))
+        if not call.is_open and call.connection.state != Connection.State.ENDED:
+            raise Http404(_now("You have handed this call on."))
+        return call.connection
+
+    def _takes_part(self, connection: Connection) -> bool:
+        if connection.agent_id == self.agent.pk:
+            return True
+        if self.call and self.call.connection.pk == connection.pk:
+            return True
+        # The agent may have handed the call on, and still owes its result or topic.
+        return (
+            connection.transfers.filter(from_agent=self.agent).exists()
+            or Attempt.objects.filter(connection_id=connection.pk, agent=self.agent).exists()
+        )

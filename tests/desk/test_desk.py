@@ -1,0 +1,254 @@
+"""The desk as the home of an agent: who has it, what it shows, and its poll."""
+
+from typing import Any
+
+import pytest
+from django.urls import reverse
+
+from callcentre.models import User
+from telephony.verbs import presence
+from tests.backoffice import staff, superuser
+from tests.campaigns.factories import RecordOfferFactory
+from tests.conftest import ACTOR
+from tests.desk.agents import campaign_talk, desk_of, talk
+from tests.telephony.factories import AgentFactory, ConnectionFactory, PauseFactory, QueueFactory
+from tests.tickets.factories import ChatFactory, ChatMessageFactory, CustomerFactory, TicketFactory
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
+
+HOME = reverse("admin:index")
+DESK = "/admin/desk/"
+
+
+# The home
+
+
+def test_the_desk_is_the_home_of_an_agent() -> None:
+    desk = desk_of()
+
+    answer = desk.get(HOME)
+
+    assert (answer.status_code, answer["Location"]) == (302, DESK)
+    assert desk.get(DESK).status_code == 200
+
+
+def test_an_agent_comes_to_the_desk_after_the_log_in(plain_http: None) -> None:
+    desk = desk_of()
+    desk.logout()
+
+    answer = desk.post(
+        reverse("admin:login"), {"username": "user-of-anna", "password": "user-pass", "next": HOME}, follow=True
+    )
+
+    assert answer.redirect_chain[-1][0] == DESK
+
+
+@pytest.mark.parametrize("permission", ["view_agent", "view_campaign"])
+def test_an_agent_who_supervises_has_both(permission: str) -> None:
+    client = staff(permission)
+    AgentFactory(user=User.objects.get())
+
+    assert client.get(HOME).status_code == 200
+    page = client.page(DESK)
+    assert f'href="{HOME}"' in page
+    assert f'href="{DESK}"' in page
+
+
+def test_the_menu_of_an_agent_begins_with_the_desk() -> None:
+    page = desk_of().get(DESK).content.decode()
+
+    assert "My desk" in page
+    assert "Overview" not in page
+
+
+@pytest.mark.parametrize("left", [True, False])
+def test_a_user_without_an_active_agent_has_no_desk(left: bool) -> None:
+    client = staff()
+    if left:
+        AgentFactory(user=User.objects.get(), left=True)
+
+    assert client.get(HOME).status_code == 200
+    assert client.get(DESK).status_code == 403
+    assert client.get(f"{DESK}now").status_code == 403
+    assert client.post(f"{DESK}ready/").status_code == 403
+
+
+def test_the_menu_of_a_superuser_without_an_agent_has_no_desk() -> None:
+    assert "My desk" not in superuser().page(HOME)
+
+
+def test_a_visitor_without_a_log_in_sees_no_desk(client: Any) -> None:
+    for path in (DESK, f"{DESK}now"):
+        answer = client.get(path)
+        assert (answer.status_code, answer["Location"]) == (302, f"/admin/login/?next={path}")
+
+
+def test_an_unknown_action_is_not_found() -> None:
+    desk = desk_of()
+
+    assert desk.act("nonsense").status_code == 404
+    assert desk.get(f"{DESK}ready/").status_code == 405
+
+
+# The poll
+
+
+def test_a_poll_returns_the_changed_parts_only() -> None:
+    desk = desk_of()
+    known = {name: part["digest"] for name, part in desk.now().items()}
+    unchanged = desk.now(**known)
+    reason = PauseFactory(name="Lunch")
+
+    presence.pause(desk.agent, ACTOR, reason.pk)
+
+    assert unchanged == {}
+    assert set(desk.now(**known)) == {"state"}
+    assert "paused: Lunch" in desk.part("state")
+
+
+def test_the_poll_of_a_free_agent_takes_few_queries(django_assert_num_queries: Any) -> None:
+    desk = desk_of(has_line=True)
+    QueueFactory(members=[desk.agent])
+    known = {name: part["digest"] for name, part in desk.now().items()}
+
+    # Session, user with agent, line, connection to the PBX, state, call, last call, chats, missed callers, tickets.
+    with django_assert_num_queries(10):
+        assert desk.now(**known) == {}
+
+
+def test_the_poll_during_a_call_takes_few_queries(django_assert_num_queries: Any) -> None:
+    desk = desk_of()
+    campaign_talk(desk)
+    chat = ChatFactory(agent=desk.agent)
+    ChatMessageFactory.create_batch(3, chat=chat)
+    known = {name: part["digest"] for name, part in desk.now(chat_id=chat.pk).items()}
+
+    # Besides: the call itself, its attempt, the chosen chat and its last message; no line and no last call.
+    with django_assert_num_queries(12):
+        assert desk.now(chat_id=chat.pk, **known) == {}
+
+
+def test_a_poll_does_not_extend_the_session() -> None:
+    desk = desk_of()
+    before = dict(desk.session)
+
+    desk.now()
+
+    assert dict(desk.session) == before
+
+
+def test_no_cache_keeps_a_poll() -> None:
+    assert "no-store" in desk_of().get(f"{DESK}now")["Cache-Control"]
+
+
+# The parts
+
+
+def test_the_call_is_shown_with_its_customer() -> None:
+    desk = desk_of()
+    customer = CustomerFactory(name="Jan", surname="Kowal", email="jan@client.example")
+    ConnectionFactory(customer_id=customer.pk, inbound=True)
+    TicketFactory(customer=customer, subject="Broken table")
+    talk(desk, customer_id=customer.pk, dst="+48225550107")
+
+    parts = {name: part["html"] for name, part in desk.now().items()}
+
+    assert "+48225550107" in parts["call"]
+    assert "Hang up" in parts["call"]
+    assert "Jan Kowal" in parts["customer"]
+    assert "jan@client.example" in parts["customer"]
+    assert "Broken table" in parts["customer"]
+    # Without permissions there are no links.
+    assert "href" not in parts["customer"]
+
+
+def test_five_contacts_are_shown() -> None:
+    desk = desk_of()
+    customer = CustomerFactory()
+    TicketFactory.create_batch(7, customer=customer)
+    talk(desk, customer_id=customer.pk)
+
+    assert desk.part("customer").count("<li>") == 5
+
+
+def test_a_record_is_shown_with_its_script() -> None:
+    desk = desk_of()
+    connection = campaign_talk(desk, campaign__fields=["city"], campaign__script="Good morning to {city}, {name}!")
+    assert connection.record_id
+
+    html = desk.part("record")
+
+    assert "Good morning to , {name}!" in html
+    assert "Contacted" in html
+    assert "In progress" not in html
+
+
+def test_the_fields_of_an_offered_record_are_shown() -> None:
+    desk = desk_of()
+    offer = RecordOfferFactory(agent=desk.agent, record__campaign__fields=["city"])
+    field = offer.campaign.fields.get()
+    record = offer.campaign.records.get()
+    record.fields = {str(field.pk): "Gdynia"}
+    record.save()
+
+    parts = {name: part["html"] for name, part in desk.now().items()}
+
+    assert "Call it" in parts["offer"]
+    assert "Gdynia" in parts["record"]
+    assert "Contacted" not in parts["record"]
+    assert record.phone_number in parts["customer"]
+
+
+def test_another_agents_call_is_not_shown() -> None:
+    desk, other = desk_of(), desk_of("piotr")
+    talk(other, dst="+48225550107")
+
+    assert "+48225550107" not in desk.part("call")
+
+
+def test_targets_of_a_transfer_are_read_while_their_list_is_open() -> None:
+    desk, other = desk_of(), desk_of("piotr", name="Piotr", surname="Kowalski")
+    queue = QueueFactory(name="Invoices", members=[other.agent])
+    talk(desk)
+
+    shut, opened = desk.part("transfer"), desk.part("transfer", targets="1")
+
+    assert "Piotr" not in shut
+    assert "Piotr Kowalski" in opened
+    assert f'value="{queue.pk}"' in opened
+    assert "1 ready, 0 waiting" in opened
+
+
+def test_the_call_that_is_over_stays_until_its_result_is_due() -> None:
+    desk = desk_of()
+    connection = ConnectionFactory(agent=desk.agent)
+
+    shown = desk.part("call")
+    connection.created_at -= connection.ended_at - connection.created_at
+    assert "Last call" in shown
+
+
+def test_own_tickets_are_counted() -> None:
+    desk = desk_of()
+    TicketFactory(agent=desk.agent, subject="Broken table")
+    TicketFactory(agent=AgentFactory(), subject="Other")
+
+    html = desk.part("tickets")
+
+    assert "Broken table" in html
+    assert "Other" not in html
+    assert "<strong>1</strong> unread" in html
+
+
+def test_the_numbers_of_today_are_those_of_the_report() -> None:
+    desk = desk_of()
+
+    assert "talk time" in desk.part("numbers")
+
+
+def test_the_poll_is_translated() -> None:
+    desk = desk_of()
+
+    answer = desk.get(f"{DESK}now", headers={"Accept-Language": "pl"})
+
+    assert "Przerwa" in answer.json()["parts"]["state"]["html"] or "gotow" in answer.json()["parts"]["state"]["html"]

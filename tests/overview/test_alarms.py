@@ -1,0 +1,320 @@
+"""Alarms: their conditions, states, events and mails, also with several workers at once."""
+
+import smtplib
+import threading
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.core import mail
+from django.db import connection
+from django.utils import timezone
+
+from callcentre.overview import mails
+from callcentre.overview.models import Alarm, AlarmMail
+from callcentre.overview.tasks import sweep_mails, watch_alarms
+from callcentre.overview.verbs.alarms import delete_alarm
+from callcentre.overview.watch import watch
+from campaigns.models import DiallingDay
+from telephony.models import OpeningHours, Queue
+from telephony.verbs import presence
+from tests.campaigns.factories import CampaignFactory, DiallingDayFactory
+from tests.conftest import ACTOR
+from tests.overview.factories import AlarmFactory, AlarmMailFactory
+from tests.telephony.factories import AgentFactory, ConnectionFactory, QueueFactory, QueueMemberFactory
+from webhooks.models import Event
+
+pytestmark = pytest.mark.django_db
+Subject = Alarm.Subject
+
+
+def wait_in(queue: Queue | None, seconds: int = 10) -> Any:
+    since = timezone.now() - timedelta(seconds=seconds)
+    return ConnectionFactory(waiting=True, queue=queue, created_at=since, waiting_since=since)
+
+
+def ready_agent(queue: Queue) -> Any:
+    agent = AgentFactory()
+    QueueMemberFactory(queue=queue, agent=agent)
+    presence.log_in(agent, ACTOR)
+    return agent
+
+
+def is_raised(alarm: Alarm) -> bool:
+    watch()
+    alarm.refresh_from_db()
+    return alarm.raised_at is not None
+
+
+def events() -> list[tuple[str, dict[str, Any]]]:
+    found = Event.objects.filter(action__startswith="ALARM_").order_by("id")
+    return list(found.values_list("action", "payload"))
+
+
+def test_a_queue_in_which_a_caller_waits_too_long() -> None:
+    alarm = AlarmFactory(subject=Subject.QUEUE_WAIT, limit=60)
+    wait_in(QueueFactory(), 900)
+    assert not is_raised(alarm)
+
+    call = wait_in(alarm.queue, 61)
+    assert is_raised(alarm)
+
+    call.delete()
+    assert not is_raised(alarm)
+
+
+def test_a_queue_with_too_many_callers() -> None:
+    alarm = AlarmFactory(subject=Subject.QUEUE_CALLERS, limit=1)
+    wait_in(alarm.queue)
+    assert not is_raised(alarm)
+
+    wait_in(alarm.queue)
+
+    assert is_raised(alarm)
+    assert alarm.value == 2
+
+
+def test_a_queue_with_too_few_free_agents() -> None:
+    alarm = AlarmFactory(subject=Subject.QUEUE_FREE_AGENTS, limit=1)
+    assert is_raised(alarm)
+
+    ready_agent(alarm.queue)
+
+    assert not is_raised(alarm)
+
+
+def test_a_closed_queue_needs_no_agents(time_machine: Any) -> None:
+    time_machine.move_to("2026-11-23 08:00:00+00:00", tick=False)  # a Monday, 9:00 here
+    alarm = AlarmFactory(subject=Subject.QUEUE_FREE_AGENTS, limit=1)
+    OpeningHours.objects.create(queue=alarm.queue, weekday=1, opens_at="08:00", closes_at="10:00")
+    assert is_raised(alarm)
+
+    time_machine.move_to("2026-11-23 09:00:00+00:00", tick=False)
+
+    assert not is_raised(alarm)
+    assert events()[-1] == ("ALARM_CLEARED", {**payload_of(alarm), "value": None})
+
+
+def test_a_campaign_with_too_many_drops_today() -> None:
+    campaign = CampaignFactory()
+    alarm = AlarmFactory(subject=Subject.CAMPAIGN_DROP_RATE, limit=2.5, campaign=campaign, queue=None)
+    yesterday = timezone.localdate() - timedelta(days=1)
+    DiallingDayFactory(campaign=campaign, day=yesterday, attempts=99, live_answers=40, drops=20)
+    assert not is_raised(alarm)
+
+    DiallingDayFactory(campaign=campaign, day=timezone.localdate(), attempts=99, live_answers=40, drops=1)
+    assert not is_raised(alarm)
+
+    DiallingDay.objects.filter(day=timezone.localdate()).update(drops=2)
+    assert is_raised(alarm)
+    assert alarm.value == 5.0
+
+
+def payload_of(alarm: Alarm) -> dict[str, Any]:
+    return {"alarm_id": alarm.pk, "name": alarm.name, "subject": alarm.subject, "limit": alarm.limit}
+
+
+def test_each_change_is_one_event() -> None:
+    alarm = AlarmFactory(subject=Subject.QUEUE_CALLERS, limit=0)
+    call = wait_in(alarm.queue)
+    for _ in range(3):
+        watch()
+    call.delete()
+    for _ in range(3):
+        watch()
+
+    assert events() == [
+        ("ALARM_RAISED", {**payload_of(alarm), "value": 1.0}),
+        ("ALARM_CLEARED", {**payload_of(alarm), "value": 0.0}),
+    ]
+
+
+def test_an_inactive_alarm_is_not_raised_and_a_raised_one_is_cleared() -> None:
+    alarm = AlarmFactory(subject=Subject.QUEUE_CALLERS, limit=0, is_active=False)
+    wait_in(alarm.queue)
+    assert not is_raised(alarm)
+
+    Alarm.objects.update(is_active=True)
+    assert is_raised(alarm)
+    Alarm.objects.update(is_active=False)
+
+    assert not is_raised(alarm)
+    assert [action for action, _ in events()] == ["ALARM_RAISED", "ALARM_CLEARED"]
+
+
+def test_a_deleted_alarm_is_cleared_first() -> None:
+    alarm = AlarmFactory(raised=True)
+    AlarmMailFactory(alarm=alarm)
+    quiet = AlarmFactory()
+
+    delete_alarm(alarm)
+    delete_alarm(alarm)
+    delete_alarm(quiet)
+
+    assert [(action, payload["alarm_id"]) for action, payload in events()] == [("ALARM_CLEARED", alarm.pk)]
+    assert not Alarm.objects.exists()
+
+
+@pytest.mark.parametrize("count", [1, 30])
+def test_the_watch_takes_the_same_queries_for_all_alarms(
+    count: int, django_assert_num_queries: Callable[[int], Any]
+) -> None:
+    for _ in range(count):
+        AlarmFactory(subject=Subject.QUEUE_WAIT, limit=5, recipients=["a@callcentre.example"])
+        AlarmFactory(subject=Subject.QUEUE_FREE_AGENTS, limit=1)
+        AlarmFactory(subject=Subject.CAMPAIGN_DROP_RATE, campaign=CampaignFactory(), queue=None)
+    for alarm in Alarm.objects.filter(subject=Subject.QUEUE_WAIT):
+        wait_in(alarm.queue)
+
+    # Savepoint (2), alarms, situations, days, queues and their hours, states, events, mails.
+    with django_assert_num_queries(10):
+        assert watch() == 2 * count
+    with django_assert_num_queries(7):
+        assert watch() == 0
+
+
+# Several workers
+
+
+@pytest.mark.django_db(transaction=True)
+def test_workers_at_once_raise_an_alarm_once() -> None:
+    for _ in range(5):
+        wait_in(AlarmFactory(subject=Subject.QUEUE_CALLERS, limit=0, recipients=["a@callcentre.example"]).queue)
+    barrier = threading.Barrier(4, timeout=30)
+
+    def work() -> None:
+        try:
+            barrier.wait()
+            for _ in range(5):
+                watch()
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(timeout=60)
+
+    assert Alarm.objects.raised().count() == 5
+    assert Event.objects.filter(action="ALARM_RAISED").count() == 5
+    assert AlarmMail.objects.count() == 5
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_worker_that_dies_leaves_no_part_of_a_change(monkeypatch: pytest.MonkeyPatch) -> None:
+    alarm = AlarmFactory(subject=Subject.QUEUE_CALLERS, limit=0, recipients=["a@callcentre.example"])
+    wait_in(alarm.queue)
+
+    def die(*_unused: Any) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("callcentre.overview.verbs.alarms._write_mails", die)
+        with pytest.raises(KeyboardInterrupt):
+            watch()
+    alarm.refresh_from_db()
+    assert alarm.raised_at is None
+    assert not events()
+
+    assert is_raised(alarm)
+    assert (len(events()), AlarmMail.objects.count()) == (1, 1)
+
+
+# Mails
+
+
+def test_recipients_get_a_mail_when_an_alarm_is_raised_and_when_it_is_over() -> None:
+    alarm = AlarmFactory(
+        name="Hotline waits",
+        subject=Subject.QUEUE_CALLERS,
+        limit=0,
+        queue__name="Hotline",
+        recipients=["a@callcentre.example", "b@callcentre.example"],
+    )
+    call = wait_in(alarm.queue)
+    watch()
+    call.delete()
+    watch()
+
+    for pk in AlarmMail.objects.order_by("id").values_list("pk", flat=True):
+        mails.send(pk)
+
+    assert [(sent.to, sent.subject) for sent in mail.outbox] == [
+        (["a@callcentre.example"], "Alarm: Hotline waits"),
+        (["b@callcentre.example"], "Alarm: Hotline waits"),
+        (["a@callcentre.example"], "Alarm is over: Hotline waits"),
+        (["b@callcentre.example"], "Alarm is over: Hotline waits"),
+    ]
+    assert mail.outbox[0].body.startswith("Hotline: more than 0 callers wait\nValue: 1\n")
+
+
+def test_a_mail_is_in_the_language_of_the_alarm() -> None:
+    mails.send(AlarmMailFactory(alarm__language="pl", alarm__name="Infolinia").pk)
+
+    assert "więcej dzwoniących" in mail.outbox[0].body
+
+
+def test_a_mail_is_sent_once() -> None:
+    pk = AlarmMailFactory().pk
+
+    mails.send(pk)
+    mails.send(pk)
+
+    assert len(mail.outbox) == 1
+    assert AlarmMail.objects.get().state == AlarmMail.State.SENT
+
+
+def test_a_mail_whose_worker_died_is_sent_by_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    enqueued: list[int] = []
+    monkeypatch.setattr("callcentre.overview.tasks.enqueue", lambda _task, pk: enqueued.append(pk))
+    taken = AlarmMailFactory(attempt_count=1, next_attempt_at=timezone.now() - timedelta(seconds=1))
+    AlarmMailFactory(next_attempt_at=timezone.now() + timedelta(minutes=1))
+
+    sweep_mails()
+
+    assert enqueued == [taken.pk]
+
+
+def test_a_mail_that_the_server_refuses_for_now_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    sent = AlarmMailFactory()
+
+    def refuse(*_unused: Any) -> None:
+        raise smtplib.SMTPServerDisconnected("gone")
+
+    monkeypatch.setattr(mails, "_send", refuse)
+    mails.send(sent.pk)
+
+    sent.refresh_from_db()
+    assert (sent.state, sent.error, sent.attempt_count) == (AlarmMail.State.QUEUED, "gone", 1)
+    assert sent.next_attempt_at > timezone.now()
+
+
+def test_a_mail_that_the_server_refuses_for_ever_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    sent = AlarmMailFactory()
+
+    def refuse(*_unused: Any) -> None:
+        raise smtplib.SMTPDataError(550, b"no such user")
+
+    monkeypatch.setattr(mails, "_send", refuse)
+    mails.send(sent.pk)
+
+    sent.refresh_from_db()
+    assert (sent.state, sent.next_attempt_at) == (AlarmMail.State.FAILED, None)
+
+
+def test_a_mail_that_ended_every_worker_fails() -> None:
+    AlarmMailFactory(attempt_count=len(mails.DELAYS) + 1)
+
+    assert mails.due_now() == []
+    assert AlarmMail.objects.get().state == AlarmMail.State.FAILED
+
+
+def test_the_task_watches() -> None:
+    alarm = AlarmFactory(subject=Subject.QUEUE_CALLERS, limit=0)
+    wait_in(alarm.queue)
+
+    watch_alarms()
+
+    assert Alarm.objects.raised().exists()

@@ -1,0 +1,109 @@
+"""One reading of the figures for all viewers, and its number of queries."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import redis
+from django.core.cache import cache
+from django.urls import reverse
+from django.utils import timezone
+
+from callcentre.core.redis_client import client
+from callcentre.overview import figures, processes, snapshot
+from telephony.verbs import presence
+from tests.backoffice import staff, superuser
+from tests.campaigns.factories import CampaignFactory, RecordFactory
+from tests.conftest import ACTOR
+from tests.overview.factories import AlarmFactory
+from tests.overview.reading import notes_of, parts_of
+from tests.telephony.factories import AgentFactory, ConnectionFactory, QueueFactory, QueueMemberFactory
+from tests.tickets.factories import TicketFactory, TicketQueueFactory
+from tests.webhooks.factories import WebhookFactory
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
+
+LIVE = reverse("overview")
+
+
+@pytest.fixture(autouse=True)
+def _count_again() -> None:
+    cache.clear()
+
+
+@pytest.mark.parametrize("count", [1, 20])
+def test_the_queries_of_a_reading_do_not_grow(count: int, django_assert_num_queries: Callable[[int], Any]) -> None:
+    for _ in range(count):
+        campaign = CampaignFactory(is_dialling=True)
+        RecordFactory(campaign=campaign)
+        queue = QueueFactory()
+        ConnectionFactory(inbound=True, queue=queue, created_at=timezone.now())
+        agent = AgentFactory()
+        QueueMemberFactory(queue=queue, agent=agent)
+        presence.log_in(agent, ACTOR)
+        AlarmFactory(raised=True, queue=queue)
+        WebhookFactory(failing=True)
+        TicketQueueFactory(imap_host="mail.us.example", failing_since=timezone.now())
+        TicketFactory()
+    client = superuser()
+    cache.clear()
+
+    with django_assert_num_queries(23):
+        client.get(LIVE)
+
+
+@pytest.fixture
+def kept(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Keep readings for an hour; return the list to which each reading adds an entry."""
+    readings: list[int] = []
+    read = figures.read
+
+    def count() -> Any:
+        readings.append(1)
+        return read()
+
+    monkeypatch.setattr(figures, "read", count)
+    monkeypatch.setattr(snapshot, "FRESH_SECONDS", 3600)
+    return readings
+
+
+def test_a_reading_serves_all_viewers(kept: list[int], django_assert_num_queries: Callable[[int], Any]) -> None:
+    QueueFactory(name="Hotline")
+    CampaignFactory()
+    first, second = superuser(), staff("view_queue")
+    assert "campaigns" in parts_of(first)
+
+    # Session, user, and the permissions of the user and the user's groups.
+    with django_assert_num_queries(4):
+        shown = parts_of(second)
+
+    assert "queues" in shown
+    assert "campaigns" not in shown
+    assert len(kept) == 1
+
+
+def test_viewers_get_the_last_reading_while_another_process_reads(
+    kept: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = snapshot.current()
+    monkeypatch.setattr(snapshot, "FRESH_SECONDS", 0)
+    client().set(snapshot.lock_name(), b"1")
+
+    assert snapshot.current() == before
+    assert len(kept) == 1
+
+    client().delete(snapshot.lock_name())
+    assert snapshot.current()["at"] > before["at"]
+
+
+def test_without_redis_each_process_reads_for_itself(kept: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail() -> Any:
+        raise redis.ConnectionError
+
+    monkeypatch.setattr(snapshot, "client", fail)
+    monkeypatch.setattr(processes, "client", fail)
+    monkeypatch.setattr(snapshot, "_own", None)
+
+    assert snapshot.current() is snapshot.current()
+    assert len(kept) == 1
+    assert "broker" in notes_of(superuser())
