@@ -107,8 +107,6 @@ def migrate() -> None:
 
 
 def add_demonstration_data() -> None:
-    # The processes, which start meanwhile, go first.
-    os.nice(5)
     call_command("demo")
 
 
