@@ -1,8 +1,8 @@
 from celery import shared_task
 
 from callcentre.core.enqueue import enqueue
-from overview import mails, processes
-from overview.watch import watch
+from callcentre.overview import mails, processes
+from callcentre.overview.watch import watch
 
 
 @shared_task(name="overview.watch_alarms")
