@@ -14,7 +14,7 @@ from django.utils import timezone
 from campaigns.models import DiallingDay
 from overview import mails
 from overview.models import Alarm, AlarmMail
-from overview.tasks import sweep_mails, watch_alarms
+from overview.tasks import prune_mails, sweep_mails, watch_alarms
 from overview.verbs.alarms import delete_alarm
 from overview.watch import watch
 from telephony.models import OpeningHours, Queue
@@ -309,6 +309,16 @@ def test_a_mail_that_ended_every_worker_fails() -> None:
 
     assert mails.due_now() == []
     assert AlarmMail.objects.get().state == AlarmMail.State.FAILED
+
+
+def test_old_mails_are_deleted_unless_they_are_to_be_sent() -> None:
+    long_ago = timezone.now() - timedelta(days=31)
+    AlarmMailFactory(state="sent", at=long_ago)
+    kept = [AlarmMailFactory(at=long_ago).pk, AlarmMailFactory(state="sent").pk]
+
+    prune_mails()
+
+    assert list(AlarmMail.objects.order_by("pk").values_list("pk", flat=True)) == kept
 
 
 def test_the_task_watches() -> None:
