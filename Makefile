@@ -8,7 +8,7 @@ COMPILE = $(PYTHON) -m uv pip compile --quiet --universal --python-version 3.11 
 # The service and the tests run dozens of processes. Compiled modules are kept, so that only the first one compiles them.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test browser check bench messages lock unusable
+.PHONY: run test browser check bench messages screenshots lock unusable
 
 run: .venv/installed
 	$(LAUNCH) -m callcentre.supervisor
@@ -29,6 +29,10 @@ check: .venv/developing
 
 bench: .venv/installed
 	$(STORES) --durable -- $(PYTHON) -m benchmarks
+
+# The pictures of the documents, from the demonstration.
+screenshots: .venv/developing
+	$(PYTHON) .ci/screenshots.py
 
 messages: .venv/developing
 	$(PYTHON) .ci/messages.py

@@ -20,7 +20,7 @@ from babel.messages.pofile import read_po, write_po
 from django.utils.translation.template import templatize
 
 ROOT = Path(__file__).resolve().parent.parent
-APPS = ("callcentre", "campaigns", "knowledgebase", "overview", "reports", "telephony", "tickets", "webhooks")
+APPS = ("callcentre", "campaigns", "knowledgebase", "reports", "telephony", "tickets", "webhooks")
 FILE = ROOT / "callcentre" / "locale" / "pl" / "LC_MESSAGES" / "django.po"
 KEYWORDS: dict[str, tuple[int | tuple[int, str], ...] | None] = {
     **dict.fromkeys(("_", "_now", "gettext", "gettext_lazy", "gettext_noop")),

@@ -15,7 +15,7 @@ MOST_OPENINGS = 39
 MOST_PRONOUNS = 59
 
 ROOT = Path(__file__).resolve().parent.parent
-APPS = ("callcentre", "campaigns", "knowledgebase", "overview", "reports", "telephony", "tickets", "webhooks")
+APPS = ("callcentre", "campaigns", "knowledgebase", "reports", "telephony", "tickets", "webhooks")
 OPENINGS = re.compile(r"(What|Of|Who|Whose|Whoever|Whom|By|Which|As|Nobody|Nothing|None|That|Until)\b")
 PRONOUNS = re.compile(r"\b(he|his|him|himself|whoever|nobody|somebody)\b", re.IGNORECASE)
 SUFFIXES = frozenset((".py", ".html", ".js", ".txt", ".toml"))

@@ -27,6 +27,14 @@ from callcentre.launch.supervisor import programs
 
 ROOT = Path(__file__).resolve().parent.parent
 CAMPAIGNS = 20
+# The code that makes a superuser and prints a session.
+SESSION = """
+from django.test import Client
+from callcentre.models import User
+client = Client()
+client.force_login(User.objects.create(username="bench", is_staff=True, is_superuser=True))
+print(client.cookies["sessionid"].value)
+"""
 # Requests until each of the web server's 16 threads has prepared its statements on its own connection and has run them
 # five times, after which PostgreSQL keeps their plans.
 WARM_UP = 300
@@ -147,6 +155,21 @@ class Client:
         if response.status != expect:
             raise RuntimeError(f"{method} {path}: {response.status} {answer[:500]!r}")
         return answer
+
+
+class Visitor(Client):
+    """A superuser's browser."""
+
+    def __init__(self, running: Service) -> None:
+        super().__init__(running)
+        key = manage(running.environment, "shell", "--verbosity=0", "-c", SESSION).split()[-1]
+        self._headers = {"Cookie": f"sessionid={key}"}
+
+    def is_page(self, path: str) -> bool:
+        """Return whether the address answers with a whole page."""
+        self._connection.request("GET", path, headers=self._headers)
+        response = self._connection.getresponse()
+        return b"<html" in response.read() and response.status == 200
 
 
 def timed(action: Callable[[], Any]) -> float:

@@ -18,18 +18,11 @@ from typing import Any
 import orjson
 import psycopg
 
-from benchmarks.harness import WARM_UP, Client, Service, Table, fill, manage, medians, service
+from benchmarks.harness import WARM_UP, Service, Table, Visitor, fill, manage, medians, service
 
 Connection = psycopg.Connection[Any]
 
 ROWS = 1_000_000
-SESSION = """
-from django.test import Client
-from callcentre.models import User
-client = Client()
-client.force_login(User.objects.create(username="bench", is_staff=True, is_superuser=True))
-print(client.cookies["sessionid"].value)
-"""
 # Names of two words, so that a search for both finds about a hundred among a million, and for one a thousand.
 CUSTOMERS = """
 WITH new AS (
@@ -129,15 +122,6 @@ CASES: dict[str, tuple[str, tuple[str, ...]]] = {
     "a rare word of messages": ("refrigerator", BY_NAME),
     "words that a third of the messages have": ("parcel courier", BY_NAME),
 }
-
-
-class Visitor(Client):
-    """A superuser's browser."""
-
-    def __init__(self, running: Service) -> None:
-        super().__init__(running)
-        key = manage(running.environment, "shell", "--verbosity=0", "-c", SESSION).split()[-1]
-        self._headers = {"Cookie": f"sessionid={key}"}
 
 
 def values_of(text: str) -> dict[str, Any]:

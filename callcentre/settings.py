@@ -68,7 +68,7 @@ INSTALLED_APPS = [
     "knowledgebase",
     "campaigns",
     "reports",
-    "overview",
+    "callcentre.overview",
 ]
 
 MIDDLEWARE = [

@@ -10,6 +10,7 @@ from callcentre.api.documents import DocsView, SchemaView
 from callcentre.api.routers import route, routes_of
 from callcentre.api.viewsets import PingViewSet, UnknownPath
 from callcentre.monitoring import health
+from callcentre.overview.admin.pages import overview_now, wallboard
 from callcentre.web.desk import home
 from callcentre.web.desk import views as desk
 from callcentre.web.first_steps import first_steps_view
@@ -17,7 +18,6 @@ from callcentre.web.login import OwnPasswordView, login
 from callcentre.web.search import search_view
 from campaigns.sounds import show_sound
 from knowledgebase.images import show_image
-from overview.admin.pages import overview_now, wallboard
 from tickets.rating_page import rate_reply
 
 api: list[URLPattern | URLResolver] = [

@@ -23,8 +23,8 @@ from callcentre.api import rate_limits
 from callcentre.core.actor import SYSTEM, Actor
 from callcentre.launch.embedded import Stores, temporary_stores
 from callcentre.models import ApiUser
+from callcentre.overview import snapshot
 from callcentre.web import menu
-from overview import snapshot
 from tests.migrated import copy_into, default_database, migrated_database
 from tests.pristine import Pristine
 from tests.processes import heard_switch

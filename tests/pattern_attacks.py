@@ -17,7 +17,7 @@ from typing import Any
 from callcentre.core.html_cleaning import Policy
 from tests.processes import ROOT
 
-APPS = ("callcentre", "campaigns", "knowledgebase", "overview", "reports", "telephony", "tickets", "webhooks")
+APPS = ("callcentre", "campaigns", "knowledgebase", "reports", "telephony", "tickets", "webhooks")
 # A case with quadratic time takes minutes with so many characters.
 LENGTH = 50_000
 

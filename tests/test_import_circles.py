@@ -5,7 +5,7 @@ from graphlib import CycleError, TopologicalSorter
 import grimp
 import pytest
 
-PACKAGES = ("callcentre", "campaigns", "knowledgebase", "overview", "reports", "telephony", "tickets", "webhooks")
+PACKAGES = ("callcentre", "campaigns", "knowledgebase", "reports", "telephony", "tickets", "webhooks")
 
 
 def test_no_modules_import_each_other_in_a_circle() -> None:

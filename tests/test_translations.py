@@ -21,7 +21,7 @@ from tests.conftest import ApiClient
 from tests.processes import ROOT
 
 FILE = ROOT / "callcentre" / "locale" / "pl" / "LC_MESSAGES" / "django.po"
-APPS = ("callcentre", "campaigns", "knowledgebase", "overview", "reports", "telephony", "tickets", "webhooks")
+APPS = ("callcentre", "campaigns", "knowledgebase", "reports", "telephony", "tickets", "webhooks")
 # Function, by Django's name or by ours -> the positions of context, singular and plural among its arguments.
 FUNCTIONS: dict[str, tuple[int | None, int, int | None]] = {
     **dict.fromkeys(("_", "_now", "gettext", "gettext_lazy", "gettext_noop"), (None, 0, None)),

@@ -6,10 +6,10 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
+from callcentre.overview.admin.pages import overview_panel
 from callcentre.web.desk.home import agent_of, is_supervisor
 from campaigns.admin.dashboard import campaigns_panel
 from knowledgebase.admin.dashboard import knowledgebase_panel
-from overview.admin.pages import overview_panel
 from reports.admin.dashboard import reports_panel
 from webhooks.admin.dashboard import webhooks_panel
 

@@ -78,7 +78,8 @@ class ArticleVersionAdmin(UncountedMixin, ReadOnlyAdmin):
     def shown(self, version: ArticleVersion) -> str:
         # Escaped though it is safe HTML: here it is the value of an attribute.
         document = escape(reader_page(version.title, version.content))
-        return format_html('<iframe class="reader" sandbox="allow-same-origin" srcdoc="{}"></iframe>', document)
+        frame = '<iframe class="reader" sandbox="allow-same-origin" title="{}" srcdoc="{}"></iframe>'
+        return format_html(frame, _now("Content"), document)
 
     @page_action(description=_("Compare"), url_path="compare", icon="difference")
     def compare(self, request: HttpRequest, object_id: str) -> HttpResponse:

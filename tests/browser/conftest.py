@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from axe_playwright_python.base import AXE_SCRIPT
 from django.core.cache import cache
 from django.db import connection
 from django.test import Client
@@ -79,9 +80,10 @@ class Visit:
             if self._open:
                 quiet_since = now
 
-    def too_wide(self, paths: list[str]) -> list[str]:
-        """Open these pages, each until its requests have ended. Return the pages that are wider than the screen.
+    def faults_of(self, paths: list[str]) -> list[str]:
+        """Open these pages, each until its requests have ended. Return what is wrong with them.
 
+        A page is wrong if it is wider than the screen, or if axe finds a serious or critical fault of accessibility.
         Several tabs load at a time, and then wait together.
         """
         tabs = [self.page, *(self.page.context.new_page() for _ in range(TABS - 1))]
@@ -94,8 +96,23 @@ class Visit:
             self.settle()
             for path, tab in opened:
                 if tab.evaluate("document.documentElement.scrollWidth > innerWidth"):
-                    found.append(path)
+                    found.append(f"{path} is too wide")
+                found += [f"{path}: {fault}" for fault in barriers(tab)]
         return found
+
+
+def barriers(page: Page) -> list[str]:
+    """Return the serious and critical faults of accessibility that axe finds on the page: rule and first element.
+
+    Frames are left out: they show documents that other people wrote.
+    """
+    page.evaluate(AXE_SCRIPT)
+    found = page.evaluate("axe.run(document, {resultTypes: ['violations'], iframes: false})")
+    return [
+        f"{one['id']}, {len(one['nodes'])} times: {one['nodes'][0]['html'][:200]}"
+        for one in found["violations"]
+        if one["impact"] in ("serious", "critical")
+    ]
 
 
 @pytest.fixture(scope="module")

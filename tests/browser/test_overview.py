@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils import timezone
 from playwright.sync_api import Page, expect
 
-from overview.watch import watch
+from callcentre.overview.watch import watch
 from telephony.models import Connection, Queue
 from tests.browser.conftest import Visit
 from tests.overview.factories import AlarmFactory

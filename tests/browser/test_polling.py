@@ -37,7 +37,13 @@ def ticket() -> str:
     return page_of(TicketFactory())
 
 
+def desk() -> str:
+    AgentFactory(user=User.objects.get(is_superuser=True))
+    return reverse("desk")
+
+
 PAGES: dict[str, Callable[[], str]] = {
+    "desk": desk,
     "board": board,
     "queues": queues,
     "ticket": ticket,

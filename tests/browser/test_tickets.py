@@ -203,3 +203,18 @@ def test_a_long_conversation_is_read_on_one_page(visit: Visit) -> None:
 
     expect(page.frame_locator("iframe.tk-frame >> nth=64").locator("p")).to_have_text("Mail 0")
     assert visit.trouble == []
+
+
+def test_the_next_ticket_of_the_list_is_one_click_away(visit: Visit) -> None:
+    TicketFactory.create_batch(3)
+    page = visit.open(reverse("admin:tickets_ticket_changelist"))
+    listed = [link.get_attribute("href") for link in page.locator("#result_list tbody th a").all()]
+    page.locator("#result_list tbody th a").first.click()
+
+    page.get_by_role("link", name="Next ticket").click()
+    page.wait_for_url(f"**{listed[1]}")
+    page.keyboard.press("n")
+    page.wait_for_url(f"**{listed[2]}")
+
+    expect(page.get_by_role("link", name="Next ticket")).to_be_hidden()
+    assert visit.trouble == []

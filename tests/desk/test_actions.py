@@ -316,7 +316,9 @@ def test_a_result_is_given_with_note_fields_and_next_call(desk: Desk) -> None:
     assert kept["last_note"] == "Calls back.\nAt noon."
     assert kept["next_call_at"].startswith("2027-03-04T09:30")
     assert kept["fields"] == {"city": "Gdynia"}
-    assert 'aria-pressed="true"' in desk.part("record")
+    shown = desk.part("record")
+    assert 'aria-pressed="true"' in shown
+    assert 'value="2027-03-04T10:30"' in shown
 
 
 def test_an_own_record_is_assigned_to_the_agent(desk: Desk) -> None:

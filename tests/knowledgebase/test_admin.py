@@ -163,7 +163,9 @@ def test_a_version_shows_its_state_and_what_readers_would_see(office: BackOffice
 
     page = office.page(url("change", version.pk, model="articleversion"))
 
-    frame = re.search(r'<iframe class="reader" sandbox="allow-same-origin" srcdoc="([^"]*)"></iframe>', page)
+    frame = re.search(
+        r'<iframe class="reader" sandbox="allow-same-origin" title="Content" srcdoc="([^"]*)"></iframe>', page
+    )
     assert frame
     assert '<p title="x">y</p>' in unescape(frame[1])
     assert "published" in page

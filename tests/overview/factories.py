@@ -1,7 +1,7 @@
 import factory
 from django.utils import timezone
 
-from overview.models import Alarm, AlarmMail
+from callcentre.overview.models import Alarm, AlarmMail
 from tests.telephony.factories import QueueFactory
 
 

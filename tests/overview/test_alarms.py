@@ -11,12 +11,12 @@ from django.core import mail
 from django.db import connection
 from django.utils import timezone
 
+from callcentre.overview import mails
+from callcentre.overview.models import Alarm, AlarmMail
+from callcentre.overview.tasks import prune_mails, sweep_mails, watch_alarms
+from callcentre.overview.verbs.alarms import delete_alarm
+from callcentre.overview.watch import watch
 from campaigns.models import DiallingDay
-from overview import mails
-from overview.models import Alarm, AlarmMail
-from overview.tasks import prune_mails, sweep_mails, watch_alarms
-from overview.verbs.alarms import delete_alarm
-from overview.watch import watch
 from telephony.models import OpeningHours, Queue
 from telephony.verbs import presence
 from tests.campaigns.factories import CampaignFactory, DiallingDayFactory
@@ -211,7 +211,7 @@ def test_a_worker_that_dies_leaves_no_part_of_a_change(monkeypatch: pytest.Monke
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("overview.verbs.alarms._write_mails", die)
+        patch.setattr("callcentre.overview.verbs.alarms._write_mails", die)
         with pytest.raises(KeyboardInterrupt):
             watch()
     alarm.refresh_from_db()
@@ -268,7 +268,7 @@ def test_a_mail_is_sent_once() -> None:
 
 def test_a_mail_whose_worker_died_is_sent_by_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
     enqueued: list[int] = []
-    monkeypatch.setattr("overview.tasks.enqueue", lambda _task, pk: enqueued.append(pk))
+    monkeypatch.setattr("callcentre.overview.tasks.enqueue", lambda _task, pk: enqueued.append(pk))
     taken = AlarmMailFactory(attempt_count=1, next_attempt_at=timezone.now() - timedelta(seconds=1))
     AlarmMailFactory(next_attempt_at=timezone.now() + timedelta(minutes=1))
 

@@ -12,9 +12,9 @@ from django.urls import reverse
 from django.utils import timezone
 
 from callcentre.core.redis_client import client
+from callcentre.overview import processes
 from campaigns.models import DiallerState, SystemStatus
 from campaigns.verbs.campaigns import add_agents
-from overview import processes
 from telephony.models import Connection, Pause, Queue
 from telephony.verbs import presence
 from tests.backoffice import BackOffice, page_of, staff, superuser

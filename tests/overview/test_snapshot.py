@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from callcentre.core.redis_client import client
-from overview import figures, processes, snapshot
+from callcentre.overview import figures, processes, snapshot
 from telephony.verbs import presence
 from tests.backoffice import staff, superuser
 from tests.campaigns.factories import CampaignFactory, RecordFactory

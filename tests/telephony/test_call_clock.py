@@ -1,5 +1,6 @@
 """Durations of calls, while the clock of the system is set back or forth."""
 
+import tracemalloc
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -182,12 +183,27 @@ def test_rows_with_an_end_before_their_start_count_as_nothing(api: ApiClient, bo
 
 
 def test_the_first_instants_of_calls_are_forgotten_in_their_order(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(call_clock, "_first", {})
+    monkeypatch.setattr(call_clock, "_leads", {})
     monkeypatch.setattr(call_clock, "REMEMBERED", 3)
     for number in range(5):
         call_clock.on_call(number, call_clock.now())
 
-    assert list(call_clock._first) == [2, 3, 4]
+    assert list(call_clock._leads) == [2, 3, 4]
+
+
+def test_a_call_takes_little_of_the_listeners_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(call_clock, "_leads", {})
+    calls = 2000
+    tracemalloc.start()
+    try:
+        for number in range(calls):
+            # A large number is an object of its own.
+            call_clock.on_call(10**6 + number, call_clock.now())
+        taken, _peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+    assert taken / calls < 250
 
 
 def test_an_instant_without_a_reading_is_never_in_the_future() -> None:

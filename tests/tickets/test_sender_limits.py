@@ -6,7 +6,7 @@ import pytest
 from django.db import connection
 from django.urls import reverse
 
-from overview.figures import MAILS_COUNTED
+from callcentre.overview.figures import MAILS_COUNTED
 from tests.backoffice import BackOffice, superuser
 from tests.callcentre.factories import UserFactory
 from tests.overview.reading import notes_of

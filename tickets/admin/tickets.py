@@ -207,7 +207,7 @@ class TicketAdmin(DeletableMixin, UncountedMixin, Admin):
 
     class Media:
         css = {"all": ("callcentre/jodit/jodit.min.css", "callcentre/editor.css", "tickets/ticket.css")}
-        js = ("callcentre/jodit/jodit.min.js", "callcentre/editor.js", "tickets/ticket.js")
+        js = ("callcentre/jodit/jodit.min.js", "callcentre/editor.js", "tickets/ticket.js", "tickets/ticket_list.js")
 
     def get_urls(self) -> list[URLPattern]:
         return [

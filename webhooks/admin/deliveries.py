@@ -119,7 +119,9 @@ class EventAdmin(EventLogAdmin):
 
     @display(description=_("what is sent"))
     def body(self, event: Event) -> str:
-        return format_html('<pre class="cc-pre">{}</pre>', json.dumps(event.message, indent=2, ensure_ascii=False))
+        return format_html(
+            '<pre class="cc-pre" tabindex="0">{}</pre>', json.dumps(event.message, indent=2, ensure_ascii=False)
+        )
 
     def page_context(self, request: HttpRequest, obj: Event | None) -> dict[str, Any]:
         return {"deliveries": list(obj.deliveries.prefetch_related("webhook")[:100]) if obj else []}
@@ -348,4 +350,4 @@ class AttemptAdmin(EventLogAdmin):
 
     @display(description=_("first 2 kB of the answer"))
     def answer_shown(self, attempt: Attempt) -> str:
-        return format_html('<pre class="cc-pre">{}</pre>', attempt.answer) if attempt.answer else ""
+        return format_html('<pre class="cc-pre" tabindex="0">{}</pre>', attempt.answer) if attempt.answer else ""

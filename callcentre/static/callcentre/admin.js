@@ -4,6 +4,8 @@
 addEventListener("DOMContentLoaded", () => {
     const content = document.getElementById("content");
     if (content && !document.querySelector("main")) content.setAttribute("role", "main");
+    // A label on an element without a role is not read.
+    for (const tip of document.querySelectorAll(".help-tooltip[aria-label]")) tip.setAttribute("role", "img");
 });
 
 // The theme builds a search field beside its select, which has the label: name the field by that label.
@@ -12,6 +14,7 @@ new MutationObserver((changes) => {
         if (!(box instanceof Element && box.matches(".select2-container"))) continue;
         const select = box.previousElementSibling;
         const [label] = (select && select.labels) || [];
+        for (const search of box.querySelectorAll(".select2-search__field")) search.setAttribute("aria-label", label ? label.textContent.trim() : "");
         const field = box.querySelector(".select2-selection");
         if (!label || !field) continue;
         label.id = label.id || `label-of-${select.id}`;

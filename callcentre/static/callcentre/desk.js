@@ -18,6 +18,8 @@ document.addEventListener("DOMContentLoaded", () => {
     let isAsking = false;
     let isAskedAgain = false;
     let hasTyped = false;
+    // The chosen chat gets the focus when it is shown.
+    let isChoosing = false;
 
     const isWritten = (form) => [...form.querySelectorAll("textarea, input:not([type=hidden]):not([type=checkbox])")].some((field) => field.value !== field.defaultValue);
 
@@ -44,6 +46,13 @@ document.addEventListener("DOMContentLoaded", () => {
         const shown = part.querySelector(".desk-log");
         if (shown && follows) shown.scrollTop = shown.scrollHeight;
         if (name === "topic") showTopicFields();
+        if (name === "conversation") focusChosen();
+    };
+    const focusChosen = () => {
+        const answer = parts.get("conversation").querySelector(`section[data-key="chat-${chatId}"] [data-answer]`);
+        if (!isChoosing || !answer) return;
+        isChoosing = false;
+        answer.focus();
     };
     const showTopicFields = () => {
         for (const fields of desk.querySelectorAll("[data-of-topic]")) {
@@ -131,6 +140,7 @@ document.addEventListener("DOMContentLoaded", () => {
                 if (text) text.value = text.value.startsWith(written) ? text.value.slice(written.length) : text.value;
                 else form.reset();
             }
+            if (text?.matches("[data-answer]")) text.focus();
             if (kept.contains(form)) form.closest("section").remove();
             dropEmptyKept();
             await ask();
@@ -141,11 +151,12 @@ document.addEventListener("DOMContentLoaded", () => {
         }
     };
 
-    const choose = async (id) => {
+    const choose = (id) => {
         chatId = id;
+        isChoosing = Boolean(id);
         history.replaceState(null, "", id ? `?chat_id=${id}` : location.pathname);
-        await ask();
-        parts.get("conversation").querySelector("[data-answer]")?.focus();
+        focusChosen();
+        ask();
     };
 
     desk.addEventListener("submit", (event) => {
@@ -164,6 +175,15 @@ document.addEventListener("DOMContentLoaded", () => {
             for (const section of kept.querySelectorAll("section")) section.remove();
             dropEmptyKept();
         }
+    });
+    // In a chat, Enter sends. Ctrl+Enter sends elsewhere (shortcuts.js).
+    desk.addEventListener("keydown", (event) => {
+        if (event.isComposing) return;
+        if (event.key === "Escape" && event.target.matches("input, textarea, select")) event.target.blur();
+        if (event.key !== "Enter" || event.shiftKey || !event.target.matches("[data-answer]")) return;
+        event.preventDefault();
+        const button = event.target.form.querySelector("button");
+        if (!button.disabled) event.target.form.requestSubmit(button);
     });
     desk.addEventListener("input", (event) => {
         hasTyped = true;

@@ -1,5 +1,6 @@
 // The keyboard of every page. "?" lists its keys, j and k move through rows, Ctrl+Enter sends what is being written.
-// A link or button with data-key is pressed by that key, and the list names it.
+// A link or button with `data-hotkey` is pressed by that key, a field gets the focus, and the list names them. Digits may
+// have Shift: "shift+1". A form with several answers (`data-several`) is not sent by Ctrl+Enter.
 "use strict";
 
 addEventListener("DOMContentLoaded", () => {
@@ -17,17 +18,30 @@ addEventListener("DOMContentLoaded", () => {
         link.focus({ preventScroll: true });
         row.scrollIntoView({ block: "nearest" });
     };
+    const spelled = (key) => (key.startsWith("shift+") ? `Shift + ${key.slice(6)}` : key.toUpperCase());
+    const labelOf = (element) => {
+        if (element.dataset.hotkeyLabel) return element.dataset.hotkeyLabel;
+        const words = (element.labels?.[0]?.querySelector("span") ?? element).cloneNode(true);
+        for (const extra of words.querySelectorAll("kbd, [aria-hidden=true]")) extra.remove();
+        return words.textContent.trim();
+    };
+    // Digits by their place on the keyboard, because Shift changes the character.
+    const keyOf = (event) => {
+        const digit = /^(?:Digit|Numpad)([1-9])$/.exec(event.code);
+        if (!digit) return event.key.toLowerCase();
+        return event.shiftKey ? `shift+${digit[1]}` : digit[1];
+    };
     const list = () => {
         const keys = dialog.querySelector("dl");
         for (const old of keys.querySelectorAll("[data-of-page]")) old.remove();
-        for (const element of document.querySelectorAll("[data-key]")) {
+        for (const element of document.querySelectorAll("[data-hotkey]")) {
             if (!isShown(element)) continue;
             const group = document.createElement("div");
             const key = document.createElement("kbd");
             const [term, words] = [document.createElement("dt"), document.createElement("dd")];
             group.dataset.ofPage = "";
-            key.textContent = element.dataset.key;
-            words.textContent = element.dataset.keyLabel || element.textContent.trim();
+            key.textContent = spelled(element.dataset.hotkey);
+            words.textContent = labelOf(element);
             term.append(key);
             group.append(term, words);
             keys.append(group);
@@ -38,7 +52,7 @@ addEventListener("DOMContentLoaded", () => {
     // The editor of HTML stops this event, so the page hears it first.
     addEventListener("keydown", (event) => {
         if (!(event.ctrlKey || event.metaKey) || event.key !== "Enter" || !isTyping(event.target)) return;
-        const form = event.target.closest("form");
+        const form = event.target.closest("form:not([data-several])");
         const button = form && (form.querySelector("[data-sends]") || form.querySelector("[type=submit], button:not([type])"));
         if (!button || button.disabled) return;
         event.preventDefault();
@@ -55,10 +69,12 @@ addEventListener("DOMContentLoaded", () => {
             event.preventDefault();
             list();
         } else {
-            const pressed = [...document.querySelectorAll("[data-key]")].find((one) => one.dataset.key === event.key && isShown(one));
+            const key = keyOf(event);
+            const pressed = [...document.querySelectorAll("[data-hotkey]")].find((one) => one.dataset.hotkey === key && isShown(one));
             if (!pressed) return;
             event.preventDefault();
-            pressed.click();
+            if (isTyping(pressed)) pressed.focus();
+            else pressed.click();
         }
     });
     if (!dialog) return;

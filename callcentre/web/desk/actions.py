@@ -79,7 +79,7 @@ def place_call(desk: Situation, form: QueryDict) -> None:
 
 
 def call_back(desk: Situation, form: QueryDict) -> None:
-    """Call a caller whom nobody answered."""
+    """Call a missed caller."""
     missed = missed_or_404(desk.agent, form.get("connection", ""))
     _call(desk, missed.src, missed.customer_id)
 

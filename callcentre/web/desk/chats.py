@@ -35,7 +35,9 @@ def chats_facts(desk: Situation) -> Any:
 def chats_context(desk: Situation) -> dict[str, Any]:
     rows, chosen = chats_facts(desk)
     chats = [dict(zip(_NAMES, row, strict=True)) for row in rows]
-    return {"chats": chats, "chosen": chosen, "unanswered": sum(1 for chat in chats if chat["is_clients"])}
+    unanswered = [chat["pk"] for chat in chats if chat["is_clients"]]
+    others = [pk for pk in (*unanswered, *(chat["pk"] for chat in chats)) if str(pk) != chosen]
+    return {"chats": chats, "chosen": chosen, "unanswered": len(unanswered), "next": others[0] if others else None}
 
 
 def chat_of(agent: Agent, chat_id: str) -> Chat | None:

@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from typing import Any
 
 import orjson
+from django.utils import timezone
+from django.utils.dateparse import parse_datetime
 
 from callcentre.web.desk.situation import Situation
 from campaigns.models import Campaign, RecordStatus, SystemStatus, record_rows
@@ -58,8 +60,15 @@ def record_context(desk: Situation) -> dict[str, Any]:
         "statuses": _statuses(campaign),
         "chosen": given.get("status_id"),
         "note": given.get("last_note", "") or "",
+        "next_call": _as_input(given.get("next_call_at")),
         "is_number_wrong": bool(result.get("is_number_wrong")),
     }
+
+
+def _as_input(instant: str | None) -> str:
+    """Return an instant of a stored result as an input of the page wants it; "" for none."""
+    moment = parse_datetime(instant) if instant else None
+    return timezone.localtime(moment).strftime("%Y-%m-%dT%H:%M") if moment else ""
 
 
 def fields_of(row: Mapping[str, Any]) -> list[dict[str, str]]:

@@ -15,7 +15,6 @@ from callcentre.admin import user_of
 from callcentre.admin.base import REFUSALS
 from callcentre.web.desk.actions import ACTIONS
 from callcentre.web.desk.home import agent_of
-from callcentre.web.desk.keys import KEYS
 from callcentre.web.desk.parts import changed_parts
 from callcentre.web.desk.refusals import sentences_of
 from callcentre.web.desk.situation import Situation
@@ -40,7 +39,6 @@ def desk_view(request: HttpRequest) -> HttpResponse:
         "agent": desk.agent,
         "parts": changed_parts(desk, {}),
         "at": desk.now.timestamp(),
-        "keys": KEYS,
         "chat_id": request.GET.get("chat_id", ""),
     }
     return TemplateResponse(request, "admin/desk/desk.html", context)

@@ -29,7 +29,7 @@ MOST_MISSED = 5
 # The numbers of today are counted again after so many seconds.
 NUMBERS_SECONDS = 15
 
-# Callers of the agent's queues whom nobody answered, and who were not called, and have not been answered, since.
+# Callers of the agent's queues who were not answered, and since then neither answered nor called.
 _MISSED = """
 SELECT DISTINCT ON (c.src_number) c.id, c.src, c.created_at, q.name, c.src_number
 FROM telephony_queuemember m
@@ -78,7 +78,7 @@ class OwnTicket:
 
 
 def tickets_context(desk: Situation) -> dict[str, Any]:
-    """Return the agent's open tickets: first those that are due soonest, then those that nobody has answered."""
+    """Return the agent's open tickets: first those that are due soonest, then the unread ones."""
     mine = Ticket.objects.filter(agent=desk.agent, closed_at=None).order_by("-updated_at", "-id")
     rows = [_own(ticket, desk.now) for ticket in mine.select_related("status", "customer")[:READ]]
     rows.sort(key=lambda row: (not row.is_due, row.due.at if row.is_due else desk.now + SOON, not row.is_unread))

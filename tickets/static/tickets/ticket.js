@@ -52,6 +52,17 @@ document.addEventListener("DOMContentLoaded", () => {
         }
     });
 
+    // The next ticket of the list from which this one was opened: ticket_list.js has kept its addresses.
+    try {
+        const listed = JSON.parse(sessionStorage.getItem("callcentre.tickets")) || [];
+        const place = listed.findIndex((address) => new URL(address, location).pathname === location.pathname);
+        const next = document.getElementById("next-ticket");
+        if (place >= 0 && place + 1 < listed.length) {
+            next.href = listed[place + 1];
+            next.hidden = false;
+        }
+    } catch { /* this browser stores nothing */ }
+
     if (composer) {
         const key = `callcentre.ticket.${facts.user}.${facts.ticket}`;
         const remember = () => {

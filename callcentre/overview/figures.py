@@ -1,7 +1,7 @@
 """The figures of the overview: one reading for all viewers, as plain values that JSON can hold.
 
 Each figure is defined by the app that it belongs to. Instants are seconds of the epoch. Texts for people are made
-later, in the language of the viewer (overview.admin).
+later, in the language of the viewer (callcentre.overview.admin).
 """
 
 import time
@@ -12,12 +12,12 @@ from typing import Any
 from django.db.models import Count
 from django.utils import timezone
 
+from callcentre.overview import processes
+from callcentre.overview.models import Alarm
 from campaigns.admin.progress import snapshot as progress_of_campaigns
 from campaigns.dialling.compliance import MOST_DROPS
 from campaigns.dialling.status import days_of, states_of
 from campaigns.models import Campaign
-from overview import processes
-from overview.models import Alarm
 from reports.parameters import USUAL_WITHIN
 from telephony import inbound_day, queue_waits
 from telephony.admin.board import board

@@ -7,8 +7,8 @@ from django.db import transaction
 from django.utils import timezone
 
 from callcentre.core.enqueue import enqueue
-from overview import events
-from overview.models import Alarm, AlarmMail
+from callcentre.overview import events
+from callcentre.overview.models import Alarm, AlarmMail
 
 
 def settle(alarms: Sequence[Alarm], values: Mapping[int, float | None], now: datetime) -> list[Alarm]:

@@ -7,9 +7,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import pgettext
 
 from callcentre.admin.periods import PARAMETER, value_of
-from overview.admin.cells import Piece, Viewer
-from overview.figures import HOURS, Figures
-from overview.periods import hour_of
+from callcentre.overview.admin.cells import Piece, Viewer
+from callcentre.overview.figures import HOURS, Figures
+from callcentre.overview.periods import hour_of
 
 # The rows that a chart counts.
 MODELS = {"calls": "telephony.connection", "tickets": "tickets.ticket"}

@@ -7,7 +7,7 @@ from webhooks import outbox
 from webhooks.event_types import EventType
 
 if TYPE_CHECKING:
-    from overview.models import Alarm
+    from callcentre.overview.models import Alarm
 
 
 def alarms_raised(alarms: "Iterable[Alarm]") -> None:

@@ -5,10 +5,10 @@ from collections.abc import Collection
 from django.template.defaultfilters import floatformat
 from django.utils.translation import gettext as _
 
-from overview.admin.cells import Piece, Viewer, cell
-from overview.admin.parts import campaign_state
-from overview.admin.troubles import alarm_notes, process_notes
-from overview.figures import Figures
+from callcentre.overview.admin.cells import Piece, Viewer, cell
+from callcentre.overview.admin.parts import campaign_state
+from callcentre.overview.admin.troubles import alarm_notes, process_notes
+from callcentre.overview.figures import Figures
 
 # Without a choice the first ones are shown: more do not fit on a screen.
 SHOWN = 12

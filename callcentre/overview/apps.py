@@ -3,5 +3,6 @@ from django.utils.translation import gettext_lazy as _
 
 
 class OverviewConfig(AppConfig):
-    name = "overview"
+    name = "callcentre.overview"
+    label = "overview"
     verbose_name = _("overview")

@@ -31,7 +31,8 @@ class AlarmQuerySet(models.QuerySet["Alarm"]):
 class Alarm(TimestampedModel):
     """A limit of a figure of a queue or a campaign. It is raised while the figure is beyond the limit.
 
-    Only `overview.watch` sets `raised_at` and `value`, with the event and the mails of the change in one transaction.
+    Only `callcentre.overview.watch` sets `raised_at` and `value`, with the event and the mails of the change in one
+    transaction.
     """
 
     class Subject(models.TextChoices):

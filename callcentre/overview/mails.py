@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 
 from callcentre.core.mail_refusals import is_final, said
 from callcentre.core.times import second
-from overview.models import Alarm, AlarmMail
+from callcentre.overview.models import Alarm, AlarmMail
 
 logger = logging.getLogger(__name__)
 

@@ -12,8 +12,8 @@ import redis
 from django.conf import settings
 
 from callcentre.core.redis_client import client
-from overview import figures
-from overview.figures import Figures
+from callcentre.overview import figures
+from callcentre.overview.figures import Figures
 
 FRESH_SECONDS = 1.0
 LOAD = 10

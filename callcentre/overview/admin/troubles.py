@@ -7,9 +7,9 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from overview.admin.cells import Piece, Viewer, cell, moment, up_to
-from overview.figures import MAILS_COUNTED, Figures
-from overview.models import Alarm
+from callcentre.overview.admin.cells import Piece, Viewer, cell, moment, up_to
+from callcentre.overview.figures import MAILS_COUNTED, Figures
+from callcentre.overview.models import Alarm
 from webhooks.admin.health import state_of
 from webhooks.models import Webhook
 

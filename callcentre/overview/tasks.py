@@ -2,9 +2,9 @@ from celery import shared_task
 from django.utils import timezone
 
 from callcentre.core.enqueue import enqueue
-from overview import mails, processes
-from overview.models import AlarmMail
-from overview.watch import watch
+from callcentre.overview import mails, processes
+from callcentre.overview.models import AlarmMail
+from callcentre.overview.watch import watch
 
 
 @shared_task(name="overview.watch_alarms")

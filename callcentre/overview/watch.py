@@ -6,9 +6,9 @@ from datetime import datetime
 from django.db import transaction
 from django.utils import timezone
 
+from callcentre.overview.models import Alarm
+from callcentre.overview.verbs.alarms import settle
 from campaigns.dialling.status import days_of
-from overview.models import Alarm
-from overview.verbs.alarms import settle
 from telephony import queue_waits
 from telephony.models import Queue
 from telephony.queue_waits import Situation

@@ -10,11 +10,11 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from callcentre.core.integers import integer_of
-from overview import snapshot
-from overview.admin.cells import Piece, Viewer, clock
-from overview.admin.parts import parts_of
-from overview.admin.wallboard import wallboard_parts
-from overview.figures import Figures
+from callcentre.overview import snapshot
+from callcentre.overview.admin.cells import Piece, Viewer, clock
+from callcentre.overview.admin.parts import parts_of
+from callcentre.overview.admin.wallboard import wallboard_parts
+from callcentre.overview.figures import Figures
 
 # Both pages ask this address again; with this parameter it answers with the parts of the wallboard.
 WALL = "wall"

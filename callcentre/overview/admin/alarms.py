@@ -11,9 +11,9 @@ from unfold.contrib.filters.admin import ChoicesDropdownFilter
 from callcentre.admin import Admin, EditConflictForm, ListField, display
 from callcentre.admin.theme import ModelForm
 from callcentre.core.times import second
-from overview.admin.cells import moment
-from overview.models import Alarm
-from overview.verbs.alarms import delete_alarm
+from callcentre.overview.admin.cells import moment
+from callcentre.overview.models import Alarm
+from callcentre.overview.verbs.alarms import delete_alarm
 
 # Mails on the page of an alarm.
 MAILS_SHOWN = 20

@@ -7,7 +7,7 @@ from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from overview.models.alarm import Alarm
+from callcentre.overview.models.alarm import Alarm
 
 # Mails are kept for so long after the change that they report.
 KEPT = timedelta(days=30)

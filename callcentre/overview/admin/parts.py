@@ -10,13 +10,13 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext, pgettext_lazy
 
 from callcentre.admin.periods import PARAMETER, value_of
+from callcentre.overview.admin.cells import Piece, Viewer, cell, clock, number, percent, up_to
+from callcentre.overview.admin.charts import charts
+from callcentre.overview.admin.troubles import notes
+from callcentre.overview.figures import COUNTED, SHOWN, Figures
+from callcentre.overview.periods import day_of
 from campaigns.admin.dialling import STATES
 from campaigns.dialling.obstacles import reason
-from overview.admin.cells import Piece, Viewer, cell, clock, number, percent, up_to
-from overview.admin.charts import charts
-from overview.admin.troubles import notes
-from overview.figures import COUNTED, SHOWN, Figures
-from overview.periods import day_of
 from telephony.admin.state_labels import COLOURS, LABELS
 
 # A user who may view rows of none of these has no overview.

@@ -1,3 +1,0 @@
-"""The overview and the wallboard, and the alarms that supervisors set."""
-
-from overview.admin import alarms  # noqa: F401  (registers its admin)

@@ -1,0 +1,262 @@
+"""The desk of an agent in a real Chromium: journeys by clicks and by keys, and texts that stay."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.core.cache import cache
+from django.utils import timezone
+from playwright.sync_api import Browser, Locator, expect
+
+from campaigns.models import Attempt
+from campaigns.verbs.results import give_result
+from telephony.calls import switch_requests
+from telephony.models import Connection
+from telephony.verbs import presence
+from tests.browser.conftest import SCREENS, Visit
+from tests.campaigns.dialling.calls import answered_call, hang_up, open_call
+from tests.campaigns.factories import RecordOfferFactory
+from tests.conftest import ACTOR
+from tests.desk.agents import Desk, campaign_talk, desk_of
+from tests.processes import heard_switch
+from tests.telephony.doubles import RecordingSwitch
+from tests.telephony.factories import ConnectionFactory, PauseFactory, QueueFactory, TransferShortcutFactory
+from tests.tickets.factories import ChatFactory, CustomerFactory, TicketFactory
+from tickets.models import ChatMessage
+from tickets.verbs.chats import write_in_chat
+
+pytestmark = pytest.mark.usefixtures("plain_static")
+
+HOME = "/admin/"
+
+
+class Clicks:
+    """A mouse that counts."""
+
+    count = 0
+
+    def __call__(self, target: Locator) -> None:
+        self.count += 1
+        target.click()
+
+
+@pytest.fixture
+def desk(committed_db: None, plain_http: None) -> Desk:
+    cache.clear()
+    return desk_of(outbound_mode=True)
+
+
+@pytest.fixture
+def visit(desk: Desk, browser: Browser, live_server: Any) -> Iterator[Visit]:
+    """The browser of an agent without any permission."""
+    visit = Visit(browser, live_server.url, desk.cookies["sessionid"].value, viewport=SCREENS["desk"])
+    yield visit
+    visit.page.goto("about:blank")
+    assert visit.violations == []
+
+
+@pytest.fixture
+def switch(monkeypatch: pytest.MonkeyPatch, committed_db: None) -> Iterator[RecordingSwitch]:
+    double = RecordingSwitch()
+    monkeypatch.setattr(switch_requests, "current_switch", lambda: double)
+    with heard_switch():
+        yield double
+
+
+def test_a_previewed_record_is_called_and_gets_its_result(desk: Desk, visit: Visit, switch: RecordingSwitch) -> None:
+    page, click = visit.open(HOME), Clicks()
+    page.evaluate("window.isTheSamePage = true")
+    RecordOfferFactory(
+        agent=desk.agent,
+        record__campaign__is_dialling=True,
+        record__campaign__fields=["city"],
+        record__campaign__wrap_up_seconds=30,
+        record__campaign__script="Good morning!",
+    )
+
+    expect(page.get_by_text("Good morning!")).to_be_visible()
+    click(page.get_by_role("button", name="Call it"))
+    expect(page.get_by_role("region", name="Call", exact=True).get_by_text("ringing")).to_be_visible()
+    call = open_call()
+    answered_call(call)
+    expect(page.get_by_role("button", name="Hang up")).to_be_visible()
+    page.get_by_label("Note").fill("Wants an offer.")
+    page.get_by_label("city").fill("Gdynia")
+    hang_up(call, "customer")
+    expect(page.get_by_role("region", name="Call", exact=True).get_by_text("wrap-up")).to_be_visible()
+    expect(page.get_by_label("Note")).to_have_value("Wants an offer.")
+    click(page.get_by_role("button", name="Contacted"))
+
+    expect(page.get_by_role("button", name="Contacted", pressed=True)).to_be_visible()
+    result: Any = Attempt.objects.get().result
+    assert (result["values"]["last_note"], result["values"]["fields"]) == ("Wants an offer.", {"city": "Gdynia"})
+    assert click.count == 2
+    assert page.evaluate("window.isTheSamePage")
+    assert visit.trouble == []
+
+
+def test_a_chat_is_answered_in_two_clicks_and_then_one_a_line(desk: Desk, visit: Visit) -> None:
+    chat = ChatFactory(queue=QueueFactory(members=[desk.agent]), client_name="Jan Kowal")
+    write_in_chat(chat, ACTOR, body="Is anybody there?")
+    page, click = visit.open(HOME), Clicks()
+    page.evaluate("window.isTheSamePage = true")
+
+    click(page.get_by_role("link", name="Jan Kowal"))
+    answer = page.get_by_label("Answer")
+    expect(answer).to_be_focused()
+    page.keyboard.type("Good morning.")
+    click(page.get_by_role("button", name="Send"))
+    expect(page.get_by_role("log").get_by_text("Good morning.")).to_be_visible()
+    expect(answer).to_have_value("")
+    assert click.count == 2
+    write_in_chat(chat, ACTOR, body="My table is broken.")
+    expect(page.get_by_role("log").get_by_text("My table is broken.")).to_be_visible()
+    page.keyboard.type("I am sorry to hear that.")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("log").get_by_text("I am sorry to hear that.")).to_be_visible()
+
+    assert list(ChatMessage.objects.filter(agent=desk.agent).order_by("id").values_list("body", flat=True)) == [
+        "Good morning.",
+        "I am sorry to hear that.",
+    ]
+    assert page.evaluate("window.isTheSamePage")
+    assert visit.trouble == []
+
+
+def test_a_number_is_called_in_two_clicks(desk: Desk, visit: Visit) -> None:
+    page, click = visit.open(HOME), Clicks()
+
+    click(page.get_by_label("Call a number"))
+    page.keyboard.type("22 555 01 07")
+    click(page.get_by_role("button", name="Call", exact=True))
+
+    expect(page.get_by_label("Call a number")).to_have_value("")
+    call = Connection.objects.get()
+    assert (call.agent, call.dst_number, click.count) == (desk.agent, "+48225550107", 2)
+    assert visit.trouble == []
+
+
+def test_a_refusal_stands_beside_its_button(visit: Visit) -> None:
+    page = visit.open(HOME)
+
+    page.get_by_label("Call a number").fill("nobody")
+    page.keyboard.press("Enter")
+
+    expect(page.locator(".desk-dial").get_by_role("alert")).to_have_text("A phone number has no letters.")
+    expect(page.get_by_label("Call a number")).to_have_value("nobody")
+
+
+def test_a_change_by_another_window_is_shown(desk: Desk, visit: Visit) -> None:
+    lunch = PauseFactory(name="Lunch")
+    page = visit.open(HOME)
+    page.evaluate("window.isTheSamePage = true")
+    number = page.get_by_label("Call a number")
+    number.click()
+    page.keyboard.type("22 555")
+
+    presence.pause(desk.agent, ACTOR, lunch.pk)
+    expect(page.get_by_text("paused: Lunch")).to_be_visible()
+    TicketFactory(agent=desk.agent, subject="Broken table")
+    expect(page.get_by_text("Broken table")).to_be_visible()
+    page.keyboard.type(" 01 07")
+
+    expect(number).to_have_value("22 555 01 07")
+    assert page.evaluate("window.isTheSamePage")
+    assert visit.trouble == []
+
+
+def test_a_half_written_note_stays(desk: Desk, visit: Visit) -> None:
+    call = campaign_talk(desk)
+    page = visit.open(HOME)
+    note = page.get_by_label("Note")
+    note.click()
+    page.keyboard.type("Wants an ")
+    contacted = Attempt.objects.get().campaign.statuses.get(name="Contacted")  # type: ignore[union-attr]
+
+    give_result(call, ACTOR, status_id=contacted.pk, last_note="By another window.")
+    expect(page.get_by_role("button", name="Contacted", pressed=True)).to_be_visible()
+    page.keyboard.type("offer.")
+
+    expect(note).to_have_value("Wants an offer.")
+    expect(note).to_be_focused()
+
+
+def test_a_note_for_an_earlier_call_is_kept(desk: Desk, visit: Visit) -> None:
+    call = campaign_talk(desk)
+    page = visit.open(HOME)
+    page.get_by_label("Note").fill("Wants an offer.")
+
+    Connection.objects.filter(pk=call.pk).update(state="ended", ended_at=call.answered_at, disposition="ANSWERED")
+    presence.leave_call(desk.agent, call, timezone.now())
+    campaign_talk(desk, campaign__name="Next campaign")
+    expect(page.get_by_role("heading", name="Next campaign")).to_be_visible()
+
+    expect(page.get_by_text("You wrote this for an earlier call or chat and have not sent it.")).to_be_visible()
+    kept = page.locator("#desk-kept")
+    expect(kept.get_by_label("Note")).to_have_value("Wants an offer.")
+    kept.get_by_role("button", name="Contacted").click()
+    expect(kept).to_be_hidden()
+    result: Any = Attempt.objects.get(connection_id=call.pk).result
+    assert result["values"]["last_note"] == "Wants an offer."
+
+
+def test_a_shift_by_the_keyboard_alone(desk: Desk, visit: Visit, switch: RecordingSwitch) -> None:
+    PauseFactory(name="Lunch")
+    queue = QueueFactory(members=[desk.agent])
+    ConnectionFactory(inbound=True, unanswered=True, queue=queue, src="+48225550107")
+    presence.log_out(desk.agent, ACTOR)
+    page = visit.open(HOME)
+    state = page.locator("#desk-state")
+
+    page.keyboard.press("i")
+    expect(state.get_by_text("ready", exact=True)).to_be_visible()
+    page.keyboard.press("Shift+Digit1")
+    expect(state.get_by_text("paused: Lunch")).to_be_visible()
+    page.keyboard.press("r")
+    expect(state.get_by_text("ready", exact=True)).to_be_visible()
+    page.keyboard.press("b")
+    expect(page.get_by_text("Missed callers")).to_be_hidden()
+    page.keyboard.press("?")
+    keys = page.get_by_role("dialog", name="Keyboard shortcuts")
+    expect(keys).to_contain_text("Outbound mode")
+    expect(keys).to_contain_text("Shift + 1")
+    page.keyboard.press("Escape")
+    page.keyboard.press("d")
+    expect(page.get_by_label("Call a number")).to_be_focused()
+    page.keyboard.press("Escape")
+    page.keyboard.press("q")
+    expect(state.get_by_text("logged out")).to_be_visible()
+
+    assert Connection.objects.filter(direction="OUTBOUND", dst="+48225550107").count() == 1
+    assert visit.trouble == []
+
+
+def test_a_call_is_transferred_in_two_clicks(desk: Desk, visit: Visit, switch: RecordingSwitch) -> None:
+    TransferShortcutFactory(name="Accounts")
+    call = campaign_talk(desk)
+    page, click = visit.open(HOME), Clicks()
+
+    click(page.locator(".desk-transfer summary"))
+    click(page.get_by_role("button", name="Accounts"))
+
+    expect(page.locator(".desk-transfer")).to_have_attribute("open", "")
+    page.wait_for_function("document.querySelector('.desk-transfer .desk-trouble').hidden")
+    assert call.commands.get().kind == "transfer"
+    assert click.count == 2
+
+
+@pytest.mark.parametrize("screen", SCREENS)
+def test_the_desk_fits_the_screen(screen: str, desk: Desk, visit: Visit) -> None:
+    customer = CustomerFactory(surname="Kowal" * 15, email=f"{'jan' * 20}@client.example")
+    campaign_talk(desk, campaign__fields=["a long name of a field " * 3], campaign__script="No blanks" * 80)
+    Connection.objects.update(customer_id=customer.pk)
+    TicketFactory(agent=desk.agent, subject="Nospaces" * 30)
+    chat = ChatFactory(agent=desk.agent, client_name="Kowal" * 20)
+    write_in_chat(chat, ACTOR, body="Nospaces" * 60)
+    visit.page.set_viewport_size(SCREENS[screen])  # type: ignore[arg-type]
+
+    page = visit.open(f"/admin/desk/?chat_id={chat.pk}")
+
+    expect(page.get_by_label("Answer")).to_be_visible()
+    assert not page.evaluate("document.documentElement.scrollWidth > innerWidth")
+    assert visit.trouble == []
