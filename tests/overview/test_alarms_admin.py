@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 from django.urls import reverse
-from overview.models import Alarm
 
+from callcentre.overview.models import Alarm
 from tests.backoffice import errors_of, page_of, staff, superuser
 from tests.campaigns.factories import CampaignFactory
 from tests.overview.factories import AlarmFactory, AlarmMailFactory
