@@ -1,6 +1,5 @@
 """The Celery app. Tasks carry the id of the request that enqueued them, and log it."""
 
-import gc
 import os
 import time
 from typing import Any
@@ -49,15 +48,11 @@ def keep_connections(**kwargs: Any) -> None:
 
 
 @worker_before_create_process.connect
-def share_memory(**kwargs: Any) -> None:
-    """Share memory with the process of the pool that is forked next, above all the Polish dictionary of 40 MB.
-
-    Collections in that process skip all objects of now. They would write to them, which ends the sharing.
-    """
+def load_dictionary(**kwargs: Any) -> None:
+    """Load the Polish dictionary once for all processes of a pool. Each of them would take 40 MB for its own."""
     from knowledgebase.polish import load  # noqa: PLC0415  (Django is set up only now)
 
     load()
-    gc.freeze()
 
 
 @task_prerun.connect

@@ -24,7 +24,7 @@ from telephony.admin.board import board
 from telephony.inbound_day import InboundCounts
 from telephony.models import Queue
 from tickets import day_counts, due_tickets
-from tickets.models import ReceivedMail, Ticket, TicketQueue
+from tickets.models import ReceivedMail, TicketQueue
 from tickets.monitoring import MAIL_LATE_SECONDS
 from webhooks.models import Webhook
 
@@ -55,7 +55,7 @@ def read() -> Figures:
         "queues": _queues(calls),
         "agents": _agents(),
         "campaigns": _campaigns(now),
-        "tickets": _tickets(now),
+        "tickets": dict(zip(("late", "soon"), due_tickets.counts(COUNTED + 1, now), strict=True)),
         "hours": _hours(calls, day_counts.of_day(midnight)),
         "webhooks": list(Webhook.objects.troubled().order_by("-is_active", "id").values(*WEBHOOK_COLUMNS)[:SHOWN]),
         "mailboxes": _mailboxes(now),
@@ -133,11 +133,6 @@ def _campaigns(now: datetime) -> Figures:
     order = ("dialling", "waiting", "paused", "stopped")
     found.sort(key=lambda campaign: order.index(campaign["state"]) if campaign["state"] in order else len(order))
     return {"rows": found, "counted_at": _epoch(counted.at)}
-
-
-def _tickets(now: datetime) -> Figures:
-    late, soon = (len(find(Ticket.objects.all(), COUNTED + 1, now)) for find in (due_tickets.late, due_tickets.soon))
-    return {"late": late, "soon": soon}
 
 
 def _hours(

@@ -23,7 +23,7 @@ document.addEventListener("DOMContentLoaded", () => {
 
     const isWritten = (form) => [...form.querySelectorAll("textarea, input:not([type=hidden]):not([type=checkbox])")].some((field) => field.value !== field.defaultValue);
 
-    // A text that was not sent stays below the columns when its call or chat makes room for another one.
+    // A text that was not sent stays above the columns when its call makes room for another one.
     const keepDrafts = (part, fresh) => {
         for (const form of part.querySelectorAll("form[data-draft]")) {
             const section = form.closest("section[data-key]");
@@ -31,6 +31,20 @@ document.addEventListener("DOMContentLoaded", () => {
             kept.append(section);
             kept.hidden = false;
         }
+    };
+    // Half-written answers, by chat.
+    const answers = new Map();
+    const answerOf = (part) => {
+        const answer = part.querySelector("[data-answer]");
+        return answer ? [answer, answer.closest("section").dataset.key] : [null, ""];
+    };
+    const storeAnswer = (part) => {
+        const [answer, key] = answerOf(part);
+        if (answer) answers.set(key, answer.value);
+    };
+    const restoreAnswer = (part) => {
+        const [answer, key] = answerOf(part);
+        if (answer && !answer.value) answer.value = answers.get(key) ?? "";
     };
     const dropEmptyKept = () => { kept.hidden = !kept.querySelector("section"); };
 
@@ -42,11 +56,14 @@ document.addEventListener("DOMContentLoaded", () => {
         fresh.innerHTML = html;
         fresh.dataset.digest = digest;
         keepDrafts(part, fresh);
+        storeAnswer(part);
         window.updateInPlace(part, fresh);
         const shown = part.querySelector(".desk-log");
         if (shown && follows) shown.scrollTop = shown.scrollHeight;
         if (name === "topic") showTopicFields();
+        restoreAnswer(part);
         if (name === "conversation") focusChosen();
+        if (name === "state") showTitle();
     };
     const focusChosen = () => {
         const answer = parts.get("conversation").querySelector(`section[data-key="chat-${chatId}"] [data-answer]`);
@@ -54,6 +71,9 @@ document.addEventListener("DOMContentLoaded", () => {
         isChoosing = false;
         answer.focus();
     };
+    // The tab shows the state, as the agent may look at another one.
+    const title = document.title;
+    const showTitle = () => { document.title = `${parts.get("state").querySelector(".cc-state").textContent} | ${title}`; };
     const showTopicFields = () => {
         for (const fields of desk.querySelectorAll("[data-of-topic]")) {
             const choice = fields.closest("form").querySelector("select[name=topic_id]");
@@ -191,10 +211,11 @@ document.addEventListener("DOMContentLoaded", () => {
     });
     // The event does not bubble.
     desk.addEventListener("toggle", (event) => { if (event.target.matches(".desk-transfer")) ask(); }, true);
-    document.addEventListener("visibilitychange", () => { if (!document.hidden) ask(); });
 
     showTopicFields();
+    showTitle();
     tick();
-    setInterval(() => { if (!document.hidden) ask(); }, EVERY_MS);
+    // Also in a hidden tab, whose title shows a call that rings.
+    setInterval(ask, EVERY_MS);
     setInterval(tick, 500);
 });
