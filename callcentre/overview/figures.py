@@ -31,6 +31,8 @@ from webhooks.models import Webhook
 Figures = dict[str, Any]
 # Rows of a part. Its list has the rest.
 SHOWN = 50
+# The tickets that the overview names.
+URGENT = 5
 # The highest counts of tickets and of mails that are counted.
 COUNTED, MAILS_COUNTED = 999, 99
 HOURS = range(24)
@@ -136,8 +138,17 @@ def _campaigns(now: datetime) -> Figures:
 
 
 def _tickets(now: datetime) -> Figures:
-    late, soon = (len(find(Ticket.objects.all(), COUNTED + 1, now)) for find in (due_tickets.late, due_tickets.soon))
-    return {"late": late, "soon": soon}
+    """Return how many tickets are overdue or due soon, and the most urgent of them."""
+    late, soon = (find(Ticket.objects.all(), COUNTED + 1, now) for find in (due_tickets.late, due_tickets.soon))
+    urgent = [*late, *soon][:URGENT]
+    tickets = Ticket.objects.select_related("queue", "agent").in_bulk(urgent)
+    rows = [
+        {"id": pk, "subject": tickets[pk].subject, "queue": tickets[pk].queue.name}
+        | {"agent": tickets[pk].agent.login if tickets[pk].agent else "", "due": _epoch(tickets[pk].next_due_at)}
+        for pk in urgent
+        if pk in tickets
+    ]
+    return {"late": len(late), "soon": len(soon), "rows": rows}
 
 
 def _hours(
