@@ -13,6 +13,7 @@ from celery.signals import (
     task_failure,
     task_postrun,
     task_prerun,
+    worker_before_create_process,
     worker_init,
 )
 from django.db import close_old_connections, connections
@@ -44,6 +45,14 @@ def keep_connections(**kwargs: Any) -> None:
     connections.close_all()
     for parameters in connections.settings.values():
         parameters["CONN_HEALTH_CHECKS"] = True
+
+
+@worker_before_create_process.connect
+def load_dictionary(**kwargs: Any) -> None:
+    """Load the Polish dictionary once for all processes of a pool. Each of them would take 40 MB for its own."""
+    from knowledgebase.polish import load  # noqa: PLC0415  (Django is set up only now)
+
+    load()
 
 
 @task_prerun.connect

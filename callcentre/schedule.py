@@ -75,6 +75,8 @@ SCHEDULE: dict[str, Any] = {
     "overview.watch_alarms": {"task": "overview.watch_alarms", "schedule": 5.0, "options": {"expires": 5}},
     # every 10 seconds: mail alarms that are due, and those whose message was lost
     "overview.sweep_mails": {"task": "overview.sweep_mails", "schedule": 10.0, "options": {"expires": 10}},
+    # at 3:35 every night: delete mails of alarms that are 30 days old
+    "overview.prune_mails": {"task": "overview.prune_mails", "schedule": LocalTime(hour="3", minute="35")},
     # once an hour: delete answers of retried writes that are 24 hours old
     "callcentre.prune_idempotency": {"task": "callcentre.prune_idempotency", "schedule": crontab(minute="7")},
     # at 3:29 every night: delete expired sessions of the back office

@@ -1,7 +1,7 @@
 """The Polish dictionary: the lemmas of a word, and all forms of a lemma.
 
-Only processes that index articles load it (Morfeusz 2, a C library: 40 MB, 0.2 s). They store lemmas and forms in the
-database (models/lemma.py), where searches read them.
+Only workers that index articles load it (Morfeusz 2, a C library: 40 MB, 0.2 s), once for each pool of processes. They
+store lemmas and forms in the database (models/lemma.py), where searches read them.
 """
 
 import itertools
@@ -44,6 +44,13 @@ _lock = threading.Lock()
 
 def is_installed() -> bool:
     return morfeusz2 is not None
+
+
+def load() -> None:
+    """Load the dictionary, so that processes which are forked afterwards share it."""
+    if is_installed():
+        _analyser()
+        _generator()
 
 
 def lemmas_by_word(words: Iterable[str], *, is_polish: bool) -> dict[str, set[str]]:

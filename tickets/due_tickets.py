@@ -20,10 +20,13 @@ def late(tickets: QuerySet[Ticket], count: int, now: datetime) -> list[int]:
 
 def soon(tickets: QuerySet[Ticket], count: int, now: datetime) -> list[int]:
     """Return the tickets that are due next, in that order, without those that are overdue already."""
-    found = _nearest(tickets, _due_between(now, now + SOON), count)
-    is_late = reduce(or_, late_conditions(now).values())
-    overdue = set(tickets.filter(is_late, pk__in=found).order_by().values_list("pk", flat=True))
-    return [pk for pk in found if pk not in overdue]
+    return _nearest(tickets, soon_conditions(now), count)
+
+
+def counts(most: int, now: datetime) -> tuple[int, int]:
+    """Count the overdue tickets and those that are due soon, each up to a limit, in two statements."""
+    late, soon = (_count(conditions, most) for conditions in (late_conditions(now), soon_conditions(now)))
+    return late, soon
 
 
 def late_conditions(now: datetime) -> dict[str, Q]:
@@ -34,16 +37,20 @@ def late_conditions(now: datetime) -> dict[str, Q]:
     }
 
 
-def soon_condition(now: datetime) -> Q:
-    """Build the condition for tickets that are due soon, for lists that another condition has made short."""
-    return reduce(or_, _due_between(now, now + SOON).values()) & ~reduce(or_, late_conditions(now).values())
-
-
-def _due_between(since: datetime, until: datetime) -> dict[str, Q]:
+def soon_conditions(now: datetime) -> dict[str, Q]:
+    """Return each due time with the condition that it comes soon, and that none has passed."""
+    until, is_late = now + SOON, reduce(or_, late_conditions(now).values())
     return {
-        "response_due_at": RESPONSE_IS_OWED & Q(response_due_at__gte=since, response_due_at__lt=until),
-        "resolution_due_at": Q(resolution_due_at__gte=since, resolution_due_at__lt=until),
+        "response_due_at": RESPONSE_IS_OWED & Q(response_due_at__gte=now, response_due_at__lt=until) & ~is_late,
+        "resolution_due_at": Q(resolution_due_at__gte=now, resolution_due_at__lt=until) & ~is_late,
     }
+
+
+def _count(conditions: dict[str, Q], most: int) -> int:
+    """Count the open tickets for which one of the conditions holds. Each condition reads its own index."""
+    unfinished = Ticket.objects.filter(closed_at=None).order_by().values("pk")
+    first, *others = (unfinished.filter(condition)[:most] for condition in conditions.values())
+    return min(first.union(*others).count(), most)
 
 
 def _nearest(tickets: QuerySet[Ticket], conditions: dict[str, Q], count: int) -> list[int]:

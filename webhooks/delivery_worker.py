@@ -4,6 +4,7 @@ import random
 import statistics
 import time
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
@@ -22,7 +23,7 @@ from webhooks.slots import Receiver, Slots
 from webhooks.transport import Outcome, Sender, TargetError, encode, parse_target, sign
 from webhooks.verbs.webhooks import disable_if_given_up
 
-BATCH = 100
+BATCH = 200
 # After this long a batch ends, so that its results are stored. Unsent deliveries are released.
 BATCH_SECONDS = 5.0
 # After this long a webhook with more to send goes to the end of the queue.
@@ -78,34 +79,34 @@ WHERE d.id = g.id AND d.next_attempt_at = g.leased_until AND d.state = 'waiting'
 """
 # Pruned deliveries get no attempts. A success counts even if another worker has claimed the delivery since; a failure
 # counts only for the worker that still holds it. An attempt counts when its result is known, so a worker that dies
-# during a batch uses up no attempt.
+# during a batch uses up no attempt. The receiver's health is stored in the same statement.
 _STORE = """
 WITH given AS MATERIALIZED (
   SELECT g.*, d.next_attempt_at AS held_until, d.state AS current_state
-  FROM json_to_recordset(%s::json)
+  FROM json_to_recordset(%(results)s::json)
     AS g(id bigint, leased_until timestamptz, state text, next_attempt_at timestamptz, finished_at timestamptz,
          started_at timestamptz, milliseconds int, status smallint, error text, answer text)
   JOIN webhooks_delivery d ON d.id = g.id ORDER BY d.id FOR NO KEY UPDATE OF d
 ), attempts AS (
   INSERT INTO webhooks_attempt (delivery_id, webhook_id, started_at, milliseconds, status, error, answer)
-  SELECT id, %s, started_at, milliseconds, status, error, answer FROM given
+  SELECT id, %(webhook)s, started_at, milliseconds, status, error, answer FROM given
+), stored AS (
+  UPDATE webhooks_delivery d
+  SET state = g.state, next_attempt_at = g.next_attempt_at, finished_at = g.finished_at, is_retry = true,
+      attempt_count = d.attempt_count + 1
+  FROM given g
+  WHERE d.id = g.id AND g.current_state = 'waiting'
+  AND (g.state = 'succeeded' OR g.leased_until = g.held_until)
+  RETURNING d.id
 )
-UPDATE webhooks_delivery d
-SET state = g.state, next_attempt_at = g.next_attempt_at, finished_at = g.finished_at, is_retry = true,
-    attempt_count = d.attempt_count + 1
-FROM given g
-WHERE d.id = g.id AND g.current_state = 'waiting'
-AND (g.state = 'succeeded' OR g.leased_until = g.held_until)
-"""
-_SET_HEALTH = """
 UPDATE webhooks_webhook SET
-  last_success_at = CASE WHEN g.has_succeeded THEN now() ELSE last_success_at END,
-  failing_since = CASE WHEN g.is_last_success THEN NULL WHEN g.has_succeeded THEN now()
+  last_success_at = CASE WHEN %(has_succeeded)s THEN now() ELSE last_success_at END,
+  failing_since = CASE WHEN %(is_last_success)s THEN NULL WHEN %(has_succeeded)s THEN now()
                   ELSE COALESCE(failing_since, now()) END,
-  failures_in_a_row = g.failures,
-  open_until = CASE WHEN g.pause > 0 THEN now() + g.pause * interval '1 second' END
-FROM (SELECT %s::boolean AS has_succeeded, %s::boolean AS is_last_success, %s::int AS failures, %s::float AS pause) AS g
-WHERE id = %s
+  failures_in_a_row = %(failures)s,
+  open_until = now() + NULLIF(%(pause)s::float, 0) * interval '1 second'
+FROM (SELECT count(*) FROM stored) AS after_deliveries
+WHERE id = %(webhook)s
 """
 
 sender = Sender()
@@ -310,17 +311,23 @@ def _store_surely(webhook: Webhook, results: Sequence[Result], left: Sequence[Cl
 
 def _store(webhook: Webhook, results: Sequence[Result], left: Sequence[Claimed], failures: int) -> None:
     """Store attempts, deliveries and the receiver's health, and release unsent deliveries, in one transaction."""
-    with transaction.atomic(), connection.cursor() as cursor:
+    is_one_statement = bool(results) and results[-1].is_success and not left
+    with nullcontext() if is_one_statement else transaction.atomic(), connection.cursor() as cursor:
         if left:
             rows = [{"id": delivery.id, "leased_until": delivery.leased_until} for delivery in left]
             cursor.execute(_GIVE_BACK, [orjson.dumps(rows).decode()])
         if not results:
             return
-        cursor.execute(_STORE, [orjson.dumps([result.row for result in results]).decode(), webhook.pk])
         last = results[-1]
-        has_succeeded = any(result.is_success for result in results)
-        health = [has_succeeded, last.is_success, failures, _pause(last, failures), webhook.pk]
-        cursor.execute(_SET_HEALTH, health)
+        values: dict[str, Any] = {
+            "results": orjson.dumps([result.row for result in results]).decode(),
+            "webhook": webhook.pk,
+            "has_succeeded": any(result.is_success for result in results),
+            "is_last_success": last.is_success,
+            "failures": failures,
+            "pause": _pause(last, failures),
+        }
+        cursor.execute(_STORE, values)
         if not last.is_success:
             disable_if_given_up(webhook, SYSTEM, is_gone=last.outcome.status == GONE)
 

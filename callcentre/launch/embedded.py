@@ -65,11 +65,22 @@ class Stores:
 
     guard: ProcessGuard
 
-    def __init__(self, var: Path, *, durable: bool = True, temporary: bool = False) -> None:
-        """`durable` stores lose nothing in a crash. `temporary` ones are deleted with their folder."""
+    def __init__(
+        self,
+        var: Path,
+        *,
+        durable: bool = True,
+        temporary: bool = False,
+        meanwhile: Callable[[], None] = lambda: None,
+    ) -> None:
+        """`durable` stores lose nothing in a crash. `temporary` ones are deleted with their folder.
+
+        `meanwhile` is called while the cluster of PostgreSQL is made.
+        """
         self.var = var.absolute()
         self._durable = durable
         self._temporary = temporary
+        self._meanwhile = meanwhile
         self._file = self.var / "run" / "stores.json"
         self._lock = -1
         self._servers: dict[str, Server] = {}
@@ -139,7 +150,9 @@ class Stores:
 
     def _start(self) -> None:
         if not self._given["database_url"]:
-            self._servers["database_url"] = Postgres(self.var, self.guard, durable=self._durable)
+            self._servers["database_url"] = Postgres(
+                self.var, self.guard, durable=self._durable, meanwhile=self._meanwhile
+            )
         if not self._given["redis_url"]:
             self._servers["redis_url"] = Valkey(self.var, self.guard, durable=self._durable)
         for server in self._servers.values():

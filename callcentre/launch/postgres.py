@@ -5,11 +5,12 @@ import re
 import shutil
 import signal
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import psycopg
 
+from callcentre.launch.process_guard import ProcessGuard
 from callcentre.launch.servers import (
     DATABASE,
     POSTGRES_SETTINGS,
@@ -32,6 +33,12 @@ class Postgres(Server):
     key = "postgres"
     # A fast shutdown, then an immediate one: the next start recovers, and no commit is lost.
     ending = (signal.SIGINT, signal.SIGQUIT)
+
+    def __init__(
+        self, var: Path, guard: ProcessGuard, *, durable: bool, meanwhile: Callable[[], None] = lambda: None
+    ) -> None:
+        super().__init__(var, guard, durable=durable)
+        self._meanwhile = meanwhile
 
     @property
     def url(self) -> str:
@@ -85,6 +92,7 @@ class Postgres(Server):
             stderr=subprocess.STDOUT,
         )
         try:
+            self._meanwhile()
             output = process.communicate()[0].decode(errors="replace")
         finally:
             self._guard.bury(process)

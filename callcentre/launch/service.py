@@ -17,24 +17,51 @@ import django
 from django.conf import settings
 from django.contrib.staticfiles.finders import get_finders
 from django.core.management import call_command
+from django.db import connection
+from django.utils.module_loading import import_string
 
 ROOT = Path(__file__).resolve().parents[2]
+# Modules of others that need no settings; the workers of Celery import some of them only when they start.
+LIBRARIES = (
+    "celery.app.amqp",
+    "celery.app.control",
+    "celery.app.events",
+    "celery.app.log",
+    "celery.apps.beat",
+    "celery.apps.worker",
+    "celery.backends.base",
+    "celery.bin.celery",
+    "celery.concurrency.prefork",
+    "celery.concurrency.thread",
+    "celery.contrib.django.task",
+    "celery.events.receiver",
+    "celery.worker.autoscale",
+    "celery.worker.components",
+    "celery.worker.consumer",
+    "celery.worker.consumer.delayed_delivery",
+    "celery.worker.strategy",
+    "django.contrib.admin",
+    "django.contrib.postgres.fields",
+    "granian.cli",
+    "granian.server",
+    "kombu.transport.redis",
+    "phonenumbers",
+    "structlog",
+    "xlsxwriter",
+)
 # Modules of the processes that nothing else imports.
 OF_PROCESSES = (
     "callcentre.beat",
     "callcentre.urls",
     "campaigns.dialling.dialler",
-    "celery.apps.beat",
-    "celery.apps.worker",
-    "celery.bin.celery",
-    "celery.concurrency.prefork",
-    "celery.concurrency.thread",
-    "celery.worker.consumer",
-    "granian.cli",
-    "granian.server",
-    "kombu.transport.redis",
     "telephony.listener",
 )
+
+
+def load_libraries() -> None:
+    """Import the libraries. The launcher does this while the cluster of PostgreSQL is made."""
+    for name in LIBRARIES:
+        import_module(name)
 
 
 def load() -> None:
@@ -42,9 +69,12 @@ def load() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "callcentre.settings")
     # Nothing that is loaded here is ever freed, so a collection would only take time.
     gc.disable()
+    load_libraries()
     django.setup()
     for name in OF_PROCESSES:
         import_module(name)
+    for name in settings.MIDDLEWARE:
+        import_string(name)
     import_module("callcentre.celery").app.loader.import_default_modules()
     import_module("callcentre.core.phone").warm_up()
     # Collections in the processes skip these objects. They would write to them, which ends the sharing.
@@ -70,10 +100,15 @@ def migrate() -> None:
     # Migrations make and drop hundreds of versions of each model. To collect them costs a fifth of the time, and this
     # process ends soon.
     gc.disable()
+    with connection.cursor() as cursor:
+        # If PostgreSQL crashes now and loses the last migrations, the next start runs them again.
+        cursor.execute("SET synchronous_commit = off")
     call_command("migrate", interactive=False, verbosity=0)
 
 
 def add_demonstration_data() -> None:
+    # The processes, which start meanwhile, go first.
+    os.nice(5)
     call_command("demo")
 
 

@@ -348,7 +348,7 @@ def serve() -> None:
     port = chosen_port()
     # Logs, mail, recordings and files are readable for this user only.
     os.umask(0o077)
-    with Stores(default_var()) as stores:
+    with Stores(default_var(), meanwhile=service.load_libraries) as stores:
         for name in ("files", "mail"):
             make_folder(stores.var / name, 0o700)
             # An older folder may be open to others.

@@ -24,7 +24,7 @@ from telephony.admin.board import board
 from telephony.inbound_day import InboundCounts
 from telephony.models import Queue
 from tickets import day_counts, due_tickets
-from tickets.models import ReceivedMail, Ticket, TicketQueue
+from tickets.models import ReceivedMail, TicketQueue
 from tickets.monitoring import MAIL_LATE_SECONDS
 from webhooks.models import Webhook
 
@@ -139,8 +139,10 @@ def _campaigns(now: datetime) -> Figures:
 
 def _tickets(now: datetime) -> Figures:
     """Return how many tickets are overdue or due soon, and the most urgent of them."""
-    late, soon = (find(Ticket.objects.all(), COUNTED + 1, now) for find in (due_tickets.late, due_tickets.soon))
-    urgent = [*late, *soon][:URGENT]
+    late, soon = due_tickets.counts(COUNTED + 1, now)
+    urgent = due_tickets.late(Ticket.objects.all(), URGENT, now) if late else []
+    if soon and len(urgent) < URGENT:
+        urgent += due_tickets.soon(Ticket.objects.all(), URGENT - len(urgent), now)
     tickets = Ticket.objects.select_related("queue", "agent").in_bulk(urgent)
     rows = [
         {"id": pk, "subject": tickets[pk].subject, "queue": tickets[pk].queue.name}
@@ -148,7 +150,7 @@ def _tickets(now: datetime) -> Figures:
         for pk in urgent
         if pk in tickets
     ]
-    return {"late": len(late), "soon": len(soon), "rows": rows}
+    return {"late": late, "soon": soon, "rows": rows}
 
 
 def _hours(

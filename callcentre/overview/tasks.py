@@ -1,7 +1,9 @@
 from celery import shared_task
+from django.utils import timezone
 
 from callcentre.core.enqueue import enqueue
 from callcentre.overview import mails, processes
+from callcentre.overview.models import AlarmMail
 from callcentre.overview.watch import watch
 
 
@@ -23,3 +25,9 @@ def sweep_mails() -> None:
     """Enqueue the mails that are due again, and those for which no message was sent."""
     for pk in mails.due_now():
         enqueue("overview.mail_alarm", pk)
+
+
+@shared_task(name="overview.prune_mails")
+def prune_mails() -> None:
+    """Delete the mails of changes long ago."""
+    AlarmMail.objects.outdated(timezone.now()).delete()

@@ -18,6 +18,7 @@ from callcentre.core.errors import Conflict, ErrorCode, Fault, Invalid
 from callcentre.core.pubsub import publish
 from campaigns import events
 from campaigns.dialling import dials
+from campaigns.dialling.matching import is_wanted
 from campaigns.dialling.obstacles import is_switched_on, standing_obstacle
 from campaigns.models import Attempt, Campaign, DiallingSwitch, Record, RecordOffer
 from campaigns.verbs.record_calls import lock_held
@@ -40,7 +41,7 @@ End = RecordOffer.End
 
 
 def offer_record(campaign: Campaign, record_id: int, holder: str, agent: Agent) -> bool:
-    """Offer a reserved record to a free agent. Return False if that is impossible now."""
+    """Offer a reserved record to a free agent for whom no person waits. Return False if that is impossible now."""
     now = timezone.now()
     expires_at = now + timedelta(seconds=campaign.preview_timeout or TIMEOUT_SECONDS)
     try:
@@ -49,7 +50,7 @@ def offer_record(campaign: Campaign, record_id: int, holder: str, agent: Agent) 
                 return False
             locked = ledger.lock(agent.pk)
             is_free = locked.is_logged_in and locked.state is not None and locked.state.kind == StateKind.FREE
-            if not is_free or ledger.call_on_phone(agent.pk):
+            if not is_free or ledger.call_on_phone(agent.pk) or is_wanted(agent.pk):
                 return False
             if (record := lock_held(record_id, holder, now)) is None:
                 return False

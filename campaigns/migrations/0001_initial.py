@@ -57,6 +57,14 @@ class Migration(migrations.Migration):
                 'verbose_name': 'campaign',
                 'verbose_name_plural': 'campaigns',
                 'ordering': ['order', 'code'],
+                'constraints': [
+                    models.CheckConstraint(condition=models.Q(('code__regex', '^[0-9A-Za-z]{5}$')), name='campaign_code_is_well_formed', violation_error_message='A campaign id has 5 letters or digits.'),
+                    models.CheckConstraint(condition=models.Q(('end_date', None), ('end_date__gte', models.F('start_date')), _connector='OR'), name='campaign_ends_after_start', violation_error_message='A campaign cannot end before it starts.'),
+                    models.CheckConstraint(condition=models.Q(('order__gte', 1), ('order__lte', 99999)), name='campaign_order_in_range'),
+                    models.CheckConstraint(condition=models.Q(('parity__gte', 1), ('parity__lte', 100)), name='campaign_parity_in_range'),
+                    models.CheckConstraint(condition=models.Q(('preview_timeout', None), models.Q(('preview_timeout__gte', 1), ('preview_timeout__lte', 3600)), _connector='OR'), name='campaign_preview_timeout_in_range'),
+                    models.CheckConstraint(condition=models.Q(('predictive_min_calls', None), ('predictive_max_calls', None), ('predictive_min_calls__lte', models.F('predictive_max_calls')), _connector='OR'), name='campaign_ratios_in_order', violation_error_message='predictive_min_calls cannot be above predictive_max_calls.'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -98,6 +106,19 @@ class Migration(migrations.Migration):
                 'verbose_name': 'record',
                 'verbose_name_plural': 'records',
                 'ordering': ['-id'],
+                'indexes': [
+                    models.Index(condition=models.Q(('is_primary', False)), fields=['campaign', 'number'], name='record_duplicates'),
+                    models.Index(fields=['campaign', 'id'], name='record_in_campaign'),
+                    models.Index(fields=['campaign', 'system_status', 'id'], name='record_system_status'),
+                    models.Index(condition=models.Q(('agent__isnull', False)), fields=['agent'], name='record_agent'),
+                ],
+                'constraints': [
+                    models.UniqueConstraint(condition=models.Q(('is_primary', True)), fields=('campaign', 'number'), name='record_number_is_unique'),
+                    models.UniqueConstraint(condition=models.Q(('identifier', ''), _negated=True), fields=('campaign', 'identifier'), name='record_identifier_is_unique'),
+                    models.CheckConstraint(condition=models.Q(('system_status__in', ['TO_CALL', 'IN_PROGRESS', 'CALL', 'MY_RECORD', 'NO_CALL', 'ABANDONED_AFTER_N_TRIES', 'CALL_NO_SOONER_THAN', 'CALL_PROGRESSIVE'])), name='record_system_status_is_known'),
+                    models.CheckConstraint(condition=models.Q(models.Q(('system_status', 'MY_RECORD'), _negated=True), models.Q(('agent__isnull', False), ('next_call_at__isnull', False)), _connector='OR'), name='record_of_agent_has_agent_and_time'),
+                    models.CheckConstraint(condition=models.Q(models.Q(('system_status', 'CALL_NO_SOONER_THAN'), _negated=True), ('next_call_at__isnull', False), _connector='OR'), name='record_no_sooner_than_has_time'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -113,6 +134,12 @@ class Migration(migrations.Migration):
                 'verbose_name': 'additional number',
                 'verbose_name_plural': 'additional numbers',
                 'ordering': ['id'],
+                'indexes': [
+                    models.Index(fields=['campaign', 'number'], name='additionalnumber_number'),
+                ],
+                'constraints': [
+                    models.UniqueConstraint(fields=('record', 'number'), name='additionalnumber_is_unique'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -135,6 +162,9 @@ class Migration(migrations.Migration):
                 'verbose_name': 'change of a record',
                 'verbose_name_plural': 'changes of records',
                 'ordering': ['-id'],
+                'indexes': [
+                    models.Index(fields=['record', 'id'], name='recordchange_record'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -188,6 +218,11 @@ class Migration(migrations.Migration):
                 'verbose_name': 'status',
                 'verbose_name_plural': 'statuses',
                 'ordering': ['order', 'id'],
+                'constraints': [
+                    models.CheckConstraint(condition=models.Q(('system_status__in', ['TO_CALL', 'IN_PROGRESS', 'CALL', 'MY_RECORD', 'NO_CALL', 'ABANDONED_AFTER_N_TRIES', 'CALL_NO_SOONER_THAN', 'CALL_PROGRESSIVE'])), name='recordstatus_system_status_is_known'),
+                    models.UniqueConstraint(fields=('campaign', 'name'), name='recordstatus_name_is_unique', violation_error_message='The campaign already has a status of this name.'),
+                    models.UniqueConstraint(fields=('campaign', 'dictionary_status'), name='recordstatus_dictionary_status_is_unique', violation_error_message='The campaign already has a status for this dictionary status.'),
+                ],
             },
         ),
         migrations.AddField(
@@ -209,89 +244,5 @@ class Migration(migrations.Migration):
                 'ordering': ['order', 'id'],
                 'constraints': [models.UniqueConstraint(fields=('campaign', 'name'), name='campaignfield_name_is_unique', violation_error_message='The campaign already has a field of this name.')],
             },
-        ),
-        migrations.AddConstraint(
-            model_name='campaign',
-            constraint=models.CheckConstraint(condition=models.Q(('code__regex', '^[0-9A-Za-z]{5}$')), name='campaign_code_is_well_formed', violation_error_message='A campaign id has 5 letters or digits.'),
-        ),
-        migrations.AddConstraint(
-            model_name='campaign',
-            constraint=models.CheckConstraint(condition=models.Q(('end_date', None), ('end_date__gte', models.F('start_date')), _connector='OR'), name='campaign_ends_after_start', violation_error_message='A campaign cannot end before it starts.'),
-        ),
-        migrations.AddConstraint(
-            model_name='campaign',
-            constraint=models.CheckConstraint(condition=models.Q(('order__gte', 1), ('order__lte', 99999)), name='campaign_order_in_range'),
-        ),
-        migrations.AddConstraint(
-            model_name='campaign',
-            constraint=models.CheckConstraint(condition=models.Q(('parity__gte', 1), ('parity__lte', 100)), name='campaign_parity_in_range'),
-        ),
-        migrations.AddConstraint(
-            model_name='campaign',
-            constraint=models.CheckConstraint(condition=models.Q(('preview_timeout', None), models.Q(('preview_timeout__gte', 1), ('preview_timeout__lte', 3600)), _connector='OR'), name='campaign_preview_timeout_in_range'),
-        ),
-        migrations.AddConstraint(
-            model_name='campaign',
-            constraint=models.CheckConstraint(condition=models.Q(('predictive_min_calls', None), ('predictive_max_calls', None), ('predictive_min_calls__lte', models.F('predictive_max_calls')), _connector='OR'), name='campaign_ratios_in_order', violation_error_message='predictive_min_calls cannot be above predictive_max_calls.'),
-        ),
-        migrations.AddIndex(
-            model_name='additionalnumber',
-            index=models.Index(fields=['campaign', 'number'], name='additionalnumber_number'),
-        ),
-        migrations.AddConstraint(
-            model_name='additionalnumber',
-            constraint=models.UniqueConstraint(fields=('record', 'number'), name='additionalnumber_is_unique'),
-        ),
-        migrations.AddIndex(
-            model_name='recordchange',
-            index=models.Index(fields=['record', 'id'], name='recordchange_record'),
-        ),
-        migrations.AddConstraint(
-            model_name='recordstatus',
-            constraint=models.CheckConstraint(condition=models.Q(('system_status__in', ['TO_CALL', 'IN_PROGRESS', 'CALL', 'MY_RECORD', 'NO_CALL', 'ABANDONED_AFTER_N_TRIES', 'CALL_NO_SOONER_THAN', 'CALL_PROGRESSIVE'])), name='recordstatus_system_status_is_known'),
-        ),
-        migrations.AddConstraint(
-            model_name='recordstatus',
-            constraint=models.UniqueConstraint(fields=('campaign', 'name'), name='recordstatus_name_is_unique', violation_error_message='The campaign already has a status of this name.'),
-        ),
-        migrations.AddConstraint(
-            model_name='recordstatus',
-            constraint=models.UniqueConstraint(fields=('campaign', 'dictionary_status'), name='recordstatus_dictionary_status_is_unique', violation_error_message='The campaign already has a status for this dictionary status.'),
-        ),
-        migrations.AddIndex(
-            model_name='record',
-            index=models.Index(condition=models.Q(('is_primary', False)), fields=['campaign', 'number'], name='record_duplicates'),
-        ),
-        migrations.AddIndex(
-            model_name='record',
-            index=models.Index(fields=['campaign', 'id'], name='record_in_campaign'),
-        ),
-        migrations.AddIndex(
-            model_name='record',
-            index=models.Index(fields=['campaign', 'system_status', 'id'], name='record_system_status'),
-        ),
-        migrations.AddIndex(
-            model_name='record',
-            index=models.Index(condition=models.Q(('agent__isnull', False)), fields=['agent'], name='record_agent'),
-        ),
-        migrations.AddConstraint(
-            model_name='record',
-            constraint=models.UniqueConstraint(condition=models.Q(('is_primary', True)), fields=('campaign', 'number'), name='record_number_is_unique'),
-        ),
-        migrations.AddConstraint(
-            model_name='record',
-            constraint=models.UniqueConstraint(condition=models.Q(('identifier', ''), _negated=True), fields=('campaign', 'identifier'), name='record_identifier_is_unique'),
-        ),
-        migrations.AddConstraint(
-            model_name='record',
-            constraint=models.CheckConstraint(condition=models.Q(('system_status__in', ['TO_CALL', 'IN_PROGRESS', 'CALL', 'MY_RECORD', 'NO_CALL', 'ABANDONED_AFTER_N_TRIES', 'CALL_NO_SOONER_THAN', 'CALL_PROGRESSIVE'])), name='record_system_status_is_known'),
-        ),
-        migrations.AddConstraint(
-            model_name='record',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('system_status', 'MY_RECORD'), _negated=True), models.Q(('agent__isnull', False), ('next_call_at__isnull', False)), _connector='OR'), name='record_of_agent_has_agent_and_time'),
-        ),
-        migrations.AddConstraint(
-            model_name='record',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('system_status', 'CALL_NO_SOONER_THAN'), _negated=True), ('next_call_at__isnull', False), _connector='OR'), name='record_no_sooner_than_has_time'),
         ),
     ]

@@ -37,11 +37,21 @@ class Migration(migrations.Migration):
                 ('result', models.JSONField(null=True)),
                 ('settle_at', models.DateTimeField(null=True)),
                 ('settled_at', models.DateTimeField(null=True)),
+                ('agent', models.ForeignKey(db_index=False, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='telephony.agent', verbose_name='agent')),
+                ('campaign', models.ForeignKey(db_index=False, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='attempts', to='campaigns.campaign', verbose_name='campaign')),
             ],
             options={
                 'verbose_name': 'attempt',
                 'verbose_name_plural': 'attempts',
                 'ordering': ['-dialled_at', '-id'],
+                'indexes': [
+                    models.Index(fields=['record_id', '-dialled_at'], name='attempt_of_record'),
+                    models.Index(fields=['number', '-dialled_at'], name='attempt_of_number'),
+                    models.Index(fields=['campaign', '-dialled_at', '-id'], name='attempt_of_campaign'),
+                    models.Index(fields=['-dialled_at', '-id'], name='attempt_newest'),
+                    models.Index(condition=models.Q(('ended_at', None)), fields=['campaign'], name='attempt_open'),
+                    models.Index(condition=models.Q(('settled_at', None)), fields=['settle_at'], name='attempt_unsettled'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -51,11 +61,15 @@ class Migration(migrations.Migration):
                 ('weekday', models.PositiveSmallIntegerField(choices=[(1, 'Monday'), (2, 'Tuesday'), (3, 'Wednesday'), (4, 'Thursday'), (5, 'Friday'), (6, 'Saturday'), (7, 'Sunday')], verbose_name='weekday')),
                 ('begins_at', models.TimeField(verbose_name='from')),
                 ('ends_at', models.TimeField(verbose_name='to')),
+                ('campaign', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='hours', to='campaigns.campaign', verbose_name='campaign')),
             ],
             options={
                 'verbose_name': 'calling hours',
                 'verbose_name_plural': 'calling hours',
                 'ordering': ['campaign', 'weekday', 'begins_at'],
+                'constraints': [
+                    models.CheckConstraint(condition=models.Q(('ends_at__gt', models.F('begins_at'))), name='campaignhours_end_after_start', violation_error_message='The end must be after the beginning.'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -82,11 +96,15 @@ class Migration(migrations.Migration):
                 ('live_answers', models.PositiveIntegerField(default=0, verbose_name='live answers')),
                 ('drops', models.PositiveIntegerField(default=0, verbose_name='drops')),
                 ('machines', models.PositiveIntegerField(default=0, verbose_name='answering machines')),
+                ('campaign', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='dialling_days', to='campaigns.campaign')),
             ],
             options={
                 'verbose_name': 'day of dialling',
                 'verbose_name_plural': 'days of dialling',
                 'ordering': ['campaign', '-day'],
+                'constraints': [
+                    models.UniqueConstraint(fields=('campaign', 'day'), name='diallingday_is_unique'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -118,11 +136,19 @@ class Migration(migrations.Migration):
                 ('reason', models.CharField(blank=True, max_length=300, verbose_name='reason')),
                 ('since', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), verbose_name='since')),
                 ('until', models.DateTimeField(blank=True, null=True, verbose_name='until')),
+                ('campaign', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='do_not_call', to='campaigns.campaign', verbose_name='campaign')),
             ],
             options={
                 'verbose_name': 'do-not-call entry',
                 'verbose_name_plural': 'do-not-call entries',
                 'ordering': ['-id'],
+                'indexes': [
+                    models.Index(condition=models.Q(('is_prefix', True)), fields=['number'], name='donotcall_prefixes'),
+                ],
+                'constraints': [
+                    models.UniqueConstraint(fields=('number', 'is_prefix', 'campaign'), name='donotcall_is_unique', nulls_distinct=False),
+                    models.CheckConstraint(condition=models.Q(('until', None), ('until__gt', models.F('since')), _connector='OR'), name='donotcall_ends_after_start'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -144,6 +170,9 @@ class Migration(migrations.Migration):
                 'verbose_name': 'legal calling hours',
                 'verbose_name_plural': 'legal calling hours',
                 'ordering': ['prefix', 'name', 'id'],
+                'constraints': [
+                    models.CheckConstraint(condition=models.Q(('ends_at__gt', models.F('begins_at'))), name='legalhours_end_after_start'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -156,11 +185,22 @@ class Migration(migrations.Migration):
                 ('ended_at', models.DateTimeField(null=True, verbose_name='ended')),
                 ('end', models.CharField(blank=True, choices=[('accepted', 'accepted'), ('skipped', 'skipped'), ('expired', 'expired'), ('withdrawn', 'withdrawn')], max_length=10, verbose_name='end')),
                 ('reason', models.CharField(blank=True, max_length=300, verbose_name='reason')),
+                ('agent', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='record_offers', to='telephony.agent', verbose_name='agent')),
+                ('campaign', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='record_offers', to='campaigns.campaign')),
             ],
             options={
                 'verbose_name': 'offered record',
                 'verbose_name_plural': 'offered records',
                 'ordering': ['-id'],
+                'indexes': [
+                    models.Index(fields=['agent', '-ended_at'], name='recordoffer_of_agent'),
+                    models.Index(fields=['record_id', '-id'], name='recordoffer_of_record'),
+                    models.Index(condition=models.Q(('ended_at', None)), fields=['expires_at'], name='recordoffer_open'),
+                ],
+                'constraints': [
+                    models.UniqueConstraint(condition=models.Q(('ended_at', None)), fields=('agent',), name='recordoffer_one_open_of_agent'),
+                    models.UniqueConstraint(condition=models.Q(('ended_at', None)), fields=('record_id',), name='recordoffer_one_open_of_record'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -171,11 +211,17 @@ class Migration(migrations.Migration):
                 ('delay_seconds', models.PositiveIntegerField(validators=[django.core.validators.MaxValueValidator(7776000)], verbose_name='delay in s')),
                 ('is_multiplied', models.BooleanField(default=False, verbose_name='times the number of attempts')),
                 ('most_attempts', models.PositiveSmallIntegerField(default=6, validators=[django.core.validators.MinValueValidator(1), django.core.validators.MaxValueValidator(100)], verbose_name='attempts at most')),
+                ('campaign', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='retry_rules', to='campaigns.campaign', verbose_name='campaign')),
+                ('status', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='campaigns.recordstatus', verbose_name='status')),
             ],
             options={
                 'verbose_name': 'retry rule',
                 'verbose_name_plural': 'retry rules',
                 'ordering': ['campaign', 'id'],
+                'constraints': [
+                    models.CheckConstraint(condition=models.Q(models.Q(('outcome', ''), ('status__isnull', False)), models.Q(models.Q(('outcome', ''), _negated=True), ('status', None)), _connector='OR'), name='retryrule_is_for_outcome_or_status', violation_error_message='Choose an outcome or a status.'),
+                    models.UniqueConstraint(fields=('campaign', 'outcome', 'status'), name='retryrule_is_unique', nulls_distinct=False, violation_error_message='The campaign already has a rule for this.'),
+                ],
             },
         ),
         migrations.AddField(
@@ -284,126 +330,5 @@ class Migration(migrations.Migration):
         migrations.AddIndex(
             model_name='record',
             index=models.Index(condition=models.Q(('held_until__isnull', False)), fields=['held_until'], name='record_held'),
-        ),
-        migrations.AddField(
-            model_name='attempt',
-            name='agent',
-            field=models.ForeignKey(db_index=False, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='telephony.agent', verbose_name='agent'),
-        ),
-        migrations.AddField(
-            model_name='attempt',
-            name='campaign',
-            field=models.ForeignKey(db_index=False, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='attempts', to='campaigns.campaign', verbose_name='campaign'),
-        ),
-        migrations.AddField(
-            model_name='campaignhours',
-            name='campaign',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='hours', to='campaigns.campaign', verbose_name='campaign'),
-        ),
-        migrations.AddField(
-            model_name='diallingday',
-            name='campaign',
-            field=models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='dialling_days', to='campaigns.campaign'),
-        ),
-        migrations.AddField(
-            model_name='donotcall',
-            name='campaign',
-            field=models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='do_not_call', to='campaigns.campaign', verbose_name='campaign'),
-        ),
-        migrations.AddConstraint(
-            model_name='legalhours',
-            constraint=models.CheckConstraint(condition=models.Q(('ends_at__gt', models.F('begins_at'))), name='legalhours_end_after_start'),
-        ),
-        migrations.AddField(
-            model_name='recordoffer',
-            name='agent',
-            field=models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='record_offers', to='telephony.agent', verbose_name='agent'),
-        ),
-        migrations.AddField(
-            model_name='recordoffer',
-            name='campaign',
-            field=models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='record_offers', to='campaigns.campaign'),
-        ),
-        migrations.AddField(
-            model_name='retryrule',
-            name='campaign',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='retry_rules', to='campaigns.campaign', verbose_name='campaign'),
-        ),
-        migrations.AddField(
-            model_name='retryrule',
-            name='status',
-            field=models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='campaigns.recordstatus', verbose_name='status'),
-        ),
-        migrations.AddIndex(
-            model_name='attempt',
-            index=models.Index(fields=['record_id', '-dialled_at'], name='attempt_of_record'),
-        ),
-        migrations.AddIndex(
-            model_name='attempt',
-            index=models.Index(fields=['number', '-dialled_at'], name='attempt_of_number'),
-        ),
-        migrations.AddIndex(
-            model_name='attempt',
-            index=models.Index(fields=['campaign', '-dialled_at', '-id'], name='attempt_of_campaign'),
-        ),
-        migrations.AddIndex(
-            model_name='attempt',
-            index=models.Index(fields=['-dialled_at', '-id'], name='attempt_newest'),
-        ),
-        migrations.AddIndex(
-            model_name='attempt',
-            index=models.Index(condition=models.Q(('ended_at', None)), fields=['campaign'], name='attempt_open'),
-        ),
-        migrations.AddIndex(
-            model_name='attempt',
-            index=models.Index(condition=models.Q(('settled_at', None)), fields=['settle_at'], name='attempt_unsettled'),
-        ),
-        migrations.AddConstraint(
-            model_name='campaignhours',
-            constraint=models.CheckConstraint(condition=models.Q(('ends_at__gt', models.F('begins_at'))), name='campaignhours_end_after_start', violation_error_message='The end must be after the beginning.'),
-        ),
-        migrations.AddConstraint(
-            model_name='diallingday',
-            constraint=models.UniqueConstraint(fields=('campaign', 'day'), name='diallingday_is_unique'),
-        ),
-        migrations.AddIndex(
-            model_name='donotcall',
-            index=models.Index(condition=models.Q(('is_prefix', True)), fields=['number'], name='donotcall_prefixes'),
-        ),
-        migrations.AddConstraint(
-            model_name='donotcall',
-            constraint=models.UniqueConstraint(fields=('number', 'is_prefix', 'campaign'), name='donotcall_is_unique', nulls_distinct=False),
-        ),
-        migrations.AddConstraint(
-            model_name='donotcall',
-            constraint=models.CheckConstraint(condition=models.Q(('until', None), ('until__gt', models.F('since')), _connector='OR'), name='donotcall_ends_after_start'),
-        ),
-        migrations.AddIndex(
-            model_name='recordoffer',
-            index=models.Index(fields=['agent', '-ended_at'], name='recordoffer_of_agent'),
-        ),
-        migrations.AddIndex(
-            model_name='recordoffer',
-            index=models.Index(fields=['record_id', '-id'], name='recordoffer_of_record'),
-        ),
-        migrations.AddIndex(
-            model_name='recordoffer',
-            index=models.Index(condition=models.Q(('ended_at', None)), fields=['expires_at'], name='recordoffer_open'),
-        ),
-        migrations.AddConstraint(
-            model_name='recordoffer',
-            constraint=models.UniqueConstraint(condition=models.Q(('ended_at', None)), fields=('agent',), name='recordoffer_one_open_of_agent'),
-        ),
-        migrations.AddConstraint(
-            model_name='recordoffer',
-            constraint=models.UniqueConstraint(condition=models.Q(('ended_at', None)), fields=('record_id',), name='recordoffer_one_open_of_record'),
-        ),
-        migrations.AddConstraint(
-            model_name='retryrule',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('outcome', ''), ('status__isnull', False)), models.Q(models.Q(('outcome', ''), _negated=True), ('status', None)), _connector='OR'), name='retryrule_is_for_outcome_or_status', violation_error_message='Choose an outcome or a status.'),
-        ),
-        migrations.AddConstraint(
-            model_name='retryrule',
-            constraint=models.UniqueConstraint(fields=('campaign', 'outcome', 'status'), name='retryrule_is_unique', nulls_distinct=False, violation_error_message='The campaign already has a rule for this.'),
         ),
     ]

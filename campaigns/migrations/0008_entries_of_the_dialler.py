@@ -51,10 +51,12 @@ def add_legal_hours(apps, schema_editor):
     )
 
 
+def add(apps, schema_editor):
+    add_entries(apps, schema_editor)
+    add_legal_hours(apps, schema_editor)
+
+
 class Migration(migrations.Migration):
     dependencies = [("campaigns", "0007_dialling")]
 
-    operations = [
-        migrations.RunPython(add_entries, migrations.RunPython.noop),
-        migrations.RunPython(add_legal_hours, migrations.RunPython.noop),
-    ]
+    operations = [migrations.RunPython(add, migrations.RunPython.noop)]

@@ -45,6 +45,16 @@ class Migration(migrations.Migration):
                 'verbose_name': 'article',
                 'verbose_name_plural': 'articles',
                 'ordering': ['title', 'id'],
+                'indexes': [
+                    django.contrib.postgres.indexes.GinIndex(condition=models.Q(('is_published', True)), fields=['search'], name='article_search'),
+                    django.contrib.postgres.indexes.GinIndex(condition=models.Q(('is_published', True)), fields=['peaks'], name='article_peaks'),
+                    models.Index(fields=['-updated_at', 'id'], name='article_newest'),
+                    models.Index(condition=models.Q(('negative_count__gt', 0)), fields=['negative_count'], name='article_voted_down'),
+                ],
+                'constraints': [
+                    models.CheckConstraint(condition=models.Q(('title', ''), _negated=True), name='article_title_is_set'),
+                    models.CheckConstraint(condition=models.Q(('is_published', False), ('published_number__isnull', False), _connector='OR'), name='article_published_has_number'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -122,6 +132,9 @@ class Migration(migrations.Migration):
                 'verbose_name': 'category',
                 'verbose_name_plural': 'categories',
                 'ordering': ['order', 'name', 'id'],
+                'constraints': [
+                    models.UniqueConstraint(fields=('catalog', 'name'), name='category_name_is_unique', violation_error_message='The catalog already has a category of this name.'),
+                ],
             },
         ),
         migrations.AddField(
@@ -143,6 +156,12 @@ class Migration(migrations.Migration):
                 'verbose_name': 'search without a result',
                 'verbose_name_plural': 'searches without a result',
                 'ordering': ['-count', '-id'],
+                'indexes': [
+                    models.Index(fields=['last_at'], name='searchmiss_last_at'),
+                ],
+                'constraints': [
+                    models.UniqueConstraint(fields=('catalog', 'query'), name='searchmiss_is_unique'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -159,6 +178,12 @@ class Migration(migrations.Migration):
                 'verbose_name': 'term',
                 'verbose_name_plural': 'terms',
                 'ordering': ['term', 'id'],
+                'indexes': [
+                    django.contrib.postgres.indexes.GinIndex(fields=['term'], name='term_similar', opclasses=['gin_trgm_ops']),
+                ],
+                'constraints': [
+                    models.UniqueConstraint(fields=('catalog', 'term'), name='term_is_unique'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -200,52 +225,8 @@ class Migration(migrations.Migration):
                 'constraints': [models.UniqueConstraint(fields=('article', 'api_user', 'user_key'), name='articlevote_is_unique')],
             },
         ),
-        migrations.AddConstraint(
-            model_name='category',
-            constraint=models.UniqueConstraint(fields=('catalog', 'name'), name='category_name_is_unique', violation_error_message='The catalog already has a category of this name.'),
-        ),
-        migrations.AddIndex(
-            model_name='article',
-            index=django.contrib.postgres.indexes.GinIndex(condition=models.Q(('is_published', True)), fields=['search'], name='article_search'),
-        ),
-        migrations.AddIndex(
-            model_name='article',
-            index=django.contrib.postgres.indexes.GinIndex(condition=models.Q(('is_published', True)), fields=['peaks'], name='article_peaks'),
-        ),
         migrations.AddIndex(
             model_name='article',
             index=models.Index(condition=models.Q(('is_published', True)), fields=['catalog', 'title', 'id'], name='article_list'),
-        ),
-        migrations.AddIndex(
-            model_name='article',
-            index=models.Index(fields=['-updated_at', 'id'], name='article_newest'),
-        ),
-        migrations.AddIndex(
-            model_name='article',
-            index=models.Index(condition=models.Q(('negative_count__gt', 0)), fields=['negative_count'], name='article_voted_down'),
-        ),
-        migrations.AddConstraint(
-            model_name='article',
-            constraint=models.CheckConstraint(condition=models.Q(('title', ''), _negated=True), name='article_title_is_set'),
-        ),
-        migrations.AddConstraint(
-            model_name='article',
-            constraint=models.CheckConstraint(condition=models.Q(('is_published', False), ('published_number__isnull', False), _connector='OR'), name='article_published_has_number'),
-        ),
-        migrations.AddIndex(
-            model_name='searchmiss',
-            index=models.Index(fields=['last_at'], name='searchmiss_last_at'),
-        ),
-        migrations.AddConstraint(
-            model_name='searchmiss',
-            constraint=models.UniqueConstraint(fields=('catalog', 'query'), name='searchmiss_is_unique'),
-        ),
-        migrations.AddIndex(
-            model_name='term',
-            index=django.contrib.postgres.indexes.GinIndex(fields=['term'], name='term_similar', opclasses=['gin_trgm_ops']),
-        ),
-        migrations.AddConstraint(
-            model_name='term',
-            constraint=models.UniqueConstraint(fields=('catalog', 'term'), name='term_is_unique'),
         ),
     ]

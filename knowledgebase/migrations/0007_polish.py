@@ -23,6 +23,12 @@ class Migration(migrations.Migration):
                 'verbose_name': 'lemma',
                 'verbose_name_plural': 'lemmas',
                 'ordering': ['lemma', 'id'],
+                'indexes': [
+                    django.contrib.postgres.indexes.GinIndex(fastupdate=False, fields=['forms'], name='lemma_forms'),
+                ],
+                'constraints': [
+                    models.UniqueConstraint(fields=('lemma',), name='lemma_is_unique'),
+                ],
             },
         ),
         migrations.RemoveConstraint(
@@ -51,13 +57,5 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name='catalog',
             constraint=models.CheckConstraint(condition=models.Q(('language__in', ['simple', 'danish', 'dutch', 'english', 'finnish', 'french', 'german', 'hungarian', 'italian', 'norwegian', 'polish', 'portuguese', 'romanian', 'russian', 'spanish', 'swedish', 'turkish'])), name='catalog_language_is_known'),
-        ),
-        migrations.AddIndex(
-            model_name='lemma',
-            index=django.contrib.postgres.indexes.GinIndex(fastupdate=False, fields=['forms'], name='lemma_forms'),
-        ),
-        migrations.AddConstraint(
-            model_name='lemma',
-            constraint=models.UniqueConstraint(fields=('lemma',), name='lemma_is_unique'),
         ),
     ]

@@ -85,6 +85,14 @@ class Migration(migrations.Migration):
                 'verbose_name': 'export of the report',
                 'verbose_name_plural': 'exports of the report',
                 'ordering': ['-id'],
+                'indexes': [
+                    models.Index(condition=models.Q(('state__in', ['queued', 'running'])), fields=['id'], name='export_waiting'),
+                    models.Index(condition=models.Q(('due_at__isnull', False)), fields=['due_at'], name='export_scheduled'),
+                    models.Index(condition=models.Q(('actor_kind', 'user')), fields=['actor_id', '-id'], name='export_of_user'),
+                ],
+                'constraints': [
+                    models.UniqueConstraint(fields=('schedule', 'due_at'), name='export_once_a_turn'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -124,21 +132,5 @@ class Migration(migrations.Migration):
                 'indexes': [models.Index(condition=models.Q(('state', 'queued')), fields=['next_attempt_at'], name='exportmail_due')],
                 'constraints': [models.UniqueConstraint(fields=('export', 'recipient'), name='exportmail_is_unique')],
             },
-        ),
-        migrations.AddIndex(
-            model_name='export',
-            index=models.Index(condition=models.Q(('state__in', ['queued', 'running'])), fields=['id'], name='export_waiting'),
-        ),
-        migrations.AddIndex(
-            model_name='export',
-            index=models.Index(condition=models.Q(('due_at__isnull', False)), fields=['due_at'], name='export_scheduled'),
-        ),
-        migrations.AddIndex(
-            model_name='export',
-            index=models.Index(condition=models.Q(('actor_kind', 'user')), fields=['actor_id', '-id'], name='export_of_user'),
-        ),
-        migrations.AddConstraint(
-            model_name='export',
-            constraint=models.UniqueConstraint(fields=('schedule', 'due_at'), name='export_once_a_turn'),
         ),
     ]

@@ -17,10 +17,11 @@ from unfold.widgets import UnfoldAdminSelectWidget
 
 from callcentre.admin import Admin, ChangeList, actor_of, confirm_first, display, link, page_action
 from callcentre.admin.base import MAX_SELECTED
+from callcentre.core.integers import integer_of
 from telephony.admin.state_labels import COLOURS, LABELS, label_of, length, moment
 from telephony.admin.undeletable import Undeletable
 from telephony.current_states import LOGGED_OUT, Current, current_states
-from telephony.models import Agent, AgentGroup, AgentState, Pause
+from telephony.models import Agent, AgentGroup, AgentState, Pause, Queue
 from telephony.verbs import presence
 from telephony.verbs.agents import end_lines_without_setting
 
@@ -53,6 +54,21 @@ class StateFilter(DropdownFilter):
                 return queryset.filter(pk__in=now.filter(kind=status).values("agent"))
 
 
+class QueueFilter(DropdownFilter):
+    """A filter that links from the overview set. The panel shows it while it is in use."""
+
+    title = _("queue")
+    parameter_name = "queue"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> Any:
+        pk = integer_of(self.value() or "")
+        return list(Queue.objects.filter(pk=pk).values_list("pk", "name")) if pk is not None else []
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Agent]) -> QuerySet[Agent]:
+        pk = integer_of(self.value() or "")
+        return queryset if pk is None else queryset.filter(memberships__queue=pk)
+
+
 class PauseForm(forms.Form):
     pause = forms.ModelChoiceField(
         label=_("Pause"), queryset=Pause.objects.active(), widget=UnfoldAdminSelectWidget(), empty_label=None
@@ -70,7 +86,7 @@ class AgentAdmin(Undeletable, Admin):
         StateFilter,
         "outbound_mode",
         ("group", RelatedDropdownFilter),
-        ("queues", RelatedDropdownFilter),
+        QueueFilter,
     )
     list_select_related = ("group",)
     search_fields = ("login", "name", "surname", "number")

@@ -56,6 +56,11 @@ class Migration(migrations.Migration):
                 'verbose_name': 'queue',
                 'verbose_name_plural': 'queues',
                 'ordering': ['name', 'id'],
+                'constraints': [
+                    models.UniqueConstraint(condition=models.Q(('number', ''), _negated=True), fields=('number',), name='queue_number_is_unique', violation_error_message='Another queue has this number.'),
+                    models.CheckConstraint(condition=models.Q(('overflow_queue__isnull', True), ('overflow_number', ''), _connector='OR'), name='queue_overflows_to_one_place', violation_error_message='A queue overflows to a queue or to a number, not to both.'),
+                    models.CheckConstraint(condition=models.Q(('overflow_queue', models.F('id')), _negated=True), name='queue_overflows_elsewhere', violation_error_message='A queue does not overflow to itself.'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -89,6 +94,18 @@ class Migration(migrations.Migration):
                 'verbose_name': 'connection',
                 'verbose_name_plural': 'connections',
                 'ordering': ['-created_at', '-id'],
+                'indexes': [
+                    models.Index(fields=['-created_at', '-id'], name='connection_newest'),
+                    models.Index(fields=['agent', '-created_at', '-id'], name='connection_of_agent'),
+                    models.Index(fields=['queue', '-created_at', '-id'], name='connection_of_queue'),
+                    models.Index(fields=['src_number', '-created_at', '-id'], name='connection_src'),
+                    models.Index(fields=['dst_number', '-created_at', '-id'], name='connection_dst'),
+                    models.Index(condition=models.Q(('customer_id__isnull', False)), fields=['customer_id', '-created_at'], name='connection_of_customer'),
+                    models.Index(condition=models.Q(('state', 'ended'), _negated=True), fields=['state', 'queue', 'waiting_since'], name='connection_open'),
+                ],
+                'constraints': [
+                    models.CheckConstraint(condition=models.Q(models.Q(('ended_at__isnull', False), ('state', 'ended'), models.Q(('disposition', ''), _negated=True)), models.Q(models.Q(('state', 'ended'), _negated=True), ('ended_at__isnull', True)), _connector='OR'), name='connection_ended_is_final'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -103,6 +120,9 @@ class Migration(migrations.Migration):
                 'verbose_name': 'agent of a queue',
                 'verbose_name_plural': 'agents of a queue',
                 'ordering': ['priority', 'id'],
+                'constraints': [
+                    models.UniqueConstraint(fields=('queue', 'agent'), name='queuemember_is_unique'),
+                ],
             },
         ),
         migrations.AddField(
@@ -251,53 +271,5 @@ class Migration(migrations.Migration):
                 'indexes': [models.Index(fields=['agent', 'offered_at'], name='offer_of_agent')],
                 'constraints': [models.UniqueConstraint(condition=models.Q(('ended_at__isnull', True)), fields=('connection',), name='offer_one_open_of_connection'), models.UniqueConstraint(condition=models.Q(('ended_at__isnull', True)), fields=('agent',), name='offer_one_open_of_agent')],
             },
-        ),
-        migrations.AddIndex(
-            model_name='connection',
-            index=models.Index(fields=['-created_at', '-id'], name='connection_newest'),
-        ),
-        migrations.AddIndex(
-            model_name='connection',
-            index=models.Index(fields=['agent', '-created_at', '-id'], name='connection_of_agent'),
-        ),
-        migrations.AddIndex(
-            model_name='connection',
-            index=models.Index(fields=['queue', '-created_at', '-id'], name='connection_of_queue'),
-        ),
-        migrations.AddIndex(
-            model_name='connection',
-            index=models.Index(fields=['src_number', '-created_at', '-id'], name='connection_src'),
-        ),
-        migrations.AddIndex(
-            model_name='connection',
-            index=models.Index(fields=['dst_number', '-created_at', '-id'], name='connection_dst'),
-        ),
-        migrations.AddIndex(
-            model_name='connection',
-            index=models.Index(condition=models.Q(('customer_id__isnull', False)), fields=['customer_id', '-created_at'], name='connection_of_customer'),
-        ),
-        migrations.AddIndex(
-            model_name='connection',
-            index=models.Index(condition=models.Q(('state', 'ended'), _negated=True), fields=['state', 'queue', 'waiting_since'], name='connection_open'),
-        ),
-        migrations.AddConstraint(
-            model_name='connection',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('ended_at__isnull', False), ('state', 'ended'), models.Q(('disposition', ''), _negated=True)), models.Q(models.Q(('state', 'ended'), _negated=True), ('ended_at__isnull', True)), _connector='OR'), name='connection_ended_is_final'),
-        ),
-        migrations.AddConstraint(
-            model_name='queuemember',
-            constraint=models.UniqueConstraint(fields=('queue', 'agent'), name='queuemember_is_unique'),
-        ),
-        migrations.AddConstraint(
-            model_name='queue',
-            constraint=models.UniqueConstraint(condition=models.Q(('number', ''), _negated=True), fields=('number',), name='queue_number_is_unique', violation_error_message='Another queue has this number.'),
-        ),
-        migrations.AddConstraint(
-            model_name='queue',
-            constraint=models.CheckConstraint(condition=models.Q(('overflow_queue__isnull', True), ('overflow_number', ''), _connector='OR'), name='queue_overflows_to_one_place', violation_error_message='A queue overflows to a queue or to a number, not to both.'),
-        ),
-        migrations.AddConstraint(
-            model_name='queue',
-            constraint=models.CheckConstraint(condition=models.Q(('overflow_queue', models.F('id')), _negated=True), name='queue_overflows_elsewhere', violation_error_message='A queue does not overflow to itself.'),
         ),
     ]

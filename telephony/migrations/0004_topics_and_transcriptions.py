@@ -92,6 +92,9 @@ class Migration(migrations.Migration):
                 'verbose_name': 'topic group',
                 'verbose_name_plural': 'topic groups',
                 'ordering': ['order', 'id'],
+                'constraints': [
+                    models.UniqueConstraint(fields=('queue', 'name'), name='topicgroup_name_is_unique', violation_error_message='The queue already has a group of this name.'),
+                ],
             },
         ),
         migrations.AddField(
@@ -143,6 +146,9 @@ class Migration(migrations.Migration):
                 'verbose_name': 'transfer shortcut',
                 'verbose_name_plural': 'transfer shortcuts',
                 'ordering': ['order', 'id'],
+                'constraints': [
+                    models.CheckConstraint(condition=models.Q(models.Q(('number', ''), ('queue__isnull', False)), models.Q(('queue__isnull', True), models.Q(('number', ''), _negated=True)), _connector='OR'), name='transfershortcut_leads_to_one_place', violation_error_message='A shortcut leads to a queue or to a number: give one of them.'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -190,15 +196,7 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.AddConstraint(
-            model_name='topicgroup',
-            constraint=models.UniqueConstraint(fields=('queue', 'name'), name='topicgroup_name_is_unique', violation_error_message='The queue already has a group of this name.'),
-        ),
-        migrations.AddConstraint(
             model_name='topic',
             constraint=models.UniqueConstraint(fields=('group', 'name'), name='topic_name_is_unique', violation_error_message='The group already has a topic of this name.'),
-        ),
-        migrations.AddConstraint(
-            model_name='transfershortcut',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('number', ''), ('queue__isnull', False)), models.Q(('queue__isnull', True), models.Q(('number', ''), _negated=True)), _connector='OR'), name='transfershortcut_leads_to_one_place', violation_error_message='A shortcut leads to a queue or to a number: give one of them.'),
         ),
     ]

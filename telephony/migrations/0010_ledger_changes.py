@@ -20,11 +20,15 @@ class Migration(migrations.Migration):
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('since', models.DateTimeField(verbose_name='from')),
                 ('until', models.DateTimeField(verbose_name='to')),
+                ('agent', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to='telephony.agent', verbose_name='agent')),
             ],
             options={
                 'verbose_name': 'change of the ledgers',
                 'verbose_name_plural': 'changes of the ledgers',
                 'ordering': ['id'],
+                'indexes': [
+                    models.Index(fields=['agent'], name='ledgerchange_of_agent'),
+                ],
             },
         ),
         migrations.AddIndex(
@@ -34,14 +38,5 @@ class Migration(migrations.Migration):
         migrations.AddIndex(
             model_name='offer',
             index=models.Index(condition=models.Q(django.db.models.lookups.GreaterThan(django.db.models.expressions.CombinedExpression(models.F('ended_at'), '-', models.F('offered_at')), models.Value(datetime.timedelta(seconds=21600)))), fields=['agent'], name='offer_long'),
-        ),
-        migrations.AddField(
-            model_name='ledgerchange',
-            name='agent',
-            field=models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to='telephony.agent', verbose_name='agent'),
-        ),
-        migrations.AddIndex(
-            model_name='ledgerchange',
-            index=models.Index(fields=['agent'], name='ledgerchange_of_agent'),
         ),
     ]

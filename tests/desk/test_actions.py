@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
+from campaigns.dialling import previews
 from campaigns.models import Attempt, Record, RecordOffer
+from telephony.calls import commands
 from telephony.models import Agent, AgentLine, AgentState, CallCommand, Connection, ConnectionTopic
 from telephony.verbs import presence
 from tests.campaigns.factories import RecordFactory, RecordOfferFactory
@@ -199,8 +201,9 @@ def test_a_call_on_hold_is_resumed(desk: Desk, switch_that_answers: None) -> Non
     assert CallCommand.objects.get().kind == "resume"
 
 
-def test_a_refusal_of_the_switch_is_said(desk: Desk) -> None:
+def test_a_refusal_of_the_switch_is_said(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     call = talk(desk)
+    monkeypatch.setattr(commands, "is_connected", lambda: False)
 
     assert errors_of(desk.act("hold", connection=call.uid)) == ["No connection to the PBX."]
 
@@ -374,7 +377,11 @@ def test_an_offered_record_is_called(desk: Desk, offer: RecordOffer, switch_that
     assert Connection.objects.get().agent == desk.agent
 
 
-def test_an_offer_without_a_switch_is_refused_in_words(desk: Desk, offer: RecordOffer) -> None:
+def test_an_offer_without_a_switch_is_refused_in_words(
+    desk: Desk, offer: RecordOffer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(previews, "is_connected", lambda: False)
+
     assert errors_of(desk.act("accept", offer=offer.pk)) == ["No connection to the PBX."]
 
 

@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from callcentre.overview import mails
 from callcentre.overview.models import Alarm, AlarmMail
-from callcentre.overview.tasks import sweep_mails, watch_alarms
+from callcentre.overview.tasks import prune_mails, sweep_mails, watch_alarms
 from callcentre.overview.verbs.alarms import delete_alarm
 from callcentre.overview.watch import watch
 from campaigns.models import DiallingDay
@@ -309,6 +309,16 @@ def test_a_mail_that_ended_every_worker_fails() -> None:
 
     assert mails.due_now() == []
     assert AlarmMail.objects.get().state == AlarmMail.State.FAILED
+
+
+def test_old_mails_are_deleted_unless_they_are_to_be_sent() -> None:
+    long_ago = timezone.now() - timedelta(days=31)
+    AlarmMailFactory(state="sent", at=long_ago)
+    kept = [AlarmMailFactory(at=long_ago).pk, AlarmMailFactory(state="sent").pk]
+
+    prune_mails()
+
+    assert list(AlarmMail.objects.order_by("pk").values_list("pk", flat=True)) == kept
 
 
 def test_the_task_watches() -> None:

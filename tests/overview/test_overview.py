@@ -1,14 +1,17 @@
 """The overview: its figures beside a slow reference, the rows behind them, and rights."""
 
+import time
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any
 
+import orjson
 import pytest
 from django.core.cache import cache
 from django.urls import reverse
 from django.utils import timezone
 
+from callcentre.core.redis_client import client
 from callcentre.overview import processes
 from campaigns.models import DiallerState, SystemStatus
 from campaigns.verbs.campaigns import add_agents
@@ -286,6 +289,24 @@ def test_a_watch_is_the_sign_of_beat(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(processes, "WATCH_LATE_SECONDS", -1)
     assert "beat" in notes_of(client)
+
+
+def test_tasks_that_no_worker_takes_are_said() -> None:
+    def message(age: float) -> bytes:
+        return orjson.dumps({"headers": {"published_at": time.time() - age}})
+
+    waiting = {"cc:mail": message(90), "cc:webhooks": message(5), "cc:calls": message(1)}
+    try:
+        for queue, oldest in waiting.items():
+            client().rpush(queue, oldest)
+        notes = notes_of(superuser())
+    finally:
+        client().delete(*waiting)
+
+    assert [key for key in notes if key.startswith("worker")] == ["worker-mail"]
+    assert "“mail” wait for 1.5 min" in notes["worker-mail"]["text"]
+    # A waiting task shows that beat is there.
+    assert "beat" not in notes
 
 
 # Rights

@@ -59,19 +59,26 @@ def test_views_select_tickets():
         resolution_due_at=hours(5),
     )
     TicketFactory(closed=True, assigned=True, resolution_due_at=hours(-9))
+    soon = TicketFactory(
+        assigned=True,
+        status=status("waiting_for_customer"),
+        first_agent_responded_at=hours(-4),
+        resolution_due_at=hours(0.5),
+    )
 
-    found = {view: shown(client, view=view) for view in ("mine", "unassigned", "waiting", "late")}
+    found = {view: shown(client, view=view) for view in ("mine", "unassigned", "waiting", "late", "soon")}
 
     assert found == {
         "mine": [mine],
         "unassigned": [nobodys],
         "waiting": [late, nobodys],
         "late": [late, nobodys],
+        "soon": [soon],
     }
     assert answered in shown(client)
     views = client.get(LIST, {"view": "late"}).context["views"]
-    assert [view.get("count") for view in views] == [None, "1", "1", "2", "2"]
-    assert [view["is_chosen"] for view in views] == [False, False, False, False, True]
+    assert [view.get("count") for view in views] == [None, "1", "1", "2", "2", "1"]
+    assert [view["is_chosen"] for view in views] == [False, False, False, False, True, False]
 
 
 def test_views_are_narrowed_by_filters():

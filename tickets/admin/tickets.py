@@ -118,9 +118,8 @@ def _due(queryset: QuerySet[Ticket], view: str, count: int, *, is_searched: bool
     now = timezone.now()
     due_at = Least(Case(When(RESPONSE_IS_OWED, then=F("response_due_at"))), "resolution_due_at")
     if is_searched:  # the search is applied after the filters and finds few rows
-        is_late = reduce(or_, due_tickets.late_conditions(now).values())
-        condition = is_late if view == LATE else due_tickets.soon_condition(now)
-        return queryset.filter(condition, closed_at=None).annotate(due_at=due_at)
+        conditions = due_tickets.late_conditions if view == LATE else due_tickets.soon_conditions
+        return queryset.filter(reduce(or_, conditions(now).values()), closed_at=None).annotate(due_at=due_at)
     find = due_tickets.late if view == LATE else due_tickets.soon
     return queryset.filter(pk__in=find(queryset, count, now)).annotate(due_at=due_at)
 
@@ -318,8 +317,7 @@ def views_of(request: HttpRequest) -> list[dict[str, Any]]:
     with connection.cursor() as cursor:
         cursor.execute(_COUNTS, {"agent": agent.pk if agent else -1, "statuses": statuses, "limit": COUNTED + 1})
         mine, unassigned, waiting = cursor.fetchone()
-    now = timezone.now()
-    late, soon = (len(find(Ticket.objects.all(), COUNTED + 1, now)) for find in (due_tickets.late, due_tickets.soon))
+    late, soon = due_tickets.counts(COUNTED + 1, timezone.now())
     counts = {MINE: mine, UNASSIGNED: unassigned, WAITING: waiting, LATE: late, SOON: soon}
     chosen = request.GET.get("view", "")
     views: list[dict[str, Any]] = [{"query": "?", "name": _("All tickets"), "is_chosen": not chosen}]

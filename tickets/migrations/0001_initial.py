@@ -98,6 +98,11 @@ class Migration(migrations.Migration):
                 'verbose_name': 'chat',
                 'verbose_name_plural': 'chats',
                 'ordering': ['-created_at', '-id'],
+                'indexes': [
+                    models.Index(fields=['-created_at', '-id'], name='chat_newest'),
+                    models.Index(condition=models.Q(('closed_at__isnull', False)), fields=['agent', 'closed_at'], name='chat_closed'),
+                    models.Index(condition=models.Q(('closed_at', None)), fields=['queue', 'created_at'], name='chat_open'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -113,6 +118,10 @@ class Migration(migrations.Migration):
                 'verbose_name': 'chat message',
                 'verbose_name_plural': 'chat messages',
                 'ordering': ['id'],
+                'indexes': [
+                    models.Index(fields=['chat', 'id'], name='chatmessage_of_chat'),
+                    models.Index(condition=models.Q(('agent__isnull', False)), fields=['agent', 'created_at', 'chat'], name='chatmessage_of_agent'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -133,6 +142,14 @@ class Migration(migrations.Migration):
                 'verbose_name': 'customer',
                 'verbose_name_plural': 'customers',
                 'ordering': ['-id'],
+                'indexes': [
+                    models.Index(django.db.models.functions.text.Upper('email'), condition=models.Q(('email', ''), _negated=True), name='customer_email'),
+                    models.Index(fields=['surname', 'name', 'id'], name='customer_names'),
+                    django.contrib.postgres.indexes.GinIndex(django.contrib.postgres.indexes.OpClass(django.db.models.functions.text.Upper('surname'), name='gin_trgm_ops'), django.contrib.postgres.indexes.OpClass(django.db.models.functions.text.Upper('name'), name='gin_trgm_ops'), name='customer_search'),
+                ],
+                'constraints': [
+                    models.UniqueConstraint(condition=models.Q(models.Q(('identifier', ''), _negated=True), ('merged_into', None)), fields=('identifier',), name='customer_identifier_is_unique', violation_error_message='Another customer has this identifier.'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -181,6 +198,12 @@ class Migration(migrations.Migration):
                 'verbose_name': 'phone number',
                 'verbose_name_plural': 'phone numbers',
                 'ordering': ['id'],
+                'indexes': [
+                    models.Index(fields=['number', 'customer'], name='customernumber_number'),
+                ],
+                'constraints': [
+                    models.UniqueConstraint(fields=('customer', 'number'), name='customernumber_is_unique'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -242,6 +265,9 @@ class Migration(migrations.Migration):
                 'verbose_name': 'message',
                 'verbose_name_plural': 'messages',
                 'ordering': ['created_at', 'id'],
+                'indexes': [
+                    models.Index(condition=models.Q(('agent__isnull', False), ('type', 'REPLY')), fields=['agent', 'created_at'], name='message_replies'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -265,6 +291,14 @@ class Migration(migrations.Migration):
                 'verbose_name': 'dispatch',
                 'verbose_name_plural': 'dispatches',
                 'ordering': ['-id'],
+                'indexes': [
+                    models.Index(condition=models.Q(('state', 'queued')), fields=['next_attempt_at'], name='dispatch_due'),
+                    models.Index(condition=models.Q(('state', 'failed')), fields=['-id'], name='dispatch_failed'),
+                ],
+                'constraints': [
+                    models.UniqueConstraint(condition=models.Q(('header_id', ''), _negated=True), fields=('header_id',), name='dispatch_header_id_is_unique'),
+                    models.CheckConstraint(condition=models.Q(models.Q(('state', 'queued'), _negated=True), ('next_attempt_at__isnull', False), _connector='OR'), name='dispatch_queued_is_due'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -279,6 +313,9 @@ class Migration(migrations.Migration):
                 'verbose_name': 'rating',
                 'verbose_name_plural': 'ratings',
                 'ordering': ['-id'],
+                'constraints': [
+                    models.CheckConstraint(condition=models.Q(('value__range', (1, 5))), name='rating_is_1_to_5'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -301,6 +338,9 @@ class Migration(migrations.Migration):
                 'verbose_name': 'file',
                 'verbose_name_plural': 'files',
                 'ordering': ['id'],
+                'indexes': [
+                    models.Index(condition=models.Q(('message', None)), fields=['created_at'], name='storedfile_temporary'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -330,6 +370,21 @@ class Migration(migrations.Migration):
                 'verbose_name': 'ticket',
                 'verbose_name_plural': 'tickets',
                 'ordering': ['-updated_at', '-id'],
+                'indexes': [
+                    models.Index(fields=['-updated_at', '-id'], name='ticket_updated'),
+                    models.Index(fields=['-created_at', '-id'], name='ticket_created'),
+                    models.Index(fields=['agent', '-updated_at', '-id'], name='ticket_of_agent'),
+                    models.Index(fields=['customer', '-updated_at', '-id'], name='ticket_of_customer'),
+                    models.Index(fields=['category', '-updated_at', '-id'], name='ticket_of_category'),
+                    models.Index(fields=['source', '-updated_at', '-id'], name='ticket_of_source'),
+                    models.Index(condition=models.Q(('closed_by__isnull', False)), fields=['closed_by', 'closed_at'], name='ticket_closed_by'),
+                    models.Index(condition=models.Q(('closed_at', None), ('first_agent_responded_at', None), ('response_due_at__isnull', False)), fields=['response_due_at'], name='ticket_response_due'),
+                    models.Index(condition=models.Q(('closed_at', None), ('resolution_due_at__isnull', False)), fields=['resolution_due_at'], name='ticket_resolution_due'),
+                    django.contrib.postgres.indexes.GinIndex(fields=['custom_fields'], name='ticket_custom_fields', opclasses=['jsonb_path_ops']),
+                ],
+                'constraints': [
+                    models.CheckConstraint(condition=models.Q(('source__in', ['email', 'phone', 'sms', 'chat', 'www', 'marketplace_message', 'marketplace_dispute'])), name='ticket_source_is_known'),
+                ],
             },
         ),
         migrations.AddField(
@@ -353,6 +408,9 @@ class Migration(migrations.Migration):
                 'verbose_name': 'change of a ticket',
                 'verbose_name_plural': 'changes of tickets',
                 'ordering': ['-id'],
+                'indexes': [
+                    models.Index(fields=['ticket', 'id'], name='ticketchange_ticket'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -414,6 +472,13 @@ class Migration(migrations.Migration):
                 'verbose_name': 'received mail',
                 'verbose_name_plural': 'received mails',
                 'ordering': ['-id'],
+                'indexes': [
+                    models.Index(condition=models.Q(('header_id', ''), _negated=True), fields=['header_id'], name='receivedmail_header_id'),
+                    models.Index(condition=models.Q(('outcome__in', ['received', 'quarantined'])), fields=['-id'], name='receivedmail_open'),
+                ],
+                'constraints': [
+                    models.UniqueConstraint(fields=('sha256', 'queue'), name='receivedmail_is_unique', nulls_distinct=False),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -445,6 +510,9 @@ class Migration(migrations.Migration):
                 'verbose_name': 'opening hours',
                 'verbose_name_plural': 'opening hours',
                 'ordering': ['weekday', 'opens_at', 'id'],
+                'constraints': [
+                    models.CheckConstraint(condition=models.Q(('opens_at__lt', models.F('closes_at')), ('closes_at', '00:00'), _connector='OR'), name='ticketqueuehours_open_before_they_close', violation_error_message='It opens before it closes.'),
+                ],
             },
         ),
         migrations.AddField(
@@ -464,6 +532,9 @@ class Migration(migrations.Migration):
                 'verbose_name': 'sub-status',
                 'verbose_name_plural': 'sub-statuses',
                 'ordering': ['order', 'id'],
+                'constraints': [
+                    models.UniqueConstraint(fields=('status', 'name'), name='ticketsubstatus_name_is_unique'),
+                ],
             },
         ),
         migrations.AddField(
@@ -472,112 +543,8 @@ class Migration(migrations.Migration):
             field=models.ForeignKey(blank=True, db_index=False, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='tickets', to='tickets.ticketsubstatus', verbose_name='sub-status'),
         ),
         migrations.AddIndex(
-            model_name='chat',
-            index=models.Index(fields=['-created_at', '-id'], name='chat_newest'),
-        ),
-        migrations.AddIndex(
-            model_name='chat',
-            index=models.Index(condition=models.Q(('closed_at__isnull', False)), fields=['agent', 'closed_at'], name='chat_closed'),
-        ),
-        migrations.AddIndex(
-            model_name='chat',
-            index=models.Index(condition=models.Q(('closed_at', None)), fields=['queue', 'created_at'], name='chat_open'),
-        ),
-        migrations.AddIndex(
-            model_name='chatmessage',
-            index=models.Index(fields=['chat', 'id'], name='chatmessage_of_chat'),
-        ),
-        migrations.AddIndex(
-            model_name='chatmessage',
-            index=models.Index(condition=models.Q(('agent__isnull', False)), fields=['agent', 'created_at', 'chat'], name='chatmessage_of_agent'),
-        ),
-        migrations.AddIndex(
-            model_name='customer',
-            index=models.Index(django.db.models.functions.text.Upper('email'), condition=models.Q(('email', ''), _negated=True), name='customer_email'),
-        ),
-        migrations.AddIndex(
-            model_name='customer',
-            index=models.Index(fields=['surname', 'name', 'id'], name='customer_names'),
-        ),
-        migrations.AddIndex(
-            model_name='customer',
-            index=django.contrib.postgres.indexes.GinIndex(django.contrib.postgres.indexes.OpClass(django.db.models.functions.text.Upper('surname'), name='gin_trgm_ops'), django.contrib.postgres.indexes.OpClass(django.db.models.functions.text.Upper('name'), name='gin_trgm_ops'), name='customer_search'),
-        ),
-        migrations.AddConstraint(
-            model_name='customer',
-            constraint=models.UniqueConstraint(condition=models.Q(models.Q(('identifier', ''), _negated=True), ('merged_into', None)), fields=('identifier',), name='customer_identifier_is_unique', violation_error_message='Another customer has this identifier.'),
-        ),
-        migrations.AddIndex(
-            model_name='customernumber',
-            index=models.Index(fields=['number', 'customer'], name='customernumber_number'),
-        ),
-        migrations.AddConstraint(
-            model_name='customernumber',
-            constraint=models.UniqueConstraint(fields=('customer', 'number'), name='customernumber_is_unique'),
-        ),
-        migrations.AddIndex(
-            model_name='dispatch',
-            index=models.Index(condition=models.Q(('state', 'queued')), fields=['next_attempt_at'], name='dispatch_due'),
-        ),
-        migrations.AddIndex(
-            model_name='dispatch',
-            index=models.Index(condition=models.Q(('state', 'failed')), fields=['-id'], name='dispatch_failed'),
-        ),
-        migrations.AddConstraint(
-            model_name='dispatch',
-            constraint=models.UniqueConstraint(condition=models.Q(('header_id', ''), _negated=True), fields=('header_id',), name='dispatch_header_id_is_unique'),
-        ),
-        migrations.AddConstraint(
-            model_name='dispatch',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('state', 'queued'), _negated=True), ('next_attempt_at__isnull', False), _connector='OR'), name='dispatch_queued_is_due'),
-        ),
-        migrations.AddConstraint(
-            model_name='rating',
-            constraint=models.CheckConstraint(condition=models.Q(('value__range', (1, 5))), name='rating_is_1_to_5'),
-        ),
-        migrations.AddIndex(
-            model_name='storedfile',
-            index=models.Index(condition=models.Q(('message', None)), fields=['created_at'], name='storedfile_temporary'),
-        ),
-        migrations.AddIndex(
             model_name='message',
             index=models.Index(fields=['ticket', 'created_at', 'id'], name='message_of_ticket'),
-        ),
-        migrations.AddIndex(
-            model_name='message',
-            index=models.Index(condition=models.Q(('agent__isnull', False), ('type', 'REPLY')), fields=['agent', 'created_at'], name='message_replies'),
-        ),
-        migrations.AddIndex(
-            model_name='ticketchange',
-            index=models.Index(fields=['ticket', 'id'], name='ticketchange_ticket'),
-        ),
-        migrations.AddIndex(
-            model_name='receivedmail',
-            index=models.Index(condition=models.Q(('header_id', ''), _negated=True), fields=['header_id'], name='receivedmail_header_id'),
-        ),
-        migrations.AddIndex(
-            model_name='receivedmail',
-            index=models.Index(condition=models.Q(('outcome__in', ['received', 'quarantined'])), fields=['-id'], name='receivedmail_open'),
-        ),
-        migrations.AddConstraint(
-            model_name='receivedmail',
-            constraint=models.UniqueConstraint(fields=('sha256', 'queue'), name='receivedmail_is_unique', nulls_distinct=False),
-        ),
-        migrations.AddConstraint(
-            model_name='ticketqueuehours',
-            constraint=models.CheckConstraint(condition=models.Q(('opens_at__lt', models.F('closes_at')), ('closes_at', '00:00'), _connector='OR'), name='ticketqueuehours_open_before_they_close', violation_error_message='It opens before it closes.'),
-        ),
-        migrations.AddConstraint(
-            model_name='ticketsubstatus',
-            constraint=models.UniqueConstraint(fields=('status', 'name'), name='ticketsubstatus_name_is_unique'),
-        ),
-        migrations.AddIndex(
-            model_name='ticket',
-            index=models.Index(fields=['-updated_at', '-id'], name='ticket_updated'),
-        ),
-        migrations.AddIndex(
-            model_name='ticket',
-            index=models.Index(fields=['-created_at', '-id'], name='ticket_created'),
         ),
         migrations.AddIndex(
             model_name='ticket',
@@ -586,41 +553,5 @@ class Migration(migrations.Migration):
         migrations.AddIndex(
             model_name='ticket',
             index=models.Index(fields=['status', '-updated_at', '-id'], name='ticket_of_status'),
-        ),
-        migrations.AddIndex(
-            model_name='ticket',
-            index=models.Index(fields=['agent', '-updated_at', '-id'], name='ticket_of_agent'),
-        ),
-        migrations.AddIndex(
-            model_name='ticket',
-            index=models.Index(fields=['customer', '-updated_at', '-id'], name='ticket_of_customer'),
-        ),
-        migrations.AddIndex(
-            model_name='ticket',
-            index=models.Index(fields=['category', '-updated_at', '-id'], name='ticket_of_category'),
-        ),
-        migrations.AddIndex(
-            model_name='ticket',
-            index=models.Index(fields=['source', '-updated_at', '-id'], name='ticket_of_source'),
-        ),
-        migrations.AddIndex(
-            model_name='ticket',
-            index=models.Index(condition=models.Q(('closed_by__isnull', False)), fields=['closed_by', 'closed_at'], name='ticket_closed_by'),
-        ),
-        migrations.AddIndex(
-            model_name='ticket',
-            index=models.Index(condition=models.Q(('closed_at', None), ('first_agent_responded_at', None), ('response_due_at__isnull', False)), fields=['response_due_at'], name='ticket_response_due'),
-        ),
-        migrations.AddIndex(
-            model_name='ticket',
-            index=models.Index(condition=models.Q(('closed_at', None), ('resolution_due_at__isnull', False)), fields=['resolution_due_at'], name='ticket_resolution_due'),
-        ),
-        migrations.AddIndex(
-            model_name='ticket',
-            index=django.contrib.postgres.indexes.GinIndex(fields=['custom_fields'], name='ticket_custom_fields', opclasses=['jsonb_path_ops']),
-        ),
-        migrations.AddConstraint(
-            model_name='ticket',
-            constraint=models.CheckConstraint(condition=models.Q(('source__in', ['email', 'phone', 'sms', 'chat', 'www', 'marketplace_message', 'marketplace_dispute'])), name='ticket_source_is_known'),
         ),
     ]

@@ -1,26 +1,20 @@
 """Create the statuses of a new installation. People may rename, add and order them."""
 
-from typing import Any
-
 from django.db import migrations
 
-STATUSES = [
-    ("New", "new"),
-    ("Waiting for customer", "waiting_for_customer"),
-    ("Postponed", "postponed"),
-    ("Merged", "merged"),
-    ("In progress", "in_progress"),
-    ("Closed", "closed"),
-]
-
-
-def install(apps: Any, schema_editor: Any) -> None:
-    status = apps.get_model("tickets", "TicketStatus")
-    for position, (name, kind) in enumerate(STATUSES, start=1):
-        status.objects.get_or_create(name=name, defaults={"kind": kind, "order": position * 10})
+STATUSES = """
+INSERT INTO tickets_ticketstatus (name, kind, "order") VALUES
+  ('New', 'new', 10),
+  ('Waiting for customer', 'waiting_for_customer', 20),
+  ('Postponed', 'postponed', 30),
+  ('Merged', 'merged', 40),
+  ('In progress', 'in_progress', 50),
+  ('Closed', 'closed', 60)
+ON CONFLICT (name) DO NOTHING
+"""
 
 
 class Migration(migrations.Migration):
     dependencies = [("tickets", "0002_ticket_count")]
 
-    operations = [migrations.RunPython(install, migrations.RunPython.noop)]
+    operations = [migrations.RunSQL(STATUSES, migrations.RunSQL.noop)]

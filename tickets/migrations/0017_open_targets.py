@@ -27,10 +27,12 @@ def join_hours(apps: Any, schema_editor: Any) -> None:
     join_overlapping(apps.get_model("tickets", "TicketQueueHours"))
 
 
+def prepare(apps: Any, schema_editor: Any) -> None:
+    pause_waiting_tickets(apps, schema_editor)
+    join_hours(apps, schema_editor)
+
+
 class Migration(migrations.Migration):
     dependencies = [("tickets", "0016_targets_and_limits")]
 
-    operations = [
-        migrations.RunPython(pause_waiting_tickets, migrations.RunPython.noop),
-        migrations.RunPython(join_hours, migrations.RunPython.noop),
-    ]
+    operations = [migrations.RunPython(prepare, migrations.RunPython.noop)]

@@ -78,6 +78,15 @@ class Migration(migrations.Migration):
                 'verbose_name': 'delivery',
                 'verbose_name_plural': 'deliveries',
                 'ordering': ['-id'],
+                'indexes': [
+                    models.Index(condition=models.Q(('state', 'waiting')), fields=['webhook', 'next_attempt_at', 'id'], name='delivery_queue'),
+                    models.Index(fields=['webhook', '-id'], name='delivery_webhook'),
+                    models.Index(condition=models.Q(('state', 'failed')), fields=['webhook', 'finished_at'], name='delivery_failed'),
+                ],
+                'constraints': [
+                    models.UniqueConstraint(fields=('event', 'webhook'), name='delivery_is_unique'),
+                    models.CheckConstraint(condition=models.Q(models.Q(('state', 'waiting'), _negated=True), ('next_attempt_at__isnull', False), _connector='OR'), name='delivery_waiting_is_due'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -96,6 +105,9 @@ class Migration(migrations.Migration):
                 'verbose_name': 'attempt',
                 'verbose_name_plural': 'attempts',
                 'ordering': ['-id'],
+                'indexes': [
+                    models.Index(fields=['webhook', 'started_at'], name='attempt_webhook'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -115,29 +127,5 @@ class Migration(migrations.Migration):
                 'verbose_name_plural': 'changes of webhooks',
                 'ordering': ['-id'],
             },
-        ),
-        migrations.AddIndex(
-            model_name='delivery',
-            index=models.Index(condition=models.Q(('state', 'waiting')), fields=['webhook', 'next_attempt_at', 'id'], name='delivery_queue'),
-        ),
-        migrations.AddIndex(
-            model_name='delivery',
-            index=models.Index(fields=['webhook', '-id'], name='delivery_webhook'),
-        ),
-        migrations.AddIndex(
-            model_name='delivery',
-            index=models.Index(condition=models.Q(('state', 'failed')), fields=['webhook', 'finished_at'], name='delivery_failed'),
-        ),
-        migrations.AddConstraint(
-            model_name='delivery',
-            constraint=models.UniqueConstraint(fields=('event', 'webhook'), name='delivery_is_unique'),
-        ),
-        migrations.AddConstraint(
-            model_name='delivery',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('state', 'waiting'), _negated=True), ('next_attempt_at__isnull', False), _connector='OR'), name='delivery_waiting_is_due'),
-        ),
-        migrations.AddIndex(
-            model_name='attempt',
-            index=models.Index(fields=['webhook', 'started_at'], name='attempt_webhook'),
         ),
     ]

@@ -27,11 +27,18 @@ class Migration(migrations.Migration):
                 ('actor_name', models.CharField(max_length=150, verbose_name='asked for by')),
                 ('created_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), verbose_name='created')),
                 ('finished_at', models.DateTimeField(null=True, verbose_name='finished')),
+                ('webhook', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='resends', to='webhooks.webhook', verbose_name='webhook')),
             ],
             options={
                 'verbose_name': 'resend of what failed',
                 'verbose_name_plural': 'resends of what failed',
                 'ordering': ['-id'],
+                'indexes': [
+                    models.Index(fields=['webhook', '-id'], name='resend_webhook'),
+                ],
+                'constraints': [
+                    models.UniqueConstraint(condition=models.Q(('state', 'finished'), _negated=True), fields=('webhook',), name='resend_is_alone', violation_error_message='What failed is being sent again already.'),
+                ],
             },
         ),
         migrations.RemoveIndex(
@@ -57,18 +64,5 @@ class Migration(migrations.Migration):
         migrations.AddIndex(
             model_name='delivery',
             index=models.Index(condition=models.Q(('state', 'failed')), fields=['-id'], name='delivery_any_failed'),
-        ),
-        migrations.AddField(
-            model_name='resend',
-            name='webhook',
-            field=models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='resends', to='webhooks.webhook', verbose_name='webhook'),
-        ),
-        migrations.AddIndex(
-            model_name='resend',
-            index=models.Index(fields=['webhook', '-id'], name='resend_webhook'),
-        ),
-        migrations.AddConstraint(
-            model_name='resend',
-            constraint=models.UniqueConstraint(condition=models.Q(('state', 'finished'), _negated=True), fields=('webhook',), name='resend_is_alone', violation_error_message='What failed is being sent again already.'),
         ),
     ]

@@ -62,18 +62,23 @@ class Answer(http.client.HTTPResponse):
         self.is_complete = left == 0 or self.isclosed()
 
 
-class Connection(http.client.HTTPConnection):
-    """A connection to a checked address of its target: a public one, or one in `networks`."""
+class Connection:
+    """A connection to a checked address of its target: a public one, or one in `networks`.
 
-    response_class = Answer
-    # Only `connect` opens a connection.
-    auto_open = 0
+    It writes its requests itself, in one piece; http.client takes thirty times as long for that.
+    """
+
+    sock: BoundedSocket | BoundedTlsSocket | None = None
 
     def __init__(self, target: Target, networks: Networks, tls: ssl.SSLContext | None) -> None:
-        self.default_port = http.client.HTTPS_PORT if tls else http.client.HTTP_PORT
-        super().__init__(target.host.rstrip("."), target.port)
         self._target, self._networks, self._tls = target, networks, tls
-        self._outgoing: list[Any] = []
+        host = target.host.rstrip(".")
+        name = f"[{host}]" if ":" in host else host
+        usual_port = http.client.HTTPS_PORT if tls else http.client.HTTP_PORT
+        self._host = host
+        self._head = f"POST {target.path} HTTP/1.1\r\nHost: {name}"
+        if target.port != usual_port:
+            self._head += f":{target.port}"
         self._opened_at = self._answered_at = 0.0
 
     def open(self, ends_at: float) -> None:
@@ -83,7 +88,7 @@ class Connection(http.client.HTTPConnection):
         self.sock = open_socket(self._target, ends_at, is_permitted, BoundedSocket)
         if self._tls:
             try:
-                self.sock = self._tls.wrap_socket(self.sock, server_hostname=self.host)
+                self.sock = cast("BoundedSocket", self._tls.wrap_socket(self.sock, server_hostname=self._host))
             except TimeoutError:
                 raise Failure("timeout") from None
             except ssl.SSLError as error:
@@ -91,33 +96,35 @@ class Connection(http.client.HTTPConnection):
             except OSError:
                 raise Failure("reset") from None
 
-    def send(self, data: Any) -> None:
-        """Keep a part of the request. `post` sends all parts at once."""
-        self._outgoing.append(data)
-
     def post(self, headers: Mapping[str, str], body: bytes, ends_at: float) -> Answer:
         """Return the answer with its body unread. Raise Stale if a reused connection was closed before its head."""
         sock = cast("BoundedSocket", self.sock)
         sock.settimeout(seconds_left(ends_at))
-        self._outgoing.clear()
-        self.request("POST", self._target.path, body, headers)
+        lines = "".join([f"{name}: {value}\r\n" for name, value in headers.items()])
+        head = f"{self._head}\r\nContent-Length: {len(body)}\r\n{lines}\r\n"
         try:
-            sock.sendall(b"".join(self._outgoing))
+            sock.sendall(head.encode("ascii") + body)
         except TimeoutError:
             raise
         except OSError:
             # The receiver hung up. It may have answered before, which reading shows.
             pass
+        answer = Answer(sock, method="POST")
         try:
-            answer = self.getresponse()
-        except TimeoutError:
-            raise
-        except OSError as error:
-            if self._answered_at and not sock.received:
+            answer.begin()
+        except BaseException as error:
+            answer.close()
+            is_closed = isinstance(error, OSError) and not isinstance(error, TimeoutError)
+            if is_closed and self._answered_at and not sock.received:
                 raise Stale from error
             raise
         self._answered_at = time.monotonic()
-        return cast("Answer", answer)
+        return answer
+
+    def close(self) -> None:
+        if self.sock:
+            self.sock.close()
+            self.sock = None
 
     @property
     def is_usable(self) -> bool:
@@ -127,7 +134,7 @@ class Connection(http.client.HTTPConnection):
         """
         now = time.monotonic()
         is_young = now - self._answered_at < IDLE_SECONDS and now - self._opened_at < CONNECTION_SECONDS
-        is_pending = isinstance(self.sock, ssl.SSLSocket) and self.sock.pending()
+        is_pending = isinstance(self.sock, BoundedTlsSocket) and self.sock.pending()
         if not is_young or is_pending or self.sock is None:
             return False
         poll = select.poll()

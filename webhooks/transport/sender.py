@@ -164,6 +164,8 @@ def _reason(error: Exception) -> str:
 def _retry_after(text: str) -> float | None:
     """Return seconds from now, at most a day; None if the header is missing or invalid."""
     text = text.strip()
+    if not text:
+        return None
     if text.isascii() and text.isdecimal():
         return min(float(text), LONGEST_RETRY_AFTER)
     try:

@@ -14,6 +14,9 @@ class Command(BaseCommand):
         "Ends on SIGTERM and Ctrl-C."
     )
 
+    # Only the checks of the settings are made, below: the others load modules that this process never uses.
+    requires_system_checks = ()
+
     def handle(self, *args: Any, **options: Any) -> None:
         refuse_unsafe_settings()
         listener = Listener()

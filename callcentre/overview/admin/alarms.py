@@ -3,7 +3,6 @@
 from typing import Any
 
 from django.contrib import admin
-from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
@@ -50,7 +49,7 @@ class AlarmAdmin(Admin):
     change_form_outer_after_template = "admin/overview/alarm_mails.html"
     fieldsets = (
         (None, {"fields": (("name", "is_active"),)}),
-        (_("Condition"), {"fields": (("subject", "limit"), ("queue", "campaign"))}),
+        (_("Condition"), {"fields": ("subject", "limit", ("queue", "campaign"))}),
         (_("When it is raised, and when it is over"), {"fields": ("sounds", "recipients", "language")}),
     )
 
@@ -70,10 +69,6 @@ class AlarmAdmin(Admin):
 
     def delete_model(self, request: HttpRequest, obj: Any) -> None:
         delete_alarm(obj)
-
-    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Alarm]) -> None:
-        for alarm in queryset:
-            delete_alarm(alarm)
 
     def page_context(self, request: HttpRequest, obj: Any | None) -> dict[str, Any]:
         context = super().page_context(request, obj)

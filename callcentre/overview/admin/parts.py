@@ -104,7 +104,7 @@ def _queue(queue: Figures, figures: Figures, viewer: Viewer) -> list[Piece]:
     def calls(way: str) -> str:
         return viewer.list_of("telephony.connection", **{PARAMETER: value_of(f"{way}:{figures['within']}:{pk}", day)})
 
-    agents = {"state": "free", "is_active__exact": 1, "queues__id__exact": pk}
+    agents = {"state": "free", "is_active__exact": 1, "queue": pk}
     is_unmanned = queue["waiting"] and not queue["free"]
     return [
         cell(queue["name"], page),
@@ -190,11 +190,14 @@ def _agents(figures: Figures, viewer: Viewer) -> Piece:
 def _agent(agent: Figures, viewer: Viewer, *, may_change: bool) -> list[Piece]:
     label, is_paused = str(LABELS[agent["status"]]), agent["status"] == "paused"
     page, action = ("free", _("Set ready")) if is_paused else ("pause", _("Pause"))
+    customer = {"note": agent["customer"], "note_url": agent["customer_url"]}
+    if not viewer.may_see("tickets.customer"):
+        customer = {}
     return [
         cell(agent["login"], viewer.page_of("telephony.agent", agent["id"]), note=agent["name"]),
         cell(f"{label}: {agent['pause']}" if agent["pause"] else label, state=COLOURS[agent["status"]]),
         cell("", since=agent["since"], is_number=True),
-        cell(agent["number"], note=agent["customer"], note_url=agent["customer_url"]),
+        cell(agent["number"], **customer),
         *([cell(action, viewer.page_of("telephony.agent", agent["id"], page))] if may_change else []),
     ]
 

@@ -19,6 +19,7 @@ def wallboard_parts(
 ) -> list[Piece]:
     """Return the parts of these queues and campaigns. None chosen: the first queues and campaigns."""
     is_chosen = bool(queue_ids or campaign_ids)
+    shown = None if is_chosen else SHOWN
     queues = [queue for queue in figures["queues"] if not is_chosen or queue["id"] in queue_ids]
     rows = figures["campaigns"]["rows"]
     campaigns = [row for row in rows if not is_chosen or row["id"] in campaign_ids]
@@ -30,9 +31,9 @@ def wallboard_parts(
     parts: list[Piece] = []
     if viewer.may_see("telephony.queue"):
         # A screen is read by place, so the order stays.
-        parts += [_queue(queue, figures) for queue in sorted(queues, key=lambda queue: queue["name"])[:SHOWN]]
+        parts += [_queue(queue, figures) for queue in sorted(queues, key=lambda queue: queue["name"])[:shown]]
     if viewer.may_see("campaigns.campaign"):
-        parts += [_campaign(row, figures) for row in sorted(campaigns, key=lambda row: row["code"])[:SHOWN]]
+        parts += [_campaign(row, figures) for row in sorted(campaigns, key=lambda row: row["code"])[:shown]]
     if not parts:
         return [{"key": "empty", "none": _("None of these queues and campaigns may be shown to you.")}]
     notes = [*alarm_notes(alarms, viewer), *process_notes(figures["processes"], viewer)]

@@ -1,6 +1,6 @@
 """The mails of alarms."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from django.db import models
 from django.db.models import Q
@@ -9,10 +9,17 @@ from django.utils.translation import gettext_lazy as _
 
 from callcentre.overview.models.alarm import Alarm
 
+# Mails are kept for so long after the change that they report.
+KEPT = timedelta(days=30)
+
 
 class AlarmMailQuerySet(models.QuerySet["AlarmMail"]):
     def due(self, now: datetime) -> "AlarmMailQuerySet":
         return self.filter(state=AlarmMail.State.QUEUED, next_attempt_at__lte=now)
+
+    def outdated(self, now: datetime) -> "AlarmMailQuerySet":
+        """Return mails that nothing happens to any more, of changes long ago."""
+        return self.exclude(state=AlarmMail.State.QUEUED).filter(at__lt=now - KEPT)
 
 
 class AlarmMail(models.Model):

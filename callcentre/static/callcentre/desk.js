@@ -47,6 +47,7 @@ document.addEventListener("DOMContentLoaded", () => {
         if (shown && follows) shown.scrollTop = shown.scrollHeight;
         if (name === "topic") showTopicFields();
         if (name === "conversation") focusChosen();
+        if (name === "state") showTitle();
     };
     const focusChosen = () => {
         const answer = parts.get("conversation").querySelector(`section[data-key="chat-${chatId}"] [data-answer]`);
@@ -54,6 +55,9 @@ document.addEventListener("DOMContentLoaded", () => {
         isChoosing = false;
         answer.focus();
     };
+    // The tab shows the state, as the agent may look at another one.
+    const title = document.title;
+    const showTitle = () => { document.title = `${parts.get("state").querySelector(".cc-state").textContent} | ${title}`; };
     const showTopicFields = () => {
         for (const fields of desk.querySelectorAll("[data-of-topic]")) {
             const choice = fields.closest("form").querySelector("select[name=topic_id]");
@@ -191,10 +195,11 @@ document.addEventListener("DOMContentLoaded", () => {
     });
     // The event does not bubble.
     desk.addEventListener("toggle", (event) => { if (event.target.matches(".desk-transfer")) ask(); }, true);
-    document.addEventListener("visibilitychange", () => { if (!document.hidden) ask(); });
 
     showTopicFields();
+    showTitle();
     tick();
-    setInterval(() => { if (!document.hidden) ask(); }, EVERY_MS);
+    // Also in a hidden tab, whose title shows a call that rings.
+    setInterval(ask, EVERY_MS);
     setInterval(tick, 500);
 });

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from datetime import datetime, time, timedelta
 from typing import Any
 
-from django.db.models import Count, Max
 from django.http import Http404
 from django.utils import timezone
 from django.utils.translation import gettext as _now
@@ -29,6 +28,7 @@ MOST_MISSED = 5
 # The numbers of today are counted again after so many seconds.
 NUMBERS_SECONDS = 15
 
+_OPEN_TICKETS = "SELECT count(*), max(updated_at) FROM tickets_ticket WHERE agent_id = %s AND closed_at IS NULL"
 # Callers of the agent's queues who were not answered, and since then neither answered nor called.
 _MISSED = """
 SELECT DISTINCT ON (c.src_number) c.id, c.src, c.created_at, q.name, c.src_number
@@ -60,9 +60,7 @@ WHERE c.agent_id = %(agent)s AND c.created_at >= %(since)s AND c.campaign_code <
 
 def tickets_facts(desk: Situation) -> Any:
     """Return what changes with each change of the agent's open tickets, and with the minute, for the due times."""
-    mine = Ticket.objects.filter(agent=desk.agent, closed_at=None).order_by()
-    found = mine.aggregate(count=Count("pk"), changed=Max("updated_at"))
-    return found["count"], found["changed"], int(desk.now.timestamp() // 60)
+    return rows_of(_OPEN_TICKETS, [desk.agent.pk]), int(desk.now.timestamp() // 60)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,16 +1,19 @@
 """Calls of a dialler among other calls: their fields and events, the limits, and the order of persons who wait."""
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.db import transaction
 from django.utils import timezone
 
+from campaigns.dialling import previews
 from campaigns.models import Campaign
 from telephony.calls import distribution, matching
 from telephony.calls.campaign_calls import hold_agent
 from telephony.models import Agent, AgentLine, AgentState, Connection, Leg, Offer
 from tests.campaigns.dialling.calls import dialling_campaign, open_call, pick_up, tick, with_lines
+from tests.campaigns.factories import CampaignFactory, RecordFactory
 from tests.conftest import ApiClient
 from tests.telephony.callers import HOTLINE, call_in, member, offers
 from tests.telephony.doubles import RecordingSwitch
@@ -155,6 +158,10 @@ def test_no_agent_is_held_for_a_new_call_while_a_person_waits(switch: RecordingS
 
     with transaction.atomic():
         assert not hold_agent(agent)
+    other = RecordFactory(
+        campaign=CampaignFactory(is_dialling=True), leased_by="test", leased_until=timezone.now() + timedelta(minutes=1)
+    )
+    assert not previews.offer_record(other.campaign, other.pk, "test", agent)
     matching.match_waiting()
 
     dialled.refresh_from_db()
