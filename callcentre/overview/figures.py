@@ -24,7 +24,7 @@ from telephony.admin.board import board
 from telephony.inbound_day import InboundCounts
 from telephony.models import Queue
 from tickets import day_counts, due_tickets
-from tickets.models import ReceivedMail, TicketQueue
+from tickets.models import ReceivedMail, Ticket, TicketQueue
 from tickets.monitoring import MAIL_LATE_SECONDS
 from webhooks.models import Webhook
 
