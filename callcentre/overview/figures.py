@@ -144,13 +144,18 @@ def _tickets(now: datetime) -> Figures:
     if soon and len(urgent) < URGENT:
         urgent += due_tickets.soon(Ticket.objects.all(), URGENT - len(urgent), now)
     tickets = Ticket.objects.select_related("queue", "agent").in_bulk(urgent)
-    rows = [
-        {"id": pk, "subject": tickets[pk].subject, "queue": tickets[pk].queue.name}
-        | {"agent": tickets[pk].agent.login if tickets[pk].agent else "", "due": _epoch(tickets[pk].next_due_at)}
-        for pk in urgent
-        if pk in tickets
-    ]
+    rows = [_ticket(tickets[pk]) for pk in urgent if pk in tickets]
     return {"late": late, "soon": soon, "rows": rows}
+
+
+def _ticket(ticket: Ticket) -> Figures:
+    return {
+        "id": ticket.pk,
+        "subject": ticket.subject,
+        "queue": ticket.queue.name,
+        "agent": ticket.agent.login if ticket.agent else "",
+        "due": _epoch(ticket.next_due_at),
+    }
 
 
 def _hours(
