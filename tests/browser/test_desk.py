@@ -123,6 +123,25 @@ def test_a_chat_is_answered_in_two_clicks_and_then_one_a_line(desk: Desk, visit:
     assert visit.trouble == []
 
 
+def test_each_chat_keeps_its_half_written_answer(desk: Desk, visit: Visit) -> None:
+    for name in ("Jan Kowal", "Ewa Lis"):
+        write_in_chat(ChatFactory(agent=desk.agent, client_name=name), ACTOR, body="Hello?")
+    page = visit.open(HOME)
+    answer = page.get_by_label("Answer")
+
+    for name in ("Jan Kowal", "Ewa Lis"):
+        page.get_by_role("link", name=name).click()
+        expect(page.get_by_role("heading", name=name)).to_be_visible()
+        expect(answer).to_be_focused()
+        page.keyboard.type(f"Good morning, {name}!")
+    for name in ("Jan Kowal", "Ewa Lis"):
+        page.get_by_role("link", name=name).click()
+        expect(answer).to_have_value(f"Good morning, {name}!")
+
+    assert not ChatMessage.objects.filter(agent=desk.agent).exists()
+    assert visit.trouble == []
+
+
 def test_a_number_is_called_in_two_clicks(desk: Desk, visit: Visit) -> None:
     page, click = visit.open(HOME), Clicks()
 
@@ -191,7 +210,7 @@ def test_a_note_for_an_earlier_call_is_kept(desk: Desk, visit: Visit) -> None:
     campaign_talk(desk, campaign__name="Next campaign")
     expect(page.get_by_role("heading", name="Next campaign")).to_be_visible()
 
-    expect(page.get_by_text("You wrote this for an earlier call or chat and have not sent it.")).to_be_visible()
+    expect(page.get_by_text("You wrote this for an earlier call and have not sent it.")).to_be_visible()
     kept = page.locator("#desk-kept")
     expect(kept.get_by_label("Note")).to_have_value("Wants an offer.")
     kept.get_by_role("button", name="Contacted").click()

@@ -23,7 +23,7 @@ document.addEventListener("DOMContentLoaded", () => {
 
     const isWritten = (form) => [...form.querySelectorAll("textarea, input:not([type=hidden]):not([type=checkbox])")].some((field) => field.value !== field.defaultValue);
 
-    // A text that was not sent stays below the columns when its call or chat makes room for another one.
+    // A text that was not sent stays above the columns when its call makes room for another one.
     const keepDrafts = (part, fresh) => {
         for (const form of part.querySelectorAll("form[data-draft]")) {
             const section = form.closest("section[data-key]");
@@ -31,6 +31,20 @@ document.addEventListener("DOMContentLoaded", () => {
             kept.append(section);
             kept.hidden = false;
         }
+    };
+    // Half-written answers, by chat.
+    const answers = new Map();
+    const answerOf = (part) => {
+        const answer = part.querySelector("[data-answer]");
+        return answer ? [answer, answer.closest("section").dataset.key] : [null, ""];
+    };
+    const storeAnswer = (part) => {
+        const [answer, key] = answerOf(part);
+        if (answer) answers.set(key, answer.value);
+    };
+    const restoreAnswer = (part) => {
+        const [answer, key] = answerOf(part);
+        if (answer && !answer.value) answer.value = answers.get(key) ?? "";
     };
     const dropEmptyKept = () => { kept.hidden = !kept.querySelector("section"); };
 
@@ -42,10 +56,12 @@ document.addEventListener("DOMContentLoaded", () => {
         fresh.innerHTML = html;
         fresh.dataset.digest = digest;
         keepDrafts(part, fresh);
+        storeAnswer(part);
         window.updateInPlace(part, fresh);
         const shown = part.querySelector(".desk-log");
         if (shown && follows) shown.scrollTop = shown.scrollHeight;
         if (name === "topic") showTopicFields();
+        restoreAnswer(part);
         if (name === "conversation") focusChosen();
         if (name === "state") showTitle();
     };
