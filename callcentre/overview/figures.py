@@ -24,13 +24,15 @@ from telephony.admin.board import board
 from telephony.inbound_day import InboundCounts
 from telephony.models import Queue
 from tickets import day_counts, due_tickets
-from tickets.models import ReceivedMail, TicketQueue
+from tickets.models import ReceivedMail, Ticket, TicketQueue
 from tickets.monitoring import MAIL_LATE_SECONDS
 from webhooks.models import Webhook
 
 Figures = dict[str, Any]
 # Rows of a part. Its list has the rest.
 SHOWN = 50
+# The tickets that the overview names.
+URGENT = 5
 # The highest counts of tickets and of mails that are counted.
 COUNTED, MAILS_COUNTED = 999, 99
 HOURS = range(24)
@@ -55,7 +57,7 @@ def read() -> Figures:
         "queues": _queues(calls),
         "agents": _agents(),
         "campaigns": _campaigns(now),
-        "tickets": dict(zip(("late", "soon"), due_tickets.counts(COUNTED + 1, now), strict=True)),
+        "tickets": _tickets(now),
         "hours": _hours(calls, day_counts.of_day(midnight)),
         "webhooks": list(Webhook.objects.troubled().order_by("-is_active", "id").values(*WEBHOOK_COLUMNS)[:SHOWN]),
         "mailboxes": _mailboxes(now),
@@ -133,6 +135,27 @@ def _campaigns(now: datetime) -> Figures:
     order = ("dialling", "waiting", "paused", "stopped")
     found.sort(key=lambda campaign: order.index(campaign["state"]) if campaign["state"] in order else len(order))
     return {"rows": found, "counted_at": _epoch(counted.at)}
+
+
+def _tickets(now: datetime) -> Figures:
+    """Return how many tickets are overdue or due soon, and the most urgent of them."""
+    late, soon = due_tickets.counts(COUNTED + 1, now)
+    urgent = due_tickets.late(Ticket.objects.all(), URGENT, now) if late else []
+    if soon and len(urgent) < URGENT:
+        urgent += due_tickets.soon(Ticket.objects.all(), URGENT - len(urgent), now)
+    tickets = Ticket.objects.select_related("queue", "agent").in_bulk(urgent)
+    rows = [_ticket(tickets[pk]) for pk in urgent if pk in tickets]
+    return {"late": late, "soon": soon, "rows": rows}
+
+
+def _ticket(ticket: Ticket) -> Figures:
+    return {
+        "id": ticket.pk,
+        "subject": ticket.subject,
+        "queue": ticket.queue.name,
+        "agent": ticket.agent.login if ticket.agent else "",
+        "due": _epoch(ticket.next_due_at),
+    }
 
 
 def _hours(

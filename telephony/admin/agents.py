@@ -177,7 +177,12 @@ class AgentAdmin(Undeletable, Admin):
             pause = form.cleaned_data["pause"]
             label = _now("paused for %(pause)s") % {"pause": pause}
             return self._apply_to_one(request, agent, lambda one: presence.pause(one, actor, pause.pk), label)
-        return self.action_page(request, title=_now("Pause an agent"), submit=_now("Pause"), form=form, obj=agent)
+        pauses = [(pause.pk, pause.name) for pause in Pause.objects.active()]
+        intro = _now("Choose the pause.")
+        title, submit = _now("Pause an agent"), _now("Pause")
+        return self.action_page(
+            request, title=title, submit=submit, form=form, obj=agent, intro=intro, buttons=("pause", pauses)
+        )
 
     @page_action(description=_("Set ready"), url_path="free", icon="play_circle", permissions=["change"])
     def free(self, request: HttpRequest, object_id: str) -> HttpResponse:

@@ -1,3 +1,5 @@
+from datetime import datetime
+
 from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import GinIndex
 from django.db import models
@@ -176,6 +178,13 @@ class Ticket(models.Model):
         """Whether the customer waits for a response that has a due time."""
         is_owed = self.first_agent_responded_at is None or self.awaiting_since is not None
         return self.closed_at is None and self.response_due_at is not None and is_owed
+
+    @property
+    def next_due_at(self) -> datetime | None:
+        """The earlier of the due times of the response and of the resolution, as far as they are owed."""
+        response = self.response_due_at if self.owes_response else None
+        resolution = self.resolution_due_at if self.closed_at is None else None
+        return min((instant for instant in (response, resolution) if instant), default=None)
 
 
 class TicketCount(models.Model):

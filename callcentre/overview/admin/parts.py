@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext, pgettext_lazy
 
 from callcentre.admin.periods import PARAMETER, value_of
-from callcentre.overview.admin.cells import Piece, Viewer, cell, clock, number, percent, up_to
+from callcentre.overview.admin.cells import Piece, Viewer, cell, clock, moment, number, percent, up_to
 from callcentre.overview.admin.charts import charts
 from callcentre.overview.admin.troubles import notes
 from callcentre.overview.figures import COUNTED, SHOWN, Figures
@@ -40,6 +40,7 @@ def parts_of(figures: Figures, viewer: Viewer) -> list[Piece]:
     parts.append({"key": "tiles", "tiles": _tiles(figures, viewer)})
     makers = {
         "telephony.queue": _queues,
+        "tickets.ticket": _tickets,
         "campaigns.campaign": _campaigns,
         "telephony.agent": _agents,
     }
@@ -128,6 +129,32 @@ def _queue(queue: Figures, figures: Figures, viewer: Viewer) -> list[Piece]:
     ]
 
 
+def _tickets(figures: Figures, viewer: Viewer) -> Piece:
+    """Return the tickets that are overdue the longest, then those that are due next."""
+    columns = [(_("Ticket"), False), (_("Ticket queue"), False), (_("Agent"), False), (_("Due"), True)]
+    return {
+        "key": "tickets",
+        "title": _("Urgent tickets"),
+        "url": viewer.list_of("tickets.ticket"),
+        "columns": columns,
+        "rows": [
+            {
+                "key": f"ticket-{row['id']}",
+                "cells": [
+                    cell(f"#{row['id']} {row['subject']}", viewer.page_of("tickets.ticket", row["id"])),
+                    cell(row["queue"]),
+                    cell(row["agent"] or "–"),
+                    cell(
+                        moment(row["due"]), tone="danger" if row["due"] < figures["at"] else "warning", is_number=True
+                    ),
+                ],
+            }
+            for row in figures["tickets"]["rows"]
+        ],
+        "none": "",
+    }
+
+
 def _agents(figures: Figures, viewer: Viewer) -> Piece:
     now = figures["agents"]
     tiles = [
@@ -141,6 +168,9 @@ def _agents(figures: Figures, viewer: Viewer) -> Piece:
         if now["total"]
     ]
     columns = [(_("Agent"), False), (_("State"), False), (_("Time in state"), True), (_("In a call with"), False)]
+    may_change = viewer.user.has_perm("telephony.change_agent")
+    if may_change:
+        columns.append(("", False))
     more = ngettext("%(count)s more agent", "%(count)s more agents", now["hidden"]) % {"count": now["hidden"]}
     return {
         "key": "agents",
@@ -148,14 +178,18 @@ def _agents(figures: Figures, viewer: Viewer) -> Piece:
         "url": viewer.list_of("telephony.agent"),
         "tiles": tiles,
         "columns": columns,
-        "rows": [{"key": f"agent-{agent['id']}", "cells": _agent(agent, viewer)} for agent in now["rows"]],
+        "rows": [
+            {"key": f"agent-{agent['id']}", "cells": _agent(agent, viewer, may_change=may_change)}
+            for agent in now["rows"]
+        ],
         "more": cell(more, viewer.list_of("telephony.agent")) if now["hidden"] else None,
         "none": _("Nobody is logged in.") if now["total"] else "",
     }
 
 
-def _agent(agent: Figures, viewer: Viewer) -> list[Piece]:
-    label = str(LABELS[agent["status"]])
+def _agent(agent: Figures, viewer: Viewer, *, may_change: bool) -> list[Piece]:
+    label, is_paused = str(LABELS[agent["status"]]), agent["status"] == "paused"
+    page, action = ("free", _("Set ready")) if is_paused else ("pause", _("Pause"))
     customer = {"note": agent["customer"], "note_url": agent["customer_url"]}
     if not viewer.may_see("tickets.customer"):
         customer = {}
@@ -164,6 +198,7 @@ def _agent(agent: Figures, viewer: Viewer) -> list[Piece]:
         cell(f"{label}: {agent['pause']}" if agent["pause"] else label, state=COLOURS[agent["status"]]),
         cell("", since=agent["since"], is_number=True),
         cell(agent["number"], **customer),
+        *([cell(action, viewer.page_of("telephony.agent", agent["id"], page))] if may_change else []),
     ]
 
 

@@ -1,0 +1,301 @@
+"""The jobs of a supervisor's day in a real Chromium, each from the overview, in no more steps than the goal.
+
+A step is a click, a key, or a text that is typed. The journeys of agents are in tests/browser/test_desk.py.
+"""
+
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.files.base import ContentFile
+from django.core.files.storage import default_storage
+from django.utils import timezone
+from playwright.sync_api import Locator, Page, expect
+
+from callcentre.models import User
+from campaigns.importing.import_run import run
+from campaigns.models import DoNotCall, Record, RecordImport
+from knowledgebase.models import Article
+from telephony.models import Connection, Recording
+from telephony.verbs import presence
+from tests.backoffice import page_of
+from tests.browser.conftest import Visit
+from tests.campaigns.factories import CampaignFactory, DiallingDayFactory, RecordFactory
+from tests.conftest import ACTOR
+from tests.knowledgebase.factories import CategoryFactory
+from tests.telephony.factories import AgentFactory, ConnectionFactory, PauseFactory, QueueFactory, RecordingFactory
+from tests.telephony.sound import wav
+from tests.tickets.factories import ChatFactory, CustomerFactory, MessageFactory, TicketFactory
+from tests.webhooks.factories import DeliveryFactory, WebhookFactory
+from tickets.models import ChatMessage, Dispatch, Message, Ticket
+from webhooks.models import Delivery, Resend
+
+pytestmark = pytest.mark.usefixtures("plain_static")
+
+HOME = "/admin/"
+
+
+class Walk:
+    """A supervisor at the overview, whose steps are counted."""
+
+    def __init__(self, visit: Visit) -> None:
+        self.page: Page = visit.open(HOME)
+        self.steps = 0
+
+    def click(self, target: Locator, **options: Any) -> None:
+        self.steps += 1
+        target.click(**options)
+
+    def type(self, text: str) -> None:
+        self.steps += 1
+        self.page.keyboard.type(text)
+
+    def link(self, name: str, *, exact: bool = False) -> None:
+        self.click(self.page.get_by_role("link", name=name, exact=exact).first)
+
+    def button(self, name: str) -> None:
+        self.click(self.page.get_by_role("button", name=name, exact=True).first)
+
+    def menu(self, name: str) -> None:
+        """Click a page in the menu."""
+        self.click(self.page.locator("#nav-sidebar-apps").get_by_role("link", name=name, exact=True))
+
+
+@pytest.fixture
+def walk(committed_db: None, visit: Visit) -> Iterator[Walk]:
+    yield Walk(visit)
+    assert visit.trouble == []
+
+
+@pytest.fixture
+def files(settings: Any, tmp_path: Path) -> Path:
+    """A folder, whose sub-folder is the storage."""
+    options = {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": {"location": tmp_path / "files"}}
+    settings.STORAGES = settings.STORAGES | {"default": options}
+    return tmp_path
+
+
+@pytest.fixture
+def supervisor(committed_db: None, session_id: str) -> Any:
+    """The agent of the user who is logged in, as whom the user replies."""
+    return AgentFactory(user=User.objects.get(is_superuser=True), number="199")
+
+
+def test_a_waiting_caller_appears_and_is_answered(walk: Walk) -> None:
+    queue, agent = QueueFactory(name="Hotline"), AgentFactory(login="anna")
+    waiting = walk.page.locator("[data-key=waiting] .cc-number").first
+    call = ConnectionFactory(waiting=True, queue=queue, waiting_since=timezone.now() - timedelta(seconds=70))
+    expect(waiting).to_have_text("1")
+
+    Connection.objects.filter(pk=call.pk).update(state="talking", agent=agent, answered_at=timezone.now())
+
+    expect(waiting).to_have_text("0")
+    assert walk.steps == 0
+
+
+def test_an_agent_is_paused_in_two_clicks(walk: Walk) -> None:
+    agent = AgentFactory(login="anna")
+    presence.log_in(agent, ACTOR)
+    PauseFactory(name="Lunch")
+
+    walk.click(walk.page.get_by_role("row", name="anna").get_by_role("link", name="Pause"))
+    walk.button("Lunch")
+    expect(walk.page.get_by_text("paused for Lunch")).to_be_visible()
+
+    assert walk.steps == 2
+    walk.page.goto(f"{walk.page.url.split('/admin')[0]}{HOME}")
+    # The state and the reason need no click.
+    expect(walk.page.get_by_role("row", name="anna")).to_contain_text("Lunch")
+
+
+def test_a_customer_is_found_by_four_digits_in_two_steps(walk: Walk) -> None:
+    CustomerFactory(name="Jan", surname="Kowal", phone_numbers=["+48225550107"])
+
+    walk.page.keyboard.press("/")
+    walk.type("0107")
+    walk.link("Jan Kowal")
+
+    expect(walk.page.get_by_text("+48225550107").first).to_be_visible()
+    assert walk.steps == 2
+
+
+def test_a_recording_is_heard_in_three_clicks(walk: Walk, files: Path) -> None:
+    recording: Recording = RecordingFactory(ready=True, seconds=20)
+    recording.file.name = default_storage.save(recording.path, ContentFile(wav(1000, seconds=20)))
+    recording.save(update_fields=["file"])
+
+    walk.menu("Calls")
+    walk.click(walk.page.locator("#result_list tbody th a").first)
+    # The left end of the player is its button.
+    walk.click(walk.page.locator("audio"), position={"x": 20, "y": 27})
+
+    expect(walk.page.locator("audio")).to_have_js_property("paused", value=False)
+    assert walk.steps == 3
+
+
+def test_a_mail_is_answered_in_three_steps_and_seen_to_be_sent(walk: Walk, supervisor: Any) -> None:
+    ticket = TicketFactory(sender="jan@client.example", resolution_due_at=timezone.now() - timedelta(hours=1))
+    MessageFactory(ticket=ticket)
+
+    walk.link(f"#{ticket.pk} {ticket.subject}")
+    walk.page.locator("#composer [role=textbox]").focus()
+    walk.type("We send another one.")
+    walk.button("Send")
+    expect(walk.page.get_by_text("The reply is on its way.")).to_be_visible()
+    assert walk.steps == 3
+
+    Dispatch.objects.update(state=Dispatch.State.SENT, sent_at=timezone.now(), next_attempt_at=None)
+    walk.page.reload()
+    expect(walk.page.locator(".tk-sending").first).to_contain_text("sent")
+
+
+def test_ten_tickets_are_assigned_in_twelve_clicks(walk: Walk) -> None:
+    AgentFactory(login="anna")
+    TicketFactory.create_batch(10)
+
+    walk.menu("Tickets")
+    boxes = walk.page.locator("#result_list input.action-select")
+    walk.click(boxes.first)
+    walk.click(boxes.nth(9), modifiers=["Shift"])
+    walk.steps += 1
+    walk.page.select_option("select[name=action]", label="Assign to an agent")
+    walk.click(walk.page.locator("#changelist-actions-wrapper button[type=submit]"))
+    walk.steps += 1
+    anna = walk.page.locator("#action-form option", has_text="anna").first.get_attribute("value")
+    walk.page.select_option("#action-form select", anna)
+    walk.click(walk.page.locator("#action-form [type=submit], #action-form button").first)
+    expect(walk.page.get_by_text("10 tickets").first).to_be_visible()
+
+    assert walk.steps <= 12
+    assert Ticket.objects.filter(agent__login="anna").count() == 10
+
+
+def test_two_tickets_are_merged_and_split_again(walk: Walk) -> None:
+    customer = CustomerFactory()
+    first = TicketFactory(customer=customer, subject="The first one")
+    second = TicketFactory(customer=customer, resolution_due_at=timezone.now() - timedelta(hours=1))
+    MessageFactory(ticket=first)
+    moved = MessageFactory(ticket=second, body="Of the second one")
+
+    walk.link(f"#{second.pk} {second.subject}")
+    walk.link("Merge", exact=True)
+    walk.link(f"#{first.pk} The first one")
+    walk.button("Merge")
+    walk.page.wait_for_url(f"**{page_of(first)}")
+    assert Message.objects.get(pk=moved.pk).ticket_id == first.pk
+
+    walk.link("Split", exact=True)
+    walk.click(walk.page.locator(f"input[name=messages][value='{moved.pk}']"))
+    walk.click(walk.page.locator("form[method=post] [type=submit], form[method=post] .cc-buttons button").last)
+    expect(walk.page.get_by_text("The messages are a ticket of their own now")).to_be_visible()
+
+    assert Message.objects.get(pk=moved.pk).ticket_id not in (first.pk, second.pk)
+    assert walk.steps <= 8
+
+
+def test_a_chat_is_answered_in_three_clicks_and_one_a_line(walk: Walk, supervisor: Any) -> None:
+    chat = ChatFactory(queue=QueueFactory(members=[supervisor]), client_name="Jan Kowal", agent=supervisor)
+
+    walk.menu("Chats")
+    walk.click(walk.page.locator("#result_list tbody a").first)
+    walk.click(walk.page.get_by_label("Answer"))
+    reached = walk.steps
+    walk.page.keyboard.type("Good morning.")
+    walk.button("Send")
+    expect(walk.page.get_by_role("log").get_by_text("Good morning.")).to_be_visible()
+
+    assert (reached, walk.steps) == (3, 4)
+    assert ChatMessage.objects.get(chat=chat).body == "Good morning."
+
+
+def test_a_list_with_faults_is_imported_in_six_steps(walk: Walk, files: Path) -> None:
+    CampaignFactory(code="T7007", name="Spring offer", fields=["city"])
+    path = files / "numbers.csv"
+    path.write_text("phone_number,city\n22 555 01 01,Gdynia\nnone,Sopot\n")
+
+    walk.page.reload()
+    walk.click(walk.page.get_by_role("row", name="T7007").get_by_role("link", name="T7007"))
+    walk.link("Import records")
+    walk.steps += 1
+    walk.page.set_input_files("input[type=file]", path)
+    walk.button("Upload")
+    walk.button("Start the import")
+    expect(walk.page.locator("#import-progress")).to_be_visible()
+    run(RecordImport.objects.get().pk)
+    expect(walk.page.locator(".cc-tiles")).to_contain_text("records added")
+
+    assert walk.steps <= 6
+    assert (Record.objects.count(), RecordImport.objects.get().state) == (1, "finished")
+
+
+def test_a_campaign_is_started_and_watched(walk: Walk) -> None:
+    campaign = CampaignFactory(code="T7007", is_dialling=False)
+    walk.page.reload()
+
+    walk.click(walk.page.get_by_role("row", name="T7007").get_by_role("link", name="paused"))
+    walk.click(walk.page.get_by_role("button", name="Start"))
+    expect(walk.page.get_by_text("No dialler process is running.")).to_be_visible()
+    DiallingDayFactory(campaign=campaign, day=timezone.localdate(), attempts=90, live_answers=40, drops=1)
+
+    expect(walk.page.get_by_text("today: 1 of 40 answers")).to_be_visible()
+    campaign.refresh_from_db()
+    assert campaign.is_dialling
+    assert walk.steps <= 3
+
+
+def test_a_record_says_why_it_is_not_dialled(walk: Walk) -> None:
+    RecordFactory(phone_number="+48225550107", campaign__is_dialling=True)
+    DoNotCall.objects.create(number="+48225550107", reason="Asked not to be called.")
+
+    walk.page.keyboard.press("/")
+    walk.type("0107")
+    walk.click(walk.page.get_by_role("region", name="Records").get_by_role("link").first)
+
+    expect(walk.page.locator("body")).to_contain_text("do-not-call")
+    assert walk.steps == 2
+
+
+def test_last_weeks_report_is_downloaded_in_three_clicks(walk: Walk) -> None:
+    presence.log_in(AgentFactory(login="anna"), ACTOR, timezone.now() - timedelta(days=10))
+
+    walk.menu("Agents work report")
+    walk.link("Last week")
+    walk.click(walk.page.get_by_role("button", name="CSV"))
+
+    expect(walk.page.locator("#export-progress")).to_be_visible()
+    assert walk.steps == 3
+
+
+def test_an_article_is_published(walk: Walk) -> None:
+    category = CategoryFactory()
+
+    walk.menu("Articles")
+    walk.click(walk.page.locator("a[href$='/article/add/']").first)
+    walk.page.locator("input[name=title]").focus()
+    walk.type("Returns")
+    walk.page.evaluate(f"document.querySelector('select[name=category]').value = '{category.pk}'")
+    walk.click(walk.page.locator(".jodit-wysiwyg"))
+    walk.type("Send it back.")
+    walk.button("Save and continue editing")
+    walk.link("Publish")
+    walk.button("Publish")
+    expect(walk.page.get_by_text("The article is published.")).to_be_visible()
+
+    assert Article.objects.get().is_published
+    assert walk.steps <= 9
+
+
+def test_what_failed_for_a_webhook_is_sent_again(walk: Walk) -> None:
+    webhook = WebhookFactory(failing=True)
+    DeliveryFactory(webhook=webhook, state=Delivery.State.FAILED, finished_at=timezone.now(), next_attempt_at=None)
+    walk.page.reload()
+
+    walk.click(walk.page.locator(f"#overview a[href*='{page_of(webhook)}']").first)
+    walk.link("Send again what failed")
+    walk.click(walk.page.locator("#action-form [type=submit]").first)
+
+    walk.page.wait_for_url("**/webhooks/resend/*/change/")
+    assert Resend.objects.get().webhook == webhook
+    assert walk.steps == 3
