@@ -17,7 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import requests
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Browser, Page, sync_playwright
 
 ROOT = Path(__file__).resolve().parent.parent
 PICTURES = ROOT / "docs" / "images"
@@ -54,6 +54,16 @@ class Demonstration:
         """Call the API as the user demo."""
         answer = requests.post(f"{self.address}/api{path}", auth=("demo", self.passwords["api"]), timeout=30)
         answer.raise_for_status()
+
+    def visitor(self, browser: Browser, name: str) -> Page:
+        """Return a page on which this user is logged in."""
+        page = browser.new_page(viewport=SCREEN, locale="en-GB")
+        page.goto(f"{self.address}/admin/login/")
+        page.fill("#id_username", name)
+        page.fill("#id_password", self.passwords["admin"])
+        page.click("[type=submit]")
+        page.wait_for_load_state()
+        return page
 
     def manage(self, *arguments: str) -> None:
         subprocess.run([sys.executable, "manage.py", *arguments], cwd=ROOT, env=self.environment, check=True)
@@ -122,11 +132,7 @@ def main() -> None:
         demonstration.fill()
         with sync_playwright() as playwright:
             browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-            page = browser.new_page(viewport=SCREEN, locale="en-GB")
-            page.goto(f"{demonstration.address}/admin/login/")
-            page.fill("#id_username", "admin")
-            page.fill("#id_password", demonstration.passwords["admin"])
-            page.click("[type=submit]")
+            page = demonstration.visitor(browser, "admin")
             for name, (path, step) in PICTURES_OF.items():
                 page.goto(f"{demonstration.address}{path}", wait_until="load")
                 if step:
@@ -134,6 +140,10 @@ def main() -> None:
                 page.wait_for_timeout(1500)
                 page.screenshot(path=str(PICTURES / f"{name}.png"))
                 print(name)
+            page = demonstration.visitor(browser, "agent2")
+            page.get_by_role("button", name="Contacted").wait_for(timeout=60_000)
+            page.screenshot(path=str(PICTURES / "desk.png"))
+            print("desk")
             browser.close()
     finally:
         service.send_signal(signal.SIGINT)

@@ -2,7 +2,7 @@ from typing import Any
 
 from django.contrib import admin
 from django.core.exceptions import PermissionDenied, ValidationError
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, JsonResponse
 from django.urls import URLPattern
 from django.utils.decorators import method_decorator
 from django.utils.translation import gettext as _now
@@ -54,6 +54,8 @@ class CannedReplyAdmin(Admin):
 
     def preview_view(self, request: HttpRequest) -> HttpResponse:
         """Answer with the posted text as the newest ticket of its queue would fill it."""
+        if request.method != "POST":
+            return HttpResponseNotAllowed(["POST"])
         if not (self.has_view_permission(request) and request.user.has_perm("tickets.view_ticket")):
             raise PermissionDenied
         body, queue = request.POST.get("body", ""), integer_of(request.POST.get("queue", ""))
