@@ -269,7 +269,7 @@ OPERATIONS = [
         "agents:write",
         201,
         {"connection_id": str},
-        32,
+        34,
         None,
         "/agents/nobody/preview/accept",
     ),

@@ -45,7 +45,7 @@ OPERATIONS = [
     ours("POST", "/webhooks/77001/enable", WEBHOOKS_WRITE, 204, None, 5, None, "/webhooks/999999999/enable"),
     ours("POST", "/webhooks/77001/disable", WEBHOOKS_WRITE, 204, None, 5, None, "/webhooks/999999999/disable"),
     ours("POST", "/webhooks/77001/test", WEBHOOKS_WRITE, 204, None, 6, None, "/webhooks/999999999/test"),
-    ours("GET", "/webhooks/actions", WEBHOOKS, 200, [{"action": str, "example": Each(PAYLOAD_VALUE)}], 1),
+    ours("GET", "/webhooks/actions", WEBHOOKS, 200, [{"action": str, "example": Each(PAYLOAD_VALUE | {float})}], 1),
     ours("GET", "/events", WEBHOOKS, 200, {"count": int, "result": [EVENT]}, 4),
 ]
 
