@@ -1,12 +1,13 @@
 from typing import Any
 
 from django.contrib import admin
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Count, OuterRef, QuerySet, Subquery
+from django.db.models.functions import Coalesce
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
 from callcentre.admin import Admin, Inline, actor_of, display
-from knowledgebase.models import Catalog, Category
+from knowledgebase.models import Article, Catalog, Category
 from knowledgebase.verbs.catalogs import edit_catalog
 
 
@@ -30,10 +31,13 @@ class CatalogAdmin(Admin):
         return ("identifier",)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Catalog]:
+        """Return the catalogs, with their counts for the list only. A join of both would count each pair."""
         catalogs: QuerySet[Catalog] = super().get_queryset(request)
+        if request.path != self.url_of("changelist"):
+            return catalogs
         return catalogs.annotate(
-            category_count=Count("categories", distinct=True),
-            article_count=Count("articles", distinct=True, filter=Q(articles__is_published=True)),
+            category_count=_count_of(Category.objects.all()),
+            article_count=_count_of(Article.objects.filter(is_published=True)),
         )
 
     @display(description=_("categories"))
@@ -53,3 +57,9 @@ class CatalogAdmin(Admin):
             obj.save(force_insert=True)
         elif values := {name: form.cleaned_data[name] for name in form.changed_data}:
             edit_catalog(Catalog.objects.get(pk=obj.pk), actor_of(request), **values)
+
+
+def _count_of(rows: QuerySet[Any]) -> Coalesce:
+    """Build the count of the rows of each catalog."""
+    counted = rows.order_by().filter(catalog=OuterRef("pk")).values("catalog").annotate(count=Count("pk"))
+    return Coalesce(Subquery(counted.values("count")), 0)

@@ -238,6 +238,17 @@ def test_a_catalog_is_made_with_its_categories(office: BackOffice) -> None:
     assert list(Category.objects.values_list("catalog", "name")) == [(catalog.pk, "Orders")]
 
 
+def test_the_list_of_catalogs_counts_categories_and_published_articles(office: BackOffice) -> None:
+    catalog = CatalogFactory()
+    for category in CategoryFactory.create_batch(2, catalog=catalog):
+        ArticleFactory.create_batch(2, category=category)
+        ArticleFactory(category=category, draft=True)
+
+    listed = office.get(url("changelist", model="catalog")).context["cl"].result_list[0]
+
+    assert (vars(listed)["category_count"], vars(listed)["article_count"]) == (2, 4)
+
+
 def test_another_language_of_a_catalog_reaches_its_articles(office: BackOffice) -> None:
     article = ArticleFactory()
 
