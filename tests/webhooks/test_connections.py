@@ -42,6 +42,23 @@ def test_the_address_that_was_checked_is_the_one_connected_to(sender: Sender, re
     assert running.requests[0].headers["host"] == f"once.example:{running.port}"
 
 
+def test_two_paths_of_a_receiver_share_a_connection_and_each_request_has_its_own_path_and_credentials(
+    sender: Sender,
+) -> None:
+    with receiver(always()) as running:
+        sender.send(running.at("127.0.0.1", "/orders?key=1"), {"webhook-id": "1"}, b"{}", ("one", "a"))
+        sender.send(running.at("127.0.0.1", "/tickets"), {"webhook-id": "2"}, b"{}")
+        sender.send(running.at("127.0.0.1", "/orders?key=1"), {"webhook-id": "3"}, b"{}", ("one", "a"))
+
+    assert running.connections == 1
+    assert [(request.line, request.headers["webhook-id"]) for request in running.requests] == [
+        ("POST /orders?key=1 HTTP/1.1", "1"),
+        ("POST /tickets HTTP/1.1", "2"),
+        ("POST /orders?key=1 HTTP/1.1", "3"),
+    ]
+    assert ["authorization" in request.headers for request in running.requests] == [True, False, True]
+
+
 def test_one_forbidden_address_among_others_stops_the_connection(sender: Sender, resolve: Resolve) -> None:
     resolve("mixed.example", ["127.0.0.1", "10.0.0.1"])
     with receiver(always()) as running:

@@ -76,9 +76,7 @@ class Connection:
         name = f"[{host}]" if ":" in host else host
         usual_port = http.client.HTTPS_PORT if tls else http.client.HTTP_PORT
         self._host = host
-        self._head = f"POST {target.path} HTTP/1.1\r\nHost: {name}"
-        if target.port != usual_port:
-            self._head += f":{target.port}"
+        self._name = name if target.port == usual_port else f"{name}:{target.port}"
         self._opened_at = self._answered_at = 0.0
 
     def open(self, ends_at: float) -> None:
@@ -96,12 +94,15 @@ class Connection:
             except OSError:
                 raise Failure("reset") from None
 
-    def post(self, headers: Mapping[str, str], body: bytes, ends_at: float) -> Answer:
-        """Return the answer with its body unread. Raise Stale if a reused connection was closed before its head."""
+    def post(self, path: str, headers: Mapping[str, str], body: bytes, ends_at: float) -> Answer:
+        """Return the answer with its body unread. Raise Stale if a reused connection was closed before its head.
+
+        Targets of one origin share connections, so each request has a path of its own.
+        """
         sock = cast("BoundedSocket", self.sock)
         sock.settimeout(seconds_left(ends_at))
         lines = "".join([f"{name}: {value}\r\n" for name, value in headers.items()])
-        head = f"{self._head}\r\nContent-Length: {len(body)}\r\n{lines}\r\n"
+        head = f"POST {path} HTTP/1.1\r\nHost: {self._name}\r\nContent-Length: {len(body)}\r\n{lines}\r\n"
         try:
             sock.sendall(head.encode("ascii") + body)
         except TimeoutError:

@@ -91,7 +91,7 @@ class Sender:
             try:
                 if connection is None:
                     connection = self._opened(target, ends_at)
-                answer = connection.post(headers, body, ends_at)
+                answer = connection.post(target.path, headers, body, ends_at)
             except Stale:
                 cast("Connection", connection).close()
                 continue
