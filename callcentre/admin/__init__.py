@@ -7,6 +7,7 @@ from callcentre.admin.base import (
     actor_of,
     cut,
     link,
+    may_see,
     user_of,
     without_buttons,
 )
@@ -43,6 +44,7 @@ __all__ = [
     "cut",
     "display",
     "link",
+    "may_see",
     "page_action",
     "user_of",
     "without_buttons",

@@ -53,6 +53,11 @@ def user_of(request: HttpRequest) -> User:
     return cast("User", request.user)
 
 
+def may_see(user: Any, app: str, model: str) -> bool:
+    """Return whether the user may view or change rows of a model: the admin shows them to both."""
+    return any(user.has_perm(f"{app}.{access}_{model}") for access in ("view", "change"))
+
+
 def actor_of(request: HttpRequest) -> Actor:
     return user_of(request).actor
 

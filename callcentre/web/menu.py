@@ -6,6 +6,7 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
+from callcentre.admin import may_see
 from callcentre.overview.admin.pages import overview_panel
 from callcentre.web.desk.home import agent_of, is_supervisor
 from campaigns.admin.dashboard import campaigns_panel
@@ -171,7 +172,7 @@ def menu(request: HttpRequest) -> list[dict[str, Any]]:
         items = [
             {"title": page.title, "icon": page.icon, "link": _link(page.app, page.name)}
             for page in pages
-            if _may_see(request, page.app, page.name.partition("/")[0])
+            if may_see(request.user, page.app, page.name.partition("/")[0])
         ]
         _mark_page_below_list(request.path, items)
         if items:
@@ -201,10 +202,6 @@ def _mark_page_below_list(path: str, items: list[dict[str, Any]]) -> None:
 def _link(app: str, page: str) -> str:
     model, _stroke, name = page.partition("/")
     return reverse(f"admin:{app}_{model}_{name or 'changelist'}")
-
-
-def _may_see(request: HttpRequest, app: str, model: str) -> bool:
-    return any(request.user.has_perm(f"{app}.{access}_{model}") for access in ("view", "change"))
 
 
 def dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:

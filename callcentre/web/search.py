@@ -12,6 +12,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 
+from callcentre.admin import may_see
 from callcentre.core.search import Hit, SearchText
 from campaigns.admin.record_search import records
 from knowledgebase.admin.article_search import articles
@@ -38,9 +39,6 @@ class Group:
 
     def url_of(self, page: str, *args: Any) -> str:
         return reverse(f"admin:{self.app}_{self.model}_{page}", args=args)
-
-    def may_be_seen_by(self, user: Any) -> bool:
-        return any(user.has_perm(f"{self.app}.{access}_{self.model}") for access in ("view", "change"))
 
 
 GROUPS = (
@@ -71,7 +69,7 @@ def _found(request: HttpRequest, search: SearchText, count: int) -> list[dict[st
     """Return the groups with hits. A group with more than `count` hits leads to its list."""
     groups = []
     for group in GROUPS:
-        if not group.may_be_seen_by(request.user):
+        if not may_see(request.user, group.app, group.model):
             continue
         hits = group.find(search, count + 1)
         if hits:

@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 from django.http import HttpRequest
 from django.urls import reverse
 
+from callcentre.admin import may_see
 from callcentre.admin.periods import PARAMETER, value_of
 from reports.figures import Row
 from reports.measures import MEASURES, Measure
@@ -132,9 +133,7 @@ class Links:
 
     def _visible(self, name: str) -> Rows | None:
         rows = _rows_of(name)
-        if rows and any(self._user.has_perm(f"{rows.app}.{may}_{rows.model}") for may in ("view", "change")):
-            return rows
-        return None
+        return rows if rows and may_see(self._user, rows.app, rows.model) else None
 
     def of(self, column: Measure, line: Row) -> str:
         """Return the address, or an empty string if there are no rows or the user may not see them."""

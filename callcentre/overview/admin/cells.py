@@ -12,6 +12,8 @@ from django.template.defaultfilters import floatformat
 from django.urls import reverse
 from django.utils import timezone
 
+from callcentre.admin import may_see
+
 Piece = dict[str, Any]
 
 
@@ -24,7 +26,7 @@ class Viewer:
     def may_see(self, model: str) -> bool:
         """Return whether the user may view rows of the model, named as in "telephony.queue"."""
         app, _dot, name = model.partition(".")
-        return any(self.user.has_perm(f"{app}.{access}_{name}") for access in ("view", "change"))
+        return may_see(self.user, app, name)
 
     def list_of(self, model: str, **query: Any) -> str:
         """Return the address of a list with these filters, or "" if the user may not view it."""
