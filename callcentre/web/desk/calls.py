@@ -29,8 +29,8 @@ def state_facts(desk: Situation) -> Any:
     )
 
 
-def state_context(desk: Situation) -> dict[str, Any]:
-    status = desk.current.status
+def state_context(desk: Situation, facts: Any) -> dict[str, Any]:
+    status, (*_others, has_pbx) = desk.current.status, facts
     return {
         "agent": desk.agent,
         "current": desk.current,
@@ -41,7 +41,7 @@ def state_context(desk: Situation) -> dict[str, Any]:
         "may_leave": status not in IN_CALL,
         "pauses": [pause for pause in Pause.objects.active() if pause.pk != desk.current.pause_id],
         "line": desk.line,
-        "has_pbx": is_connected(),
+        "has_pbx": has_pbx,
     }
 
 
@@ -53,7 +53,7 @@ def call_facts(desk: Situation) -> Any:
     return connection.pk, call.state, call.since, connection.state, connection.is_on_hold, connection.agent_id
 
 
-def call_context(desk: Situation) -> dict[str, Any]:
+def call_context(desk: Situation, facts: Any) -> dict[str, Any]:
     call = desk.shown_call
     if call is None:
         return {"call": None, "offer": desk.offer}
@@ -100,8 +100,7 @@ def _targets(desk: Situation) -> Any:
     }
 
 
-def transfer_context(desk: Situation) -> dict[str, Any]:
-    facts = transfer_facts(desk)
+def transfer_context(desk: Situation, facts: Any) -> dict[str, Any]:
     return {
         "connection": desk.shown_call.connection if facts and desk.shown_call else None,
         "targets": facts and facts[1],
@@ -117,9 +116,9 @@ def topic_facts(desk: Situation) -> Any:
     return call.connection.pk, call.connection.queue_id, stored.first()
 
 
-def topic_context(desk: Situation) -> dict[str, Any]:
+def topic_context(desk: Situation, facts: Any) -> dict[str, Any]:
     call = desk.shown_call
-    if topic_facts(desk) is None or call is None or call.connection.queue is None:
+    if facts is None or call is None or call.connection.queue is None:
         return {"connection": None}
     stored = ConnectionTopic.objects.select_related("topic").filter(connection=call.connection).first()
     values = {one["field_id"]: one["value"] for one in stored.fields} if stored else {}

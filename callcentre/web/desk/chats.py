@@ -32,8 +32,8 @@ def chats_facts(desk: Situation) -> Any:
     return rows_of(_OPEN, {"agent": desk.agent.pk, "most": MOST}), desk.request.GET.get("chat_id")
 
 
-def chats_context(desk: Situation) -> dict[str, Any]:
-    rows, chosen = chats_facts(desk)
+def chats_context(desk: Situation, facts: Any) -> dict[str, Any]:
+    rows, chosen = facts
     chats = [dict(zip(_NAMES, row, strict=True)) for row in rows]
     unanswered = [chat["pk"] for chat in chats if chat["is_clients"]]
     others = [pk for pk in (*unanswered, *(chat["pk"] for chat in chats)) if str(pk) != chosen]
@@ -67,7 +67,7 @@ def conversation_facts(desk: Situation) -> Any:
     return chat_id, chat.state, chat.messages.order_by("-id").values_list("id", flat=True).first()
 
 
-def conversation_context(desk: Situation) -> dict[str, Any]:
+def conversation_context(desk: Situation, facts: Any) -> dict[str, Any]:
     chat_id = desk.request.GET.get("chat_id", "")
     chat = chat_of(desk.agent, chat_id)
     newest = list(chat.messages.select_related("agent").order_by("-id")[:LINES]) if chat else []

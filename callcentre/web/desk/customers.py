@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from callcentre.admin import may_see
 from callcentre.web.desk.situation import Situation
 from campaigns.models import Record
 from telephony.customers import customers_of
@@ -20,16 +21,15 @@ def customer_facts(desk: Situation) -> Any:
     return ("call", call.connection.pk, call.connection.customer_id) if call else None
 
 
-def customer_context(desk: Situation) -> dict[str, Any]:
+def customer_context(desk: Situation, facts: Any) -> dict[str, Any]:
     """Return the card of the customer. An agent needs no permission for the customer of the present call."""
     number = _number(desk)
     customer = _customer(desk, number)
     user = desk.request.user
-    may = user.has_perm
     context: dict[str, Any] = {
         "customer": customer,
         "customer_number": number,
-        "may_see_customer": may("tickets.view_customer") or may("tickets.change_customer"),
+        "may_see_customer": may_see(user, "tickets", "customer"),
     }
     if customer is None:
         return context
@@ -40,7 +40,7 @@ def customer_context(desk: Situation) -> dict[str, Any]:
     call = desk.shown_call
     uid = call.connection.uid if call else ""
     context["contacts"] = [
-        {"kind": kind, "entry": entry, "may_open": any(map(may, kind.permissions))}
+        {"kind": kind, "entry": entry, "may_open": any(map(user.has_perm, kind.permissions))}
         for kind, entry in page.entries
         if entry.id != uid
     ][:CONTACTS]

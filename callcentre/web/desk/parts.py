@@ -1,7 +1,7 @@
 """The parts of the desk. A part is sent again only if its facts have changed.
 
-`facts` are read for each poll, in a query or two. `context` is read only for a part that is sent. The digest of the
-facts stands on the page, and the page sends it back with the next poll.
+`facts` are read for each poll, in a query or two. `context` builds on them, only for a part that is sent. The digest of
+the facts stands on the page, and the page sends it back with the next poll.
 """
 
 import hashlib
@@ -21,7 +21,7 @@ class Part:
 
     name: str
     facts: Callable[[Situation], Any]
-    context: Callable[[Situation], dict[str, Any]]
+    context: Callable[[Situation, Any], dict[str, Any]]
 
     @property
     def template(self) -> str:
@@ -48,9 +48,10 @@ def changed_parts(desk: Situation, known: Mapping[str, str]) -> dict[str, dict[s
     """Return the digest and the HTML of each part whose digest is not the known one."""
     changed = {}
     for part in PARTS:
-        digest = _digest(part.facts(desk))
+        facts = part.facts(desk)
+        digest = _digest(facts)
         if known.get(part.name) != digest:
-            html = render_to_string(part.template, part.context(desk), request=desk.request).strip()
+            html = render_to_string(part.template, part.context(desk, facts), request=desk.request).strip()
             changed[part.name] = {"digest": digest, "html": html}
     return changed
 

@@ -18,7 +18,7 @@ def offer_facts(desk: Situation) -> Any:
     return (desk.offer.pk, desk.offer.expires_at) if desk.offer else None
 
 
-def offer_context(desk: Situation) -> dict[str, Any]:
+def offer_context(desk: Situation, facts: Any) -> dict[str, Any]:
     return {"offer": desk.offer}
 
 
@@ -29,7 +29,7 @@ def record_facts(desk: Situation) -> Any:
     return ("call", attempt.pk, attempt.result) if attempt else None
 
 
-def record_context(desk: Situation) -> dict[str, Any]:
+def record_context(desk: Situation, facts: Any) -> dict[str, Any]:
     """Return the record and the script; of a call also the statuses to choose from and the given result."""
     offer, attempt = desk.offer, desk.attempt
     if offer:

@@ -9,6 +9,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 
+from callcentre.admin import may_see
 from callcentre.core.statements import rows_of
 from callcentre.web.desk.situation import Situation
 from reports import report
@@ -75,19 +76,18 @@ class OwnTicket:
         return self.due is not None and self.due.colour != "info"
 
 
-def tickets_context(desk: Situation) -> dict[str, Any]:
+def tickets_context(desk: Situation, facts: Any) -> dict[str, Any]:
     """Return the agent's open tickets: first those that are due soonest, then the unread ones."""
     mine = Ticket.objects.filter(agent=desk.agent, closed_at=None).order_by("-updated_at", "-id")
     rows = [_own(ticket, desk.now) for ticket in mine.select_related("status", "customer")[:READ]]
     rows.sort(key=lambda row: (not row.is_due, row.due.at if row.is_due else desk.now + SOON, not row.is_unread))
-    user = desk.request.user
     return {
         "tickets": rows[:SHOWN],
         "count": len(rows),
         "is_more": len(rows) == READ,
         "due_count": sum(row.is_due for row in rows),
         "unread_count": sum(row.is_unread for row in rows),
-        "may_open": user.has_perm("tickets.view_ticket") or user.has_perm("tickets.change_ticket"),
+        "may_open": may_see(desk.request.user, "tickets", "ticket"),
     }
 
 
@@ -105,12 +105,11 @@ def missed_facts(desk: Situation) -> Any:
     return sorted(rows, key=lambda row: row[2], reverse=True)[:MOST_MISSED]
 
 
-def missed_context(desk: Situation) -> dict[str, Any]:
-    rows = missed_facts(desk)
+def missed_context(desk: Situation, facts: Any) -> dict[str, Any]:
     return {
         "missed": [
             {"pk": pk, "uid": Connection(pk=pk, created_at=at).uid, "number": number, "at": at, "queue": queue}
-            for pk, number, at, queue, _normal_form in rows
+            for pk, number, at, queue, _normal_form in facts
         ]
     }
 
@@ -130,7 +129,7 @@ def numbers_facts(desk: Situation) -> Any:
     return int(desk.now.timestamp() // NUMBERS_SECONDS)
 
 
-def numbers_context(desk: Situation) -> dict[str, Any]:
+def numbers_context(desk: Situation, facts: Any) -> dict[str, Any]:
     """Return the agent's figures of today, as the report counts them."""
     begin = timezone.make_aware(datetime.combine(timezone.localdate(desk.now), time.min))
     now = desk.now.replace(microsecond=0)
