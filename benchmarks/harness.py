@@ -143,7 +143,12 @@ class Client:
 
     def send(self, method: str, path: str, body: Any = None, *, expect: int, anonymous: bool = False) -> bytes:
         raw = body if isinstance(body, bytes | None) else json.dumps(body).encode()
-        headers = {} if anonymous else self._headers
+        status, answer = self._ask(method, path, raw, {} if anonymous else self._headers)
+        if status != expect:
+            raise RuntimeError(f"{method} {path}: {status} {answer[:500]!r}")
+        return answer
+
+    def _ask(self, method: str, path: str, raw: bytes | None, headers: dict[str, str]) -> tuple[int, bytes]:
         try:
             self._connection.request(method, path, raw, headers)
             response = self._connection.getresponse()
@@ -151,10 +156,7 @@ class Client:
             # The server closes a connection that was idle for half a minute (RFC 9112, 9.3.1).
             self._connection.request(method, path, raw, headers)
             response = self._connection.getresponse()
-        answer = response.read()
-        if response.status != expect:
-            raise RuntimeError(f"{method} {path}: {response.status} {answer[:500]!r}")
-        return answer
+        return response.status, response.read()
 
 
 class Visitor(Client):
@@ -167,9 +169,8 @@ class Visitor(Client):
 
     def is_page(self, path: str) -> bool:
         """Return whether the address answers with a whole page."""
-        self._connection.request("GET", path, headers=self._headers)
-        response = self._connection.getresponse()
-        return b"<html" in response.read() and response.status == 200
+        status, answer = self._ask("GET", path, None, self._headers)
+        return status == 200 and b"<html" in answer
 
 
 def timed(action: Callable[[], Any]) -> float:

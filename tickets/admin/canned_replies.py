@@ -10,10 +10,11 @@ from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import RelatedDropdownFilter
 from unfold.widgets import UnfoldAdminTextareaWidget
 
-from callcentre.admin import Admin, display
+from callcentre.admin import Admin, display, user_of
 from callcentre.admin.base import with_images_from_elsewhere
 from callcentre.admin.theme import ModelForm
 from callcentre.core.integers import integer_of
+from telephony.models import Agent
 from tickets import html
 from tickets.admin.ticket_page_thread import preview_of
 from tickets.models import CannedReply, Ticket
@@ -67,7 +68,7 @@ class CannedReplyAdmin(Admin):
         ticket = tickets.select_related("customer", "queue").order_by("-id").first()
         if ticket is None:
             return JsonResponse({"trouble": _now("There is no ticket yet whose facts could be put in.")})
-        values = values_for(ticket, getattr(request.user, "agent", None))
+        values = values_for(ticket, Agent.objects.of_user(user_of(request)))
         source = _now("With the facts of ticket #%(number)s") % {"number": ticket.pk}
         document = preview_of(html.clean(fill(body, values)))
         return JsonResponse({"trouble": "", "source": source, "values": values, "document": document})
