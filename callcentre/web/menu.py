@@ -73,6 +73,7 @@ MENU: tuple[Area, ...] = (
         _("Reports"),
         (
             Page(_("Agents work report"), "analytics", "reports", "export/report"),
+            Page(_("Queues report"), "queue", "reports", "export/queues"),
             Page(_("Exports of the report"), "download", "reports", "export"),
             Page(_("Scheduled reports"), "schedule_send", "reports", "schedule"),
             Page(_("Alarms"), "notifications", "overview", "alarm"),

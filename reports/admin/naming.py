@@ -7,6 +7,7 @@ from typing import Any
 from django.db.models import Model
 from django.utils.translation import gettext_lazy as _
 
+from campaigns.models import Campaign
 from telephony.models import Agent, AgentGroup, Queue
 from tickets.models import TicketQueue
 
@@ -35,5 +36,6 @@ class Kind:
 AGENTS = Kind((Agent,), _("agent %s (gone)"))
 GROUPS = Kind((AgentGroup,), _("group %s (gone)"))
 QUEUES = Kind((Queue, TicketQueue), _("queue %s (gone)"))
+CAMPAIGNS = Kind((Campaign,), _("campaign %s (gone)"))
 # By the field of an export or a schedule.
-KINDS = {"agent_ids": AGENTS, "agent_group_ids": GROUPS, "queue_ids": QUEUES}
+KINDS = {"agent_ids": AGENTS, "agent_group_ids": GROUPS, "queue_ids": QUEUES, "campaign_ids": CAMPAIGNS}

@@ -8,7 +8,7 @@ its snapshot, a second one writes the progress.
 import logging
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import IO, Any
 
@@ -21,11 +21,12 @@ from django.utils.translation import gettext_lazy as _
 
 from callcentre.core.errors import Conflict, ErrorCode
 from reports import report
+from reports.catalogue import REPORTS
 from reports.exporting.formats import writer_of
 from reports.exporting.portions import portions
-from reports.measures import columns_of
 from reports.models import Export
 from reports.models.export import MAX_ATTEMPTS
+from reports.parameters import subjects_of
 from reports.periods import Aggregation
 from reports.report import Question
 from reports.verbs.exports import fail_export, finish_export
@@ -136,36 +137,41 @@ def _write(export: Export, output: IO[bytes], desk: _Desk) -> int:
     rows, written_at = 0, time.monotonic()
     with report.snapshot():
         question = question_of(export)
-        writer = writer_of(export.format, output, columns_of(export.columns))
-        for lines, share in portions(question):
+        described = REPORTS[export.report]
+        columns = described.columns_of(export.columns)
+        writer = writer_of(export.format, output, columns, len(described.fixed))
+        for lines, share in portions(described, question):
             writer.write(lines)
             rows += len(lines)
             if time.monotonic() - written_at >= _PROGRESS_SECONDS:
                 written_at = time.monotonic()
                 _write_progress(export, desk, int(99 * share), rows, question)
+        if described.subjects and rows:
+            writer.write_total(described.answer(question, 0, 0).total)
         writer.close()
         _write_progress(export, desk, 99, rows, question)
     return rows
 
 
 def question_of(export: Export) -> Question:
+    named = REPORTS[export.report].subjects
     return Question(
-        agents=_agents_of(export.agent_ids, export.agent_group_ids),
+        subjects=subjects_of(named, getattr(export, named.field)) if named else _agents_of(export),
         begin=export.begins_at,
         end=export.ends_at,
         aggregation=Aggregation(export.aggregation),
         now=timezone.now().replace(microsecond=0),
         threshold=export.threshold,
-        queues=tuple(export.queue_ids) or None,
+        queues=None if named else tuple(export.queue_ids) or None,
         within=export.answered_within,
     )
 
 
-def _agents_of(ids: Sequence[int], group_ids: Sequence[int]) -> dict[int, dict[str, str]]:
-    """Return the agents with these ids and of these groups, by login; all agents where neither is given."""
+def _agents_of(export: Export) -> dict[int, dict[str, str]]:
+    """Return the agents with the ids of the export and of its groups, by login; all agents where it has neither."""
     agents = Agent.objects.order_by("login")
-    if ids or group_ids:
-        agents = agents.filter(pk__in=ids) | agents.filter(group__in=group_ids)
+    if export.agent_ids or export.agent_group_ids:
+        agents = agents.filter(pk__in=export.agent_ids) | agents.filter(group__in=export.agent_group_ids)
     rows = agents.values_list("pk", "login", "name", "surname")
     return {pk: {"login": login, "name": name, "surname": surname} for pk, login, name, surname in rows}
 
