@@ -12,11 +12,12 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
-from unfold.contrib.filters.admin import AutocompleteSelectFilter, DropdownFilter
+from unfold.contrib.filters.admin import DropdownFilter
 
 from callcentre.admin import Admin, HistoryMixin, UncountedMixin, actor_of, display, link
 from callcentre.admin.history import SHOWN, Entry, entry_of, in_words
 from callcentre.admin.lists import rows_up_to
+from callcentre.admin.scope import AutocompleteSelectFilter
 from callcentre.core.errors import Fault, Invalid
 from callcentre.core.integers import integer_of
 from campaigns.admin import record_form, record_search

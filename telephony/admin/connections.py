@@ -11,10 +11,11 @@ from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.translation import gettext_lazy as _
 from unfold.admin import TabularInline
-from unfold.contrib.filters.admin import AutocompleteSelectFilter, AutocompleteSelectMultipleFilter, DropdownFilter
+from unfold.contrib.filters.admin import DropdownFilter
 
 from callcentre.admin import DatesFilter, ReadOnlyAdmin, UncountedChangeList, UncountedMixin, display, link
 from callcentre.admin.lists import rows_up_to
+from callcentre.admin.scope import AutocompleteSelectFilter, AutocompleteSelectMultipleFilter
 from callcentre.core.times import second
 from telephony import causes
 from telephony.admin import connection_search

@@ -18,13 +18,7 @@ from django.utils.formats import localize
 from django.utils.html import format_html, format_html_join
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
-from unfold.contrib.filters.admin import (
-    AutocompleteSelectFilter,
-    ChoicesDropdownFilter,
-    MultipleRelatedDropdownFilter,
-    RelatedDropdownFilter,
-    TextFilter,
-)
+from unfold.contrib.filters.admin import ChoicesDropdownFilter, TextFilter
 
 from callcentre.admin import (
     Admin,
@@ -39,6 +33,7 @@ from callcentre.admin import (
 from callcentre.admin.base import with_images_from_elsewhere
 from callcentre.admin.lists import rows_up_to
 from callcentre.admin.periods import Spans, within
+from callcentre.admin.scope import AutocompleteSelectFilter, MultipleRelatedDropdownFilter, RelatedDropdownFilter
 from callcentre.core.errors import ErrorCode
 from callcentre.core.integers import integer_of
 from telephony.models import Agent
