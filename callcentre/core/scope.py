@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol, TypeVar, cast
 
 from django.apps import apps
-from django.db.models import Model, Q, QuerySet
+from django.db.models import Field, Model, Q, QuerySet
 from django.db.models.constants import LOOKUP_SEP
 
 # Column of the user -> the model whose ids it has.
@@ -66,13 +66,11 @@ class Scope:
         return cls(*(None if ids is None else tuple(ids) for ids in columns))
 
     @property
-    def by_column(self) -> dict[str, Ids]:
-        return dict(zip(DIMENSIONS, astuple(self), strict=True))
-
-    @property
-    def columns(self) -> dict[str, list[int] | None]:
-        """The values of the columns that keep the scope in a row."""
-        return {column: None if ids is None else list(ids) for column, ids in self.by_column.items()}
+    def by_column(self) -> dict[str, list[int] | None]:
+        """The columns that keep the scope in a row, with their values; also the parameters of `sql`."""
+        return {
+            column: None if ids is None else list(ids) for column, ids in zip(DIMENSIONS, astuple(self), strict=True)
+        }
 
     @property
     def is_all(self) -> bool:
@@ -98,6 +96,20 @@ class Scope:
                 inside &= _holds(model, lookups[column], column, ids, prefix)
         return inside
 
+    def sql(self, model: type[Model], alias: str) -> str:
+        """Return the condition for a statement as " AND …", or "". Its parameters are `by_column`."""
+        lookups = lookups_of(model)
+        if self.is_all:
+            return ""
+        if lookups is WITHOUT_SCOPE_ONLY:
+            return " AND false"
+        conditions = [
+            _statement(model, alias, lookups[column], column)
+            for column, ids in self.by_column.items()
+            if ids is not None and column in lookups
+        ]
+        return "".join(f" AND {condition}" for condition in conditions)
+
     def within(self, rows: QuerySet[Row]) -> QuerySet[Row]:
         return rows if self.is_all else rows.filter(self.condition(rows.model))
 
@@ -120,15 +132,33 @@ def is_for_people_without_scope(model: type[Model]) -> bool:
     return lookups_of(model) is WITHOUT_SCOPE_ONLY
 
 
-def _holds(model: type[Model], lookup: str | Code, column: str, ids: tuple[int, ...], prefix: str) -> Q:
+def _holds(model: type[Model], lookup: str | Code, column: str, ids: list[int], prefix: str) -> Q:
     """Return the condition of one dimension. It lets rows pass that belong to no queue, campaign or group."""
     if isinstance(lookup, str) and lookup.endswith(column):
-        return Q(**{f"{prefix}{lookup}__contained_by": list(ids)})
+        return Q(**{f"{prefix}{lookup}__contained_by": ids})
     if isinstance(lookup, Code):
         codes = apps.get_model(DIMENSIONS[column])._default_manager.filter(pk__in=ids).values(lookup.column)
         return Q(**{f"{prefix}{lookup.lookup}": ""}) | Q(**{f"{prefix}{lookup.lookup}__in": codes})
     inside = Q(**{f"{prefix}{lookup}__in": ids})
     return inside | Q(**{f"{prefix}{lookup}": None}) if _may_be_empty(model, lookup) else inside
+
+
+def _statement(model: type[Model], alias: str, lookup: str | Code, column: str) -> str:
+    """Return the condition of one dimension in SQL. Each foreign key on the way becomes a subselect."""
+    first, _separator, rest = (lookup.lookup if isinstance(lookup, Code) else lookup).partition(LOOKUP_SEP)
+    field = cast("Field[Any, Any]", model._meta.get_field(first))
+    place = f"{alias}.{field.column}"
+    if rest:
+        other = cast("type[Model]", field.related_model)
+        further = _statement(other, "s", lookup._replace(lookup=rest) if isinstance(lookup, Code) else rest, column)
+        inside = f"{place} IN (SELECT s.id FROM {other._meta.db_table} s WHERE {further})"  # noqa: S608  (our names)
+    elif isinstance(lookup, Code):
+        table = apps.get_model(DIMENSIONS[column])._meta.db_table
+        codes = f"SELECT {lookup.column} FROM {table} WHERE id = ANY(%({column})s::bigint[])"  # noqa: S608  (our names)
+        return f"({place} = '' OR {place} IN ({codes}))"
+    else:
+        inside = f"{place} = ANY(%({column})s::bigint[])"
+    return f"({place} IS NULL OR {inside})" if field.null else inside
 
 
 @cache

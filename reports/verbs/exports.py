@@ -23,7 +23,7 @@ def ask_export(actor: Actor, begin: datetime, end: datetime, scope: Scope = ALL,
             ends_at=end,
             request_id=structlog.contextvars.get_contextvars().get("request_id", ""),
             **actor_columns(actor),
-            **scope.columns,
+            **scope.by_column,
             **values,
         )
         enqueue("reports.build_exports")

@@ -57,7 +57,7 @@ def run_schedule(schedule: Schedule, now: datetime) -> Export | None:
 
 def _user_of(actor: Actor) -> User | None:
     """Return the person who saves, in whose scope it runs; None for the service."""
-    return User.objects.filter(pk=actor.id).first() if actor.kind == "user" else None
+    return User.objects.filter(pk=actor.id or 0).first() if actor.kind == "user" else None
 
 
 def _check(schedule: Schedule) -> None:

@@ -15,7 +15,7 @@ from unfold.contrib.filters.admin import DropdownFilter
 
 from callcentre.admin import DatesFilter, ReadOnlyAdmin, UncountedChangeList, UncountedMixin, display, link
 from callcentre.admin.lists import rows_up_to
-from callcentre.admin.scope import AutocompleteSelectFilter, AutocompleteSelectMultipleFilter
+from callcentre.admin.scope import AutocompleteSelectFilter, AutocompleteSelectMultipleFilter, scope_of
 from callcentre.core.times import second
 from telephony import causes
 from telephony.admin import connection_search
@@ -72,7 +72,8 @@ class _ResultFilter(DropdownFilter):
         if pair["disposition"] not in Connection.Disposition.values:
             pair["disposition"] = ""
         since, until = getattr(request, "span", (None, None))
-        ids = connection_search.newest_with_result(**pair, since=since, until=until, count=rows)
+        scope = scope_of(request)
+        ids = connection_search.newest_with_result(**pair, since=since, until=until, count=rows, scope=scope)
         return queryset.filter(pk__in=ids)
 
 
