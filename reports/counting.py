@@ -2,8 +2,8 @@
 """The engine of the reports by queue, campaign and ticket queue: one statement counts a page of rows and their total.
 
 A report names its sources (calls, attempts, tickets, each at one instant) and its figures, each an aggregate over the
-rows of a source. The engine counts each source by subject and period, adds the sources up, and returns one page of rows. A row
-of a source belongs to the period of its instant as a whole, so that rows add up to the total.
+rows of a source. The engine counts each source by subject and period, adds the sources up, and returns one page of
+rows. A row of a source belongs to the period of its instant as a whole, so that rows add up to the total.
 """
 
 from collections.abc import Callable, Mapping, Sequence

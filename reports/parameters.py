@@ -11,12 +11,14 @@ from django.utils import timezone
 
 from callcentre.core.errors import ErrorCode, Fault, Invalid
 from callcentre.core.parsing import INT32, Reject, parse_id, parse_instant, parse_integer, parse_text, query_list
+from callcentre.core.scope import ALL, Scope
 from reports.description import Report, Subjects
 from reports.measures import Measure
 from reports.models.export import MOST_SECONDS
 from reports.periods import FIRST, LAST, MOST_PERIODS, Aggregation
 from reports.report import Question
-from telephony.models import Agent, AgentGroup
+from telephony.models import Agent, AgentGroup, Queue
+from tickets.models import TicketQueue
 
 T = TypeVar("T")
 
@@ -30,9 +32,9 @@ WHERE login IN (SELECT jsonb_array_elements_text(%s::jsonb)) OR group_id IN (SEL
 """
 
 
-def read(params: QueryDict, faults: list[Fault], within: int | None = None) -> Question:
+def read(params: QueryDict, faults: list[Fault], within: int | None = None, scope: Scope = ALL) -> Question:
     """Read the API's parameters. Raises Invalid with these faults and its own."""
-    agents = _agents(params, faults)
+    agents = _agents(params, faults, scope)
     span = _span(params, faults, Aggregation.MONTH)
     queues = tuple(queue or -1 for queue in _read(query_list(params, "queues_ids"), "queues_ids", faults, parse_id))
     threshold = _one(params, "outbound_threshold", faults, lambda text: parse_integer(text, 0, INT32), 0)
@@ -46,16 +48,18 @@ def read(params: QueryDict, faults: list[Fault], within: int | None = None) -> Q
         aggregation=aggregation,
         now=timezone.now().replace(microsecond=0),
         threshold=threshold,
-        queues=queues or None,
+        queues=queues_within(scope, queues),
         within=within,
     )
 
 
-def _read_agents_table(report: Report, params: QueryDict) -> tuple[Question, list[Measure], dict[str, Any]]:
+def _read_agents_table(
+    report: Report, params: QueryDict, scope: Scope
+) -> tuple[Question, list[Measure], dict[str, Any]]:
     """Read the question and the columns of a page, and the terms under which an export has them as a file.
 
-    Parameters are the API's, and `answered_within` and `columns[]` besides; all agents where none are named. Raises
-    Invalid.
+    Parameters are the API's, and `answered_within` and `columns[]` besides; all agents where none are named. Rows are
+    those of the scope. Raises Invalid.
     """
     faults: list[Fault] = []
     within = _within(params, faults)
@@ -65,8 +69,8 @@ def _read_agents_table(report: Report, params: QueryDict) -> tuple[Question, lis
     if not asked.get("aggregate_by", "").strip():
         asked["aggregate_by"] = USUAL_AGGREGATION.value
     if not logins and not groups:
-        asked.setlist("agent_logins", Agent.objects.order_by("login").values_list("login", flat=True))
-    question = read(asked, faults, within)
+        asked.setlist("agent_logins", scope.within(Agent.objects.order_by("login")).values_list("login", flat=True))
+    question = read(asked, faults, within, scope)
     named = {login.strip() for login in logins}
     terms = {
         "agent_ids": [pk for pk, agent in question.subjects.items() if agent["login"] in named],
@@ -74,18 +78,23 @@ def _read_agents_table(report: Report, params: QueryDict) -> tuple[Question, lis
         "aggregation": question.aggregation.value,
         "threshold": question.threshold,
         "answered_within": within,
-        "queue_ids": list(question.queues or ()),
+        "queue_ids": list(_queues(params, [])),
         "columns": [name for name in report.names if name in names],
     }
     return question, report.columns_of(names), terms
 
 
 def read_grouped(
-    report: Report, params: QueryDict, faults: list[Fault], *, usual: Aggregation = Aggregation.MONTH
+    report: Report,
+    params: QueryDict,
+    faults: list[Fault],
+    *,
+    usual: Aggregation = Aggregation.MONTH,
+    scope: Scope = ALL,
 ) -> Question:
     """Read the parameters of a report by queue or campaign. Raises Invalid with these faults and its own."""
     assert report.subjects
-    subjects = _subjects(report.subjects, query_list(params, report.subjects.parameter), faults)
+    subjects = _subjects(report.subjects, query_list(params, report.subjects.parameter), faults, scope)
     span = _span(params, faults, usual)
     within = _within(params, faults) if report.has_within else None
     if faults or span is None:
@@ -95,13 +104,13 @@ def read_grouped(
     return Question(subjects, begin, end, aggregation, now, within=within)
 
 
-def read_table(report: Report, params: QueryDict) -> tuple[Question, list[Measure], dict[str, Any]]:
+def read_table(report: Report, params: QueryDict, scope: Scope) -> tuple[Question, list[Measure], dict[str, Any]]:
     """Read the question and the columns of a page, and the terms of its export. Raises Invalid."""
     if report.subjects is None:
-        return _read_agents_table(report, params)
+        return _read_agents_table(report, params, scope)
     faults: list[Fault] = []
     names = _columns(params, report.names, report.usual, faults)
-    question = read_grouped(report, params, faults, usual=USUAL_AGGREGATION)
+    question = read_grouped(report, params, faults, usual=USUAL_AGGREGATION, scope=scope)
     is_named = any(text.strip() for text in query_list(params, report.subjects.parameter))
     terms = {
         "report": report.kind,
@@ -113,18 +122,18 @@ def read_table(report: Report, params: QueryDict) -> tuple[Question, list[Measur
     return question, report.columns_of(names), terms
 
 
-def subjects_of(subjects: Subjects, ids: Iterable[int] = ()) -> dict[int, dict[str, Any]]:
-    """Return the rows with these ids, or all, in the order of the report."""
-    rows = subjects.model._default_manager.order_by(*subjects.order)
+def subjects_of(subjects: Subjects, scope: Scope, ids: Iterable[int] = ()) -> dict[int, dict[str, Any]]:
+    """Return the rows of the scope with these ids, or all of them, in the order of the report."""
+    rows = scope.within(subjects.model._default_manager.order_by(*subjects.order))
     if wanted := list(ids):
         rows = rows.filter(pk__in=wanted)
     found = rows.values_list("pk", *subjects.names.values())
     return {pk: dict(zip(subjects.names, names, strict=True)) for pk, *names in found}
 
 
-def _subjects(subjects: Subjects, texts: Iterable[str], faults: list[Fault]) -> dict[int, dict[str, Any]]:
+def _subjects(subjects: Subjects, texts: Iterable[str], faults: list[Fault], scope: Scope) -> dict[int, dict[str, Any]]:
     """Find the queues or campaigns that are named, or all; an unknown one is a fault."""
-    every = subjects_of(subjects)
+    every = subjects_of(subjects, scope)
     named = [text.strip() for text in texts if text.strip()]
     if not named:
         return every
@@ -160,7 +169,27 @@ def _columns(params: QueryDict, known: Sequence[str], usual: Sequence[str], faul
     return names
 
 
-def _agents(params: QueryDict, faults: list[Fault]) -> dict[int, dict[str, str]]:
+def _queues(params: QueryDict, faults: list[Fault]) -> tuple[int, ...]:
+    # No queue has the id 0, which means all calls in the rollups.
+    return tuple(queue or -1 for queue in _read(query_list(params, "queues_ids"), "queues_ids", faults, parse_id))
+
+
+def queues_within(scope: Scope, ids: Sequence[int]) -> tuple[int, ...] | None:
+    """Return the queues of calls and of tickets that the agents work report counts; None for all.
+
+    A person whose scope names queues gets these, or those of them that are asked for.
+    """
+    if scope.call_queues is None and scope.ticket_queues is None:
+        return tuple(ids) or None
+    found = {
+        pk
+        for rows in (Queue.objects.order_by(), TicketQueue.objects.order_by())
+        for pk in scope.within(rows).values_list("pk", flat=True)
+    }
+    return tuple(sorted(found & set(ids) if ids else found)) or (-1,)
+
+
+def _agents(params: QueryDict, faults: list[Fault], scope: Scope) -> dict[int, dict[str, str]]:
     """Find the agents of the logins and groups, by login; an unknown login or group is a fault."""
     groups = _read(query_list(params, "agent_group_ids"), "agent_group_ids", faults, parse_integer)
     logins = [login for text in query_list(params, "agent_logins") if (login := text.strip())]
@@ -174,11 +203,14 @@ def _agents(params: QueryDict, faults: list[Fault]) -> dict[int, dict[str, str]]
         found = {
             pk: {"login": login, "name": name, "surname": surname} for pk, login, name, surname in cursor.fetchall()
         }
+    if scope.agent_groups is not None:
+        seen = set(scope.within(Agent.objects.order_by()).filter(pk__in=found).values_list("pk", flat=True))
+        found = {pk: agent for pk, agent in found.items() if pk in seen}
     known = {agent["login"] for agent in found.values()}
     if unknown := [login for login in dict.fromkeys(logins) if login not in known]:
         faults.append(Fault(ErrorCode.AGENTS_NOT_FOUND, "agent_logins", {"logins": ", ".join(unknown)}))
     if groups:
-        there = set(AgentGroup.objects.filter(pk__in=groups).values_list("pk", flat=True))
+        there = set(scope.within(AgentGroup.objects.filter(pk__in=groups)).values_list("pk", flat=True))
         if missing := [str(group) for group in groups if group not in there]:
             faults.append(Fault(ErrorCode.AGENT_GROUPS_NOT_FOUND, "agent_group_ids", {"ids": ", ".join(missing)}))
     return found

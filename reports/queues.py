@@ -1,7 +1,7 @@
 """The report by queue: the inbound calls of each queue, by the period in which they came.
 
-A call counts as on the overview (telephony.inbound_day): in the queue that it was in last. It is abandoned if the caller
-hung up before an agent answered. A call that overflowed, or that waits, is neither answered nor abandoned.
+A call counts as on the overview (telephony.inbound_day): in the queue that it was in last. It is abandoned if the
+caller hung up before an agent answered. A call that overflowed, or that waits, is neither answered nor abandoned.
 """
 
 from dataclasses import dataclass

@@ -19,6 +19,7 @@ from unfold.widgets import (
 from callcentre.core.errors import ErrorCode, Fault, Invalid
 from callcentre.core.integers import integer_of
 from callcentre.core.parsing import query_list
+from callcentre.core.scope import Scope
 from reports.admin.naming import GROUPS, QUEUES
 from reports.description import Report
 from reports.models.export import AGGREGATIONS
@@ -61,13 +62,13 @@ class TableForm(forms.Form):
     # The inputs beside the span, in the order of the page.
     asked: Sequence[str] = ("aggregate_by", "answered_within")
 
-    def __init__(self, report: Report, params: QueryDict) -> None:
+    def __init__(self, report: Report, params: QueryDict, scope: Scope) -> None:
         self.report = report
         super().__init__(_values_of(params, report))
         if report.subjects:
             name = report.subjects.parameter
             self.fields[name] = _several(report.subject_title, _("None: all of them."))
-            rows = subjects_of(report.subjects).values()
+            rows = subjects_of(report.subjects, scope).values()
             self._offer(name, [(row["id"], _titled(row)) for row in rows])
             self.asked = (name, *self.asked)
         if not report.has_within:
@@ -125,17 +126,17 @@ class ReportForm(TableForm):
     )
     asked = ("agent_logins", "agent_group_ids", "queues_ids", "aggregate_by", "outbound_threshold", "answered_within")
 
-    def __init__(self, report: Report, params: QueryDict) -> None:
-        super().__init__(report, params)
-        agents = [(agent.login, str(agent)) for agent in Agent.objects.order_by("login")]
+    def __init__(self, report: Report, params: QueryDict, scope: Scope) -> None:
+        super().__init__(report, params, scope)
+        agents = [(agent.login, str(agent)) for agent in scope.within(Agent.objects.order_by("login"))]
         self._offer("agent_logins", agents)
         for name, kind in (("agent_group_ids", GROUPS), ("queues_ids", QUEUES)):
             chosen = [value for value in map(integer_of, self.data.get(name, ())) if value is not None]
-            self._offer(name, kind.choices(chosen))
+            self._offer(name, kind.choices(chosen, scope))
 
 
-def form_of(report: Report, params: QueryDict) -> TableForm:
-    return TableForm(report, params) if report.subjects else ReportForm(report, params)
+def form_of(report: Report, params: QueryDict, scope: Scope) -> TableForm:
+    return (TableForm if report.subjects else ReportForm)(report, params, scope)
 
 
 def _titled(row: Mapping[str, Any]) -> str:

@@ -10,7 +10,7 @@ from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.utils import timezone, translation
 
-from callcentre.admin import ReadOnlyAdmin, actor_of
+from callcentre.admin import ReadOnlyAdmin, actor_of, user_of
 from callcentre.core.errors import Invalid
 from callcentre.core.integers import integer_of
 from reports.admin.chart import chart_of
@@ -52,11 +52,11 @@ class ReportPage(ReadOnlyAdmin):
         if not self.has_view_permission(request):
             raise PermissionDenied
         described, params = REPORTS[kind], request.GET
-        form = form_of(described, params)
+        form = form_of(described, params, user_of(request).scope)
         context: dict[str, Any] = {}
         if "date_from" in params or "date_to" in params:
             try:
-                question, columns, terms = read_table(described, params)
+                question, columns, terms = read_table(described, params, user_of(request).scope)
             except Invalid as invalid:
                 form.show(invalid)
             else:
@@ -70,7 +70,7 @@ class ReportPage(ReadOnlyAdmin):
         if not self.has_view_permission(request):
             raise PermissionDenied
         try:
-            question, _columns, _terms = read_table(REPORTS[kind], request.GET)
+            question, _columns, _terms = read_table(REPORTS[kind], request.GET, user_of(request).scope)
         except Invalid as invalid:
             return JsonResponse({"reason": " ".join(invalid.messages)}, status=400)
         return JsonResponse(chart_of(REPORTS[kind], question))
@@ -87,6 +87,7 @@ class ReportPage(ReadOnlyAdmin):
             actor_of(request),
             question.begin,
             question.end,
+            user_of(request).scope,
             format=form if form in Export.Format.values else Export.Format.CSV,
             language=translation.get_language() or "en",
             **terms,

@@ -11,10 +11,11 @@ from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
 from unfold.widgets import UnfoldAdminSelect2MultipleWidget
 
-from callcentre.admin import Admin, EditConflictForm, HistoryMixin, ListField, actor_of, display
+from callcentre.admin import Admin, EditConflictForm, HistoryMixin, ListField, actor_of, display, user_of
 from callcentre.admin.history import SHOWN, Entry, entry_of, in_words
 from callcentre.admin.theme import ModelForm
 from callcentre.core.errors import ErrorCode
+from callcentre.core.scope import ALL, Scope
 from reports.admin.exports import COLOURS
 from reports.admin.naming import AGENTS, CAMPAIGNS, GROUPS, KINDS, QUEUES, Kind
 from reports.catalogue import REPORTS
@@ -42,6 +43,8 @@ SENTENCES = {
 
 
 class ScheduleForm(EditConflictForm, ModelForm):
+    # The scope of the person at the page, whose rows can be chosen.
+    scope: Scope = ALL
     agent_ids = _Ids(label=_("Agents"), help_text=_("None and no group: all of them."))
     agent_group_ids = _Ids(label=_("Agent groups"))
     queue_ids = _Ids(label=_("Queues"), help_text=_("Of calls, chats and tickets; logins and pauses stay whole."))
@@ -81,11 +84,12 @@ class ScheduleForm(EditConflictForm, ModelForm):
         described = REPORTS[self._report()]
         for name, kind in KINDS.items():
             # A chosen row that is gone stays chosen until a user removes it: an empty list would mean all.
-            fields[name].choices = kind.choices(getattr(self.instance, name))
+            fields[name].choices = kind.choices(getattr(self.instance, name), self.scope)
         if described.subjects:
             named = fields[described.subjects.field]
             chosen = getattr(self.instance, described.subjects.field)
-            named.choices = Kind((described.subjects.model,), KINDS[described.subjects.field].gone).choices(chosen)
+            kind = Kind((described.subjects.model,), KINDS[described.subjects.field].gone)
+            named.choices = kind.choices(chosen, self.scope)
             named.help_text = _("None: all of them.")
         fields["columns"].choices = _columns(described)
         if "report" in fields:
@@ -150,6 +154,11 @@ class ScheduleAdmin(HistoryMixin, Admin):
     def _may_see_figures(self, request: HttpRequest) -> bool:
         """Require the right to view exports: a schedule mails the figures to any address."""
         return request.user.has_perm("reports.view_export")
+
+    def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
+        form = super().get_form(request, obj, change, **kwargs)
+        form.scope = user_of(request).scope
+        return form
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         """Return the fields of the report. A user who may only view sees names in place of ids."""

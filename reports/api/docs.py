@@ -14,9 +14,11 @@ from callcentre.api.openapi import (
     text,
 )
 from callcentre.core.errors import ErrorCode
-from reports.api.serializers import GROUPS, OF_ROW
-from reports.api.views import AgentsWorkReportViewSet
+from reports.api.serializers import GROUPS, OF_ROW, published
+from reports.api.views import AgentsWorkReportViewSet, GroupedReportViewSet, QueuesReportViewSet
 from reports.measures import Measure, Unit, clock
+from reports.models.export import MOST_SECONDS
+from reports.parameters import USUAL_WITHIN
 from reports.periods import Aggregation
 
 DURATION, MOMENT = r"^\d{2,}:\d{2}:\d{2}$", r"^(\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2})?$"
@@ -40,6 +42,17 @@ def field(measure: Measure) -> dict[str, Any]:
         case Unit.DURATION:
             return duration(measure.sentence, clock(measure.example))
     return text(measure.sentence, measure.example, pattern=MOMENT)
+
+
+def field_of(measure: Measure) -> dict[str, Any]:
+    """Return the schema of a measure of a report by queue or campaign."""
+    if measure.unit is Unit.PERCENT:
+        return {**number(measure.sentence, measure.example, minimum=0, maximum=100), "type": ["number", "null"]}
+    return (
+        text(measure.sentence, measure.example)
+        if measure.unit is Unit.TEXT
+        else count(measure.sentence, measure.example)
+    )
 
 
 def group(name: str, schema: str, description: str) -> dict[str, Any]:
@@ -94,6 +107,36 @@ def _list(name: str, kind: str, description: str, *errors: ErrorCode) -> Paramet
     return Parameter(f"{name}[]", {"type": "array", "items": {"type": kind}}, description, errors)
 
 
+_SPAN = (
+    Parameter(
+        "date_from",
+        {"type": "string"},
+        f"From when. {INSTANT}.",
+        (ErrorCode.EMPTY, ErrorCode.NOT_INSTANT),
+        is_required=True,
+    ),
+    Parameter(
+        "date_to",
+        {"type": "string"},
+        f"Until when, the day, minute or second that is named included. {INSTANT}.",
+        (ErrorCode.EMPTY, ErrorCode.NOT_INSTANT),
+        is_required=True,
+    ),
+    Parameter(
+        "aggregate_by",
+        {"type": "string", "enum": [one.value for one in Aggregation], "default": "month"},
+        "The period of a row. A span of more than 20,000 periods is refused.",
+        (ErrorCode.NOT_CHOICE,),
+    ),
+)
+_SPAN_ERRORS = {ErrorCode.REPORT_ENDS_BEFORE_START: "date_to", ErrorCode.TOO_MANY_PERIODS: "aggregate_by"}
+_WITHIN = Parameter(
+    "answered_within",
+    {"type": "integer", "minimum": 0, "maximum": MOST_SECONDS, "default": USUAL_WITHIN},
+    "Seconds of waiting within which an answered call is in time.",
+    (ErrorCode.NOT_INTEGER, ErrorCode.OUT_OF_RANGE),
+)
+
 document(
     AgentsWorkReportViewSet,
     list=Operation(
@@ -108,26 +151,7 @@ document(
         query=(
             _list("agent_logins", "string", "Agents, by login; with `agent_group_ids` those as well.", ErrorCode.NUL),
             _list("agent_group_ids", "integer", "Agents, by their groups.", ErrorCode.NOT_INTEGER),
-            Parameter(
-                "date_from",
-                {"type": "string"},
-                f"From when. {INSTANT}.",
-                (ErrorCode.EMPTY, ErrorCode.NOT_INSTANT),
-                is_required=True,
-            ),
-            Parameter(
-                "date_to",
-                {"type": "string"},
-                f"Until when, the day, minute or second that is named included. {INSTANT}.",
-                (ErrorCode.EMPTY, ErrorCode.NOT_INSTANT),
-                is_required=True,
-            ),
-            Parameter(
-                "aggregate_by",
-                {"type": "string", "enum": [one.value for one in Aggregation], "default": "month"},
-                "The period of a row. A span of more than 20,000 periods is refused.",
-                (ErrorCode.NOT_CHOICE,),
-            ),
+            *_SPAN,
             _list(
                 "queues_ids",
                 "integer",
@@ -147,8 +171,42 @@ document(
             ErrorCode.AGENTS_REQUIRED: "agent_logins",
             ErrorCode.AGENTS_NOT_FOUND: "agent_logins",
             ErrorCode.AGENT_GROUPS_NOT_FOUND: "agent_group_ids",
-            ErrorCode.REPORT_ENDS_BEFORE_START: "date_to",
-            ErrorCode.TOO_MANY_PERIODS: "aggregate_by",
+            **_SPAN_ERRORS,
         },
     ),
+)
+
+
+def _document(
+    view: type[GroupedReportViewSet], name: str, schema: str, about: tuple[str, str], *query: Parameter
+) -> None:
+    """Document a report by queue or campaign: its summary and its description are `about`."""
+    fields: Any = {measure.name: field_of(measure) for measure in published(view.report)}
+    subjects = view.report.subjects
+    assert subjects
+    document(
+        view,
+        list=Operation(
+            id=name,
+            summary=about[0],
+            description=about[1],
+            query=(*query[:1], *_SPAN, *query[1:]),
+            is_paged=True,
+            answer=array(shape(schema, about[0] + ".", **fields)),
+            errors={subjects.not_found: subjects.parameter, **_SPAN_ERRORS},
+        ),
+    )
+
+
+_document(
+    QueuesReportViewSet,
+    "queues_report",
+    "QueuesReportRow",
+    (
+        "Report the calls of queues",
+        "One row per call queue and period in which calls came, by the name of the queue, then period. A call belongs"
+        " to the period in which it came, as a whole, and to the queue that it was in last. Durations are whole seconds.",
+    ),
+    _list("queues_ids", "integer", "Queues, by id; all without it.", ErrorCode.NOT_INTEGER),
+    _WITHIN,
 )

@@ -23,7 +23,7 @@ class AgentsWorkReportViewSet(ApiViewSet):
         return Response([row_data(row) for row in report.page(question, limit, offset)])
 
 
-class _GroupedReportViewSet(ApiViewSet):
+class GroupedReportViewSet(ApiViewSet):
     """A report by queue or campaign, by periods."""
 
     area = "reports"
@@ -37,7 +37,7 @@ class _GroupedReportViewSet(ApiViewSet):
         return Response([grouped_data(self.report, row) for row in rows])
 
 
-class QueuesReportViewSet(_GroupedReportViewSet):
+class QueuesReportViewSet(GroupedReportViewSet):
     """The inbound calls of queues, by periods."""
 
     report = QUEUES

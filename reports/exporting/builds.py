@@ -20,13 +20,14 @@ from django.utils import timezone, translation
 from django.utils.translation import gettext_lazy as _
 
 from callcentre.core.errors import Conflict, ErrorCode
+from callcentre.core.scope import within_scope
 from reports import report
 from reports.catalogue import REPORTS
 from reports.exporting.formats import writer_of
 from reports.exporting.portions import portions
 from reports.models import Export
 from reports.models.export import MAX_ATTEMPTS
-from reports.parameters import subjects_of
+from reports.parameters import queues_within, subjects_of
 from reports.periods import Aggregation
 from reports.report import Question
 from reports.verbs.exports import fail_export, finish_export
@@ -156,22 +157,23 @@ def _write(export: Export, output: IO[bytes], desk: _Desk) -> int:
 def question_of(export: Export) -> Question:
     named = REPORTS[export.report].subjects
     return Question(
-        subjects=subjects_of(named, getattr(export, named.field)) if named else _agents_of(export),
+        subjects=subjects_of(named, export.scope, getattr(export, named.field)) if named else _agents_of(export),
         begin=export.begins_at,
         end=export.ends_at,
         aggregation=Aggregation(export.aggregation),
         now=timezone.now().replace(microsecond=0),
         threshold=export.threshold,
-        queues=None if named else tuple(export.queue_ids) or None,
+        queues=None if named else queues_within(export.scope, export.queue_ids),
         within=export.answered_within,
     )
 
 
 def _agents_of(export: Export) -> dict[int, dict[str, str]]:
-    """Return the agents with the ids of the export and of its groups, by login; all agents where it has neither."""
-    agents = Agent.objects.order_by("login")
-    if export.agent_ids or export.agent_group_ids:
-        agents = agents.filter(pk__in=export.agent_ids) | agents.filter(group__in=export.agent_group_ids)
+    """Return the agents that were asked for, by login: with ids and of groups, or all; within the scope."""
+    ids, group_ids = export.agent_ids, export.agent_group_ids
+    agents = within_scope(Agent.objects.order_by("login"), export)
+    if ids or group_ids:
+        agents = agents.filter(pk__in=ids) | agents.filter(group__in=group_ids)
     rows = agents.values_list("pk", "login", "name", "surname")
     return {pk: {"login": login, "name": name, "surname": surname} for pk, login, name, surname in rows}
 

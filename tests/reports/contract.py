@@ -27,6 +27,16 @@ REPORT_ROW = {
     "pauses": [({"id": frozenset({str, int}), **CALLS}, {"id": str, "count": int, "sum": str})],
 }
 
+QUEUE_ROW = {
+    "queue_id": int,
+    "queue_name": str,
+    "period": str,
+    **dict.fromkeys(("offered", "answered", "abandoned", "answered_in_threshold"), int),
+    "service_level": frozenset({float, int, type(None)}),
+    **dict.fromkeys(("wait_average", "wait_max", "talk_average", "handle_average"), int),
+}
+SPAN = "date_from=2026-01-01&date_to=2099-12-31&aggregate_by=year"
+
 OPERATIONS = [
     # INTERFACE 4.7
     Operation(
@@ -35,6 +45,15 @@ OPERATIONS = [
         "reports:read",
         200,
         [REPORT_ROW],
+        4,
+    ),
+    # Extensions
+    Operation(
+        "GET",
+        f"/queues_report?{SPAN}",
+        "reports:read",
+        200,
+        [QUEUE_ROW],
         4,
     ),
 ]

@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('reports', '0010_sum_anew'),
+        ('reports', '0011_scope'),
     ]
 
     operations = [
