@@ -100,7 +100,7 @@ class ScheduleForm(EditConflictForm, ModelForm):
             fields["language"].initial = (get_language() or "en")[:2]
 
     def _report(self) -> str:
-        """Return the report that the schedule sends. A new schedule is of the one that the address or the form names."""
+        """Return the report of the schedule. The address or the form names that of a new one."""
         if self.instance.pk is not None:
             return str(self.instance.report)
         return report_named(self.data.get("report") or self.initial.get("report"))

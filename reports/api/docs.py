@@ -47,7 +47,7 @@ def field(measure: Measure) -> dict[str, Any]:
 def field_of(measure: Measure) -> dict[str, Any]:
     """Return the schema of a measure of a report by queue or campaign."""
     if measure.unit is Unit.PERCENT:
-        return {**number(measure.sentence, measure.example, minimum=0, maximum=100), "type": ["number", "null"]}
+        return number(measure.sentence, measure.example, minimum=0, maximum=100, nullable=True)
     return (
         text(measure.sentence, measure.example)
         if measure.unit is Unit.TEXT
@@ -198,14 +198,15 @@ def _document(
     )
 
 
+_ROWS = "One row per %s and period in which %s, by the name of the %s, then period. Durations are whole seconds. "
 _document(
     QueuesReportViewSet,
     "queues_report",
     "QueuesReportRow",
     (
         "Report the calls of queues",
-        "One row per call queue and period in which calls came, by the name of the queue, then period. A call belongs"
-        " to the period in which it came, as a whole, and to the queue that it was in last. Durations are whole seconds.",
+        _ROWS % ("call queue", "calls came", "queue")
+        + "A call belongs to the period in which it came, as a whole, and to the queue that it was in last.",
     ),
     _list("queues_ids", "integer", "Queues, by id; all without it.", ErrorCode.NOT_INTEGER),
     _WITHIN,

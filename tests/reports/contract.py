@@ -54,7 +54,7 @@ OPERATIONS = [
         "reports:read",
         200,
         [QUEUE_ROW],
-        4,
+        3,
     ),
 ]
 
