@@ -5,13 +5,17 @@ from typing import Any
 
 from django.utils.translation import gettext_lazy as _
 
-from reports import measures, queues, report
+from callcentre.core.errors import ErrorCode
+from callcentre.core.parsing import parse_text
+from campaigns.models import Campaign
+from reports import measures, outbounds, queues, report, tickets
 from reports.counting import Answer
 from reports.description import Chart, Report, Subjects
 from reports.measures import REASONS, Measure
 from reports.models.export import ReportKind
 from reports.report import Question
 from telephony.models import Queue
+from tickets.models import TicketQueue
 
 
 class _AgentsReport(Report):
@@ -56,4 +60,34 @@ QUEUES = Report(
     chart=Chart("offered", "wait_average", "service_level"),
     has_within=True,
 )
-REPORTS: Mapping[str, Report] = {one.kind: one for one in (AGENTS, QUEUES)}
+OUTBOUNDS = Report(
+    kind=ReportKind.OUTBOUNDS,
+    subjects=Subjects(
+        Campaign,
+        {"id": "code", "name": "name"},
+        ("name", "code"),
+        "outbound_ids",
+        "campaign_ids",
+        parse=parse_text,
+        not_found=ErrorCode.OUTBOUNDS_NOT_FOUND,
+    ),
+    fixed=outbounds.FIXED,
+    measures=outbounds.MEASURES,
+    answer=outbounds.COUNTING.answer,
+    by_period=outbounds.COUNTING.by_period,
+    subject_title=_("Campaign"),
+    chart=Chart("attempts", "live_answers", "drop_rate"),
+    section=outbounds.by_hour,
+)
+TICKETS = Report(
+    kind=ReportKind.TICKETS,
+    subjects=Subjects(TicketQueue, _NAMED, ("name", "pk"), "queues_ids", "queue_ids"),
+    fixed=tickets.FIXED,
+    measures=tickets.MEASURES,
+    answer=tickets.COUNTING.answer,
+    by_period=tickets.COUNTING.by_period,
+    subject_title=_("Ticket queue"),
+    chart=Chart("opened", "backlog", "first_response_met"),
+    section=tickets.by_age,
+)
+REPORTS: Mapping[str, Report] = {one.kind: one for one in (AGENTS, QUEUES, OUTBOUNDS, TICKETS)}

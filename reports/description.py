@@ -12,6 +12,7 @@ from reports.counting import Answer
 from reports.measures import Measure
 from reports.models.export import ReportKind
 from reports.report import Question
+from reports.sections import Section
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,8 @@ class Report:
     # Returns so many rows of all subjects together, and what the chart shows of them.
     by_period: Callable[[Question, int], Sequence[Any]] | None = None
     chart: Chart | None = None
+    # Returns a further table of the page.
+    section: Callable[[Question], Section] | None = None
     # A figure counts within a time that the question may give.
     has_within: bool = False
     # The title of the first column.

@@ -43,10 +43,12 @@ class Unit(Enum):
     NUMBER = "number"
     PERCENT = "percent"
     MOMENT = "moment"
+    # A list of objects with `name` and `count`.
+    COUNTS = "counts"
 
 
 _SPELLED: dict[Unit, Callable[[Any], str]] = {Unit.DURATION: clock, Unit.MOMENT: second}
-Value = str | int | float | datetime | None
+Value = str | int | float | datetime | list[dict[str, Any]] | None
 
 
 @dataclass(frozen=True)
@@ -80,6 +82,8 @@ class Measure:
         value = self.wire(row)
         if value is None:
             return ""
+        if self.unit is Unit.COUNTS:
+            return ", ".join(f"{entry['name']}: {entry['count']}" for entry in value)
         return f"{value:.2f}" if self.unit in (Unit.NUMBER, Unit.PERCENT) else str(value)
 
     def shown(self, row: Any) -> str:
@@ -100,7 +104,7 @@ _ABOVE, _BELOW = _("Outbound above the threshold"), _("Outbound up to the thresh
 _LOGIN, _PAUSES, _FREE, _WORK = pgettext_lazy("being logged in", "Login"), _("Pauses"), _("Ready"), _("Work")
 _COUNT, _TIME, _AVERAGE = pgettext_lazy("how many", "number"), pgettext_lazy("for how long", "time"), _("average")
 REASONS = "pauses.reasons"
-TEXT, COUNT, DURATION, _SECONDS, NUMBER, PERCENT, MOMENT = Unit
+TEXT, COUNT, DURATION, _SECONDS, NUMBER, PERCENT, MOMENT, _COUNTS = Unit
 
 
 def counted(

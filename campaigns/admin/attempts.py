@@ -18,6 +18,7 @@ from callcentre.admin import DatesFilter, ReadOnlyAdmin, UncountedChangeList, Un
 from callcentre.admin.scope import AutocompleteSelectFilter
 from callcentre.core.phone import PhoneError, normalise
 from callcentre.core.spreadsheets import CsvWriter
+from campaigns.admin.report_filter import Counted
 from campaigns.dialling.hours import IGNORED
 from campaigns.models import Attempt
 
@@ -78,7 +79,7 @@ class AttemptAdmin(UncountedMixin, ReadOnlyAdmin):
         "rule_shown",
     )
     list_display_links = ("dialled_at",)
-    list_filter = (("campaign", AutocompleteSelectFilter), ("outcome", ChoicesDropdownFilter), Dates)
+    list_filter = (("campaign", AutocompleteSelectFilter), ("outcome", ChoicesDropdownFilter), Dates, Counted)
     list_select_related = ("agent",)
     list_before_template = "admin/campaigns/attempts_download.html"
     search_fields = ("number",)

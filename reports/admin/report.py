@@ -107,6 +107,7 @@ class ReportPage(ReadOnlyAdmin):
             "question": question,
             "columns": figures,
             "rows": [(line, _cells(figures, line, links)) for line in shown],
+            "section": _section(described, question, links) if shown else None,
             "total": _cells(figures, total, links) if total and shown else None,
             "first": (number - 1) * PER_PAGE + 1,
             "last": (number - 1) * PER_PAGE + len(shown),
@@ -144,6 +145,18 @@ class ReportPage(ReadOnlyAdmin):
             # A POST reaches this point only with a faulty question.
             status=400 if request.method == "POST" else 200,
         )
+
+
+def _section(described: Report, question: Question, links: Links | SubjectLinks) -> dict[str, Any] | None:
+    """Return the further table of the report, with links to the rows of its figures."""
+    if described.section is None or not isinstance(links, SubjectLinks):
+        return None
+    section = described.section(question)
+    linked = [
+        (line, [(entry.number, links.leading_to(entry.counted)) for entry in line.entries]) for line in section.lines
+    ]
+    total = [(entry.number, links.leading_to(entry.counted)) for entry in section.total]
+    return {"about": section, "lines": linked, "total": total} if linked else None
 
 
 def links_of(

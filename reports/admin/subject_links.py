@@ -54,6 +54,38 @@ _LISTS = {
         },
         has_within=True,
     ),
+    ReportKind.OUTBOUNDS: Lists(
+        "campaigns",
+        "attempt",
+        {
+            "attempts": "dialled",
+            "live_answers": "live",
+            "drops": "dropped",
+            "drop_rate": "live",
+            "machines": "machines",
+            "successes": "succeeded",
+            "by_status": "settled",
+            "talk_sum": "live",
+            "talk_average": "live",
+            "records_done": "done",
+        },
+    ),
+    ReportKind.TICKETS: Lists(
+        "tickets",
+        "ticket",
+        {
+            "opened": "began",
+            "closed": "ended",
+            "reopened": "reopened",
+            "backlog": "open",
+            "first_response_average": "responded",
+            "first_response_met": "response_due",
+            "resolution_average": "resolved",
+            "resolution_met": "resolution_due",
+            "responses": "responded",
+            "resolutions": "resolved",
+        },
+    ),
 }
 
 
@@ -80,5 +112,11 @@ class SubjectLinks:
             return ""
         way = self._lists.ways[column.name]
         arguments = [self._question.within, *ids] if self._lists.has_within else ids
-        query = {PARAMETER: value_of(":".join(map(str, (way, *arguments))), spans)}
-        return f"{reverse(f'admin:{self._lists.app}_{self._lists.model}_changelist')}?{urlencode(query)}"
+        return self.leading_to(value_of(":".join(map(str, (way, *arguments))), spans))
+
+    def leading_to(self, counted: str) -> str:
+        """Return the address of the list with this value of its filter; nothing without one."""
+        if self._lists is None or not counted:
+            return ""
+        page = reverse(f"admin:{self._lists.app}_{self._lists.model}_changelist")
+        return f"{page}?{urlencode({PARAMETER: counted})}"

@@ -15,7 +15,13 @@ from callcentre.api.openapi import (
 )
 from callcentre.core.errors import ErrorCode
 from reports.api.serializers import GROUPS, OF_ROW, published
-from reports.api.views import AgentsWorkReportViewSet, GroupedReportViewSet, QueuesReportViewSet
+from reports.api.views import (
+    AgentsWorkReportViewSet,
+    GroupedReportViewSet,
+    OutboundsReportViewSet,
+    QueuesReportViewSet,
+    TicketsReportViewSet,
+)
 from reports.measures import Measure, Unit, clock
 from reports.models.export import MOST_SECONDS
 from reports.parameters import USUAL_WITHIN
@@ -44,8 +50,19 @@ def field(measure: Measure) -> dict[str, Any]:
     return text(measure.sentence, measure.example, pattern=MOMENT)
 
 
+_RESULT = shape(
+    "ResultsOfStatus",
+    "How many results have a status of the campaign.",
+    status_id=integer("The status.", 31),
+    name=text("Its name; an empty string if the status is gone.", "Sold"),
+    count=count("How many calls have this result.", 12),
+)
+
+
 def field_of(measure: Measure) -> dict[str, Any]:
     """Return the schema of a measure of a report by queue or campaign."""
+    if measure.unit is Unit.COUNTS:
+        return array(_RESULT, measure.sentence)
     if measure.unit is Unit.PERCENT:
         return number(measure.sentence, measure.example, minimum=0, maximum=100, nullable=True)
     return (
@@ -210,4 +227,30 @@ _document(
     ),
     _list("queues_ids", "integer", "Queues, by id; all without it.", ErrorCode.NOT_INTEGER),
     _WITHIN,
+)
+
+_document(
+    OutboundsReportViewSet,
+    "outbounds_report",
+    "OutboundsReportRow",
+    (
+        "Report the calls of campaigns",
+        _ROWS % ("campaign", "its dialler placed calls", "campaign")
+        + "A call belongs to the period in which it was dialled, as a whole.",
+    ),
+    _list("outbound_ids", "string", "Campaigns, by id; all without it.", ErrorCode.NUL),
+)
+_document(
+    TicketsReportViewSet,
+    "tickets_report",
+    "TicketsReportRow",
+    (
+        "Report the tickets of queues",
+        _ROWS
+        % ("ticket queue", "tickets were opened, closed or open", "queue")
+        + "Times are working times, as the targets of the queue are: within its opening hours, without those in which"
+        " the ticket waited for the customer. Tickets count as they are now: in the queue that they are in, and closed"
+        " if they were not opened again.",
+    ),
+    _list("queues_ids", "integer", "Ticket queues, by id; all without it.", ErrorCode.NOT_INTEGER),
 )

@@ -6,7 +6,7 @@ from callcentre.api.viewsets import ApiViewSet
 from callcentre.core.errors import Fault
 from reports import report
 from reports.api.serializers import grouped_data, row_data
-from reports.catalogue import QUEUES
+from reports.catalogue import OUTBOUNDS, QUEUES, TICKETS
 from reports.description import Report
 from reports.parameters import read, read_grouped
 
@@ -41,3 +41,15 @@ class QueuesReportViewSet(GroupedReportViewSet):
     """The inbound calls of queues, by periods."""
 
     report = QUEUES
+
+
+class OutboundsReportViewSet(GroupedReportViewSet):
+    """The calls of campaigns, by periods."""
+
+    report = OUTBOUNDS
+
+
+class TicketsReportViewSet(GroupedReportViewSet):
+    """The tickets of queues, by periods."""
+
+    report = TICKETS

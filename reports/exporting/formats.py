@@ -81,7 +81,7 @@ class _Xlsx:
         self._sheet = self._book.add_worksheet(name if self._sheets == 1 else f"{name} {self._sheets}")
         self._sheet.freeze_panes(1, self._fixed)
         for place, column in enumerate(self._columns):
-            self._sheet.set_column(place, place, 19 if column.unit in (Unit.TEXT, Unit.MOMENT) else 13)
+            self._sheet.set_column(place, place, 19 if column.unit in (Unit.TEXT, Unit.MOMENT, Unit.COUNTS) else 13)
             self._sheet.write_string(0, place, column.title, self._heading)
         self._row = 1
 
@@ -98,7 +98,8 @@ class _Xlsx:
         if self._row == MOST_ROWS:
             self._begin_sheet()
         for place, column in enumerate(self._columns[first:], first):
-            self._write_cell(place, column.unit, column.value(line))
+            value = column.text(line) if column.unit is Unit.COUNTS else column.value(line)
+            self._write_cell(place, column.unit, value)
         self._row += 1
 
     def _write_cell(self, place: int, unit: Unit, value: Any) -> None:
@@ -106,7 +107,7 @@ class _Xlsx:
         match unit:
             case _ if value is None:
                 return
-            case Unit.TEXT:
+            case Unit.TEXT | Unit.COUNTS:
                 self._sheet.write_string(self._row, place, value)
             case Unit.DURATION | Unit.SECONDS:
                 self._sheet.write_number(self._row, place, value / 86_400, form)

@@ -12,7 +12,6 @@ from callcentre.admin.periods import Spans, near, touching, within
 from callcentre.core.parsing import INT32
 from telephony.models import Connection, Talk
 
-
 _GAVE_UP = Q(answered_at=None, state=Connection.State.ENDED, hung_up_by=Connection.Party.CUSTOMER)
 
 

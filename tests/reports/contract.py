@@ -35,6 +35,22 @@ QUEUE_ROW = {
     "service_level": frozenset({float, int, type(None)}),
     **dict.fromkeys(("wait_average", "wait_max", "talk_average", "handle_average"), int),
 }
+OUTBOUND_ROW = {
+    "outbound_id": str,
+    "name": str,
+    "period": str,
+    **dict.fromkeys(("attempts", "live_answers", "drops", "talk_sum", "records_done"), int),
+    "drop_rate": NUMBER,
+    "by_status": [{"status_id": int, "name": str, "count": int}],
+}
+TICKET_ROW = {
+    "ticket_queue_id": int,
+    "name": str,
+    "period": str,
+    **dict.fromkeys(("opened", "closed", "reopened", "backlog"), int),
+    **dict.fromkeys(("first_response_average", "resolution_average"), frozenset({int, type(None)})),
+    **dict.fromkeys(("first_response_met", "resolution_met"), frozenset({float, int, type(None)})),
+}
 SPAN = "date_from=2026-01-01&date_to=2099-12-31&aggregate_by=year"
 
 OPERATIONS = [
@@ -56,6 +72,8 @@ OPERATIONS = [
         [QUEUE_ROW],
         3,
     ),
+    Operation("GET", f"/outbounds_report?{SPAN}", "reports:read", 200, [OUTBOUND_ROW], 3),
+    Operation("GET", f"/tickets_report?{SPAN}", "reports:read", 200, [TICKET_ROW], 4),
 ]
 
 
