@@ -18,7 +18,17 @@ from callcentre.core.errors import ErrorCode
 
 ROOT = Path(__file__).resolve().parents[1]
 # From the floor up: an app may refer to the apps before it.
-LAYERS = ["callcentre", "signin", "webhooks", "telephony", "knowledgebase", "tickets", "campaigns", "reports", "overview"]
+LAYERS = [
+    "callcentre",
+    "signin",
+    "webhooks",
+    "telephony",
+    "knowledgebase",
+    "tickets",
+    "campaigns",
+    "reports",
+    "overview",
+]
 # Neither app may refer to the other.
 SIBLINGS = {frozenset({"tickets", "knowledgebase"})}
 

@@ -20,6 +20,7 @@ from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationFo
 from callcentre.admin.base import Admin, ReadOnlyAdmin, user_of
 from callcentre.admin.grant_limits import givable_groups, givable_permissions, stronger_groups, stronger_users
 from callcentre.admin.secrets import OwnPasswordForm, password_inputs
+from callcentre.admin.sign_in import SignInMixin
 from callcentre.admin.theme import ModelAdmin
 from callcentre.api.rate_limits import forget_failures
 from callcentre.models import Lockout, User
@@ -52,7 +53,7 @@ class NewPasswordForm(OwnPasswordForm, AdminPasswordChangeForm):
 
 
 @admin.register(User)
-class UserAdmin(GivableFieldsMixin, Admin, DjangoUserAdmin):  # type: ignore[type-arg]
+class UserAdmin(SignInMixin, GivableFieldsMixin, Admin, DjangoUserAdmin):  # type: ignore[type-arg]
     """The people who work in the back office, with their permissions."""
 
     form = UserChangeForm

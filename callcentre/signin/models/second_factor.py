@@ -3,6 +3,7 @@
 import base64
 import os
 import time
+from datetime import datetime
 from math import ceil
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
@@ -37,7 +38,7 @@ class SecondFactorQuerySet(models.QuerySet["SecondFactor"]):
         return self.filter(user=user, confirmed=True)
 
 
-class SecondFactor(ThrottlingMixin, Device):  # type: ignore[misc]  # the library has no types
+class SecondFactor(ThrottlingMixin, Device):
     """The app on a person's phone that makes codes (TOTP, RFC 6238), with the key that it shares with the service.
 
     It counts only after a code has confirmed it. Each code works once: `last_step` is the time step of the last one.
@@ -72,7 +73,8 @@ class SecondFactor(ThrottlingMixin, Device):  # type: ignore[misc]  # the librar
         is_allowed, facts = self.verify_is_allowed()
         if is_allowed:
             return 0
-        return max(ceil((facts["locked_until"] - timezone.now()).total_seconds()), 1)
+        locked_until: datetime = facts["locked_until"]
+        return max(ceil((locked_until - timezone.now()).total_seconds()), 1)
 
     def verify_token(self, token: str) -> bool:
         """Compare a code of six digits. Lock the row before: two requests must not use one code."""

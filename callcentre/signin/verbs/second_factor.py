@@ -47,7 +47,7 @@ def check_code(user: User, text: str) -> bool:
             return False
         if _is_of_app(code):
             return factor.verify_token(code)
-        if not RecoveryCode.objects.filter(user=user, digest=hash_secret(code)).delete()[0]:
+        if not code.isascii() or not RecoveryCode.objects.filter(user=user, digest=hash_secret(code)).delete()[0]:
             return False
         factor.throttle_reset()
         return True

@@ -11,7 +11,7 @@ def sessions_of(user: User) -> list[UserSession]:
     """Return the sessions of the user that still count, the last active one first."""
     sessions = UserSession.objects.filter(user=user, expire_date__gt=timezone.now())
     counting = [session for session in sessions if session.admits(user)]
-    return sorted(counting, key=lambda session: (session.seen_at or session.expire_date), reverse=True)
+    return sorted(counting, key=lambda session: session.seen_at or session.expire_date, reverse=True)
 
 
 def end_session(user: User, actor: Actor, name: str) -> int:
