@@ -17,7 +17,7 @@ from unfold.widgets import UnfoldAdminSelectWidget
 
 from callcentre.admin import Admin, ChangeList, actor_of, confirm_first, display, link, page_action
 from callcentre.admin.base import MAX_SELECTED
-from callcentre.admin.scope import RelatedDropdownFilter
+from callcentre.admin.scope import RelatedDropdownFilter, scope_of
 from callcentre.core.integers import integer_of
 from telephony.admin.state_labels import COLOURS, LABELS, label_of, length, moment
 from telephony.admin.undeletable import Undeletable
@@ -62,8 +62,8 @@ class QueueFilter(DropdownFilter):
     parameter_name = "queue"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> Any:
-        pk = integer_of(self.value() or "")
-        return list(Queue.objects.filter(pk=pk).values_list("pk", "name")) if pk is not None else []
+        pk, queues = integer_of(self.value() or ""), scope_of(request).within(Queue.objects.all())
+        return list(queues.filter(pk=pk).values_list("pk", "name")) if pk is not None else []
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Agent]) -> QuerySet[Agent]:
         pk = integer_of(self.value() or "")
