@@ -13,7 +13,10 @@ from unfold.widgets import UnfoldAdminSelect2MultipleWidget
 from callcentre.core.scope import DIMENSIONS, Scope
 from callcentre.models import User
 
-FIELDSET: Any = (_("Scope"), {"fields": tuple(DIMENSIONS), "description": _("The rows that the person sees. Empty: all.")})
+FIELDSET: Any = (
+    _("Scope"),
+    {"fields": tuple(DIMENSIONS), "description": _("The rows that the person sees. Empty: all.")},
+)
 
 
 class ScopeField(forms.TypedMultipleChoiceField):

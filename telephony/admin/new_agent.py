@@ -12,7 +12,13 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
-from unfold.widgets import UnfoldAdminPasswordWidget, UnfoldAdminSelectWidget, UnfoldBooleanSwitchWidget
+from unfold.widgets import (
+    UnfoldAdminEmailInputWidget,
+    UnfoldAdminPasswordWidget,
+    UnfoldAdminSelectWidget,
+    UnfoldAdminTextInputWidget,
+    UnfoldBooleanSwitchWidget,
+)
 
 from callcentre.admin import Admin, user_of
 from callcentre.admin.base import REFUSALS
@@ -29,7 +35,7 @@ from telephony.models import Agent
 AGENT_FIELDS = ("login", "name", "surname", "email", "number", "group")
 
 
-class RoleField(forms.ModelChoiceField):
+class RoleField(forms.ModelChoiceField):  # type: ignore[type-arg]
     """A role that the person at the page may give, by its translated name."""
 
     def label_from_instance(self, obj: Any) -> str:
@@ -64,9 +70,13 @@ class NewAgentForm(ScopeForm, OwnPasswordForm, ModelForm):
     class Meta:
         model = Agent
         fields = AGENT_FIELDS
+        widgets = {
+            **{name: UnfoldAdminTextInputWidget() for name in ("login", "name", "surname", "number")},
+            "email": UnfoldAdminEmailInputWidget(),
+            "group": UnfoldAdminSelectWidget(),
+        }
 
     def __init__(self, *args: Any, may_add_user: bool, **kwargs: Any) -> None:
-        self.base_fields |= {column: scope_field(column) for column in DIMENSIONS}
         super().__init__(*args, **kwargs)
         own: dict[str, Any] = self.fields
         if not may_add_user:
@@ -133,9 +143,9 @@ def new_agent_view(admin: Admin, request: HttpRequest) -> HttpResponse:
     if not admin.has_add_permission(request):
         raise PermissionDenied
     may_add_user = all(request.user.has_perm(f"callcentre.{access}_user") for access in ("add", "change"))
-    form_class = NewAgentForm.of(request)
-    form_class.editors_scope = scope_of(request)
-    form = form_class(request.POST or None, may_add_user=may_add_user)
+    inputs = {column: scope_field(column) for column in DIMENSIONS}
+    values = {"request": request, "editors_scope": scope_of(request), **inputs}
+    form: NewAgentForm = type("NewAgentForm", (NewAgentForm,), values)(request.POST or None, may_add_user=may_add_user)
     offer_within(scope_of(request), form.fields)
     if request.method == "POST" and form.is_valid():
         try:
