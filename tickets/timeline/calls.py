@@ -95,6 +95,7 @@ CALLS = Kind(
     keys=_KEYS,
     time_column="c.created_at",
     key_column="c.id",
+    narrowed_by=(Connection, "c"),
     read=_read,
     template="admin/tickets/timeline/call.html",
 )
