@@ -6,7 +6,8 @@ from django.db.models import Q
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
-from callcentre.models import Change
+from callcentre.core.audit import audited
+from callcentre.core.changes import Change
 from campaigns.models.attempt import Attempt
 from campaigns.models.campaign import Campaign
 from campaigns.models.status import RecordStatus
@@ -82,6 +83,7 @@ class DiallerState(models.Model):
         return f"{self.campaign} {self.state}"
 
 
+@audited(part_of="campaign")
 class RetryRule(models.Model):
     """The delay and the number of further calls after an outcome, or after a result's status.
 

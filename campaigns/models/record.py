@@ -7,7 +7,7 @@ from django.db.models.functions import Now, Reverse
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from callcentre.models import Change
+from callcentre.core.changes import Change
 from campaigns.models.campaign import Campaign
 from campaigns.models.status import RecordStatus, SystemStatus
 from telephony.models import Agent
@@ -200,4 +200,7 @@ class RecordChange(Change):
         verbose_name = _("change of a record")
         verbose_name_plural = _("changes of records")
         ordering = ["-id"]
-        indexes = [models.Index(fields=["record", "id"], name="recordchange_record")]
+        indexes = [
+            models.Index(fields=["-at"], name="recordchange_at"),
+            models.Index(fields=["record", "id"], name="recordchange_record"),
+        ]

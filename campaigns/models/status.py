@@ -1,6 +1,8 @@
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
+from callcentre.core.audit import audited
+
 
 class SystemStatus(models.TextChoices):
     """The dialler's treatment of a record. Each status of a campaign has one of these."""
@@ -38,6 +40,7 @@ class SystemStatus(models.TextChoices):
         return {cls.NO_CALL.value, cls.ABANDONED_AFTER_N_TRIES.value}
 
 
+@audited()
 class DictionaryStatus(models.Model):
     """An entry of the dictionary that all campaigns share: a new campaign gets one status for each entry."""
 
@@ -64,6 +67,7 @@ class DictionaryStatus(models.Model):
         return self.name
 
 
+@audited(part_of="campaign")
 class RecordStatus(models.Model):
     """A status that records of one campaign can have.
 

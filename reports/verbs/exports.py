@@ -8,9 +8,10 @@ from django.db import transaction
 from django.utils import timezone
 
 from callcentre.core.actor import Actor
+from callcentre.core.audit import AuditAction, record
+from callcentre.core.changes import actor_columns
 from callcentre.core.enqueue import enqueue
 from callcentre.core.errors import Conflict, ErrorCode
-from callcentre.models import actor_columns
 from reports.models import Export, ExportMail
 
 
@@ -24,6 +25,7 @@ def ask_export(actor: Actor, begin: datetime, end: datetime, **values: Any) -> E
             **actor_columns(actor),
             **values,
         )
+        record(actor, AuditAction.EXPORT, export, name=export.file_name)
         enqueue("reports.build_exports")
     return export
 

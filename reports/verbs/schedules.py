@@ -7,8 +7,8 @@ from django.db import transaction
 from django.utils import timezone
 
 from callcentre.core.actor import Actor
+from callcentre.core.changes import change_columns, differences, in_history
 from callcentre.core.errors import Invalid
-from callcentre.models import actor_columns, differences, in_history
 from reports.models import Export, Schedule
 from reports.verbs.exports import ask_export
 
@@ -61,4 +61,4 @@ def _check(schedule: Schedule) -> None:
 
 
 def _log(schedule: Schedule, actor: Actor, action: str, changes: dict[str, Any]) -> None:
-    schedule.changes.create(action=action, changes=changes, **actor_columns(actor))
+    schedule.changes.create(action=action, changes=changes, **change_columns(actor))

@@ -8,6 +8,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
+from callcentre.core.audit import audited
 from telephony.models import Agent, Queue
 
 MOST_OF_CLIENT = 500
@@ -53,6 +54,7 @@ class ChatQuerySet(models.QuerySet["Chat"]):
         return self.filter(pk__in=list(found[:MOST_OF_CLIENT]))
 
 
+@audited()
 class Chat(models.Model):
     """A written conversation with a client of the website, in a queue."""
 

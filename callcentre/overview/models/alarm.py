@@ -12,7 +12,8 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
-from callcentre.models import TimestampedModel
+from callcentre.core.audit import audited
+from callcentre.core.changes import TimestampedModel
 from campaigns.models import Campaign
 from telephony.models import Queue
 
@@ -28,6 +29,7 @@ class AlarmQuerySet(models.QuerySet["Alarm"]):
         return self.filter(Q(is_active=True) | Q(raised_at__isnull=False))
 
 
+@audited(ignored=("raised_at", "value"))
 class Alarm(TimestampedModel):
     """A limit of a figure of a queue or a campaign. It is raised while the figure is beyond the limit.
 
