@@ -17,7 +17,7 @@ from callcentre.admin.history import ACTIONS, ChangeMixin, in_words
 from callcentre.admin.lists import UncountedChangeList, UncountedMixin
 from callcentre.admin.theme import display
 from callcentre.core.audit import AUDITED, AuditAction, AuditLog, histories
-from callcentre.models import Change
+from callcentre.core.changes import Change
 
 
 class AtFilter(DatesFilter):

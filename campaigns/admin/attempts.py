@@ -12,9 +12,10 @@ from django.http import HttpRequest, StreamingHttpResponse
 from django.urls import URLPattern
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
-from unfold.contrib.filters.admin import AutocompleteSelectFilter, ChoicesDropdownFilter
+from unfold.contrib.filters.admin import ChoicesDropdownFilter
 
 from callcentre.admin import DatesFilter, ReadOnlyAdmin, UncountedChangeList, UncountedMixin, actor_of, display
+from callcentre.admin.scope import AutocompleteSelectFilter
 from callcentre.core.audit import AuditAction, record
 from callcentre.core.phone import PhoneError, normalise
 from callcentre.core.spreadsheets import CsvWriter

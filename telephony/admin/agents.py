@@ -12,11 +12,12 @@ from django.utils.html import format_html
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext, pgettext, pgettext_lazy
-from unfold.contrib.filters.admin import DropdownFilter, RelatedDropdownFilter
+from unfold.contrib.filters.admin import DropdownFilter
 from unfold.widgets import UnfoldAdminSelectWidget
 
 from callcentre.admin import Admin, ChangeList, actor_of, confirm_first, display, link, page_action
 from callcentre.admin.base import MAX_SELECTED
+from callcentre.admin.scope import RelatedDropdownFilter
 from callcentre.core.integers import integer_of
 from telephony.admin.state_labels import COLOURS, LABELS, label_of, length, moment
 from telephony.admin.undeletable import Undeletable

@@ -157,7 +157,7 @@ def test_list_shows_the_newest_first_with_the_names_of_fields(admin_client: Clie
     pause.save()
     page = admin_client.get("/admin/callcentre/auditlog/").content.decode()
     assert "Pause Break" in page
-    assert page.index("Name: Lunch → Break") < page.index("Pause Lunch")
+    assert page.index("name: Lunch → Break") < page.index("Pause Lunch")
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """Canned replies, the endpoints of marketplaces, and addresses that got an acknowledgement."""
 
 from datetime import datetime, timedelta
+from typing import ClassVar
 
 from django.core.exceptions import ValidationError
 from django.db import connection, models
@@ -11,6 +12,7 @@ from callcentre.core.audit import audited
 from callcentre.core.changes import TimestampedModel
 from callcentre.core.encryption import EncryptedTextField
 from callcentre.core.html_field import CleanHtmlField
+from callcentre.core.scope import Lookups
 from telephony.models import Agent
 from tickets import html
 from tickets.html import OWN_TEXT
@@ -25,6 +27,8 @@ from webhooks.transport import TargetError, check_target, new_secret
 @audited()
 class CannedReply(TimestampedModel):
     """A text that agents put into their replies."""
+
+    scope_lookups: ClassVar[Lookups] = {"scope_ticket_queues": "queue_id"}
 
     name = models.CharField(_("name"), max_length=100, unique=True)
     # NULL: for tickets of any queue.

@@ -1,4 +1,5 @@
 from datetime import datetime
+from typing import ClassVar
 
 from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import GinIndex
@@ -10,6 +11,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from callcentre.core.changes import Change
+from callcentre.core.scope import Lookups
 from callcentre.core.search import Words
 from telephony.models import Agent
 from tickets.models.customer import Customer
@@ -43,6 +45,8 @@ class Ticket(models.Model):
     Only the verbs change a ticket. Each of them sets `updated_at`, writes history and records its event in one
     transaction. A ticket that was merged into another has no messages and leads to the other.
     """
+
+    scope_lookups: ClassVar[Lookups] = {"scope_ticket_queues": "queue_id"}
 
     subject = models.CharField(pgettext_lazy("of a mail", "subject"), max_length=500)
     source = models.CharField(_("source"), max_length=20, choices=Source)

@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('callcentre', '0005_search_functions'),
+        ('callcentre', '0006_scope'),
     ]
 
     operations = [

@@ -4,7 +4,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("reports", "0010_sum_anew")]
+    dependencies = [("reports", "0011_scope")]
 
     operations = [
         migrations.AddField("schedulechange", "actor_address", models.GenericIPAddressField(null=True, verbose_name="address")),
