@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import lru_cache
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from django.db import models
 from django.db.backends.signals import connection_created
@@ -21,6 +21,7 @@ from django.utils.translation import gettext_lazy as _
 
 from callcentre.core.actor import Actor
 from callcentre.core.changes import Change, change_columns
+from callcentre.core.scope import WITHOUT_SCOPE_ONLY, Lookups
 from callcentre.core.sender import sender
 
 _PRUNED_AT_ONCE = 10_000
@@ -100,6 +101,9 @@ class AuditLogQuerySet(QuerySet["AuditLog"]):
 
 class AuditLog(Change):
     """A row of the view over the audit entries and all histories."""
+
+    # A person with a scope would read of rows beyond it.
+    scope_lookups: ClassVar[Lookups] = WITHOUT_SCOPE_ONLY
 
     # Label of the model of the entry, then its id: "tickets.ticketchange-17".
     id = models.CharField(primary_key=True, max_length=80)
