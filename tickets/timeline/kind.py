@@ -44,8 +44,9 @@ class Kind:
     # In the plural, for the filter.
     plural: Any
     icon: str
-    # Permissions of the admin of which one is enough, and the right of the API.
-    permissions: tuple[str, ...]
+    # The rows whose viewers see the entries in the admin, and the right of the API.
+    app: str
+    model: str
     api_right: str
     keys: str
     # Columns of `keys`, and the type of the second one.

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from datetime import date
 from typing import Any
 
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _
@@ -232,6 +233,8 @@ def _campaign(row: Figures, figures: Figures, viewer: Viewer) -> list[Piece]:
     dropped = viewer.list_of(
         "campaigns.attempt", campaign__id__exact=pk, outcome__exact="dropped", date_from=today, date_to=today
     )
+    compliance = f"{reverse('admin:campaigns_campaign_compliance')}?campaign={pk}"
+    records = viewer.list_of("campaigns.record", campaign__id__exact=pk)
     left = viewer.list_of("campaigns.record", campaign__id__exact=pk, system_status="left")
     word, colour = campaign_state(row)
     return [
@@ -251,11 +254,12 @@ def _campaign(row: Figures, figures: Figures, viewer: Viewer) -> list[Piece]:
         ),
         cell(
             percent(row["drop_rate_30"], 2),
+            compliance,
             tone="danger" if row["drop_rate_30"] > figures["most_drops"] else "",
             is_number=True,
         ),
         number(row["to_call"], left, note=_warning(row)),
-        cell(percent(row["percent"]), percent=row["percent"]),
+        cell(percent(row["percent"]), records if row["total"] else "", percent=row["percent"]),
         number(row["agents"], page),
     ]
 

@@ -40,7 +40,7 @@ def customer_context(desk: Situation, facts: Any) -> dict[str, Any]:
     call = desk.shown_call
     uid = call.connection.uid if call else ""
     context["contacts"] = [
-        {"kind": kind, "entry": entry, "may_open": any(map(user.has_perm, kind.permissions))}
+        {"kind": kind, "entry": entry, "may_open": may_see(user, kind.app, kind.model)}
         for kind, entry in page.entries
         if entry.id != uid
     ][:CONTACTS]
