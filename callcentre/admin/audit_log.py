@@ -1,7 +1,7 @@
 """The audit log: who changed or read what, when, and from where."""
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, cast
 
 from django.apps import apps
 from django.contrib import admin
@@ -124,8 +124,7 @@ class AuditLogAdmin(ChangeMixin, UncountedMixin, ReadOnlyAdmin):
 
 
 def _owner(history: type[Change]) -> type[Model]:
-    model: type[Model] = next(field for field in history._meta.fields if field.is_relation).related_model
-    return model
+    return cast("type[Model]", next(field for field in history._meta.fields if field.is_relation).related_model)
 
 
 def _model(label: str) -> type[Model] | None:

@@ -128,7 +128,8 @@ class AuditLog(Change):
 
 def histories() -> Sequence[type[Change]]:
     """Return the models of histories that the audit log shows, besides the audit entries."""
-    return [model for model in Change.__subclasses__() if model not in (AuditEntry, AuditLog)]
+    histories: list[type[Change]] = Change.__subclasses__()
+    return [model for model in histories if model not in (AuditEntry, AuditLog)]
 
 
 def record(

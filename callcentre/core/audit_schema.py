@@ -3,6 +3,7 @@
 They follow the models after each `migrate`, so a new model needs no migration for them.
 """
 
+from collections.abc import Sequence
 from hashlib import sha256
 from typing import Any
 
@@ -73,16 +74,16 @@ def install(**kwargs: Any) -> None:
         _install_view(cursor, tables)
 
 
-def _arguments(declared: Audited) -> list[str]:
+def _arguments(declared: Audited) -> tuple[str, str, str, str, str]:
     """Return the label of the object, the column of its id, the label of the part, ignored columns, secret columns."""
     meta = declared.model._meta
     key = meta.pk.column if meta.pk else "id"
-    object_label, part = meta.label_lower, ""
+    object_label, part = str(meta.label_lower), ""
     if declared.part_of:
         owner: Any = meta.get_field(declared.part_of)
-        object_label, key, part = owner.related_model._meta.label_lower, owner.column, meta.label_lower
+        object_label, key, part = owner.related_model._meta.label_lower, owner.column, object_label
     ignored = ("id", key, "created_at", "updated_at", *declared.ignored)
-    return [object_label, key, part, " ".join(ignored), " ".join(declared.secret)]
+    return object_label, key, part, " ".join(ignored), " ".join(declared.secret)
 
 
 def _install_function(cursor: CursorWrapper) -> None:
@@ -92,7 +93,7 @@ def _install_function(cursor: CursorWrapper) -> None:
         cursor.execute(f"COMMENT ON FUNCTION {_PREFIX}() IS '{described}'")
 
 
-def _replace_trigger(cursor: CursorWrapper, table: str, arguments: list[str], described: str) -> None:
+def _replace_trigger(cursor: CursorWrapper, table: str, arguments: Sequence[str], described: str) -> None:
     given = ", ".join(f"'{argument}'" for argument in arguments)
     cursor.execute(f'DROP TRIGGER IF EXISTS {_PREFIX} ON "{table}"')
     cursor.execute(
