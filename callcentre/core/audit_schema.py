@@ -77,7 +77,7 @@ def install(**kwargs: Any) -> None:
 def _arguments(declared: Audited) -> tuple[str, str, str, str, str]:
     """Return the label of the object, the column of its id, the label of the part, ignored columns, secret columns."""
     meta = declared.model._meta
-    key: str = meta.pk.column  # type: ignore[union-attr,assignment]  # each of our models has one
+    key: str = meta.pk.column  # type: ignore[assignment]  # each of our models has one
     object_label, part = str(meta.label_lower), ""
     if declared.part_of:
         owner: Any = meta.get_field(declared.part_of)
