@@ -122,7 +122,7 @@ class AuditLog(Change):
         db_table = "callcentre_auditlog"
         verbose_name = _("entry of the audit log")
         verbose_name_plural = _("audit log")
-        ordering = ["-at"]
+        ordering = ["-at", "-id"]
         default_permissions = ("view",)
 
 

@@ -33,7 +33,7 @@ class Migration(migrations.Migration):
                 'verbose_name': 'entry of the audit log',
                 'verbose_name_plural': 'audit log',
                 'db_table': 'callcentre_auditlog',
-                'ordering': ['-at'],
+                'ordering': ['-at', '-id'],
                 'managed': False,
                 'default_permissions': ('view',),
             },

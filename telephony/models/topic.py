@@ -158,7 +158,7 @@ class TopicField(TimestampedModel):
         return text
 
 
-@audited(part_of="connection")
+@audited(part_of="connection", secret=("comment", "fields"))
 class ConnectionTopic(TimestampedModel):
     """The topic of a connection, its agent, comment and values of fields. Setting it again replaces it."""
 

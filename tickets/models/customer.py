@@ -177,7 +177,7 @@ class CustomerNumber(models.Model):
         return self.phone_number
 
 
-@audited(part_of="customer")
+@audited(part_of="customer", secret=("message",))
 class CustomerNote(models.Model):
     """A note about a customer. Written once, never changed."""
 
