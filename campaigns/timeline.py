@@ -7,6 +7,7 @@ import orjson
 from django.utils.translation import gettext_lazy as _
 
 from campaigns.models import Attempt
+from telephony.models import Connection
 from tickets.timeline import Entry, Kind, Reader
 from tickets.timeline.calls import PARTS, parts_of, rows_of
 
@@ -71,6 +72,7 @@ ATTEMPTS = Kind(
     keys=_KEYS,
     time_column="c.created_at",
     key_column="c.id",
+    narrowed_by=(Connection, "c"),
     read=_read,
     template="admin/campaigns/timeline_attempt.html",
 )

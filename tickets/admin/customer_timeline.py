@@ -6,6 +6,7 @@ from urllib.parse import urlencode
 from django.http import HttpRequest
 
 from callcentre.admin import may_see
+from callcentre.admin.scope import scope_of
 from tickets.models import Customer
 from tickets.timeline import Place, Reader, kinds, read_page
 
@@ -19,6 +20,7 @@ def timeline_of(request: HttpRequest, customer: Customer) -> dict[str, Any]:
         frozenset(kind.name for kind in seen),
         sees_recordings=request.user.has_perm("telephony.view_recording"),
         sees_summaries=request.user.has_perm("telephony.view_transcription"),
+        scope=scope_of(request),
     )
     chosen = request.GET.get("kind", "")
     only = [chosen] if chosen in reader.kinds else []

@@ -108,6 +108,7 @@ TICKETS = Kind(
     keys=_TICKETS,
     time_column="t.created_at",
     key_column="t.id",
+    narrowed_by=(Ticket, "t"),
     read=_read_tickets,
     template="admin/tickets/timeline/ticket.html",
 )
@@ -123,6 +124,7 @@ CHATS = Kind(
     time_column="c.created_at",
     key_column="c.id",
     key_type="uuid",
+    narrowed_by=(Chat, "c"),
     read=_read_chats,
     template="admin/tickets/timeline/chat.html",
 )
@@ -137,6 +139,7 @@ NOTES = Kind(
     keys=_NOTES,
     time_column="n.created_at",
     key_column="n.id",
+    narrowed_by=(CustomerNote, "n"),
     read=_read_notes,
     template="admin/tickets/timeline/note.html",
 )
@@ -151,6 +154,7 @@ RATINGS = Kind(
     keys=_RATINGS,
     time_column="r.given_at",
     key_column="r.id",
+    narrowed_by=(Ticket, "t"),
     read=_read_ratings,
     template="admin/tickets/timeline/rating.html",
 )

@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('callcentre', '0006_scope'),
+        ('callcentre', '0007_roles'),
     ]
 
     operations = [
