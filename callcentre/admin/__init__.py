@@ -2,7 +2,6 @@
 
 from callcentre.admin.base import (
     Admin,
-    Inline,
     ReadOnlyAdmin,
     actor_of,
     cut,
@@ -16,6 +15,7 @@ from callcentre.admin.dates import DatesFilter
 from callcentre.admin.deletions import DeletableMixin
 from callcentre.admin.edit_conflicts import EditConflictForm
 from callcentre.admin.history import ChangeMixin, HistoryMixin
+from callcentre.admin.inlines import Inline
 from callcentre.admin.list_field import ListField
 from callcentre.admin.lists import ChangeList, UncountedChangeList, UncountedMixin
 from callcentre.admin.periods import PeriodFilter

@@ -21,16 +21,17 @@ from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from django.utils.cache import add_never_cache_headers
 from django.utils.html import format_html
-from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 
 from callcentre.admin.dates import MinuteField
 from callcentre.admin.edit_conflicts import ShownValueField
 from callcentre.admin.lists import ChangeList
+from callcentre.admin.scope import ScopedMixin
 from callcentre.admin.secrets import OwnPasswordForm
-from callcentre.admin.theme import ModelAdmin, TabularInline
+from callcentre.admin.theme import ModelAdmin
 from callcentre.core.actor import Actor
 from callcentre.core.errors import Conflict, ErrorCode, Fault, Invalid, is_lock_refusal
+from callcentre.core.scope import is_for_people_without_scope
 from callcentre.models import User
 
 logger = logging.getLogger(__name__)
@@ -55,7 +56,8 @@ def user_of(request: HttpRequest) -> User:
 
 def may_see(user: Any, app: str, model: str) -> bool:
     """Return whether the user may view or change rows of a model: the admin shows them to both."""
-    return any(user.has_perm(f"{app}.{access}_{model}") for access in ("view", "change"))
+    is_permitted = any(user.has_perm(f"{app}.{access}_{model}") for access in ("view", "change"))
+    return is_permitted and (user.scope.is_all or not is_for_people_without_scope(apps.get_model(app, model)))
 
 
 def actor_of(request: HttpRequest) -> Actor:
@@ -91,7 +93,7 @@ class _RefusedForm(forms.BaseForm):
             self.add_error(name if name in self.fields else None, sentence)
 
 
-class Admin(ModelAdmin):
+class Admin(ScopedMixin, ModelAdmin):
     """The base of every admin. `save_model` calls the verb where there is one. A refusal of the verb or of the database
     is shown in the form and is never a 500."""
 
@@ -367,20 +369,6 @@ def _some_of(objects: Iterable[Any], limit: int = 3) -> str:
     names = [str(obj) for obj in objects]
     more = [_("%(count)s more") % {"count": len(names) - limit}] if len(names) > limit else []
     return ", ".join([*names[:limit], *more])
-
-
-class Inline(TabularInline):
-    """Related rows in a table. The heading of a column is the label of each input in it."""
-
-    extra = 0
-    hide_title = True
-
-    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
-        field = without_buttons(super().formfield_for_dbfield(db_field, request, **kwargs))
-        if field is not None:
-            widget = getattr(field.widget, "widget", field.widget)
-            widget.attrs.setdefault("aria-label", capfirst(str(field.label)))
-        return field
 
 
 class ReadOnlyAdmin(Admin):

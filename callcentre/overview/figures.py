@@ -21,7 +21,7 @@ from campaigns.models import Campaign
 from reports.parameters import USUAL_WITHIN
 from telephony import inbound_day, queue_waits
 from telephony.admin.board import board
-from telephony.inbound_day import InboundCounts
+from telephony.inbound_day import Day, InboundCounts
 from telephony.models import Queue
 from tickets import day_counts, due_tickets
 from tickets.models import ReceivedMail, Ticket, TicketQueue
@@ -73,7 +73,7 @@ def _epoch(instant: datetime | None) -> float | None:
     return instant.timestamp() if instant else None
 
 
-def _queues(calls: dict[tuple[int | None, int], InboundCounts]) -> list[Figures]:
+def _queues(calls: Day) -> list[Figures]:
     """Return the queues, those with the longest wait first."""
     today: dict[int | None, InboundCounts] = defaultdict(InboundCounts)
     for (queue_id, _hour), counts in calls.items():
@@ -139,7 +139,7 @@ def _campaigns(now: datetime) -> Figures:
 
 def _tickets(now: datetime) -> Figures:
     """Return how many tickets are overdue or due soon, and the most urgent of them."""
-    late, soon = due_tickets.counts(COUNTED + 1, now)
+    late, soon = due_tickets.counts(Ticket.objects.all(), COUNTED + 1, now)
     urgent = due_tickets.late(Ticket.objects.all(), URGENT, now) if late else []
     if soon and len(urgent) < URGENT:
         urgent += due_tickets.soon(Ticket.objects.all(), URGENT - len(urgent), now)
@@ -158,9 +158,7 @@ def _ticket(ticket: Ticket) -> Figures:
     }
 
 
-def _hours(
-    calls: dict[tuple[int | None, int], InboundCounts], tickets: dict[tuple[str, int], int]
-) -> dict[str, list[list[int]]]:
+def _hours(calls: Day, tickets: dict[tuple[str, int], int]) -> dict[str, list[list[int]]]:
     """Return the counts of each hour of the day: of calls came, answered, abandoned; of tickets opened, closed."""
     by_hour: dict[int, InboundCounts] = defaultdict(InboundCounts)
     for (_queue_id, hour), counts in calls.items():

@@ -12,6 +12,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
+from callcentre.models import ScopeColumns
 from reports.periods import Aggregation
 
 # An export that ended its workers so often is not started again.
@@ -77,12 +78,13 @@ class ExportQuerySet(models.QuerySet["Export"]):
         return self.exclude(file="").filter(finished_at__lt=timezone.now() - FILES_KEPT)
 
 
-class Export(Asked):
+class Export(ScopeColumns, Asked):
     """A table of the report as a file: queued, running, finished or failed.
 
     A worker builds one at a time, from one snapshot (`read_at`). The row names the file only when the file is whole. A
     worker that dies leaves a running row, which the next worker starts again. The file is kept for 30 days, the row for
-    ever. An export of a schedule has its `schedule`, and when it was due.
+    ever. An export of a schedule has its `schedule`, and when it was due. It has the rows within the scope that the
+    person who asked had then.
     """
 
     class State(models.TextChoices):

@@ -11,10 +11,11 @@ from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.translation import gettext_lazy as _
 from unfold.admin import TabularInline
-from unfold.contrib.filters.admin import AutocompleteSelectFilter, AutocompleteSelectMultipleFilter, DropdownFilter
+from unfold.contrib.filters.admin import DropdownFilter
 
 from callcentre.admin import DatesFilter, ReadOnlyAdmin, UncountedChangeList, UncountedMixin, display, link
 from callcentre.admin.lists import rows_up_to
+from callcentre.admin.scope import AutocompleteSelectFilter, AutocompleteSelectMultipleFilter, scope_of
 from callcentre.core.times import second
 from telephony import causes
 from telephony.admin import connection_search
@@ -71,7 +72,8 @@ class _ResultFilter(DropdownFilter):
         if pair["disposition"] not in Connection.Disposition.values:
             pair["disposition"] = ""
         since, until = getattr(request, "span", (None, None))
-        ids = connection_search.newest_with_result(**pair, since=since, until=until, count=rows)
+        scope = scope_of(request)
+        ids = connection_search.newest_with_result(**pair, since=since, until=until, count=rows, scope=scope)
         return queryset.filter(pk__in=ids)
 
 
