@@ -12,6 +12,7 @@ from django.utils import timezone
 from django_otp.oath import TOTP
 
 from callcentre.core.actor import SYSTEM
+from callcentre.core.audit import AuditEntry, AuditLog
 from callcentre.core.deletions import Deletion, FileRemoval
 from callcentre.models import ApiUser, ApiUserChange, IdempotencyRecord, Lockout, User, hash_secret
 from callcentre.signin.models import PasswordReset, RecoveryCode, SecondFactor, UserSession
@@ -152,3 +153,22 @@ def code_of(factor: SecondFactor, steps: int = 0) -> str:
     totp = TOTP(base64.b32decode(factor.key))
     totp.time = time.time() + steps * 30
     return f"{totp.token():06}"
+
+
+class AuditEntryFactory(factory.django.DjangoModelFactory[AuditEntry]):
+    class Meta:
+        model = AuditEntry
+
+    actor_kind = "user"
+    actor_name = "tester"
+    action = "edit"
+    model = "telephony.pause"
+    object_id = factory.Sequence(lambda n: str(n + 1))
+
+
+class AuditLogFactory(factory.django.DjangoModelFactory[AuditLog]):
+    """The rows of a view: make an AuditEntry instead."""
+
+    class Meta:
+        model = AuditLog
+        abstract = True
