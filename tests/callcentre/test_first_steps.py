@@ -104,6 +104,7 @@ def test_a_test_mail_goes_out_as_a_reply_of_a_ticket_does() -> None:
     assert str(sent.message.ticket.pk) in sent.message.body
     page = client.get(PAGE)
     assert "waits to be sent" in messages_of(page)[0]
+    assert page.content.decode().count("waits to be sent") == 1
     assert "The last mail, to boss@firm.example: queued." in page.content.decode()
 
 

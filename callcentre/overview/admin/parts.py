@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from datetime import date
 from typing import Any
 
+from django.contrib.humanize.templatetags.humanize import intcomma
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.formats import date_format
@@ -122,10 +123,10 @@ def _queue(queue: Figures, figures: Figures, viewer: Viewer) -> list[Piece]:
         cell(
             percent(queue["service_level"]),
             calls("came_in_time") if queue["in_time"] else "",
-            note=_("%(count)s of %(all)s") % {"count": queue["in_time"], "all": queue["answered"] + queue["abandoned"]},
+            note=_of(queue["in_time"], queue["answered"] + queue["abandoned"]),
             is_number=True,
         ),
-        number(queue["answered"], calls("came_answered"), note=f"/ {queue['came']}"),
+        number(queue["answered"], calls("came_answered"), note=f"/ {intcomma(queue['came'])}"),
         number(queue["abandoned"], calls("came_abandoned"), tone="warning" if queue["abandoned"] else ""),
     ]
 
@@ -248,7 +249,7 @@ def _campaign(row: Figures, figures: Figures, viewer: Viewer) -> list[Piece]:
         cell(
             percent(row["drop_rate"], 2) if row["answers"] else "–",
             dropped if row["drops"] else "",
-            note=_("%(count)s of %(all)s") % {"count": row["drops"], "all": row["answers"]},
+            note=_of(row["drops"], row["answers"]),
             tone="danger" if row["drop_rate"] > figures["most_drops"] else "",
             is_number=True,
         ),
@@ -262,6 +263,10 @@ def _campaign(row: Figures, figures: Figures, viewer: Viewer) -> list[Piece]:
         cell(percent(row["percent"]), records if row["total"] else "", percent=row["percent"]),
         number(row["agents"], page),
     ]
+
+
+def _of(count: int, all_of_them: int) -> str:
+    return _("%(count)s of %(all)s") % {"count": intcomma(count), "all": intcomma(all_of_them)}
 
 
 def campaign_state(row: Figures) -> tuple[str, str]:
