@@ -24,6 +24,7 @@ from unfold.contrib.filters.admin import ChoicesDropdownFilter
 
 from callcentre.admin import DeletableMixin, ReadOnlyAdmin, UncountedMixin, actor_of, display, link
 from callcentre.admin.scope import scope_of
+from callcentre.core.audit import AuditAction, record_once
 from telephony.admin.audio_ranges import sound
 from telephony.admin.state_labels import minutes
 from telephony.models import Connection, EvaluationCriterion, Recording, Transcription, TranscriptionUsage
@@ -264,4 +265,5 @@ class RecordingAdmin(DeletableMixin, OfCallsAdmin):
             file = default_storage.open(recording.file.name or "")
         except FileNotFoundError as error:
             raise Http404(_now("There is no such recording any more.")) from error
+        record_once(actor_of(request), AuditAction.HEAR, recording)
         return sound(request, file.file or file, file.size, recording.filename)
