@@ -69,6 +69,7 @@ INSTALLED_APPS = [
     "campaigns",
     "reports",
     "callcentre.overview",
+    "callcentre.signin",
 ]
 
 MIDDLEWARE = [
@@ -146,6 +147,7 @@ LANGUAGE_COOKIE_NAME = f"{_prefix}django_language"
 LANGUAGE_COOKIE_HTTPONLY = True
 LANGUAGE_COOKIE_SAMESITE = "Lax"
 # A session of the back office ends after this time without a request (callcentre.web.sessions).
+SESSION_ENGINE = "callcentre.signin.models.session"
 SESSION_COOKIE_AGE = 60 * env_int("SESSION_IDLE_MINUTES", 12 * 60, minimum=5)
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 SECURE_SSL_REDIRECT = env_bool("SECURE_SSL_REDIRECT", False)
@@ -183,6 +185,10 @@ LOGIN_URL = "admin:login"
 # Used also if `next` names another site.
 LOGIN_REDIRECT_URL = "admin:index"
 LOGOUT_REDIRECT_URL = "admin:login"
+# The people who need a second factor at the log-in (callcentre.signin.enforcement). All others may set one up.
+TWO_FACTOR = env_choice("TWO_FACTOR", "off", "supervisors")
+# The time for which the link to a new password works, in seconds.
+PASSWORD_RESET_TIMEOUT = 3600
 MAX_UPLOAD_MB = env_int("MAX_UPLOAD_MB", 25, minimum=1)
 # Uploaded files of one API user that no message uses yet, and how long they are kept.
 MAX_TEMPORARY_FILES = env_int("MAX_TEMPORARY_FILES", 1000, minimum=1)
@@ -279,6 +285,8 @@ DIAL_ATTEMPTS_PER_DAY = env_int("DIAL_ATTEMPTS_PER_DAY", 2, minimum=1)
 DIAL_PAUSE = timedelta(minutes=env_int("DIAL_PAUSE_MINUTES", 60))
 # Attempts are deleted after this time.
 ATTEMPT_RETENTION = timedelta(days=env_int("ATTEMPT_RETENTION_DAYS", 5 * 366, minimum=1))
+# Entries of the audit log are deleted after this time.
+AUDIT_RETENTION = timedelta(days=env_int("AUDIT_RETENTION_DAYS", 5 * 366, minimum=1))
 # An agent's session ends after this time, in case the agent forgot to log out.
 AGENT_SESSION_LIMIT = timedelta(hours=env_int("AGENT_SESSION_LIMIT_HOURS", 16, minimum=1))
 RECORD_CALLS = env_bool("RECORD_CALLS", True)
@@ -341,6 +349,7 @@ CELERY_TASK_ROUTES = {
     "tickets.*": {"queue": "mail"},
     "overview.watch_alarms": {"queue": "calls"},
     "overview.*": {"queue": "mail"},
+    "signin.*": {"queue": "mail"},
     "reports.mail_export": {"queue": "mail"},
     "reports.sweep_mails": {"queue": "mail"},
     "reports.*": {"queue": "reports"},

@@ -1,10 +1,10 @@
 from celery import shared_task
 from django.conf import settings
-from django.contrib.sessions.backends.db import SessionStore
 from django.utils import timezone
 
-from callcentre.core import deletions
+from callcentre.core import audit, deletions
 from callcentre.models import IdempotencyRecord, Lockout
+from callcentre.signin.models import SessionStore
 
 
 @shared_task(name="callcentre.prune_idempotency")
@@ -18,6 +18,13 @@ def prune_idempotency() -> None:
 def prune_sessions() -> None:
     """Delete expired sessions of the back office."""
     SessionStore.clear_expired()
+
+
+@shared_task(name="callcentre.prune_audit")
+def prune_audit() -> None:
+    """Delete entries of the audit log past their retention, in batches."""
+    while audit.prune(timezone.now() - settings.AUDIT_RETENTION):
+        pass
 
 
 @shared_task(name="callcentre.delete_personal_data")

@@ -1,7 +1,7 @@
 """The parameters of the report, in the API and on the page: each is read and checked; faults are told together."""
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
@@ -27,13 +27,16 @@ USUAL_WITHIN = 20
 USUAL_AGGREGATION = Aggregation.DAY
 # A list is sent as JSON, which is written faster than an array: there may be hundreds of logins.
 _AGENTS = """
-SELECT id, login, name, surname FROM telephony_agent
-WHERE login IN (SELECT jsonb_array_elements_text(%s::jsonb)) OR group_id IN (SELECT unnest(%s::bigint[])) ORDER BY login
+SELECT id, login, name, surname FROM telephony_agent a
+WHERE (login IN (SELECT jsonb_array_elements_text(%(logins)s::jsonb))
+  OR group_id IN (SELECT unnest(%(groups)s::bigint[]))){inside} ORDER BY login
 """
 
 
 def read(params: QueryDict, faults: list[Fault], within: int | None = None, scope: Scope = ALL) -> Question:
-    """Read the API's parameters. Raises Invalid with these faults and its own."""
+    """Read the API's parameters. Agents, groups and queues outside the scope are unknown. Raises Invalid with these
+    faults and its own.
+    """
     agents = _agents(params, faults, scope)
     span = _span(params, faults, Aggregation.MONTH)
     queues = tuple(queue or -1 for queue in _read(query_list(params, "queues_ids"), "queues_ids", faults, parse_id))
@@ -199,13 +202,11 @@ def _agents(params: QueryDict, faults: list[Fault], scope: Scope) -> dict[int, d
     if not _read(["".join(logins)], "agent_logins", faults, parse_text):
         logins = []
     with connection.cursor() as cursor:
-        cursor.execute(_AGENTS, [json.dumps(logins), groups])
+        values = {"logins": json.dumps(logins), "groups": groups, **scope.by_column}
+        cursor.execute(_AGENTS.format(inside=scope.sql(Agent, "a")), values)
         found = {
             pk: {"login": login, "name": name, "surname": surname} for pk, login, name, surname in cursor.fetchall()
         }
-    if scope.agent_groups is not None:
-        seen = set(scope.within(Agent.objects.order_by()).filter(pk__in=found).values_list("pk", flat=True))
-        found = {pk: agent for pk, agent in found.items() if pk in seen}
     known = {agent["login"] for agent in found.values()}
     if unknown := [login for login in dict.fromkeys(logins) if login not in known]:
         faults.append(Fault(ErrorCode.AGENTS_NOT_FOUND, "agent_logins", {"logins": ", ".join(unknown)}))
@@ -214,6 +215,18 @@ def _agents(params: QueryDict, faults: list[Fault], scope: Scope) -> dict[int, d
         if missing := [str(group) for group in groups if group not in there]:
             faults.append(Fault(ErrorCode.AGENT_GROUPS_NOT_FOUND, "agent_group_ids", {"ids": ", ".join(missing)}))
     return found
+
+
+def _outside(queues: Collection[int], scope: Scope) -> bool:
+    """Return whether the scope lacks one of these queues."""
+    if scope.call_queues is None and scope.ticket_queues is None:
+        return False
+    there = {
+        pk
+        for model in (Queue, TicketQueue)
+        for pk in scope.within(model._default_manager.filter(pk__in=queues)).values_list("pk", flat=True)
+    }
+    return not there.issuperset(queues)
 
 
 def _instant(params: QueryDict, name: str, faults: list[Fault]) -> datetime | None:

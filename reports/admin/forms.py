@@ -132,7 +132,7 @@ class ReportForm(TableForm):
         self._offer("agent_logins", agents)
         for name, kind in (("agent_group_ids", GROUPS), ("queues_ids", QUEUES)):
             chosen = [value for value in map(integer_of, self.data.get(name, ())) if value is not None]
-            self._offer(name, kind.choices(chosen, scope))
+            self._offer(name, kind.choices(scope, chosen))
 
 
 def form_of(report: Report, params: QueryDict, scope: Scope) -> TableForm:

@@ -7,7 +7,7 @@ from typing import Any
 from django.db.models import Model
 from django.utils.translation import gettext_lazy as _
 
-from callcentre.core.scope import ALL, Scope
+from callcentre.core.scope import Scope
 from campaigns.models import Campaign
 from telephony.models import Agent, AgentGroup, Queue
 from tickets.models import TicketQueue
@@ -28,7 +28,7 @@ class Kind:
     def names(self, ids: Iterable[int]) -> str:
         return ", ".join(self.by_id(ids).values())
 
-    def choices(self, chosen: Iterable[int] = (), scope: Scope = ALL) -> list[tuple[int, str]]:
+    def choices(self, scope: Scope, chosen: Iterable[int] = ()) -> list[tuple[int, str]]:
         """Return all rows of the scope, active or not, and chosen ones that are gone or outside."""
         there = {row.pk: str(row) for model in self.models for row in scope.within(model._default_manager.all())}
         return [*there.items(), *((pk, str(self.gone) % pk) for pk in chosen if pk not in there)]

@@ -7,7 +7,8 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 
-from callcentre.admin import ReadOnlyAdmin, user_of
+from callcentre.admin import ReadOnlyAdmin
+from callcentre.admin.scope import scope_of
 from callcentre.core.errors import Invalid
 from reports import report
 from reports.admin.links import MOST_STRETCHES, Links, parts_of, stretches_of
@@ -33,7 +34,7 @@ class PartsPage(ReadOnlyAdmin):
         if figure is None or not (names := parts_of(figure.name)):
             raise Http404
         try:
-            question, _columns, _terms = read_table(AGENTS, request.GET, user_of(request).scope)
+            question, _columns, _terms = read_table(AGENTS, request.GET, scope_of(request))
         except Invalid:
             # The agent may have another login by now: the report's page explains it.
             return redirect(f"{self.url_of('report')}?{request.GET.urlencode()}")

@@ -10,7 +10,8 @@ from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.utils import timezone, translation
 
-from callcentre.admin import ReadOnlyAdmin, actor_of, user_of
+from callcentre.admin import ReadOnlyAdmin, actor_of
+from callcentre.admin.scope import scope_of
 from callcentre.core.errors import Invalid
 from callcentre.core.integers import integer_of
 from reports.admin.chart import chart_of
@@ -52,11 +53,11 @@ class ReportPage(ReadOnlyAdmin):
         if not self.has_view_permission(request):
             raise PermissionDenied
         described, params = REPORTS[kind], request.GET
-        form = form_of(described, params, user_of(request).scope)
+        form = form_of(described, params, scope_of(request))
         context: dict[str, Any] = {}
         if "date_from" in params or "date_to" in params:
             try:
-                question, columns, terms = read_table(described, params, user_of(request).scope)
+                question, columns, terms = read_table(described, params, scope_of(request))
             except Invalid as invalid:
                 form.show(invalid)
             else:
@@ -70,7 +71,7 @@ class ReportPage(ReadOnlyAdmin):
         if not self.has_view_permission(request):
             raise PermissionDenied
         try:
-            question, _columns, _terms = read_table(REPORTS[kind], request.GET, user_of(request).scope)
+            question, _columns, _terms = read_table(REPORTS[kind], request.GET, scope_of(request))
         except Invalid as invalid:
             return JsonResponse({"reason": " ".join(invalid.messages)}, status=400)
         return JsonResponse(chart_of(REPORTS[kind], question))
@@ -87,7 +88,7 @@ class ReportPage(ReadOnlyAdmin):
             actor_of(request),
             question.begin,
             question.end,
-            user_of(request).scope,
+            scope_of(request),
             format=form if form in Export.Format.values else Export.Format.CSV,
             language=translation.get_language() or "en",
             **terms,
@@ -122,7 +123,7 @@ class ReportPage(ReadOnlyAdmin):
     def _report_page(
         self, request: HttpRequest, described: Report, form: TableForm, context: dict[str, Any]
     ) -> HttpResponse:
-        mine = Export.objects.filter(actor_kind="user", actor_id=request.user.pk, report=described.kind)
+        mine = self.get_queryset(request).filter(actor_kind="user", actor_id=request.user.pk, report=described.kind)
         return TemplateResponse(
             request,
             "admin/reports/report.html",

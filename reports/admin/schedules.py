@@ -11,8 +11,9 @@ from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
 from unfold.widgets import UnfoldAdminSelect2MultipleWidget
 
-from callcentre.admin import Admin, EditConflictForm, HistoryMixin, ListField, actor_of, display, user_of
+from callcentre.admin import Admin, EditConflictForm, HistoryMixin, ListField, actor_of, display
 from callcentre.admin.history import SHOWN, Entry, entry_of, in_words
+from callcentre.admin.scope import scope_of
 from callcentre.admin.theme import ModelForm
 from callcentre.core.errors import ErrorCode
 from callcentre.core.scope import ALL, Scope
@@ -84,12 +85,12 @@ class ScheduleForm(EditConflictForm, ModelForm):
         described = REPORTS[self._report()]
         for name, kind in KINDS.items():
             # A chosen row that is gone stays chosen until a user removes it: an empty list would mean all.
-            fields[name].choices = kind.choices(getattr(self.instance, name), self.scope)
+            fields[name].choices = kind.choices(self.scope, getattr(self.instance, name))
         if described.subjects:
             named = fields[described.subjects.field]
             chosen = getattr(self.instance, described.subjects.field)
             kind = Kind((described.subjects.model,), KINDS[described.subjects.field].gone)
-            named.choices = kind.choices(chosen, self.scope)
+            named.choices = kind.choices(self.scope, chosen)
             named.help_text = _("None: all of them.")
         fields["columns"].choices = _columns(described)
         if "report" in fields:
@@ -157,7 +158,7 @@ class ScheduleAdmin(HistoryMixin, Admin):
 
     def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
         form = super().get_form(request, obj, change, **kwargs)
-        form.scope = user_of(request).scope
+        form.scope = scope_of(request)
         return form
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:

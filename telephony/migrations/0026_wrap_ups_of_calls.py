@@ -6,7 +6,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     atomic = False
-    dependencies = [("telephony", "0024_endings_of_numbers")]
+    dependencies = [("telephony", "0025_audit")]
 
     operations = [
         AddIndexConcurrently(

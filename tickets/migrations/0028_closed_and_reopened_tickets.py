@@ -6,7 +6,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     atomic = False
-    dependencies = [("tickets", "0026_words_and_beginnings")]
+    dependencies = [("tickets", "0027_audit")]
 
     operations = [
         AddIndexConcurrently(

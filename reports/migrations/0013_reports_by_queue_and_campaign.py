@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('reports', '0011_scope'),
+        ('reports', '0012_audit'),
     ]
 
     operations = [
