@@ -1,0 +1,212 @@
+"""The reports by queue, campaign and ticket queue in plain Python: every row held against every period.
+
+Slow, and written without a look at how the service does it: what it says is right.
+"""
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime, time, timedelta
+from functools import cache
+from typing import Any
+
+from callcentre.core.times import zone
+from campaigns.models import Attempt, Campaign, Record, RecordStatus
+from telephony.models import AgentState, Connection, Offer, Queue
+from tests.reports.reference import holds, periods
+from tickets.models import Ticket, TicketQueue
+
+Row = dict[str, Any]
+SECOND, MINUTE = timedelta(seconds=1), timedelta(minutes=1)
+
+
+@dataclass
+class Span:
+    """What is asked: a span, and the length of its periods."""
+
+    begin: datetime
+    end: datetime
+    aggregation: str
+    now: datetime
+
+    @property
+    def periods(self) -> dict[str, list[tuple[datetime, datetime]]]:
+        return periods(self.begin, self.end, self.aggregation, zone())
+
+
+def average(values: Iterable[int], count: int) -> int:
+    return int(sum(values) / count + 0.5) if count else 0
+
+
+def share(part: int, whole: int) -> float | None:
+    return int(10_000 * part / whole + 0.5) / 100 if whole else None
+
+
+def length(start: datetime, end: datetime | None, now: datetime) -> int:
+    return max(int(((end or now) - start).total_seconds()), 0)
+
+
+# Queues
+
+
+def queue_rows(span: Span, within: int = 20) -> list[Row]:
+    return [
+        {"queue_id": queue.pk, "queue_name": queue.name, "period": label, **figures}
+        for queue in Queue.objects.order_by("name")
+        for label, pieces in sorted(span.periods.items())
+        if (figures := queue_figures([queue.pk], pieces, span.now, within))["offered"]
+    ]
+
+
+def queue_figures(queues: list[int], pieces: Any, now: datetime, within: int) -> Row:
+    calls = [
+        call
+        for call in Connection.objects.filter(direction="INBOUND", queue__in=queues)
+        if holds(call.created_at, pieces)
+    ]
+    answered = [call for call in calls if call.answered_at]
+    abandoned = [call for call in calls if not call.answered_at and call.ended_at and call.hung_up_by == "customer"]
+    waits = [
+        call.wait_seconds
+        + (length(call.waiting_since, None, now) if call.state == "waiting" and call.waiting_since else 0)
+        for call in calls
+    ]
+    ids = [call.pk for call in calls]
+    offers = Offer.objects.filter(connection__in=ids, answered_at__isnull=False)
+    talks = [length(offer.answered_at, offer.ended_at, now) for offer in offers if offer.answered_at]
+    states = AgentState.objects.filter(connection__in=ids, kind="wrap_up")
+    wrap_ups = [length(state.started_at, state.ended_at, now) for state in states]
+    in_time = sum(1 for call in answered if call.wait_seconds <= within)
+    return {
+        "offered": len(calls),
+        "answered": len(answered),
+        "abandoned": len(abandoned),
+        "answered_in_threshold": in_time,
+        "service_level": share(in_time, len(answered) + len(abandoned)),
+        "wait_average": average(waits, len(calls)),
+        "wait_max": max(waits, default=0),
+        "talk_average": average(talks, len(answered)),
+        "handle_average": average([*talks, *wrap_ups], len(answered)),
+    }
+
+
+# Campaigns
+
+
+def campaign_rows(span: Span) -> list[Row]:
+    return [
+        {"outbound_id": campaign.code, "name": campaign.name, "period": label, **figures}
+        for campaign in Campaign.objects.order_by("name")
+        for label, pieces in sorted(span.periods.items())
+        if (figures := campaign_figures([campaign.pk], pieces, span.now))["attempts"]
+    ]
+
+
+def campaign_figures(campaigns: list[int], pieces: Any, now: datetime) -> Row:
+    every = [attempt for attempt in Attempt.objects.order_by("dialled_at", "pk") if attempt.outcome != "not_dialled"]
+    last = {attempt.record_id: attempt.pk for attempt in every}
+    over = set(
+        Record.objects.filter(system_status__in=["NO_CALL", "ABANDONED_AFTER_N_TRIES"]).values_list("pk", flat=True)
+    )
+    attempts = [one for one in every if one.campaign_id in campaigns and holds(one.dialled_at, pieces)]
+    live = [one for one in attempts if one.joined_at or one.outcome == "dropped"]
+    drops = [
+        one
+        for one in attempts
+        if one.outcome == "dropped"
+        or (one.joined_at and one.answered_at and one.joined_at - one.answered_at > 2 * SECOND)
+    ]
+    results = Counter(
+        one.result["values"]["status_id"] for one in attempts if one.result and one.result["values"]["status_id"]
+    )
+    names = dict(RecordStatus.objects.values_list("pk", "name"))
+    return {
+        "attempts": len(attempts),
+        "live_answers": len(live),
+        "drops": len(drops),
+        "drop_rate": share(len(drops), len(live)) or 0.0,
+        "by_status": [{"status_id": pk, "name": names.get(pk, ""), "count": results[pk]} for pk in sorted(results)],
+        "talk_sum": sum(length(one.joined_at, one.ended_at, now) for one in attempts if one.joined_at),
+        "records_done": sum(1 for one in attempts if last[one.record_id] == one.pk and one.record_id in over),
+    }
+
+
+# Tickets
+
+
+def ticket_rows(span: Span) -> list[Row]:
+    found = []
+    for queue in TicketQueue.objects.order_by("name"):
+        passed: list[Any] = []
+        for label, pieces in sorted(span.periods.items()):
+            figures = ticket_figures([queue.pk], pieces, span.now)
+            passed += pieces
+            figures["backlog"] = None if span.aggregation == "hour_of_day" else backlog(queue.pk, span.begin, passed)
+            is_over = pieces[0][0] >= span.now
+            if any(figures[name] for name in ("opened", "closed", "reopened")) or (figures["backlog"] and not is_over):
+                found.append({"ticket_queue_id": queue.pk, "name": queue.name, "period": label, **figures})
+    return found
+
+
+def ticket_figures(queues: list[int], pieces: Any, now: datetime) -> Row:
+    tickets = list(Ticket.objects.filter(queue__in=queues).select_related("queue"))
+    opened = [ticket for ticket in tickets if holds(ticket.created_at, pieces)]
+    closed = [ticket for ticket in tickets if holds(ticket.closed_at, pieces)]
+    responded = [ticket for ticket in opened if ticket.first_agent_responded_at]
+    responses = [working_seconds(one, one.created_at, one.first_agent_responded_at) for one in responded]
+    limits = [one.queue.first_response_minutes for one in responded]
+    late = [
+        one
+        for one in opened
+        if not one.first_agent_responded_at
+        and not one.closed_at
+        and one.queue.first_response_minutes is not None
+        and working_seconds(one, one.created_at, now) > one.queue.first_response_minutes * 60
+    ]
+    resolved = [one for one in closed if one.merged_into_id is None]
+    resolutions = [working_seconds(one, one.targets_began_at or one.created_at, one.closed_at) for one in resolved]
+    targets = [one.queue.resolution_minutes for one in resolved]
+    return {
+        "opened": len(opened),
+        "closed": len(closed),
+        "reopened": sum(1 for ticket in tickets if holds(ticket.targets_began_at, pieces)),
+        "first_response_average": average(responses, len(responses)) if responses else None,
+        "first_response_met": met(responses, limits, len(late)),
+        "resolution_average": average(resolutions, len(resolutions)) if resolutions else None,
+        "resolution_met": met(resolutions, targets, 0),
+    }
+
+
+def backlog(queue: int, begin: datetime, passed: list[Any]) -> int:
+    """Count the tickets that were open at the end of the last of these periods. A minute may have two ends."""
+    tickets = list(Ticket.objects.filter(queue=queue))
+    before = sum(1 for one in tickets if one.created_at < begin and (not one.closed_at or one.closed_at >= begin))
+    opened = sum(1 for one in tickets if holds(one.created_at, passed))
+    return before + opened - sum(1 for one in tickets if holds(one.closed_at, passed))
+
+
+def met(seconds: list[int], minutes: list[int | None], late: int) -> float | None:
+    due = [(taken, limit) for taken, limit in zip(seconds, minutes, strict=True) if limit is not None]
+    return share(sum(1 for taken, limit in due if taken <= limit * 60), len(due) + late)
+
+
+@cache
+def working_minute(hours: tuple[Any, ...], minute: datetime) -> bool:
+    local = minute.astimezone(zone())
+    return not hours or any(
+        day == local.isoweekday() and opens <= local.time() and (local.time() < closes or closes == time())
+        for day, opens, closes in hours
+    )
+
+
+def working_seconds(ticket: Ticket, start: datetime, end: datetime | None) -> int:
+    """Count the minutes of working time one by one: all instants of a scene are whole minutes."""
+    assert end is not None
+    pauses = list(zip(ticket.waits[::2], [*ticket.waits[1::2], end], strict=False))
+    hours = tuple(ticket.queue.opening_hours.values_list("weekday", "opens_at", "closes_at"))
+    minutes = [start + n * MINUTE for n in range(max(int((end - start) / MINUTE), 0))]
+    return 60 * sum(
+        1
+        for minute in minutes
+        if working_minute(hours, minute) and not any(since <= minute < until for since, until in pauses)
+    )

@@ -1,0 +1,249 @@
+"""The pages of the reports by queue, campaign and ticket queue: figures, rows behind them, files, mails and scope."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+import time_machine
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from reports.catalogue import OUTBOUNDS, QUEUES, REPORTS, TICKETS
+from reports.description import Report
+from reports.models import Export, Schedule
+from reports.verbs.schedules import run_schedule
+from tests.backoffice import BackOffice, errors_of, staff, superuser
+from tests.conftest import ApiClient
+from tests.reports.exports import built, cells_of, rows_of
+from tests.reports.factories import ScheduleFactory
+from tests.reports.subject_scenes import SubjectScene
+from tests.reports.test_subject_reports import AUTUMN, PATHS, SPRING, all_rows
+from tests.rights.people import client_of, person
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
+
+SPAN = {"date_from": "2026-03-01", "date_to": "2026-03-31", "aggregate_by": "day"}
+SCOPES = {QUEUES.kind: "scope_call_queues", OUTBOUNDS.kind: "scope_outbounds", TICKETS.kind: "scope_ticket_queues"}
+COUNTS = {
+    QUEUES.kind: ("offered", "answered", "abandoned", "answered_in_threshold"),
+    OUTBOUNDS.kind: ("attempts", "live_answers", "drops", "machines", "successes", "records_done"),
+    TICKETS.kind: ("opened", "closed", "reopened", "backlog", "responses", "resolutions"),
+}
+of_each = pytest.mark.parametrize("report", [QUEUES, OUTBOUNDS, TICKETS], ids=lambda report: report.kind)
+
+
+def page_of(report: Report) -> str:
+    return f"/admin/reports/export/{report.kind}-report/"
+
+
+def cells(client: BackOffice, report: Report, **query: Any) -> list[tuple[Any, dict[str, Any]]]:
+    """The rows of the page and their total (None): each with its cells by the names of the columns."""
+    context = client.values(page_of(report), **query)
+    names = [column.name for column in context["columns"]]
+    rows = [(line, dict(zip(names, found, strict=True))) for line, found in context["rows"]]
+    total = [(None, dict(zip(names, context["total"], strict=True)))] if context["total"] else []
+    return [*rows, *total]
+
+
+def played(seed: int = 1, base: Any = SPRING) -> SubjectScene:
+    scene = SubjectScene(base, seed)
+    scene.play()
+    return scene
+
+
+@of_each
+def test_the_page_shows_what_the_api_answers(report: Report, api: ApiClient) -> None:
+    scene = played()
+
+    with time_machine.travel(scene.now, tick=False):
+        *rows, _total = cells(superuser(), report, **SPAN, columns=report.names)
+        answer = all_rows(api, report, **SPAN)
+
+    assert [line.period for line, _cells in rows] == [row["period"] for row in answer]
+    for (_line, shown), row in zip(rows, answer, strict=True):
+        for name in set(COUNTS[report.kind]) & set(row):
+            assert shown[name].text == str(row[name])
+
+
+@of_each
+@pytest.mark.usefixtures("unrendered")
+@pytest.mark.parametrize("aggregation", ["day", "hour"])
+def test_the_list_behind_a_figure_holds_as_many_rows(report: Report, aggregation: str) -> None:
+    """In autumn, with an hour that comes twice; also behind the total."""
+    scene, client, seen = played(3, AUTUMN), superuser(), set()
+    query = {"date_from": "2026-10-24", "date_to": "2026-10-26", "aggregate_by": aggregation}
+
+    with time_machine.travel(scene.now, tick=False):
+        found = cells(client, report, **query, columns=report.names)
+        for line, shown in [*found[:: 1 + len(found) // 8], found[-1]]:
+            for name in COUNTS[report.kind]:
+                if shown[name].text != "0":
+                    seen.add(name)
+                    listed = client.values(shown[name].url)["cl"].result_list
+                    assert len(listed) == int(shown[name].text), (name, line)
+
+    assert len(seen) >= len(COUNTS[report.kind]) - 1
+
+
+@of_each
+def test_every_figure_of_the_total_leads_to_a_list(report: Report) -> None:
+    scene = played()
+
+    with time_machine.travel(scene.now, tick=False):
+        _line, total = cells(superuser(), report, **SPAN, columns=report.names)[-1]
+
+    assert [name for name, cell in total.items() if not cell.url and cell.text not in ("–", "0", "")] == []
+
+
+@of_each
+def test_a_user_who_may_not_see_the_list_gets_no_link(report: Report) -> None:
+    scene = played()
+
+    with time_machine.travel(scene.now, tick=False):
+        found = cells(staff("view_export"), report, **SPAN)
+
+    assert found
+    assert not any(cell.url for _line, shown in found for cell in shown.values())
+    assert staff("view_customer").get(page_of(report)).status_code == 403
+
+
+@pytest.mark.usefixtures("unrendered")
+def test_the_backlog_by_age_leads_to_its_tickets() -> None:
+    scene, client = played(), superuser()
+    query = {**SPAN, "date_to": "2026-04-30"}
+
+    with time_machine.travel(scene.now + timedelta(days=2), tick=False):
+        section = client.values(page_of(TICKETS), **query)["section"]
+        entries = [entry for _line, line in section["lines"] for entry in line]
+        for number, url in [entry for entry in entries if entry[0]]:
+            assert len(client.values(url)["cl"].result_list) == number
+
+    assert sum(number for number, _url in entries) == sum(number for number, _url in section["total"]) > 0
+    _line, total = cells(client, TICKETS, **query)[-1]
+    assert int(total["backlog"].text) == sum(number for number, _url in entries)
+
+
+def test_hours_of_the_day_of_campaigns_add_up_to_the_total() -> None:
+    scene, client = played(), superuser()
+
+    with time_machine.travel(scene.now, tick=False):
+        section = client.values(page_of(OUTBOUNDS), **SPAN)["section"]
+        _line, total = cells(client, OUTBOUNDS, **SPAN)[-1]
+
+    attempts = [line[0][0] for _hour, line in section["lines"]]
+    assert sum(attempts) == section["total"][0][0] == int(total["attempts"].text)
+
+
+@of_each
+def test_the_chart_has_a_value_for_each_period(report: Report) -> None:
+    scene = played()
+
+    with time_machine.travel(scene.now, tick=False):
+        chart = superuser().get(f"{page_of(report)}chart/", SPAN).json()
+
+    assert chart["labels"]
+    assert {len(chart[name]["data"]) for name in ("calls", "talk", "occupancy")} == {len(chart["labels"])}
+
+
+@of_each
+def test_the_number_of_queries_does_not_depend_on_the_rows(report: Report) -> None:
+    client, counts = superuser(), []
+    with CaptureQueriesContext(connection) as queries:
+        client.page(page_of(report), **SPAN)
+    counts.append(len(queries))
+    scene = played()
+    with time_machine.travel(scene.now, tick=False), CaptureQueriesContext(connection) as queries:
+        client.page(page_of(report), **SPAN)
+    counts.append(len(queries))
+
+    # The further table of a page with rows; the opening hours of ticket queues need the earliest ticket.
+    assert counts[1] - counts[0] <= (2 if report.section else 0)
+    assert counts[1] <= 12
+
+
+@of_each
+def test_faults_stand_at_their_fields(report: Report) -> None:
+    wrong = superuser().get(page_of(report), {"date_from": "x", "date_to": "2026-01-01", "columns": "profit"})
+
+    assert set(errors_of(wrong)) == {"date_from", "columns"}
+
+
+@of_each
+def test_all_rows_become_a_file(report: Report, committed_db: None) -> None:
+    scene, client = played(), superuser()
+    query = "&".join(f"{name}={value}" for name, value in SPAN.items())
+
+    with time_machine.travel(scene.now, tick=False):
+        for form in ("csv", "xlsx"):
+            client.post(f"{page_of(report)}?{query}", {"format": form})
+        book, table = (built(export) for export in Export.objects.order_by("-pk"))
+        *rows, (_none, total) = cells(client, report, **SPAN)
+        page = client.page(f"/admin/reports/export/{table.pk}/change/")
+
+    assert table.file_name == f"{report.kind}-2026-03-01-2026-03-31-by-day.csv"
+    assert str(report.kind.label) in page
+    written, name = rows_of(table), COUNTS[report.kind][0]
+    assert [row["period"] for row in written] == [line.period for line, _cells in rows]
+    assert [row[name] for row in written] == [shown[name].text for _line, shown in rows]
+    sheet = cells_of(book)
+    assert len(sheet) == len(rows) + 2
+    assert sheet[-1][0] == "Total"
+    assert sheet[-1][len(report.fixed)] == float(total[name].text)
+
+
+@of_each
+def test_a_report_comes_by_mail(report: Report, committed_db: None) -> None:
+    scene, client = played(), superuser()
+    add = f"/admin/reports/schedule/add/?report={report.kind}"
+
+    client.submit(add, name="Every day", recipients="boss@example.com", columns=[COUNTS[report.kind][0]])
+    schedule = Schedule.objects.get()
+    Schedule.objects.update(next_due_at=scene.now - timedelta(hours=1))
+    with time_machine.travel(scene.now, tick=False):
+        export = run_schedule(schedule, scene.now)
+        assert export
+        rows = rows_of(built(export))
+
+    assert schedule.report == export.report == report.kind
+    assert list(rows[0]) == [*(column.name for column in report.fixed), COUNTS[report.kind][0]]
+    assert str(report.kind.label) in client.page(f"/admin/reports/schedule/{schedule.pk}/change/")
+
+
+@of_each
+def test_a_person_sees_the_rows_of_their_scope_only(report: Report, committed_db: None) -> None:
+    """On the page, in the chart's sums, in files and in what is mailed."""
+    scene = played()
+    assert report.subjects
+    first, second = report.subjects.model._default_manager.order_by(*report.subjects.order)[:2]
+    user = person("Supervisor", **{SCOPES[report.kind]: [second.pk]})
+    client = client_of(user)
+    key = second.code if report is OUTBOUNDS else second.pk
+    other = first.code if report is OUTBOUNDS else first.pk
+    schedule = ScheduleFactory(user=user, report=report.kind, columns=[COUNTS[report.kind][0]], span="last_month")
+    query = "&".join(f"{name}={value}" for name, value in SPAN.items())
+
+    with time_machine.travel(scene.now, tick=False):
+        rows = client.values(page_of(report), **SPAN)["rows"]
+        refused = client.get(page_of(report), {**SPAN, report.subjects.parameter: str(other)})
+        whole = superuser().get(f"{page_of(report)}chart/", {**SPAN, report.subjects.parameter: str(key)}).json()
+        chart = client.get(f"{page_of(report)}chart/", SPAN).json()
+        client.post(f"{page_of(report)}?{query}", {"format": "csv"})
+        file = rows_of(built(Export.objects.get()))
+    with time_machine.travel(scene.now + timedelta(days=30), tick=False):
+        Schedule.objects.update(next_due_at=scene.now)
+        export = run_schedule(schedule, scene.now + timedelta(days=30))
+        assert export
+        mailed = rows_of(built(export))
+
+    assert {line.subject_id for line, _cells in rows} == {second.pk}
+    assert list(errors_of(refused)) == [report.subjects.parameter]
+    assert chart == whole
+    assert {row[report.fixed[0].name] for row in [*file, *mailed]} == {str(key)}
+    assert len(mailed) > 0
+
+
+def test_every_report_has_a_page_in_the_menu() -> None:
+    page = superuser().page("/admin/")
+
+    for kind in PATHS:
+        assert f'href="{page_of(REPORTS[kind])}"' in page
