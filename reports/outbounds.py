@@ -5,7 +5,7 @@ agent was joined in time (docs/dialling.md). A record is done with the last atte
 """
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from operator import attrgetter as of
 from typing import Any
@@ -14,14 +14,16 @@ import orjson
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
+from callcentre.admin.periods import value_of
 from campaigns.dialling.matching import IN_TIME_SECONDS
 from campaigns.models import SystemStatus
 from reports.counting import Counting, Source, SubjectRow, border, figure, in_span
 from reports.figures import mean, percent
 from reports.measures import Measure, Unit
-from reports.periods import Aggregation
+from reports.periods import Aggregation, Span
 from reports.report import Question
 from reports.sections import Entry, Line, Section
+from reports.stretches import MOST_STRETCHES, stretches_of
 
 _ATTEMPTS = f"a.outcome <> 'not_dialled' AND {in_span('a.dialled_at', 'a.campaign_id')}"
 # The statuses that agents gave as results: one row for each campaign, period and status.
@@ -100,15 +102,22 @@ COUNTING = Counting(CampaignRow, _SOURCES)
 
 def by_hour(question: Question) -> Section:
     """Count the calls of all campaigns of the question by the hour of the day."""
-    rows = COUNTING.by_period(replace(question, aggregation=Aggregation.HOUR_OF_DAY), 24)
-    lines = [Line(f"{row.period}:00", "", _entries_of(row)) for row in rows]
-    total = [Entry(sum(line.entries[place].number for line in lines)) for place in range(4)]
+    asked = replace(question, aggregation=Aggregation.HOUR_OF_DAY)
+    rows = COUNTING.by_period(asked, 24)
+    stretches = stretches_of(asked, {row.period for row in rows})
+    lines = [Line(f"{row.period}:00", "", _entries_of(row, asked, stretches[row.period])) for row in rows]
+    total = _entries_of(COUNTING.answer(asked, 0, 0).total, asked, [(asked.begin, asked.end)])
     columns = [_("attempts"), _("live answers"), _("drops"), _("successes")]
     return Section(_("Hours of the day"), _("Hour"), columns, lines, total)
 
 
-def _entries_of(row: CampaignRow) -> list[Entry]:
-    return [Entry(count) for count in (row.attempts, row.live_answers, row.drops, row.successes)]
+def _entries_of(row: CampaignRow, asked: Question, spans: Sequence[Span]) -> list[Entry]:
+    """Return the figures of an hour, with links unless they would be too long."""
+    figures = {"dialled": row.attempts, "live": row.live_answers, "dropped": row.drops, "succeeded": row.successes}
+    if len(spans) > MOST_STRETCHES:
+        return [Entry(number) for number in figures.values()]
+    campaigns = ":".join(map(str, asked.subjects))
+    return [Entry(number, value_of(f"{way}:{campaigns}", spans) if number else "") for way, number in figures.items()]
 
 
 TEXT, COUNT, SECONDS, PERCENT = Unit.TEXT, Unit.COUNT, Unit.SECONDS, Unit.PERCENT

@@ -28,7 +28,11 @@ _SOURCES = {
     "calls": _source(),
     # Talks of the agents, holding included.
     "talks": _source("JOIN telephony_offer o ON o.connection_id = c.id AND o.answered_at IS NOT NULL"),
-    "wrap_ups": _source("JOIN telephony_agentstate s ON s.connection_id = c.id AND s.kind = 'wrap_up'"),
+    # Behind a fence: the planner would rather read all calls in the order of their ids.
+    "wrap_ups": _source(
+        "CROSS JOIN LATERAL (SELECT started_at, ended_at FROM telephony_agentstate"
+        " WHERE connection_id = c.id AND kind = 'wrap_up' OFFSET 0) s"
+    ),
 }
 # A caller who waits has waited until now.
 _WAIT = """(c.wait_seconds + CASE WHEN c.state = 'waiting'

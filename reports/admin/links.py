@@ -1,9 +1,7 @@
 """Links from a figure of the report to the list of the admin that holds exactly the rows behind it."""
 
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 from urllib.parse import urlencode
 
@@ -14,13 +12,9 @@ from callcentre.admin import may_see
 from callcentre.admin.periods import PARAMETER, value_of
 from reports.figures import Row
 from reports.measures import MEASURES, Measure
-from reports.periods import DAY, Aggregation, Span
+from reports.periods import Span
 from reports.report import Question
-
-# More stretches than this make an address too long: an hour of the day of four months.
-MOST_STRETCHES = 124
-# The days of an hour of the day that are looked at: more than links can name.
-MOST_DAYS = 200
+from reports.stretches import MOST_STRETCHES, stretches_of
 
 
 @dataclass(frozen=True)
@@ -168,19 +162,3 @@ class Links:
         if rows.has_queue and queues is not None:
             query += [("queue__id__exact", queue) for queue in queues]
         return [*query, (PARAMETER, value_of(way, stretches))]
-
-
-def stretches_of(asked: Question, periods: set[str]) -> dict[str, list[Span]]:
-    """Return the stretches of the span that each of these periods is, by its label.
-
-    A period is one stretch; a minute that comes twice is two, an hour of the day one a day. Of an hour of the day only
-    the first days are returned: no address names more.
-    """
-    found: dict[str, list[Span]] = defaultdict(list)
-    until = asked.end
-    if asked.aggregation is Aggregation.HOUR_OF_DAY:
-        until = min(until, asked.begin + MOST_DAYS * DAY)
-    for start, end in pairwise(asked.aggregation.borders(asked.begin, until)):
-        if (label := asked.aggregation.label(start)) in periods:
-            found[label].append((max(start, asked.begin), min(end, asked.end)))
-    return found

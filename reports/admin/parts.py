@@ -11,12 +11,13 @@ from callcentre.admin import ReadOnlyAdmin
 from callcentre.admin.scope import scope_of
 from callcentre.core.errors import Invalid
 from reports import report
-from reports.admin.links import MOST_STRETCHES, Links, parts_of, stretches_of
+from reports.admin.links import Links, parts_of
 from reports.catalogue import AGENTS
 from reports.figures import Row
 from reports.measures import NAMES, PARTS, columns_of
 from reports.parameters import read_table
 from reports.report import Question
+from reports.stretches import MOST_STRETCHES, stretches_of
 
 # The most rows of an agent from the first stretch of a period to its last: hours of a day, minutes of a double hour.
 _MOST_ROWS = 200

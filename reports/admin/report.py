@@ -8,6 +8,7 @@ from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse, JsonResponse, QueryDict
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
+from django.urls import reverse
 from django.utils import timezone, translation
 
 from callcentre.admin import ReadOnlyAdmin, actor_of
@@ -141,6 +142,9 @@ class ReportPage(ReadOnlyAdmin):
                 "may_export": self.has_add_permission(request),
                 "exports": mine[:LAST_SHOWN],
                 "list_url": self.url_of("changelist"),
+                "schedule_url": f"{reverse('admin:reports_schedule_add')}?report={described.kind}"
+                if request.user.has_perm("reports.add_schedule")
+                else "",
                 **context,
             },
             # A POST reaches this point only with a faulty question.

@@ -9,12 +9,12 @@ from django.urls import reverse
 
 from callcentre.admin import may_see
 from callcentre.admin.periods import PARAMETER, value_of
-from reports.admin.links import MOST_STRETCHES, stretches_of
 from reports.counting import SubjectRow
 from reports.description import Report
 from reports.measures import Measure, Unit
 from reports.models.export import ReportKind
 from reports.report import Question
+from reports.stretches import MOST_STRETCHES, stretches_of
 
 # More queues or campaigns than this make an address too long.
 MOST_SUBJECTS = 200

@@ -196,7 +196,7 @@ def test_a_report_comes_by_mail(report: Report, committed_db: None) -> None:
     scene, client = played(), superuser()
     add = f"/admin/reports/schedule/add/?report={report.kind}"
 
-    client.submit(add, name="Every day", recipients="boss@example.com", columns=[COUNTS[report.kind][0]])
+    client.submit(add, name="Every day", language="en", recipients="boss@example.com", columns=[COUNTS[report.kind][0]])
     schedule = Schedule.objects.get()
     Schedule.objects.update(next_due_at=scene.now - timedelta(hours=1))
     with time_machine.travel(scene.now, tick=False):
