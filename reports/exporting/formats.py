@@ -10,9 +10,9 @@ from typing import IO, Any, Protocol
 
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import pgettext
 
 from callcentre.core.spreadsheets import CsvWriter, workbook
-from reports.figures import Row
 from reports.measures import Measure, Unit
 
 # It tells spreadsheets that the text is UTF-8.
@@ -22,13 +22,16 @@ MOST_ROWS = 1_048_576
 
 
 class Writer(Protocol):
-    def write(self, lines: Sequence[Row]) -> None: ...
+    def write(self, lines: Sequence[Any]) -> None: ...
+
+    def write_total(self, total: Any) -> None: ...
 
     def close(self) -> None: ...
 
 
-def writer_of(format_: str, output: IO[bytes], columns: Sequence[Measure]) -> Writer:
-    return _Csv(output, columns) if format_ == "csv" else _Xlsx(output, columns)
+def writer_of(format_: str, output: IO[bytes], columns: Sequence[Measure], fixed: int) -> Writer:
+    """Return the writer of a table whose first columns stay in sight."""
+    return _Csv(output, columns) if format_ == "csv" else _Xlsx(output, columns, fixed)
 
 
 class _Csv:
@@ -40,8 +43,11 @@ class _Csv:
         self._rows = CsvWriter(self._text)
         self._rows.write([[column.name for column in columns]])
 
-    def write(self, lines: Sequence[Row]) -> None:
+    def write(self, lines: Sequence[Any]) -> None:
         self._rows.write([column.text(line) for column in self._columns] for line in lines)
+
+    def write_total(self, total: Any) -> None:
+        """Write nothing: a program that adds up the rows would count everything twice."""
 
     def close(self) -> None:
         self._text.flush()
@@ -51,6 +57,7 @@ class _Csv:
 _NUMBER_FORMATS = {
     Unit.COUNT: "0",
     Unit.DURATION: "[h]:mm:ss",
+    Unit.SECONDS: "[h]:mm:ss",
     Unit.NUMBER: "0.00",
     Unit.PERCENT: "0.00%",
     Unit.MOMENT: "yyyy-mm-dd hh:mm:ss",
@@ -58,8 +65,8 @@ _NUMBER_FORMATS = {
 
 
 class _Xlsx:
-    def __init__(self, output: IO[bytes], columns: Sequence[Measure]) -> None:
-        self._columns = columns
+    def __init__(self, output: IO[bytes], columns: Sequence[Measure], fixed: int) -> None:
+        self._columns, self._fixed = columns, fixed
         self._book = workbook(output)
         self._heading = self._book.add_format({"bold": True, "text_wrap": True, "valign": "top", "bottom": 1})
         self._formats: dict[Unit, Any] = {
@@ -72,28 +79,37 @@ class _Xlsx:
         self._sheets += 1
         name = _("Report")
         self._sheet = self._book.add_worksheet(name if self._sheets == 1 else f"{name} {self._sheets}")
-        self._sheet.freeze_panes(1, 4)
+        self._sheet.freeze_panes(1, self._fixed)
         for place, column in enumerate(self._columns):
-            self._sheet.set_column(place, place, 19 if column.unit in (Unit.TEXT, Unit.MOMENT) else 13)
+            self._sheet.set_column(place, place, 19 if column.unit in (Unit.TEXT, Unit.MOMENT, Unit.COUNTS) else 13)
             self._sheet.write_string(0, place, column.title, self._heading)
         self._row = 1
 
-    def write(self, lines: Sequence[Row]) -> None:
+    def write(self, lines: Sequence[Any]) -> None:
         for line in lines:
-            if self._row == MOST_ROWS:
-                self._begin_sheet()
-            for place, column in enumerate(self._columns):
-                self._write_cell(place, column.unit, column.value(line))
-            self._row += 1
+            self._write_row(line, 0)
+
+    def write_total(self, total: Any) -> None:
+        self._write_row(total, self._fixed)
+        self._sheet.write_string(self._row - 1, 0, pgettext("of a table", "Total"), self._heading)
+
+    def _write_row(self, line: Any, first: int) -> None:
+        """Write the cells of a row from this column on."""
+        if self._row == MOST_ROWS:
+            self._begin_sheet()
+        for place, column in enumerate(self._columns[first:], first):
+            value = column.text(line) if column.unit is Unit.COUNTS else column.value(line)
+            self._write_cell(place, column.unit, value)
+        self._row += 1
 
     def _write_cell(self, place: int, unit: Unit, value: Any) -> None:
         form = self._formats.get(unit)
         match unit:
             case _ if value is None:
                 return
-            case Unit.TEXT:
+            case Unit.TEXT | Unit.COUNTS:
                 self._sheet.write_string(self._row, place, value)
-            case Unit.DURATION:
+            case Unit.DURATION | Unit.SECONDS:
                 self._sheet.write_number(self._row, place, value / 86_400, form)
             case Unit.PERCENT:
                 self._sheet.write_number(self._row, place, value / 100, form)
