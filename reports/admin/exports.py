@@ -31,10 +31,6 @@ COLOURS: dict[str, str] = {
     State.FINISHED: "success",
     State.FAILED: "danger",
 }
-_TYPES = {
-    Export.Format.CSV: "text/csv; charset=utf-8",
-    Export.Format.XLSX: "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
-}
 
 
 class MineFilter(DropdownFilter):
@@ -138,8 +134,7 @@ class ExportAdmin(ReportPage, PartsPage):
         export = self._export(request, pk)
         if not export.file:
             raise Http404
-        content_type = _TYPES[Export.Format(export.format)]
-        return file_response(lambda: export.file.open("rb"), export.file_name, content_type)
+        return file_response(lambda: export.file.open("rb"), export.file_name, export.content_type)
 
     def again_view(self, request: HttpRequest, pk: int) -> HttpResponse:
         """Ask for the same table again, as of now."""

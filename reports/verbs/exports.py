@@ -3,13 +3,13 @@
 from datetime import datetime
 from typing import Any
 
-import structlog
 from django.db import transaction
 from django.utils import timezone
 
 from callcentre.core.actor import Actor
 from callcentre.core.enqueue import enqueue
 from callcentre.core.errors import Conflict, ErrorCode
+from callcentre.core.exporting.jobs import current_request_id
 from callcentre.models import actor_columns
 from reports.models import Export, ExportMail
 
@@ -20,7 +20,7 @@ def ask_export(actor: Actor, begin: datetime, end: datetime, **values: Any) -> E
         export = Export.objects.create(
             begins_at=begin,
             ends_at=end,
-            request_id=structlog.contextvars.get_contextvars().get("request_id", ""),
+            request_id=current_request_id(),
             **actor_columns(actor),
             **values,
         )
@@ -36,17 +36,11 @@ def repeat_export(export: Export, actor: Actor) -> Export:
 def finish_export(export: Export, attempt: int, **values: Any) -> None:
     """Name the file, and enqueue its mails. Raises Conflict if another worker has taken over."""
     with transaction.atomic():
-        if not _end(export, attempt, state=Export.State.FINISHED, percent=100, message="", **values):
-            raise Conflict(ErrorCode.CONFLICT)
+        export.finish(attempt, **values)
         if export.schedule:
             mails = [ExportMail(export=export, recipient=one) for one in dict.fromkeys(export.schedule.recipients)]
             for mail in ExportMail.objects.bulk_create(mails):
                 enqueue("reports.mail_export", mail.pk)
-
-
-def fail_export(export: Export, attempt: int, message: Any) -> bool:
-    """Mark the export as failed. Return False if it is finished, or another worker has taken over."""
-    return _end(export, attempt, state=Export.State.FAILED, message=str(message))
 
 
 def resend_mail(mail: ExportMail, actor: Actor) -> None:
@@ -56,8 +50,3 @@ def resend_mail(mail: ExportMail, actor: Actor) -> None:
         if not failed.update(state=ExportMail.State.QUEUED, attempt_count=0, next_attempt_at=timezone.now(), error=""):
             raise Conflict(ErrorCode.NOT_RESENT)
         enqueue("reports.mail_export", mail.pk)
-
-
-def _end(export: Export, attempt: int, **values: Any) -> bool:
-    ours = Export.objects.filter(pk=export.pk, state=Export.State.RUNNING, attempts=attempt)
-    return bool(ours.update(finished_at=timezone.now(), **values))

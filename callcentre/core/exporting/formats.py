@@ -1,19 +1,16 @@
 """The files: CSV for programs, XLSX for people. Rows are written as they come; none is kept in memory.
 
-CSV has the API's names and spellings, so that a program reads it as it does the API. XLSX has titles in the language of
-the user, durations that can be added up, and instants that can be sorted.
+XLSX has durations that can be added up, and instants that can be sorted.
 """
 
 import io
 from collections.abc import Sequence
+from enum import Enum
 from typing import IO, Any, Protocol
 
 from django.utils import timezone
-from django.utils.translation import gettext as _
 
 from callcentre.core.spreadsheets import CsvWriter, workbook
-from reports.figures import Row
-from reports.measures import Measure, Unit
 
 # It tells spreadsheets that the text is UTF-8.
 _BYTE_ORDER_MARK = "\ufeff"
@@ -21,18 +18,49 @@ _BYTE_ORDER_MARK = "\ufeff"
 MOST_ROWS = 1_048_576
 
 
+class Unit(Enum):
+    """The way in which a value is written."""
+
+    TEXT = "text"
+    COUNT = "count"
+    DURATION = "duration"
+    NUMBER = "number"
+    PERCENT = "percent"
+    MOMENT = "moment"
+
+
+class Column(Protocol):
+    """A column: its heading in CSV (`name`) and in XLSX (`title`), and its cell of a row."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def title(self) -> str: ...
+
+    @property
+    def width(self) -> int: ...
+
+    def text(self, row: Any, /) -> str:
+        """Return the cell in CSV."""
+
+    def cell(self, row: Any, /) -> tuple[Unit, Any]:
+        """Return the cell in XLSX."""
+
+
 class Writer(Protocol):
-    def write(self, lines: Sequence[Row]) -> None: ...
+    def write(self, lines: Sequence[Any]) -> None: ...
 
     def close(self) -> None: ...
 
 
-def writer_of(format_: str, output: IO[bytes], columns: Sequence[Measure]) -> Writer:
-    return _Csv(output, columns) if format_ == "csv" else _Xlsx(output, columns)
+def writer_of(format_: str, output: IO[bytes], columns: Sequence[Column], *, sheet: str, frozen: int = 0) -> Writer:
+    """Return the writer of a file. `sheet` is the name of the sheets in XLSX, `frozen` their columns that stay."""
+    return _Csv(output, columns) if format_ == "csv" else _Xlsx(output, columns, sheet, frozen)
 
 
 class _Csv:
-    def __init__(self, output: IO[bytes], columns: Sequence[Measure]) -> None:
+    def __init__(self, output: IO[bytes], columns: Sequence[Column]) -> None:
         self._columns = columns
         # Not closed here: the caller owns the file.
         self._text = io.TextIOWrapper(output, "utf-8", newline="", write_through=False)
@@ -40,7 +68,7 @@ class _Csv:
         self._rows = CsvWriter(self._text)
         self._rows.write([[column.name for column in columns]])
 
-    def write(self, lines: Sequence[Row]) -> None:
+    def write(self, lines: Sequence[Any]) -> None:
         self._rows.write([column.text(line) for column in self._columns] for line in lines)
 
     def close(self) -> None:
@@ -58,8 +86,8 @@ _NUMBER_FORMATS = {
 
 
 class _Xlsx:
-    def __init__(self, output: IO[bytes], columns: Sequence[Measure]) -> None:
-        self._columns = columns
+    def __init__(self, output: IO[bytes], columns: Sequence[Column], sheet: str, frozen: int) -> None:
+        self._columns, self._name, self._frozen = columns, sheet, frozen
         self._book = workbook(output)
         self._heading = self._book.add_format({"bold": True, "text_wrap": True, "valign": "top", "bottom": 1})
         self._formats: dict[Unit, Any] = {
@@ -70,20 +98,20 @@ class _Xlsx:
 
     def _begin_sheet(self) -> None:
         self._sheets += 1
-        name = _("Report")
+        name = self._name[:25]
         self._sheet = self._book.add_worksheet(name if self._sheets == 1 else f"{name} {self._sheets}")
-        self._sheet.freeze_panes(1, 4)
+        self._sheet.freeze_panes(1, self._frozen)
         for place, column in enumerate(self._columns):
-            self._sheet.set_column(place, place, 19 if column.unit in (Unit.TEXT, Unit.MOMENT) else 13)
+            self._sheet.set_column(place, place, column.width)
             self._sheet.write_string(0, place, column.title, self._heading)
         self._row = 1
 
-    def write(self, lines: Sequence[Row]) -> None:
+    def write(self, lines: Sequence[Any]) -> None:
         for line in lines:
             if self._row == MOST_ROWS:
                 self._begin_sheet()
             for place, column in enumerate(self._columns):
-                self._write_cell(place, column.unit, column.value(line))
+                self._write_cell(place, *column.cell(line))
             self._row += 1
 
     def _write_cell(self, place: int, unit: Unit, value: Any) -> None:
