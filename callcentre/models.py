@@ -2,7 +2,7 @@ import hashlib
 import secrets
 from collections.abc import Iterable
 from datetime import datetime, timedelta
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from django.contrib.auth.hashers import check_password, make_password
 from django.contrib.auth.models import AbstractUser
@@ -16,6 +16,7 @@ from django.utils.translation import gettext_lazy as _
 from callcentre.core.actor import Actor
 from callcentre.core.errors import Conflict, ErrorCode, Outdated
 from callcentre.core.network import parse_networks
+from callcentre.core.scope import OWN_COLUMNS, Lookups, Scope
 
 AREAS = {
     "campaigns": _("Campaigns and their records"),
@@ -101,12 +102,44 @@ def differences(instance: models.Model, values: dict[str, Any]) -> dict[str, lis
     }
 
 
-class User(AbstractUser):
-    """A person who works in the admin; neither an API user nor an agent."""
+def _scope_of(label: Any) -> Any:
+    return ArrayField(models.BigIntegerField(), null=True, blank=True, verbose_name=label, help_text=_("Empty: all."))
+
+
+class ScopeColumns(models.Model):
+    """The columns of a scope (callcentre/core/scope.py): the ids of each dimension; NULL stands for all."""
+
+    scope_lookups: ClassVar[Lookups] = OWN_COLUMNS
+
+    scope_ticket_queues = _scope_of(_("ticket queues"))
+    scope_call_queues = _scope_of(_("call queues"))
+    scope_outbounds = _scope_of(_("campaigns"))
+    scope_agent_groups = _scope_of(_("agent groups"))
+
+    class Meta:
+        abstract = True
+
+    @property
+    def scope(self) -> Scope:
+        return Scope.of_columns(self)
+
+
+class User(ScopeColumns, AbstractUser):  # noqa: DJ008  (AbstractUser has it)
+    """A person who works in the admin; neither an API user nor an agent.
+
+    Rights say what they may do, the scope says with whose rows. Superusers see all.
+    """
 
     class Meta:
         verbose_name = _("back-office user")
         verbose_name_plural = _("back-office users")
+        constraints = [
+            models.CheckConstraint(
+                name="user_superuser_has_no_scope",
+                condition=models.Q(is_superuser=False) | models.Q(**dict.fromkeys(OWN_COLUMNS)),
+                violation_error_message=_("A superuser sees all rows: leave the scope empty."),
+            )
+        ]
 
     @property
     def actor(self) -> Actor:

@@ -23,9 +23,9 @@ def soon(tickets: QuerySet[Ticket], count: int, now: datetime) -> list[int]:
     return _nearest(tickets, soon_conditions(now), count)
 
 
-def counts(most: int, now: datetime) -> tuple[int, int]:
+def counts(tickets: QuerySet[Ticket], most: int, now: datetime) -> tuple[int, int]:
     """Count the overdue tickets and those that are due soon, each up to a limit, in two statements."""
-    late, soon = (_count(conditions, most) for conditions in (late_conditions(now), soon_conditions(now)))
+    late, soon = (_count(tickets, conditions, most) for conditions in (late_conditions(now), soon_conditions(now)))
     return late, soon
 
 
@@ -46,9 +46,9 @@ def soon_conditions(now: datetime) -> dict[str, Q]:
     }
 
 
-def _count(conditions: dict[str, Q], most: int) -> int:
+def _count(tickets: QuerySet[Ticket], conditions: dict[str, Q], most: int) -> int:
     """Count the open tickets for which one of the conditions holds. Each condition reads its own index."""
-    unfinished = Ticket.objects.filter(closed_at=None).order_by().values("pk")
+    unfinished = tickets.filter(closed_at=None).order_by().values("pk")
     first, *others = (unfinished.filter(condition)[:most] for condition in conditions.values())
     return min(first.union(*others).count(), most)
 

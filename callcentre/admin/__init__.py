@@ -2,7 +2,6 @@
 
 from callcentre.admin.base import (
     Admin,
-    Inline,
     ReadOnlyAdmin,
     actor_of,
     cut,
@@ -16,13 +15,14 @@ from callcentre.admin.dates import DatesFilter
 from callcentre.admin.deletions import DeletableMixin
 from callcentre.admin.edit_conflicts import EditConflictForm
 from callcentre.admin.history import ChangeMixin, HistoryMixin
+from callcentre.admin.inlines import Inline
 from callcentre.admin.list_field import ListField
 from callcentre.admin.lists import ChangeList, UncountedChangeList, UncountedMixin
 from callcentre.admin.periods import PeriodFilter
 from callcentre.admin.theme import ModelForm, display, page_action
 
 # Registers what is our own.
-from callcentre.admin import api_users, users  # noqa: F401  # isort: skip
+from callcentre.admin import api_users, list_actions, list_exports, users  # noqa: F401  # isort: skip
 
 __all__ = [
     "Admin",

@@ -28,6 +28,10 @@ class ChangeList(ThemeChangeList):
             raise DisallowedModelAdminLookup(f"{self.opts.label} has no filter for {', '.join(left)}")
         return filters, has_filters, left, may_have_duplicates, has_active_filters
 
+    def get_results(self, request: HttpRequest) -> None:
+        super().get_results(request)
+        self.model_admin.complete_rows(self.result_list)
+
 
 class UncountedChangeList(ChangeList):
     """A list that is too long to count. It shows whether there is a next page, and no total."""
@@ -48,6 +52,7 @@ class UncountedChangeList(ChangeList):
         self.has_more = len(rows) > per_page
         self.is_cut_off = self.has_more and self.page_num == self.last_page
         self.result_list = rows[:per_page]
+        self.model_admin.complete_rows(self.result_list)
         self.first_row, self.last_row = start + 1, start + len(self.result_list)
         self.result_count = self.last_row
         self.full_result_count = self.last_row  # the template shows no total
@@ -61,6 +66,11 @@ def rows_up_to(given: Mapping[str, Any], per_page: int) -> int:
     """Return the number of rows up to the end of the requested page, and one more to see if there is a next one."""
     page = integer_of(given.get("p")) or 1
     return (page if page < 1000 else 1) * per_page + 1
+
+
+def takes_all_rows(request: HttpRequest) -> bool:
+    """Return whether all rows of a list are read, not those of a page: quick ways to its first rows do not serve."""
+    return getattr(request, "takes_all_rows", False)
 
 
 class ConditionFilter(DropdownFilter):

@@ -9,12 +9,14 @@ from typing import Any
 from django.db.models import Func, TextField
 
 from callcentre.core.phone import PhoneError, normalise
+from callcentre.core.scope import Scope
 
 # The longest text that is searched, and the most words of it.
 MAX_LENGTH = 200
 MAX_WORDS = 5
 # The candidates that each branch of a search of the box reads.
 CANDIDATES = 50
+CANDIDATES_OF_SCOPE = 500
 # The fewest digits that are searched as the end of a number.
 FEWEST_DIGITS = 4
 # The fewest letters that are searched as the beginning of a word in messages.
@@ -94,6 +96,11 @@ class SearchText:
     def with_endings(self, *branches: str) -> list[str]:
         """Return the branches of a UNION for each ending. `{ending}` stands for the pattern."""
         return [branch.format(ending=f"%(ending{n})s") for n in range(len(self.endings)) for branch in branches]
+
+
+def candidates(scope: Scope) -> int:
+    """Return the number of candidates of each branch. Those outside the scope drop out, so more are read with one."""
+    return CANDIDATES if scope.is_all else CANDIDATES_OF_SCOPE
 
 
 def union(branches: Iterable[str], most: int) -> str:

@@ -139,7 +139,7 @@ def _campaigns(now: datetime) -> Figures:
 
 def _tickets(now: datetime) -> Figures:
     """Return how many tickets are overdue or due soon, and the most urgent of them."""
-    late, soon = due_tickets.counts(COUNTED + 1, now)
+    late, soon = due_tickets.counts(Ticket.objects.all(), COUNTED + 1, now)
     urgent = due_tickets.late(Ticket.objects.all(), URGENT, now) if late else []
     if soon and len(urgent) < URGENT:
         urgent += due_tickets.soon(Ticket.objects.all(), URGENT - len(urgent), now)

@@ -74,6 +74,8 @@ MENU: tuple[Area, ...] = (
         (
             Page(_("Agents work report"), "analytics", "reports", "export/report"),
             Page(_("Exports of the report"), "download", "reports", "export"),
+            Page(_("Exports of lists"), "download", "lists", "listexport"),
+            Page(_("Actions on lists"), "playlist_add_check", "lists", "listaction"),
             Page(_("Scheduled reports"), "schedule_send", "reports", "schedule"),
             Page(_("Alarms"), "notifications", "overview", "alarm"),
         ),

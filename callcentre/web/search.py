@@ -12,7 +12,8 @@ from django.urls import reverse
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 
-from callcentre.admin import may_see
+from callcentre.admin import may_see, user_of
+from callcentre.core.scope import Scope
 from callcentre.core.search import Hit, SearchText
 from campaigns.admin.record_search import records
 from knowledgebase.admin.article_search import articles
@@ -35,7 +36,7 @@ class Group:
     icon: str
     app: str
     model: str
-    find: Callable[[SearchText, int], list[Hit]]
+    find: Callable[[SearchText, int, Scope], list[Hit]]
 
     def url_of(self, page: str, *args: Any) -> str:
         return reverse(f"admin:{self.app}_{self.model}_{page}", args=args)
@@ -71,7 +72,7 @@ def _found(request: HttpRequest, search: SearchText, count: int) -> list[dict[st
     for group in GROUPS:
         if not may_see(request.user, group.app, group.model):
             continue
-        hits = group.find(search, count + 1)
+        hits = group.find(search, count + 1, user_of(request).scope)
         if hits:
             groups.append(
                 {

@@ -15,10 +15,10 @@ from django.utils import timezone
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
-from unfold.contrib.filters.admin import AutocompleteSelectFilter
 
 from callcentre.admin import Admin, ReadOnlyAdmin, UncountedMixin, actor_of, display, link, page_action
 from callcentre.admin.base import REFUSALS
+from callcentre.admin.scope import AutocompleteSelectFilter
 from callcentre.admin.theme import ModelForm
 from callcentre.core.actor import Actor
 from callcentre.core.integers import integer_of

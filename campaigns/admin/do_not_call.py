@@ -7,9 +7,9 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
-from unfold.contrib.filters.admin import AutocompleteSelectFilter
 
 from callcentre.admin import Admin, UncountedMixin, actor_of, display
+from callcentre.admin.scope import AutocompleteSelectFilter
 from callcentre.admin.theme import ModelForm
 from callcentre.core.errors import ErrorCode, Invalid
 from callcentre.core.phone import PhoneError, normalise

@@ -2,9 +2,10 @@
 
 from typing import Any
 
-from callcentre.core.search import CANDIDATES, Hit, SearchText, union
+from callcentre.core.scope import ALL, Scope
+from callcentre.core.search import Hit, SearchText, candidates, union
 from callcentre.core.statements import rows_of
-from campaigns.models import Campaign
+from campaigns.models import Campaign, Record
 from campaigns.models.record_rows import IDS_WITH_NUMBERS
 
 # The most results; people refine a search with more.
@@ -35,15 +36,16 @@ _HITS = """
 SELECT r.id, r.phone_number, r.identifier, c.name, s.name
 FROM campaigns_record r JOIN campaigns_campaign c ON c.id = r.campaign_id
 LEFT JOIN campaigns_recordstatus s ON s.id = r.status_id
-WHERE r.id IN ({branches}) ORDER BY r.id DESC LIMIT %(shown)s
+WHERE r.id IN ({branches}){inside} ORDER BY r.id DESC LIMIT %(shown)s
 """
 
 # The newest of each campaign, then the newest of these: the index of campaign and status has no order over all
 # campaigns.
 _NEWEST = """
 SELECT newest.id FROM campaigns_campaign c CROSS JOIN LATERAL (
-  SELECT r.id FROM campaigns_record r WHERE r.campaign_id = c.id AND r.system_status = %s ORDER BY r.id DESC LIMIT %s
-) newest ORDER BY newest.id DESC LIMIT %s
+  SELECT r.id FROM campaigns_record r WHERE r.campaign_id = c.id AND r.system_status = %(status)s
+  ORDER BY r.id DESC LIMIT %(count)s
+) newest WHERE true{inside} ORDER BY newest.id DESC LIMIT %(count)s
 """
 
 
@@ -62,19 +64,20 @@ def ids_of(text: str, campaign_id: int | None = None) -> list[int]:
     return [pk for (pk,) in rows[:MAX_FOUND]]
 
 
-def records(search: SearchText, count: int) -> list[Hit]:
+def records(search: SearchText, count: int, scope: Scope = ALL) -> list[Hit]:
     """Return records by the end of a number or by identifier, newest first."""
     branches = [_WITH_IDENTIFIER]
     if search.number:
         branches += search.with_endings(*_WITH_ENDING) or [_WITH_NUMBER]
-    statement = _HITS.format(branches=union(branches, CANDIDATES))
-    rows = rows_of(statement, search.parameters | {"shown": count})
+    statement = _HITS.format(branches=union(branches, candidates(scope)), inside=scope.sql(Record, "r"))
+    rows = rows_of(statement, search.parameters | {"shown": count} | scope.by_column)
     return [
         Hit(pk, phone_number, tuple(filter(None, (campaign, status, identifier))))
         for pk, phone_number, identifier, campaign, status in rows
     ]
 
 
-def newest_with_status(system_status: str, count: int) -> list[int]:
-    """Return the newest records with this system status in all campaigns."""
-    return [pk for (pk,) in rows_of(_NEWEST, [system_status, count, count])]
+def newest_with_status(system_status: str, count: int, scope: Scope = ALL) -> list[int]:
+    """Return the newest records with this system status in all campaigns of the scope."""
+    values = {"status": system_status, "count": count, **scope.by_column}
+    return [pk for (pk,) in rows_of(_NEWEST.format(inside=scope.sql(Campaign, "c")), values)]

@@ -12,11 +12,12 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
-from unfold.contrib.filters.admin import AutocompleteSelectFilter, DropdownFilter
+from unfold.contrib.filters.admin import DropdownFilter
 
 from callcentre.admin import Admin, HistoryMixin, UncountedMixin, actor_of, display, link
 from callcentre.admin.history import SHOWN, Entry, entry_of, in_words
-from callcentre.admin.lists import rows_up_to
+from callcentre.admin.lists import rows_up_to, takes_all_rows
+from callcentre.admin.scope import AutocompleteSelectFilter, offer_within, scope_of
 from callcentre.core.errors import Fault, Invalid
 from callcentre.core.integers import integer_of
 from campaigns.admin import record_form, record_search
@@ -65,10 +66,10 @@ class SystemStatusFilter(DropdownFilter):
         if status not in SystemStatus.values:
             return queryset
         queryset = queryset.filter(system_status=status)
-        if any(request.GET.get(name) for name in (CAMPAIGN, AGENT, "q")):
+        if takes_all_rows(request) or any(request.GET.get(name) for name in (CAMPAIGN, AGENT, "q")):
             return queryset  # few rows, or rows in the order of an index
         rows = rows_up_to(request.GET, self.model_admin.list_per_page)
-        return queryset.filter(pk__in=record_search.newest_with_status(status, min(rows, 10_001)))
+        return queryset.filter(pk__in=record_search.newest_with_status(status, min(rows, 10_001), scope_of(request)))
 
 
 @admin.register(Record)
@@ -221,10 +222,11 @@ class RecordAdmin(RecordActions, HistoryMixin, UncountedMixin, Admin):
             filters = parse_qs(request.GET.get("_changelist_filters", ""))
             chosen = filters.get(CAMPAIGN, [""])[0]
         pk = integer_of(chosen)
-        return None if pk is None else Campaign.objects.filter(pk=pk).first()
+        return None if pk is None else scope_of(request).within(Campaign.objects.all()).filter(pk=pk).first()
 
     def _ask_for_campaign(self, request: HttpRequest) -> HttpResponse:
         form = CampaignChoice(request.POST or None)
+        offer_within(scope_of(request), form.fields)
         if request.method == "POST" and form.is_valid():
             return redirect(f"{self.url_of('add')}?campaign={form.cleaned_data['campaign'].pk}")
         return self.action_page(

@@ -1,9 +1,11 @@
 from datetime import timedelta
+from typing import ClassVar
 
 from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
+from callcentre.core.scope import Code, Lookups
 from campaigns.models.campaign import Campaign
 from telephony.models import Agent
 
@@ -16,6 +18,11 @@ class Attempt(models.Model):
 
     Instants have milliseconds. The attempt is open until the call has ended, and due until its result is settled.
     """
+
+    scope_lookups: ClassVar[Lookups] = {
+        "scope_outbounds": Code("campaign_code", "code"),
+        "scope_agent_groups": "agent__group_id",
+    }
 
     class Outcome(models.TextChoices):
         ANSWERED = "answered", _("answered")

@@ -1,7 +1,7 @@
 import re
 from collections.abc import Iterable
 from datetime import date
-from typing import Any
+from typing import Any, ClassVar
 
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
@@ -12,6 +12,7 @@ from django.utils.translation import pgettext_lazy
 
 from callcentre.core.errors import ErrorCode, Fault
 from callcentre.core.holiday_calendars import has_calendar
+from callcentre.core.scope import Lookups
 from callcentre.models import TimestampedModel
 from telephony.models import Agent
 
@@ -48,6 +49,8 @@ class Campaign(TimestampedModel):
     The wire calls it an outbound and names it by `code`: five letters or digits that never change. A CRM campaign
     gets its records from customers and has no fields; the records of a CSV campaign have values in its fields.
     """
+
+    scope_lookups: ClassVar[Lookups] = {"scope_outbounds": "id"}
 
     class Dialer(models.TextChoices):
         PREDICTIVE = "predictive", _("predictive")

@@ -1,11 +1,14 @@
 """The rows that steer dialling: the switch for all campaigns, the diallers' states, rules of retries."""
 
+from typing import ClassVar
+
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
+from callcentre.core.scope import Lookups
 from callcentre.models import Change
 from campaigns.models.attempt import Attempt
 from campaigns.models.campaign import Campaign
@@ -30,6 +33,8 @@ class DiallingSwitch(Change):
 
     All dialling runs unless the newest row without a campaign stops it. `Campaign.is_dialling` is a campaign's own.
     """
+
+    scope_lookups: ClassVar[Lookups] = {"scope_outbounds": "campaign_id"}
 
     campaign = models.ForeignKey(
         Campaign,
@@ -123,6 +128,8 @@ class RetryRule(models.Model):
 
 class RecordOffer(models.Model):
     """One offer of a record to an agent, before the call (preview)."""
+
+    scope_lookups: ClassVar[Lookups] = {"scope_outbounds": "campaign_id", "scope_agent_groups": "agent__group_id"}
 
     class End(models.TextChoices):
         ACCEPTED = "accepted", _("accepted")

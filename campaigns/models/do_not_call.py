@@ -1,8 +1,11 @@
+from typing import ClassVar
+
 from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
+from callcentre.core.scope import Lookups
 from campaigns.models.campaign import Campaign
 
 
@@ -19,6 +22,8 @@ class DoNotCall(models.Model):
     `number` is in the normal form of records; a beginning starts with a plus too. The entry holds from `since` until
     `until`; NULL: without end. One number has one entry for a campaign: a further one extends it.
     """
+
+    scope_lookups: ClassVar[Lookups] = {"scope_outbounds": "campaign_id"}
 
     number = models.CharField(_("number"), max_length=64)
     phone_number = models.CharField(_("number as it was sent"), max_length=100)

@@ -1,4 +1,5 @@
 from datetime import timedelta
+from typing import ClassVar
 
 from django.conf import settings
 from django.db import models
@@ -9,6 +10,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from callcentre.core.actor import Actor
+from callcentre.core.scope import Lookups
 from campaigns.models.campaign import Campaign
 
 # A worker renews its lease every second; a worker that is silent for this long is dead.
@@ -40,6 +42,8 @@ class RecordImport(models.Model):
     One transaction adds all rows and sets the state `finished`. After a crash the lease expires and the sweep
     starts the import again. An import by the command has no `file`.
     """
+
+    scope_lookups: ClassVar[Lookups] = {"scope_outbounds": "campaign_id"}
 
     class State(models.TextChoices):
         UPLOADED = "uploaded", _("uploaded")

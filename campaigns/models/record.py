@@ -1,4 +1,5 @@
 from datetime import datetime
+from typing import ClassVar
 
 from django.contrib.postgres.indexes import OpClass
 from django.db import models
@@ -7,6 +8,7 @@ from django.db.models.functions import Now, Reverse
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from callcentre.core.scope import Lookups
 from callcentre.models import Change
 from campaigns.models.campaign import Campaign
 from campaigns.models.status import RecordStatus, SystemStatus
@@ -35,6 +37,8 @@ class Record(models.Model):
     record of a number is the primary one; the API adds no second, an import may. Only the verbs change
     `system_status`; MY_RECORD always has an agent and a next call time. A record leased by a call cannot be edited.
     """
+
+    scope_lookups: ClassVar[Lookups] = {"scope_outbounds": "campaign_id"}
 
     campaign = models.ForeignKey(
         Campaign, models.CASCADE, related_name="records", db_index=False, verbose_name=_("campaign")
@@ -180,6 +184,8 @@ class RecordChange(Change):
 
     Statuses are stored by name, so that the history stays the same after a status was renamed or removed.
     """
+
+    scope_lookups: ClassVar[Lookups] = {"scope_outbounds": "record__campaign_id"}
 
     # No constraint in the database: it would cost an import one look-up for each row, and a change whose record was
     # deleted does no harm.

@@ -1,5 +1,9 @@
+from typing import ClassVar
+
 from django.db import models
 from django.utils.translation import gettext_lazy as _
+
+from callcentre.core.scope import Lookups
 
 
 class SystemStatus(models.TextChoices):
@@ -69,6 +73,8 @@ class RecordStatus(models.Model):
 
     Its system status never changes while records use it: they carry a copy of it, which the dialler reads.
     """
+
+    scope_lookups: ClassVar[Lookups] = {"scope_outbounds": "campaign_id"}
 
     campaign = models.ForeignKey(
         "campaigns.Campaign", models.CASCADE, related_name="statuses", verbose_name=_("campaign")

@@ -1,5 +1,6 @@
 """The search for published articles in all catalogs. It ranks no text, and puts titles first."""
 
+from callcentre.core.scope import ALL, Scope
 from callcentre.core.search import Hit, SearchText
 from callcentre.core.statements import rows_of
 from knowledgebase.search.query import parse
@@ -15,7 +16,7 @@ ORDER BY callcentre_name(found.title) LIKE callcentre_plain(%(word0)s) DESC, fou
 """
 
 
-def articles(search: SearchText, count: int) -> list[Hit]:
+def articles(search: SearchText, count: int, scope: Scope = ALL) -> list[Hit]:
     """Return articles with all the words, first those with the first word in the title."""
     query = parse(search.text)
     if not query.terms or search.number or search.is_address:

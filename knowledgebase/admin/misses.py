@@ -3,9 +3,9 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
-from unfold.contrib.filters.admin import RelatedDropdownFilter
 
 from callcentre.admin import ReadOnlyAdmin, confirm_first, display
+from callcentre.admin.scope import RelatedDropdownFilter
 from knowledgebase.models import SearchMiss
 
 

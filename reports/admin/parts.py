@@ -10,10 +10,11 @@ from django.template.response import TemplateResponse
 
 from callcentre.admin import ReadOnlyAdmin
 from callcentre.core.errors import Invalid
+from callcentre.core.exporting.formats import Unit
 from reports import report
 from reports.admin.links import MOST_STRETCHES, Links, parts_of, stretches_of
 from reports.figures import Row
-from reports.measures import NAMES, PARTS, Measure, Unit, columns_of
+from reports.measures import NAMES, PARTS, Measure, columns_of
 from reports.parameters import read_table
 from reports.report import Question
 

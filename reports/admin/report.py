@@ -13,13 +13,14 @@ from django.utils.translation import gettext as _now
 
 from callcentre.admin import ReadOnlyAdmin, actor_of
 from callcentre.core.errors import Invalid
+from callcentre.core.exporting.formats import Unit
 from callcentre.core.integers import integer_of
 from reports import report
 from reports.admin.chart import chart_of
 from reports.admin.forms import ReportForm, ranges, values_of
 from reports.admin.links import Links
 from reports.figures import Row
-from reports.measures import Measure, Unit
+from reports.measures import Measure
 from reports.models import Export
 from reports.parameters import read_table
 from reports.report import Question

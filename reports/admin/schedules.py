@@ -12,10 +12,10 @@ from django.utils.translation import gettext_lazy as _
 from unfold.widgets import UnfoldAdminSelect2MultipleWidget
 
 from callcentre.admin import Admin, EditConflictForm, HistoryMixin, ListField, actor_of, display
+from callcentre.admin.file_jobs import COLOURS
 from callcentre.admin.history import SHOWN, Entry, entry_of, in_words
 from callcentre.admin.theme import ModelForm
 from callcentre.core.errors import ErrorCode
-from reports.admin.exports import COLOURS
 from reports.admin.naming import AGENTS, GROUPS, KINDS, QUEUES
 from reports.measures import MEASURES, REASONS, USUAL
 from reports.models import Export, ExportMail, Schedule

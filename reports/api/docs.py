@@ -14,9 +14,10 @@ from callcentre.api.openapi import (
     text,
 )
 from callcentre.core.errors import ErrorCode
+from callcentre.core.exporting.formats import Unit
 from reports.api.serializers import GROUPS, OF_ROW
 from reports.api.views import AgentsWorkReportViewSet
-from reports.measures import Measure, Unit, clock
+from reports.measures import Measure, clock
 from reports.periods import Aggregation
 
 DURATION, MOMENT = r"^\d{2,}:\d{2}:\d{2}$", r"^(\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2})?$"

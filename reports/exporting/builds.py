@@ -1,7 +1,6 @@
 """Building exports of the report: all rows, read of one instant, in portions."""
 
 import time
-from collections.abc import Sequence
 from typing import IO
 
 from django.utils import timezone
@@ -10,6 +9,7 @@ from django.utils.translation import gettext_lazy as _
 
 from callcentre.core.exporting.builds import Builder, Desk, write_progress
 from callcentre.core.exporting.formats import writer_of
+from callcentre.core.scope import within_scope
 from reports import report
 from reports.exporting.portions import portions
 from reports.measures import columns_of
@@ -50,7 +50,7 @@ def _write(export: Export, output: IO[bytes], desk: Desk) -> int:
 
 def question_of(export: Export) -> Question:
     return Question(
-        agents=_agents_of(export.agent_ids, export.agent_group_ids),
+        agents=_agents_of(export),
         begin=export.begins_at,
         end=export.ends_at,
         aggregation=Aggregation(export.aggregation),
@@ -61,9 +61,10 @@ def question_of(export: Export) -> Question:
     )
 
 
-def _agents_of(ids: Sequence[int], group_ids: Sequence[int]) -> dict[int, dict[str, str]]:
-    """Return the agents with these ids and of these groups, by login; all agents where neither is given."""
-    agents = Agent.objects.order_by("login")
+def _agents_of(export: Export) -> dict[int, dict[str, str]]:
+    """Return the agents that were asked for, by login: with ids and of groups, or all; within the scope."""
+    ids, group_ids = export.agent_ids, export.agent_group_ids
+    agents = within_scope(Agent.objects.order_by("login"), export)
     if ids or group_ids:
         agents = agents.filter(pk__in=ids) | agents.filter(group__in=group_ids)
     rows = agents.values_list("pk", "login", "name", "surname")

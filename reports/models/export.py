@@ -9,6 +9,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from callcentre.core.exporting.jobs import FILES_KEPT, MAX_ATTEMPTS, FileJob, Written, path_of
+from callcentre.models import ScopeColumns
 from reports.periods import Aggregation
 
 __all__ = ["AGGREGATIONS", "FILES_KEPT", "MAX_ATTEMPTS", "MOST_SECONDS", "Asked", "Export", "path_of"]
@@ -52,12 +53,13 @@ class Asked(Written):
         return {field.name: getattr(self, field.name) for field in Asked._meta.get_fields()}
 
 
-class Export(Asked, FileJob):
+class Export(ScopeColumns, Asked, FileJob):
     """A table of the report as a file: queued, running, finished or failed.
 
     A worker builds one at a time, from one snapshot (`read_at`). The row names the file only when the file is whole. A
     worker that dies leaves a running row, which the next worker starts again. The file is kept for 30 days, the row for
-    ever. An export of a schedule has its `schedule`, and when it was due.
+    ever. An export of a schedule has its `schedule`, and when it was due. It has the rows within the scope that the
+    person who asked had then.
     """
 
     begins_at = models.DateTimeField(_("from"))

@@ -1,6 +1,6 @@
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, datetime, time, timedelta
-from typing import Any
+from typing import Any, ClassVar
 
 from django.contrib.postgres.fields import ArrayField
 from django.core.exceptions import ValidationError
@@ -10,8 +10,9 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from callcentre.core.errors import ErrorCode, Fault, check_lines
+from callcentre.core.scope import ALL, OWN_COLUMNS, Lookups, Scope
 from callcentre.core.times import zone
-from callcentre.models import Change, TimestampedModel
+from callcentre.models import Change, TimestampedModel, User
 from reports.models.export import Asked
 from reports.periods import MOST_PERIODS, Aggregation, instant_of
 
@@ -27,8 +28,11 @@ class ScheduleQuerySet(models.QuerySet["Schedule"]):
 class Schedule(Asked, TimestampedModel):
     """A table of the report that comes by mail: every day, every Monday or on the first of a month, at an hour.
 
-    The next export is asked for at `next_due_at`. Of turns that were missed only the last is made up for.
+    The next export is asked for at `next_due_at`. Of turns that were missed only the last is made up for. It has the
+    rows within the present scope of the person who saved the schedule last.
     """
+
+    scope_lookups: ClassVar[Lookups] = {column: f"user__{column}" for column in OWN_COLUMNS}
 
     class Repeats(models.TextChoices):
         DAILY = "daily", _("every day")
@@ -49,6 +53,8 @@ class Schedule(Asked, TimestampedModel):
     span = models.CharField(_("span"), max_length=10, choices=Span, default=Span.YESTERDAY)
     recipients = ArrayField(models.CharField(max_length=320), verbose_name=_("recipients"))
     next_due_at = models.DateTimeField(_("next time"), editable=False)
+    # The person who saved it last; NULL: the service, before scopes were introduced.
+    user = models.ForeignKey(User, models.PROTECT, null=True, editable=False, related_name="+", db_index=False)
 
     objects = ScheduleQuerySet.as_manager()
 
@@ -63,6 +69,10 @@ class Schedule(Asked, TimestampedModel):
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def scope(self) -> Scope:
+        return self.user.scope if self.user else ALL
 
     def due_before(self, now: datetime) -> datetime:
         """Return the last turn until now."""

@@ -10,18 +10,20 @@ from callcentre.core.actor import Actor
 from callcentre.core.enqueue import enqueue
 from callcentre.core.errors import Conflict, ErrorCode
 from callcentre.core.exporting.jobs import current_request_id
+from callcentre.core.scope import ALL, Scope
 from callcentre.models import actor_columns
 from reports.models import Export, ExportMail
 
 
-def ask_export(actor: Actor, begin: datetime, end: datetime, **values: Any) -> Export:
-    """Ask a worker for an export; reports.parameters has checked the values."""
+def ask_export(actor: Actor, begin: datetime, end: datetime, scope: Scope = ALL, **values: Any) -> Export:
+    """Ask a worker for an export within the scope; reports.parameters has checked the values."""
     with transaction.atomic():
         export = Export.objects.create(
             begins_at=begin,
             ends_at=end,
             request_id=current_request_id(),
             **actor_columns(actor),
+            **scope.by_column,
             **values,
         )
         enqueue("reports.build_exports")
@@ -30,7 +32,7 @@ def ask_export(actor: Actor, begin: datetime, end: datetime, **values: Any) -> E
 
 def repeat_export(export: Export, actor: Actor) -> Export:
     """Ask for another export of the same question."""
-    return ask_export(actor, export.begins_at, export.ends_at, **export.terms)
+    return ask_export(actor, export.begins_at, export.ends_at, export.scope, **export.terms)
 
 
 def finish_export(export: Export, attempt: int, **values: Any) -> None:

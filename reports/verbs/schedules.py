@@ -8,14 +8,14 @@ from django.utils import timezone
 
 from callcentre.core.actor import Actor
 from callcentre.core.errors import Invalid
-from callcentre.models import actor_columns, differences, in_history
+from callcentre.models import User, actor_columns, differences, in_history
 from reports.models import Export, Schedule
 from reports.verbs.exports import ask_export
 
 
 def create_schedule(actor: Actor, **values: Any) -> Schedule:
     """Create a schedule, due for the first time at its next hour. Raises Invalid."""
-    schedule = Schedule(**values)
+    schedule = Schedule(user=_user_of(actor), **values)
     _check(schedule)
     schedule.next_due_at = schedule.due_after(timezone.now())
     with transaction.atomic():
@@ -34,7 +34,8 @@ def edit_schedule(schedule: Schedule, actor: Actor, **values: Any) -> None:
         _check(schedule)
         if changes:
             schedule.next_due_at = schedule.due_after(timezone.now())
-            schedule.save(update_fields=[*changes, "next_due_at", "updated_at"])
+            schedule.user = _user_of(actor)
+            schedule.save(update_fields=[*changes, "next_due_at", "user", "updated_at"])
             _log(schedule, actor, "edit", changes)
 
 
@@ -51,7 +52,12 @@ def run_schedule(schedule: Schedule, now: datetime) -> Export | None:
         if ours.exports.filter(due_at=due_at).exists():
             return None
         actor = Actor("system", None, ours.name)
-        return ask_export(actor, *ours.span_of(due_at), schedule=ours, due_at=due_at, **ours.terms)
+        return ask_export(actor, *ours.span_of(due_at), ours.scope, schedule=ours, due_at=due_at, **ours.terms)
+
+
+def _user_of(actor: Actor) -> User | None:
+    """Return the person who saves, in whose scope it runs; None for the service."""
+    return User.objects.filter(pk=actor.id or 0).first() if actor.kind == "user" else None
 
 
 def _check(schedule: Schedule) -> None:

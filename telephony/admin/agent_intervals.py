@@ -11,7 +11,7 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
-from unfold.contrib.filters.admin import AutocompleteSelectFilter, DropdownFilter, RelatedDropdownFilter
+from unfold.contrib.filters.admin import DropdownFilter
 
 from callcentre.admin import (
     Admin,
@@ -24,6 +24,7 @@ from callcentre.admin import (
     link,
 )
 from callcentre.admin.periods import Spans, touching, within
+from callcentre.admin.scope import AutocompleteSelectFilter, RelatedDropdownFilter
 from telephony.admin.state_labels import COLOURS, length, moment
 from telephony.admin.undeletable import Undeletable
 from telephony.models import AgentSession, AgentState, Pause

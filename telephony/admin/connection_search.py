@@ -3,7 +3,8 @@
 from datetime import datetime
 from typing import Any
 
-from callcentre.core.search import CANDIDATES, Hit, SearchText, union
+from callcentre.core.scope import ALL, Scope
+from callcentre.core.search import Hit, SearchText, candidates, union
 from callcentre.core.statements import rows_of
 from callcentre.core.times import second
 from telephony.models import Connection
@@ -31,7 +32,7 @@ SELECT id FROM telephony_connection WHERE id IN ({branches}) ORDER BY created_at
 _HITS = """
 SELECT c.id, c.created_at, c.direction, c.src, c.dst, c.disposition, c.state, a.login
 FROM telephony_connection c LEFT JOIN telephony_agent a ON a.id = c.agent_id
-WHERE c.id IN ({branches}) ORDER BY c.created_at DESC, c.id DESC LIMIT %(shown)s
+WHERE c.id IN ({branches}){inside} ORDER BY c.created_at DESC, c.id DESC LIMIT %(shown)s
 """
 # The newest of each pair of direction and result, then the newest of these. An index has the order within a pair.
 _OF_RESULTS = """
@@ -40,7 +41,7 @@ FROM unnest(%(directions)s::text[]) AS direction CROSS JOIN unnest(%(disposition
 CROSS JOIN LATERAL (
   SELECT c.id, c.created_at FROM telephony_connection c
   WHERE c.direction = direction.direction AND c.disposition = disposition.disposition
-    AND c.created_at >= %(since)s AND c.created_at < %(until)s
+    AND c.created_at >= %(since)s AND c.created_at < %(until)s{inside}
   ORDER BY c.created_at DESC, c.id DESC LIMIT %(most)s
 ) newest ORDER BY newest.created_at DESC, newest.id DESC LIMIT %(most)s
 """
@@ -57,16 +58,17 @@ def ids_found(text: str) -> list[int]:
     return [pk for (pk,) in rows_of(_NEWEST.format(branches=branches), values)]
 
 
-def calls(search: SearchText, count: int) -> list[Hit]:
+def calls(search: SearchText, count: int, scope: Scope = ALL) -> list[Hit]:
     """Return the newest calls with this number, this end of the customer's number, or this id."""
     branches = [*_OF_NUMBER, *search.with_endings(*_OF_ENDING)] if search.number else []
-    values = search.parameters | {"shown": count}
+    values = search.parameters | {"shown": count} | scope.by_column
     if found := UID.fullmatch(search.text):
         branches = [_OF_ID]
         values |= found.groupdict()
     if not branches:
         return []
-    return [_hit(row) for row in rows_of(_HITS.format(branches=union(branches, CANDIDATES)), values)]
+    statement = _HITS.format(branches=union(branches, candidates(scope)), inside=scope.sql(Connection, "c"))
+    return [_hit(row) for row in rows_of(statement, values)]
 
 
 def _hit(row: tuple[Any, ...]) -> Hit:
@@ -77,16 +79,23 @@ def _hit(row: tuple[Any, ...]) -> Hit:
 
 
 def newest_with_result(
-    direction: str, disposition: str, since: datetime | None, until: datetime | None, count: int
+    direction: str,
+    disposition: str,
+    since: datetime | None,
+    until: datetime | None,
+    *,
+    count: int,
+    scope: Scope = ALL,
 ) -> list[int]:
     """Return the keys of the newest connections with a direction and a result; "" stands for any."""
     return _ids(
-        _OF_RESULTS,
+        _OF_RESULTS.format(inside=scope.sql(Connection, "c")),
         directions=[direction] if direction else Connection.Direction.values,
         dispositions=[disposition] if disposition else ["", *Connection.Disposition.values],
         since=since or "-infinity",
         until=until or "infinity",
         most=count,
+        **scope.by_column,
     )
 
 

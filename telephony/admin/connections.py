@@ -11,10 +11,11 @@ from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.translation import gettext_lazy as _
 from unfold.admin import TabularInline
-from unfold.contrib.filters.admin import AutocompleteSelectFilter, AutocompleteSelectMultipleFilter, DropdownFilter
+from unfold.contrib.filters.admin import DropdownFilter
 
 from callcentre.admin import DatesFilter, ReadOnlyAdmin, UncountedChangeList, UncountedMixin, display, link
-from callcentre.admin.lists import rows_up_to
+from callcentre.admin.lists import rows_up_to, takes_all_rows
+from callcentre.admin.scope import AutocompleteSelectFilter, AutocompleteSelectMultipleFilter, scope_of
 from callcentre.core.times import second
 from telephony import causes
 from telephony.admin import connection_search
@@ -63,7 +64,12 @@ class _ResultFilter(DropdownFilter):
         queryset = queryset.filter(**{self.parameter_name: value})
         given = request.GET
         is_second = self.parameter_name == "disposition" and given.get("direction") in Connection.Direction.values
-        if is_second or given.get("disposition") == GOING_ON or any(given.get(name) for name in NARROWING):
+        if (
+            takes_all_rows(request)
+            or is_second
+            or given.get("disposition") == GOING_ON
+            or any(given.get(name) for name in NARROWING)
+        ):
             return queryset
         rows = rows_up_to(given, self.per_page)
         disposition = given.get("disposition", "")
@@ -71,7 +77,8 @@ class _ResultFilter(DropdownFilter):
         if pair["disposition"] not in Connection.Disposition.values:
             pair["disposition"] = ""
         since, until = getattr(request, "span", (None, None))
-        ids = connection_search.newest_with_result(**pair, since=since, until=until, count=rows)
+        scope = scope_of(request)
+        ids = connection_search.newest_with_result(**pair, since=since, until=until, count=rows, scope=scope)
         return queryset.filter(pk__in=ids)
 
 

@@ -10,11 +10,7 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.translation import gettext_lazy as _
-from unfold.contrib.filters.admin import (
-    AutocompleteSelectFilter,
-    AutocompleteSelectMultipleFilter,
-    ChoicesDropdownFilter,
-)
+from unfold.contrib.filters.admin import ChoicesDropdownFilter
 
 from callcentre.admin import (
     DatesFilter,
@@ -26,6 +22,7 @@ from callcentre.admin import (
     link,
 )
 from callcentre.admin.periods import Spans, near, touching, within
+from callcentre.admin.scope import AutocompleteSelectFilter, AutocompleteSelectMultipleFilter
 from callcentre.core.parsing import INT32
 from callcentre.core.times import second
 from telephony.models import Connection, Offer

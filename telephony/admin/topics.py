@@ -6,9 +6,9 @@ from django.contrib import admin
 from django.db.models import Count, Q, QuerySet
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
-from unfold.contrib.filters.admin import RelatedDropdownFilter
 
 from callcentre.admin import Admin, Inline, display
+from callcentre.admin.scope import RelatedDropdownFilter
 from telephony.admin.undeletable import Undeletable
 from telephony.models import Connection, ConnectionTopic, EvaluationCriterion, Topic, TopicField, TopicGroup
 

@@ -1,5 +1,5 @@
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, ClassVar
 
 from django.conf import settings
 from django.core.exceptions import ValidationError
@@ -10,11 +10,14 @@ from django.utils.translation import pgettext_lazy
 
 from callcentre.core.actor import Actor
 from callcentre.core.errors import ErrorCode
+from callcentre.core.scope import Lookups
 from callcentre.models import TimestampedModel, User
 
 
 class AgentGroup(TimestampedModel):
     """Agents who are planned and reported together; an agent is in one group or in none."""
+
+    scope_lookups: ClassVar[Lookups] = {"scope_agent_groups": "id"}
 
     name = models.CharField(_("name"), max_length=100, unique=True)
 
@@ -49,6 +52,8 @@ class Agent(TimestampedModel):
     `number` is the SIP number of the agent's phone; no two agents share one. An agent who leaves is made inactive,
     never deleted, because the history names the agent.
     """
+
+    scope_lookups: ClassVar[Lookups] = {"scope_agent_groups": "group_id"}
 
     login = models.CharField(
         _("login"),

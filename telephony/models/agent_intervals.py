@@ -1,5 +1,7 @@
 """The ledger of agents' time: sessions and states, as intervals. Two of one agent never overlap."""
 
+from typing import ClassVar
+
 from django.contrib.postgres.constraints import ExclusionConstraint
 from django.contrib.postgres.fields import DateTimeRangeField, RangeBoundary, RangeOperators
 from django.db import models
@@ -8,6 +10,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
+from callcentre.core.scope import Lookups
 from telephony.models.agent import Agent
 from telephony.models.pause import Pause
 
@@ -41,6 +44,8 @@ def _no_overlap(name: str) -> ExclusionConstraint:
 
 class AgentSession(models.Model):
     """An agent's time from login to logout, in whole seconds. Without an end the agent is logged in."""
+
+    scope_lookups: ClassVar[Lookups] = {"scope_agent_groups": "agent__group_id"}
 
     class EndedBy(models.TextChoices):
         LOGOUT = "logout", _("logged out")
@@ -78,6 +83,8 @@ class AgentState(models.Model):
     In a call the states are ringing, talking and wrap-up; `resumes_as` is the state after the call, and `ends_at` the
     due end of the wrap-up. Pauses and calls may be outside a session; ready time is inside one.
     """
+
+    scope_lookups: ClassVar[Lookups] = {"scope_agent_groups": "agent__group_id"}
 
     Kind = StateKind
 

@@ -3,6 +3,7 @@
 import re
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
+from typing import ClassVar
 
 from django.contrib.postgres.indexes import OpClass
 from django.db import connection as database
@@ -12,6 +13,7 @@ from django.db.models.functions import Reverse
 from django.db.models.lookups import GreaterThan
 from django.utils.translation import gettext_lazy as _
 
+from callcentre.core.scope import Code, Lookups
 from telephony import causes
 from telephony.channels import bridge_id
 from telephony.models.agent import Agent
@@ -62,6 +64,12 @@ class Connection(models.Model):
     without `waiting_since`), or hears a message (PLAYING). A call ends once; its result is then final. Instants are
     whole seconds.
     """
+
+    scope_lookups: ClassVar[Lookups] = {
+        "scope_call_queues": "queue_id",
+        "scope_outbounds": Code("campaign_code", "code"),
+        "scope_agent_groups": "agent__group_id",
+    }
 
     class Direction(models.TextChoices):
         INBOUND = "INBOUND", _("inbound")
@@ -360,6 +368,12 @@ class Offer(models.Model):
     The caller waits for the agent from `offered_at` to `answered_at` or `ended_at`. The agent talks from `answered_at`
     to `ended_at`. `transferred_at` is set if the agent transferred the call.
     """
+
+    scope_lookups: ClassVar[Lookups] = {
+        "scope_call_queues": "queue_id",
+        "scope_outbounds": Code("connection__campaign_code", "code"),
+        "scope_agent_groups": "agent__group_id",
+    }
 
     class Outcome(models.TextChoices):
         RINGING = "ringing", _("ringing")

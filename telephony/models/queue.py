@@ -1,4 +1,5 @@
 from datetime import datetime, time
+from typing import ClassVar
 
 from django.core.validators import MaxValueValidator, MinValueValidator, RegexValidator
 from django.db import models
@@ -8,6 +9,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from callcentre.core.opening_hours import WeeklyHours
+from callcentre.core.scope import Lookups
 from callcentre.models import TimestampedModel
 from telephony.models.agent import Agent
 
@@ -23,6 +25,8 @@ class Queue(TimestampedModel):
     An unused queue is made inactive, never deleted, because connections refer to it. Its ids and those of ticket queues
     come from one sequence, so that a report can name either.
     """
+
+    scope_lookups: ClassVar[Lookups] = {"scope_call_queues": "id"}
 
     name = models.CharField(_("name"), max_length=100, unique=True)
     is_active = models.BooleanField(pgettext_lazy("of a queue", "active"), default=True)
@@ -102,6 +106,8 @@ class Queue(TimestampedModel):
 
 class QueueMember(models.Model):
     """An agent of a queue. Free agents with the lowest priority number are rung first."""
+
+    scope_lookups: ClassVar[Lookups] = {"scope_agent_groups": "agent__group_id"}
 
     queue = models.ForeignKey(Queue, models.CASCADE, related_name="members", verbose_name=_("queue"), db_index=False)
     agent = models.ForeignKey(Agent, models.CASCADE, related_name="memberships", verbose_name=_("agent"))

@@ -1,12 +1,14 @@
 """Recordings of calls. The switch makes them, a worker fetches them; they are removed after the retention time."""
 
 from datetime import datetime, timedelta
+from typing import ClassVar
 
 from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
+from callcentre.core.scope import Code, Lookups
 from telephony.models.connection import Connection
 
 # A recording is fetched this long after the end of its call, even if the switch has not reported it as finished.
@@ -53,6 +55,12 @@ class Recording(models.Model):
     FETCHING once the switch has finished it, READY when the file is stored, FAILED when it cannot be fetched, and
     REMOVED after the retention time.
     """
+
+    scope_lookups: ClassVar[Lookups] = {
+        "scope_call_queues": "connection__queue_id",
+        "scope_outbounds": Code("connection__campaign_code", "code"),
+        "scope_agent_groups": "connection__agent__group_id",
+    }
 
     class State(models.TextChoices):
         EXPECTED = "expected", _("being recorded")

@@ -1,15 +1,19 @@
 import base64
+from typing import ClassVar
 
 from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
+from callcentre.core.scope import Lookups
 from callcentre.models import TimestampedModel
 from telephony.models.queue import Queue
 
 
 class TransferShortcut(TimestampedModel):
     """A frequent target of transfers: a queue or a number, with an icon."""
+
+    scope_lookups: ClassVar[Lookups] = {"scope_call_queues": "queue_id"}
 
     name = models.CharField(_("name"), max_length=100, unique=True)
     queue = models.ForeignKey(

@@ -2,7 +2,7 @@
 
 import re
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from django.core.exceptions import ValidationError
 from django.db import models
@@ -11,6 +11,7 @@ from django.utils.translation import pgettext_lazy
 
 from callcentre.core.errors import ErrorCode
 from callcentre.core.parsing import Reject, parse_boolean, parse_date, parse_text
+from callcentre.core.scope import Lookups
 from callcentre.models import TimestampedModel
 from telephony.models.agent import Agent
 from telephony.models.connection import Connection
@@ -33,6 +34,8 @@ class GivenValue:
 
 class TopicGroup(TimestampedModel):
     """Topics of a queue that are shown together. An unused group is made inactive, because calls refer to it."""
+
+    scope_lookups: ClassVar[Lookups] = {"scope_call_queues": "queue_id"}
 
     queue = models.ForeignKey(Queue, models.PROTECT, related_name="topic_groups", verbose_name=_("queue"))
     name = models.CharField(_("name"), max_length=100)
@@ -63,6 +66,8 @@ class TopicQuerySet(models.QuerySet["Topic"]):
 
 class Topic(TimestampedModel):
     """A subject of calls. An unused topic is made inactive, never deleted, because calls refer to it."""
+
+    scope_lookups: ClassVar[Lookups] = {"scope_call_queues": "group__queue_id"}
 
     group = models.ForeignKey(TopicGroup, models.PROTECT, related_name="topics", verbose_name=_("group"))
     name = models.CharField(_("name"), max_length=200)
@@ -97,6 +102,8 @@ class TopicFieldQuerySet(models.QuerySet["TopicField"]):
 
 class TopicField(TimestampedModel):
     """A field that agents fill in for calls of this queue. The values of every type are stored as text."""
+
+    scope_lookups: ClassVar[Lookups] = {"scope_call_queues": "queue_id"}
 
     class Type(models.TextChoices):
         TEXT = "TEXT", _("text")

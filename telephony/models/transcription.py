@@ -1,7 +1,7 @@
 """Transcriptions of calls, evaluation criteria, and the minutes used by month."""
 
 from datetime import datetime
-from typing import Any
+from typing import Any, ClassVar
 
 from django.conf import settings
 from django.db import models
@@ -9,6 +9,7 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
+from callcentre.core.scope import Code, Lookups
 from callcentre.models import TimestampedModel
 from telephony.models.connection import Connection
 from telephony.models.queue import Queue
@@ -28,6 +29,8 @@ class EvaluationCriterionQuerySet(models.QuerySet["EvaluationCriterion"]):
 
 class EvaluationCriterion(TimestampedModel):
     """A criterion of a good call, as the agent's greeting. The model reads the description and answers yes or no."""
+
+    scope_lookups: ClassVar[Lookups] = {"scope_call_queues": "queue_id"}
 
     name = models.CharField(_("name"), max_length=100, unique=True)
     description = models.TextField(
@@ -69,6 +72,12 @@ class Transcription(models.Model):
     PENDING until the last attempt has succeeded or failed. `parts` are stored at once, so that a failed analysis is
     retried without paying for the words again.
     """
+
+    scope_lookups: ClassVar[Lookups] = {
+        "scope_call_queues": "connection__queue_id",
+        "scope_outbounds": Code("connection__campaign_code", "code"),
+        "scope_agent_groups": "connection__agent__group_id",
+    }
 
     class Status(models.TextChoices):
         PENDING = "PENDING", _("in progress")

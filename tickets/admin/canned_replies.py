@@ -7,11 +7,11 @@ from django.urls import URLPattern
 from django.utils.decorators import method_decorator
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
-from unfold.contrib.filters.admin import RelatedDropdownFilter
 from unfold.widgets import UnfoldAdminTextareaWidget
 
 from callcentre.admin import Admin, display, user_of
 from callcentre.admin.base import with_images_from_elsewhere
+from callcentre.admin.scope import RelatedDropdownFilter
 from callcentre.admin.theme import ModelForm
 from callcentre.core.integers import integer_of
 from telephony.models import Agent

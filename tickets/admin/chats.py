@@ -11,7 +11,6 @@ from django.shortcuts import redirect
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext, pgettext_lazy
-from unfold.contrib.filters.admin import AutocompleteSelectFilter, AutocompleteSelectMultipleFilter
 from unfold.widgets import UnfoldAdminSelectWidget
 
 from callcentre.admin import (
@@ -28,6 +27,7 @@ from callcentre.admin import (
 from callcentre.admin.base import MAX_SELECTED, REFUSALS
 from callcentre.admin.lists import ConditionFilter
 from callcentre.admin.periods import Spans, within
+from callcentre.admin.scope import AutocompleteSelectFilter, AutocompleteSelectMultipleFilter
 from telephony.models import Agent
 from tickets.admin.chat_page import ChatPageMixin
 from tickets.models import Chat, ChatMessage

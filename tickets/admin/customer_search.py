@@ -1,6 +1,7 @@
 """The search for customers by name, number, address, identifier or id, by indexes alone. So for companies."""
 
 from callcentre.core.integers import integer_of
+from callcentre.core.scope import ALL, Scope
 from callcentre.core.search import CANDIDATES, Hit, SearchText, union
 from callcentre.core.statements import rows_of
 
@@ -39,7 +40,7 @@ def ids_found(text: str) -> list[int]:
     return [pk for (pk,) in rows_of(union(branches, MAX_FOUND), values)[:MAX_FOUND]]
 
 
-def customers(search: SearchText, count: int) -> list[Hit]:
+def customers(search: SearchText, count: int, scope: Scope = ALL) -> list[Hit]:
     """Return customers whom a text finds, newest first."""
     names = [] if search.is_address or search.endings else _names(search, _SOME_BY_NAME)
     branches = [*_branches(search), *names]
@@ -53,7 +54,7 @@ def customers(search: SearchText, count: int) -> list[Hit]:
     ]
 
 
-def companies(search: SearchText, count: int) -> list[Hit]:
+def companies(search: SearchText, count: int, scope: Scope = ALL) -> list[Hit]:
     """Return companies with these words in their name."""
     if not search.patterns or search.is_address:
         return []

@@ -14,12 +14,12 @@ from django.utils.html import format_html
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext, pgettext_lazy
-from unfold.contrib.filters.admin import RelatedDropdownFilter
 from unfold.widgets import UnfoldAdminTextInputWidget
 
 from callcentre.admin import DeletableMixin, ReadOnlyAdmin, UncountedMixin, actor_of, cut, display, link, page_action
 from callcentre.admin.base import MAX_SELECTED
 from callcentre.admin.lists import ConditionFilter
+from callcentre.admin.scope import RelatedDropdownFilter
 from tickets.models import ReceivedMail
 from tickets.verbs.received_mails import discard_mail, retry_mail
 

@@ -18,10 +18,11 @@ from unfold.widgets import (
 
 from callcentre.admin import Admin, actor_of, user_of
 from callcentre.admin.base import REFUSALS
+from callcentre.admin.scope import scope_of
 from callcentre.core.integers import integer_of
 from telephony.models import Agent
 from tickets.admin.customer_select import CustomerSelect
-from tickets.admin.ticket_page_forms import CategoryField, QueueField
+from tickets.admin.ticket_page_forms import CategoryField, QueueField, offer_choices
 from tickets.models import Customer, Source
 from tickets.verbs.tickets import open_ticket
 
@@ -65,6 +66,7 @@ def add_view(admin: Admin, request: HttpRequest) -> HttpResponse:
     known = Customer.objects.current().filter(pk=integer_of(request.GET.get("customer", "")) or 0).first()
     initial = {"customer": known, "sender": known.email if known else ""}
     form = OpeningForm(request.POST or None, initial=initial, is_agent=agent is not None)
+    offer_choices(form, scope_of(request))
     if request.method == "POST" and form.is_valid():
         values = form.cleaned_data
         try:

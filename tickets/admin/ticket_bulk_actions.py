@@ -17,9 +17,10 @@ from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 from callcentre.admin import Admin, actor_of
 from callcentre.admin.base import MAX_SELECTED, REFUSALS
 from callcentre.admin.refusals import report_refusals
+from callcentre.admin.scope import scope_of
 from callcentre.core.errors import ErrorCode, Fault
 from tickets.admin.merge_confirmation import MergeConfirmationForm, people_of
-from tickets.admin.ticket_page_forms import AgentField, QueueField, status_values, statuses_for, tags_of
+from tickets.admin.ticket_page_forms import AgentField, QueueField, offer_choices, status_values, statuses_for, tags_of
 from tickets.models import Ticket
 from tickets.verbs.merges import merge_tickets
 from tickets.verbs.tickets import edit_ticket
@@ -125,6 +126,9 @@ def merge_selected(model_admin: Admin, request: HttpRequest, tickets: QuerySet[T
     )
 
 
+# Merging is of the selected tickets as a whole; all that match would become one ticket.
+merge_selected.is_together = True  # type: ignore[attr-defined]
+
 ACTIONS = (assign_selected, set_status, move_to_queue, change_tags, merge_selected)
 
 
@@ -133,6 +137,7 @@ def _edit(model_admin: Admin, request: HttpRequest, tickets: QuerySet[Ticket], f
     if _are_too_many(model_admin, request, selected):
         return None
     form = form_type(request.POST if "apply" in request.POST else None)
+    offer_choices(form, scope_of(request))
     if form.is_valid():
         actor = actor_of(request)
         refused = _apply_to_each(

@@ -16,6 +16,7 @@ from django.utils.translation import gettext as _now
 
 from callcentre.admin import Admin, actor_of, user_of
 from callcentre.admin.base import REFUSALS
+from callcentre.admin.scope import scope_of
 from callcentre.core.integers import integer_of
 from telephony.models import Agent
 from tickets.admin import ticket_page_presence as presence
@@ -118,7 +119,7 @@ class TicketPage:
         # Read first: the page does not show anything newer.
         seen = seen_now(ticket)
         may_change = admin.has_change_permission(request, ticket) and ticket.merged_into_id is None
-        others = others_of_customer(ticket)
+        others = others_of_customer(ticket, scope_of(request))
         context: dict[str, Any] = {
             "subtitle": ticket.subject,
             "ticket": ticket,
@@ -136,7 +137,7 @@ class TicketPage:
             "custom_values": [(field.name, ticket.custom_fields.get(str(field.pk), "")) for field in self.fields],
             "others": others[:OTHERS],
             "has_more_others": len(others) > OTHERS,
-            "connected": connected_with(ticket),
+            "connected": connected_with(ticket, scope_of(request)),
             "agent": self.agent,
             "may_change": may_change,
             "may_delete": admin.has_delete_permission(request, ticket),
@@ -196,7 +197,8 @@ class TicketPage:
 
     def _properties(self, data: Any = None) -> PropertiesForm:
         sees_customers = self.request.user.has_perm("tickets.view_customer")
-        return PropertiesForm(self.ticket, self.fields, data, prefix="p", sees_customers=sees_customers)
+        scope = scope_of(self.request)
+        return PropertiesForm(self.ticket, self.fields, data, prefix="p", sees_customers=sees_customers, scope=scope)
 
     # Write
 

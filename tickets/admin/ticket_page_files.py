@@ -9,7 +9,8 @@ from django.core.exceptions import PermissionDenied
 from django.http import FileResponse, Http404, HttpRequest
 from django.utils.translation import gettext as _now
 
-from callcentre.admin import Admin
+from callcentre.admin import Admin, user_of
+from callcentre.core.scope import within_scope
 from callcentre.models import User
 from tickets.file_downloads import response_of
 from tickets.file_storage import TooLong, clean_name, store
@@ -58,7 +59,7 @@ def file_view(admin: Admin, request: HttpRequest, token: str) -> FileResponse:
     """Send an attachment, or a file that the person has just uploaded. Only pictures are shown inline."""
     if not admin.has_view_or_change_permission(request):
         raise PermissionDenied
-    file = StoredFile.objects.filter(token=token).first()
+    file = within_scope(StoredFile.objects.all(), user_of(request)).filter(token=token).first()
     if file is None or (file.message_id is None and file.user_id != request.user.pk):
         raise Http404
     return response_of(file, inline=bool(request.GET.get("inline")))

@@ -1,6 +1,7 @@
 """The forms of the page of a ticket: the composer, the properties, and the number of another ticket."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from django import forms
@@ -17,6 +18,7 @@ from unfold.widgets import (
 
 from callcentre.admin import EditConflictForm, ListField
 from callcentre.core.integers import integer_of
+from callcentre.core.scope import ALL, Scope
 from telephony.models import Agent
 from tickets.addresses import is_address
 from tickets.admin.custom_field_inputs import input_of, name_of
@@ -76,9 +78,9 @@ def statuses_for(ticket: Ticket | None = None) -> list[tuple[str, Any]]:
     return choices
 
 
-def _active_choices(model: Any, kept_id: int | None = None) -> list[tuple[str, str]]:
-    """Return the active rows, and the row that the ticket has."""
-    rows = model.objects.filter(Q(is_active=True) | Q(pk=kept_id))
+def _active_choices(model: Any, kept_id: int | None, scope: Scope) -> list[tuple[str, str]]:
+    """Return the active rows within the scope, and the row that the ticket has."""
+    rows = model.objects.filter(Q(is_active=True) & scope.condition(model) | Q(pk=kept_id))
     return [(str(pk), name) for pk, name in rows.values_list("pk", "name")]
 
 
@@ -90,8 +92,8 @@ class QueueField(forms.TypedChoiceField):
         super().__init__(label=_("Ticket queue"), choices=self.choices_for, coerce=int, widget=widget)
 
     @staticmethod
-    def choices_for(kept_id: int | None = None) -> list[tuple[str, str]]:
-        return _active_choices(TicketQueue, kept_id)
+    def choices_for(kept_id: int | None = None, scope: Scope = ALL) -> list[tuple[str, str]]:
+        return _active_choices(TicketQueue, kept_id, scope)
 
 
 class CategoryField(forms.TypedChoiceField):
@@ -103,8 +105,8 @@ class CategoryField(forms.TypedChoiceField):
         super().__init__(label=_("Category"), choices=self.choices_for, widget=widget, **options)
 
     @staticmethod
-    def choices_for(kept_id: int | None = None) -> list[tuple[str, Any]]:
-        return [("", _("none")), *_active_choices(TicketCategory, kept_id)]
+    def choices_for(kept_id: int | None = None, scope: Scope = ALL) -> list[tuple[str, Any]]:
+        return [("", _("none")), *_active_choices(TicketCategory, kept_id, scope)]
 
 
 class AgentField(forms.ChoiceField):
@@ -115,9 +117,17 @@ class AgentField(forms.ChoiceField):
         super().__init__(label=_("Agent"), choices=self.choices_for, required=False, widget=widget)
 
     @staticmethod
-    def choices_for(kept_id: int | None = None) -> list[tuple[str, Any]]:
-        agents = Agent.objects.filter(Q(is_active=True) | Q(pk=kept_id))
+    def choices_for(kept_id: int | None = None, scope: Scope = ALL) -> list[tuple[str, Any]]:
+        agents = Agent.objects.filter(Q(is_active=True) & scope.condition(Agent) | Q(pk=kept_id))
         return [("", _("nobody")), *((agent.login, str(agent)) for agent in agents)]
+
+
+def offer_choices(form: forms.Form, scope: Scope, ticket: Ticket | None = None) -> None:
+    """Offer agents, queues and categories within the scope, and those that the ticket has."""
+    for name in ("agent", "queue", "category"):
+        if name in form.fields:
+            field: Any = form.fields[name]
+            field.choices = partial(field.choices_for, getattr(ticket, f"{name}_id", None), scope)
 
 
 class ComposerForm(forms.Form):
@@ -213,13 +223,19 @@ class PropertiesForm(EditConflictForm, forms.Form):
     )
 
     def __init__(
-        self, ticket: Ticket, fields: Sequence[CustomField], *args: Any, sees_customers: bool, **kwargs: Any
+        self,
+        ticket: Ticket,
+        fields: Sequence[CustomField],
+        *args: Any,
+        sees_customers: bool,
+        scope: Scope,
+        **kwargs: Any,
     ) -> None:
         super().__init__(*args, **kwargs | {"initial": initial_of(ticket, fields)})
         own: dict[str, Any] = self.fields
         own["status"].choices = statuses_for(ticket)
         for name in ("agent", "queue", "category"):
-            own[name].choices = own[name].choices_for(getattr(ticket, f"{name}_id"))
+            own[name].choices = own[name].choices_for(getattr(ticket, f"{name}_id"), scope)
         if sees_customers:
             own["customer"].widget = CustomerSelect(own["customer"].choices)
         else:
@@ -271,16 +287,19 @@ class OtherTicketForm(MergeConfirmationForm):
 
     field_order = ("number", "shown", "is_meant")
 
-    def __init__(self, ticket: Ticket, *args: Any, people: Sequence[str] = (), **kwargs: Any) -> None:
+    def __init__(
+        self, ticket: Ticket, *args: Any, scope: Scope = ALL, people: Sequence[str] = (), **kwargs: Any
+    ) -> None:
         super().__init__(*args, **kwargs)
-        self.ticket = ticket
+        self.ticket, self.scope = ticket, scope
         self.ask_about(people)
 
     def clean_number(self) -> str:
         number: str = self.cleaned_data["number"].strip().lstrip("#")
         if (pk := integer_of(number)) is None:
             raise ValidationError(_now("A ticket's number has digits only."))
-        self.other = Ticket.objects.select_related("customer", "status").filter(pk=pk).first()
+        tickets = self.scope.within(Ticket.objects.select_related("customer", "status"))
+        self.other = tickets.filter(pk=pk).first()
         if self.other is None:
             raise ValidationError(_now("There is no ticket with this number."))
         if self.other.pk == self.ticket.pk:

@@ -12,6 +12,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from callcentre.admin.history import SHOWN, Entry, entry_of, in_words
+from callcentre.core.scope import Scope
 from tickets.admin.custom_field_inputs import Change, changes_of_values
 from tickets.due_tickets import SOON
 from tickets.models import CannedReply, CustomField, Ticket, TicketChange, as_read
@@ -100,17 +101,17 @@ def changes_of(change: TicketChange, names: dict[str, str]) -> list[Change]:
     return found
 
 
-def others_of_customer(ticket: Ticket) -> list[Ticket]:
-    """Return the customer's other tickets, the last changed first: one more than the page shows."""
+def others_of_customer(ticket: Ticket, scope: Scope) -> list[Ticket]:
+    """Return the customer's other tickets within the scope, the last changed first: one more than the page shows."""
     if ticket.customer_id is None:
         return []
-    others = Ticket.objects.filter(customer_id=ticket.customer_id).exclude(pk=ticket.pk)
+    others = scope.within(Ticket.objects.filter(customer_id=ticket.customer_id).exclude(pk=ticket.pk))
     return list(others.select_related("status").order_by("-updated_at", "-id")[: OTHERS + 1])
 
 
-def connected_with(ticket: Ticket) -> list[Ticket]:
+def connected_with(ticket: Ticket, scope: Scope) -> list[Ticket]:
     found: QuerySet[Ticket] = Ticket.objects.filter(Q(pk__in=ticket.connected_ids) | Q(merged_into=ticket))
-    return list(found.select_related("status").order_by("-id")[:MAX_PEOPLE])
+    return list(scope.within(found).select_related("status").order_by("-id")[:MAX_PEOPLE])
 
 
 def canned_replies_for(ticket: Ticket) -> list[CannedReply]:

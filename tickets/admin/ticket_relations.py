@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _now
 
 from callcentre.admin import Admin, actor_of
 from callcentre.admin.base import REFUSALS
+from callcentre.admin.scope import scope_of
 from callcentre.core.integers import integer_of
 from tickets import html
 from tickets.admin.merge_confirmation import people_of
@@ -44,11 +45,12 @@ def _join(
     ticket = admin.row_or_404(request, str(ticket_id))
     is_merge = verb is merge_tickets
     # The address of a suggestion names the other ticket.
-    form = OtherTicketForm(ticket, request.POST or (request.GET if "number" in request.GET else None))
+    scope = scope_of(request)
+    form = OtherTicketForm(ticket, request.POST or (request.GET if "number" in request.GET else None), scope=scope)
     if other := form.other if form.is_valid() else None:
         number, people = str(other.pk), people_of((ticket, other)) if is_merge else []
         if request.method == "POST" and form.cleaned_data["shown"] == number:
-            form = OtherTicketForm(ticket, request.POST, people=people)
+            form = OtherTicketForm(ticket, request.POST, scope=scope, people=people)
             if form.is_valid():
                 try:
                     verb(ticket, other, actor_of(request))
@@ -72,7 +74,7 @@ def _join(
         obj=ticket,
         intro=intro,
         suggestions_title=_now("Other tickets of the customer"),
-        suggestions=[] if other else [_suggestion(each) for each in others_of_customer(ticket)],
+        suggestions=[] if other else [_suggestion(each) for each in others_of_customer(ticket, scope)],
     )
 
 

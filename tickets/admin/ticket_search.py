@@ -6,7 +6,8 @@ from typing import Any
 
 from django.db.models import Q, QuerySet
 
-from callcentre.core.search import CANDIDATES, Hit, SearchText, union
+from callcentre.core.scope import ALL, Scope
+from callcentre.core.search import Hit, SearchText, candidates, union
 from callcentre.core.statements import rows_of
 from callcentre.core.times import minute
 from tickets.admin import customer_search
@@ -19,10 +20,10 @@ MAX_FOUND = 500
 
 # Find the last changed tickets of each status, then the last changed of all: the index orders within one status.
 _WAITING = """
-SELECT newest.id FROM unnest(%s::bigint[]) AS wanted(status) CROSS JOIN LATERAL (
-  SELECT t.id, t.updated_at FROM tickets_ticket t WHERE t.status_id = wanted.status
-  ORDER BY t.updated_at DESC, t.id DESC LIMIT %s
-) newest ORDER BY newest.updated_at DESC, newest.id DESC LIMIT %s
+SELECT newest.id FROM unnest(%(statuses)s::bigint[]) AS wanted(status) CROSS JOIN LATERAL (
+  SELECT t.id, t.updated_at FROM tickets_ticket t WHERE t.status_id = wanted.status{inside}
+  ORDER BY t.updated_at DESC, t.id DESC LIMIT %(count)s
+) newest ORDER BY newest.updated_at DESC, newest.id DESC LIMIT %(count)s
 """
 _WITH_WORDS = """
 SELECT ticket_id FROM tickets_with_words(
@@ -42,13 +43,14 @@ SELECT t.id, t.subject, trim(c.name || ' ' || c.surname), concat_ws(' - ', s.nam
 FROM tickets_ticket t JOIN tickets_ticketstatus s ON s.id = t.status_id
 LEFT JOIN tickets_ticketsubstatus u ON u.id = t.substatus_id
 LEFT JOIN tickets_customer c ON c.id = t.customer_id
-WHERE t.id IN ({branches}) ORDER BY t.id = %(id)s DESC NULLS LAST, t.id DESC LIMIT %(shown)s
+WHERE t.id IN ({branches}){inside} ORDER BY t.id = %(id)s DESC NULLS LAST, t.id DESC LIMIT %(shown)s
 """
 
 
-def waiting_for_us(count: int) -> list[int]:
+def waiting_for_us(count: int, scope: Scope = ALL) -> list[int]:
     """Return the last changed tickets that are new or in progress."""
-    return _ids(_WAITING, [waiting_statuses(), count, count])
+    values = {"statuses": waiting_statuses(), "count": count, **scope.by_column}
+    return _ids(_WAITING.format(inside=scope.sql(Ticket, "t")), values)
 
 
 def waiting_statuses() -> list[int]:
@@ -72,7 +74,7 @@ def ids_found(text: str) -> list[int]:
     return list(dict.fromkeys(found))[:MAX_FOUND]
 
 
-def tickets(search: SearchText, count: int) -> list[Hit]:
+def tickets(search: SearchText, count: int, scope: Scope = ALL) -> list[Hit]:
     """Return tickets by number, sender, a field of free text, or words of the subject and of messages, newest first."""
     ids = _by_number(search.text)
     branches = [_BY_ID, _WITH_FIELD]
@@ -80,8 +82,9 @@ def tickets(search: SearchText, count: int) -> list[Hit]:
         branches.append(_FROM)
     elif search.query:
         branches.append(_WITH_WORDS)
-    values = {**search.parameters, "id": ids[0] if ids else None, "most": CANDIDATES, "shown": count}
-    rows = rows_of(_HITS.format(branches=union(branches, CANDIDATES)), values)
+    most = candidates(scope)
+    values = {**search.parameters, "id": ids[0] if ids else None, "most": most, "shown": count, **scope.by_column}
+    rows = rows_of(_HITS.format(branches=union(branches, most), inside=scope.sql(Ticket, "t")), values)
     return [
         Hit(pk, f"#{pk} {subject}", tuple(filter(None, (customer, as_read(status), minute(changed)))))
         for pk, subject, customer, status, changed in rows

@@ -18,13 +18,7 @@ from django.utils.formats import localize
 from django.utils.html import format_html, format_html_join
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
-from unfold.contrib.filters.admin import (
-    AutocompleteSelectFilter,
-    ChoicesDropdownFilter,
-    MultipleRelatedDropdownFilter,
-    RelatedDropdownFilter,
-    TextFilter,
-)
+from unfold.contrib.filters.admin import ChoicesDropdownFilter, TextFilter
 
 from callcentre.admin import (
     Admin,
@@ -37,10 +31,12 @@ from callcentre.admin import (
     user_of,
 )
 from callcentre.admin.base import with_images_from_elsewhere
-from callcentre.admin.lists import rows_up_to
+from callcentre.admin.lists import rows_up_to, takes_all_rows
 from callcentre.admin.periods import Spans, within
+from callcentre.admin.scope import AutocompleteSelectFilter, MultipleRelatedDropdownFilter, RelatedDropdownFilter
 from callcentre.core.errors import ErrorCode
 from callcentre.core.integers import integer_of
+from callcentre.core.scope import within_scope
 from telephony.models import Agent
 from tickets import due_tickets
 from tickets.admin import ticket_search
@@ -74,11 +70,12 @@ COUNTED = 99
 _COUNTS = """
 SELECT
   (SELECT count(*) FROM (
-     SELECT 1 FROM tickets_ticket WHERE closed_at IS NULL AND agent_id = %(agent)s LIMIT %(limit)s) s),
+     SELECT 1 FROM tickets_ticket t WHERE closed_at IS NULL AND agent_id = %(agent)s{inside} LIMIT %(limit)s) s),
   (SELECT count(*) FROM (
-     SELECT 1 FROM tickets_ticket WHERE closed_at IS NULL AND agent_id IS NULL LIMIT %(limit)s) s),
+     SELECT 1 FROM tickets_ticket t WHERE closed_at IS NULL AND agent_id IS NULL{inside} LIMIT %(limit)s) s),
   (SELECT count(*) FROM (SELECT 1 FROM unnest(%(statuses)s::bigint[]) AS wanted(status) CROSS JOIN LATERAL (
-     SELECT 1 FROM tickets_ticket t WHERE t.status_id = wanted.status LIMIT %(limit)s) each LIMIT %(limit)s) s)
+     SELECT 1 FROM tickets_ticket t WHERE t.status_id = wanted.status{inside} LIMIT %(limit)s) each
+     LIMIT %(limit)s) s)
 """
 
 
@@ -92,7 +89,10 @@ class ViewFilter(admin.SimpleListFilter):
     def __init__(self, request: HttpRequest, params: dict[str, Any], model: Any, model_admin: Any) -> None:
         super().__init__(request, params, model, model_admin)
         self.rows = rows_up_to(request.GET, model_admin.list_per_page)
-        self.is_narrowed = any(request.GET.get(name) for name in request.GET if name.startswith(NARROWING))
+        self.takes_all_rows = takes_all_rows(request)
+        self.is_narrowed = self.takes_all_rows or any(
+            request.GET.get(name) for name in request.GET if name.startswith(NARROWING)
+        )
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> Iterable[tuple[str, Any]]:
         return VIEWS.items()
@@ -107,9 +107,9 @@ class ViewFilter(admin.SimpleListFilter):
             case "waiting" if self.is_narrowed:
                 return queryset.filter(status__kind__in=OPEN_KINDS)
             case "waiting":
-                return queryset.filter(pk__in=ticket_search.waiting_for_us(self.rows))
+                return queryset.filter(pk__in=ticket_search.waiting_for_us(self.rows, user_of(request).scope))
             case "late" | "soon" as view:
-                return _due(queryset, view, self.rows, is_searched=bool(request.GET.get("q")))
+                return _due(queryset, view, self.rows, is_searched=self.takes_all_rows or bool(request.GET.get("q")))
         return queryset
 
 
@@ -221,7 +221,8 @@ class TicketAdmin(DeletableMixin, UncountedMixin, Admin):
 
     def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Ticket | None:
         pk = integer_of(object_id)
-        return None if pk is None else Ticket.objects.select_related(*RELATED).filter(pk=pk).first()
+        tickets = within_scope(Ticket.objects.select_related(*RELATED), user_of(request))
+        return None if pk is None else tickets.filter(pk=pk).first()
 
     @method_decorator(with_images_from_elsewhere)
     def change_view(
@@ -313,11 +314,12 @@ def _two_lines(first: str, second: str) -> str:
 def views_of(request: HttpRequest) -> list[dict[str, Any]]:
     """Return the views above the list with their counts, up to a limit."""
     agent = Agent.objects.of_user(user_of(request))
-    statuses = ticket_search.waiting_statuses()
+    statuses, scope = ticket_search.waiting_statuses(), user_of(request).scope
+    values = {"agent": agent.pk if agent else -1, "statuses": statuses, "limit": COUNTED + 1, **scope.by_column}
     with connection.cursor() as cursor:
-        cursor.execute(_COUNTS, {"agent": agent.pk if agent else -1, "statuses": statuses, "limit": COUNTED + 1})
+        cursor.execute(_COUNTS.format(inside=scope.sql(Ticket, "t")), values)
         mine, unassigned, waiting = cursor.fetchone()
-    late, soon = due_tickets.counts(COUNTED + 1, timezone.now())
+    late, soon = due_tickets.counts(scope.within(Ticket.objects.all()), COUNTED + 1, timezone.now())
     counts = {MINE: mine, UNASSIGNED: unassigned, WAITING: waiting, LATE: late, SOON: soon}
     chosen = request.GET.get("view", "")
     views: list[dict[str, Any]] = [{"query": "?", "name": _("All tickets"), "is_chosen": not chosen}]

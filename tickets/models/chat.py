@@ -1,4 +1,5 @@
 from collections.abc import Iterable
+from typing import ClassVar
 from uuid import uuid4
 
 from django.db import models
@@ -8,6 +9,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
+from callcentre.core.scope import Lookups
 from telephony.models import Agent, Queue
 
 MOST_OF_CLIENT = 500
@@ -55,6 +57,8 @@ class ChatQuerySet(models.QuerySet["Chat"]):
 
 class Chat(models.Model):
     """A written conversation with a client of the website, in a queue."""
+
+    scope_lookups: ClassVar[Lookups] = {"scope_call_queues": "queue_id", "scope_agent_groups": "agent__group_id"}
 
     id = models.UUIDField(primary_key=True, default=uuid4, editable=False)
     client_name = models.CharField(_("client"), max_length=200)

@@ -1,5 +1,6 @@
 from collections.abc import Mapping
 from datetime import datetime
+from typing import ClassVar
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
@@ -9,6 +10,7 @@ from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
+from callcentre.core.scope import Lookups
 from tickets.models.message import Message
 from tickets.models.ticket import Source
 
@@ -34,6 +36,8 @@ class Dispatch(models.Model):
     A server may accept some recipients and refuse others. Each attempt goes to the `addressees`: the recipients that
     the server has neither accepted nor refused yet. QUEUED with `accepted` waits for another attempt for them.
     """
+
+    scope_lookups: ClassVar[Lookups] = {"scope_ticket_queues": "message__ticket__queue_id"}
 
     class State(models.TextChoices):
         QUEUED = "queued", _("queued")

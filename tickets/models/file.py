@@ -1,5 +1,5 @@
 from datetime import datetime
-from typing import Any
+from typing import Any, ClassVar
 
 from django.conf import settings
 from django.db import models
@@ -9,6 +9,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from callcentre.core.actor import Actor
+from callcentre.core.scope import Lookups
 from callcentre.models import ApiUser, User
 from tickets.file_storage import Stored, type_of
 from tickets.models.message import Message
@@ -32,6 +33,8 @@ class StoredFile(models.Model):
 
     Programs name it by its token (256 random bits). Only the uploader may use a temporary file.
     """
+
+    scope_lookups: ClassVar[Lookups] = {"scope_ticket_queues": "message__ticket__queue_id"}
 
     token = models.CharField(max_length=64, unique=True)
     filename = models.CharField(_("name"), max_length=255)

@@ -1,6 +1,7 @@
 """Canned replies, the endpoints of marketplaces, and addresses that got an acknowledgement."""
 
 from datetime import datetime, timedelta
+from typing import ClassVar
 
 from django.core.exceptions import ValidationError
 from django.db import connection, models
@@ -9,6 +10,7 @@ from django.utils.translation import gettext_lazy as _
 
 from callcentre.core.encryption import EncryptedTextField
 from callcentre.core.html_field import CleanHtmlField
+from callcentre.core.scope import Lookups
 from callcentre.models import TimestampedModel
 from telephony.models import Agent
 from tickets import html
@@ -23,6 +25,8 @@ from webhooks.transport import TargetError, check_target, new_secret
 
 class CannedReply(TimestampedModel):
     """A text that agents put into their replies."""
+
+    scope_lookups: ClassVar[Lookups] = {"scope_ticket_queues": "queue_id"}
 
     name = models.CharField(_("name"), max_length=100, unique=True)
     # NULL: for tickets of any queue.

@@ -1,3 +1,5 @@
+from typing import ClassVar
+
 from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import GinIndex
 from django.core.validators import MaxValueValidator, MinValueValidator
@@ -7,6 +9,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
+from callcentre.core.scope import Lookups
 from callcentre.core.search import Words
 from telephony.models import Agent
 from tickets.models.ticket import Ticket
@@ -18,6 +21,8 @@ class Message(models.Model):
     `body` is sanitised HTML or plain text (`body_type`). `comment` is the text of a COMMENT. `system_comment` says what
     the service did, such as a change of status. The sending of a reply is in its Dispatch.
     """
+
+    scope_lookups: ClassVar[Lookups] = {"scope_ticket_queues": "ticket__queue_id"}
 
     class Type(models.TextChoices):
         MAIL = "MAIL", _("from the customer")

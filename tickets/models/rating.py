@@ -1,4 +1,5 @@
 from datetime import timedelta
+from typing import ClassVar
 
 from django.db import models
 from django.db.models import Q
@@ -6,6 +7,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
+from callcentre.core.scope import Lookups
 from tickets.models.message import Message
 
 # A reply may be rated for so long, and a rating may be changed for so long.
@@ -19,6 +21,8 @@ class Rating(models.Model):
 
     The customer may change it for a week (`CHANGEABLE_FOR`).
     """
+
+    scope_lookups: ClassVar[Lookups] = {"scope_ticket_queues": "message__ticket__queue_id"}
 
     message = models.OneToOneField(
         Message, models.CASCADE, related_name="rating", verbose_name=pgettext_lazy("of a ticket", "message")

@@ -1,3 +1,5 @@
+from typing import ClassVar
+
 from django.contrib.postgres.fields import ArrayField
 from django.core.files.base import File
 from django.core.files.storage import default_storage
@@ -7,6 +9,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
+from callcentre.core.scope import Lookups
 from tickets.models.message import Message
 from tickets.models.ticket_queue import TicketQueue
 from tickets.reasons import translated
@@ -23,6 +26,8 @@ class ReceivedMail(models.Model):
     A mail that could not become a message is in quarantine, with the reason, until a person retries or discards it. A
     row without a path stands for a mail that is only in its mailbox, because fetching it failed or it is too large.
     """
+
+    scope_lookups: ClassVar[Lookups] = {"scope_ticket_queues": "queue_id"}
 
     class Outcome(models.TextChoices):
         RECEIVED = "received", _("received")

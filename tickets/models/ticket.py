@@ -1,4 +1,5 @@
 from datetime import datetime
+from typing import ClassVar
 
 from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import GinIndex
@@ -9,6 +10,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
+from callcentre.core.scope import Lookups
 from callcentre.core.search import Words
 from callcentre.models import Change
 from telephony.models import Agent
@@ -43,6 +45,8 @@ class Ticket(models.Model):
     Only the verbs change a ticket. Each of them sets `updated_at`, writes history and records its event in one
     transaction. A ticket that was merged into another has no messages and leads to the other.
     """
+
+    scope_lookups: ClassVar[Lookups] = {"scope_ticket_queues": "queue_id"}
 
     subject = models.CharField(pgettext_lazy("of a mail", "subject"), max_length=500)
     source = models.CharField(_("source"), max_length=20, choices=Source)

@@ -1,4 +1,5 @@
 from datetime import datetime
+from typing import ClassVar
 
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
@@ -13,6 +14,7 @@ from django.utils.translation import pgettext_lazy
 from callcentre.core.encryption import EncryptedTextField
 from callcentre.core.html_field import CleanHtmlField
 from callcentre.core.opening_hours import WeeklyHours
+from callcentre.core.scope import Lookups
 from callcentre.models import TimestampedModel
 from tickets.addresses import is_address
 from tickets.html import OWN_TEXT
@@ -51,6 +53,8 @@ class TicketQueue(TimestampedModel):
     Mail to `address` (read from the IMAP mailbox, or handed in) becomes tickets of the queue; replies are sent from
     it. A queue that is no longer wanted is made inactive, never deleted, because tickets are in it.
     """
+
+    scope_lookups: ClassVar[Lookups] = {"scope_ticket_queues": "id"}
 
     id = models.BigIntegerField(primary_key=True, db_default=_NextQueueId(), editable=False)
     name = models.CharField(_("name"), max_length=100, unique=True)

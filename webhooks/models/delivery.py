@@ -1,4 +1,5 @@
 from datetime import datetime, timedelta
+from typing import ClassVar
 
 from django.db import models
 from django.db.models import Q
@@ -7,6 +8,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 
+from callcentre.core.scope import WITHOUT_SCOPE_ONLY, Lookups
 from webhooks.models.event import Event
 from webhooks.models.webhook import Webhook
 
@@ -46,6 +48,8 @@ class Delivery(models.Model):
     It is due at `next_attempt_at`. A worker that claims it moves that to the end of its lease, so that the delivery
     becomes due again if the worker dies. Untried deliveries go before retries.
     """
+
+    scope_lookups: ClassVar[Lookups] = WITHOUT_SCOPE_ONLY
 
     class State(models.TextChoices):
         WAITING = "waiting", _("waiting")
@@ -116,6 +120,8 @@ class Delivery(models.Model):
 
 class Attempt(models.Model):
     """One request to a receiver with its result: an HTTP status, or the reason why there is none."""
+
+    scope_lookups: ClassVar[Lookups] = WITHOUT_SCOPE_ONLY
 
     delivery = models.ForeignKey(
         Delivery, models.DO_NOTHING, related_name="attempts", db_constraint=False, verbose_name=_("delivery")

@@ -1,12 +1,13 @@
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, ClassVar
 from uuid import UUID
 
 from django.db import connection, models
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
+from callcentre.core.scope import WITHOUT_SCOPE_ONLY, Lookups
 from callcentre.core.times import zone
 from webhooks.event_types import EventType
 
@@ -54,6 +55,8 @@ class Event(models.Model):
     The id is also the `sequence` that receivers order by. It grows for each subject, because the verb has locked the
     subject's row before. `payload` holds the fields of the action; action, date and ids are added on sending.
     """
+
+    scope_lookups: ClassVar[Lookups] = WITHOUT_SCOPE_ONLY
 
     # The header `webhook-id` of its deliveries.
     event_id = models.UUIDField(_("event id"), unique=True)

@@ -1,9 +1,12 @@
+from typing import ClassVar
+
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from callcentre.core.scope import WITHOUT_SCOPE_ONLY, Lookups
 from webhooks.models.webhook import Webhook
 
 
@@ -22,6 +25,8 @@ class Resend(models.Model):
     Each transaction makes a piece of the deliveries due and counts them. They are then no longer failed, so another
     worker can go on if one is killed. Finished means that all are due; the deliveries have the results.
     """
+
+    scope_lookups: ClassVar[Lookups] = WITHOUT_SCOPE_ONLY
 
     class State(models.TextChoices):
         QUEUED = "queued", _("queued")

@@ -1,3 +1,5 @@
+from typing import ClassVar
+
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
@@ -6,6 +8,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from callcentre.core.encryption import EncryptedTextField
+from callcentre.core.scope import WITHOUT_SCOPE_ONLY, Lookups
 from callcentre.models import Change, TimestampedModel
 from webhooks.event_types import EventType
 from webhooks.signing import new_secret
@@ -36,6 +39,8 @@ class Webhook(TimestampedModel):
     Deliveries are signed with `secret`; after a rotation the previous secret signs too for a while. An inactive webhook
     gets no new deliveries. The answer 410, or five days of failures only, make it inactive (`disabled_because`).
     """
+
+    scope_lookups: ClassVar[Lookups] = WITHOUT_SCOPE_ONLY
 
     class Format(models.TextChoices):
         JSON = "json", _("JSON")
@@ -96,6 +101,8 @@ class Webhook(TimestampedModel):
 
 class WebhookChange(Change):
     """One row of a webhook's history: created, edited, disabled and why, enabled, secret shown or rotated, removed."""
+
+    scope_lookups: ClassVar[Lookups] = WITHOUT_SCOPE_ONLY
 
     webhook = models.ForeignKey(Webhook, models.CASCADE, related_name="history", verbose_name=_("webhook"))
 

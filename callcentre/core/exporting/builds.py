@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from typing import IO, Any, Generic, TypeVar
+from typing import IO, Any, Generic, TypeVar, cast
 
 import structlog
 from billiard.exceptions import SoftTimeLimitExceeded
@@ -82,7 +82,7 @@ class Builder(Generic[Job]):
             claimed = desk.execute(_CLAIM.format(table=self.model._meta.db_table), [MAX_ATTEMPTS])
             if claimed is None:
                 return False
-            job = self.model._default_manager.get(pk=claimed[0])
+            job = cast("Job", self.model.objects.get(pk=claimed[0]))
             with structlog.contextvars.bound_contextvars(request_id=job.request_id):
                 self._build(job, desk)
         return True

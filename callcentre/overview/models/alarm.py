@@ -1,7 +1,7 @@
 """The alarms that supervisors set."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
@@ -12,6 +12,7 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
+from callcentre.core.scope import Lookups
 from callcentre.models import TimestampedModel
 from campaigns.models import Campaign
 from telephony.models import Queue
@@ -34,6 +35,8 @@ class Alarm(TimestampedModel):
     Only `callcentre.overview.watch` sets `raised_at` and `value`, with the event and the mails of the change in one
     transaction.
     """
+
+    scope_lookups: ClassVar[Lookups] = {"scope_call_queues": "queue_id", "scope_outbounds": "campaign_id"}
 
     class Subject(models.TextChoices):
         """The watched figure. The names are published in events and never change."""

@@ -1,0 +1,124 @@
+"""The scope of the person at the page in lists, pages, choices and filters (docs/decisions/0031)."""
+
+from collections.abc import Iterable
+from copy import deepcopy
+from typing import TYPE_CHECKING, Any, cast
+
+from django import forms
+from django.core.exceptions import FieldDoesNotExist
+from django.db.models import Model, Q, QuerySet
+from django.http import HttpRequest
+from unfold.contrib.filters import admin as theme
+
+from callcentre.admin.theme import ModelAdmin
+from callcentre.core.scope import Scope, is_for_people_without_scope, lookups_of, within_scope
+from callcentre.models import User
+
+if TYPE_CHECKING:
+    from django.contrib.admin import RelatedFieldListFilter
+else:
+    RelatedFieldListFilter = object
+
+
+def scope_of(request: HttpRequest) -> Scope:
+    return cast("User", request.user).scope
+
+
+class ScopedMixin(ModelAdmin):
+    """An admin that shows the rows, and offers the choices, within the scope of the person.
+
+    Pages of other people's rows answer like those of missing rows, because `get_object` reads `get_queryset`.
+    """
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        return within_scope(super().get_queryset(request), cast("User", request.user))
+
+    def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
+        form = super().get_form(request, obj, change=change, **kwargs)
+        offer_within(scope_of(request), form.base_fields, obj)
+        return form
+
+    def has_module_permission(self, request: HttpRequest) -> bool:
+        return super().has_module_permission(request) and self._is_open(request)
+
+    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return super().has_view_permission(request, obj) and self._is_open(request)
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return super().has_add_permission(request) and self._is_open(request)
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return super().has_change_permission(request, obj) and self._is_open(request)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return super().has_delete_permission(request, obj) and self._is_open(request)
+
+    def _is_open(self, request: HttpRequest) -> bool:
+        """Return whether people with the scope of this one may use the model at all."""
+        return not is_for_people_without_scope(self.model) or scope_of(request).is_all
+
+
+def offer_within(scope: Scope, fields: dict[str, forms.Field], row: Model | None = None) -> None:
+    """Narrow the choices of rows in the fields to the scope. The values that the row has stay choices."""
+    if scope.is_all:
+        return
+    for name, field in fields.items():
+        choices = getattr(field, "queryset", None)
+        if choices is None or not lookups_of(choices.model):
+            continue
+        fields[name] = narrowed = deepcopy(field)  # fields of a form class are shared by all requests
+        inside = scope.condition(choices.model)
+        narrowed.queryset = choices.filter(inside | Q(pk__in=_present(row, name)))  # type: ignore[attr-defined]
+
+
+def _present(row: Model | None, name: str) -> Iterable[Any]:
+    """Return the keys of the rows that a relation of this row has now."""
+    if row is None or row.pk is None:
+        return []
+    try:
+        field = row._meta.get_field(name)
+    except FieldDoesNotExist:
+        return []
+    if field.many_to_many:
+        return list(getattr(row, name).order_by().values_list("pk", flat=True))
+    return [getattr(row, field.attname)] if field.many_to_one or field.one_to_one else []  # type: ignore[union-attr]
+
+
+class _NarrowedChoices(RelatedFieldListFilter):
+    """The choices of a filter by a relation, within the scope."""
+
+    def field_choices(self, field: Any, request: HttpRequest, model_admin: Any) -> Any:
+        if (scope := scope_of(request)).is_all:
+            return super().field_choices(field, request, model_admin)
+        ordering = self.field_admin_ordering(field, request, model_admin)
+        inside = scope.condition(field.remote_field.model)
+        return field.get_choices(include_blank=False, limit_choices_to=inside, ordering=ordering)
+
+
+class _NarrowedForm(theme.AutocompleteSelectFilter.form_class):
+    """The select of a filter. It names a chosen row only within the scope."""
+
+    def __init__(self, request: HttpRequest, *args: Any, **kwargs: Any) -> None:
+        super().__init__(request, *args, **kwargs)
+        for field in self.fields.values():
+            field.queryset = within_scope(field.queryset.all(), cast("User", request.user))
+
+
+class RelatedDropdownFilter(_NarrowedChoices, theme.RelatedDropdownFilter):
+    """A filter by a related row: a list of all of them."""
+
+
+class MultipleRelatedDropdownFilter(_NarrowedChoices, theme.MultipleRelatedDropdownFilter):
+    """A filter by related rows: a list of all of them."""
+
+
+class AutocompleteSelectFilter(theme.AutocompleteSelectFilter):
+    """A filter by a related row, found by typing."""
+
+    form_class = _NarrowedForm
+
+
+class AutocompleteSelectMultipleFilter(theme.AutocompleteSelectMultipleFilter):
+    """A filter by related rows, found by typing."""
+
+    form_class = _NarrowedForm

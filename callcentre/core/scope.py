@@ -1,0 +1,173 @@
+"""The scope of a back-office user: the ticket queues, call queues, campaigns and agent groups whose rows they see.
+
+A model says in `scope_lookups` which of its columns is compared with which part of the scope. docs/decisions/0031 has
+the rules. API users are programs: their rights limit them, and no scope.
+"""
+
+from collections.abc import Mapping
+from dataclasses import astuple, dataclass
+from functools import cache
+from types import MappingProxyType
+from typing import Any, NamedTuple, Protocol, TypeVar, cast
+
+from django.apps import apps
+from django.db.models import Field, Model, Q, QuerySet
+from django.db.models.constants import LOOKUP_SEP
+
+# Column of the user -> the model whose ids it has.
+DIMENSIONS: Mapping[str, str] = MappingProxyType(
+    {
+        "scope_ticket_queues": "tickets.TicketQueue",
+        "scope_call_queues": "telephony.Queue",
+        "scope_outbounds": "campaigns.Campaign",
+        "scope_agent_groups": "telephony.AgentGroup",
+    }
+)
+
+
+class Code(NamedTuple):
+    """A column that names a row by another unique column than its id, such as the code of a campaign; "" is none."""
+
+    lookup: str
+    column: str
+
+
+Lookups = Mapping[str, "str | Code"]
+# The lookups of a model whose rows can hold facts of any queue, campaign or group: people with a scope see none.
+WITHOUT_SCOPE_ONLY: Lookups = MappingProxyType({"*": ""})
+# The lookups of a model with a scope of its own in columns of the same names: people see the rows whose scope is within
+# theirs. The lookups may also lead to these columns of another row.
+OWN_COLUMNS: Lookups = MappingProxyType({column: column for column in DIMENSIONS})
+
+Row = TypeVar("Row", bound=Model)
+Ids = tuple[int, ...] | None
+
+
+class Scoped(Protocol):
+    """A back-office user, or a stored question of one."""
+
+    @property
+    def scope(self) -> "Scope": ...
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """The ids of each dimension that a person sees; None stands for all."""
+
+    ticket_queues: Ids = None
+    call_queues: Ids = None
+    outbounds: Ids = None
+    agent_groups: Ids = None
+
+    @classmethod
+    def of_columns(cls, row: Any) -> "Scope":
+        """Return the scope in the columns of a row."""
+        columns = (getattr(row, column) for column in DIMENSIONS)
+        return cls(*(None if ids is None else tuple(ids) for ids in columns))
+
+    @property
+    def by_column(self) -> dict[str, list[int] | None]:
+        """The columns that keep the scope in a row, with their values; also the parameters of `sql`."""
+        return {
+            column: None if ids is None else list(ids) for column, ids in zip(DIMENSIONS, astuple(self), strict=True)
+        }
+
+    @property
+    def is_all(self) -> bool:
+        return self == ALL
+
+    def includes(self, other: "Scope") -> bool:
+        """Return whether each row of the other scope is in this one."""
+        return all(
+            own is None or (others is not None and set(others) <= set(own))
+            for own, others in zip(astuple(self), astuple(other), strict=True)
+        )
+
+    def condition(self, model: type[Model], prefix: str = "") -> Q:
+        """Return the condition that rows of the model are inside; `prefix` leads to them from another model."""
+        lookups = lookups_of(model)
+        if self.is_all:
+            return Q()
+        if lookups is WITHOUT_SCOPE_ONLY:
+            return Q(pk__in=[])
+        inside = Q()
+        for column, ids in self.by_column.items():
+            if ids is not None and column in lookups:
+                inside &= _holds(model, lookups[column], column, ids, prefix)
+        return inside
+
+    def sql(self, model: type[Model], alias: str) -> str:
+        """Return the condition for a statement as " AND …", or "". Its parameters are `by_column`."""
+        lookups = lookups_of(model)
+        if self.is_all:
+            return ""
+        if lookups is WITHOUT_SCOPE_ONLY:
+            return " AND false"
+        conditions = [
+            _statement(model, alias, lookups[column], column)
+            for column, ids in self.by_column.items()
+            if ids is not None and column in lookups
+        ]
+        return "".join(f" AND {condition}" for condition in conditions)
+
+    def within(self, rows: QuerySet[Row]) -> QuerySet[Row]:
+        return rows if self.is_all else rows.filter(self.condition(rows.model))
+
+
+ALL = Scope()
+
+
+def within_scope(rows: QuerySet[Row], user: Scoped) -> QuerySet[Row]:
+    """Return the rows that the user may see. Superusers and users without a scope see all."""
+    return user.scope.within(rows)
+
+
+def lookups_of(model: type[Model]) -> Lookups:
+    """Return the lookups that the model declares. A model without them is shared by all people."""
+    lookups: Lookups = getattr(model, "scope_lookups", MappingProxyType({}))
+    return lookups
+
+
+def is_for_people_without_scope(model: type[Model]) -> bool:
+    return lookups_of(model) is WITHOUT_SCOPE_ONLY
+
+
+def _holds(model: type[Model], lookup: str | Code, column: str, ids: list[int], prefix: str) -> Q:
+    """Return the condition of one dimension. It lets rows pass that belong to no queue, campaign or group."""
+    if isinstance(lookup, str) and lookup.endswith(column):
+        return Q(**{f"{prefix}{lookup}__contained_by": ids})
+    if isinstance(lookup, Code):
+        codes = apps.get_model(DIMENSIONS[column])._default_manager.filter(pk__in=ids).values(lookup.column)
+        return Q(**{f"{prefix}{lookup.lookup}": ""}) | Q(**{f"{prefix}{lookup.lookup}__in": codes})
+    inside = Q(**{f"{prefix}{lookup}__in": ids})
+    return inside | Q(**{f"{prefix}{lookup}": None}) if _may_be_empty(model, lookup) else inside
+
+
+def _statement(model: type[Model], alias: str, lookup: str | Code, column: str) -> str:
+    """Return the condition of one dimension in SQL. Each foreign key on the way becomes a subselect."""
+    first, _separator, rest = (lookup.lookup if isinstance(lookup, Code) else lookup).partition(LOOKUP_SEP)
+    field = cast("Field[Any, Any]", model._meta.get_field(first))
+    place = f"{alias}.{field.column}"
+    if rest:
+        other = cast("type[Model]", field.related_model)
+        further = _statement(other, "s", lookup._replace(lookup=rest) if isinstance(lookup, Code) else rest, column)
+        inside = f"{place} IN (SELECT s.id FROM {other._meta.db_table} s WHERE {further})"  # noqa: S608  (our names)
+    elif isinstance(lookup, Code):
+        table = apps.get_model(DIMENSIONS[column])._meta.db_table
+        codes = f"SELECT {lookup.column} FROM {table} WHERE id = ANY(%({column})s::bigint[])"  # noqa: S608  (our names)
+        return f"({place} = '' OR {place} IN ({codes}))"
+    else:
+        inside = f"{place} = ANY(%({column})s::bigint[])"
+    return f"({place} IS NULL OR {inside})" if field.null else inside
+
+
+@cache
+def _may_be_empty(model: type[Model], lookup: str) -> bool:
+    """Return whether a foreign key on the way of the lookup may be NULL."""
+    for name in lookup.split(LOOKUP_SEP):
+        field = model._meta.get_field(name)
+        if getattr(field, "null", False):
+            return True
+        if field.is_relation:
+            model = cast("type[Model]", field.related_model)
+    return False

@@ -1,0 +1,28 @@
+"""The models of the admin that all people see whole, each with the reason."""
+
+SHARED = {
+    "auth.Group": "roles are the same for all; decision 21 limits their editors",
+    "callcentre.ApiUser": "programs, which have no scope; decision 21 limits their editors",
+    "callcentre.ApiUserChange": "traces of programs",
+    "callcentre.Deletion": "names an object by kind and id only; the person who asked for it follows its progress",
+    "callcentre.Lockout": "addresses and logins, before any scope",
+    "campaigns.CampaignGroup": "names that campaigns share",
+    "campaigns.DictionaryStatus": "names that statuses of campaigns share",
+    "campaigns.LegalHours": "rules of countries",
+    "knowledgebase.Article": "the knowledge base is for all",
+    "knowledgebase.ArticleChange": "the knowledge base is for all",
+    "knowledgebase.ArticleVersion": "the knowledge base is for all",
+    "knowledgebase.Catalog": "the knowledge base is for all",
+    "knowledgebase.SearchMiss": "the knowledge base is for all",
+    "lists.ListAction": "people see their own; the worker reads the list within their scope",
+    "lists.ListExport": "people see their own; the worker reads the list within their scope",
+    "telephony.Pause": "names of pauses",
+    "tickets.Company": "customers are shared",
+    "tickets.CustomField": "settings of all tickets and customers",
+    "tickets.Customer": "customers are shared",
+    "tickets.CustomerChange": "customers are shared",
+    "tickets.CustomerSettings": "settings of all customers",
+    "tickets.Marketplace": "settings of sources, without rows of tickets",
+    "tickets.TicketCategory": "names that tickets share",
+    "tickets.TicketStatus": "names that tickets share",
+}
