@@ -11,10 +11,11 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import redirect
 from django.urls import URLPattern, reverse
+from django.utils.formats import localize
 from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 
-from callcentre.admin.pages import Pages
+from callcentre.admin.list_views import ListViews
 from callcentre.core.exporting.builds import Refused
 from callcentre.lists.actions import ask_action
 from callcentre.lists.counts import MOST_COUNTED, count_up_to
@@ -45,7 +46,7 @@ class ForAll:
         return MOST_COUNTED if self.number is None else min(self.number, MOST_COUNTED)
 
 
-class ListTools(Pages):
+class ListTools(ListViews):
     """The base of admins whose lists are counted, exported, and acted on as a whole."""
 
     def get_urls(self) -> list[URLPattern]:
@@ -59,6 +60,7 @@ class ListTools(Pages):
         tools = {
             "may_export_list": request.user.has_perm(RIGHT),
             "list_export_url": self._with_query(request, "list_export"),
+            "list_views_url": self._with_query(request, "list_views"),
             "list_count_url": self._with_query(request, "list_count"),
         }
         return super().changelist_view(request, {**tools, **(extra_context or {})})
@@ -83,15 +85,18 @@ class ListTools(Pages):
         return redirect(reverse("admin:lists_listexport_change", args=[export.pk]))
 
     def list_count_view(self, request: HttpRequest) -> JsonResponse:
-        """Answer with the number of rows that match, up to a limit; null where counting takes too long."""
+        """Answer with the number of rows that match, up to a limit; "" where counting takes too long."""
         if not self.has_view_or_change_permission(request):
             raise PermissionDenied
         try:
             number = count_up_to(self._all_rows(request))
         except Refused:
             number = None
-        is_more = number is not None and number > MOST_COUNTED
-        return JsonResponse({"count": MOST_COUNTED if is_more else number, "is_more": is_more})
+        if number is None:
+            return JsonResponse({"text": ""})
+        is_more = number > MOST_COUNTED
+        text = _("more than %(count)s") % {"count": localize(MOST_COUNTED)} if is_more else localize(number)
+        return JsonResponse({"text": text})
 
     def _with_query(self, request: HttpRequest, page: str) -> str:
         query = request.GET.urlencode()

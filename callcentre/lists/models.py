@@ -9,6 +9,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from callcentre.core.exporting.jobs import FileJob
+from callcentre.models import User
 
 # The right to see and stop what all people had done to lists.
 SEES_ALL = "lists.see_all_list_jobs"
@@ -125,3 +126,56 @@ class ListAction(models.Model):
     def left_count(self) -> int:
         """The number of rows that were not reached."""
         return (self.total_count or 0) - self.place
+
+
+class SavedViewQuerySet(models.QuerySet["SavedView"]):
+    def for_person(self, user: User, list_name: str) -> "SavedViewQuerySet":
+        """Return the person's own views of a list, and those that others share."""
+        return self.filter(Q(user=user) | Q(is_shared=True), list_name=list_name)
+
+
+class SavedView(models.Model):
+    """Filters, search, order and columns of a list under a name, for one person or for all who may see the list."""
+
+    user = models.ForeignKey(User, models.CASCADE, related_name="+")
+    list_name = models.CharField(max_length=100)
+    name = models.CharField(_("name"), max_length=100)
+    query = models.TextField(blank=True)
+    is_shared = models.BooleanField(_("shared"), default=False)
+
+    objects = SavedViewQuerySet.as_manager()
+
+    class Meta:
+        verbose_name = _("saved view of a list")
+        verbose_name_plural = _("saved views of lists")
+        ordering = ["name", "id"]
+        default_permissions = ()
+        permissions = [("share_savedview", "Can share saved views of lists")]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["user", "list_name", "name"],
+                name="savedview_name_is_unique",
+                violation_error_message=_("You have a view of this name."),
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class DefaultView(models.Model):
+    """The view with which a list opens for a person."""
+
+    user = models.ForeignKey(User, models.CASCADE, related_name="+")
+    list_name = models.CharField(max_length=100)
+    view = models.ForeignKey(SavedView, models.CASCADE, related_name="+")
+
+    class Meta:
+        verbose_name = _("view with which a list opens")
+        verbose_name_plural = _("views with which lists open")
+        ordering = ["id"]
+        default_permissions = ()
+        constraints = [models.UniqueConstraint(fields=["user", "list_name"], name="defaultview_of_a_list_is_one")]
+
+    def __str__(self) -> str:
+        return self.list_name

@@ -11,6 +11,8 @@ from typing import Any
 from django.contrib.auth import SESSION_KEY
 from django.http import HttpRequest, HttpResponse
 
+from callcentre.lists.saved_views import keep_in_session
+from callcentre.models import User
 from callcentre.passwords import CONFIRMED_AT
 
 # The session's key for the last activity, in seconds since 1970.
@@ -19,9 +21,10 @@ SEEN_AT = "seen_at"
 SAVE_SECONDS = 60
 
 
-def record_log_in(request: HttpRequest, **_unused: Any) -> None:
-    """Store in the session of a log-in that its person was active and gave the password now."""
+def record_log_in(request: HttpRequest, user: User, **_unused: Any) -> None:
+    """Store in the session that its person was active and gave the password now, and how lists open for them."""
     request.session[SEEN_AT] = request.session[CONFIRMED_AT] = time.time()
+    keep_in_session(request.session, user)
 
 
 class IdleMiddleware:

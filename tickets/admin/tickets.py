@@ -181,6 +181,7 @@ class TicketAdmin(DeletableMixin, UncountedMixin, Admin):
     deletion_kind = "ticket"
     list_display = ("number", "title", "state", "due", "agent_and_queue", "changed")
     list_display_links = ("number", "title")
+    list_further = ("subject", "customer", "sender", "source", "tags", "created_at", "closed_at", "id")
     # The view last: it looks among what the others leave.
     list_filter = (
         ("queue", MultipleRelatedDropdownFilter),
