@@ -2,10 +2,10 @@ import hashlib
 import secrets
 from collections.abc import Iterable
 from datetime import datetime, timedelta
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar
 
 from django.contrib.auth.hashers import check_password, make_password
-from django.contrib.auth.models import AbstractUser
+from django.contrib.auth.models import AbstractUser, Group
 from django.contrib.postgres.fields import ArrayField
 from django.core.exceptions import ValidationError
 from django.db import models, transaction
@@ -14,7 +14,15 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from callcentre.core.actor import Actor
-from callcentre.core.errors import Conflict, ErrorCode, Outdated
+from callcentre.core.audit import AuditEntry, AuditLog, audited  # noqa: F401  (models of this app)
+from callcentre.core.changes import (
+    Change,
+    TimestampedModel,
+    change_columns,
+    differences,
+    in_history,
+)
+from callcentre.core.errors import Outdated
 from callcentre.core.network import parse_networks
 from callcentre.core.scope import OWN_COLUMNS, Lookups, Scope
 
@@ -30,76 +38,6 @@ AREAS = {
     "system": _("Pauses and transfer shortcuts"),
 }
 RIGHTS = ["*", *(f"{area}:{access}" for area in ("*", *AREAS) for access in ("read", "write"))]
-
-
-Row = TypeVar("Row", bound=models.Model)
-
-
-def still_there(rows: models.QuerySet[Row]) -> Row:
-    """Lock the row and return it; raise Conflict if it was deleted meanwhile."""
-    row = rows.order_by().first()
-    if row is None:
-        raise Conflict(ErrorCode.CONFLICT)
-    return row
-
-
-class TimestampedModel(models.Model):
-    created_at = models.DateTimeField(_("created"), db_default=Now(), editable=False)
-    updated_at = models.DateTimeField(_("changed"), auto_now=True, editable=False)
-
-    class Meta:
-        abstract = True
-
-    @property
-    def version(self) -> str:
-        """The version of the row that a page was made from. It differs after each change."""
-        return self.updated_at.isoformat()
-
-
-class Change(models.Model):
-    """An entry of a history: the person, the time, the change. A verb writes it in its own transaction; it never
-    changes.
-    """
-
-    class ActorKind(models.TextChoices):
-        API_USER = "api_user", _("API user")
-        USER = "user", _("user")
-        AGENT = "agent", _("agent")
-        IMPORT = "import", _("import")
-        DIALLER = "dialler", _("dialler")
-        SYSTEM = "system", _("system")
-
-    at = models.DateTimeField(_("time"), db_default=Now(), editable=False)
-    actor_kind = models.CharField(_("kind of actor"), max_length=10, choices=ActorKind)
-    actor_id = models.BigIntegerField(null=True)
-    actor_name = models.CharField(_("actor"), max_length=150)
-    action = models.CharField(_("action"), max_length=30)
-    # Field name -> [old, new]; never secrets.
-    changes = models.JSONField(_("changes"), default=dict)
-
-    class Meta:
-        abstract = True
-
-    def __str__(self) -> str:
-        return f"{timezone.localtime(self.at):%Y-%m-%d %H:%M}, {self.actor_name}"
-
-
-def actor_columns(actor: Actor) -> dict[str, Any]:
-    return {"actor_kind": actor.kind, "actor_id": actor.id, "actor_name": actor.name[:150]}
-
-
-def in_history(value: Any) -> Any:
-    """Return the value in a form that JSON can hold."""
-    return value if isinstance(value, str | int | float | list | dict | None) else str(value)
-
-
-def differences(instance: models.Model, values: dict[str, Any]) -> dict[str, list[Any]]:
-    """Return field name -> [old, new] of the values that differ."""
-    return {
-        name: [in_history(old), in_history(value)]
-        for name, value in values.items()
-        if (old := getattr(instance, name)) != value
-    }
 
 
 def _scope_of(label: Any) -> Any:
@@ -124,6 +62,7 @@ class ScopeColumns(models.Model):
         return Scope.of_columns(self)
 
 
+@audited(ignored=("last_login",), secret=("password",))
 class User(ScopeColumns, AbstractUser):  # noqa: DJ008  (AbstractUser has it)
     """A person who works in the admin; neither an API user nor an agent.
 
@@ -144,6 +83,12 @@ class User(ScopeColumns, AbstractUser):  # noqa: DJ008  (AbstractUser has it)
     @property
     def actor(self) -> Actor:
         return Actor("user", self.pk, self.get_username())
+
+
+audited()(Group)
+audited(part_of="group")(Group.permissions.through)
+audited(part_of="user")(User.groups.through)
+audited(part_of="user")(User.user_permissions.through)
 
 
 def validate_networks(networks: Iterable[str]) -> None:
@@ -295,7 +240,7 @@ class ApiUser(TimestampedModel):
         )
 
     def _log(self, actor: Actor, action: str, changes: dict[str, Any]) -> None:
-        self.changes.create(action=action, changes=changes, **actor_columns(actor))
+        self.changes.create(action=action, changes=changes, **change_columns(actor))
 
 
 class ApiUserChange(Change):
@@ -355,6 +300,7 @@ class LockoutQuerySet(models.QuerySet["Lockout"]):
         return locked.order_by("-until").values_list("until", flat=True).first()
 
 
+@audited()
 class Lockout(models.Model):
     """The refusal of log-ins from an address after too many wrong ones: for one login or for all ("")."""
 

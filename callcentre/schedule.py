@@ -91,6 +91,8 @@ SCHEDULE: dict[str, Any] = {
     "campaigns.prune_imports": {"task": "campaigns.prune_imports", "schedule": LocalTime(hour="3", minute="17")},
     # at 3:05 every night: delete attempts of the dialler past their retention
     "campaigns.prune_attempts": {"task": "campaigns.prune_attempts", "schedule": LocalTime(hour="3", minute="5")},
+    # at 2:53 every night: delete entries of the audit log past their retention
+    "callcentre.prune_audit": {"task": "callcentre.prune_audit", "schedule": LocalTime(hour="2", minute="53")},
     # every 10 seconds: resume deletions whose message or worker was lost, and remove the files that they left
     "callcentre.sweep_deletions": {"task": "callcentre.sweep_deletions", "schedule": 10.0, "options": {"expires": 10}},
 }

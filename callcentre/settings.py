@@ -280,6 +280,8 @@ DIAL_ATTEMPTS_PER_DAY = env_int("DIAL_ATTEMPTS_PER_DAY", 2, minimum=1)
 DIAL_PAUSE = timedelta(minutes=env_int("DIAL_PAUSE_MINUTES", 60))
 # Attempts are deleted after this time.
 ATTEMPT_RETENTION = timedelta(days=env_int("ATTEMPT_RETENTION_DAYS", 5 * 366, minimum=1))
+# Entries of the audit log are deleted after this time.
+AUDIT_RETENTION = timedelta(days=env_int("AUDIT_RETENTION_DAYS", 5 * 366, minimum=1))
 # An agent's session ends after this time, in case the agent forgot to log out.
 AGENT_SESSION_LIMIT = timedelta(hours=env_int("AGENT_SESSION_LIMIT_HOURS", 16, minimum=1))
 RECORD_CALLS = env_bool("RECORD_CALLS", True)

@@ -3,7 +3,7 @@ from django.conf import settings
 from django.contrib.sessions.backends.db import SessionStore
 from django.utils import timezone
 
-from callcentre.core import deletions
+from callcentre.core import audit, deletions
 from callcentre.models import IdempotencyRecord, Lockout
 
 
@@ -18,6 +18,13 @@ def prune_idempotency() -> None:
 def prune_sessions() -> None:
     """Delete expired sessions of the back office."""
     SessionStore.clear_expired()
+
+
+@shared_task(name="callcentre.prune_audit")
+def prune_audit() -> None:
+    """Delete entries of the audit log past their retention, in batches."""
+    while audit.prune(timezone.now() - settings.AUDIT_RETENTION):
+        pass
 
 
 @shared_task(name="callcentre.delete_personal_data")

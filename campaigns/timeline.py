@@ -7,6 +7,7 @@ import orjson
 from django.utils.translation import gettext_lazy as _
 
 from campaigns.models import Attempt
+from telephony.models import Connection
 from tickets.timeline import Entry, Kind, Reader
 from tickets.timeline.calls import PARTS, parts_of, rows_of
 
@@ -65,11 +66,13 @@ ATTEMPTS = Kind(
     label=_("attempt of a campaign"),
     plural=_("Campaigns"),
     icon="campaign",
-    permissions=("campaigns.view_attempt",),
+    app="campaigns",
+    model="attempt",
     api_right="campaigns:read",
     keys=_KEYS,
     time_column="c.created_at",
     key_column="c.id",
+    narrowed_by=(Connection, "c"),
     read=_read,
     template="admin/campaigns/timeline_attempt.html",
 )

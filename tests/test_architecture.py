@@ -23,6 +23,7 @@ LAYERS = ["callcentre", "webhooks", "telephony", "knowledgebase", "tickets", "ca
 SIBLINGS = {frozenset({"tickets", "knowledgebase"})}
 
 WITHOUT_ADMIN = {
+    "callcentre.AuditEntry": "read in the audit log, with all histories",
     "callcentre.FileRemoval": "gone as soon as the storage has removed the file",
     "callcentre.IdempotencyRecord": "answers kept for a day, encrypted: nobody reads them",
     "campaigns.AdditionalNumber": "edited with its record",

@@ -10,7 +10,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from callcentre.core.actor import SYSTEM
-from callcentre.models import actor_columns
+from callcentre.core.changes import actor_columns
 from telephony.models import Agent, Connection
 from tickets import demo_chats
 from tickets.demo_files import attach_file

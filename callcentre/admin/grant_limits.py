@@ -1,7 +1,8 @@
 """The limits of people who manage access: they give only rights of their own and edit only people who are not stronger.
 
-A person is stronger than another one who lacks one of their permissions. A superuser is stronger than everybody else.
-Inactive accounts count like active ones. docs/decisions/0021 has the whole rule.
+A person is stronger than another one who lacks one of their permissions, or whose scope lacks a part of theirs. A
+superuser is stronger than everybody else. Inactive accounts count like active ones. docs/decisions/0021 and 0031 have
+the whole rule.
 """
 
 from collections.abc import Mapping
@@ -10,6 +11,7 @@ from django.apps import apps
 from django.contrib.auth.models import Group, Permission
 from django.db.models import Q, QuerySet
 
+from callcentre.core.scope import within_scope
 from callcentre.models import RIGHTS, ApiUser, User
 
 
@@ -26,13 +28,16 @@ def givable_groups(user: User) -> QuerySet[Group]:
 
 
 def stronger_users(user: User) -> QuerySet[User]:
-    """Return the people whom the user may not edit: superusers, and those with a permission that the user lacks."""
+    """Return the people whom the user may not edit: superusers, and those with a permission that the user lacks, or
+    with a scope that is not inside the user's.
+    """
     if user.is_superuser:
         return User.objects.none()
     lacking = _lacking(user)
-    return User.objects.filter(
-        Q(is_superuser=True) | Q(user_permissions__in=lacking) | Q(groups__permissions__in=lacking)
-    ).distinct()
+    stronger = Q(is_superuser=True) | Q(user_permissions__in=lacking) | Q(groups__permissions__in=lacking)
+    if not user.scope.is_all:
+        stronger |= ~Q(pk__in=within_scope(User.objects.all(), user).values("pk"))
+    return User.objects.filter(stronger).distinct()
 
 
 def stronger_groups(user: User) -> QuerySet[Group]:
@@ -43,9 +48,14 @@ def stronger_groups(user: User) -> QuerySet[Group]:
 
 
 def givable_rights(user: User) -> list[str]:
-    """Return the rights that the user may give to API users: those of areas that the user may use in the admin."""
+    """Return the rights that the user may give to API users: those of areas that the user may use in the admin.
+
+    A user with a scope may give none, because API users see all rows.
+    """
     if user.is_superuser:
         return RIGHTS
+    if not user.scope.is_all:
+        return []
     needed = needed_permissions()
     return [right for right in RIGHTS if right in needed and all(_holds(user, name) for name in needed[right])]
 

@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy as _
 
 from callcentre.admin.base import Admin
 from callcentre.admin.theme import display
-from callcentre.models import Change
+from callcentre.core.changes import Change
 
 # The number of entries on a page. The list of changes has the older ones.
 SHOWN = 50

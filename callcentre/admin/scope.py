@@ -11,7 +11,7 @@ from django.http import HttpRequest
 from unfold.contrib.filters import admin as theme
 
 from callcentre.admin.theme import ModelAdmin
-from callcentre.core.scope import Scope, is_for_people_without_scope, lookups_of, within_scope
+from callcentre.core.scope import DIMENSIONS, Scope, is_for_people_without_scope, lookups_of, within_scope
 from callcentre.models import User
 
 if TYPE_CHECKING:
@@ -45,13 +45,18 @@ class ScopedMixin(ModelAdmin):
         return super().has_view_permission(request, obj) and self._is_open(request)
 
     def has_add_permission(self, request: HttpRequest) -> bool:
-        return super().has_add_permission(request) and self._is_open(request)
+        return super().has_add_permission(request) and self._is_open(request) and not self._would_lose(request)
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return super().has_change_permission(request, obj) and self._is_open(request)
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return super().has_delete_permission(request, obj) and self._is_open(request)
+
+    def _would_lose(self, request: HttpRequest) -> bool:
+        """Return whether a new row, such as a queue, would be outside the scope of the person who adds it."""
+        narrowed = (column for column, ids in scope_of(request).by_column.items() if ids is not None)
+        return any(DIMENSIONS[column] == self.opts.label for column in narrowed)
 
     def _is_open(self, request: HttpRequest) -> bool:
         """Return whether people with the scope of this one may use the model at all."""

@@ -19,9 +19,12 @@ from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationFo
 
 from callcentre.admin.base import Admin, ReadOnlyAdmin, user_of
 from callcentre.admin.grant_limits import givable_groups, givable_permissions, stronger_groups, stronger_users
+from callcentre.admin.scope import scope_of
+from callcentre.admin.scope_fields import FIELDSET, ScopeForm, scope_field
 from callcentre.admin.secrets import OwnPasswordForm, password_inputs
 from callcentre.admin.theme import ModelAdmin
 from callcentre.api.rate_limits import forget_failures
+from callcentre.core.scope import DIMENSIONS
 from callcentre.models import Lockout, User
 
 
@@ -36,6 +39,10 @@ class GivableFieldsMixin(ModelAdmin):
             field.queryset = field.queryset.filter(pk__in=givable_permissions(user_of(request)))
         field.error_messages["invalid_choice"] = _("You can give only what you have yourself.")
         return field
+
+
+class UserForm(ScopeForm, UserChangeForm):
+    """The form of a back-office user, with the scope."""
 
 
 class NewUserForm(OwnPasswordForm, UserCreationForm):
@@ -55,7 +62,7 @@ class NewPasswordForm(OwnPasswordForm, AdminPasswordChangeForm):
 class UserAdmin(GivableFieldsMixin, Admin, DjangoUserAdmin):  # type: ignore[type-arg]
     """The people who work in the back office, with their permissions."""
 
-    form = UserChangeForm
+    form = UserForm
     sends_shown_values = False  # the hash of the password is a field of this form
     add_form = NewUserForm
     list_display = ("username", "full_name", "email", "is_active", "is_staff", "is_superuser", "last_login")
@@ -66,6 +73,7 @@ class UserAdmin(GivableFieldsMixin, Admin, DjangoUserAdmin):  # type: ignore[typ
         (None, {"fields": ("username", "password", "is_active")}),
         (_("Person"), {"fields": ("first_name", "last_name", "email")}),
         (_("Permissions"), {"fields": ("is_staff", "is_superuser", "groups", "user_permissions")}),
+        FIELDSET,
         (_("Dates"), {"fields": ("last_login", "date_joined")}),
     )
 
@@ -94,10 +102,22 @@ class UserAdmin(GivableFieldsMixin, Admin, DjangoUserAdmin):  # type: ignore[typ
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         obj.save()
 
+    def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
+        form = super().get_form(request, obj, change=change, **kwargs)
+        form.editors_scope = scope_of(request)
+        return form
+
+    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        if db_field.name in DIMENSIONS:
+            return scope_field(db_field.name)
+        return super().formfield_for_dbfield(db_field, request, **kwargs)
+
     def save_form(self, request: HttpRequest, form: Any, change: bool) -> Any:
         user = super().save_form(request, form, change)
         if not change:
             user.is_staff = True  # every user here works in the admin
+            for column, ids in scope_of(request).by_column.items():
+                setattr(user, column, ids)
         return user
 
     @method_decorator(sensitive_post_parameters())

@@ -7,7 +7,7 @@ are removed from the storage after the transaction that deletes their rows.
 import logging
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -26,8 +26,10 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from callcentre.core.actor import Actor
+from callcentre.core.audit import AuditAction, AuditEntry, record
 from callcentre.core.enqueue import enqueue
 from callcentre.core.errors import Conflict, ErrorCode, Fault, Invalid
+from callcentre.core.sender import acting
 
 logger = logging.getLogger(__name__)
 
@@ -218,6 +220,8 @@ class Deletion(models.Model):
                 actor_name=actor.name[:150],
                 due_at=timezone.now(),
             )
+            # Without the name: the object is gone soon, with all that names the person.
+            record(actor, AuditAction.ASK_DELETION, row, name=name, changes={"reason": [None, reason]})
             enqueue("callcentre.delete_personal_data", deletion.pk)
         return deletion
 
@@ -302,7 +306,9 @@ def run(pk: int) -> None:
     if deletion is None or not deletion.claim():
         return
     try:
-        _kinds[deletion.kind].delete(deletion)
+        # Without entries in the audit log for the rows: they would keep what must go.
+        with acting(deletion.actor, is_bulk=True):
+            _kinds[deletion.kind].delete(deletion)
     except NotOurs:
         return
     except _TurnOver:
@@ -345,13 +351,15 @@ class FileRemoval(models.Model):
         return len(FileRemoval.objects.bulk_create([FileRemoval(path=path, due_at=due_at) for path in paths if path]))
 
 
-def forget_log_entries(model: type[models.Model], ids: Iterable[Any]) -> None:
-    """Blank the names of deleted objects in the admin's log. The log still shows the time and the editor of each
+def forget_log_entries(model: type[models.Model], ids: Collection[Any]) -> None:
+    """Blank the names and values of deleted objects in the logs. They still show the time and the editor of each
     change.
     """
     content_type = ContentType.objects.get_for_model(model)
     entries = LogEntry.objects.filter(content_type=content_type, object_id__in=[str(each) for each in ids])
     entries.update(object_repr="")
+    logged = AuditEntry.objects.filter(model=model._meta.label_lower, object_id__in=[str(each) for each in ids])
+    logged.update(object_name="", changes={})
 
 
 def remove_files() -> int:

@@ -9,7 +9,7 @@ from django.contrib.admin.exceptions import DisallowedModelAdminLookup
 from django.contrib.admin.options import IncorrectLookupParameters
 from django.db.models import QuerySet
 from django.http import HttpRequest, QueryDict
-from django.urls import reverse
+from django.urls import resolve, reverse
 from django.utils.translation import gettext_lazy as _
 
 from callcentre.core.exporting.builds import Refused
@@ -29,6 +29,7 @@ class WorkerRequest(HttpRequest):
         self.method = "POST" if form else "GET"
         self.path = self.path_info = address
         self.META = {"QUERY_STRING": query, "SERVER_NAME": "localhost", "SERVER_PORT": "80"}
+        self.resolver_match = resolve(address)
         self.GET = QueryDict(query)
         self.POST = QueryDict(form)
         self.session: Any = {}

@@ -1,4 +1,4 @@
-"""The figures of the overview: one reading for all viewers, as plain values that JSON can hold.
+"""The figures of the overview: one reading for all viewers of a scope, as plain values that JSON can hold.
 
 Each figure is defined by the app that it belongs to. Instants are seconds of the epoch. Texts for people are made
 later, in the language of the viewer (callcentre.overview.admin).
@@ -12,6 +12,7 @@ from typing import Any
 from django.db.models import Count
 from django.utils import timezone
 
+from callcentre.core.scope import ALL, Scope
 from callcentre.overview import processes
 from callcentre.overview.models import Alarm
 from campaigns.admin.progress import snapshot as progress_of_campaigns
@@ -21,7 +22,7 @@ from campaigns.models import Campaign
 from reports.parameters import USUAL_WITHIN
 from telephony import inbound_day, queue_waits
 from telephony.admin.board import board
-from telephony.inbound_day import InboundCounts
+from telephony.inbound_day import Day, InboundCounts
 from telephony.models import Queue
 from tickets import day_counts, due_tickets
 from tickets.models import ReceivedMail, Ticket, TicketQueue
@@ -43,42 +44,48 @@ WEBHOOK_COLUMNS = (
 )
 
 
-def read() -> Figures:
-    """Read all figures now."""
+def read(scope: Scope = ALL) -> Figures:
+    """Read all figures within the scope now."""
     began = time.perf_counter()
     now = timezone.now()
     midnight = timezone.localtime(now).replace(hour=0, minute=0, second=0, microsecond=0)
-    calls = inbound_day.of_day(midnight, USUAL_WITHIN)
+    calls = _of_scope(inbound_day.of_day(midnight, USUAL_WITHIN), scope)
     figures = {
         "at": now.timestamp(),
         "midnight": midnight.timestamp(),
         "within": USUAL_WITHIN,
         "most_drops": MOST_DROPS,
-        "queues": _queues(calls),
-        "agents": _agents(),
-        "campaigns": _campaigns(now),
-        "tickets": _tickets(now),
-        "hours": _hours(calls, day_counts.of_day(midnight)),
-        "webhooks": list(Webhook.objects.troubled().order_by("-is_active", "id").values(*WEBHOOK_COLUMNS)[:SHOWN]),
-        "mailboxes": _mailboxes(now),
-        "quarantine": ReceivedMail.objects.quarantined().order_by()[: MAILS_COUNTED + 1].count(),
+        "queues": _queues(calls, scope),
+        "agents": _agents(scope),
+        "campaigns": _campaigns(now, scope),
+        "tickets": _tickets(now, scope),
+        "hours": _hours(calls, day_counts.of_day(midnight, scope)),
+        "webhooks": _webhooks(scope),
+        "mailboxes": _mailboxes(now, scope),
+        "quarantine": scope.within(ReceivedMail.objects.quarantined()).order_by()[: MAILS_COUNTED + 1].count(),
         "processes": processes.read(),
-        "alarms": _alarms(),
+        "alarms": _alarms(scope),
     }
     figures["seconds"] = time.perf_counter() - began
     return figures
+
+
+def _of_scope(calls: Day, scope: Scope) -> Day:
+    """Return the counts of the queues within the scope. Calls without a queue are in every scope."""
+    ids = scope.call_queues
+    return calls if ids is None else {key: counts for key, counts in calls.items() if key[0] is None or key[0] in ids}
 
 
 def _epoch(instant: datetime | None) -> float | None:
     return instant.timestamp() if instant else None
 
 
-def _queues(calls: dict[tuple[int | None, int], InboundCounts]) -> list[Figures]:
+def _queues(calls: Day, scope: Scope) -> list[Figures]:
     """Return the queues, those with the longest wait first."""
     today: dict[int | None, InboundCounts] = defaultdict(InboundCounts)
     for (queue_id, _hour), counts in calls.items():
         today[queue_id].add(counts)
-    queues = dict(Queue.objects.active().order_by("name").values_list("id", "name"))
+    queues = dict(scope.within(Queue.objects.active()).order_by("name").values_list("id", "name"))
     situations = queue_waits.situations(queues)
     found: list[Figures] = []
     for pk, name in queues.items():
@@ -93,8 +100,8 @@ def _queues(calls: dict[tuple[int | None, int], InboundCounts]) -> list[Figures]
     return found
 
 
-def _agents() -> Figures:
-    now = board()
+def _agents(scope: Scope) -> Figures:
+    now = board(scope)
     rows = [
         {
             "id": row.agent.pk,
@@ -112,10 +119,12 @@ def _agents() -> Figures:
     return {"counts": now.counts, "rows": rows, "hidden": now.hidden_count, "total": now.total}
 
 
-def _campaigns(now: datetime) -> Figures:
+def _campaigns(now: datetime, scope: Scope) -> Figures:
     """Return the active campaigns, those that are dialled first."""
     campaigns = list(
-        Campaign.objects.filter(is_active=True).annotate(agent_count=Count("agents")).order_by("order", "code")
+        scope.within(Campaign.objects.filter(is_active=True))
+        .annotate(agent_count=Count("agents"))
+        .order_by("order", "code")
     )
     states, days = states_of(campaigns, now), days_of([campaign.pk for campaign in campaigns], now)
     counted = progress_of_campaigns()
@@ -137,12 +146,13 @@ def _campaigns(now: datetime) -> Figures:
     return {"rows": found, "counted_at": _epoch(counted.at)}
 
 
-def _tickets(now: datetime) -> Figures:
+def _tickets(now: datetime, scope: Scope) -> Figures:
     """Return how many tickets are overdue or due soon, and the most urgent of them."""
-    late, soon = due_tickets.counts(Ticket.objects.all(), COUNTED + 1, now)
-    urgent = due_tickets.late(Ticket.objects.all(), URGENT, now) if late else []
+    seen = scope.within(Ticket.objects.all())
+    late, soon = due_tickets.counts(seen, COUNTED + 1, now)
+    urgent = due_tickets.late(seen, URGENT, now) if late else []
     if soon and len(urgent) < URGENT:
-        urgent += due_tickets.soon(Ticket.objects.all(), URGENT - len(urgent), now)
+        urgent += due_tickets.soon(seen, URGENT - len(urgent), now)
     tickets = Ticket.objects.select_related("queue", "agent").in_bulk(urgent)
     rows = [_ticket(tickets[pk]) for pk in urgent if pk in tickets]
     return {"late": late, "soon": soon, "rows": rows}
@@ -158,9 +168,7 @@ def _ticket(ticket: Ticket) -> Figures:
     }
 
 
-def _hours(
-    calls: dict[tuple[int | None, int], InboundCounts], tickets: dict[tuple[str, int], int]
-) -> dict[str, list[list[int]]]:
+def _hours(calls: Day, tickets: dict[tuple[str, int], int]) -> dict[str, list[list[int]]]:
     """Return the counts of each hour of the day: of calls came, answered, abandoned; of tickets opened, closed."""
     by_hour: dict[int, InboundCounts] = defaultdict(InboundCounts)
     for (_queue_id, hour), counts in calls.items():
@@ -171,8 +179,13 @@ def _hours(
     }
 
 
-def _mailboxes(now: datetime) -> list[Figures]:
-    unread = TicketQueue.objects.unread(now - timedelta(seconds=MAIL_LATE_SECONDS)).order_by("name")
+def _webhooks(scope: Scope) -> list[Figures]:
+    return list(scope.within(Webhook.objects.troubled()).order_by("-is_active", "id").values(*WEBHOOK_COLUMNS)[:SHOWN])
+
+
+def _mailboxes(now: datetime, scope: Scope) -> list[Figures]:
+    late = TicketQueue.objects.unread(now - timedelta(seconds=MAIL_LATE_SECONDS))
+    unread = scope.within(late).order_by("name")
     columns = ("id", "name", "failing_since", "read_at", "poll_error")
     return [
         {**row, "failing_since": _epoch(row["failing_since"]), "read_at": _epoch(row["read_at"])}
@@ -180,8 +193,8 @@ def _mailboxes(now: datetime) -> list[Figures]:
     ]
 
 
-def _alarms() -> list[Figures]:
-    raised = Alarm.objects.raised().select_related("queue", "campaign").order_by("raised_at", "id")
+def _alarms(scope: Scope) -> list[Figures]:
+    raised = scope.within(Alarm.objects.raised()).select_related("queue", "campaign").order_by("raised_at", "id")
     return [
         {"id": alarm.pk, "name": alarm.name, "subject": alarm.subject, "limit": alarm.limit, "value": alarm.value}
         | {"place": alarm.place, "queue": alarm.queue_id, "campaign": alarm.campaign_id, "sounds": alarm.sounds}

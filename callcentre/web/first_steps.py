@@ -16,9 +16,9 @@ from django.urls import reverse
 from django.utils.formats import localize
 from django.utils.timezone import localtime
 from django.utils.translation import gettext as _now
-from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
+from unfold.widgets import UnfoldAdminEmailInputWidget, UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 
-from callcentre.admin import actor_of
+from callcentre.admin import actor_of, user_of
 from callcentre.core.errors import Invalid
 from callcentre.models import ApiUser, User
 from campaigns.models import Campaign, Record
@@ -27,9 +27,12 @@ from telephony.models import Agent, Connection, Queue, QueueMember
 from telephony.verbs.connections import call
 from tickets.models import Dispatch, MailboxTest, Source, TicketQueue
 from tickets.reasons import translated
+from tickets.verbs.outgoing import send_test_mail
 from webhooks.models import Delivery, Webhook
 
 DONE, OPEN, FAILING = "success", "info", "danger"
+# The steps with a form.
+CALL, MAIL = "call", "mail"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +43,8 @@ class Step:
     state: str
     found: str
     links: tuple[tuple[str, str], ...] = ()
-    has_call_form: bool = False
+    # The form of the step: "call", "mail" or "".
+    form: str = ""
 
     @property
     def word(self) -> str:
@@ -55,6 +59,9 @@ class CallForm(forms.Form):
     )
     number = forms.CharField(max_length=50, label="", widget=UnfoldAdminTextInputWidget(attrs={"id": "call-number"}))
 
+    # The fields of the form that the faults of the verb belong to.
+    fault_fields = {"sip": "agent"}
+
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
         agents: Any = self.fields["agent"]
@@ -62,25 +69,77 @@ class CallForm(forms.Form):
         agents.queryset = Agent.objects.active().exclude(number="").order_by("login")
 
 
+class MailForm(forms.Form):
+    """The address and the ticket queue of a test mail."""
+
+    recipient = forms.EmailField(
+        max_length=254, label="", widget=UnfoldAdminEmailInputWidget(attrs={"id": "mail-recipient"})
+    )
+    queue = forms.ModelChoiceField(
+        TicketQueue.objects.none(),
+        label="",
+        empty_label=None,
+        widget=UnfoldAdminSelectWidget(attrs={"id": "mail-queue"}),
+    )
+
+    fault_fields = {"sender": "recipient"}
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        queues: Any = self.fields["queue"]
+        queues.label, self.fields["recipient"].label = _now("Ticket queue"), _now("To")
+        queues.queryset = TicketQueue.objects.active().order_by("id")
+
+
 def first_steps_view(request: HttpRequest) -> HttpResponse:
-    """Show the steps, or place the test call that was asked for. Superusers only: the steps set everything up."""
+    """Show the steps, or place the test call or send the test mail that was asked for.
+
+    Superusers only: the steps set everything up.
+    """
     if not request.user.is_superuser:
         raise PermissionDenied
-    form = CallForm(request.POST or None)
-    if request.method == "POST" and form.is_valid():
-        try:
-            call(actor_of(request), sip=form.cleaned_data["agent"].number, phone_number=form.cleaned_data["number"])
-        except Invalid as invalid:
-            for fault in invalid.faults:
-                form.add_error("agent" if fault.field == "sip" else "number", fault.message)
-        else:
-            said = _now("The phone of %(agent)s rings; pick up, and %(number)s is called.")
-            messages.success(request, said % form.cleaned_data)
-            return redirect("first-steps")
-    steps = [find() for find in STEPS]
-    done = sum(step.state == DONE for step in steps)
-    context = {"title": _now("First steps"), "steps": steps, "done": done, "form": form}
+    tested = request.POST.get("test") if request.method == "POST" else None
+    call_form = CallForm(request.POST if tested == CALL else None)
+    mail_form = MailForm(request.POST if tested == MAIL else None, initial={"recipient": user_of(request).email})
+    if (tested == CALL and _has_called(request, call_form)) or (tested == MAIL and _has_written(request, mail_form)):
+        return redirect("first-steps")
+    forms_of_steps = {CALL: call_form, MAIL: mail_form}
+    steps = [(step, forms_of_steps.get(step.form)) for step in (find() for find in STEPS)]
+    done = sum(step.state == DONE for step, _form in steps)
+    context = {"title": _now("First steps"), "steps": steps, "done": done}
     return TemplateResponse(request, "admin/first_steps.html", {**admin.site.each_context(request), **context})
+
+
+def _has_called(request: HttpRequest, form: CallForm) -> bool:
+    if not form.is_valid():
+        return False
+    values = form.cleaned_data
+    try:
+        call(actor_of(request), sip=values["agent"].number, phone_number=values["number"])
+    except Invalid as invalid:
+        return _refuse(form, invalid, "number")
+    said = _now("The phone of %(agent)s rings; pick up, and %(number)s is called.")
+    messages.success(request, said % values)
+    return True
+
+
+def _has_written(request: HttpRequest, form: MailForm) -> bool:
+    if not form.is_valid():
+        return False
+    values = form.cleaned_data
+    try:
+        send_test_mail(actor_of(request), recipient=values["recipient"], queue_id=values["queue"].pk)
+    except Invalid as invalid:
+        return _refuse(form, invalid, "recipient")
+    messages.success(request, _now("The mail to %(recipient)s waits to be sent. Its step shows the outcome.") % values)
+    return True
+
+
+def _refuse(form: CallForm | MailForm, invalid: Invalid, field: str) -> bool:
+    """Show the faults at their fields, or at `field`."""
+    for fault in invalid.faults:
+        form.add_error(form.fault_fields.get(fault.field, field), fault.message)
+    return False
 
 
 def _list(model: str) -> str:
@@ -129,11 +188,11 @@ def _test_call() -> Step:
     title, links = _now("Test call"), ((_now("Calls"), _list("telephony_connection")),)
     if last is None:
         found = _now("No call has ended yet. Choose an agent whose phone is registered, and a number to call.")
-        return Step(title, OPEN, found, links, has_call_form=True)
+        return Step(title, OPEN, found, links, form=CALL)
     found = _now("The last call, %(time)s: %(result)s.")
     values = {"time": localize(localtime(last.created_at)), "result": last.get_disposition_display()}
     is_good = Connection.objects.filter(disposition=Connection.Disposition.ANSWERED).exists()
-    return Step(title, DONE if is_good else FAILING, found % values, links, has_call_form=True)
+    return Step(title, DONE if is_good else FAILING, found % values, links, form=CALL)
 
 
 def _mailbox() -> Step:
@@ -159,17 +218,15 @@ def _mailbox() -> Step:
 
 def _test_mail() -> Step:
     title = _now("Test mail")
-    links = (
-        (_now("Add yourself as a customer, then write"), _new("tickets_customer")),
-        (_now("Outgoing messages"), _list("tickets_dispatch")),
-    )
+    links = ((_now("Outgoing messages"), _list("tickets_dispatch")),)
+    form = MAIL if TicketQueue.objects.active().exists() else ""
     last = Dispatch.objects.filter(source=Source.EMAIL).order_by("-id").first()
     if last is None:
-        return Step(title, OPEN, _now("No mail was written yet."), links)
+        return Step(title, OPEN, _now("No mail was written yet."), links, form)
     values = {"to": ", ".join(last.recipients), "state": last.get_state_display(), "error": translated(last.error)}
     found = _now("The last mail, to %(to)s: %(state)s. %(error)s") % values
     states = {Dispatch.State.SENT: DONE, Dispatch.State.FAILED: FAILING}
-    return Step(title, states.get(Dispatch.State(last.state), OPEN), found.strip(), links)
+    return Step(title, states.get(Dispatch.State(last.state), OPEN), found.strip(), links, form)
 
 
 def _campaign() -> Step:

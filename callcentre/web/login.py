@@ -35,8 +35,11 @@ class ThrottledBackend(ModelBackend):
 
     def get_user(self, user_id: int) -> User | None:
         """Return the user of a session, read together with the user's agent, for which pages ask."""
-        user = User.objects.select_related("agent").filter(pk=user_id).first()
-        return user if user is not None and self.user_can_authenticate(user) else None
+        try:
+            user = User.objects.select_related("agent").get(pk=user_id)
+        except User.DoesNotExist:
+            return None
+        return user if self.user_can_authenticate(user) else None
 
 
 class LoginForm(AuthenticationForm):

@@ -154,6 +154,7 @@ MENU: tuple[Area, ...] = (
     Area(
         _("Changes"),
         (
+            Page(_("Audit log"), "manage_search", "callcentre", "auditlog"),
             Page(_("Changes of records"), "history", "campaigns", "recordchange"),
             Page(_("Changes of customers"), "history", "tickets", "customerchange"),
             Page(_("Versions of articles"), "difference", "knowledgebase", "articleversion"),

@@ -4,7 +4,8 @@ import logging
 import os
 import time
 from collections.abc import Callable
-from typing import Any
+from functools import partial
+from typing import Any, cast
 
 import structlog
 from csp.constants import HEADER
@@ -20,8 +21,10 @@ from django.utils.functional import cached_property
 from callcentre.api.authentication import ADMISSION, KNOWN, PRINCIPAL
 from callcentre.api.exceptions import body_for_status, error_body
 from callcentre.api.renderers import CONTENT_TYPE, to_json
+from callcentre.core.actor import SYSTEM, Actor
 from callcentre.core.errors import ErrorCode, Fault, is_lock_refusal
 from callcentre.core.network import client_address, is_in_networks
+from callcentre.core.sender import Sender, sending
 from callcentre.monitoring import metrics
 from callcentre.web import error_pages
 from callcentre.web.bodies import is_of_api
@@ -49,7 +52,8 @@ class RequestMiddleware:
         metrics.count_queries(queries)
         if not is_in_networks(request.META.get("REMOTE_ADDR") or "", settings.TRUSTED_PROXIES):
             request.META.pop("HTTP_X_FORWARDED_PROTO", None)
-        response = self.get_response(request)
+        with sending(Sender(partial(_actor_of, request), partial(client_address, request.META))):
+            response = self.get_response(request)
         if is_of_api(request.path_info):
             response = self._as_api(request, response)
         response["X-Request-Id"] = request_id
@@ -97,6 +101,14 @@ class RequestMiddleware:
         if (user := request.META.get(PRINCIPAL)) is not None:
             extra["api_user"] = user.login
         logger.info("request", extra=extra)
+
+
+def _actor_of(request: HttpRequest) -> Actor:
+    """Return the API user or the person at the page; the service itself for visitors, who change no audited row."""
+    if (principal := request.META.get(PRINCIPAL)) is not None:
+        return cast("Actor", principal.actor)
+    user = getattr(request, "user", None)
+    return cast("Actor", user.actor) if user and user.is_authenticated else SYSTEM
 
 
 class CrossSiteMiddleware:

@@ -14,8 +14,9 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import ChoicesDropdownFilter
 
-from callcentre.admin import DatesFilter, ReadOnlyAdmin, UncountedChangeList, UncountedMixin, display
+from callcentre.admin import DatesFilter, ReadOnlyAdmin, UncountedChangeList, UncountedMixin, actor_of, display
 from callcentre.admin.scope import AutocompleteSelectFilter
+from callcentre.core.audit import AuditAction, record
 from callcentre.core.phone import PhoneError, normalise
 from callcentre.core.spreadsheets import CsvWriter
 from campaigns.dialling.hours import IGNORED
@@ -124,6 +125,7 @@ class AttemptAdmin(UncountedMixin, ReadOnlyAdmin):
             attempts = self.get_changelist_instance(request).get_queryset(request)
         except IncorrectLookupParameters as error:
             raise BadRequest from error
+        record(actor_of(request), AuditAction.EXPORT, name=str(self.opts.verbose_name_plural))
         response = StreamingHttpResponse(_file_of(attempts), content_type="text/csv; charset=utf-8")
         name = f"attempts-{timezone.localdate():%Y-%m-%d}.csv"
         response.headers["Content-Disposition"] = f'attachment; filename="{name}"'

@@ -23,6 +23,7 @@ from callcentre.admin import Admin, actor_of, confirm_first, display, page_actio
 from callcentre.admin.base import REFUSALS
 from callcentre.admin.scope import RelatedDropdownFilter
 from callcentre.admin.theme import ModelForm
+from callcentre.core.audit import AuditAction, record
 from callcentre.core.errors import ErrorCode
 from callcentre.core.integers import integer_of
 from campaigns.admin.dialling import DiallingPages
@@ -347,6 +348,7 @@ class CampaignAdmin(DiallingPages, DropMessagePage, Admin):
     @page_action(description=_("Download CSV"), url_path="download", icon="download", permissions=["view_records"])
     def download(self, request: HttpRequest, object_id: str) -> StreamingHttpResponse:
         campaign = self.row_or_404(request, object_id, "view_records")
+        record(actor_of(request), AuditAction.EXPORT, campaign)
         response = StreamingHttpResponse(export_rows(campaign), content_type="text/csv; charset=utf-8")
         name = f"{campaign.code}-{timezone.localdate():%Y-%m-%d}.csv"
         response.headers["Content-Disposition"] = f'attachment; filename="{name}"'

@@ -18,7 +18,7 @@ from django.utils.translation import pgettext_lazy
 
 from callcentre.admin import Admin, ReadOnlyAdmin, UncountedMixin, actor_of, display, link, page_action
 from callcentre.admin.base import REFUSALS
-from callcentre.admin.scope import AutocompleteSelectFilter
+from callcentre.admin.scope import AutocompleteSelectFilter, scope_of
 from callcentre.admin.theme import ModelForm
 from callcentre.core.actor import Actor
 from callcentre.core.integers import integer_of
@@ -161,7 +161,7 @@ class DiallingPages(_Base):
         if not self.has_view_permission(request):
             raise PermissionDenied
         pk = integer_of(request.GET.get("campaign", ""))
-        campaigns = Campaign.objects.in_bulk([pk] if pk else None)
+        campaigns = scope_of(request).within(Campaign.objects.all()).in_bulk([pk] if pk else None)
         return campaigns.get(pk) if pk else None, campaigns
 
 
@@ -207,7 +207,8 @@ class DiallingSwitchAdmin(ReadOnlyAdmin):
     list_before_template = "admin/campaigns/all_dialling.html"
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return request.user.has_perm("campaigns.add_diallingswitch")
+        """Refuse people with a scope of campaigns: a new row switches the dialling of all campaigns."""
+        return request.user.has_perm("campaigns.add_diallingswitch") and scope_of(request).outbounds is None
 
     def get_fields(self, request: HttpRequest, obj: DiallingSwitch | None = None) -> tuple[str, ...]:
         return self.fields if obj else ("is_running", "reason")

@@ -55,6 +55,11 @@ class UploadForm(forms.Form):
         self.fields["file"].widget.attrs["data-max-bytes"] = settings.MAX_IMPORT_MB * 1024 * 1024
         self.fields["file"].widget.attrs["data-too-large"] = too_large()
 
+    def offer_records_only(self) -> None:
+        """Offer no list of do-not-call entries: a row of it can name any campaign."""
+        target: Any = self.fields["target"]
+        target.choices = [choice for choice in target.choices if choice[0] == RecordImport.Target.RECORDS]
+
     def clean_target(self) -> str:
         return self.cleaned_data["target"] or RecordImport.Target.RECORDS
 

@@ -16,7 +16,7 @@ from unfold.contrib.filters.admin import ChoicesDropdownFilter
 
 from callcentre.admin import ReadOnlyAdmin, actor_of, display
 from callcentre.admin.base import REFUSALS
-from callcentre.admin.scope import RelatedDropdownFilter
+from callcentre.admin.scope import RelatedDropdownFilter, offer_within, scope_of
 from callcentre.core.errors import Conflict, ErrorCode, Invalid
 from campaigns.admin.import_forms import ColumnsForm, UploadForm
 from campaigns.importing.columns import check_choices, guess_columns
@@ -106,8 +106,8 @@ class RecordImportAdmin(ReadOnlyAdmin):
             raise PermissionDenied
         if request.method != "POST":
             initial = {"target": Target.RECORDS, **request.GET.dict()}
-            return self._page(request, "upload", form=UploadForm(initial=initial))
-        form = UploadForm(request.POST, request.FILES)
+            return self._page(request, "upload", form=self._upload_form(request, initial=initial))
+        form = self._upload_form(request, request.POST, request.FILES)
         if form.is_valid():
             try:
                 given = self._store(request, **form.cleaned_data)
@@ -116,6 +116,13 @@ class RecordImportAdmin(ReadOnlyAdmin):
             else:
                 return redirect(self.url_of("columns" if given.is_of_records else "change", given.pk))
         return self._page(request, "upload", form=form)
+
+    def _upload_form(self, request: HttpRequest, *args: Any, **options: Any) -> UploadForm:
+        form, scope = UploadForm(*args, **options), scope_of(request)
+        offer_within(scope, form.fields)
+        if scope.outbounds is not None:
+            form.offer_records_only()
+        return form
 
     def _store(self, request: HttpRequest, target: str, campaign: Any, file: Any) -> RecordImport:
         if campaign is None:

@@ -15,6 +15,7 @@ from unfold.widgets import UnfoldAdminSplitDateTimeWidget
 from callcentre.admin import Admin, actor_of
 from callcentre.admin.base import MAX_SELECTED
 from callcentre.admin.refusals import report_refusals
+from callcentre.admin.scope import offer_within, scope_of
 from campaigns.admin.record_form import autocomplete, status_choice
 from campaigns.models import DictionaryStatus, Record, RecordStatus
 from campaigns.models.rules import CampaignFacts
@@ -97,6 +98,7 @@ class RecordActions(Admin):
             return None
         campaign_ids = set(self.fact_of_rows(request, "campaigns", records, _some_campaigns))
         form = form_type(campaign_ids, request.POST if "apply" in request.POST else None)
+        offer_within(scope_of(request), form.fields)
         if form.is_bound and form.is_valid():
             edits = edit_selected(request, selected, form.values())
             self._report(request, edits, {record.pk: str(record) for record in selected})

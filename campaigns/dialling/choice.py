@@ -16,9 +16,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
 from django.conf import settings
-from django.db import connection
+from django.db import connection, transaction
 
-from callcentre.core.field_tables import named_rows
 from campaigns.models.record import IS_LEASED
 
 # The reservations of a dialler that has died end after this time.
@@ -56,7 +55,7 @@ class ReservedRecord:
     needs_agent: bool
 
 
-def _class(number: int, status: str, order: str, condition: str = "") -> str:
+def _class(number: int, status: str, order: str, condition: str = "", limit: str = "%(look)s") -> str:
     """Build the CTE that selects the first records of one class, over all open groups."""
     return f"""class{number} AS (
   SELECT found.* FROM open_groups CROSS JOIN LATERAL (
@@ -66,18 +65,20 @@ def _class(number: int, status: str, order: str, condition: str = "") -> str:
       AND (open_groups.closed = '' OR NOT r.number LIKE ANY (string_to_array(open_groups.closed, ' ')))
       AND r.held_until IS NULL AND NOT {IS_LEASED} {condition}
     ORDER BY {order} LIMIT %(look)s
-  ) AS found ORDER BY {order.replace("r.", "")} LIMIT %(look)s
+  ) AS found ORDER BY {order.replace("r.", "")} LIMIT {limit}
 )"""  # noqa: S608  (of our own constants)
 
 
 # SQL: the end of the do-not-call entries of a number `{number}`, at most `relisted`; NULL if none holds. All beginnings
 # of the number are looked up; the whole number is one of them.
 LISTED_UNTIL = """(
-  SELECT max(LEAST(COALESCE(d.until, %(for_good)s), %(relisted)s)) FROM campaigns_donotcall d
-  WHERE d.number = ANY (ARRAY(
-    SELECT left({number}, beginning.size) FROM generate_series(1, length({number})) AS beginning(size)))
-    AND (d.is_prefix OR d.number = {number})
-    AND (d.campaign_id IS NULL OR d.campaign_id = %(campaign)s)
+  SELECT max(LEAST(COALESCE(d.until, %(for_good)s), %(relisted)s)) FROM (
+    SELECT * FROM campaigns_donotcall WHERE number = {number}
+    UNION ALL
+    SELECT * FROM campaigns_donotcall WHERE is_prefix AND number = ANY (ARRAY(
+      SELECT left({number}, beginning.size) FROM generate_series(1, length({number})) AS beginning(size)))
+  ) AS d
+  WHERE (d.campaign_id IS NULL OR d.campaign_id = %(campaign)s)
     AND d.since <= %(now)s AND (d.until IS NULL OR d.until > %(now)s)
 )"""
 # SQL: the end of the pause after a call of the number for another record than `{record}`; NULL if there was none.
@@ -86,13 +87,15 @@ PAUSED_UNTIL = """(
   WHERE t.number = {number} AND t.dialled_at > %(now)s - %(pause)s AND t.record_id <> {record}
     AND t.outcome <> 'not_dialled'
 )"""
-# SQL: a call of a number of the record `r` was dropped a short time ago, for any record.
-_WAS_DROPPED = """EXISTS (
-  SELECT FROM campaigns_attempt t
-  WHERE t.number IN (
-      SELECT r.number UNION ALL SELECT n.number FROM campaigns_additionalnumber n WHERE n.record_id = r.id)
-    AND t.dialled_at > %(now)s - %(guaranteed)s AND t.outcome = 'dropped'
-)"""
+# SQL: the calls of a number `{number}` that matter for its next call: the end of the pause after a call for another
+# record than `{record}`, and whether one was dropped a short time ago, for any record.
+_CALLS = """
+  SELECT max(t.dialled_at + %(pause)s) FILTER (
+      WHERE t.dialled_at > %(now)s - %(pause)s AND t.record_id <> {record} AND t.outcome <> 'not_dialled') AS until,
+    bool_or(t.outcome = 'dropped' AND t.dialled_at > %(now)s - %(guaranteed)s) AS was_dropped
+  FROM campaigns_attempt t
+  WHERE t.number = {number} AND t.dialled_at > %(now)s - GREATEST(%(pause)s, %(guaranteed)s)
+"""
 _BY_ORDER, _BY_TIME = 'r."order", r.id', 'r.next_call_at, r."order", r.id'
 _IS_DUE = "AND r.next_call_at <= %(now)s"
 # A time is the delay after a drop.
@@ -102,7 +105,8 @@ _CLASSES = (
     _class(2, "MY_RECORD", _BY_ORDER, f"{_IS_DUE} AND r.agent_id = ANY(%(agents)s)"),
     _class(3, "CALL_PROGRESSIVE", _BY_ORDER, _IS_DUE_OR_UNTIMED),
     _class(4, "CALL_NO_SOONER_THAN", _BY_TIME, _IS_DUE),
-    _class(5, "TO_CALL", _BY_ORDER),
+    # Not read while retries are enough.
+    _class(5, "TO_CALL", _BY_ORDER, limit="%(look)s - (SELECT count(*) FROM class4)"),
 )
 RESERVE = f"""
 WITH open_groups AS MATERIALIZED (
@@ -121,23 +125,29 @@ chosen AS (
   FROM campaigns_record r JOIN chosen ON chosen.id = r.id
   WHERE NOT {IS_LEASED} AND r.held_until IS NULL FOR NO KEY UPDATE OF r SKIP LOCKED
 ), judged AS MATERIALIZED (
-  SELECT l.id, l.position, CASE
-    WHEN EXISTS (SELECT FROM campaigns_additionalnumber n WHERE n.record_id = l.id AND NOT n.is_wrong) THEN NULL
+  SELECT l.id, l.position, calls.was_dropped OR others.was_dropped AS was_dropped, CASE
+    WHEN others.can_be_called THEN NULL
     WHEN l.is_number_wrong THEN %(for_good)s
-    ELSE GREATEST({LISTED_UNTIL.format(number="l.number")}, {PAUSED_UNTIL.format(number="l.number", record="l.id")})
+    ELSE GREATEST({LISTED_UNTIL.format(number="l.number")}, calls.until)
     END AS held_until
   FROM locked l
+  CROSS JOIN LATERAL ({_CALLS.format(number="l.number", record="l.id")}) AS calls
+  CROSS JOIN LATERAL (
+    SELECT bool_or(NOT n.is_wrong) AS can_be_called, bool_or(calls.was_dropped) AS was_dropped
+    FROM campaigns_additionalnumber n
+    CROSS JOIN LATERAL ({_CALLS.format(number="n.number", record="l.id")}) AS calls
+    WHERE n.record_id = l.id
+  ) AS others
 ), placed AS (
-  SELECT id, position, held_until, row_number() OVER (PARTITION BY held_until IS NULL ORDER BY position) AS place
-  FROM judged
+  SELECT *, row_number() OVER (PARTITION BY held_until IS NULL ORDER BY position) AS place FROM judged
 )
 UPDATE campaigns_record r SET
   leased_by = CASE WHEN placed.held_until IS NULL THEN %(holder)s ELSE r.leased_by END,
   leased_until = CASE WHEN placed.held_until IS NULL THEN %(until)s ELSE r.leased_until END,
   held_until = placed.held_until
 FROM placed WHERE r.id = placed.id AND (placed.held_until IS NOT NULL OR placed.place <= %(count)s)
-RETURNING r.id, r.system_status, r.agent_id, placed.position, r.held_until IS NOT NULL AS is_held,
-  r.one_to_one_until > %(now)s OR {_WAS_DROPPED} AS needs_agent
+RETURNING placed.position, r.held_until IS NOT NULL, r.id, r.system_status, r.agent_id,
+  COALESCE(r.one_to_one_until > %(now)s, false) OR COALESCE(placed.was_dropped, false)
 """  # noqa: S608  (of our own constants)
 
 
@@ -180,6 +190,14 @@ FROM (
 """
 
 
+# The plan suits all values, so a connection keeps it; PostgreSQL by itself would make it anew each time. It uses
+# indexes only, since it may have been made while the tables were empty. The commit does not wait for the disk: a lost
+# reservation does no harm, as no call has begun.
+SETTINGS = """
+SET LOCAL plan_cache_mode = force_generic_plan;
+SET LOCAL enable_seqscan = off;
+SET LOCAL synchronous_commit = off
+"""
 _GIVE_BACK = """
 WITH locked AS (
   SELECT id FROM campaigns_record WHERE id = ANY(%s) AND leased_by = %s ORDER BY id FOR NO KEY UPDATE
@@ -206,22 +224,23 @@ def reserve(
     values = values_of(campaign_id, holder, groups=groups, free_agents=free_agents, now=now)
     reserved: list[ReservedRecord] = []
     for look in (count, *[max(count, WIDER_LOOK)] * ROUNDS):
-        with connection.cursor() as cursor:
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute(SETTINGS)
             cursor.execute(RESERVE, {**values, "count": count - len(reserved), "look": look})
-            rows = named_rows(cursor)
-        reserved += [
-            ReservedRecord(
-                row["id"],
-                row["system_status"],
-                row["agent_id"] if row["system_status"] == "MY_RECORD" else None,
-                needs_agent=bool(row["needs_agent"]) or row["system_status"] in ONE_TO_ONE,
-            )
-            for row in sorted(rows, key=lambda row: row["position"])
-            if not row["is_held"]
-        ]
-        if len(reserved) >= count or not any(row["is_held"] for row in rows):
+            rows = sorted(cursor.fetchall())
+        reserved += [_reserved(*row) for _position, is_held, *row in rows if not is_held]
+        if len(reserved) >= count or not any(is_held for _position, is_held, *_ in rows):
             break
     return reserved
+
+
+def _reserved(record_id: int, system_status: str, agent_id: int | None, was_dropped: bool) -> ReservedRecord:
+    return ReservedRecord(
+        record_id,
+        system_status,
+        agent_id if system_status == "MY_RECORD" else None,
+        needs_agent=was_dropped or system_status in ONE_TO_ONE,
+    )
 
 
 def has_due(campaign_id: int, *, groups: Collection[Group], free_agents: Collection[int], now: datetime) -> bool:

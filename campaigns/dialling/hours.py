@@ -10,13 +10,15 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from functools import lru_cache
 from itertools import groupby
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from django.conf import settings
 
 from callcentre.core.holiday_calendars import is_holiday_in
+from callcentre.core.statements import rows_of
 from campaigns.dialling.choice import Group
-from campaigns.models import Campaign, CampaignHours, LegalHours
+from campaigns.models import Campaign
 
 # The rule of an attempt to which no hours applied.
 IGNORED = "hours ignored"
@@ -99,29 +101,34 @@ class Closure:
     rule: str = ""
 
 
+# The spans of the campaign, which have no prefix, then the rows of the legal rules.
+_HOURS = """
+SELECT NULL AS prefix, '' AS name, weekday::text, begins_at, ends_at, '', NULL::date, NULL::date, id
+FROM campaigns_campaignhours WHERE campaign_id = %s
+UNION ALL
+SELECT prefix, name, weekdays, begins_at, ends_at, CASE WHEN allows_holidays THEN '' ELSE holiday_country END,
+  valid_from, valid_until, id
+FROM campaigns_legalhours
+ORDER BY prefix NULLS FIRST, name, weekday, begins_at, id
+"""
+
+
 def read_hours(campaign: Campaign) -> Hours:
-    """Read the hours of a campaign, in two statements."""
-    spans = CampaignHours.objects.filter(campaign_id=campaign.pk)
-    return hours_of(campaign, spans, LegalHours.objects.order_by("prefix", "name", "id"))
+    """Read the hours of a campaign, in one statement."""
+    spans: tuple[Span, ...] = ()
+    rules = []
+    for (prefix, name), rows in groupby(rows_of(_HOURS, [campaign.pk]), key=lambda row: (row[0], row[1])):
+        found = tuple(_span(*row) for _prefix, _name, *row, _id in rows)
+        if prefix is None:
+            spans = tuple(row.span for row in found)
+        else:
+            rules.append(LegalRule(name, prefix, found))
+    is_ignored = campaign.ignores_hours and settings.SWITCH_BACKEND == "simulated"
+    return Hours(spans, campaign.holiday_country, tuple(rules), is_ignored=is_ignored)
 
 
-def hours_of(campaign: Campaign, spans: Iterable[CampaignHours], legal: Iterable[LegalHours]) -> Hours:
-    """Compose hours of rows; the legal ones in the order of prefix and name."""
-    rules = (
-        LegalRule(name, prefix, tuple(_legal_span(row) for row in rows))
-        for (prefix, name), rows in groupby(legal, key=lambda row: (row.prefix, row.name))
-    )
-    return Hours(
-        tuple(Span(frozenset((row.weekday,)), row.begins_at, row.ends_at) for row in spans),
-        campaign.holiday_country,
-        tuple(rules),
-        is_ignored=campaign.ignores_hours and settings.SWITCH_BACKEND == "simulated",
-    )
-
-
-def _legal_span(row: LegalHours) -> LegalSpan:
-    span = Span(frozenset(map(int, row.weekdays)), row.begins_at, row.ends_at)
-    return LegalSpan(span, "" if row.allows_holidays else row.holiday_country, row.valid_from, row.valid_until)
+def _span(weekdays: str, begins_at: time, ends_at: time, *rest: Any) -> LegalSpan:
+    return LegalSpan(Span(frozenset(map(int, weekdays)), begins_at, ends_at), *rest)
 
 
 def closure(hours: Hours, zone: str, number: str, now: datetime) -> Closure | None:

@@ -86,7 +86,7 @@ class Explanation:
 
 
 def explain_number(code: str, number: str, now: datetime) -> Explanation | None:
-    """Explain the oldest record of a number (normal form) in a campaign, in four statements; None if there is none."""
+    """Explain the oldest record of a number (normal form) in a campaign, in three statements; None if there is none."""
     return _explain(_BY_NUMBER, [code, number], now)
 
 

@@ -13,7 +13,9 @@ from django.core.files import File
 from django.db import InterfaceError, OperationalError, connection, transaction
 from django.utils.translation import gettext_lazy as _
 
+from callcentre.core.actor import Actor
 from callcentre.core.errors import Conflict, ErrorCode, Fault, Invalid
+from callcentre.core.sender import acting
 from callcentre.core.spreadsheets import CsvWriter, as_entered
 from campaigns.importing.columns import check_choices
 from campaigns.importing.do_not_call_file import DoNotCallFile
@@ -160,7 +162,9 @@ def _load_list(given: RecordImport, file: BinaryIO, progress: Progress) -> tuple
     progress.size = given.file_size
     with Rows(file, format_of(given)) as rows:
         entries = DoNotCallFile(rows, given.region, progress, is_removal=given.target == RecordImport.Target.REMOVAL)
-        return entries.load(), entries
+        # The upload is in the audit log: an entry for each of a million numbers says no more.
+        with acting(Actor("import", given.pk, given.file_name), is_bulk=True):
+            return entries.load(), entries
 
 
 @contextmanager

@@ -10,10 +10,11 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
+from callcentre.core.audit import audited
+from callcentre.core.changes import TimestampedModel
 from callcentre.core.errors import ErrorCode, Fault
 from callcentre.core.holiday_calendars import has_calendar
 from callcentre.core.scope import Lookups
-from callcentre.models import TimestampedModel
 from telephony.models import Agent
 
 CODE = re.compile(r"[0-9A-Za-z]{5}\Z")
@@ -23,6 +24,7 @@ _DATES = frozenset(("start_date", "end_date"))
 _RATIOS = frozenset(("parameters.predictive_max_calls", "parameters.predictive_min_calls"))
 
 
+@audited()
 class CampaignGroup(TimestampedModel):
     """A group of campaigns. Groups may share a name, because programs create them without a look-up."""
 
@@ -43,6 +45,7 @@ class CampaignQuerySet(models.QuerySet["Campaign"]):
         return self.filter(Q(end_date=None) | Q(end_date__gte=day), is_active=True, start_date__lte=day)
 
 
+@audited()
 class Campaign(TimestampedModel):
     """An outbound campaign: records to call, agents who call, a dialler and its parameters.
 
@@ -246,6 +249,10 @@ class Campaign(TimestampedModel):
         return faults
 
 
+audited(part_of="campaign")(Campaign.agents.through)
+
+
+@audited(part_of="campaign")
 class CampaignField(models.Model):
     """A field of a CSV campaign. Records store their values under its primary key, so a rename changes no record."""
 

@@ -8,8 +8,9 @@ from django.db.models import Q
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
+from callcentre.core.audit import audited
+from callcentre.core.changes import Change
 from callcentre.core.scope import Lookups
-from callcentre.models import Change
 from campaigns.models.attempt import Attempt
 from campaigns.models.campaign import Campaign
 from campaigns.models.status import RecordStatus
@@ -87,6 +88,7 @@ class DiallerState(models.Model):
         return f"{self.campaign} {self.state}"
 
 
+@audited(part_of="campaign")
 class RetryRule(models.Model):
     """The delay and the number of further calls after an outcome, or after a result's status.
 

@@ -5,6 +5,7 @@ from django.db.models import F, Q
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
+from callcentre.core.audit import audited
 from callcentre.core.scope import Lookups
 from campaigns.models.campaign import Campaign
 
@@ -16,6 +17,7 @@ class DoNotCallQuerySet(models.QuerySet["DoNotCall"]):
         return self.filter(Q(is_prefix=True) | Q(number=number), number__in=beginnings)
 
 
+@audited()
 class DoNotCall(models.Model):
     """A number, or the beginning of numbers, that is not called: in one campaign, or in all if `campaign` is NULL.
 

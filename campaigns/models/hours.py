@@ -4,6 +4,7 @@ from django.db import models
 from django.db.models import F, Q
 from django.utils.translation import gettext_lazy as _
 
+from callcentre.core.audit import audited
 from callcentre.core.errors import ErrorCode, Fault
 from callcentre.core.holiday_calendars import has_calendar
 from campaigns.models.campaign import Campaign
@@ -21,6 +22,7 @@ class Weekday(models.IntegerChoices):
     SUNDAY = 7, _("Sunday")
 
 
+@audited(part_of="campaign")
 class CampaignHours(models.Model):
     """A span of a weekday in which the campaign calls, in the callee's zone. Without spans only legal rules bind."""
 
@@ -45,6 +47,7 @@ class CampaignHours(models.Model):
         return f"{self.get_weekday_display()} {self.begins_at:%H:%M}–{self.ends_at:%H:%M}"
 
 
+@audited()
 class LegalHours(models.Model):
     """A row of a rule of law: numbers with this prefix are called only within these hours of the callee's zone.
 

@@ -8,8 +8,8 @@ from django.db.models.functions import Now, Reverse
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from callcentre.core.changes import Change
 from callcentre.core.scope import Lookups
-from callcentre.models import Change
 from campaigns.models.campaign import Campaign
 from campaigns.models.status import RecordStatus, SystemStatus
 from telephony.models import Agent
@@ -206,4 +206,7 @@ class RecordChange(Change):
         verbose_name = _("change of a record")
         verbose_name_plural = _("changes of records")
         ordering = ["-id"]
-        indexes = [models.Index(fields=["record", "id"], name="recordchange_record")]
+        indexes = [
+            models.Index(fields=["-at"], name="recordchange_at"),
+            models.Index(fields=["record", "id"], name="recordchange_record"),
+        ]

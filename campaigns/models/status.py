@@ -3,6 +3,7 @@ from typing import ClassVar
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
+from callcentre.core.audit import audited
 from callcentre.core.scope import Lookups
 
 
@@ -42,6 +43,7 @@ class SystemStatus(models.TextChoices):
         return {cls.NO_CALL.value, cls.ABANDONED_AFTER_N_TRIES.value}
 
 
+@audited()
 class DictionaryStatus(models.Model):
     """An entry of the dictionary that all campaigns share: a new campaign gets one status for each entry."""
 
@@ -68,6 +70,7 @@ class DictionaryStatus(models.Model):
         return self.name
 
 
+@audited(part_of="campaign")
 class RecordStatus(models.Model):
     """A status that records of one campaign can have.
 

@@ -6,9 +6,9 @@ from contextlib import suppress
 from django.db import transaction
 
 from callcentre.core.actor import Actor
+from callcentre.core.changes import change_columns
 from callcentre.core.errors import Conflict, Fault, Invalid
 from callcentre.core.pubsub import publish
-from callcentre.models import actor_columns
 from campaigns.models import Campaign, DiallingSwitch
 from telephony.calls import commands
 from telephony.models import CallCommand, Connection
@@ -36,7 +36,7 @@ def stop_dialling(campaign: Campaign, actor: Actor) -> None:
 def _set(campaign: Campaign, actor: Actor, action: str, *, is_running: bool) -> None:
     with transaction.atomic():
         Campaign.objects.filter(pk=campaign.pk).update(is_dialling=is_running)
-        DiallingSwitch.objects.create(campaign=campaign, is_running=is_running, action=action, **actor_columns(actor))
+        DiallingSwitch.objects.create(campaign=campaign, is_running=is_running, action=action, **change_columns(actor))
         publish("dialling")
     campaign.is_dialling = is_running
 
@@ -49,6 +49,8 @@ def switch_dialling(
         raise Invalid(faults)
     with transaction.atomic():
         action = "start" if is_running else "stop"
-        row = DiallingSwitch.objects.create(is_running=is_running, reason=reason, action=action, **actor_columns(actor))
+        row = DiallingSwitch.objects.create(
+            is_running=is_running, reason=reason, action=action, **change_columns(actor)
+        )
         publish("dialling")
     return row

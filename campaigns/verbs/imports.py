@@ -11,9 +11,10 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from callcentre.core.actor import Actor
+from callcentre.core.audit import AuditAction, record
+from callcentre.core.changes import actor_columns
 from callcentre.core.enqueue import enqueue
 from callcentre.core.errors import Conflict, ErrorCode
-from callcentre.models import actor_columns
 from campaigns.models import Campaign, RecordImport
 
 # A queued import waits this long for a worker; then its message is sent once more.
@@ -25,9 +26,12 @@ MAX_ATTEMPTS = 5
 def upload_import(campaign: Campaign | None, actor: Actor, file: "File[bytes]", **values: Any) -> RecordImport:
     """Store a file of records, or of do-not-call entries without a campaign; `values` describe it as far as known."""
     name = (file.name or "records.csv").replace("\\", "/").rpartition("/")[2][-200:]
-    return RecordImport.objects.create(
-        campaign=campaign, file=file, file_name=name, file_size=file.size, **actor_columns(actor), **values
-    )
+    with transaction.atomic():
+        given = RecordImport.objects.create(
+            campaign=campaign, file=file, file_name=name, file_size=file.size, **actor_columns(actor), **values
+        )
+        record(actor, AuditAction.IMPORT, given, name=name)
+    return given
 
 
 def describe_import(given: RecordImport, actor: Actor, **values: Any) -> None:

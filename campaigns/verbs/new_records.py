@@ -7,10 +7,10 @@ from typing import Any
 import orjson
 
 from callcentre.core.actor import Actor
+from callcentre.core.changes import change_columns
 from callcentre.core.errors import ErrorCode, Fault, besides, numbered
 from callcentre.core.field_tables import columns, typed_columns
 from callcentre.core.phone import PhoneError, normalise
-from callcentre.models import actor_columns
 from campaigns import events
 from campaigns.models.record_customers import zones_of_customers
 from campaigns.models.record_fields import STORED, values_to_store
@@ -48,10 +48,10 @@ given AS MATERIALIZED (
   ON CONFLICT DO NOTHING
   RETURNING id, number
 ), history AS (
-  INSERT INTO campaigns_recordchange (record_id, actor_kind, actor_id, actor_name, action, changes, from_status,
-                                      to_status, from_system_status, to_system_status)
-  SELECT added.id, %(actor_kind)s, %(actor_id)s, %(actor_name)s, 'create', '{{}}', '', given.status_name, '',
-         given.system_status
+  INSERT INTO campaigns_recordchange (record_id, actor_kind, actor_id, actor_name, actor_address, action, changes,
+                                      from_status, to_status, from_system_status, to_system_status)
+  SELECT added.id, %(actor_kind)s, %(actor_id)s, %(actor_name)s, %(actor_address)s::inet, 'create', '{{}}',
+         '', given.status_name, '', given.system_status
   FROM added JOIN given USING (number)
 ), additional AS (
   INSERT INTO campaigns_additionalnumber (record_id, campaign_id, phone_number, number)
@@ -186,7 +186,7 @@ def _insert(actor: Actor, campaign: CampaignFacts, records: Sequence[NewRecord])
         "additional": orjson.dumps(additional).decode(),
         "campaign": campaign.id,
         "campaign_code": campaign.code,
-        **actor_columns(actor),
+        **change_columns(actor),
     }
     ids: dict[str, int] = orjson.loads(events.records_created_by(INSERT, _ADDED, values, result=_IDS) or "{}")
     return ids

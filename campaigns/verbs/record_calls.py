@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from callcentre.core.actor import Actor
-from callcentre.models import actor_columns, differences
+from callcentre.core.changes import change_columns, differences
 from campaigns import events
 from campaigns.models import Record, RecordStatus, SystemStatus
 
@@ -62,7 +62,7 @@ def change(
         to_status=status.name if status else "",
         from_system_status=before[1],
         to_system_status=system_status,
-        **actor_columns(actor),
+        **change_columns(actor),
     )
     if before != (record.status_id, system_status):
         facts = events.RecordFacts(

@@ -10,10 +10,10 @@ import orjson
 from django.db import connection, transaction
 
 from callcentre.core.actor import Actor
+from callcentre.core.changes import change_columns
 from callcentre.core.errors import ErrorCode, Fault, besides
 from callcentre.core.field_tables import assignments, columns, differences, named_rows, typed_columns
 from callcentre.core.phone import PhoneError, calling_code, normalise
-from callcentre.models import actor_columns
 from campaigns import events
 from campaigns.models.record import IS_LEASED
 from campaigns.models.record_customers import FOUND_BY_CUSTOMER
@@ -79,10 +79,10 @@ given AS MATERIALIZED (
          {assignments((field for field in STORED if field.name != "fields"), "v")}
   FROM given v WHERE r.id = v.id
 ), history AS (
-  INSERT INTO campaigns_recordchange (record_id, actor_kind, actor_id, actor_name, action, changes, from_status,
-                                      to_status, from_system_status, to_system_status)
-  SELECT id, %(actor_kind)s, %(actor_id)s, %(actor_name)s, %(change_action)s, changes, from_status, to_status,
-         from_system_status, system_status
+  INSERT INTO campaigns_recordchange (record_id, actor_kind, actor_id, actor_name, actor_address, action, changes,
+                                      from_status, to_status, from_system_status, to_system_status)
+  SELECT id, %(actor_kind)s, %(actor_id)s, %(actor_name)s, %(actor_address)s::inet, %(change_action)s, changes,
+         from_status, to_status, from_system_status, system_status
   FROM given
 )"""  # noqa: S608  (composed of our own table)
 _CHANGED_STATUSES = """
@@ -232,7 +232,7 @@ def _write(cursor: Any, campaign: CampaignFacts, actor: Actor, action: str, edit
         "rows": orjson.dumps(rows).decode(),
         "campaign_code": campaign.code,
         "change_action": action,
-        **actor_columns(actor),
+        **change_columns(actor),
     }
     if any(row["is_status_changed"] for row in rows):
         events.statuses_changed_by(CHANGES, _CHANGED_STATUSES, values)

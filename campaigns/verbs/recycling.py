@@ -8,9 +8,9 @@ import orjson
 from django.db import connection, transaction
 
 from callcentre.core.actor import Actor
+from callcentre.core.changes import change_columns
 from callcentre.core.errors import ErrorCode, Fault, Invalid, numbered
 from callcentre.core.field_tables import columns
-from callcentre.models import actor_columns
 from campaigns.models import Campaign
 from campaigns.models.record import IS_LEASED
 from campaigns.models.record_fields import STORED
@@ -52,9 +52,10 @@ WITH old AS MATERIALIZED (
                                 one_to_one_until, {columns(STORED)})
   SELECT new_id, %(campaign)s, phone_number, number, is_first, '', is_number_wrong, one_to_one_until, {_VALUES} FROM old
 ), history AS (
-  INSERT INTO campaigns_recordchange (record_id, actor_kind, actor_id, actor_name, action, changes, from_status,
-                                      to_status, from_system_status, to_system_status)
-  SELECT new_id, %(actor_kind)s, %(actor_id)s, %(actor_name)s, 'recycle', '{{}}', '', %(status_name)s, '', 'TO_CALL'
+  INSERT INTO campaigns_recordchange (record_id, actor_kind, actor_id, actor_name, actor_address, action, changes,
+                                      from_status, to_status, from_system_status, to_system_status)
+  SELECT new_id, %(actor_kind)s, %(actor_id)s, %(actor_name)s, %(actor_address)s::inet, 'recycle', '{{}}',
+         '', %(status_name)s, '', 'TO_CALL'
   FROM old
 ), additional AS (
   INSERT INTO campaigns_additionalnumber (record_id, campaign_id, phone_number, number, is_wrong)
@@ -162,7 +163,7 @@ def _copy(source: Campaign, clone: Campaign, actor: Actor, values: dict[str, Any
         "status": status.id,
         "status_name": status.name,
         "fields": orjson.dumps(names).decode(),
-        **actor_columns(actor),
+        **change_columns(actor),
     }
     with connection.cursor() as cursor:
         cursor.execute(_COPY, values | copied)

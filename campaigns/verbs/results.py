@@ -14,8 +14,8 @@ from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
 from callcentre.core.actor import Actor
+from callcentre.core.changes import change_columns
 from callcentre.core.errors import Conflict, ErrorCode, Fault, Invalid, besides
-from callcentre.models import actor_columns
 from campaigns.models import AdditionalNumber, Attempt, Record, RecordStatus, SystemStatus
 from campaigns.models.attempt import RESULT_OPEN
 from campaigns.models.rules import CampaignFacts
@@ -81,7 +81,7 @@ def write_kept_result(attempt: Attempt, record: Record) -> bool:
     if reasons:
         told = {"refused": ["", " ".join(reasons)]}
         statuses = {"from_system_status": record.system_status, "to_system_status": record.system_status}
-        record.history.create(action="result_refused", changes=told, **statuses, **actor_columns(actor))
+        record.history.create(action="result_refused", changes=told, **statuses, **change_columns(actor))
         logger.warning("a result could not be written", extra={"connection": attempt.connection_uid, "error": reasons})
     return "status_id" in values
 

@@ -8,7 +8,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from callcentre.core.actor import SYSTEM
-from callcentre.models import Change, TimestampedModel
+from callcentre.core.changes import Change, TimestampedModel
 from knowledgebase.models.catalog import WITH_LEMMAS, Catalog, Category, Language
 from knowledgebase.models.lemma import FORMS_VERSION
 from telephony.models import Agent
@@ -176,3 +176,4 @@ class ArticleChange(Change):
         verbose_name = _("change of an article")
         verbose_name_plural = _("changes of articles")
         ordering = ["-id"]
+        indexes = [models.Index(fields=["-at"], name="articlechange_at")]

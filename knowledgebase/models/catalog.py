@@ -4,8 +4,9 @@ from django.db import models
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
+from callcentre.core.audit import audited
+from callcentre.core.changes import TimestampedModel
 from callcentre.core.errors import ErrorCode
-from callcentre.models import TimestampedModel
 
 
 class Language(models.TextChoices):
@@ -37,6 +38,7 @@ class Language(models.TextChoices):
 WITH_LEMMAS = (Language.SIMPLE, Language.POLISH)
 
 
+@audited(ignored=("counted_articles", "counted_at"))
 class Catalog(TimestampedModel):
     """A set of articles in one language that a search covers. Clients use its id.
 
@@ -69,6 +71,7 @@ class Catalog(TimestampedModel):
         return self.name
 
 
+@audited(part_of="catalog")
 class Category(TimestampedModel):
     """A chapter of a catalog. Each article is in one."""
 

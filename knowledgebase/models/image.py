@@ -5,7 +5,7 @@ from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from callcentre.models import TimestampedModel
+from callcentre.core.changes import TimestampedModel
 from knowledgebase.html import IMAGES_PATH
 
 

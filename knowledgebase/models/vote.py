@@ -1,7 +1,8 @@
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from callcentre.models import ApiUser, TimestampedModel
+from callcentre.core.changes import TimestampedModel
+from callcentre.models import ApiUser
 from knowledgebase.models.article import Article
 
 

@@ -8,10 +8,10 @@ from django.db import transaction
 from django.utils import timezone
 
 from callcentre.core.actor import Actor
+from callcentre.core.changes import change_columns
 from callcentre.core.enqueue import enqueue
 from callcentre.core.errors import Conflict, ErrorCode, Fault, Invalid
 from callcentre.core.html_cleaning import Uncleanable
-from callcentre.models import actor_columns
 from knowledgebase.html import Cleaned, clean, possible, text_of
 from knowledgebase.models import Article, ArticleVersion, Term
 from knowledgebase.models.article import CONTENT_LENGTH, TITLE_LENGTH
@@ -206,7 +206,7 @@ def _add_version(article: Article, actor: Actor, title: str, cleaned: Cleaned) -
 
 
 def _log(article: Article, actor: Actor, action: str, changes: dict[str, Any] | None = None) -> None:
-    article.changes.create(action=action, number=article.number, changes=changes or {}, **actor_columns(actor))
+    article.changes.create(action=action, number=article.number, changes=changes or {}, **change_columns(actor))
 
 
 def _one_line(title: str) -> str:

@@ -7,6 +7,8 @@ from django.db.models import Exists, OuterRef, Q
 from django.http import HttpRequest
 from django.utils import timezone
 
+from callcentre.admin import user_of
+from callcentre.core.scope import within_scope
 from reports.admin.schedules import condition_of
 from reports.models import Export, ExportMail
 
@@ -20,7 +22,7 @@ def reports_panel(request: HttpRequest) -> dict[str, Any] | None:
     if not request.user.has_perm("reports.view_export"):
         return None
     failed_mail = ExportMail.objects.filter(export=OuterRef("pk"), state=ExportMail.State.FAILED)
-    recent = Export.objects.filter(due_at__gte=timezone.now() - RECENT)
+    recent = within_scope(Export.objects.all(), user_of(request)).filter(due_at__gte=timezone.now() - RECENT)
     failed = recent.filter(Q(state=Export.State.FAILED) | Exists(failed_mail))
     exports = list(failed.select_related("schedule").prefetch_related("mails")[:SHOWN])
     if not exports:

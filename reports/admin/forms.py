@@ -19,6 +19,7 @@ from unfold.widgets import (
 from callcentre.core.errors import ErrorCode, Fault, Invalid
 from callcentre.core.integers import integer_of
 from callcentre.core.parsing import query_list
+from callcentre.core.scope import Scope
 from reports.admin.naming import GROUPS, QUEUES
 from reports.measures import MEASURES, REASONS, USUAL
 from reports.models.export import AGGREGATIONS
@@ -65,13 +66,13 @@ class AskingForm(forms.Form):
     )
     columns = _Anything(label=_("Columns"), required=False)
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, scope: Scope, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        agents = [(agent.login, str(agent)) for agent in Agent.objects.order_by("login")]
+        agents = [(agent.login, str(agent)) for agent in scope.within(Agent.objects.order_by("login"))]
         self._offer("agent_logins", agents)
         for name, kind in (("agent_group_ids", GROUPS), ("queues_ids", QUEUES)):
             chosen = [value for value in map(integer_of, self.data.get(name, ())) if value is not None]
-            self._offer(name, kind.choices(chosen))
+            self._offer(name, kind.choices(scope, chosen))
 
     def _offer(self, name: str, choices: list[tuple[Any, str]]) -> None:
         """Set the choices. A chosen value that is gone stays chosen: without it the question would be about all."""

@@ -7,6 +7,7 @@ from typing import Any
 from django.db.models import Model
 from django.utils.translation import gettext_lazy as _
 
+from callcentre.core.scope import Scope
 from telephony.models import Agent, AgentGroup, Queue
 from tickets.models import TicketQueue
 
@@ -26,9 +27,9 @@ class Kind:
     def names(self, ids: Iterable[int]) -> str:
         return ", ".join(self.by_id(ids).values())
 
-    def choices(self, chosen: Iterable[int] = ()) -> list[tuple[int, str]]:
-        """Return all rows, active or not, and chosen ones that are gone."""
-        there = {row.pk: str(row) for model in self.models for row in model._default_manager.all()}
+    def choices(self, scope: Scope, chosen: Iterable[int] = ()) -> list[tuple[int, str]]:
+        """Return all rows of the scope, active or not, and chosen ones that are gone."""
+        there = {row.pk: str(row) for model in self.models for row in scope.within(model._default_manager.all())}
         return [*there.items(), *((pk, str(self.gone) % pk) for pk in chosen if pk not in there)]
 
 

@@ -9,6 +9,7 @@ from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 
 from callcentre.admin import ReadOnlyAdmin
+from callcentre.admin.scope import scope_of
 from callcentre.core.errors import Invalid
 from callcentre.core.exporting.formats import Unit
 from reports import report
@@ -34,7 +35,7 @@ class PartsPage(ReadOnlyAdmin):
         if figure is None or not (names := parts_of(figure.name)):
             raise Http404
         try:
-            question, _columns, _terms = read_table(request.GET)
+            question, _columns, _terms = read_table(request.GET, scope_of(request))
         except Invalid:
             # The agent may have another login by now: the report's page explains it.
             return redirect(f"{self.url_of('report')}?{request.GET.urlencode()}")

@@ -12,6 +12,7 @@ from django.utils import timezone, translation
 from django.utils.translation import gettext as _now
 
 from callcentre.admin import ReadOnlyAdmin, actor_of
+from callcentre.admin.scope import scope_of
 from callcentre.core.errors import Invalid
 from callcentre.core.exporting.formats import Unit
 from callcentre.core.integers import integer_of
@@ -45,11 +46,11 @@ class ReportPage(ReadOnlyAdmin):
         if not self.has_view_permission(request):
             raise PermissionDenied
         params = request.GET
-        form = ReportForm(values_of(params))
+        form = ReportForm(values_of(params), scope=scope_of(request))
         context: dict[str, Any] = {}
         if "date_from" in params or "date_to" in params:
             try:
-                question, columns, terms = read_table(params)
+                question, columns, terms = read_table(params, scope_of(request))
             except Invalid as invalid:
                 form.show(invalid)
             else:
@@ -63,7 +64,7 @@ class ReportPage(ReadOnlyAdmin):
         if not self.has_view_permission(request):
             raise PermissionDenied
         try:
-            question, _columns, _terms = read_table(request.GET)
+            question, _columns, _terms = read_table(request.GET, scope_of(request))
         except Invalid as invalid:
             return JsonResponse({"reason": " ".join(invalid.messages)}, status=400)
         return JsonResponse(chart_of(question))
@@ -76,6 +77,7 @@ class ReportPage(ReadOnlyAdmin):
             actor_of(request),
             question.begin,
             question.end,
+            scope_of(request),
             format=form if form in Export.Format.values else Export.Format.CSV,
             language=translation.get_language() or "en",
             **terms,
@@ -104,7 +106,7 @@ class ReportPage(ReadOnlyAdmin):
         }
 
     def _report_page(self, request: HttpRequest, form: ReportForm, context: dict[str, Any]) -> HttpResponse:
-        mine = Export.objects.filter(actor_kind="user", actor_id=request.user.pk)
+        mine = self.get_queryset(request).filter(actor_kind="user", actor_id=request.user.pk)
         return TemplateResponse(
             request,
             "admin/reports/report.html",

@@ -14,8 +14,10 @@ from unfold.widgets import UnfoldAdminSelect2MultipleWidget
 from callcentre.admin import Admin, EditConflictForm, HistoryMixin, ListField, actor_of, display
 from callcentre.admin.file_jobs import COLOURS
 from callcentre.admin.history import SHOWN, Entry, entry_of, in_words
+from callcentre.admin.scope import scope_of
 from callcentre.admin.theme import ModelForm
 from callcentre.core.errors import ErrorCode
+from callcentre.core.scope import ALL, Scope
 from reports.admin.naming import AGENTS, GROUPS, KINDS, QUEUES
 from reports.measures import MEASURES, REASONS, USUAL
 from reports.models import Export, ExportMail, Schedule
@@ -68,6 +70,9 @@ class ScheduleForm(EditConflictForm, ModelForm):
             "recipients",
         )
 
+    # The scope of the person at the page.
+    scope: Scope = ALL
+
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         fields: dict[str, Any] = self.fields
@@ -75,7 +80,7 @@ class ScheduleForm(EditConflictForm, ModelForm):
             return
         for name, kind in KINDS.items():
             # A chosen row that is gone stays chosen until a user removes it: an empty list would mean all.
-            fields[name].choices = kind.choices(getattr(self.instance, name))
+            fields[name].choices = kind.choices(self.scope, getattr(self.instance, name))
         fields["columns"].choices = _columns()
         if self.instance.pk is None:
             fields["columns"].initial = USUAL
@@ -147,6 +152,11 @@ class ScheduleAdmin(HistoryMixin, Admin):
             return tuple(map(shown, field)) if isinstance(field, tuple) else named.get(field, field)
 
         return [(title, {"fields": shown(options["fields"])}) for title, options in self.fieldsets]
+
+    def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
+        form = super().get_form(request, obj, change=change, **kwargs)
+        form.scope = scope_of(request)
+        return form
 
     @display(description=_("agents"))
     def agents(self, schedule: Schedule) -> str:

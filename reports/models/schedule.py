@@ -9,10 +9,11 @@ from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from callcentre.core.changes import Change, TimestampedModel
 from callcentre.core.errors import ErrorCode, Fault, check_lines
 from callcentre.core.scope import ALL, OWN_COLUMNS, Lookups, Scope
 from callcentre.core.times import zone
-from callcentre.models import Change, TimestampedModel, User
+from callcentre.models import User
 from reports.models.export import Asked
 from reports.periods import MOST_PERIODS, Aggregation, instant_of
 

@@ -7,11 +7,12 @@ from django.db import transaction
 from django.utils import timezone
 
 from callcentre.core.actor import Actor
+from callcentre.core.audit import AuditAction, record
+from callcentre.core.changes import actor_columns
 from callcentre.core.enqueue import enqueue
 from callcentre.core.errors import Conflict, ErrorCode
 from callcentre.core.exporting.jobs import current_request_id
 from callcentre.core.scope import ALL, Scope
-from callcentre.models import actor_columns
 from reports.models import Export, ExportMail
 
 
@@ -26,6 +27,7 @@ def ask_export(actor: Actor, begin: datetime, end: datetime, scope: Scope = ALL,
             **scope.by_column,
             **values,
         )
+        record(actor, AuditAction.EXPORT, export, name=export.file_name)
         enqueue("reports.build_exports")
     return export
 

@@ -7,8 +7,9 @@ from django.db import transaction
 from django.utils import timezone
 
 from callcentre.core.actor import Actor
+from callcentre.core.changes import change_columns, differences, in_history
 from callcentre.core.errors import Invalid
-from callcentre.models import User, actor_columns, differences, in_history
+from callcentre.models import User
 from reports.models import Export, Schedule
 from reports.verbs.exports import ask_export
 
@@ -67,4 +68,4 @@ def _check(schedule: Schedule) -> None:
 
 
 def _log(schedule: Schedule, actor: Actor, action: str, changes: dict[str, Any]) -> None:
-    schedule.changes.create(action=action, changes=changes, **actor_columns(actor))
+    schedule.changes.create(action=action, changes=changes, **change_columns(actor))

@@ -17,8 +17,9 @@ from unfold.widgets import UnfoldAdminSelectWidget
 
 from callcentre.admin import Admin, actor_of, confirm_first, display, link, page_action
 from callcentre.admin.base import MAX_SELECTED
-from callcentre.admin.scope import RelatedDropdownFilter
+from callcentre.admin.scope import RelatedDropdownFilter, scope_of
 from callcentre.core.integers import integer_of
+from telephony.admin.new_agent import new_agent_view
 from telephony.admin.state_labels import COLOURS, LABELS, label_of, length, moment
 from telephony.admin.undeletable import Undeletable
 from telephony.current_states import LOGGED_OUT, Current, current_states
@@ -52,8 +53,8 @@ class QueueFilter(DropdownFilter):
     parameter_name = "queue"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> Any:
-        pk = integer_of(self.value() or "")
-        return list(Queue.objects.filter(pk=pk).values_list("pk", "name")) if pk is not None else []
+        pk, queues = integer_of(self.value() or ""), scope_of(request).within(Queue.objects.all())
+        return list(queues.filter(pk=pk).values_list("pk", "name")) if pk is not None else []
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Agent]) -> QuerySet[Agent]:
         pk = integer_of(self.value() or "")
@@ -83,6 +84,7 @@ class AgentAdmin(Undeletable, Admin):
     search_fields = ("login", "name", "surname", "number")
     search_help_text = _("Login, name or number")
     actions = ("log_out_selected", "pause_selected", "free_selected", "activate", "deactivate")
+    actions_list = ("new_agent",)
     actions_detail = ("log_out", "pause", "free")
     readonly_fields = ("state_now",)
     autocomplete_fields = ("user",)
@@ -134,6 +136,10 @@ class AgentAdmin(Undeletable, Admin):
             presence.deactivate(obj, actor_of(request))
         if change and "has_line" in form.changed_data:
             end_lines_without_setting(obj)
+
+    @page_action(description=_("New agent"), url_path="new-agent", icon="person_add", permissions=["add"])
+    def new_agent(self, request: HttpRequest) -> HttpResponse:
+        return new_agent_view(self, request)
 
     # Actions on one agent
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from django.utils import timezone
 
+from callcentre.core.scope import ALL, Scope
 from telephony.current_states import LOGGED_OUT, ORDER, Current, current_states
 from telephony.customers import pages_of_customers
 from telephony.models import Agent, Connection
@@ -33,9 +34,10 @@ class Board:
     total: int
 
 
-def board() -> Board:
+def board(scope: Scope = ALL) -> Board:
+    """Return the board of the agents within the scope; calls outside it are not shown."""
     at = timezone.now()
-    agents = {agent.pk: agent for agent in Agent.objects.active()}
+    agents = {agent.pk: agent for agent in scope.within(Agent.objects.active())}
     states = current_states(agents)
     counts = Counter(current.status for current in states.values())
     working = sorted(
@@ -43,14 +45,14 @@ def board() -> Board:
         key=lambda pk: (ORDER.index(states[pk].status), states[pk].since or at, agents[pk].login),
     )
     shown = working[:SHOWN]
-    others = _others({states[pk].connection_id for pk in shown})
+    others = _others({states[pk].connection_id for pk in shown}, scope)
     rows = [BoardRow(agents[pk], states[pk], *others.get(states[pk].connection_id, ("", "", ""))) for pk in shown]
     return Board(rows, {status: counts[status] for status in ORDER}, len(working) - len(shown), len(agents))
 
 
-def _others(connection_ids: set[int | None]) -> dict[int | None, tuple[str, str, str]]:
+def _others(connection_ids: set[int | None], scope: Scope) -> dict[int | None, tuple[str, str, str]]:
     """Return the other side's number, name and page by the ids of connections."""
-    calls = Connection.objects.filter(pk__in=[pk for pk in connection_ids if pk is not None]).order_by()
+    calls = scope.within(Connection.objects.filter(pk__in=[pk for pk in connection_ids if pk is not None])).order_by()
     calls = calls.only("direction", "src", "dst", "customer_id")
     pages = pages_of_customers({call.customer_id for call in calls if call.customer_id is not None})
     others: dict[int | None, tuple[str, str, str]] = {}

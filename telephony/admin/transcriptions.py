@@ -23,6 +23,8 @@ from django.utils.translation import ngettext
 from unfold.contrib.filters.admin import ChoicesDropdownFilter
 
 from callcentre.admin import DeletableMixin, ReadOnlyAdmin, UncountedMixin, actor_of, display, link
+from callcentre.admin.scope import scope_of
+from callcentre.core.audit import AuditAction, record_once
 from telephony.admin.audio_ranges import sound
 from telephony.admin.state_labels import minutes
 from telephony.models import Connection, EvaluationCriterion, Recording, Transcription, TranscriptionUsage
@@ -256,11 +258,12 @@ class RecordingAdmin(DeletableMixin, OfCallsAdmin):
     def audio(self, request: HttpRequest, pk: int) -> HttpResponseBase:
         if not self.has_view_permission(request):
             raise PermissionDenied
-        recording = Recording.objects.ready().filter(pk=pk).first()
+        recording = scope_of(request).within(Recording.objects.ready()).filter(pk=pk).first()
         if recording is None:
             raise Http404(_now("There is no such recording any more."))
         try:
             file = default_storage.open(recording.file.name or "")
         except FileNotFoundError as error:
             raise Http404(_now("There is no such recording any more.")) from error
+        record_once(actor_of(request), AuditAction.HEAR, recording)
         return sound(request, file.file or file, file.size, recording.filename)

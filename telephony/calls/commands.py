@@ -14,10 +14,10 @@ from django.db import InterfaceError, OperationalError, transaction
 from django.utils import timezone
 
 from callcentre.core.actor import Actor
+from callcentre.core.changes import actor_columns
 from callcentre.core.errors import Conflict, ErrorCode, Fault, Invalid
 from callcentre.core.phone import PhoneError, normalise
 from callcentre.core.pubsub import publish
-from callcentre.models import actor_columns
 from telephony import call_clock
 from telephony.calls import bridges, inbound, legs, line_requests, offers, switch_requests, talk_times, transfers
 from telephony.leader_election import is_connected

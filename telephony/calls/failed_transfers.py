@@ -8,7 +8,7 @@ return is a Transfer by the system; its `note` says which number was not reached
 from datetime import datetime
 
 from callcentre.core.actor import SYSTEM
-from callcentre.models import actor_columns
+from callcentre.core.changes import actor_columns
 from telephony.calls import campaign_hooks, inbound, legs, lines, offers, transfers
 from telephony.calls.inbound import OVERFLOW
 from telephony.models import Agent, Connection, Leg, Queue, Transfer

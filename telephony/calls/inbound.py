@@ -6,8 +6,8 @@ from datetime import datetime
 from django.db import transaction
 
 from callcentre.core.actor import SYSTEM
+from callcentre.core.changes import actor_columns
 from callcentre.core.pubsub import publish
-from callcentre.models import actor_columns
 from telephony import call_clock, causes, events
 from telephony.calls import bridges, distribution, legs, offers, switch_requests, talk_times, transfers
 from telephony.customers import customer_of_caller

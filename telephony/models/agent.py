@@ -9,11 +9,14 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from callcentre.core.actor import Actor
+from callcentre.core.audit import audited
+from callcentre.core.changes import TimestampedModel
 from callcentre.core.errors import ErrorCode
 from callcentre.core.scope import Lookups
-from callcentre.models import TimestampedModel, User
+from callcentre.models import User
 
 
+@audited()
 class AgentGroup(TimestampedModel):
     """Agents who are planned and reported together; an agent is in one group or in none."""
 
@@ -46,6 +49,7 @@ class AgentQuerySet(models.QuerySet["Agent"]):
         return dict(self.filter(login__in=wanted).order_by().values_list("login", "pk"))
 
 
+@audited()
 class Agent(TimestampedModel):
     """A person who answers and places calls, known everywhere by the login.
 

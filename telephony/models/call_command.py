@@ -4,7 +4,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from callcentre.models import Change
+from callcentre.core.changes import Change
 from telephony import causes
 from telephony.models.agent import Agent
 from telephony.models.connection import Connection
@@ -31,6 +31,7 @@ class Transfer(Change):
         verbose_name = _("transfer")
         verbose_name_plural = _("transfers")
         ordering = ["id"]
+        indexes = [models.Index(fields=["-at"], name="transfer_at")]
 
 
 class CallCommand(models.Model):

@@ -2,7 +2,8 @@ from django.db import models
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
-from callcentre.models import TimestampedModel
+from callcentre.core.audit import audited
+from callcentre.core.changes import TimestampedModel
 
 
 class PauseQuerySet(models.QuerySet["Pause"]):
@@ -10,6 +11,7 @@ class PauseQuerySet(models.QuerySet["Pause"]):
         return self.filter(is_active=True)
 
 
+@audited()
 class Pause(TimestampedModel):
     """A reason for which an agent takes no calls. An unused one is made inactive, because the ledger names it."""
 

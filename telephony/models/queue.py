@@ -8,9 +8,10 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
+from callcentre.core.audit import audited
+from callcentre.core.changes import TimestampedModel
 from callcentre.core.opening_hours import WeeklyHours
 from callcentre.core.scope import Lookups
-from callcentre.models import TimestampedModel
 from telephony.models.agent import Agent
 
 
@@ -19,6 +20,7 @@ class QueueQuerySet(models.QuerySet["Queue"]):
         return self.filter(is_active=True)
 
 
+@audited()
 class Queue(TimestampedModel):
     """A queue of callers who wait for an agent. A call to its number enters it; the longest wait is served first.
 
@@ -104,6 +106,7 @@ class Queue(TimestampedModel):
         return not hours or any(span.holds(local) for span in hours)
 
 
+@audited(part_of="queue")
 class QueueMember(models.Model):
     """An agent of a queue. Free agents with the lowest priority number are rung first."""
 
@@ -123,6 +126,7 @@ class QueueMember(models.Model):
         return f"{self.agent} → {self.queue}"
 
 
+@audited(part_of="queue")
 class OpeningHours(WeeklyHours):
     """Opening hours of a queue. A queue without any is always open."""
 

@@ -5,11 +5,13 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
+from callcentre.core.audit import audited
+from callcentre.core.changes import TimestampedModel
 from callcentre.core.scope import Lookups
-from callcentre.models import TimestampedModel
 from telephony.models.queue import Queue
 
 
+@audited()
 class TransferShortcut(TimestampedModel):
     """A frequent target of transfers: a queue or a number, with an icon."""
 

@@ -9,10 +9,11 @@ from django.db import models
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
+from callcentre.core.audit import audited
+from callcentre.core.changes import TimestampedModel
 from callcentre.core.errors import ErrorCode
 from callcentre.core.parsing import Reject, parse_boolean, parse_date, parse_text
 from callcentre.core.scope import Lookups
-from callcentre.models import TimestampedModel
 from telephony.models.agent import Agent
 from telephony.models.connection import Connection
 from telephony.models.queue import Queue
@@ -32,6 +33,7 @@ class GivenValue:
     value: str | None
 
 
+@audited()
 class TopicGroup(TimestampedModel):
     """Topics of a queue that are shown together. An unused group is made inactive, because calls refer to it."""
 
@@ -64,6 +66,7 @@ class TopicQuerySet(models.QuerySet["Topic"]):
         return self.filter(is_active=True, group__is_active=True)
 
 
+@audited(part_of="group")
 class Topic(TimestampedModel):
     """A subject of calls. An unused topic is made inactive, never deleted, because calls refer to it."""
 
@@ -100,6 +103,7 @@ class TopicFieldQuerySet(models.QuerySet["TopicField"]):
         return self.filter(is_active=True)
 
 
+@audited()
 class TopicField(TimestampedModel):
     """A field that agents fill in for calls of this queue. The values of every type are stored as text."""
 
@@ -154,6 +158,7 @@ class TopicField(TimestampedModel):
         return text
 
 
+@audited(part_of="connection", secret=("comment", "fields"))
 class ConnectionTopic(TimestampedModel):
     """The topic of a connection, its agent, comment and values of fields. Setting it again replaces it."""
 

@@ -9,8 +9,9 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
+from callcentre.core.audit import audited
+from callcentre.core.changes import TimestampedModel
 from callcentre.core.scope import Code, Lookups
-from callcentre.models import TimestampedModel
 from telephony.models.connection import Connection
 from telephony.models.queue import Queue
 
@@ -27,6 +28,7 @@ class EvaluationCriterionQuerySet(models.QuerySet["EvaluationCriterion"]):
         return self.filter(Q(queue=None) | Q(queue=queue_id), is_active=True)
 
 
+@audited()
 class EvaluationCriterion(TimestampedModel):
     """A criterion of a good call, as the agent's greeting. The model reads the description and answers yes or no."""
 

@@ -3,6 +3,7 @@
 import shutil
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -152,3 +153,13 @@ def visit(browser: Browser, session_id: str, live_server: Any) -> Iterator[Visit
     yield visit
     visit.page.goto("about:blank")  # this ends its requests
     assert visit.violations == []
+
+
+@contextmanager
+def opened_once(visit: Visit, path: str) -> Iterator[Page]:
+    """Open a page. At the end, check that no script has loaded it again and that nothing has failed on it."""
+    page = visit.open(path)
+    page.evaluate("window.neverReloaded = true")
+    yield page
+    assert page.evaluate("window.neverReloaded")
+    assert visit.trouble == []

@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 from telephony.leader_election import Leadership
 from telephony.models import Agent, Pause
 from telephony.verbs import presence
-from tests.browser.conftest import Visit
+from tests.browser.conftest import Visit, opened_once
 from tests.conftest import ACTOR
 from tests.telephony.factories import AgentFactory, ConnectionFactory
 
@@ -28,11 +28,8 @@ def anna(committed_db: None) -> Agent:
 @pytest.fixture
 def board(anna: Agent, visit: Visit) -> Iterator[Page]:
     """The front page with the board, opened once."""
-    page = visit.open(reverse("admin:index"))
-    page.evaluate("window.neverReloaded = true")
-    yield page
-    assert page.evaluate("window.neverReloaded")
-    assert visit.trouble == []
+    with opened_once(visit, reverse("admin:index")) as page:
+        yield page
 
 
 def test_a_change_of_state_appears_by_itself(anna: Agent, board: Page) -> None:

@@ -299,3 +299,28 @@ def test_what_failed_for_a_webhook_is_sent_again(walk: Walk) -> None:
     walk.page.wait_for_url("**/webhooks/resend/*/change/")
     assert Resend.objects.get().webhook == webhook
     assert walk.steps == 3
+
+
+def test_a_new_agent_with_role_and_scope_takes_five_clicks(walk: Walk) -> None:
+    QueueFactory(name="Hotline")
+    page, clicks = walk.page, [0]
+
+    def click(target: Locator) -> None:
+        clicks[0] += 1
+        target.click()
+
+    click(page.locator("#nav-sidebar-apps").get_by_role("link", name="Agents", exact=True))
+    click(page.get_by_role("link", name="New agent").first)
+    for label, text in (("Login", "maria"), ("Password", "long-and-unusual-1")):
+        page.get_by_label(label, exact=True).focus()
+        page.keyboard.type(text)
+    click(page.locator(".select2-selection", has=page.locator("xpath=../../../..//label[contains(., 'Call queues')]")))
+    click(page.get_by_role("option", name="Hotline"))
+    click(page.get_by_role("button", name="Add the agent"))
+
+    expect(page.get_by_text("maria is added.")).to_be_visible()
+    assert clicks[0] <= 5
+    user = User.objects.get(username="maria")
+    assert [role.name for role in user.groups.all()] == ["Agent"]
+    assert user.agent.login == "maria"
+    assert user.scope_call_queues is not None

@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 
 from callcentre.overview.watch import watch
 from telephony.models import Connection, Queue
-from tests.browser.conftest import Visit
+from tests.browser.conftest import Visit, opened_once
 from tests.overview.factories import AlarmFactory
 from tests.telephony.factories import ConnectionFactory, QueueFactory
 from tests.tickets.factories import TicketFactory
@@ -34,11 +34,8 @@ def queue(committed_db: None) -> Queue:
 @pytest.fixture
 def overview(queue: Queue, visit: Visit) -> Iterator[Page]:
     """The start page, opened once."""
-    page = visit.open(reverse("admin:index"))
-    page.evaluate("window.neverReloaded = true")
-    yield page
-    assert page.evaluate("window.neverReloaded")
-    assert visit.trouble == []
+    with opened_once(visit, reverse("admin:index")) as page:
+        yield page
 
 
 def test_a_waiting_caller_appears_and_goes_by_itself(queue: Queue, overview: Page) -> None:

@@ -9,6 +9,7 @@ from django.contrib.auth.hashers import get_hasher, make_password
 from django.utils import timezone
 
 from callcentre.core.actor import SYSTEM
+from callcentre.core.audit import AuditEntry, AuditLog
 from callcentre.core.deletions import Deletion, FileRemoval
 from callcentre.models import ApiUser, ApiUserChange, IdempotencyRecord, Lockout, User
 
@@ -105,3 +106,22 @@ class FileRemovalFactory(factory.django.DjangoModelFactory[FileRemoval]):
         model = FileRemoval
 
     path = factory.Sequence(lambda n: f"files/2026/11/21/{n}")
+
+
+class AuditEntryFactory(factory.django.DjangoModelFactory[AuditEntry]):
+    class Meta:
+        model = AuditEntry
+
+    actor_kind = "user"
+    actor_name = "tester"
+    action = "edit"
+    model = "telephony.pause"
+    object_id = factory.Sequence(lambda n: str(n + 1))
+
+
+class AuditLogFactory(factory.django.DjangoModelFactory[AuditLog]):
+    """The rows of a view: make an AuditEntry instead."""
+
+    class Meta:
+        model = AuditLog
+        abstract = True

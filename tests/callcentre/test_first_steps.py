@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from django.urls import reverse
 
+from callcentre.models import User
 from callcentre.web import first_steps
 from callcentre.web.first_steps import DONE, FAILING, OPEN, STEPS
 from telephony.models import Connection
@@ -14,7 +15,7 @@ from tests.campaigns.factories import CampaignFactory, RecordFactory
 from tests.telephony.factories import AgentFactory, ConnectionFactory, QueueFactory
 from tests.tickets.factories import DispatchFactory, TicketQueueFactory
 from tests.webhooks.factories import DeliveryFactory, WebhookFactory
-from tickets.models import MailboxTest
+from tickets.models import Dispatch, MailboxTest
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
 
@@ -70,7 +71,7 @@ def test_a_test_call_is_placed() -> None:
     agent = AgentFactory(number="101")
     client = superuser()
 
-    response = client.post(PAGE, {"agent": agent.pk, "number": "22 555 01 07"})
+    response = client.post(PAGE, {"test": "call", "agent": agent.pk, "number": "22 555 01 07"})
 
     call = Connection.objects.get()
     assert response["Location"] == PAGE
@@ -80,11 +81,55 @@ def test_a_test_call_is_placed() -> None:
 
 @pytest.mark.parametrize("number", ["", "nonsense"])
 def test_a_test_call_to_no_number_is_refused(number: str) -> None:
-    response = superuser().post(PAGE, {"agent": AgentFactory(number="101").pk, "number": number})
+    values = {"test": "call", "agent": AgentFactory(number="101").pk, "number": number}
+
+    response = superuser().post(PAGE, values)
 
     assert response.status_code == 200
-    assert response.context["form"].errors["number"]
+    assert _form_of(response, "call").errors["number"]
     assert not Connection.objects.exists()
+
+
+def test_a_test_mail_goes_out_as_a_reply_of_a_ticket_does() -> None:
+    TicketQueueFactory()
+    queue = TicketQueueFactory(name="Complaints")
+    client = superuser()
+
+    response = client.post(PAGE, {"test": "mail", "recipient": "boss@firm.example", "queue": queue.pk})
+
+    sent = Dispatch.objects.select_related("message__ticket").get()
+    assert response["Location"] == PAGE
+    assert (sent.recipients, sent.state, sent.source) == (["boss@firm.example"], "queued", "email")
+    assert (sent.message.ticket.queue, sent.message.ticket.customer) == (queue, None)
+    assert str(sent.message.ticket.pk) in sent.message.body
+    page = client.get(PAGE)
+    assert "waits to be sent" in messages_of(page)[0]
+    assert page.content.decode().count("waits to be sent") == 1
+    assert "The last mail, to boss@firm.example: queued." in page.content.decode()
+
+
+def test_the_test_mail_goes_to_the_person_by_default() -> None:
+    TicketQueueFactory()
+    client = superuser()
+    User.objects.update(email="boss@firm.example")
+
+    assert _form_of(client.get(PAGE), "mail")["recipient"].value() == "boss@firm.example"
+
+
+@pytest.mark.parametrize("address", ["", "nonsense", "a@b@c.example"])
+def test_a_test_mail_to_no_address_is_refused(address: str) -> None:
+    response = superuser().post(PAGE, {"test": "mail", "recipient": address, "queue": TicketQueueFactory().pk})
+
+    assert _form_of(response, "mail").errors["recipient"]
+    assert not Dispatch.objects.exists()
+
+
+def test_without_a_ticket_queue_there_is_no_test_mail() -> None:
+    assert _form_of(superuser().get(PAGE), "mail") is None
+
+
+def _form_of(response: Any, name: str) -> Any:
+    return {step.form: form for step, form in response.context["steps"]}.get(name)
 
 
 def test_only_superusers_see_the_page() -> None:

@@ -218,7 +218,10 @@ def test_a_campaign_shows_its_dialling_and_its_drops() -> None:
     assert texts_of(cells) == ["SPRNG Spring", "dialling", "4 %", "2 %", "3", "25 %", "1"]
     assert cells[1]["url"] == page_of(campaign, "dialling")
     assert [attempt.outcome for attempt in rows_behind(client, cells[2])] == ["dropped", "dropped"]
+    assert cells[3]["url"].endswith(f"/compliance/?campaign={campaign.pk}")
+    assert campaign.name in client.page(cells[3]["url"])
     assert len(rows_behind(client, cells[4])) == 3
+    assert len(rows_behind(client, cells[5])) == 4
 
 
 @pytest.mark.parametrize(

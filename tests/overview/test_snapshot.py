@@ -58,9 +58,9 @@ def kept(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     readings: list[int] = []
     read = figures.read
 
-    def count() -> Any:
+    def count(*scope: Any) -> Any:
         readings.append(1)
-        return read()
+        return read(*scope)
 
     monkeypatch.setattr(figures, "read", count)
     monkeypatch.setattr(snapshot, "FRESH_SECONDS", 3600)
@@ -102,7 +102,7 @@ def test_without_redis_each_process_reads_for_itself(kept: list[int], monkeypatc
 
     monkeypatch.setattr(snapshot, "client", fail)
     monkeypatch.setattr(processes, "client", fail)
-    monkeypatch.setattr(snapshot, "_own", None)
+    monkeypatch.setattr(snapshot, "_own", {})
 
     assert snapshot.current() is snapshot.current()
     assert len(kept) == 1

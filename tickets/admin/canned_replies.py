@@ -11,7 +11,7 @@ from unfold.widgets import UnfoldAdminTextareaWidget
 
 from callcentre.admin import Admin, display, user_of
 from callcentre.admin.base import with_images_from_elsewhere
-from callcentre.admin.scope import RelatedDropdownFilter
+from callcentre.admin.scope import RelatedDropdownFilter, scope_of
 from callcentre.admin.theme import ModelForm
 from callcentre.core.integers import integer_of
 from telephony.models import Agent
@@ -64,7 +64,9 @@ class CannedReplyAdmin(Admin):
             check_placeholders(body=(body, ()))
         except ValidationError as error:
             return JsonResponse({"trouble": " ".join(error.messages)})
-        tickets = Ticket.objects.filter(queue=queue) if queue else Ticket.objects.all()
+        tickets = scope_of(request).within(Ticket.objects.all())
+        if queue:
+            tickets = tickets.filter(queue=queue)
         ticket = tickets.select_related("customer", "queue").order_by("-id").first()
         if ticket is None:
             return JsonResponse({"trouble": _now("There is no ticket yet whose facts could be put in.")})

@@ -27,7 +27,12 @@ from callcentre.admin import (
 from callcentre.admin.base import MAX_SELECTED, REFUSALS
 from callcentre.admin.lists import ConditionFilter
 from callcentre.admin.periods import Spans, within
-from callcentre.admin.scope import AutocompleteSelectFilter, AutocompleteSelectMultipleFilter
+from callcentre.admin.scope import (
+    AutocompleteSelectFilter,
+    AutocompleteSelectMultipleFilter,
+    offer_within,
+    scope_of,
+)
 from telephony.models import Agent
 from tickets.admin.chat_page import ChatPageMixin
 from tickets.models import Chat, ChatMessage
@@ -156,6 +161,7 @@ class ChatAdmin(ChatPageMixin, DeletableMixin, UncountedMixin, Admin):
     @page_action(description=_("Give to an agent"), url_path="assign", icon="person_add", permissions=["change"])
     def assign(self, request: HttpRequest, object_id: str) -> HttpResponse:
         chat, form = self.row_or_404(request, object_id), AgentForm(request.POST or None)
+        offer_within(scope_of(request), form.fields)
         if request.method == "POST" and form.is_valid():
             login = form.cleaned_data["agent"].login
             return self._done(request, chat, lambda: assign_chat(chat, actor_of(request), agent_login=login))

@@ -14,10 +14,11 @@ from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextareaWidget, U
 
 from callcentre.admin import Admin, actor_of, user_of
 from callcentre.admin.base import REFUSALS
+from callcentre.admin.scope import scope_of
 from callcentre.core.integers import integer_of
 from telephony.models import Agent
 from telephony.verbs.connections import call
-from tickets.admin.ticket_page_forms import QueueField
+from tickets.admin.ticket_page_forms import QueueField, offer_choices
 from tickets.models import Customer
 from tickets.verbs.outgoing import write_to_customer
 
@@ -81,6 +82,7 @@ def write_view(admin: Admin, request: HttpRequest, object_id: str) -> HttpRespon
     if not emails:
         raise Http404(_now("The customer has no e-mail address."))
     form = OutgoingForm(emails, request.POST or None)
+    offer_choices(form, scope_of(request))
     if request.method == "POST" and form.is_valid():
         values = form.cleaned_data
         try:

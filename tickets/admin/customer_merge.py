@@ -5,6 +5,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
+from callcentre.core.scope import Scope
 from telephony.models import Connection
 from tickets.admin.customer_history import label_of_column
 from tickets.models import Chat, Company, Customer, CustomField
@@ -29,7 +30,7 @@ class Preview:
     moving: list[tuple[Any, int]]
 
 
-def preview_of(source: Customer, target: Customer) -> Preview:
+def preview_of(source: Customer, target: Customer, scope: Scope) -> Preview:
     done = plan_merge(source, target)
     lines = [
         _preview_of_column(source, target, name, done.values.get(name, getattr(target, name)))
@@ -46,9 +47,9 @@ def preview_of(source: Customer, target: Customer) -> Preview:
         if mine or others:
             lines.append(FieldPreview(field.name, str(others), str(mine), str(after[key]), key in done.left_fields))
     moving = [
-        (_("tickets"), source.tickets.count()),
-        (_("calls"), Connection.objects.filter(customer_id=source.pk).count()),
-        (_("chats"), Chat.objects.of_emails(source.emails).count()),
+        (_("tickets"), scope.within(source.tickets.all()).count()),
+        (_("calls"), scope.within(Connection.objects.filter(customer_id=source.pk)).count()),
+        (_("chats"), scope.within(Chat.objects.of_emails(source.emails)).count()),
         (_("notes"), source.notes.count()),
     ]
     return Preview([line for line in lines if line.source or line.target], moving)

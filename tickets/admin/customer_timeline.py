@@ -5,19 +5,22 @@ from urllib.parse import urlencode
 
 from django.http import HttpRequest
 
+from callcentre.admin import may_see
+from callcentre.admin.scope import scope_of
 from tickets.models import Customer
-from tickets.timeline import Kind, Place, Reader, kinds, read_page
+from tickets.timeline import Place, Reader, kinds, read_page
 
 PER_PAGE = 25
 
 
 def timeline_of(request: HttpRequest, customer: Customer) -> dict[str, Any]:
     """Return the entries that the user may see, and the links of the filter and of the pages."""
-    seen = [kind for kind in kinds() if _may_see(request, kind)]
+    seen = [kind for kind in kinds() if may_see(request.user, kind.app, kind.model)]
     reader = Reader(
         frozenset(kind.name for kind in seen),
         sees_recordings=request.user.has_perm("telephony.view_recording"),
         sees_summaries=request.user.has_perm("telephony.view_transcription"),
+        scope=scope_of(request),
     )
     chosen = request.GET.get("kind", "")
     only = [chosen] if chosen in reader.kinds else []
@@ -36,10 +39,6 @@ def timeline_of(request: HttpRequest, customer: Customer) -> dict[str, Any]:
         "sees_calls": "call" in reader.kinds,
         "sees_tickets": "ticket" in reader.kinds,
     }
-
-
-def _may_see(request: HttpRequest, kind: Kind) -> bool:
-    return any(request.user.has_perm(permission) for permission in kind.permissions)
 
 
 def _link(**query: str) -> str:

@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy as _
 from callcentre.admin import Admin, DeletableMixin, HistoryMixin, UncountedMixin, actor_of, display, page_action
 from callcentre.admin.base import REFUSALS
 from callcentre.admin.history import SHOWN, Entry, entry_of
-from callcentre.admin.scope import AutocompleteSelectFilter
+from callcentre.admin.scope import AutocompleteSelectFilter, scope_of
 from callcentre.core.errors import ErrorCode, Fault, Invalid
 from callcentre.core.integers import integer_of
 from tickets.admin import customer_forms
@@ -163,6 +163,10 @@ class CustomerAdmin(DeletableMixin, HistoryMixin, UncountedMixin, Admin):
 
     # What can be done with a customer
 
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Refuse people with a scope: a deletion takes tickets and calls of all queues along."""
+        return super().has_delete_permission(request, obj) and scope_of(request).is_all
+
     def get_actions_detail(self, request: HttpRequest, object_id: Any) -> Any:
         pk = integer_of(str(object_id))
         is_current = pk is not None and Customer.objects.current().filter(pk=pk).exists()
@@ -216,7 +220,7 @@ class CustomerAdmin(DeletableMixin, HistoryMixin, UncountedMixin, Admin):
             title=_now("Merge"),
             source=customer,
             target=target,
-            preview=preview_of(customer, target),
+            preview=preview_of(customer, target, scope_of(request)),
             swap_url=f"{self.url_of('merge', target.pk)}?target={customer.pk}",
             cancel_url=self.url_of("change", customer.pk),
         )

@@ -9,8 +9,9 @@ from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 from unfold.widgets import UnfoldAdminURLInputWidget
 
-from callcentre.admin import Admin, page_action
+from callcentre.admin import Admin, actor_of, page_action
 from callcentre.admin.secrets import OwnPasswordForm
+from callcentre.core.audit import AuditAction, record
 from tickets.admin.password_form import PasswordForm
 from tickets.models import Marketplace
 from tickets.models.ticket import MARKETPLACES
@@ -59,6 +60,7 @@ class MarketplaceAdmin(Admin):
         marketplace = self.row_or_404(request, object_id)
         form = OwnPasswordForm.of(request)(request.POST if request.method == "POST" else None)
         if form.is_valid():
+            record(actor_of(request), AuditAction.SHOW_SECRET, marketplace)
             return self._secret_page(request, marketplace)
         intro = _now("The receiver checks signatures with it.")
         return self.action_page(

@@ -129,7 +129,7 @@ class ReceivedMailAdmin(DeletableMixin, UncountedMixin, ReadOnlyAdmin):
 
     def raw_view(self, request: HttpRequest, pk: int) -> FileResponse:
         """Send the mail as it came, for a mail program. The browser does not open it."""
-        mail = ReceivedMail.objects.filter(pk=pk).exclude(path="").first()
+        mail = self.get_queryset(request).filter(pk=pk).exclude(path="").first()
         if not self.has_view_permission(request, mail):
             raise PermissionDenied
         if mail is None:

@@ -6,8 +6,9 @@ from django.urls import reverse
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 
-from callcentre.admin import DeletableMixin, ReadOnlyAdmin, UncountedMixin, cut, display, link
+from callcentre.admin import DeletableMixin, ReadOnlyAdmin, UncountedMixin, cut, display, link, user_of
 from callcentre.admin.lists import ConditionFilter
+from callcentre.admin.scope import scope_of
 from callcentre.core.integers import integer_of
 from tickets.models import StoredFile
 
@@ -34,7 +35,11 @@ class StoredFileAdmin(DeletableMixin, UncountedMixin, ReadOnlyAdmin):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[StoredFile]:
         related = ("message__ticket", "api_user", "user")
-        return super().get_queryset(request).select_related(*related)
+        files = super().get_queryset(request).select_related(*related)
+        if scope_of(request).ticket_queues is not None:
+            # An upload that no message uses yet has no queue, and is for the person who wrote it.
+            files = files.filter(Q(message__isnull=False) | Q(user=user_of(request)))
+        return files
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[StoredFile], search_term: str

@@ -215,7 +215,9 @@ class PropertiesForm(EditConflictForm, forms.Form):
         label=_("Subject"),
         max_length=500,
         widget=UnfoldAdminTextInputWidget(),
-        help_text=_("Replies bear it: with another one, the customer's mail program may begin a new conversation."),
+        help_text=_(
+            "Replies have this subject. With a new one, the customer's mail program may begin a new conversation."
+        ),
     )
     customer = forms.ModelChoiceField(label=_("Customer"), queryset=Customer.objects.all(), required=False)
     tags = forms.CharField(

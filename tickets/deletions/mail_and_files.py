@@ -14,8 +14,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
 from callcentre.core.actor import Actor
+from callcentre.core.changes import change_columns
 from callcentre.core.deletions import Busy, Consequences, Deletion, FileRemoval, Part
-from callcentre.models import actor_columns
 from tickets import events
 from tickets.models import Dispatch, Message, ReceivedMail, StoredFile, Ticket, TicketChange
 from tickets.verbs.ticket_row import lock_ticket
@@ -97,7 +97,7 @@ def _report(actor: Actor, ticket_id: int, action: str, message_id: int) -> None:
     ticket.updated_at = timezone.now()
     ticket.save(update_fields=["updated_at"])
     TicketChange.objects.create(
-        ticket=ticket, action=action, changes={"message": [message_id, None]}, **actor_columns(actor)
+        ticket=ticket, action=action, changes={"message": [message_id, None]}, **change_columns(actor)
     )
     events.ticket_updated(ticket)
 

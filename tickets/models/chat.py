@@ -9,6 +9,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
+from callcentre.core.audit import audited
 from callcentre.core.scope import Lookups
 from telephony.models import Agent, Queue
 
@@ -55,6 +56,7 @@ class ChatQuerySet(models.QuerySet["Chat"]):
         return self.filter(pk__in=list(found[:MOST_OF_CLIENT]))
 
 
+@audited()
 class Chat(models.Model):
     """A written conversation with a client of the website, in a queue."""
 

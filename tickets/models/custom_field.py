@@ -4,6 +4,7 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import connection, models
 from django.utils.translation import gettext_lazy as _
 
+from callcentre.core.audit import audited
 from callcentre.core.errors import ErrorCode, Fault
 
 _COLUMNS = ("id", "owner", "name", "type", "options", "is_active", "order")
@@ -25,6 +26,7 @@ class CustomFieldQuerySet(models.QuerySet["CustomField"]):
         return {field.name: field for field in fields}
 
 
+@audited()
 class CustomField(models.Model):
     """An additional field of tickets or customers, defined by the company.
 

@@ -9,14 +9,16 @@ from django.db.models.functions import Coalesce, Now, Reverse, Upper
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
+from callcentre.core.audit import audited
+from callcentre.core.changes import Change, TimestampedModel
 from callcentre.core.search import Name
-from callcentre.models import Change, TimestampedModel
 from telephony.models import Agent
 
 # `perhaps_same` looks at so many customers at most.
 MOST_ALIKE = 100
 
 
+@audited()
 class Company(TimestampedModel):
     """An organisation that customers belong to."""
 
@@ -175,6 +177,7 @@ class CustomerNumber(models.Model):
         return self.phone_number
 
 
+@audited(part_of="customer", secret=("message",))
 class CustomerNote(models.Model):
     """A note about a customer. Written once, never changed."""
 
@@ -205,3 +208,4 @@ class CustomerChange(Change):
         verbose_name = _("change of a customer")
         verbose_name_plural = _("changes of customers")
         ordering = ["-id"]
+        indexes = [models.Index(fields=["-at"], name="customerchange_at")]

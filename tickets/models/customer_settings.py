@@ -2,7 +2,10 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
+from callcentre.core.audit import audited
 
+
+@audited()
 class CustomerSettings(models.Model):
     """The settings of customers: one row, written by a migration (docs/decisions/0017)."""
 

@@ -8,10 +8,11 @@ from django.db import connection, models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
+from callcentre.core.audit import audited
+from callcentre.core.changes import TimestampedModel
 from callcentre.core.encryption import EncryptedTextField
 from callcentre.core.html_field import CleanHtmlField
 from callcentre.core.scope import Lookups
-from callcentre.models import TimestampedModel
 from telephony.models import Agent
 from tickets import html
 from tickets.html import OWN_TEXT
@@ -23,6 +24,7 @@ from webhooks.rules import TARGET_FAULTS
 from webhooks.transport import TargetError, check_target, new_secret
 
 
+@audited()
 class CannedReply(TimestampedModel):
     """A text that agents put into their replies."""
 
@@ -57,6 +59,7 @@ class CannedReply(TimestampedModel):
         return markup if body_type == Message.BodyType.HTML else html.as_text(markup)
 
 
+@audited(secret=("http_auth_password", "secret"))
 class Marketplace(TimestampedModel):
     """The HTTP endpoint that takes replies to tickets of a marketplace, as JSON signed with `secret`."""
 

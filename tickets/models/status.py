@@ -2,6 +2,8 @@ from django.db import models
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
+from callcentre.core.audit import audited
+
 # The names of the installed statuses. People read them in their language, until a status gets another name. Programs
 # and system comments use the name itself.
 _INSTALLED = {
@@ -24,6 +26,7 @@ def as_read(full_name: str) -> str:
     return f"{_INSTALLED.get(name, name)}{dash}{substatus}"
 
 
+@audited()
 class TicketStatus(models.Model):
     """A status that tickets can have. What the service does with them goes by `kind`; a kind may have several.
 
@@ -56,6 +59,7 @@ class TicketStatus(models.Model):
         return self.kind in (self.Kind.CLOSED, self.Kind.MERGED)
 
 
+@audited(part_of="status")
 class TicketSubstatus(models.Model):
     """A finer word for a status: "Closed - Refused". Cleared when the ticket moves to another status."""
 
@@ -75,6 +79,7 @@ class TicketSubstatus(models.Model):
         return f"{self.status} - {self.name}"
 
 
+@audited()
 class TicketCategory(models.Model):
     """A category of tickets, as the company names it."""
 

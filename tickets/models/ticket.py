@@ -10,9 +10,9 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
+from callcentre.core.changes import Change
 from callcentre.core.scope import Lookups
 from callcentre.core.search import Words
-from callcentre.models import Change
 from telephony.models import Agent
 from tickets.models.customer import Customer
 from tickets.models.status import TicketCategory, TicketStatus, TicketSubstatus, full_name
@@ -220,4 +220,7 @@ class TicketChange(Change):
         verbose_name = _("change of a ticket")
         verbose_name_plural = _("changes of tickets")
         ordering = ["-id"]
-        indexes = [models.Index(fields=["ticket", "id"], name="ticketchange_ticket")]
+        indexes = [
+            models.Index(fields=["-at"], name="ticketchange_at"),
+            models.Index(fields=["ticket", "id"], name="ticketchange_ticket"),
+        ]

@@ -11,11 +11,12 @@ from django.db.models.functions import Coalesce
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
+from callcentre.core.audit import audited
+from callcentre.core.changes import TimestampedModel
 from callcentre.core.encryption import EncryptedTextField
 from callcentre.core.html_field import CleanHtmlField
 from callcentre.core.opening_hours import WeeklyHours
 from callcentre.core.scope import Lookups
-from callcentre.models import TimestampedModel
 from tickets.addresses import is_address
 from tickets.html import OWN_TEXT
 from tickets.placeholders import check_placeholders
@@ -47,6 +48,20 @@ class TicketQueueQuerySet(models.QuerySet["TicketQueue"]):
         return self.polled().alias(last_read=last_read).filter(is_unread)
 
 
+@audited(
+    ignored=(
+        "imap_validity",
+        "imap_last_uid",
+        "imap_pending",
+        "imap_stuck_uid",
+        "imap_stuck_count",
+        "polled_at",
+        "read_at",
+        "failing_since",
+        "poll_error",
+    ),
+    secret=("imap_password",),
+)
 class TicketQueue(TimestampedModel):
     """A queue of tickets of one kind, with its mail address, mailbox, signature and targets.
 

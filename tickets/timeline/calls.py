@@ -78,7 +78,10 @@ def _entry(row: Mapping[str, Any]) -> Entry:
         "billsec": call.billsec,
         **parts,
     }
-    return Entry(call.created_at, call.uid, row["login"] or "", details, {"call": call, "queue": row["queue"], **shown})
+    minutes, seconds = divmod(call.billsec, 60)
+    talk = f"{minutes}:{seconds:02}" if call.billsec else ""
+    shown |= {"call": call, "queue": row["queue"], "talk": talk}
+    return Entry(call.created_at, call.uid, row["login"] or "", details, shown)
 
 
 CALLS = Kind(
@@ -86,11 +89,13 @@ CALLS = Kind(
     label=_("call"),
     plural=_("Calls"),
     icon="call",
-    permissions=("telephony.view_connection", "telephony.change_connection"),
+    app="telephony",
+    model="connection",
     api_right="connections:read",
     keys=_KEYS,
     time_column="c.created_at",
     key_column="c.id",
+    narrowed_by=(Connection, "c"),
     read=_read,
     template="admin/tickets/timeline/call.html",
 )

@@ -5,6 +5,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from django.db.models import Model
+
+from callcentre.core.scope import ALL, Scope
+
 # In the order of the alphabet, in which entries of one instant are sorted.
 KIND_NAMES = ("attempt", "call", "chat", "note", "rating", "ticket")
 
@@ -16,6 +20,7 @@ class Reader:
     kinds: frozenset[str]
     sees_recordings: bool
     sees_summaries: bool
+    scope: Scope = ALL
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,14 +49,17 @@ class Kind:
     # In the plural, for the filter.
     plural: Any
     icon: str
-    # Permissions of the admin of which one is enough, and the right of the API.
-    permissions: tuple[str, ...]
+    # The rows whose viewers see the entries in the admin, and the right of the API.
+    app: str
+    model: str
     api_right: str
     keys: str
     # Columns of `keys`, and the type of the second one.
     time_column: str
     key_column: str
     key_type: str = "bigint"
+    # The model that decides whether an entry is inside a scope, and its alias in `keys`.
+    narrowed_by: tuple[type[Model], str]
     read: Callable[[Sequence[str], Reader], Mapping[str, Entry]]
     template: str
 

@@ -78,10 +78,15 @@ def read_page(
 
 def _places(customer: Customer, reader: Reader, wanted: list[Kind], before: Place | None, rows: int) -> list[Place]:
     branches = " UNION ALL ".join(
-        _BRANCH.format(name=kind.name, key=_KEYS[kind.key_type], keys=kind.keys.format(older=_older(kind, before)))
+        _BRANCH.format(
+            name=kind.name,
+            key=_KEYS[kind.key_type],
+            keys=kind.keys.format(older=_older(kind, before) + reader.scope.sql(*kind.narrowed_by)),
+        )
         for kind in wanted
     )
     values: dict[str, Any] = {**_identity(customer), "kinds": sorted(reader.kinds), "rows": rows}
+    values |= reader.scope.by_column
     if before is not None:
         values |= {"before_at": before.at, "before_key": before.key}
     with connection.cursor() as cursor:

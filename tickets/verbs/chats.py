@@ -6,8 +6,8 @@ from django.db import transaction
 from django.utils import timezone
 
 from callcentre.core.actor import Actor
+from callcentre.core.changes import still_there
 from callcentre.core.errors import Conflict, ErrorCode, Fault, Invalid
-from callcentre.models import still_there
 from telephony.models import Queue
 from telephony.verbs import ledger_changes
 from tickets import events

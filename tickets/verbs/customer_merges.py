@@ -13,8 +13,8 @@ from django.db import OperationalError, connection, transaction
 from psycopg.errors import LockNotAvailable
 
 from callcentre.core.actor import Actor
+from callcentre.core.changes import change_columns, differences
 from callcentre.core.errors import Conflict, ErrorCode, Fault, Invalid
-from callcentre.models import actor_columns, differences
 from telephony.models import Connection
 from tickets import events
 from tickets.models.customer import Customer
@@ -111,7 +111,7 @@ def _move(source: Customer, target: Customer, actor: Actor) -> None:
     source.tickets.update(customer=target)
     change = {"customer": [str(source), str(target)]}
     TicketChange.objects.bulk_create(
-        (TicketChange(ticket_id=pk, action="edit", changes=change, **actor_columns(actor)) for pk in tickets),
+        (TicketChange(ticket_id=pk, action="edit", changes=change, **change_columns(actor)) for pk in tickets),
         batch_size=1000,
     )
     Connection.objects.filter(customer_id=source.pk).update(customer_id=target.pk)

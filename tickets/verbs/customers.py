@@ -7,11 +7,11 @@ from django.db import transaction
 from django.utils import timezone
 
 from callcentre.core.actor import Actor
+from callcentre.core.changes import change_columns, differences, still_there
 from callcentre.core.errors import Conflict, ErrorCode, Fault, Invalid, check_lines, numbered
 from callcentre.core.phone import PhoneError, normalise
 from callcentre.core.phone_zones import UNREADABLE, zone_named
 from callcentre.core.row_inserts import RowInsert, mark_stored
-from callcentre.models import actor_columns, differences, still_there
 from tickets import events
 from tickets.addresses import is_address
 from tickets.models import custom_values
@@ -21,8 +21,8 @@ from tickets.models.rules import active_agent
 
 _ADDED = RowInsert("customer", Customer)
 _ADD = f"""{_ADDED.query}, history AS (
-  INSERT INTO tickets_customerchange (customer_id, actor_kind, actor_id, actor_name, action, changes)
-  SELECT id, %(actor_kind)s, %(actor_id)s, %(actor_name)s, 'create', '{{}}' FROM customer
+  INSERT INTO tickets_customerchange (customer_id, actor_kind, actor_id, actor_name, actor_address, action, changes)
+  SELECT id, %(actor_kind)s, %(actor_id)s, %(actor_name)s, %(actor_address)s::inet, 'create', '{{}}' FROM customer
 )"""  # noqa: S608  (composed of our own model)
 
 
@@ -57,7 +57,7 @@ def create_customer(
 def add_customer(actor: Actor, **values: Any) -> Customer:
     """Write a customer whose values were checked, its history and its event, in one statement."""
     customer = Customer(created_at=timezone.now(), **values)
-    parameters = {**_ADDED.parameters(customer), **actor_columns(actor)}
+    parameters = {**_ADDED.parameters(customer), **change_columns(actor)}
     mark_stored(customer, events.customer_created_by(_ADD, customer, parameters, result="(SELECT id FROM customer)"))
     return customer
 
@@ -127,7 +127,7 @@ def _add_numbers(customer: Customer, numbers: Sequence[tuple[str, str]]) -> None
 
 
 def log_customer(customer: Customer, actor: Actor, action: str, changes: Mapping[str, Any]) -> None:
-    customer.history.create(action=action, changes=changes, **actor_columns(actor))
+    customer.history.create(action=action, changes=changes, **change_columns(actor))
 
 
 def _normal_forms(phone_numbers: Sequence[str], faults: list[Fault]) -> list[tuple[str, str]]:

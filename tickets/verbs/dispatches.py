@@ -7,9 +7,9 @@ from django.db import transaction
 from django.utils import timezone
 
 from callcentre.core.actor import Actor
+from callcentre.core.changes import change_columns, still_there
 from callcentre.core.enqueue import enqueue
 from callcentre.core.errors import Conflict, ErrorCode, Invalid
-from callcentre.models import actor_columns, still_there
 from tickets.addresses import check_addresses
 from tickets.models.dispatch import Dispatch, refusals_in_words
 from tickets.models.ticket import TicketChange
@@ -95,5 +95,5 @@ def _save(dispatch: Dispatch, actor: Actor, action: str, before: str, values: Ma
     dispatch.save(update_fields=list(values))
     changes = {"message": [None, dispatch.message_id], "state": [before, dispatch.condition]}
     TicketChange.objects.create(
-        ticket_id=dispatch.message.ticket_id, action=action, changes=changes, **actor_columns(actor)
+        ticket_id=dispatch.message.ticket_id, action=action, changes=changes, **change_columns(actor)
     )

@@ -7,9 +7,10 @@ from django.db import transaction
 from django.utils.translation import gettext_noop
 
 from callcentre.core.actor import Actor
+from callcentre.core.audit import AuditAction, record
+from callcentre.core.changes import still_there
 from callcentre.core.enqueue import enqueue
 from callcentre.core.errors import Conflict, ErrorCode, Fault, Invalid
-from callcentre.models import still_there
 from tickets.models.received_mail import ReceivedMail
 from tickets.models.ticket_queue import TicketQueue
 
@@ -25,6 +26,7 @@ def retry_mail(mail: ReceivedMail, actor: Actor) -> None:
             _fetch_again(locked)
             outcome, reason = Outcome.IGNORED, gettext_noop("it is fetched again")
         _decide(locked, actor, outcome=outcome, reason=reason, attempt_count=0)
+        record(actor, AuditAction.RETRY_MAIL, mail)
         if locked.path:
             enqueue("tickets.process_mail", mail.pk)
     mail.refresh_from_db()
@@ -39,6 +41,7 @@ def discard_mail(mail: ReceivedMail, actor: Actor, reason: str, faults: Sequence
         raise Invalid(faults)
     with transaction.atomic():
         _decide(_lock_quarantined(mail), actor, outcome=Outcome.IGNORED, reason=reason.strip()[:500])
+        record(actor, AuditAction.DISCARD_MAIL, mail, changes={"reason": [None, reason.strip()[:500]]})
     mail.refresh_from_db()
 
 

@@ -7,9 +7,9 @@ from typing import Any
 from django.db import connection
 
 from callcentre.core.actor import Actor
+from callcentre.core.changes import change_columns
 from callcentre.core.errors import Conflict, ErrorCode
 from callcentre.core.joined_rows import JoinedRows
-from callcentre.models import actor_columns
 from telephony.models import Agent
 from tickets.models.customer import Customer
 from tickets.models.message import Message
@@ -60,7 +60,7 @@ def save_ticket(ticket: Ticket, columns: Mapping[str, Any], now: datetime) -> No
 
 
 def log_ticket(ticket: Ticket, actor: Actor, action: str, changes: Mapping[str, Any]) -> None:
-    TicketChange.objects.create(ticket_id=ticket.pk, action=action, changes=changes, **actor_columns(actor))
+    TicketChange.objects.create(ticket_id=ticket.pk, action=action, changes=changes, **change_columns(actor))
 
 
 def add_system_comment(ticket: Ticket, text: str, now: datetime) -> None:

@@ -9,9 +9,9 @@ from django.db import transaction
 from django.utils import timezone
 
 from callcentre.core.actor import Actor
+from callcentre.core.changes import change_columns, differences
 from callcentre.core.errors import ErrorCode, Fault, Invalid, check_lines
 from callcentre.core.row_inserts import RowInsert, mark_stored
-from callcentre.models import actor_columns, differences
 from tickets import events
 from tickets.addresses import read_sender
 from tickets.models import custom_values, rules
@@ -30,8 +30,8 @@ from tickets.verbs.unknown_customers import customer_of_sender
 _TICKET = RowInsert("ticket", Ticket)
 _MESSAGE = RowInsert("message", Message, ticket_id="(SELECT id FROM ticket)")
 _HISTORY = """history AS (
-  INSERT INTO tickets_ticketchange (ticket_id, actor_kind, actor_id, actor_name, action, changes)
-  SELECT id, %(actor_kind)s, %(actor_id)s, %(actor_name)s, 'create', '{}' FROM ticket
+  INSERT INTO tickets_ticketchange (ticket_id, actor_kind, actor_id, actor_name, actor_address, action, changes)
+  SELECT id, %(actor_kind)s, %(actor_id)s, %(actor_name)s, %(actor_address)s::inet, 'create', '{}' FROM ticket
 )"""
 _ADD = f"{_TICKET.query}, {_MESSAGE.query}, {_HISTORY}"
 _IDS = "(SELECT ARRAY[ticket.id, message.id] FROM ticket, message)"
@@ -190,7 +190,7 @@ def _new_ticket(
 
 def _add(ticket: Ticket, message: Message | None, actor: Actor) -> None:
     """Write the ticket, its first message if it has one, its history and its event, in one statement."""
-    parameters = {**_TICKET.parameters(ticket), **actor_columns(actor)}
+    parameters = {**_TICKET.parameters(ticket), **change_columns(actor)}
     if message:
         parameters |= _MESSAGE.parameters(message)
         ticket_id, message_id = events.ticket_created_by(_ADD, ticket, parameters, result=_IDS)

@@ -3,6 +3,7 @@ from rest_framework.response import Response
 
 from callcentre.api.pagination import limit_and_offset
 from callcentre.api.viewsets import ApiViewSet
+from callcentre.core.audit import AuditAction, record_once
 from callcentre.core.errors import Fault, Invalid
 from callcentre.core.lookups import get_or_404
 from webhooks.api.filters import EventFilterSet
@@ -29,7 +30,10 @@ class WebhookViewSet(ApiViewSet):
     secret_actions = ("secret",)
 
     def list(self, request: Request) -> Response:
-        return Response([webhook_data(webhook) for webhook in Webhook.objects.registered()])
+        webhooks = list(Webhook.objects.registered())
+        if any(webhook.http_auth_password for webhook in webhooks):
+            record_once(self.actor, AuditAction.READ_PASSWORDS, name="GET /webhooks")
+        return Response([webhook_data(webhook) for webhook in webhooks])
 
     def create(self, request: Request) -> Response:
         values, faults = self.read(WebhookInput)

@@ -7,9 +7,9 @@ from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from callcentre.core.changes import Change, TimestampedModel
 from callcentre.core.encryption import EncryptedTextField
 from callcentre.core.scope import WITHOUT_SCOPE_ONLY, Lookups
-from callcentre.models import Change, TimestampedModel
 from webhooks.event_types import EventType
 from webhooks.signing import new_secret
 
@@ -110,3 +110,4 @@ class WebhookChange(Change):
         verbose_name = _("change of a webhook")
         verbose_name_plural = _("changes of webhooks")
         ordering = ["-id"]
+        indexes = [models.Index(fields=["-at"], name="webhookchange_at")]

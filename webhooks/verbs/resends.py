@@ -9,8 +9,8 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from callcentre.core.actor import Actor
+from callcentre.core.changes import actor_columns, change_columns
 from callcentre.core.enqueue import enqueue
-from callcentre.models import actor_columns
 from webhooks.models import Delivery, Resend, Webhook, WebhookChange
 from webhooks.models.delivery import DeliveryQuerySet
 from webhooks.verbs.webhooks import end_pause
@@ -41,7 +41,7 @@ def resend_deliveries(deliveries: DeliveryQuerySet, actor: Actor) -> int:
                 webhook_id=webhook_id,
                 action="resend",
                 changes={"deliveries": [None, count]},
-                **actor_columns(actor),
+                **change_columns(actor),
             )
             end_pause(webhook_id)
     return len(ids)
@@ -60,7 +60,7 @@ def start_resend(webhook: Webhook, actor: Actor, since: datetime, *, includes_wa
             leased_until=timezone.now() + LEASE,
             **actor_columns(actor),
         )
-        webhook.history.create(action="resend", changes={"since": [None, since.isoformat()]}, **actor_columns(actor))
+        webhook.history.create(action="resend", changes={"since": [None, since.isoformat()]}, **change_columns(actor))
         enqueue("webhooks.resend", resend.pk)
     resend.refresh_from_db(fields=["created_at"])
     return resend

@@ -10,9 +10,9 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from callcentre.core.actor import Actor
+from callcentre.core.changes import change_columns, differences
 from callcentre.core.enqueue import enqueue
 from callcentre.core.errors import Conflict, ErrorCode, Fault, Invalid, Outdated
-from callcentre.models import actor_columns, differences
 from webhooks.event_types import TEST_ACTION
 from webhooks.models import Event, Webhook
 from webhooks.signing import new_secret
@@ -132,7 +132,7 @@ def rotate_secret(webhook: Webhook, actor: Actor, overlap: timedelta = timedelta
 def show_secret(webhook: Webhook, actor: Actor) -> str:
     """Return the secret, and log who saw it: once an hour, because a program may ask before each verification."""
     an_hour_ago = timezone.now() - timedelta(hours=1)
-    seen = webhook.history.filter(action="show_secret", at__gt=an_hour_ago, **actor_columns(actor))
+    seen = webhook.history.filter(action="show_secret", at__gt=an_hour_ago, **change_columns(actor))
     if not seen.exists():
         _log(webhook, actor, "show_secret")
     return str(webhook.secret)
@@ -177,4 +177,4 @@ def _set(webhook: Webhook, **values: Any) -> None:
 
 
 def _log(webhook: Webhook, actor: Actor, action: str, changes: dict[str, Any] | None = None) -> None:
-    webhook.history.create(action=action, changes=changes or {}, **actor_columns(actor))
+    webhook.history.create(action=action, changes=changes or {}, **change_columns(actor))

@@ -4,7 +4,7 @@ import secrets
 from typing import Any
 
 from django.conf import settings
-from django.contrib.auth.models import Permission
+from django.contrib.auth.models import Group
 from django.core.management.base import BaseCommand
 
 import campaigns.demo
@@ -62,12 +62,11 @@ class Command(BaseCommand):
             Agent.objects.filter(login="agent1", user=None).update(user=user)
 
     def _agent(self, login: str, password: str) -> None:
-        """Let an agent log in to the desk. The user may work on tickets and has no other permission."""
+        """Let an agent log in to the desk, with the role of agents."""
         user, created = User.objects.get_or_create(username=login, defaults={"is_staff": True})
         if created or not user.check_password(password):
             user.set_password(password)
             user.save(update_fields=["password"])
         if created:
-            names = ("view_ticket", "change_ticket", "view_customer", "view_article")
-            user.user_permissions.set(Permission.objects.filter(codename__in=names))
+            user.groups.set(Group.objects.filter(name="Agent"))
             Agent.objects.filter(login=login, user=None).update(user=user)

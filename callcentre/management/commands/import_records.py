@@ -12,8 +12,8 @@ from django.utils import timezone
 from tqdm import tqdm
 
 from callcentre.core.actor import Actor
+from callcentre.core.changes import actor_columns
 from callcentre.core.errors import Invalid
-from callcentre.models import actor_columns
 from campaigns.importing.columns import check_choices, columns_named, guess_columns
 from campaigns.importing.formats import delimiter_named, encoding_named, guess_format
 from campaigns.importing.import_run import Interrupted, load, run, write_errors

@@ -9,6 +9,7 @@ from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
+from callcentre.admin import user_of
 from callcentre.core.integers import integer_of
 from callcentre.overview import snapshot
 from callcentre.overview.admin.cells import Piece, Viewer, clock
@@ -22,7 +23,7 @@ WALL = "wall"
 
 def overview_panel(request: HttpRequest) -> dict[str, Any]:
     """Return what the start page shows at once; a script renews it."""
-    figures, viewer = snapshot.current(), Viewer(request.user)
+    figures, viewer = snapshot.current(user_of(request).scope), Viewer(request.user)
     first = _answer(figures, viewer, parts_of(figures, viewer))
     return {
         "template": "admin/overview/overview.html",
@@ -35,7 +36,7 @@ def overview_panel(request: HttpRequest) -> dict[str, Any]:
 
 def overview_now(request: HttpRequest) -> HttpResponse:
     """Answer with the present figures that the viewer may see, for the overview or for a wallboard."""
-    figures, viewer = snapshot.current(), Viewer(request.user)
+    figures, viewer = snapshot.current(user_of(request).scope), Viewer(request.user)
     parts = _wall(request, figures, viewer) if WALL in request.GET else parts_of(figures, viewer)
     body = orjson.dumps(_answer(figures, viewer, parts))
     return HttpResponse(body, content_type="application/json", headers={"Cache-Control": "no-store"})
@@ -43,7 +44,7 @@ def overview_now(request: HttpRequest) -> HttpResponse:
 
 def wallboard(request: HttpRequest) -> HttpResponse:
     """Show chosen queues and campaigns on a screen on the wall, without menus."""
-    figures, viewer = snapshot.current(), Viewer(request.user)
+    figures, viewer = snapshot.current(user_of(request).scope), Viewer(request.user)
     query = request.GET.copy()
     query[WALL] = "1"
     values = {

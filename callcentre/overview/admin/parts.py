@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from datetime import date
 from typing import Any
 
+from django.contrib.humanize.templatetags.humanize import intcomma
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _
@@ -121,10 +123,10 @@ def _queue(queue: Figures, figures: Figures, viewer: Viewer) -> list[Piece]:
         cell(
             percent(queue["service_level"]),
             calls("came_in_time") if queue["in_time"] else "",
-            note=_("%(count)s of %(all)s") % {"count": queue["in_time"], "all": queue["answered"] + queue["abandoned"]},
+            note=_of(queue["in_time"], queue["answered"] + queue["abandoned"]),
             is_number=True,
         ),
-        number(queue["answered"], calls("came_answered"), note=f"/ {queue['came']}"),
+        number(queue["answered"], calls("came_answered"), note=f"/ {intcomma(queue['came'])}"),
         number(queue["abandoned"], calls("came_abandoned"), tone="warning" if queue["abandoned"] else ""),
     ]
 
@@ -232,6 +234,8 @@ def _campaign(row: Figures, figures: Figures, viewer: Viewer) -> list[Piece]:
     dropped = viewer.list_of(
         "campaigns.attempt", campaign__id__exact=pk, outcome__exact="dropped", date_from=today, date_to=today
     )
+    compliance = f"{reverse('admin:campaigns_campaign_compliance')}?campaign={pk}"
+    records = viewer.list_of("campaigns.record", campaign__id__exact=pk)
     left = viewer.list_of("campaigns.record", campaign__id__exact=pk, system_status="left")
     word, colour = campaign_state(row)
     return [
@@ -245,19 +249,24 @@ def _campaign(row: Figures, figures: Figures, viewer: Viewer) -> list[Piece]:
         cell(
             percent(row["drop_rate"], 2) if row["answers"] else "–",
             dropped if row["drops"] else "",
-            note=_("%(count)s of %(all)s") % {"count": row["drops"], "all": row["answers"]},
+            note=_of(row["drops"], row["answers"]),
             tone="danger" if row["drop_rate"] > figures["most_drops"] else "",
             is_number=True,
         ),
         cell(
             percent(row["drop_rate_30"], 2),
+            compliance,
             tone="danger" if row["drop_rate_30"] > figures["most_drops"] else "",
             is_number=True,
         ),
         number(row["to_call"], left, note=_warning(row)),
-        cell(percent(row["percent"]), percent=row["percent"]),
+        cell(percent(row["percent"]), records if row["total"] else "", percent=row["percent"]),
         number(row["agents"], page),
     ]
+
+
+def _of(count: int, all_of_them: int) -> str:
+    return _("%(count)s of %(all)s") % {"count": intcomma(count), "all": intcomma(all_of_them)}
 
 
 def campaign_state(row: Figures) -> tuple[str, str]:

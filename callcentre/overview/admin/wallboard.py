@@ -5,7 +5,7 @@ from collections.abc import Collection
 from django.template.defaultfilters import floatformat
 from django.utils.translation import gettext as _
 
-from callcentre.overview.admin.cells import Piece, Viewer, cell
+from callcentre.overview.admin.cells import Piece, Viewer, cell, number
 from callcentre.overview.admin.parts import campaign_state
 from callcentre.overview.admin.troubles import alarm_notes, process_notes
 from callcentre.overview.figures import Figures
@@ -53,7 +53,7 @@ def _queue(queue: Figures, figures: Figures) -> Piece:
             key="free",
         ),
         _share(queue["service_level"], 0, label=target, key="level"),
-        cell(queue["abandoned"], label=_("abandoned today"), key="abandoned"),
+        number(queue["abandoned"], label=_("abandoned today"), key="abandoned"),
     ]
     return {"key": f"queue-{queue['id']}", "title": queue["name"], "tiles": tiles}
 
@@ -75,7 +75,7 @@ def _campaign(row: Figures, figures: Figures) -> Piece:
             tone="danger" if is_high else "",
             key="drops",
         ),
-        cell(row["to_call"], label=_("records to call"), key="left"),
+        number(row["to_call"], label=_("records to call"), key="left"),
         cell(row["agents"], label=_("agents"), key="agents"),
     ]
     return {"key": f"campaign-{row['id']}", "title": f"{row['code']} {row['name']}", "tiles": tiles}

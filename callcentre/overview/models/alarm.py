@@ -12,8 +12,9 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
+from callcentre.core.audit import audited
+from callcentre.core.changes import TimestampedModel
 from callcentre.core.scope import Lookups
-from callcentre.models import TimestampedModel
 from campaigns.models import Campaign
 from telephony.models import Queue
 
@@ -29,6 +30,7 @@ class AlarmQuerySet(models.QuerySet["Alarm"]):
         return self.filter(Q(is_active=True) | Q(raised_at__isnull=False))
 
 
+@audited(ignored=("raised_at", "value"))
 class Alarm(TimestampedModel):
     """A limit of a figure of a queue or a campaign. It is raised while the figure is beyond the limit.
 

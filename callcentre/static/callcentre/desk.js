@@ -123,19 +123,12 @@ document.addEventListener("DOMContentLoaded", () => {
         away.hidden = !isNow;
     };
 
-    const spell = (length) => {
-        const seconds = Math.max(Math.floor(length), 0);
-        const days = Math.floor(seconds / 86400);
-        if (days) return `${days} d ${Math.floor(seconds / 3600) % 24} h`;
-        const [hours, minutes] = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60];
-        return `${hours ? `${hours}:${String(minutes).padStart(2, "0")}` : minutes}:${String(seconds % 60).padStart(2, "0")}`;
-    };
     // Between two answers the time goes on; without answers it stands still.
     const tick = () => {
         if (isStale) return;
         const now = readAt + (performance.now() - shownAt) / 1000;
-        for (const time of desk.querySelectorAll("time[data-since]")) time.textContent = spell(now - Number(time.dataset.since));
-        for (const time of desk.querySelectorAll("time[data-until]")) time.textContent = spell(Number(time.dataset.until) - now);
+        for (const time of desk.querySelectorAll("time[data-since]")) time.textContent = window.spellLength(now - Number(time.dataset.since));
+        for (const time of desk.querySelectorAll("time[data-until]")) time.textContent = window.spellLength(Number(time.dataset.until) - now);
     };
 
     const say = (form, sentences) => {

@@ -11,7 +11,8 @@ from django.core.exceptions import ValidationError
 from django.http import Http404, QueryDict
 from django.utils.translation import gettext as _now
 
-from callcentre.core.errors import Conflict, ErrorCode
+from callcentre.admin import user_of
+from callcentre.core.errors import Conflict, ErrorCode, Fault
 from callcentre.core.integers import integer_of
 from callcentre.web.desk.chats import chat_or_404
 from callcentre.web.desk.records import fields_of
@@ -25,7 +26,7 @@ from telephony.api.agents import PauseInput
 from telephony.api.calls import TransferInput
 from telephony.api.topics import ConnectionTopicInput
 from telephony.calls import commands, lines
-from telephony.models import CallCommand, Connection, TopicField
+from telephony.models import CallCommand, Connection, Queue, TopicField, TransferShortcut
 from telephony.models.topic import FIELDS_KEY
 from telephony.verbs import connections, presence
 from telephony.verbs.agents import edit_agent
@@ -111,7 +112,20 @@ def transfer(desk: Situation, form: QueryDict) -> None:
     if agent_number := given.pop("agent_number", ""):
         given["number"] = agent_number
     values, faults = TransferInput.read(given)
+    faults += _faults_of_scope(desk, values)
     commands.ask_transfer(desk.actor, connection, faults, **values)
+
+
+def _faults_of_scope(desk: Situation, values: Mapping[str, Any]) -> list[Fault]:
+    """Return a fault for a target outside the scope of the agent's user, which the list of targets leaves out."""
+    scope, faults = user_of(desk.request).scope, []
+    if not scope.is_all:
+        if (pk := values.get("queue_id")) and not scope.within(Queue.objects.filter(pk=pk)).exists():
+            faults.append(Fault(ErrorCode.QUEUE_UNKNOWN, "queue_id"))
+        pk = values.get("transfer_shortcut_id")
+        if pk and not scope.within(TransferShortcut.objects.filter(pk=pk)).exists():
+            faults.append(Fault(ErrorCode.SHORTCUT_UNKNOWN, "transfer_shortcut_id"))
+    return faults
 
 
 def _open_call(desk: Situation, form: QueryDict) -> Connection:

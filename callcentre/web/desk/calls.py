@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from callcentre.admin.scope import scope_of
 from callcentre.web.desk.situation import OVER, Situation
 from campaigns.models import Campaign
 from telephony import queue_waits
@@ -82,11 +83,12 @@ def transfer_facts(desk: Situation) -> Any:
 
 
 def _targets(desk: Situation) -> Any:
-    free = AgentState.objects.filter(ended_at=None, kind=StateKind.FREE, agent__is_active=True)
+    scope = scope_of(desk.request)
+    free = scope.within(AgentState.objects.filter(ended_at=None, kind=StateKind.FREE, agent__is_active=True))
     agents = free.exclude(agent__number="").exclude(agent=desk.agent).order_by("agent__surname", "agent__name", "pk")
-    queues = dict(Queue.objects.active().values_list("pk", "name")[:MOST_TARGETS])
+    queues = dict(scope.within(Queue.objects.active()).values_list("pk", "name")[:MOST_TARGETS])
     situations = queue_waits.situations(queues)
-    shortcuts = TransferShortcut.objects.values_list("pk", "name", "queue__is_active")
+    shortcuts = scope.within(TransferShortcut.objects.all()).values_list("pk", "name", "queue__is_active")
     return {
         "agents": [
             {"number": state.agent.number, "name": state.agent.full_name or state.agent.login}

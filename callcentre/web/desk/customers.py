@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from callcentre.admin import may_see
+from callcentre.admin import may_see, user_of
 from callcentre.web.desk.situation import Situation
 from campaigns.models import Record
 from telephony.customers import customers_of
@@ -25,7 +25,7 @@ def customer_context(desk: Situation, facts: Any) -> dict[str, Any]:
     """Return the card of the customer. An agent needs no permission for the customer of the present call."""
     number = _number(desk)
     customer = _customer(desk, number)
-    user = desk.request.user
+    user = user_of(desk.request)
     context: dict[str, Any] = {
         "customer": customer,
         "customer_number": number,
@@ -34,13 +34,14 @@ def customer_context(desk: Situation, facts: Any) -> dict[str, Any]:
     if customer is None:
         return context
     known = kinds()
-    reader = Reader(frozenset(kind.name for kind in known), sees_recordings=False, sees_summaries=False)
+    names = frozenset(kind.name for kind in known)
+    reader = Reader(names, sees_recordings=False, sees_summaries=False, scope=user.scope)
     # One more, because the present call may be among them.
     page = read_page(customer, reader, limit=CONTACTS + 1)
     call = desk.shown_call
     uid = call.connection.uid if call else ""
     context["contacts"] = [
-        {"kind": kind, "entry": entry, "may_open": any(map(user.has_perm, kind.permissions))}
+        {"kind": kind, "entry": entry, "may_open": may_see(user, kind.app, kind.model)}
         for kind, entry in page.entries
         if entry.id != uid
     ][:CONTACTS]

@@ -15,6 +15,7 @@ from django.utils import timezone
 from campaigns.dialling.choice import (
     FOR_GOOD,
     RESERVE,
+    SETTINGS,
     Group,
     ReservedRecord,
     give_back,
@@ -90,6 +91,37 @@ def test_records_of_one_time_are_read_in_their_order_without_a_sort() -> None:
 
     (explained,) = orjson.loads(plans) if isinstance(plans, str) else plans
     assert rows_read(explained["Plan"]) < 100
+
+
+@pytest.mark.django_db
+def test_a_plan_that_is_made_on_empty_tables_reads_no_table_whole() -> None:
+    values = values_of(1, "one", groups=OPEN, free_agents=[1], now=timezone.now()) | {"count": 5, "look": 5}
+    with connection.cursor() as cursor:
+        for table in ("record", "donotcall", "attempt", "additionalnumber"):
+            cursor.execute(f"ANALYZE campaigns_{table}")
+        cursor.execute(SETTINGS)
+        cursor.execute(f"EXPLAIN {RESERVE}", values)
+        plan = "\n".join(line for (line,) in cursor.fetchall())
+
+    assert "Seq Scan" not in plan
+
+
+@pytest.mark.django_db
+def test_an_additional_number_whose_call_was_dropped_needs_an_agent() -> None:
+    number = AdditionalNumberFactory()
+    at = timezone.now() - timedelta(hours=5)
+    PastAttemptFactory(campaign=CampaignFactory(), phone_number=number.number, dialled_at=at, outcome="dropped")
+
+    assert [found.needs_agent for found in reserved(number.record.campaign)] == [True]
+
+
+@pytest.mark.django_db
+def test_records_to_call_fill_up_what_retries_leave() -> None:
+    campaign, past = CampaignFactory(), timezone.now() - timedelta(minutes=1)
+    to_call = RecordFactory.create_batch(3, campaign=campaign)
+    retries = RecordFactory.create_batch(2, campaign=campaign, system_status="CALL_NO_SOONER_THAN", next_call_at=past)
+
+    assert [found.id for found in reserved(campaign, count=4)] == [one.pk for one in [*retries, *to_call[:2]]]
 
 
 @pytest.mark.django_db

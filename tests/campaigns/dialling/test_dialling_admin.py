@@ -90,7 +90,7 @@ def test_the_page_costs_the_same_with_more_records(django_assert_num_queries) ->
     client.page(page(small))
 
     for campaign in (small, large):
-        with django_assert_num_queries(16):
+        with django_assert_num_queries(15):
             client.page(page(campaign))
 
 

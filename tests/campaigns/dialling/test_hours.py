@@ -179,7 +179,7 @@ def test_hours_are_read_of_the_campaign_and_the_law(django_assert_num_queries) -
         name="Own", prefix="48", weekdays="12345", begins_at=time(8), ends_at=time(20), source="a law"
     )
 
-    with django_assert_num_queries(2):
+    with django_assert_num_queries(1):
         hours = read_hours(campaign)
 
     assert hours.spans == (Span(frozenset((1,)), time(9), time(17)),)

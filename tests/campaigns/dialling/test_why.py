@@ -195,12 +195,12 @@ def test_an_unreadable_zone_is_a_reason(campaign: Campaign) -> None:
     assert codes(why(campaign, "+80012345678")) == ["zone_unreadable"]
 
 
-def test_an_explanation_costs_four_statements(campaign: Campaign, django_assert_num_queries: Any) -> None:
+def test_an_explanation_costs_three_statements(campaign: Campaign, django_assert_num_queries: Any) -> None:
     record = RecordFactory(campaign=campaign, phone_number=NUMBER)
     AdditionalNumberFactory.create_batch(5, record=record)
     LegalHours.objects.create(name="Own", prefix="48", begins_at=time(8), ends_at=time(20), source="A law")
 
-    with django_assert_num_queries(4):
+    with django_assert_num_queries(3):
         explain_record(record.pk, NOON)
 
 

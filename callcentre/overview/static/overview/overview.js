@@ -31,12 +31,7 @@ document.addEventListener("DOMContentLoaded", () => {
     const svg = (name, attributes, ...children) => append(withAttributes(document.createElementNS(SVG, name), attributes), children);
 
     const serverSeconds = () => readAt + (isStale ? 0 : (performance.now() - shownAt) / 1000);
-    const lengthSince = (since) => {
-        const length = Math.max(Math.floor(serverSeconds() - since), 0);
-        const [hours, minutes, seconds] = [Math.floor(length / 3600), Math.floor(length / 60) % 60, length % 60];
-        const padded = (count) => String(count).padStart(2, "0");
-        return hours ? `${hours}:${padded(minutes)}:${padded(seconds)}` : `${minutes}:${padded(seconds)}`;
-    };
+    const lengthSince = (since) => window.spellLength(serverSeconds() - since);
     const clockOf = (piece) => (piece.since === undefined ? piece.text : el("time", { "data-since": piece.since }, lengthSince(piece.since)));
 
     const note = (piece) => {
@@ -58,7 +53,7 @@ document.addEventListener("DOMContentLoaded", () => {
     const drawCell = (piece, [label, isNumber], place) => {
         const classes = [piece.is_number || isNumber ? "cc-right" : "", piece.tone ? `ov-${piece.tone}` : ""].filter(Boolean).join(" ");
         const cell = el("td", { class: classes, "data-label": place ? label : "" });
-        if (piece.percent !== undefined) return append(cell, [el("div", { class: "cc-progress" }, bar(piece.percent), el("span", {}, piece.text))]);
+        if (piece.percent !== undefined) return append(cell, [el("div", { class: "cc-progress" }, bar(piece.percent), el("span", {}, content(piece)))]);
         const more = note(piece);
         if (piece.text === "" && piece.since === undefined && !more) return cell;
         return append(cell, [el("span", { class: "ov-value" }, content(piece), more ? " " : null, more)]);

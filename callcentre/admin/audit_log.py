@@ -1,0 +1,138 @@
+"""The audit log: who changed or read what, when, and from where."""
+
+from collections.abc import Iterable
+from typing import Any, cast
+
+from django.apps import apps
+from django.contrib import admin
+from django.db.models import Model, QuerySet
+from django.http import HttpRequest
+from django.utils.text import capfirst
+from django.utils.translation import gettext_lazy as _
+from unfold.contrib.filters.admin import DropdownFilter
+
+from callcentre.admin.base import ReadOnlyAdmin
+from callcentre.admin.dates import DatesFilter
+from callcentre.admin.history import ACTIONS, ChangeMixin, in_words
+from callcentre.admin.lists import UncountedChangeList, UncountedMixin
+from callcentre.admin.theme import display
+from callcentre.core.audit import AUDITED, AuditAction, AuditLog, histories
+from callcentre.core.changes import Change
+
+
+class AtFilter(DatesFilter):
+    """Entries from a day to a day."""
+
+    column = "at"
+
+
+class KindFilter(DropdownFilter):
+    """Entries about one kind of object."""
+
+    title = _("kind")
+    parameter_name = "kind"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> Iterable[tuple[str, Any]]:
+        models = {each.model for each in AUDITED.values() if not each.part_of} | {_owner(each) for each in histories()}
+        named = [(model._meta.label_lower, capfirst(str(model._meta.verbose_name))) for model in models]
+        return sorted(named, key=lambda choice: choice[1])
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        return queryset.filter(model=self.value()) if self.value() else queryset
+
+
+class ObjectFilter(DropdownFilter):
+    """Entries about one object, whose page links here: its kind and id."""
+
+    title = _("object")
+    parameter_name = "object"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> Iterable[tuple[str, Any]]:
+        return [(self.value() or "", self.value())] if self.value() else []
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        label, _colon, pk = (self.value() or "").partition(":")
+        return queryset.filter(model=label, object_id=pk) if pk else queryset
+
+
+class ActionFilter(DropdownFilter):
+    """Entries of one action."""
+
+    title = _("action")
+    parameter_name = "action"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> Iterable[tuple[str, Any]]:
+        usual = [(name, ACTIONS[name]) for name in ("create", "edit")]
+        return [*usual, ("delete", _("deleted")), *AuditAction.choices]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        return queryset.filter(action=self.value()) if self.value() else queryset
+
+
+class AuditChangeList(UncountedChangeList):
+    """The newest entries first, by the indexes of time that all parts of the view have."""
+
+    def get_ordering(self, request: HttpRequest, queryset: QuerySet[Any]) -> list[str]:
+        return ["-at", "-id"]
+
+
+@admin.register(AuditLog)
+class AuditLogAdmin(ChangeMixin, UncountedMixin, ReadOnlyAdmin):
+    """The one list of all changes. Each object's own page has the entries of that object."""
+
+    list_display = ("at", "actor", "actor_address", "what", "about", "details")
+    list_display_links = ("at",)
+    list_filter = (AtFilter, KindFilter, ActionFilter, "actor_kind", ObjectFilter)
+    search_fields = ("actor_name", "object_name", "object_id__exact")
+    search_help_text = _("Name of the person, name or id of the object")
+    fields = ("at", "actor", "actor_address", "what", "about", "details")
+    readonly_fields = fields
+    action_labels = {"delete": _("deleted")} | dict(AuditAction.choices)
+
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[AuditChangeList]:
+        return AuditChangeList
+
+    def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> AuditLog | None:
+        """Return the entry by the id of its own table, which has an index."""
+        source, _dash, row_id = object_id.rpartition("-")
+        if not row_id.isdecimal():
+            return None
+        return self.get_queryset(request).filter(source=source, row_id=int(row_id)).first()
+
+    @display(description=_("by"))
+    def actor(self, entry: AuditLog) -> str:
+        return self.who(entry)
+
+    @display(description=_("object"))
+    def about(self, entry: AuditLog) -> Any:
+        if not (model := _model(entry.model)):
+            return entry.object_name
+        name = entry.object_name or entry.object_id
+        text = f"{capfirst(str(model._meta.verbose_name))} {name}".strip()
+        if part := _model(entry.part):
+            text = f"{text}: {part._meta.verbose_name}"
+        return text
+
+    def changes_of(self, change: Change) -> list[tuple[Any, Any, Any]]:
+        model = _model(getattr(change, "part", "") or getattr(change, "model", ""))
+        names = {field.attname: field.verbose_name for field in model._meta.fields} if model else {}
+        names |= {field.name: field.verbose_name for field in model._meta.fields} if model else {}
+        return [
+            (names.get(name, name), in_words(_cut(old)), in_words(_cut(new)))
+            for name, (old, new) in sorted(change.changes.items())
+        ]
+
+
+def _owner(history: type[Change]) -> type[Model]:
+    return cast("type[Model]", next(field for field in history._meta.fields if field.is_relation).related_model)
+
+
+def _model(label: str) -> type[Model] | None:
+    try:
+        return apps.get_model(label) if label else None
+    except (LookupError, ValueError):  # a model of a former release
+        return None
+
+
+def _cut(value: Any) -> Any:
+    return f"{value[:200]}…" if isinstance(value, str) and len(value) > 200 else value

@@ -1,0 +1,203 @@
+"""The audit log: changes of what people edit, log-ins, and what was read that must not be read unseen.
+
+Tables of configuration have a trigger that compares the old row with the new one, so the log has every change: by a
+page, by the API, by a command, by a statement of SQL. Tickets, records, customers, articles and others have histories
+of their own, which verbs write. `AuditLog` shows both together. docs/decisions/0032 has the reasons.
+"""
+
+import json
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import lru_cache
+from typing import Any, ClassVar, TypeVar
+
+from django.db import models
+from django.db.backends.signals import connection_created
+from django.db.models import QuerySet
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from callcentre.core.actor import Actor
+from callcentre.core.changes import Change, change_columns
+from callcentre.core.scope import WITHOUT_SCOPE_ONLY, Lookups
+from callcentre.core.sender import sender
+
+_PRUNED_AT_ONCE = 10_000
+_AN_HOUR = timedelta(hours=1)
+# The session's setting with the sender, for the trigger.
+SETTING = "callcentre.sender"
+_WRITES = re.compile(r"\s*(?:INSERT|UPDATE|DELETE|WITH)\b")
+
+
+@dataclass(frozen=True, slots=True)
+class Audited:
+    """The way to log changes of a table: columns to leave out, columns whose values stay secret, and the owner."""
+
+    model: type[models.Model]
+    # Columns that the service writes while it works, such as the time of the last poll.
+    ignored: tuple[str, ...] = ()
+    secret: tuple[str, ...] = ()
+    # The foreign key of the row that this row is a part of, as a campaign of its retry rules; "" for none.
+    part_of: str = ""
+
+
+AUDITED: dict[str, Audited] = {}
+Model = TypeVar("Model", bound=type[models.Model])
+
+
+def audited(**options: Any) -> Callable[[Model], Model]:
+    """Log each change of the rows of a model."""
+
+    def register(model: Model) -> Model:
+        AUDITED[model._meta.db_table] = Audited(model, **options)
+        return model
+
+    return register
+
+
+class AuditAction(models.TextChoices):
+    """An entry that is no change of a row."""
+
+    ASK_DELETION = "ask_deletion", _("deletion asked for")
+    RETRY_MAIL = "retry_mail", _("mail processed again")
+    DISCARD_MAIL = "discard_mail", _("mail discarded")
+    LOG_IN = "log_in", _("logged in")
+    LOG_OUT = "log_out", _("logged out")
+    LOG_IN_REFUSED = "log_in_refused", _("log-in refused")
+    READ_PASSWORDS = "read_passwords", _("passwords of receivers read")
+    HEAR = "hear", _("recording heard")
+    SHOW_SECRET = "show_secret", _("secret shown")
+    EXPORT = "export", _("exported")
+    IMPORT = "import", _("imported")
+
+
+class AuditEntry(Change):
+    """An entry of the audit log: who changed or read what, when, and from where."""
+
+    # Label of a model, as "campaigns.campaign".
+    model = models.CharField(max_length=60)
+    object_id = models.CharField(max_length=64, blank=True)
+    object_name = models.CharField(max_length=200, blank=True)
+    # Label of the model of a part that changed, as "campaigns.retryrule".
+    part = models.CharField(max_length=60, blank=True)
+
+    class Meta:
+        app_label = "callcentre"
+        ordering = ["-id"]
+        default_permissions = ()
+        indexes = [
+            models.Index(fields=["-at"], name="auditentry_at"),
+            models.Index(fields=["model", "object_id", "-at"], name="auditentry_object"),
+        ]
+
+
+class AuditLogQuerySet(QuerySet["AuditLog"]):
+    def of(self, row: models.Model) -> "AuditLogQuerySet":
+        """Return the entries of one object."""
+        return self.filter(model=row._meta.label_lower, object_id=str(row.pk))
+
+
+class AuditLog(Change):
+    """A row of the view over the audit entries and all histories."""
+
+    # A person with a scope would read of rows beyond it.
+    scope_lookups: ClassVar[Lookups] = WITHOUT_SCOPE_ONLY
+
+    # Label of the model of the entry, then its id: "tickets.ticketchange-17".
+    id = models.CharField(primary_key=True, max_length=80)
+    source = models.CharField(max_length=60)
+    row_id = models.BigIntegerField()
+    model = models.CharField(_("kind"), max_length=60)
+    object_id = models.CharField(_("id"), max_length=64)
+    object_name = models.CharField(_("name"), max_length=200)
+    part = models.CharField(_("part"), max_length=60)
+
+    objects = AuditLogQuerySet.as_manager()
+
+    class Meta:
+        app_label = "callcentre"
+        managed = False
+        db_table = "callcentre_auditlog"
+        verbose_name = _("entry of the audit log")
+        verbose_name_plural = _("audit log")
+        ordering = ["-at", "-id"]
+        default_permissions = ("view",)
+
+
+def histories() -> Sequence[type[Change]]:
+    """Return the models of histories that the audit log shows, besides the audit entries."""
+    histories: list[type[Change]] = Change.__subclasses__()
+    return [model for model in histories if model not in (AuditEntry, AuditLog)]
+
+
+def record(
+    actor: Actor, action: str, row: models.Model | None = None, *, name: str = "", changes: dict[str, Any] | None = None
+) -> None:
+    """Write that a person or program did something that changes no row, such as hearing a recording."""
+    AuditEntry.objects.create(
+        action=action,
+        model=row._meta.label_lower if row else "",
+        object_id=str(row.pk) if row else "",
+        object_name=(name or str(row or ""))[:200],
+        changes=changes or {},
+        **change_columns(actor),
+    )
+
+
+def record_once(
+    actor: Actor,
+    action: str,
+    row: models.Model | None = None,
+    *,
+    name: str = "",
+    within: timedelta = _AN_HOUR,
+) -> None:
+    """Write an entry unless the same person has the same one of that time: a player asks for many parts of a file."""
+    name = (name or str(row or ""))[:200]
+    same = AuditEntry.objects.filter(
+        model=row._meta.label_lower if row else "",
+        object_id=str(row.pk) if row else "",
+        object_name=name,
+        action=action,
+        at__gt=timezone.now() - within,
+        **change_columns(actor),
+    )
+    if not same.exists():
+        record(actor, action, row, name=name)
+
+
+def prune(before: datetime) -> int:
+    """Delete a batch of the oldest entries before this instant. Return their number."""
+    oldest = AuditEntry.objects.filter(at__lt=before).order_by("at").values_list("pk", flat=True)[:_PRUNED_AT_ONCE]
+    return AuditEntry.objects.filter(pk__in=list(oldest)).delete()[0]
+
+
+@lru_cache(maxsize=1)
+def _writes_audited() -> re.Pattern[str]:
+    return re.compile(rf'\b(?:INSERT INTO|UPDATE|DELETE FROM)\s+"?(?:{"|".join(map(re.escape, AUDITED))})\b')
+
+
+def _tell_sender(execute: Callable[..., Any], sql: Any, params: Any, many: bool, context: Any) -> Any:
+    """Tell the database who sends a statement that changes an audited table, in one more round trip."""
+    if isinstance(sql, str) and _WRITES.match(sql) and _writes_audited().search(sql):
+        connection = context["connection"]
+        if not connection.needs_rollback:
+            connection.connection.execute("SELECT set_config(%s, %s, false)", (SETTING, _described()))
+    return execute(sql, params, many, context)
+
+
+def _described() -> str:
+    given = sender()
+    actor = given.find_actor()
+    described = {"kind": actor.kind, "id": actor.id, "name": actor.name[:150], "address": given.address}
+    return json.dumps({**described, "is_bulk": given.is_bulk})
+
+
+def _watch(connection: Any, **kwargs: Any) -> None:
+    if _tell_sender not in connection.execute_wrappers:
+        connection.execute_wrappers.append(_tell_sender)
+
+
+connection_created.connect(_watch, dispatch_uid="callcentre.core.audit")

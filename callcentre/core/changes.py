@@ -1,0 +1,88 @@
+"""Rows that remember: their times, and the histories of what people and programs changed."""
+
+from typing import Any, TypeVar
+
+from django.db import models
+from django.db.models.functions import Now
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from callcentre.core.actor import Actor
+from callcentre.core.errors import Conflict, ErrorCode
+from callcentre.core.sender import sender
+
+Row = TypeVar("Row", bound=models.Model)
+
+
+def still_there(rows: models.QuerySet[Row]) -> Row:
+    """Lock the row and return it; raise Conflict if it was deleted meanwhile."""
+    row = rows.order_by().first()
+    if row is None:
+        raise Conflict(ErrorCode.CONFLICT)
+    return row
+
+
+class TimestampedModel(models.Model):
+    created_at = models.DateTimeField(_("created"), db_default=Now(), editable=False)
+    updated_at = models.DateTimeField(_("changed"), auto_now=True, editable=False)
+
+    class Meta:
+        abstract = True
+
+    @property
+    def version(self) -> str:
+        """The version of the row that a page was made from. It differs after each change."""
+        return self.updated_at.isoformat()
+
+
+class Change(models.Model):
+    """An entry of a history: the person, the time, the change. A verb writes it in its own transaction; it never
+    changes.
+    """
+
+    class ActorKind(models.TextChoices):
+        API_USER = "api_user", _("API user")
+        USER = "user", _("user")
+        AGENT = "agent", _("agent")
+        IMPORT = "import", _("import")
+        DIALLER = "dialler", _("dialler")
+        SYSTEM = "system", _("system")
+
+    at = models.DateTimeField(_("time"), db_default=Now(), editable=False)
+    actor_kind = models.CharField(_("kind of actor"), max_length=10, choices=ActorKind)
+    actor_id = models.BigIntegerField(null=True)
+    actor_name = models.CharField(_("actor"), max_length=150)
+    # The address of the request that made the change; null for the service's own changes.
+    actor_address = models.GenericIPAddressField(_("address"), null=True)
+    action = models.CharField(_("action"), max_length=30)
+    # Field name -> [old, new]; never secrets.
+    changes = models.JSONField(_("changes"), default=dict)
+
+    class Meta:
+        abstract = True
+
+    def __str__(self) -> str:
+        return f"{timezone.localtime(self.at):%Y-%m-%d %H:%M}, {self.actor_name}"
+
+
+def actor_columns(actor: Actor) -> dict[str, Any]:
+    return {"actor_kind": actor.kind, "actor_id": actor.id, "actor_name": actor.name[:150]}
+
+
+def change_columns(actor: Actor) -> dict[str, Any]:
+    """Return the columns of a history entry that name the actor and the address of the request."""
+    return {**actor_columns(actor), "actor_address": sender().address}
+
+
+def in_history(value: Any) -> Any:
+    """Return the value in a form that JSON can hold."""
+    return value if isinstance(value, str | int | float | list | dict | None) else str(value)
+
+
+def differences(instance: models.Model, values: dict[str, Any]) -> dict[str, list[Any]]:
+    """Return field name -> [old, new] of the values that differ."""
+    return {
+        name: [in_history(old), in_history(value)]
+        for name, value in values.items()
+        if (old := getattr(instance, name)) != value
+    }

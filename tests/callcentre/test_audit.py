@@ -1,0 +1,209 @@
+"""The audit log: each change of what people edit, with the person, the time and the address."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.apps import apps
+from django.conf import settings
+from django.contrib import admin
+from django.db import connection, transaction
+from django.test import Client, RequestFactory
+from django.utils import timezone
+
+from callcentre.core import audit_schema
+from callcentre.core.actor import Actor
+from callcentre.core.audit import AUDITED, AuditEntry, AuditLog, histories
+from callcentre.core.sender import acting
+from callcentre.models import ApiUser, User
+from callcentre.tasks import prune_audit
+from campaigns.models import DoNotCall
+from telephony.models import AgentGroup, Pause
+from tests.campaigns.factories import CampaignFactory
+from tests.conftest import ACTOR, ApiClient
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
+# Models that people add, change or delete in the admin and that need no trigger.
+WITHOUT_TRIGGER = {
+    "campaigns.RecordImport": "names the person itself; the upload is logged",
+    "reports.Export": "names the person itself; asking for it is logged",
+    "telephony.Recording": "deleted with a reason, as a deletion; hearing it is logged",
+    "tickets.ReceivedMail": "written by the service; what people do with a mail is logged",
+    "tickets.StoredFile": "deleted with a reason, as a deletion",
+}
+
+
+def entries_of(row: Any) -> list[AuditEntry]:
+    return list(AuditEntry.objects.filter(model=row._meta.label_lower, object_id=str(row.pk)).order_by("id"))
+
+
+def test_log_names_the_person_the_address_and_the_values() -> None:
+    pause = Pause.objects.create(name="Lunch")
+    pause.name = "Break"
+    with acting(ACTOR):
+        pause.save()
+    created, edited = entries_of(pause)
+    assert (created.action, created.actor_kind, created.object_name) == ("create", "system", "Lunch")
+    assert (edited.action, edited.actor_name, edited.actor_id) == ("edit", ACTOR.name, ACTOR.id)
+    assert edited.changes == {"name": ["Lunch", "Break"]}
+
+
+def test_unchanged_row_makes_no_entry() -> None:
+    pause = Pause.objects.create(name="Lunch")
+    pause.save()
+    assert len(entries_of(pause)) == 1
+
+
+def test_deletion_keeps_the_last_values() -> None:
+    pause = Pause.objects.create(name="Lunch")
+    pk = pause.pk
+    with acting(ACTOR):
+        pause.delete()
+    entry = AuditEntry.objects.get(object_id=str(pk), action="delete")
+    assert (entry.actor_name, entry.object_name, entry.changes["name"]) == (ACTOR.name, "Lunch", ["Lunch", None])
+
+
+def test_secrets_are_named_and_not_shown() -> None:
+    user = User.objects.create_user("anna", password="a long password")
+    before = len(entries_of(user))
+    user.set_password("another password")
+    user.save()
+    assert entries_of(user)[before].changes == {"password": [None, "•••"]}
+
+
+def test_part_is_logged_with_its_owner() -> None:
+    user = User.objects.create_user("anna")
+    group = apps.get_model("auth", "Group").objects.create(name="Night shift")
+    user.groups.add(group)
+    entry = entries_of(user)[-1]
+    assert (entry.action, entry.part, entry.changes) == (
+        "edit",
+        "callcentre.user_groups",
+        {"group_id": [None, group.pk]},
+    )
+
+
+def test_sender_of_one_statement_is_not_that_of_the_next() -> None:
+    with acting(ACTOR), transaction.atomic():
+        first = Pause.objects.create(name="Lunch")
+    second = Pause.objects.create(name="Training")
+    assert [entries_of(first)[0].actor_name, entries_of(second)[0].actor_name] == [ACTOR.name, "system"]
+
+
+def test_bulk_work_makes_no_entry_for_each_row() -> None:
+    with acting(Actor("import", 5, "numbers.csv"), is_bulk=True):
+        DoNotCall.objects.create(number="+48221234567", phone_number="+48221234567")
+    assert not AuditEntry.objects.filter(model="campaigns.donotcall").exists()
+
+
+def test_change_by_the_api_names_the_api_user_and_its_address(api: ApiClient) -> None:
+    campaign = CampaignFactory()
+    answer = api.put(f"/api/outbounds/{campaign.code}", {"name": "Spring"}, REMOTE_ADDR="192.0.2.7")
+    assert answer.status_code in (200, 204), answer.content
+    entry = entries_of(campaign)[-1]
+    assert (entry.actor_kind, entry.actor_address, entry.action) == ("api_user", "192.0.2.7", "edit")
+    assert entry.changes["name"][1] == "Spring"
+
+
+def test_change_by_a_page_names_the_person_and_their_address(admin_client: Client) -> None:
+    admin_client.post("/admin/telephony/agentgroup/add/", {"name": "North"}, REMOTE_ADDR="2001:db8::7")
+    entry = entries_of(AgentGroup.objects.get(name="North"))[0]
+    assert (entry.actor_kind, entry.actor_name, entry.actor_address) == ("user", "admin", "2001:db8::7")
+
+
+def test_log_shows_entries_and_histories_together() -> None:
+    user, _secret = ApiUser.create(ACTOR, "shop")
+    Pause.objects.create(name="Lunch")
+    labels = list(AuditLog.objects.values_list("model", "action")[:2])
+    assert sorted(labels) == [("callcentre.apiuser", "create"), ("telephony.pause", "create")]
+    assert AuditLog.objects.of(user).get().source == "callcentre.apiuserchange"
+
+
+def test_everything_that_people_edit_is_logged() -> None:
+    """Each model that the admin can add, change or delete has a trigger or a history of its own."""
+    own = {*histories(), *(each.related_model for model in histories() for each in model._meta.fields)}
+    open_models = {
+        model._meta.label
+        for model, each in admin.site._registry.items()
+        if model._meta.db_table not in AUDITED and model not in own and _can_be_edited(each)
+    }
+    assert open_models == set(WITHOUT_TRIGGER)
+
+
+def _can_be_edited(model_admin: Any) -> bool:
+    request = RequestFactory().get("/")
+    request.user = User(is_superuser=True, is_active=True)
+    request.resolver_match = None
+    return bool(
+        model_admin.has_add_permission(request)
+        or model_admin.has_change_permission(request)
+        or model_admin.has_delete_permission(request)
+    )
+
+
+def test_schema_is_as_the_models_declare() -> None:
+    with connection.execute_wrapper(_refuse_changes):
+        audit_schema.install()
+
+
+def _refuse_changes(execute: Any, sql: str, *rest: Any) -> Any:
+    assert not sql.lstrip().startswith(("CREATE", "DROP", "COMMENT"))
+    return execute(sql, *rest)
+
+
+def test_list_shows_the_newest_first_with_the_names_of_fields(admin_client: Client) -> None:
+    pause = Pause.objects.create(name="Lunch")
+    pause.name = "Break"
+    pause.save()
+    page = admin_client.get("/admin/callcentre/auditlog/").content.decode()
+    assert "Pause Break" in page
+    assert page.index("name: Lunch → Break") < page.index("Pause Lunch")
+
+
+@pytest.mark.parametrize(
+    ("parameters", "count"),
+    [
+        ("kind=telephony.pause", 1),
+        ("kind=telephony.agentgroup", 0),
+        ("action=delete", 0),
+        ("q=Lunch", 1),
+        ("q=Dinner", 0),
+    ],
+)
+def test_list_is_filtered_and_searched(admin_client: Client, parameters: str, count: int) -> None:
+    Pause.objects.create(name="Lunch")
+    answer = admin_client.get(f"/admin/callcentre/auditlog/?{parameters}")
+    assert len(answer.context["cl"].result_list) == count
+
+
+def test_page_of_an_entry(admin_client: Client) -> None:
+    ApiUser.create(ACTOR, "shop")
+    entry = AuditLog.objects.get(model="callcentre.apiuser")
+    page = admin_client.get(f"/admin/callcentre/auditlog/{entry.pk}/change/").content.decode()
+    assert "tester" in page
+
+
+@pytest.mark.parametrize("pk", ["nonsense", "telephony.pause-x", "a.b-99999999999999999999", "-1"])
+def test_entry_that_does_not_exist(admin_client: Client, pk: str) -> None:
+    assert admin_client.get(f"/admin/callcentre/auditlog/{pk}/change/").status_code == 302
+
+
+def test_log_in_and_refused_log_in_are_logged(client: Client) -> None:
+    User.objects.create_user("anna", password="right", is_staff=True)
+    for password in ("wrong", "wrong", "right"):
+        client.post("/admin/login/", {"username": "anna", "password": password}, REMOTE_ADDR="192.0.2.7")
+    client.post("/admin/logout/")
+    entries = AuditEntry.objects.filter(action__startswith="log_").order_by("id")
+    assert list(entries.values_list("action", "object_name", "actor_address")) == [
+        ("log_in_refused", "anna", "192.0.2.7"),
+        ("log_in", "anna", "192.0.2.7"),
+        ("log_out", "anna", "127.0.0.1"),
+    ]
+
+
+def test_old_entries_are_pruned() -> None:
+    Pause.objects.create(name="Lunch")
+    AuditEntry.objects.update(at=timezone.now() - settings.AUDIT_RETENTION - timedelta(days=1))
+    Pause.objects.create(name="Training")
+    prune_audit()
+    assert list(AuditEntry.objects.values_list("object_name", flat=True)) == ["Training"]
