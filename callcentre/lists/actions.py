@@ -16,13 +16,14 @@ from django.utils import timezone, translation
 from django.utils.translation import gettext_lazy as _
 
 from callcentre.core.advisory_locks import try_lock
+from callcentre.core.changes import actor_columns
 from callcentre.core.enqueue import enqueue
 from callcentre.core.errors import Conflict, ErrorCode, is_lock_refusal
 from callcentre.core.exporting.builds import Refused
 from callcentre.core.exporting.jobs import current_request_id
 from callcentre.lists.listed import Listed, WorkerRequest, address_of, person
 from callcentre.lists.models import ListAction
-from callcentre.models import User, actor_columns
+from callcentre.models import User
 
 logger = logging.getLogger(__name__)
 

@@ -11,6 +11,8 @@ from django.utils import timezone, translation
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 
+from callcentre.core.audit import AuditAction, record
+from callcentre.core.changes import actor_columns
 from callcentre.core.enqueue import enqueue
 from callcentre.core.exporting.builds import Builder, Desk, Refused, write_progress
 from callcentre.core.exporting.formats import writer_of
@@ -18,7 +20,7 @@ from callcentre.core.exporting.jobs import current_request_id
 from callcentre.lists.cells import columns_of
 from callcentre.lists.listed import Listed, WorkerRequest, address_of, person
 from callcentre.lists.models import ListExport
-from callcentre.models import User, actor_columns
+from callcentre.models import User
 
 RIGHT = "lists.add_listexport"
 # Rows that are read together.
@@ -40,6 +42,8 @@ def ask_export(user: User, list_name: str, title: str, query: str, format_: str)
             request_id=current_request_id(),
             **actor_columns(user.actor),
         )
+        asked = {"list": [None, list_name], "query": [None, query], "format": [None, format_]}
+        record(user.actor, AuditAction.EXPORT, export, name=title, changes=asked)
         enqueue("lists.build_exports")
     return export
 
