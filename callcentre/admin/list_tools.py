@@ -15,6 +15,7 @@ from django.utils.formats import localize
 from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 
+from callcentre.admin.dates import dates_filter
 from callcentre.admin.list_views import ListViews
 from callcentre.core.exporting.builds import Refused
 from callcentre.lists.actions import ask_action
@@ -49,6 +50,9 @@ class ForAll:
 class ListTools(ListViews):
     """The base of admins whose lists are counted, exported, and acted on as a whole."""
 
+    # The indexed time by which the list is filtered from a day to a day; "" if it has a filter of its own, or no time.
+    date_column = ""
+
     def get_urls(self) -> list[URLPattern]:
         return [
             self.url_to("list-export/", self.list_export_view, "list_export"),
@@ -59,11 +63,15 @@ class ListTools(ListViews):
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
         tools = {
             "may_export_list": request.user.has_perm(RIGHT),
-            "list_export_url": self._with_query(request, "list_export"),
-            "list_views_url": self._with_query(request, "list_views"),
-            "list_count_url": self._with_query(request, "list_count"),
+            "list_export_url": self.url_with_query(request, "list_export"),
+            "list_views_url": self.url_with_query(request, "list_views"),
         }
         return super().changelist_view(request, {**tools, **(extra_context or {})})
+
+    def get_list_filter(self, request: HttpRequest) -> Any:
+        """Return the filters of the list, with one from a day to a day if the list says by which indexed column."""
+        filters = super().get_list_filter(request)
+        return [*filters, dates_filter(self.date_column)] if self.date_column else filters
 
     def complete_rows(self, rows: Sequence[Any]) -> None:
         """Add to the rows of a list what their cells show and its query does not read."""
@@ -73,7 +81,7 @@ class ListTools(ListViews):
         if not (request.user.has_perm(RIGHT) and self.has_view_or_change_permission(request)):
             raise PermissionDenied
         if request.method != "POST":
-            return redirect(self._with_query(request, "changelist"))
+            return redirect(self.url_with_query(request, "changelist"))
         format_ = request.POST.get("format", "")
         export = ask_export(
             cast("User", request.user),
@@ -98,7 +106,7 @@ class ListTools(ListViews):
         text = _("more than %(count)s") % {"count": localize(MOST_COUNTED)} if is_more else localize(number)
         return JsonResponse({"text": text})
 
-    def _with_query(self, request: HttpRequest, page: str) -> str:
+    def url_with_query(self, request: HttpRequest, page: str) -> str:
         query = request.GET.urlencode()
         return f"{self.url_of(page)}?{query}" if query else self.url_of(page)
 

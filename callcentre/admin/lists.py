@@ -63,6 +63,9 @@ class UncountedChangeList(ChangeList):
 
     def get_ordering(self, request: HttpRequest, queryset: models.QuerySet[Any]) -> list[str]:
         """Return the newest rows first, by the index of the primary key. Other orders would sort the whole table."""
+        column = getattr(self.model_admin, "date_column", "")
+        if column and any(request.GET.get(f"date_{end}") for end in ("from", "to")):
+            return [f"-{column}", "-pk"]  # by the index that finds the days
         return ["-pk"]
 
     def get_queryset(self, request: HttpRequest, *rest: Any, **more: Any) -> models.QuerySet[Any]:
@@ -82,6 +85,7 @@ class UncountedChangeList(ChangeList):
         rows = list(self.queryset[start : start + per_page + 1])
         self.has_more = len(rows) > per_page
         self.has_other_rows = self.has_more or self.page_num > 1
+        self.count_url = self.model_admin.url_with_query(request, "list_count")
         self.is_cut_off = self.has_more and self.page_num == self.last_page
         self.result_list = rows[:per_page]
         self.model_admin.complete_rows(self.result_list)

@@ -50,10 +50,10 @@ def test_few_rows_are_sorted_by_a_column(monkeypatch: pytest.MonkeyPatch) -> Non
     client = superuser()
 
     def names() -> list[str]:
-        rows = client.get(list_of(Company), {"o": "1"}).context["cl"].result_list
+        rows = client.get(list_of(Company), {"o": "0"}).context["cl"].result_list
         return [row.name for row in rows]
 
     assert names() == ["alpha", "beta", "gamma"]
     monkeypatch.setattr(lists, "MOST_COUNTED", 2)
     assert names() == ["gamma", "alpha", "beta"]
-    assert "Too many rows match" in client.page(list_of(Company), o="1") or len(names()) < 50
+    assert "Too many rows match to sort them" in client.page(list_of(Company), o="0")

@@ -26,9 +26,9 @@ def saved(client: BackOffice, query: str = "?q=lamp&cols=number,state", **values
 def test_a_view_keeps_filters_search_order_and_columns() -> None:
     client = superuser()
 
-    view = saved(client, "?q=lamp&source=MAIL&o=1&p=3&cols=number,state")
+    view = saved(client, "?q=lamp&source__exact=MAIL&o=1&p=3&cols=number,state")
 
-    assert view.query == "q=lamp&source=MAIL&o=1&cols=number%2Cstate"
+    assert view.query == "q=lamp&source__exact=MAIL&o=1&cols=number%2Cstate"
     assert "Lamps" in client.page(VIEWS)
     assert client.get(f"{LIST}?{view.query}&saved={view.pk}").status_code == 200
 
