@@ -83,6 +83,10 @@ SCHEDULE: dict[str, Any] = {
     "overview.sweep_mails": {"task": "overview.sweep_mails", "schedule": 10.0, "options": {"expires": 10}},
     # at 3:35 every night: delete mails of alarms that are 30 days old
     "overview.prune_mails": {"task": "overview.prune_mails", "schedule": LocalTime(hour="3", minute="35")},
+    # every 10 seconds: mail links to new passwords that are due, and those whose message was lost
+    "signin.sweep_resets": {"task": "signin.sweep_resets", "schedule": 10.0, "options": {"expires": 10}},
+    # at 3:27 every night: delete requests for new passwords that are a day old
+    "signin.prune_resets": {"task": "signin.prune_resets", "schedule": LocalTime(hour="3", minute="27")},
     # once an hour: delete answers of retried writes that are 24 hours old
     "callcentre.prune_idempotency": {"task": "callcentre.prune_idempotency", "schedule": crontab(minute="7")},
     # at 3:29 every night: delete expired sessions of the back office

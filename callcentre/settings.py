@@ -70,6 +70,7 @@ INSTALLED_APPS = [
     "reports",
     "callcentre.overview",
     "callcentre.lists",
+    "callcentre.signin",
 ]
 
 MIDDLEWARE = [
@@ -147,6 +148,7 @@ LANGUAGE_COOKIE_NAME = f"{_prefix}django_language"
 LANGUAGE_COOKIE_HTTPONLY = True
 LANGUAGE_COOKIE_SAMESITE = "Lax"
 # A session of the back office ends after this time without a request (callcentre.web.sessions).
+SESSION_ENGINE = "callcentre.signin.models.session"
 SESSION_COOKIE_AGE = 60 * env_int("SESSION_IDLE_MINUTES", 12 * 60, minimum=5)
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 SECURE_SSL_REDIRECT = env_bool("SECURE_SSL_REDIRECT", False)
@@ -184,6 +186,10 @@ LOGIN_URL = "admin:login"
 # Used also if `next` names another site.
 LOGIN_REDIRECT_URL = "admin:index"
 LOGOUT_REDIRECT_URL = "admin:login"
+# The people who need a second factor at the log-in (callcentre.signin.enforcement). All others may set one up.
+TWO_FACTOR = env_choice("TWO_FACTOR", "off", "supervisors")
+# The time for which the link to a new password works, in seconds.
+PASSWORD_RESET_TIMEOUT = 3600
 MAX_UPLOAD_MB = env_int("MAX_UPLOAD_MB", 25, minimum=1)
 # Uploaded files of one API user that no message uses yet, and how long they are kept.
 MAX_TEMPORARY_FILES = env_int("MAX_TEMPORARY_FILES", 1000, minimum=1)
@@ -344,6 +350,7 @@ CELERY_TASK_ROUTES = {
     "tickets.*": {"queue": "mail"},
     "overview.watch_alarms": {"queue": "calls"},
     "overview.*": {"queue": "mail"},
+    "signin.*": {"queue": "mail"},
     "reports.mail_export": {"queue": "mail"},
     "reports.sweep_mails": {"queue": "mail"},
     "reports.*": {"queue": "reports"},

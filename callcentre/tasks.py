@@ -1,10 +1,10 @@
 from celery import shared_task
 from django.conf import settings
-from django.contrib.sessions.backends.db import SessionStore
 from django.utils import timezone
 
 from callcentre.core import audit, deletions
 from callcentre.models import IdempotencyRecord, Lockout
+from callcentre.signin.models import SessionStore
 
 
 @shared_task(name="callcentre.prune_idempotency")

@@ -11,10 +11,12 @@ from callcentre.api.routers import route, routes_of
 from callcentre.api.viewsets import PingViewSet, UnknownPath
 from callcentre.monitoring import health
 from callcentre.overview.admin.pages import overview_now, wallboard
+from callcentre.web import password_reset, second_factor
 from callcentre.web.desk import home
 from callcentre.web.desk import views as desk
 from callcentre.web.first_steps import first_steps_view
 from callcentre.web.login import OwnPasswordView, login
+from callcentre.web.own_sessions import own_sessions
 from callcentre.web.search import search_view
 from campaigns.sounds import show_sound
 from knowledgebase.images import show_image
@@ -37,6 +39,17 @@ urlpatterns = [
     re_path(r"^api/", include(api)),
     re_path(r"^api\Z", UnknownPath.as_view(), name="api"),
     path("admin/login/", login),
+    path("admin/login/code", second_factor.code_page, name="log-in-code"),
+    path("admin/login/set-up", second_factor.set_up_at_log_in, name="log-in-set-up"),
+    path("admin/login/reset", password_reset.ask, name="password-reset"),
+    path("admin/login/reset/sent", password_reset.asked, name="password-reset-done"),
+    path("admin/login/reset/done", password_reset.Chosen.as_view(), name="password-reset-complete"),
+    path("admin/login/reset/<uidb64>/<token>", password_reset.ChoosePassword.as_view(), name="password-reset-confirm"),
+    path("admin/two-factor/", admin.site.admin_view(second_factor.overview), name="second-factor"),
+    path("admin/two-factor/set-up", admin.site.admin_view(second_factor.set_up), name="second-factor-set-up"),
+    path("admin/two-factor/codes", admin.site.admin_view(second_factor.new_codes), name="second-factor-codes"),
+    path("admin/two-factor/off", admin.site.admin_view(second_factor.switch_off), name="second-factor-off"),
+    path("admin/sessions/", admin.site.admin_view(own_sessions), name="own-sessions"),
     path("admin/password_change/", admin.site.admin_view(OwnPasswordView.as_view())),
     path("admin/language", set_language, name="language"),
     path("admin/autocomplete/", admin.site.admin_view(Autocomplete.as_view(admin_site=admin.site))),

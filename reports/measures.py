@@ -33,7 +33,7 @@ def _moment(epoch: float | None) -> datetime | None:
 
 
 _SPELLED: dict[Unit, Callable[[Any], str]] = {Unit.DURATION: clock, Unit.MOMENT: second}
-Value = str | int | float | datetime | None
+Value = str | int | float | datetime | list[dict[str, Any]] | None
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Measure:
     group: Any
     label: Any
     unit: Unit
-    value: Callable[[Row], Value]
+    value: Callable[[Any], Value]
     example: Any = 0
     sentence: str = ""
     # Shown in tables without chosen columns.
@@ -56,25 +56,39 @@ class Measure:
         return f"{self.group}: {self.label}" if self.group else str(self.label)
 
     @cached_property
-    def wire(self) -> Callable[[Row], Any]:
+    def wire(self) -> Callable[[Any], Any]:
         """The function that returns the value as JSON has it."""
-        value: Callable[[Row], Any] = self.value
+        value: Callable[[Any], Any] = self.value
         spell = _SPELLED.get(self.unit)
         return (lambda row: spell(value(row))) if spell else value
 
     @property
     def width(self) -> int:
-        return 19 if self.unit in (Unit.TEXT, Unit.MOMENT) else 13
+        return 19 if self.unit in (Unit.TEXT, Unit.MOMENT, Unit.COUNTS) else 13
 
-    def cell(self, row: Row) -> tuple[Unit, Value]:
-        return self.unit, self.value(row)
+    def cell(self, row: Any) -> tuple[Unit, Any]:
+        return self.unit, self.text(row) if self.unit is Unit.COUNTS else self.value(row)
 
-    def text(self, row: Row) -> str:
+    def text(self, row: Any) -> str:
         """Spell the value as the API does; per cent without their sign; nothing for None."""
         value = self.wire(row)
         if value is None:
             return ""
+        if self.unit is Unit.COUNTS:
+            return ", ".join(f"{entry['name']}: {entry['count']}" for entry in value)
         return f"{value:.2f}" if self.unit in (Unit.NUMBER, Unit.PERCENT) else str(value)
+
+    def shown(self, row: Any) -> str:
+        """Spell the value for people: durations by the clock, per cent with their sign, a dash for None."""
+        match self.unit, self.text(row):
+            case _, "":
+                return "–"
+            case Unit.SECONDS, text:
+                return clock(int(text))
+            case Unit.PERCENT, text:
+                return f"{text} %"
+            case _, text:
+                return text
 
 
 _INBOUND, _CHATS, _TICKETS = _("Inbound calls"), _("Chats"), _("Tickets")
@@ -82,7 +96,7 @@ _ABOVE, _BELOW = _("Outbound above the threshold"), _("Outbound up to the thresh
 _LOGIN, _PAUSES, _FREE, _WORK = pgettext_lazy("being logged in", "Login"), _("Pauses"), _("Ready"), _("Work")
 _COUNT, _TIME, _AVERAGE = pgettext_lazy("how many", "number"), pgettext_lazy("for how long", "time"), _("average")
 REASONS = "pauses.reasons"
-TEXT, COUNT, DURATION, NUMBER, PERCENT, MOMENT = Unit
+TEXT, COUNT, DURATION, _SECONDS, NUMBER, PERCENT, MOMENT, _COUNTS = Unit
 
 
 def counted(

@@ -9,11 +9,11 @@ from typing import Any
 import psycopg
 import pytest
 from django.contrib import admin
-from django.contrib.sessions.models import Session
 from django.db import connection
 from django.urls import reverse
 
 from callcentre.models import ApiUser, User
+from callcentre.signin.models import UserSession
 from callcentre.web import menu
 from campaigns.models import Campaign
 from knowledgebase.models.catalog import Language
@@ -175,7 +175,7 @@ def test_no_page_of_the_admin_fails_while_all_rows_are_locked(monkeypatch: pytes
     client.raise_request_exception = False
     asked = sorted(address for address in set(addresses(rows)) if not address.endswith("/history/"))
     forms = {address: inputs_of(page) for address in asked if (page := page_at(client, address))}
-    tables = [model._meta.db_table for model in admin.site._registry if model not in (User, Session)]
+    tables = [model._meta.db_table for model in admin.site._registry if model not in (User, UserSession)]
 
     with another_transaction((f"LOCK TABLE {', '.join(tables)} IN EXCLUSIVE MODE",)):
         answers = {address: client.post(address, {**inputs, "post": "yes"}) for address, inputs in forms.items()}

@@ -22,6 +22,7 @@ from callcentre.admin.grant_limits import givable_groups, givable_permissions, s
 from callcentre.admin.scope import scope_of
 from callcentre.admin.scope_fields import FIELDSET, ScopeForm, scope_field
 from callcentre.admin.secrets import OwnPasswordForm, password_inputs
+from callcentre.admin.sign_in import SignInMixin
 from callcentre.admin.theme import ModelAdmin
 from callcentre.api.rate_limits import forget_failures
 from callcentre.core.scope import DIMENSIONS
@@ -59,7 +60,7 @@ class NewPasswordForm(OwnPasswordForm, AdminPasswordChangeForm):
 
 
 @admin.register(User)
-class UserAdmin(GivableFieldsMixin, Admin, DjangoUserAdmin):  # type: ignore[type-arg]
+class UserAdmin(SignInMixin, GivableFieldsMixin, Admin, DjangoUserAdmin):  # type: ignore[type-arg]
     """The people who work in the back office, with their permissions."""
 
     form = UserForm

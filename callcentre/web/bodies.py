@@ -23,14 +23,15 @@ from django.urls import Resolver404, resolve, reverse
 from callcentre.api.authentication import KNOWN, look_up
 from callcentre.models import User
 from callcentre.monitoring import metrics
+from callcentre.signin.enforcement import admitted
 from callcentre.web import error_pages
 from callcentre.web.front import BODY_FAULT
 
 MB = 1024 * 1024
 # Pages for strangers: the log-in, the choice of a language, a rating.
 OPEN_FORM_BYTES = 64 * 1024
-# Pages of the admin that receive forms before a log-in.
-OPEN_PAGES = ("/admin/login/", "/admin/language")
+# Pages of the admin that receive forms before a log-in: all below the log-in, and the choice of a language.
+LOG_IN, LANGUAGE = "/admin/login/", "/admin/language"
 # The size of a form without its files.
 FIELDS_BYTES = MB
 
@@ -90,7 +91,7 @@ def is_of_api(path: str) -> bool:
 
 
 def _wants_session(path: str) -> bool:
-    return path.startswith("/admin/") and path not in OPEN_PAGES
+    return path.startswith("/admin/") and path != LANGUAGE and not path.startswith(LOG_IN)
 
 
 def _view_name(path: str) -> str:
@@ -115,7 +116,7 @@ def _session_user(environ: dict[str, Any]) -> User | None:
 def _user_of(key: str) -> User | None:
     session = import_module(settings.SESSION_ENGINE).SessionStore(key)
     user_id = session.get(SESSION_KEY)
-    return None if user_id is None else User.objects.filter(pk=user_id, is_active=True, is_staff=True).first()
+    return None if user_id is None else admitted(User.objects.filter(pk=user_id, is_active=True, is_staff=True)).first()
 
 
 class NoFiles(FileUploadHandler):

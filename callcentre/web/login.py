@@ -14,6 +14,8 @@ from unfold.forms import AdminOwnPasswordChangeForm, AuthenticationForm
 
 from callcentre import passwords
 from callcentre.models import User
+from callcentre.signin.enforcement import admitted
+from callcentre.web.pending_login import SecondStepNeeded, begin, needs_second_step
 
 
 class ThrottledBackend(ModelBackend):
@@ -34,9 +36,12 @@ class ThrottledBackend(ModelBackend):
             raise PermissionDenied from error
 
     def get_user(self, user_id: int) -> User | None:
-        """Return the user of a session, read together with the user's agent, for which pages ask."""
+        """Return the user of a session, read together with the user's agent, for which pages ask.
+
+        A user who needs a second factor and has none is not logged in (callcentre.signin.enforcement).
+        """
         try:
-            user = User.objects.select_related("agent").get(pk=user_id)
+            user = admitted(User.objects.select_related("agent")).get(pk=user_id)
         except User.DoesNotExist:
             return None
         return user if self.user_can_authenticate(user) else None
@@ -46,6 +51,11 @@ class LoginForm(AuthenticationForm):
     """The form of the log-in page. It distinguishes a wrong password from a lockout and shows how long that lasts."""
 
     refusal: passwords.Refused | None = None
+
+    def confirm_login_allowed(self, user: Any) -> None:
+        super().confirm_login_allowed(user)
+        if needs_second_step(user):
+            raise SecondStepNeeded(user)
 
     def get_invalid_login_error(self) -> ValidationError:
         if self.request is not None:
@@ -61,7 +71,10 @@ class LoginForm(AuthenticationForm):
 @never_cache
 def login(request: HttpRequest) -> HttpResponseBase:
     """Answer with the log-in page; 429 with Retry-After during a lockout of the address."""
-    response = admin.site.login(request)
+    try:
+        response = admin.site.login(request)
+    except SecondStepNeeded as needed:
+        return begin(request, needed.user)
     form = (getattr(response, "context_data", None) or {}).get("form")
     if refusal := getattr(form, "refusal", None):
         response.status_code = 429

@@ -11,20 +11,26 @@ from typing import Any
 from django.contrib.auth import SESSION_KEY
 from django.http import HttpRequest, HttpResponse
 
+from callcentre.core.network import client_address
 from callcentre.lists.saved_views import keep_in_session
 from callcentre.models import User
 from callcentre.passwords import CONFIRMED_AT
+from callcentre.signin import browsers
+from callcentre.signin.models.session import ADDRESS, BROWSER, SEEN_AT, STARTED_AT
 
-# The session's key for the last activity, in seconds since 1970.
-SEEN_AT = "seen_at"
 # A session is saved at most once in so many seconds.
 SAVE_SECONDS = 60
 
 
 def record_log_in(request: HttpRequest, user: User, **_unused: Any) -> None:
-    """Store in the session that its person was active and gave the password now, and how lists open for them."""
-    request.session[SEEN_AT] = request.session[CONFIRMED_AT] = time.time()
-    keep_in_session(request.session, user)
+    """Store in the session that its person was active and gave the password now, from where and how, and how lists
+    open for them.
+    """
+    session, meta = request.session, request.META
+    session[STARTED_AT] = session[SEEN_AT] = session[CONFIRMED_AT] = time.time()
+    session[ADDRESS] = client_address(meta)
+    session[BROWSER] = meta.get("HTTP_USER_AGENT", "")[: browsers.LONGEST]
+    keep_in_session(session, user)
 
 
 class IdleMiddleware:

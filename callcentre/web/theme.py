@@ -44,6 +44,8 @@ THEME: dict[str, Any] = {
     "ACCOUNT": {
         "navigation": [
             {"title": _("Change password"), "link": reverse_lazy("admin:password_change")},
+            {"title": _("Two-factor log-in"), "link": reverse_lazy("second-factor")},
+            {"title": _("Sessions"), "link": reverse_lazy("own-sessions")},
             {"title": _("API documentation"), "link": reverse_lazy("docs")},
         ],
     },

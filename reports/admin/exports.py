@@ -1,5 +1,6 @@
 """Exports of the report: their list, progress and download."""
 
+from functools import partial
 from typing import Any, cast
 
 from django.contrib import admin
@@ -17,12 +18,17 @@ from unfold.contrib.filters.admin import ChoicesDropdownFilter, DropdownFilter
 from callcentre.admin import actor_of, display
 from callcentre.admin.file_jobs import COLOURS, FileJobAdmin, State
 from callcentre.core.errors import Conflict
-from reports.admin.naming import AGENTS, GROUPS, QUEUES
+from reports.admin.naming import AGENTS, GROUPS, KINDS, QUEUES
 from reports.admin.parts import PartsPage
-from reports.admin.report import ReportPage
-from reports.measures import columns_of
+from reports.admin.report import PAGES, ReportPage
+from reports.catalogue import REPORTS
+from reports.description import Report
 from reports.models import Export
+from reports.models.export import ReportKind
 from reports.verbs.exports import repeat_export, resend_mail
+
+# The reports beside that of agents, with the names of their pages.
+OTHERS = [(kind, name) for kind, name in PAGES.items() if kind != ReportKind.AGENTS and kind in REPORTS]
 
 
 class MineFilter(DropdownFilter):
@@ -66,6 +72,11 @@ class ExportAdmin(ReportPage, PartsPage, FileJobAdmin):
         return [
             page("work-report/", self.report_view, "report"),
             page("work-report/chart/", self.chart_view, "chart"),
+            *(page(f"{name}-report/", partial(self.report_view, kind=kind), name) for kind, name in OTHERS),
+            *(
+                page(f"{name}-report/chart/", partial(self.chart_view, kind=kind), f"{name}_chart")
+                for kind, name in OTHERS
+            ),
             page("work-report/parts/", self.parts_view, "parts"),
             page("add/", self.add_redirect, "add"),
             page("<int:pk>/again/", self.again_view, "again"),
@@ -105,7 +116,7 @@ class ExportAdmin(ReportPage, PartsPage, FileJobAdmin):
                 "mails": export.mails.all(),
                 "may_export": self.has_add_permission(request),
                 "list_url": self.url_of("changelist"),
-                "report_url": self.url_of("report"),
+                "report_url": self.page_of(export.report),
             },
         )
 
@@ -138,14 +149,29 @@ class ExportAdmin(ReportPage, PartsPage, FileJobAdmin):
 
 def _asked(export: Export) -> list[tuple[Any, str]]:
     """Return what was asked as pairs of a label and its words."""
-    who = [AGENTS.names(export.agent_ids), GROUPS.names(export.agent_group_ids)]
+    described = REPORTS[export.report]
     said = [
-        (_("Agents"), ", ".join(filter(None, who)) or pgettext("agents", "all")),
+        (_("Report"), str(export.get_report_display())),
+        *(_subjects(export) if described.subjects is None else [_subjects_of(described, export)]),
         (_("Period of a row"), str(export.get_aggregation_display())),
-        (_("Queues"), QUEUES.names(export.queue_ids) or _now("all")),
-        (_("Threshold of outbound calls in s"), str(export.threshold)),
-        (_("Columns"), ", ".join(column.title for column in columns_of(export.columns)[4:])),
     ]
-    if "service_level" in export.columns:
-        said.insert(4, (_("Service level: answered within s"), str(export.answered_within)))
-    return said
+    if described.subjects is None:
+        said.append((_("Threshold of outbound calls in s"), str(export.threshold)))
+    if described.has_within and {"service_level", "answered_in_threshold"} & set(export.columns):
+        said.append((_("Service level: answered within s"), str(export.answered_within)))
+    columns = described.columns_of(export.columns)[len(described.fixed) :]
+    return [*said, (_("Columns"), ", ".join(column.title for column in columns))]
+
+
+def _subjects(export: Export) -> list[tuple[Any, str]]:
+    who = [AGENTS.names(export.agent_ids), GROUPS.names(export.agent_group_ids)]
+    return [
+        (_("Agents"), ", ".join(filter(None, who)) or pgettext("agents", "all")),
+        (_("Queues"), QUEUES.names(export.queue_ids) or _now("all")),
+    ]
+
+
+def _subjects_of(described: Report, export: Export) -> tuple[Any, str]:
+    assert described.subjects
+    field = described.subjects.field
+    return described.subject_title, KINDS[field].names(getattr(export, field)) or _now("all")

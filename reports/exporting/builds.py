@@ -11,9 +11,10 @@ from callcentre.core.exporting.builds import Builder, Desk, write_progress
 from callcentre.core.exporting.formats import writer_of
 from callcentre.core.scope import within_scope
 from reports import report
+from reports.catalogue import REPORTS
 from reports.exporting.portions import portions
-from reports.measures import columns_of
 from reports.models import Export
+from reports.parameters import queues_within, subjects_of
 from reports.periods import Aggregation
 from reports.report import Question
 from reports.verbs.exports import finish_export
@@ -35,28 +36,33 @@ def _write(export: Export, output: IO[bytes], desk: Desk) -> int:
     rows, written_at = 0, time.monotonic()
     with report.snapshot():
         question = question_of(export)
-        # The names of the agent and the period stay.
-        writer = writer_of(export.format, output, columns_of(export.columns), sheet=_now("Report"), frozen=4)
-        for lines, share in portions(question):
+        described = REPORTS[export.report]
+        columns = described.columns_of(export.columns)
+        # The names of the row and its period stay.
+        writer = writer_of(export.format, output, columns, sheet=_now("Report"), frozen=len(described.fixed))
+        for lines, share in portions(described, question):
             writer.write(lines)
             rows += len(lines)
             if time.monotonic() - written_at >= _PROGRESS_SECONDS:
                 written_at = time.monotonic()
                 _write_progress(export, desk, int(99 * share), rows, question)
+        if described.subjects and rows:
+            writer.write_total(described.answer(question, 0, 0).total)
         writer.close()
         _write_progress(export, desk, 99, rows, question)
     return rows
 
 
 def question_of(export: Export) -> Question:
+    named = REPORTS[export.report].subjects
     return Question(
-        agents=_agents_of(export),
+        subjects=subjects_of(named, export.scope, getattr(export, named.field)) if named else _agents_of(export),
         begin=export.begins_at,
         end=export.ends_at,
         aggregation=Aggregation(export.aggregation),
         now=timezone.now().replace(microsecond=0),
         threshold=export.threshold,
-        queues=tuple(export.queue_ids) or None,
+        queues=None if named else queues_within(export.scope, export.queue_ids),
         within=export.answered_within,
     )
 

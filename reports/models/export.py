@@ -28,9 +28,21 @@ AGGREGATIONS = {
 }
 
 
-class Asked(Written):
-    """The question and the columns of a table of the report, without its span."""
+class ReportKind(models.TextChoices):
+    """The reports, each of which can be exported and scheduled."""
 
+    AGENTS = "agents", _("Agents work report")
+    QUEUES = "queues", _("Queues report")
+    OUTBOUNDS = "outbounds", _("Campaigns report")
+    TICKETS = "tickets", _("Tickets report")
+
+
+class Asked(Written):
+    """The question and the columns of a table of a report, without its span."""
+
+    report = models.CharField(
+        _("report"), max_length=10, choices=ReportKind, default=ReportKind.AGENTS, db_default=ReportKind.AGENTS
+    )
     # Both empty: all agents. Ids, so that an agent with another login, or a group with another name, stays meant.
     agent_ids = ArrayField(models.BigIntegerField(), default=list, blank=True, verbose_name=_("agents"))
     agent_group_ids = ArrayField(models.BigIntegerField(), default=list, blank=True, verbose_name=_("agent groups"))
@@ -41,7 +53,10 @@ class Asked(Written):
     )
     # Empty: everything.
     queue_ids = ArrayField(models.BigIntegerField(), default=list, blank=True, verbose_name=_("queues"))
-    # Names of reports.measures.
+    campaign_ids = ArrayField(
+        models.BigIntegerField(), default=list, db_default=[], blank=True, verbose_name=_("campaigns")
+    )
+    # Names of the measures of the report.
     columns = ArrayField(models.CharField(max_length=60), default=list, verbose_name=_("columns"))
 
     class Meta:
@@ -85,7 +100,7 @@ class Export(ScopeColumns, Asked, FileJob):
     @property
     def file_name(self) -> str:
         first, last = timezone.localtime(self.begins_at), timezone.localtime(self.last_second)
-        return f"agents-{first:%Y-%m-%d}-{last:%Y-%m-%d}-by-{self.aggregation}.{self.format}"
+        return f"{self.report}-{first:%Y-%m-%d}-{last:%Y-%m-%d}-by-{self.aggregation}.{self.format}"
 
     @property
     def last_second(self) -> datetime:

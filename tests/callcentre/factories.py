@@ -1,5 +1,7 @@
 """Users of all kinds, and what is kept about their requests."""
 
+import base64
+import time
 from datetime import timedelta
 from functools import cache
 from typing import Any
@@ -7,11 +9,13 @@ from typing import Any
 import factory
 from django.contrib.auth.hashers import get_hasher, make_password
 from django.utils import timezone
+from django_otp.oath import TOTP
 
 from callcentre.core.actor import SYSTEM
 from callcentre.core.audit import AuditEntry, AuditLog
 from callcentre.core.deletions import Deletion, FileRemoval
-from callcentre.models import ApiUser, ApiUserChange, IdempotencyRecord, Lockout, User
+from callcentre.models import ApiUser, ApiUserChange, IdempotencyRecord, Lockout, User, hash_secret
+from callcentre.signin.models import PasswordReset, RecoveryCode, SecondFactor, UserSession
 
 
 def hashed(password: str) -> str:
@@ -106,6 +110,49 @@ class FileRemovalFactory(factory.django.DjangoModelFactory[FileRemoval]):
         model = FileRemoval
 
     path = factory.Sequence(lambda n: f"files/2026/11/21/{n}")
+
+
+class SecondFactorFactory(factory.django.DjangoModelFactory[SecondFactor]):
+    """The confirmed second factor of a user; `code_of` makes its codes."""
+
+    class Meta:
+        model = SecondFactor
+
+    user = factory.SubFactory(UserFactory, staff=True)
+    confirmed = True
+
+
+class RecoveryCodeFactory(factory.django.DjangoModelFactory[RecoveryCode]):
+    class Meta:
+        model = RecoveryCode
+
+    user = factory.SubFactory(UserFactory, staff=True)
+    digest = factory.Sequence(lambda n: hash_secret(f"code{n}"))
+
+
+class UserSessionFactory(factory.django.DjangoModelFactory[UserSession]):
+    class Meta:
+        model = UserSession
+
+    session_key = factory.Sequence(lambda n: f"session{n}")
+    expire_date = factory.LazyFunction(lambda: timezone.now() + timedelta(hours=12))
+
+
+class PasswordResetFactory(factory.django.DjangoModelFactory[PasswordReset]):
+    class Meta:
+        model = PasswordReset
+
+    typed = factory.Sequence(lambda n: f"user-{n}")
+    source = "192.0.2.1"
+    site = "https://callcentre.example"
+    language = "en"
+
+
+def code_of(factor: SecondFactor, steps: int = 0) -> str:
+    """Return the code that the app shows now, or so many steps of 30 seconds later."""
+    totp = TOTP(base64.b32decode(factor.key))
+    totp.time = time.time() + steps * 30
+    return f"{totp.token():06}"
 
 
 class AuditEntryFactory(factory.django.DjangoModelFactory[AuditEntry]):

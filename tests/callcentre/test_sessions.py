@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 from django.conf import settings as configured
-from django.contrib.sessions.models import Session
 from django.core.cache import cache
 from django.db import connection
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from callcentre.signin.models import UserSession
 from callcentre.tasks import prune_sessions
 from tests.backoffice import BackOffice, errors_of, superuser
 from tests.callcentre.factories import UserFactory
@@ -107,7 +107,7 @@ def test_a_request_without_a_log_in_makes_no_session() -> None:
     client.get(LOGIN)
     client.get(INDEX)
 
-    assert not Session.objects.exists()
+    assert not UserSession.objects.exists()
 
 
 def test_expired_sessions_are_deleted_every_night(clock: Any) -> None:
@@ -117,7 +117,7 @@ def test_expired_sessions_are_deleted_every_night(clock: Any) -> None:
 
     prune_sessions()
 
-    assert [session.expire_date > timezone.now() for session in Session.objects.all()] == [True]
+    assert [session.expire_date > timezone.now() for session in UserSession.objects.all()] == [True]
     assert prune_sessions.name in {entry["task"] for entry in configured.CELERY_BEAT_SCHEDULE.values()}
 
 

@@ -9,6 +9,7 @@ from enum import Enum
 from typing import IO, Any, Protocol
 
 from django.utils import timezone
+from django.utils.translation import pgettext
 
 from callcentre.core.spreadsheets import CsvWriter, workbook
 
@@ -24,9 +25,13 @@ class Unit(Enum):
     TEXT = "text"
     COUNT = "count"
     DURATION = "duration"
+    # A duration that the API and CSV have as whole seconds.
+    SECONDS = "seconds"
     NUMBER = "number"
     PERCENT = "percent"
     MOMENT = "moment"
+    # A list of objects with `name` and `count`.
+    COUNTS = "counts"
 
 
 class Column(Protocol):
@@ -51,6 +56,8 @@ class Column(Protocol):
 class Writer(Protocol):
     def write(self, lines: Sequence[Any]) -> None: ...
 
+    def write_total(self, total: Any) -> None: ...
+
     def close(self) -> None: ...
 
 
@@ -71,6 +78,9 @@ class _Csv:
     def write(self, lines: Sequence[Any]) -> None:
         self._rows.write([column.text(line) for column in self._columns] for line in lines)
 
+    def write_total(self, total: Any) -> None:
+        """Write nothing: a program that adds up the rows would count everything twice."""
+
     def close(self) -> None:
         self._text.flush()
         self._text.detach()
@@ -79,6 +89,7 @@ class _Csv:
 _NUMBER_FORMATS = {
     Unit.COUNT: "0",
     Unit.DURATION: "[h]:mm:ss",
+    Unit.SECONDS: "[h]:mm:ss",
     Unit.NUMBER: "0.00",
     Unit.PERCENT: "0.00%",
     Unit.MOMENT: "yyyy-mm-dd hh:mm:ss",
@@ -108,20 +119,28 @@ class _Xlsx:
 
     def write(self, lines: Sequence[Any]) -> None:
         for line in lines:
-            if self._row == MOST_ROWS:
-                self._begin_sheet()
-            for place, column in enumerate(self._columns):
-                self._write_cell(place, *column.cell(line))
-            self._row += 1
+            self._write_row(line, 0)
+
+    def write_total(self, total: Any) -> None:
+        self._write_row(total, self._frozen)
+        self._sheet.write_string(self._row - 1, 0, pgettext("of a table", "Total"), self._heading)
+
+    def _write_row(self, line: Any, first: int) -> None:
+        """Write the cells of a row from this column on."""
+        if self._row == MOST_ROWS:
+            self._begin_sheet()
+        for place, column in enumerate(self._columns[first:], first):
+            self._write_cell(place, *column.cell(line))
+        self._row += 1
 
     def _write_cell(self, place: int, unit: Unit, value: Any) -> None:
         form = self._formats.get(unit)
         match unit:
             case _ if value is None:
                 return
-            case Unit.TEXT:
+            case Unit.TEXT | Unit.COUNTS:
                 self._sheet.write_string(self._row, place, value)
-            case Unit.DURATION:
+            case Unit.DURATION | Unit.SECONDS:
                 self._sheet.write_number(self._row, place, value / 86_400, form)
             case Unit.PERCENT:
                 self._sheet.write_number(self._row, place, value / 100, form)

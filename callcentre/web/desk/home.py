@@ -10,13 +10,8 @@ from django.shortcuts import redirect
 
 from callcentre.admin import user_of
 from callcentre.models import User
+from callcentre.signin.enforcement import SUPERVISING
 from telephony.models import Agent
-
-# A user with one of these permissions sees other agents or their campaigns, and so is a supervisor.
-SUPERVISING = (
-    *("telephony.view_agent", "telephony.change_agent"),
-    *("campaigns.view_campaign", "campaigns.change_campaign"),
-)
 
 
 def agent_of(user: User | AnonymousUser) -> Agent | None:
@@ -26,7 +21,7 @@ def agent_of(user: User | AnonymousUser) -> Agent | None:
 
 
 def is_supervisor(user: User | AnonymousUser) -> bool:
-    return any(user.has_perm(permission) for permission in SUPERVISING)
+    return any(user.has_perm(f"{app}.{name}") for app, names in SUPERVISING.items() for name in names)
 
 
 def is_at_desk(user: User | AnonymousUser) -> bool:

@@ -1,0 +1,58 @@
+"""Requests for a new password."""
+
+from datetime import datetime, timedelta
+
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Now
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+# Requests are counted and kept for so long.
+WINDOW = timedelta(hours=1)
+KEPT = timedelta(days=1)
+# Requests within the window for one login or e-mail address, and from one network address.
+MOST_PER_LOGIN = 5
+MOST_PER_SOURCE = 30
+
+
+class PasswordResetQuerySet(models.QuerySet["PasswordReset"]):
+    def due(self, now: datetime) -> "PasswordResetQuerySet":
+        return self.filter(next_attempt_at__lte=now)
+
+    def recent(self) -> "PasswordResetQuerySet":
+        return self.filter(created_at__gt=timezone.now() - WINDOW)
+
+    def outdated(self) -> "PasswordResetQuerySet":
+        return self.filter(created_at__lt=timezone.now() - KEPT)
+
+
+class PasswordReset(models.Model):
+    """A request for a new password, with the text that a stranger typed: a login, an e-mail address, or neither.
+
+    A row is written in each case, and a worker looks for the user, so that neither the answer nor its time tells
+    whether there is one. A request is due at `next_attempt_at`; a worker claims it by moving that past a lease.
+    """
+
+    typed = models.CharField(_("login or e-mail address"), max_length=254)
+    source = models.CharField(_("address"), max_length=50)
+    site = models.CharField(max_length=300)
+    language = models.CharField(max_length=10)
+    attempt_count = models.PositiveSmallIntegerField(_("attempts"), default=0)
+    next_attempt_at = models.DateTimeField(_("next attempt"), null=True, default=timezone.now)
+    created_at = models.DateTimeField(_("created"), db_default=Now(), editable=False)
+
+    objects = PasswordResetQuerySet.as_manager()
+
+    class Meta:
+        verbose_name = _("request for a new password")
+        verbose_name_plural = _("requests for a new password")
+        ordering = ["-id"]
+        default_permissions = ()
+        indexes = [
+            models.Index(fields=["next_attempt_at"], condition=Q(next_attempt_at__isnull=False), name="reset_due"),
+            models.Index(fields=["created_at"], name="reset_created_at"),
+        ]
+
+    def __str__(self) -> str:
+        return str(self.pk)

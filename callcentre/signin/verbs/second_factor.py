@@ -1,0 +1,94 @@
+"""Setting up, checking and removing second factors."""
+
+import base64
+import os
+
+from django.db import transaction
+
+from callcentre.core.actor import Actor
+from callcentre.models import User, hash_secret
+from callcentre.signin.models import RecoveryCode, SecondFactor
+from callcentre.signin.models.second_factor import DIGITS, new_key
+
+CODE_COUNT = 10
+
+
+def has_second_factor(user: User) -> bool:
+    return SecondFactor.objects.confirmed_of(user).exists()
+
+
+def begin_second_factor(user: User) -> SecondFactor:
+    """Return the user's unconfirmed second factor with a new key, or the confirmed one as it is."""
+    with transaction.atomic():
+        factor, is_new = SecondFactor.objects.select_for_update(no_key=True).get_or_create(user=user)
+        if not is_new and not factor.confirmed:
+            factor.key = new_key()
+            factor.save(update_fields=["key"])
+    return factor
+
+
+def confirm_second_factor(user: User, actor: Actor, text: str) -> list[str]:
+    """Switch on the second factor with a first code. Return the recovery codes, or nothing after a wrong code."""
+    with transaction.atomic():
+        factor = SecondFactor.objects.select_for_update(no_key=True).filter(user=user, confirmed=False).first()
+        if factor is None or not _is_right(factor, _plain(text)):
+            return []
+        factor.confirmed = True
+        factor.save(update_fields=["confirmed"])
+        return _new_codes(user)
+
+
+def check_code(user: User, text: str) -> bool:
+    """Return whether this is a code of the user's app, or an unused recovery code, and use it up."""
+    code = _plain(text)
+    with transaction.atomic():
+        factor = SecondFactor.objects.select_for_update(no_key=True).filter(user=user, confirmed=True).first()
+        if factor is None:
+            return False
+        if _is_of_app(code):
+            return factor.verify_token(code)
+        if not code.isascii() or not RecoveryCode.objects.filter(user=user, digest=hash_secret(code)).delete()[0]:
+            return False
+        factor.throttle_reset()
+        return True
+
+
+def waiting_seconds(user: User) -> int:
+    """Return the seconds for which no code of the user's app is compared, after wrong ones; 0 if it is compared."""
+    factor = SecondFactor.objects.filter(user=user).first()
+    return factor.waiting_seconds if factor else 0
+
+
+def renew_recovery_codes(user: User, actor: Actor) -> list[str]:
+    """Replace the recovery codes by a new set, and return it. Only their hashes are kept."""
+    with transaction.atomic():
+        if not SecondFactor.objects.select_for_update(no_key=True).filter(user=user, confirmed=True).first():
+            return []
+        return _new_codes(user)
+
+
+def remove_second_factor(user: User, actor: Actor) -> bool:
+    """Remove the second factor and the recovery codes. Return whether there was one."""
+    with transaction.atomic():
+        RecoveryCode.objects.filter(user=user).delete()
+        return bool(SecondFactor.objects.filter(user=user).delete()[0])
+
+
+def _new_codes(user: User) -> list[str]:
+    codes = [base64.b32encode(os.urandom(10)).decode().lower() for _ in range(CODE_COUNT)]
+    RecoveryCode.objects.filter(user=user).delete()
+    RecoveryCode.objects.bulk_create([RecoveryCode(user=user, digest=hash_secret(code)) for code in codes])
+    return ["-".join(code[start : start + 4] for start in range(0, len(code), 4)) for code in codes]
+
+
+def _plain(text: str) -> str:
+    """Return a code without the spaces and hyphens that pages show in it."""
+    return "".join(text.split()).replace("-", "").lower()
+
+
+def _is_of_app(code: str) -> bool:
+    return len(code) == DIGITS and code.isascii() and code.isdecimal()
+
+
+def _is_right(factor: SecondFactor, code: str) -> bool:
+    return _is_of_app(code) and factor.verify_token(code)
