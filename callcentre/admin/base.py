@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar, TypeVar, cast
+from urllib.parse import urlencode
 
 from csp.decorators import csp_update
 from django import forms
@@ -197,6 +198,14 @@ class Admin(ScopedMixin, ListTools):
             # The transaction was rolled back. Show the page again, with the refusals in its form.
             request.refusals = self.refusals_of(error)  # type: ignore[attr-defined]
             return super().changeform_view(request, object_id, form_url, dict(extra))
+
+    def history_view(self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None) -> Any:
+        """Lead people who may see the audit log to its entries of the object; it has the values."""
+        row = self.get_object(request, object_id) if may_see(request.user, "callcentre", "auditlog") else None
+        if row is not None and self.has_view_or_change_permission(request, row):
+            query = urlencode({"object": f"{self.opts.label_lower}:{row.pk}"})
+            return redirect(f"{reverse('admin:callcentre_auditlog_changelist')}?{query}")
+        return super().history_view(request, object_id, extra_context)
 
     def page_context(self, request: HttpRequest, obj: Any) -> dict[str, Any]:
         """Return what the page shows beside the form. `obj` is None on the page of a new row."""
