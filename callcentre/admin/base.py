@@ -18,6 +18,7 @@ from django.db import IntegrityError, OperationalError, models
 from django.db.models import ProtectedError
 from django.http import HttpRequest
 from django.shortcuts import redirect
+from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.translation import gettext as _
 
