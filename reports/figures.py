@@ -105,6 +105,15 @@ class Row:
     tickets_answered: int = _figure("", "COALESCE(sum(cardinality(r.tickets)), 0)")
 
     @property
+    def subject_id(self) -> int:
+        return self.agent_id
+
+    @property
+    def heading(self) -> tuple[str, str]:
+        """The login and the name of the agent."""
+        return self.agent["login"], f"{self.agent['name']} {self.agent['surname']}".strip()
+
+    @property
     def talk_in_and_out(self) -> int:
         return self.talk_seconds + self.calls_seconds
 

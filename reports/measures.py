@@ -6,7 +6,6 @@ Definitions of the measures that only tables have are in docs/reports.md.
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
-from enum import Enum
 from functools import cached_property, lru_cache
 from math import isinf
 from operator import attrgetter as of
@@ -15,6 +14,7 @@ from typing import Any
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
+from callcentre.core.exporting.formats import Unit
 from callcentre.core.times import second, zone
 from reports.figures import Row, mean, percent
 from telephony.models import Pause
@@ -32,19 +32,8 @@ def _moment(epoch: float | None) -> datetime | None:
     return None if epoch is None or isinf(epoch) else datetime.fromtimestamp(epoch, zone())
 
 
-class Unit(Enum):
-    """The way in which a value is written."""
-
-    TEXT = "text"
-    COUNT = "count"
-    DURATION = "duration"
-    NUMBER = "number"
-    PERCENT = "percent"
-    MOMENT = "moment"
-
-
 _SPELLED: dict[Unit, Callable[[Any], str]] = {Unit.DURATION: clock, Unit.MOMENT: second}
-Value = str | int | float | datetime | None
+Value = str | int | float | datetime | list[dict[str, Any]] | None
 
 
 @dataclass(frozen=True)
@@ -55,7 +44,7 @@ class Measure:
     group: Any
     label: Any
     unit: Unit
-    value: Callable[[Row], Value]
+    value: Callable[[Any], Value]
     example: Any = 0
     sentence: str = ""
     # Shown in tables without chosen columns.
@@ -67,18 +56,39 @@ class Measure:
         return f"{self.group}: {self.label}" if self.group else str(self.label)
 
     @cached_property
-    def wire(self) -> Callable[[Row], Any]:
+    def wire(self) -> Callable[[Any], Any]:
         """The function that returns the value as JSON has it."""
-        value: Callable[[Row], Any] = self.value
+        value: Callable[[Any], Any] = self.value
         spell = _SPELLED.get(self.unit)
         return (lambda row: spell(value(row))) if spell else value
 
-    def text(self, row: Row) -> str:
+    @property
+    def width(self) -> int:
+        return 19 if self.unit in (Unit.TEXT, Unit.MOMENT, Unit.COUNTS) else 13
+
+    def cell(self, row: Any) -> tuple[Unit, Any]:
+        return self.unit, self.text(row) if self.unit is Unit.COUNTS else self.value(row)
+
+    def text(self, row: Any) -> str:
         """Spell the value as the API does; per cent without their sign; nothing for None."""
         value = self.wire(row)
         if value is None:
             return ""
+        if self.unit is Unit.COUNTS:
+            return ", ".join(f"{entry['name']}: {entry['count']}" for entry in value)
         return f"{value:.2f}" if self.unit in (Unit.NUMBER, Unit.PERCENT) else str(value)
+
+    def shown(self, row: Any) -> str:
+        """Spell the value for people: durations by the clock, per cent with their sign, a dash for None."""
+        match self.unit, self.text(row):
+            case _, "":
+                return "–"
+            case Unit.SECONDS, text:
+                return clock(int(text))
+            case Unit.PERCENT, text:
+                return f"{text} %"
+            case _, text:
+                return text
 
 
 _INBOUND, _CHATS, _TICKETS = _("Inbound calls"), _("Chats"), _("Tickets")
@@ -86,7 +96,7 @@ _ABOVE, _BELOW = _("Outbound above the threshold"), _("Outbound up to the thresh
 _LOGIN, _PAUSES, _FREE, _WORK = pgettext_lazy("being logged in", "Login"), _("Pauses"), _("Ready"), _("Work")
 _COUNT, _TIME, _AVERAGE = pgettext_lazy("how many", "number"), pgettext_lazy("for how long", "time"), _("average")
 REASONS = "pauses.reasons"
-TEXT, COUNT, DURATION, NUMBER, PERCENT, MOMENT = Unit
+TEXT, COUNT, DURATION, _SECONDS, NUMBER, PERCENT, MOMENT, _COUNTS = Unit
 
 
 def counted(

@@ -1,7 +1,7 @@
 """The parameters of the report, in the API and on the page: each is read and checked; faults are told together."""
 
 import json
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
@@ -12,7 +12,8 @@ from django.utils import timezone
 from callcentre.core.errors import ErrorCode, Fault, Invalid
 from callcentre.core.parsing import INT32, Reject, parse_id, parse_instant, parse_integer, parse_text, query_list
 from callcentre.core.scope import ALL, Scope
-from reports.measures import NAMES, USUAL, Measure, columns_of
+from reports.description import Report, Subjects
+from reports.measures import Measure
 from reports.models.export import MOST_SECONDS
 from reports.periods import FIRST, LAST, MOST_PERIODS, Aggregation
 from reports.report import Question
@@ -37,42 +38,35 @@ def read(params: QueryDict, faults: list[Fault], within: int | None = None, scop
     faults and its own.
     """
     agents = _agents(params, faults, scope)
-    begin, end = (_instant(params, name, faults) for name in ("date_from", "date_to"))
-    aggregation = _one(params, "aggregate_by", faults, _aggregation, Aggregation.MONTH)
-    if begin and end and begin >= end:
-        faults.append(Fault(ErrorCode.REPORT_ENDS_BEFORE_START, "date_to"))
-    elif begin and end and aggregation.periods_in(begin, end) > MOST_PERIODS:
-        faults.append(Fault(ErrorCode.TOO_MANY_PERIODS, "aggregate_by", {"limit": MOST_PERIODS}))
-    # No queue has the id 0, which means all calls in the rollups.
+    span = _span(params, faults, Aggregation.MONTH)
     queues = tuple(queue or -1 for queue in _read(query_list(params, "queues_ids"), "queues_ids", faults, parse_id))
-    if _outside(queues, scope):
-        faults.append(Fault(ErrorCode.QUEUE_UNKNOWN, "queues_ids"))
     threshold = _one(params, "outbound_threshold", faults, lambda text: parse_integer(text, 0, INT32), 0)
-    if faults or begin is None or end is None:
+    if faults or span is None:
         raise Invalid(faults)
+    begin, end, aggregation = span
     return Question(
-        agents=agents,
-        begin=min(max(begin, FIRST), LAST),
-        end=max(min(end, LAST), FIRST),
+        subjects=agents,
+        begin=begin,
+        end=end,
         aggregation=aggregation,
         now=timezone.now().replace(microsecond=0),
         threshold=threshold,
-        queues=queues or None,
+        queues=queues_within(scope, queues),
         within=within,
     )
 
 
-def read_table(params: QueryDict, scope: Scope) -> tuple[Question, list[Measure], dict[str, Any]]:
+def _read_agents_table(
+    report: Report, params: QueryDict, scope: Scope
+) -> tuple[Question, list[Measure], dict[str, Any]]:
     """Read the question and the columns of a page, and the terms under which an export has them as a file.
 
-    Parameters are the API's, and `answered_within` and `columns[]` besides. If no agents are named, it is about all
-    agents of the scope. Raises Invalid.
+    Parameters are the API's, and `answered_within` and `columns[]` besides; all agents where none are named. Rows are
+    those of the scope. Raises Invalid.
     """
     faults: list[Fault] = []
-    within = _one(params, "answered_within", faults, lambda text: parse_integer(text, 0, MOST_SECONDS), USUAL_WITHIN)
-    names = query_list(params, "columns") or USUAL
-    if any(name not in NAMES for name in names):
-        faults.append(Fault(ErrorCode.NOT_CHOICE, "columns", {"choices": ", ".join(NAMES)}))
+    within = _within(params, faults)
+    names = _columns(params, report.names, report.usual, faults)
     logins, groups = query_list(params, "agent_logins"), query_list(params, "agent_group_ids")
     asked = params.copy()
     if not asked.get("aggregate_by", "").strip():
@@ -82,15 +76,120 @@ def read_table(params: QueryDict, scope: Scope) -> tuple[Question, list[Measure]
     question = read(asked, faults, within, scope)
     named = {login.strip() for login in logins}
     terms = {
-        "agent_ids": [pk for pk, agent in question.agents.items() if agent["login"] in named],
+        "agent_ids": [pk for pk, agent in question.subjects.items() if agent["login"] in named],
         "agent_group_ids": list(dict.fromkeys(map(int, groups))),
         "aggregation": question.aggregation.value,
         "threshold": question.threshold,
         "answered_within": within,
-        "queue_ids": list(question.queues or ()),
-        "columns": [name for name in NAMES if name in names],
+        "queue_ids": list(_queues(params, [])),
+        "columns": [name for name in report.names if name in names],
     }
-    return question, columns_of(names), terms
+    return question, report.columns_of(names), terms
+
+
+def read_grouped(
+    report: Report,
+    params: QueryDict,
+    faults: list[Fault],
+    *,
+    usual: Aggregation = Aggregation.MONTH,
+    scope: Scope = ALL,
+) -> Question:
+    """Read the parameters of a report by queue or campaign. Raises Invalid with these faults and its own."""
+    assert report.subjects
+    subjects = _subjects(report.subjects, query_list(params, report.subjects.parameter), faults, scope)
+    span = _span(params, faults, usual)
+    within = _within(params, faults) if report.has_within else None
+    if faults or span is None:
+        raise Invalid(faults)
+    begin, end, aggregation = span
+    now = timezone.now().replace(microsecond=0)
+    return Question(subjects, begin, end, aggregation, now, within=within)
+
+
+def read_table(report: Report, params: QueryDict, scope: Scope) -> tuple[Question, list[Measure], dict[str, Any]]:
+    """Read the question and the columns of a page, and the terms of its export. Raises Invalid."""
+    if report.subjects is None:
+        return _read_agents_table(report, params, scope)
+    faults: list[Fault] = []
+    names = _columns(params, report.names, report.usual, faults)
+    question = read_grouped(report, params, faults, usual=USUAL_AGGREGATION, scope=scope)
+    is_named = any(text.strip() for text in query_list(params, report.subjects.parameter))
+    terms = {
+        "report": report.kind,
+        "aggregation": question.aggregation.value,
+        "answered_within": USUAL_WITHIN if question.within is None else question.within,
+        "columns": [name for name in report.names if name in names],
+        report.subjects.field: list(question.subjects) if is_named else [],
+    }
+    return question, report.columns_of(names), terms
+
+
+def subjects_of(subjects: Subjects, scope: Scope, ids: Iterable[int] = ()) -> dict[int, dict[str, Any]]:
+    """Return the rows of the scope with these ids, or all of them, in the order of the report."""
+    rows = scope.within(subjects.model._default_manager.order_by(*subjects.order))
+    if wanted := list(ids):
+        rows = rows.filter(pk__in=wanted)
+    found = rows.values_list("pk", *subjects.names.values())
+    return {pk: dict(zip(subjects.names, names, strict=True)) for pk, *names in found}
+
+
+def _subjects(subjects: Subjects, texts: Iterable[str], faults: list[Fault], scope: Scope) -> dict[int, dict[str, Any]]:
+    """Find the queues or campaigns that are named, or all; an unknown one is a fault."""
+    every = subjects_of(subjects, scope)
+    named = [text.strip() for text in texts if text.strip()]
+    if not named:
+        return every
+    wanted = _read(named, subjects.parameter, faults, subjects.parse)
+    by_key = {row["id"]: pk for pk, row in every.items()}
+    if missing := [str(key) for key in wanted if key not in by_key]:
+        faults.append(Fault(subjects.not_found, subjects.parameter, {"ids": ", ".join(missing)}))
+    found = {by_key[key] for key in wanted if key in by_key}
+    return {pk: row for pk, row in every.items() if pk in found}
+
+
+def _span(params: QueryDict, faults: list[Fault], usual: Aggregation) -> tuple[datetime, datetime, Aggregation] | None:
+    """Read the span and the periods. Return None if a bound could not be read."""
+    begin, end = (_instant(params, name, faults) for name in ("date_from", "date_to"))
+    aggregation = _one(params, "aggregate_by", faults, _aggregation, usual)
+    if begin and end and begin >= end:
+        faults.append(Fault(ErrorCode.REPORT_ENDS_BEFORE_START, "date_to"))
+    elif begin and end and aggregation.periods_in(begin, end) > MOST_PERIODS:
+        faults.append(Fault(ErrorCode.TOO_MANY_PERIODS, "aggregate_by", {"limit": MOST_PERIODS}))
+    if begin is None or end is None:
+        return None
+    return min(max(begin, FIRST), LAST), max(min(end, LAST), FIRST), aggregation
+
+
+def _within(params: QueryDict, faults: list[Fault]) -> int:
+    return _one(params, "answered_within", faults, lambda text: parse_integer(text, 0, MOST_SECONDS), USUAL_WITHIN)
+
+
+def _columns(params: QueryDict, known: Sequence[str], usual: Sequence[str], faults: list[Fault]) -> Sequence[str]:
+    names = query_list(params, "columns") or usual
+    if any(name not in known for name in names):
+        faults.append(Fault(ErrorCode.NOT_CHOICE, "columns", {"choices": ", ".join(known)}))
+    return names
+
+
+def _queues(params: QueryDict, faults: list[Fault]) -> tuple[int, ...]:
+    # No queue has the id 0, which means all calls in the rollups.
+    return tuple(queue or -1 for queue in _read(query_list(params, "queues_ids"), "queues_ids", faults, parse_id))
+
+
+def queues_within(scope: Scope, ids: Sequence[int]) -> tuple[int, ...] | None:
+    """Return the queues of calls and of tickets that the agents work report counts; None for all.
+
+    A person whose scope names queues gets these, or those of them that are asked for.
+    """
+    if scope.call_queues is None and scope.ticket_queues is None:
+        return tuple(ids) or None
+    found = {
+        pk
+        for rows in (Queue.objects.order_by(), TicketQueue.objects.order_by())
+        for pk in scope.within(rows).values_list("pk", flat=True)
+    }
+    return tuple(sorted(found & set(ids) if ids else found)) or (-1,)
 
 
 def _agents(params: QueryDict, faults: list[Fault], scope: Scope) -> dict[int, dict[str, str]]:

@@ -22,9 +22,9 @@ from reports.periods import LENGTHS, Aggregation
 
 @dataclass(frozen=True)
 class Question:
-    """A report: agents, in its order, with the names that it shows; a span without its end; how to cut and count."""
+    """A report: agents, queues or campaigns, in its order, with their names; a span without its end; how to count."""
 
-    agents: Mapping[int, Mapping[str, str]]
+    subjects: Mapping[int, Mapping[str, Any]]
     begin: datetime
     end: datetime
     aggregation: Aggregation
@@ -120,14 +120,14 @@ WHERE period BETWEEN first_period AND last_period GROUP BY place, agent_id, peri
 def page(question: Question, limit: int, offset: int) -> list[Row]:
     """Return so many rows of the report, from there on."""
     with snapshot():
-        found, read = parts.find([*question.agents], question.begin, question.end, question.aggregation, question.now)
+        found, read = parts.find([*question.subjects], question.begin, question.end, question.aggregation, question.now)
         if not found:
             return []
         level = parts.LEVELS.get(question.aggregation)
         statement = _statement(found, is_level=question.queues is None and [part.source for part in found] == [level])
         parameters = {
             **ledgers.parameters(found, question.aggregation, read),
-            "order": array(question.agents),
+            "order": array(question.subjects),
             "level": level,
             "begin": question.begin,
             "end": question.end,
@@ -169,7 +169,7 @@ def _row(question: Question, agent_id: int, period: str, pauses: str | None, *fi
             before = reasons.get(int(reason), (0, 0))
             reasons[int(reason)] = (before[0] + count, before[1] + seconds)
     reasons = dict(sorted(reasons.items()))
-    row = Row(agent_id, question.agents[agent_id], period, question.queues is not None, reasons, *sums)
+    row = Row(agent_id, question.subjects[agent_id], period, question.queues is not None, reasons, *sums)
     if chats:
         row.chats_answered = len(set(chain.from_iterable(orjson.loads(chats))))
     if tickets:

@@ -16,7 +16,7 @@ from callcentre.admin.dates import DatesFilter
 from callcentre.admin.history import ACTIONS, ChangeMixin, in_words
 from callcentre.admin.lists import UncountedChangeList, UncountedMixin
 from callcentre.admin.theme import display
-from callcentre.core.audit import AUDITED, AuditAction, AuditLog, histories
+from callcentre.core.audit import AUDITED, AuditAction, AuditLog, AuditLogQuerySet, histories, owner_of
 from callcentre.core.changes import Change
 
 
@@ -33,7 +33,9 @@ class KindFilter(DropdownFilter):
     parameter_name = "kind"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> Iterable[tuple[str, Any]]:
-        models = {each.model for each in AUDITED.values() if not each.part_of} | {_owner(each) for each in histories()}
+        models = {each.model for each in AUDITED.values() if not each.part_of} | {
+            owner_of(each).related_model for each in histories()
+        }
         named = [(model._meta.label_lower, capfirst(str(model._meta.verbose_name))) for model in models]
         return sorted(named, key=lambda choice: choice[1])
 
@@ -52,7 +54,7 @@ class ObjectFilter(DropdownFilter):
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         label, _colon, pk = (self.value() or "").partition(":")
-        return queryset.filter(model=label, object_id=pk) if pk else queryset
+        return cast("AuditLogQuerySet", queryset).of(label, pk) if pk else queryset
 
 
 class ActionFilter(DropdownFilter):
@@ -80,6 +82,7 @@ class AuditChangeList(UncountedChangeList):
 class AuditLogAdmin(ChangeMixin, UncountedMixin, ReadOnlyAdmin):
     """The one list of all changes. Each object's own page has the entries of that object."""
 
+    date_column = ""  # it has AtFilter
     list_display = ("at", "actor", "actor_address", "what", "about", "details")
     list_display_links = ("at",)
     list_filter = (AtFilter, KindFilter, ActionFilter, "actor_kind", ObjectFilter)
@@ -121,10 +124,6 @@ class AuditLogAdmin(ChangeMixin, UncountedMixin, ReadOnlyAdmin):
             (names.get(name, name), in_words(_cut(old)), in_words(_cut(new)))
             for name, (old, new) in sorted(change.changes.items())
         ]
-
-
-def _owner(history: type[Change]) -> type[Model]:
-    return cast("type[Model]", next(field for field in history._meta.fields if field.is_relation).related_model)
 
 
 def _model(label: str) -> type[Model] | None:

@@ -241,6 +241,8 @@ class ErrorCode(enum.Enum):
     REPORT_ENDS_BEFORE_START = 170003, _("date_to cannot be before date_from.")
     TOO_MANY_PERIODS = 170004, _("The span has more than %(limit)s periods: shorten it, or aggregate by longer ones.")
     RECIPIENT_MALFORMED = 170005, _("This is no e-mail address: %(address)s.")
+    QUEUES_NOT_FOUND = 170006, _("Queues not found: %(ids)s.")
+    OUTBOUNDS_NOT_FOUND = 170007, _("Campaigns not found: %(ids)s.")
 
     @property
     def slug(self) -> str:

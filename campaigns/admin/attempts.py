@@ -19,6 +19,7 @@ from callcentre.admin.scope import AutocompleteSelectFilter
 from callcentre.core.audit import AuditAction, record
 from callcentre.core.phone import PhoneError, normalise
 from callcentre.core.spreadsheets import CsvWriter
+from campaigns.admin.report_filter import Counted
 from campaigns.dialling.hours import IGNORED
 from campaigns.models import Attempt
 
@@ -79,7 +80,7 @@ class AttemptAdmin(UncountedMixin, ReadOnlyAdmin):
         "rule_shown",
     )
     list_display_links = ("dialled_at",)
-    list_filter = (("campaign", AutocompleteSelectFilter), ("outcome", ChoicesDropdownFilter), Dates)
+    list_filter = (("campaign", AutocompleteSelectFilter), ("outcome", ChoicesDropdownFilter), Dates, Counted)
     list_select_related = ("agent",)
     list_before_template = "admin/campaigns/attempts_download.html"
     search_fields = ("number",)

@@ -7,6 +7,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from reports import report
+from reports.description import Report
 from reports.figures import percent
 from reports.report import Question
 
@@ -27,10 +28,26 @@ class _Sum:
         return percent(handle, handle + self.free_seconds)
 
 
-def chart_of(asked: Question) -> dict[str, Any]:
+def chart_of(described: Report, asked: Question) -> dict[str, Any]:
     """Return the data of the chart, or under `reason` why none is drawn."""
     if asked.aggregation.periods_in(asked.begin, asked.end) > MOST_PERIODS:
         return {"reason": _("No chart of more than %s periods: choose longer ones.") % MOST_PERIODS}
+    return _of_agents(asked) if described.chart is None else _of_subjects(described, asked)
+
+
+def _of_subjects(described: Report, asked: Question) -> dict[str, Any]:
+    assert described.by_period
+    assert described.chart
+    rows = described.by_period(asked, MOST_PERIODS)
+    columns = {column.name: column for column in described.measures}
+    chart = described.chart
+    drawn = {"calls": columns[chart.bars], "talk": columns[chart.line], "occupancy": columns[chart.share]}
+    return {"labels": [row.period for row in rows]} | {
+        name: {"label": column.title, "data": [column.value(row) for row in rows]} for name, column in drawn.items()
+    }
+
+
+def _of_agents(asked: Question) -> dict[str, Any]:
     rows = report.page(asked, MOST_ROWS + 1, 0)
     if len(rows) > MOST_ROWS:
         return {"reason": _("No chart of more than %s rows: choose longer periods, or fewer agents.") % MOST_ROWS}

@@ -1,11 +1,12 @@
 """Exports of the report: their list, progress and download."""
 
-from typing import Any
+from functools import partial
+from typing import Any, cast
 
 from django.contrib import admin
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
-from django.http import FileResponse, Http404, HttpRequest, HttpResponse, JsonResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
@@ -15,26 +16,19 @@ from django.utils.translation import pgettext
 from unfold.contrib.filters.admin import ChoicesDropdownFilter, DropdownFilter
 
 from callcentre.admin import actor_of, display
-from callcentre.core.downloads import file_response
+from callcentre.admin.file_jobs import COLOURS, FileJobAdmin, State
 from callcentre.core.errors import Conflict
-from reports.admin.naming import AGENTS, GROUPS, QUEUES
+from reports.admin.naming import AGENTS, GROUPS, KINDS, QUEUES
 from reports.admin.parts import PartsPage
-from reports.admin.report import ReportPage
-from reports.measures import columns_of
+from reports.admin.report import PAGES, ReportPage
+from reports.catalogue import REPORTS
+from reports.description import Report
 from reports.models import Export
+from reports.models.export import ReportKind
 from reports.verbs.exports import repeat_export, resend_mail
 
-State = Export.State
-COLOURS: dict[str, str] = {
-    State.QUEUED: "info",
-    State.RUNNING: "info",
-    State.FINISHED: "success",
-    State.FAILED: "danger",
-}
-_TYPES = {
-    Export.Format.CSV: "text/csv; charset=utf-8",
-    Export.Format.XLSX: "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
-}
+# The reports beside that of agents, with the names of their pages.
+OTHERS = [(kind, name) for kind, name in PAGES.items() if kind != ReportKind.AGENTS and kind in REPORTS]
 
 
 class MineFilter(DropdownFilter):
@@ -54,7 +48,7 @@ class MineFilter(DropdownFilter):
 
 
 @admin.register(Export)
-class ExportAdmin(ReportPage, PartsPage):
+class ExportAdmin(ReportPage, PartsPage, FileJobAdmin):
     """The list of exports: which tables were asked for, and their files."""
 
     list_display = ("name", "state_label", "row_count", "format", "actor_name", "created_at", "finished_at")
@@ -78,10 +72,13 @@ class ExportAdmin(ReportPage, PartsPage):
         return [
             page("work-report/", self.report_view, "report"),
             page("work-report/chart/", self.chart_view, "chart"),
+            *(page(f"{name}-report/", partial(self.report_view, kind=kind), name) for kind, name in OTHERS),
+            *(
+                page(f"{name}-report/chart/", partial(self.chart_view, kind=kind), f"{name}_chart")
+                for kind, name in OTHERS
+            ),
             page("work-report/parts/", self.parts_view, "parts"),
             page("add/", self.add_redirect, "add"),
-            page("<int:pk>/progress/", self.progress_view, "progress"),
-            page("<int:pk>/download/", self.download_view, "download"),
             page("<int:pk>/again/", self.again_view, "again"),
             page("<int:pk>/mails/<int:mail_pk>/resend/", self.resend_view, "resend"),
             *super().get_urls(),
@@ -119,27 +116,9 @@ class ExportAdmin(ReportPage, PartsPage):
                 "mails": export.mails.all(),
                 "may_export": self.has_add_permission(request),
                 "list_url": self.url_of("changelist"),
-                "report_url": self.url_of("report"),
+                "report_url": self.page_of(export.report),
             },
         )
-
-    def progress_view(self, request: HttpRequest, pk: int) -> JsonResponse:
-        export = self._export(request, pk)
-        return JsonResponse(
-            {
-                "label": str(export.get_state_display()),
-                "percent": export.percent,
-                "rows": export.row_count,
-                "has_ended": export.has_ended,
-            }
-        )
-
-    def download_view(self, request: HttpRequest, pk: int) -> FileResponse:
-        export = self._export(request, pk)
-        if not export.file:
-            raise Http404
-        content_type = _TYPES[Export.Format(export.format)]
-        return file_response(lambda: export.file.open("rb"), export.file_name, content_type)
 
     def again_view(self, request: HttpRequest, pk: int) -> HttpResponse:
         """Ask for the same table again, as of now."""
@@ -165,24 +144,34 @@ class ExportAdmin(ReportPage, PartsPage):
         return redirect(self.url_of("change", pk))
 
     def _export(self, request: HttpRequest, pk: Any) -> Export:
-        export: Export | None = self.get_object(request, str(pk))
-        if export is None:
-            raise Http404
-        if not self.has_view_permission(request, export):
-            raise PermissionDenied
-        return export
+        return cast("Export", self.job_or_404(request, pk))
 
 
 def _asked(export: Export) -> list[tuple[Any, str]]:
     """Return what was asked as pairs of a label and its words."""
-    who = [AGENTS.names(export.agent_ids), GROUPS.names(export.agent_group_ids)]
+    described = REPORTS[export.report]
     said = [
-        (_("Agents"), ", ".join(filter(None, who)) or pgettext("agents", "all")),
+        (_("Report"), str(export.get_report_display())),
+        *(_subjects(export) if described.subjects is None else [_subjects_of(described, export)]),
         (_("Period of a row"), str(export.get_aggregation_display())),
-        (_("Queues"), QUEUES.names(export.queue_ids) or _now("all")),
-        (_("Threshold of outbound calls in s"), str(export.threshold)),
-        (_("Columns"), ", ".join(column.title for column in columns_of(export.columns)[4:])),
     ]
-    if "service_level" in export.columns:
-        said.insert(4, (_("Service level: answered within s"), str(export.answered_within)))
-    return said
+    if described.subjects is None:
+        said.append((_("Threshold of outbound calls in s"), str(export.threshold)))
+    if described.has_within and {"service_level", "answered_in_threshold"} & set(export.columns):
+        said.append((_("Service level: answered within s"), str(export.answered_within)))
+    columns = described.columns_of(export.columns)[len(described.fixed) :]
+    return [*said, (_("Columns"), ", ".join(column.title for column in columns))]
+
+
+def _subjects(export: Export) -> list[tuple[Any, str]]:
+    who = [AGENTS.names(export.agent_ids), GROUPS.names(export.agent_group_ids)]
+    return [
+        (_("Agents"), ", ".join(filter(None, who)) or pgettext("agents", "all")),
+        (_("Queues"), QUEUES.names(export.queue_ids) or _now("all")),
+    ]
+
+
+def _subjects_of(described: Report, export: Export) -> tuple[Any, str]:
+    assert described.subjects
+    field = described.subjects.field
+    return described.subject_title, KINDS[field].names(getattr(export, field)) or _now("all")

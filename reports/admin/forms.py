@@ -1,6 +1,6 @@
 """The form of the report. Its inputs have the API's names, so that its address is the API's question."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date, timedelta
 from typing import Any
@@ -21,9 +21,9 @@ from callcentre.core.integers import integer_of
 from callcentre.core.parsing import query_list
 from callcentre.core.scope import Scope
 from reports.admin.naming import GROUPS, QUEUES
-from reports.measures import MEASURES, REASONS, USUAL
+from reports.description import Report
 from reports.models.export import AGGREGATIONS
-from reports.parameters import USUAL_AGGREGATION, USUAL_WITHIN
+from reports.parameters import USUAL_AGGREGATION, USUAL_WITHIN, subjects_of
 from telephony.models import Agent
 
 # Sentences for faults whose own sentence names parameters or their values.
@@ -45,19 +45,13 @@ def _several(label: Any, help_text: Any = "") -> forms.Field:
     return _Anything(label=label, required=False, help_text=help_text, widget=UnfoldAdminSelect2MultipleWidget())
 
 
-class AskingForm(forms.Form):
-    """The question without its span."""
+class TableForm(forms.Form):
+    """The question of a page."""
 
-    agent_logins = _several(_("Agents"), _("None and no group: all of them."))
-    agent_group_ids = _several(_("Agent groups"))
-    queues_ids = _several(_("Queues"), _("Of calls, chats and tickets; logins and pauses stay whole."))
+    date_from = forms.CharField(label=_("From"), required=False, widget=UnfoldAdminDateWidget())
+    date_to = forms.CharField(label=_("To, included"), required=False, widget=UnfoldAdminDateWidget())
     aggregate_by = forms.CharField(
         label=_("Period of a row"), required=False, widget=UnfoldAdminSelectWidget(choices=list(AGGREGATIONS.items()))
-    )
-    outbound_threshold = forms.CharField(
-        label=_("Threshold of outbound calls in s"),
-        required=False,
-        widget=UnfoldAdminIntegerFieldWidget(attrs={"min": 0}),
     )
     answered_within = forms.CharField(
         label=_("Service level: answered within s"),
@@ -65,16 +59,27 @@ class AskingForm(forms.Form):
         widget=UnfoldAdminIntegerFieldWidget(attrs={"min": 0}),
     )
     columns = _Anything(label=_("Columns"), required=False)
+    # The inputs beside the span, in the order of the page.
+    asked: Sequence[str] = ("aggregate_by", "answered_within")
 
-    def __init__(self, *args: Any, scope: Scope, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        agents = [(agent.login, str(agent)) for agent in scope.within(Agent.objects.order_by("login"))]
-        self._offer("agent_logins", agents)
-        for name, kind in (("agent_group_ids", GROUPS), ("queues_ids", QUEUES)):
-            chosen = [value for value in map(integer_of, self.data.get(name, ())) if value is not None]
-            self._offer(name, kind.choices(scope, chosen))
+    def __init__(self, report: Report, params: QueryDict, scope: Scope) -> None:
+        self.report = report
+        super().__init__(_values_of(params, report))
+        if report.subjects:
+            name = report.subjects.parameter
+            self.fields[name] = _several(report.subject_title, _("None: all of them."))
+            rows = subjects_of(report.subjects, scope).values()
+            self._offer(name, [(row["id"], _titled(row)) for row in rows])
+            self.asked = (name, *self.asked)
+        if not report.has_within:
+            del self.fields["answered_within"]
+            self.asked = [name for name in self.asked if name != "answered_within"]
 
-    def _offer(self, name: str, choices: list[tuple[Any, str]]) -> None:
+    @property
+    def choice_fields(self) -> list[forms.BoundField]:
+        return [self[name] for name in self.asked]
+
+    def _offer(self, name: str, choices: list[tuple[Any, Any]]) -> None:
         """Set the choices. A chosen value that is gone stays chosen: without it the question would be about all."""
         known = {str(value) for value, _label in choices}
         field: Any = self.fields[name]
@@ -83,18 +88,16 @@ class AskingForm(forms.Form):
     @property
     def chosen(self) -> list[str]:
         names = self["columns"].value()
-        return list(names) if names else USUAL
+        return list(names) if names else self.report.usual
 
     @property
     def groups(self) -> list[tuple[Any, list[tuple[str, Any, bool]]]]:
         """The columns by their groups: name, label, whether it is chosen."""
-        chosen, groups = set(self.chosen), dict[str, tuple[Any, list[tuple[str, Any, bool]]]]()
-        for column in MEASURES:
-            entries = groups.setdefault(str(column.group), (column.group, []))[1]
-            entries.append((column.name, column.label, column.name in chosen))
-            if column.name == "pauses.all.average":
-                entries.append((REASONS, _("each reason"), REASONS in chosen))
-        return list(groups.values())
+        chosen = set(self.chosen)
+        return [
+            (group, [(name, label, name in chosen) for name, label in entries])
+            for group, entries in self.report.choices()
+        ]
 
     def show(self, invalid: Invalid) -> None:
         """Show the faults that reports.parameters or a verb found at their inputs."""
@@ -110,17 +113,42 @@ class AskingForm(forms.Form):
         return replace(fault, field=str(field.label)).message if field else fault.message
 
 
-class ReportForm(AskingForm):
-    """The question of the page."""
+class ReportForm(TableForm):
+    """The question of the page of the agents work report."""
 
-    date_from = forms.CharField(label=_("From"), required=False, widget=UnfoldAdminDateWidget())
-    date_to = forms.CharField(label=_("To, included"), required=False, widget=UnfoldAdminDateWidget())
+    agent_logins = _several(_("Agents"), _("None and no group: all of them."))
+    agent_group_ids = _several(_("Agent groups"))
+    queues_ids = _several(_("Queues"), _("Of calls, chats and tickets; logins and pauses stay whole."))
+    outbound_threshold = forms.CharField(
+        label=_("Threshold of outbound calls in s"),
+        required=False,
+        widget=UnfoldAdminIntegerFieldWidget(attrs={"min": 0}),
+    )
+    asked = ("agent_logins", "agent_group_ids", "queues_ids", "aggregate_by", "outbound_threshold", "answered_within")
+
+    def __init__(self, report: Report, params: QueryDict, scope: Scope) -> None:
+        super().__init__(report, params, scope)
+        agents = [(agent.login, str(agent)) for agent in scope.within(Agent.objects.order_by("login"))]
+        self._offer("agent_logins", agents)
+        for name, kind in (("agent_group_ids", GROUPS), ("queues_ids", QUEUES)):
+            chosen = [value for value in map(integer_of, self.data.get(name, ())) if value is not None]
+            self._offer(name, kind.choices(scope, chosen))
 
 
-def values_of(params: QueryDict) -> dict[str, Any]:
+def form_of(report: Report, params: QueryDict, scope: Scope) -> TableForm:
+    return (TableForm if report.subjects else ReportForm)(report, params, scope)
+
+
+def _titled(row: Mapping[str, Any]) -> str:
+    """Return the name of a queue or campaign with its id, for a choice."""
+    return f"{row['name']} ({row['id']})"
+
+
+def _values_of(params: QueryDict, report: Report) -> dict[str, Any]:
     """Return the parameters as the form has them, from any spelling of a list."""
+    lists = LISTS if report.subjects is None else (report.subjects.parameter, "columns")
     values: dict[str, Any] = {name: params.get(name, "") for name in ReportForm.base_fields}
-    values |= {name: query_list(params, name) for name in LISTS}
+    values |= {name: query_list(params, name) for name in lists}
     values["aggregate_by"] = values["aggregate_by"].strip()
     if values["aggregate_by"] not in AGGREGATIONS:
         # An unknown one is refused; the first of the choices would look as if it had been chosen.

@@ -1,7 +1,6 @@
 """The page of a figure that no single list holds: its parts, and links to the rows of each part."""
 
 from dataclasses import replace
-from typing import Any
 
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
@@ -13,8 +12,9 @@ from callcentre.admin.scope import scope_of
 from callcentre.core.errors import Invalid
 from reports import report
 from reports.admin.links import MOST_STRETCHES, Links, parts_of, stretches_of
+from reports.catalogue import AGENTS
 from reports.figures import Row
-from reports.measures import NAMES, PARTS, Measure, Unit, columns_of
+from reports.measures import NAMES, PARTS, columns_of
 from reports.parameters import read_table
 from reports.report import Question
 
@@ -34,7 +34,7 @@ class PartsPage(ReadOnlyAdmin):
         if figure is None or not (names := parts_of(figure.name)):
             raise Http404
         try:
-            question, _columns, _terms = read_table(request.GET, scope_of(request))
+            question, _columns, _terms = read_table(AGENTS, request.GET, scope_of(request))
         except Invalid:
             # The agent may have another login by now: the report's page explains it.
             return redirect(f"{self.url_of('report')}?{request.GET.urlencode()}")
@@ -50,9 +50,9 @@ class PartsPage(ReadOnlyAdmin):
                 "title": figure.title,
                 "subtitle": f"{line.agent['login']}, {line.period}",
                 "media": self.media,
-                "figure": _shown(figure, line),
+                "figure": figure.shown(line),
                 "line": line,
-                "parts": [(column.title, _shown(column, line), links.of(column, line)) for column in parts],
+                "parts": [(column.title, column.shown(line), links.of(column, line)) for column in parts],
                 "list_url": self.url_of("changelist"),
                 "report_url": self.url_of("report"),
             },
@@ -62,12 +62,7 @@ class PartsPage(ReadOnlyAdmin):
 def _line_of(question: Question, period: str) -> Row | None:
     """Return the row of the only agent in this period, if it is short enough for links."""
     stretches = stretches_of(question, {period}).get(period)
-    if not stretches or len(stretches) > MOST_STRETCHES or len(question.agents) != 1:
+    if not stretches or len(stretches) > MOST_STRETCHES or len(question.subjects) != 1:
         return None
     asked = replace(question, begin=stretches[0][0], end=stretches[-1][1])
     return next((line for line in report.page(asked, _MOST_ROWS, 0) if line.period == period), None)
-
-
-def _shown(column: Measure, line: Row) -> Any:
-    text = column.text(line)
-    return f"{text} %" if column.unit is Unit.PERCENT and text else text or "–"

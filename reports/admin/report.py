@@ -1,4 +1,4 @@
-"""The page of the agents work report: a question, a page of its answer, a chart, and the way to a file of all of it."""
+"""The page of a report: a question, a page of its answer, a chart, and the way to a file of all of it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,24 +9,33 @@ from django.http import HttpRequest, HttpResponse, JsonResponse, QueryDict
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.utils import timezone, translation
-from django.utils.translation import gettext as _now
 
 from callcentre.admin import ReadOnlyAdmin, actor_of
 from callcentre.admin.scope import scope_of
 from callcentre.core.errors import Invalid
+from callcentre.core.exporting.formats import Unit
 from callcentre.core.integers import integer_of
-from reports import report
 from reports.admin.chart import chart_of
-from reports.admin.forms import ReportForm, ranges, values_of
+from reports.admin.forms import TableForm, form_of, ranges
 from reports.admin.links import Links
-from reports.figures import Row
-from reports.measures import Measure, Unit
+from reports.admin.subject_links import SubjectLinks
+from reports.catalogue import REPORTS
+from reports.description import Report
+from reports.measures import Measure
 from reports.models import Export
+from reports.models.export import ReportKind
 from reports.parameters import read_table
 from reports.report import Question
 from reports.verbs.exports import ask_export
 
 PER_PAGE = 100
+# The page of each report, as the last part of the name of its route.
+PAGES: dict[str, str] = {
+    ReportKind.AGENTS: "report",
+    ReportKind.QUEUES: "queues",
+    ReportKind.OUTBOUNDS: "outbounds",
+    ReportKind.TICKETS: "tickets",
+}
 LAST_SHOWN = 5
 
 
@@ -41,32 +50,36 @@ class Cell:
 class ReportPage(ReadOnlyAdmin):
     """Views of ExportAdmin: a user who may see exports may see the report."""
 
-    def report_view(self, request: HttpRequest) -> HttpResponse:
+    def report_view(self, request: HttpRequest, kind: str = ReportKind.AGENTS) -> HttpResponse:
         if not self.has_view_permission(request):
             raise PermissionDenied
-        params = request.GET
-        form = ReportForm(values_of(params), scope=scope_of(request))
+        described, params = REPORTS[kind], request.GET
+        form = form_of(described, params, scope_of(request))
         context: dict[str, Any] = {}
         if "date_from" in params or "date_to" in params:
             try:
-                question, columns, terms = read_table(params, scope_of(request))
+                question, columns, terms = read_table(described, params, scope_of(request))
             except Invalid as invalid:
                 form.show(invalid)
             else:
                 if request.method == "POST":
                     return self._ask(request, question, terms)
-                context = self._answer(request, question, columns)
-        return self._report_page(request, form, context)
+                context = self._answer(request, described, question, columns)
+        return self._report_page(request, described, form, context)
 
-    def chart_view(self, request: HttpRequest) -> HttpResponse:
+    def chart_view(self, request: HttpRequest, kind: str = ReportKind.AGENTS) -> HttpResponse:
         """Return the chart as JSON; the page asks for it once it is loaded."""
         if not self.has_view_permission(request):
             raise PermissionDenied
         try:
-            question, _columns, _terms = read_table(request.GET, scope_of(request))
+            question, _columns, _terms = read_table(REPORTS[kind], request.GET, scope_of(request))
         except Invalid as invalid:
             return JsonResponse({"reason": " ".join(invalid.messages)}, status=400)
-        return JsonResponse(chart_of(question))
+        return JsonResponse(chart_of(REPORTS[kind], question))
+
+    def page_of(self, kind: str) -> str:
+        """Return the address of the page of a report."""
+        return self.url_of(PAGES[kind])
 
     def _ask(self, request: HttpRequest, question: Question, terms: dict[str, Any]) -> HttpResponse:
         if not self.has_add_permission(request):
@@ -83,35 +96,42 @@ class ReportPage(ReadOnlyAdmin):
         )
         return redirect(self.url_of("change", export.pk))
 
-    def _answer(self, request: HttpRequest, question: Question, columns: Sequence[Measure]) -> dict[str, Any]:
+    def _answer(
+        self, request: HttpRequest, described: Report, question: Question, columns: Sequence[Measure]
+    ) -> dict[str, Any]:
         asked = integer_of(request.GET.get("p")) or 1
         number = asked if asked < 100_000 else 1
         # One more tells whether there is a next page.
-        lines = report.page(question, PER_PAGE + 1, (number - 1) * PER_PAGE)
-        shown = lines[:PER_PAGE]
-        links = Links(request, question, columns, shown)
+        lines, total = described.answer(question, PER_PAGE + 1, (number - 1) * PER_PAGE)
+        shown, figures = lines[:PER_PAGE], columns[len(described.fixed) :]
+        links = links_of(request, described, question, figures, shown)
         return {
             "question": question,
-            "columns": columns[4:],
-            "rows": [(line, _cells(columns[4:], line, links)) for line in shown],
+            "columns": figures,
+            "rows": [(line, _cells(figures, line, links)) for line in shown],
+            "section": _section(described, question, links) if shown else None,
+            "total": _cells(figures, total, links) if total and shown else None,
             "first": (number - 1) * PER_PAGE + 1,
             "last": (number - 1) * PER_PAGE + len(shown),
             "previous_url": _with(request.GET, p=number - 1) if number > 1 and shown else "",
             # For a page after the last one.
             "first_url": _with(request.GET, p=None) if number > 1 and not shown else "",
             "next_url": _with(request.GET, p=number + 1) if len(lines) > PER_PAGE else "",
-            "chart_url": f"{self.url_of('chart')}{_with(request.GET)}",
+            "chart_url": f"{self.page_of(described.kind)}chart/{_with(request.GET)}",
             "is_narrowed": question.queues is not None,
         }
 
-    def _report_page(self, request: HttpRequest, form: ReportForm, context: dict[str, Any]) -> HttpResponse:
-        mine = self.get_queryset(request).filter(actor_kind="user", actor_id=request.user.pk)
+    def _report_page(
+        self, request: HttpRequest, described: Report, form: TableForm, context: dict[str, Any]
+    ) -> HttpResponse:
+        mine = self.get_queryset(request).filter(actor_kind="user", actor_id=request.user.pk, report=described.kind)
         return TemplateResponse(
             request,
             "admin/reports/report.html",
             {
                 **self.admin_site.each_context(request),
-                "title": _now("Agents work report"),
+                "title": described.kind.label,
+                "described": described,
                 "media": self.media + form.media,
                 "form": form,
                 "ranges": [
@@ -129,14 +149,31 @@ class ReportPage(ReadOnlyAdmin):
         )
 
 
-def _cells(columns: Sequence[Measure], line: Row, links: Links) -> list[Cell]:
-    cells = []
-    for column in columns:
-        text = column.text(line)
-        if column.unit is Unit.PERCENT and text:
-            text = f"{text} %"
-        cells.append(Cell(text or "–", links.of(column, line), column.unit is not Unit.MOMENT, column.title))
-    return cells
+def _section(described: Report, question: Question, links: Links | SubjectLinks) -> dict[str, Any] | None:
+    """Return the further table of the report, with links to the rows of its figures."""
+    if described.section is None or not isinstance(links, SubjectLinks):
+        return None
+    section = described.section(question)
+    linked = [
+        (line, [(entry.number, links.leading_to(entry.counted)) for entry in line.entries]) for line in section.lines
+    ]
+    total = [(entry.number, links.leading_to(entry.counted)) for entry in section.total]
+    return {"about": section, "lines": linked, "total": total} if linked else None
+
+
+def links_of(
+    request: HttpRequest, described: Report, question: Question, columns: Sequence[Measure], lines: Sequence[Any]
+) -> Links | SubjectLinks:
+    if described.subjects is None:
+        return Links(request, question, columns, lines)
+    return SubjectLinks(request.user, described, question, lines)
+
+
+def _cells(columns: Sequence[Measure], line: Any, links: Links | SubjectLinks) -> list[Cell]:
+    return [
+        Cell(column.shown(line), links.of(column, line), column.unit is not Unit.MOMENT, column.title)
+        for column in columns
+    ]
 
 
 def _with(params: QueryDict, **changes: Any) -> str:

@@ -12,15 +12,17 @@ from django.utils.translation import gettext_lazy as _
 from unfold.widgets import UnfoldAdminSelect2MultipleWidget
 
 from callcentre.admin import Admin, EditConflictForm, HistoryMixin, ListField, actor_of, display
+from callcentre.admin.file_jobs import COLOURS
 from callcentre.admin.history import SHOWN, Entry, entry_of, in_words
 from callcentre.admin.scope import scope_of
 from callcentre.admin.theme import ModelForm
 from callcentre.core.errors import ErrorCode
 from callcentre.core.scope import ALL, Scope
-from reports.admin.exports import COLOURS
-from reports.admin.naming import AGENTS, GROUPS, KINDS, QUEUES
-from reports.measures import MEASURES, REASONS, USUAL
+from reports.admin.naming import AGENTS, CAMPAIGNS, GROUPS, KINDS, QUEUES, Kind
+from reports.catalogue import REPORTS
+from reports.description import Report
 from reports.models import Export, ExportMail, Schedule
+from reports.models.export import ReportKind
 from reports.parameters import USUAL_AGGREGATION
 from reports.verbs.schedules import create_schedule, edit_schedule
 
@@ -42,9 +44,12 @@ SENTENCES = {
 
 
 class ScheduleForm(EditConflictForm, ModelForm):
+    # The scope of the person at the page, whose rows can be chosen.
+    scope: Scope = ALL
     agent_ids = _Ids(label=_("Agents"), help_text=_("None and no group: all of them."))
     agent_group_ids = _Ids(label=_("Agent groups"))
     queue_ids = _Ids(label=_("Queues"), help_text=_("Of calls, chats and tickets; logins and pauses stay whole."))
+    campaign_ids = _Ids(label=_("Campaigns"), help_text=_("None: all of them."))
     columns = forms.MultipleChoiceField(label=_("Columns"), widget=UnfoldAdminSelect2MultipleWidget())
     recipients = ListField(
         label=_("Recipients"), help_text=_("E-mail addresses, one a line. Each recipient gets a separate mail.")
@@ -53,6 +58,7 @@ class ScheduleForm(EditConflictForm, ModelForm):
     class Meta:
         model = Schedule
         fields = (
+            "report",
             "name",
             "is_active",
             "repeats",
@@ -62,6 +68,7 @@ class ScheduleForm(EditConflictForm, ModelForm):
             "agent_ids",
             "agent_group_ids",
             "queue_ids",
+            "campaign_ids",
             "threshold",
             "answered_within",
             "columns",
@@ -70,22 +77,34 @@ class ScheduleForm(EditConflictForm, ModelForm):
             "recipients",
         )
 
-    # The scope of the person at the page.
-    scope: Scope = ALL
-
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         fields: dict[str, Any] = self.fields
         if "columns" not in fields:  # the user may only view
             return
+        described = REPORTS[self._report()]
         for name, kind in KINDS.items():
             # A chosen row that is gone stays chosen until a user removes it: an empty list would mean all.
             fields[name].choices = kind.choices(self.scope, getattr(self.instance, name))
-        fields["columns"].choices = _columns()
+        if described.subjects:
+            named = fields[described.subjects.field]
+            chosen = getattr(self.instance, described.subjects.field)
+            kind = Kind((described.subjects.model,), KINDS[described.subjects.field].gone)
+            named.choices = kind.choices(self.scope, chosen)
+            named.help_text = _("None: all of them.")
+        fields["columns"].choices = _columns(described)
+        if "report" in fields:
+            fields["report"].widget = forms.HiddenInput()
         if self.instance.pk is None:
-            fields["columns"].initial = USUAL
+            fields["columns"].initial = described.usual
             fields["aggregation"].initial = USUAL_AGGREGATION.value
             fields["language"].initial = (get_language() or "en")[:2]
+
+    def _report(self) -> str:
+        """Return the report of the schedule. The address or the form names that of a new one."""
+        if self.instance.pk is not None:
+            return str(self.instance.report)
+        return report_named(self.data.get("report") or self.initial.get("report"))
 
     def clean(self) -> Any:
         """Add the faults of the verb, so that the form shows all faults at once."""
@@ -95,13 +114,25 @@ class ScheduleForm(EditConflictForm, ModelForm):
         return cleaned
 
 
-def _columns() -> Sequence[Any]:
-    groups: dict[str, list[tuple[str, Any]]] = {}
-    for column in MEASURES:
-        groups.setdefault(str(column.group), []).append((column.name, column.title))
-        if column.name == "pauses.all.average":
-            groups[str(column.group)].append((REASONS, f"{column.group}: {_('each reason')}"))
-    return list(groups.items())
+def report_named(name: Any) -> str:
+    """Return the report of this name, or that of agents."""
+    return str(name) if name in REPORTS else ReportKind.AGENTS
+
+
+def _columns(described: Report) -> Sequence[Any]:
+    return [
+        (str(group), [(name, f"{group}: {label}") for name, label in entries]) for group, entries in described.choices()
+    ]
+
+
+# The fields of the question that a schedule of the agents work report has; the other reports have some of them.
+_QUESTION = (("agent_ids", "agent_group_ids"), "queue_ids", ("threshold", "answered_within"))
+
+
+def _question_of(described: Report) -> Sequence[Any]:
+    if described.subjects is None:
+        return _QUESTION
+    return (described.subjects.field, *(("answered_within",) if described.has_within else ()))
 
 
 @admin.register(Schedule)
@@ -109,28 +140,11 @@ class ScheduleAdmin(HistoryMixin, Admin):
     """The list of scheduled reports, with the state of the last mail of each."""
 
     form = ScheduleForm
-    list_display = ("name", "repeats", "hour", "span", "is_active", "next_due_at", "last")
-    list_filter = ("is_active", "repeats")
+    list_display = ("name", "report", "repeats", "hour", "span", "is_active", "next_due_at", "last")
+    list_filter = ("is_active", "report", "repeats")
     search_fields = ("name",)
     change_form_outer_before_template = "admin/reports/schedule_exports.html"
     sentences = SENTENCES
-    fieldsets = (
-        (None, {"fields": ("name", "is_active")}),
-        (_("When"), {"fields": (("repeats", "hour"), "span")}),
-        (
-            _("What"),
-            {
-                "fields": (
-                    "aggregation",
-                    ("agent_ids", "agent_group_ids"),
-                    "queue_ids",
-                    ("threshold", "answered_within"),
-                    "columns",
-                )
-            },
-        ),
-        (_("To whom"), {"fields": ("recipients", ("format", "language"))}),
-    )
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return super().has_add_permission(request) and self._may_see_figures(request)
@@ -142,21 +156,30 @@ class ScheduleAdmin(HistoryMixin, Admin):
         """Require the right to view exports: a schedule mails the figures to any address."""
         return request.user.has_perm("reports.view_export")
 
+    def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
+        form = super().get_form(request, obj, change, **kwargs)
+        form.scope = scope_of(request)
+        return form
+
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
-        """Show names in place of ids to a user who may only view."""
+        """Return the fields of the report. A user who may only view sees names in place of ids."""
+        asked = report_named(request.POST.get("report") or request.GET.get("report"))
+        described = REPORTS[obj.report if obj else asked]
+        what = ("aggregation", *_question_of(described), "columns")
+        fieldsets = [
+            (None, {"fields": (*(() if obj else ("report",)), "name", "is_active")}),
+            (_("When"), {"fields": (("repeats", "hour"), "span")}),
+            (f"{_('What')}: {described.kind.label}", {"fields": what}),
+            (_("To whom"), {"fields": ("recipients", ("format", "language"))}),
+        ]
         if obj is None or self.has_change_permission(request, obj):
-            return self.fieldsets
-        named = {"agent_ids": "agents", "agent_group_ids": "groups", "queue_ids": "queues"}
+            return fieldsets
+        named = {"agent_ids": "agents", "agent_group_ids": "groups", "queue_ids": "queues", "campaign_ids": "campaigns"}
 
         def shown(field: Any) -> Any:
             return tuple(map(shown, field)) if isinstance(field, tuple) else named.get(field, field)
 
-        return [(title, {"fields": shown(options["fields"])}) for title, options in self.fieldsets]
-
-    def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
-        form = super().get_form(request, obj, change=change, **kwargs)
-        form.scope = scope_of(request)
-        return form
+        return [(title, {"fields": shown(options["fields"])}) for title, options in fieldsets]
 
     @display(description=_("agents"))
     def agents(self, schedule: Schedule) -> str:
@@ -169,6 +192,10 @@ class ScheduleAdmin(HistoryMixin, Admin):
     @display(description=_("queues"))
     def queues(self, schedule: Schedule) -> str:
         return QUEUES.names(schedule.queue_ids)
+
+    @display(description=_("campaigns"))
+    def campaigns(self, schedule: Schedule) -> str:
+        return CAMPAIGNS.names(schedule.campaign_ids)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Schedule]:
         newest = Export.objects.order_by("schedule_id", "-id").distinct("schedule_id").exclude(schedule=None)
@@ -196,7 +223,7 @@ class ScheduleAdmin(HistoryMixin, Admin):
             for field, kind in KINDS.items()
         }
 
-        names["columns"] = {name: title for _group, columns in _columns() for name, title in columns}
+        names["columns"] = {name: title for _group, columns in _columns(REPORTS[obj.report]) for name, title in columns}
 
         def said(field: Any, value: Any) -> Any:
             if known := names.get(field.name):

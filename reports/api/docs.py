@@ -14,9 +14,18 @@ from callcentre.api.openapi import (
     text,
 )
 from callcentre.core.errors import ErrorCode
-from reports.api.serializers import GROUPS, OF_ROW
-from reports.api.views import AgentsWorkReportViewSet
-from reports.measures import Measure, Unit, clock
+from callcentre.core.exporting.formats import Unit
+from reports.api.serializers import GROUPS, OF_ROW, published
+from reports.api.views import (
+    AgentsWorkReportViewSet,
+    GroupedReportViewSet,
+    OutboundsReportViewSet,
+    QueuesReportViewSet,
+    TicketsReportViewSet,
+)
+from reports.measures import Measure, clock
+from reports.models.export import MOST_SECONDS
+from reports.parameters import USUAL_WITHIN
 from reports.periods import Aggregation
 
 DURATION, MOMENT = r"^\d{2,}:\d{2}:\d{2}$", r"^(\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2})?$"
@@ -40,6 +49,28 @@ def field(measure: Measure) -> dict[str, Any]:
         case Unit.DURATION:
             return duration(measure.sentence, clock(measure.example))
     return text(measure.sentence, measure.example, pattern=MOMENT)
+
+
+_RESULT = shape(
+    "ResultsOfStatus",
+    "How many results have a status of the campaign.",
+    status_id=integer("The status.", 31),
+    name=text("Its name; an empty string if the status is gone.", "Sold"),
+    count=count("How many calls have this result.", 12),
+)
+
+
+def field_of(measure: Measure) -> dict[str, Any]:
+    """Return the schema of a measure of a report by queue or campaign."""
+    if measure.unit is Unit.COUNTS:
+        return array(_RESULT, measure.sentence)
+    if measure.unit is Unit.PERCENT:
+        return number(measure.sentence, measure.example, minimum=0, maximum=100, nullable=True)
+    return (
+        text(measure.sentence, measure.example)
+        if measure.unit is Unit.TEXT
+        else count(measure.sentence, measure.example)
+    )
 
 
 def group(name: str, schema: str, description: str) -> dict[str, Any]:
@@ -94,6 +125,36 @@ def _list(name: str, kind: str, description: str, *errors: ErrorCode) -> Paramet
     return Parameter(f"{name}[]", {"type": "array", "items": {"type": kind}}, description, errors)
 
 
+_SPAN = (
+    Parameter(
+        "date_from",
+        {"type": "string"},
+        f"From when. {INSTANT}.",
+        (ErrorCode.EMPTY, ErrorCode.NOT_INSTANT),
+        is_required=True,
+    ),
+    Parameter(
+        "date_to",
+        {"type": "string"},
+        f"Until when, the day, minute or second that is named included. {INSTANT}.",
+        (ErrorCode.EMPTY, ErrorCode.NOT_INSTANT),
+        is_required=True,
+    ),
+    Parameter(
+        "aggregate_by",
+        {"type": "string", "enum": [one.value for one in Aggregation], "default": "month"},
+        "The period of a row. A span of more than 20,000 periods is refused.",
+        (ErrorCode.NOT_CHOICE,),
+    ),
+)
+_SPAN_ERRORS = {ErrorCode.REPORT_ENDS_BEFORE_START: "date_to", ErrorCode.TOO_MANY_PERIODS: "aggregate_by"}
+_WITHIN = Parameter(
+    "answered_within",
+    {"type": "integer", "minimum": 0, "maximum": MOST_SECONDS, "default": USUAL_WITHIN},
+    "Seconds of waiting within which an answered call is in time.",
+    (ErrorCode.NOT_INTEGER, ErrorCode.OUT_OF_RANGE),
+)
+
 document(
     AgentsWorkReportViewSet,
     list=Operation(
@@ -108,26 +169,7 @@ document(
         query=(
             _list("agent_logins", "string", "Agents, by login; with `agent_group_ids` those as well.", ErrorCode.NUL),
             _list("agent_group_ids", "integer", "Agents, by their groups.", ErrorCode.NOT_INTEGER),
-            Parameter(
-                "date_from",
-                {"type": "string"},
-                f"From when. {INSTANT}.",
-                (ErrorCode.EMPTY, ErrorCode.NOT_INSTANT),
-                is_required=True,
-            ),
-            Parameter(
-                "date_to",
-                {"type": "string"},
-                f"Until when, the day, minute or second that is named included. {INSTANT}.",
-                (ErrorCode.EMPTY, ErrorCode.NOT_INSTANT),
-                is_required=True,
-            ),
-            Parameter(
-                "aggregate_by",
-                {"type": "string", "enum": [one.value for one in Aggregation], "default": "month"},
-                "The period of a row. A span of more than 20,000 periods is refused.",
-                (ErrorCode.NOT_CHOICE,),
-            ),
+            *_SPAN,
             _list(
                 "queues_ids",
                 "integer",
@@ -147,8 +189,69 @@ document(
             ErrorCode.AGENTS_REQUIRED: "agent_logins",
             ErrorCode.AGENTS_NOT_FOUND: "agent_logins",
             ErrorCode.AGENT_GROUPS_NOT_FOUND: "agent_group_ids",
-            ErrorCode.REPORT_ENDS_BEFORE_START: "date_to",
-            ErrorCode.TOO_MANY_PERIODS: "aggregate_by",
+            **_SPAN_ERRORS,
         },
     ),
+)
+
+
+def _document(
+    view: type[GroupedReportViewSet], name: str, schema: str, about: tuple[str, str], *query: Parameter
+) -> None:
+    """Document a report by queue or campaign: its summary and its description are `about`."""
+    fields: Any = {measure.name: field_of(measure) for measure in published(view.report)}
+    subjects = view.report.subjects
+    assert subjects
+    document(
+        view,
+        list=Operation(
+            id=name,
+            summary=about[0],
+            description=about[1],
+            query=(*query[:1], *_SPAN, *query[1:]),
+            is_paged=True,
+            answer=array(shape(schema, about[0] + ".", **fields)),
+            errors={subjects.not_found: subjects.parameter, **_SPAN_ERRORS},
+        ),
+    )
+
+
+_ROWS = "One row per %s and period in which %s, by the name of the %s, then period. Durations are whole seconds. "
+_document(
+    QueuesReportViewSet,
+    "queues_report",
+    "QueuesReportRow",
+    (
+        "Report the calls of queues",
+        _ROWS % ("call queue", "calls came", "queue")
+        + "A call belongs to the period in which it came, as a whole, and to the queue that it was in last.",
+    ),
+    _list("queues_ids", "integer", "Queues, by id; all without it.", ErrorCode.NOT_INTEGER),
+    _WITHIN,
+)
+
+_document(
+    OutboundsReportViewSet,
+    "outbounds_report",
+    "OutboundsReportRow",
+    (
+        "Report the calls of campaigns",
+        _ROWS % ("campaign", "its dialler placed calls", "campaign")
+        + "A call belongs to the period in which it was dialled, as a whole.",
+    ),
+    _list("outbound_ids", "string", "Campaigns, by id; all without it.", ErrorCode.NUL),
+)
+_document(
+    TicketsReportViewSet,
+    "tickets_report",
+    "TicketsReportRow",
+    (
+        "Report the tickets of queues",
+        _ROWS
+        % ("ticket queue", "tickets were opened, closed or open", "queue")
+        + "Times are working times, as the targets of the queue are: within its opening hours, without those in which"
+        " the ticket waited for the customer. Tickets count as they are now: in the queue that they are in, and closed"
+        " if they were not opened again.",
+    ),
+    _list("queues_ids", "integer", "Ticket queues, by id; all without it.", ErrorCode.NOT_INTEGER),
 )

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from typing import Any
 
+from reports.description import Report
 from reports.figures import Row, mean
 from reports.measures import MEASURES, Measure, clock
 
@@ -33,3 +34,13 @@ def row_data(row: Row) -> dict[str, Any]:
 
 def _pauses(pause_id: int | str, count: int, seconds: int) -> dict[str, Any]:
     return {"id": pause_id, "count": count, "sum": clock(seconds), "average": clock(mean(seconds, count))}
+
+
+def grouped_data(report: Report, row: Any) -> dict[str, Any]:
+    """Return a row of a report by queue or campaign: one field for each measure of the API."""
+    return {measure.name: measure.wire(row) for measure in published(report)}
+
+
+def published(report: Report) -> list[Measure]:
+    """Return the measures that the API has."""
+    return [measure for measure in (*report.fixed, *report.measures) if measure.in_api]

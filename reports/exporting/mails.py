@@ -91,7 +91,7 @@ def _message(mail: ExportMail, backend: Any) -> EmailMessage:
     export = mail.export
     days = dict.fromkeys(f"{timezone.localtime(at):%Y-%m-%d}" for at in (export.begins_at, export.last_second))
     span = " – ".join(days)
-    name = export.schedule.name if export.schedule else _("Agents work report")
+    name = export.schedule.name if export.schedule else export.get_report_display()
     lines = [
         f"{name}: {span}",
         _("Rows: %s") % export.row_count,

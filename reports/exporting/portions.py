@@ -1,10 +1,10 @@
 """All rows of a report, in portions that are in memory one at a time."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
-from reports import report
-from reports.figures import Row
+from reports.description import Report
 from reports.periods import Aggregation
 from reports.report import Question
 
@@ -12,21 +12,21 @@ from reports.report import Question
 PORTION = 2_000
 
 
-def portions(asked: Question) -> Iterator[tuple[list[Row], float]]:
+def portions(described: Report, asked: Question) -> Iterator[tuple[Sequence[Any], float]]:
     """Yield all rows in portions, and with each portion the share of the whole that is done with it.
 
-    The share grows, and is 1 with the last portion. Rows come by agents and periods, so the last row of a portion
-    tells how far it is. How many rows are to come is not known before all of them are read.
+    The share grows, and is 1 with the last portion. Rows come by agents or queues and by periods, so the last row of a
+    portion tells how far it is. How many rows are to come is not known before all of them are read.
     """
-    agents = [*asked.agents.items()]
+    agents = [*asked.subjects.items()]
     together = max(PORTION // asked.aggregation.periods_in(asked.begin, asked.end), 1)
     share_until = _share_until(asked)
     for start in range(0, len(agents), together):
         part = dict(agents[start : start + together])
         offset = 0
-        while len(rows := report.page(replace(asked, agents=part), PORTION, offset)) == PORTION:
+        while len(rows := described.answer(replace(asked, subjects=part), PORTION, offset).rows) == PORTION:
             offset += PORTION
-            passed = [*part].index(rows[-1].agent_id) + share_until[rows[-1].period]
+            passed = [*part].index(rows[-1].subject_id) + share_until[rows[-1].period]
             yield rows, (start + passed) / len(agents)
         yield rows, (start + len(part)) / len(agents)
 

@@ -12,6 +12,8 @@ from callcentre.admin.periods import Spans, near, touching, within
 from callcentre.core.parsing import INT32
 from telephony.models import Connection, Talk
 
+_GAVE_UP = Q(answered_at=None, state=Connection.State.ENDED, hung_up_by=Connection.Party.CUSTOMER)
+
 
 class Counted(PeriodFilter):
     """Calls that a figure counts.
@@ -30,6 +32,7 @@ class Counted(PeriodFilter):
         "came_answered": _("answered inbound calls"),
         "came_in_time": _("inbound calls answered in time"),
         "came_abandoned": _("abandoned inbound calls"),
+        "came_decided": _("inbound calls, answered or abandoned"),
     }
 
     def of(self, way: str, arguments: Sequence[int], spans: Spans) -> Q:
@@ -59,8 +62,9 @@ def _inbound(way: str, target: int, queues: Sequence[int]) -> Q:
         case "came_in_time":
             wanted &= Q(answered_at__isnull=False, wait_seconds__lte=min(target, INT32))
         case "came_abandoned":
-            gave_up = Q(state=Connection.State.ENDED, hung_up_by=Connection.Party.CUSTOMER)
-            wanted &= Q(answered_at=None) & gave_up
+            wanted &= _GAVE_UP
+        case "came_decided":
+            wanted &= Q(answered_at__isnull=False) | _GAVE_UP
     return wanted
 
 

@@ -127,6 +127,8 @@ class AgentState(models.Model):
             models.Index(fields=["agent", "started_at"], name="agentstate_of_agent"),
             models.Index(fields=["-started_at", "-id"], name="agentstate_newest"),
             models.Index(fields=["kind", "started_at"], condition=Q(ended_at__isnull=True), name="agentstate_current"),
+            # The report by queue adds up the wrap-ups of its calls.
+            models.Index(fields=["connection"], condition=Q(kind="wrap_up"), name="agentstate_wrap_up_of_call"),
         ]
 
     def __str__(self) -> str:

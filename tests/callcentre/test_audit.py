@@ -7,6 +7,7 @@ import pytest
 from django.apps import apps
 from django.conf import settings
 from django.contrib import admin
+from django.contrib.auth.models import Permission
 from django.db import connection, transaction
 from django.test import Client, RequestFactory
 from django.utils import timezone
@@ -116,7 +117,7 @@ def test_log_shows_entries_and_histories_together() -> None:
     Pause.objects.create(name="Lunch")
     labels = list(AuditLog.objects.values_list("model", "action")[:2])
     assert sorted(labels) == [("callcentre.apiuser", "create"), ("telephony.pause", "create")]
-    assert AuditLog.objects.of(user).get().source == "callcentre.apiuserchange"
+    assert AuditLog.objects.of("callcentre.apiuser", str(user.pk)).get().source == "callcentre.apiuserchange"
 
 
 def test_everything_that_people_edit_is_logged() -> None:
@@ -168,6 +169,8 @@ def test_list_shows_the_newest_first_with_the_names_of_fields(admin_client: Clie
         ("action=delete", 0),
         ("q=Lunch", 1),
         ("q=Dinner", 0),
+        ("object=telephony.pause:0", 0),
+        ("object=tickets.ticket:nonsense", 0),
     ],
 )
 def test_list_is_filtered_and_searched(admin_client: Client, parameters: str, count: int) -> None:
@@ -207,3 +210,19 @@ def test_old_entries_are_pruned() -> None:
     Pause.objects.create(name="Training")
     prune_audit()
     assert list(AuditEntry.objects.values_list("object_name", flat=True)) == ["Training"]
+
+
+def test_history_of_an_object_leads_to_its_entries(admin_client: Client) -> None:
+    campaign = CampaignFactory(name="Spring")
+    CampaignFactory(name="Autumn")
+    answer = admin_client.get(f"/admin/campaigns/campaign/{campaign.pk}/history/", follow=True)
+    assert {entry.object_id for entry in answer.context["cl"].result_list} == {str(campaign.pk)}
+
+
+def test_history_of_an_object_without_the_right_to_the_log_is_django_s_own(client: Client) -> None:
+    person = User.objects.create_user("anna", is_staff=True)
+    person.user_permissions.add(Permission.objects.get(codename="view_campaign"))
+    client.force_login(person)
+    answer = client.get(f"/admin/campaigns/campaign/{CampaignFactory().pk}/history/")
+    assert answer.status_code == 200
+    assert client.get("/admin/callcentre/auditlog/").status_code == 403

@@ -18,8 +18,8 @@ def main() -> None:
 
     said, whole = Path(sys.argv[1]), portions.portions
 
-    def all_slowly(question: Any) -> Iterator[Any]:
-        for portion in whole(question):
+    def all_slowly(described: Any, question: Any) -> Iterator[Any]:
+        for portion in whole(described, question):
             yield portion
             said.touch()
             while said.with_suffix(".wait").exists():

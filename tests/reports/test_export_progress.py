@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import time_machine
 
+from reports.catalogue import REPORTS
 from reports.exporting import builds
 from reports.exporting.portions import portions
 from reports.models import Export
@@ -25,7 +26,7 @@ MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
 def portions_of(monkeypatch: pytest.MonkeyPatch, export: Export, size: int) -> list[tuple[int, float]]:
     """Of each: how many lines, and how much is done with it."""
     monkeypatch.setattr("reports.exporting.portions.PORTION", size)
-    return [(len(lines), share) for lines, share in portions(builds.question_of(export))]
+    return [(len(lines), share) for lines, share in portions(REPORTS[export.report], builds.question_of(export))]
 
 
 @pytest.mark.parametrize("aggregation", AGGREGATIONS)

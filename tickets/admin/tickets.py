@@ -1,6 +1,6 @@
 """The list of tickets: its views, filters, search and columns."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import partial, reduce
 from operator import or_
 from typing import Any
@@ -8,7 +8,7 @@ from typing import Any
 from django.contrib import admin
 from django.contrib.admin.utils import unquote
 from django.db import connection
-from django.db.models import Case, F, Q, QuerySet, When
+from django.db.models import Case, F, QuerySet, When
 from django.db.models.functions import Least
 from django.http import HttpRequest, HttpResponse
 from django.urls import URLPattern
@@ -17,22 +17,19 @@ from django.utils.decorators import method_decorator
 from django.utils.formats import localize
 from django.utils.html import format_html, format_html_join
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import pgettext_lazy
 from unfold.contrib.filters.admin import ChoicesDropdownFilter, TextFilter
 
 from callcentre.admin import (
     Admin,
     DatesFilter,
     DeletableMixin,
-    PeriodFilter,
     UncountedChangeList,
     UncountedMixin,
     display,
     user_of,
 )
 from callcentre.admin.base import with_images_from_elsewhere
-from callcentre.admin.lists import rows_up_to
-from callcentre.admin.periods import Spans, within
+from callcentre.admin.lists import rows_up_to, takes_all_rows
 from callcentre.admin.scope import AutocompleteSelectFilter, MultipleRelatedDropdownFilter, RelatedDropdownFilter
 from callcentre.core.errors import ErrorCode
 from callcentre.core.integers import integer_of
@@ -40,6 +37,7 @@ from callcentre.core.scope import within_scope
 from telephony.models import Agent
 from tickets import due_tickets
 from tickets.admin import ticket_search
+from tickets.admin.report_filter import Counted
 from tickets.admin.ticket_add_page import add_view
 from tickets.admin.ticket_bulk_actions import ACTIONS
 from tickets.admin.ticket_page import ICONS, STATUS_COLOURS, TicketPage
@@ -49,7 +47,7 @@ from tickets.admin.ticket_page_forms import tags_of
 from tickets.admin.ticket_page_presence import presence_view
 from tickets.admin.ticket_page_sidebar import dues_of
 from tickets.admin.ticket_relations import connect_view, merge_view, split_view
-from tickets.models import Message, Ticket
+from tickets.models import Ticket
 from tickets.models.ticket import RESPONSE_IS_OWED
 
 MINE, UNASSIGNED, WAITING, LATE, SOON = "mine", "unassigned", "waiting", "late", "soon"
@@ -89,7 +87,10 @@ class ViewFilter(admin.SimpleListFilter):
     def __init__(self, request: HttpRequest, params: dict[str, Any], model: Any, model_admin: Any) -> None:
         super().__init__(request, params, model, model_admin)
         self.rows = rows_up_to(request.GET, model_admin.list_per_page)
-        self.is_narrowed = any(request.GET.get(name) for name in request.GET if name.startswith(NARROWING))
+        self.takes_all_rows = takes_all_rows(request)
+        self.is_narrowed = self.takes_all_rows or any(
+            request.GET.get(name) for name in request.GET if name.startswith(NARROWING)
+        )
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> Iterable[tuple[str, Any]]:
         return VIEWS.items()
@@ -106,7 +107,7 @@ class ViewFilter(admin.SimpleListFilter):
             case "waiting":
                 return queryset.filter(pk__in=ticket_search.waiting_for_us(self.rows, user_of(request).scope))
             case "late" | "soon" as view:
-                return _due(queryset, view, self.rows, is_searched=bool(request.GET.get("q")))
+                return _due(queryset, view, self.rows, is_searched=self.takes_all_rows or bool(request.GET.get("q")))
         return queryset
 
 
@@ -140,26 +141,6 @@ class OpenedFilter(DatesFilter):
     column = "created_at"
 
 
-class Counted(PeriodFilter):
-    ways = {
-        "closed": _("closed by an agent"),
-        "replied": _("an agent replied"),
-        "began": _("opened"),
-        "ended": pgettext_lazy("tickets", "closed"),
-    }
-
-    def of(self, way: str, arguments: Sequence[int], spans: Spans) -> Q:
-        if way == "began":
-            return within("created_at", spans)
-        if way == "ended":
-            # No ticket is changed before it is closed: the index of the list finds them.
-            return within("closed_at", spans) & Q(updated_at__gte=spans[0][0])
-        if way == "closed":
-            return Q(closed_by=arguments[0]) & within("closed_at", spans)
-        replies = Message.objects.filter(within("created_at", spans), type=Message.Type.REPLY, agent=arguments[0])
-        return Q(pk__in=replies.values("ticket"))
-
-
 class TicketChangeList(UncountedChangeList):
     """The list in the order of the last change, as the indexes have it; overdue tickets in the order of due times."""
 
@@ -178,6 +159,7 @@ class TicketAdmin(DeletableMixin, UncountedMixin, Admin):
     deletion_kind = "ticket"
     list_display = ("number", "title", "state", "due", "agent_and_queue", "changed")
     list_display_links = ("number", "title")
+    list_further = ("subject", "customer", "sender", "source", "tags", "created_at", "closed_at", "id")
     # The view last: it looks among what the others leave.
     list_filter = (
         ("queue", MultipleRelatedDropdownFilter),

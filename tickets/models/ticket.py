@@ -150,6 +150,17 @@ class Ticket(models.Model):
             models.Index(
                 fields=["closed_by", "closed_at"], condition=Q(closed_by__isnull=False), name="ticket_closed_by"
             ),
+            # The report of tickets counts closed ones, and those that were open at an instant.
+            models.Index(
+                fields=["queue", "closed_at", "created_at"],
+                condition=Q(closed_at__isnull=False),
+                name="ticket_closed_in_queue",
+            ),
+            models.Index(
+                fields=["queue", "targets_began_at"],
+                condition=Q(targets_began_at__isnull=False),
+                name="ticket_reopened_in_queue",
+            ),
             models.Index(
                 fields=["response_due_at"],
                 condition=RESPONSE_IS_OWED & Q(closed_at=None, response_due_at__isnull=False),

@@ -19,7 +19,7 @@ def add_working_time(
     not count. Without hours all time is working time.
     """
     left, end = timedelta(minutes=minutes), start
-    for opening, closing in _open_spans(start, list(hours), zone):
+    for opening, closing in open_spans(start, list(hours), zone):
         for since, until in _without(opening, closing, pauses):
             if until - since >= left:
                 return since + left
@@ -27,7 +27,7 @@ def add_working_time(
     return end
 
 
-def _open_spans(start: datetime, hours: list[Hours], zone: ZoneInfo) -> Iterator[Span]:
+def open_spans(start: datetime, hours: list[Hours], zone: ZoneInfo) -> Iterator[Span]:
     """Yield the spans of working time since `start`, for ten years."""
     if not hours:
         yield start, start + timedelta(days=_LONGEST_DAYS)

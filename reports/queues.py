@@ -1,0 +1,112 @@
+"""The report by queue: the inbound calls of each queue, by the period in which they came.
+
+A call counts as on the overview (telephony.inbound_day): in the queue that it was in last. It is abandoned if the
+caller hung up before an agent answered. A call that overflowed, or that waits, is neither answered nor abandoned.
+"""
+
+from dataclasses import dataclass
+from operator import attrgetter as of
+
+from django.utils.translation import gettext_lazy as _
+
+from callcentre.core.exporting.formats import Unit
+from reports.counting import Counting, Source, SubjectRow, figure, in_span
+from reports.figures import mean, percent
+from reports.measures import Measure
+from telephony.models import Connection
+
+# All results are named so that the index by direction and result finds the calls of the span.
+_RESULTS = ", ".join(f"'{result}'" for result in ["", *Connection.Disposition.values])
+_CALLS = f"c.direction = 'INBOUND' AND c.disposition IN ({_RESULTS}) AND {in_span('c.created_at', 'c.queue_id')}"
+
+
+def _source(*joins: str) -> Source:
+    """Build a source of calls, joined with rows of other tables."""
+    return Source(" ".join(["telephony_connection c", *joins]), "c.queue_id", "c.created_at", _CALLS)
+
+
+_SOURCES = {
+    "calls": _source(),
+    # Talks of the agents, holding included.
+    "talks": _source("JOIN telephony_offer o ON o.connection_id = c.id AND o.answered_at IS NOT NULL"),
+    "wrap_ups": _source("JOIN telephony_agentstate s ON s.connection_id = c.id AND s.kind = 'wrap_up'"),
+}
+# A caller who waits has waited until now.
+_WAIT = """(c.wait_seconds + CASE WHEN c.state = 'waiting'
+  THEN GREATEST(floor(date_part('epoch', %(now)s - c.waiting_since)), 0) ELSE 0 END)::bigint"""
+
+
+def _length(row: str, start: str) -> str:
+    return f"sum(GREATEST(floor(date_part('epoch', COALESCE({row}.ended_at, %(now)s) - {row}.{start})), 0))::bigint"
+
+
+@dataclass(slots=True)
+class QueueRow(SubjectRow):
+    """The calls of a queue that came in a period."""
+
+    offered: int = figure(calls="count(*)")
+    answered: int = figure(calls="count(c.answered_at)")
+    abandoned: int = figure(
+        calls="count(*) FILTER (WHERE c.answered_at IS NULL AND c.state = 'ended' AND c.hung_up_by = 'customer')"
+    )
+    in_time: int = figure(calls="count(*) FILTER (WHERE c.answered_at IS NOT NULL AND c.wait_seconds <= %(within)s)")
+    wait_seconds: int = figure(calls=f"sum({_WAIT})::bigint")
+    wait_max: int = figure("COALESCE(max({r}), 0)::bigint", calls=f"max({_WAIT})")
+    talk_seconds: int = figure(talks=_length("o", "answered_at"))
+    wrap_up_seconds: int = figure(wrap_ups=_length("s", "started_at"))
+
+    @property
+    def service_level(self) -> float | None:
+        """The share of calls answered in time among those answered or abandoned, as on the overview."""
+        return percent(self.in_time, self.answered + self.abandoned)
+
+    @property
+    def wait_average(self) -> int:
+        return mean(self.wait_seconds, self.offered)
+
+    @property
+    def talk_average(self) -> int:
+        return mean(self.talk_seconds, self.answered)
+
+    @property
+    def handle_seconds(self) -> int:
+        return self.talk_seconds + self.wrap_up_seconds
+
+    @property
+    def handle_average(self) -> int:
+        return mean(self.handle_seconds, self.answered)
+
+
+COUNTING = Counting(QueueRow, _SOURCES)
+TEXT, COUNT, SECONDS, PERCENT = Unit.TEXT, Unit.COUNT, Unit.SECONDS, Unit.PERCENT
+_CALLS_TITLE, _WAITS, _HANDLING = _("Calls"), _("Waiting"), _("Handling")
+FIXED = [
+    Measure("queue_id", "", _("Queue id"), COUNT, lambda row: row.subject["id"], 3, "The queue."),
+    Measure("queue_name", "", _("Queue"), TEXT, lambda row: row.subject["name"], "Sales", "Its name."),
+    Measure("period", "", _("Period"), TEXT, of("period"), "2026-11", "The period."),
+]
+# fmt: off
+MEASURES = [
+    Measure("offered", _CALLS_TITLE, _("offered"), COUNT, of("offered"), 120,
+            "Inbound calls of the queue that came in the period."),
+    Measure("answered", _CALLS_TITLE, _("answered"), COUNT, of("answered"), 108,
+            "Those that an agent answered."),
+    Measure("abandoned", _CALLS_TITLE, _("abandoned"), COUNT, of("abandoned"), 12,
+            "Those whose caller hung up before an answer."),
+    Measure("answered_in_threshold", _CALLS_TITLE, _("answered in time"), COUNT, of("in_time"), 97,
+            "Those that an agent answered within `answered_within` seconds of waiting."),
+    Measure("service_level", _CALLS_TITLE, _("service level in per cent"), PERCENT, of("service_level"), 80.83,
+            "Answered in time ÷ (answered + abandoned), in per cent; null without any."),
+    Measure("wait_average", _WAITS, _("average wait"), SECONDS, of("wait_average"), 14,
+            "Seconds of waiting ÷ offered."),
+    Measure("wait_max", _WAITS, _("longest wait"), SECONDS, of("wait_max"), 95,
+            "Seconds of the longest wait."),
+    Measure("wait_sum", _WAITS, _("all waits"), SECONDS, of("wait_seconds"), 1680, is_usual=False, in_api=False),
+    Measure("talk_average", _HANDLING, _("average talk"), SECONDS, of("talk_average"), 185,
+            "Seconds of talk of agents, holding included, ÷ answered."),
+    Measure("handle_average", _HANDLING, _("average handle time"), SECONDS, of("handle_average"), 201,
+            "Seconds of talk and of wrap-up after it ÷ answered."),
+    Measure("talk_sum", _HANDLING, _("talk time"), SECONDS, of("talk_seconds"), 19_980, is_usual=False, in_api=False),
+    Measure("wrap_up", _HANDLING, _("wrap-up"), SECONDS, of("wrap_up_seconds"), 1728, is_usual=False, in_api=False),
+]
+# fmt: on

@@ -1,0 +1,18 @@
+"""The index of the wrap-ups of calls, for the report by queue. Writes go on meanwhile."""
+
+from django.contrib.postgres.operations import AddIndexConcurrently
+from django.db import migrations, models
+
+
+class Migration(migrations.Migration):
+    atomic = False
+    dependencies = [("telephony", "0025_audit")]
+
+    operations = [
+        AddIndexConcurrently(
+            "agentstate",
+            models.Index(
+                fields=["connection"], condition=models.Q(kind="wrap_up"), name="agentstate_wrap_up_of_call"
+            ),
+        ),
+    ]

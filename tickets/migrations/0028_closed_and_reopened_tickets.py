@@ -1,0 +1,28 @@
+"""Indexes of closed and reopened tickets, for the report of tickets. Writes go on meanwhile."""
+
+from django.contrib.postgres.operations import AddIndexConcurrently
+from django.db import migrations, models
+
+
+class Migration(migrations.Migration):
+    atomic = False
+    dependencies = [("tickets", "0027_audit")]
+
+    operations = [
+        AddIndexConcurrently(
+            "ticket",
+            models.Index(
+                fields=["queue", "closed_at", "created_at"],
+                condition=models.Q(closed_at__isnull=False),
+                name="ticket_closed_in_queue",
+            ),
+        ),
+        AddIndexConcurrently(
+            "ticket",
+            models.Index(
+                fields=["queue", "targets_began_at"],
+                condition=models.Q(targets_began_at__isnull=False),
+                name="ticket_reopened_in_queue",
+            ),
+        ),
+    ]
