@@ -97,6 +97,7 @@ class AuditChangeList(UncountedChangeList):
 class AuditLogAdmin(ChangeMixin, UncountedMixin, ReadOnlyAdmin):
     """The one list of all changes. Each object's own page has the entries of that object."""
 
+    date_column = ""  # it has AtFilter
     list_display = ("at", "actor", "actor_address", "what", "about", "details")
     list_display_links = ("at",)
     list_filter = (AtFilter, KindFilter, ActionFilter, "actor_kind", ObjectFilter)

@@ -85,6 +85,7 @@ def action_label(action: str, labels: Mapping[str, Any]) -> Any:
 class ChangeMixin:
     """The columns of a list of changes: the action, the person, the values before and after."""
 
+    date_column = "at"
     # The names of actions that only this kind of object knows.
     action_labels: Mapping[str, Any] = MappingProxyType({})
 
