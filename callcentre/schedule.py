@@ -61,6 +61,12 @@ SCHEDULE: dict[str, Any] = {
     "reports.sweep_mails": {"task": "reports.sweep_mails", "schedule": 10.0, "options": {"expires": 10}},
     # at 3:17 every night: remove files of exports that are 30 days old
     "reports.prune_exports": {"task": "reports.prune_exports", "schedule": LocalTime(hour="3", minute="17")},
+    # every 10 seconds: build exports of lists whose message or worker was lost
+    "lists.build_exports": {"task": "lists.build_exports", "schedule": 10.0, "options": {"expires": 10}},
+    # every 10 seconds: continue actions on lists whose message or worker was lost
+    "lists.sweep_actions": {"task": "lists.sweep_actions", "schedule": 10.0, "options": {"expires": 10}},
+    # at 3:19 every night: remove files of exports of lists that are 30 days old
+    "lists.prune_exports": {"task": "lists.prune_exports", "schedule": LocalTime(hour="3", minute="19")},
     # once an hour: count the words of catalogs whose articles have changed, for searches
     "knowledgebase.count_terms": {"task": "knowledgebase.count_terms", "schedule": crontab(minute="23")},
     # every 10 seconds: index articles whose message or worker was lost, and all articles after an upgrade

@@ -69,6 +69,7 @@ INSTALLED_APPS = [
     "campaigns",
     "reports",
     "callcentre.overview",
+    "callcentre.lists",
     "callcentre.signin",
 ]
 
@@ -353,6 +354,7 @@ CELERY_TASK_ROUTES = {
     "reports.mail_export": {"queue": "mail"},
     "reports.sweep_mails": {"queue": "mail"},
     "reports.*": {"queue": "reports"},
+    "lists.*": {"queue": "reports"},
 }
 CELERY_TASK_ACKS_LATE = True
 CELERY_TASK_REJECT_ON_WORKER_LOST = True

@@ -6,7 +6,6 @@ Definitions of the measures that only tables have are in docs/reports.md.
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
-from enum import Enum
 from functools import cached_property, lru_cache
 from math import isinf
 from operator import attrgetter as of
@@ -15,6 +14,7 @@ from typing import Any
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
+from callcentre.core.exporting.formats import Unit
 from callcentre.core.times import second, zone
 from reports.figures import Row, mean, percent
 from telephony.models import Pause
@@ -30,21 +30,6 @@ def clock(seconds: int | None) -> str:
 def _moment(epoch: float | None) -> datetime | None:
     """Return an instant; None where there is none, or where it is infinite because a session goes on."""
     return None if epoch is None or isinf(epoch) else datetime.fromtimestamp(epoch, zone())
-
-
-class Unit(Enum):
-    """The way in which a value is written."""
-
-    TEXT = "text"
-    COUNT = "count"
-    DURATION = "duration"
-    # A duration that the API and CSV have as whole seconds.
-    SECONDS = "seconds"
-    NUMBER = "number"
-    PERCENT = "percent"
-    MOMENT = "moment"
-    # A list of objects with `name` and `count`.
-    COUNTS = "counts"
 
 
 _SPELLED: dict[Unit, Callable[[Any], str]] = {Unit.DURATION: clock, Unit.MOMENT: second}
@@ -76,6 +61,13 @@ class Measure:
         value: Callable[[Any], Any] = self.value
         spell = _SPELLED.get(self.unit)
         return (lambda row: spell(value(row))) if spell else value
+
+    @property
+    def width(self) -> int:
+        return 19 if self.unit in (Unit.TEXT, Unit.MOMENT, Unit.COUNTS) else 13
+
+    def cell(self, row: Any) -> tuple[Unit, Any]:
+        return self.unit, self.text(row) if self.unit is Unit.COUNTS else self.value(row)
 
     def text(self, row: Any) -> str:
         """Spell the value as the API does; per cent without their sign; nothing for None."""

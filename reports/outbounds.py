@@ -15,11 +15,12 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from callcentre.admin.periods import value_of
+from callcentre.core.exporting.formats import Unit
 from campaigns.dialling.matching import IN_TIME_SECONDS
 from campaigns.models import SystemStatus
 from reports.counting import Counting, Source, SubjectRow, border, figure, in_span
 from reports.figures import mean, percent
-from reports.measures import Measure, Unit
+from reports.measures import Measure
 from reports.periods import Aggregation, Span
 from reports.report import Question
 from reports.sections import Entry, Line, Section

@@ -9,9 +9,10 @@ from operator import attrgetter as of
 
 from django.utils.translation import gettext_lazy as _
 
+from callcentre.core.exporting.formats import Unit
 from reports.counting import Counting, Source, SubjectRow, figure, in_span
 from reports.figures import mean, percent
-from reports.measures import Measure, Unit
+from reports.measures import Measure
 from telephony.models import Connection
 
 # All results are named so that the index by direction and result finds the calls of the span.

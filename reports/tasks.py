@@ -2,6 +2,7 @@ from celery import shared_task
 from django.utils import timezone
 
 from callcentre.core.enqueue import enqueue
+from callcentre.core.exporting.jobs import remove_outdated_files
 from reports import rollups
 from reports.exporting import builds, mails
 from reports.models import Export, Schedule
@@ -29,8 +30,7 @@ def build_exports() -> None:
 @shared_task(name="reports.prune_exports")
 def prune_exports() -> None:
     """Remove the files of old exports."""
-    for export in Export.objects.with_outdated_files():
-        export.remove_file()
+    remove_outdated_files(Export)
 
 
 @shared_task(name="reports.run_schedules")

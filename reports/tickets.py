@@ -18,12 +18,13 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from callcentre.admin.periods import value_of
+from callcentre.core.exporting.formats import Unit
 from callcentre.core.statements import rows_of
 from callcentre.core.times import zone
 from reports.counting import Counting, Source, SubjectRow, figure, in_span
 from reports.figures import mean, percent
 from reports.ledgers import array
-from reports.measures import Measure, Unit
+from reports.measures import Measure
 from reports.periods import DAY, Aggregation
 from reports.report import Question
 from reports.sections import Entry, Line, Section

@@ -22,7 +22,7 @@ from callcentre.admin.periods import PeriodFilter
 from callcentre.admin.theme import ModelForm, display, page_action
 
 # Registers what is our own.
-from callcentre.admin import api_users, audit_log, users  # noqa: F401  # isort: skip
+from callcentre.admin import api_users, audit_log, list_actions, list_exports, users  # noqa: F401  # isort: skip
 
 __all__ = [
     "Admin",

@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar, TypeVar, cast
+from urllib.parse import urlencode
 
 from csp.decorators import csp_update
 from django import forms
@@ -12,26 +13,25 @@ from django.contrib.admin import ShowFacets, helpers
 from django.contrib.admin.options import IncorrectLookupParameters
 from django.contrib.admin.views.main import ERROR_FLAG
 from django.contrib.admin.widgets import RelatedFieldWidgetWrapper
-from django.core.exceptions import NON_FIELD_ERRORS, BadRequest, PermissionDenied, ValidationError
+from django.core.exceptions import NON_FIELD_ERRORS, BadRequest, ValidationError
 from django.db import IntegrityError, OperationalError, models
 from django.db.models import ProtectedError
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest
 from django.shortcuts import redirect
-from django.template.response import TemplateResponse
-from django.urls import URLPattern, path, reverse
-from django.utils.cache import add_never_cache_headers
+from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.translation import gettext as _
 
 from callcentre.admin.dates import MinuteField
 from callcentre.admin.edit_conflicts import ShownValueField
+from callcentre.admin.list_tools import ListTools
 from callcentre.admin.lists import ChangeList
 from callcentre.admin.scope import ScopedMixin
 from callcentre.admin.secrets import OwnPasswordForm
-from callcentre.admin.theme import ModelAdmin
 from callcentre.core.actor import Actor
 from callcentre.core.errors import Conflict, ErrorCode, Fault, Invalid, is_lock_refusal
 from callcentre.core.scope import is_for_people_without_scope
+from callcentre.lists.listed import WorkerRequest
 from callcentre.models import User
 
 logger = logging.getLogger(__name__)
@@ -93,7 +93,7 @@ class _RefusedForm(forms.BaseForm):
             self.add_error(name if name in self.fields else None, sentence)
 
 
-class Admin(ScopedMixin, ModelAdmin):
+class Admin(ScopedMixin, ListTools):
     """The base of every admin. `save_model` calls the verb where there is one. A refusal of the verb or of the database
     is shown in the form and is never a 500."""
 
@@ -128,12 +128,17 @@ class Admin(ScopedMixin, ModelAdmin):
             raise
 
     def response_action(self, request: HttpRequest, queryset: models.QuerySet[Any], *rest: Any, **options: Any) -> Any:
-        """Apply an action to the selected rows. Refuse a selection that is no id of a row."""
+        """Apply an action to the selected rows, or ask a worker to apply it to all that match.
+
+        Refuse a selection that is no id of a row.
+        """
         for selected in request.POST.getlist(helpers.ACTION_CHECKBOX_NAME):
             try:
                 self.opts.pk.clean(selected, None)
             except ValidationError as error:
                 raise BadRequest from error
+        if request.POST.get("select_across") == "1":
+            return self.act_on_all(request)
         return super().response_action(request, queryset, *rest, **options)
 
     def get_actions(self, request: HttpRequest) -> Any:
@@ -195,6 +200,14 @@ class Admin(ScopedMixin, ModelAdmin):
             request.refusals = self.refusals_of(error)  # type: ignore[attr-defined]
             return super().changeform_view(request, object_id, form_url, dict(extra))
 
+    def history_view(self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None) -> Any:
+        """Lead people who may see the audit log to its entries of the object; it has the values."""
+        row = self.get_object(request, object_id) if may_see(request.user, "callcentre", "auditlog") else None
+        if row is not None and self.has_view_or_change_permission(request, row):
+            query = urlencode({"object": f"{self.opts.label_lower}:{row.pk}"})
+            return redirect(f"{reverse('admin:callcentre_auditlog_changelist')}?{query}")
+        return super().history_view(request, object_id, extra_context)
+
     def page_context(self, request: HttpRequest, obj: Any) -> dict[str, Any]:
         """Return what the page shows beside the form. `obj` is None on the page of a new row."""
         return {}
@@ -249,6 +262,7 @@ class Admin(ScopedMixin, ModelAdmin):
     def say_refused(self, request: HttpRequest, error: Exception, subject: str = "") -> None:
         """Show each sentence of a refusal, after the name of its subject."""
         for _field, sentence in self.refusals_of(error):
+            subject = "" if isinstance(request, WorkerRequest) else subject  # a worker names the row itself
             self.message_user(request, f"{subject}: {sentence}" if subject else sentence, messages.ERROR)
 
     def add_refusals(self, form: forms.BaseForm, error: Exception) -> None:
@@ -275,70 +289,6 @@ class Admin(ScopedMixin, ModelAdmin):
             except REFUSALS as error:
                 self.say_refused(request, error, str(subject(row)))
         return count
-
-    def row_or_404(self, request: HttpRequest, object_id: str, may: str = "change") -> Any:
-        """Return the row of a page of its own. Raise PermissionDenied to a person who may not `may` it, or Http404."""
-        row = self.get_object(request, object_id)
-        if not getattr(self, f"has_{may}_permission")(request, row):
-            raise PermissionDenied
-        if row is None:
-            raise Http404
-        return row
-
-    def url_to(self, route: str, view: Callable[..., Any], page: str) -> URLPattern:
-        """Return the pattern of a page for `get_urls`; `url_of(page)` finds it."""
-        name = f"{self.opts.app_label}_{self.opts.model_name}_{page}"
-        pattern: URLPattern = path(route, self.admin_site.admin_view(view), name=name)
-        return pattern
-
-    def url_of(self, page: str, *args: Any) -> str:
-        return reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_{page}", args=args)
-
-    def action_page(
-        self,
-        request: HttpRequest,
-        *,
-        title: str,
-        submit: str,
-        form: forms.Form | None = None,
-        obj: models.Model | None = None,
-        selected: Iterable[models.Model] = (),
-        **context: Any,
-    ) -> HttpResponse:
-        """Answer with the page on which an action asks for input, or for confirmation."""
-        defaults = {
-            "form": form,
-            "media": self.media + (form.media if form else forms.Media()),
-            "submit_label": submit,
-            "selected": [(str(row.pk), str(row)) for row in selected],
-            "action": request.POST.get("action", ""),
-            "checkbox": helpers.ACTION_CHECKBOX_NAME,
-            "cancel_url": self.url_of("change", obj.pk) if obj else request.get_full_path(),
-        }
-        return self.page(request, "admin/action.html", obj, title=title, **defaults | context)
-
-    def page(
-        self, request: HttpRequest, template: str, obj: models.Model | None = None, *, title: str, **context: Any
-    ) -> HttpResponse:
-        """Answer with a page of the admin that has a template of its own."""
-        defaults = {
-            **self.admin_site.each_context(request),
-            "title": title,
-            "subtitle": str(obj) if obj else None,
-            "opts": self.opts,
-            "original": obj,
-            "media": self.media,
-        }
-        return TemplateResponse(request, template, defaults | context)
-
-    def secret_page(
-        self, request: HttpRequest, obj: models.Model, secret: str, *, title: str, intro: str, login: str = ""
-    ) -> HttpResponse:
-        """Answer with the page that shows a secret. No other page shows it, and no cache keeps it."""
-        facts = {"secret": secret, "login": login, "intro": intro, "done_url": self.url_of("change", obj.pk)}
-        response = self.page(request, "admin/secret.html", obj, title=title, **facts)
-        add_never_cache_headers(response)
-        return response
 
 
 def _value_of(field: Any, given: Any) -> Any:

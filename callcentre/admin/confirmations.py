@@ -41,6 +41,7 @@ def confirm_first(consequence: Any, **changed: Any) -> Callable[[Action], Action
             )
             return page
 
+        confirmed.consequence, confirmed.changed = consequence, changed  # type: ignore[attr-defined]
         return confirmed
 
     return decorate

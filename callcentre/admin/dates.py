@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from datetime import date, datetime, time, timedelta
+from functools import cache
 from typing import Any
 
 from django import forms
@@ -81,6 +82,12 @@ class DatesFilter(admin.SimpleListFilter):
     def choices(self, changelist: Any) -> Any:
         form = self.form_class(self.parameter_name, data=self.used_parameters or None)
         yield {"request": self.request, "parameter_name": self.parameter_name, "form": form}
+
+
+@cache
+def dates_filter(column: str) -> type[DatesFilter]:
+    """Return a filter from a day to a day by this column."""
+    return type("DatesFilter", (DatesFilter,), {"column": column})
 
 
 def _midnight(day: date) -> datetime:

@@ -5,13 +5,20 @@ from typing import Any, ClassVar
 
 from django.contrib.admin.exceptions import DisallowedModelAdminLookup
 from django.contrib.admin.options import IncorrectLookupParameters
+from django.contrib.admin.views.main import ORDER_VAR
 from django.db import models
 from django.http import HttpRequest
+from django.utils.formats import localize
 from unfold.contrib.filters.admin import DropdownFilter
 from unfold.views import ChangeList as ThemeChangeList
 
 from callcentre.admin.theme import ModelAdmin
 from callcentre.core.integers import integer_of
+from callcentre.lists.counts import MOST_COUNTED, count_up_to
+from callcentre.lists.saved_views import SAVED
+
+# The parameter of an address with the columns that a person chose, with commas between them.
+COLUMNS = "cols"
 
 
 class ChangeList(ThemeChangeList):
@@ -21,6 +28,13 @@ class ChangeList(ThemeChangeList):
     list read a hash letter by letter.
     """
 
+    def get_filters_params(self, params: Any = None) -> Any:
+        """Return the parameters of the address that are for filters."""
+        left: Any = super().get_filters_params(params)
+        for name in (COLUMNS, SAVED):
+            left.pop(name, None)
+        return left
+
     def get_filters(self, request: HttpRequest) -> Any:
         """Return the filters of the list. Refuse look-ups that no filter takes."""
         filters, has_filters, left, may_have_duplicates, has_active_filters = super().get_filters(request)
@@ -28,16 +42,40 @@ class ChangeList(ThemeChangeList):
             raise DisallowedModelAdminLookup(f"{self.opts.label} has no filter for {', '.join(left)}")
         return filters, has_filters, left, may_have_duplicates, has_active_filters
 
+    # Whether rows match that the page does not show, and how many match, if that is known.
+    has_other_rows = False
+    known_count = ""
+
+    def get_results(self, request: HttpRequest) -> None:
+        super().get_results(request)
+        self.has_other_rows = self.result_count > len(self.result_list)
+        self.known_count = localize(self.result_count)
+        self.model_admin.complete_rows(self.result_list)
+
 
 class UncountedChangeList(ChangeList):
     """A list that is too long to count. It shows whether there is a next page, and no total."""
 
     # People search for rows beyond this page: to skip rows takes as long as to read them.
     last_page = 200
+    # An order was asked for, but too many rows match.
+    is_unsorted = False
 
     def get_ordering(self, request: HttpRequest, queryset: models.QuerySet[Any]) -> list[str]:
         """Return the newest rows first, by the index of the primary key. Other orders would sort the whole table."""
+        column = getattr(self.model_admin, "date_column", "")
+        if column and any(request.GET.get(f"date_{end}") for end in ("from", "to")):
+            return [f"-{column}", "-pk"]  # by the index that finds the days
         return ["-pk"]
+
+    def get_queryset(self, request: HttpRequest, *rest: Any, **more: Any) -> models.QuerySet[Any]:
+        """Return the rows in the order of a column, if few enough match; else in the list's own order."""
+        rows: models.QuerySet[Any] = super().get_queryset(request, *rest, **more)
+        if not self.params.get(ORDER_VAR):
+            return rows
+        count = count_up_to(rows)
+        self.is_unsorted = count is None or count > MOST_COUNTED
+        return rows if self.is_unsorted else rows.order_by(*ThemeChangeList.get_ordering(self, request, rows))
 
     def get_results(self, request: HttpRequest) -> None:
         per_page = self.list_per_page
@@ -46,8 +84,11 @@ class UncountedChangeList(ChangeList):
         start = (self.page_num - 1) * per_page
         rows = list(self.queryset[start : start + per_page + 1])
         self.has_more = len(rows) > per_page
+        self.has_other_rows = self.has_more or self.page_num > 1
+        self.count_url = self.model_admin.url_with_query(request, "list_count")
         self.is_cut_off = self.has_more and self.page_num == self.last_page
         self.result_list = rows[:per_page]
+        self.model_admin.complete_rows(self.result_list)
         self.first_row, self.last_row = start + 1, start + len(self.result_list)
         self.result_count = self.last_row
         self.full_result_count = self.last_row  # the template shows no total
@@ -61,6 +102,11 @@ def rows_up_to(given: Mapping[str, Any], per_page: int) -> int:
     """Return the number of rows up to the end of the requested page, and one more to see if there is a next one."""
     page = integer_of(given.get("p")) or 1
     return (page if page < 1000 else 1) * per_page + 1
+
+
+def takes_all_rows(request: HttpRequest) -> bool:
+    """Return whether all rows of a list are read, not those of a page: quick ways to its first rows do not serve."""
+    return getattr(request, "takes_all_rows", False)
 
 
 class ConditionFilter(DropdownFilter):
@@ -80,9 +126,7 @@ class ConditionFilter(DropdownFilter):
 class UncountedMixin(ModelAdmin):
     """An admin of a table with millions of rows."""
 
-    list_disable_select_all = True
     show_full_result_count = False
-    sortable_by = ()
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
         return UncountedChangeList

@@ -8,6 +8,7 @@ from django.http import HttpRequest
 from django.utils.translation import gettext as _
 
 from callcentre.admin.base import Admin
+from callcentre.lists.listed import WorkerRequest
 
 # A sentence has this many names and counts the others.
 NAMED = 5
@@ -20,6 +21,9 @@ def some_of(names: Sequence[str]) -> str:
 
 def report_refusals(admin: Admin, request: HttpRequest, refused: Iterable[tuple[str, str]]) -> None:
     """Show a message for each reason. `refused` has the name of a row and a reason why it was not changed."""
+    if isinstance(request, WorkerRequest):  # which names the row itself
+        request.refusals += [reason for _name, reason in refused]
+        return
     reasons: dict[str, list[str]] = defaultdict(list)
     for name, reason in refused:
         reasons[reason].append(name)

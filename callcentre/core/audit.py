@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Any, ClassVar, TypeVar
 
+from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.backends.signals import connection_created
 from django.db.models import QuerySet
@@ -24,6 +25,8 @@ from callcentre.core.changes import Change, change_columns
 from callcentre.core.scope import WITHOUT_SCOPE_ONLY, Lookups
 from callcentre.core.sender import sender
 
+# The most entries of a history that the list of one object shows.
+_MOST_OF_ONE = 10_000
 _PRUNED_AT_ONCE = 10_000
 _AN_HOUR = timedelta(hours=1)
 # The session's setting with the sender, for the trigger.
@@ -66,6 +69,13 @@ class AuditAction(models.TextChoices):
     LOG_IN = "log_in", _("logged in")
     LOG_OUT = "log_out", _("logged out")
     LOG_IN_REFUSED = "log_in_refused", _("log-in refused")
+    SET_UP_FACTOR = "set_up_factor", _("second factor set up")
+    REMOVE_FACTOR = "remove_factor", _("second factor removed")
+    USE_RECOVERY_CODE = "use_recovery_code", _("recovery code used")
+    RENEW_RECOVERY_CODES = "renew_recovery_codes", _("new recovery codes made")
+    END_SESSIONS = "end_sessions", _("sessions ended")
+    ASK_RESET = "ask_reset", _("new password asked for")
+    RESET_PASSWORD = "reset_password", _("new password chosen by mail")
     READ_PASSWORDS = "read_passwords", _("passwords of receivers read")
     HEAR = "hear", _("recording heard")
     SHOW_SECRET = "show_secret", _("secret shown")
@@ -94,9 +104,20 @@ class AuditEntry(Change):
 
 
 class AuditLogQuerySet(QuerySet["AuditLog"]):
-    def of(self, row: models.Model) -> "AuditLogQuerySet":
-        """Return the entries of one object."""
-        return self.filter(model=row._meta.label_lower, object_id=str(row.pk))
+    def of(self, label: str, pk: str) -> "AuditLogQuerySet":
+        """Return the entries of one object: of the audit entries by their index, of its histories by theirs."""
+        found = models.Q(source=AuditEntry._meta.label_lower, model=label, object_id=pk)
+        for history in histories():
+            owner = owner_of(history)
+            if owner.related_model._meta.label_lower == label:
+                try:
+                    ids = list(
+                        history._base_manager.filter(**{owner.name: pk}).values_list("pk", flat=True)[:_MOST_OF_ONE]
+                    )
+                except (ValueError, ValidationError):
+                    continue
+                found |= models.Q(source=history._meta.label_lower, row_id__in=ids)
+        return self.filter(found)
 
 
 class AuditLog(Change):
@@ -130,6 +151,11 @@ def histories() -> Sequence[type[Change]]:
     """Return the models of histories that the audit log shows, besides the audit entries."""
     histories: list[type[Change]] = Change.__subclasses__()
     return [model for model in histories if model not in (AuditEntry, AuditLog)]
+
+
+def owner_of(history: type[Change]) -> Any:
+    """Return the foreign key to the object that the history is about."""
+    return next(field for field in history._meta.fields if isinstance(field, models.ForeignKey))
 
 
 def record(

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from hashlib import sha256
 from typing import Any
 
-from django.db import connection, models, transaction
+from django.db import connection, transaction
 from django.db.backends.utils import CursorWrapper
 
-from callcentre.core.audit import AUDITED, SETTING, Audited, AuditEntry, AuditLog, histories
+from callcentre.core.audit import AUDITED, SETTING, Audited, AuditEntry, AuditLog, histories, owner_of
 from callcentre.core.changes import Change
 
 _PREFIX = "callcentre_audit"
@@ -119,7 +119,7 @@ def _part_of_entries() -> str:
 
 
 def _part_of(history: type[Change]) -> str:
-    owner = next(field for field in history._meta.fields if isinstance(field, models.ForeignKey))
+    owner = owner_of(history)
     label = owner.related_model._meta.label_lower
     return _select(
         history, f"'{label}'::varchar(60)", f"{owner.column}::varchar(64)", "''::varchar(200)", "''::varchar(60)"

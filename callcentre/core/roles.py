@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping
 
 from django.utils.translation import gettext_lazy as _
 
-APPS = ("callcentre", "webhooks", "telephony", "knowledgebase", "tickets", "campaigns", "reports", "overview")
+APPS = ("callcentre", "webhooks", "telephony", "knowledgebase", "tickets", "campaigns", "reports", "overview", "lists")
 # Letter of a right -> the first word of the permission.
-ACCESS = {"v": "view", "a": "add", "c": "change", "d": "delete"}
+ACCESS = {"v": "view", "a": "add", "c": "change", "d": "delete", "s": "share"}
 # The name that the database has -> the name that people read.
 NAMES = {
     "Agent": _("Agent"),
@@ -55,6 +55,10 @@ SUPERVISOR = {
     "reports.export": "va",
     **dict.fromkeys(("reports.schedule", "overview.alarm"), "vacd"),
     "knowledgebase.searchmiss": "v",
+    # Lists.
+    "lists.listexport": "va",
+    "lists.listaction": "v",
+    "lists.savedview": "s",
 }
 KNOWLEDGE_EDITOR = {
     **dict.fromkeys(("knowledgebase.article", "knowledgebase.catalog", "knowledgebase.category"), "vacd"),

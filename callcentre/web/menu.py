@@ -77,6 +77,8 @@ MENU: tuple[Area, ...] = (
             Page(_("Campaigns report"), "campaign", "reports", "export/outbounds"),
             Page(_("Tickets report"), "fact_check", "reports", "export/tickets"),
             Page(_("Exports of the report"), "download", "reports", "export"),
+            Page(_("Exports of lists"), "download", "lists", "listexport"),
+            Page(_("Actions on lists"), "playlist_add_check", "lists", "listaction"),
             Page(_("Scheduled reports"), "schedule_send", "reports", "schedule"),
             Page(_("Alarms"), "notifications", "overview", "alarm"),
         ),

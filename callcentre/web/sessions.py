@@ -12,6 +12,8 @@ from django.contrib.auth import SESSION_KEY
 from django.http import HttpRequest, HttpResponse
 
 from callcentre.core.network import client_address
+from callcentre.lists.saved_views import keep_in_session
+from callcentre.models import User
 from callcentre.passwords import CONFIRMED_AT
 from callcentre.signin import browsers
 from callcentre.signin.models.session import ADDRESS, BROWSER, SEEN_AT, STARTED_AT
@@ -20,12 +22,15 @@ from callcentre.signin.models.session import ADDRESS, BROWSER, SEEN_AT, STARTED_
 SAVE_SECONDS = 60
 
 
-def record_log_in(request: HttpRequest, **_unused: Any) -> None:
-    """Store in the session of a log-in that its person was active and gave the password now, from where and how."""
+def record_log_in(request: HttpRequest, user: User, **_unused: Any) -> None:
+    """Store in the session that its person was active and gave the password now, from where and how, and how lists
+    open for them.
+    """
     session, meta = request.session, request.META
     session[STARTED_AT] = session[SEEN_AT] = session[CONFIRMED_AT] = time.time()
     session[ADDRESS] = client_address(meta)
     session[BROWSER] = meta.get("HTTP_USER_AGENT", "")[: browsers.LONGEST]
+    keep_in_session(session, user)
 
 
 class IdleMiddleware:

@@ -15,6 +15,7 @@ THEME: dict[str, Any] = {
     "STYLES": [lambda request: static("callcentre/admin.css")],
     "SCRIPTS": [
         lambda request: static("callcentre/admin.js"),
+        lambda request: static("callcentre/lists.js"),
         lambda request: static("callcentre/menu.js"),
         lambda request: static("callcentre/search.js"),
         lambda request: static("callcentre/shortcuts.js"),

@@ -96,7 +96,7 @@ class RecordActions(Admin):
             sentence = _now("At most %(count)s records at once.") % {"count": MAX_SELECTED}
             self.message_user(request, sentence, messages.ERROR)
             return None
-        campaign_ids = {record.campaign_id for record in selected}
+        campaign_ids = set(self.fact_of_rows(request, "campaigns", records, _some_campaigns))
         form = form_type(campaign_ids, request.POST if "apply" in request.POST else None)
         offer_within(scope_of(request), form.fields)
         if form.is_bound and form.is_valid():
@@ -116,6 +116,11 @@ class RecordActions(Admin):
             self.message_user(request, sentence % {"count": done}, messages.SUCCESS)
         reasons = [(names[pk], dict.fromkeys(map(self.sentence, edit.faults))) for pk, edit in refused]
         report_refusals(self, request, [(name, reason) for name, sentences in reasons for reason in sentences])
+
+
+def _some_campaigns(records: QuerySet[Record]) -> list[int]:
+    """Return the ids of at most two campaigns of the records: a form asks whether there is one or more."""
+    return list(records.order_by("campaign_id").values_list("campaign_id", flat=True).distinct()[:2])
 
 
 def edit_selected(request: HttpRequest, records: list[Record], values: dict[str, Any]) -> list[tuple[int, Edit]]:

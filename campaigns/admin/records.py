@@ -16,7 +16,7 @@ from unfold.contrib.filters.admin import DropdownFilter
 
 from callcentre.admin import Admin, HistoryMixin, UncountedMixin, actor_of, display, link
 from callcentre.admin.history import SHOWN, Entry, entry_of, in_words
-from callcentre.admin.lists import rows_up_to
+from callcentre.admin.lists import rows_up_to, takes_all_rows
 from callcentre.admin.scope import AutocompleteSelectFilter, offer_within, scope_of
 from callcentre.core.errors import Fault, Invalid
 from callcentre.core.integers import integer_of
@@ -66,7 +66,7 @@ class SystemStatusFilter(DropdownFilter):
         if status not in SystemStatus.values:
             return queryset
         queryset = queryset.filter(system_status=status)
-        if any(request.GET.get(name) for name in (CAMPAIGN, AGENT, "q")):
+        if takes_all_rows(request) or any(request.GET.get(name) for name in (CAMPAIGN, AGENT, "q")):
             return queryset  # few rows, or rows in the order of an index
         rows = rows_up_to(request.GET, self.model_admin.list_per_page)
         return queryset.filter(pk__in=record_search.newest_with_status(status, min(rows, 10_001), scope_of(request)))

@@ -243,10 +243,10 @@ def _obstacle(agents: Sequence[CampaignAgent], free: Sequence[CampaignAgent]) ->
 
 
 def _reason_of_rest(reserved: Sequence[ReservedRecord], unused: Sequence[int]) -> str:
-    """Return the code of the reason for which no record was called."""
-    if len(reserved) == len(unused):
-        return "no_record"
-    return "agents_busy" if placement.is_line_free() else "no_line"
+    """Return the code of the reason for which the other records were not called."""
+    if reserved and not placement.is_line_free():
+        return "no_line"
+    return "no_record" if len(reserved) == len(unused) else "agents_busy"
 
 
 def _caller(agent: CampaignAgent) -> Agent:

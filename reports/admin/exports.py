@@ -1,12 +1,12 @@
 """Exports of the report: their list, progress and download."""
 
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 from django.contrib import admin
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
-from django.http import FileResponse, Http404, HttpRequest, HttpResponse, JsonResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
@@ -16,7 +16,7 @@ from django.utils.translation import pgettext
 from unfold.contrib.filters.admin import ChoicesDropdownFilter, DropdownFilter
 
 from callcentre.admin import actor_of, display
-from callcentre.core.downloads import file_response
+from callcentre.admin.file_jobs import COLOURS, FileJobAdmin, State
 from callcentre.core.errors import Conflict
 from reports.admin.naming import AGENTS, GROUPS, KINDS, QUEUES
 from reports.admin.parts import PartsPage
@@ -27,19 +27,8 @@ from reports.models import Export
 from reports.models.export import ReportKind
 from reports.verbs.exports import repeat_export, resend_mail
 
-State = Export.State
 # The reports beside that of agents, with the names of their pages.
 OTHERS = [(kind, name) for kind, name in PAGES.items() if kind != ReportKind.AGENTS and kind in REPORTS]
-COLOURS: dict[str, str] = {
-    State.QUEUED: "info",
-    State.RUNNING: "info",
-    State.FINISHED: "success",
-    State.FAILED: "danger",
-}
-_TYPES = {
-    Export.Format.CSV: "text/csv; charset=utf-8",
-    Export.Format.XLSX: "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
-}
 
 
 class MineFilter(DropdownFilter):
@@ -59,7 +48,7 @@ class MineFilter(DropdownFilter):
 
 
 @admin.register(Export)
-class ExportAdmin(ReportPage, PartsPage):
+class ExportAdmin(ReportPage, PartsPage, FileJobAdmin):
     """The list of exports: which tables were asked for, and their files."""
 
     list_display = ("name", "state_label", "row_count", "format", "actor_name", "created_at", "finished_at")
@@ -90,8 +79,6 @@ class ExportAdmin(ReportPage, PartsPage):
             ),
             page("work-report/parts/", self.parts_view, "parts"),
             page("add/", self.add_redirect, "add"),
-            page("<int:pk>/progress/", self.progress_view, "progress"),
-            page("<int:pk>/download/", self.download_view, "download"),
             page("<int:pk>/again/", self.again_view, "again"),
             page("<int:pk>/mails/<int:mail_pk>/resend/", self.resend_view, "resend"),
             *super().get_urls(),
@@ -133,24 +120,6 @@ class ExportAdmin(ReportPage, PartsPage):
             },
         )
 
-    def progress_view(self, request: HttpRequest, pk: int) -> JsonResponse:
-        export = self._export(request, pk)
-        return JsonResponse(
-            {
-                "label": str(export.get_state_display()),
-                "percent": export.percent,
-                "rows": export.row_count,
-                "has_ended": export.has_ended,
-            }
-        )
-
-    def download_view(self, request: HttpRequest, pk: int) -> FileResponse:
-        export = self._export(request, pk)
-        if not export.file:
-            raise Http404
-        content_type = _TYPES[Export.Format(export.format)]
-        return file_response(lambda: export.file.open("rb"), export.file_name, content_type)
-
     def again_view(self, request: HttpRequest, pk: int) -> HttpResponse:
         """Ask for the same table again, as of now."""
         export = self._export(request, pk)
@@ -175,12 +144,7 @@ class ExportAdmin(ReportPage, PartsPage):
         return redirect(self.url_of("change", pk))
 
     def _export(self, request: HttpRequest, pk: Any) -> Export:
-        export: Export | None = self.get_object(request, str(pk))
-        if export is None:
-            raise Http404
-        if not self.has_view_permission(request, export):
-            raise PermissionDenied
-        return export
+        return cast("Export", self.job_or_404(request, pk))
 
 
 def _asked(export: Export) -> list[tuple[Any, str]]:

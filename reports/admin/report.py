@@ -14,6 +14,7 @@ from django.utils import timezone, translation
 from callcentre.admin import ReadOnlyAdmin, actor_of
 from callcentre.admin.scope import scope_of
 from callcentre.core.errors import Invalid
+from callcentre.core.exporting.formats import Unit
 from callcentre.core.integers import integer_of
 from reports.admin.chart import chart_of
 from reports.admin.forms import TableForm, form_of, ranges
@@ -21,7 +22,7 @@ from reports.admin.links import Links
 from reports.admin.subject_links import SubjectLinks
 from reports.catalogue import REPORTS
 from reports.description import Report
-from reports.measures import Measure, Unit
+from reports.measures import Measure
 from reports.models import Export
 from reports.models.export import ReportKind
 from reports.parameters import read_table

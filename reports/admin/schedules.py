@@ -12,12 +12,12 @@ from django.utils.translation import gettext_lazy as _
 from unfold.widgets import UnfoldAdminSelect2MultipleWidget
 
 from callcentre.admin import Admin, EditConflictForm, HistoryMixin, ListField, actor_of, display
+from callcentre.admin.file_jobs import COLOURS
 from callcentre.admin.history import SHOWN, Entry, entry_of, in_words
 from callcentre.admin.scope import scope_of
 from callcentre.admin.theme import ModelForm
 from callcentre.core.errors import ErrorCode
 from callcentre.core.scope import ALL, Scope
-from reports.admin.exports import COLOURS
 from reports.admin.naming import AGENTS, CAMPAIGNS, GROUPS, KINDS, QUEUES, Kind
 from reports.catalogue import REPORTS
 from reports.description import Report

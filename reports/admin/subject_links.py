@@ -9,9 +9,10 @@ from django.urls import reverse
 
 from callcentre.admin import may_see
 from callcentre.admin.periods import PARAMETER, value_of
+from callcentre.core.exporting.formats import Unit
 from reports.counting import SubjectRow
 from reports.description import Report
-from reports.measures import Measure, Unit
+from reports.measures import Measure
 from reports.models.export import ReportKind
 from reports.report import Question
 from reports.stretches import MOST_STRETCHES, stretches_of

@@ -14,6 +14,7 @@ from callcentre.api.openapi import (
     text,
 )
 from callcentre.core.errors import ErrorCode
+from callcentre.core.exporting.formats import Unit
 from reports.api.serializers import GROUPS, OF_ROW, published
 from reports.api.views import (
     AgentsWorkReportViewSet,
@@ -22,7 +23,7 @@ from reports.api.views import (
     QueuesReportViewSet,
     TicketsReportViewSet,
 )
-from reports.measures import Measure, Unit, clock
+from reports.measures import Measure, clock
 from reports.models.export import MOST_SECONDS
 from reports.parameters import USUAL_WITHIN
 from reports.periods import Aggregation

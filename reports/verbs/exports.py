@@ -3,7 +3,6 @@
 from datetime import datetime
 from typing import Any
 
-import structlog
 from django.db import transaction
 from django.utils import timezone
 
@@ -12,6 +11,7 @@ from callcentre.core.audit import AuditAction, record
 from callcentre.core.changes import actor_columns
 from callcentre.core.enqueue import enqueue
 from callcentre.core.errors import Conflict, ErrorCode
+from callcentre.core.exporting.jobs import current_request_id
 from callcentre.core.scope import ALL, Scope
 from reports.models import Export, ExportMail
 
@@ -22,7 +22,7 @@ def ask_export(actor: Actor, begin: datetime, end: datetime, scope: Scope = ALL,
         export = Export.objects.create(
             begins_at=begin,
             ends_at=end,
-            request_id=structlog.contextvars.get_contextvars().get("request_id", ""),
+            request_id=current_request_id(),
             **actor_columns(actor),
             **scope.by_column,
             **values,
@@ -40,17 +40,11 @@ def repeat_export(export: Export, actor: Actor) -> Export:
 def finish_export(export: Export, attempt: int, **values: Any) -> None:
     """Name the file, and enqueue its mails. Raises Conflict if another worker has taken over."""
     with transaction.atomic():
-        if not _end(export, attempt, state=Export.State.FINISHED, percent=100, message="", **values):
-            raise Conflict(ErrorCode.CONFLICT)
+        export.finish(attempt, **values)
         if export.schedule:
             mails = [ExportMail(export=export, recipient=one) for one in dict.fromkeys(export.schedule.recipients)]
             for mail in ExportMail.objects.bulk_create(mails):
                 enqueue("reports.mail_export", mail.pk)
-
-
-def fail_export(export: Export, attempt: int, message: Any) -> bool:
-    """Mark the export as failed. Return False if it is finished, or another worker has taken over."""
-    return _end(export, attempt, state=Export.State.FAILED, message=str(message))
 
 
 def resend_mail(mail: ExportMail, actor: Actor) -> None:
@@ -60,8 +54,3 @@ def resend_mail(mail: ExportMail, actor: Actor) -> None:
         if not failed.update(state=ExportMail.State.QUEUED, attempt_count=0, next_attempt_at=timezone.now(), error=""):
             raise Conflict(ErrorCode.NOT_RESENT)
         enqueue("reports.mail_export", mail.pk)
-
-
-def _end(export: Export, attempt: int, **values: Any) -> bool:
-    ours = Export.objects.filter(pk=export.pk, state=Export.State.RUNNING, attempts=attempt)
-    return bool(ours.update(finished_at=timezone.now(), **values))

@@ -1,4 +1,4 @@
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from django import forms
@@ -15,7 +15,7 @@ from django.utils.translation import ngettext, pgettext, pgettext_lazy
 from unfold.contrib.filters.admin import DropdownFilter
 from unfold.widgets import UnfoldAdminSelectWidget
 
-from callcentre.admin import Admin, ChangeList, actor_of, confirm_first, display, link, page_action
+from callcentre.admin import Admin, actor_of, confirm_first, display, link, page_action
 from callcentre.admin.base import MAX_SELECTED
 from callcentre.admin.scope import RelatedDropdownFilter, scope_of
 from callcentre.core.integers import integer_of
@@ -26,16 +26,6 @@ from telephony.current_states import LOGGED_OUT, Current, current_states
 from telephony.models import Agent, AgentGroup, AgentState, Pause, Queue
 from telephony.verbs import presence
 from telephony.verbs.agents import end_lines_without_setting
-
-
-class AgentChangeList(ChangeList):
-    """Adds `current`, the present state, to each agent of the page."""
-
-    def get_results(self, request: HttpRequest) -> None:
-        super().get_results(request)
-        states = current_states([agent.pk for agent in self.result_list])
-        for agent in self.result_list:
-            agent.current = states[agent.pk]
 
 
 class StateFilter(DropdownFilter):
@@ -108,8 +98,10 @@ class AgentAdmin(Undeletable, Admin):
             (_("Work"), {"fields": ("number", "group", "outbound_mode", "has_line")}),
         ]
 
-    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
-        return AgentChangeList
+    def complete_rows(self, rows: Sequence[Any]) -> None:
+        states = current_states([agent.pk for agent in rows])
+        for agent in rows:
+            agent.current = states[agent.pk]
 
     @display(description=pgettext_lazy("with the surname", "name"), ordering="surname")
     def full_name(self, agent: Agent) -> str:

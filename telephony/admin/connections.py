@@ -14,7 +14,7 @@ from unfold.admin import TabularInline
 from unfold.contrib.filters.admin import DropdownFilter
 
 from callcentre.admin import DatesFilter, ReadOnlyAdmin, UncountedChangeList, UncountedMixin, display, link
-from callcentre.admin.lists import rows_up_to
+from callcentre.admin.lists import rows_up_to, takes_all_rows
 from callcentre.admin.scope import AutocompleteSelectFilter, AutocompleteSelectMultipleFilter, scope_of
 from callcentre.core.times import second
 from telephony import causes
@@ -64,7 +64,12 @@ class _ResultFilter(DropdownFilter):
         queryset = queryset.filter(**{self.parameter_name: value})
         given = request.GET
         is_second = self.parameter_name == "disposition" and given.get("direction") in Connection.Direction.values
-        if is_second or given.get("disposition") == GOING_ON or any(given.get(name) for name in NARROWING):
+        if (
+            takes_all_rows(request)
+            or is_second
+            or given.get("disposition") == GOING_ON
+            or any(given.get(name) for name in NARROWING)
+        ):
             return queryset
         rows = rows_up_to(given, self.per_page)
         disposition = given.get("disposition", "")

@@ -1,5 +1,6 @@
 """Queues, their agents, opening hours and waiting callers."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from django.contrib import admin, messages
@@ -58,12 +59,10 @@ class QueueAdmin(Undeletable, Admin):
     class Media:
         js = ("callcentre/update.js", "callcentre/live.js")
 
-    def get_changelist_instance(self, request: HttpRequest) -> Any:
-        changelist = super().get_changelist_instance(request)
-        found = queue_waits.situations([queue.pk for queue in changelist.result_list])
-        for queue in changelist.result_list:
+    def complete_rows(self, rows: Sequence[Any]) -> None:
+        found = queue_waits.situations([queue.pk for queue in rows])
+        for queue in rows:
             queue.situation = found[queue.pk]
-        return changelist
 
     @display(description=pgettext_lazy("of callers", "waiting"))
     def waiting(self, queue: Any) -> int:

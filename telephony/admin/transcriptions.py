@@ -13,7 +13,7 @@ from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
 from django.core.files.storage import default_storage
 from django.db.models import QuerySet
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.http import Http404, HttpRequest, HttpResponseBase
 from django.urls import path, reverse
 from django.utils import timezone
 from django.utils.html import format_html
@@ -202,7 +202,7 @@ class TranscriptionAdmin(OfCallsAdmin):
             )
             self.message_user(request, sentence % {"count": left}, messages.WARNING)
 
-    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
         month = f"{timezone.localtime():%Y-%m}"
         used = TranscriptionUsage.objects.filter(month=month).values_list("seconds", flat=True).first() or 0
         minutes = {"used": used // 60, "limit": settings.TRANSCRIPTION_MONTHLY_MINUTES}

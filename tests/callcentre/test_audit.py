@@ -7,6 +7,7 @@ import pytest
 from django.apps import apps
 from django.conf import settings
 from django.contrib import admin
+from django.contrib.auth.models import Permission
 from django.db import connection, transaction
 from django.test import Client, RequestFactory
 from django.utils import timezone
@@ -21,6 +22,7 @@ from campaigns.models import DoNotCall
 from telephony.models import AgentGroup, Pause
 from tests.campaigns.factories import CampaignFactory
 from tests.conftest import ACTOR, ApiClient
+from tests.knowledgebase.factories import ArticleFactory
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
 # Models that people add, change or delete in the admin and that need no trigger.
@@ -116,7 +118,7 @@ def test_log_shows_entries_and_histories_together() -> None:
     Pause.objects.create(name="Lunch")
     labels = list(AuditLog.objects.values_list("model", "action")[:2])
     assert sorted(labels) == [("callcentre.apiuser", "create"), ("telephony.pause", "create")]
-    assert AuditLog.objects.of(user).get().source == "callcentre.apiuserchange"
+    assert AuditLog.objects.of("callcentre.apiuser", str(user.pk)).get().source == "callcentre.apiuserchange"
 
 
 def test_everything_that_people_edit_is_logged() -> None:
@@ -168,6 +170,8 @@ def test_list_shows_the_newest_first_with_the_names_of_fields(admin_client: Clie
         ("action=delete", 0),
         ("q=Lunch", 1),
         ("q=Dinner", 0),
+        ("object=telephony.pause:0", 0),
+        ("object=tickets.ticket:nonsense", 0),
     ],
 )
 def test_list_is_filtered_and_searched(admin_client: Client, parameters: str, count: int) -> None:
@@ -207,3 +211,26 @@ def test_old_entries_are_pruned() -> None:
     Pause.objects.create(name="Training")
     prune_audit()
     assert list(AuditEntry.objects.values_list("object_name", flat=True)) == ["Training"]
+
+
+def test_history_of_an_object_leads_to_its_entries(admin_client: Client) -> None:
+    campaign = CampaignFactory(name="Spring")
+    CampaignFactory(name="Autumn")
+    answer = admin_client.get(f"/admin/campaigns/campaign/{campaign.pk}/history/", follow=True)
+    assert {entry.object_id for entry in answer.context["cl"].result_list} == {str(campaign.pk)}
+
+
+def test_history_of_an_object_without_the_right_to_the_log_is_django_s_own(client: Client) -> None:
+    person = User.objects.create_user("anna", is_staff=True)
+    person.user_permissions.add(Permission.objects.get(codename="view_campaign"))
+    client.force_login(person)
+    answer = client.get(f"/admin/campaigns/campaign/{CampaignFactory().pk}/history/")
+    assert answer.status_code == 200
+    assert client.get("/admin/callcentre/auditlog/").status_code == 403
+
+
+def test_action_has_the_words_of_its_history(admin_client: Client) -> None:
+    article = ArticleFactory()
+    article.changes.create(action="publish", number=1, actor_kind="user", actor_name="anna")
+    page = admin_client.get(f"/admin/callcentre/auditlog/?object=knowledgebase.article:{article.pk}").content.decode()
+    assert "published" in page

@@ -77,6 +77,7 @@ class ChatAdmin(ChatPageMixin, DeletableMixin, UncountedMixin, Admin):
     """Chats with their client, agent and state."""
 
     deletion_kind = "chat"
+    date_column = "created_at"
     list_display = ("started", "client_name", "client_email", "queue", "login", "state")
     list_display_links = ("started", "client_name")
     list_filter = (

@@ -1,3 +1,4 @@
+from collections.abc import Sequence
 from typing import Any
 
 from django.contrib import admin
@@ -26,10 +27,8 @@ class CompanyAdmin(UncountedMixin, Admin):
     def get_readonly_fields(self, request: HttpRequest, obj: Company | None = None) -> Any:
         return ("customers_link", "created_at")
 
-    def get_changelist_instance(self, request: HttpRequest) -> Any:
-        changelist = super().get_changelist_instance(request)
-        count_customers(changelist.result_list)
-        return changelist
+    def complete_rows(self, rows: Sequence[Any]) -> None:
+        count_customers([*rows])
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Company], search_term: str

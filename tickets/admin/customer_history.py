@@ -73,11 +73,9 @@ class CustomerChangeAdmin(ChangeMixin, UncountedMixin, ReadOnlyAdmin):
     readonly_fields = fields
     action_labels = ACTIONS
 
-    def get_changelist_instance(self, request: HttpRequest) -> Any:
-        changelist = super().get_changelist_instance(request)
-        for entry, changes in zip(changelist.result_list, changes_of(changelist.result_list), strict=True):
+    def complete_rows(self, rows: Sequence[Any]) -> None:
+        for entry, changes in zip(rows, changes_of([*rows]), strict=True):
             entry.in_words = changes
-        return changelist
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[CustomerChange]:
         return super().get_queryset(request).select_related("customer")

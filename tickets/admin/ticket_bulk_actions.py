@@ -126,6 +126,9 @@ def merge_selected(model_admin: Admin, request: HttpRequest, tickets: QuerySet[T
     )
 
 
+# Merging is of the selected tickets as a whole; all that match would become one ticket.
+merge_selected.is_together = True  # type: ignore[attr-defined]
+
 ACTIONS = (assign_selected, set_status, move_to_queue, change_tags, merge_selected)
 
 

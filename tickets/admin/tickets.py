@@ -29,7 +29,7 @@ from callcentre.admin import (
     user_of,
 )
 from callcentre.admin.base import with_images_from_elsewhere
-from callcentre.admin.lists import rows_up_to
+from callcentre.admin.lists import rows_up_to, takes_all_rows
 from callcentre.admin.scope import AutocompleteSelectFilter, MultipleRelatedDropdownFilter, RelatedDropdownFilter
 from callcentre.core.errors import ErrorCode
 from callcentre.core.integers import integer_of
@@ -87,7 +87,10 @@ class ViewFilter(admin.SimpleListFilter):
     def __init__(self, request: HttpRequest, params: dict[str, Any], model: Any, model_admin: Any) -> None:
         super().__init__(request, params, model, model_admin)
         self.rows = rows_up_to(request.GET, model_admin.list_per_page)
-        self.is_narrowed = any(request.GET.get(name) for name in request.GET if name.startswith(NARROWING))
+        self.takes_all_rows = takes_all_rows(request)
+        self.is_narrowed = self.takes_all_rows or any(
+            request.GET.get(name) for name in request.GET if name.startswith(NARROWING)
+        )
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> Iterable[tuple[str, Any]]:
         return VIEWS.items()
@@ -104,7 +107,7 @@ class ViewFilter(admin.SimpleListFilter):
             case "waiting":
                 return queryset.filter(pk__in=ticket_search.waiting_for_us(self.rows, user_of(request).scope))
             case "late" | "soon" as view:
-                return _due(queryset, view, self.rows, is_searched=bool(request.GET.get("q")))
+                return _due(queryset, view, self.rows, is_searched=self.takes_all_rows or bool(request.GET.get("q")))
         return queryset
 
 
@@ -156,6 +159,7 @@ class TicketAdmin(DeletableMixin, UncountedMixin, Admin):
     deletion_kind = "ticket"
     list_display = ("number", "title", "state", "due", "agent_and_queue", "changed")
     list_display_links = ("number", "title")
+    list_further = ("subject", "customer", "sender", "source", "tags", "created_at", "closed_at", "id")
     # The view last: it looks among what the others leave.
     list_filter = (
         ("queue", MultipleRelatedDropdownFilter),

@@ -20,7 +20,7 @@ from django.utils.translation import ngettext
 from unfold.contrib.filters.admin import ChoicesDropdownFilter, DropdownFilter
 
 from callcentre.admin import DatesFilter, ReadOnlyAdmin, UncountedMixin, actor_of, display, link, page_action
-from callcentre.admin.lists import rows_up_to
+from callcentre.admin.lists import rows_up_to, takes_all_rows
 from callcentre.admin.scope import AutocompleteSelectFilter
 from callcentre.core.integers import integer_of
 from webhooks.admin.id_ranges import MARGIN, first_event_since, first_id_since, last_event_before, within
@@ -144,7 +144,8 @@ class StateFilter(DropdownFilter):
         if state not in Delivery.State.values:
             return queryset
         given = request.GET
-        if state != Delivery.State.WAITING or any(given.get(name) for name in ("q", "date_from", "date_to")):
+        is_narrowed = any(given.get(name) for name in ("q", "date_from", "date_to"))
+        if state != Delivery.State.WAITING or is_narrowed or takes_all_rows(request):
             return queryset.filter(state=state)
         rows = rows_up_to(given, self.per_page)
         with connection.cursor() as cursor:

@@ -103,6 +103,16 @@ def test_the_reason_says_why_nothing_is_dialled(client: ApiClient) -> None:
     ]
 
 
+@pytest.mark.parametrize("dialer", ["progressive", "predictive"])
+def test_the_reason_says_that_all_lines_of_the_trunk_are_taken(client: ApiClient, settings: Any, dialer: str) -> None:
+    campaign = dialling_campaign(agents=2, records=2, dialer=dialer)
+    settings.TRUNK_LIMIT = 1
+    tick(campaign)
+    tick(campaign)
+
+    assert (Connection.objects.count(), code(client, campaign)) == (1, ("waiting", "no_line"))
+
+
 @pytest.mark.parametrize(
     ("values", "expected"),
     [

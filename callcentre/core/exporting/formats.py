@@ -1,24 +1,56 @@
 """The files: CSV for programs, XLSX for people. Rows are written as they come; none is kept in memory.
 
-CSV has the API's names and spellings, so that a program reads it as it does the API. XLSX has titles in the language of
-the user, durations that can be added up, and instants that can be sorted.
+XLSX has durations that can be added up, and instants that can be sorted.
 """
 
 import io
 from collections.abc import Sequence
+from enum import Enum
 from typing import IO, Any, Protocol
 
 from django.utils import timezone
-from django.utils.translation import gettext as _
 from django.utils.translation import pgettext
 
 from callcentre.core.spreadsheets import CsvWriter, workbook
-from reports.measures import Measure, Unit
 
 # It tells spreadsheets that the text is UTF-8.
 _BYTE_ORDER_MARK = "\ufeff"
 # The limit of the format for a sheet, with its heading.
 MOST_ROWS = 1_048_576
+
+
+class Unit(Enum):
+    """The way in which a value is written."""
+
+    TEXT = "text"
+    COUNT = "count"
+    DURATION = "duration"
+    # A duration that the API and CSV have as whole seconds.
+    SECONDS = "seconds"
+    NUMBER = "number"
+    PERCENT = "percent"
+    MOMENT = "moment"
+    # A list of objects with `name` and `count`.
+    COUNTS = "counts"
+
+
+class Column(Protocol):
+    """A column: its heading in CSV (`name`) and in XLSX (`title`), and its cell of a row."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def title(self) -> str: ...
+
+    @property
+    def width(self) -> int: ...
+
+    def text(self, row: Any, /) -> str:
+        """Return the cell in CSV."""
+
+    def cell(self, row: Any, /) -> tuple[Unit, Any]:
+        """Return the cell in XLSX."""
 
 
 class Writer(Protocol):
@@ -29,13 +61,13 @@ class Writer(Protocol):
     def close(self) -> None: ...
 
 
-def writer_of(format_: str, output: IO[bytes], columns: Sequence[Measure], fixed: int) -> Writer:
-    """Return the writer of a table whose first columns stay in sight."""
-    return _Csv(output, columns) if format_ == "csv" else _Xlsx(output, columns, fixed)
+def writer_of(format_: str, output: IO[bytes], columns: Sequence[Column], *, sheet: str, frozen: int = 0) -> Writer:
+    """Return the writer of a file. `sheet` is the name of the sheets in XLSX, `frozen` their columns that stay."""
+    return _Csv(output, columns) if format_ == "csv" else _Xlsx(output, columns, sheet, frozen)
 
 
 class _Csv:
-    def __init__(self, output: IO[bytes], columns: Sequence[Measure]) -> None:
+    def __init__(self, output: IO[bytes], columns: Sequence[Column]) -> None:
         self._columns = columns
         # Not closed here: the caller owns the file.
         self._text = io.TextIOWrapper(output, "utf-8", newline="", write_through=False)
@@ -65,8 +97,8 @@ _NUMBER_FORMATS = {
 
 
 class _Xlsx:
-    def __init__(self, output: IO[bytes], columns: Sequence[Measure], fixed: int) -> None:
-        self._columns, self._fixed = columns, fixed
+    def __init__(self, output: IO[bytes], columns: Sequence[Column], sheet: str, frozen: int) -> None:
+        self._columns, self._name, self._frozen = columns, sheet, frozen
         self._book = workbook(output)
         self._heading = self._book.add_format({"bold": True, "text_wrap": True, "valign": "top", "bottom": 1})
         self._formats: dict[Unit, Any] = {
@@ -77,11 +109,11 @@ class _Xlsx:
 
     def _begin_sheet(self) -> None:
         self._sheets += 1
-        name = _("Report")
+        name = self._name[:25]
         self._sheet = self._book.add_worksheet(name if self._sheets == 1 else f"{name} {self._sheets}")
-        self._sheet.freeze_panes(1, self._fixed)
+        self._sheet.freeze_panes(1, self._frozen)
         for place, column in enumerate(self._columns):
-            self._sheet.set_column(place, place, 19 if column.unit in (Unit.TEXT, Unit.MOMENT, Unit.COUNTS) else 13)
+            self._sheet.set_column(place, place, column.width)
             self._sheet.write_string(0, place, column.title, self._heading)
         self._row = 1
 
@@ -90,7 +122,7 @@ class _Xlsx:
             self._write_row(line, 0)
 
     def write_total(self, total: Any) -> None:
-        self._write_row(total, self._fixed)
+        self._write_row(total, self._frozen)
         self._sheet.write_string(self._row - 1, 0, pgettext("of a table", "Total"), self._heading)
 
     def _write_row(self, line: Any, first: int) -> None:
@@ -98,8 +130,7 @@ class _Xlsx:
         if self._row == MOST_ROWS:
             self._begin_sheet()
         for place, column in enumerate(self._columns[first:], first):
-            value = column.text(line) if column.unit is Unit.COUNTS else column.value(line)
-            self._write_cell(place, column.unit, value)
+            self._write_cell(place, *column.cell(line))
         self._row += 1
 
     def _write_cell(self, place: int, unit: Unit, value: Any) -> None:

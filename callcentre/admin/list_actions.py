@@ -1,0 +1,118 @@
+"""The page of actions on all rows of a list that match: their progress, their end, and what was refused."""
+
+from typing import Any
+
+from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied
+from django.db.models import QuerySet
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import redirect
+from django.urls import URLPattern
+from django.utils.translation import gettext as _now
+from django.utils.translation import gettext_lazy as _
+from unfold.contrib.filters.admin import ChoicesDropdownFilter
+
+from callcentre.admin.base import ReadOnlyAdmin
+from callcentre.admin.lists import UncountedMixin
+from callcentre.admin.theme import display
+from callcentre.core.errors import Conflict
+from callcentre.lists.actions import cancel_action
+from callcentre.lists.listed import address_of
+from callcentre.lists.models import SEES_ALL, ListAction
+
+State = ListAction.State
+COLOURS: dict[str, str] = {
+    State.QUEUED: "info",
+    State.RUNNING: "info",
+    State.FINISHED: "success",
+    State.CANCELLED: "warning",
+    State.FAILED: "danger",
+}
+
+
+@admin.register(ListAction)
+class ListActionAdmin(UncountedMixin, ReadOnlyAdmin):
+    """The person's own actions on lists; those of all people for administrators."""
+
+    list_display = ("what", "state_label", "total_count", "done_count", "refused_count", "actor_name", "created_at")
+    list_display_links = ("what",)
+    list_filter = (("state", ChoicesDropdownFilter),)
+
+    class Media:
+        css = {"all": ("callcentre/progress.css",)}
+        js = ("callcentre/progress.js",)
+
+    def get_urls(self) -> list[URLPattern]:
+        return [
+            self.url_to("<int:pk>/progress/", self.progress_view, "progress"),
+            self.url_to("<int:pk>/cancel/", self.cancel_view, "cancel"),
+            *super().get_urls(),
+        ]
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[ListAction]:
+        rows = super().get_queryset(request).defer("ids")
+        return rows if request.user.has_perm(SEES_ALL) else rows.filter(actor_kind="user", actor_id=request.user.pk)
+
+    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Let people see their own actions, also without a right to the list of them."""
+        is_own = obj is not None and obj.actor_kind == "user" and obj.actor_id == request.user.pk
+        return is_own or bool(super().has_view_permission(request, obj))
+
+    @display(description=_("action"))
+    def what(self, job: ListAction) -> str:
+        return str(job)
+
+    @display(description=_("state"), label=COLOURS)
+    def state_label(self, job: ListAction) -> tuple[str, str]:
+        label = job.get_state_display()
+        return job.state, f"{label} {job.percent} %" if job.state == State.RUNNING else str(label)
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        job = self._job(request, object_id)
+        refusals = [
+            {"sentence": sentence, "count": entry["count"], "ids": entry["ids"]}
+            for sentence, entry in sorted(job.refusals.items(), key=lambda item: -item[1]["count"])
+        ]
+        return self.page(
+            request,
+            "admin/list_action.html",
+            job,
+            title=_now("Action on a list"),
+            job=job,
+            colour=COLOURS[job.state],
+            refusals=refusals,
+            shown_list_url=f"{address_of(job.list_name)}?{job.query}",
+            list_url=self.url_of("changelist"),
+            progress_url=self.url_of("progress", job.pk),
+            cancel_url=self.url_of("cancel", job.pk),
+        )
+
+    def progress_view(self, request: HttpRequest, pk: int) -> JsonResponse:
+        job = self._job(request, str(pk))
+        return JsonResponse(
+            {
+                "label": str(job.get_state_display()),
+                "percent": job.percent,
+                "rows": job.place,
+                "has_ended": job.has_ended,
+            }
+        )
+
+    def cancel_view(self, request: HttpRequest, pk: int) -> HttpResponse:
+        job = self._job(request, str(pk))
+        if request.method == "POST":
+            try:
+                cancel_action(job)
+            except Conflict:
+                self.message_user(request, _now("The action has ended already."), messages.WARNING)
+        return redirect(self.url_of("change", pk))
+
+    def _job(self, request: HttpRequest, object_id: str) -> ListAction:
+        job: ListAction | None = self.get_object(request, object_id)
+        if job is None:
+            raise Http404
+        if not self.has_view_permission(request, job):
+            raise PermissionDenied
+        return job

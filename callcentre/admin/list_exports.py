@@ -1,0 +1,73 @@
+"""The page of exports of lists: their progress, and their files."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.core.exceptions import PermissionDenied
+from django.db.models import QuerySet
+from django.http import FileResponse, HttpRequest, HttpResponse
+from django.utils.translation import gettext as _now
+from django.utils.translation import gettext_lazy as _
+from unfold.contrib.filters.admin import ChoicesDropdownFilter
+
+from callcentre.admin.file_jobs import COLOURS, FileJobAdmin, State
+from callcentre.admin.lists import UncountedMixin
+from callcentre.admin.theme import display
+from callcentre.lists.exports import RIGHT
+from callcentre.lists.listed import address_of
+from callcentre.lists.models import SEES_ALL, ListExport
+
+
+@admin.register(ListExport)
+class ListExportAdmin(UncountedMixin, FileJobAdmin):
+    """The person's own exports of lists; those of all people for administrators, without their files."""
+
+    list_display = ("name", "list_title", "state_label", "row_count", "format", "actor_name", "created_at")
+    list_display_links = ("name",)
+    list_filter = (("state", ChoicesDropdownFilter), ("format", ChoicesDropdownFilter))
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[ListExport]:
+        rows = super().get_queryset(request)
+        return rows if request.user.has_perm(SEES_ALL) else rows.filter(actor_kind="user", actor_id=request.user.pk)
+
+    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Let people who may export see their exports."""
+        return request.user.has_perm(RIGHT) or bool(super().has_view_permission(request, obj))
+
+    @display(description=_("file"))
+    def name(self, export: ListExport) -> str:
+        return export.file_name
+
+    @display(description=_("state"), label=COLOURS)
+    def state_label(self, export: ListExport) -> tuple[str, str]:
+        label = export.get_state_display()
+        return export.state, f"{label} {export.percent} %" if export.state == State.RUNNING else str(label)
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        export = self.job_or_404(request, object_id)
+        assert isinstance(export, ListExport)
+        return self.page(
+            request,
+            "admin/list_export.html",
+            export,
+            title=_now("Export of a list"),
+            export=export,
+            may_download=_is_own(request, export),
+            shown_list_url=f"{address_of(export.list_name)}?{export.query}",
+            list_url=self.url_of("changelist"),
+            progress_url=self.url_of("progress", export.pk),
+            download_url=self.url_of("download", export.pk),
+        )
+
+    def download_view(self, request: HttpRequest, pk: int) -> FileResponse:
+        """Answer with the file, to the person who asked for it: another person may see other rows of the list."""
+        if not _is_own(request, self.job_or_404(request, pk)):
+            raise PermissionDenied
+        return super().download_view(request, pk)
+
+
+def _is_own(request: HttpRequest, export: Any) -> bool:
+    is_own: bool = export.actor_kind == "user" and export.actor_id == request.user.pk
+    return is_own or bool(getattr(request.user, "is_superuser", False))

@@ -1,0 +1,179 @@
+"""The tools of every list: its count, its export to a file, and actions on all rows that match."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from django.contrib import messages
+from django.contrib.admin import helpers
+from django.core.exceptions import PermissionDenied
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
+from django.shortcuts import redirect
+from django.urls import URLPattern, reverse
+from django.utils.formats import localize
+from django.utils.text import capfirst
+from django.utils.translation import gettext as _
+
+from callcentre.admin.dates import dates_filter
+from callcentre.admin.list_views import ListViews
+from callcentre.core.exporting.builds import Refused
+from callcentre.lists.actions import ask_action
+from callcentre.lists.counts import MOST_COUNTED, count_up_to
+from callcentre.lists.exports import RIGHT, ask_export
+from callcentre.lists.listed import Listed, WorkerRequest
+from callcentre.lists.models import ListExport
+from callcentre.models import User
+
+# Fields of the form of an action that name the action and the selected rows.
+_OF_THE_BAR = ("csrfmiddlewaretoken", "action", "select_across", "index", helpers.ACTION_CHECKBOX_NAME)
+
+
+@dataclass
+class ForAll:
+    """The rows that match, while the page of an action for all of them is made."""
+
+    rows: QuerySet[Any]
+    number: int | None
+    consequence: Any = ""
+    facts: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def is_more(self) -> bool:
+        return self.number is None or self.number > MOST_COUNTED
+
+    @property
+    def count(self) -> int:
+        return MOST_COUNTED if self.number is None else min(self.number, MOST_COUNTED)
+
+
+class ListTools(ListViews):
+    """The base of admins whose lists are counted, exported, and acted on as a whole."""
+
+    # The indexed time by which the list is filtered from a day to a day; "" if it has a filter of its own, or no time.
+    date_column = ""
+
+    def get_urls(self) -> list[URLPattern]:
+        return [
+            self.url_to("list-export/", self.list_export_view, "list_export"),
+            self.url_to("list-count/", self.list_count_view, "list_count"),
+            *super().get_urls(),
+        ]
+
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
+        tools = {
+            "may_export_list": request.user.has_perm(RIGHT),
+            "list_export_url": self.url_with_query(request, "list_export"),
+            "list_views_url": self.url_with_query(request, "list_views"),
+        }
+        return super().changelist_view(request, {**tools, **(extra_context or {})})
+
+    def get_list_filter(self, request: HttpRequest) -> Any:
+        """Return the filters of the list, with one from a day to a day if the list says by which indexed column."""
+        filters = super().get_list_filter(request)
+        return [*filters, dates_filter(self.date_column)] if self.date_column else filters
+
+    def complete_rows(self, rows: Sequence[Any]) -> None:
+        """Add to the rows of a list what their cells show and its query does not read."""
+
+    def list_export_view(self, request: HttpRequest) -> HttpResponse:
+        """Ask for an export of the list with this address, and lead to its progress."""
+        if not (request.user.has_perm(RIGHT) and self.has_view_or_change_permission(request)):
+            raise PermissionDenied
+        if request.method != "POST":
+            return redirect(self.url_with_query(request, "changelist"))
+        format_ = request.POST.get("format", "")
+        export = ask_export(
+            cast("User", request.user),
+            self.opts.label_lower,
+            self._list_title(),
+            request.GET.urlencode(),
+            format_ if format_ in ListExport.Format.values else ListExport.Format.CSV,
+        )
+        return redirect(reverse("admin:lists_listexport_change", args=[export.pk]))
+
+    def list_count_view(self, request: HttpRequest) -> JsonResponse:
+        """Answer with the number of rows that match, up to a limit; "" where counting takes too long."""
+        if not self.has_view_or_change_permission(request):
+            raise PermissionDenied
+        try:
+            number = count_up_to(self._all_rows(request))
+        except Refused:
+            number = None
+        if number is None:
+            return JsonResponse({"text": ""})
+        is_more = number > MOST_COUNTED
+        text = _("more than %(count)s") % {"count": localize(MOST_COUNTED)} if is_more else localize(number)
+        return JsonResponse({"text": text})
+
+    def url_with_query(self, request: HttpRequest, page: str) -> str:
+        query = request.GET.urlencode()
+        return f"{self.url_of(page)}?{query}" if query else self.url_of(page)
+
+    def _list_title(self) -> str:
+        return str(capfirst(str(self.opts.verbose_name_plural)))
+
+    def _all_rows(self, request: HttpRequest) -> QuerySet[Any]:
+        """Return the rows of the list with this address, on all its pages."""
+        as_worker = WorkerRequest(cast("User", request.user), request.path, request.GET.urlencode())
+        return Listed(as_worker, self.opts.label_lower).rows
+
+    # Actions on all rows that match
+
+    def act_on_all(self, request: HttpRequest) -> HttpResponseBase | None:
+        """Show the page of an action for all rows that match, or ask a worker for the action once its form is valid."""
+        name = request.POST.get("action", "")
+        action, _name, title = self.get_actions(request).get(name) or (None, "", "")
+        if action is None:
+            return None
+        if getattr(action, "is_together", False):
+            self.message_user(request, _("This action takes selected rows only."), messages.WARNING)
+            return None
+        try:
+            rows = self._all_rows(request).filter(**getattr(action, "changed", {}))
+        except Refused as refusal:
+            self.message_user(request, str(refusal.args[0]), messages.WARNING)
+            return None
+        for_all = ForAll(rows, count_up_to(rows), getattr(action, "consequence", ""))
+        vars(request)["for_all"] = for_all
+        # On no row, the action only checks its form.
+        page: Any = cast("Any", action)(self, request, self.model._default_manager.none())
+        if isinstance(page, HttpResponseBase):
+            return page
+        if "apply" not in request.POST:
+            return self.action_page(request, title=str(title), submit=str(title))
+        form = request.POST.copy()
+        for bar in _OF_THE_BAR:
+            form.pop(bar, None)
+        job = ask_action(
+            cast("User", request.user),
+            self.opts.label_lower,
+            list_title=self._list_title(),
+            query=request.GET.urlencode(),
+            action=name,
+            action_title=str(title),
+            form=form.urlencode(),
+            facts=for_all.facts,
+        )
+        return redirect(reverse("admin:lists_listaction_change", args=[job.pk]))
+
+    def fact_of_rows(
+        self, request: HttpRequest, name: str, rows: QuerySet[Any], compute: Callable[[QuerySet[Any]], Any]
+    ) -> Any:
+        """Return what a form must know of its rows: the selected ones, or all that match; as JSON."""
+        if isinstance(request, WorkerRequest):
+            return request.facts[name]
+        if (for_all := vars(request).get("for_all")) is None:
+            return compute(rows)
+        for_all.facts[name] = compute(for_all.rows)
+        return for_all.facts[name]
+
+    def message_user(
+        self, request: HttpRequest, message: Any, level: Any = messages.INFO, *rest: Any, **more: Any
+    ) -> None:
+        """Show a message. A worker gets the sentences of refusals instead; the check of a form says nothing."""
+        if isinstance(request, WorkerRequest):
+            if int(level) >= messages.WARNING:
+                request.refusals.append(str(message))
+        elif "for_all" not in vars(request):
+            super().message_user(request, message, level, *rest, **more)

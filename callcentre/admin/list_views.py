@@ -1,0 +1,170 @@
+"""The page on which a person chooses the columns of a list, and saves and chooses views of it."""
+
+from typing import Any, cast
+
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import get_object_or_404, redirect
+from django.urls import URLPattern
+from django.utils.text import capfirst
+from django.utils.translation import gettext as _
+
+from callcentre.admin.lists import COLUMNS
+from callcentre.admin.pages import Pages
+from callcentre.core.integers import integer_of
+from callcentre.lists.cells import ListColumn
+from callcentre.lists.models import SavedView
+from callcentre.lists.saved_views import (
+    SAVED,
+    SHARES,
+    address_of_view,
+    default_of,
+    edit_view,
+    keep_in_session,
+    query_of_view,
+    save_view,
+    set_default,
+)
+from callcentre.models import User
+
+
+class ListViews(Pages):
+    """The base of admins whose lists have columns to choose and views to save."""
+
+    # Columns that a person may add to those of `list_display`.
+    list_further: tuple[str, ...] = ()
+
+    def get_urls(self) -> list[URLPattern]:
+        return [
+            self.url_to("list-views/", self.list_views_view, "list_views"),
+            self.url_to("list-views/<int:view_id>/", self.list_view_view, "list_view"),
+            *super().get_urls(),
+        ]
+
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
+        """Show the list, or lead from its bare address to the view with which it opens for the person."""
+        if request.method == "GET" and not request.GET and (query := default_of(request.session, self._list_name)):
+            return HttpResponseRedirect(f"{request.path}?{query}")
+        return super().changelist_view(request, extra_context)
+
+    def get_list_display(self, request: HttpRequest) -> Any:
+        usual = super().get_list_display(request)
+        chosen = [name for name in request.GET.get(COLUMNS, "").split(",") if name in (*usual, *self.list_further)]
+        return list(dict.fromkeys(chosen)) or usual
+
+    def get_list_display_links(self, request: HttpRequest, list_display: Any) -> Any:
+        links: Any = super().get_list_display_links(request, list_display)
+        if links is None:
+            return None
+        return [name for name in links if name in list_display] or [*list_display][:1]
+
+    def list_views_view(self, request: HttpRequest) -> HttpResponse:
+        """Show the columns and the saved views. Save the address as a view, or lead to the list with new columns."""
+        self._require_list(request)
+        user = cast("User", request.user)
+        trouble = ""
+        if request.method == "POST" and "columns" in request.POST:
+            return redirect(self._list_with(request.GET.urlencode(), self._chosen_list_columns(request)))
+        if request.method == "POST":
+            try:
+                view = save_view(
+                    user,
+                    self._list_name,
+                    request.POST.get("name", ""),
+                    request.GET.urlencode(),
+                    is_shared="is_shared" in request.POST,
+                )
+            except ValidationError as error:
+                trouble = " ".join(error.messages)
+            else:
+                if "is_default" in request.POST:
+                    set_default(request.session, user, self._list_name, view)
+                return redirect(f"{self.url_of('changelist')}?{address_of_view(view)}")
+        return self._list_views_page(request, trouble)
+
+    def list_view_view(self, request: HttpRequest, view_id: int) -> HttpResponse:
+        """Rename, share, delete, or choose a view as the one with which the list opens."""
+        self._require_list(request)
+        user = cast("User", request.user)
+        view = get_object_or_404(SavedView.objects.for_person(user, self._list_name), pk=view_id)
+        back = redirect(self._views_url(request))
+        if request.method != "POST":
+            return back
+        match request.POST.get("do"):
+            case "default":
+                set_default(request.session, user, self._list_name, view)
+            case "no-default":
+                set_default(request.session, user, self._list_name, None)
+            case "delete" if view.user_id == user.pk:
+                view.delete()
+                keep_in_session(request.session, user)
+            case "rename" if view.user_id == user.pk:
+                try:
+                    edit_view(view, user, request.POST.get("name", ""), is_shared="is_shared" in request.POST)
+                except ValidationError as error:
+                    return self._list_views_page(request, " ".join(error.messages))
+            case _:
+                raise PermissionDenied
+        return back
+
+    @property
+    def _list_name(self) -> str:
+        return self.opts.label_lower
+
+    def _require_list(self, request: HttpRequest) -> None:
+        if not self.has_view_or_change_permission(request):
+            raise PermissionDenied
+
+    def _list_views_page(self, request: HttpRequest, trouble: str) -> HttpResponse:
+        user = cast("User", request.user)
+        opens_with = default_of(request.session, self._list_name)
+        views = [
+            {
+                "view": view,
+                "address": f"{self.url_of('changelist')}?{address_of_view(view)}",
+                "url": self._with(self.url_of("list_view", view.pk), request),
+                "is_own": view.user_id == user.pk,
+                "is_default": opens_with.endswith(f"{SAVED}={view.pk}"),
+            }
+            for view in SavedView.objects.for_person(user, self._list_name)
+        ]
+        return self.page(
+            request,
+            "admin/list_views.html",
+            title=_("Views and columns: %(list)s") % {"list": capfirst(str(self.opts.verbose_name_plural))},
+            views=views,
+            trouble=trouble,
+            columns=self._list_columns(request),
+            may_share=user.has_perm(SHARES),
+            here=self._views_url(request),
+            back_url=self._with(self.url_of("changelist"), request),
+        )
+
+    def _list_columns(self, request: HttpRequest) -> list[dict[str, Any]]:
+        """Return the columns: those that are shown, in their order, then the others."""
+        shown = [*self.get_list_display(request)]
+        others = [name for name in (*super().get_list_display(request), *self.list_further) if name not in shown]
+        return [
+            {"name": name, "title": ListColumn(name, self).title, "is_shown": name in shown, "place": place}
+            for place, name in enumerate(dict.fromkeys([*shown, *others]), start=1)
+        ]
+
+    def _chosen_list_columns(self, request: HttpRequest) -> list[str]:
+        places = {column["name"]: column["place"] for column in self._list_columns(request)}
+        chosen = [name for name in request.POST.getlist("column") if name in places]
+        return sorted(
+            chosen, key=lambda name: (integer_of(request.POST.get(f"place-{name}")) or places[name], places[name])
+        )
+
+    def _list_with(self, query: str, columns: list[str]) -> str:
+        from_address = query_of_view(query).split("&")
+        # The order counts columns by their places, so new columns begin with the list's own order.
+        kept = [part for part in from_address if part and not part.startswith((f"{COLUMNS}=", "o="))]
+        return f"{self.url_of('changelist')}?{'&'.join([*kept, f'{COLUMNS}=' + ','.join(columns)])}"
+
+    def _views_url(self, request: HttpRequest) -> str:
+        return self._with(self.url_of("list_views"), request)
+
+    def _with(self, address: str, request: HttpRequest) -> str:
+        query = request.GET.urlencode()
+        return f"{address}?{query}" if query else address

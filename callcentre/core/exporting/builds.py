@@ -1,0 +1,155 @@
+"""Building exports, one of a model at a time: from the claim of one to its file.
+
+A builder holds an advisory lock, which PostgreSQL releases when the connection of the builder ends. An export that is
+running while the lock is free has lost its builder, and the next builder starts it again. While one connection reads in
+its snapshot, a second one writes the progress.
+"""
+
+import logging
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from typing import IO, Any, Generic, TypeVar, cast
+
+import structlog
+from billiard.exceptions import SoftTimeLimitExceeded
+from django.core.files import File
+from django.db import InterfaceError, OperationalError, connection
+from django.utils import translation
+from django.utils.translation import gettext_lazy as _
+
+from callcentre.core.errors import Conflict, ErrorCode
+from callcentre.core.exporting.jobs import MAX_ATTEMPTS, FileJob
+
+logger = logging.getLogger(__name__)
+
+Job = TypeVar("Job", bound=FileJob)
+
+_CLAIM = """
+UPDATE {table} SET state = 'running', attempts = attempts + 1, started_at = now(), percent = 0, row_count = 0
+WHERE id = (
+  SELECT id FROM {table} WHERE state IN ('queued', 'running') AND attempts < %s ORDER BY attempts, id LIMIT 1
+) RETURNING id
+"""
+_PROGRESS = """
+UPDATE {table} SET percent = %s, row_count = %s, read_at = %s
+WHERE id = %s AND attempts = %s AND state = 'running' RETURNING id
+"""
+
+
+class Refused(Exception):
+    """The reason why an export cannot be built, as a sentence for the person who asked."""
+
+
+class Desk:
+    """A second connection: it holds the lock, and what it writes is visible at once."""
+
+    def __init__(self) -> None:
+        self._connection = connection.copy()
+
+    def execute(self, statement: str, parameters: list[Any]) -> tuple[Any, ...] | None:
+        with self._connection.cursor() as cursor:
+            cursor.execute(statement, parameters)
+            row: tuple[Any, ...] | None = cursor.fetchone()
+            return row
+
+    def close(self) -> None:
+        self._connection.close()
+
+
+@dataclass(frozen=True)
+class Builder(Generic[Job]):
+    """The builder of the exports of a model.
+
+    `write` writes all rows to the file and returns their number; it may raise Refused. `finish` names the file in the
+    row; it raises Conflict if another worker has taken over.
+    """
+
+    model: type[Job]
+    lock: int
+    write: Callable[[Job, IO[bytes], Desk], int]
+    finish: Callable[..., None]
+    too_long: Any
+
+    def build_next(self) -> bool:
+        """Build the next export. Return False if there is none, or another worker builds."""
+        with self._locked() as desk:
+            if desk is None:
+                return False
+            self._fail_deadly_exports()
+            claimed = desk.execute(_CLAIM.format(table=self.model._meta.db_table), [MAX_ATTEMPTS])
+            if claimed is None:
+                return False
+            job = cast("Job", self.model.objects.get(pk=claimed[0]))
+            with structlog.contextvars.bound_contextvars(request_id=job.request_id):
+                self._build(job, desk)
+        return True
+
+    @contextmanager
+    def _locked(self) -> Iterator[Desk | None]:
+        desk = Desk()
+        try:
+            locked = desk.execute("SELECT pg_try_advisory_lock(%s)", [self.lock])
+            yield desk if locked and locked[0] else None
+        finally:
+            desk.close()
+
+    def _fail_deadly_exports(self) -> None:
+        """Fail exports that ended every worker. The caller holds the lock, so no worker builds them."""
+        for job in self.model.objects.waiting().filter(attempts__gte=MAX_ATTEMPTS):
+            logger.error("export given up", extra={"export": job.pk})
+            _fail(job, _("The export was started %s times and ended early each time.") % MAX_ATTEMPTS)
+
+    def _build(self, job: Job, desk: Desk) -> None:
+        try:
+            with translation.override(job.language), tempfile.NamedTemporaryFile() as output:
+                rows = self.write(job, output, desk)
+                self._keep(job, output, rows)
+        except (OperationalError, InterfaceError) as error:
+            # The database went away, or ends this connection: the next builder starts again.
+            logger.warning("export interrupted", extra={"export": job.pk, "error": repr(error)})
+        except Conflict:
+            logger.warning("export taken over by another worker", extra={"export": job.pk})
+        except Refused as refusal:
+            _fail(job, refusal.args[0])
+        except SoftTimeLimitExceeded:
+            _fail(job, self.too_long)
+        except Exception:
+            logger.exception("export failed", extra={"export": job.pk})
+            _fail(job, _("The service failed; its log has the cause."))
+
+    def _keep(self, job: Job, output: IO[bytes], rows: int) -> None:
+        """Store the file, then name it in the row. The next attempt removes a file that was stored without a row.
+
+        If the connection is lost, the row may have been written: only a Conflict tells that no row will name the file.
+        """
+        size = output.seek(0, 2)
+        output.seek(0)
+        storage = job.file.storage
+        job.forget_files()
+        name = storage.save(job.name_of_file(job.attempts), File(output))
+        try:
+            self.finish(job, job.attempts, file=name, file_size=size, row_count=rows)
+        except Conflict:
+            storage.delete(name)
+            raise
+
+
+def _fail(job: FileJob, message: Any) -> None:
+    """Mark the export as failed, unless it is finished: the interruption may have come during the last statement.
+
+    A new connection waits for the end of that statement.
+    """
+    connection.close()
+    with translation.override(job.language):
+        if job.fail(job.attempts, message):
+            job.forget_files()
+
+
+def write_progress(job: FileJob, desk: Desk, percent: int, rows: int, read_at: datetime) -> None:
+    """Write the progress. Raises Conflict if another worker has taken over."""
+    statement = _PROGRESS.format(table=job._meta.db_table)
+    if desk.execute(statement, [percent, rows, read_at, job.pk, job.attempts]) is None:
+        raise Conflict(ErrorCode.CONFLICT)

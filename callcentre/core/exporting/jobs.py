@@ -1,0 +1,163 @@
+"""The row of an export: asked for, built by a worker, kept as a file for a while."""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Any, ClassVar
+
+import structlog
+from django.conf import settings
+from django.db import models
+from django.db.models.functions import Now
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
+
+from callcentre.core.errors import Conflict, ErrorCode
+
+# An export that ended its workers so often is not started again.
+MAX_ATTEMPTS = 5
+FILES_KEPT = timedelta(days=30)
+
+
+CONTENT_TYPES = {
+    "csv": "text/csv; charset=utf-8",
+    "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+}
+
+
+class Written(models.Model):
+    """The format and the language of a file."""
+
+    class Format(models.TextChoices):
+        CSV = "csv", "CSV"
+        XLSX = "xlsx", "XLSX"
+
+    format = models.CharField(_("format"), max_length=4, choices=Format, default=Format.CSV)
+    language = models.CharField(
+        _("language"), max_length=10, choices=settings.LANGUAGES, default=settings.LANGUAGE_CODE
+    )
+
+    class Meta:
+        abstract = True
+
+
+def path_of(job: "FileJob", name: str) -> str:
+    """Return the path of a file, which does not depend on the time of the attempt."""
+    return f"{job.folder}/{job.created_at:%Y/%m}/{name}"
+
+
+class FileJobQuerySet(models.QuerySet[Any]):
+    def waiting(self) -> "FileJobQuerySet":
+        return self.filter(state__in=[FileJob.State.QUEUED, FileJob.State.RUNNING])
+
+    def with_outdated_files(self) -> "FileJobQuerySet":
+        return self.exclude(file="").filter(finished_at__lt=timezone.now() - FILES_KEPT)
+
+    def of_user(self, user: Any) -> "FileJobQuerySet":
+        return self.filter(actor_kind="user", actor_id=user.pk)
+
+
+class FileJob(Written):
+    """An export: queued, running, finished or failed.
+
+    A worker builds one of a model at a time, from one snapshot (`read_at`). The row names the file only when the file
+    is whole. A worker that dies leaves a running row, which the next worker starts again. The file is kept for 30 days,
+    the row for ever.
+    """
+
+    class State(models.TextChoices):
+        QUEUED = "queued", _("queued")
+        RUNNING = "running", _("running")
+        FINISHED = "finished", _("finished")
+        FAILED = "failed", _("failed")
+
+    # The folder of the files in the storage.
+    folder: ClassVar[str] = "exports"
+
+    state = models.CharField(_("state"), max_length=10, choices=State, default=State.QUEUED)
+    percent = models.PositiveSmallIntegerField(_("progress"), default=0)
+    row_count = models.PositiveIntegerField(_("rows"), default=0)
+    file = models.FileField(_("file"), upload_to=path_of, max_length=300, blank=True)
+    file_size = models.PositiveBigIntegerField(_("size in bytes"), default=0)
+    message = models.TextField(pgettext_lazy("of an error", "message"), blank=True)
+    # Grows with every start, so that a worker notices that another worker has taken over.
+    attempts = models.PositiveSmallIntegerField(_("attempts"), default=0, editable=False)
+    # The id of the request that asked for it, also in the log lines of the worker.
+    request_id = models.CharField(max_length=64, blank=True, editable=False)
+    actor_kind = models.CharField(max_length=10, editable=False)
+    actor_id = models.BigIntegerField(null=True, editable=False)
+    actor_name = models.CharField(_("asked for by"), max_length=150, editable=False)
+    created_at = models.DateTimeField(_("asked for"), db_default=Now(), editable=False)
+    started_at = models.DateTimeField(_("started"), null=True, editable=False)
+    # The instant of the snapshot.
+    read_at = models.DateTimeField(_("as of"), null=True, editable=False)
+    finished_at = models.DateTimeField(_("finished"), null=True, editable=False)
+
+    objects = FileJobQuerySet.as_manager()
+
+    class Meta:
+        abstract = True
+
+    def __str__(self) -> str:
+        return self.file_name
+
+    @property
+    def file_name(self) -> str:
+        raise NotImplementedError
+
+    @property
+    def has_ended(self) -> bool:
+        return self.state in (self.State.FINISHED, self.State.FAILED)
+
+    @property
+    def kept_until(self) -> datetime | None:
+        return self.finished_at + FILES_KEPT if self.file and self.finished_at else None
+
+    @property
+    def content_type(self) -> str:
+        return CONTENT_TYPES[self.format]
+
+    def names_of_files(self) -> Sequence[str]:
+        """Return the names under which attempts may have left a file in the storage."""
+        return [self.name_of_file(attempt) for attempt in range(1, self.attempts + 1)]
+
+    def name_of_file(self, attempt: int) -> str:
+        name: str = self.file.field.generate_filename(self, f"{self.pk}-{attempt}.{self.format}")
+        return name
+
+    def forget_files(self) -> None:
+        """Delete the files that attempts left in the storage; no row names them before the export is finished."""
+        for name in self.names_of_files():
+            self.file.storage.delete(name)
+
+    def remove_file(self) -> None:
+        """Delete the file; the row stays."""
+        file = self.file.name
+        self.file = ""
+        self.save(update_fields=["file"])
+        self.file.storage.delete(file)
+
+    # For workers
+
+    def finish(self, attempt: int, **values: Any) -> None:
+        """Name the file. Raises Conflict if another worker has taken over."""
+        if not self._end(attempt, state=self.State.FINISHED, percent=100, message="", **values):
+            raise Conflict(ErrorCode.CONFLICT)
+
+    def fail(self, attempt: int, message: Any) -> bool:
+        """Mark the export as failed. Return False if it is finished, or another worker has taken over."""
+        return self._end(attempt, state=self.State.FAILED, message=str(message))
+
+    def _end(self, attempt: int, **values: Any) -> bool:
+        ours = type(self)._default_manager.filter(pk=self.pk, state=self.State.RUNNING, attempts=attempt)
+        return bool(ours.update(finished_at=timezone.now(), **values))
+
+
+def current_request_id() -> str:
+    """Return the id of the request that is being answered, or ""."""
+    return str(structlog.contextvars.get_contextvars().get("request_id", ""))
+
+
+def remove_outdated_files(model: type[FileJob]) -> None:
+    for job in FileJobQuerySet(model).with_outdated_files():
+        job.remove_file()

@@ -1,0 +1,1 @@
+"""Lists of the admin as a whole: exports, actions on all rows that match, saved views."""

@@ -1,0 +1,208 @@
+"""Actions of lists on all rows that match: asked for, done by a worker in portions, cancelled.
+
+Each row gets the same action as a selected row, in a savepoint of its own. The rows of a portion, their results and the
+place among the ids are committed together: a worker that is killed leaves whole portions, and the next one goes on.
+"""
+
+import logging
+import time
+from typing import Any
+
+import structlog
+from django.db import InterfaceError, OperationalError, transaction
+from django.db.models import F
+from django.http import HttpResponseBase
+from django.utils import timezone, translation
+from django.utils.translation import gettext_lazy as _
+
+from callcentre.core.advisory_locks import try_lock
+from callcentre.core.changes import actor_columns
+from callcentre.core.enqueue import enqueue
+from callcentre.core.errors import Conflict, ErrorCode, is_lock_refusal
+from callcentre.core.exporting.builds import Refused
+from callcentre.core.exporting.jobs import current_request_id
+from callcentre.lists.listed import Listed, WorkerRequest, address_of, person
+from callcentre.lists.models import ListAction
+from callcentre.models import User
+
+logger = logging.getLogger(__name__)
+
+State = ListAction.State
+# The most rows of one action.
+MOST_ROWS = 1_000_000
+# A portion ends after so many rows or seconds: it holds the locks of its rows.
+PORTION = 100
+PORTION_SECONDS = 0.5
+# A worker then lets other tasks have their turn.
+TURN_SECONDS = 30
+MOST_FAILURES = 5
+# Kept for each reason of a refusal, and different reasons.
+NAMED = 5
+MOST_REASONS = 50
+_LOCK_SPACE = 0x4C41
+
+
+def ask_action(user: User, list_name: str, **values: Any) -> ListAction:
+    """Ask a worker to apply an action to all rows that match a list's address."""
+    with transaction.atomic():
+        job = ListAction.objects.create(
+            list_name=list_name,
+            language=translation.get_language(),
+            request_id=current_request_id(),
+            **actor_columns(user.actor),
+            **values,
+        )
+        enqueue("lists.run_action", job.pk)
+    return job
+
+
+def cancel_action(job: ListAction) -> None:
+    """End the action after the portion that is being done. Raise Conflict if it has ended."""
+    with transaction.atomic():
+        if not ListAction.objects.waiting().filter(pk=job.pk).update(is_cancelled=True):
+            raise Conflict(ErrorCode.CONFLICT)
+        enqueue("lists.run_action", job.pk)
+
+
+def run(pk: int) -> None:
+    """Start or continue an action for some seconds, unless another worker has it."""
+    with try_lock(_LOCK_SPACE, pk % 2**31) as is_ours:
+        if not is_ours:
+            return
+        job = ListAction.objects.waiting().defer("ids").filter(pk=pk).first()
+        if job is None:
+            return
+        with structlog.contextvars.bound_contextvars(request_id=job.request_id), translation.override(job.language):
+            is_left = _take_turn(job)
+    if is_left:
+        enqueue("lists.run_action", pk)
+
+
+def _take_turn(job: ListAction) -> bool:
+    """Do portions for some seconds. Return whether there are more."""
+    if job.failure_count >= MOST_FAILURES:
+        _end(job, State.FAILED, _("The action was started %s times and ended early each time.") % MOST_FAILURES)
+        return False
+    ListAction.objects.filter(pk=job.pk).update(failure_count=F("failure_count") + 1)
+    ends_at = time.monotonic() + TURN_SECONDS
+    try:
+        while _do_portion(job.pk):
+            if time.monotonic() > ends_at:
+                return True
+    except Refused as refusal:
+        _end(job, State.FAILED, refusal.args[0])
+    except (OperationalError, InterfaceError):
+        raise  # the sweep starts it again
+    except Exception:
+        logger.exception("action on a list failed", extra={"list_action": job.pk})
+        _end(job, State.FAILED, _("The service failed; its log has the cause."))
+    return False
+
+
+def _end(job: ListAction, state: str, message: Any = "") -> None:
+    ListAction.objects.waiting().filter(pk=job.pk).update(state=state, message=str(message), finished_at=timezone.now())
+
+
+@transaction.atomic
+def _do_portion(pk: int) -> bool:
+    """Do one portion, or first of all find the rows. Return whether there are more."""
+    job = ListAction.objects.waiting().defer("ids").select_for_update().filter(pk=pk).first()
+    if job is None:
+        return False
+    if job.is_cancelled:
+        _end(job, State.CANCELLED)
+        return False
+    worker = _Worker(job)
+    job.failure_count = 0
+    if job.total_count is None:
+        job.ids = worker.ids()
+        job.total_count = len(job.ids)
+        job.state, job.started_at = State.RUNNING, timezone.now()
+        job.save(update_fields=["ids", "total_count", "state", "started_at", "failure_count"])
+    else:
+        worker.do_portion()
+        job.save(update_fields=["place", "done_count", "refused_count", "skipped_count", "refusals", "failure_count"])
+    if job.place < job.total_count:
+        return True
+    _end(job, State.FINISHED)
+    return False
+
+
+class _Worker:
+    """The list, the action and the person of a job. Raises Refused if the person may not do it any more."""
+
+    def __init__(self, job: ListAction) -> None:
+        self.job = job
+        self.user = person(job.actor_id or 0)
+        self.listed = Listed(self._request(form=""), job.list_name)
+        actions = self.listed.admin.get_actions(self._request())
+        if job.action not in actions:
+            raise Refused(_("The person who asked may not do this any more."))
+        self.action = actions[job.action][0]
+        # What the action changes: other rows are left as they are.
+        self.rows = self.listed.rows.filter(**getattr(self.action, "changed", {}))
+
+    def _request(self, form: str | None = None) -> WorkerRequest:
+        job = self.job
+        given = job.form if form is None else form
+        return WorkerRequest(self.user, address_of(job.list_name), job.query, given, job.facts)
+
+    def ids(self) -> list[str]:
+        """Return the ids that match, in their order."""
+        found = self.rows.order_by("pk").values_list("pk", flat=True)
+        ids = list(dict.fromkeys(str(pk) for pk in found[: MOST_ROWS + 1].iterator()))
+        if len(ids) > MOST_ROWS:
+            raise Refused(_("More than %s rows match. Filter the list further.") % f"{MOST_ROWS:,}")
+        return ids
+
+    def do_portion(self) -> None:
+        job, ends_at = self.job, time.monotonic() + PORTION_SECONDS
+        place = f"ids__{job.place}_{job.place + PORTION}"
+        [ids] = ListAction.objects.filter(pk=job.pk).values_list(place, flat=True)
+        matching = {str(pk) for pk in self.rows.filter(pk__in=ids).order_by().values_list("pk", flat=True)}
+        for pk in ids:
+            if pk not in matching:
+                job.skipped_count += 1
+            elif refusals := self._refusals_of(pk):
+                job.refused_count += 1
+                self._note(refusals, pk)
+            else:
+                job.done_count += 1
+            job.place += 1
+            if time.monotonic() > ends_at:
+                return
+
+    def _refusals_of(self, pk: str) -> list[str]:
+        """Apply the action to a row. Return the sentences of its refusal; none if it was done."""
+        admin, request = self.listed.admin, self._request()
+        try:
+            with transaction.atomic():
+                row = admin.get_queryset(request).filter(pk=pk)
+                response = self.action(admin, request, row)
+        except Exception as error:
+            if isinstance(error, OperationalError | InterfaceError) and not is_lock_refusal(error):
+                raise
+            try:
+                return [sentence for _field, sentence in admin.refusals_of(error)]
+            except Exception:
+                logger.exception("action failed on a row", extra={"list_action": self.job.pk, "row": pk})
+                return [str(_("The service failed; its log has the cause."))]
+        if isinstance(response, HttpResponseBase):  # the page of the action again: its form is not valid any more
+            return [str(_("The input of the action is not valid for this row."))]
+        return request.refusals
+
+    def _note(self, sentences: list[str], pk: str) -> None:
+        for sentence in sentences:
+            reasons = self.job.refusals
+            if sentence not in reasons and len(reasons) >= MOST_REASONS:
+                sentence = str(_("Other reasons"))
+            entry = reasons.setdefault(sentence, {"count": 0, "ids": []})
+            entry["count"] += 1
+            if len(entry["ids"]) < NAMED:
+                entry["ids"].append(pk)
+
+
+def sweep() -> None:
+    """Enqueue the actions whose message or worker was lost."""
+    for pk in ListAction.objects.waiting().order_by("id").values_list("pk", flat=True)[:100]:
+        enqueue("lists.run_action", pk)

@@ -1,0 +1,91 @@
+"""Exports of lists: asked for by a person, built by a worker."""
+
+import time
+from collections.abc import Iterator
+from itertools import islice
+from typing import IO, Any
+
+from django.db import transaction
+from django.db.models import QuerySet
+from django.utils import timezone, translation
+from django.utils.translation import gettext as _now
+from django.utils.translation import gettext_lazy as _
+
+from callcentre.core.audit import AuditAction, record
+from callcentre.core.changes import actor_columns
+from callcentre.core.enqueue import enqueue
+from callcentre.core.exporting.builds import Builder, Desk, Refused, write_progress
+from callcentre.core.exporting.formats import writer_of
+from callcentre.core.exporting.jobs import current_request_id
+from callcentre.lists.cells import columns_of
+from callcentre.lists.listed import Listed, WorkerRequest, address_of, person
+from callcentre.lists.models import ListExport
+from callcentre.models import User
+
+RIGHT = "lists.add_listexport"
+# Rows that are read together.
+PORTION = 2_000
+_LOCK = 0x6C697374
+# The time between two writes of the progress.
+_PROGRESS_SECONDS = 1.0
+
+
+def ask_export(user: User, list_name: str, title: str, query: str, format_: str) -> ListExport:
+    """Ask a worker for an export of a list with the filters, search, order and columns of its address."""
+    with transaction.atomic():
+        export = ListExport.objects.create(
+            list_name=list_name,
+            list_title=title,
+            query=query,
+            format=format_,
+            language=translation.get_language(),
+            request_id=current_request_id(),
+            **actor_columns(user.actor),
+        )
+        asked = {"list": [None, list_name], "query": [None, query], "format": [None, format_]}
+        record(user.actor, AuditAction.EXPORT, export, name=title, changes=asked)
+        enqueue("lists.build_exports")
+    return export
+
+
+def build_next() -> bool:
+    """Build the next export. Return False if there is none, or another worker builds."""
+    too_long = _("It would have taken longer than an hour. Filter the list further.")
+    return Builder(ListExport, _LOCK, _write, ListExport.finish, too_long).build_next()
+
+
+def _write(export: ListExport, output: IO[bytes], desk: Desk) -> int:
+    """Write all rows of the list, as of one instant. Return their number."""
+    done, written_at, read_at = 0, time.monotonic(), timezone.now()
+    # A cursor reads its rows as of its opening.
+    with transaction.atomic():
+        listed = _list_of(export)
+        columns = columns_of(listed.admin, listed.columns)
+        total = listed.rows.order_by().count()
+        writer = writer_of(export.format, output, columns, sheet=_now("List"))
+        for rows in portions(listed.rows):
+            listed.complete(rows)
+            writer.write(rows)
+            done += len(rows)
+            if time.monotonic() - written_at >= _PROGRESS_SECONDS:
+                written_at = time.monotonic()
+                write_progress(export, desk, min(99 * done // max(total, 1), 99), done, read_at)
+        writer.close()
+    # The right may have been taken away meanwhile.
+    _list_of(export)
+    write_progress(export, desk, 99, done, read_at)
+    return done
+
+
+def _list_of(export: ListExport) -> Listed:
+    user = person(export.actor_id or 0)
+    if not user.has_perm(RIGHT):
+        raise Refused(_("You may not export lists any more."))
+    return Listed(WorkerRequest(user, address_of(export.list_name), export.query), export.list_name)
+
+
+def portions(rows: "QuerySet[Any]") -> Iterator[list[Any]]:
+    """Yield the rows in lists, of which one at a time is in memory."""
+    each = rows.iterator(chunk_size=PORTION)
+    while portion := list(islice(each, PORTION)):
+        yield portion

@@ -1,0 +1,101 @@
+"""A list of the admin for a worker: the rows and columns that a person would see, on all pages."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from django.apps import apps
+from django.contrib import admin
+from django.contrib.admin.exceptions import DisallowedModelAdminLookup
+from django.contrib.admin.options import IncorrectLookupParameters
+from django.db.models import QuerySet
+from django.http import HttpRequest, QueryDict
+from django.urls import resolve, reverse
+from django.utils.translation import gettext_lazy as _
+
+from callcentre.core.exporting.builds import Refused
+from callcentre.models import User
+
+
+class WorkerRequest(HttpRequest):
+    """The request of a person for whom a worker works. Filters of lists take all rows for it, not those of a page."""
+
+    takes_all_rows = True
+
+    def __init__(
+        self, user: User, address: str, query: str, form: str = "", facts: dict[str, Any] | None = None
+    ) -> None:
+        super().__init__()
+        self.user = user
+        self.method = "POST" if form else "GET"
+        self.path = self.path_info = address
+        self.META = {"QUERY_STRING": query, "SERVER_NAME": "localhost", "SERVER_PORT": "80"}
+        self.resolver_match = resolve(address)
+        self.GET = QueryDict(query)
+        self.POST = QueryDict(form)
+        self.session: Any = {}
+        # What an action found out about all rows when it was asked for.
+        self.facts: dict[str, Any] = facts or {}
+        # What the action says of the row that it is applied to.
+        self.refusals: list[str] = []
+
+
+class _RowsOnly:
+    """A list whose page is not read."""
+
+    def get_results(self, request: HttpRequest) -> None:
+        self.result_list: list[Any] = []
+        self.result_count = self.full_result_count = 0
+        self.can_show_all = self.multi_page = False
+
+
+class Listed:
+    """A list with its filters, search, order and columns, as one person sees it. Raises Refused."""
+
+    def __init__(self, request: WorkerRequest, list_name: str) -> None:
+        self.request = request
+        self.admin: Any = admin.site._registry.get(apps.get_model(list_name))
+        if self.admin is None or not self.admin.has_view_or_change_permission(request):
+            raise Refused(_("You may not see this list any more."))
+        self.columns = [*self.admin.get_list_display(request)]
+        shown = self.admin
+        list_class = type("Rows", (_RowsOnly, shown.get_changelist(request)), {})
+        try:
+            self._list = list_class(
+                request,
+                shown.model,
+                self.columns,
+                shown.get_list_display_links(request, self.columns),
+                shown.get_list_filter(request),
+                shown.date_hierarchy,
+                shown.get_search_fields(request),
+                shown.get_list_select_related(request),
+                shown.list_per_page,
+                shown.list_max_show_all,
+                shown.list_editable,
+                shown,
+                shown.get_sortable_by(request),
+                shown.search_help_text,
+            )
+        except (IncorrectLookupParameters, DisallowedModelAdminLookup) as error:
+            raise Refused(_("A filter of the list makes no sense any more.")) from error
+
+    @property
+    def rows(self) -> "QuerySet[Any]":
+        rows: QuerySet[Any] = self._list.queryset
+        return rows
+
+    def complete(self, rows: Iterable[Any]) -> None:
+        """Add to the rows what their cells show and their query does not read."""
+        self.admin.complete_rows([*rows])
+
+
+def address_of(list_name: str) -> str:
+    return reverse(f"admin:{list_name.replace('.', '_').lower()}_changelist")
+
+
+def person(user_id: int) -> User:
+    """Return the person for whom a worker works. Raise Refused if they may not log in any more."""
+    user = User.objects.filter(pk=user_id, is_active=True, is_staff=True).first()
+    if user is None:
+        raise Refused(_("The person who asked may not log in any more."))
+    return user

@@ -1,0 +1,206 @@
+"""Actions on all rows of a list that match, as a worker does them."""
+
+from typing import Any, cast
+
+import pytest
+from django.contrib import admin
+from django.db.models import Model
+from django.http import HttpResponse
+
+from callcentre.lists import actions
+from callcentre.lists.models import ListAction
+from callcentre.models import User
+from campaigns.models import Record
+from telephony.models import Agent
+from tests.admin_pages import list_of, row_of_each_model
+from tests.backoffice import BackOffice, messages_of, staff, superuser
+from tests.campaigns.factories import DictionaryStatusFactory, RecordFactory
+from tests.telephony.factories import AgentFactory
+from tests.tickets.factories import TicketFactory, TicketQueueFactory, TicketStatusFactory
+from tickets.models import Ticket
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
+
+
+def choose(client: BackOffice, model: type[Model], action: str, query: str = "", **values: Any) -> HttpResponse:
+    """Choose an action for all rows that match; with `values`, send its page."""
+    row = model._default_manager.order_by("pk").first()
+    assert row
+    sent = {"apply": "1", **values} if values else {}
+    response: HttpResponse = client.act(f"{list_of(model)}{query}", action, row, select_across="1", **sent)
+    return response
+
+
+def asked(client: BackOffice, model: type[Model], action: str, query: str = "", **values: Any) -> ListAction:
+    response = choose(client, model, action, query, **{"apply": "1", **values})
+    assert response.status_code == 302, response.content.decode()
+    return ListAction.objects.latest("id")
+
+
+def done(job: ListAction) -> ListAction:
+    for _turn in range(50):
+        actions.run(job.pk)
+    job.refresh_from_db()
+    return job
+
+
+def counts_of(job: ListAction) -> tuple[str, int | None, int, int, int]:
+    return job.state, job.total_count, job.done_count, job.refused_count, job.skipped_count
+
+
+def test_an_action_is_applied_to_all_rows_that_match(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(actions, "PORTION", 7)
+    queue, target, other = TicketQueueFactory(), TicketQueueFactory(), TicketQueueFactory()
+    TicketFactory.create_batch(60, queue=queue)
+    left = TicketFactory(queue=other)
+
+    job = done(asked(superuser(), Ticket, "move_to_queue", f"?queue__id__exact={queue.pk}", queue=target.pk))
+
+    assert counts_of(job) == ("finished", 60, 60, 0, 0)
+    assert Ticket.objects.filter(queue=target).count() == 60
+    left.refresh_from_db()
+    assert left.queue == other
+
+
+def test_the_page_of_the_action_comes_first_with_the_number_of_rows() -> None:
+    AgentFactory.create_batch(3, is_active=True)
+
+    page = choose(superuser(), Agent, "deactivate").content.decode()
+
+    assert "For all rows that match: 3." in page
+    assert "The agents are logged out" in page
+    assert not ListAction.objects.exists()
+    assert Agent.objects.filter(is_active=True).count() == 3
+
+
+def test_an_action_without_a_page_of_its_own_asks_for_confirmation_too() -> None:
+    AgentFactory.create_batch(3, is_active=False)
+
+    page = choose(superuser(), Agent, "activate").content.decode()
+
+    assert "For all rows that match: 3." in page
+    assert Agent.objects.filter(is_active=True).count() == 0
+
+
+def test_a_form_that_is_not_valid_is_shown_again() -> None:
+    TicketFactory()
+
+    response = choose(superuser(), Ticket, "change_tags", added="x" * 101)
+
+    assert response.status_code == 200
+    assert "A tag has at most 100 characters." in response.content.decode()
+    assert not ListAction.objects.exists()
+
+
+def test_refusals_are_counted_with_their_sentences() -> None:
+    target = TicketFactory()
+    merged = TicketFactory(merged_into=target)
+    status = TicketStatusFactory()
+
+    job = done(asked(superuser(), Ticket, "set_status", status=f"s{status.pk}"))
+
+    assert job.done_count + job.refused_count == 2, (job.message, job.refusals)
+    for entry in job.refusals.values():
+        assert entry["ids"] == [str(merged.pk)]
+
+
+def test_rows_that_no_longer_match_are_skipped() -> None:
+    queue, target = TicketQueueFactory(), TicketQueueFactory()
+    first, *_others = TicketFactory.create_batch(3, queue=queue)
+    job = asked(superuser(), Ticket, "move_to_queue", f"?queue__id__exact={queue.pk}", queue=target.pk)
+    assert actions._do_portion(job.pk)  # finds the rows
+    Ticket.objects.filter(pk=first.pk).update(queue=TicketQueueFactory())
+
+    assert counts_of(done(job)) == ("finished", 3, 2, 0, 1)
+
+
+def test_a_cancelled_action_says_what_it_did(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(actions, "PORTION", 2)
+    AgentFactory.create_batch(5, is_active=True)
+    client = superuser()
+    job = asked(client, Agent, "deactivate")
+    for _portion in range(2):
+        assert actions._do_portion(job.pk)
+
+    client.post(f"{list_of(ListAction)}{job.pk}/cancel/")
+    done(job)
+
+    assert counts_of(job) == ("cancelled", 5, 2, 0, 0)
+    assert job.left_count == 3
+    assert Agent.objects.filter(is_active=False).count() == 2
+    page = client.page(f"{list_of(ListAction)}{job.pk}/change/")
+    assert "cancelled" in page
+    assert "Not reached" in page
+
+
+def test_a_person_who_lost_the_right_meanwhile_stops_the_action(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(actions, "PORTION", 2)
+    AgentFactory.create_batch(5, is_active=True)
+    job = asked(staff("view_agent", "change_agent"), Agent, "deactivate")
+    for _portion in range(2):
+        assert actions._do_portion(job.pk)
+    User.objects.get(pk=job.actor_id or 0).user_permissions.clear()
+
+    done(job)
+
+    assert counts_of(job) == ("failed", 5, 2, 0, 0)
+    assert job.message
+
+
+def test_an_action_has_the_scope_of_the_person() -> None:
+    seen, other, target = TicketQueueFactory(), TicketQueueFactory(), TicketQueueFactory()
+    TicketFactory(queue=seen)
+    TicketFactory(queue=other)
+    client = staff("view_ticket", "change_ticket")
+    User.objects.update(scope_ticket_queues=[seen.pk, target.pk])
+
+    job = done(asked(client, Ticket, "move_to_queue", queue=target.pk))
+
+    assert counts_of(job) == ("finished", 1, 1, 0, 0)
+    assert Ticket.objects.filter(queue=other).count() == 1
+
+
+def test_records_of_several_campaigns_get_a_status_of_the_dictionary() -> None:
+    RecordFactory.create_batch(2)
+    status = DictionaryStatusFactory(system_status="CALL")
+
+    job = done(asked(superuser(), Record, "set_status", status=status.pk, next_call_at_0="", next_call_at_1=""))
+
+    assert job.facts["campaigns"] == sorted(Record.objects.values_list("campaign_id", flat=True))
+    assert (job.state, job.total_count) == ("finished", 2)
+
+
+def test_merging_is_of_selected_tickets_only() -> None:
+    TicketFactory.create_batch(2)
+
+    response = choose(superuser(), Ticket, "merge_selected")
+
+    assert messages_of(response) == ["This action takes selected rows only."]
+
+
+def test_people_see_their_own_actions_and_cancel_no_others() -> None:
+    AgentFactory(is_active=True)
+    own, other = (staff("view_agent", "change_agent") for _each in range(2))
+    overseer = staff("view_listaction", "see_all_list_jobs")
+    job = asked(own, Agent, "deactivate")
+    page, cancel = (f"{list_of(ListAction)}{job.pk}/{name}/" for name in ("change", "cancel"))
+
+    assert [client.get(page).status_code for client in (own, other, overseer)] == [200, 404, 200]
+    assert other.post(cancel).status_code == 404
+    assert overseer.post(cancel).status_code == 302
+    assert done(job).state == "cancelled"
+
+
+def test_every_action_of_every_list_is_offered_for_all_rows_and_changes_nothing_yet() -> None:
+    row_of_each_model()
+    client = superuser()
+    request = client.get("/admin/").wsgi_request
+    pages: dict[str, int] = {}
+    for model, shown in admin.site._registry.items():
+        for name, (action, _name, _title) in cast("Any", shown).get_actions(request).items():
+            if not getattr(action, "is_together", False) and model._default_manager.exists():
+                pages[f"{model._meta.label}.{name}"] = choose(client, model, name).status_code
+
+    assert set(pages.values()) == {200}, pages
+    assert len(pages) > 20
+    assert not ListAction.objects.exists()

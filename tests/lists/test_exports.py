@@ -1,0 +1,182 @@
+"""Exports of lists: what the person would see on all pages of a list, as a file."""
+
+import csv
+import io
+from typing import Any, cast
+
+import pytest
+from django.conf import settings
+from django.contrib import admin
+from django.db.models import Model
+
+from callcentre.core.audit import AuditEntry
+from callcentre.lists import exports
+from callcentre.lists.models import ListExport
+from callcentre.models import User
+from telephony.models import Agent
+from tests.admin_pages import list_of, row_of_each_model
+from tests.backoffice import BackOffice, staff, superuser
+from tests.reports.exports import cells_of
+from tests.telephony.factories import AgentFactory
+from tests.tickets.factories import TicketFactory, TicketQueueFactory
+from tickets.models import Ticket
+
+pytestmark = pytest.mark.usefixtures("committed_db", "plain_static")
+
+
+def asked(client: BackOffice, model: type[Model], query: str = "", **values: Any) -> ListExport:
+    """Press the button of the list, and return the export."""
+    response = client.post(f"{list_of(model)}list-export/{query}", {"format": "csv", **values})
+    assert response.status_code == 302, response.status_code
+    return ListExport.objects.latest("id")
+
+
+def built(export: ListExport) -> ListExport:
+    assert exports.build_next()
+    export.refresh_from_db()
+    return export
+
+
+def rows_of(export: ListExport) -> list[dict[str, str]]:
+    assert export.state == "finished", export.message
+    with export.file.open("rb") as file:
+        return list(csv.DictReader(io.StringIO(file.read().decode("utf-8-sig"))))
+
+
+def test_every_list_is_exported() -> None:
+    rows, client = row_of_each_model(), superuser()
+    for model in rows:
+        asked(client, model)
+        asked(client, model, format="xlsx")
+    while exports.build_next():
+        pass
+
+    failed = [(each.list_name, each.message) for each in ListExport.objects.exclude(state="finished")]
+    assert failed == []
+    assert {each.list_name for each in ListExport.objects.all()} >= {
+        model._meta.label_lower for model in admin.site._registry
+    }
+    for export in ListExport.objects.exclude(file="").filter(format="csv"):
+        shown = rows_of(export)
+        assert len(shown) == export.row_count > 0, export.list_name
+        for cells in shown:
+            assert not any(cell and ("</" in cell or "<span" in cell) for cell in cells.values()), cells
+
+
+def test_an_export_has_the_filters_the_search_and_the_rows_of_all_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exports, "PORTION", 7)
+    AgentFactory.create_batch(60, is_active=True)
+    AgentFactory(login="resting", is_active=False)
+
+    active = built(asked(superuser(), Agent, "?is_active__exact=1"))
+    found = built(asked(superuser(), Agent, "?q=resting"))
+
+    assert (active.row_count, len(rows_of(active))) == (60, 60)
+    assert [row["Login"] for row in rows_of(found)] == ["resting"]
+
+
+def test_cells_say_what_people_see() -> None:
+    ticket = TicketFactory(subject="=1+1", queue=TicketQueueFactory(name="Returns"))
+
+    export = built(asked(superuser(), Ticket))
+
+    [row] = rows_of(export)
+    assert row["Number"] == f"#{ticket.pk}"
+    assert "=1+1" in row["Subject and customer"]
+    assert row["Agent and queue"].endswith("Returns")
+
+
+def test_texts_become_no_formulas() -> None:
+    AgentFactory(login="eva", name="=HYPERLINK(1)", surname="")
+
+    export = built(asked(superuser(), Agent, format="xlsx"))
+
+    cells = [cell for row in cells_of(cast("Any", export)) for cell in row]
+    assert "'=HYPERLINK(1)" in cells
+    assert "Yes" in cells
+
+
+def test_an_export_has_the_scope_of_the_person() -> None:
+    seen, other = TicketQueueFactory(), TicketQueueFactory()
+    ticket = TicketFactory(queue=seen)
+    TicketFactory(queue=other)
+    client = staff("view_ticket", "add_listexport")
+    User.objects.update(scope_ticket_queues=[seen.pk])
+
+    export = built(asked(client, Ticket))
+
+    assert [row["Number"] for row in rows_of(export)] == [f"#{ticket.pk}"]
+
+
+@pytest.mark.parametrize("lacking", ["view_agent", "add_listexport"])
+def test_exporting_needs_the_right_to_the_list_and_the_right_to_export(lacking: str) -> None:
+    client = staff(*{"view_agent", "add_listexport"} - {lacking})
+
+    assert client.post(f"{list_of(Agent)}list-export/", {"format": "csv"}).status_code == 403
+    assert not ListExport.objects.exists()
+
+
+@pytest.mark.parametrize("change", [{"is_active": False}, {"is_staff": False}, {"user_permissions": []}])
+def test_a_person_who_lost_the_right_meanwhile_gets_no_file(change: dict[str, Any]) -> None:
+    AgentFactory()
+    export = asked(staff("view_agent", "add_listexport"), Agent)
+    user = User.objects.get(pk=export.actor_id or 0)
+    if "user_permissions" in change:
+        user.user_permissions.clear()
+    else:
+        User.objects.filter(pk=user.pk).update(**change)
+
+    built(export)
+
+    assert (export.state, export.file.name) == ("failed", "")
+    assert export.message
+
+
+def test_people_see_their_own_exports_and_download_no_others() -> None:
+    AgentFactory()
+    own = staff("view_agent", "add_listexport")
+    export = built(asked(own, Agent))
+    other = staff("view_agent", "add_listexport")
+    overseer = staff("view_listexport", "see_all_list_jobs")
+    page, file = f"{list_of(ListExport)}{export.pk}/change/", f"{list_of(ListExport)}{export.pk}/download/"
+
+    assert [client.get(page).status_code for client in (own, overseer)] == [200, 200]
+    assert [client.get(file).status_code for client in (own, other, overseer)] == [200, 404, 403]
+    assert export.file_name in own.page(list_of(ListExport))
+    assert export.file_name not in other.page(list_of(ListExport))
+
+
+def test_an_export_is_in_the_audit_log() -> None:
+    AgentFactory()
+    client = superuser()
+
+    export = asked(client, Agent, "?q=eva")
+
+    entry = AuditEntry.objects.get(action="export")
+    assert (entry.actor_id, entry.object_id) == (export.actor_id, str(export.pk))
+    assert entry.changes["list"] == [None, "telephony.agent"]
+
+
+def test_the_button_is_shown_to_people_who_may_export() -> None:
+    AgentFactory()
+
+    assert "list-export/" in superuser().page(list_of(Agent))
+    assert "list-export/" not in staff("view_agent").page(list_of(Agent))
+
+
+def test_the_export_speaks_the_language_of_the_person() -> None:
+    AgentFactory(is_active=True)
+    client = superuser()
+    client.cookies[settings.LANGUAGE_COOKIE_NAME] = "pl"
+
+    export = built(asked(client, Agent))
+
+    assert export.language == "pl"
+    assert "Tak" in rows_of(export)[0].values()
+
+
+def test_an_address_that_makes_no_sense_any_more_is_a_failed_export() -> None:
+    client = superuser()
+    export = asked(client, Agent, "?password__startswith=x")
+
+    assert built(export).state == "failed"

@@ -1,0 +1,109 @@
+"""Saved views and columns of lists."""
+
+from typing import Any
+
+import pytest
+
+from callcentre.lists.models import SavedView
+from callcentre.lists.saved_views import default_of
+from callcentre.models import User
+from tests.admin_pages import list_of
+from tests.backoffice import BackOffice, staff, superuser
+from tests.tickets.factories import TicketFactory
+from tickets.models import Ticket
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
+
+LIST = list_of(Ticket)
+VIEWS = f"{LIST}list-views/"
+
+
+def saved(client: BackOffice, query: str = "?q=lamp&cols=number,state", **values: Any) -> SavedView:
+    client.post(f"{VIEWS}{query}", {"name": "Lamps", **values})
+    return SavedView.objects.latest("id")
+
+
+def test_a_view_keeps_filters_search_order_and_columns() -> None:
+    client = superuser()
+
+    view = saved(client, "?q=lamp&source__exact=MAIL&o=1&p=3&cols=number,state")
+
+    assert view.query == "q=lamp&source__exact=MAIL&o=1&cols=number%2Cstate"
+    assert "Lamps" in client.page(VIEWS)
+    assert client.get(f"{LIST}?{view.query}&saved={view.pk}").status_code == 200
+
+
+def test_a_view_is_private_unless_it_is_shared() -> None:
+    own = staff("view_ticket", "share_savedview")
+    other = staff("view_ticket")
+
+    view = saved(own)
+    assert "Lamps" not in other.page(VIEWS)
+    assert other.post(f"{VIEWS}{view.pk}/", {"do": "delete"}).status_code == 404
+
+    own.post(f"{VIEWS}{view.pk}/", {"do": "rename", "name": "Bulbs", "is_shared": "on"})
+    assert "Bulbs" in other.page(VIEWS)
+    assert other.post(f"{VIEWS}{view.pk}/", {"do": "delete"}).status_code == 403
+    assert other.post(f"{VIEWS}{view.pk}/", {"do": "rename", "name": "Mine"}).status_code == 403
+
+
+def test_sharing_needs_a_right() -> None:
+    assert not saved(staff("view_ticket"), is_shared="on").is_shared
+
+
+def test_views_need_the_right_to_the_list() -> None:
+    assert staff("view_agent").get(VIEWS).status_code == 403
+
+
+def test_a_name_is_used_once() -> None:
+    client = superuser()
+    saved(client)
+
+    response = client.post(VIEWS, {"name": "Lamps"})
+
+    assert "You have a view of this name." in response.content.decode()
+    assert SavedView.objects.count() == 1
+
+
+def test_a_list_opens_with_the_default_view_of_the_person_also_after_the_next_log_in() -> None:
+    client = superuser()
+    view = saved(client, is_default="on")
+
+    assert client.get(LIST)["Location"] == f"{LIST}?{view.query}&saved={view.pk}"
+    client.force_login(User.objects.get(pk=view.user_id))
+    assert default_of(client.session, "tickets.ticket")
+    assert superuser().get(LIST).status_code == 200
+
+    client.post(f"{VIEWS}{view.pk}/", {"do": "no-default"})
+    assert client.get(LIST).status_code == 200
+
+
+def test_a_deleted_view_opens_no_list() -> None:
+    client = superuser()
+    view = saved(client, is_default="on")
+
+    client.post(f"{VIEWS}{view.pk}/", {"do": "delete"})
+
+    assert client.get(LIST).status_code == 200
+    assert not SavedView.objects.exists()
+
+
+def test_a_list_shows_the_chosen_columns_in_their_order() -> None:
+    TicketFactory(subject="Lamp")
+    client = superuser()
+
+    response = client.post(
+        f"{VIEWS}?q=",
+        {"columns": "1", "column": ["number", "subject", "state"], "place-subject": "1", "place-number": "2"},
+    )
+    shown = client.get(response["Location"]).context["cl"].list_display
+
+    assert [name for name in shown if name != "action_checkbox"] == ["subject", "number", "state"]
+
+
+def test_columns_that_the_list_does_not_offer_are_left_out() -> None:
+    TicketFactory()
+    client = superuser()
+
+    assert "password" not in client.get(f"{LIST}?cols=password,number").context["cl"].list_display
+    assert client.get(f"{LIST}?cols=password").status_code == 200
