@@ -217,8 +217,7 @@ def test_a_person_sees_the_rows_of_their_scope_only(report: Report, committed_db
     first, second = report.subjects.model._default_manager.order_by(*report.subjects.order)[:2]
     user = person("Supervisor", **{SCOPES[report.kind]: [second.pk]})
     client = client_of(user)
-    key = second.code if report is OUTBOUNDS else second.pk
-    other = first.code if report is OUTBOUNDS else first.pk
+    other, key = (getattr(row, report.subjects.names["id"]) for row in (first, second))
     schedule = ScheduleFactory(user=user, report=report.kind, columns=[COUNTS[report.kind][0]], span="last_month")
     query = "&".join(f"{name}={value}" for name, value in SPAN.items())
 

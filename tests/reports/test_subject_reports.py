@@ -8,6 +8,7 @@ import pytest
 import time_machine
 
 from callcentre.core.scope import ALL
+from callcentre.core.times import zone
 from reports.catalogue import OUTBOUNDS, QUEUES, REPORTS, TICKETS
 from reports.description import Report
 from reports.parameters import subjects_of
@@ -41,7 +42,7 @@ def all_rows(api: ApiClient, report: Report, **query: Any) -> list[dict[str, Any
 
 
 def wall(instant: datetime) -> str:
-    return instant.astimezone(reference.zone()).strftime("%Y-%m-%d %H:%M:%S")
+    return instant.astimezone(zone()).strftime("%Y-%m-%d %H:%M:%S")
 
 
 def question(report: Report, scene: SubjectScene, aggregation: str) -> Question:
