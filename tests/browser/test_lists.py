@@ -67,23 +67,19 @@ def workers(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.fixture
-def page(
-    browser: Browser,
-    committed_db: None,
-    plain_http: None,
-    live_server: Any,
-    workers: None,
-    settings: Any,
-    tmp_path: Path,
-) -> Page:
+def session_id(committed_db: None, plain_http: None, settings: Any, tmp_path: Path) -> str:
     backend = "django.core.files.storage.FileSystemStorage"
     default = {"BACKEND": backend, "OPTIONS": {"location": tmp_path / "files"}}
     settings.STORAGES = settings.STORAGES | {"default": default}
     client = Client()
     client.force_login(UserFactory(admin=True))
+    return client.cookies["sessionid"].value
+
+
+@pytest.fixture
+def page(browser: Browser, session_id: str, live_server: Any, workers: None) -> Page:
     context = browser.new_context(base_url=live_server.url, viewport={"width": 1400, "height": 900})
     context.set_default_timeout(PATIENCE)
-    session_id = client.cookies["sessionid"].value
     context.add_cookies([{"name": "sessionid", "value": session_id, "url": live_server.url}])
     return context.new_page()
 
