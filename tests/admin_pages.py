@@ -14,12 +14,14 @@ from django.contrib.contenttypes.models import ContentType
 from django.db.models import Model
 from django.urls import URLPattern, URLResolver, reverse
 
+from callcentre.core.audit import AuditLog
 from callcentre.models import ApiUser, User
 from campaigns.models import Campaign, Record
 from campaigns.verbs.campaigns import add_agents
 from knowledgebase.models import Article
 from knowledgebase.verbs.articles import edit_article
 from telephony.models import Agent, Connection, Recording, Transcription
+from tests.callcentre.factories import AuditEntryFactory
 from tests.conftest import ACTOR
 from tests.knowledgebase.factories import ArticleImageFactory
 from tests.reports.factories import ExportMailFactory
@@ -64,7 +66,10 @@ def row_of_each_model() -> Rows:
     """Write a row of each model that has an admin, with the related rows that its page shows."""
     rows: Rows = {Group: Group.objects.create(name="Supervisors")}
     for model in admin.site._registry:
-        if model not in rows:
+        if model is AuditLog:  # a view
+            entry = AuditEntryFactory()
+            rows[model] = AuditLog.objects.get(source="callcentre.auditentry", row_id=entry.pk)
+        elif model not in rows:
             rows[model] = _factories()[model](**RICH.get(model, {}))
     for days in ("two", "three"):
         edit_article(rows[Article], ACTOR, content=f"<p>It takes {days} days.</p>")
