@@ -7,11 +7,12 @@ from django.apps import apps
 from django.contrib import admin
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest
+from django.urls import NoReverseMatch, reverse
 from django.utils.text import capfirst
 from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import DropdownFilter
 
-from callcentre.admin.base import ReadOnlyAdmin
+from callcentre.admin.base import ReadOnlyAdmin, link
 from callcentre.admin.dates import DatesFilter
 from callcentre.admin.history import ACTIONS, ChangeMixin, in_words
 from callcentre.admin.lists import UncountedChangeList, UncountedMixin
@@ -77,6 +78,20 @@ class AuditChangeList(UncountedChangeList):
     def get_ordering(self, request: HttpRequest, queryset: QuerySet[Any]) -> list[str]:
         return ["-at", "-id"]
 
+    def get_results(self, request: HttpRequest) -> None:
+        """Read the entries. Name the objects of parts and histories, which have only the id, in one query a model."""
+        super().get_results(request)
+        nameless: dict[str, list[AuditLog]] = {}
+        for entry in self.result_list:
+            if entry.object_id and not entry.object_name:
+                nameless.setdefault(entry.model, []).append(entry)
+        for label, entries in nameless.items():
+            if model := _model(label):
+                rows = model._base_manager.in_bulk({entry.object_id for entry in entries})
+                names = {str(pk): str(row) for pk, row in rows.items()}
+                for entry in entries:
+                    entry.object_name = names.get(entry.object_id, "")
+
 
 @admin.register(AuditLog)
 class AuditLogAdmin(ChangeMixin, UncountedMixin, ReadOnlyAdmin):
@@ -114,7 +129,11 @@ class AuditLogAdmin(ChangeMixin, UncountedMixin, ReadOnlyAdmin):
         text = f"{capfirst(str(model._meta.verbose_name))} {name}".strip()
         if part := _model(entry.part):
             text = f"{text}: {part._meta.verbose_name}"
-        return text
+        try:
+            address = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_change", args=[entry.object_id])
+        except NoReverseMatch:
+            return text
+        return link(address, text) if entry.object_id and entry.action != "delete" else text
 
     def changes_of(self, change: Change) -> list[tuple[Any, Any, Any]]:
         model = _model(getattr(change, "part", "") or getattr(change, "model", ""))

@@ -99,7 +99,9 @@ class ChangeMixin:
 
     @display(description=_("by"))
     def who(self, change: Change) -> str:
-        return f"{change.actor_name} ({change.get_actor_kind_display()})"
+        kind = str(change.get_actor_kind_display())
+        # The dialler and the system have no names of their own.
+        return kind if change.actor_name == change.actor_kind else f"{change.actor_name} ({kind})"
 
     @display(description=_("changes"))
     def details(self, change: Change) -> str:

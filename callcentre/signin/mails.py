@@ -14,6 +14,8 @@ from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_encode
 from django.utils.translation import gettext as _
 
+from callcentre.core.actor import SYSTEM
+from callcentre.core.audit import AuditAction, record
 from callcentre.core.mail_refusals import is_final, said
 from callcentre.models import User
 from callcentre.signin.models import PasswordReset
@@ -43,10 +45,14 @@ def send(pk: int) -> None:
     if not claimed.update(next_attempt_at=now + LEASE, attempt_count=F("attempt_count") + 1):
         return
     reset = PasswordReset.objects.get(pk=pk)
+    users = users_of(reset.typed)
+    if reset.attempt_count == 1:
+        for user in users:
+            record(SYSTEM, AuditAction.ASK_RESET, user, changes={"address": [None, reset.source]})
     next_attempt_at = None
     try:
         with translation.override(reset.language):
-            messages = [_message(reset, user) for user in users_of(reset.typed)]
+            messages = [_message(reset, user) for user in users]
         if messages:
             get_connection().send_messages(messages)
     except (smtplib.SMTPException, OSError) as error:

@@ -18,6 +18,7 @@ from django.views.decorators.cache import never_cache
 from unfold.widgets import UnfoldAdminPasswordWidget, UnfoldAdminTextInputWidget
 
 from callcentre.api.rate_limits import source_of
+from callcentre.core.audit import AuditAction, record
 from callcentre.core.network import client_address
 from callcentre.models import User
 from callcentre.signin.verbs.password_resets import ask_for_reset, may_ask
@@ -80,6 +81,7 @@ class ChoosePassword(PasswordResetConfirmView):
         user: Any = self.user
         with transaction.atomic():
             end_sessions(user, user.actor)
+            record(user.actor, AuditAction.RESET_PASSWORD, user)
             return super().form_valid(form)
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:

@@ -311,14 +311,14 @@ def test_a_new_agent_with_role_and_scope_takes_five_clicks(walk: Walk) -> None:
 
     click(page.locator("#nav-sidebar-apps").get_by_role("link", name="Agents", exact=True))
     click(page.get_by_role("link", name="New agent").first)
-    for label, text in (("Login", "maria"), ("Password", "long-and-unusual-1")):
-        page.get_by_label(label, exact=True).focus()
+    for name, text in (("login", "maria"), ("name", "Maria"), ("password", "long-and-unusual-1")):
+        page.locator(f"input[name={name}]").focus()
         page.keyboard.type(text)
-    click(page.locator(".select2-selection", has=page.locator("xpath=../../../..//label[contains(., 'Call queues')]")))
+    click(page.locator("select[name=scope_call_queues] + .select2-container"))
     click(page.get_by_role("option", name="Hotline"))
     click(page.get_by_role("button", name="Add the agent"))
 
-    expect(page.get_by_text("maria is added.")).to_be_visible()
+    expect(page.get_by_text("maria (Maria) is added.")).to_be_visible()
     assert clicks[0] <= 5
     user = User.objects.get(username="maria")
     assert [role.name for role in user.groups.all()] == ["Agent"]

@@ -42,7 +42,7 @@ def sizes() -> dict[str, int]:
     """Return path of nginx.conf -> the most bytes of a body; "" for all other paths."""
     found, place = {}, ""
     for line in NGINX.splitlines():
-        if match := re.search(r"location = (\S+) {", line):
+        if match := re.search(r"location (?:= )?(/\S+) {", line):
             place = match[1]
         elif re.match(r"    }", line):
             place = ""

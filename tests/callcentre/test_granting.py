@@ -223,13 +223,13 @@ def test_a_new_group_has_no_permission_that_its_maker_lacks(group_manager: BackO
     )
 
     assert errors_of(response) == {"permissions": REFUSED}
-    assert not Group.objects.exists()
+    assert not Group.objects.filter(name="All").exists()
 
 
 def test_a_person_makes_and_changes_groups_with_their_own_permissions(group_manager: BackOffice) -> None:
     own = permission("view_agent").pk
     group_manager.submit(reverse("admin:auth_group_add"), name="Team", permissions=[own])
-    group = Group.objects.get()
+    group = Group.objects.get(name="Team")
 
     group_manager.submit(page_of(group), name="Team A", permissions=[own, permission("view_group").pk])
 
@@ -278,7 +278,7 @@ def test_a_weaker_group_can_be_deleted(group_manager: BackOffice) -> None:
 
     group_manager.submit(page_of(group, "delete"), post="yes")
 
-    assert not Group.objects.exists()
+    assert not Group.objects.filter(pk=group.pk).exists()
 
 
 def test_groups_cannot_be_deleted_in_bulk(group_manager: BackOffice) -> None:
@@ -286,4 +286,4 @@ def test_groups_cannot_be_deleted_in_bulk(group_manager: BackOffice) -> None:
 
     group_manager.act(reverse("admin:auth_group_changelist"), "delete_selected", group, post="yes")
 
-    assert Group.objects.exists()
+    assert Group.objects.filter(pk=group.pk).exists()

@@ -16,9 +16,16 @@ BEFORE = [("callcentre", "0005_search_functions")]
 
 
 def migrate(target: list[tuple[str, str]]) -> Any:
-    """Migrate to a state, and return its models."""
+    """Migrate to a state, and return its models. Later triggers, which the state does not have, are dropped."""
     with connection.cursor() as cursor:
         cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
+        cursor.execute(
+            "SELECT format('DROP TRIGGER %%I ON %%s', tgname, tgrelid::regclass) FROM pg_trigger "
+            "WHERE NOT tgisinternal AND tgrelid::regclass::text LIKE ANY(%s)",
+            [["auth%", "callcentre%"]],
+        )
+        for (statement,) in cursor.fetchall():
+            cursor.execute(statement)
     executor = MigrationExecutor(connection)
     executor.migrate(target)
     return executor.loader.project_state(target).apps

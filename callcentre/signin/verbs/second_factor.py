@@ -6,6 +6,7 @@ import os
 from django.db import transaction
 
 from callcentre.core.actor import Actor
+from callcentre.core.audit import AuditAction, record
 from callcentre.models import User, hash_secret
 from callcentre.signin.models import RecoveryCode, SecondFactor
 from callcentre.signin.models.second_factor import DIGITS, new_key
@@ -35,6 +36,7 @@ def confirm_second_factor(user: User, actor: Actor, text: str) -> list[str]:
             return []
         factor.confirmed = True
         factor.save(update_fields=["confirmed"])
+        record(actor, AuditAction.SET_UP_FACTOR, user)
         return _new_codes(user)
 
 
@@ -50,6 +52,7 @@ def check_code(user: User, text: str) -> bool:
         if not code.isascii() or not RecoveryCode.objects.filter(user=user, digest=hash_secret(code)).delete()[0]:
             return False
         factor.throttle_reset()
+        record(user.actor, AuditAction.USE_RECOVERY_CODE, user)
         return True
 
 
@@ -64,6 +67,7 @@ def renew_recovery_codes(user: User, actor: Actor) -> list[str]:
     with transaction.atomic():
         if not SecondFactor.objects.select_for_update(no_key=True).filter(user=user, confirmed=True).first():
             return []
+        record(actor, AuditAction.RENEW_RECOVERY_CODES, user)
         return _new_codes(user)
 
 
@@ -71,7 +75,10 @@ def remove_second_factor(user: User, actor: Actor) -> bool:
     """Remove the second factor and the recovery codes. Return whether there was one."""
     with transaction.atomic():
         RecoveryCode.objects.filter(user=user).delete()
-        return bool(SecondFactor.objects.filter(user=user).delete()[0])
+        is_removed = bool(SecondFactor.objects.filter(user=user).delete()[0])
+        if is_removed:
+            record(actor, AuditAction.REMOVE_FACTOR, user)
+        return is_removed
 
 
 def _new_codes(user: User) -> list[str]:

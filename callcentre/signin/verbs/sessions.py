@@ -1,8 +1,10 @@
 """Listing and ending the sessions of a person."""
 
+from django.db import transaction
 from django.utils import timezone
 
 from callcentre.core.actor import Actor
+from callcentre.core.audit import AuditAction, record
 from callcentre.models import User
 from callcentre.signin.models import UserSession
 
@@ -26,4 +28,8 @@ def end_sessions(user: User, actor: Actor, but: str | None = None) -> int:
 
 def _end(user: User, actor: Actor, sessions: list[UserSession]) -> int:
     keys = [session.session_key for session in sessions]
-    return UserSession.objects.filter(user=user, session_key__in=keys).delete()[0]
+    with transaction.atomic():
+        count = UserSession.objects.filter(user=user, session_key__in=keys).delete()[0]
+        if count:
+            record(actor, AuditAction.END_SESSIONS, user)
+    return count

@@ -1,0 +1,289 @@
+"""New passwords by mail: the wish, the mail, the link, and what they reveal."""
+
+import re
+import smtplib
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.core import mail
+from django.core.cache import cache
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from callcentre.core.audit import AuditAction, AuditEntry
+from callcentre.models import User
+from callcentre.signin import mails
+from callcentre.signin.models import PasswordReset
+from callcentre.signin.models.password_reset import MOST_PER_LOGIN, MOST_PER_SOURCE
+from callcentre.signin.tasks import mail_reset, prune_resets, sweep_resets
+from tests.backoffice import BackOffice, errors_of
+from tests.callcentre.factories import PasswordResetFactory, SecondFactorFactory, UserFactory
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static", "quick_hashes")]
+
+ASK, LOGIN, INDEX = reverse("password-reset"), reverse("admin:login"), reverse("admin:index")
+NEW = "a-quite-long-word-7"
+
+
+@pytest.fixture(autouse=True)
+def _site(settings: Any) -> None:
+    cache.clear()
+    settings.PUBLIC_URL = "https://callcentre.example"
+    settings.DEFAULT_FROM_EMAIL = "desk@callcentre.example"
+
+
+@pytest.fixture
+def clock(time_machine: Any) -> Any:
+    time_machine.move_to(timezone.now())
+    return time_machine
+
+
+def ewa(**values: Any) -> User:
+    return UserFactory(**{"username": "ewa", "email": "Ewa@client.example", "staff": True, **values})
+
+
+def mailed(typed: str) -> list[Any]:
+    """Ask for a new password, let the worker work, and return the mails."""
+    BackOffice().submit(ASK, typed=typed)
+    for pk in mails.due_now():
+        mail_reset(pk)
+    return mail.outbox
+
+
+def link(typed: str = "ewa") -> str:
+    """Return the path of the link in the mail."""
+    found = re.search(r"https://callcentre\.example(/\S+)", mailed(typed)[-1].body)
+    assert found
+    return found[1]
+
+
+def chosen(path: str, password: str = NEW, again: str = NEW) -> Any:
+    """Open the link and choose a password, as a browser would."""
+    client = BackOffice()
+    page: Any = client.get(path, follow=True)
+    form = page.redirect_chain[-1][0] if page.redirect_chain else path
+    return client.post(form, {"new_password1": password, "new_password2": again})
+
+
+@pytest.mark.parametrize("typed", ["ewa", "ewa@client.example", " EWA@CLIENT.EXAMPLE "])
+def test_login_or_address_leads_to_a_mail_with_a_link(typed: str) -> None:
+    ewa()
+
+    (sent,) = mailed(typed)
+
+    assert (sent.to, sent.from_email) == (["Ewa@client.example"], "desk@callcentre.example")
+    assert "ewa" in sent.body
+    assert "https://callcentre.example/admin/login/reset/" in sent.body
+
+
+def test_the_link_sets_a_new_password() -> None:
+    user = ewa()
+
+    answer = chosen(link())
+
+    user.refresh_from_db()
+    assert answer.url == reverse("password-reset-complete")
+    assert user.check_password(NEW)
+    assert BackOffice().post(LOGIN, {"username": "ewa", "password": NEW}).headers["Location"] == INDEX
+
+
+def test_the_log_in_page_leads_to_the_reset() -> None:
+    assert f'href="{ASK}"' in BackOffice().page(LOGIN)
+
+
+def test_the_answer_is_the_same_without_such_a_user(django_assert_num_queries: Any) -> None:
+    ewa()
+    answers = []
+    for typed in ("ewa", "nobody-of-this-name", "ewa@client.example", "nobody@client.example"):
+        with django_assert_num_queries(5):
+            answers.append(Client().post(ASK, {"typed": typed}))
+
+    assert {(answer.status_code, answer.headers["Location"]) for answer in answers} == {
+        (302, reverse("password-reset-done"))
+    }
+    assert mail.outbox == []  # the worker sends, so that the time is the same too
+
+
+@pytest.mark.parametrize(
+    "values", [{"is_active": False}, {"is_staff": False}, {"email": ""}, {"password": "!unusable"}], ids=str
+)
+def test_some_users_get_no_mail(values: dict[str, Any]) -> None:
+    user = ewa(**{"staff": True, **{name: value for name, value in values.items() if name != "password"}})
+    if "password" in values:
+        user.set_unusable_password()
+        user.save()
+
+    assert mailed("ewa") == []
+
+
+def test_users_with_one_address_get_a_mail_each() -> None:
+    ewa()
+    ewa(username="ewa2")
+
+    assert len(mailed("ewa@client.example")) == 2
+
+
+def test_the_mail_is_in_the_language_of_the_page() -> None:
+    ewa()
+    client = BackOffice()
+    client.post(reverse("language"), {"language": "pl", "next": ASK})
+
+    client.submit(ASK, typed="ewa")
+    mail_reset(PasswordReset.objects.get().pk)
+
+    assert mail.outbox[0].subject == "Nowe hasło"
+
+
+def test_a_link_works_once() -> None:
+    ewa()
+    path = link()
+    chosen(path)
+
+    page = BackOffice().page(path)
+
+    assert "This link was used before" in page
+
+
+def test_a_link_expires_after_an_hour(clock: Any) -> None:
+    ewa()
+    path = link()
+    clock.shift(timedelta(minutes=61))
+
+    assert "This link was used before" in BackOffice().page(path)
+
+
+def test_a_log_in_with_the_old_password_ends_the_link() -> None:
+    ewa()
+    path = link()
+    BackOffice().submit(LOGIN, username="ewa", password="user-pass")
+
+    assert "This link was used before" in BackOffice().page(path)
+
+
+def test_an_invented_link_is_refused() -> None:
+    user = ewa()
+
+    assert "This link was used before" in BackOffice().page(f"/admin/login/reset/{user.pk}/cxyz-abc")
+
+
+def test_a_link_of_a_user_who_was_made_inactive_is_refused() -> None:
+    ewa()
+    path = link()
+    User.objects.update(is_active=False)
+
+    assert "This link was used before" in BackOffice().page(path)
+
+
+@pytest.mark.parametrize(("password", "again"), [("123", "123"), ("ewa", "ewa"), ("password", "password"), (NEW, "x")])
+def test_the_rules_of_passwords_apply(password: str, again: str) -> None:
+    user = ewa()
+
+    answer = chosen(link(), password, again)
+
+    user.refresh_from_db()
+    assert "new_password2" in errors_of(answer)
+    assert user.check_password("user-pass")
+
+
+def test_a_new_password_ends_the_sessions() -> None:
+    user = ewa()
+    client = BackOffice()
+    client.force_login(user)
+    path = link()
+
+    chosen(path)
+
+    assert client.get(INDEX).status_code == 302
+    assert user.sessions.count() == 0
+
+
+def test_a_second_factor_is_still_asked_for() -> None:
+    SecondFactorFactory(user=ewa())
+
+    chosen(link())
+
+    answer: Any = BackOffice().post(LOGIN, {"username": "ewa", "password": NEW})
+    assert answer.url == reverse("log-in-code")
+
+
+def test_a_login_gets_few_mails_an_hour(clock: Any) -> None:
+    ewa()
+    for _ in range(MOST_PER_LOGIN + 2):
+        mailed("ewa")
+
+    assert len(mail.outbox) == MOST_PER_LOGIN
+    clock.shift(timedelta(minutes=61))
+    assert len(mailed("ewa")) == MOST_PER_LOGIN + 1
+
+
+def test_an_address_asks_a_limited_number_of_times_an_hour() -> None:
+    PasswordResetFactory.create_batch(MOST_PER_SOURCE, source="127.0.0.1")
+
+    answer = BackOffice().post(ASK, {"typed": "ewa"})
+
+    assert answer.status_code == 429
+    assert PasswordReset.objects.count() == MOST_PER_SOURCE
+
+
+def test_a_mail_server_that_is_down_is_tried_again(clock: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    ewa()
+
+    def refuse(messages: Any) -> int:
+        raise smtplib.SMTPServerDisconnected("gone")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(mail.get_connection().__class__, "send_messages", lambda self, messages: refuse(messages))
+        mailed("ewa")
+
+    assert (mail.outbox, mails.due_now()) == ([], [])
+    clock.shift(timedelta(minutes=2))
+    (pk,) = mails.due_now()
+    mail_reset(pk)
+    assert len(mail.outbox) == 1
+
+
+def test_a_request_whose_message_was_lost_is_found_by_the_sweep() -> None:
+    reset = PasswordResetFactory()
+
+    sweep_resets()
+
+    assert mails.due_now() == [reset.pk]
+
+
+def test_a_request_is_answered_once() -> None:
+    ewa()
+    mailed("ewa")
+
+    mail_reset(PasswordReset.objects.get().pk)
+
+    assert len(mail.outbox) == 1
+
+
+def test_old_requests_are_deleted() -> None:
+    reset = PasswordResetFactory()
+    kept = PasswordResetFactory()
+    PasswordReset.objects.filter(pk=reset.pk).update(created_at=timezone.now() - timedelta(days=2))
+
+    prune_resets()
+
+    assert list(PasswordReset.objects.all()) == [kept]
+
+
+def test_the_audit_log_has_the_wish_and_the_new_password() -> None:
+    ewa()
+
+    chosen(link())
+
+    actions = set(AuditEntry.objects.values_list("action", flat=True))
+    assert {AuditAction.ASK_RESET, AuditAction.RESET_PASSWORD} <= actions
+
+
+def test_the_host_of_the_request_is_used_without_a_public_address(settings: Any) -> None:
+    settings.PUBLIC_URL = ""
+    ewa()
+
+    (sent,) = mailed("ewa")
+
+    assert "http://testserver/admin/login/reset/" in sent.body
