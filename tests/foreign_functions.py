@@ -14,6 +14,7 @@ from callcentre.core.parsing import Reject, parse_date, parse_instant, parse_int
 from callcentre.core.phone import PhoneError, normalise
 from callcentre.core.spreadsheets import as_entered, harmless
 from callcentre.monitoring.logging import censor
+from callcentre.signin.browsers import in_words
 from campaigns.importing.columns import simple_name
 from campaigns.importing.formats import guess_format
 from campaigns.importing.rows import Rows
@@ -178,6 +179,7 @@ FUNCTIONS: dict[str, tuple[Callable[[str], object], tuple[type[Exception], ...]]
         lambda text: [reflowed(text, deletes_space=True), reflowed(text.replace("a", " \n"), deletes_space=False)],
         (),
     ),
+    "browser": (in_words, ()),
     "notice": (lambda text: says_no_failure(text, text), ()),
     "winmail.dat": (lambda text: tnef.files(b"\x78\x9f\x3e\x22\0\0" + text.encode("utf-8", "replace")), ()),
 }

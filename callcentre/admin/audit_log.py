@@ -14,7 +14,7 @@ from unfold.contrib.filters.admin import DropdownFilter
 
 from callcentre.admin.base import ReadOnlyAdmin, link
 from callcentre.admin.dates import DatesFilter
-from callcentre.admin.history import ACTIONS, ChangeMixin, in_words
+from callcentre.admin.history import ACTIONS, ChangeMixin, action_label, in_words
 from callcentre.admin.lists import UncountedChangeList, UncountedMixin
 from callcentre.admin.theme import display
 from callcentre.core.audit import AUDITED, AuditAction, AuditLog, AuditLogQuerySet, histories, owner_of
@@ -116,6 +116,13 @@ class AuditLogAdmin(ChangeMixin, UncountedMixin, ReadOnlyAdmin):
         if not row_id.isdecimal():
             return None
         return self.get_queryset(request).filter(source=source, row_id=int(row_id)).first()
+
+    @display(description=_("action"))
+    def what(self, change: Change) -> str:
+        """Return the action in the words of the history that the entry comes from."""
+        history = self.admin_site._registry.get(cast("type[Model]", _model(cast("AuditLog", change).source)))
+        labels = self.action_labels | dict(getattr(history, "action_labels", {}))
+        return str(action_label(change.action, labels))
 
     @display(description=_("by"))
     def actor(self, entry: AuditLog) -> str:

@@ -21,7 +21,10 @@ SUPERVISING = {
 MANAGING = {
     **SUPERVISING,
     "auth": ("add_group", "change_group", "delete_group"),
-    "callcentre": ("add_user", "change_user", "add_apiuser", "change_apiuser", "delete_personal_data"),
+    "callcentre": (
+        *("add_user", "change_user", "add_apiuser", "change_apiuser"),
+        *("delete_personal_data", "view_auditlog"),
+    ),
     "webhooks": ("add_webhook", "change_webhook"),
 }
 

@@ -2,8 +2,9 @@ from telephony.models.agent import Agent, AgentGroup
 from telephony.models.agent_intervals import AgentSession, AgentState
 from telephony.models.agent_line import AgentLine
 from telephony.models.call_command import CallCommand, Transfer
-from telephony.models.connection import Connection, Leg, Offer
+from telephony.models.connection import Connection, Leg
 from telephony.models.ledger_change import LedgerChange
+from telephony.models.offer import Offer
 from telephony.models.pause import Pause
 from telephony.models.queue import OpeningHours, Queue, QueueMember
 from telephony.models.recording import Recording

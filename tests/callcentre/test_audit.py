@@ -22,6 +22,7 @@ from campaigns.models import DoNotCall
 from telephony.models import AgentGroup, Pause
 from tests.campaigns.factories import CampaignFactory
 from tests.conftest import ACTOR, ApiClient
+from tests.knowledgebase.factories import ArticleFactory
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
 # Models that people add, change or delete in the admin and that need no trigger.
@@ -226,3 +227,10 @@ def test_history_of_an_object_without_the_right_to_the_log_is_django_s_own(clien
     answer = client.get(f"/admin/campaigns/campaign/{CampaignFactory().pk}/history/")
     assert answer.status_code == 200
     assert client.get("/admin/callcentre/auditlog/").status_code == 403
+
+
+def test_action_has_the_words_of_its_history(admin_client: Client) -> None:
+    article = ArticleFactory()
+    article.changes.create(action="publish", number=1, actor_kind="user", actor_name="anna")
+    page = admin_client.get(f"/admin/callcentre/auditlog/?object=knowledgebase.article:{article.pk}").content.decode()
+    assert "published" in page

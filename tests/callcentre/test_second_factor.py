@@ -15,6 +15,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from callcentre.core.audit import AuditAction, AuditEntry
 from callcentre.models import User
 from callcentre.passwords import REALM
 from callcentre.signin.models import RecoveryCode, SecondFactor
@@ -465,6 +466,26 @@ def test_the_second_factor_and_sessions_of_a_stronger_person_are_out_of_reach(pa
     assert stronger.get(INDEX).status_code == 200
 
 
+def test_the_audit_log_has_setting_up_using_a_recovery_code_and_removing(clock: Any) -> None:
+    UserFactory(username="ewa", staff=True)
+    client, _answer = after_the_password()
+    client.page(SET_UP)
+    codes = recovery_codes(client.post(SET_UP, {"code": code_of(SecondFactor.objects.get())}).content)
+    other, _answer = after_the_password()
+    other.submit(CODE, code=codes[0])
+    client.post(CODES, {})
+
+    superuser().submit(page_of(User.objects.get(username="ewa"), "remove_factor"))
+
+    ours = [
+        *(AuditAction.SET_UP_FACTOR, AuditAction.USE_RECOVERY_CODE),
+        *(AuditAction.RENEW_RECOVERY_CODES, AuditAction.REMOVE_FACTOR),
+    ]
+    entries = AuditEntry.objects.filter(action__in=ours).order_by("pk")
+    assert [(entry.action, entry.object_name) for entry in entries] == [(action, "ewa") for action in ours]
+    assert [entry.actor_name == "ewa" for entry in entries] == [True, True, True, False]
+
+
 # Enforcement
 
 
@@ -509,6 +530,7 @@ def test_an_open_session_of_an_enforced_person_without_second_factor_does_not_co
         ("callcentre.change_user", SET_UP_AT_LOG_IN),
         ("callcentre.delete_personal_data", SET_UP_AT_LOG_IN),
         ("webhooks.change_webhook", SET_UP_AT_LOG_IN),
+        ("callcentre.view_auditlog", SET_UP_AT_LOG_IN),
         ("tickets.change_ticket", INDEX),
         ("knowledgebase.change_article", INDEX),
     ],

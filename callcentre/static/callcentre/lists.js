@@ -9,7 +9,7 @@ addEventListener("DOMContentLoaded", async () => {
         if (!response.ok || response.redirected) return;
         const { text } = await response.json();
         if (!text) return;
-        place.textContent = `${place.dataset.before} ${text}`;
+        place.textContent = ` ${place.dataset.before} ${text}`;
         for (const element of document.querySelectorAll("[data-matching]")) element.textContent = text;
     } catch {
         // Without an answer the list has no total.
