@@ -158,14 +158,14 @@ class ListTools(ListViews):
         return redirect(reverse("admin:lists_listaction_change", args=[job.pk]))
 
     def fact_of_rows(
-        self, request: HttpRequest, name: str, rows: QuerySet[Any], compute: Callable[[QuerySet[Any]], Any]
+        self, request: HttpRequest, name: str, of_selected: Any, of_all: Callable[[QuerySet[Any]], Any]
     ) -> Any:
-        """Return what a form must know of its rows: the selected ones, or all that match; as JSON."""
+        """Return what a form must know of its rows: the selected ones, or all that match (in JSON)."""
         if isinstance(request, WorkerRequest):
             return request.facts[name]
         if (for_all := vars(request).get("for_all")) is None:
-            return compute(rows)
-        for_all.facts[name] = compute(for_all.rows)
+            return of_selected
+        for_all.facts[name] = of_all(for_all.rows)
         return for_all.facts[name]
 
     def message_user(

@@ -96,7 +96,9 @@ class RecordActions(Admin):
             sentence = _now("At most %(count)s records at once.") % {"count": MAX_SELECTED}
             self.message_user(request, sentence, messages.ERROR)
             return None
-        campaign_ids = set(self.fact_of_rows(request, "campaigns", records, _some_campaigns))
+        campaign_ids = set(
+            self.fact_of_rows(request, "campaigns", {record.campaign_id for record in selected}, _some_campaigns)
+        )
         form = form_type(campaign_ids, request.POST if "apply" in request.POST else None)
         offer_within(scope_of(request), form.fields)
         if form.is_bound and form.is_valid():

@@ -106,19 +106,32 @@ def test_queries_of_the_list_do_not_grow_with_records(count, filters, queries, d
         client.page(LIST, **filters)
 
 
-def test_the_list_never_counts_records_and_never_sorts_them():
-    RecordFactory.create_batch(3)
+def statements_of(order: str) -> list[str]:
+    """Return the statements about records of the list in this order."""
     client = superuser()
+    with CaptureQueriesContext(connection) as captured:
+        client.page(LIST, **({"o": order} if order else {}))
+    return [query["sql"].lower() for query in captured if "campaigns_record" in query["sql"]]
 
-    with CaptureQueriesContext(
-        connection,
-    ) as captured:
-        client.page(LIST, o="1")
 
-    statements = [query["sql"].lower() for query in captured if "campaigns_record" in query["sql"]]
+def test_the_list_never_counts_records_and_never_sorts_them_by_itself():
+    RecordFactory.create_batch(3)
+
+    statements = statements_of("")
+
     assert statements
     assert not any("count(" in sql for sql in statements)
     assert all('order by "campaigns_record"."id" desc' in sql for sql in statements)
+
+
+def test_the_list_counts_a_limited_number_of_records_before_it_sorts_them():
+    RecordFactory.create_batch(3)
+
+    count, rows = statements_of("1")
+
+    assert "count(" in count
+    assert "limit 10001" in count
+    assert 'order by "campaigns_record"."phone_number" asc' in rows
 
 
 def test_the_list_shows_that_there_are_more_pages_without_a_count(monkeypatch):

@@ -51,7 +51,9 @@ def test_every_list_is_exported() -> None:
     while exports.build_next():
         pass
 
-    failed = [(each.list_name, each.message) for each in ListExport.objects.exclude(state="finished")]
+    failed = [
+        (each.list_name, each.message) for each in ListExport.objects.exclude(state="finished").exclude(actor_id=None)
+    ]
     assert failed == []
     assert {each.list_name for each in ListExport.objects.all()} >= {
         model._meta.label_lower for model in admin.site._registry
@@ -60,7 +62,7 @@ def test_every_list_is_exported() -> None:
         shown = rows_of(export)
         assert len(shown) == export.row_count > 0, export.list_name
         for cells in shown:
-            assert not any(cell and ("</" in cell or "<span" in cell) for cell in cells.values()), cells
+            assert not any(cell and ('class="' in cell or "<span" in cell) for cell in cells.values()), cells
 
 
 def test_an_export_has_the_filters_the_search_and_the_rows_of_all_pages(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,135 @@
+"""Lists in a real Chromium: an export, an action on all that match that is cancelled half-way, and a phone."""
+
+import csv
+import io
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+from playwright.sync_api import Browser, Page, expect
+
+from callcentre.lists import actions, exports
+from callcentre.lists.models import ListAction
+from telephony.models import Agent
+from tests.admin_pages import list_of
+from tests.browser.conftest import PATIENCE, barriers
+from tests.callcentre.factories import UserFactory
+from tests.telephony.factories import AgentFactory
+
+pytestmark = pytest.mark.usefixtures("plain_static")
+
+
+@pytest.fixture
+def half_way(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
+    """Let a worker wait after its fourth row until the event is set."""
+    event, rows = threading.Event(), 0
+    apply = actions._Worker._refusals_of
+
+    def slowly(self: Any, row: str) -> list[str]:
+        nonlocal rows
+        rows += 1
+        if rows == 5:
+            event.wait(PATIENCE / 1000)
+        return apply(self, row)
+
+    monkeypatch.setattr(actions._Worker, "_refusals_of", slowly)
+    monkeypatch.setattr(actions, "PORTION", 2)
+    return event
+
+
+@pytest.fixture
+def workers(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Do queued work at once, each piece in a thread, as on a worker."""
+    threads: list[threading.Thread] = []
+
+    def work(task: str, *arguments: int) -> None:
+        try:
+            if task == "lists.build_exports":
+                exports.build_next()
+            else:
+                actions.run(*arguments)
+        finally:
+            connection.close()
+
+    def enqueue(task: str, *arguments: int) -> None:
+        threads.append(threading.Timer(0.3, work, [task, *arguments]))
+        threads[-1].start()
+
+    monkeypatch.setattr("callcentre.lists.exports.enqueue", enqueue)
+    monkeypatch.setattr("callcentre.lists.actions.enqueue", enqueue)
+    yield
+    for thread in threads:
+        thread.join()
+
+
+@pytest.fixture
+def session_id(committed_db: None, plain_http: None, settings: Any, tmp_path: Path) -> str:
+    backend = "django.core.files.storage.FileSystemStorage"
+    default = {"BACKEND": backend, "OPTIONS": {"location": tmp_path / "files"}}
+    settings.STORAGES = settings.STORAGES | {"default": default}
+    client = Client()
+    client.force_login(UserFactory(admin=True))
+    return client.cookies["sessionid"].value
+
+
+@pytest.fixture
+def page(browser: Browser, session_id: str, live_server: Any, workers: None) -> Page:
+    context = browser.new_context(base_url=live_server.url, viewport={"width": 1400, "height": 900})
+    context.set_default_timeout(PATIENCE)
+    context.add_cookies([{"name": "sessionid", "value": session_id, "url": live_server.url}])
+    return context.new_page()
+
+
+def test_a_list_is_exported_with_its_filter(page: Page) -> None:
+    AgentFactory.create_batch(60, is_active=True)
+    AgentFactory(is_active=False)
+    page.goto(f"{list_of(Agent)}?is_active__exact=1")
+
+    page.locator("summary", has_text="Export").click()
+    page.get_by_role("button", name="CSV").click()
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Download").click()
+
+    text = Path(download.value.path()).read_text(encoding="utf-8-sig")
+    assert len(list(csv.DictReader(io.StringIO(text)))) == 60
+
+
+def test_an_action_on_all_that_match_is_cancelled_half_way_and_says_what_it_did(
+    page: Page, half_way: threading.Event
+) -> None:
+    AgentFactory.create_batch(60, is_active=True)
+    page.goto(list_of(Agent))
+
+    page.locator("input.action-select").first.check()
+    page.get_by_role("link", name="Select all that match:").click()
+    page.locator("select[name=action]").select_option(label="Deactivate")
+    page.get_by_role("button", name="Run").click()
+    expect(page.get_by_text("For all rows that match: 60.")).to_be_visible()
+    page.get_by_role("button", name="Deactivate").click()
+    # The worker waits within its third portion.
+    expect(page.locator("[data-show=rows]")).to_have_text("4", timeout=PATIENCE)
+    threading.Timer(1.0, half_way.set).start()
+    page.get_by_role("button", name="Cancel the action").click()
+
+    expect(page.get_by_text("Not reached")).to_be_visible(timeout=PATIENCE)
+    job = ListAction.objects.get()
+    assert (job.state, job.total_count) == ("cancelled", 60)
+    assert 4 <= job.done_count < 60
+    assert Agent.objects.filter(is_active=False).count() == job.done_count
+    expect(page.locator("dl.cc-facts")).to_contain_text(str(60 - job.done_count))
+    assert barriers(page) == []
+
+
+def test_a_list_on_a_phone_is_dense_and_no_wider_than_the_screen(page: Page) -> None:
+    AgentFactory.create_batch(50, is_active=True)
+    page.set_viewport_size({"width": 390, "height": 844})
+
+    page.goto(list_of(Agent))
+
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    # Fifty rows of at most four lines.
+    assert page.evaluate("document.querySelector('#result_list').getBoundingClientRect().height") < 50 * 100
