@@ -19,6 +19,7 @@ from callcentre.admin.lists import UncountedChangeList, UncountedMixin
 from callcentre.admin.theme import display
 from callcentre.core.audit import AUDITED, AuditAction, AuditLog, AuditLogQuerySet, histories, owner_of
 from callcentre.core.changes import Change
+from callcentre.core.integers import integer_of
 
 
 class AtFilter(DatesFilter):
@@ -113,9 +114,7 @@ class AuditLogAdmin(ChangeMixin, UncountedMixin, ReadOnlyAdmin):
     def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> AuditLog | None:
         """Return the entry by the id of its own table, which has an index."""
         source, _dash, row_id = object_id.rpartition("-")
-        if not row_id.isdecimal():
-            return None
-        return self.get_queryset(request).filter(source=source, row_id=int(row_id)).first()
+        return self.get_queryset(request).filter(source=source, row_id=integer_of(row_id)).first()
 
     @display(description=_("action"))
     def what(self, change: Change) -> str:
