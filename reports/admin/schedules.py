@@ -169,7 +169,7 @@ class ScheduleAdmin(HistoryMixin, Admin):
         fieldsets = [
             (None, {"fields": (*(() if obj else ("report",)), "name", "is_active")}),
             (_("When"), {"fields": (("repeats", "hour"), "span")}),
-            (f"{_('What')}: {described.kind.label}", {"fields": what}),
+            (_("What: %(report)s") % {"report": described.kind.label}, {"fields": what}),
             (_("To whom"), {"fields": ("recipients", ("format", "language"))}),
         ]
         if obj is None or self.has_change_permission(request, obj):
