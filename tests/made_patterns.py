@@ -3,6 +3,7 @@
 import re
 from typing import Any
 
+from callcentre.core.audit import _writes_audited
 from callcentre.core.parsing import list_key, map_key
 from callcentre.core.phone import _region_plan
 from knowledgebase.search.highlight import Highlighter
@@ -11,6 +12,7 @@ from telephony.channels import _pattern
 
 # The files of these functions. HTML policies build patterns there too; these are tried as they are.
 FILES = {
+    "callcentre/core/audit.py",
     "callcentre/core/parsing.py",
     "callcentre/core/html_cleaning.py",
     "callcentre/core/phone.py",
@@ -21,6 +23,7 @@ _HIGHLIGHTER = Highlighter(parse('pay "late fees" refund').wanted)
 _PLAN = _region_plan("PL")
 
 MADE: dict[str, re.Pattern[Any]] = {
+    "writes_audited": _writes_audited(),
     "list_key": list_key("ids"),
     "map_key": map_key("fields"),
     "channel": _pattern("callcentre", r"-\d+"),

@@ -31,7 +31,7 @@ _PRUNED_AT_ONCE = 10_000
 _AN_HOUR = timedelta(hours=1)
 # The session's setting with the sender, for the trigger.
 SETTING = "callcentre.sender"
-_WRITES = re.compile(r"\s*(?:INSERT|UPDATE|DELETE|WITH)\b")
+_WRITES = re.compile(r"\A\s*(?:INSERT|UPDATE|DELETE|WITH)\b")
 
 
 @dataclass(frozen=True, slots=True)

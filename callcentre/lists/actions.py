@@ -106,7 +106,7 @@ def _end(job: ListAction, state: str, message: Any = "") -> None:
 @transaction.atomic
 def _do_portion(pk: int) -> bool:
     """Do one portion, or first of all find the rows. Return whether there are more."""
-    job = ListAction.objects.waiting().defer("ids").select_for_update().filter(pk=pk).first()
+    job = ListAction.objects.waiting().defer("ids").select_for_update(no_key=True).filter(pk=pk).first()
     if job is None:
         return False
     if job.is_cancelled:

@@ -34,10 +34,10 @@ given AS MATERIALIZED (
   ON CONFLICT DO NOTHING
   RETURNING id, number
 ), history AS (
-  INSERT INTO campaigns_recordchange (record_id, actor_kind, actor_id, actor_name, action, changes, from_status,
-                                      to_status, from_system_status, to_system_status)
-  SELECT added.id, %(actor_kind)s, %(actor_id)s, %(actor_name)s, 'create', '{}', '', given.status_name, '',
-         given.system_status
+  INSERT INTO campaigns_recordchange (record_id, actor_kind, actor_id, actor_name, actor_address, action, changes,
+                                      from_status, to_status, from_system_status, to_system_status)
+  SELECT added.id, %(actor_kind)s, %(actor_id)s, %(actor_name)s, %(actor_address)s::inet, 'create', '{}',
+         '', given.status_name, '', given.system_status
   FROM added JOIN given USING (number)
 ), additional AS (
   INSERT INTO campaigns_additionalnumber (record_id, campaign_id, phone_number, number)
@@ -62,10 +62,10 @@ given AS MATERIALIZED (
          "identifier" = v."identifier", "status_id" = v."status_id", "system_status" = v."system_status", "agent_id" = v."agent_id", "next_call_at" = v."next_call_at", "order" = v."order", "last_note" = v."last_note", "zone" = v."zone", "calling_code" = v."calling_code"
   FROM given v WHERE r.id = v.id
 ), history AS (
-  INSERT INTO campaigns_recordchange (record_id, actor_kind, actor_id, actor_name, action, changes, from_status,
-                                      to_status, from_system_status, to_system_status)
-  SELECT id, %(actor_kind)s, %(actor_id)s, %(actor_name)s, %(change_action)s, changes, from_status, to_status,
-         from_system_status, system_status
+  INSERT INTO campaigns_recordchange (record_id, actor_kind, actor_id, actor_name, actor_address, action, changes,
+                                      from_status, to_status, from_system_status, to_system_status)
+  SELECT id, %(actor_kind)s, %(actor_id)s, %(actor_name)s, %(actor_address)s::inet, %(change_action)s, changes,
+         from_status, to_status, from_system_status, system_status
   FROM given
 )
 

@@ -49,7 +49,7 @@ def test_queries_of_the_page_do_not_grow_with_its_content(count, django_assert_n
         record.history.create(actor_kind="system", actor_name="system", action="edit")
     client = superuser()
 
-    with django_assert_num_queries(12):
+    with django_assert_num_queries(11):
         client.page(page_of(record))
 
 
