@@ -210,7 +210,8 @@ def _tell_sender(execute: Callable[..., Any], sql: Any, params: Any, many: bool,
     if isinstance(sql, str) and _WRITES.match(sql) and _writes_audited().search(sql):
         connection = context["connection"]
         if not connection.needs_rollback:
-            connection.connection.execute("SELECT set_config(%s, %s, false)", (SETTING, _described()))
+            with connection.wrap_database_errors:
+                connection.connection.execute("SELECT set_config(%s, %s, false)", (SETTING, _described()))
     return execute(sql, params, many, context)
 
 

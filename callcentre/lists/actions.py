@@ -21,6 +21,7 @@ from callcentre.core.enqueue import enqueue
 from callcentre.core.errors import Conflict, ErrorCode, is_lock_refusal
 from callcentre.core.exporting.builds import Refused
 from callcentre.core.exporting.jobs import current_request_id
+from callcentre.core.sender import acting
 from callcentre.lists.listed import Listed, WorkerRequest, address_of, person
 from callcentre.lists.models import ListAction
 from callcentre.models import User
@@ -100,7 +101,9 @@ def _take_turn(job: ListAction) -> bool:
 
 
 def _end(job: ListAction, state: str, message: Any = "") -> None:
-    ListAction.objects.waiting().filter(pk=job.pk).update(state=state, message=str(message), finished_at=timezone.now())
+    """End the job. Drop the ids: there may be a million of them, and the row stays."""
+    values = {"state": state, "message": str(message), "finished_at": timezone.now(), "ids": None}
+    ListAction.objects.waiting().filter(pk=job.pk).update(**values)
 
 
 @transaction.atomic
@@ -120,7 +123,9 @@ def _do_portion(pk: int) -> bool:
         job.state, job.started_at = State.RUNNING, timezone.now()
         job.save(update_fields=["ids", "total_count", "state", "started_at", "failure_count"])
     else:
-        worker.do_portion()
+        # The audit log names the person, not the service.
+        with acting(worker.user.actor):
+            worker.do_portion()
         job.save(update_fields=["place", "done_count", "refused_count", "skipped_count", "refusals", "failure_count"])
     if job.place < job.total_count:
         return True

@@ -1,7 +1,8 @@
 """The address behind a change, and an index for the audit log. Writes go on meanwhile."""
 
-from django.contrib.postgres.operations import AddIndexConcurrently
 from django.db import migrations, models
+
+from callcentre.core.migration_steps import AddMissingField, AddMissingIndex
 
 
 class Migration(migrations.Migration):
@@ -9,7 +10,7 @@ class Migration(migrations.Migration):
     dependencies = [("campaigns", "0017_campaign_script")]
 
     operations = [
-        migrations.AddField("diallingswitch", "actor_address", models.GenericIPAddressField(null=True, verbose_name="address")),
-        migrations.AddField("recordchange", "actor_address", models.GenericIPAddressField(null=True, verbose_name="address")),
-        AddIndexConcurrently("recordchange", models.Index(fields=["-at"], name="recordchange_at")),
+        AddMissingField("diallingswitch", "actor_address", models.GenericIPAddressField(null=True, verbose_name="address")),
+        AddMissingField("recordchange", "actor_address", models.GenericIPAddressField(null=True, verbose_name="address")),
+        AddMissingIndex("recordchange", models.Index(fields=["-at"], name="recordchange_at")),
     ]

@@ -1,7 +1,8 @@
 """The address behind a change, and an index for the audit log. Writes go on meanwhile."""
 
-from django.contrib.postgres.operations import AddIndexConcurrently
 from django.db import migrations, models
+
+from callcentre.core.migration_steps import AddMissingField, AddMissingIndex
 
 
 class Migration(migrations.Migration):
@@ -9,6 +10,6 @@ class Migration(migrations.Migration):
     dependencies = [("telephony", "0024_endings_of_numbers")]
 
     operations = [
-        migrations.AddField("transfer", "actor_address", models.GenericIPAddressField(null=True, verbose_name="address")),
-        AddIndexConcurrently("transfer", models.Index(fields=["-at"], name="transfer_at")),
+        AddMissingField("transfer", "actor_address", models.GenericIPAddressField(null=True, verbose_name="address")),
+        AddMissingIndex("transfer", models.Index(fields=["-at"], name="transfer_at")),
     ]

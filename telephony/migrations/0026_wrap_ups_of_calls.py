@@ -1,7 +1,8 @@
 """The index of the wrap-ups of calls, for the report by queue. Writes go on meanwhile."""
 
-from django.contrib.postgres.operations import AddIndexConcurrently
 from django.db import migrations, models
+
+from callcentre.core.migration_steps import AddMissingIndex
 
 
 class Migration(migrations.Migration):
@@ -9,7 +10,7 @@ class Migration(migrations.Migration):
     dependencies = [("telephony", "0025_audit")]
 
     operations = [
-        AddIndexConcurrently(
+        AddMissingIndex(
             "agentstate",
             models.Index(
                 fields=["connection"], condition=models.Q(kind="wrap_up"), name="agentstate_wrap_up_of_call"

@@ -89,6 +89,18 @@ def test_the_link_sets_a_new_password() -> None:
     assert BackOffice().post(LOGIN, {"username": "ewa", "password": NEW}).headers["Location"] == INDEX
 
 
+def test_the_log_has_no_link(caplog: pytest.LogCaptureFixture) -> None:
+    ewa()
+    path = link()
+
+    with caplog.at_level("INFO", logger="callcentre.requests"):
+        chosen(path)
+
+    paths = [vars(line)["path"] for line in caplog.records if line.name == "callcentre.requests"]
+    assert "/admin/login/reset/<uidb64>/<token>" in paths
+    assert path not in paths
+
+
 def test_the_log_in_page_leads_to_the_reset() -> None:
     assert f'href="{ASK}"' in BackOffice().page(LOGIN)
 

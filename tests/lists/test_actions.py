@@ -7,6 +7,7 @@ from django.contrib import admin
 from django.db.models import Model
 from django.http import HttpResponse
 
+from callcentre.core.audit import AuditEntry
 from callcentre.lists import actions
 from callcentre.lists.models import ListAction
 from callcentre.models import User
@@ -145,6 +146,23 @@ def test_a_person_who_lost_the_right_meanwhile_stops_the_action(monkeypatch: pyt
 
     assert counts_of(job) == ("failed", 5, 2, 0, 0)
     assert job.message
+
+
+def test_the_audit_log_names_the_person_who_asked_and_not_the_service() -> None:
+    AgentFactory.create_batch(2, is_active=True)
+
+    job = done(asked(staff("view_agent", "change_agent"), Agent, "deactivate"))
+
+    entries = AuditEntry.objects.filter(model="telephony.agent", action="edit", changes__has_key="is_active")
+    assert list(entries.values_list("actor_kind", "actor_id")) == [("user", job.actor_id)] * 2
+
+
+def test_a_job_that_has_ended_keeps_no_ids() -> None:
+    AgentFactory.create_batch(2, is_active=True)
+
+    job = done(asked(superuser(), Agent, "deactivate"))
+
+    assert (job.state, job.total_count, job.ids) == ("finished", 2, None)
 
 
 def test_an_action_has_the_scope_of_the_person() -> None:

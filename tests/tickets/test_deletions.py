@@ -9,6 +9,7 @@ from django.db import connection
 from django.utils import timezone
 
 from callcentre.core import deletions
+from callcentre.core.audit import AuditEntry
 from callcentre.core.deletions import Deletion, consequences_of
 from callcentre.core.errors import Conflict
 from tests.conftest import ACTOR, ApiClient
@@ -40,7 +41,7 @@ from tickets.verbs.chats import close_chat, write_in_chat
 from tickets.verbs.customers import add_customer_note, edit_customer
 from tickets.verbs.merges import merge_tickets
 from tickets.verbs.messages import comment_on, receive_message, reply_to
-from tickets.verbs.received_mails import retry_mail
+from tickets.verbs.received_mails import discard_mail, retry_mail
 from tickets.verbs.tickets import connect_tickets
 from webhooks.models import Attempt, Event
 
@@ -184,6 +185,16 @@ def test_nothing_of_a_mail_is_left_and_its_ticket_stays(own_storage: Path) -> No
     assert ticket.history.get().action == "delete_message"
     assert set(ReceivedMail.objects.values_list("outcome", "path")) == {("deleted", "")}
     assert not ReceivedMail.objects.exclude(message=None).exists()
+
+
+def test_the_audit_log_forgets_the_words_of_a_deleted_mail(own_storage: Path) -> None:  # noqa: F811
+    mail = a_mail("1", outcome="quarantined")
+    discard_mail(mail, ACTOR, MARK)
+
+    removed("mail", mail)
+
+    assert left_of(*PERSONAL) == {}
+    assert AuditEntry.objects.filter(model="tickets.receivedmail", action="discard_mail").count() == 1
 
 
 @pytest.mark.parametrize("outcome", ["received", "quarantined", "ignored"])

@@ -15,7 +15,7 @@ from django.utils.translation import gettext_noop
 
 from callcentre.core.actor import Actor
 from callcentre.core.changes import change_columns
-from callcentre.core.deletions import Busy, Consequences, Deletion, FileRemoval, Part
+from callcentre.core.deletions import Busy, Consequences, Deletion, FileRemoval, Part, forget_log_entries
 from tickets import events
 from tickets.models import Dispatch, Message, ReceivedMail, StoredFile, Ticket, TicketChange
 from tickets.verbs.ticket_row import lock_ticket
@@ -26,6 +26,9 @@ DELETED = gettext_noop("it was deleted by a person")
 def strip(mails: QuerySet[ReceivedMail]) -> int:
     """Remove content and addresses from these mails, and return their count. The rows and the checksums stay."""
     FileRemoval.add(list(mails.exclude(path="").values_list("path", flat=True)))
+    # Entries name a mail by its subject or sender.
+    if ids := list(mails.values_list("pk", flat=True)):
+        forget_log_entries(ReceivedMail, ids)
     return mails.update(
         outcome=ReceivedMail.Outcome.DELETED,
         reason=DELETED,

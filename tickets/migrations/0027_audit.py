@@ -1,7 +1,8 @@
 """The address behind a change, and an index for the audit log. Writes go on meanwhile."""
 
-from django.contrib.postgres.operations import AddIndexConcurrently
 from django.db import migrations, models
+
+from callcentre.core.migration_steps import AddMissingField, AddMissingIndex
 
 
 class Migration(migrations.Migration):
@@ -9,8 +10,8 @@ class Migration(migrations.Migration):
     dependencies = [("tickets", "0026_words_and_beginnings")]
 
     operations = [
-        migrations.AddField("customerchange", "actor_address", models.GenericIPAddressField(null=True, verbose_name="address")),
-        migrations.AddField("ticketchange", "actor_address", models.GenericIPAddressField(null=True, verbose_name="address")),
-        AddIndexConcurrently("customerchange", models.Index(fields=["-at"], name="customerchange_at")),
-        AddIndexConcurrently("ticketchange", models.Index(fields=["-at"], name="ticketchange_at")),
+        AddMissingField("customerchange", "actor_address", models.GenericIPAddressField(null=True, verbose_name="address")),
+        AddMissingField("ticketchange", "actor_address", models.GenericIPAddressField(null=True, verbose_name="address")),
+        AddMissingIndex("customerchange", models.Index(fields=["-at"], name="customerchange_at")),
+        AddMissingIndex("ticketchange", models.Index(fields=["-at"], name="ticketchange_at")),
     ]

@@ -1,7 +1,8 @@
 """Indexes of closed and reopened tickets, for the report of tickets. Writes go on meanwhile."""
 
-from django.contrib.postgres.operations import AddIndexConcurrently
 from django.db import migrations, models
+
+from callcentre.core.migration_steps import AddMissingIndex
 
 
 class Migration(migrations.Migration):
@@ -9,7 +10,7 @@ class Migration(migrations.Migration):
     dependencies = [("tickets", "0027_audit")]
 
     operations = [
-        AddIndexConcurrently(
+        AddMissingIndex(
             "ticket",
             models.Index(
                 fields=["queue", "closed_at", "created_at"],
@@ -17,7 +18,7 @@ class Migration(migrations.Migration):
                 name="ticket_closed_in_queue",
             ),
         ),
-        AddIndexConcurrently(
+        AddMissingIndex(
             "ticket",
             models.Index(
                 fields=["queue", "targets_began_at"],

@@ -198,6 +198,7 @@ class TicketQueue(TimestampedModel):
         )
 
 
+@audited(part_of="queue")
 class TicketQueueHours(WeeklyHours):
     """Opening hours of a queue, for its targets. A queue without opening hours is always open."""
 

@@ -1,7 +1,8 @@
 """The address behind a change, and an index for the audit log. Writes go on meanwhile."""
 
-from django.contrib.postgres.operations import AddIndexConcurrently
 from django.db import migrations, models
+
+from callcentre.core.migration_steps import AddMissingField, AddMissingIndex
 
 
 class Migration(migrations.Migration):
@@ -9,6 +10,6 @@ class Migration(migrations.Migration):
     dependencies = [("webhooks", "0009_alarms")]
 
     operations = [
-        migrations.AddField("webhookchange", "actor_address", models.GenericIPAddressField(null=True, verbose_name="address")),
-        AddIndexConcurrently("webhookchange", models.Index(fields=["-at"], name="webhookchange_at")),
+        AddMissingField("webhookchange", "actor_address", models.GenericIPAddressField(null=True, verbose_name="address")),
+        AddMissingIndex("webhookchange", models.Index(fields=["-at"], name="webhookchange_at")),
     ]
