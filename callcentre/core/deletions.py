@@ -20,6 +20,7 @@ from django.core.files.storage import default_storage
 from django.db import models, transaction
 from django.db.models import F, Q
 from django.db.models.functions import Now
+from django.dispatch import Signal
 from django.utils import timezone
 from django.utils.translation import gettext as translate
 from django.utils.translation import gettext_lazy as _
@@ -119,6 +120,10 @@ class Busy(Exception):
 
 class NotOurs(Exception):
     """Another worker has the deletion now."""
+
+
+# Sent when the rows of a deletion are gone, before it is finished; twice if the worker dies in between.
+personal_data_deleted = Signal()
 
 
 class _TurnOver(Exception):
@@ -309,6 +314,7 @@ def run(pk: int) -> None:
         # Without entries in the audit log for the rows: they would keep what must go.
         with acting(deletion.actor, is_bulk=True):
             _kinds[deletion.kind].delete(deletion)
+            personal_data_deleted.send(Deletion)
     except NotOurs:
         return
     except _TurnOver:

@@ -6,3 +6,9 @@ class ListsConfig(AppConfig):
     name = "callcentre.lists"
     label = "lists"
     verbose_name = _("lists")
+
+    def ready(self) -> None:
+        from callcentre.core.deletions import personal_data_deleted  # noqa: PLC0415  (apps load before it)
+        from callcentre.lists.forgetting import forget  # noqa: PLC0415
+
+        personal_data_deleted.connect(forget, dispatch_uid="callcentre.lists")

@@ -2,6 +2,7 @@
 
 import csv
 import io
+from pathlib import Path
 from typing import Any, cast
 
 import pytest
@@ -9,18 +10,23 @@ from django.conf import settings
 from django.contrib import admin
 from django.db.models import Model
 
+from callcentre.core import deletions
 from callcentre.core.audit import AuditEntry
+from callcentre.core.deletions import Deletion
 from callcentre.lists import exports
-from callcentre.lists.models import ListExport
+from callcentre.lists.models import ListExport, SavedView
 from callcentre.models import User
 from telephony.models import Agent
 from tests.admin_pages import list_of, row_of_each_model
 from tests.backoffice import BackOffice, staff, superuser
+from tests.conftest import ACTOR
 from tests.reports.exports import cells_of
 from tests.telephony.factories import AgentFactory
-from tests.tickets.factories import TicketFactory, TicketQueueFactory
-from tickets.models import Ticket
+from tests.tickets.deleting import left_of
+from tests.tickets.factories import CustomerFactory, TicketFactory, TicketQueueFactory
+from tickets.models import Customer, Ticket
 
+MARK = "Kowalczykowska"
 pytestmark = pytest.mark.usefixtures("committed_db", "plain_static")
 
 
@@ -182,3 +188,23 @@ def test_an_address_that_makes_no_sense_any_more_is_a_failed_export() -> None:
     export = asked(client, Agent, "?password__startswith=x")
 
     assert built(export).state == "failed"
+
+
+def test_deletion_of_a_person_leaves_nothing_of_them_in_files_and_searches(settings: Any, tmp_path: Path) -> None:
+    options = {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": {"location": tmp_path}}
+    settings.STORAGES = settings.STORAGES | {"default": options}
+    customer, client = CustomerFactory(surname=MARK), superuser()
+    export = built(asked(client, Customer, f"?q={MARK}"))
+    SavedView.objects.create(user=User.objects.get(), list_name="tickets.customer", name="Mine", query=f"q={MARK}")
+    begun = asked(client, Customer)
+    ListExport.objects.filter(pk=begun.pk).update(state="running", attempts=1)
+    assert MARK in str(rows_of(export))
+
+    deletion = Deletion.ask(ACTOR, "customer", customer, "on request")
+    deletions.run(deletion.pk)
+
+    deletion.refresh_from_db()
+    begun.refresh_from_db()
+    assert (deletion.state, begun.state) == ("finished", "queued")
+    assert left_of(MARK) == {}
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []

@@ -1,0 +1,33 @@
+"""What lists forget when the data of a person are deleted: their files, and the words that people searched for.
+
+A file cannot be searched for the person, so all files of lists go. People export again what they still need.
+"""
+
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Q
+
+from callcentre.core.audit import AuditAction, AuditEntry
+from callcentre.core.deletions import FileRemoval
+from callcentre.core.enqueue import enqueue
+from callcentre.lists.models import ListAction, ListExport, SavedView
+
+# The parameter of an address with the words that were searched for.
+_SEARCHES = Q(query__contains="q=")
+
+
+def forget(**_unused: Any) -> None:
+    """Remove files and search words of all lists. An export that is being built begins again."""
+    with transaction.atomic():
+        written = ListExport.objects.exclude(file="")
+        FileRemoval.add(list(written.values_list("file", flat=True)))
+        written.update(file="")
+        # Their builder notices it when the file is done, and removes it.
+        ListExport.objects.filter(state=ListExport.State.RUNNING).update(state=ListExport.State.QUEUED)
+        enqueue("lists.build_exports")
+        ended = ~Q(state__in=[ListExport.State.QUEUED, ListExport.State.RUNNING])
+        ListExport.objects.filter(_SEARCHES, ended).update(query="")
+        ListAction.objects.filter(_SEARCHES, ended).update(query="", form="")
+        SavedView.objects.filter(_SEARCHES).delete()
+        AuditEntry.objects.filter(action=AuditAction.EXPORT, changes__query__1__icontains="q=").update(changes={})
