@@ -18,6 +18,7 @@ from celery.signals import (
 )
 from django.db import close_old_connections, connections
 
+from callcentre.core.request_id import current_request_id
 from callcentre.monitoring import metrics
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "callcentre.settings")
@@ -33,7 +34,7 @@ app.autodiscover_tasks()
 @before_task_publish.connect
 def add_headers(headers: dict[str, Any], **kwargs: Any) -> None:
     headers["published_at"] = time.time()
-    headers["request_id"] = structlog.contextvars.get_contextvars().get("request_id", "")
+    headers["request_id"] = current_request_id()
 
 
 @worker_init.connect

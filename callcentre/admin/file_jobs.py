@@ -5,8 +5,10 @@ from typing import Any
 from django.core.exceptions import PermissionDenied
 from django.http import FileResponse, Http404, HttpRequest, JsonResponse
 from django.urls import URLPattern
+from django.utils.translation import gettext_lazy as _
 
 from callcentre.admin.base import ReadOnlyAdmin
+from callcentre.admin.theme import display
 from callcentre.core.downloads import file_response
 from callcentre.core.exporting.jobs import FileJob
 
@@ -32,6 +34,11 @@ class FileJobAdmin(ReadOnlyAdmin):
             self.url_to("<int:pk>/download/", self.download_view, "download"),
             *super().get_urls(),
         ]
+
+    @display(description=_("state"), ordering="state", label=COLOURS)
+    def state_label(self, job: FileJob) -> tuple[str, str]:
+        label = str(job.get_state_display())
+        return job.state, f"{label} {job.percent} %" if job.state == State.RUNNING else label
 
     def progress_view(self, request: HttpRequest, pk: int) -> JsonResponse:
         job = self.job_or_404(request, pk)

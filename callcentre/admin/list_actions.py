@@ -1,6 +1,6 @@
 """The page of actions on all rows of a list that match: their progress, their end, and what was refused."""
 
-from typing import Any
+from typing import Any, cast
 
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
@@ -18,7 +18,7 @@ from callcentre.admin.theme import display
 from callcentre.core.errors import Conflict
 from callcentre.lists.actions import cancel_action
 from callcentre.lists.listed import address_of
-from callcentre.lists.models import SEES_ALL, ListAction
+from callcentre.lists.models import SEES_ALL, ListAction, ListActionQuerySet
 
 State = ListAction.State
 COLOURS: dict[str, str] = {
@@ -50,8 +50,8 @@ class ListActionAdmin(UncountedMixin, ReadOnlyAdmin):
         ]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[ListAction]:
-        rows = super().get_queryset(request).defer("ids")
-        return rows if request.user.has_perm(SEES_ALL) else rows.filter(actor_kind="user", actor_id=request.user.pk)
+        rows = cast("ListActionQuerySet", super().get_queryset(request).defer("ids"))
+        return rows if request.user.has_perm(SEES_ALL) else rows.of_user(request.user)
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Let people see their own actions, also without a right to the list of them."""

@@ -1,6 +1,6 @@
 """The page of exports of lists: their progress, and their files."""
 
-from typing import Any
+from typing import Any, cast
 
 from django.contrib import admin
 from django.core.exceptions import PermissionDenied
@@ -10,9 +10,10 @@ from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import ChoicesDropdownFilter
 
-from callcentre.admin.file_jobs import COLOURS, FileJobAdmin, State
+from callcentre.admin.file_jobs import FileJobAdmin
 from callcentre.admin.lists import UncountedMixin
 from callcentre.admin.theme import display
+from callcentre.core.exporting.jobs import FileJobQuerySet
 from callcentre.lists.exports import RIGHT
 from callcentre.lists.listed import address_of
 from callcentre.lists.models import SEES_ALL, ListExport
@@ -27,8 +28,8 @@ class ListExportAdmin(UncountedMixin, FileJobAdmin):
     list_filter = (("state", ChoicesDropdownFilter), ("format", ChoicesDropdownFilter))
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[ListExport]:
-        rows = super().get_queryset(request)
-        return rows if request.user.has_perm(SEES_ALL) else rows.filter(actor_kind="user", actor_id=request.user.pk)
+        rows = cast("FileJobQuerySet", super().get_queryset(request))
+        return rows if request.user.has_perm(SEES_ALL) else rows.of_user(request.user)
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Let people who may export see their exports."""
@@ -37,11 +38,6 @@ class ListExportAdmin(UncountedMixin, FileJobAdmin):
     @display(description=_("file"))
     def name(self, export: ListExport) -> str:
         return export.file_name
-
-    @display(description=_("state"), label=COLOURS)
-    def state_label(self, export: ListExport) -> tuple[str, str]:
-        label = export.get_state_display()
-        return export.state, f"{label} {export.percent} %" if export.state == State.RUNNING else str(label)
 
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None

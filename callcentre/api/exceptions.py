@@ -4,7 +4,6 @@ import logging
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-import structlog
 from django.conf import settings
 from django.core.exceptions import (
     NON_FIELD_ERRORS,
@@ -20,6 +19,7 @@ from rest_framework import exceptions
 from rest_framework.response import Response
 
 from callcentre.core.errors import Conflict, ErrorCode, Fault, Invalid, is_lock_refusal
+from callcentre.core.request_id import current_request_id
 
 logger = logging.getLogger(__name__)
 
@@ -81,12 +81,8 @@ class Forbidden(exceptions.APIException):
         self.fault = Fault(ErrorCode.FORBIDDEN, params={"right": right})
 
 
-def request_id() -> str:
-    return str(structlog.contextvars.get_contextvars().get("request_id", ""))
-
-
 def error_body(faults: Iterable[Fault]) -> dict[str, Any]:
-    return {"request_id": request_id(), "errors": [_entry(fault) for fault in faults]}
+    return {"request_id": current_request_id(), "errors": [_entry(fault) for fault in faults]}
 
 
 def _entry(fault: Fault) -> dict[str, Any]:
@@ -167,7 +163,7 @@ def _body_of_validation_error(error: ValidationError) -> dict[str, Any]:
                 if name != NON_FIELD_ERRORS:
                     entry["field"] = name
                 errors.append(entry)
-    return {"request_id": request_id(), "errors": errors}
+    return {"request_id": current_request_id(), "errors": errors}
 
 
 def _code_of(slug: str | None) -> ErrorCode:

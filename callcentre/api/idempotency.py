@@ -11,9 +11,9 @@ from django.db import OperationalError, connection, transaction
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from callcentre.api.exceptions import request_id
 from callcentre.core.encryption import decrypt, encrypt
 from callcentre.core.errors import Conflict, ErrorCode, Fault, Invalid
+from callcentre.core.request_id import current_request_id
 from callcentre.models import IdempotencyRecord
 
 HEADER = "HTTP_IDEMPOTENCY_KEY"
@@ -102,5 +102,5 @@ def _replay(user_id: int, fingerprint: str, request_hash: str) -> Response:
         raise Conflict(ErrorCode.KEY_REUSED)
     data: Any = orjson.loads(decrypt(bytes(kept.answer))) if kept.answer else None
     if kept.status in KEPT_FAILURES:
-        data["request_id"] = request_id()  # as in the header, so that it leads to the log of this request
+        data["request_id"] = current_request_id()  # as in the header, so that it leads to the log of this request
     return Response(data, status=kept.status, headers={"Idempotent-Replayed": "true"})

@@ -111,9 +111,8 @@ class AuditLogQuerySet(QuerySet["AuditLog"]):
             owner = owner_of(history)
             if owner.related_model._meta.label_lower == label:
                 try:
-                    ids = list(
-                        history._base_manager.filter(**{owner.name: pk}).values_list("pk", flat=True)[:_MOST_OF_ONE]
-                    )
+                    entries = history._base_manager.filter(**{owner.name: pk}).order_by("-pk")
+                    ids = list(entries.values_list("pk", flat=True)[:_MOST_OF_ONE])
                 except (ValueError, ValidationError):
                     continue
                 found |= models.Q(source=history._meta.label_lower, row_id__in=ids)
@@ -162,14 +161,7 @@ def record(
     actor: Actor, action: str, row: models.Model | None = None, *, name: str = "", changes: dict[str, Any] | None = None
 ) -> None:
     """Write that a person or program did something that changes no row, such as hearing a recording."""
-    AuditEntry.objects.create(
-        action=action,
-        model=row._meta.label_lower if row else "",
-        object_id=str(row.pk) if row else "",
-        object_name=(name or str(row or ""))[:200],
-        changes=changes or {},
-        **change_columns(actor),
-    )
+    AuditEntry.objects.create(changes=changes or {}, **_columns(actor, action, row, name))
 
 
 def record_once(
@@ -181,17 +173,19 @@ def record_once(
     within: timedelta = _AN_HOUR,
 ) -> None:
     """Write an entry unless the same person has the same one of that time: a player asks for many parts of a file."""
-    name = (name or str(row or ""))[:200]
-    same = AuditEntry.objects.filter(
-        model=row._meta.label_lower if row else "",
-        object_id=str(row.pk) if row else "",
-        object_name=name,
-        action=action,
-        at__gt=timezone.now() - within,
-        **change_columns(actor),
-    )
+    same = AuditEntry.objects.filter(at__gt=timezone.now() - within, **_columns(actor, action, row, name))
     if not same.exists():
         record(actor, action, row, name=name)
+
+
+def _columns(actor: Actor, action: str, row: models.Model | None, name: str) -> dict[str, Any]:
+    return {
+        "action": action,
+        "model": row._meta.label_lower if row else "",
+        "object_id": str(row.pk) if row else "",
+        "object_name": (name or str(row or ""))[:200],
+        **change_columns(actor),
+    }
 
 
 def prune(before: datetime) -> int:

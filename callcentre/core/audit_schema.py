@@ -53,7 +53,7 @@ BEGIN
 END $$;
 """  # noqa: S608  (of our own constants)
 # The comment of a trigger has its arguments, so that a changed declaration replaces it.
-_TRIGGERS = "SELECT tgname::text, tgrelid::regclass::text, obj_description(oid) FROM pg_trigger WHERE tgname = %s"
+_TRIGGERS = "SELECT tgrelid::regclass::text, obj_description(oid) FROM pg_trigger WHERE tgname = %s"
 
 
 def install(**kwargs: Any) -> None:
@@ -65,7 +65,7 @@ def install(**kwargs: Any) -> None:
     with transaction.atomic(), connection.cursor() as cursor:
         _install_function(cursor)
         cursor.execute(_TRIGGERS, [_PREFIX])
-        found = {table.strip('"'): description for _name, table, description in cursor.fetchall()}
+        found = {table.strip('"'): description for table, description in cursor.fetchall()}
         for table, arguments in wanted.items():
             if found.get(table) != (described := " | ".join(arguments)):
                 _replace_trigger(cursor, table, arguments, described)

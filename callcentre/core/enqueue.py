@@ -11,6 +11,8 @@ import structlog
 from celery import current_app
 from django.db import transaction
 
+from callcentre.core.request_id import current_request_id
+
 logger = logging.getLogger(__name__)
 
 # The delay of the first message, so that the answer of the request is sent before it.
@@ -54,7 +56,7 @@ class _Publisher:
         self._thread: threading.Thread | None = None
 
     def put(self, call: _Call) -> None:
-        request_id = str(structlog.contextvars.get_contextvars().get("request_id", ""))
+        request_id = current_request_id()
         with self._lock:
             if self._pid != os.getpid():  # a forked worker inherits the queue, not the thread
                 self._start_anew()

@@ -20,7 +20,7 @@ from callcentre.core.changes import actor_columns
 from callcentre.core.enqueue import enqueue
 from callcentre.core.errors import Conflict, ErrorCode, is_lock_refusal
 from callcentre.core.exporting.builds import Refused
-from callcentre.core.exporting.jobs import current_request_id
+from callcentre.core.request_id import current_request_id
 from callcentre.core.sender import acting
 from callcentre.lists.listed import Listed, WorkerRequest, address_of, person
 from callcentre.lists.models import ListAction

@@ -1,6 +1,5 @@
 """Exports of lists: asked for by a person, built by a worker."""
 
-import time
 from collections.abc import Iterator
 from itertools import islice
 from typing import IO, Any
@@ -14,9 +13,9 @@ from django.utils.translation import gettext_lazy as _
 from callcentre.core.audit import AuditAction, record
 from callcentre.core.changes import actor_columns
 from callcentre.core.enqueue import enqueue
-from callcentre.core.exporting.builds import Builder, Desk, Refused, write_progress
+from callcentre.core.exporting.builds import Builder, Desk, Progress, Refused
 from callcentre.core.exporting.formats import writer_of
-from callcentre.core.exporting.jobs import current_request_id
+from callcentre.core.request_id import current_request_id
 from callcentre.lists.cells import columns_of
 from callcentre.lists.listed import Listed, WorkerRequest, address_of, person
 from callcentre.lists.models import ListExport
@@ -26,8 +25,6 @@ RIGHT = "lists.add_listexport"
 # Rows that are read together.
 PORTION = 2_000
 _LOCK = 0x6C697374
-# The time between two writes of the progress.
-_PROGRESS_SECONDS = 1.0
 
 
 def ask_export(user: User, list_name: str, title: str, query: str, format_: str) -> ListExport:
@@ -56,7 +53,7 @@ def build_next() -> bool:
 
 def _write(export: ListExport, output: IO[bytes], desk: Desk) -> int:
     """Write all rows of the list, as of one instant. Return their number."""
-    done, written_at, read_at = 0, time.monotonic(), timezone.now()
+    done, progress = 0, Progress(export, desk, timezone.now())
     # A cursor reads its rows as of its opening.
     with transaction.atomic():
         listed = _list_of(export)
@@ -67,13 +64,11 @@ def _write(export: ListExport, output: IO[bytes], desk: Desk) -> int:
             listed.complete(rows)
             writer.write(rows)
             done += len(rows)
-            if time.monotonic() - written_at >= _PROGRESS_SECONDS:
-                written_at = time.monotonic()
-                write_progress(export, desk, min(99 * done // max(total, 1), 99), done, read_at)
+            progress.tell(done / max(total, 1), done)
         writer.close()
     # The right may have been taken away meanwhile.
     _list_of(export)
-    write_progress(export, desk, 99, done, read_at)
+    progress.write(99, done)
     return done
 
 

@@ -1,4 +1,4 @@
-"""What lists forget when the data of a person are deleted: their files, and the words that people searched for.
+"""The end of a deletion of personal data: lists forget their files and the words that people searched for.
 
 A file cannot be searched for the person, so all files of lists go. People export again what they still need.
 """

@@ -14,7 +14,7 @@ from django.utils.translation import get_language
 from django.utils.translation import gettext as _now
 from django.views.decorators.csrf import requires_csrf_token
 
-from callcentre.api.exceptions import request_id
+from callcentre.core.request_id import current_request_id
 
 # Pages of customers, without a link to the admin.
 PUBLIC = ("/ratings/", "/knowledge-base/")
@@ -127,7 +127,7 @@ def refuse_busy(request: HttpRequest) -> HttpResponse:
 
 def fail(request: HttpRequest) -> HttpResponse:
     text = _now("Something went wrong on our side, and has been written down. Try again in a few minutes.")
-    number = _now("Number of this request: %(number)s") % {"number": request_id()}
+    number = _now("Number of this request: %(number)s") % {"number": current_request_id()}
     return _bare_page(request, 500, title=_now("This did not work"), text=text, number=number)
 
 

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
 
-import structlog
 from django.core.files import File
 from django.db import transaction
 from django.utils import timezone
@@ -15,6 +14,7 @@ from callcentre.core.audit import AuditAction, record
 from callcentre.core.changes import actor_columns
 from callcentre.core.enqueue import enqueue
 from callcentre.core.errors import Conflict, ErrorCode
+from callcentre.core.request_id import current_request_id
 from campaigns.models import Campaign, RecordImport
 
 # A queued import waits this long for a worker; then its message is sent once more.
@@ -52,7 +52,7 @@ def queue_import(given: RecordImport, actor: Actor) -> None:
         given.attempts = given.progress_percent = given.read_count = 0
         given.started_at = given.finished_at = None
         given.leased_until = timezone.now() + RESEND_AFTER
-        given.request_id = structlog.contextvars.get_contextvars().get("request_id", "")
+        given.request_id = current_request_id()
         for name, value in actor_columns(actor).items():
             setattr(given, name, value)
         given.save()

@@ -16,8 +16,9 @@ from django.utils.translation import pgettext
 from unfold.contrib.filters.admin import ChoicesDropdownFilter, DropdownFilter
 
 from callcentre.admin import actor_of, display
-from callcentre.admin.file_jobs import COLOURS, FileJobAdmin, State
+from callcentre.admin.file_jobs import FileJobAdmin
 from callcentre.core.errors import Conflict
+from callcentre.core.exporting.jobs import FileJobQuerySet
 from reports.admin.naming import AGENTS, GROUPS, KINDS, QUEUES
 from reports.admin.parts import PartsPage
 from reports.admin.report import PAGES, ReportPage
@@ -41,7 +42,7 @@ class MineFilter(DropdownFilter):
     def queryset(self, request: HttpRequest, queryset: QuerySet[Export]) -> QuerySet[Export]:
         match self.value():
             case "me":
-                return queryset.filter(actor_kind="user", actor_id=request.user.pk)
+                return cast("FileJobQuerySet", queryset).of_user(request.user)
             case "schedules":
                 return queryset.filter(actor_kind="system")
         return queryset
@@ -93,11 +94,6 @@ class ExportAdmin(ReportPage, PartsPage, FileJobAdmin):
     @display(description=_("report"))
     def name(self, export: Export) -> str:
         return export.file_name
-
-    @display(description=_("state"), ordering="state", label=COLOURS)
-    def state_label(self, export: Export) -> tuple[str, str]:
-        label = export.get_state_display()
-        return export.state, f"{label} {export.percent} %" if export.state == State.RUNNING else label
 
     def change_view(self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None) -> Any:
         export = self._export(request, object_id)

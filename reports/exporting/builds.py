@@ -1,13 +1,12 @@
 """Building exports of the report: all rows, read of one instant, in portions."""
 
-import time
 from typing import IO
 
 from django.utils import timezone
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 
-from callcentre.core.exporting.builds import Builder, Desk, write_progress
+from callcentre.core.exporting.builds import Builder, Desk, Progress
 from callcentre.core.exporting.formats import writer_of
 from callcentre.core.scope import within_scope
 from reports import report
@@ -21,8 +20,6 @@ from reports.verbs.exports import finish_export
 from telephony.models import Agent
 
 _LOCK = 0x6578706F
-# The time between two writes of the progress.
-_PROGRESS_SECONDS = 1.0
 
 
 def build_next() -> bool:
@@ -33,9 +30,10 @@ def build_next() -> bool:
 
 def _write(export: Export, output: IO[bytes], desk: Desk) -> int:
     """Write all rows, read of one instant. Return their number."""
-    rows, written_at = 0, time.monotonic()
+    rows = 0
     with report.snapshot():
         question = question_of(export)
+        progress = Progress(export, desk, question.now)
         described = REPORTS[export.report]
         columns = described.columns_of(export.columns)
         # The names of the row and its period stay.
@@ -43,13 +41,11 @@ def _write(export: Export, output: IO[bytes], desk: Desk) -> int:
         for lines, share in portions(described, question):
             writer.write(lines)
             rows += len(lines)
-            if time.monotonic() - written_at >= _PROGRESS_SECONDS:
-                written_at = time.monotonic()
-                _write_progress(export, desk, int(99 * share), rows, question)
+            progress.tell(share, rows)
         if described.subjects and rows:
             writer.write_total(described.answer(question, 0, 0).total)
         writer.close()
-        _write_progress(export, desk, 99, rows, question)
+        progress.write(99, rows)
     return rows
 
 
@@ -75,7 +71,3 @@ def _agents_of(export: Export) -> dict[int, dict[str, str]]:
         agents = agents.filter(pk__in=ids) | agents.filter(group__in=group_ids)
     rows = agents.values_list("pk", "login", "name", "surname")
     return {pk: {"login": login, "name": name, "surname": surname} for pk, login, name, surname in rows}
-
-
-def _write_progress(export: Export, desk: Desk, percent: int, rows: int, asked: Question) -> None:
-    write_progress(export, desk, percent, rows, asked.now)

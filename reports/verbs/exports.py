@@ -11,7 +11,7 @@ from callcentre.core.audit import AuditAction, record
 from callcentre.core.changes import actor_columns
 from callcentre.core.enqueue import enqueue
 from callcentre.core.errors import Conflict, ErrorCode
-from callcentre.core.exporting.jobs import current_request_id
+from callcentre.core.request_id import current_request_id
 from callcentre.core.scope import ALL, Scope
 from reports.models import Export, ExportMail
 

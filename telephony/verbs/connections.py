@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from datetime import timedelta
 
-import structlog
 from django.conf import settings
 from django.db import connection as database
 from django.utils import timezone
@@ -12,6 +11,7 @@ from callcentre.core.actor import Actor
 from callcentre.core.enqueue import enqueue
 from callcentre.core.errors import ErrorCode, Fault, Invalid
 from callcentre.core.phone import PhoneError, normalise
+from callcentre.core.request_id import current_request_id
 from telephony.models import Agent, Connection
 from telephony.numbers import comparable
 
@@ -64,7 +64,7 @@ def call(
         caller_id=settings.CALLER_ID if caller_id is None else caller_id,
         created_at=now.replace(microsecond=0),
         place_until=now + timedelta(seconds=settings.PLACE_LIMIT_SECONDS),
-        request_id=str(structlog.contextvars.get_contextvars().get("request_id", ""))[:64],
+        request_id=current_request_id()[:64],
     )
     _insert(connection)
     enqueue("telephony.place_call", connection.pk)

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import time_machine
 
+from callcentre.core.exporting import builds as jobs
 from reports.catalogue import REPORTS
 from reports.exporting import builds
 from reports.exporting.portions import portions
@@ -74,18 +75,18 @@ def test_within_an_agent_it_is_the_part_of_the_span_that_is_over(monkeypatch: py
 
 def test_the_bar_is_full_when_the_file_is_there_and_not_before(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("reports.exporting.portions.PORTION", 5)
-    monkeypatch.setattr(builds, "_PROGRESS_SECONDS", 0)
+    monkeypatch.setattr(jobs, "PROGRESS_SECONDS", 0)
     agent = AgentFactory()
     presence.log_in(agent, ACTOR, BASES[4])
     presence.log_out(agent, ACTOR, BASES[4] + 30 * HOUR)
     said: list[int] = []
-    say = builds._write_progress
+    write = jobs.Progress.write
 
-    def listening(export: Export, desk: Any, percent: int, *rest: Any) -> None:
+    def listening(self: Any, percent: int, rows: int) -> None:
         said.append(percent)
-        say(export, desk, percent, *rest)
+        write(self, percent, rows)
 
-    monkeypatch.setattr(builds, "_write_progress", listening)
+    monkeypatch.setattr(jobs.Progress, "write", listening)
     export = built(an_export((BASES[4] - 30 * HOUR, BASES[4] + 60 * HOUR), "hour", columns=["login_sum"]))
 
     assert said == sorted(said)

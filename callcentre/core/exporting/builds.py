@@ -7,6 +7,7 @@ its snapshot, a second one writes the progress.
 
 import logging
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -25,6 +26,8 @@ from callcentre.core.exporting.jobs import MAX_ATTEMPTS, FileJob
 
 logger = logging.getLogger(__name__)
 
+# The time between two writes of the progress.
+PROGRESS_SECONDS = 1.0
 Job = TypeVar("Job", bound=FileJob)
 
 _CLAIM = """
@@ -148,8 +151,22 @@ def _fail(job: FileJob, message: Any) -> None:
             job.forget_files()
 
 
-def write_progress(job: FileJob, desk: Desk, percent: int, rows: int, read_at: datetime) -> None:
-    """Write the progress. Raises Conflict if another worker has taken over."""
-    statement = _PROGRESS.format(table=job._meta.db_table)
-    if desk.execute(statement, [percent, rows, read_at, job.pk, job.attempts]) is None:
-        raise Conflict(ErrorCode.CONFLICT)
+class Progress:
+    """The progress of an export, written about once a second and at the end of its rows."""
+
+    def __init__(self, job: FileJob, desk: Desk, read_at: datetime) -> None:
+        self._job, self._desk, self._read_at = job, desk, read_at
+        self._written_at = time.monotonic()
+
+    def tell(self, share: float, rows: int) -> None:
+        """Write that this share of the work is done, unless the last time was a moment ago."""
+        if time.monotonic() - self._written_at >= PROGRESS_SECONDS:
+            self._written_at = time.monotonic()
+            self.write(int(99 * min(share, 1)), rows)
+
+    def write(self, percent: int, rows: int) -> None:
+        """Write the progress: 99 until the file is stored. Raises Conflict if another worker has taken over."""
+        statement = _PROGRESS.format(table=self._job._meta.db_table)
+        given = [percent, rows, self._read_at, self._job.pk, self._job.attempts]
+        if self._desk.execute(statement, given) is None:
+            raise Conflict(ErrorCode.CONFLICT)

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any, ClassVar
 
-import structlog
 from django.conf import settings
 from django.db import models
 from django.db.models.functions import Now
@@ -151,11 +150,6 @@ class FileJob(Written):
     def _end(self, attempt: int, **values: Any) -> bool:
         ours = type(self)._default_manager.filter(pk=self.pk, state=self.State.RUNNING, attempts=attempt)
         return bool(ours.update(finished_at=timezone.now(), **values))
-
-
-def current_request_id() -> str:
-    """Return the id of the request that is being answered, or ""."""
-    return str(structlog.contextvars.get_contextvars().get("request_id", ""))
 
 
 def remove_outdated_files(model: type[FileJob]) -> None:
