@@ -1,8 +1,15 @@
 from django.apps import AppConfig, apps
+from django.contrib.admin import apps as admin_apps
 from django.utils.translation import gettext_lazy as _
 
 
+class AdminConfig(admin_apps.AdminConfig):
+    default = False
+    default_site = "callcentre.web.admin_site.AdminSite"
+
+
 class CallcentreConfig(AppConfig):
+    default = True
     name = "callcentre"
     verbose_name = _("Access")
 

@@ -48,9 +48,9 @@ APPEND_SLASH = False
 
 INSTALLED_APPS = [
     "callcentre",
-    "unfold",
+    "unfold.apps.BasicAppConfig",
     "unfold.contrib.filters",
-    "django.contrib.admin",
+    "callcentre.apps.AdminConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.postgres",

@@ -57,7 +57,7 @@ def user_of(request: HttpRequest) -> User:
 def may_see(user: Any, app: str, model: str) -> bool:
     """Return whether the user may view or change rows of a model: the admin shows them to both."""
     is_permitted = any(user.has_perm(f"{app}.{access}_{model}") for access in ("view", "change"))
-    return is_permitted and (user.scope.is_all or not is_for_people_without_scope(apps.get_model(app, model)))
+    return is_permitted and (not is_for_people_without_scope(apps.get_model(app, model)) or user.scope.is_all)
 
 
 def actor_of(request: HttpRequest) -> Actor:

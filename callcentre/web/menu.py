@@ -1,5 +1,6 @@
 """The menu and the front page of the admin. They name every app, so they belong to the roof."""
 
+from functools import cache
 from typing import Any, NamedTuple
 
 from django.http import HttpRequest
@@ -176,11 +177,11 @@ def menu(request: HttpRequest) -> list[dict[str, Any]]:
     groups: list[dict[str, Any]] = [{"title": "", "items": _homes(request)}]
     for title, pages, is_folded in MENU:
         items = [
-            {"title": page.title, "icon": page.icon, "link": _link(page.app, page.name)}
+            _item(request, page.title, page.icon, _link(page.app, page.name))
             for page in pages
             if may_see(request.user, page.app, page.name.partition("/")[0])
         ]
-        _mark_page_below_list(request.path, items)
+        _keep_longest_active(items)
         if items:
             groups.append({"title": title, "items": items, "is_folded": is_folded})
     return groups
@@ -188,23 +189,30 @@ def menu(request: HttpRequest) -> list[dict[str, Any]]:
 
 def _homes(request: HttpRequest) -> list[dict[str, Any]]:
     """Return the overview and the user's desk. An agent who supervises nothing has only a desk."""
-    homes = [{"title": _("Overview"), "icon": "dashboard", "link": reverse("admin:index")}]
+    homes = [_item(request, _("Overview"), "dashboard", reverse("admin:index"))]
     if request.user.is_superuser:
-        homes.append({"title": _("First steps"), "icon": "checklist", "link": reverse("first-steps")})
+        homes.append(_item(request, _("First steps"), "checklist", reverse("first-steps")))
     if agent_of(request.user) is None:
         return homes
-    desk = {"title": _("My desk"), "icon": "headset_mic", "link": reverse("desk")}
+    desk = _item(request, _("My desk"), "headset_mic", reverse("desk"))
     return [*homes, desk] if is_supervisor(request.user) else [desk]
 
 
-def _mark_page_below_list(path: str, items: list[dict[str, Any]]) -> None:
-    """Mark only the longest matching address as active: the page below a list, not the list."""
-    shown = [item["link"] for item in items if path.startswith(item["link"])]
-    for item in items:
-        if item["link"] in shown and item["link"] != max(shown, key=len):
-            item["active"] = False
+def _item(request: HttpRequest, title: Any, icon: str, link: str) -> dict[str, Any]:
+    """Return a page of the menu. It is active on the pages below its address too; the front page has all below it."""
+    is_front = link == reverse("admin:index")
+    is_active = request.path == link if is_front else request.path.startswith(link)
+    return {"title": title, "icon": icon, "link": link, "active": is_active}
 
 
+def _keep_longest_active(items: list[dict[str, Any]]) -> None:
+    """Leave only the longest active address active: the page below a list, not the list."""
+    active = [item for item in items if item["active"]]
+    for item in sorted(active, key=lambda item: len(item["link"]))[:-1]:
+        item["active"] = False
+
+
+@cache
 def _link(app: str, page: str) -> str:
     model, _stroke, name = page.partition("/")
     return reverse(f"admin:{app}_{model}_{name or 'changelist'}")

@@ -40,7 +40,6 @@ THEME: dict[str, Any] = {
     },
     "LOGIN": {"form": "callcentre.web.login.LoginForm"},
     "DASHBOARD_CALLBACK": "callcentre.web.menu.dashboard",
-    "SIDEBAR": {"navigation": "callcentre.web.menu.menu"},
     "ACCOUNT": {
         "navigation": [
             {"title": _("Change password"), "link": reverse_lazy("admin:password_change")},
