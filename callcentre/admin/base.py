@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 from typing import Any, ClassVar, TypeVar, cast
 from urllib.parse import urlencode
 
@@ -20,7 +21,9 @@ from django.http import HttpRequest
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.html import format_html
+from django.utils.translation import get_language
 from django.utils.translation import gettext as _
+from unfold.admin import checkbox
 
 from callcentre.admin.dates import MinuteField
 from callcentre.admin.edit_conflicts import ShownValueField
@@ -126,6 +129,9 @@ class Admin(ScopedMixin, ListTools):
             sentence = _("The list has no such filter or page. It is shown from its beginning, unfiltered.")
             self.message_user(request, sentence, messages.WARNING)
             raise
+
+    def action_checkbox(self, obj: models.Model) -> str:
+        return format_html(_checkbox(get_language()), obj.pk)
 
     def response_action(self, request: HttpRequest, queryset: models.QuerySet[Any], *rest: Any, **options: Any) -> Any:
         """Apply an action to the selected rows, or ask a worker to apply it to all that match.
@@ -289,6 +295,12 @@ class Admin(ScopedMixin, ListTools):
             except REFUSALS as error:
                 self.say_refused(request, error, str(subject(row)))
         return count
+
+
+@cache
+def _checkbox(language: str | None) -> str:
+    """Return the box that selects a row of a list, with a place for the row's key. Lists have fifty of them."""
+    return checkbox.render(helpers.ACTION_CHECKBOX_NAME, "{}")
 
 
 def _value_of(field: Any, given: Any) -> Any:

@@ -2,7 +2,10 @@
 
 from typing import Any
 
-from django.db.models import QuerySet
+from django import forms
+from django.contrib.admin.widgets import AutocompleteSelect
+from django.db.models import Model, QuerySet
+from django.forms.models import BaseInlineFormSet
 from django.http import HttpRequest
 from django.utils.text import capfirst
 
@@ -12,11 +15,32 @@ from callcentre.admin.theme import TabularInline
 from callcentre.core.scope import within_scope
 
 
+class ChosenRowSelect(AutocompleteSelect):
+    """A choice by typing that has its chosen row already, so that a table does not read it once more for each line."""
+
+    chosen: Model | None = None
+
+    def optgroups(self, name: str, value: list[str], attr: Any = None) -> Any:
+        if self.chosen is None or value != [str(self.chosen.pk)]:
+            return super().optgroups(name, value, attr)
+        return [(None, [self.create_option(name, value[0], str(self.chosen), True, 0)], 0)]
+
+
+class InlineFormSet(BaseInlineFormSet):  # type: ignore[type-arg]
+    def add_fields(self, form: forms.BaseForm, index: int | None) -> None:
+        super().add_fields(form, index)
+        for name, field in form.fields.items():
+            widget = getattr(field.widget, "widget", field.widget)
+            if isinstance(widget, ChosenRowSelect) and form.instance.pk:
+                widget.chosen = getattr(form.instance, name)
+
+
 class Inline(TabularInline):
     """Related rows in a table, within the scope. The heading of a column is the label of each input in it."""
 
     extra = 0
     hide_title = True
+    formset = InlineFormSet
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         return within_scope(super().get_queryset(request), user_of(request))
@@ -25,6 +49,11 @@ class Inline(TabularInline):
         formset = super().get_formset(request, obj, **kwargs)
         offer_within(scope_of(request), formset.form.base_fields)
         return formset
+
+    def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        if db_field.name in self.autocomplete_fields:
+            kwargs["widget"] = ChosenRowSelect(db_field, self.admin_site)
+        return super().formfield_for_foreignkey(db_field, request, **kwargs)
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         field = without_buttons(super().formfield_for_dbfield(db_field, request, **kwargs))
