@@ -67,8 +67,10 @@ class Report:
 
     def is_open_to(self, user: Any) -> bool:
         """Return whether the person may see what the report is about. All reports need reports.view_export besides."""
-        about = self.subjects and self.subjects.model._meta
-        return about is None or may_see(user, about.app_label, str(about.model_name))
+        if self.subjects is None:
+            return True
+        about = self.subjects.model._meta
+        return may_see(user, about.app_label, str(about.model_name))
 
     @property
     def names(self) -> Sequence[str]:
