@@ -157,13 +157,11 @@ def test_unknown_objects_are_404():
         assert client.get(reverse("admin:tickets_ticket_change", args=[number])).status_code == 404
 
 
-def test_an_attachment_is_downloaded_and_not_shown(tmp_path, settings):
-    backend = {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": {"location": str(tmp_path)}}
-    settings.STORAGES = settings.STORAGES | {"default": backend}
+def test_an_attachment_is_downloaded_and_not_shown(own_storage):
     message = said(TicketFactory())
     responses = {}
     for name in ("a.png", "a.svg", "a.html"):
-        (tmp_path / name).write_bytes(b"<svg/>")
+        (own_storage / name).write_bytes(b"<svg/>")
         values = {"content_type": "image/png", "size": 6, "sha256": "", "path": name, "message": message}
         StoredFile.objects.create(token=name, filename=name, **values)
         responses[name] = superuser().get(reverse("admin:tickets_ticket_file", args=[name]), {"inline": "1"})
