@@ -86,7 +86,7 @@ def test_plain_text_is_escaped_and_gets_links():
         ({"state": "queued", "attempt_count": 2, "error": "451 busy"}, "451 busy"),
         ({"state": "sent"}, "sent"),
         ({"state": "failed", "error": "550 no such user"}, "550 no such user"),
-        ({"state": "failed", "is_unknown": True}, "Nobody knows whether it arrived"),
+        ({"state": "failed", "is_unknown": True}, "It is not known whether it arrived"),
         ({"state": "sent", "bounced": True}, "bounced"),
     ],
 )
@@ -256,7 +256,7 @@ def test_an_open_page_gets_news():
     edit_ticket(ticket, ACTOR, tags=["a"])
     edited = told(second)
 
-    expected = ("", "1 new entry in the conversation.", "Somebody has changed the ticket.")
+    expected = ("", "1 new entry in the conversation.", "The ticket was changed.")
     assert (unchanged, written, edited) == expected
 
 

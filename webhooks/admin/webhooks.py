@@ -280,7 +280,7 @@ class WebhookAdmin(HistoryMixin, Admin):
         )
 
     def _secret_page(self, request: HttpRequest, webhook: Webhook, secret: str) -> HttpResponse:
-        intro = _now("Put it where the receiver keeps it. Whoever has it can send events that look like ours.")
+        intro = _now("Put it where the receiver keeps it. A person who has it can send events that look like ours.")
         return self.secret_page(request, webhook, secret, title=_now("The secret"), intro=intro)
 
     @page_action(
