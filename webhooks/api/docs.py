@@ -187,8 +187,8 @@ document(
         id="test_webhook",
         summary="Send a test event",
         description=(
-            "To this webhook alone, with the action `TEST`, whatever its actions are. A disabled one gets it when it is"
-            " enabled."
+            "To this webhook alone, with the action `TEST`, also if its actions lack it. A disabled one gets it when it"
+            " is enabled."
         ),
         is_extension=True,
         conflicts={ErrorCode.CONFLICT: ""},
