@@ -10,10 +10,11 @@ from typing import Any
 from django.db import connection, transaction
 from django.db.backends.utils import CursorWrapper
 
-from callcentre.core.audit import AUDITED, SETTING, Audited, AuditEntry, AuditLog, histories, owner_of
+from callcentre.core.audit import AUDITED, NAMES, SETTING, Audited, AuditEntry, AuditLog, histories, owner_of
 from callcentre.core.changes import Change
 
 _PREFIX = "callcentre_audit"
+_NAMES = [f"(some_row - string_to_array(TG_ARGV[4], ' '))->>'{name}'" for name in NAMES]
 # Its arguments are those of `_arguments`. The entry of a new row leaves out what is empty.
 FUNCTION = f"""
 CREATE OR REPLACE FUNCTION {_PREFIX}() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -45,9 +46,7 @@ BEGIN
     CASE WHEN TG_ARGV[2] <> '' THEN 'edit' WHEN TG_OP = 'INSERT' THEN 'create' WHEN TG_OP = 'DELETE' THEN 'delete'
       ELSE 'edit' END,
     different, TG_ARGV[0], some_row->>TG_ARGV[1],
-    CASE WHEN TG_ARGV[2] <> '' THEN '' ELSE left(COALESCE(
-      some_row->>'name', some_row->>'login', some_row->>'username', some_row->>'title', some_row->>'number', ''), 200)
-      END,
+    CASE WHEN TG_ARGV[2] <> '' THEN '' ELSE left(COALESCE({", ".join(_NAMES)}, ''), 200) END,
     TG_ARGV[2]);
   RETURN NULL;
 END $$;
