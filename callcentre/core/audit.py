@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import Any, ClassVar, TypeVar
 
 from django.core.exceptions import ValidationError
-from django.db import models
+from django.db import ProgrammingError, models
 from django.db.backends.signals import connection_created
 from django.db.models import QuerySet
 from django.utils import timezone
@@ -83,6 +83,7 @@ class AuditAction(models.TextChoices):
     HEAR = "hear", _("recording heard")
     SHOW_SECRET = "show_secret", _("secret shown")
     EXPORT = "export", _("exported")
+    DOWNLOAD = "download", _("downloaded")
     IMPORT = "import", _("imported")
 
 
@@ -147,6 +148,13 @@ class AuditLog(Change):
         verbose_name_plural = _("audit log")
         ordering = ["-at", "-id"]
         default_permissions = ("view",)
+
+
+def is_view_missing(error: Exception) -> bool:
+    """Return whether the view of the audit log is missing: migrations are being applied."""
+    cause = error.__cause__
+    is_missing = getattr(cause, "sqlstate", "") == "42P01"  # undefined_table
+    return isinstance(error, ProgrammingError) and is_missing and AuditLog._meta.db_table in str(cause)
 
 
 def histories() -> Sequence[type[Change]]:
