@@ -2,32 +2,36 @@
 
 import json
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, cast
 
 from django.contrib.admin.models import ADDITION, CHANGE, DELETION, LogEntry
 from django.contrib.contenttypes.models import ContentType
 from django.http import HttpRequest
 
+from callcentre.admin.theme import ModelAdmin
 
-class NamelessLogMixin:
+
+class NamelessLogMixin(ModelAdmin):
     """Entries without the names of rows, which may be those of customers: the log is kept longer than the rows."""
 
-    def log_addition(self, request: HttpRequest, obj: Any, message: Any) -> None:
-        _write(request, [obj], ADDITION, message)
+    def log_addition(self, request: HttpRequest, obj: Any, message: Any) -> LogEntry:
+        [entry] = _write(request, [obj], ADDITION, message)
+        return entry
 
-    def log_change(self, request: HttpRequest, obj: Any, message: Any) -> None:
-        _write(request, [obj], CHANGE, message)
+    def log_change(self, request: HttpRequest, obj: Any, message: Any) -> LogEntry:
+        [entry] = _write(request, [obj], CHANGE, message)
+        return entry
 
-    def log_deletions(self, request: HttpRequest, queryset: Iterable[Any]) -> None:
-        _write(request, queryset, DELETION, "")
+    def log_deletions(self, request: HttpRequest, queryset: Any) -> list[LogEntry]:
+        return _write(request, queryset, DELETION, "")
 
 
-def _write(request: HttpRequest, rows: Iterable[Any], flag: int, message: Any) -> None:
+def _write(request: HttpRequest, rows: Iterable[Any], flag: int, message: Any) -> list[LogEntry]:
     if isinstance(message, list):
         message = json.dumps([{verb: _nameless(said) for verb, said in part.items()} for part in message])
-    LogEntry.objects.bulk_create(
+    return LogEntry.objects.bulk_create(
         LogEntry(
-            user_id=request.user.pk,
+            user_id=cast("int", request.user.pk),
             content_type_id=ContentType.objects.get_for_model(row, for_concrete_model=False).pk,
             object_id=row.pk,
             action_flag=flag,
