@@ -21,6 +21,7 @@ from callcentre.core.enqueue import enqueue
 from callcentre.core.errors import Conflict, ErrorCode, is_lock_refusal
 from callcentre.core.exporting.builds import Refused
 from callcentre.core.request_id import current_request_id
+from callcentre.core.scope import DIMENSIONS
 from callcentre.core.sender import acting
 from callcentre.lists.listed import Listed, WorkerRequest, address_of, person
 from callcentre.lists.models import ListAction
@@ -51,6 +52,7 @@ def ask_action(user: User, list_name: str, **values: Any) -> ListAction:
             language=translation.get_language(),
             request_id=current_request_id(),
             **actor_columns(user.actor),
+            **user.scope.by_column,
             **values,
         )
         enqueue("lists.run_action", job.pk)
@@ -120,8 +122,9 @@ def _do_portion(pk: int) -> bool:
     if job.total_count is None:
         job.ids = worker.ids()
         job.total_count = len(job.ids)
+        job.scope = worker.user.scope
         job.state, job.started_at = State.RUNNING, timezone.now()
-        job.save(update_fields=["ids", "total_count", "state", "started_at", "failure_count"])
+        job.save(update_fields=["ids", "total_count", "state", "started_at", "failure_count", *DIMENSIONS])
     else:
         # The audit log names the person, not the service.
         with acting(worker.user.actor):

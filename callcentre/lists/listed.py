@@ -14,6 +14,7 @@ from django.utils.translation import gettext_lazy as _
 
 from callcentre.core.exporting.builds import Refused
 from callcentre.models import User
+from callcentre.signin.enforcement import must_set_up
 
 
 class WorkerRequest(HttpRequest):
@@ -25,7 +26,7 @@ class WorkerRequest(HttpRequest):
         self, user: User, address: str, query: str, form: str = "", facts: dict[str, Any] | None = None
     ) -> None:
         super().__init__()
-        self.user = user
+        self.user = self.person = user
         self.method = "POST" if form else "GET"
         self.path = self.path_info = address
         self.META = {"QUERY_STRING": query, "SERVER_NAME": "localhost", "SERVER_PORT": "80"}
@@ -52,7 +53,7 @@ class Listed:
     """A list with its filters, search, order and columns, as one person sees it. Raises Refused."""
 
     def __init__(self, request: WorkerRequest, list_name: str) -> None:
-        self.request = request
+        self.request, self.person = request, request.person
         self.admin: Any = admin.site._registry.get(apps.get_model(list_name))
         if self.admin is None or not self.admin.has_view_or_change_permission(request):
             raise Refused(_("You may not see this list any more."))
@@ -98,4 +99,6 @@ def person(user_id: int) -> User:
     user = User.objects.filter(pk=user_id, is_active=True, is_staff=True).first()
     if user is None:
         raise Refused(_("The person who asked may not log in any more."))
+    if must_set_up(user):
+        raise Refused(_("The person who asked needs a second factor and has none."))
     return user

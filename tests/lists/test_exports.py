@@ -21,7 +21,7 @@ from tests.admin_pages import list_of, row_of_each_model
 from tests.backoffice import BackOffice, staff, superuser
 from tests.conftest import ACTOR
 from tests.reports.exports import cells_of
-from tests.telephony.factories import AgentFactory
+from tests.telephony.factories import AgentFactory, AgentGroupFactory
 from tests.tickets.deleting import left_of
 from tests.tickets.factories import CustomerFactory, TicketFactory, TicketQueueFactory
 from tickets.models import Customer, Ticket
@@ -152,6 +152,26 @@ def test_people_see_their_own_exports_and_download_no_others() -> None:
     assert [client.get(file).status_code for client in (own, other, overseer)] == [200, 404, 403]
     assert export.file_name in own.page(list_of(ListExport))
     assert export.file_name not in other.page(list_of(ListExport))
+
+
+@pytest.mark.parametrize("is_narrow", [True, False])
+def test_an_export_with_rows_outside_the_present_scope_is_missing(is_narrow: bool) -> None:
+    """The scope that counts is the one within which the worker read the list, not that of the question."""
+    inside, outside = AgentFactory(group=AgentGroupFactory()), AgentFactory(group=AgentGroupFactory())
+    client = staff("view_agent", "add_listexport")
+    user = User.objects.filter(pk=client.session["_auth_user_id"])
+    export = asked(client, Agent)
+    if is_narrow:
+        user.update(scope_agent_groups=[inside.group_id])
+    export = built(export)
+    user.update(scope_agent_groups=[inside.group_id])
+    page, file = f"{list_of(ListExport)}{export.pk}/change/", f"{list_of(ListExport)}{export.pk}/download/"
+
+    statuses = (client.get(page).status_code, client.get(file).status_code)
+
+    assert statuses == ((200, 200) if is_narrow else (404, 404))
+    assert (export.file_name in client.page(list_of(ListExport))) == is_narrow
+    assert (outside.login in str(rows_of(export))) != is_narrow
 
 
 def test_an_export_is_in_the_audit_log() -> None:

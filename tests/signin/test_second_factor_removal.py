@@ -40,8 +40,24 @@ def test_an_administrator_removes_the_second_factor_of_a_person() -> None:
 
     answer = client.submit(page_of(factor.user, "remove_factor"))
 
-    assert messages_of(answer) == ["The second factor is removed."]
+    assert messages_of(answer) == ["The second factor is removed, and the person is logged out."]
     assert not SecondFactor.objects.exists()
+
+
+@pytest.mark.parametrize("by_administrator", [False, True])
+def test_removing_the_second_factor_ends_the_other_sessions(by_administrator: bool) -> None:
+    factor, client, _codes = with_codes()
+    other = BackOffice()
+    other.force_login(factor.user)
+
+    if by_administrator:
+        client = superuser()
+        client.submit(page_of(factor.user, "remove_factor"))
+    else:
+        client.post(OFF, {})
+
+    assert other.get(INDEX).status_code == 302
+    assert client.get(INDEX).status_code == 200
 
 
 def test_removing_the_second_factor_of_a_person_asks_for_the_own_password() -> None:

@@ -55,6 +55,33 @@ def test_the_qr_code_holds_the_key_for_the_app() -> None:
     assert values["image"].startswith("data:image/svg+xml")
 
 
+def test_the_key_stays_for_ten_minutes_in_a_session(clock: Any) -> None:
+    client = superuser()
+    first = client.values(SET_UP)["key"]
+
+    clock.shift(timedelta(minutes=9))
+    second = client.values(SET_UP)["key"]
+    client.post(SET_UP, {"code": WRONG})
+    third = client.values(SET_UP)["key"]
+    clock.shift(timedelta(minutes=2))
+
+    assert first == second == third
+    assert client.values(SET_UP)["key"] != first
+
+
+def test_another_session_gets_another_key() -> None:
+    """A stranger with the password must not know the key that the person then confirms."""
+    UserFactory(username="ewa", admin=True)
+    stranger, _answer = after_the_password()
+    client, _answer = after_the_password()
+    first = stranger.values(SET_UP)["key"]
+
+    second = client.values(SET_UP)["key"]
+    shown = stranger.post(SET_UP, {"code": WRONG}).context["key"]
+
+    assert len({first, second, shown}) == 3
+
+
 def test_the_key_is_encrypted_in_the_database() -> None:
     factor = a_factor()
 
