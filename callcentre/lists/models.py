@@ -11,7 +11,7 @@ from django.utils.translation import pgettext_lazy
 from callcentre.core.exporting.jobs import FileJob
 from callcentre.models import ScopeColumns, User
 
-# The right to see and stop what all people had done to lists.
+# The right to see and cancel the exports and actions of all people.
 SEES_ALL = "lists.see_all_list_jobs"
 
 
