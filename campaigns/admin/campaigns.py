@@ -132,6 +132,10 @@ class CampaignAdmin(DiallingPages, DropMessagePage, Admin):
         "agents_count",
     )
     list_display_links = ("code", "name")
+    list_further = (
+        *("start_date", "end_date", "order", "parity", "is_crm", "caller_id", "wrap_up_seconds", "preview_timeout"),
+        *("predictive_min_calls", "predictive_max_calls", "detects_machines", "number_turn", "ignores_hours", "id"),
+    )
     list_filter = (
         RunningFilter,
         ("dialer", ChoicesDropdownFilter),

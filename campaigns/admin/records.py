@@ -89,6 +89,7 @@ class RecordAdmin(RecordActions, HistoryMixin, UncountedMixin, Admin):
     )
     list_display_links = ("phone_number",)
     list_filter = (
+    list_further = ("system_status", "order", "last_note", "zone", "calling_code", "is_number_wrong", "number", "id")
         ("campaign", AutocompleteSelectFilter),
         SystemStatusFilter,
         ("agent", AutocompleteSelectFilter),

@@ -73,6 +73,7 @@ class AgentAdmin(Undeletable, Admin):
 
     list_display = ("login", "full_name", "state", "since", "number", "group", "outbound_mode", "is_active")
     list_display_links = ("login", "full_name")
+    list_further = ("name", "surname", "email", "has_line", "created_at", "updated_at", "id")
     list_filter = (
         "is_active",
         StateFilter,

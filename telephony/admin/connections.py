@@ -195,6 +195,10 @@ class ConnectionAdmin(UncountedMixin, ReadOnlyAdmin):
     has_own_history = True  # never edited: Django's history would be empty
     list_display = ("start", "way", "src", "dst", "result", "talk", "login", "queue", "uid")
     list_display_links = ("start", "uid")
+    list_further = (
+        *("agent", "answer", "end", "ring_seconds", "wait_seconds", "hung_up_by", "reason", "cause"),
+        *("caller_id", "campaign_code", "customer_id", "request_of"),
+    )
     # The dates come first, because the other filters use their span.
     list_filter = (
         ConnectionDates,

@@ -40,6 +40,11 @@ class QueueAdmin(Undeletable, Admin):
     """Queues, with their waiting callers, estimated wait and free agents."""
 
     list_display = ("name", "number", "waiting", "longest", "estimate", "free_agents", "is_active")
+    list_further = (
+        *("priority", "ring_seconds", "wrap_up_seconds", "longest_wait_seconds", "overflow_queue", "overflow_number"),
+        *("music_class", "id"),
+    )
+    list_select_related = ("overflow_queue",)
     list_filter = ("is_active",)
     search_fields = ("name", "number")
     search_help_text = _("Name or number")

@@ -221,6 +221,7 @@ class RecordingAdmin(DeletableMixin, OfCallsAdmin):
     deletion_kind = "recording"
     list_display = ("name", "started_at", "shown_state", "length", "error")
     list_display_links = ("name",)
+    list_further = ("connection", "ready_at", "seconds", "size", "attempts", "id")
     list_filter = (("state", ChoicesDropdownFilter),)
     list_select_related = ("connection",)
     actions = ("fetch_again",)

@@ -7,7 +7,11 @@ import pytest
 from callcentre.lists.models import SavedView
 from callcentre.lists.saved_views import default_of
 from callcentre.models import User
-from tests.admin_pages import list_of
+from campaigns.models import Campaign, Record
+from telephony.models import Agent, Connection, Queue, Recording
+from tests.admin_pages import factory_of, list_of
+from callcentre.core.audit import AuditEntry
+from callcentre.lists.cells import columns_of
 from tests.backoffice import BackOffice, staff, superuser
 from tests.tickets.factories import TicketFactory
 from tickets.models import Ticket
@@ -107,3 +111,47 @@ def test_columns_that_the_list_does_not_offer_are_left_out() -> None:
 
     assert "password" not in client.get(f"{LIST}?cols=password,number").context["cl"].list_display
     assert client.get(f"{LIST}?cols=password").status_code == 200
+OFFERING = [
+    Record,
+    Customer,
+    Connection,
+    Agent,
+    Campaign,
+    Queue,
+    TicketQueue,
+    Recording,
+    ReceivedMail,
+    Dispatch,
+    Ticket,
+]
+
+
+@pytest.mark.parametrize("model", OFFERING, ids=lambda model: model._meta.model_name)
+def test_further_columns_cost_no_query_for_each_row(model: type[Model]) -> None:
+    """The list is exported too, so that the cells of a file are read."""
+    make = factory_of(model)
+    shown: Any = admin.site._registry[model]
+    client = superuser()
+    address = f"{list_of(model)}?cols={','.join(shown.list_further)}"
+
+    def queries() -> int:
+        with CaptureQueriesContext(connection) as seen:
+            response = client.get(address)
+        assert response.context["cl"].list_display[-1] == shown.list_further[-1]
+        rows = list(response.context["cl"].result_list)
+        with CaptureQueriesContext(connection) as of_cells:
+            for row in rows:
+                assert all(column.text(row) is not None for column in columns_of(shown, shown.list_further))
+        return len(seen) + len(of_cells)
+
+    make()
+    make()
+    client.get(address)  # fills the caches
+    few = queries()
+    for _row in range(3):
+        make()
+
+    assert shown.list_further
+    assert queries() == few
+
+

@@ -39,6 +39,9 @@ class DispatchAdmin(UncountedMixin, ReadOnlyAdmin):
     has_own_history = True  # no edits: Django's history would be empty
     list_display = ("queued_at", "ticket", "to_whom", "condition_shown", "error_shown", "next_attempt_at")
     list_display_links = ("queued_at",)
+    list_further = (
+        *("source", "recipients", "copies", "header_id", "attempt_count", "sent_at", "bounced_at", "error", "id"),
+    )
     list_filter = (StateFilter,)
     list_select_related = ("message__ticket",)
     search_fields = ("header_id",)

@@ -55,6 +55,7 @@ class ReceivedMailAdmin(DeletableMixin, UncountedMixin, ReadOnlyAdmin):
     has_own_history = True  # no edits: Django's history would be empty
     list_display = ("received_at", "sender_cut", "subject_cut", "queue", "state", "why_cut")
     list_display_links = ("received_at", "subject_cut")
+    list_further = ("sender", "subject", "recipients", "size", "header_id", "attempt_count", "decided_by", "id")
     list_filter = (OutcomeFilter, ("queue", RelatedDropdownFilter))
     list_select_related = ("queue",)
     search_fields = ("sender",)

@@ -73,6 +73,10 @@ class TicketQueueAdmin(Admin):
     form = TicketQueueForm
     list_display = ("name", "address", "mailbox", "polled_at", "targets", "is_active")
     list_display_links = ("name",)
+    list_further = (
+        *("sender_name", "language", "asks_for_rating", "acknowledges", "imap_host", "imap_user", "imap_folder"),
+        *("read_at", "first_response_minutes", "resolution_minutes", "id"),
+    )
     list_filter = ("is_active",)
     search_fields = ("name", "address")
     search_help_text = _("Name or address")
