@@ -12,6 +12,7 @@ from django.utils.formats import localize
 from unfold.contrib.filters.admin import DropdownFilter
 from unfold.views import ChangeList as ThemeChangeList
 
+from callcentre.admin.dates import DATES
 from callcentre.admin.theme import ModelAdmin
 from callcentre.core.integers import integer_of
 from callcentre.lists.counts import MOST_COUNTED, count_up_to
@@ -64,7 +65,7 @@ class UncountedChangeList(ChangeList):
     def get_ordering(self, request: HttpRequest, queryset: models.QuerySet[Any]) -> list[str]:
         """Return the newest rows first, by the index of the primary key. Other orders would sort the whole table."""
         column = getattr(self.model_admin, "date_column", "")
-        if column and any(request.GET.get(f"date_{end}") for end in ("from", "to")):
+        if column and any(request.GET.get(name) for name in DATES):
             return [f"-{column}", "-pk"]  # by the index that finds the days
         return ["-pk"]
 

@@ -15,6 +15,7 @@ from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import DropdownFilter
 
 from callcentre.admin import Admin, HistoryMixin, UncountedMixin, actor_of, display, link
+from callcentre.admin.dates import DATES
 from callcentre.admin.history import SHOWN, Entry, entry_of, in_words
 from callcentre.admin.lists import rows_up_to, takes_all_rows
 from callcentre.admin.scope import AutocompleteSelectFilter, offer_within, scope_of
@@ -66,7 +67,7 @@ class SystemStatusFilter(DropdownFilter):
         if status not in SystemStatus.values:
             return queryset
         queryset = queryset.filter(system_status=status)
-        if takes_all_rows(request) or any(request.GET.get(name) for name in (CAMPAIGN, AGENT, "q")):
+        if takes_all_rows(request) or any(request.GET.get(name) for name in (CAMPAIGN, AGENT, "q", *DATES)):
             return queryset  # few rows, or rows in the order of an index
         rows = rows_up_to(request.GET, self.model_admin.list_per_page)
         return queryset.filter(pk__in=record_search.newest_with_status(status, min(rows, 10_001), scope_of(request)))
@@ -94,6 +95,7 @@ class RecordAdmin(RecordActions, HistoryMixin, UncountedMixin, Admin):
         SystemStatusFilter,
         ("agent", AutocompleteSelectFilter),
     )
+    date_column = "created_at"
     list_select_related = ("campaign", "status", "agent")
     search_fields = ("number",)
     search_help_text = _("Number in any spelling, or identifier")

@@ -223,6 +223,7 @@ class RecordingAdmin(DeletableMixin, OfCallsAdmin):
     list_display_links = ("name",)
     list_further = ("connection", "ready_at", "seconds", "size", "attempts", "id")
     list_filter = (("state", ChoicesDropdownFilter),)
+    date_column = "started_at"
     list_select_related = ("connection",)
     actions = ("fetch_again",)
     fields = ("call_link", "player", "started_at", "state", "length", "size", "ready_at", "attempts", "error")

@@ -39,6 +39,7 @@ class CustomerAdmin(DeletableMixin, HistoryMixin, UncountedMixin, Admin):
     list_display = ("full_name", "number", "email", "company", "identifier", "updated_at")
     list_further = ("surname", "name", "all_numbers", "time_zone", "created_at", "id")
     list_display_links = ("full_name",)
+    date_column = "created_at"
     list_filter = (("company", AutocompleteSelectFilter),)
     list_select_related = ("company",)
     search_fields = ("surname",)

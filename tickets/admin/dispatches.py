@@ -43,6 +43,7 @@ class DispatchAdmin(UncountedMixin, ReadOnlyAdmin):
         *("source", "recipients", "copies", "header_id", "attempt_count", "sent_at", "bounced_at", "error", "id"),
     )
     list_filter = (StateFilter,)
+    date_column = "queued_at"
     list_select_related = ("message__ticket",)
     search_fields = ("header_id",)
     search_help_text = _("Number of a ticket, or a Message-ID")

@@ -57,6 +57,7 @@ class ReceivedMailAdmin(DeletableMixin, UncountedMixin, ReadOnlyAdmin):
     list_display_links = ("received_at", "subject_cut")
     list_further = ("sender", "subject", "recipients", "size", "header_id", "attempt_count", "decided_by", "id")
     list_filter = (OutcomeFilter, ("queue", RelatedDropdownFilter))
+    date_column = "received_at"
     list_select_related = ("queue",)
     search_fields = ("sender",)
     search_help_text = _("The sender's address, or a Message-ID")
