@@ -29,5 +29,9 @@ def forget(**_unused: Any) -> None:
         ended = ~Q(state__in=[ListExport.State.QUEUED, ListExport.State.RUNNING])
         ListExport.objects.filter(_SEARCHES, ended).update(query="")
         ListAction.objects.filter(_SEARCHES, ended).update(query="", form="")
-        SavedView.objects.filter(_SEARCHES).delete()
+        views = [str(pk) for pk in SavedView.objects.filter(_SEARCHES).values_list("pk", flat=True)]
+        SavedView.objects.filter(pk__in=views).delete()
+        # People name a view as they like.
+        of_views = AuditEntry.objects.filter(model=SavedView._meta.label_lower, object_id__in=views)
+        of_views.update(object_name="", changes={})
         AuditEntry.objects.filter(action=AuditAction.EXPORT, changes__query__1__icontains="q=").update(changes={})

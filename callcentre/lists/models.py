@@ -8,6 +8,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
+from callcentre.core.audit import audited
 from callcentre.core.exporting.jobs import FileJob
 from callcentre.models import User
 
@@ -142,6 +143,7 @@ class SavedView(models.Model):
     name = models.CharField(_("name"), max_length=100)
     query = models.TextField(blank=True)
     is_shared = models.BooleanField(_("shared"), default=False)
+@audited(secret=("query",))  # it has the words that people searched for
 
     objects = SavedViewQuerySet.as_manager()
 

@@ -195,7 +195,7 @@ def test_deletion_of_a_person_leaves_nothing_of_them_in_files_and_searches(setti
     settings.STORAGES = settings.STORAGES | {"default": options}
     customer, client = CustomerFactory(surname=MARK), superuser()
     export = built(asked(client, Customer, f"?q={MARK}"))
-    SavedView.objects.create(user=User.objects.get(), list_name="tickets.customer", name="Mine", query=f"q={MARK}")
+    SavedView.objects.create(user=User.objects.get(), list_name="tickets.customer", name=MARK, query=f"q={MARK}")
     begun = asked(client, Customer)
     ListExport.objects.filter(pk=begun.pk).update(state="running", attempts=1)
     assert MARK in str(rows_of(export))

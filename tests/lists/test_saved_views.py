@@ -55,6 +55,22 @@ def test_sharing_needs_a_right() -> None:
     assert not saved(staff("view_ticket"), is_shared="on").is_shared
 
 
+def test_the_audit_log_names_who_shared_renamed_and_deleted_a_view() -> None:
+    own = staff("view_ticket", "share_savedview")
+    view = saved(own, "?q=Kowalska")
+    own.post(f"{VIEWS}{view.pk}/", {"do": "rename", "name": "Bulbs", "is_shared": "on"})
+    own.post(f"{VIEWS}{view.pk}/", {"do": "delete"})
+
+    entries = AuditEntry.objects.filter(model="lists.savedview", object_id=str(view.pk)).order_by("id")
+    assert [(entry.action, entry.object_name, entry.actor_id, entry.actor_address) for entry in entries] == [
+        ("create", "Lamps", view.user_id, "127.0.0.1"),
+        ("edit", "Bulbs", view.user_id, "127.0.0.1"),
+        ("delete", "Bulbs", view.user_id, "127.0.0.1"),
+    ]
+    assert entries[1].changes == {"name": ["Lamps", "Bulbs"], "is_shared": [False, True]}
+    assert "Kowalska" not in str([entry.changes for entry in entries])
+
+
 def test_views_need_the_right_to_the_list() -> None:
     assert staff("view_agent").get(VIEWS).status_code == 403
 
