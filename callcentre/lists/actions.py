@@ -16,7 +16,8 @@ from django.utils import timezone, translation
 from django.utils.translation import gettext_lazy as _
 
 from callcentre.core.advisory_locks import try_lock
-from callcentre.core.changes import actor_columns
+from callcentre.core.audit import AuditEntry
+from callcentre.core.changes import change_columns
 from callcentre.core.enqueue import enqueue
 from callcentre.core.errors import Conflict, ErrorCode, is_lock_refusal
 from callcentre.core.exporting.builds import Refused
@@ -50,7 +51,7 @@ def ask_action(user: User, list_name: str, **values: Any) -> ListAction:
             list_name=list_name,
             language=translation.get_language(),
             request_id=current_request_id(),
-            **actor_columns(user.actor),
+            **change_columns(user.actor),
             **values,
         )
         enqueue("lists.run_action", job.pk)
@@ -123,8 +124,8 @@ def _do_portion(pk: int) -> bool:
         job.state, job.started_at = State.RUNNING, timezone.now()
         job.save(update_fields=["ids", "total_count", "state", "started_at", "failure_count"])
     else:
-        # The audit log names the person, not the service.
-        with acting(worker.user.actor):
+        # The audit log names the person and their address, not the service.
+        with acting(worker.user.actor, job.actor_address):
             worker.do_portion()
         job.save(update_fields=["place", "done_count", "refused_count", "skipped_count", "refusals", "failure_count"])
     if job.place < job.total_count:

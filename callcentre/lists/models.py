@@ -99,6 +99,8 @@ class ListAction(models.Model):
 
     objects = ListActionQuerySet.as_manager()
 
+    # The address of the request that asked, for what the worker writes into histories.
+    actor_address = models.GenericIPAddressField(null=True, editable=False)
     class Meta:
         verbose_name = _("action on a list")
         verbose_name_plural = _("actions on lists")

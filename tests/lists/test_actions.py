@@ -154,7 +154,10 @@ def test_the_audit_log_names_the_person_who_asked_and_not_the_service() -> None:
     job = done(asked(staff("view_agent", "change_agent"), Agent, "deactivate"))
 
     entries = AuditEntry.objects.filter(model="telephony.agent", action="edit", changes__has_key="is_active")
-    assert list(entries.values_list("actor_kind", "actor_id")) == [("user", job.actor_id)] * 2
+    assert (
+        list(entries.values_list("actor_kind", "actor_id", "actor_address"))
+        == [("user", job.actor_id, "127.0.0.1")] * 2
+    )
 
 
 def test_a_job_that_has_ended_keeps_no_ids() -> None:
