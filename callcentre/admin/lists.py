@@ -16,6 +16,7 @@ from callcentre.admin.dates import DATES
 from callcentre.admin.theme import ModelAdmin
 from callcentre.core.integers import integer_of
 from callcentre.lists.counts import MOST_COUNTED, count_up_to
+from callcentre.lists.listed import SEARCH_LIMIT
 from callcentre.lists.saved_views import SAVED
 
 # The parameter of an address with the columns that a person chose, with commas between them.
@@ -46,6 +47,16 @@ class ChangeList(ThemeChangeList):
     # Whether rows match that the page does not show, and how many match, if that is known.
     has_other_rows = False
     known_count = ""
+
+    @property
+    def search_limit(self) -> int | None:
+        """The number of rows at which the search stopped; None if it found all."""
+        return vars(self.request).get(SEARCH_LIMIT)
+
+    def get_queryset(self, request: HttpRequest, *rest: Any, **more: Any) -> models.QuerySet[Any]:
+        self.request = request
+        rows: models.QuerySet[Any] = super().get_queryset(request, *rest, **more)
+        return rows
 
     def get_results(self, request: HttpRequest) -> None:
         super().get_results(request)

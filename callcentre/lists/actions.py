@@ -23,7 +23,8 @@ from callcentre.core.errors import Conflict, ErrorCode, is_lock_refusal
 from callcentre.core.exporting.builds import Refused
 from callcentre.core.request_id import current_request_id
 from callcentre.core.sender import acting
-from callcentre.lists.listed import Listed, WorkerRequest, address_of, person
+from callcentre.core.writes import watched_writes
+from callcentre.lists.listed import Listed, WorkerRequest, address_of, person, without_search
 from callcentre.lists.models import ListAction
 from callcentre.models import User
 
@@ -119,10 +120,10 @@ def _do_portion(pk: int) -> bool:
     worker = _Worker(job)
     job.failure_count = 0
     if job.total_count is None:
-        job.ids = worker.ids()
+        job.ids, job.search_limit = worker.ids(), worker.listed.search_limit
         job.total_count = len(job.ids)
         job.state, job.started_at = State.RUNNING, timezone.now()
-        job.save(update_fields=["ids", "total_count", "state", "started_at", "failure_count"])
+        job.save(update_fields=["ids", "search_limit", "total_count", "state", "started_at", "failure_count"])
     else:
         # The audit log names the person and their address, not the service.
         with acting(worker.user.actor, job.actor_address):
@@ -140,13 +141,14 @@ class _Worker:
     def __init__(self, job: ListAction) -> None:
         self.job = job
         self.user = person(job.actor_id or 0)
-        self.listed = Listed(self._request(form=""), job.list_name)
+        # The search finds the rows once: a later one may stop at other rows.
+        query = job.query if job.total_count is None else without_search(job.query)
+        self.listed = Listed(WorkerRequest(self.user, address_of(job.list_name), query), job.list_name)
         actions = self.listed.admin.get_actions(self._request())
         if job.action not in actions:
             raise Refused(_("The person who asked may not do this any more."))
         self.action = actions[job.action][0]
-        # What the action changes: other rows are left as they are.
-        self.rows = self.listed.rows.filter(**getattr(self.action, "changed", {}))
+        self.rows = self.listed.rows
 
     def _request(self, form: str | None = None) -> WorkerRequest:
         job = self.job

@@ -57,6 +57,8 @@ def _write(export: ListExport, output: IO[bytes], desk: Desk) -> int:
     # A cursor reads its rows as of its opening.
     with transaction.atomic():
         listed = _list_of(export)
+        export.search_limit = listed.search_limit
+        export.save(update_fields=["search_limit"])
         columns = columns_of(listed.admin, listed.columns)
         total = listed.rows.order_by().count()
         writer = writer_of(export.format, output, columns, sheet=_now("List"))

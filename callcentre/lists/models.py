@@ -26,6 +26,8 @@ class ListExport(FileJob):
     list_title = models.CharField(_("list"), max_length=200)
     # Filters, search, order and columns, as in the address of the list.
     query = models.TextField(blank=True)
+    # The number of rows at which the search stopped; NULL if it found all.
+    search_limit = models.PositiveIntegerField(null=True, editable=False)
 
     class Meta:
         verbose_name = _("export of a list")
@@ -68,6 +70,8 @@ class ListAction(models.Model):
     list_name = models.CharField(_("list"), max_length=100)
     list_title = models.CharField(_("list"), max_length=200)
     query = models.TextField(blank=True)
+    # The number of rows at which the search stopped; NULL if it found all.
+    search_limit = models.PositiveIntegerField(null=True, editable=False)
     action = models.CharField(max_length=100)
     action_title = models.CharField(_("action"), max_length=200)
     # The form of the action as it was sent, and what the action found out about all rows.

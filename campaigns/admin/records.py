@@ -111,7 +111,8 @@ class RecordAdmin(RecordActions, HistoryMixin, UncountedMixin, Admin):
         if not search_term.strip():
             return queryset, False
         ids = record_search.ids_of(search_term, integer_of(request.GET.get(CAMPAIGN)))
-        return queryset.filter(pk__in=ids), False
+        most = record_search.MAX_FOUND
+        return self.rows_found(request, queryset, ids, most, is_cut=len(ids) == most), False
 
     @display(description=_("status"), label={status.value: colour for status, colour in STATUS_COLOURS.items()})
     def state(self, record: Record) -> tuple[str, str]:

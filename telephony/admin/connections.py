@@ -244,7 +244,9 @@ class ConnectionAdmin(UncountedMixin, ReadOnlyAdmin):
         self, request: HttpRequest, queryset: QuerySet[Connection], search_term: str
     ) -> tuple[QuerySet[Connection], bool]:
         if search_term.strip():
-            queryset = queryset.filter(pk__in=connection_search.ids_found(search_term))
+            most = connection_search.MAX_FOUND
+            ids = connection_search.ids_found(search_term)
+            queryset = self.rows_found(request, queryset, ids, most, is_cut=len(ids) == most)
         return queryset, False
 
     @display(description=_("start"))

@@ -12,6 +12,7 @@ from callcentre.lists import actions
 from callcentre.lists.models import ListAction
 from callcentre.models import User
 from campaigns.models import Record
+from campaigns.admin import record_search
 from telephony.models import Agent
 from tests.admin_pages import list_of, row_of_each_model
 from tests.backoffice import BackOffice, messages_of, staff, superuser
@@ -195,6 +196,19 @@ def test_merging_is_of_selected_tickets_only() -> None:
     TicketFactory.create_batch(2)
 
     response = choose(superuser(), Ticket, "merge_selected")
+def test_rows_that_a_search_found_are_not_searched_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A search that stops at so many rows may stop at others when new rows have come."""
+    monkeypatch.setattr(record_search, "MAX_FOUND", 1)
+    RecordFactory(phone_number="+48225550107")
+    agent = AgentFactory(is_active=True)
+    job = asked(superuser(), Record, "assign", "?q=22+555+01+07", agent=agent.pk)
+    assert actions._do_portion(job.pk)  # finds the rows
+    RecordFactory(phone_number="+48225550107")
+
+    assert counts_of(done(job)) == ("finished", 1, 1, 0, 0)
+    assert job.search_limit == 1
+
+
 
     assert messages_of(response) == ["This action takes selected rows only."]
 

@@ -2,6 +2,7 @@
 
 import csv
 import io
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
 
@@ -16,14 +17,19 @@ from callcentre.core.deletions import Deletion
 from callcentre.lists import exports
 from callcentre.lists.models import ListExport, SavedView
 from callcentre.models import User
-from telephony.models import Agent
+from campaigns.admin import record_search
+from campaigns.models import Record
+from telephony.admin import connection_search
+from telephony.models import Agent, Connection
 from tests.admin_pages import list_of, row_of_each_model
 from tests.backoffice import BackOffice, staff, superuser
+from tests.campaigns.factories import RecordFactory
 from tests.conftest import ACTOR
 from tests.reports.exports import cells_of
-from tests.telephony.factories import AgentFactory
+from tests.telephony.factories import AgentFactory, ConnectionFactory
 from tests.tickets.deleting import left_of
 from tests.tickets.factories import CustomerFactory, TicketFactory, TicketQueueFactory
+from tickets.admin import customer_search, ticket_search
 from tickets.models import Customer, Ticket
 
 MARK = "Kowalczykowska"
@@ -152,6 +158,31 @@ def test_people_see_their_own_exports_and_download_no_others() -> None:
     assert [client.get(file).status_code for client in (own, other, overseer)] == [200, 404, 403]
     assert export.file_name in own.page(list_of(ListExport))
     assert export.file_name not in other.page(list_of(ListExport))
+
+
+@pytest.mark.parametrize(
+    ("model", "search", "make"),
+    [
+        (Record, record_search, lambda: RecordFactory(phone_number="+48225550107")),
+        (Customer, customer_search, lambda: CustomerFactory(surname="22 555 01 07", identifier="")),
+        (Ticket, ticket_search, lambda: TicketFactory(subject="call 22 555 01 07 back")),
+        (Connection, connection_search, lambda: ConnectionFactory(dst="+48225550107")),
+    ],
+)
+def test_pages_and_files_say_that_a_search_stopped_before_it_found_all(
+    model: type[Model], search: Any, make: Callable[[], object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make()
+    make()
+    client, query, said = superuser(), "?q=22+555+01+07", "The search stopped at its first"
+    assert said not in client.page(f"{list_of(model)}{query}")
+
+    monkeypatch.setattr(search, "MAX_FOUND", 1)
+    export = built(asked(client, model, query))
+
+    assert len(rows_of(export)) == 1
+    assert f"{said} 1 rows" in client.page(f"{list_of(model)}{query}")
+    assert f"{said} 1 rows" in client.page(f"{list_of(ListExport)}{export.pk}/change/")
 
 
 def test_an_export_is_in_the_audit_log() -> None:
