@@ -18,7 +18,7 @@ from django.utils.translation import gettext as _
 from callcentre.admin.dates import dates_filter
 from callcentre.admin.list_views import ListViews
 from callcentre.core.exporting.builds import Refused
-from callcentre.lists.actions import ask_action
+from callcentre.lists.actions import ask_action, changed_by
 from callcentre.lists.counts import MOST_COUNTED, count_up_to
 from callcentre.lists.exports import RIGHT, ask_export
 from callcentre.lists.listed import SEARCH_LIMIT, Listed, WorkerRequest
@@ -133,7 +133,7 @@ class ListTools(ListViews):
     def _listed(self, request: HttpRequest) -> Listed:
         """Return the list with this address, as a worker reads it: all its pages."""
         as_worker = WorkerRequest(cast("User", request.user), request.path, request.GET.urlencode())
-        return Listed(as_worker, self.opts.label_lower).rows
+        return Listed(as_worker, self.opts.label_lower)
 
     # Actions on all rows that match
 

@@ -85,7 +85,9 @@ class ListAction(models.Model):
     ids = ArrayField(models.TextField(), null=True, editable=False)
     total_count = models.PositiveIntegerField(_("rows that matched"), null=True)
     place = models.PositiveIntegerField(default=0)
-    done_count = models.PositiveIntegerField(_("done"), default=0)
+    done_count = models.PositiveIntegerField(_("changed rows"), default=0)
+    # Rows to which the action was applied, or need not be, and which it left as they were.
+    unchanged_count = models.PositiveIntegerField(_("needed no change"), default=0, db_default=0)
     refused_count = models.PositiveIntegerField(_("refused"), default=0)
     skipped_count = models.PositiveIntegerField(_("no longer matched"), default=0)
     # Sentence -> the number of refused rows, and the names of some of them.
@@ -97,14 +99,14 @@ class ListAction(models.Model):
     actor_kind = models.CharField(max_length=10, editable=False)
     actor_id = models.BigIntegerField(null=True, editable=False)
     actor_name = models.CharField(_("asked for by"), max_length=150, editable=False)
+    # The address of the request that asked, for what the worker writes into histories.
+    actor_address = models.GenericIPAddressField(null=True, editable=False)
     created_at = models.DateTimeField(_("asked for"), db_default=Now(), editable=False)
     started_at = models.DateTimeField(_("started"), null=True, editable=False)
     finished_at = models.DateTimeField(_("finished"), null=True, editable=False)
 
     objects = ListActionQuerySet.as_manager()
 
-    # The address of the request that asked, for what the worker writes into histories.
-    actor_address = models.GenericIPAddressField(null=True, editable=False)
     class Meta:
         verbose_name = _("action on a list")
         verbose_name_plural = _("actions on lists")
@@ -141,6 +143,7 @@ class SavedViewQuerySet(models.QuerySet["SavedView"]):
         return self.filter(Q(user=user) | Q(is_shared=True), list_name=list_name)
 
 
+@audited(secret=("query",))  # it has the words that people searched for
 class SavedView(models.Model):
     """Filters, search, order and columns of a list under a name, for one person or for all who may see the list."""
 
@@ -149,7 +152,6 @@ class SavedView(models.Model):
     name = models.CharField(_("name"), max_length=100)
     query = models.TextField(blank=True)
     is_shared = models.BooleanField(_("shared"), default=False)
-@audited(secret=("query",))  # it has the words that people searched for
 
     objects = SavedViewQuerySet.as_manager()
 

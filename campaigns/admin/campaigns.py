@@ -242,7 +242,7 @@ class CampaignAdmin(DiallingPages, DropMessagePage, Admin):
             if is_active
             else ngettext("%(count)s campaign deactivated.", "%(count)s campaigns deactivated.", count)
         )
-        self.message_user(request, sentence % {"count": count}, messages.SUCCESS)
+        self.say_done(request, sentence, count)
 
     # The page
 

@@ -89,8 +89,8 @@ class RecordAdmin(RecordActions, HistoryMixin, UncountedMixin, Admin):
         "created_at",
     )
     list_display_links = ("phone_number",)
-    list_filter = (
     list_further = ("system_status", "order", "last_note", "zone", "calling_code", "is_number_wrong", "number", "id")
+    list_filter = (
         ("campaign", AutocompleteSelectFilter),
         SystemStatusFilter,
         ("agent", AutocompleteSelectFilter),

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from django.contrib import admin, messages
+from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
@@ -99,7 +99,7 @@ class QueueAdmin(Undeletable, Admin):
     def activate(self, request: HttpRequest, queues: QuerySet[Queue]) -> None:
         count = queues.exclude(is_active=True).update(is_active=True, updated_at=timezone.now())
         sentence = ngettext("%(count)s queue activated.", "%(count)s queues activated.", count)
-        self.message_user(request, sentence % {"count": count}, messages.SUCCESS)
+        self.say_done(request, sentence, count)
 
     @admin.action(description=_("Deactivate"), permissions=["change"])
     @confirm_first(
@@ -109,7 +109,7 @@ class QueueAdmin(Undeletable, Admin):
     def deactivate(self, request: HttpRequest, queues: QuerySet[Queue]) -> None:
         count = queues.exclude(is_active=False).update(is_active=False, updated_at=timezone.now())
         sentence = ngettext("%(count)s queue deactivated.", "%(count)s queues deactivated.", count)
-        self.message_user(request, sentence % {"count": count}, messages.SUCCESS)
+        self.say_done(request, sentence, count)
 
 
 def _clock(seconds: int) -> str:

@@ -3,18 +3,22 @@
 from typing import Any
 
 import pytest
+from django.contrib import admin
+from django.db import connection
+from django.db.models import Model
+from django.test.utils import CaptureQueriesContext
 
+from callcentre.core.audit import AuditEntry
+from callcentre.lists.cells import columns_of
 from callcentre.lists.models import SavedView
 from callcentre.lists.saved_views import default_of
 from callcentre.models import User
 from campaigns.models import Campaign, Record
 from telephony.models import Agent, Connection, Queue, Recording
 from tests.admin_pages import factory_of, list_of
-from callcentre.core.audit import AuditEntry
-from callcentre.lists.cells import columns_of
 from tests.backoffice import BackOffice, staff, superuser
 from tests.tickets.factories import TicketFactory
-from tickets.models import Ticket
+from tickets.models import Customer, Dispatch, ReceivedMail, Ticket, TicketQueue
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
 
@@ -51,10 +55,6 @@ def test_a_view_is_private_unless_it_is_shared() -> None:
     assert other.post(f"{VIEWS}{view.pk}/", {"do": "rename", "name": "Mine"}).status_code == 403
 
 
-def test_sharing_needs_a_right() -> None:
-    assert not saved(staff("view_ticket"), is_shared="on").is_shared
-
-
 def test_the_audit_log_names_who_shared_renamed_and_deleted_a_view() -> None:
     own = staff("view_ticket", "share_savedview")
     view = saved(own, "?q=Kowalska")
@@ -69,6 +69,10 @@ def test_the_audit_log_names_who_shared_renamed_and_deleted_a_view() -> None:
     ]
     assert entries[1].changes == {"name": ["Lamps", "Bulbs"], "is_shared": [False, True]}
     assert "Kowalska" not in str([entry.changes for entry in entries])
+
+
+def test_sharing_needs_a_right() -> None:
+    assert not saved(staff("view_ticket"), is_shared="on").is_shared
 
 
 def test_views_need_the_right_to_the_list() -> None:
@@ -121,12 +125,6 @@ def test_a_list_shows_the_chosen_columns_in_their_order() -> None:
     assert [name for name in shown if name != "action_checkbox"] == ["subject", "number", "state"]
 
 
-def test_columns_that_the_list_does_not_offer_are_left_out() -> None:
-    TicketFactory()
-    client = superuser()
-
-    assert "password" not in client.get(f"{LIST}?cols=password,number").context["cl"].list_display
-    assert client.get(f"{LIST}?cols=password").status_code == 200
 OFFERING = [
     Record,
     Customer,
@@ -171,3 +169,9 @@ def test_further_columns_cost_no_query_for_each_row(model: type[Model]) -> None:
     assert queries() == few
 
 
+def test_columns_that_the_list_does_not_offer_are_left_out() -> None:
+    TicketFactory()
+    client = superuser()
+
+    assert "password" not in client.get(f"{LIST}?cols=password,number").context["cl"].list_display
+    assert client.get(f"{LIST}?cols=password").status_code == 200

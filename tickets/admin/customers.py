@@ -36,10 +36,10 @@ class CustomerAdmin(DeletableMixin, HistoryMixin, UncountedMixin, Admin):
 
     deletion_kind = "customer"
     list_display = ("full_name", "number", "email", "company", "identifier", "updated_at")
-    list_further = ("surname", "name", "all_numbers", "time_zone", "created_at", "id")
     list_display_links = ("full_name",)
-    date_column = "created_at"
+    list_further = ("surname", "name", "all_numbers", "time_zone", "created_at", "id")
     list_filter = (("company", AutocompleteSelectFilter),)
+    date_column = "created_at"
     list_select_related = ("company",)
     search_fields = ("surname",)
     search_help_text = _("Name, number in any spelling, e-mail, identifier or id")
@@ -87,11 +87,11 @@ class CustomerAdmin(DeletableMixin, HistoryMixin, UncountedMixin, Admin):
         numbers = customer.phone_numbers
         return f"{numbers[0]} + {len(numbers) - 1}" if len(numbers) > 1 else "".join(numbers)
 
-    # The page
-
     @display(description=_("phone numbers"))
     def all_numbers(self, customer: Customer) -> str:
         return ", ".join(customer.phone_numbers)
+
+    # The page
 
     def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Customer | None:
         customer: Customer | None = super().get_object(request, object_id, from_field)

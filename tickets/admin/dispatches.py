@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from django.contrib import admin, messages
+from django.contrib import admin
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
@@ -128,7 +128,7 @@ class DispatchAdmin(UncountedMixin, ReadOnlyAdmin):
         )
         if count:
             sentence = ngettext("%(count)s message is sent again.", "%(count)s messages are sent again.", count)
-            self.message_user(request, sentence % {"count": count}, messages.SUCCESS)
+            self.say_done(request, sentence, count)
 
     @admin.action(description=_("Send again"), permissions=["resend"])
     def resend_selected(self, request: HttpRequest, dispatches: QuerySet[Dispatch]) -> None:

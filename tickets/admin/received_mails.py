@@ -3,7 +3,7 @@
 from typing import Any
 
 from django import forms
-from django.contrib import admin, messages
+from django.contrib import admin
 from django.core.exceptions import PermissionDenied
 from django.db.models import Q, QuerySet
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse
@@ -158,7 +158,7 @@ class ReceivedMailAdmin(DeletableMixin, UncountedMixin, ReadOnlyAdmin):
 
     def _say(self, request: HttpRequest, sentence: str, count: int) -> None:
         if count:
-            self.message_user(request, sentence % {"count": count}, messages.SUCCESS)
+            self.say_done(request, sentence, count)
 
     def _retry(self, request: HttpRequest, mails: Any) -> None:
         actor = actor_of(request)
