@@ -32,7 +32,7 @@ COLOURS: dict[str, str] = {
 
 @admin.register(ListAction)
 class ListActionAdmin(UncountedMixin, ReadOnlyAdmin):
-    """The person's own actions on lists; those of all people for administrators."""
+    """The person's own actions on lists within their present scope; those of all people for administrators."""
 
     list_display = (
         "what",

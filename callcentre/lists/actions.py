@@ -24,6 +24,7 @@ from callcentre.core.enqueue import enqueue
 from callcentre.core.errors import Conflict, ErrorCode, is_lock_refusal
 from callcentre.core.exporting.builds import Refused
 from callcentre.core.request_id import current_request_id
+from callcentre.core.scope import DIMENSIONS
 from callcentre.core.sender import acting
 from callcentre.core.writes import watched_writes
 from callcentre.lists.listed import Listed, WorkerRequest, address_of, person, without_search
@@ -56,6 +57,7 @@ def ask_action(user: User, list_name: str, **values: Any) -> ListAction:
             language=translation.get_language(),
             request_id=current_request_id(),
             **change_columns(user.actor),
+            **user.scope.by_column,
             **values,
         )
         enqueue("lists.run_action", job.pk)
@@ -125,8 +127,10 @@ def _do_portion(pk: int) -> bool:
     if job.total_count is None:
         job.ids, job.search_limit = worker.ids(), worker.listed.search_limit
         job.total_count = len(job.ids)
+        job.scope = worker.user.scope
         job.state, job.started_at = State.RUNNING, timezone.now()
-        job.save(update_fields=["ids", "search_limit", "total_count", "state", "started_at", "failure_count"])
+        found = ["ids", "search_limit", "total_count", "state", "started_at", "failure_count", *DIMENSIONS]
+        job.save(update_fields=found)
     else:
         # The audit log names the person and their address, not the service.
         with acting(worker.user.actor, job.actor_address):

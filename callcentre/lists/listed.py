@@ -29,7 +29,7 @@ class WorkerRequest(HttpRequest):
         self, user: User, address: str, query: str, form: str = "", facts: dict[str, Any] | None = None
     ) -> None:
         super().__init__()
-        self.user = user
+        self.user = self.person = user
         self.method = "POST" if form else "GET"
         self.path = self.path_info = address
         self.META = {"QUERY_STRING": query, "SERVER_NAME": "localhost", "SERVER_PORT": "80"}
@@ -56,7 +56,7 @@ class Listed:
     """A list with its filters, search, order and columns, as one person sees it. Raises Refused."""
 
     def __init__(self, request: WorkerRequest, list_name: str) -> None:
-        self.request = request
+        self.request, self.person = request, request.person
         self.admin: Any = admin.site._registry.get(apps.get_model(list_name))
         if self.admin is None or not self.admin.has_view_or_change_permission(request):
             raise Refused(_("You may not see this list any more."))

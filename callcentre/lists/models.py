@@ -10,14 +10,18 @@ from django.utils.translation import pgettext_lazy
 
 from callcentre.core.audit import audited
 from callcentre.core.exporting.jobs import FileJob
-from callcentre.models import User
+from callcentre.models import ScopeColumns, User
 
 # The right to see and stop what all people had done to lists.
 SEES_ALL = "lists.see_all_list_jobs"
 
 
-class ListExport(FileJob):
-    """A list of the admin as a file, with the rows and cells that the person would see on all its pages."""
+class ListExport(ScopeColumns, FileJob):
+    """A list of the admin as a file, with the rows and cells that the person would see on all its pages.
+
+    Its scope is the one within which the worker read the rows. NULL in all columns also stands for exports from before
+    these columns: their files can hold any row.
+    """
 
     folder = "lists"
 
@@ -53,11 +57,12 @@ class ListActionQuerySet(models.QuerySet["ListAction"]):
         return self.filter(actor_kind="user", actor_id=user.pk)
 
 
-class ListAction(models.Model):
+class ListAction(ScopeColumns):
     """An action of a list on all rows that match its filters and search, done by a worker.
 
     The worker stores the ids that match (`ids`) once, in their order, and then takes them in portions: the rows of a
-    portion, its results and its `place` among the ids are one transaction.
+    portion, its results and its `place` among the ids are one transaction. Its scope is the one within which the ids
+    were found: the report names rows.
     """
 
     class State(models.TextChoices):

@@ -1,5 +1,6 @@
 """The menu and the front page of the admin. They name every app, so they belong to the roof."""
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from django.http import HttpRequest
@@ -12,6 +13,7 @@ from callcentre.web.desk.home import agent_of, is_supervisor
 from campaigns.admin.dashboard import campaigns_panel
 from knowledgebase.admin.dashboard import knowledgebase_panel
 from reports.admin.dashboard import reports_panel
+from reports.catalogue import OUTBOUNDS, QUEUES, TICKETS
 from webhooks.admin.dashboard import webhooks_panel
 
 
@@ -22,6 +24,12 @@ class Page(NamedTuple):
     icon: str
     app: str
     name: str
+    # Returns whether a user may open the page; None: each user who may see the model.
+    is_open_to: Callable[[Any], bool] | None = None
+
+    def is_shown_to(self, user: Any) -> bool:
+        is_open = self.is_open_to is None or self.is_open_to(user)
+        return is_open and may_see(user, self.app, self.name.partition("/")[0])
 
 
 class Area(NamedTuple):
@@ -73,9 +81,9 @@ MENU: tuple[Area, ...] = (
         _("Reports"),
         (
             Page(_("Agents work report"), "analytics", "reports", "export/report"),
-            Page(_("Queues report"), "phone_in_talk", "reports", "export/queues"),
-            Page(_("Campaigns report"), "campaign", "reports", "export/outbounds"),
-            Page(_("Tickets report"), "fact_check", "reports", "export/tickets"),
+            Page(_("Queues report"), "phone_in_talk", "reports", "export/queues", QUEUES.is_open_to),
+            Page(_("Campaigns report"), "campaign", "reports", "export/outbounds", OUTBOUNDS.is_open_to),
+            Page(_("Tickets report"), "fact_check", "reports", "export/tickets", TICKETS.is_open_to),
             Page(_("Exports of the report"), "download", "reports", "export"),
             Page(_("Exports of lists"), "download", "lists", "listexport"),
             Page(_("Actions on lists"), "playlist_add_check", "lists", "listaction"),
@@ -178,7 +186,7 @@ def menu(request: HttpRequest) -> list[dict[str, Any]]:
         items = [
             {"title": page.title, "icon": page.icon, "link": _link(page.app, page.name)}
             for page in pages
-            if may_see(request.user, page.app, page.name.partition("/")[0])
+            if page.is_shown_to(request.user)
         ]
         _mark_page_below_list(request.path, items)
         if items:

@@ -33,8 +33,6 @@ from callcentre.web.error_pages import misread
 logger = logging.getLogger("callcentre.requests")
 
 _QUIET = ("/health/", "/metrics", "/static/")
-# Routes whose addresses let the reader in: the log has the route in their place.
-_SECRET_ADDRESSES = ("password-reset-confirm",)
 
 
 class RequestMiddleware:
@@ -94,7 +92,7 @@ class RequestMiddleware:
             return
         extra: dict[str, Any] = {
             "method": request.method,
-            "path": f"/{match.route}" if match and match.view_name in _SECRET_ADDRESSES else request.path,
+            "path": request.path,
             "status": response.status_code,
             "milliseconds": round(seconds * 1000, 1),
             "queries": queries.count,

@@ -22,7 +22,7 @@ from callcentre.core.exporting.jobs import FileJobQuerySet
 from reports.admin.naming import AGENTS, GROUPS, KINDS, QUEUES
 from reports.admin.parts import PartsPage
 from reports.admin.report import PAGES, ReportPage
-from reports.catalogue import REPORTS
+from reports.catalogue import REPORTS, of_open_reports
 from reports.description import Report
 from reports.models import Export
 from reports.models.export import ReportKind
@@ -61,6 +61,9 @@ class ExportAdmin(ReportPage, PartsPage, FileJobAdmin):
     class Media:
         css = {"all": ["callcentre/progress.css", "reports/report.css"]}
         js = ["reports/report.js", "callcentre/progress.js"]
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Export]:
+        return of_open_reports(super().get_queryset(request), request.user)
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return request.user.has_perm("reports.add_export")

@@ -1,5 +1,6 @@
 """deploy/, .env.example and docs/operations.md agree with each other and with the settings."""
 
+import logging
 import re
 from ipaddress import ip_address, ip_network
 from typing import Any
@@ -7,12 +8,16 @@ from typing import Any
 import pytest
 import yaml
 from django.conf import settings
+from django.urls import URLPattern, reverse
 
 from callcentre.launch.servers import POSTGRES_SETTINGS
 from callcentre.launch.supervisor import programs
+from callcentre.monitoring.logging import LineFormatter
+from callcentre.urls import urlpatterns
 from callcentre.web.bodies import FIELDS_BYTES, MB, OPEN_FORM_BYTES, file_forms
 from tests.processes import ROOT
 
+SECRET = "cxyz-s3cret.91"
 DEPLOY = ROOT / "deploy"
 NGINX = (DEPLOY / "nginx.conf").read_text()
 OPERATIONS = (ROOT / "docs" / "operations.md").read_text()
@@ -24,6 +29,8 @@ LISTENERS = ("listener", "standby")
 DIALLER_CONNECTIONS = 2
 TARGET = (DEPLOY / "systemd" / "callcentre.target").read_text()
 IMPORT = "admin:campaigns_recordimport_add"
+# The links that work without a log-in, as the proxy knows them.
+LINKS = "/(?:admin/login/reset/[^/]+|sounds|ratings)"
 
 
 @pytest.fixture(scope="module")
@@ -42,13 +49,36 @@ def sizes() -> dict[str, int]:
     """Return path of nginx.conf -> the most bytes of a body; "" for all other paths."""
     found, place = {}, ""
     for line in NGINX.splitlines():
-        if match := re.search(r"location (?:= )?(/\S+) {", line):
+        if match := re.search(r"location (?:[=~] )?(\S+) {", line):
             place = match[1]
         elif re.match(r"    }", line):
             place = ""
         elif match := re.search(r"client_max_body_size (\d+)([km]);", line):
             found[place] = int(match[1]) * (MB if match[2] == "m" else 1024)
     return found
+
+
+def log_format() -> str:
+    (found,) = re.findall(r"log_format callcentre ([^;]*);", NGINX)
+    return str(found)
+
+
+def links_without_log_in() -> list[str]:
+    """Return an address of each route with a variable part that needs no log-in, images of articles left out: they are
+    open only when the article is.
+    """
+    routes = [route for route in urlpatterns if isinstance(route, URLPattern) and route.pattern.converters]
+    public = [
+        route
+        for route in routes
+        if re.match(r"(?!admin/)|admin/login/", str(route.pattern)) and route.name != "article-image"
+    ]
+    return [
+        reverse(
+            str(route.name), kwargs={name: SECRET if name == "token" else "MQ" for name in route.pattern.converters}
+        )
+        for route in public
+    ]
 
 
 # Sizes
@@ -61,6 +91,7 @@ def test_the_proxy_limits_bodies_as_the_service_does() -> None:
     assert sizes() == {
         "": largest + 2 * FIELDS_BYTES,
         "/admin/login/": OPEN_FORM_BYTES,
+        f"^{LINKS}/": OPEN_FORM_BYTES,
         "/admin/campaigns/recordimport/add/": forms[IMPORT] + FIELDS_BYTES,
     }
 
@@ -110,6 +141,23 @@ def test_each_deployment_trusts_the_proxy_beside_it(compose: dict[str, Any]) -> 
     assert ip_address(gateway) in ip_network(subnet)
     assert (examples()["SUBNET"], examples()["GATEWAY"]) == (subnet, gateway)
     assert compose["services"]["web"]["ports"] == ["127.0.0.1:8000:8000"]
+
+
+def test_the_log_of_the_proxy_has_no_query_and_no_referrer() -> None:
+    assert not re.findall(r"\$(?:request|request_uri|args|query_string|http_referer)\b", log_format())
+    assert NGINX.count("access_log ") == NGINX.count("access_log /var/log/nginx/callcentre.log callcentre;") == 2
+    assert NGINX.count("\nserver {") == 2
+
+
+@pytest.mark.parametrize("path", links_without_log_in())
+def test_the_logs_have_no_link_that_works_without_a_log_in(path: str) -> None:
+    (pattern, logged), *_rest = re.findall(r'"~(\S+)" "(\S+)";', NGINX)
+    by_proxy = re.sub(pattern + ".*", logged.replace("$1", r"\1"), path)
+    by_service = LineFormatter().format(logging.makeLogRecord({"msg": "Forbidden: %s", "args": (path,), "path": path}))
+
+    assert re.search(rf"location ~ \^{re.escape(LINKS)}/ {{\n +error_log /dev/null;", NGINX)
+    assert re.match(f"^{LINKS}/", path)
+    assert [SECRET in text for text in (path, by_proxy, by_service)] == [True, False, False]
 
 
 # Processes

@@ -30,7 +30,7 @@ def main() -> None:
         return outcome
 
     actions._Worker._apply = slowly  # type: ignore[method-assign, assignment]
-    actions.PORTION = 5
+    actions.PORTION, actions.PORTION_SECONDS = 5, 100
     actions.run(pk)
 
 

@@ -18,7 +18,7 @@ from telephony.models import Agent
 from tests.admin_pages import list_of, row_of_each_model
 from tests.backoffice import BackOffice, messages_of, staff, superuser
 from tests.campaigns.factories import DictionaryStatusFactory, RecordFactory
-from tests.telephony.factories import AgentFactory, PauseFactory
+from tests.telephony.factories import AgentFactory, AgentGroupFactory, PauseFactory
 from tests.tickets.factories import TicketFactory, TicketQueueFactory, TicketStatusFactory
 from tickets.models import Ticket
 
@@ -304,6 +304,22 @@ def test_people_see_their_own_actions_and_cancel_no_others() -> None:
     assert other.post(cancel).status_code == 404
     assert overseer.post(cancel).status_code == 302
     assert done(job).state == "cancelled"
+
+
+def test_an_action_with_rows_outside_the_present_scope_is_missing() -> None:
+    inside, outside = AgentFactory(group=AgentGroupFactory()), AgentFactory(group=AgentGroupFactory())
+    client = staff("view_agent", "change_agent")
+    user = User.objects.filter(pk=client.session["_auth_user_id"])
+    wide = done(asked(client, Agent, "deactivate"))
+    user.update(scope_agent_groups=[inside.group_id])
+    narrow = done(asked(client, Agent, "activate"))
+
+    pages = [client.get(f"{list_of(ListAction)}{job.pk}/change/").status_code for job in (wide, narrow)]
+
+    assert pages == [404, 200]
+    assert (wide.done_count, narrow.done_count) == (2, 1)
+    outside.refresh_from_db()
+    assert not outside.is_active
 
 
 def test_every_action_of_every_list_is_offered_for_all_rows_and_changes_nothing_yet() -> None:

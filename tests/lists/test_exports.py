@@ -26,7 +26,7 @@ from tests.backoffice import BackOffice, staff, superuser
 from tests.campaigns.factories import RecordFactory
 from tests.conftest import ACTOR
 from tests.reports.exports import cells_of
-from tests.telephony.factories import AgentFactory, ConnectionFactory
+from tests.telephony.factories import AgentFactory, AgentGroupFactory, ConnectionFactory
 from tests.tickets.deleting import left_of
 from tests.tickets.factories import CustomerFactory, TicketFactory, TicketQueueFactory
 from tickets.admin import customer_search, ticket_search
@@ -183,6 +183,26 @@ def test_pages_and_files_say_that_a_search_stopped_before_it_found_all(
     assert len(rows_of(export)) == 1
     assert f"{said} 1 rows" in client.page(f"{list_of(model)}{query}")
     assert f"{said} 1 rows" in client.page(f"{list_of(ListExport)}{export.pk}/change/")
+
+
+@pytest.mark.parametrize("is_narrow", [True, False])
+def test_an_export_with_rows_outside_the_present_scope_is_missing(is_narrow: bool) -> None:
+    """The scope that counts is the one within which the worker read the list, not that of the question."""
+    inside, outside = AgentFactory(group=AgentGroupFactory()), AgentFactory(group=AgentGroupFactory())
+    client = staff("view_agent", "add_listexport")
+    user = User.objects.filter(pk=client.session["_auth_user_id"])
+    export = asked(client, Agent)
+    if is_narrow:
+        user.update(scope_agent_groups=[inside.group_id])
+    export = built(export)
+    user.update(scope_agent_groups=[inside.group_id])
+    page, file = f"{list_of(ListExport)}{export.pk}/change/", f"{list_of(ListExport)}{export.pk}/download/"
+
+    statuses = (client.get(page).status_code, client.get(file).status_code)
+
+    assert statuses == ((200, 200) if is_narrow else (404, 404))
+    assert (export.file_name in client.page(list_of(ListExport))) == is_narrow
+    assert (outside.login in str(rows_of(export))) != is_narrow
 
 
 def test_an_export_is_in_the_audit_log() -> None:

@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('lists', '0001_initial'),
+        ('lists', "0002_scope"),
     ]
 
     operations = [
