@@ -26,6 +26,7 @@ from callcentre.admin.dates import MinuteField
 from callcentre.admin.edit_conflicts import ShownValueField
 from callcentre.admin.list_tools import ListTools
 from callcentre.admin.lists import ChangeList
+from callcentre.admin.log_entries import NamelessLogMixin
 from callcentre.admin.scope import ScopedMixin
 from callcentre.admin.secrets import OwnPasswordForm
 from callcentre.core.actor import Actor
@@ -93,7 +94,7 @@ class _RefusedForm(forms.BaseForm):
             self.add_error(name if name in self.fields else None, sentence)
 
 
-class Admin(ScopedMixin, ListTools):
+class Admin(NamelessLogMixin, ScopedMixin, ListTools):
     """The base of every admin. `save_model` calls the verb where there is one. A refusal of the verb or of the database
     is shown in the form and is never a 500."""
 

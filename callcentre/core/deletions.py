@@ -14,8 +14,6 @@ from datetime import timedelta
 from typing import Any
 
 from django.apps import apps
-from django.contrib.admin.models import LogEntry
-from django.contrib.contenttypes.models import ContentType
 from django.core.files.storage import default_storage
 from django.db import models, transaction
 from django.db.models import F, Q
@@ -359,12 +357,9 @@ class FileRemoval(models.Model):
 
 
 def forget_log_entries(model: type[models.Model], ids: Collection[Any]) -> None:
-    """Blank the names and values of deleted objects in the logs. They still show the time and the editor of each
-    change.
+    """Blank the names and values of deleted objects in the audit log. It still shows the time and the editor of each
+    change. Django's log of edits has no names.
     """
-    content_type = ContentType.objects.get_for_model(model)
-    entries = LogEntry.objects.filter(content_type=content_type, object_id__in=[str(each) for each in ids])
-    entries.update(object_repr="")
     logged = AuditEntry.objects.filter(model=model._meta.label_lower, object_id__in=[str(each) for each in ids])
     logged.update(object_name="", changes={})
 

@@ -15,6 +15,7 @@ from django.utils.translation import gettext_lazy as _
 
 from callcentre.core.exporting.builds import Refused
 from callcentre.models import User
+from callcentre.signin.enforcement import must_set_up
 
 # The attribute of a request whose search stopped at so many rows.
 SEARCH_LIMIT = "search_limit"
@@ -114,4 +115,6 @@ def person(user_id: int) -> User:
     user = User.objects.filter(pk=user_id, is_active=True, is_staff=True).first()
     if user is None:
         raise Refused(_("The person who asked may not log in any more."))
+    if must_set_up(user):
+        raise Refused(_("The person who asked needs a second factor and has none."))
     return user

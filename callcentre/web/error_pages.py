@@ -125,6 +125,18 @@ def refuse_busy(request: HttpRequest) -> HttpResponse:
     )
 
 
+def refuse_during_upgrade(request: HttpRequest) -> HttpResponse:
+    """Answer 503 to a page whose view is not in the database until the migrations are done."""
+    response = _page(
+        request,
+        503,
+        title=_now("The service is being upgraded"),
+        text=_now("This page is back when the upgrade is done. Try again in a few minutes."),
+    )
+    response["Retry-After"] = "60"
+    return response
+
+
 def fail(request: HttpRequest) -> HttpResponse:
     text = _now("Something went wrong on our side, and has been written down. Try again in a few minutes.")
     number = _now("Number of this request: %(number)s") % {"number": current_request_id()}

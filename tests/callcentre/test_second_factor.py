@@ -289,6 +289,33 @@ def test_the_qr_code_holds_the_key_for_the_app() -> None:
     assert values["image"].startswith("data:image/svg+xml")
 
 
+def test_the_key_stays_for_ten_minutes_in_a_session(clock: Any) -> None:
+    client = superuser()
+    first = client.values(SET_UP)["key"]
+
+    clock.shift(timedelta(minutes=9))
+    second = client.values(SET_UP)["key"]
+    client.post(SET_UP, {"code": WRONG})
+    third = client.values(SET_UP)["key"]
+    clock.shift(timedelta(minutes=2))
+
+    assert first == second == third
+    assert client.values(SET_UP)["key"] != first
+
+
+def test_another_session_gets_another_key() -> None:
+    """A stranger with the password must not know the key that the person then confirms."""
+    UserFactory(username="ewa", admin=True)
+    stranger, _answer = after_the_password()
+    client, _answer = after_the_password()
+    first = stranger.values(SET_UP)["key"]
+
+    second = client.values(SET_UP)["key"]
+    shown = stranger.post(SET_UP, {"code": WRONG}).context["key"]
+
+    assert len({first, second, shown}) == 3
+
+
 def test_the_key_is_encrypted_in_the_database() -> None:
     factor = a_factor()
 
@@ -435,8 +462,24 @@ def test_an_administrator_removes_the_second_factor_of_a_person() -> None:
 
     answer = client.submit(page_of(factor.user, "remove_factor"))
 
-    assert messages_of(answer) == ["The second factor is removed."]
+    assert messages_of(answer) == ["The second factor is removed, and the person is logged out."]
     assert not SecondFactor.objects.exists()
+
+
+@pytest.mark.parametrize("by_administrator", [False, True])
+def test_removing_the_second_factor_ends_the_other_sessions(by_administrator: bool) -> None:
+    factor, client, _codes = with_codes()
+    other = BackOffice()
+    other.force_login(factor.user)
+
+    if by_administrator:
+        client = superuser()
+        client.submit(page_of(factor.user, "remove_factor"))
+    else:
+        client.post(OFF, {})
+
+    assert other.get(INDEX).status_code == 302
+    assert client.get(INDEX).status_code == 200
 
 
 def test_removing_the_second_factor_of_a_person_asks_for_the_own_password() -> None:

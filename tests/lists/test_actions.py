@@ -242,6 +242,17 @@ def test_a_person_who_lost_the_right_meanwhile_stops_the_action(monkeypatch: pyt
     assert job.message
 
 
+def test_an_action_stops_if_the_person_lacks_the_second_factor_that_they_need(settings: Any) -> None:
+    AgentFactory.create_batch(2, is_active=True)
+    job = asked(superuser(), Agent, "deactivate")
+
+    settings.TWO_FACTOR = "supervisors"
+    done(job)
+
+    assert (job.state, job.message) == ("failed", "The person who asked needs a second factor and has none.")
+    assert Agent.objects.filter(is_active=True).count() == 2
+
+
 def test_the_audit_log_names_the_person_who_asked_and_not_the_service() -> None:
     AgentFactory.create_batch(2, is_active=True)
 

@@ -20,6 +20,7 @@ from callcentre.admin import DeletableMixin, ReadOnlyAdmin, UncountedMixin, acto
 from callcentre.admin.base import MAX_SELECTED
 from callcentre.admin.lists import ConditionFilter
 from callcentre.admin.scope import RelatedDropdownFilter
+from callcentre.core.audit import AuditAction, record_once
 from tickets.models import ReceivedMail
 from tickets.verbs.received_mails import discard_mail, retry_mail
 
@@ -140,6 +141,7 @@ class ReceivedMailAdmin(DeletableMixin, UncountedMixin, ReadOnlyAdmin):
             content = mail.open_raw()
         except FileNotFoundError as error:
             raise Http404 from error
+        record_once(actor_of(request), AuditAction.DOWNLOAD, mail)
         response = FileResponse(
             content, as_attachment=True, filename=f"{mail.pk}.eml", content_type="application/octet-stream"
         )

@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('callcentre', '0008_audit'),
+        ('callcentre', '0009_nameless_logs'),
     ]
 
     operations = [
