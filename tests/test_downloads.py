@@ -16,7 +16,6 @@ from tests.campaigns.factories import CampaignFactory, RecordImportFactory
 from tests.processes import ROOT
 from tests.reports.factories import ExportFactory
 from tests.tickets.factories import ReceivedMailFactory
-from tests.tickets.mails import own_storage  # noqa: F401  (a fixture)
 
 APPS = ("callcentre", "campaigns", "knowledgebase", "reports", "telephony", "tickets", "webhooks")
 # Calls that make an answer with a file, and calls that log it.

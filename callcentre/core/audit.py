@@ -1,4 +1,4 @@
-"""The audit log: changes of what people edit, log-ins, and what was read that must not be read unseen.
+"""The audit log: changes of what people edit, log-ins, and the reading of secrets, recordings and exports.
 
 Tables of configuration have a trigger that compares the old row with the new one, so the log has every change: by a
 page, by the API, by a command, by a statement of SQL. Tickets, records, customers, articles and others have histories
@@ -126,7 +126,7 @@ class AuditLogQuerySet(QuerySet["AuditLog"]):
 class AuditLog(Change):
     """A row of the view over the audit entries and all histories."""
 
-    # A person with a scope would read of rows beyond it.
+    # The log names rows of all scopes, so a person with a scope does not see it.
     scope_lookups: ClassVar[Lookups] = WITHOUT_SCOPE_ONLY
 
     # Label of the model of the entry, then its id: "tickets.ticketchange-17".

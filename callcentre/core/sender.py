@@ -1,7 +1,7 @@
 """The sender of the request under way: the person or program, and the address.
 
-Verbs get their actor as an argument. The sender serves what has none: the trigger that writes the audit log in the
-database, and the address in histories.
+Verbs get their actor as an argument. The trigger that writes the audit log in the database, and the address in
+histories, have no such argument and read the sender.
 """
 
 from collections.abc import Callable, Iterator

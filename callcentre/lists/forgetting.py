@@ -1,6 +1,6 @@
-"""The end of a deletion of personal data: lists forget their files and the words that people searched for.
+"""The end of a deletion of personal data: the files of lists and the words of searches are removed.
 
-A file cannot be searched for the person, so all files of lists go. People export again what they still need.
+A file cannot be searched for the person, so all files of lists are removed. People export again what they still need.
 """
 
 from typing import Any

@@ -12,7 +12,7 @@ from callcentre.core.audit import audited
 from callcentre.core.exporting.jobs import FileJob
 from callcentre.models import ScopeColumns, User
 
-# The right to see and stop what all people had done to lists.
+# The right to see and cancel the exports and actions of all people.
 SEES_ALL = "lists.see_all_list_jobs"
 
 

@@ -30,13 +30,6 @@ from reports.report import Question
 from reports.verbs.exports import ask_export
 
 PER_PAGE = 100
-# The page of each report, as the last part of the name of its route.
-PAGES: dict[str, str] = {
-    ReportKind.AGENTS: "report",
-    ReportKind.QUEUES: "queues",
-    ReportKind.OUTBOUNDS: "outbounds",
-    ReportKind.TICKETS: "tickets",
-}
 LAST_SHOWN = 5
 
 
@@ -82,7 +75,7 @@ class ReportPage(ReadOnlyAdmin):
 
     def page_of(self, kind: str) -> str:
         """Return the address of the page of a report."""
-        return self.url_of(PAGES[kind])
+        return self.url_of("report" if kind == ReportKind.AGENTS else kind)
 
     def _ask(self, request: HttpRequest, question: Question, terms: dict[str, Any]) -> HttpResponse:
         if not self.has_add_permission(request):

@@ -123,7 +123,7 @@ class _PartInline(TabularInline):
         return False
 
     def has_view_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        """Allow everyone who may view the call."""
+        """Allow all users who may view the call."""
         return bool(request.user.has_perm("telephony.view_connection"))
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:

@@ -96,7 +96,7 @@ def _lines(parts: Sequence[Any], connection: Connection, recordings: Sequence[Re
     lines = []
     for part in parts:
         speaker = part["speaker"]
-        who = agent if speaker == USER and agent else str(SPEAKERS.get(speaker, _("Somebody")))
+        who = agent if speaker == USER and agent else str(SPEAKERS.get(speaker, _("Unknown speaker")))
         player, at = _heard_in(part["begin"], recordings)
         clock = f"{int(part['begin']) // 60}:{int(part['begin']) % 60:02}"
         lines.append(Utterance(speaker, who, clock, part["text"], player, at))

@@ -10,16 +10,14 @@ from typing import Any
 import pytest
 from django.db import connection
 from django.db.models import QuerySet
-from django.test import Client
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from callcentre.core.exporting import builds
 from callcentre.lists import actions, exports
 from callcentre.lists.models import ListAction
 from telephony.models import Agent
 from tests.admin_pages import list_of
-from tests.browser.conftest import PATIENCE, barriers
-from tests.callcentre.factories import UserFactory
+from tests.browser.conftest import PATIENCE, Visit, barriers
 from tests.telephony.factories import AgentFactory
 from tickets.models import Company
 
@@ -89,21 +87,8 @@ def workers(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.fixture
-def session_id(committed_db: None, plain_http: None, settings: Any, tmp_path: Path) -> str:
-    backend = "django.core.files.storage.FileSystemStorage"
-    default = {"BACKEND": backend, "OPTIONS": {"location": tmp_path / "files"}}
-    settings.STORAGES = settings.STORAGES | {"default": default}
-    client = Client()
-    client.force_login(UserFactory(admin=True))
-    return client.cookies["sessionid"].value
-
-
-@pytest.fixture
-def page(browser: Browser, session_id: str, live_server: Any, workers: None) -> Page:
-    context = browser.new_context(base_url=live_server.url, viewport={"width": 1400, "height": 900})
-    context.set_default_timeout(PATIENCE)
-    context.add_cookies([{"name": "sessionid", "value": session_id, "url": live_server.url}])
-    return context.new_page()
+def page(visit: Visit, own_storage: Path, workers: None) -> Page:
+    return visit.page
 
 
 def test_a_list_is_exported_with_its_filter(page: Page) -> None:

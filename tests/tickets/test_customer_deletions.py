@@ -32,14 +32,14 @@ from tests.tickets.factories import (
     MessageFactory,
     TicketFactory,
 )
-from tests.tickets.mails import files_on_disk, own_storage  # noqa: F401  (a fixture)
+from tests.tickets.mails import files_on_disk
 from tickets.models import Chat, Customer, ReceivedMail, Ticket
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("own_storage")]
 PERSONAL = (MARK, EMAIL, NUMBER, DIGITS)
 
 
-def test_nothing_of_a_customer_is_left_in_any_table_or_file(own_storage: Path) -> None:  # noqa: F811
+def test_nothing_of_a_customer_is_left_in_any_table_or_file(own_storage: Path) -> None:
     customer = a_person()
     before = left_of(*PERSONAL)
     assert files_on_disk(own_storage) == 8
@@ -110,7 +110,7 @@ def test_calls_of_a_customer_keep_all_that_the_report_counts() -> None:
     assert not Transcription.objects.exists()
 
 
-def test_rows_of_other_people_stay(own_storage: Path) -> None:  # noqa: F811
+def test_rows_of_other_people_stay(own_storage: Path) -> None:
     other = CustomerFactory(email="other@client.example", phone_numbers=["+48 22 555 11 11"])
     ticket = TicketFactory(customer=other)
     a_file("other", message=MessageFactory(ticket=ticket))

@@ -173,7 +173,7 @@ class ChatAdmin(ChatPageMixin, DeletableMixin, UncountedMixin, Admin):
         chat = self.row_or_404(request, object_id)
         if request.method == "POST":
             return self._done(request, chat, lambda: close_chat(chat, actor_of(request)))
-        intro = _now("Nobody writes in it any more. There is no way back.")
+        intro = _now("Customer and agents can write no more messages in it. There is no way back.")
         return self.action_page(
             request, title=_now("Close the chat"), submit=_now("Close the chat"), obj=chat, intro=intro
         )

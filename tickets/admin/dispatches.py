@@ -146,5 +146,5 @@ class DispatchAdmin(UncountedMixin, ReadOnlyAdmin):
             dispatch.refused = {}
             intro = _now("Only to those who have not got it: %(who)s.") % {"who": ", ".join(dispatch.addressees)}
         if dispatch.is_unknown:
-            intro = _now("Nobody knows whether it arrived: the customer may get it twice.")
+            intro = _now("It is not known whether it arrived: the customer may get it twice.")
         return self.action_page(request, title=_now("Send again"), submit=_now("Send again"), obj=dispatch, intro=intro)

@@ -227,7 +227,7 @@ class WebhookAdmin(HistoryMixin, Admin):
         if request.method == "POST":
             return self._do(request, webhook, verbs.enable_webhook, _now("The webhook is enabled."))
         intro = _now(
-            "What waits is sent at once, then whatever happens from now on. What happened while it was disabled is"
+            "What waits is sent at once, then all new events. What happened while it was disabled is"
             " not sent: the receiver reads it at /api/events."
         )
         return self.action_page(request, title=_now("Enable"), submit=_now("Enable"), obj=webhook, intro=intro)
@@ -276,7 +276,7 @@ class WebhookAdmin(HistoryMixin, Admin):
         )
 
     def _secret_page(self, request: HttpRequest, webhook: Webhook, secret: str) -> HttpResponse:
-        intro = _now("Put it where the receiver keeps it. Whoever has it can send events that look like ours.")
+        intro = _now("Put it where the receiver keeps it. A person who has it can send events that look like ours.")
         return self.secret_page(request, webhook, secret, title=_now("The secret"), intro=intro)
 
     @page_action(
