@@ -3,7 +3,7 @@
 import importlib
 import re
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -71,7 +71,7 @@ def row_of_each_model() -> Rows:
             entry = AuditEntryFactory()
             rows[model] = AuditLog.objects.get(source="callcentre.auditentry", row_id=entry.pk)
         elif model not in rows:
-            rows[model] = _factories()[model](**RICH.get(model, {}))
+            rows[model] = factory_of(model)()
     for days in ("two", "three"):
         edit_article(rows[Article], ACTOR, content=f"<p>It takes {days} days.</p>")
     ArticleImageFactory()
@@ -85,6 +85,11 @@ def row_of_each_model() -> Rows:
     MessageFactory(ticket=ticket, reply=True)
     MessageFactory(ticket=ticket, comment_of_agent=True)
     return rows
+
+
+def factory_of(model: type[Model]) -> Any:
+    """Return a function that makes a row of the model with rows that it refers to."""
+    return partial(_factories()[model], **RICH.get(model, {}))
 
 
 def list_of(model: type[Model]) -> str:

@@ -266,6 +266,12 @@ class Admin(NamelessLogMixin, ScopedMixin, ListTools):
             subject = "" if isinstance(request, WorkerRequest) else subject  # a worker names the row itself
             self.message_user(request, f"{subject}: {sentence}" if subject else sentence, messages.ERROR)
 
+    def say_done(self, request: HttpRequest, sentence: str, count: int) -> None:
+        """Show to how many rows an action was applied. A worker counts the rows itself."""
+        if not isinstance(request, WorkerRequest):
+            level = messages.SUCCESS if count else messages.WARNING
+            self.message_user(request, sentence % {"count": count}, level)
+
     def add_refusals(self, form: forms.BaseForm, error: Exception) -> None:
         """Show a refusal in a form without a model. `form.fault_fields`: the verb's name of a field -> the form's."""
         names: Mapping[str, str] = getattr(form, "fault_fields", {})

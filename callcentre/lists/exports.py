@@ -58,8 +58,8 @@ def _write(export: ListExport, output: IO[bytes], desk: Desk) -> int:
     done, progress = 0, Progress(export, desk, timezone.now())
     listed = _list_of(export)
     # Outside the transaction: the progress is written to the same row by another connection.
-    export.scope = listed.person.scope
-    export.save(update_fields=[*DIMENSIONS])
+    export.scope, export.search_limit = listed.person.scope, listed.search_limit
+    export.save(update_fields=[*DIMENSIONS, "search_limit"])
     # A cursor reads its rows as of its opening.
     with transaction.atomic():
         columns = columns_of(listed.admin, listed.columns)

@@ -7,6 +7,7 @@ from django.apps import apps
 from django.contrib import admin
 from django.contrib.admin.exceptions import DisallowedModelAdminLookup
 from django.contrib.admin.options import IncorrectLookupParameters
+from django.contrib.admin.views.main import SEARCH_VAR
 from django.db.models import QuerySet
 from django.http import HttpRequest, QueryDict
 from django.urls import resolve, reverse
@@ -15,6 +16,9 @@ from django.utils.translation import gettext_lazy as _
 from callcentre.core.exporting.builds import Refused
 from callcentre.models import User
 from callcentre.signin.enforcement import must_set_up
+
+# The attribute of a request whose search stopped at so many rows.
+SEARCH_LIMIT = "search_limit"
 
 
 class WorkerRequest(HttpRequest):
@@ -85,9 +89,21 @@ class Listed:
         rows: QuerySet[Any] = self._list.queryset
         return rows
 
+    @property
+    def search_limit(self) -> int | None:
+        """The number of rows at which the search stopped; None if it found all."""
+        return vars(self.request).get(SEARCH_LIMIT)
+
     def complete(self, rows: Iterable[Any]) -> None:
         """Add to the rows what their cells show and their query does not read."""
         self.admin.complete_rows([*rows])
+
+
+def without_search(query: str) -> str:
+    """Return the address of the list without the words that were searched for."""
+    kept = QueryDict(query, mutable=True)
+    kept.pop(SEARCH_VAR, None)
+    return kept.urlencode()
 
 
 def address_of(list_name: str) -> str:

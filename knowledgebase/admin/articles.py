@@ -159,7 +159,7 @@ class ArticleAdmin(HistoryMixin, Admin):
             publish_article(article, actor_of(request))
             count += 1
         sentence = ngettext("%(count)s article published.", "%(count)s articles published.", count)
-        self.message_user(request, sentence % {"count": count}, messages.SUCCESS)
+        self.say_done(request, sentence, count)
 
     @admin.action(description=_("Withdraw"), permissions=["change"])
     @confirm_first(_("Readers no longer see or find the articles. Each is a draft again."), is_published=True)
@@ -169,7 +169,7 @@ class ArticleAdmin(HistoryMixin, Admin):
             withdraw_article(article, actor_of(request))
             count += 1
         sentence = ngettext("%(count)s article withdrawn.", "%(count)s articles withdrawn.", count)
-        self.message_user(request, sentence % {"count": count}, messages.SUCCESS)
+        self.say_done(request, sentence, count)
 
     # The page
 

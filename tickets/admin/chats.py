@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from django import forms
-from django.contrib import admin, messages
+from django.contrib import admin
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
@@ -188,4 +188,4 @@ class ChatAdmin(ChatPageMixin, DeletableMixin, UncountedMixin, Admin):
             close_chat(chat, actor)
             count += 1
         sentence = ngettext("%(count)s chat closed.", "%(count)s chats closed.", count)
-        self.message_user(request, sentence % {"count": count}, messages.SUCCESS if count else messages.WARNING)
+        self.say_done(request, sentence, count)

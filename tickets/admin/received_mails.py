@@ -3,7 +3,7 @@
 from typing import Any
 
 from django import forms
-from django.contrib import admin, messages
+from django.contrib import admin
 from django.core.exceptions import PermissionDenied
 from django.db.models import Q, QuerySet
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse
@@ -56,7 +56,9 @@ class ReceivedMailAdmin(DeletableMixin, UncountedMixin, ReadOnlyAdmin):
     has_own_history = True  # no edits: Django's history would be empty
     list_display = ("received_at", "sender_cut", "subject_cut", "queue", "state", "why_cut")
     list_display_links = ("received_at", "subject_cut")
+    list_further = ("sender", "subject", "recipients", "size", "header_id", "attempt_count", "decided_by", "id")
     list_filter = (OutcomeFilter, ("queue", RelatedDropdownFilter))
+    date_column = "received_at"
     list_select_related = ("queue",)
     search_fields = ("sender",)
     search_help_text = _("The sender's address, or a Message-ID")
@@ -158,7 +160,7 @@ class ReceivedMailAdmin(DeletableMixin, UncountedMixin, ReadOnlyAdmin):
 
     def _say(self, request: HttpRequest, sentence: str, count: int) -> None:
         if count:
-            self.message_user(request, sentence % {"count": count}, messages.SUCCESS)
+            self.say_done(request, sentence, count)
 
     def _retry(self, request: HttpRequest, mails: Any) -> None:
         actor = actor_of(request)

@@ -94,6 +94,7 @@ class ReceivedMail(models.Model):
             models.Index(fields=["sender", "received_at"], name="receivedmail_sender"),
             models.Index(fields=["-id"], condition=Q(outcome="ignored"), name="receivedmail_ignored"),
             models.Index(fields=["queue", "-id"], name="receivedmail_of_queue"),
+            models.Index(fields=["-received_at", "-id"], name="receivedmail_newest"),
         ]
 
     def __str__(self) -> str:
