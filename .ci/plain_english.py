@@ -1,7 +1,7 @@
 """Count sentences that are hard to read, and fail if there are more than the bounds: run by `make check`.
 
-A docstring must not begin with a relative word, and product code should have the noun instead of a pronoun: see Plain
-English in docs/contributing.md. `--list` prints all findings.
+A docstring must not begin with a relative word, and product code and documents should have the noun instead of a
+pronoun: see Plain English in docs/contributing.md. `--list` prints all findings.
 """
 
 import ast
@@ -11,18 +11,21 @@ from collections.abc import Iterator
 from pathlib import Path
 
 # Lower these when the counts fall.
-MOST_OPENINGS = 39
-MOST_PRONOUNS = 59
+MOST_OPENINGS = 0
+MOST_PRONOUNS = 14
 
 ROOT = Path(__file__).resolve().parent.parent
 APPS = ("callcentre", "campaigns", "knowledgebase", "reports", "telephony", "tickets", "webhooks")
 OPENINGS = re.compile(r"(What|Of|Who|Whose|Whoever|Whom|By|Which|As|Nobody|Nothing|None|That|Until)\b")
-PRONOUNS = re.compile(r"\b(he|his|him|himself|whoever|nobody|somebody)\b", re.IGNORECASE)
-SUFFIXES = frozenset((".py", ".html", ".js", ".txt", ".toml"))
+PRONOUNS = re.compile(
+    r"\b(he|his|him|himself|(?:who|what|which|wher)ever|(?:no|some|any|every)body|(?:some|any|every)one)\b",
+    re.IGNORECASE,
+)
+SUFFIXES = frozenset((".py", ".html", ".js", ".md", ".txt", ".toml"))
 
 
 def product_files(root: Path) -> Iterator[Path]:
-    for folder in (*APPS, "benchmarks", "docs/receivers", ".ci"):
+    for folder in (*APPS, "benchmarks", "docs", ".ci"):
         for path in sorted((root / folder).rglob("*")):
             is_ours = path.suffix in SUFFIXES and "locale" not in path.parts and ".min." not in path.name
             if is_ours and "vendor" not in path.parts and path != Path(__file__):

@@ -193,10 +193,10 @@ def measure(running: Service, turns: int) -> None:
     table.head()
     client = running.client()
     with running.connect() as connection:
-        everybody = "&".join(f"agent_logins[]=report{n:03}" for n in range(1, AGENTS + 1))
+        all_agents = "&".join(f"agent_logins[]=report{n:03}" for n in range(1, AGENTS + 1))
         month = "date_from=2026-10-01&date_to=2026-10-31"
         cases = {
-            "month_by_day": ("a month by day, 200 agents, all pages", f"{everybody}&{month}&aggregate_by=day", 4),
+            "month_by_day": ("a month by day, 200 agents, all pages", f"{all_agents}&{month}&aggregate_by=day", 4),
             "month_by_hour": (
                 "a month by hour, one agent, all pages",
                 f"agent_logins[]=report100&{month}&aggregate_by=hour",
@@ -204,7 +204,7 @@ def measure(running: Service, turns: int) -> None:
             ),
             "year_by_month": (
                 "a year by month, 200 agents, threshold 30, all pages",
-                f"{everybody}&date_from=2025-11-01&date_to=2026-10-31&aggregate_by=month&outbound_threshold=30",
+                f"{all_agents}&date_from=2025-11-01&date_to=2026-10-31&aggregate_by=month&outbound_threshold=30",
                 6,
             ),
         }

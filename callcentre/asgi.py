@@ -10,7 +10,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "callcentre.settings")
 
 
 class Utf8Request(WSGIRequest):
-    """A request whose text is UTF-8, whatever charset its Content-Type names.
+    """A request whose text is UTF-8, also if its Content-Type names another charset.
 
     Django decodes the query with that charset before any middleware runs. With `hex` the request would fail, and with
     `utf-7` plain ASCII would become half a surrogate pair.

@@ -53,7 +53,7 @@ def check_debug(**kwargs: Any) -> list[CheckMessage]:
         return []
     return [
         Error(
-            "DEBUG is on: failures show settings and source to anybody.",
+            "DEBUG is on: failures show settings and source to every visitor.",
             hint="Unset DEBUG in production.",
             id="callcentre.E001",
         )
@@ -151,8 +151,8 @@ def check_encryption_keys() -> Iterator[CheckMessage]:
         )
     if _decoded(settings.PUBLISHED_FIELD_KEY) in map(_decoded, settings.FIELD_ENCRYPTION_KEYS) and not settings.DEBUG:
         yield Error(
-            "FIELD_ENCRYPTION_KEYS has the key of debugging sessions, which is published with the source: anybody could"
-            " read stored credentials.",
+            "FIELD_ENCRYPTION_KEYS has the key of debugging sessions, which is published with the source: every reader"
+            " of the source could read stored credentials.",
             hint=hint,
             id="callcentre.E040",
         )
@@ -230,7 +230,7 @@ def check_proxy_headers() -> Iterator[CheckMessage]:
     if settings.MIDDLEWARE[:1] != ["callcentre.web.middleware.RequestMiddleware"]:
         yield Error(
             "MIDDLEWARE does not begin with callcentre.web.middleware.RequestMiddleware: headers that only our"
-            " proxies may set would be believed from anybody.",
+            " proxies may set would be believed from every client.",
             hint="Put it first.",
             id="callcentre.E044",
         )

@@ -61,6 +61,11 @@ class ScopeColumns(models.Model):
     def scope(self) -> Scope:
         return Scope.of_columns(self)
 
+    @scope.setter
+    def scope(self, scope: Scope) -> None:
+        for column, ids in scope.by_column.items():
+            setattr(self, column, ids)
+
 
 @audited(ignored=("last_login",), secret=("password",))
 class User(ScopeColumns, AbstractUser):  # noqa: DJ008  (AbstractUser has it)

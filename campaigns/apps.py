@@ -12,6 +12,8 @@ class CampaignsConfig(AppConfig):
             *("add_campaign", "change_campaign", "add_campaigngroup", "add_record", "change_record"),
             *("add_donotcall", "delete_donotcall"),
         ),
+        # The report of campaigns.
+        "reports:read": ("view_campaign",),
         "system:read": ("view_diallingswitch",),
         "system:write": ("add_diallingswitch",),
     }

@@ -1,8 +1,9 @@
 """The reports, by the name in an export."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
+from django.db.models import QuerySet
 from django.utils.translation import gettext_lazy as _
 
 from callcentre.core.errors import ErrorCode
@@ -12,7 +13,7 @@ from reports import measures, outbounds, queues, report, tickets
 from reports.counting import Answer
 from reports.description import Chart, Report, Subjects
 from reports.measures import REASONS, Measure
-from reports.models.export import ReportKind
+from reports.models.export import Asked, ReportKind
 from reports.report import Question
 from telephony.models import Queue
 from tickets.models import TicketQueue
@@ -91,3 +92,10 @@ TICKETS = Report(
     section=tickets.by_age,
 )
 REPORTS: Mapping[str, Report] = {one.kind: one for one in (AGENTS, QUEUES, OUTBOUNDS, TICKETS)}
+Stored = TypeVar("Stored", bound=Asked)
+
+
+def of_open_reports(rows: QuerySet[Stored], user: Any) -> QuerySet[Stored]:
+    """Return the exports or schedules of those reports that the person may see."""
+    closed = [kind for kind, described in REPORTS.items() if not described.is_open_to(user)]
+    return rows.exclude(report__in=closed) if closed else rows

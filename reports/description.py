@@ -6,6 +6,7 @@ from typing import Any
 
 from django.db.models import Model
 
+from callcentre.admin import may_see
 from callcentre.core.errors import ErrorCode
 from callcentre.core.parsing import parse_id
 from reports.counting import Answer
@@ -17,7 +18,10 @@ from reports.sections import Section
 
 @dataclass(frozen=True)
 class Subjects:
-    """The rows of a model that a report has rows of: its queues or its campaigns."""
+    """The rows of a model that a report has rows of: its queues or its campaigns.
+
+    A person needs the right to see rows of this model, besides the right to see reports.
+    """
 
     model: type[Model]
     # Name in a row of the report -> column. `id` is what a question names them by.
@@ -60,6 +64,13 @@ class Report:
     has_within: bool = False
     # The title of the first column.
     subject_title: Any
+
+    def is_open_to(self, user: Any) -> bool:
+        """Return whether the person may see what the report is about. All reports need reports.view_export besides."""
+        if self.subjects is None:
+            return True
+        about = self.subjects.model._meta
+        return may_see(user, about.app_label, str(about.model_name))
 
     @property
     def names(self) -> Sequence[str]:

@@ -1,4 +1,4 @@
-"""The parameters of the report, in the API and on the page: each is read and checked; faults are told together."""
+"""The parameters of the report, in the API and on the page: read, checked, and their faults reported together."""
 
 import json
 from collections.abc import Callable, Collection, Iterable, Sequence

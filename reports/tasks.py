@@ -4,7 +4,8 @@ from django.utils import timezone
 from callcentre.core.enqueue import enqueue
 from callcentre.core.exporting.jobs import remove_outdated_files
 from reports import rollups
-from reports.exporting import builds, mails
+from reports.exporting import builds
+from reports.exporting.mails import outbox
 from reports.models import Export, Schedule
 from reports.verbs.schedules import run_schedule
 
@@ -44,11 +45,10 @@ def run_schedules() -> None:
 @shared_task(name="reports.mail_export")
 def mail_export(pk: int) -> None:
     """Send an export to one of its recipients."""
-    mails.send(pk)
+    outbox.send(pk)
 
 
 @shared_task(name="reports.sweep_mails")
 def sweep_mails() -> None:
     """Enqueue the mails that are due again, and those for which no message was sent."""
-    for pk in mails.due_now():
-        enqueue("reports.mail_export", pk)
+    outbox.sweep()

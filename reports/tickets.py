@@ -68,7 +68,7 @@ CROSS JOIN LATERAL (SELECT {_working("span.began", "span.ended")} - CASE WHEN {w
 
 
 _FROM = "tickets_ticket t JOIN tickets_ticketqueue q ON q.id = t.queue_id"
-# An unanswered ticket has waited until now; one that was closed without a response owes none.
+# An unanswered ticket has waited until now; one that was closed without a response needs none.
 _OPENED = f"""{_FROM} {_CALENDAR} {_timed("t.created_at", "COALESCE(t.first_agent_responded_at, %(now)s)")}"""
 _CLOSED = f"""{_FROM} {_CALENDAR} {_timed("COALESCE(t.targets_began_at, t.created_at)", "t.closed_at")}"""
 

@@ -11,6 +11,8 @@ class TelephonyConfig(AppConfig):
         "agents:write": ("change_agent",),
         "connections:read": ("view_connection", "view_queue", "view_topicgroup", "view_transcription"),
         "connections:write": ("change_connection",),
+        # The report of queues.
+        "reports:read": ("view_queue",),
         "system:read": ("view_pause", "view_transfershortcut"),
         "system:write": ("change_pause", "change_transfershortcut"),
     }

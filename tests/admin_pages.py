@@ -3,7 +3,7 @@
 import importlib
 import re
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from django.db.models import Model
 from django.urls import URLPattern, URLResolver, reverse
 
 from callcentre.core.audit import AuditLog
+from callcentre.lists.models import SavedView
 from callcentre.models import ApiUser, User
 from campaigns.models import Campaign, Record
 from campaigns.verbs.campaigns import add_agents
@@ -70,7 +71,7 @@ def row_of_each_model() -> Rows:
             entry = AuditEntryFactory()
             rows[model] = AuditLog.objects.get(source="callcentre.auditentry", row_id=entry.pk)
         elif model not in rows:
-            rows[model] = _factories()[model](**RICH.get(model, {}))
+            rows[model] = factory_of(model)()
     for days in ("two", "three"):
         edit_article(rows[Article], ACTOR, content=f"<p>It takes {days} days.</p>")
     ArticleImageFactory()
@@ -86,6 +87,11 @@ def row_of_each_model() -> Rows:
     return rows
 
 
+def factory_of(model: type[Model]) -> Any:
+    """Return a function that makes a row of the model with rows that it refers to."""
+    return partial(_factories()[model], **RICH.get(model, {}))
+
+
 def list_of(model: type[Model]) -> str:
     return reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
 
@@ -95,10 +101,12 @@ def addresses(rows: Rows, of: list[str] | None = None) -> list[str]:
     by_path = {path_of(model): row for model, row in rows.items()}
     content_type = ContentType.objects.get_for_model(User).pk
     mail = ExportMailFactory()
+    views = dict(SavedView.objects.values_list("list_name", "pk"))
     found = []
     for route in of or routes():
         row: Any = mail.export if "<int:mail_pk>" in route else by_path.get("/".join(route.split("/")[:2]), rows[User])
         values = {"token": rows[StoredFile].token, "mail_pk": mail.pk, "content_type_id": content_type}
+        values["view_id"] = views.get(row._meta.label_lower, 0)
         found.append(with_values(route, {"": quote(row.pk), **values}))
     return found
 

@@ -29,6 +29,7 @@ from tests.migrated import copy_into, default_database, migrated_database
 from tests.pristine import Pristine
 from tests.processes import heard_switch
 from tests.serving import WebServer, web_servers
+from tests.storage import use_folder
 
 ACTOR = Actor("user", 1, "tester")
 # Fixtures of tests that mostly wait.
@@ -209,6 +210,13 @@ def unrendered(monkeypatch: pytest.MonkeyPatch) -> None:
 def quick_hashes(settings: Any) -> None:
     """Hash passwords quickly: every wrong log-in would cost a slow hash of a quarter of a second."""
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+
+
+@pytest.fixture
+def own_storage(settings: Any, tmp_path: Path) -> Path:
+    """Keep the files of the storage in a folder of the test, and return it."""
+    use_folder(settings, tmp_path)
+    return tmp_path
 
 
 @pytest.fixture

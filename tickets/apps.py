@@ -9,6 +9,8 @@ class TicketsConfig(AppConfig):
     api_permissions = {
         "tickets:read": ("view_ticket", "view_ticketqueue", "view_chat", "view_storedfile"),
         "tickets:write": ("add_ticket", "change_ticket", "add_chat", "change_chat", "add_storedfile"),
+        # The report of tickets.
+        "reports:read": ("view_ticketqueue",),
         "customers:read": ("view_customer", "view_company"),
         "customers:write": ("add_customer", "change_customer", "add_company"),
     }

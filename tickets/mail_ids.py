@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 from django.conf import settings
 
+from callcentre.core.mail_outbox import host_of
+
 if TYPE_CHECKING:
     from tickets.models.message import Message
 
@@ -22,7 +24,7 @@ def _signature(key: str, ticket_id: str, nonce: str) -> str:
 def new_header_id(message: "Message") -> str:
     """Return `cc.<ticket>.<nonce>.<signature>@<host>`, without brackets. Only we can make a valid signature."""
     ticket_id, nonce = str(message.ticket_id), secrets.token_hex(4)
-    host = (message.ticket.queue.address or settings.DEFAULT_FROM_EMAIL).rpartition("@")[2].strip("> ") or "localhost"
+    host = host_of(message.ticket.queue.address or settings.DEFAULT_FROM_EMAIL)
     return f"cc.{ticket_id}.{nonce}.{_signature(settings.SECRET_KEY, ticket_id, nonce)}@{host}"
 
 

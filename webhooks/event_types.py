@@ -58,6 +58,11 @@ class EventType(models.TextChoices):
         }
 
 
+def event_choices() -> list[tuple[str, str]]:
+    """Return the choices of columns that hold actions. Migrations name this function, so an action needs none."""
+    return EventType.choices
+
+
 # The action of test events. A person sends one to one webhook; webhooks cannot subscribe to it.
 TEST_ACTION = "TEST"
 

@@ -21,7 +21,7 @@ from callcentre.admin.lists import ChangeList, UncountedChangeList, UncountedMix
 from callcentre.admin.periods import PeriodFilter
 from callcentre.admin.theme import ModelForm, display, page_action
 
-# Registers what is our own.
+# Registers our own models.
 from callcentre.admin import api_users, audit_log, list_actions, list_exports, users  # noqa: F401  # isort: skip
 
 __all__ = [

@@ -186,7 +186,7 @@ class ApiUserAdmin(HistoryMixin, Admin):
             if is_active
             else ngettext("%(count)s API user disabled.", "%(count)s API users disabled.", count)
         )
-        self.message_user(request, sentence % {"count": count}, messages.SUCCESS)
+        self.say_done(request, sentence, count)
 
     # The page
 

@@ -29,6 +29,7 @@ from callcentre.admin.dates import MinuteField
 from callcentre.admin.edit_conflicts import ShownValueField
 from callcentre.admin.list_tools import ListTools
 from callcentre.admin.lists import ChangeList
+from callcentre.admin.log_entries import NamelessLogMixin
 from callcentre.admin.scope import ScopedMixin
 from callcentre.admin.secrets import OwnPasswordForm
 from callcentre.core.actor import Actor
@@ -96,7 +97,7 @@ class _RefusedForm(forms.BaseForm):
             self.add_error(name if name in self.fields else None, sentence)
 
 
-class Admin(ScopedMixin, ListTools):
+class Admin(NamelessLogMixin, ScopedMixin, ListTools):
     """The base of every admin. `save_model` calls the verb where there is one. A refusal of the verb or of the database
     is shown in the form and is never a 500."""
 
@@ -270,6 +271,12 @@ class Admin(ScopedMixin, ListTools):
         for _field, sentence in self.refusals_of(error):
             subject = "" if isinstance(request, WorkerRequest) else subject  # a worker names the row itself
             self.message_user(request, f"{subject}: {sentence}" if subject else sentence, messages.ERROR)
+
+    def say_done(self, request: HttpRequest, sentence: str, count: int) -> None:
+        """Show to how many rows an action was applied. A worker counts the rows itself."""
+        if not isinstance(request, WorkerRequest):
+            level = messages.SUCCESS if count else messages.WARNING
+            self.message_user(request, sentence % {"count": count}, level)
 
     def add_refusals(self, form: forms.BaseForm, error: Exception) -> None:
         """Show a refusal in a form without a model. `form.fault_fields`: the verb's name of a field -> the form's."""

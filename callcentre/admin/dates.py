@@ -14,6 +14,9 @@ from django.utils.dateparse import parse_date
 from django.utils.translation import gettext_lazy as _
 from unfold.widgets import UnfoldAdminDateWidget
 
+# The parameters of an address that filter a list from a day to a day.
+DATES = ("date_from", "date_to")
+
 
 class MinuteField(forms.SplitDateTimeField):
     """An instant shown and typed to the minute. The seconds of the stored instant are no change."""

@@ -45,7 +45,7 @@ class EditConflictForm(forms.BaseForm):
         for name in self.changed_data:
             if self._is_in_conflict(bound := cast("ShownValueField", self[name])):
                 bound.is_outdated = True
-                self.add_error(name, _("Somebody has changed this meanwhile. Save again to set yours."))
+                self.add_error(name, _("Another user has changed this meanwhile. Save again to set yours."))
         return cleaned
 
     def _is_in_conflict(self, bound: ShownValueField) -> bool:

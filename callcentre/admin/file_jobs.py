@@ -7,8 +7,9 @@ from django.http import FileResponse, Http404, HttpRequest, JsonResponse
 from django.urls import URLPattern
 from django.utils.translation import gettext_lazy as _
 
-from callcentre.admin.base import ReadOnlyAdmin
+from callcentre.admin.base import ReadOnlyAdmin, actor_of
 from callcentre.admin.theme import display
+from callcentre.core.audit import AuditAction, record_once
 from callcentre.core.downloads import file_response
 from callcentre.core.exporting.jobs import FileJob
 
@@ -55,6 +56,7 @@ class FileJobAdmin(ReadOnlyAdmin):
         job = self.job_or_404(request, pk)
         if not job.file:
             raise Http404
+        record_once(actor_of(request), AuditAction.DOWNLOAD, job, name=job.file_name)
         return file_response(lambda: job.file.open("rb"), job.file_name, job.content_type)
 
     def job_or_404(self, request: HttpRequest, pk: Any) -> FileJob:

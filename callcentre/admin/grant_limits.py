@@ -1,7 +1,7 @@
 """The limits of people who manage access: they give only rights of their own and edit only people who are not stronger.
 
 A person is stronger than another one who lacks one of their permissions, or whose scope lacks a part of theirs. A
-superuser is stronger than everybody else. Inactive accounts count like active ones. docs/decisions/0021 and 0031 have
+superuser is stronger than all other people. Inactive accounts count like active ones. docs/decisions/0021 and 0031 have
 the whole rule.
 """
 

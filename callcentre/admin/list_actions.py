@@ -32,9 +32,18 @@ COLOURS: dict[str, str] = {
 
 @admin.register(ListAction)
 class ListActionAdmin(UncountedMixin, ReadOnlyAdmin):
-    """The person's own actions on lists; those of all people for administrators."""
+    """The person's own actions on lists within their present scope; those of all people for administrators."""
 
-    list_display = ("what", "state_label", "total_count", "done_count", "refused_count", "actor_name", "created_at")
+    list_display = (
+        "what",
+        "state_label",
+        "total_count",
+        "done_count",
+        "unchanged_count",
+        "refused_count",
+        "actor_name",
+        "created_at",
+    )
     list_display_links = ("what",)
     list_filter = (("state", ChoicesDropdownFilter),)
 

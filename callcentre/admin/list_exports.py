@@ -21,7 +21,7 @@ from callcentre.lists.models import SEES_ALL, ListExport
 
 @admin.register(ListExport)
 class ListExportAdmin(UncountedMixin, FileJobAdmin):
-    """The person's own exports of lists; those of all people for administrators, without their files."""
+    """The person's own exports within their present scope; administrators see those of all people, without files."""
 
     list_display = ("name", "list_title", "state_label", "row_count", "format", "actor_name", "created_at")
     list_display_links = ("name",)

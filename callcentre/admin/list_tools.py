@@ -18,10 +18,10 @@ from django.utils.translation import gettext as _
 from callcentre.admin.dates import dates_filter
 from callcentre.admin.list_views import ListViews
 from callcentre.core.exporting.builds import Refused
-from callcentre.lists.actions import ask_action
+from callcentre.lists.actions import ask_action, changed_by
 from callcentre.lists.counts import MOST_COUNTED, count_up_to
 from callcentre.lists.exports import RIGHT, ask_export
-from callcentre.lists.listed import Listed, WorkerRequest
+from callcentre.lists.listed import SEARCH_LIMIT, Listed, WorkerRequest
 from callcentre.lists.models import ListExport
 from callcentre.models import User
 
@@ -35,6 +35,10 @@ class ForAll:
 
     rows: QuerySet[Any]
     number: int | None
+    # The number of rows that the action changes, if it says which.
+    changing: int | None = None
+    # The number of rows at which the search stopped, if it did.
+    search_limit: int | None = None
     consequence: Any = ""
     facts: dict[str, Any] = field(default_factory=dict)
 
@@ -45,6 +49,11 @@ class ForAll:
     @property
     def count(self) -> int:
         return MOST_COUNTED if self.number is None else min(self.number, MOST_COUNTED)
+
+    @property
+    def has_unchanged(self) -> bool:
+        """Whether some of the rows are known to need no change."""
+        return self.changing is not None and self.changing <= MOST_COUNTED and self.changing != self.number
 
 
 class ListTools(ListViews):
@@ -73,6 +82,14 @@ class ListTools(ListViews):
         filters = super().get_list_filter(request)
         return [*filters, dates_filter(self.date_column)] if self.date_column else filters
 
+    def rows_found(
+        self, request: HttpRequest, rows: QuerySet[Any], ids: Sequence[Any], most: int, *, is_cut: bool
+    ) -> QuerySet[Any]:
+        """Return the rows that a search found. If it stopped at the most that it finds, the pages say so."""
+        if is_cut:
+            vars(request)[SEARCH_LIMIT] = most
+        return rows.filter(pk__in=ids)
+
     def complete_rows(self, rows: Sequence[Any]) -> None:
         """Add to the rows of a list what their cells show and its query does not read."""
 
@@ -97,7 +114,7 @@ class ListTools(ListViews):
         if not self.has_view_or_change_permission(request):
             raise PermissionDenied
         try:
-            number = count_up_to(self._all_rows(request))
+            number = count_up_to(self._listed(request).rows)
         except Refused:
             number = None
         if number is None:
@@ -113,10 +130,10 @@ class ListTools(ListViews):
     def _list_title(self) -> str:
         return str(capfirst(str(self.opts.verbose_name_plural)))
 
-    def _all_rows(self, request: HttpRequest) -> QuerySet[Any]:
-        """Return the rows of the list with this address, on all its pages."""
+    def _listed(self, request: HttpRequest) -> Listed:
+        """Return the list with this address, as a worker reads it: all its pages."""
         as_worker = WorkerRequest(cast("User", request.user), request.path, request.GET.urlencode())
-        return Listed(as_worker, self.opts.label_lower).rows
+        return Listed(as_worker, self.opts.label_lower)
 
     # Actions on all rows that match
 
@@ -130,11 +147,13 @@ class ListTools(ListViews):
             self.message_user(request, _("This action takes selected rows only."), messages.WARNING)
             return None
         try:
-            rows = self._all_rows(request).filter(**getattr(action, "changed", {}))
+            listed = self._listed(request)
         except Refused as refusal:
             self.message_user(request, str(refusal.args[0]), messages.WARNING)
             return None
-        for_all = ForAll(rows, count_up_to(rows), getattr(action, "consequence", ""))
+        rows, changed = listed.rows, changed_by(action)
+        changing = count_up_to(rows.filter(**changed)) if changed else None
+        for_all = ForAll(rows, count_up_to(rows), changing, listed.search_limit, getattr(action, "consequence", ""))
         vars(request)["for_all"] = for_all
         # On no row, the action only checks its form.
         page: Any = cast("Any", action)(self, request, self.model._default_manager.none())

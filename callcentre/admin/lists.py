@@ -12,9 +12,11 @@ from django.utils.formats import localize
 from unfold.contrib.filters.admin import DropdownFilter
 from unfold.views import ChangeList as ThemeChangeList
 
+from callcentre.admin.dates import DATES
 from callcentre.admin.theme import ModelAdmin
 from callcentre.core.integers import integer_of
 from callcentre.lists.counts import MOST_COUNTED, count_up_to
+from callcentre.lists.listed import SEARCH_LIMIT
 from callcentre.lists.saved_views import SAVED
 
 # The parameter of an address with the columns that a person chose, with commas between them.
@@ -46,6 +48,16 @@ class ChangeList(ThemeChangeList):
     has_other_rows = False
     known_count = ""
 
+    @property
+    def search_limit(self) -> int | None:
+        """The number of rows at which the search stopped; None if it found all."""
+        return vars(self.request).get(SEARCH_LIMIT)
+
+    def get_queryset(self, request: HttpRequest, *rest: Any, **more: Any) -> models.QuerySet[Any]:
+        self.request = request
+        rows: models.QuerySet[Any] = super().get_queryset(request, *rest, **more)
+        return rows
+
     def get_results(self, request: HttpRequest) -> None:
         super().get_results(request)
         self.has_other_rows = self.result_count > len(self.result_list)
@@ -64,7 +76,7 @@ class UncountedChangeList(ChangeList):
     def get_ordering(self, request: HttpRequest, queryset: models.QuerySet[Any]) -> list[str]:
         """Return the newest rows first, by the index of the primary key. Other orders would sort the whole table."""
         column = getattr(self.model_admin, "date_column", "")
-        if column and any(request.GET.get(f"date_{end}") for end in ("from", "to")):
+        if column and any(request.GET.get(name) for name in DATES):
             return [f"-{column}", "-pk"]  # by the index that finds the days
         return ["-pk"]
 

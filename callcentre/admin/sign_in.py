@@ -79,8 +79,10 @@ class SignInMixin(Admin):
             return redirect(self.url_of("change", user.pk))
         form = OwnPasswordForm.of(request)(request.POST if request.method == "POST" else None)
         if form.is_valid():
-            remove_second_factor(user, user_of(request).actor)
-            self.message_user(request, _("The second factor is removed."), messages.SUCCESS)
+            remove_second_factor(user, user_of(request).actor, but=request.session.session_key)
+            self.message_user(
+                request, _("The second factor is removed, and the person is logged out."), messages.SUCCESS
+            )
             return redirect(self.url_of("change", user.pk))
         intro = _now(
             "For a person who has lost the phone and the recovery codes. Make sure that it is this person who asks: "

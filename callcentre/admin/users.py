@@ -181,4 +181,4 @@ class LockoutAdmin(ReadOnlyAdmin):
         for lockout in ended:
             forget_failures(lockout)
         sentence = ngettext("%(count)s lockout ended.", "%(count)s lockouts ended.", len(ended))
-        self.message_user(request, sentence % {"count": len(ended)}, messages.SUCCESS)
+        self.say_done(request, sentence, len(ended))

@@ -35,7 +35,7 @@ class JSONRenderer(BaseRenderer):
 
 
 class AlwaysJSON(BaseContentNegotiation):
-    """The choice of JSON for every answer, whatever the client accepts, and for bodies declared as JSON."""
+    """The choice of JSON for every answer, also to clients that accept no JSON, and for bodies declared as JSON."""
 
     def select_parser(self, request: Any, parsers: Any) -> Any:
         kind = request.content_type.split(";")[0].strip().lower()

@@ -1,4 +1,4 @@
-"""The audit log: changes of what people edit, log-ins, and what was read that must not be read unseen.
+"""The audit log: changes of what people edit, log-ins, and the reading of secrets, recordings and exports.
 
 Tables of configuration have a trigger that compares the old row with the new one, so the log has every change: by a
 page, by the API, by a command, by a statement of SQL. Tickets, records, customers, articles and others have histories
@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import Any, ClassVar, TypeVar
 
 from django.core.exceptions import ValidationError
-from django.db import models
+from django.db import ProgrammingError, models
 from django.db.backends.signals import connection_created
 from django.db.models import QuerySet
 from django.utils import timezone
@@ -41,12 +41,15 @@ class Audited:
     model: type[models.Model]
     # Columns that the service writes while it works, such as the time of the last poll.
     ignored: tuple[str, ...] = ()
+    # Passwords, and what tells of customers and callers: the log is kept longer than their rows.
     secret: tuple[str, ...] = ()
     # The foreign key of the row that this row is a part of, as a campaign of its retry rules; "" for none.
     part_of: str = ""
 
 
 AUDITED: dict[str, Audited] = {}
+# Columns with the name of a row, in the order in which they are looked for.
+NAMES = ("name", "login", "username", "title", "number")
 Model = TypeVar("Model", bound=type[models.Model])
 
 
@@ -80,6 +83,7 @@ class AuditAction(models.TextChoices):
     HEAR = "hear", _("recording heard")
     SHOW_SECRET = "show_secret", _("secret shown")
     EXPORT = "export", _("exported")
+    DOWNLOAD = "download", _("downloaded")
     IMPORT = "import", _("imported")
 
 
@@ -122,7 +126,7 @@ class AuditLogQuerySet(QuerySet["AuditLog"]):
 class AuditLog(Change):
     """A row of the view over the audit entries and all histories."""
 
-    # A person with a scope would read of rows beyond it.
+    # The log names rows of all scopes, so a person with a scope does not see it.
     scope_lookups: ClassVar[Lookups] = WITHOUT_SCOPE_ONLY
 
     # Label of the model of the entry, then its id: "tickets.ticketchange-17".
@@ -144,6 +148,13 @@ class AuditLog(Change):
         verbose_name_plural = _("audit log")
         ordering = ["-at", "-id"]
         default_permissions = ("view",)
+
+
+def is_view_missing(error: Exception) -> bool:
+    """Return whether the view of the audit log is missing: migrations are being applied."""
+    cause = error.__cause__
+    is_missing = getattr(cause, "sqlstate", "") == "42P01"  # undefined_table
+    return isinstance(error, ProgrammingError) and is_missing and AuditLog._meta.db_table in str(cause)
 
 
 def histories() -> Sequence[type[Change]]:
@@ -178,12 +189,21 @@ def record_once(
         record(actor, action, row, name=name)
 
 
+def _name_of(row: models.Model | None) -> str:
+    """Return the name that the trigger would write. Other rows may be named after a customer, so only the list names
+    them, as long as they exist.
+    """
+    declared = AUDITED.get(row._meta.db_table) if row else None
+    columns = [name for name in NAMES if declared and name not in declared.secret]
+    return next((str(value) for name in columns if (value := getattr(row, name, None))), "")
+
+
 def _columns(actor: Actor, action: str, row: models.Model | None, name: str) -> dict[str, Any]:
     return {
         "action": action,
         "model": row._meta.label_lower if row else "",
         "object_id": str(row.pk) if row else "",
-        "object_name": (name or str(row or ""))[:200],
+        "object_name": (name or _name_of(row))[:200],
         **change_columns(actor),
     }
 

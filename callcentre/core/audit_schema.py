@@ -1,8 +1,10 @@
 """The triggers and the view of the audit log in the database, made from what the models declare.
 
-They follow the models after each `migrate`, so a new model needs no migration for them.
+They follow the models after each `migrate`, so a new model needs no migration for them. PostgreSQL alters no column
+that a view reads, so the view is dropped before migrations and made again after them.
 """
 
+import time
 from collections.abc import Sequence
 from hashlib import sha256
 from typing import Any
@@ -10,10 +12,11 @@ from typing import Any
 from django.db import connection, transaction
 from django.db.backends.utils import CursorWrapper
 
-from callcentre.core.audit import AUDITED, SETTING, Audited, AuditEntry, AuditLog, histories, owner_of
+from callcentre.core.audit import AUDITED, NAMES, SETTING, Audited, AuditEntry, AuditLog, histories, owner_of
 from callcentre.core.changes import Change
 
 _PREFIX = "callcentre_audit"
+_NAMES = [f"(some_row - string_to_array(TG_ARGV[4], ' '))->>'{name}'" for name in NAMES]
 # Its arguments are those of `_arguments`. The entry of a new row leaves out what is empty.
 FUNCTION = f"""
 CREATE OR REPLACE FUNCTION {_PREFIX}() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -45,15 +48,30 @@ BEGIN
     CASE WHEN TG_ARGV[2] <> '' THEN 'edit' WHEN TG_OP = 'INSERT' THEN 'create' WHEN TG_OP = 'DELETE' THEN 'delete'
       ELSE 'edit' END,
     different, TG_ARGV[0], some_row->>TG_ARGV[1],
-    CASE WHEN TG_ARGV[2] <> '' THEN '' ELSE left(COALESCE(
-      some_row->>'name', some_row->>'login', some_row->>'username', some_row->>'title', some_row->>'number', ''), 200)
-      END,
+    CASE WHEN TG_ARGV[2] <> '' THEN '' ELSE left(COALESCE({", ".join(_NAMES)}, ''), 200) END,
     TG_ARGV[2]);
   RETURN NULL;
 END $$;
 """  # noqa: S608  (of our own constants)
 # The comment of a trigger has its arguments, so that a changed declaration replaces it.
+# Held by one `migrate` from its beginning to its end, so that another one does not make the view meanwhile.
+_LOCK = 0x61756474
+_ACQUIRE = f"""
+SELECT CASE WHEN EXISTS (
+  SELECT FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid() AND classid = {_LOCK} AND objsubid = 2
+) THEN true ELSE pg_try_advisory_lock({_LOCK}, 0) END
+"""  # noqa: S608  (of our own constants)
+_RELEASE = f"SELECT pg_advisory_unlock({_LOCK}, 0)"
+_PAUSE_SECONDS = 0.2
 _TRIGGERS = "SELECT tgrelid::regclass::text, obj_description(oid) FROM pg_trigger WHERE tgname = %s"
+
+
+def prepare(plan: Sequence[Any], **kwargs: Any) -> None:
+    """Drop the view if there are migrations to apply. Its page answers 503 until `install` makes it again."""
+    if plan:
+        _acquire_lock()
+        with connection.cursor() as cursor:
+            cursor.execute(f"DROP VIEW IF EXISTS {AuditLog._meta.db_table}")
 
 
 def install(**kwargs: Any) -> None:
@@ -61,6 +79,28 @@ def install(**kwargs: Any) -> None:
     tables = connection.introspection.table_names()
     if AuditEntry._meta.db_table not in tables:
         return
+    _acquire_lock()
+    try:
+        _install(tables)
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute(_RELEASE)
+
+
+def _acquire_lock() -> None:
+    """Wait for the lock unless this connection has it.
+
+    A statement that waits would have a snapshot, for which the building of an index in the other process waits.
+    """
+    while True:
+        with connection.cursor() as cursor:
+            cursor.execute(_ACQUIRE)
+            if cursor.fetchone() == (True,):
+                return
+        time.sleep(_PAUSE_SECONDS)
+
+
+def _install(tables: list[str]) -> None:
     wanted = {table: _arguments(each) for table, each in AUDITED.items() if table in tables}
     with transaction.atomic(), connection.cursor() as cursor:
         _install_function(cursor)

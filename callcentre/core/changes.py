@@ -1,4 +1,4 @@
-"""Rows that remember: their times, and the histories of what people and programs changed."""
+"""Columns that rows share: their times, and the histories of what people and programs changed."""
 
 from typing import Any, TypeVar
 

@@ -14,8 +14,6 @@ from datetime import timedelta
 from typing import Any
 
 from django.apps import apps
-from django.contrib.admin.models import LogEntry
-from django.contrib.contenttypes.models import ContentType
 from django.core.files.storage import default_storage
 from django.db import models, transaction
 from django.db.models import F, Q
@@ -28,6 +26,7 @@ from django.utils.translation import pgettext_lazy
 
 from callcentre.core.actor import Actor
 from callcentre.core.audit import AuditAction, AuditEntry, record
+from callcentre.core.changes import change_columns
 from callcentre.core.enqueue import enqueue
 from callcentre.core.errors import Conflict, ErrorCode, Fault, Invalid
 from callcentre.core.sender import acting
@@ -158,6 +157,8 @@ class Deletion(models.Model):
     actor_kind = models.CharField(max_length=10)
     actor_id = models.BigIntegerField(null=True)
     actor_name = models.CharField(_("deleted by"), max_length=150)
+    # The address of the request that asked, for what the worker writes into histories.
+    actor_address = models.GenericIPAddressField(null=True)
     created_at = models.DateTimeField(_("asked for"), db_default=Now())
     finished_at = models.DateTimeField(_("finished"), null=True)
     state = models.CharField(_("state"), max_length=10, choices=State, default=State.QUEUED)
@@ -220,10 +221,8 @@ class Deletion(models.Model):
                 kind=name,
                 object_id=str(row.pk),
                 reason=reason,
-                actor_kind=actor.kind,
-                actor_id=actor.id,
-                actor_name=actor.name[:150],
                 due_at=timezone.now(),
+                **change_columns(actor),
             )
             # Without the name: the object is gone soon, with all that names the person.
             record(actor, AuditAction.ASK_DELETION, row, name=name, changes={"reason": [None, reason]})
@@ -312,7 +311,7 @@ def run(pk: int) -> None:
         return
     try:
         # Without entries in the audit log for the rows: they would keep what must go.
-        with acting(deletion.actor, is_bulk=True):
+        with acting(deletion.actor, deletion.actor_address, is_bulk=True):
             _kinds[deletion.kind].delete(deletion)
             personal_data_deleted.send(Deletion)
     except NotOurs:
@@ -358,12 +357,9 @@ class FileRemoval(models.Model):
 
 
 def forget_log_entries(model: type[models.Model], ids: Collection[Any]) -> None:
-    """Blank the names and values of deleted objects in the logs. They still show the time and the editor of each
-    change.
+    """Blank the names and values of deleted objects in the audit log. It still shows the time and the editor of each
+    change. Django's log of edits has no names.
     """
-    content_type = ContentType.objects.get_for_model(model)
-    entries = LogEntry.objects.filter(content_type=content_type, object_id__in=[str(each) for each in ids])
-    entries.update(object_repr="")
     logged = AuditEntry.objects.filter(model=model._meta.label_lower, object_id__in=[str(each) for each in ids])
     logged.update(object_name="", changes={})
 

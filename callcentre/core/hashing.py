@@ -18,7 +18,7 @@ FAILURE_WINDOW_SECONDS = 300
 MOST_INSIDE = 3
 # Places kept for addresses without a recent wrong log-in.
 KEPT_FREE = 1
-# Addresses that a process remembers for that.
+# Addresses that a process keeps for that.
 MOST_REMEMBERED = 10_000
 RETRY_AFTER_SECONDS = 1
 

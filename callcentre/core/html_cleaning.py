@@ -101,7 +101,7 @@ class Policy:
         )
 
     def apply(self, text: str) -> str:
-        """Return the cleaned HTML, whatever that costs."""
+        """Return the cleaned HTML, without a limit of the cost."""
         return self._cleaner.clean(text).strip()
 
 

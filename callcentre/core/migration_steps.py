@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from django.contrib.postgres.operations import AddIndexConcurrently
+from django.contrib.postgres.operations import AddIndexConcurrently, RemoveIndexConcurrently
 from django.db import migrations
 from django.db.backends.base.schema import BaseDatabaseSchemaEditor
 from django.db.migrations.state import ProjectState
@@ -40,3 +40,12 @@ class AddMissingIndex(AddIndexConcurrently):
         if found:
             schema_editor.execute(f'DROP INDEX CONCURRENTLY "{self.index.name}"')
         super().database_forwards(app_label, schema_editor, from_state, to_state)
+
+
+class RemovePresentIndex(RemoveIndexConcurrently):
+    """Removes an index if there is one. An interrupted removal leaves one that is not valid: it is removed too."""
+
+    def database_forwards(
+        self, app_label: str, schema_editor: BaseDatabaseSchemaEditor, from_state: ProjectState, to_state: ProjectState
+    ) -> None:
+        schema_editor.execute(f'DROP INDEX CONCURRENTLY IF EXISTS "{self.name}"')

@@ -106,7 +106,7 @@ def candidates(scope: Scope) -> int:
 def union(branches: Iterable[str], most: int) -> str:
     """Return the UNION of SELECTs with `most` rows of each.
 
-    The number is written out: of a parameter the planner would expect a tenth of the table, and read all of it.
+    The number is a constant: for a parameter the planner expects a tenth of the table, and reads all of it.
     """
     return " UNION ".join(f"({branch} LIMIT {most})" for branch in branches)
 

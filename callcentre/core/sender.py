@@ -1,7 +1,7 @@
 """The sender of the request under way: the person or program, and the address.
 
-Verbs get their actor as an argument. The sender serves what has none: the trigger that writes the audit log in the
-database, and the address in histories.
+Verbs get their actor as an argument. The trigger that writes the audit log in the database, and the address in
+histories, have no such argument and read the sender.
 """
 
 from collections.abc import Callable, Iterator
@@ -53,6 +53,6 @@ def sending(given: Sender) -> Iterator[None]:
         _sender.reset(token)
 
 
-def acting(actor: Actor, *, is_bulk: bool = False) -> AbstractContextManager[None]:
-    """Make this actor the sender of a task until the block ends."""
-    return sending(Sender(lambda: actor, is_bulk=is_bulk))
+def acting(actor: Actor, address: str | None, *, is_bulk: bool = False) -> AbstractContextManager[None]:
+    """Make this actor the sender of a task until the block ends; the address is that of the request that asked."""
+    return sending(Sender(lambda: actor, lambda: address or "", is_bulk=is_bulk))

@@ -109,7 +109,7 @@ def _candidates() -> Iterator[int]:
 
 
 def make_folder(folder: Path, mode: int) -> None:
-    """Make a folder with these permissions, whatever the umask, unless it exists."""
+    """Make a folder with exactly these permissions, without the umask, unless it exists."""
     if not folder.exists():
         folder.mkdir(parents=True)
         folder.chmod(mode)

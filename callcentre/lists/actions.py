@@ -6,23 +6,28 @@ place among the ids are committed together: a worker that is killed leaves whole
 
 import logging
 import time
+from dataclasses import dataclass, field
 from typing import Any
 
 import structlog
+from django.contrib.admin.models import LogEntry
 from django.db import InterfaceError, OperationalError, transaction
-from django.db.models import F
+from django.db.models import F, QuerySet
 from django.http import HttpResponseBase
 from django.utils import timezone, translation
 from django.utils.translation import gettext_lazy as _
 
 from callcentre.core.advisory_locks import try_lock
-from callcentre.core.changes import actor_columns
+from callcentre.core.audit import AuditEntry
+from callcentre.core.changes import change_columns
 from callcentre.core.enqueue import enqueue
 from callcentre.core.errors import Conflict, ErrorCode, is_lock_refusal
 from callcentre.core.exporting.builds import Refused
 from callcentre.core.request_id import current_request_id
+from callcentre.core.scope import DIMENSIONS
 from callcentre.core.sender import acting
-from callcentre.lists.listed import Listed, WorkerRequest, address_of, person
+from callcentre.core.writes import watched_writes
+from callcentre.lists.listed import Listed, WorkerRequest, address_of, person, without_search
 from callcentre.lists.models import ListAction
 from callcentre.models import User
 
@@ -41,6 +46,7 @@ MOST_FAILURES = 5
 NAMED = 5
 MOST_REASONS = 50
 _LOCK_SPACE = 0x4C41
+_COUNTS = ("done_count", "unchanged_count", "refused_count", "skipped_count")
 
 
 def ask_action(user: User, list_name: str, **values: Any) -> ListAction:
@@ -50,7 +56,8 @@ def ask_action(user: User, list_name: str, **values: Any) -> ListAction:
             list_name=list_name,
             language=translation.get_language(),
             request_id=current_request_id(),
-            **actor_columns(user.actor),
+            **change_columns(user.actor),
+            **user.scope.by_column,
             **values,
         )
         enqueue("lists.run_action", job.pk)
@@ -118,19 +125,29 @@ def _do_portion(pk: int) -> bool:
     worker = _Worker(job)
     job.failure_count = 0
     if job.total_count is None:
-        job.ids = worker.ids()
+        job.ids, job.search_limit = worker.ids(), worker.listed.search_limit
         job.total_count = len(job.ids)
+        job.scope = worker.user.scope
         job.state, job.started_at = State.RUNNING, timezone.now()
-        job.save(update_fields=["ids", "total_count", "state", "started_at", "failure_count"])
+        found = ["ids", "search_limit", "total_count", "state", "started_at", "failure_count", *DIMENSIONS]
+        job.save(update_fields=found)
     else:
-        # The audit log names the person, not the service.
-        with acting(worker.user.actor):
+        # The audit log names the person and their address, not the service.
+        with acting(worker.user.actor, job.actor_address):
             worker.do_portion()
-        job.save(update_fields=["place", "done_count", "refused_count", "skipped_count", "refusals", "failure_count"])
+        job.save(update_fields=["place", *_COUNTS, "refusals", "failure_count"])
     if job.place < job.total_count:
         return True
     _end(job, State.FINISHED)
     return False
+
+
+@dataclass(frozen=True)
+class _Outcome:
+    """The effect of an action on a row: the sentences of its refusal, or whether the action wrote anything."""
+
+    refusals: list[str] = field(default_factory=list)
+    has_changed: bool = False
 
 
 class _Worker:
@@ -139,22 +156,22 @@ class _Worker:
     def __init__(self, job: ListAction) -> None:
         self.job = job
         self.user = person(job.actor_id or 0)
-        self.listed = Listed(self._request(form=""), job.list_name)
+        # The search finds the rows once: a later one may stop at other rows.
+        query = job.query if job.total_count is None else without_search(job.query)
+        self.listed = Listed(WorkerRequest(self.user, address_of(job.list_name), query), job.list_name)
         actions = self.listed.admin.get_actions(self._request())
         if job.action not in actions:
             raise Refused(_("The person who asked may not do this any more."))
         self.action = actions[job.action][0]
-        # What the action changes: other rows are left as they are.
-        self.rows = self.listed.rows.filter(**getattr(self.action, "changed", {}))
+        self.rows = self.listed.rows
 
-    def _request(self, form: str | None = None) -> WorkerRequest:
+    def _request(self) -> WorkerRequest:
         job = self.job
-        given = job.form if form is None else form
-        return WorkerRequest(self.user, address_of(job.list_name), job.query, given, job.facts)
+        return WorkerRequest(self.user, address_of(job.list_name), job.query, job.form, job.facts)
 
     def ids(self) -> list[str]:
         """Return the ids that match, in their order."""
-        found = self.rows.order_by("pk").values_list("pk", flat=True)
+        found = self.rows.order_by("pk").prefetch_related(None).values_list("pk", flat=True)
         ids = list(dict.fromkeys(str(pk) for pk in found[: MOST_ROWS + 1].iterator()))
         if len(ids) > MOST_ROWS:
             raise Refused(_("More than %s rows match. Filter the list further.") % f"{MOST_ROWS:,}")
@@ -164,37 +181,47 @@ class _Worker:
         job, ends_at = self.job, time.monotonic() + PORTION_SECONDS
         place = f"ids__{job.place}_{job.place + PORTION}"
         [ids] = ListAction.objects.filter(pk=job.pk).values_list(place, flat=True)
-        matching = {str(pk) for pk in self.rows.filter(pk__in=ids).order_by().values_list("pk", flat=True)}
+        of_portion = self.rows.filter(pk__in=ids).order_by()
+        matching = _ids_of(of_portion)
+        # The rows that the action says it changes.
+        changing = _ids_of(of_portion.filter(**changed)) if (changed := changed_by(self.action)) else matching
         for pk in ids:
             if pk not in matching:
                 job.skipped_count += 1
-            elif refusals := self._refusals_of(pk):
-                job.refused_count += 1
-                self._note(refusals, pk)
             else:
-                job.done_count += 1
+                self._count(pk, self._apply(pk) if pk in changing else _Outcome())
             job.place += 1
             if time.monotonic() > ends_at:
                 return
 
-    def _refusals_of(self, pk: str) -> list[str]:
-        """Apply the action to a row. Return the sentences of its refusal; none if it was done."""
+    def _count(self, pk: str, outcome: _Outcome) -> None:
+        if outcome.refusals:
+            self.job.refused_count += 1
+            self._note(outcome.refusals, pk)
+        elif outcome.has_changed:
+            self.job.done_count += 1
+        else:
+            self.job.unchanged_count += 1
+
+    def _apply(self, pk: str) -> _Outcome:
+        """Apply the action to a row."""
         admin, request = self.listed.admin, self._request()
         try:
-            with transaction.atomic():
+            # Traces of what the person did are no change.
+            with transaction.atomic(), watched_writes(LogEntry, AuditEntry) as writes:
                 row = admin.get_queryset(request).filter(pk=pk)
                 response = self.action(admin, request, row)
         except Exception as error:
             if isinstance(error, OperationalError | InterfaceError) and not is_lock_refusal(error):
                 raise
             try:
-                return [sentence for _field, sentence in admin.refusals_of(error)]
+                return _Outcome([sentence for _field, sentence in admin.refusals_of(error)])
             except Exception:
                 logger.exception("action failed on a row", extra={"list_action": self.job.pk, "row": pk})
-                return [str(_("The service failed; its log has the cause."))]
+                return _Outcome([str(_("The service failed; its log has the cause."))])
         if isinstance(response, HttpResponseBase):  # the page of the action again: its form is not valid any more
-            return [str(_("The input of the action is not valid for this row."))]
-        return request.refusals
+            return _Outcome([str(_("The input of the action is not valid for this row."))])
+        return _Outcome(request.refusals, has_changed=writes.rows > 0)
 
     def _note(self, sentences: list[str], pk: str) -> None:
         for sentence in sentences:
@@ -205,6 +232,16 @@ class _Worker:
             entry["count"] += 1
             if len(entry["ids"]) < NAMED:
                 entry["ids"].append(pk)
+
+
+def changed_by(action: Any) -> dict[str, Any]:
+    """Return the look-ups of the rows that an action changes; {} if the action does not say so."""
+    changed: dict[str, Any] = getattr(action, "changed", {})
+    return changed
+
+
+def _ids_of(rows: QuerySet[Any]) -> set[str]:
+    return {str(pk) for pk in rows.values_list("pk", flat=True)}
 
 
 def sweep() -> None:

@@ -16,6 +16,7 @@ from callcentre.core.enqueue import enqueue
 from callcentre.core.exporting.builds import Builder, Desk, Progress, Refused
 from callcentre.core.exporting.formats import writer_of
 from callcentre.core.request_id import current_request_id
+from callcentre.core.scope import DIMENSIONS
 from callcentre.lists.cells import columns_of
 from callcentre.lists.listed import Listed, WorkerRequest, address_of, person
 from callcentre.lists.models import ListExport
@@ -38,6 +39,7 @@ def ask_export(user: User, list_name: str, title: str, query: str, format_: str)
             language=translation.get_language(),
             request_id=current_request_id(),
             **actor_columns(user.actor),
+            **user.scope.by_column,
         )
         asked = {"list": [None, list_name], "query": [None, query], "format": [None, format_]}
         record(user.actor, AuditAction.EXPORT, export, name=title, changes=asked)
@@ -54,9 +56,12 @@ def build_next() -> bool:
 def _write(export: ListExport, output: IO[bytes], desk: Desk) -> int:
     """Write all rows of the list, as of one instant. Return their number."""
     done, progress = 0, Progress(export, desk, timezone.now())
+    listed = _list_of(export)
+    # Outside the transaction: the progress is written to the same row by another connection.
+    export.scope, export.search_limit = listed.person.scope, listed.search_limit
+    export.save(update_fields=[*DIMENSIONS, "search_limit"])
     # A cursor reads its rows as of its opening.
     with transaction.atomic():
-        listed = _list_of(export)
         columns = columns_of(listed.admin, listed.columns)
         total = listed.rows.order_by().count()
         writer = writer_of(export.format, output, columns, sheet=_now("List"))

@@ -1,6 +1,6 @@
-"""The end of a deletion of personal data: lists forget their files and the words that people searched for.
+"""The end of a deletion of personal data: the files of lists and the words of searches are removed.
 
-A file cannot be searched for the person, so all files of lists go. People export again what they still need.
+A file cannot be searched for the person, so all files of lists are removed. People export again what they still need.
 """
 
 from typing import Any
@@ -9,7 +9,7 @@ from django.db import transaction
 from django.db.models import Q
 
 from callcentre.core.audit import AuditAction, AuditEntry
-from callcentre.core.deletions import FileRemoval
+from callcentre.core.deletions import FileRemoval, forget_log_entries
 from callcentre.core.enqueue import enqueue
 from callcentre.lists.models import ListAction, ListExport, SavedView
 
@@ -29,5 +29,7 @@ def forget(**_unused: Any) -> None:
         ended = ~Q(state__in=[ListExport.State.QUEUED, ListExport.State.RUNNING])
         ListExport.objects.filter(_SEARCHES, ended).update(query="")
         ListAction.objects.filter(_SEARCHES, ended).update(query="", form="")
-        SavedView.objects.filter(_SEARCHES).delete()
+        views = list(SavedView.objects.filter(_SEARCHES).values_list("pk", flat=True))
+        SavedView.objects.filter(pk__in=views).delete()
+        forget_log_entries(SavedView, views)  # people name a view as they like
         AuditEntry.objects.filter(action=AuditAction.EXPORT, changes__query__1__icontains="q=").update(changes={})

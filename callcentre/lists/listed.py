@@ -7,6 +7,7 @@ from django.apps import apps
 from django.contrib import admin
 from django.contrib.admin.exceptions import DisallowedModelAdminLookup
 from django.contrib.admin.options import IncorrectLookupParameters
+from django.contrib.admin.views.main import SEARCH_VAR
 from django.db.models import QuerySet
 from django.http import HttpRequest, QueryDict
 from django.urls import resolve, reverse
@@ -14,6 +15,10 @@ from django.utils.translation import gettext_lazy as _
 
 from callcentre.core.exporting.builds import Refused
 from callcentre.models import User
+from callcentre.signin.enforcement import must_set_up
+
+# The attribute of a request whose search stopped at so many rows.
+SEARCH_LIMIT = "search_limit"
 
 
 class WorkerRequest(HttpRequest):
@@ -25,7 +30,7 @@ class WorkerRequest(HttpRequest):
         self, user: User, address: str, query: str, form: str = "", facts: dict[str, Any] | None = None
     ) -> None:
         super().__init__()
-        self.user = user
+        self.user = self.person = user
         self.method = "POST" if form else "GET"
         self.path = self.path_info = address
         self.META = {"QUERY_STRING": query, "SERVER_NAME": "localhost", "SERVER_PORT": "80"}
@@ -52,7 +57,7 @@ class Listed:
     """A list with its filters, search, order and columns, as one person sees it. Raises Refused."""
 
     def __init__(self, request: WorkerRequest, list_name: str) -> None:
-        self.request = request
+        self.request, self.person = request, request.person
         self.admin: Any = admin.site._registry.get(apps.get_model(list_name))
         if self.admin is None or not self.admin.has_view_or_change_permission(request):
             raise Refused(_("You may not see this list any more."))
@@ -84,9 +89,21 @@ class Listed:
         rows: QuerySet[Any] = self._list.queryset
         return rows
 
+    @property
+    def search_limit(self) -> int | None:
+        """The number of rows at which the search stopped; None if it found all."""
+        return vars(self.request).get(SEARCH_LIMIT)
+
     def complete(self, rows: Iterable[Any]) -> None:
         """Add to the rows what their cells show and their query does not read."""
         self.admin.complete_rows([*rows])
+
+
+def without_search(query: str) -> str:
+    """Return the address of the list without the words that were searched for."""
+    kept = QueryDict(query, mutable=True)
+    kept.pop(SEARCH_VAR, None)
+    return kept.urlencode()
 
 
 def address_of(list_name: str) -> str:
@@ -98,4 +115,6 @@ def person(user_id: int) -> User:
     user = User.objects.filter(pk=user_id, is_active=True, is_staff=True).first()
     if user is None:
         raise Refused(_("The person who asked may not log in any more."))
+    if must_set_up(user):
+        raise Refused(_("The person who asked needs a second factor and has none."))
     return user

@@ -8,15 +8,20 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
+from callcentre.core.audit import audited
 from callcentre.core.exporting.jobs import FileJob
-from callcentre.models import User
+from callcentre.models import ScopeColumns, User
 
-# The right to see and stop what all people had done to lists.
+# The right to see and cancel the exports and actions of all people.
 SEES_ALL = "lists.see_all_list_jobs"
 
 
-class ListExport(FileJob):
-    """A list of the admin as a file, with the rows and cells that the person would see on all its pages."""
+class ListExport(ScopeColumns, FileJob):
+    """A list of the admin as a file, with the rows and cells that the person would see on all its pages.
+
+    Its scope is the one within which the worker read the rows. NULL in all columns also stands for exports from before
+    these columns: their files can hold any row.
+    """
 
     folder = "lists"
 
@@ -25,6 +30,8 @@ class ListExport(FileJob):
     list_title = models.CharField(_("list"), max_length=200)
     # Filters, search, order and columns, as in the address of the list.
     query = models.TextField(blank=True)
+    # The number of rows at which the search stopped; NULL if it found all.
+    search_limit = models.PositiveIntegerField(null=True, editable=False)
 
     class Meta:
         verbose_name = _("export of a list")
@@ -50,11 +57,12 @@ class ListActionQuerySet(models.QuerySet["ListAction"]):
         return self.filter(actor_kind="user", actor_id=user.pk)
 
 
-class ListAction(models.Model):
+class ListAction(ScopeColumns):
     """An action of a list on all rows that match its filters and search, done by a worker.
 
     The worker stores the ids that match (`ids`) once, in their order, and then takes them in portions: the rows of a
-    portion, its results and its `place` among the ids are one transaction.
+    portion, its results and its `place` among the ids are one transaction. Its scope is the one within which the ids
+    were found: the report names rows.
     """
 
     class State(models.TextChoices):
@@ -67,6 +75,8 @@ class ListAction(models.Model):
     list_name = models.CharField(_("list"), max_length=100)
     list_title = models.CharField(_("list"), max_length=200)
     query = models.TextField(blank=True)
+    # The number of rows at which the search stopped; NULL if it found all.
+    search_limit = models.PositiveIntegerField(null=True, editable=False)
     action = models.CharField(max_length=100)
     action_title = models.CharField(_("action"), max_length=200)
     # The form of the action as it was sent, and what the action found out about all rows.
@@ -80,7 +90,9 @@ class ListAction(models.Model):
     ids = ArrayField(models.TextField(), null=True, editable=False)
     total_count = models.PositiveIntegerField(_("rows that matched"), null=True)
     place = models.PositiveIntegerField(default=0)
-    done_count = models.PositiveIntegerField(_("done"), default=0)
+    done_count = models.PositiveIntegerField(_("changed rows"), default=0)
+    # Rows to which the action was applied, or need not be, and which it left as they were.
+    unchanged_count = models.PositiveIntegerField(_("needed no change"), default=0, db_default=0)
     refused_count = models.PositiveIntegerField(_("refused"), default=0)
     skipped_count = models.PositiveIntegerField(_("no longer matched"), default=0)
     # Sentence -> the number of refused rows, and the names of some of them.
@@ -92,6 +104,8 @@ class ListAction(models.Model):
     actor_kind = models.CharField(max_length=10, editable=False)
     actor_id = models.BigIntegerField(null=True, editable=False)
     actor_name = models.CharField(_("asked for by"), max_length=150, editable=False)
+    # The address of the request that asked, for what the worker writes into histories.
+    actor_address = models.GenericIPAddressField(null=True, editable=False)
     created_at = models.DateTimeField(_("asked for"), db_default=Now(), editable=False)
     started_at = models.DateTimeField(_("started"), null=True, editable=False)
     finished_at = models.DateTimeField(_("finished"), null=True, editable=False)
@@ -134,6 +148,7 @@ class SavedViewQuerySet(models.QuerySet["SavedView"]):
         return self.filter(Q(user=user) | Q(is_shared=True), list_name=list_name)
 
 
+@audited(secret=("query",))  # it has the words that people searched for
 class SavedView(models.Model):
     """Filters, search, order and columns of a list under a name, for one person or for all who may see the list."""
 

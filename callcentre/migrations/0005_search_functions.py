@@ -1,7 +1,7 @@
 """Functions of the indexes of searches: text without accents and capitals, and its words.
 
 `unaccent` is not immutable, because its dictionary could change. The bodies in standard SQL keep the names of what they
-call, whatever the search path is.
+call, with any search path.
 """
 
 from django.db import migrations

@@ -1,8 +1,8 @@
 from celery import shared_task
 from django.utils import timezone
 
-from callcentre.core.enqueue import enqueue
-from callcentre.overview import mails, processes
+from callcentre.overview import processes
+from callcentre.overview.mails import outbox
 from callcentre.overview.models import AlarmMail
 from callcentre.overview.watch import watch
 
@@ -17,14 +17,13 @@ def watch_alarms() -> None:
 @shared_task(name="overview.mail_alarm")
 def mail_alarm(pk: int) -> None:
     """Send the change of an alarm to one of its recipients."""
-    mails.send(pk)
+    outbox.send(pk)
 
 
 @shared_task(name="overview.sweep_mails")
 def sweep_mails() -> None:
     """Enqueue the mails that are due again, and those for which no message was sent."""
-    for pk in mails.due_now():
-        enqueue("overview.mail_alarm", pk)
+    outbox.sweep()
 
 
 @shared_task(name="overview.prune_mails")

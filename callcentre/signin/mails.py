@@ -1,65 +1,23 @@
-"""The mail with the link to a new password: find the users, send it, try again if the mail server does not answer."""
+"""The mails with the link to a new password: their users, their content, and when they are tried again."""
 
-import logging
-import smtplib
 from datetime import timedelta
+from operator import attrgetter
 
-from django.conf import settings
 from django.contrib.auth.tokens import default_token_generator
-from django.core.mail import EmailMessage, get_connection
-from django.db.models import F, Q
+from django.db.models import Q
 from django.urls import reverse
-from django.utils import timezone, translation
 from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_encode
 from django.utils.translation import gettext as _
 
 from callcentre.core.actor import SYSTEM
 from callcentre.core.audit import AuditAction, record
-from callcentre.core.mail_refusals import is_final, said
+from callcentre.core.mail_outbox import Letter, Outbox
 from callcentre.models import User
 from callcentre.signin.models import PasswordReset
 
-logger = logging.getLogger(__name__)
-
-# Longer than any sending takes.
-LEASE = timedelta(minutes=5)
-# A person who waits longer asks again.
-DELAYS = tuple(timedelta(minutes=minutes) for minutes in (1, 2, 5, 15))
-BATCH = 100
 # Users with one e-mail address that get a mail each.
 MOST_USERS = 5
-
-
-def due_now() -> list[int]:
-    """Return the requests that are due. Drop those that ended every worker."""
-    now = timezone.now()
-    PasswordReset.objects.due(now).filter(attempt_count__gt=len(DELAYS)).update(next_attempt_at=None)
-    return list(PasswordReset.objects.due(now).order_by("next_attempt_at").values_list("pk", flat=True)[:BATCH])
-
-
-def send(pk: int) -> None:
-    """Send the mails of this request, if it is due and no other worker has claimed it."""
-    now = timezone.now()
-    claimed = PasswordReset.objects.due(now).filter(pk=pk)
-    if not claimed.update(next_attempt_at=now + LEASE, attempt_count=F("attempt_count") + 1):
-        return
-    reset = PasswordReset.objects.get(pk=pk)
-    users = users_of(reset.typed)
-    if reset.attempt_count == 1:
-        for user in users:
-            record(SYSTEM, AuditAction.ASK_RESET, user, changes={"address": [None, reset.source]})
-    next_attempt_at = None
-    try:
-        with translation.override(reset.language):
-            messages = [_message(reset, user) for user in users]
-        if messages:
-            get_connection().send_messages(messages)
-    except (smtplib.SMTPException, OSError) as error:
-        logger.warning("password reset not mailed", extra={"reset": pk, "error": said(error)})
-        if not is_final(error) and reset.attempt_count <= len(DELAYS):
-            next_attempt_at = timezone.now() + DELAYS[reset.attempt_count - 1]
-    PasswordReset.objects.filter(pk=pk).update(next_attempt_at=next_attempt_at)
 
 
 def users_of(typed: str) -> list[User]:
@@ -69,7 +27,16 @@ def users_of(typed: str) -> list[User]:
     return [user for user in users if user.has_usable_password()]
 
 
-def _message(reset: PasswordReset, user: User) -> EmailMessage:
+def _letters(reset: PasswordReset) -> list[Letter]:
+    """Return a letter for each user. The first attempt records the request in the audit log of the users."""
+    users = users_of(reset.typed)
+    if reset.attempt_count == 1:
+        for user in users:
+            record(SYSTEM, AuditAction.ASK_RESET, user, changes={"address": [None, reset.source]})
+    return [_letter(reset, user) for user in users]
+
+
+def _letter(reset: PasswordReset, user: User) -> Letter:
     uid = urlsafe_base64_encode(force_bytes(user.pk))
     token = default_token_generator.make_token(user)
     lines = [
@@ -80,10 +47,15 @@ def _message(reset: PasswordReset, user: User) -> EmailMessage:
         "",
         _("If you did not ask for it, do nothing: your password stays."),
     ]
-    return EmailMessage(
-        _("New password"),
-        "\n".join(lines),
-        settings.DEFAULT_FROM_EMAIL,
-        [user.email],
-        headers={"Auto-Submitted": "auto-generated"},
-    )
+    return Letter(user.email, _("New password"), lines, key=str(user.pk))
+
+
+outbox = Outbox(
+    PasswordReset,
+    task="signin.mail_reset",
+    compose=_letters,
+    language=attrgetter("language"),
+    written_at=attrgetter("created_at"),
+    # A person who waits longer asks again.
+    delays=[timedelta(minutes=minutes) for minutes in (1, 2, 5, 15)],
+)

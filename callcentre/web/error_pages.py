@@ -62,19 +62,19 @@ def refuse_form(request: HttpRequest, reason: str = "") -> HttpResponse:
         text = (
             _now("They are sent by HTTPS only. Open this site by https:// and log in there.")
             if settings.CSRF_COOKIE_SECURE and not request.is_secure()
-            else _now("Without them, nobody can be logged in. Allow cookies for this site, then open the page again.")
+            else _now("Without them you cannot log in. Allow cookies for this site, then open the page again.")
         )
     elif "token" not in reason:
         title = _now("This form came from somewhere else")
         text = _now(
             "The address in your browser is not one that the service takes forms from, so nothing was done. If you"
-            " followed no link from another site, tell whoever runs the service to look at CSRF_TRUSTED_ORIGINS and at"
-            " the headers of the proxy."
+            " followed no link from another site, tell the administrator of the service to look at"
+            " CSRF_TRUSTED_ORIGINS and at the headers of the proxy."
         )
     elif not is_login:
         title = _now("Nothing was saved")
         text = _now(
-            "Since the page was opened, somebody logged in or out in this browser, perhaps in another tab. To keep what"
+            "Since the page was opened, a user logged in or out in this browser, perhaps in another tab. To keep what"
             " you typed, go back and copy it. Then open the page again and send it."
         )
     elif request.user.is_authenticated:
@@ -84,7 +84,7 @@ def refuse_form(request: HttpRequest, reason: str = "") -> HttpResponse:
         return _page(request, 403, title=title, text=text, link=form, label=_now("Continue"))
     else:
         title = _now("The log-in page was out of date")
-        text = _now("Since it was opened, somebody logged in and out in this browser. Open it again and log in.")
+        text = _now("Since it was opened, a user logged in and out in this browser. Open it again and log in.")
     return _page(request, 403, title=title, text=text, link=form, label=_now("Open the page again"))
 
 
@@ -123,6 +123,18 @@ def refuse_busy(request: HttpRequest) -> HttpResponse:
         link=_within(request, request.headers.get("Referer")),
         label=_now("Back"),
     )
+
+
+def refuse_during_upgrade(request: HttpRequest) -> HttpResponse:
+    """Answer 503 to a page whose view is not in the database until the migrations are done."""
+    response = _page(
+        request,
+        503,
+        title=_now("The service is being upgraded"),
+        text=_now("This page is back when the upgrade is done. Try again in a few minutes."),
+    )
+    response["Retry-After"] = "60"
+    return response
 
 
 def fail(request: HttpRequest) -> HttpResponse:

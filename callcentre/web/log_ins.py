@@ -20,7 +20,7 @@ def _log_out(user: User | None, **_unused: Any) -> None:
 
 
 def _refuse(credentials: dict[str, Any], **_unused: Any) -> None:
-    """Log a refused log-in, once a minute for a login and an address: somebody may try a thousand passwords."""
+    """Log a refused log-in, once a minute for a login and an address: a program may try a thousand passwords."""
     login = str(credentials.get("username", ""))
     record_once(SYSTEM, AuditAction.LOG_IN_REFUSED, name=login, within=timedelta(minutes=1))
 

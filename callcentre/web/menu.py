@@ -1,5 +1,6 @@
 """The menu and the front page of the admin. They name every app, so they belong to the roof."""
 
+from collections.abc import Callable
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -13,6 +14,7 @@ from callcentre.web.desk.home import agent_of, is_supervisor
 from campaigns.admin.dashboard import campaigns_panel
 from knowledgebase.admin.dashboard import knowledgebase_panel
 from reports.admin.dashboard import reports_panel
+from reports.catalogue import OUTBOUNDS, QUEUES, TICKETS
 from webhooks.admin.dashboard import webhooks_panel
 
 
@@ -23,6 +25,12 @@ class Page(NamedTuple):
     icon: str
     app: str
     name: str
+    # Returns whether a user may open the page; None: each user who may see the model.
+    is_open_to: Callable[[Any], bool] | None = None
+
+    def is_shown_to(self, user: Any) -> bool:
+        is_open = self.is_open_to is None or self.is_open_to(user)
+        return is_open and may_see(user, self.app, self.name.partition("/")[0])
 
 
 class Area(NamedTuple):
@@ -74,9 +82,9 @@ MENU: tuple[Area, ...] = (
         _("Reports"),
         (
             Page(_("Agents work report"), "analytics", "reports", "export/report"),
-            Page(_("Queues report"), "phone_in_talk", "reports", "export/queues"),
-            Page(_("Campaigns report"), "campaign", "reports", "export/outbounds"),
-            Page(_("Tickets report"), "fact_check", "reports", "export/tickets"),
+            Page(_("Queues report"), "phone_in_talk", "reports", "export/queues", QUEUES.is_open_to),
+            Page(_("Campaigns report"), "campaign", "reports", "export/outbounds", OUTBOUNDS.is_open_to),
+            Page(_("Tickets report"), "fact_check", "reports", "export/tickets", TICKETS.is_open_to),
             Page(_("Exports of the report"), "download", "reports", "export"),
             Page(_("Exports of lists"), "download", "lists", "listexport"),
             Page(_("Actions on lists"), "playlist_add_check", "lists", "listaction"),
@@ -179,7 +187,7 @@ def menu(request: HttpRequest) -> list[dict[str, Any]]:
         items = [
             _item(request, page.title, page.icon, _link(page.app, page.name))
             for page in pages
-            if may_see(request.user, page.app, page.name.partition("/")[0])
+            if page.is_shown_to(request.user)
         ]
         _keep_longest_active(items)
         if items:

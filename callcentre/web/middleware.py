@@ -22,6 +22,7 @@ from callcentre.api.authentication import ADMISSION, KNOWN, PRINCIPAL
 from callcentre.api.exceptions import body_for_status, error_body
 from callcentre.api.renderers import CONTENT_TYPE, to_json
 from callcentre.core.actor import SYSTEM, Actor
+from callcentre.core.audit import is_view_missing
 from callcentre.core.errors import ErrorCode, Fault, is_lock_refusal
 from callcentre.core.network import client_address, is_in_networks
 from callcentre.core.sender import Sender, sending
@@ -155,7 +156,8 @@ def _has_nul(request: HttpRequest) -> bool:
 
 
 class BusyMiddleware:
-    """The answer 409 of a page that waited too long for a row of another transaction.
+    """The answer 409 of a page that waited too long for a row of another transaction, and 503 of the audit log during
+    an upgrade.
 
     Some pages handle this themselves; the API has an answer of its own.
     """
@@ -167,6 +169,8 @@ class BusyMiddleware:
         return self.get_response(request)
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
+        if is_view_missing(error):
+            return error_pages.refuse_during_upgrade(request)
         if not is_lock_refusal(error):
             return None
         logger.warning("a row was locked for too long", exc_info=error)

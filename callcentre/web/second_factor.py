@@ -11,6 +11,7 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
+from django.utils.dateparse import parse_datetime
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
@@ -35,6 +36,8 @@ from callcentre.signin.verbs.second_factor import (
 from callcentre.signin.verbs.sessions import end_sessions
 from callcentre.web import pending_login
 
+# The session's key for the time at which it began to set up a second factor.
+_BEGUN = "second_factor_begun"
 OUTSIDE, INSIDE = "unfold/layouts/unauthenticated.html", "admin/page.html"
 _INPUT = {"autocomplete": "one-time-code", "autocapitalize": "none", "spellcheck": "false"}
 
@@ -168,7 +171,7 @@ def switch_off(request: HttpRequest) -> HttpResponse:
     form = OwnPasswordForm.of(request)(request.POST if request.method == "POST" else None)
     user = user_of(request)
     if form.is_valid():
-        remove_second_factor(user, user.actor)
+        remove_second_factor(user, user.actor, but=request.session.session_key)
         messages.success(request, _now("The two-factor log-in is switched off."))
         return redirect("second-factor")
     sentences = [_now("Your password alone will then be enough to log in, and your recovery codes stop working.")]
@@ -180,10 +183,13 @@ def switch_off(request: HttpRequest) -> HttpResponse:
 
 
 def _set_up_page(request: HttpRequest, user: User, form: forms.Form, layout: str) -> HttpResponse:
-    """Answer with the key as QR code and as text: a new one at each visit, the same one after a wrong code."""
-    factor = begin_second_factor(user) if request.method == "GET" else SecondFactor.objects.filter(user=user).first()
-    if factor is None:
+    """Answer with the key as QR code and as text. It stays the same in this session for some minutes."""
+    begun = parse_datetime(request.session.get(_BEGUN, ""))
+    factor = begin_second_factor(user, begun)
+    if factor.confirmed:  # in another tab, just now
         return redirect(request.path)
+    if factor.created_at != begun:
+        request.session[_BEGUN] = factor.created_at.isoformat()
     image = segno.make(factor.address, error="m").svg_data_uri(scale=5, border=3, light="white")
     return _page(
         request,

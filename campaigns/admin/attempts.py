@@ -1,4 +1,4 @@
-"""The attempts of the dialler in the admin: a list that nobody edits, and a file of it."""
+"""The attempts of the dialler in the admin: a list without edits, and a file of it."""
 
 import io
 from collections.abc import Iterator

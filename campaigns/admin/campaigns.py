@@ -132,6 +132,10 @@ class CampaignAdmin(DiallingPages, DropMessagePage, Admin):
         "agents_count",
     )
     list_display_links = ("code", "name")
+    list_further = (
+        *("start_date", "end_date", "order", "parity", "is_crm", "caller_id", "wrap_up_seconds", "preview_timeout"),
+        *("predictive_min_calls", "predictive_max_calls", "detects_machines", "number_turn", "ignores_hours", "id"),
+    )
     list_filter = (
         RunningFilter,
         ("dialer", ChoicesDropdownFilter),
@@ -238,7 +242,7 @@ class CampaignAdmin(DiallingPages, DropMessagePage, Admin):
             if is_active
             else ngettext("%(count)s campaign deactivated.", "%(count)s campaigns deactivated.", count)
         )
-        self.message_user(request, sentence % {"count": count}, messages.SUCCESS)
+        self.say_done(request, sentence, count)
 
     # The page
 

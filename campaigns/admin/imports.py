@@ -17,6 +17,7 @@ from unfold.contrib.filters.admin import ChoicesDropdownFilter
 from callcentre.admin import ReadOnlyAdmin, actor_of, display
 from callcentre.admin.base import REFUSALS
 from callcentre.admin.scope import RelatedDropdownFilter, offer_within, scope_of
+from callcentre.core.audit import AuditAction, record_once
 from callcentre.core.errors import Conflict, ErrorCode, Invalid
 from campaigns.admin.import_forms import ColumnsForm, UploadForm
 from campaigns.importing.columns import check_choices, guess_columns
@@ -261,6 +262,7 @@ class RecordImportAdmin(ReadOnlyAdmin):
             file = given.error_file.open("rb")
         except FileNotFoundError as error:
             raise Http404 from error
+        record_once(actor_of(request), AuditAction.DOWNLOAD, given, name=given.file_name)
         name = f"{PurePath(given.file_name).stem}-not-imported.csv"
         return FileResponse(file, as_attachment=True, filename=name, content_type="text/csv; charset=utf-8")
 

@@ -115,7 +115,7 @@ class RecordActions(Admin):
         done = len(edits) - len(refused)
         if done:
             sentence = ngettext("%(count)s record changed.", "%(count)s records changed.", done)
-            self.message_user(request, sentence % {"count": done}, messages.SUCCESS)
+            self.say_done(request, sentence, done)
         reasons = [(names[pk], dict.fromkeys(map(self.sentence, edit.faults))) for pk, edit in refused]
         report_refusals(self, request, [(name, reason) for name, sentences in reasons for reason in sentences])
 

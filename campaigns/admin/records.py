@@ -15,6 +15,7 @@ from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import DropdownFilter
 
 from callcentre.admin import Admin, HistoryMixin, UncountedMixin, actor_of, display, link
+from callcentre.admin.dates import DATES
 from callcentre.admin.history import SHOWN, Entry, entry_of, in_words
 from callcentre.admin.lists import rows_up_to, takes_all_rows
 from callcentre.admin.scope import AutocompleteSelectFilter, offer_within, scope_of
@@ -66,7 +67,7 @@ class SystemStatusFilter(DropdownFilter):
         if status not in SystemStatus.values:
             return queryset
         queryset = queryset.filter(system_status=status)
-        if takes_all_rows(request) or any(request.GET.get(name) for name in (CAMPAIGN, AGENT, "q")):
+        if takes_all_rows(request) or any(request.GET.get(name) for name in (CAMPAIGN, AGENT, "q", *DATES)):
             return queryset  # few rows, or rows in the order of an index
         rows = rows_up_to(request.GET, self.model_admin.list_per_page)
         return queryset.filter(pk__in=record_search.newest_with_status(status, min(rows, 10_001), scope_of(request)))
@@ -88,11 +89,13 @@ class RecordAdmin(RecordActions, HistoryMixin, UncountedMixin, Admin):
         "created_at",
     )
     list_display_links = ("phone_number",)
+    list_further = ("system_status", "order", "last_note", "zone", "calling_code", "is_number_wrong", "number", "id")
     list_filter = (
         ("campaign", AutocompleteSelectFilter),
         SystemStatusFilter,
         ("agent", AutocompleteSelectFilter),
     )
+    date_column = "created_at"
     list_select_related = ("campaign", "status", "agent")
     search_fields = ("number",)
     search_help_text = _("Number in any spelling, or identifier")
@@ -108,7 +111,8 @@ class RecordAdmin(RecordActions, HistoryMixin, UncountedMixin, Admin):
         if not search_term.strip():
             return queryset, False
         ids = record_search.ids_of(search_term, integer_of(request.GET.get(CAMPAIGN)))
-        return queryset.filter(pk__in=ids), False
+        most = record_search.MAX_FOUND
+        return self.rows_found(request, queryset, ids, most, is_cut=len(ids) == most), False
 
     @display(description=_("status"), label={status.value: colour for status, colour in STATUS_COLOURS.items()})
     def state(self, record: Record) -> tuple[str, str]:

@@ -127,7 +127,7 @@ document(
         id="create_record",
         summary="Add a record to a campaign",
         description=(
-            "A number that the campaign already has, in whatever spelling, is refused. Without a status the record is"
+            "A number that the campaign already has, in any spelling, is refused. Without a status the record is"
             " to be called (`TO_CALL`). `record_fields` can be set in CSV campaigns only."
         ),
         body=RecordInput,

@@ -33,7 +33,7 @@ ON CONFLICT (campaign_id) DO UPDATE SET at = EXCLUDED.at, owner = EXCLUDED.owner
 
 
 class CampaignTick:
-    """A campaign of this dialler, with what it remembers between two ticks."""
+    """A campaign of this dialler, with the state that is kept between two ticks."""
 
     def __init__(self, campaign_id: int, owner: str) -> None:
         self._campaign_id = campaign_id

@@ -61,7 +61,7 @@ def offer_record(campaign: Campaign, record_id: int, holder: str, agent: Agent) 
             record.save(update_fields=["leased_by", "leased_until"])
             ledger.change_state(locked, locked.instant(now), State(StateKind.PREVIEW))
             events.record_offered(record_id, campaign.code, agent.login, expires_at)
-    except IntegrityError:  # an offer of the record that nobody has ended yet
+    except IntegrityError:  # an offer of the record that no agent has ended yet
         return False
     return True
 

@@ -13,7 +13,6 @@ from django.core.files import File
 from django.db import InterfaceError, OperationalError, connection, transaction
 from django.utils.translation import gettext_lazy as _
 
-from callcentre.core.actor import Actor
 from callcentre.core.errors import Conflict, ErrorCode, Fault, Invalid
 from callcentre.core.sender import acting
 from callcentre.core.spreadsheets import CsvWriter, as_entered
@@ -128,7 +127,10 @@ def _import(
 ) -> None:
     lease.renew()
     with _opened(given, source) as file:
-        totals, merge = _load(given, file, progress)
+        # Records name the import in their histories. The upload of a list of numbers is in the audit log: an entry for
+        # each of a million numbers says no more.
+        with acting(given.actor, given.actor_address, is_bulk=True):
+            totals, merge = _load(given, file, progress)
         stored = ""
         if totals.refused:
             stored = _keep_errors(given, file, merge, errors)
@@ -162,9 +164,7 @@ def _load_list(given: RecordImport, file: BinaryIO, progress: Progress) -> tuple
     progress.size = given.file_size
     with Rows(file, format_of(given)) as rows:
         entries = DoNotCallFile(rows, given.region, progress, is_removal=given.target == RecordImport.Target.REMOVAL)
-        # The upload is in the audit log: an entry for each of a million numbers says no more.
-        with acting(Actor("import", given.pk, given.file_name), is_bulk=True):
-            return entries.load(), entries
+        return entries.load(), entries
 
 
 @contextmanager

@@ -18,6 +18,7 @@ from django.db import connection
 from psycopg import sql
 
 from callcentre.core.actor import Actor
+from callcentre.core.changes import change_columns
 from callcentre.core.errors import ErrorCode, Fault
 from callcentre.core.field_tables import Kind, columns, typed_columns
 from campaigns import events
@@ -96,9 +97,10 @@ WITH given AS MATERIALIZED ({rows}), added AS (
   ON CONFLICT DO NOTHING
   RETURNING id, status_id, system_status
 ), history AS (
-  INSERT INTO campaigns_recordchange (record_id, actor_kind, actor_id, actor_name, action, changes, from_status,
-                                      to_status, from_system_status, to_system_status)
-  SELECT a.id, {actor_kind}, {actor_id}, {actor_name}, 'import', '{{}}', '', COALESCE(s.name, ''), '', a.system_status
+  INSERT INTO campaigns_recordchange (record_id, actor_kind, actor_id, actor_name, actor_address, action, changes,
+                                      from_status, to_status, from_system_status, to_system_status)
+  SELECT a.id, {actor_kind}, {actor_id}, {actor_name}, {actor_address}::inet, 'import', '{{}}', '',
+    COALESCE(s.name, ''), '', a.system_status
   FROM added a LEFT JOIN campaigns_recordstatus s ON s.id = a.status_id
 ), additional AS (
   INSERT INTO campaigns_additionalnumber (record_id, campaign_id, phone_number, number)
@@ -165,9 +167,7 @@ class Merge:
         self._constants = {
             "columns": sql.SQL(columns(STORED)),
             "campaign": sql.Literal(campaign.id),
-            "actor_kind": sql.Literal(actor.kind),
-            "actor_id": sql.Literal(actor.id),
-            "actor_name": sql.Literal(actor.name[:150]),
+            **{name: sql.Literal(value) for name, value in change_columns(actor).items()},
             "is_skipping": sql.Literal(is_skipping),
         }
         self._staged = 0

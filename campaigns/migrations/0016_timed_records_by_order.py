@@ -1,7 +1,8 @@
 """An index with the whole order of timed records, so that many of one time cost no sort. Writes go on meanwhile."""
 
-from django.contrib.postgres.operations import AddIndexConcurrently, RemoveIndexConcurrently
 from django.db import migrations, models
+
+from callcentre.core.migration_steps import AddMissingIndex, RemovePresentIndex
 
 
 class Migration(migrations.Migration):
@@ -9,7 +10,7 @@ class Migration(migrations.Migration):
     dependencies = [("campaigns", "0015_endings_of_numbers")]
 
     operations = [
-        AddIndexConcurrently(
+        AddMissingIndex(
             "record",
             models.Index(
                 fields=["campaign", "system_status", "zone", "calling_code", "next_call_at", "order", "id"],
@@ -17,5 +18,5 @@ class Migration(migrations.Migration):
                 name="record_by_time",
             ),
         ),
-        RemoveIndexConcurrently("record", "record_timed"),
+        RemovePresentIndex("record", "record_timed"),
     ]

@@ -17,7 +17,7 @@ class DoNotCallQuerySet(models.QuerySet["DoNotCall"]):
         return self.filter(Q(is_prefix=True) | Q(number=number), number__in=beginnings)
 
 
-@audited()
+@audited(secret=("number", "phone_number", "reason"))
 class DoNotCall(models.Model):
     """A number, or the beginning of numbers, that is not called: in one campaign, or in all if `campaign` is NULL.
 

@@ -99,6 +99,8 @@ class RecordImport(models.Model):
     actor_kind = models.CharField(max_length=10, editable=False)
     actor_id = models.BigIntegerField(null=True, editable=False)
     actor_name = models.CharField(_("imported by"), max_length=150, editable=False)
+    # The address of the request that asked, for what the worker writes into histories.
+    actor_address = models.GenericIPAddressField(null=True, editable=False)
     created_at = models.DateTimeField(_("uploaded"), db_default=Now(), editable=False)
     started_at = models.DateTimeField(_("started"), null=True, editable=False)
     finished_at = models.DateTimeField(_("finished"), null=True, editable=False)

@@ -125,6 +125,7 @@ class Record(models.Model):
             # The few records beside the primary one of their number.
             models.Index(fields=["campaign", "number"], condition=Q(is_primary=False), name="record_duplicates"),
             models.Index(fields=["campaign", "id"], name="record_in_campaign"),
+            models.Index(fields=["-created_at", "-id"], name="record_created"),
             models.Index(fields=["campaign", "system_status", "id"], name="record_system_status"),
             models.Index(fields=["agent"], condition=Q(agent__isnull=False), name="record_agent"),
             # The dialler's choice: untimed records by order, timed ones by time, per zone and country.

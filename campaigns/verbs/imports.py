@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 
 from callcentre.core.actor import Actor
 from callcentre.core.audit import AuditAction, record
-from callcentre.core.changes import actor_columns
+from callcentre.core.changes import change_columns
 from callcentre.core.enqueue import enqueue
 from callcentre.core.errors import Conflict, ErrorCode
 from callcentre.core.request_id import current_request_id
@@ -28,7 +28,7 @@ def upload_import(campaign: Campaign | None, actor: Actor, file: "File[bytes]", 
     name = (file.name or "records.csv").replace("\\", "/").rpartition("/")[2][-200:]
     with transaction.atomic():
         given = RecordImport.objects.create(
-            campaign=campaign, file=file, file_name=name, file_size=file.size, **actor_columns(actor), **values
+            campaign=campaign, file=file, file_name=name, file_size=file.size, **change_columns(actor), **values
         )
         record(actor, AuditAction.IMPORT, given, name=name)
     return given
@@ -53,7 +53,7 @@ def queue_import(given: RecordImport, actor: Actor) -> None:
         given.started_at = given.finished_at = None
         given.leased_until = timezone.now() + RESEND_AFTER
         given.request_id = current_request_id()
-        for name, value in actor_columns(actor).items():
+        for name, value in change_columns(actor).items():
             setattr(given, name, value)
         given.save()
         enqueue("campaigns.import_records", given.pk)

@@ -16,6 +16,7 @@ from django.utils.dateparse import parse_datetime
 from callcentre.core.actor import Actor
 from callcentre.core.changes import change_columns
 from callcentre.core.errors import Conflict, ErrorCode, Fault, Invalid, besides
+from callcentre.core.sender import acting, sender
 from campaigns.models import AdditionalNumber, Attempt, Record, RecordStatus, SystemStatus
 from campaigns.models.attempt import RESULT_OPEN
 from campaigns.models.rules import CampaignFacts
@@ -70,7 +71,13 @@ def write_kept_result(attempt: Attempt, record: Record) -> bool:
     Values that no longer fit, for example as the status was deleted meanwhile, are left out. The history says why.
     """
     kept: dict[str, Any] = attempt.result or {}
-    values, actor = _from_json(kept["values"]), Actor(*kept["actor"])
+    actor = Actor(*kept["actor"])
+    with acting(actor, kept.get("address")):
+        return _write_kept(attempt, record, kept, actor)
+
+
+def _write_kept(attempt: Attempt, record: Record, kept: dict[str, Any], actor: Actor) -> bool:
+    values = _from_json(kept["values"])
     reasons: list[str] = []
     while faults := _faults_of_kept(attempt, record, actor, values, is_number_wrong=kept["is_number_wrong"]):
         reasons += [fault.message for fault in faults]
@@ -188,6 +195,7 @@ def _to_json(edit: Edit, actor: Actor, at: datetime, *, is_number_wrong: bool) -
         "system_status": edit.after.status.system_status,
         "is_number_wrong": is_number_wrong,
         "actor": [actor.kind, actor.id, actor.name],
+        "address": sender().address,
         "at": at.isoformat(),
     }
 

@@ -38,7 +38,7 @@ class ArticleForm(ModelForm):
         label=_("Publish at once"),
         required=False,
         widget=UnfoldBooleanWidget(),
-        help_text=_("Otherwise this is kept as a draft, which nobody reads or finds."),
+        help_text=_("Otherwise this is kept as a draft, which readers do not see or find."),
     )
 
     class Meta:
@@ -159,7 +159,7 @@ class ArticleAdmin(HistoryMixin, Admin):
             publish_article(article, actor_of(request))
             count += 1
         sentence = ngettext("%(count)s article published.", "%(count)s articles published.", count)
-        self.message_user(request, sentence % {"count": count}, messages.SUCCESS)
+        self.say_done(request, sentence, count)
 
     @admin.action(description=_("Withdraw"), permissions=["change"])
     @confirm_first(_("Readers no longer see or find the articles. Each is a draft again."), is_published=True)
@@ -169,7 +169,7 @@ class ArticleAdmin(HistoryMixin, Admin):
             withdraw_article(article, actor_of(request))
             count += 1
         sentence = ngettext("%(count)s article withdrawn.", "%(count)s articles withdrawn.", count)
-        self.message_user(request, sentence % {"count": count}, messages.SUCCESS)
+        self.say_done(request, sentence, count)
 
     # The page
 
@@ -229,7 +229,7 @@ class ArticleAdmin(HistoryMixin, Admin):
         newest = article.newest
         note = _now("As readers see it now.")
         if not article.is_published:
-            note = _now("A draft: as readers would see it. Nobody does yet.")
+            note = _now("A draft: as readers would see it. They do not see it yet.")
         elif article.has_draft:
             note = _now("The newest draft: readers still see version %(number)s.") % {
                 "number": article.published_number

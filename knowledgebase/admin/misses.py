@@ -1,4 +1,4 @@
-from django.contrib import admin, messages
+from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
@@ -31,7 +31,7 @@ class SearchMissAdmin(ReadOnlyAdmin):
     def dismiss(self, request: HttpRequest, misses: QuerySet[SearchMiss]) -> None:
         count, _counts = misses.delete()
         sentence = ngettext("%(count)s search dismissed.", "%(count)s searches dismissed.", count)
-        self.message_user(request, sentence % {"count": count}, messages.SUCCESS)
+        self.say_done(request, sentence, count)
 
     def has_dismiss_permission(self, request: HttpRequest) -> bool:
         return request.user.has_perm("knowledgebase.delete_searchmiss")

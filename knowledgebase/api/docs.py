@@ -34,7 +34,7 @@ describe(
     FeedbackInput,
     positive={"description": "Whether the article was of help.", "example": True},
     user_key=(
-        "Whatever tells one end user of yours from another. Each has one vote, and the last one counts; without a key"
+        "A text that tells your end users apart. Each has one vote, and the last one counts; without a key"
         " the vote is your own."
     ),
 )

@@ -13,7 +13,7 @@ ALTER TEXT SEARCH CONFIGURATION knowledgebase_{language} ALTER MAPPING FOR {word
 """
 DROP = "DROP TEXT SEARCH CONFIGURATION knowledgebase_{language};"
 
-# Functions of generated columns have to be immutable. to_tsvector with a named configuration is, as long as nobody
+# Functions of generated columns have to be immutable. to_tsvector with a named configuration is, as long as no person
 # changes the configuration; the search path is kept, so that a restored dump finds what it needs.
 FUNCTIONS = r"""
 -- What PostgreSQL's parser would take for parts of addresses, paths, tags and numbers parts words, and nothing else.

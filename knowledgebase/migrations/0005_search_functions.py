@@ -1,6 +1,6 @@
 from django.db import migrations
 
-# What a search asks of the database, as functions: their plans are kept with the connection, whoever is on it, so that
+# What a search asks of the database, as functions: their plans are kept with the connection, for each of its clients, so that
 # a search is not planned anew each time, and takes one way to the database and back where no word is common.
 FUNCTIONS = r"""
 -- What to look for, as it is ranked. In a language without inflections the words as they are written, the last one as

@@ -10,6 +10,7 @@ from django.utils import timezone
 from callcentre.admin import user_of
 from callcentre.core.scope import within_scope
 from reports.admin.schedules import condition_of
+from reports.catalogue import of_open_reports
 from reports.models import Export, ExportMail
 
 SHOWN = 5
@@ -22,7 +23,8 @@ def reports_panel(request: HttpRequest) -> dict[str, Any] | None:
     if not request.user.has_perm("reports.view_export"):
         return None
     failed_mail = ExportMail.objects.filter(export=OuterRef("pk"), state=ExportMail.State.FAILED)
-    recent = within_scope(Export.objects.all(), user_of(request)).filter(due_at__gte=timezone.now() - RECENT)
+    shown = of_open_reports(within_scope(Export.objects.all(), user_of(request)), request.user)
+    recent = shown.filter(due_at__gte=timezone.now() - RECENT)
     failed = recent.filter(Q(state=Export.State.FAILED) | Exists(failed_mail))
     exports = list(failed.select_related("schedule").prefetch_related("mails")[:SHOWN])
     if not exports:

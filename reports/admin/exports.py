@@ -21,15 +21,15 @@ from callcentre.core.errors import Conflict
 from callcentre.core.exporting.jobs import FileJobQuerySet
 from reports.admin.naming import AGENTS, GROUPS, KINDS, QUEUES
 from reports.admin.parts import PartsPage
-from reports.admin.report import PAGES, ReportPage
-from reports.catalogue import REPORTS
+from reports.admin.report import ReportPage
+from reports.catalogue import REPORTS, of_open_reports
 from reports.description import Report
 from reports.models import Export
 from reports.models.export import ReportKind
 from reports.verbs.exports import repeat_export, resend_mail
 
-# The reports beside that of agents, with the names of their pages.
-OTHERS = [(kind, name) for kind, name in PAGES.items() if kind != ReportKind.AGENTS and kind in REPORTS]
+# The reports beside that of agents.
+OTHERS = [kind for kind in REPORTS if kind != ReportKind.AGENTS]
 
 
 class MineFilter(DropdownFilter):
@@ -62,6 +62,9 @@ class ExportAdmin(ReportPage, PartsPage, FileJobAdmin):
         css = {"all": ["callcentre/progress.css", "reports/report.css"]}
         js = ["reports/report.js", "callcentre/progress.js"]
 
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Export]:
+        return of_open_reports(super().get_queryset(request), request.user)
+
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return request.user.has_perm("reports.add_export")
 
@@ -73,11 +76,8 @@ class ExportAdmin(ReportPage, PartsPage, FileJobAdmin):
         return [
             page("work-report/", self.report_view, "report"),
             page("work-report/chart/", self.chart_view, "chart"),
-            *(page(f"{name}-report/", partial(self.report_view, kind=kind), name) for kind, name in OTHERS),
-            *(
-                page(f"{name}-report/chart/", partial(self.chart_view, kind=kind), f"{name}_chart")
-                for kind, name in OTHERS
-            ),
+            *(page(f"{kind}-report/", partial(self.report_view, kind=kind), kind) for kind in OTHERS),
+            *(page(f"{kind}-report/chart/", partial(self.chart_view, kind=kind), f"{kind}_chart") for kind in OTHERS),
             page("work-report/parts/", self.parts_view, "parts"),
             page("add/", self.add_redirect, "add"),
             page("<int:pk>/again/", self.again_view, "again"),

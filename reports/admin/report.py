@@ -30,13 +30,6 @@ from reports.report import Question
 from reports.verbs.exports import ask_export
 
 PER_PAGE = 100
-# The page of each report, as the last part of the name of its route.
-PAGES: dict[str, str] = {
-    ReportKind.AGENTS: "report",
-    ReportKind.QUEUES: "queues",
-    ReportKind.OUTBOUNDS: "outbounds",
-    ReportKind.TICKETS: "tickets",
-}
 LAST_SHOWN = 5
 
 
@@ -49,12 +42,10 @@ class Cell:
 
 
 class ReportPage(ReadOnlyAdmin):
-    """Views of ExportAdmin: a user who may see exports may see the report."""
+    """Views of ExportAdmin: a user who may see exports, and what the report is about, may see the report."""
 
     def report_view(self, request: HttpRequest, kind: str = ReportKind.AGENTS) -> HttpResponse:
-        if not self.has_view_permission(request):
-            raise PermissionDenied
-        described, params = REPORTS[kind], request.GET
+        described, params = self._open(request, kind), request.GET
         form = form_of(described, params, scope_of(request))
         context: dict[str, Any] = {}
         if "date_from" in params or "date_to" in params:
@@ -70,17 +61,21 @@ class ReportPage(ReadOnlyAdmin):
 
     def chart_view(self, request: HttpRequest, kind: str = ReportKind.AGENTS) -> HttpResponse:
         """Return the chart as JSON; the page asks for it once it is loaded."""
-        if not self.has_view_permission(request):
-            raise PermissionDenied
+        described = self._open(request, kind)
         try:
-            question, _columns, _terms = read_table(REPORTS[kind], request.GET, scope_of(request))
+            question, _columns, _terms = read_table(described, request.GET, scope_of(request))
         except Invalid as invalid:
             return JsonResponse({"reason": " ".join(invalid.messages)}, status=400)
-        return JsonResponse(chart_of(REPORTS[kind], question))
+        return JsonResponse(chart_of(described, question))
+
+    def _open(self, request: HttpRequest, kind: str) -> Report:
+        if not (self.has_view_permission(request) and REPORTS[kind].is_open_to(request.user)):
+            raise PermissionDenied
+        return REPORTS[kind]
 
     def page_of(self, kind: str) -> str:
         """Return the address of the page of a report."""
-        return self.url_of(PAGES[kind])
+        return self.url_of("report" if kind == ReportKind.AGENTS else kind)
 
     def _ask(self, request: HttpRequest, question: Question, terms: dict[str, Any]) -> HttpResponse:
         if not self.has_add_permission(request):

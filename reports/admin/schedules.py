@@ -19,7 +19,7 @@ from callcentre.admin.theme import ModelForm
 from callcentre.core.errors import ErrorCode
 from callcentre.core.scope import ALL, Scope
 from reports.admin.naming import AGENTS, CAMPAIGNS, GROUPS, KINDS, QUEUES, Kind
-from reports.catalogue import REPORTS
+from reports.catalogue import REPORTS, of_open_reports
 from reports.description import Report
 from reports.models import Export, ExportMail, Schedule
 from reports.models.export import ReportKind
@@ -119,6 +119,11 @@ def report_named(name: Any) -> str:
     return str(name) if name in REPORTS else ReportKind.AGENTS
 
 
+def _report_asked(request: HttpRequest) -> str:
+    """Return the report of the form, or the one that the address of a new schedule names."""
+    return report_named(request.POST.get("report") or request.GET.get("report"))
+
+
 def _columns(described: Report) -> Sequence[Any]:
     return [
         (str(group), [(name, f"{group}: {label}") for name, label in entries]) for group, entries in described.choices()
@@ -147,7 +152,9 @@ class ScheduleAdmin(HistoryMixin, Admin):
     sentences = SENTENCES
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return super().has_add_permission(request) and self._may_see_figures(request)
+        asked = REPORTS[_report_asked(request)]
+        is_open = self._may_see_figures(request) and asked.is_open_to(request.user)
+        return super().has_add_permission(request) and is_open
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return super().has_change_permission(request, obj) and self._may_see_figures(request)
@@ -163,8 +170,7 @@ class ScheduleAdmin(HistoryMixin, Admin):
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         """Return the fields of the report. A user who may only view sees names in place of ids."""
-        asked = report_named(request.POST.get("report") or request.GET.get("report"))
-        described = REPORTS[obj.report if obj else asked]
+        described = REPORTS[obj.report if obj else _report_asked(request)]
         what = ("aggregation", *_question_of(described), "columns")
         fieldsets = [
             (None, {"fields": (*(() if obj else ("report",)), "name", "is_active")}),
@@ -200,7 +206,7 @@ class ScheduleAdmin(HistoryMixin, Admin):
     def get_queryset(self, request: HttpRequest) -> QuerySet[Schedule]:
         newest = Export.objects.order_by("schedule_id", "-id").distinct("schedule_id").exclude(schedule=None)
         exports = Prefetch("exports", newest.prefetch_related("mails"), to_attr="last_exports")
-        return super().get_queryset(request).prefetch_related(exports)
+        return of_open_reports(super().get_queryset(request), request.user).prefetch_related(exports)
 
     @display(description=_("last one"), label={**COLOURS, ExportMail.State.WRITTEN: "warning", "": "info"})
     def last(self, schedule: Schedule) -> tuple[str, str]:

@@ -6,9 +6,10 @@ from django.utils import timezone
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 
-from callcentre.core.exporting.builds import Builder, Desk, Progress
+from callcentre.core.exporting.builds import Builder, Desk, Progress, Refused
 from callcentre.core.exporting.formats import writer_of
 from callcentre.core.scope import within_scope
+from callcentre.models import User
 from reports import report
 from reports.catalogue import REPORTS
 from reports.exporting.portions import portions
@@ -31,6 +32,8 @@ def build_next() -> bool:
 def _write(export: Export, output: IO[bytes], desk: Desk) -> int:
     """Write all rows, read of one instant. Return their number."""
     rows = 0
+    if not _may_be_seen(export):
+        raise Refused(_("The person who asked may not see this report any more."))
     with report.snapshot():
         question = question_of(export)
         progress = Progress(export, desk, question.now)
@@ -47,6 +50,24 @@ def _write(export: Export, output: IO[bytes], desk: Desk) -> int:
         writer.close()
         progress.write(99, rows)
     return rows
+
+
+def _may_be_seen(export: Export) -> bool:
+    """Return whether the person for whom it is built may see the report; the service itself may.
+
+    The person of a schedule is the one who saved it last. Inactive people count like active ones: a schedule goes on
+    when its author has left.
+    """
+    described, person_id = REPORTS[export.report], export.actor_id if export.actor_kind == "user" else None
+    if export.schedule:
+        person_id = export.schedule.user_id
+    if described.subjects is None or person_id is None:
+        return True
+    person = User.objects.filter(pk=person_id).first()
+    if person is None:
+        return False
+    person.is_active = True
+    return described.is_open_to(person)
 
 
 def question_of(export: Export) -> Question:

@@ -73,6 +73,7 @@ class AgentAdmin(Undeletable, Admin):
 
     list_display = ("login", "full_name", "state", "since", "number", "group", "outbound_mode", "is_active")
     list_display_links = ("login", "full_name")
+    list_further = ("name", "surname", "email", "has_line", "created_at", "updated_at", "id")
     list_filter = (
         "is_active",
         StateFilter,
@@ -199,13 +200,13 @@ class AgentAdmin(Undeletable, Admin):
     def log_out_selected(self, request: HttpRequest, agents: QuerySet[Agent]) -> None:
         chosen, actor = agents[:MAX_SELECTED], actor_of(request)
         count = self._apply(request, chosen, lambda agent: presence.log_out(agent, actor), _now("logged out"))
-        self._say(request, ngettext("%(count)s agent logged out.", "%(count)s agents logged out.", count), count)
+        self.say_done(request, ngettext("%(count)s agent logged out.", "%(count)s agents logged out.", count), count)
 
     @admin.action(description=_("Set ready"), permissions=["change"])
     def free_selected(self, request: HttpRequest, agents: QuerySet[Agent]) -> None:
         chosen, actor = agents[:MAX_SELECTED], actor_of(request)
         count = self._apply(request, chosen, lambda agent: presence.free(agent, actor), pgettext("agent", "ready"))
-        self._say(request, ngettext("%(count)s agent is ready.", "%(count)s agents are ready.", count), count)
+        self.say_done(request, ngettext("%(count)s agent is ready.", "%(count)s agents are ready.", count), count)
 
     @admin.action(description=_("Pause"), permissions=["change"])
     def pause_selected(self, request: HttpRequest, agents: QuerySet[Agent]) -> HttpResponse | None:
@@ -224,13 +225,13 @@ class AgentAdmin(Undeletable, Admin):
         pause = form.cleaned_data["pause"]
         label = _now("paused for %(pause)s") % {"pause": pause}
         count = self._apply(request, chosen, lambda agent: presence.pause(agent, actor, pause.pk), label)
-        self._say(request, ngettext("%(count)s agent is paused.", "%(count)s agents are paused.", count), count)
+        self.say_done(request, ngettext("%(count)s agent is paused.", "%(count)s agents are paused.", count), count)
         return None
 
     @admin.action(description=_("Activate"), permissions=["change"])
     def activate(self, request: HttpRequest, agents: QuerySet[Agent]) -> None:
         count = agents.exclude(is_active=True).update(is_active=True, updated_at=timezone.now())
-        self._say(request, ngettext("%(count)s agent activated.", "%(count)s agents activated.", count), count)
+        self.say_done(request, ngettext("%(count)s agent activated.", "%(count)s agents activated.", count), count)
 
     @admin.action(description=_("Deactivate"), permissions=["change"])
     @confirm_first(
@@ -239,10 +240,7 @@ class AgentAdmin(Undeletable, Admin):
     def deactivate(self, request: HttpRequest, agents: QuerySet[Agent]) -> None:
         actor, working = actor_of(request), agents.exclude(is_active=False)[:MAX_SELECTED]
         count = self._apply(request, working, lambda agent: presence.deactivate(agent, actor), _now("inactive"))
-        self._say(request, ngettext("%(count)s agent deactivated.", "%(count)s agents deactivated.", count), count)
-
-    def _say(self, request: HttpRequest, sentence: str, count: int) -> None:
-        self.message_user(request, sentence % {"count": count}, messages.SUCCESS if count else messages.WARNING)
+        self.say_done(request, ngettext("%(count)s agent deactivated.", "%(count)s agents deactivated.", count), count)
 
 
 @admin.register(AgentGroup)

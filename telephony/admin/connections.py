@@ -123,7 +123,7 @@ class _PartInline(TabularInline):
         return False
 
     def has_view_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        """Allow everyone who may view the call."""
+        """Allow all users who may view the call."""
         return bool(request.user.has_perm("telephony.view_connection"))
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
@@ -195,6 +195,10 @@ class ConnectionAdmin(UncountedMixin, ReadOnlyAdmin):
     has_own_history = True  # never edited: Django's history would be empty
     list_display = ("start", "way", "src", "dst", "result", "talk", "login", "queue", "uid")
     list_display_links = ("start", "uid")
+    list_further = (
+        *("agent", "answer", "end", "ring_seconds", "wait_seconds", "hung_up_by", "reason", "cause"),
+        *("caller_id", "campaign_code", "customer_id", "request_of"),
+    )
     # The dates come first, because the other filters use their span.
     list_filter = (
         ConnectionDates,
@@ -240,7 +244,9 @@ class ConnectionAdmin(UncountedMixin, ReadOnlyAdmin):
         self, request: HttpRequest, queryset: QuerySet[Connection], search_term: str
     ) -> tuple[QuerySet[Connection], bool]:
         if search_term.strip():
-            queryset = queryset.filter(pk__in=connection_search.ids_found(search_term))
+            most = connection_search.MAX_FOUND
+            ids = connection_search.ids_found(search_term)
+            queryset = self.rows_found(request, queryset, ids, most, is_cut=len(ids) == most)
         return queryset, False
 
     @display(description=_("start"))

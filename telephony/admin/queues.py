@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from django.contrib import admin, messages
+from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
@@ -40,6 +40,11 @@ class QueueAdmin(Undeletable, Admin):
     """Queues, with their waiting callers, estimated wait and free agents."""
 
     list_display = ("name", "number", "waiting", "longest", "estimate", "free_agents", "is_active")
+    list_further = (
+        *("priority", "ring_seconds", "wrap_up_seconds", "longest_wait_seconds", "overflow_queue", "overflow_number"),
+        *("music_class", "id"),
+    )
+    list_select_related = ("overflow_queue",)
     list_filter = ("is_active",)
     search_fields = ("name", "number")
     search_help_text = _("Name or number")
@@ -94,7 +99,7 @@ class QueueAdmin(Undeletable, Admin):
     def activate(self, request: HttpRequest, queues: QuerySet[Queue]) -> None:
         count = queues.exclude(is_active=True).update(is_active=True, updated_at=timezone.now())
         sentence = ngettext("%(count)s queue activated.", "%(count)s queues activated.", count)
-        self.message_user(request, sentence % {"count": count}, messages.SUCCESS)
+        self.say_done(request, sentence, count)
 
     @admin.action(description=_("Deactivate"), permissions=["change"])
     @confirm_first(
@@ -104,7 +109,7 @@ class QueueAdmin(Undeletable, Admin):
     def deactivate(self, request: HttpRequest, queues: QuerySet[Queue]) -> None:
         count = queues.exclude(is_active=False).update(is_active=False, updated_at=timezone.now())
         sentence = ngettext("%(count)s queue deactivated.", "%(count)s queues deactivated.", count)
-        self.message_user(request, sentence % {"count": count}, messages.SUCCESS)
+        self.say_done(request, sentence, count)
 
 
 def _clock(seconds: int) -> str:

@@ -96,7 +96,7 @@ def _lines(parts: Sequence[Any], connection: Connection, recordings: Sequence[Re
     lines = []
     for part in parts:
         speaker = part["speaker"]
-        who = agent if speaker == USER and agent else str(SPEAKERS.get(speaker, _("Somebody")))
+        who = agent if speaker == USER and agent else str(SPEAKERS.get(speaker, _("Unknown speaker")))
         player, at = _heard_in(part["begin"], recordings)
         clock = f"{int(part['begin']) // 60}:{int(part['begin']) % 60:02}"
         lines.append(Utterance(speaker, who, clock, part["text"], player, at))
@@ -193,7 +193,7 @@ class TranscriptionAdmin(OfCallsAdmin):
         outcomes = [transcription_verbs.request_again(transcription, actor_of(request)) for transcription in queryset]
         if done := sum(outcomes):
             sentence = ngettext("%(count)s call is transcribed again.", "%(count)s calls are transcribed again.", done)
-            self.message_user(request, sentence % {"count": done}, messages.SUCCESS)
+            self.say_done(request, sentence, done)
         if left := len(outcomes) - done:
             sentence = ngettext(
                 "%(count)s call was left as it is: its recording is gone, or there is no provider.",
@@ -221,7 +221,9 @@ class RecordingAdmin(DeletableMixin, OfCallsAdmin):
     deletion_kind = "recording"
     list_display = ("name", "started_at", "shown_state", "length", "error")
     list_display_links = ("name",)
+    list_further = ("connection", "ready_at", "seconds", "size", "attempts", "id")
     list_filter = (("state", ChoicesDropdownFilter),)
+    date_column = "started_at"
     list_select_related = ("connection",)
     actions = ("fetch_again",)
     fields = ("call_link", "player", "started_at", "state", "length", "size", "ready_at", "attempts", "error")
@@ -242,7 +244,7 @@ class RecordingAdmin(DeletableMixin, OfCallsAdmin):
     def fetch_again(self, request: HttpRequest, queryset: QuerySet[Recording]) -> None:
         count = sum(recording_verbs.fetch_again(recording, actor_of(request)) for recording in queryset)
         sentence = ngettext("%(count)s recording is fetched again.", "%(count)s recordings are fetched again.", count)
-        self.message_user(request, sentence % {"count": count}, messages.SUCCESS)
+        self.say_done(request, sentence, count)
 
     @display(description=_("recording"))
     def player(self, recording: Recording) -> str:

@@ -1,7 +1,7 @@
 from django.db import migrations
 
 # The legs say how long each agent talked in an outbound call that was transferred before there were talks. The first leg
-# is that of the agent who placed the call. A leg that was hung up when it was picked up talked to nobody.
+# is that of the agent who placed the call. A leg that was hung up when it was picked up had no conversation.
 _FILL = """
 INSERT INTO telephony_talk (connection_id, agent_id, queue_id, counted_at, started_at, ended_at)
 SELECT connection_id, agent_id, CASE WHEN place = 1 THEN first_queue_id ELSE queue_id END,

@@ -1,10 +1,11 @@
 """The index of a search by the last digits of the customer's number. Writes go on meanwhile."""
 
 from django.contrib.postgres.indexes import OpClass
-from django.contrib.postgres.operations import AddIndexConcurrently
 from django.db import migrations, models
 from django.db.models import Case, F, Q, When
 from django.db.models.functions import Reverse
+
+from callcentre.core.migration_steps import AddMissingIndex
 
 CUSTOMER_NUMBER = Case(When(direction="INBOUND", then=F("src_number")), default=F("dst_number"))
 
@@ -14,7 +15,7 @@ class Migration(migrations.Migration):
     dependencies = [("telephony", "0023_standing_lines_in_calls")]
 
     operations = [
-        AddIndexConcurrently(
+        AddMissingIndex(
             "connection",
             models.Index(
                 OpClass(Reverse(CUSTOMER_NUMBER), name="text_pattern_ops"),

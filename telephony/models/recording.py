@@ -108,6 +108,7 @@ class Recording(models.Model):
             ),
             # The few failures among millions.
             models.Index(fields=["state", "-id"], name="recording_state"),
+            models.Index(fields=["-started_at", "-id"], name="recording_newest"),
         ]
 
     def __str__(self) -> str:

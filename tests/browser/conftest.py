@@ -35,7 +35,7 @@ class Visit:
 
     def __init__(self, browser: Browser, address: str, session_id: str, **options: Any) -> None:
         self.address = address
-        context = browser.new_context(timezone_id="Europe/Warsaw", **options)
+        context = browser.new_context(base_url=address, timezone_id="Europe/Warsaw", **options)
         context.add_cookies([{"name": "sessionid", "value": session_id, "url": address}])
         context.set_default_timeout(PATIENCE)
         context.add_init_script(_REPORT)

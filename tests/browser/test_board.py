@@ -46,7 +46,7 @@ def test_a_change_of_state_appears_by_itself(anna: Agent, board: Page) -> None:
     expect(line).to_contain_text("paused: Lunch")
 
     presence.log_out(anna, ACTOR)
-    expect(board.get_by_text("Nobody is logged in.")).to_be_visible()
+    expect(board.get_by_text("No agent is logged in.")).to_be_visible()
 
 
 def test_the_tiles_count_by_themselves(anna: Agent, board: Page) -> None:

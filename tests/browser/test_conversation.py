@@ -1,7 +1,6 @@
 """A conversation in a real Chromium: the time of a line is a button that plays the recording from there."""
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 from django.core.files.base import ContentFile
@@ -18,10 +17,8 @@ pytestmark = pytest.mark.usefixtures("plain_static")
 
 
 @pytest.fixture
-def transcription(committed_db: None, settings: Any, tmp_path: Path) -> Transcription:
+def transcription(committed_db: None, own_storage: Path) -> Transcription:
     """The page of a call with a recording of 20 seconds."""
-    options = {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": {"location": tmp_path / "files"}}
-    settings.STORAGES = settings.STORAGES | {"default": options}
     recording: Recording = RecordingFactory(ready=True, seconds=20)
     recording.file.name = default_storage.save(recording.path, ContentFile(wav(1000, seconds=20)))
     recording.save(update_fields=["file"])

@@ -7,14 +7,12 @@ from typing import Any
 
 import pytest
 from django.db import connection
-from django.test import Client
 from django.urls import reverse
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from campaigns.importing.import_run import run
 from campaigns.models import Record, RecordImport
-from tests.browser.conftest import PATIENCE
-from tests.callcentre.factories import UserFactory
+from tests.browser.conftest import Visit
 from tests.campaigns.factories import CampaignFactory
 
 ADD = reverse("admin:campaigns_recordimport_add")
@@ -44,21 +42,8 @@ def workers(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[threading.Thread]]
 
 
 @pytest.fixture
-def session_id(committed_db: None, plain_http: None, settings: Any, tmp_path: Path) -> str:
-    backend = "django.core.files.storage.FileSystemStorage"
-    default = {"BACKEND": backend, "OPTIONS": {"location": tmp_path / "files"}}
-    settings.STORAGES = settings.STORAGES | {"default": default}
-    client = Client()
-    client.force_login(UserFactory(admin=True))
-    return client.cookies["sessionid"].value
-
-
-@pytest.fixture
-def page(browser: Browser, session_id: str, live_server: Any, workers: Any) -> Page:
-    context = browser.new_context(base_url=live_server.url, viewport={"width": 1400, "height": 900})
-    context.set_default_timeout(PATIENCE)
-    context.add_cookies([{"name": "sessionid", "value": session_id, "url": live_server.url}])
-    return context.new_page()
+def page(visit: Visit, own_storage: Path, workers: Any) -> Page:
+    return visit.page
 
 
 def upload(page: Page, campaign: Any, content: str, tmp_path: Path) -> None:

@@ -70,14 +70,6 @@ def walk(committed_db: None, visit: Visit) -> Iterator[Walk]:
 
 
 @pytest.fixture
-def files(settings: Any, tmp_path: Path) -> Path:
-    """A folder, whose sub-folder is the storage."""
-    options = {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": {"location": tmp_path / "files"}}
-    settings.STORAGES = settings.STORAGES | {"default": options}
-    return tmp_path
-
-
-@pytest.fixture
 def supervisor(committed_db: None, session_id: str) -> Any:
     """The agent of the user who is logged in, as whom the user replies."""
     return AgentFactory(user=User.objects.get(is_superuser=True), number="199")
@@ -121,7 +113,7 @@ def test_a_customer_is_found_by_four_digits_in_two_steps(walk: Walk) -> None:
     assert walk.steps == 2
 
 
-def test_a_recording_is_heard_in_three_clicks(walk: Walk, files: Path) -> None:
+def test_a_recording_is_heard_in_three_clicks(walk: Walk, own_storage: Path) -> None:
     recording: Recording = RecordingFactory(ready=True, seconds=20)
     recording.file.name = default_storage.save(recording.path, ContentFile(wav(1000, seconds=20)))
     recording.save(update_fields=["file"])
@@ -210,9 +202,9 @@ def test_a_chat_is_answered_in_three_clicks_and_one_a_line(walk: Walk, superviso
     assert ChatMessage.objects.get(chat=chat).body == "Good morning."
 
 
-def test_a_list_with_faults_is_imported_in_six_steps(walk: Walk, files: Path) -> None:
+def test_a_list_with_faults_is_imported_in_six_steps(walk: Walk, own_storage: Path, tmp_path: Path) -> None:
     CampaignFactory(code="T7007", name="Spring offer", fields=["city"])
-    path = files / "numbers.csv"
+    path = tmp_path / "numbers.csv"
     path.write_text("phone_number,city\n22 555 01 01,Gdynia\nnone,Sopot\n")
 
     walk.page.reload()

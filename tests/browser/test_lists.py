@@ -9,35 +9,55 @@ from typing import Any
 
 import pytest
 from django.db import connection
-from django.test import Client
-from playwright.sync_api import Browser, Page, expect
+from django.db.models import QuerySet
+from playwright.sync_api import Page, expect
 
+from callcentre.core.exporting import builds
 from callcentre.lists import actions, exports
 from callcentre.lists.models import ListAction
 from telephony.models import Agent
 from tests.admin_pages import list_of
-from tests.browser.conftest import PATIENCE, barriers
-from tests.callcentre.factories import UserFactory
+from tests.browser.conftest import PATIENCE, Visit, barriers
 from tests.telephony.factories import AgentFactory
+from tickets.models import Company
 
 pytestmark = pytest.mark.usefixtures("plain_static")
+_COMPANIES = """
+INSERT INTO tickets_company (name, updated_at) SELECT 'company ' || n, now() FROM generate_series(1, 100000) AS n
+"""
 
 
 @pytest.fixture
 def half_way(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
     """Let a worker wait after its fourth row until the event is set."""
     event, rows = threading.Event(), 0
-    apply = actions._Worker._refusals_of
+    apply = actions._Worker._apply
 
-    def slowly(self: Any, row: str) -> list[str]:
+    def slowly(self: Any, row: str) -> actions._Outcome:
         nonlocal rows
         rows += 1
         if rows == 5:
             event.wait(PATIENCE / 1000)
         return apply(self, row)
 
-    monkeypatch.setattr(actions._Worker, "_refusals_of", slowly)
+    monkeypatch.setattr(actions._Worker, "_apply", slowly)
     monkeypatch.setattr(actions, "PORTION", 2)
+    return event
+
+
+@pytest.fixture
+def half_written(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
+    """Let a worker tell its progress after each portion of an export, and wait in the middle until the event is set."""
+    event, portions = threading.Event(), exports.portions
+
+    def halting(rows: QuerySet[Any]) -> Iterator[list[Any]]:
+        for place, portion in enumerate(portions(rows)):
+            if place == 50_000 // exports.PORTION:
+                event.wait(PATIENCE / 1000)
+            yield portion
+
+    monkeypatch.setattr(exports, "portions", halting)
+    monkeypatch.setattr(builds, "PROGRESS_SECONDS", 0)
     return event
 
 
@@ -67,21 +87,8 @@ def workers(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.fixture
-def session_id(committed_db: None, plain_http: None, settings: Any, tmp_path: Path) -> str:
-    backend = "django.core.files.storage.FileSystemStorage"
-    default = {"BACKEND": backend, "OPTIONS": {"location": tmp_path / "files"}}
-    settings.STORAGES = settings.STORAGES | {"default": default}
-    client = Client()
-    client.force_login(UserFactory(admin=True))
-    return client.cookies["sessionid"].value
-
-
-@pytest.fixture
-def page(browser: Browser, session_id: str, live_server: Any, workers: None) -> Page:
-    context = browser.new_context(base_url=live_server.url, viewport={"width": 1400, "height": 900})
-    context.set_default_timeout(PATIENCE)
-    context.add_cookies([{"name": "sessionid", "value": session_id, "url": live_server.url}])
-    return context.new_page()
+def page(visit: Visit, own_storage: Path, workers: None) -> Page:
+    return visit.page
 
 
 def test_a_list_is_exported_with_its_filter(page: Page) -> None:
@@ -96,6 +103,25 @@ def test_a_list_is_exported_with_its_filter(page: Page) -> None:
 
     text = Path(download.value.path()).read_text(encoding="utf-8-sig")
     assert len(list(csv.DictReader(io.StringIO(text)))) == 60
+
+
+def test_a_list_of_100_000_rows_is_exported_with_progress(page: Page, half_written: threading.Event) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(_COMPANIES)
+    page.goto(list_of(Company))
+
+    page.locator("summary", has_text="Export").click()
+    page.get_by_role("button", name="CSV").click()
+    expect(page.locator("[data-show=rows]")).to_have_text("50,000", timeout=PATIENCE)
+    expect(page.get_by_role("progressbar")).to_have_attribute("aria-valuenow", "49")
+    half_written.set()
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Download").click()
+
+    with Path(download.value.path()).open(encoding="utf-8-sig", newline="") as file:
+        names = [row["Name"] for row in csv.DictReader(file)]
+    assert len(names) == 100_000
+    assert set(names) == {f"company {number}" for number in range(1, 100_001)}
 
 
 def test_an_action_on_all_that_match_is_cancelled_half_way_and_says_what_it_did(

@@ -15,12 +15,12 @@ def test_callers_appear_and_disappear_on_the_page_of_their_queue(visit: Visit) -
     queue: Queue = QueueFactory(name="Hotline")
     page = visit.open(reverse("admin:telephony_queue_change", args=[queue.pk]))
     page.get_by_label("Name").fill("Hotline 2")
-    expect(page.get_by_text("Nobody.")).to_be_visible()
+    expect(page.get_by_text("No caller waits.")).to_be_visible()
 
     call = ConnectionFactory(waiting=True, queue=queue, src="+48225550107")
     expect(page.get_by_role("cell", name="+48225550107")).to_be_visible()
     call.delete()
-    expect(page.get_by_text("Nobody.")).to_be_visible()
+    expect(page.get_by_text("No caller waits.")).to_be_visible()
 
     # Text that is typed meanwhile stays.
     expect(page.get_by_label("Name")).to_have_value("Hotline 2")

@@ -101,7 +101,7 @@ def test_a_refused_form_keeps_the_choices_and_reports_conflicts(visit: Visit) ->
     page.locator("#id_recipients").fill("boss@example.com\nnobody")
     edit_schedule(Schedule.objects.get(), ACTOR, hour=8, name="Daily figures")
     page.get_by_role("button", name="Save", exact=True).click()
-    expect(page.get_by_text("Somebody has changed this meanwhile. Save again to set yours.")).to_be_visible()
+    expect(page.get_by_text("Another user has changed this meanwhile. Save again to set yours.")).to_be_visible()
     expect(page.get_by_text("This is no e-mail address: nobody.")).to_be_visible()
     page.locator("#id_recipients").fill("boss@example.com\ndeputy@example.com")
     page.get_by_role("button", name="Save", exact=True).click()

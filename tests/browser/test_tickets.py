@@ -37,12 +37,6 @@ ATTACK = """<p id="said">Good morning</p>
 <a id="lure" href="javascript:parent.attacked = 1">click</a><video src="https://tracker.example/i" autoplay></video>"""
 
 
-@pytest.fixture
-def own_storage(settings, tmp_path):
-    backend = {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": {"location": str(tmp_path)}}
-    settings.STORAGES = settings.STORAGES | {"default": backend}
-
-
 def as_agent() -> None:
     AgentFactory(name="Anna", user=User.objects.get(is_superuser=True))
 

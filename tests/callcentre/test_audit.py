@@ -42,7 +42,7 @@ def entries_of(row: Any) -> list[AuditEntry]:
 def test_log_names_the_person_the_address_and_the_values() -> None:
     pause = Pause.objects.create(name="Lunch")
     pause.name = "Break"
-    with acting(ACTOR):
+    with acting(ACTOR, None):
         pause.save()
     created, edited = entries_of(pause)
     assert (created.action, created.actor_kind, created.object_name) == ("create", "system", "Lunch")
@@ -59,7 +59,7 @@ def test_unchanged_row_makes_no_entry() -> None:
 def test_deletion_keeps_the_last_values() -> None:
     pause = Pause.objects.create(name="Lunch")
     pk = pause.pk
-    with acting(ACTOR):
+    with acting(ACTOR, None):
         pause.delete()
     entry = AuditEntry.objects.get(object_id=str(pk), action="delete")
     assert (entry.actor_name, entry.object_name, entry.changes["name"]) == (ACTOR.name, "Lunch", ["Lunch", None])
@@ -86,14 +86,14 @@ def test_part_is_logged_with_its_owner() -> None:
 
 
 def test_sender_of_one_statement_is_not_that_of_the_next() -> None:
-    with acting(ACTOR), transaction.atomic():
+    with acting(ACTOR, None), transaction.atomic():
         first = Pause.objects.create(name="Lunch")
     second = Pause.objects.create(name="Training")
     assert [entries_of(first)[0].actor_name, entries_of(second)[0].actor_name] == [ACTOR.name, "system"]
 
 
 def test_bulk_work_makes_no_entry_for_each_row() -> None:
-    with acting(Actor("import", 5, "numbers.csv"), is_bulk=True):
+    with acting(Actor("import", 5, "numbers.csv"), None, is_bulk=True):
         DoNotCall.objects.create(number="+48221234567", phone_number="+48221234567")
     assert not AuditEntry.objects.filter(model="campaigns.donotcall").exists()
 

@@ -15,15 +15,9 @@ from callcentre.core.errors import Conflict, Invalid
 from callcentre.models import Lockout
 from tests.callcentre.factories import DeletionFactory, FileRemovalFactory
 from tests.conftest import ACTOR
-from tests.tickets.storage import use_folder
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("own_storage")]
 State = Deletion.State
-
-
-@pytest.fixture(autouse=True)
-def _storage(settings: Any, tmp_path: Path) -> None:
-    use_folder(settings, tmp_path)
 
 
 class Rows:

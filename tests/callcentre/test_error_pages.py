@@ -88,7 +88,7 @@ def test_a_refusal_in_polish():
 
 
 def test_a_permitted_user_sees_no_refusal():
-    assert "Log in as somebody else" not in superuser().page(USERS)
+    assert "Log in as another user" not in superuser().page(USERS)
 
 
 # Missing pages

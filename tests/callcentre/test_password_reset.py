@@ -1,7 +1,6 @@
 """New passwords by mail: the wish, the mail, the link, and what they reveal."""
 
 import re
-import smtplib
 from datetime import timedelta
 from typing import Any
 
@@ -17,10 +16,10 @@ from django.utils.http import urlsafe_base64_encode
 from callcentre.core.audit import AuditAction, AuditEntry
 from callcentre.models import User
 from callcentre.monitoring.logging import LineFormatter
-from callcentre.signin import mails
+from callcentre.signin.mails import outbox
 from callcentre.signin.models import PasswordReset
 from callcentre.signin.models.password_reset import MOST_PER_LOGIN, MOST_PER_SOURCE
-from callcentre.signin.tasks import mail_reset, prune_resets, sweep_resets
+from callcentre.signin.tasks import mail_reset, prune_resets
 from tests.backoffice import BackOffice, errors_of
 from tests.callcentre.factories import PasswordResetFactory, SecondFactorFactory, UserFactory
 
@@ -50,7 +49,7 @@ def ewa(**values: Any) -> User:
 def mailed(typed: str) -> list[Any]:
     """Ask for a new password, let the worker work, and return the mails."""
     BackOffice().submit(ASK, typed=typed)
-    for pk in mails.due_now():
+    for pk in outbox.due_now():
         mail_reset(pk)
     return mail.outbox
 
@@ -241,40 +240,6 @@ def test_an_address_asks_a_limited_number_of_times_an_hour() -> None:
 
     assert answer.status_code == 429
     assert PasswordReset.objects.count() == MOST_PER_SOURCE
-
-
-def test_a_mail_server_that_is_down_is_tried_again(clock: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    ewa()
-
-    def refuse(messages: Any) -> int:
-        raise smtplib.SMTPServerDisconnected("gone")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(mail.get_connection().__class__, "send_messages", lambda self, messages: refuse(messages))
-        mailed("ewa")
-
-    assert (mail.outbox, mails.due_now()) == ([], [])
-    clock.shift(timedelta(minutes=2))
-    (pk,) = mails.due_now()
-    mail_reset(pk)
-    assert len(mail.outbox) == 1
-
-
-def test_a_request_whose_message_was_lost_is_found_by_the_sweep() -> None:
-    reset = PasswordResetFactory()
-
-    sweep_resets()
-
-    assert mails.due_now() == [reset.pk]
-
-
-def test_a_request_is_answered_once() -> None:
-    ewa()
-    mailed("ewa")
-
-    mail_reset(PasswordReset.objects.get().pk)
-
-    assert len(mail.outbox) == 1
 
 
 def test_old_requests_are_deleted() -> None:

@@ -1,15 +1,6 @@
-from pathlib import Path
 from typing import Any
 
 import pytest
-
-
-@pytest.fixture
-def own_files(settings: Any, tmp_path: Path) -> None:
-    """Store files in a folder of the test."""
-    backend = "django.core.files.storage.FileSystemStorage"
-    default = {"BACKEND": backend, "OPTIONS": {"location": tmp_path / "files"}}
-    settings.STORAGES = settings.STORAGES | {"default": default}
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from tests.campaigns.import_pages import POLISH, faults_of, shown_text, upload, 
 
 State = RecordImport.State
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static", "own_files", "sent")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static", "own_storage", "sent")]
 
 
 @pytest.fixture

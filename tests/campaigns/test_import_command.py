@@ -11,7 +11,7 @@ from campaigns.models import Campaign, Record, RecordImport
 from tests.campaigns.factories import CampaignFactory, RecordFactory
 
 # The import reports its progress through a connection of its own, which sees only committed rows.
-pytestmark = pytest.mark.usefixtures("committed_db", "own_files")
+pytestmark = pytest.mark.usefixtures("committed_db", "own_storage")
 
 
 @pytest.fixture

@@ -24,7 +24,7 @@ from tests.conftest import ACTOR
 from tests.processes import ROOT, environment, wait_until
 from tests.serving import at_once
 
-pytestmark = pytest.mark.usefixtures("committed_db", "own_files", "sent")
+pytestmark = pytest.mark.usefixtures("committed_db", "own_storage", "sent")
 
 State = RecordImport.State
 # Enough rows for a crash during their import.

@@ -15,7 +15,7 @@ from tests.campaigns.import_pages import LIST, POLISH, upload, uploaded
 
 State = RecordImport.State
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static", "own_files", "sent")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static", "own_storage", "sent")]
 
 
 @pytest.fixture

@@ -100,7 +100,7 @@ def test_an_editor_with_an_outdated_page_keeps_the_typed_text(office: BackOffice
 
     response = office.submit(change_url(article), expected=200, title="Mine", began_with="1")
 
-    assert "Somebody else has changed the article meanwhile." in response.content.decode()
+    assert "Another user has changed the article meanwhile." in response.content.decode()
     assert 'value="Mine"' in response.content.decode()
     assert article.newest.title == "Theirs"
 

@@ -16,21 +16,21 @@ def main() -> None:
     from callcentre.lists import actions
 
     pk, said = int(sys.argv[1]), Path(sys.argv[2])
-    apply = actions._Worker._refusals_of
+    apply = actions._Worker._apply
     rows = 0
 
-    def slowly(self: Any, row: str) -> list[str]:
+    def slowly(self: Any, row: str) -> actions._Outcome:
         nonlocal rows
-        refusals = apply(self, row)
+        outcome = apply(self, row)
         rows += 1
         if rows == 13:
             said.touch()
             while said.with_suffix(".wait").exists():
                 time.sleep(0.05)
-        return refusals
+        return outcome
 
-    actions._Worker._refusals_of = slowly  # type: ignore[method-assign, assignment]
-    actions.PORTION = 5
+    actions._Worker._apply = slowly  # type: ignore[method-assign, assignment]
+    actions.PORTION, actions.PORTION_SECONDS = 5, 100
     actions.run(pk)
 
 

@@ -4,6 +4,7 @@ from typing import Any, cast
 
 import pytest
 from django.contrib import admin
+from django.db import transaction
 from django.db.models import Model
 from django.http import HttpResponse
 
@@ -11,12 +12,13 @@ from callcentre.core.audit import AuditEntry
 from callcentre.lists import actions
 from callcentre.lists.models import ListAction
 from callcentre.models import User
+from campaigns.admin import record_search
 from campaigns.models import Record
 from telephony.models import Agent
 from tests.admin_pages import list_of, row_of_each_model
 from tests.backoffice import BackOffice, messages_of, staff, superuser
 from tests.campaigns.factories import DictionaryStatusFactory, RecordFactory
-from tests.telephony.factories import AgentFactory
+from tests.telephony.factories import AgentFactory, AgentGroupFactory, PauseFactory
 from tests.tickets.factories import TicketFactory, TicketQueueFactory, TicketStatusFactory
 from tickets.models import Ticket
 
@@ -47,6 +49,11 @@ def done(job: ListAction) -> ListAction:
 
 def counts_of(job: ListAction) -> tuple[str, int | None, int, int, int]:
     return job.state, job.total_count, job.done_count, job.refused_count, job.skipped_count
+
+
+def changed_and_unchanged(job: ListAction) -> tuple[int | None, int, int]:
+    assert (job.state, job.refusals) == ("finished", {}), job.message
+    return job.total_count, job.done_count, job.unchanged_count
 
 
 def test_an_action_is_applied_to_all_rows_that_match(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -93,6 +100,80 @@ def test_a_form_that_is_not_valid_is_shown_again() -> None:
     assert not ListAction.objects.exists()
 
 
+@pytest.mark.parametrize(("action", "is_active"), [("activate", False), ("deactivate", True)])
+def test_rows_that_need_no_change_are_counted_apart(action: str, is_active: bool) -> None:
+    AgentFactory.create_batch(2, is_active=is_active)
+    AgentFactory.create_batch(3, is_active=not is_active)
+
+    assert changed_and_unchanged(done(asked(superuser(), Agent, action))) == (5, 2, 3)
+    assert changed_and_unchanged(done(asked(superuser(), Agent, action))) == (5, 0, 5)
+
+
+def test_the_page_of_the_action_says_how_many_rows_it_changes() -> None:
+    AgentFactory.create_batch(2, is_active=True)
+    AgentFactory(is_active=False)
+
+    page = choose(superuser(), Agent, "deactivate").content.decode()
+
+    assert "For all rows that match: 3." in page
+    assert "It changes 2 of them; the others need no change." in page
+
+
+def _values_of_forms() -> dict[str, Any]:
+    """Return the values of the forms of actions that need some."""
+    agent = AgentFactory(is_active=True)
+    return {
+        "tickets.ticket.assign_selected": {"agent": agent.login},
+        "tickets.ticket.set_status": {"status": f"s{TicketStatusFactory().pk}"},
+        "tickets.ticket.move_to_queue": {"queue": TicketQueueFactory().pk},
+        "tickets.ticket.change_tags": {"added": "lamp"},
+        "campaigns.record.set_status": {
+            "status": DictionaryStatusFactory(system_status="CALL").pk,
+            "next_call_at_0": "",
+            "next_call_at_1": "",
+        },
+        "campaigns.record.assign": {"agent": agent.pk},
+        "telephony.agent.pause_selected": {"pause": PauseFactory().pk},
+        "tickets.receivedmail.discard_selected": {"reason": "spam"},
+    }
+
+
+# They begin something anew each time.
+AGAIN = {"transcribe_again", "fetch_again", "resend_selected", "retry_selected"}
+
+
+def _twice(client: BackOffice, model: type[Model], name: str, values: dict[str, Any]) -> tuple[int, int]:
+    """Apply an action to all rows twice, and undo it. Return the numbers of rows that were changed each time."""
+    counts = []
+    with transaction.atomic():
+        for _turn in range(2):
+            job = done(asked(client, model, name, **values)) if model._default_manager.exists() else ListAction()
+            assert job.message == "", (model, name, job.message)
+            assert job.place == job.done_count + job.unchanged_count + job.refused_count + job.skipped_count
+            counts.append(job.done_count)
+        transaction.set_rollback(True)
+    return counts[0], counts[1]
+
+
+def test_no_action_counts_a_row_as_changed_that_it_changed_before() -> None:
+    row_of_each_model()
+    client, values = superuser(), _values_of_forms()
+    request = client.get("/admin/").wsgi_request
+    counts = {
+        f"{model._meta.label_lower}.{name}": _twice(
+            client, model, name, values.get(f"{model._meta.label_lower}.{name}", {})
+        )
+        for model, shown in admin.site._registry.items()
+        for name, (action, _name, _title) in cast("Any", shown).get_actions(request).items()
+        if not getattr(action, "is_together", False) and model._default_manager.exists()
+    }
+
+    assert {
+        label for label, (_first, second) in counts.items() if second and label.rpartition(".")[2] not in AGAIN
+    } == set()
+    assert len([label for label, (first, _second) in counts.items() if first]) >= 15, counts
+
+
 def test_refusals_are_counted_with_their_sentences() -> None:
     target = TicketFactory()
     merged = TicketFactory(merged_into=target)
@@ -113,6 +194,19 @@ def test_rows_that_no_longer_match_are_skipped() -> None:
     Ticket.objects.filter(pk=first.pk).update(queue=TicketQueueFactory())
 
     assert counts_of(done(job)) == ("finished", 3, 2, 0, 1)
+
+
+def test_rows_that_a_search_found_are_not_searched_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A search that stops at so many rows may stop at others when new rows have come."""
+    monkeypatch.setattr(record_search, "MAX_FOUND", 1)
+    RecordFactory(phone_number="+48225550107")
+    agent = AgentFactory(is_active=True)
+    job = asked(superuser(), Record, "assign", "?q=22+555+01+07", agent=agent.pk)
+    assert actions._do_portion(job.pk)  # finds the rows
+    RecordFactory(phone_number="+48225550107")
+
+    assert counts_of(done(job)) == ("finished", 1, 1, 0, 0)
+    assert job.search_limit == 1
 
 
 def test_a_cancelled_action_says_what_it_did(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -148,13 +242,27 @@ def test_a_person_who_lost_the_right_meanwhile_stops_the_action(monkeypatch: pyt
     assert job.message
 
 
+def test_an_action_stops_if_the_person_lacks_the_second_factor_that_they_need(settings: Any) -> None:
+    AgentFactory.create_batch(2, is_active=True)
+    job = asked(superuser(), Agent, "deactivate")
+
+    settings.TWO_FACTOR = "supervisors"
+    done(job)
+
+    assert (job.state, job.message) == ("failed", "The person who asked needs a second factor and has none.")
+    assert Agent.objects.filter(is_active=True).count() == 2
+
+
 def test_the_audit_log_names_the_person_who_asked_and_not_the_service() -> None:
     AgentFactory.create_batch(2, is_active=True)
 
     job = done(asked(staff("view_agent", "change_agent"), Agent, "deactivate"))
 
     entries = AuditEntry.objects.filter(model="telephony.agent", action="edit", changes__has_key="is_active")
-    assert list(entries.values_list("actor_kind", "actor_id")) == [("user", job.actor_id)] * 2
+    assert (
+        list(entries.values_list("actor_kind", "actor_id", "actor_address"))
+        == [("user", job.actor_id, "127.0.0.1")] * 2
+    )
 
 
 def test_a_job_that_has_ended_keeps_no_ids() -> None:
@@ -207,6 +315,22 @@ def test_people_see_their_own_actions_and_cancel_no_others() -> None:
     assert other.post(cancel).status_code == 404
     assert overseer.post(cancel).status_code == 302
     assert done(job).state == "cancelled"
+
+
+def test_an_action_with_rows_outside_the_present_scope_is_missing() -> None:
+    inside, outside = AgentFactory(group=AgentGroupFactory()), AgentFactory(group=AgentGroupFactory())
+    client = staff("view_agent", "change_agent")
+    user = User.objects.filter(pk=client.session["_auth_user_id"])
+    wide = done(asked(client, Agent, "deactivate"))
+    user.update(scope_agent_groups=[inside.group_id])
+    narrow = done(asked(client, Agent, "activate"))
+
+    pages = [client.get(f"{list_of(ListAction)}{job.pk}/change/").status_code for job in (wide, narrow)]
+
+    assert pages == [404, 200]
+    assert (wide.done_count, narrow.done_count) == (2, 1)
+    outside.refresh_from_db()
+    assert not outside.is_active
 
 
 def test_every_action_of_every_list_is_offered_for_all_rows_and_changes_nothing_yet() -> None:

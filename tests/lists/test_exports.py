@@ -2,6 +2,7 @@
 
 import csv
 import io
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
 
@@ -16,14 +17,19 @@ from callcentre.core.deletions import Deletion
 from callcentre.lists import exports
 from callcentre.lists.models import ListExport, SavedView
 from callcentre.models import User
-from telephony.models import Agent
+from campaigns.admin import record_search
+from campaigns.models import Record
+from telephony.admin import connection_search
+from telephony.models import Agent, Connection
 from tests.admin_pages import list_of, row_of_each_model
 from tests.backoffice import BackOffice, staff, superuser
+from tests.campaigns.factories import RecordFactory
 from tests.conftest import ACTOR
 from tests.reports.exports import cells_of
-from tests.telephony.factories import AgentFactory
+from tests.telephony.factories import AgentFactory, AgentGroupFactory, ConnectionFactory
 from tests.tickets.deleting import left_of
 from tests.tickets.factories import CustomerFactory, TicketFactory, TicketQueueFactory
+from tickets.admin import customer_search, ticket_search
 from tickets.models import Customer, Ticket
 
 MARK = "Kowalczykowska"
@@ -154,6 +160,51 @@ def test_people_see_their_own_exports_and_download_no_others() -> None:
     assert export.file_name not in other.page(list_of(ListExport))
 
 
+@pytest.mark.parametrize(
+    ("model", "search", "make"),
+    [
+        (Record, record_search, lambda: RecordFactory(phone_number="+48225550107")),
+        (Customer, customer_search, lambda: CustomerFactory(surname="22 555 01 07", identifier="")),
+        (Ticket, ticket_search, lambda: TicketFactory(subject="call 22 555 01 07 back")),
+        (Connection, connection_search, lambda: ConnectionFactory(dst="+48225550107")),
+    ],
+)
+def test_pages_and_files_say_that_a_search_stopped_before_it_found_all(
+    model: type[Model], search: Any, make: Callable[[], object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make()
+    make()
+    client, query, said = superuser(), "?q=22+555+01+07", "The search stopped at its first"
+    assert said not in client.page(f"{list_of(model)}{query}")
+
+    monkeypatch.setattr(search, "MAX_FOUND", 1)
+    export = built(asked(client, model, query))
+
+    assert len(rows_of(export)) == 1
+    assert f"{said} 1 rows" in client.page(f"{list_of(model)}{query}")
+    assert f"{said} 1 rows" in client.page(f"{list_of(ListExport)}{export.pk}/change/")
+
+
+@pytest.mark.parametrize("is_narrow", [True, False])
+def test_an_export_with_rows_outside_the_present_scope_is_missing(is_narrow: bool) -> None:
+    """The scope that counts is the one within which the worker read the list, not that of the question."""
+    inside, outside = AgentFactory(group=AgentGroupFactory()), AgentFactory(group=AgentGroupFactory())
+    client = staff("view_agent", "add_listexport")
+    user = User.objects.filter(pk=client.session["_auth_user_id"])
+    export = asked(client, Agent)
+    if is_narrow:
+        user.update(scope_agent_groups=[inside.group_id])
+    export = built(export)
+    user.update(scope_agent_groups=[inside.group_id])
+    page, file = f"{list_of(ListExport)}{export.pk}/change/", f"{list_of(ListExport)}{export.pk}/download/"
+
+    statuses = (client.get(page).status_code, client.get(file).status_code)
+
+    assert statuses == ((200, 200) if is_narrow else (404, 404))
+    assert (export.file_name in client.page(list_of(ListExport))) == is_narrow
+    assert (outside.login in str(rows_of(export))) != is_narrow
+
+
 def test_an_export_is_in_the_audit_log() -> None:
     AgentFactory()
     client = superuser()
@@ -195,7 +246,7 @@ def test_deletion_of_a_person_leaves_nothing_of_them_in_files_and_searches(setti
     settings.STORAGES = settings.STORAGES | {"default": options}
     customer, client = CustomerFactory(surname=MARK), superuser()
     export = built(asked(client, Customer, f"?q={MARK}"))
-    SavedView.objects.create(user=User.objects.get(), list_name="tickets.customer", name="Mine", query=f"q={MARK}")
+    SavedView.objects.create(user=User.objects.get(), list_name="tickets.customer", name=MARK, query=f"q={MARK}")
     begun = asked(client, Customer)
     ListExport.objects.filter(pk=begun.pk).update(state="running", attempts=1)
     assert MARK in str(rows_of(export))

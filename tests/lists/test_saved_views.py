@@ -3,14 +3,22 @@
 from typing import Any
 
 import pytest
+from django.contrib import admin
+from django.db import connection
+from django.db.models import Model
+from django.test.utils import CaptureQueriesContext
 
+from callcentre.core.audit import AuditEntry
+from callcentre.lists.cells import columns_of
 from callcentre.lists.models import SavedView
 from callcentre.lists.saved_views import default_of
 from callcentre.models import User
-from tests.admin_pages import list_of
+from campaigns.models import Campaign, Record
+from telephony.models import Agent, Connection, Queue, Recording
+from tests.admin_pages import factory_of, list_of
 from tests.backoffice import BackOffice, staff, superuser
 from tests.tickets.factories import TicketFactory
-from tickets.models import Ticket
+from tickets.models import Customer, Dispatch, ReceivedMail, Ticket, TicketQueue
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
 
@@ -45,6 +53,22 @@ def test_a_view_is_private_unless_it_is_shared() -> None:
     assert "Bulbs" in other.page(VIEWS)
     assert other.post(f"{VIEWS}{view.pk}/", {"do": "delete"}).status_code == 403
     assert other.post(f"{VIEWS}{view.pk}/", {"do": "rename", "name": "Mine"}).status_code == 403
+
+
+def test_the_audit_log_names_who_shared_renamed_and_deleted_a_view() -> None:
+    own = staff("view_ticket", "share_savedview")
+    view = saved(own, "?q=Kowalska")
+    own.post(f"{VIEWS}{view.pk}/", {"do": "rename", "name": "Bulbs", "is_shared": "on"})
+    own.post(f"{VIEWS}{view.pk}/", {"do": "delete"})
+
+    entries = AuditEntry.objects.filter(model="lists.savedview", object_id=str(view.pk)).order_by("id")
+    assert [(entry.action, entry.object_name, entry.actor_id, entry.actor_address) for entry in entries] == [
+        ("create", "Lamps", view.user_id, "127.0.0.1"),
+        ("edit", "Bulbs", view.user_id, "127.0.0.1"),
+        ("delete", "Bulbs", view.user_id, "127.0.0.1"),
+    ]
+    assert entries[1].changes == {"name": ["Lamps", "Bulbs"], "is_shared": [False, True]}
+    assert "Kowalska" not in str([entry.changes for entry in entries])
 
 
 def test_sharing_needs_a_right() -> None:
@@ -99,6 +123,50 @@ def test_a_list_shows_the_chosen_columns_in_their_order() -> None:
     shown = client.get(response["Location"]).context["cl"].list_display
 
     assert [name for name in shown if name != "action_checkbox"] == ["subject", "number", "state"]
+
+
+OFFERING = [
+    Record,
+    Customer,
+    Connection,
+    Agent,
+    Campaign,
+    Queue,
+    TicketQueue,
+    Recording,
+    ReceivedMail,
+    Dispatch,
+    Ticket,
+]
+
+
+@pytest.mark.parametrize("model", OFFERING, ids=lambda model: model._meta.model_name)
+def test_further_columns_cost_no_query_for_each_row(model: type[Model]) -> None:
+    """The list is exported too, so that the cells of a file are read."""
+    make = factory_of(model)
+    shown: Any = admin.site._registry[model]
+    client = superuser()
+    address = f"{list_of(model)}?cols={','.join(shown.list_further)}"
+
+    def queries() -> int:
+        with CaptureQueriesContext(connection) as seen:
+            response = client.get(address)
+        assert response.context["cl"].list_display[-1] == shown.list_further[-1]
+        rows = list(response.context["cl"].result_list)
+        with CaptureQueriesContext(connection) as of_cells:
+            for row in rows:
+                assert all(column.text(row) is not None for column in columns_of(shown, shown.list_further))
+        return len(seen) + len(of_cells)
+
+    make()
+    make()
+    client.get(address)  # fills the caches
+    few = queries()
+    for _row in range(3):
+        make()
+
+    assert shown.list_further
+    assert queries() == few
 
 
 def test_columns_that_the_list_does_not_offer_are_left_out() -> None:

@@ -1,6 +1,5 @@
 """Alarms: their conditions, states, events and mails, also with several workers at once."""
 
-import smtplib
 import threading
 from collections.abc import Callable
 from datetime import timedelta
@@ -11,9 +10,9 @@ from django.core import mail
 from django.db import connection
 from django.utils import timezone
 
-from callcentre.overview import mails
+from callcentre.overview.mails import outbox
 from callcentre.overview.models import Alarm, AlarmMail
-from callcentre.overview.tasks import prune_mails, sweep_mails, watch_alarms
+from callcentre.overview.tasks import prune_mails, watch_alarms
 from callcentre.overview.verbs.alarms import delete_alarm
 from callcentre.overview.watch import watch
 from campaigns.models import DiallingDay
@@ -239,7 +238,7 @@ def test_recipients_get_a_mail_when_an_alarm_is_raised_and_when_it_is_over() -> 
     watch()
 
     for pk in AlarmMail.objects.order_by("id").values_list("pk", flat=True):
-        mails.send(pk)
+        outbox.send(pk)
 
     assert [(sent.to, sent.subject) for sent in mail.outbox] == [
         (["a@callcentre.example"], "Alarm: Hotline waits"),
@@ -251,64 +250,9 @@ def test_recipients_get_a_mail_when_an_alarm_is_raised_and_when_it_is_over() -> 
 
 
 def test_a_mail_is_in_the_language_of_the_alarm() -> None:
-    mails.send(AlarmMailFactory(alarm__language="pl", alarm__name="Infolinia").pk)
+    outbox.send(AlarmMailFactory(alarm__language="pl", alarm__name="Infolinia").pk)
 
     assert "więcej dzwoniących" in mail.outbox[0].body
-
-
-def test_a_mail_is_sent_once() -> None:
-    pk = AlarmMailFactory().pk
-
-    mails.send(pk)
-    mails.send(pk)
-
-    assert len(mail.outbox) == 1
-    assert AlarmMail.objects.get().state == AlarmMail.State.SENT
-
-
-def test_a_mail_whose_worker_died_is_sent_by_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
-    enqueued: list[int] = []
-    monkeypatch.setattr("callcentre.overview.tasks.enqueue", lambda _task, pk: enqueued.append(pk))
-    taken = AlarmMailFactory(attempt_count=1, next_attempt_at=timezone.now() - timedelta(seconds=1))
-    AlarmMailFactory(next_attempt_at=timezone.now() + timedelta(minutes=1))
-
-    sweep_mails()
-
-    assert enqueued == [taken.pk]
-
-
-def test_a_mail_that_the_server_refuses_for_now_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    sent = AlarmMailFactory()
-
-    def refuse(*_unused: Any) -> None:
-        raise smtplib.SMTPServerDisconnected("gone")
-
-    monkeypatch.setattr(mails, "_send", refuse)
-    mails.send(sent.pk)
-
-    sent.refresh_from_db()
-    assert (sent.state, sent.error, sent.attempt_count) == (AlarmMail.State.QUEUED, "gone", 1)
-    assert sent.next_attempt_at > timezone.now()
-
-
-def test_a_mail_that_the_server_refuses_for_ever_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    sent = AlarmMailFactory()
-
-    def refuse(*_unused: Any) -> None:
-        raise smtplib.SMTPDataError(550, b"no such user")
-
-    monkeypatch.setattr(mails, "_send", refuse)
-    mails.send(sent.pk)
-
-    sent.refresh_from_db()
-    assert (sent.state, sent.next_attempt_at) == (AlarmMail.State.FAILED, None)
-
-
-def test_a_mail_that_ended_every_worker_fails() -> None:
-    AlarmMailFactory(attempt_count=len(mails.DELAYS) + 1)
-
-    assert mails.due_now() == []
-    assert AlarmMail.objects.get().state == AlarmMail.State.FAILED
 
 
 def test_old_mails_are_deleted_unless_they_are_to_be_sent() -> None:

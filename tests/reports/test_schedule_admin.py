@@ -169,7 +169,7 @@ def test_who_would_undo_what_somebody_else_has_set_is_asked_first(field: str) ->
     again = client.post(page_of(schedule), {**inputs_of(told.content.decode()), "language": "en"})
 
     schedule.refresh_from_db()
-    assert errors_of(told) == {field: ["Somebody has changed this meanwhile. Save again to set yours."]}
+    assert errors_of(told) == {field: ["Another user has changed this meanwhile. Save again to set yours."]}
     assert (kept, again.status_code, getattr(schedule, field)) == (theirs, 302, meant)
 
 

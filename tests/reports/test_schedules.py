@@ -1,6 +1,5 @@
 """Scheduled reports: when each has its turn, once; of what span; and what becomes of its mails."""
 
-import smtplib
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -12,7 +11,7 @@ from django.db import connection
 
 from callcentre.core.errors import Conflict, Invalid
 from callcentre.core.times import zone
-from reports.exporting import mails
+from reports.exporting.mails import outbox
 from reports.measures import USUAL
 from reports.models import Export, ExportMail, Schedule
 from reports.tasks import run_schedules
@@ -156,8 +155,8 @@ def test_a_scheduled_export_is_mailed_to_each_of_its_recipients(committed_db: No
     assert export
 
     built(export)
-    for pk in mails.due_now():
-        mails.send(pk)
+    for pk in outbox.due_now():
+        outbox.send(pk)
 
     assert [(row.recipient, row.state, row.attempt_count) for row in export.mails.all()] == [
         ("boss@example.com", "sent", 1),
@@ -171,7 +170,7 @@ def test_a_scheduled_export_is_mailed_to_each_of_its_recipients(committed_db: No
     )
     assert len(content) == export.file_size
     assert mail.outbox[0].subject == "Daily: 2026-06-09"
-    assert mails.due_now() == []
+    assert outbox.due_now() == []
 
 
 @pytest.fixture
@@ -184,37 +183,10 @@ def owed(db: None) -> ExportMail:
     return row
 
 
-def refuse(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
-    def fail(*_: Any, **__: Any) -> int:
-        raise error
-
-    monkeypatch.setattr("django.core.mail.backends.locmem.EmailBackend.send_messages", fail)
-
-
 def tried(row: ExportMail) -> tuple[str, int, str]:
-    mails.send(row.pk)
+    outbox.send(row.pk)
     row.refresh_from_db()
     return row.state, row.attempt_count, row.error
-
-
-def test_a_server_that_is_down_is_tried_again_until_it_is_enough(
-    owed: ExportMail, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    refuse(monkeypatch, OSError("connection refused"))
-    states = []
-    for _ in range(len(mails.DELAYS) + 1):
-        ExportMail.objects.filter(pk=owed.pk).update(next_attempt_at=wall(2026, 6, 10))
-        states.append(tried(owed))
-
-    assert [state for state, _, _ in states] == ["queued"] * len(mails.DELAYS) + ["failed"]
-    assert states[-1] == ("failed", len(mails.DELAYS) + 1, "connection refused")
-    assert mails.due_now() == []
-
-
-def test_an_address_that_does_not_exist_is_not_tried_again(owed: ExportMail, monkeypatch: pytest.MonkeyPatch) -> None:
-    refuse(monkeypatch, smtplib.SMTPRecipientsRefused({owed.recipient: (550, b"no such user")}))
-
-    assert tried(owed)[:2] == ("failed", 1)
 
 
 @pytest.mark.usefixtures("plain_static")
@@ -241,26 +213,6 @@ def test_one_that_is_not_there_is_missed_in_the_language_of_who_looks(owed: Expo
 
     assert response.status_code == 404
     assert "Adres jest błędny" in response.content.decode()
-
-
-def test_a_worker_that_died_is_followed_by_another(owed: ExportMail) -> None:
-    now = datetime.now(tz=zone())
-    ExportMail.objects.filter(pk=owed.pk).update(next_attempt_at=now + mails.LEASE, attempt_count=1)
-
-    assert mails.due_now() == []
-    with time_machine.travel(now + mails.LEASE + timedelta(seconds=1), tick=False):
-        assert mails.due_now() == [owed.pk]
-        assert tried(owed) == ("sent", 2, "")
-
-
-def test_what_cannot_be_sent_at_all_fails_with_its_reason(owed: ExportMail) -> None:
-    Schedule.objects.update(name="Daily\nBcc: everybody@example.com")
-
-    state, attempts, error = tried(owed)
-
-    assert (state, attempts) == ("failed", 1)
-    assert error.startswith("Header values can't contain newlines")
-    assert mails.due_now() == []
 
 
 def test_a_file_that_is_gone_is_not_mailed(owed: ExportMail) -> None:

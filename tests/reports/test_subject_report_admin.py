@@ -5,17 +5,21 @@ from typing import Any
 
 import pytest
 import time_machine
+from django.contrib.auth.models import Permission
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
+from callcentre.models import User
 from reports.catalogue import OUTBOUNDS, QUEUES, REPORTS, TICKETS
 from reports.description import Report
+from reports.exporting import builds
 from reports.models import Export, Schedule
 from reports.verbs.schedules import run_schedule
 from tests.backoffice import BackOffice, errors_of, staff, superuser
 from tests.conftest import ApiClient
 from tests.reports.exports import built, cells_of, rows_of
-from tests.reports.factories import ScheduleFactory
+from tests.reports.factories import ExportFactory, ScheduleFactory
 from tests.reports.subject_scenes import SubjectScene
 from tests.reports.test_subject_reports import AUTUMN, PATHS, SPRING, all_rows
 from tests.rights.people import client_of, person
@@ -24,6 +28,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
 
 SPAN = {"date_from": "2026-03-01", "date_to": "2026-03-31", "aggregate_by": "day"}
 SCOPES = {QUEUES.kind: "scope_call_queues", OUTBOUNDS.kind: "scope_outbounds", TICKETS.kind: "scope_ticket_queues"}
+RIGHTS = {QUEUES.kind: "view_queue", OUTBOUNDS.kind: "view_campaign", TICKETS.kind: "view_ticketqueue"}
 COUNTS = {
     QUEUES.kind: ("offered", "answered", "abandoned", "answered_in_threshold"),
     OUTBOUNDS.kind: ("attempts", "live_answers", "drops", "machines", "successes", "records_done"),
@@ -100,11 +105,66 @@ def test_a_user_who_may_not_see_the_list_gets_no_link(report: Report) -> None:
     scene = played()
 
     with time_machine.travel(scene.now, tick=False):
-        found = cells(staff("view_export"), report, **SPAN)
+        found = cells(staff("view_export", RIGHTS[report.kind]), report, **SPAN)
 
     assert found
     assert not any(cell.url for _line, shown in found for cell in shown.values())
-    assert staff("view_customer").get(page_of(report)).status_code == 403
+    assert staff(RIGHTS[report.kind]).get(page_of(report)).status_code == 403
+
+
+@of_each
+def test_a_report_needs_the_right_to_see_what_it_is_about(report: Report) -> None:
+    """Pages, menu, exports of others, their files and schedules: with the right to reports alone there are none."""
+    export = ExportFactory(finished=True, report=report.kind, columns=[])
+    schedule = ScheduleFactory(report=report.kind, columns=[], next_due_at=export.begins_at)
+    ExportFactory(report=report.kind, columns=[], schedule=schedule, due_at=timezone.now(), state="failed")
+    rights = ("view_export", "add_export", "view_schedule", "add_schedule", "change_schedule")
+    blind, seeing = staff(*rights), staff(*rights, RIGHTS[report.kind])
+    days = "?date_from=2026-03-01&date_to=2026-03-02"
+    pages = [f"{page_of(report)}{days}", f"{page_of(report)}chart/{days}"]
+    pages.append(f"/admin/reports/schedule/add/?report={report.kind}")
+    rows = [f"/admin/reports/{row._meta.model_name}/{row.pk}/change/" for row in (export, schedule)]
+    rows.append(f"/admin/reports/export/{export.pk}/progress/")
+
+    assert {path: blind.get(path).status_code for path in pages} == dict.fromkeys(pages, 403)
+    assert {blind.get(path).status_code for path in rows} == {302, 404}
+    for path in ("again", "download"):
+        assert blind.post(f"/admin/reports/export/{export.pk}/{path}/").status_code == 404
+    assert blind.post(pages[0], {"format": "csv"}).status_code == 403
+    assert blind.post("/admin/reports/schedule/add/", {"report": report.kind}).status_code == 403
+    assert Export.objects.count() == 2
+    assert blind.values("/admin/reports/export/")["cl"].result_count == 0
+    assert blind.values("/admin/reports/schedule/")["cl"].result_count == 0
+    assert page_of(report) not in (front := blind.page("/admin/"))
+    assert rows[0].replace(str(export.pk), str(export.pk + 1)) not in front
+
+    opened = [*pages, *rows]
+    assert {path: seeing.get(path).status_code for path in opened} == dict.fromkeys(opened, 200)
+    assert page_of(report) in seeing.page("/admin/")
+
+
+@of_each
+@pytest.mark.parametrize("is_scheduled", [True, False])
+def test_a_worker_builds_no_report_for_a_person_who_may_not_see_it(
+    report: Report, is_scheduled: bool, committed_db: None
+) -> None:
+    user = person("Supervisor")
+    asked = {"actor_kind": "system"} if is_scheduled else {"actor_id": user.pk}
+    schedule = ScheduleFactory(user=user, report=report.kind, columns=[]) if is_scheduled else None
+
+    def state() -> str:
+        export = ExportFactory(report=report.kind, columns=[], schedule=schedule, **asked)
+        while builds.build_next():
+            pass
+        export.refresh_from_db()
+        return str(export.state)
+
+    assert state() == "finished"
+    User.objects.update(is_active=False)
+    assert state() == "finished"
+    user.groups.clear()
+    user.user_permissions.set(Permission.objects.filter(codename="view_export"))
+    assert state() == "failed"
 
 
 @pytest.mark.usefixtures("unrendered")

@@ -14,8 +14,6 @@ SHARED = {
     "knowledgebase.ArticleVersion": "the knowledge base is for all",
     "knowledgebase.Catalog": "the knowledge base is for all",
     "knowledgebase.SearchMiss": "the knowledge base is for all",
-    "lists.ListAction": "people see their own; the worker reads the list within their scope",
-    "lists.ListExport": "people see their own; the worker reads the list within their scope",
     "telephony.Pause": "names of pauses",
     "tickets.Company": "customers are shared",
     "tickets.CustomField": "settings of all tickets and customers",

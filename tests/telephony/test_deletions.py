@@ -16,17 +16,11 @@ from telephony.models import Connection, Recording, Transcription
 from telephony.verbs import recordings
 from tests.conftest import ACTOR
 from tests.telephony.factories import ConnectionFactory, RecordingFactory, TranscriptionFactory
-from tests.tickets.storage import use_folder
 from webhooks import outbox
 from webhooks.event_types import EventType
 from webhooks.models import Event
 
-pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture(autouse=True)
-def _storage(settings: Any, tmp_path: Path) -> None:
-    use_folder(settings, tmp_path)
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("own_storage")]
 
 
 def a_recording(call: Connection | None = None, **values: Any) -> Recording:

@@ -73,9 +73,7 @@ def lasts(call: Connection, seconds: float, name: str = "") -> None:
 
 
 @pytest.fixture(autouse=True)
-def _storage(settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    options = {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": {"location": tmp_path / "files"}}
-    settings.STORAGES = settings.STORAGES | {"default": options}
+def _recorder(settings: Any, own_storage: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     settings.SWITCH_BACKEND = "tests.telephony.sound.RecorderSwitch"
     monkeypatch.setattr(RecorderSwitch, "recordings", {})
 

@@ -61,7 +61,7 @@ def test_the_page_says_that_a_queue_is_closed() -> None:
     page = superuser().page(page_of(QueueFactory(is_active=False)))
 
     assert "takes no calls now" in page
-    assert "Nobody." in page
+    assert "No caller waits." in page
 
 
 def test_a_queue_is_added_with_its_agents_and_hours() -> None:

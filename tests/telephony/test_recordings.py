@@ -20,15 +20,9 @@ from tests.telephony.factories import ConnectionFactory, RecordingFactory
 from tests.telephony.sound import RecorderSwitch, wav
 from webhooks.models import Event
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("own_storage")]
 
 State = Recording.State
-
-
-@pytest.fixture(autouse=True)
-def _storage(settings: Any, tmp_path: Path) -> None:
-    options = {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": {"location": tmp_path / "files"}}
-    settings.STORAGES = settings.STORAGES | {"default": options}
 
 
 @pytest.fixture(autouse=True)

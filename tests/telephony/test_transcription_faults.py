@@ -29,9 +29,7 @@ SEGMENT = {"start": 0, "end": 1, "text": "Hello."}
 
 
 @pytest.fixture(autouse=True)
-def provider(settings: Any, tmp_path: Path) -> Iterator[Provider]:
-    options = {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": {"location": tmp_path / "files"}}
-    settings.STORAGES = settings.STORAGES | {"default": options}
+def provider(settings: Any, own_storage: Path) -> Iterator[Provider]:
     with running_provider() as running:
         settings.TRANSCRIPTION_URL = settings.ANALYSIS_URL = running.url
         settings.TRANSCRIPTION_API_KEY = "key-1"

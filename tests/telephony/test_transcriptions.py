@@ -24,9 +24,7 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture(autouse=True)
-def provider(settings: Any, tmp_path: Path) -> Iterator[Provider]:
-    options = {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": {"location": tmp_path / "files"}}
-    settings.STORAGES = settings.STORAGES | {"default": options}
+def provider(settings: Any, own_storage: Path) -> Iterator[Provider]:
     with running_provider() as running:
         settings.TRANSCRIPTION_URL = running.url
         settings.TRANSCRIPTION_API_KEY = "key-1"

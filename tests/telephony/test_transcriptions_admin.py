@@ -1,7 +1,6 @@
 """The admin of recordings and transcriptions: lists, player, repetition."""
 
 from io import BytesIO
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -25,16 +24,10 @@ from tests.telephony.factories import (
 )
 from tests.telephony.sound import wav
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static", "own_storage")]
 
 LIST = reverse("admin:telephony_transcription_changelist")
 SOUND = wav(1000, seconds=0.1)
-
-
-@pytest.fixture(autouse=True)
-def _storage(settings: Any, tmp_path: Path) -> None:
-    options = {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": {"location": tmp_path / "files"}}
-    settings.STORAGES = settings.STORAGES | {"default": options}
 
 
 def recorded(**values: Any) -> Recording:

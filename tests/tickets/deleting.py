@@ -4,15 +4,16 @@ from datetime import timedelta
 from typing import Any
 
 from django.apps import apps
-from django.contrib.admin.models import CHANGE, LogEntry
-from django.contrib.contenttypes.models import ContentType
+from django.contrib import admin
 from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 from django.db import connection
 from django.db.models import Model
+from django.test import RequestFactory
 from django.utils import timezone
 
 from callcentre.core import deletions
+from callcentre.core.audit import AuditAction, record, record_once
 from callcentre.core.deletions import Deletion
 from telephony import events as call_events
 from tests.callcentre.factories import UserFactory
@@ -75,12 +76,11 @@ def removed(kind: str, row: Model) -> Deletion:
     return deletion
 
 
-def log_entry(row: Model) -> None:
-    """Write what Django's admin writes of an edit."""
-    content_type = ContentType.objects.get_for_model(type(row))
-    LogEntry.objects.create(
-        user=UserFactory(), content_type=content_type, object_id=str(row.pk), object_repr=str(row), action_flag=CHANGE
-    )
+def log_entry(row: Any) -> None:
+    """Write what the admin writes of an edit of this row and of a part of it."""
+    request = RequestFactory().get("/")
+    request.user = UserFactory()
+    admin.site.get_model_admin(type(row)).log_change(request, row, [{"added": {"name": "part", "object": str(row)}}])
 
 
 def a_file(name: str, **values: Any) -> Any:
@@ -91,7 +91,9 @@ def a_file(name: str, **values: Any) -> Any:
 def a_mail(name: str, **values: Any) -> Any:
     path = default_storage.save(f"files/2026/11/21/{name}", ContentFile(b"raw"))
     about = {"sender": EMAIL, "subject": MARK, "header_id": f"{MARK}@client", "recipients": [EMAIL]}
-    return ReceivedMailFactory(sha256=f"{name:0<64}", path=path, **about, **values)
+    mail = ReceivedMailFactory(sha256=f"{name:0<64}", path=path, **about, **values)
+    record(ACTOR, AuditAction.RETRY_MAIL, mail)
+    return mail
 
 
 def a_ticket(name: str, **values: Any) -> Ticket:
@@ -134,6 +136,7 @@ def a_call(customer: Customer, direction: str, **values: Any) -> Any:
     recording = RecordingFactory(connection=call, ready=True)
     recording.file = default_storage.save(recording.path, ContentFile(b"voice"))
     recording.save()
+    record_once(ACTOR, AuditAction.HEAR, recording)
     said = [{"begin": 0, "end": 1, "speaker": "CUSTOMER", "text": f"I am {MARK}"}]
     TranscriptionFactory(connection=call, finished=True, parts=said, summary=[{"content": MARK, "important": True}])
     ConnectionTopicFactory(connection=call, comment=MARK, fields=[{"field_id": 1, "value": MARK}])

@@ -5,17 +5,8 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-from tests.tickets.storage import use_folder
 from tickets.mail.intake import take_in
 from tickets.models import TicketQueue
-
-
-@pytest.fixture(autouse=True)
-def own_storage(settings: object, tmp_path: Path) -> Path:
-    use_folder(settings, tmp_path)
-    return tmp_path
 
 
 def a_mail(body: str = "Help!", *, subtype: str = "plain", **headers: str) -> bytes:

@@ -12,7 +12,6 @@ from tests.conftest import ACTOR, ApiClient
 from tests.telephony.factories import AgentFactory
 from tests.tickets.factories import TicketQueueFactory
 from tests.tickets.mail_servers import mail_server
-from tests.tickets.storage import use_folder
 from tickets.mail.acknowledgements import SPAN
 from tickets.mail.dispatcher import dispatch
 from tickets.mail.intake import take_in
@@ -23,8 +22,7 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture(autouse=True)
-def queue(settings: Any, tmp_path: Path) -> TicketQueue:
-    use_folder(settings, tmp_path)
+def queue(own_storage: Path) -> TicketQueue:
     return TicketQueueFactory(
         address="help@us.example",
         acknowledges=True,

@@ -10,12 +10,12 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from tests.tickets.factories import TicketQueueFactory
-from tests.tickets.mails import a_mail, own_storage  # noqa: F401  (a fixture)
+from tests.tickets.mails import a_mail
 from tickets.mail.intake import take_in
 from tickets.mail.parsing import Unreadable, parse
 from tickets.models import Message, ReceivedMail
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("own_storage")]
 
 # The mails of CPython's own tests, if the interpreter has them.
 FOLDER = Path(sysconfig.get_path("stdlib"), "test", "test_email", "data")

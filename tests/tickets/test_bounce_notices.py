@@ -2,10 +2,10 @@
 
 import pytest
 
-from tests.tickets.mails import own_storage, taken  # noqa: F401  (a fixture)
+from tests.tickets.mails import taken
 from tests.tickets.test_participants import answered
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("own_storage")]
 
 DELAYS = {
     "sendmail": (

@@ -13,7 +13,6 @@ from tests.conftest import ACTOR
 from tests.telephony.factories import AgentFactory
 from tests.tickets.factories import CustomerFactory, TicketFactory, TicketQueueFactory
 from tests.tickets.mail_servers import mail_server
-from tests.tickets.storage import use_folder
 from tickets.file_storage import store, type_of
 from tickets.mail.composition import compose
 from tickets.mail.dispatcher import dispatch
@@ -25,8 +24,7 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture(autouse=True)
-def _own_storage(settings: Any, tmp_path: Path) -> None:
-    use_folder(settings, tmp_path)
+def _public_url(settings: Any, own_storage: Path) -> None:
     settings.PUBLIC_URL = "https://desk.example"
 
 

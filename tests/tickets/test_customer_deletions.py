@@ -4,9 +4,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.contrib.admin.models import LogEntry
 from django.utils import timezone
 
 from callcentre.core import deletions
+from callcentre.core.audit import AuditEntry
 from callcentre.core.deletions import Deletion, consequences_of
 from telephony.models import Connection, ConnectionTopic, Leg, Recording, Transcription
 from tests.campaigns.factories import RecordFactory
@@ -30,14 +32,14 @@ from tests.tickets.factories import (
     MessageFactory,
     TicketFactory,
 )
-from tests.tickets.mails import files_on_disk, own_storage  # noqa: F401  (a fixture)
+from tests.tickets.mails import files_on_disk
 from tickets.models import Chat, Customer, ReceivedMail, Ticket
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("own_storage")]
 PERSONAL = (MARK, EMAIL, NUMBER, DIGITS)
 
 
-def test_nothing_of_a_customer_is_left_in_any_table_or_file(own_storage: Path) -> None:  # noqa: F811
+def test_nothing_of_a_customer_is_left_in_any_table_or_file(own_storage: Path) -> None:
     customer = a_person()
     before = left_of(*PERSONAL)
     assert files_on_disk(own_storage) == 8
@@ -48,6 +50,14 @@ def test_nothing_of_a_customer_is_left_in_any_table_or_file(own_storage: Path) -
     assert len(before) > 15
     assert left_of(*PERSONAL) == {}
     assert files_on_disk(own_storage) == 0
+
+
+def test_the_logs_have_nothing_of_a_customer_even_before_the_deletion() -> None:
+    a_person()
+
+    assert AuditEntry.objects.exists()
+    assert LogEntry.objects.exists()
+    assert {"callcentre_auditentry", "django_admin_log"}.isdisjoint(left_of(*PERSONAL))
 
 
 def test_the_trace_of_a_customer_counts_deleted_and_emptied_rows() -> None:
@@ -100,7 +110,7 @@ def test_calls_of_a_customer_keep_all_that_the_report_counts() -> None:
     assert not Transcription.objects.exists()
 
 
-def test_rows_of_other_people_stay(own_storage: Path) -> None:  # noqa: F811
+def test_rows_of_other_people_stay(own_storage: Path) -> None:
     other = CustomerFactory(email="other@client.example", phone_numbers=["+48 22 555 11 11"])
     ticket = TicketFactory(customer=other)
     a_file("other", message=MessageFactory(ticket=ticket))

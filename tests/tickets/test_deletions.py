@@ -35,7 +35,7 @@ from tests.tickets.factories import (
     TicketQueueFactory,
 )
 from tests.tickets.mails import a_mail as raw_mail
-from tests.tickets.mails import files_on_disk, own_storage, taken  # noqa: F401  (a fixture)
+from tests.tickets.mails import files_on_disk, taken
 from tickets.models import Message, ReceivedMail, StoredFile, Ticket, TicketCount
 from tickets.verbs.chats import close_chat, write_in_chat
 from tickets.verbs.customers import add_customer_note, edit_customer
@@ -45,11 +45,11 @@ from tickets.verbs.received_mails import discard_mail, retry_mail
 from tickets.verbs.tickets import connect_tickets
 from webhooks.models import Attempt, Event
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("own_storage")]
 PERSONAL = (MARK, EMAIL, NUMBER, DIGITS)
 
 
-def test_nothing_of_a_ticket_is_left_in_any_table_or_file(own_storage: Path) -> None:  # noqa: F811
+def test_nothing_of_a_ticket_is_left_in_any_table_or_file(own_storage: Path) -> None:
     ticket = a_ticket("a")
     merge_tickets(a_ticket("b"), ticket, ACTOR)
     assert files_on_disk(own_storage) == 6
@@ -60,7 +60,7 @@ def test_nothing_of_a_ticket_is_left_in_any_table_or_file(own_storage: Path) -> 
     assert sum(TicketCount.objects.values_list("count", flat=True)) == Ticket.objects.count() == 0
 
 
-def test_the_rows_of_mails_stay_so_that_they_are_not_taken_in_again(own_storage: Path) -> None:  # noqa: F811
+def test_the_rows_of_mails_stay_so_that_they_are_not_taken_in_again(own_storage: Path) -> None:
     TicketQueueFactory()
     mail = raw_mail(MARK, Subject=MARK)
     taken(mail)
@@ -167,7 +167,7 @@ def test_nothing_of_a_chat_is_left_in_any_table() -> None:
 # Received mail
 
 
-def test_nothing_of_a_mail_is_left_and_its_ticket_stays(own_storage: Path) -> None:  # noqa: F811
+def test_nothing_of_a_mail_is_left_and_its_ticket_stays(own_storage: Path) -> None:
     ticket = TicketFactory()
     message = MessageFactory(ticket=ticket, body=MARK, author_name=MARK, author_address=EMAIL)
     a_file("1", message=message)
@@ -187,7 +187,7 @@ def test_nothing_of_a_mail_is_left_and_its_ticket_stays(own_storage: Path) -> No
     assert not ReceivedMail.objects.exclude(message=None).exists()
 
 
-def test_the_audit_log_forgets_the_words_of_a_deleted_mail(own_storage: Path) -> None:  # noqa: F811
+def test_the_audit_log_forgets_the_words_of_a_deleted_mail(own_storage: Path) -> None:
     mail = a_mail("1", outcome="quarantined")
     discard_mail(mail, ACTOR, MARK)
 
@@ -198,7 +198,7 @@ def test_the_audit_log_forgets_the_words_of_a_deleted_mail(own_storage: Path) ->
 
 
 @pytest.mark.parametrize("outcome", ["received", "quarantined", "ignored"])
-def test_a_mail_without_a_message_is_deleted_and_never_becomes_one(own_storage: Path, outcome: str) -> None:  # noqa: F811
+def test_a_mail_without_a_message_is_deleted_and_never_becomes_one(own_storage: Path, outcome: str) -> None:
     mail = a_mail("1", outcome=outcome)
 
     removed("mail", mail)
@@ -222,7 +222,7 @@ def test_a_mail_that_was_deleted_is_not_deleted_again() -> None:
 # Stored files
 
 
-def test_a_file_leaves_its_message_and_the_mail_that_it_came_in(own_storage: Path) -> None:  # noqa: F811
+def test_a_file_leaves_its_message_and_the_mail_that_it_came_in(own_storage: Path) -> None:
     message = MessageFactory(attachments=["1", "2"])
     first, second = a_file("1", message=message), a_file("2", message=message)
     mail = a_mail("3", message=message, outcome="stored")
@@ -238,7 +238,7 @@ def test_a_file_leaves_its_message_and_the_mail_that_it_came_in(own_storage: Pat
     assert message.ticket.history.get().action == "delete_file"
 
 
-def test_an_unused_upload_is_deleted(own_storage: Path) -> None:  # noqa: F811
+def test_an_unused_upload_is_deleted(own_storage: Path) -> None:
     removed("file", a_file("1"))
 
     assert (StoredFile.objects.count(), files_on_disk(own_storage)) == (0, 0)

@@ -13,9 +13,8 @@ from tests.callcentre.factories import DeletionFactory
 from tests.telephony.factories import RecordingFactory
 from tests.tickets.deleting import MARK, a_chat, a_file, a_mail, a_person, a_ticket, left_of
 from tests.tickets.factories import CustomerFactory, MessageFactory, TicketFactory
-from tests.tickets.mails import own_storage  # noqa: F401  (a fixture)
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static", "own_storage")]
 
 LIST = reverse("admin:callcentre_deletion_changelist")
 # Kind -> a row of it, and the permission to see it.

@@ -14,18 +14,12 @@ from callcentre.core.actor import SYSTEM, Actor
 from tests.conftest import ACTOR, ApiClient
 from tests.telephony.factories import AgentFactory
 from tests.tickets.factories import TicketFactory
-from tests.tickets.storage import use_folder
 from tickets import pruning
 from tickets.file_downloads import response_of
 from tickets.file_storage import FOLDER, PIECE, TooLong, clean_name, store
 from tickets.models import ReceivedMail, StoredFile
 
-pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture(autouse=True)
-def _own_storage(settings: Any, tmp_path: Path) -> None:
-    use_folder(settings, tmp_path)
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("own_storage")]
 
 
 def upload(api: ApiClient, body: bytes = b"abc", name: str = "a.pdf", **headers: Any) -> Any:

@@ -3,11 +3,11 @@ import pytest
 from tests.conftest import ACTOR
 from tests.telephony.factories import AgentFactory
 from tests.tickets.factories import TicketFactory, TicketQueueFactory
-from tests.tickets.mails import a_mail, own_storage, taken  # noqa: F401  (a fixture)
+from tests.tickets.mails import a_mail, taken
 from tickets.models import Dispatch, Ticket
 from tickets.verbs.messages import reply_to
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("own_storage")]
 
 
 def test_a_mail_becomes_a_ticket_of_the_queue_it_was_sent_to() -> None:

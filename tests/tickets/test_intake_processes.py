@@ -10,17 +10,17 @@ from pathlib import Path
 import pytest
 
 from tests.processes import ROOT, environment
+from tests.storage import use_folder
 from tests.tickets.factories import TicketQueueFactory
 from tests.tickets.imap_server import Mailbox, local_mailboxes, serving  # noqa: F401  (a fixture)
 from tests.tickets.mails import a_mail
-from tests.tickets.storage import use_folder
 from tickets.models import Message, ReceivedMail, Ticket
 
 pytestmark = pytest.mark.usefixtures("committed_db")
 
 
 @pytest.fixture(autouse=True)
-def own_storage(settings: object, tmp_path: Path) -> Path:
+def folder(settings: object, tmp_path: Path) -> Path:
     """Use a folder that the processes share."""
     use_folder(settings, tmp_path / "files")
     return tmp_path
@@ -49,7 +49,7 @@ def raw_mails_on_disk(folder: Path) -> int:
 
 
 @pytest.mark.parametrize("place", ["kept", "stored"])
-def test_a_worker_killed_at_any_moment_loses_and_doubles_no_mail(box: Mailbox, own_storage: Path, place: str) -> None:
+def test_a_worker_killed_at_any_moment_loses_and_doubles_no_mail(box: Mailbox, folder: Path, place: str) -> None:
     queue = TicketQueueFactory(
         imap_host="127.0.0.1",
         imap_port=box.port,
@@ -61,37 +61,37 @@ def test_a_worker_killed_at_any_moment_loses_and_doubles_no_mail(box: Mailbox, o
     for number in range(3):
         box.add(a_mail(f"Help {number}", Subject=f"Mail {number}"))
 
-    assert worker(own_storage, place, "poll", str(queue.pk)).wait(100) == -signal.SIGKILL
+    assert worker(folder, place, "poll", str(queue.pk)).wait(100) == -signal.SIGKILL
     assert not box.seen
-    assert worker(own_storage, "never", "poll", str(queue.pk)).wait(100) == 0
+    assert worker(folder, "never", "poll", str(queue.pk)).wait(100) == 0
 
     assert sorted(Ticket.objects.values_list("subject", flat=True)) == ["Mail 0", "Mail 1", "Mail 2"]
     assert Message.objects.count() == ReceivedMail.objects.count() == 3
     assert box.seen == {1, 2, 3}
 
 
-def test_two_processes_with_the_same_mails_store_each_message_once(own_storage: Path) -> None:
+def test_two_processes_with_the_same_mails_store_each_message_once(folder: Path) -> None:
     TicketQueueFactory()
     paths = []
     for number in range(15):
-        path = own_storage / f"{number}.eml"
+        path = folder / f"{number}.eml"
         path.write_bytes(a_mail(f"Help {number}", Subject=f"Mail {number}"))
         paths.append(str(path))
 
-    workers = [worker(own_storage, "never", "take", *paths) for _ in range(2)]
+    workers = [worker(folder, "never", "take", *paths) for _ in range(2)]
 
     assert [each.wait(200) for each in workers] == [0, 0]
     assert Ticket.objects.count() == Message.objects.count() == 15
     assert set(ReceivedMail.objects.values_list("outcome", flat=True)) == {"stored"}
-    assert raw_mails_on_disk(own_storage) == 15
+    assert raw_mails_on_disk(folder) == 15
 
 
-def test_mails_of_a_mail_server_become_tickets(own_storage: Path) -> None:
+def test_mails_of_a_mail_server_become_tickets(folder: Path) -> None:
     TicketQueueFactory()
     queue = TicketQueueFactory(address="other@us.example")
 
-    done = handed_in(a_mail(), own_storage, f"--queue={queue.pk}")
-    unreadable = handed_in(b"\n\nno headers", own_storage)
+    done = handed_in(a_mail(), folder, f"--queue={queue.pk}")
+    unreadable = handed_in(b"\n\nno headers", folder)
 
     message = Message.objects.get()
     assert done.returncode == 0
@@ -101,12 +101,12 @@ def test_mails_of_a_mail_server_become_tickets(own_storage: Path) -> None:
     assert "it has no headers" in unreadable.stdout.decode()
 
 
-def test_the_exit_code_tells_a_mail_server_what_to_do_with_a_refused_mail(own_storage: Path) -> None:
+def test_the_exit_code_tells_a_mail_server_what_to_do_with_a_refused_mail(folder: Path) -> None:
     TicketQueueFactory()
 
-    too_large = handed_in(a_mail("x" * 1_100_000), own_storage, MAX_MAIL_MB="1")
-    no_database = handed_in(a_mail(), own_storage, DATABASE_URL="postgresql://nobody@127.0.0.1:1/none")
-    no_queue = handed_in(a_mail(), own_storage, "--queue=987654")
+    too_large = handed_in(a_mail("x" * 1_100_000), folder, MAX_MAIL_MB="1")
+    no_database = handed_in(a_mail(), folder, DATABASE_URL="postgresql://nobody@127.0.0.1:1/none")
+    no_queue = handed_in(a_mail(), folder, "--queue=987654")
 
     assert (too_large.returncode, "larger than 1 MB" in too_large.stderr.decode()) == (os.EX_DATAERR, True)
     assert no_database.returncode == os.EX_TEMPFAIL

@@ -11,13 +11,13 @@ from django.utils import timezone
 from tests.conftest import ACTOR
 from tests.tickets.factories import TicketQueueFactory
 from tests.tickets.imap_server import Mailbox, local_mailboxes, serving  # noqa: F401  (a fixture)
-from tests.tickets.mails import a_mail, own_storage  # noqa: F401  (a fixture)
+from tests.tickets.mails import a_mail
 from tickets.mail import mailbox_poll
 from tickets.mail.mailbox_poll import poll
 from tickets.models import Message, ReceivedMail, Ticket, TicketQueue
 from tickets.verbs.received_mails import retry_mail
 
-pytestmark = pytest.mark.usefixtures("committed_db")
+pytestmark = pytest.mark.usefixtures("committed_db", "own_storage")
 
 
 @pytest.fixture

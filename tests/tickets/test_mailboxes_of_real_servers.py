@@ -16,11 +16,11 @@ from imap_tools.mailbox import MailBoxUnencrypted
 
 from tests.tickets.factories import TicketQueueFactory
 from tests.tickets.imap_server import local_mailboxes  # noqa: F401  (a fixture)
-from tests.tickets.mails import a_mail, own_storage  # noqa: F401  (a fixture)
+from tests.tickets.mails import a_mail
 from tickets.mail.mailbox_poll import poll
 from tickets.models import ReceivedMail, Ticket, TicketQueue
 
-pytestmark = pytest.mark.usefixtures("committed_db")
+pytestmark = pytest.mark.usefixtures("committed_db", "own_storage")
 
 USER, PASSWORD, FOLDER = "demouser", "demopass", "Zgłoszenia"
 

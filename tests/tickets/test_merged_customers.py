@@ -7,11 +7,11 @@ from django.db import connection
 
 from tests.conftest import ACTOR, ApiClient
 from tests.tickets.factories import CustomerFactory, MessageFactory, TicketFactory, TicketQueueFactory
-from tests.tickets.mails import a_mail, own_storage, taken  # noqa: F401
+from tests.tickets.mails import a_mail, taken
 from tickets.models import Customer
 from tickets.verbs.customer_merges import merge_customers
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("own_storage")]
 
 
 def merged() -> tuple[Customer, Customer]:

@@ -7,7 +7,7 @@ from tests.backoffice import page_of, superuser
 from tests.conftest import ACTOR
 from tests.telephony.factories import AgentFactory
 from tests.tickets.factories import CustomerFactory, TicketFactory, TicketQueueFactory
-from tests.tickets.mails import a_mail, own_storage, taken  # noqa: F401  (a fixture)
+from tests.tickets.mails import a_mail, taken
 from tickets.mail.intake import process
 from tickets.mail.sender_identity import Person, answers_elsewhere, sender_of
 from tickets.models import Dispatch, Message, Ticket, TicketStatus
@@ -15,7 +15,7 @@ from tickets.models.participants import participants_of
 from tickets.verbs.messages import reply_to
 from tickets.verbs.received_mails import retry_mail
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("own_storage")]
 
 JAN, EVE = Person("Jan", "jan@client.example"), Person("Eve", "eve@else.example")
 

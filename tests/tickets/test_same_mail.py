@@ -6,12 +6,12 @@ from io import BytesIO
 import pytest
 
 from tests.tickets.factories import TicketQueueFactory
-from tests.tickets.mails import a_mail, own_storage, taken  # noqa: F401  (a fixture)
+from tests.tickets.mails import a_mail, taken
 from tests.tickets.test_concurrency import at_once
 from tickets.mail.intake import take_in
 from tickets.models import Message, ReceivedMail, Ticket
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("own_storage")]
 
 
 def scanned(content: bytes, filename: str = "scan.pdf") -> bytes:

@@ -11,10 +11,10 @@ from tests.backoffice import BackOffice, superuser
 from tests.callcentre.factories import UserFactory
 from tests.overview.reading import notes_of
 from tests.tickets.factories import CustomerFactory, ReceivedMailFactory, TicketQueueFactory
-from tests.tickets.mails import a_mail, own_storage, taken  # noqa: F401
+from tests.tickets.mails import a_mail, taken
 from tickets.models import Ticket, TicketQueue
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static", "own_storage")]
 
 FORM = {"From": "Contact form <help@us.example>", "Reply_To": "Jan Kowal <jan@client.example>"}
 
@@ -38,21 +38,20 @@ def sent(count: int, queue: TicketQueue | None, sender: str = "shop@partner.exam
 def test_a_queue_limits_the_mails_of_one_sender(
     values: dict[str, Any],
     expected: list[str],
-    own_storage: object,  # noqa: F811
 ) -> None:
     queue = TicketQueueFactory(address="help@us.example", **values)
 
     assert sent(3, queue) == expected
 
 
-def test_piped_mail_has_the_limit_of_the_queue_it_was_sent_to(own_storage: object) -> None:  # noqa: F811
+def test_piped_mail_has_the_limit_of_the_queue_it_was_sent_to() -> None:
     TicketQueueFactory(sender_limit=1)
     TicketQueueFactory(address="help@us.example", sender_limit=2)
 
     assert sent(3, None) == ["stored", "stored", "quarantined"]
 
 
-def test_a_mail_that_came_by_two_ways_counts_once(own_storage: object) -> None:  # noqa: F811
+def test_a_mail_that_came_by_two_ways_counts_once() -> None:
     queue = TicketQueueFactory(address="help@us.example", sender_limit=2)
     sender = "shop@partner.example"
     first = a_mail("Order 1", From=sender, Message_ID="<1@partner.example>")
@@ -98,7 +97,7 @@ def test_the_list_of_senders_is_addresses_and_domains(entries: str, is_taken: bo
 # Contact forms
 
 
-def test_a_form_is_read_by_its_reply_to(own_storage: object) -> None:  # noqa: F811
+def test_a_form_is_read_by_its_reply_to() -> None:
     queue, customer = TicketQueueFactory(address="Help@us.example"), CustomerFactory(email="jan@client.example")
 
     mail = taken(a_mail(**FORM), queue)
@@ -110,7 +109,7 @@ def test_a_form_is_read_by_its_reply_to(own_storage: object) -> None:  # noqa: F
     assert (message.author_address, message.author_name) == ("jan@client.example", "Jan Kowal")
 
 
-def test_a_form_counts_towards_the_limit_of_the_person_who_filled_it_in(own_storage: object) -> None:  # noqa: F811
+def test_a_form_counts_towards_the_limit_of_the_person_who_filled_it_in() -> None:
     queue = TicketQueueFactory(address="help@us.example", sender_limit=1)
     people = ["jan@client.example", "eva@client.example", "jan@client.example"]
 
@@ -122,7 +121,7 @@ def test_a_form_counts_towards_the_limit_of_the_person_who_filled_it_in(own_stor
 
 
 @pytest.mark.parametrize("answers_to", [{}, {"Reply_To": "HELP@us.example"}, {"Reply_To": "Sales <sales@us.example>"}])
-def test_our_own_mail_is_no_form(answers_to: dict[str, str], own_storage: object) -> None:  # noqa: F811
+def test_our_own_mail_is_no_form(answers_to: dict[str, str]) -> None:
     queue = TicketQueueFactory(address="help@us.example")
     TicketQueueFactory(address="sales@us.example")
 
@@ -131,7 +130,7 @@ def test_our_own_mail_is_no_form(answers_to: dict[str, str], own_storage: object
     assert (mail.outcome, Ticket.objects.count()) == ("quarantined", 0)
 
 
-def test_a_customers_mail_whose_answers_go_to_us_stays_in_quarantine(own_storage: object) -> None:  # noqa: F811
+def test_a_customers_mail_whose_answers_go_to_us_stays_in_quarantine() -> None:
     queue = TicketQueueFactory(address="help@us.example")
 
     assert taken(a_mail(Reply_To="help@us.example"), queue).outcome == "quarantined"

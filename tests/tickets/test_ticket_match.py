@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 from email.message import EmailMessage
+from pathlib import Path
 
 import pytest
 from django.core.files.storage import default_storage
@@ -13,7 +14,7 @@ from callcentre.core.errors import Conflict, Invalid
 from tests.conftest import ACTOR, ApiClient
 from tests.telephony.factories import AgentFactory
 from tests.tickets.factories import CustomerFactory, TicketFactory, TicketQueueFactory
-from tests.tickets.mails import a_mail, files_on_disk, own_storage, taken  # noqa: F401  (a fixture)
+from tests.tickets.mails import a_mail, files_on_disk, taken
 from tickets.mail import intake
 from tickets.mail.intake import FLOOD, MOST_ATTEMPTS, process
 from tickets.models import CustomerSettings, Dispatch, Message, ReceivedMail, StoredFile, Ticket, TicketStatus
@@ -22,7 +23,7 @@ from tickets.verbs.messages import receive_message, reply_to
 from tickets.verbs.received_mails import discard_mail, retry_mail
 from webhooks.models import Event
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("own_storage")]
 
 
 def answered(**ticket: object) -> tuple[Ticket, Dispatch]:
@@ -308,7 +309,6 @@ def test_a_mail_that_kills_its_workers_is_quarantined(monkeypatch: pytest.Monkey
 
 def test_a_store_that_fails_is_not_the_fault_of_the_mail(
     monkeypatch: pytest.MonkeyPatch,
-    own_storage: object,  # noqa: F811
 ) -> None:
     TicketQueueFactory()
 
@@ -365,7 +365,7 @@ def test_a_quotation_is_folded() -> None:
 def test_the_number_of_queries_for_a_mail(
     creates_unknown: bool,
     expected: list[int],
-    own_storage: object,  # noqa: F811
+    own_storage: Path,
 ) -> None:
     CustomerSettings.objects.update(creates_unknown=creates_unknown)
     queue = TicketQueueFactory(address="help@us.example")
@@ -384,5 +384,5 @@ def test_the_number_of_queries_for_a_mail(
 
     assert counts == expected
     # Only the raw mails.
-    assert files_on_disk(own_storage) == 3  # type: ignore[arg-type]
+    assert files_on_disk(own_storage) == 3
     assert not StoredFile.objects.exists()

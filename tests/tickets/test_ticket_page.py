@@ -86,7 +86,7 @@ def test_plain_text_is_escaped_and_gets_links():
         ({"state": "queued", "attempt_count": 2, "error": "451 busy"}, "451 busy"),
         ({"state": "sent"}, "sent"),
         ({"state": "failed", "error": "550 no such user"}, "550 no such user"),
-        ({"state": "failed", "is_unknown": True}, "Nobody knows whether it arrived"),
+        ({"state": "failed", "is_unknown": True}, "It is not known whether it arrived"),
         ({"state": "sent", "bounced": True}, "bounced"),
     ],
 )
@@ -157,13 +157,11 @@ def test_unknown_objects_are_404():
         assert client.get(reverse("admin:tickets_ticket_change", args=[number])).status_code == 404
 
 
-def test_an_attachment_is_downloaded_and_not_shown(tmp_path, settings):
-    backend = {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": {"location": str(tmp_path)}}
-    settings.STORAGES = settings.STORAGES | {"default": backend}
+def test_an_attachment_is_downloaded_and_not_shown(own_storage):
     message = said(TicketFactory())
     responses = {}
     for name in ("a.png", "a.svg", "a.html"):
-        (tmp_path / name).write_bytes(b"<svg/>")
+        (own_storage / name).write_bytes(b"<svg/>")
         values = {"content_type": "image/png", "size": 6, "sha256": "", "path": name, "message": message}
         StoredFile.objects.create(token=name, filename=name, **values)
         responses[name] = superuser().get(reverse("admin:tickets_ticket_file", args=[name]), {"inline": "1"})
@@ -258,7 +256,7 @@ def test_an_open_page_gets_news():
     edit_ticket(ticket, ACTOR, tags=["a"])
     edited = told(second)
 
-    expected = ("", "1 new entry in the conversation.", "Somebody has changed the ticket.")
+    expected = ("", "1 new entry in the conversation.", "The ticket was changed.")
     assert (unchanged, written, edited) == expected
 
 

@@ -103,7 +103,7 @@ def test_concurrent_changes_of_one_property_are_a_conflict():
 
     ticket.refresh_from_db()
     assert told.context["properties"].errors == {
-        "tags": ["Somebody has changed this meanwhile. Save again to set yours."]
+        "tags": ["Another user has changed this meanwhile. Save again to set yours."]
     }
     assert (before, ticket.tags) == (["theirs"], ["mine"])
 

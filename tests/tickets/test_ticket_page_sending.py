@@ -21,12 +21,6 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static", "ow
 
 
 @pytest.fixture
-def own_storage(settings, tmp_path):
-    backend = {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": {"location": str(tmp_path)}}
-    settings.STORAGES = settings.STORAGES | {"default": backend}
-
-
-@pytest.fixture
 def agent():
     return AgentFactory(name="Anna", surname="Nowak", user=UserFactory(admin=True))
 

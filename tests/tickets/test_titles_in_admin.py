@@ -69,10 +69,10 @@ def test_a_delivery_is_named_by_its_event_and_its_webhook():
 def test_mail_has_one_name_in_the_menu_and_on_its_pages(model, language):
     with override(language):
         titles = [
-            str(name)
+            str(page.title)
             for _area, pages, _is_folded in menu.MENU
-            for name, _icon, _app, of in pages
-            if of == model._meta.model_name
+            for page in pages
+            if page.name == model._meta.model_name
         ]
         assert [name.lower() for name in titles] == [str(model._meta.verbose_name_plural)]
 

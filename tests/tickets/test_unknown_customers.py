@@ -16,7 +16,7 @@ from tests.telephony.callers import CALLER, HOTLINE, call_in
 from tests.telephony.conftest import heard, switch  # noqa: F401  (fixtures)
 from tests.telephony.factories import AgentFactory, ConnectionFactory, QueueFactory
 from tests.tickets.factories import CustomerFactory, TicketFactory, TicketQueueFactory
-from tests.tickets.mails import a_mail, own_storage, taken  # noqa: F401  (a fixture)
+from tests.tickets.mails import a_mail, taken
 from tests.tickets.test_concurrency import at_once, refusals
 from tickets.customer_lookups import customer_of_caller
 from tickets.models import Customer, CustomerNumber, CustomerSettings, Ticket
@@ -24,7 +24,7 @@ from tickets.verbs.customer_merges import merge_customers
 from tickets.verbs.tickets import open_ticket
 from webhooks.models import Event
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("own_storage")]
 
 
 def create_customers(is_wanted: bool) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from django import forms
-from django.contrib import admin, messages
+from django.contrib import admin
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
@@ -173,7 +173,7 @@ class ChatAdmin(ChatPageMixin, DeletableMixin, UncountedMixin, Admin):
         chat = self.row_or_404(request, object_id)
         if request.method == "POST":
             return self._done(request, chat, lambda: close_chat(chat, actor_of(request)))
-        intro = _now("Nobody writes in it any more. There is no way back.")
+        intro = _now("Customer and agents can write no more messages in it. There is no way back.")
         return self.action_page(
             request, title=_now("Close the chat"), submit=_now("Close the chat"), obj=chat, intro=intro
         )
@@ -188,4 +188,4 @@ class ChatAdmin(ChatPageMixin, DeletableMixin, UncountedMixin, Admin):
             close_chat(chat, actor)
             count += 1
         sentence = ngettext("%(count)s chat closed.", "%(count)s chats closed.", count)
-        self.message_user(request, sentence % {"count": count}, messages.SUCCESS if count else messages.WARNING)
+        self.say_done(request, sentence, count)

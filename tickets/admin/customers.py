@@ -16,14 +16,13 @@ from callcentre.admin.history import SHOWN, Entry, entry_of
 from callcentre.admin.scope import AutocompleteSelectFilter, scope_of
 from callcentre.core.errors import ErrorCode, Fault, Invalid
 from callcentre.core.integers import integer_of
-from tickets.admin import customer_forms
+from tickets.admin import customer_forms, customer_search
 from tickets.admin.custom_field_inputs import name_of
 from tickets.admin.customer_contact import call_view, contact_of, write_view
 from tickets.admin.customer_forms import MergeForm, NoteForm
 from tickets.admin.customer_history import ACTIONS, changes_of
 from tickets.admin.customer_merge import preview_of
 from tickets.admin.customer_panels import panels_of
-from tickets.admin.customer_search import ids_found
 from tickets.admin.customer_select import CustomerChoices
 from tickets.admin.customer_timeline import timeline_of
 from tickets.models import Customer, CustomField
@@ -38,7 +37,9 @@ class CustomerAdmin(DeletableMixin, HistoryMixin, UncountedMixin, Admin):
     deletion_kind = "customer"
     list_display = ("full_name", "number", "email", "company", "identifier", "updated_at")
     list_display_links = ("full_name",)
+    list_further = ("surname", "name", "all_numbers", "time_zone", "created_at", "id")
     list_filter = (("company", AutocompleteSelectFilter),)
+    date_column = "created_at"
     list_select_related = ("company",)
     search_fields = ("surname",)
     search_help_text = _("Name, number in any spelling, e-mail, identifier or id")
@@ -72,7 +73,9 @@ class CustomerAdmin(DeletableMixin, HistoryMixin, UncountedMixin, Admin):
         self, request: HttpRequest, queryset: QuerySet[Customer], search_term: str
     ) -> tuple[QuerySet[Customer], bool]:
         if search_term.strip():
-            queryset = queryset.filter(pk__in=ids_found(search_term))
+            most = customer_search.MAX_FOUND
+            ids = customer_search.ids_found(search_term)
+            queryset = self.rows_found(request, queryset, ids, most, is_cut=len(ids) == most)
         return queryset, False
 
     @display(description=_("customer"))
@@ -83,6 +86,10 @@ class CustomerAdmin(DeletableMixin, HistoryMixin, UncountedMixin, Admin):
     def number(self, customer: Customer) -> str:
         numbers = customer.phone_numbers
         return f"{numbers[0]} + {len(numbers) - 1}" if len(numbers) > 1 else "".join(numbers)
+
+    @display(description=_("phone numbers"))
+    def all_numbers(self, customer: Customer) -> str:
+        return ", ".join(customer.phone_numbers)
 
     # The page
 

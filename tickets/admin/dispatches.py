@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from django.contrib import admin, messages
+from django.contrib import admin
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
@@ -39,7 +39,11 @@ class DispatchAdmin(UncountedMixin, ReadOnlyAdmin):
     has_own_history = True  # no edits: Django's history would be empty
     list_display = ("queued_at", "ticket", "to_whom", "condition_shown", "error_shown", "next_attempt_at")
     list_display_links = ("queued_at",)
+    list_further = (
+        *("source", "recipients", "copies", "header_id", "attempt_count", "sent_at", "bounced_at", "error", "id"),
+    )
     list_filter = (StateFilter,)
+    date_column = "queued_at"
     list_select_related = ("message__ticket",)
     search_fields = ("header_id",)
     search_help_text = _("Number of a ticket, or a Message-ID")
@@ -124,7 +128,7 @@ class DispatchAdmin(UncountedMixin, ReadOnlyAdmin):
         )
         if count:
             sentence = ngettext("%(count)s message is sent again.", "%(count)s messages are sent again.", count)
-            self.message_user(request, sentence % {"count": count}, messages.SUCCESS)
+            self.say_done(request, sentence, count)
 
     @admin.action(description=_("Send again"), permissions=["resend"])
     def resend_selected(self, request: HttpRequest, dispatches: QuerySet[Dispatch]) -> None:
@@ -142,5 +146,5 @@ class DispatchAdmin(UncountedMixin, ReadOnlyAdmin):
             dispatch.refused = {}
             intro = _now("Only to those who have not got it: %(who)s.") % {"who": ", ".join(dispatch.addressees)}
         if dispatch.is_unknown:
-            intro = _now("Nobody knows whether it arrived: the customer may get it twice.")
+            intro = _now("It is not known whether it arrived: the customer may get it twice.")
         return self.action_page(request, title=_now("Send again"), submit=_now("Send again"), obj=dispatch, intro=intro)

@@ -82,7 +82,7 @@ class MarketplaceAdmin(Admin):
         )
 
     def _secret_page(self, request: HttpRequest, marketplace: Marketplace) -> HttpResponse:
-        intro = _now("Put it where the receiver keeps it. Whoever has it can send events that look like ours.")
+        intro = _now("Put it where the receiver keeps it. A person who has it can send events that look like ours.")
         return self.secret_page(request, marketplace, marketplace.secret, title=_now("The secret"), intro=intro)
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:

@@ -24,6 +24,7 @@ class RatingAdmin(UncountedMixin, ReadOnlyAdmin):
     list_display = ("given_at", "rating", "ticket", "agent")
     list_display_links = ("given_at",)
     list_filter = (ValueFilter,)
+    date_column = "given_at"
     fields = ("rating", "ticket", "agent", "given_at")
     readonly_fields = fields
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from django import forms
-from django.contrib import admin, messages
+from django.contrib import admin
 from django.core.exceptions import PermissionDenied
 from django.db.models import Q, QuerySet
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse
@@ -20,6 +20,7 @@ from callcentre.admin import DeletableMixin, ReadOnlyAdmin, UncountedMixin, acto
 from callcentre.admin.base import MAX_SELECTED
 from callcentre.admin.lists import ConditionFilter
 from callcentre.admin.scope import RelatedDropdownFilter
+from callcentre.core.audit import AuditAction, record_once
 from tickets.models import ReceivedMail
 from tickets.verbs.received_mails import discard_mail, retry_mail
 
@@ -55,7 +56,9 @@ class ReceivedMailAdmin(DeletableMixin, UncountedMixin, ReadOnlyAdmin):
     has_own_history = True  # no edits: Django's history would be empty
     list_display = ("received_at", "sender_cut", "subject_cut", "queue", "state", "why_cut")
     list_display_links = ("received_at", "subject_cut")
+    list_further = ("sender", "subject", "recipients", "size", "header_id", "attempt_count", "decided_by", "id")
     list_filter = (OutcomeFilter, ("queue", RelatedDropdownFilter))
+    date_column = "received_at"
     list_select_related = ("queue",)
     search_fields = ("sender",)
     search_help_text = _("The sender's address, or a Message-ID")
@@ -138,6 +141,7 @@ class ReceivedMailAdmin(DeletableMixin, UncountedMixin, ReadOnlyAdmin):
             content = mail.open_raw()
         except FileNotFoundError as error:
             raise Http404 from error
+        record_once(actor_of(request), AuditAction.DOWNLOAD, mail)
         response = FileResponse(
             content, as_attachment=True, filename=f"{mail.pk}.eml", content_type="application/octet-stream"
         )
@@ -156,7 +160,7 @@ class ReceivedMailAdmin(DeletableMixin, UncountedMixin, ReadOnlyAdmin):
 
     def _say(self, request: HttpRequest, sentence: str, count: int) -> None:
         if count:
-            self.message_user(request, sentence % {"count": count}, messages.SUCCESS)
+            self.say_done(request, sentence, count)
 
     def _retry(self, request: HttpRequest, mails: Any) -> None:
         actor = actor_of(request)

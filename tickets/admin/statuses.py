@@ -38,7 +38,7 @@ class TicketStatusAdmin(Admin):
         self, request: HttpRequest, obj: TicketStatus | None = None, change: bool = False, **kwargs: Any
     ) -> Any:
         if obj and str(obj) != obj.name:
-            told = _now("On these pages it reads “%(name)s”, in the language of whoever looks, until it is renamed.")
+            told = _now("On these pages it reads “%(name)s”, in the language of the reader, until it is renamed.")
             kwargs["help_texts"] = {"name": told % {"name": obj}}
         return super().get_form(request, obj, change=change, **kwargs)
 

@@ -28,6 +28,7 @@ class StoredFileAdmin(DeletableMixin, UncountedMixin, ReadOnlyAdmin):
     list_display = ("name_cut", "size_shown", "content_type", "ticket", "uploader", "created_at")
     list_display_links = ("name_cut",)
     list_filter = (UseFilter,)
+    date_column = "created_at"
     search_fields = ("token",)
     search_help_text = _("Number of a ticket, or the token of a file")
     fields = ("filename", "size_shown", "content_type", "sha256", "ticket", "uploader", "created_at")

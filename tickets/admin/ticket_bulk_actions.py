@@ -174,5 +174,5 @@ def _report(model_admin: Admin, request: HttpRequest, count: int, refused: list[
     done = count - len({ticket.pk for ticket, _sentence in refused})
     if done:
         sentence = ngettext("%(count)s ticket changed.", "%(count)s tickets changed.", done)
-        model_admin.message_user(request, sentence % {"count": done}, messages.SUCCESS)
+        model_admin.say_done(request, sentence, done)
     report_refusals(model_admin, request, [(f"#{ticket.pk}", sentence) for ticket, sentence in refused])

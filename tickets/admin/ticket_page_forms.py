@@ -119,7 +119,7 @@ class AgentField(forms.ChoiceField):
     @staticmethod
     def choices_for(kept_id: int | None = None, scope: Scope = ALL) -> list[tuple[str, Any]]:
         agents = Agent.objects.filter(Q(is_active=True) & scope.condition(Agent) | Q(pk=kept_id))
-        return [("", _("nobody")), *((agent.login, str(agent)) for agent in agents)]
+        return [("", _("no agent")), *((agent.login, str(agent)) for agent in agents)]
 
 
 def offer_choices(form: forms.Form, scope: Scope, ticket: Ticket | None = None) -> None:

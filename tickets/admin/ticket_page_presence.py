@@ -35,7 +35,7 @@ def presence_view(admin: Admin, request: HttpRequest, ticket_id: int) -> HttpRes
         sentence = ngettext(
             "%(count)s new entry in the conversation.", "%(count)s new entries in the conversation.", count
         )
-        news = sentence % {"count": count} if count else _now("Somebody has changed the ticket.")
+        news = sentence % {"count": count} if count else _now("The ticket was changed.")
     response = JsonResponse({"visitors": visitors, "news": news})
     response["Cache-Control"] = "no-store"
     return response

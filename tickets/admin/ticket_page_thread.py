@@ -193,7 +193,7 @@ def sending_of(message: Message) -> Sending | None:
     colour, at = _colour_and_time(dispatch)
     detail = dispatch.error
     if dispatch.is_unknown:
-        detail = _now("Nobody knows whether it arrived: the connection broke while it was being sent.")
+        detail = _now("It is not known whether it arrived: the connection broke while it was being sent.")
     return Sending(
         pk=dispatch.pk,
         colour=colour,

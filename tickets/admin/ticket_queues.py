@@ -3,7 +3,7 @@
 from typing import Any
 
 from django import forms
-from django.contrib import admin, messages
+from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect
@@ -73,6 +73,10 @@ class TicketQueueAdmin(Admin):
     form = TicketQueueForm
     list_display = ("name", "address", "mailbox", "polled_at", "targets", "is_active")
     list_display_links = ("name",)
+    list_further = (
+        *("sender_name", "language", "asks_for_rating", "acknowledges", "imap_host", "imap_user", "imap_folder"),
+        *("read_at", "first_response_minutes", "resolution_minutes", "id"),
+    )
     list_filter = ("is_active",)
     search_fields = ("name", "address")
     search_help_text = _("Name or address")
@@ -192,14 +196,14 @@ class TicketQueueAdmin(Admin):
     def activate(self, request: HttpRequest, queues: QuerySet[TicketQueue]) -> None:
         count = queues.exclude(is_active=True).update(is_active=True, updated_at=timezone.now())
         sentence = ngettext("%(count)s queue activated.", "%(count)s queues activated.", count)
-        self.message_user(request, sentence % {"count": count}, messages.SUCCESS)
+        self.say_done(request, sentence, count)
 
     @admin.action(description=_("Deactivate"), permissions=["change"])
     @confirm_first(_("The queues take no new tickets, and their mailboxes are not read."), is_active=True)
     def deactivate(self, request: HttpRequest, queues: QuerySet[TicketQueue]) -> None:
         count = queues.exclude(is_active=False).update(is_active=False, updated_at=timezone.now())
         sentence = ngettext("%(count)s queue deactivated.", "%(count)s queues deactivated.", count)
-        self.message_user(request, sentence % {"count": count}, messages.SUCCESS)
+        self.say_done(request, sentence, count)
 
 
 def _hours(minutes: int | None) -> str:

@@ -63,15 +63,23 @@ def ids_found(text: str) -> list[int]:
     It finds them by their number, by their customer, by a custom field, by their sender, or by words of the subject and
     of messages.
     """
+    return find(text)[0]
+
+
+def find(text: str) -> tuple[list[int], bool]:
+    """Return the ids of `ids_found`, and whether the search stopped before it found all."""
     text = text.strip().replace("\0", "")
     if not text:
-        return []
+        return [], False
     found = [*_by_number(text), *_by_custom_field(text)]
+    customers: list[int] = []
     # Up to five digits are a ticket's number: no customer has them, and half of all subjects do.
     if not re.fullmatch(r"\[?#?[0-9]{1,5}\]?", text):
-        found += _of_customers(customer_search.ids_found(text))
+        customers = customer_search.ids_found(text)
+        found += _of_customers(customers)
         found += _by_sender(text) if "@" in text else _by_words(text)
-    return list(dict.fromkeys(found))[:MAX_FOUND]
+    ids = list(dict.fromkeys(found))[:MAX_FOUND]
+    return ids, len(ids) == MAX_FOUND or len(customers) == customer_search.MAX_FOUND
 
 
 def tickets(search: SearchText, count: int, scope: Scope = ALL) -> list[Hit]:

@@ -224,7 +224,8 @@ class TicketAdmin(DeletableMixin, UncountedMixin, Admin):
         self, request: HttpRequest, queryset: QuerySet[Ticket], search_term: str
     ) -> tuple[QuerySet[Ticket], bool]:
         if search_term.strip():
-            queryset = queryset.filter(pk__in=ticket_search.ids_found(search_term))
+            ids, is_cut = ticket_search.find(search_term)
+            queryset = self.rows_found(request, queryset, ids, ticket_search.MAX_FOUND, is_cut=is_cut)
         return queryset, False
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:

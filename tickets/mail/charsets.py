@@ -45,7 +45,7 @@ def decoded(raw: bytes, declared: str) -> str:
         return printable(_iso_2022_jp(raw, declared))
     if _SINGLE_BYTE.match(declared):
         try:
-            # Valid UTF-8 is hardly ever anything else, whatever was declared.
+            # Valid UTF-8 is hardly ever another charset, also if another one was declared.
             return printable(raw.decode())
         except UnicodeDecodeError:
             declared = declared if "8859" in declared or not _ASCII.fullmatch(declared) else "cp1250"

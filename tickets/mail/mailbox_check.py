@@ -16,7 +16,7 @@ def run_test(queue_id: int) -> None:
     try:
         with open_mailbox(test.queue, LONGEST_SECONDS) as mailbox:
             status = mailbox.folder.status(test.queue.imap_folder, ["MESSAGES", "UNSEEN"])
-    except Exception as problem:  # noqa: BLE001  (whatever a server answers)
+    except Exception as problem:  # noqa: BLE001  (the errors of a server's answers)
         end_mailbox_test(test, error=in_words(problem))
     else:
         end_mailbox_test(test, mail_count=int(status["MESSAGES"]), unseen_count=int(status["UNSEEN"]))

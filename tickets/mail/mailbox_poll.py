@@ -67,7 +67,7 @@ def poll(queue_id: int) -> int:
             turn.read()
         except DatabaseError:
             raise
-        except Exception as problem:  # noqa: BLE001  (whatever a server answers)
+        except Exception as problem:  # noqa: BLE001  (the errors of a server's answers)
             # A person sees it in the admin, and a later poll tries again.
             _save_failure(queue, turn, problem)
         else:

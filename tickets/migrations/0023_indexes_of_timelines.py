@@ -1,10 +1,11 @@
 """Indexes of timelines, and without the two that they replace. Writes go on meanwhile."""
 
 import django.db.models.deletion
-from django.contrib.postgres.operations import AddIndexConcurrently, RemoveIndexConcurrently
 from django.db import migrations, models
 from django.db.models import F, Q
 from django.db.models.functions import Upper
+
+from callcentre.core.migration_steps import AddMissingIndex, RemovePresentIndex
 
 
 class Migration(migrations.Migration):
@@ -12,7 +13,7 @@ class Migration(migrations.Migration):
     dependencies = [("tickets", "0022_customer_time_zone")]
 
     operations = [
-        AddIndexConcurrently(
+        AddMissingIndex(
             "chat",
             models.Index(
                 Upper("client_email"),
@@ -22,8 +23,8 @@ class Migration(migrations.Migration):
                 name="chat_in_timeline",
             ),
         ),
-        RemoveIndexConcurrently("chat", "chat_client_email"),
-        AddIndexConcurrently(
+        RemovePresentIndex("chat", "chat_client_email"),
+        AddMissingIndex(
             "customernote",
             models.Index(fields=["customer", "-created_at", "-id"], name="customernote_in_timeline"),
         ),
@@ -38,11 +39,11 @@ class Migration(migrations.Migration):
                 verbose_name="customer",
             ),
         ),
-        AddIndexConcurrently(
+        AddMissingIndex(
             "message",
             models.Index(fields=["ticket"], condition=~Q(ratings=[]), name="message_rated"),
         ),
-        AddIndexConcurrently(
+        AddMissingIndex(
             "ticket",
             models.Index(
                 fields=["customer", "-created_at", "-id"],

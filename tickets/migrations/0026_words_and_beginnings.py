@@ -1,6 +1,6 @@
 """Search for words before beginnings of words, and in one process.
 
-The index reads all messages with a beginning, whatever the limit is. Two helpers of a parallel plan take ten times the
+The index reads all messages with a beginning, with any limit. Two helpers of a parallel plan take ten times the
 time of the search itself.
 """
 

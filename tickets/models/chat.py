@@ -56,7 +56,7 @@ class ChatQuerySet(models.QuerySet["Chat"]):
         return self.filter(pk__in=list(found[:MOST_OF_CLIENT]))
 
 
-@audited()
+@audited(secret=("client_name", "client_email"))
 class Chat(models.Model):
     """A written conversation with a client of the website, in a queue."""
 

@@ -128,6 +128,7 @@ class Customer(TimestampedModel):
                 name="customer_merged_identifier",
             ),
             models.Index(fields=["surname", "name", "id"], name="customer_names"),
+            models.Index(fields=["-created_at", "-id"], name="customer_created"),
             GinIndex(OpClass(Name("name", "surname"), name="gin_trgm_ops"), name="customer_plain_name"),
         ]
 

@@ -88,6 +88,7 @@ class Dispatch(models.Model):
             models.Index(fields=["-id"], condition=Q(state="written"), name="dispatch_written"),
             models.Index(fields=["-id"], condition=Q(bounced_at__isnull=False), name="dispatch_bounced"),
             models.Index(fields=["-id"], condition=~Q(refused={}), name="dispatch_refused"),
+            models.Index(fields=["-queued_at", "-id"], name="dispatch_newest"),
         ]
 
     def __str__(self) -> str:

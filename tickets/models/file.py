@@ -59,7 +59,10 @@ class StoredFile(models.Model):
         verbose_name = _("file")
         verbose_name_plural = _("files")
         ordering = ["id"]
-        indexes = [models.Index(fields=["created_at"], condition=Q(message=None), name="storedfile_temporary")]
+        indexes = [
+            models.Index(fields=["created_at"], condition=Q(message=None), name="storedfile_temporary"),
+            models.Index(fields=["-created_at", "-id"], name="storedfile_created"),
+        ]
 
     def __str__(self) -> str:
         return self.filename

@@ -10,7 +10,7 @@ from tickets.models.ticket_queue import TicketQueue
 def recipients_of(ticket: Ticket) -> list[str]:
     """Return the address that a reply goes to: Reply-To of the sender's first message, or the sender, or the customer.
 
-    Later messages do not count, because anybody can put another Reply-To into them.
+    Later messages do not count, because any sender can put another Reply-To into them.
     """
     first = ticket.messages.filter(type=Message.Type.MAIL, author_address=ticket.sender).exclude(author_address="")
     wanted = first.order_by("created_at", "id").values_list("reply_to", flat=True).first() or ""

@@ -37,7 +37,10 @@ class Rating(models.Model):
         verbose_name_plural = _("ratings")
         ordering = ["-id"]
         constraints = [models.CheckConstraint(name="rating_is_1_to_5", condition=Q(value__range=(1, 5)))]
-        indexes = [models.Index(fields=["value", "-id"], name="rating_of_value")]
+        indexes = [
+            models.Index(fields=["value", "-id"], name="rating_of_value"),
+            models.Index(fields=["-given_at", "-id"], name="rating_newest"),
+        ]
 
     def __str__(self) -> str:
         return stars(self.value)

@@ -53,7 +53,7 @@ class ReceivedMail(models.Model):
     subject = models.CharField(pgettext_lazy("of a mail", "subject"), max_length=500, blank=True)
     # Lower-cased addresses of To and Cc, for a reply to all.
     recipients = ArrayField(models.CharField(max_length=320), default=list, blank=True)
-    # The checksum of headers, texts and attachments, whatever way the mail took; "" if it was not read.
+    # The checksum of headers, texts and attachments, equal on each way of the mail; "" if it was not read.
     content_sha256 = models.CharField(max_length=64, blank=True, default="", db_default="", editable=False)
     # The raw mail in the storage.
     path = models.CharField(max_length=200, blank=True)
@@ -94,6 +94,7 @@ class ReceivedMail(models.Model):
             models.Index(fields=["sender", "received_at"], name="receivedmail_sender"),
             models.Index(fields=["-id"], condition=Q(outcome="ignored"), name="receivedmail_ignored"),
             models.Index(fields=["queue", "-id"], name="receivedmail_of_queue"),
+            models.Index(fields=["-received_at", "-id"], name="receivedmail_newest"),
         ]
 
     def __str__(self) -> str:

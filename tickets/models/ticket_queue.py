@@ -60,7 +60,7 @@ class TicketQueueQuerySet(models.QuerySet["TicketQueue"]):
         "failing_since",
         "poll_error",
     ),
-    secret=("imap_password",),
+    secret=("imap_password", "unlimited_senders"),
 )
 class TicketQueue(TimestampedModel):
     """A queue of tickets of one kind, with its mail address, mailbox, signature and targets.

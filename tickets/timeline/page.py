@@ -106,9 +106,9 @@ def _older(kind: Kind, before: Place | None) -> str:
 
 def _identity(customer: Customer) -> dict[str, Any]:
     """Return the ids and addresses of a customer, with those of the customers merged into it."""
-    everyone = [customer, *sorted(customer.merged.all(), key=lambda other: other.pk)]
-    emails = {one.email.lower(): one.email for one in everyone if one.email}
-    return {"customers": [one.pk for one in everyone], "emails": [*emails.values()]}
+    people = [customer, *sorted(customer.merged.all(), key=lambda other: other.pk)]
+    emails = {one.email.lower(): one.email for one in people if one.email}
+    return {"customers": [one.pk for one in people], "emails": [*emails.values()]}
 
 
 def _spelled(key: str) -> str:

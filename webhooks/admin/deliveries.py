@@ -265,7 +265,7 @@ class DeliveryAdmin(EventLogAdmin):
         count = resend_deliveries(Delivery.objects.filter(pk__in=ids), actor_of(request))
         if count:
             sentence = ngettext("%(count)s delivery is sent again.", "%(count)s deliveries are sent again.", count)
-            self.message_user(request, sentence % {"count": count}, messages.SUCCESS)
+            self.say_done(request, sentence, count)
         if left := len(ids) - count:
             sentence = ngettext(
                 "%(count)s delivery is about to be sent anyway, or its webhook was removed.",

@@ -35,7 +35,7 @@ class State(NamedTuple):
 def state_of(webhook: Webhook) -> State:
     since = _moment(webhook.failing_since)
     if not webhook.is_active:
-        why = webhook.get_disabled_because_display() or _("nobody knows why")
+        why = webhook.get_disabled_because_display() or _("the reason is not known")
         at = _moment(webhook.disabled_at)
         colour: Colour = "info" if webhook.disabled_because == Webhook.Reason.PERSON else "danger"
         return State(colour, _("disabled"), _("Disabled since %(at)s: %(why)s.") % {"at": at, "why": why})

@@ -1,5 +1,4 @@
 from collections.abc import Callable
-from contextlib import suppress
 from datetime import timedelta
 from typing import Any
 
@@ -21,7 +20,7 @@ from callcentre.admin.base import REFUSALS
 from callcentre.admin.history import SHOWN, Entry, entry_of
 from callcentre.admin.secrets import OwnPasswordForm, password_inputs
 from callcentre.core.actor import Actor
-from callcentre.core.errors import Conflict, ErrorCode, Outdated
+from callcentre.core.errors import ErrorCode, Outdated
 from webhooks.admin.changes import ACTIONS, changes_of
 from webhooks.admin.forms import CREDENTIALS, ResendForm, RotateForm, WebhookForm
 from webhooks.admin.health import CHART_OPTIONS, MOST_COUNTED, health_of, queue_of, state_of
@@ -111,13 +110,10 @@ class WebhookAdmin(HistoryMixin, Admin):
 
     @admin.action(description=_("Enable"), permissions=["change"])
     def enable_selected(self, request: HttpRequest, webhooks: QuerySet[Webhook]) -> None:
-        count = 0
-        for webhook in webhooks.filter(is_active=False):
-            with suppress(Conflict):  # It has been removed meanwhile.
-                verbs.enable_webhook(webhook, actor_of(request))
-                count += 1
+        actor, disabled = actor_of(request), webhooks.filter(is_active=False)
+        count = self.apply_to_each(request, disabled, lambda webhook: verbs.enable_webhook(webhook, actor))
         sentence = ngettext("%(count)s webhook enabled.", "%(count)s webhooks enabled.", count)
-        self.message_user(request, sentence % {"count": count}, messages.SUCCESS)
+        self.say_done(request, sentence, count)
 
     @admin.action(description=_("Disable"), permissions=["change"])
     @confirm_first(
@@ -130,7 +126,7 @@ class WebhookAdmin(HistoryMixin, Admin):
             verbs.disable_webhook(webhook, actor_of(request))
             count += 1
         sentence = ngettext("%(count)s webhook disabled.", "%(count)s webhooks disabled.", count)
-        self.message_user(request, sentence % {"count": count}, messages.SUCCESS)
+        self.say_done(request, sentence, count)
 
     # The page
 
@@ -231,7 +227,7 @@ class WebhookAdmin(HistoryMixin, Admin):
         if request.method == "POST":
             return self._do(request, webhook, verbs.enable_webhook, _now("The webhook is enabled."))
         intro = _now(
-            "What waits is sent at once, then whatever happens from now on. What happened while it was disabled is"
+            "What waits is sent at once, then all new events. What happened while it was disabled is"
             " not sent: the receiver reads it at /api/events."
         )
         return self.action_page(request, title=_now("Enable"), submit=_now("Enable"), obj=webhook, intro=intro)
@@ -280,7 +276,7 @@ class WebhookAdmin(HistoryMixin, Admin):
         )
 
     def _secret_page(self, request: HttpRequest, webhook: Webhook, secret: str) -> HttpResponse:
-        intro = _now("Put it where the receiver keeps it. Whoever has it can send events that look like ours.")
+        intro = _now("Put it where the receiver keeps it. A person who has it can send events that look like ours.")
         return self.secret_page(request, webhook, secret, title=_now("The secret"), intro=intro)
 
     @page_action(

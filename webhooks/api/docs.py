@@ -187,8 +187,8 @@ document(
         id="test_webhook",
         summary="Send a test event",
         description=(
-            "To this webhook alone, with the action `TEST`, whatever its actions are. A disabled one gets it when it is"
-            " enabled."
+            "To this webhook alone, with the action `TEST`, also if its actions lack it. A disabled one gets it when it"
+            " is enabled."
         ),
         is_extension=True,
         conflicts={ErrorCode.CONFLICT: ""},
@@ -209,7 +209,7 @@ document(
         summary="Read what has happened",
         description=(
             "Oldest first, for receivers that were away: read with `after=0`, then with the `id` of the last event of"
-            " each answer. Whoever does so misses none: an event shows only once no earlier one can still come. Events"
+            " each answer. Such a receiver misses none: an event shows only once no earlier one can still come. Events"
             " are kept for 90 days. `count` is of those after `after`; it stops at 100,000."
         ),
         is_extension=True,

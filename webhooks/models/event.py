@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 
 from callcentre.core.scope import WITHOUT_SCOPE_ONLY, Lookups
 from callcentre.core.times import zone
-from webhooks.event_types import EventType
+from webhooks.event_types import event_choices
 
 # The upper bits of an advisory lock's key. The lower bits hold a lower bound of the ids that the transaction gets.
 LOCK_SPACE = 0x6C65 << 48
@@ -60,7 +60,7 @@ class Event(models.Model):
 
     # The header `webhook-id` of its deliveries.
     event_id = models.UUIDField(_("event id"), unique=True)
-    action = models.CharField(_("action"), max_length=50, choices=EventType)
+    action = models.CharField(_("action"), max_length=50, choices=event_choices)
     # The subject, such as "record:1204": a label to search by.
     subject = models.CharField(_("subject"), max_length=80)
     payload = models.JSONField(_("payload"))

@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy as _
 from callcentre.core.changes import Change, TimestampedModel
 from callcentre.core.encryption import EncryptedTextField
 from callcentre.core.scope import WITHOUT_SCOPE_ONLY, Lookups
-from webhooks.event_types import EventType
+from webhooks.event_types import event_choices
 from webhooks.signing import new_secret
 
 
@@ -51,7 +51,7 @@ class Webhook(TimestampedModel):
         GONE = "gone", _("the receiver answered 410: it wants no more")
         FAILING = "failing", _("nothing but failures for five days")
 
-    actions = ArrayField(models.CharField(max_length=50, choices=EventType), verbose_name=_("actions"))
+    actions = ArrayField(models.CharField(max_length=50, choices=event_choices), verbose_name=_("actions"))
     subscription_url = models.CharField(_("address"), max_length=2000)
     format = models.CharField(_("format"), max_length=4, choices=Format, default=default_format)
     http_auth_user = EncryptedTextField(_("user"), blank=True)

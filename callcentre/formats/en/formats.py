@@ -1,6 +1,6 @@
 """Dates in every language as in the API: year, month, day, and 24 hours.
 
-In a column they align and sort. Typed dates are read in forms that everybody understands.
+In a column they align and sort. Typed dates are read in forms that all readers understand.
 """
 
 DATE_FORMAT = "Y-m-d"

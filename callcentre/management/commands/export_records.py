@@ -6,7 +6,9 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from callcentre.core.audit import AuditAction, record
 from callcentre.core.errors import Invalid
+from callcentre.management.terminal import terminal_actor
 from campaigns.exporting import export_rows
 from campaigns.importing.formats import delimiter_named
 from campaigns.models import Campaign
@@ -28,6 +30,7 @@ class Command(BaseCommand):
             blocks = export_rows(campaign, delimiter_named(options["delimiter"]))
         except Invalid as error:
             raise CommandError(" ".join(error.messages)) from error
+        record(terminal_actor("export_records"), AuditAction.EXPORT, campaign)
         path: Path | None = options["file"]
         if path is None:
             with suppress(BrokenPipeError):  # the reader has closed the pipe

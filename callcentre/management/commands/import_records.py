@@ -1,4 +1,3 @@
-import getpass
 import threading
 from argparse import ArgumentParser
 from collections.abc import Iterator
@@ -11,9 +10,9 @@ from django.db import OperationalError, transaction
 from django.utils import timezone
 from tqdm import tqdm
 
-from callcentre.core.actor import Actor
 from callcentre.core.changes import actor_columns
 from callcentre.core.errors import Invalid
+from callcentre.management.terminal import terminal_actor
 from campaigns.importing.columns import check_choices, columns_named, guess_columns
 from campaigns.importing.formats import delimiter_named, encoding_named, guess_format
 from campaigns.importing.import_run import Interrupted, load, run, write_errors
@@ -108,7 +107,6 @@ class Command(BaseCommand):
                 " ".join(fault.message for fault in faults)
                 + f" Columns of the file: {named}. --columns says what they are."
             )
-        actor = Actor("system", None, f"import_records ({_user()})")
         return RecordImport(
             campaign=campaign,
             file_name=path.name[-200:],
@@ -122,7 +120,7 @@ class Command(BaseCommand):
             records_events=options["events"],
             state=RecordImport.State.QUEUED,
             leased_until=timezone.now() + LEASE,
-            **actor_columns(actor),
+            **actor_columns(terminal_actor("import_records")),
         )
 
     def _rehearse(
@@ -166,14 +164,6 @@ class Command(BaseCommand):
             self.stdout.write("--errors FILE writes the rows that would not be imported, and why.")
         if given.records_events and not options["dry_run"]:
             self.stdout.write("An event was recorded for each record.")
-
-
-def _user() -> str:
-    """Return the user of the terminal. A container's user may have a number and no name."""
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):
-        return "unknown"
 
 
 @contextmanager

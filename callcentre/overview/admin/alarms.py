@@ -1,4 +1,4 @@
-"""The alarms that supervisors set: their condition, who is told, and whether they are raised."""
+"""The alarms that supervisors set: their condition, their recipients, and whether they are raised."""
 
 from typing import Any
 

@@ -41,7 +41,7 @@ class Viewer:
 
 
 def cell(text: Any, url: str = "", **more: Any) -> Piece:
-    """Build a cell of a table, a tile or a note: a text, perhaps with a link. Whatever else is empty is left out.
+    """Build a cell of a table, a tile or a note: a text, perhaps with a link. All other empty parts are left out.
 
     `tone` is a colour of states, `note` a smaller text after it, `since` an instant from which a clock counts,
     `percent` the length of a bar, `is_number` an alignment, `title` a text under the mouse.

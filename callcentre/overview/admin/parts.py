@@ -185,7 +185,7 @@ def _agents(figures: Figures, viewer: Viewer) -> Piece:
             for agent in now["rows"]
         ],
         "more": cell(more, viewer.list_of("telephony.agent")) if now["hidden"] else None,
-        "none": _("Nobody is logged in.") if now["total"] else "",
+        "none": _("No agent is logged in.") if now["total"] else "",
     }
 
 

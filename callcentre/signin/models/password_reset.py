@@ -1,12 +1,14 @@
 """Requests for a new password."""
 
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
+
+from callcentre.core.mail_outbox import DueMail, DueMailQuerySet
 
 # Requests are counted and kept for so long.
 WINDOW = timedelta(hours=1)
@@ -16,10 +18,7 @@ MOST_PER_LOGIN = 5
 MOST_PER_SOURCE = 30
 
 
-class PasswordResetQuerySet(models.QuerySet["PasswordReset"]):
-    def due(self, now: datetime) -> "PasswordResetQuerySet":
-        return self.filter(next_attempt_at__lte=now)
-
+class PasswordResetQuerySet(DueMailQuerySet):
     def recent(self) -> "PasswordResetQuerySet":
         return self.filter(created_at__gt=timezone.now() - WINDOW)
 
@@ -27,19 +26,17 @@ class PasswordResetQuerySet(models.QuerySet["PasswordReset"]):
         return self.filter(created_at__lt=timezone.now() - KEPT)
 
 
-class PasswordReset(models.Model):
+class PasswordReset(DueMail):
     """A request for a new password, with the text that a stranger typed: a login, an e-mail address, or neither.
 
     A row is written in each case, and a worker looks for the user, so that neither the answer nor its time tells
-    whether there is one. A request is due at `next_attempt_at`; a worker claims it by moving that past a lease.
+    whether there is one.
     """
 
     typed = models.CharField(_("login or e-mail address"), max_length=254)
     source = models.CharField(_("address"), max_length=50)
     site = models.CharField(max_length=300)
     language = models.CharField(max_length=10)
-    attempt_count = models.PositiveSmallIntegerField(_("attempts"), default=0)
-    next_attempt_at = models.DateTimeField(_("next attempt"), null=True, default=timezone.now)
     created_at = models.DateTimeField(_("created"), db_default=Now(), editable=False)
 
     objects = PasswordResetQuerySet.as_manager()

@@ -2,29 +2,41 @@
 
 import base64
 import os
+from datetime import datetime, timedelta
 
 from django.db import transaction
+from django.utils import timezone
 
 from callcentre.core.actor import Actor
 from callcentre.core.audit import AuditAction, record
 from callcentre.models import User, hash_secret
 from callcentre.signin.models import RecoveryCode, SecondFactor
 from callcentre.signin.models.second_factor import DIGITS, new_key
+from callcentre.signin.verbs.sessions import end_sessions
 
 CODE_COUNT = 10
+# A session that sets up a second factor sees the same key for so long.
+KEPT = timedelta(minutes=10)
 
 
 def has_second_factor(user: User) -> bool:
     return SecondFactor.objects.confirmed_of(user).exists()
 
 
-def begin_second_factor(user: User) -> SecondFactor:
-    """Return the user's unconfirmed second factor with a new key, or the confirmed one as it is."""
+def begin_second_factor(user: User, begun: datetime | None = None) -> SecondFactor:
+    """Return the confirmed second factor as it is, or an unconfirmed one.
+
+    `begun` is the time at which this session began to set it up: the key stays for KEPT. Another session gets a new
+    key, since a stranger who knows the password may have seen the first one.
+    """
+    now = timezone.now()
     with transaction.atomic():
-        factor, is_new = SecondFactor.objects.select_for_update(no_key=True).get_or_create(user=user)
-        if not is_new and not factor.confirmed:
-            factor.key = new_key()
-            factor.save(update_fields=["key"])
+        factors = SecondFactor.objects.select_for_update(no_key=True)
+        factor, is_new = factors.get_or_create(user=user, defaults={"created_at": now})
+        is_kept = factor.created_at == begun and now - factor.created_at < KEPT
+        if not (is_new or factor.confirmed or is_kept):
+            factor.key, factor.created_at = new_key(), now
+            factor.save(update_fields=["key", "created_at"])
     return factor
 
 
@@ -71,13 +83,17 @@ def renew_recovery_codes(user: User, actor: Actor) -> list[str]:
         return _new_codes(user)
 
 
-def remove_second_factor(user: User, actor: Actor) -> bool:
-    """Remove the second factor and the recovery codes. Return whether there was one."""
+def remove_second_factor(user: User, actor: Actor, but: str | None = None) -> bool:
+    """Remove the second factor and the recovery codes. End the user's sessions but the one with this key.
+
+    Return whether there was a second factor.
+    """
     with transaction.atomic():
         RecoveryCode.objects.filter(user=user).delete()
         is_removed = bool(SecondFactor.objects.filter(user=user).delete()[0])
         if is_removed:
             record(actor, AuditAction.REMOVE_FACTOR, user)
+            end_sessions(user, actor, but=but)
         return is_removed
 
 

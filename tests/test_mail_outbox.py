@@ -1,0 +1,260 @@
+"""Mails that the service sends by itself: each outbox claims, sends, tries again and gives up in the same way."""
+
+import smtplib
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.apps import apps
+from django.core import mail
+from django.db import DatabaseError
+from django.utils import timezone
+
+from callcentre.core import mail_outbox
+from callcentre.core.mail_outbox import DueMail, Outbox, QueuedMail
+from callcentre.overview import mails as alarm_mails
+from callcentre.overview import tasks as alarm_tasks
+from callcentre.signin import mails as reset_mails
+from callcentre.signin import tasks as reset_tasks
+from reports import tasks as export_tasks
+from reports.exporting import mails as export_mails
+from tests.callcentre.factories import PasswordResetFactory, UserFactory
+from tests.overview.factories import AlarmMailFactory
+from tests.reports.factories import ExportFactory, ExportMailFactory, ScheduleFactory
+
+pytestmark = pytest.mark.django_db
+
+
+def reset_of_two_users(**values: Any) -> Any:
+    reset = PasswordResetFactory(**values)
+    UserFactory.create_batch(2, email=reset.typed, staff=True)
+    return reset
+
+
+def mail_of_an_export(**values: Any) -> Any:
+    # Too large for an attachment, so that no file is needed.
+    export = ExportFactory(finished=True, file_size=10**9, schedule=ScheduleFactory())
+    return ExportMailFactory(export=export, **values)
+
+
+@dataclass(frozen=True)
+class Case:
+    outbox: Outbox[Any]
+    make: Callable[..., Any]
+    # The mails of a row.
+    count: int
+    send: Callable[[int], None]
+    sweep: Callable[[], None]
+
+
+CASES = {
+    "alarms": Case(alarm_mails.outbox, AlarmMailFactory, 1, alarm_tasks.mail_alarm, alarm_tasks.sweep_mails),
+    "exports": Case(export_mails.outbox, mail_of_an_export, 1, export_tasks.mail_export, export_tasks.sweep_mails),
+    "resets": Case(reset_mails.outbox, reset_of_two_users, 2, reset_tasks.mail_reset, reset_tasks.sweep_resets),
+}
+
+
+@pytest.fixture(params=CASES)
+def case(request: pytest.FixtureRequest) -> Case:
+    return CASES[request.param]
+
+
+@pytest.fixture
+def clock(time_machine: Any) -> Any:
+    time_machine.move_to(timezone.now(), tick=False)
+    return time_machine
+
+
+class Server:
+    """A mail server that accepts so many mails of an attempt and answers the next one with an error."""
+
+    def __init__(self) -> None:
+        self.error: Exception | None = None
+        self.accepts = 0
+
+    def send_messages(self, messages: Any) -> int:
+        if self.error is None:
+            mail.outbox.extend(messages)
+            return len(messages)
+        mail.outbox.extend(messages[: self.accepts])
+        raise self.error
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Server:
+    server = Server()
+    monkeypatch.setattr(mail_outbox, "get_connection", lambda: server)
+    return server
+
+
+def state_of(row: Any) -> tuple[Any, ...]:
+    """Return the state, where the row has one, the number of attempts, and whether another attempt follows."""
+    row.refresh_from_db()
+    state = (row.state, row.error) if isinstance(row, QueuedMail) else ()
+    return (*state, row.attempt_count, row.next_attempt_at is not None)
+
+
+def expected(row: Any, state: str, error: str, *rest: Any) -> tuple[Any, ...]:
+    return ((state, error) if isinstance(row, QueuedMail) else ()) + rest
+
+
+def test_each_model_of_mails_is_tested_here() -> None:
+    models = {model for model in apps.get_models() if issubclass(model, DueMail)}
+
+    assert models == {case.outbox.model for case in CASES.values()}
+
+
+def test_a_mail_is_sent_once(case: Case) -> None:
+    row = case.make()
+
+    case.send(row.pk)
+    case.send(row.pk)
+
+    assert len(mail.outbox) == case.count
+    assert state_of(row) == expected(row, "sent", "", 1, False)
+    assert {each.extra_headers["Auto-Submitted"] for each in mail.outbox} == {"auto-generated"}
+
+
+def test_a_mail_in_a_file_is_not_sent(case: Case, server: Any) -> None:
+    row = case.make()
+    server.delivers = False
+
+    case.send(row.pk)
+
+    assert state_of(row) == expected(row, "written", "", 1, False)
+
+
+def test_a_server_that_is_down_is_tried_again_until_the_attempts_are_over(
+    case: Case, server: Server, clock: Any
+) -> None:
+    row = case.make()
+    server.error = OSError("connection refused")
+
+    for attempt, delay in enumerate(case.outbox.delays, 1):
+        case.send(row.pk)
+        assert state_of(row) == expected(row, "queued", "connection refused", attempt, True)
+        clock.shift(delay - timedelta(seconds=1))
+        assert case.outbox.due_now() == []
+        clock.shift(timedelta(seconds=2))
+        assert case.outbox.due_now() == [row.pk]
+    case.send(row.pk)
+
+    assert state_of(row) == expected(row, "failed", "connection refused", len(case.outbox.delays) + 1, False)
+    assert case.outbox.due_now() == []
+
+
+@pytest.mark.parametrize(
+    ("error", "is_final"),
+    [
+        (smtplib.SMTPRecipientsRefused({"boss@us.example": (550, b"no such user")}), True),
+        (smtplib.SMTPRecipientsRefused({"boss@us.example": (451, b"later")}), False),
+        (smtplib.SMTPDataError(554, b"spam"), True),
+        (smtplib.SMTPDataError(421, b"busy"), False),
+        (smtplib.SMTPAuthenticationError(535, b"wrong password"), False),
+        (smtplib.SMTPServerDisconnected("gone"), False),
+        (ValueError("a fault of the code"), True),
+    ],
+)
+def test_a_final_answer_ends_the_attempts(case: Case, server: Server, error: Exception, is_final: bool) -> None:
+    row = case.make()
+    server.error = error
+
+    case.send(row.pk)
+
+    row.refresh_from_db()
+    assert (row.next_attempt_at is None) == is_final
+    assert not isinstance(row, QueuedMail) or row.state == ("failed" if is_final else "queued")
+
+
+def test_the_copy_of_another_attempt_has_the_same_message_id(case: Case, server: Server, clock: Any) -> None:
+    row = case.make()
+    server.error, server.accepts = smtplib.SMTPServerDisconnected("gone"), 1
+    case.send(row.pk)
+
+    server.error = None
+    clock.shift(case.outbox.delays[0] + timedelta(seconds=1))
+    case.send(row.pk)
+
+    ids = [each.message()["Message-ID"] for each in mail.outbox]
+    assert len(ids) == 1 + case.count
+    assert ids[0] == ids[1]
+    assert len(set(ids)) == case.count
+
+
+def test_rows_have_message_ids_of_their_own(case: Case, settings: Any) -> None:
+    settings.DEFAULT_FROM_EMAIL = "Service <desk@us.example>"
+    for row in (case.make(), AlarmMailFactory()):
+        case.send(row.pk)
+        alarm_mails.outbox.send(row.pk)
+
+    ids = [each.message()["Message-ID"] for each in mail.outbox]
+    assert len(set(ids)) == len(ids) > case.count
+    assert all(each.endswith("@us.example>") for each in ids)
+
+
+def test_a_message_id_does_not_come_back_with_a_primary_key() -> None:
+    first = AlarmMailFactory()
+    restored = AlarmMailFactory.build(pk=first.pk, alarm=first.alarm, at=first.at + timedelta(seconds=1))
+    outbox = alarm_mails.outbox
+    (letter,) = outbox.compose(first)
+
+    assert outbox._header_id(first, letter) != outbox._header_id(restored, letter)
+
+
+def test_a_mail_whose_worker_died_is_sent_by_the_next(case: Case, clock: Any) -> None:
+    row = case.make(attempt_count=1, next_attempt_at=timezone.now() + case.outbox.lease)
+
+    case.send(row.pk)
+    assert (mail.outbox, case.outbox.due_now()) == ([], [])
+    clock.shift(case.outbox.lease + timedelta(seconds=1))
+    assert case.outbox.due_now() == [row.pk]
+    case.send(row.pk)
+
+    assert state_of(row) == expected(row, "sent", "", 2, False)
+
+
+def test_a_mail_that_ended_every_worker_fails(case: Case) -> None:
+    row = case.make(attempt_count=len(case.outbox.delays) + 1)
+
+    assert case.outbox.due_now() == []
+    assert state_of(row)[:-2] == expected(row, "failed", "the worker died at every attempt")
+    assert row.next_attempt_at is None
+
+
+def test_a_database_that_is_down_costs_a_lease(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
+    row = case.make()
+
+    def fail(_row: Any) -> Any:
+        raise DatabaseError("the database is shutting down")
+
+    outbox = replace(case.outbox, compose=fail)
+    with pytest.raises(DatabaseError):
+        outbox.send(row.pk)
+
+    assert state_of(row) == expected(row, "queued", "", 1, True)
+
+
+def test_a_slow_worker_keeps_the_result_of_the_next(case: Case, clock: Any) -> None:
+    row = case.make()
+
+    def overtaken(mail_: Any) -> Any:
+        clock.shift(case.outbox.lease + timedelta(seconds=1))
+        case.send(mail_.pk)
+        raise OSError("too late")
+
+    replace(case.outbox, compose=overtaken).send(row.pk)
+
+    assert state_of(row) == expected(row, "sent", "", 2, False)
+
+
+def test_the_sweep_enqueues_what_is_due(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
+    enqueued: list[tuple[str, int]] = []
+    monkeypatch.setattr(mail_outbox, "enqueue", lambda task, pk: enqueued.append((task, pk)))
+    due = case.make()
+    case.make(next_attempt_at=timezone.now() + timedelta(minutes=1))
+
+    case.sweep()
+
+    assert enqueued == [(case.send.name, due.pk)]  # type: ignore[attr-defined]
