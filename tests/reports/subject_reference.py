@@ -53,17 +53,14 @@ def queue_rows(span: Span, within: int = 20) -> list[Row]:
     return [
         {"queue_id": queue.pk, "queue_name": queue.name, "period": label, **figures}
         for queue in Queue.objects.order_by("name")
+        for every in [list(Connection.objects.filter(direction="INBOUND", queue=queue))]
         for label, pieces in sorted(span.periods.items())
-        if (figures := queue_figures([queue.pk], pieces, span.now, within))["offered"]
+        if (figures := queue_figures(every, pieces, span.now, within))["offered"]
     ]
 
 
-def queue_figures(queues: list[int], pieces: Any, now: datetime, within: int) -> Row:
-    calls = [
-        call
-        for call in Connection.objects.filter(direction="INBOUND", queue__in=queues)
-        if holds(call.created_at, pieces)
-    ]
+def queue_figures(every: list[Connection], pieces: Any, now: datetime, within: int) -> Row:
+    calls = [call for call in every if holds(call.created_at, pieces)]
     answered = [call for call in calls if call.answered_at]
     abandoned = [call for call in calls if not call.answered_at and call.ended_at and call.hung_up_by == "customer"]
     waits = [
@@ -94,21 +91,24 @@ def queue_figures(queues: list[int], pieces: Any, now: datetime, within: int) ->
 
 
 def campaign_rows(span: Span) -> list[Row]:
-    return [
-        {"outbound_id": campaign.code, "name": campaign.name, "period": label, **figures}
-        for campaign in Campaign.objects.order_by("name")
-        for label, pieces in sorted(span.periods.items())
-        if (figures := campaign_figures([campaign.pk], pieces, span.now))["attempts"]
-    ]
-
-
-def campaign_figures(campaigns: list[int], pieces: Any, now: datetime) -> Row:
     every = [attempt for attempt in Attempt.objects.order_by("dialled_at", "pk") if attempt.outcome != "not_dialled"]
+    over = Record.objects.filter(system_status__in=["NO_CALL", "ABANDONED_AFTER_N_TRIES"]).values_list("pk", flat=True)
     last = {attempt.record_id: attempt.pk for attempt in every}
-    over = set(
-        Record.objects.filter(system_status__in=["NO_CALL", "ABANDONED_AFTER_N_TRIES"]).values_list("pk", flat=True)
-    )
-    attempts = [one for one in every if one.campaign_id in campaigns and holds(one.dialled_at, pieces)]
+    ends = {last[record] for record in over if record in last}
+    names = dict(RecordStatus.objects.values_list("pk", "name"))
+    rows = []
+    for campaign in Campaign.objects.order_by("name"):
+        of_campaign = [attempt for attempt in every if attempt.campaign_id == campaign.pk]
+        for label, pieces in sorted(span.periods.items()):
+            figures = campaign_figures(of_campaign, pieces, span.now, ends, names)
+            if figures["attempts"]:
+                rows.append({"outbound_id": campaign.code, "name": campaign.name, "period": label, **figures})
+    return rows
+
+
+def campaign_figures(every: list[Attempt], pieces: Any, now: datetime, ends: set[int], names: dict[int, str]) -> Row:
+    """Return the figures of a campaign. `ends` are the last attempts of the records that are done."""
+    attempts = [one for one in every if holds(one.dialled_at, pieces)]
     live = [one for one in attempts if one.joined_at or one.outcome == "dropped"]
     drops = [
         one
@@ -119,7 +119,6 @@ def campaign_figures(campaigns: list[int], pieces: Any, now: datetime) -> Row:
     results = Counter(
         one.result["values"]["status_id"] for one in attempts if one.result and one.result["values"]["status_id"]
     )
-    names = dict(RecordStatus.objects.values_list("pk", "name"))
     return {
         "attempts": len(attempts),
         "live_answers": len(live),
@@ -127,7 +126,7 @@ def campaign_figures(campaigns: list[int], pieces: Any, now: datetime) -> Row:
         "drop_rate": share(len(drops), len(live)) or 0.0,
         "by_status": [{"status_id": pk, "name": names.get(pk, ""), "count": results[pk]} for pk in sorted(results)],
         "talk_sum": sum(length(one.joined_at, one.ended_at, now) for one in attempts if one.joined_at),
-        "records_done": sum(1 for one in attempts if last[one.record_id] == one.pk and one.record_id in over),
+        "records_done": sum(1 for one in attempts if one.pk in ends),
     }
 
 
@@ -137,19 +136,19 @@ def campaign_figures(campaigns: list[int], pieces: Any, now: datetime) -> Row:
 def ticket_rows(span: Span) -> list[Row]:
     found = []
     for queue in TicketQueue.objects.order_by("name"):
+        tickets = list(Ticket.objects.filter(queue=queue).select_related("queue"))
         passed: list[Any] = []
         for label, pieces in sorted(span.periods.items()):
-            figures = ticket_figures([queue.pk], pieces, span.now)
+            figures = ticket_figures(tickets, pieces, span.now)
             passed += pieces
-            figures["backlog"] = None if span.aggregation == "hour_of_day" else backlog(queue.pk, span.begin, passed)
+            figures["backlog"] = None if span.aggregation == "hour_of_day" else backlog(tickets, span.begin, passed)
             is_over = pieces[0][0] >= span.now
             if any(figures[name] for name in ("opened", "closed", "reopened")) or (figures["backlog"] and not is_over):
                 found.append({"ticket_queue_id": queue.pk, "name": queue.name, "period": label, **figures})
     return found
 
 
-def ticket_figures(queues: list[int], pieces: Any, now: datetime) -> Row:
-    tickets = list(Ticket.objects.filter(queue__in=queues).select_related("queue"))
+def ticket_figures(tickets: list[Ticket], pieces: Any, now: datetime) -> Row:
     opened = [ticket for ticket in tickets if holds(ticket.created_at, pieces)]
     closed = [ticket for ticket in tickets if holds(ticket.closed_at, pieces)]
     responded = [ticket for ticket in opened if ticket.first_agent_responded_at]
@@ -177,9 +176,8 @@ def ticket_figures(queues: list[int], pieces: Any, now: datetime) -> Row:
     }
 
 
-def backlog(queue: int, begin: datetime, passed: list[Any]) -> int:
+def backlog(tickets: list[Ticket], begin: datetime, passed: list[Any]) -> int:
     """Count the tickets that were open at the end of the last of these periods. A minute may have two ends."""
-    tickets = list(Ticket.objects.filter(queue=queue))
     before = sum(1 for one in tickets if one.created_at < begin and (not one.closed_at or one.closed_at >= begin))
     opened = sum(1 for one in tickets if holds(one.created_at, passed))
     return before + opened - sum(1 for one in tickets if holds(one.closed_at, passed))

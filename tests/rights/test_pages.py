@@ -78,7 +78,7 @@ def place(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator
 @pytest.fixture
 def bare_refusals(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave the pages of refusals unrendered: most requests are refused."""
-    monkeypatch.setattr(error_pages, "_page", lambda request, status, **values: HttpResponse(status=status))
+    monkeypatch.setattr(error_pages, "render", lambda request, name, context, status: HttpResponse(status=status))
 
 
 class People:
