@@ -15,6 +15,7 @@ from django.db.models import Model
 from django.urls import URLPattern, URLResolver, reverse
 
 from callcentre.core.audit import AuditLog
+from callcentre.lists.models import SavedView
 from callcentre.models import ApiUser, User
 from campaigns.models import Campaign, Record
 from campaigns.verbs.campaigns import add_agents
@@ -100,10 +101,12 @@ def addresses(rows: Rows, of: list[str] | None = None) -> list[str]:
     by_path = {path_of(model): row for model, row in rows.items()}
     content_type = ContentType.objects.get_for_model(User).pk
     mail = ExportMailFactory()
+    views = dict(SavedView.objects.values_list("list_name", "pk"))
     found = []
     for route in of or routes():
         row: Any = mail.export if "<int:mail_pk>" in route else by_path.get("/".join(route.split("/")[:2]), rows[User])
         values = {"token": rows[StoredFile].token, "mail_pk": mail.pk, "content_type_id": content_type}
+        values["view_id"] = views.get(row._meta.label_lower, 0)
         found.append(with_values(route, {"": quote(row.pk), **values}))
     return found
 

@@ -8,6 +8,7 @@ from django.urls import reverse
 
 from callcentre.admin.grant_limits import givable_rights, needed_permissions
 from callcentre.core.actor import SYSTEM
+from callcentre.core.scope import DIMENSIONS
 from callcentre.models import AREAS, RIGHTS, ApiUser, User
 from tests.backoffice import BackOffice, errors_of, messages_of, page_of, staff
 from tests.callcentre.factories import UserFactory
@@ -58,6 +59,15 @@ def test_only_superusers_can_give_wildcards() -> None:
 
     assert givable_rights(user) == NARROW_RIGHTS
     assert givable_rights(UserFactory(admin=True)) == RIGHTS
+
+
+@pytest.mark.parametrize("column", DIMENSIONS)
+def test_a_person_with_a_scope_gives_no_right(column: str) -> None:
+    """Programs have no scope: they see all rows."""
+    user: User = UserFactory(staff=True, **{column: [1]})
+    user.user_permissions.set(Permission.objects.all())
+
+    assert givable_rights(user) == []
 
 
 @pytest.fixture

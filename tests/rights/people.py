@@ -4,9 +4,12 @@ from typing import Any
 
 from django.contrib.auth.models import Group
 
+from callcentre.core.roles import NAMES
 from callcentre.models import User
 from tests.backoffice import BackOffice
 from tests.callcentre.factories import UserFactory
+
+ROLES = tuple(NAMES)
 
 
 def person(role: str = "", **columns: Any) -> User:

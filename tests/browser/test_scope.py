@@ -1,0 +1,110 @@
+"""An agent whose scope is another queue, campaign and group walks the addresses of rows in a real Chromium."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.core.cache import cache
+from playwright.sync_api import Browser
+
+from callcentre.models import User
+from campaigns.models import Campaign, Record
+from telephony.models import Connection, Queue, Recording
+from tests.admin_pages import list_of
+from tests.backoffice import page_of
+from tests.browser.conftest import SCREENS, Visit
+from tests.rights.scenes import ASKED, SECRET, Scene
+from tickets.models import Chat, Customer, ReceivedMail, Ticket, TicketQueue
+
+pytestmark = pytest.mark.usefixtures("plain_static")
+
+# What the journey of `make test` opens.
+SAMPLE = (Ticket, Chat, ReceivedMail, Connection, Recording, Record, Campaign, Queue, TicketQueue)
+
+_FETCH = """async (path) => {
+    const answer = await fetch(path);
+    return [answer.status, answer.url, await answer.text()];
+}"""
+
+
+@pytest.fixture
+def scene(committed_db: None, plain_http: None) -> Scene:
+    cache.clear()
+    return Scene("Agent")
+
+
+@pytest.fixture
+def visit(scene: Scene, browser: Browser, live_server: Any) -> Iterator[Visit]:
+    visit = Visit(browser, live_server.url, scene.client.cookies["sessionid"].value, viewport=SCREENS["desk"])
+    yield visit
+    visit.page.goto("about:blank")
+    assert visit.violations == []
+
+
+def files_of(scene: Scene) -> list[str]:
+    """Return the addresses of a file of a ticket, a recording and a raw mail."""
+    return [path for path in scene.pages_outside() if "/file/" in path or path.endswith(("/audio", "/raw/"))]
+
+
+def shared_pages(scene: Scene) -> list[str]:
+    """Return pages that show rows of many queues: desk, timeline, overview, searches."""
+    ids = {model: scene.outside[model].pk for model in (Chat, Ticket, Queue, Connection, Customer)}
+    return [
+        f"/admin/search/?q={ASKED}",
+        "/admin/search/?q=700700700",
+        f"/admin/desk/?chat_id={ids[Chat]}",
+        f"/admin/desk/now?chat_id={ids[Chat]}",
+        f"/admin/wallboard/?queue={ids[Queue]}&outbound={scene.outside[Campaign].pk}",
+        "/admin/overview/now",
+        "/admin/",
+        page_of(scene.outside[Customer]),
+        page_of(scene.ticket),
+        *(f"{list_of(model)}?q={ASKED}" for model in SAMPLE),
+    ]
+
+
+def opened(visit: Visit, path: str) -> str:
+    """Return what a page shows of rows outside."""
+    answer = visit.page.goto(f"{visit.address}{path}", wait_until="domcontentloaded")
+    assert answer
+    return shown(visit, path, answer.status, visit.page.url, visit.page.content())
+
+
+def fetched(visit: Visit, path: str) -> str:
+    """Return what an address answers of rows outside. Files and answers without a body are no pages to open."""
+    return shown(visit, path, *visit.page.evaluate(_FETCH, path))
+
+
+def shown(visit: Visit, path: str, status: int, url: str, text: str) -> str:
+    """Return the word if it is shown, or "a page" if the address itself answers; "" for nothing."""
+    assert status < 500, path
+    if SECRET in text:
+        return SECRET
+    return "a page" if status not in (403, 404, 405) and url == f"{visit.address}{path}" else ""
+
+
+def test_an_agent_of_another_queue_finds_no_row(scene: Scene, visit: Visit) -> None:
+    files = files_of(scene)
+    paths = [*(page_of(scene.outside[model]) for model in SAMPLE), *files]
+
+    assert len(files) == 3
+    assert {path: found for path in paths if (found := opened(visit, path))} == {}
+    assert [path for path in shared_pages(scene) if opened(visit, path) == SECRET] == []
+
+
+def test_an_agent_of_another_queue_finds_no_row_by_any_address(scene: Scene, visit: Visit) -> None:
+    paths = scene.pages_outside()
+    visit.open("/admin/desk/")
+
+    assert len(paths) > 100
+    assert {path: found for path in paths if (found := fetched(visit, path))} == {}
+
+
+def test_the_same_addresses_show_the_row_to_people_inside(scene: Scene, visit: Visit) -> None:
+    """The addresses are right: without the scope they answer with the rows."""
+    User.objects.filter(pk=scene.user.pk).update(
+        scope_ticket_queues=None, scope_call_queues=None, scope_outbounds=None, scope_agent_groups=None
+    )
+
+    assert opened(visit, page_of(scene.outside[Ticket])) == SECRET
+    assert opened(visit, page_of(scene.outside[Chat])) == SECRET
