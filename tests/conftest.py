@@ -29,7 +29,6 @@ from tests.migrated import copy_into, default_database, migrated_database
 from tests.pristine import Pristine
 from tests.processes import heard_switch
 from tests.serving import WebServer, web_servers
-from tests.storage import use_folder
 
 ACTOR = Actor("user", 1, "tester")
 # Fixtures of tests that mostly wait.
@@ -214,9 +213,15 @@ def quick_hashes(settings: Any) -> None:
 
 @pytest.fixture
 def own_storage(settings: Any, tmp_path: Path) -> Path:
-    """Keep the files of the storage in a folder of the test, and return it."""
-    use_folder(settings, tmp_path)
-    return tmp_path
+    """Keep the files of the storage in a folder of the test, and return it.
+
+    A process with `environment(tmp_path)` has the same storage.
+    """
+    folder = tmp_path / "files"
+    folder.mkdir()
+    options = {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": {"location": str(folder)}}
+    settings.STORAGES = settings.STORAGES | {"default": options}
+    return folder
 
 
 @pytest.fixture

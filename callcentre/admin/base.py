@@ -35,7 +35,7 @@ from callcentre.admin.secrets import OwnPasswordForm
 from callcentre.core.actor import Actor
 from callcentre.core.errors import Conflict, ErrorCode, Fault, Invalid, is_lock_refusal
 from callcentre.core.scope import is_for_people_without_scope
-from callcentre.lists.listed import WorkerRequest
+from callcentre.lists.runs import run_of
 from callcentre.models import User
 
 logger = logging.getLogger(__name__)
@@ -269,12 +269,16 @@ class Admin(NamelessLogMixin, ScopedMixin, ListTools):
     def say_refused(self, request: HttpRequest, error: Exception, subject: str = "") -> None:
         """Show each sentence of a refusal, after the name of its subject."""
         for _field, sentence in self.refusals_of(error):
-            subject = "" if isinstance(request, WorkerRequest) else subject  # a worker names the row itself
-            self.message_user(request, f"{subject}: {sentence}" if subject else sentence, messages.ERROR)
+            self.message_user(request, run_of(request).refusal(subject, sentence), messages.ERROR)
+
+    def say_all_refused(self, request: HttpRequest, refused: Iterable[tuple[str, str]]) -> None:
+        """Show a message for each reason. `refused` has the name of a row and a reason why it was not changed."""
+        for sentence in run_of(request).refusals(refused):
+            self.message_user(request, sentence, messages.ERROR)
 
     def say_done(self, request: HttpRequest, sentence: str, count: int) -> None:
-        """Show to how many rows an action was applied. A worker counts the rows itself."""
-        if not isinstance(request, WorkerRequest):
+        """Show to how many rows an action was applied."""
+        if run_of(request).shows_counts():
             level = messages.SUCCESS if count else messages.WARNING
             self.message_user(request, sentence % {"count": count}, level)
 

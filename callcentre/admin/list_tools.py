@@ -1,7 +1,6 @@
 """The tools of every list: its count, its export to a file, and actions on all rows that match."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import Any, cast
 
 from django.contrib import messages
@@ -23,37 +22,11 @@ from callcentre.lists.counts import MOST_COUNTED, count_up_to
 from callcentre.lists.exports import RIGHT, ask_export
 from callcentre.lists.listed import SEARCH_LIMIT, Listed, WorkerRequest
 from callcentre.lists.models import ListExport
+from callcentre.lists.runs import ForAll, run_of
 from callcentre.models import User
 
 # Fields of the form of an action that name the action and the selected rows.
 _OF_THE_BAR = ("csrfmiddlewaretoken", "action", "select_across", "index", helpers.ACTION_CHECKBOX_NAME)
-
-
-@dataclass
-class ForAll:
-    """The rows that match, while the page of an action for all of them is made."""
-
-    rows: QuerySet[Any]
-    number: int | None
-    # The number of rows that the action changes, if it says which.
-    changing: int | None = None
-    # The number of rows at which the search stopped, if it did.
-    search_limit: int | None = None
-    consequence: Any = ""
-    facts: dict[str, Any] = field(default_factory=dict)
-
-    @property
-    def is_more(self) -> bool:
-        return self.number is None or self.number > MOST_COUNTED
-
-    @property
-    def count(self) -> int:
-        return MOST_COUNTED if self.number is None else min(self.number, MOST_COUNTED)
-
-    @property
-    def has_unchanged(self) -> bool:
-        """Whether some of the rows are known to need no change."""
-        return self.changing is not None and self.changing <= MOST_COUNTED and self.changing != self.number
 
 
 class ListTools(ListViews):
@@ -154,7 +127,7 @@ class ListTools(ListViews):
         rows, changed = listed.rows, changed_by(action)
         changing = count_up_to(rows.filter(**changed)) if changed else None
         for_all = ForAll(rows, count_up_to(rows), changing, listed.search_limit, getattr(action, "consequence", ""))
-        vars(request)["for_all"] = for_all
+        request.run = for_all  # type: ignore[attr-defined]
         # On no row, the action only checks its form.
         page: Any = cast("Any", action)(self, request, self.model._default_manager.none())
         if isinstance(page, HttpResponseBase):
@@ -180,19 +153,11 @@ class ListTools(ListViews):
         self, request: HttpRequest, name: str, of_selected: Any, of_all: Callable[[QuerySet[Any]], Any]
     ) -> Any:
         """Return what a form must know of its rows: the selected ones, or all that match (in JSON)."""
-        if isinstance(request, WorkerRequest):
-            return request.facts[name]
-        if (for_all := vars(request).get("for_all")) is None:
-            return of_selected
-        for_all.facts[name] = of_all(for_all.rows)
-        return for_all.facts[name]
+        return run_of(request).fact(name, of_selected, of_all)
 
     def message_user(
         self, request: HttpRequest, message: Any, level: Any = messages.INFO, *rest: Any, **more: Any
     ) -> None:
-        """Show a message. A worker gets the sentences of refusals instead; the check of a form says nothing."""
-        if isinstance(request, WorkerRequest):
-            if int(level) >= messages.WARNING:
-                request.refusals.append(str(message))
-        elif "for_all" not in vars(request):
+        """Show a message, unless the run of an action takes it."""
+        if run_of(request).shows(str(message), int(level)):
             super().message_user(request, message, level, *rest, **more)

@@ -13,6 +13,7 @@ from django.urls import URLPattern, path, reverse
 from django.utils.cache import add_never_cache_headers
 
 from callcentre.admin.theme import ModelAdmin
+from callcentre.lists.runs import run_of
 
 
 class Pages(ModelAdmin):
@@ -55,14 +56,11 @@ class Pages(ModelAdmin):
             "selected": [(str(row.pk), str(row)) for row in selected],
             "action": request.POST.get("action", ""),
             "checkbox": helpers.ACTION_CHECKBOX_NAME,
+            "chosen": request.POST.get(helpers.ACTION_CHECKBOX_NAME),
             "cancel_url": self.url_of("change", obj.pk) if obj else request.get_full_path(),
         }
-        if hasattr(request, "for_all"):
-            # The selected rows only show the form what it needs; the action is for all that match.
-            chosen = request.POST.get(helpers.ACTION_CHECKBOX_NAME)
-            context |= {"for_all": request.for_all, "chosen": chosen, "intro": request.for_all.consequence}
-            defaults["selected"] = []
-        return self.page(request, "admin/action.html", obj, title=title, **defaults | context)
+        context = defaults | context | run_of(request).page_context()
+        return self.page(request, "admin/action.html", obj, title=title, **context)
 
     def page(
         self, request: HttpRequest, template: str, obj: models.Model | None = None, *, title: str, **context: Any

@@ -1,6 +1,6 @@
 """Columns that rows share: their times, and the histories of what people and programs changed."""
 
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 from django.db import models
 from django.db.models.functions import Now
@@ -63,6 +63,22 @@ class Change(models.Model):
 
     def __str__(self) -> str:
         return f"{timezone.localtime(self.at):%Y-%m-%d %H:%M}, {self.actor_name}"
+
+
+class AskedForQuerySet(models.QuerySet[Any]):
+    def of_user(self, user: Any) -> Self:
+        return self.filter(actor_kind="user", actor_id=user.pk)
+
+
+class AskedFor(models.Model):
+    """A row that names the person or program that asked for it, by `actor_columns`."""
+
+    actor_kind = models.CharField(max_length=10, editable=False)
+    actor_id = models.BigIntegerField(null=True, editable=False)
+    actor_name = models.CharField(_("asked for by"), max_length=150, editable=False)
+
+    class Meta:
+        abstract = True
 
 
 def actor_columns(actor: Actor) -> dict[str, Any]:

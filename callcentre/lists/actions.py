@@ -221,7 +221,7 @@ class _Worker:
                 return _Outcome([str(_("The service failed; its log has the cause."))])
         if isinstance(response, HttpResponseBase):  # the page of the action again: its form is not valid any more
             return _Outcome([str(_("The input of the action is not valid for this row."))])
-        return _Outcome(request.refusals, has_changed=writes.rows > 0)
+        return _Outcome(request.run.refused, has_changed=writes.rows > 0)
 
     def _note(self, sentences: list[str], pk: str) -> None:
         for sentence in sentences:

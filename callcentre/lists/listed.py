@@ -14,6 +14,7 @@ from django.urls import resolve, reverse
 from django.utils.translation import gettext_lazy as _
 
 from callcentre.core.exporting.builds import Refused
+from callcentre.lists.runs import WorkerRun
 from callcentre.models import User
 from callcentre.signin.enforcement import must_set_up
 
@@ -38,10 +39,7 @@ class WorkerRequest(HttpRequest):
         self.GET = QueryDict(query)
         self.POST = QueryDict(form)
         self.session: Any = {}
-        # What an action found out about all rows when it was asked for.
-        self.facts: dict[str, Any] = facts or {}
-        # What the action says of the row that it is applied to.
-        self.refusals: list[str] = []
+        self.run = WorkerRun(facts or {})
 
 
 class _RowsOnly:

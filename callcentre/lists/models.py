@@ -1,5 +1,3 @@
-from typing import Any
-
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
@@ -9,6 +7,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from callcentre.core.audit import audited
+from callcentre.core.changes import AskedFor, AskedForQuerySet
 from callcentre.core.exporting.jobs import FileJob
 from callcentre.models import ScopeColumns, User
 
@@ -49,15 +48,12 @@ class ListExport(ScopeColumns, FileJob):
         return f"{self.list_name.rpartition('.')[2]}-{asked:%Y-%m-%d-%H%M}-{self.pk}.{self.format}"
 
 
-class ListActionQuerySet(models.QuerySet["ListAction"]):
+class ListActionQuerySet(AskedForQuerySet):
     def waiting(self) -> "ListActionQuerySet":
         return self.filter(state__in=[ListAction.State.QUEUED, ListAction.State.RUNNING])
 
-    def of_user(self, user: Any) -> "ListActionQuerySet":
-        return self.filter(actor_kind="user", actor_id=user.pk)
 
-
-class ListAction(ScopeColumns):
+class ListAction(AskedFor, ScopeColumns):
     """An action of a list on all rows that match its filters and search, done by a worker.
 
     The worker stores the ids that match (`ids`) once, in their order, and then takes them in portions: the rows of a
@@ -101,9 +97,6 @@ class ListAction(ScopeColumns):
     # Starts without a portion in between.
     failure_count = models.PositiveSmallIntegerField(default=0)
     request_id = models.CharField(max_length=64, blank=True, editable=False)
-    actor_kind = models.CharField(max_length=10, editable=False)
-    actor_id = models.BigIntegerField(null=True, editable=False)
-    actor_name = models.CharField(_("asked for by"), max_length=150, editable=False)
     # The address of the request that asked, for what the worker writes into histories.
     actor_address = models.GenericIPAddressField(null=True, editable=False)
     created_at = models.DateTimeField(_("asked for"), db_default=Now(), editable=False)

@@ -14,7 +14,6 @@ from unfold.widgets import UnfoldAdminSplitDateTimeWidget
 
 from callcentre.admin import Admin, actor_of
 from callcentre.admin.base import MAX_SELECTED
-from callcentre.admin.refusals import report_refusals
 from callcentre.admin.scope import offer_within, scope_of
 from campaigns.admin.record_form import autocomplete, status_choice
 from campaigns.models import DictionaryStatus, Record, RecordStatus
@@ -117,7 +116,7 @@ class RecordActions(Admin):
             sentence = ngettext("%(count)s record changed.", "%(count)s records changed.", done)
             self.say_done(request, sentence, done)
         reasons = [(names[pk], dict.fromkeys(map(self.sentence, edit.faults))) for pk, edit in refused]
-        report_refusals(self, request, [(name, reason) for name, sentences in reasons for reason in sentences])
+        self.say_all_refused(request, [(name, reason) for name, sentences in reasons for reason in sentences])
 
 
 def _some_campaigns(records: QuerySet[Record]) -> list[int]:

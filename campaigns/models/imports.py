@@ -10,6 +10,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from callcentre.core.actor import Actor
+from callcentre.core.changes import AskedFor
 from callcentre.core.scope import Lookups
 from campaigns.models.campaign import Campaign
 
@@ -36,7 +37,7 @@ class RecordImportQuerySet(models.QuerySet["RecordImport"]):
         )
 
 
-class RecordImport(models.Model):
+class RecordImport(AskedFor):
     """A file of records or do-not-call entries, and its import: uploaded, described, queued, running, finished, failed.
 
     One transaction adds all rows and sets the state `finished`. After a crash the lease expires and the sweep
@@ -96,8 +97,6 @@ class RecordImport(models.Model):
     attempts = models.PositiveIntegerField(default=0, editable=False)
     # The id of the request that queued the import, for its log lines, also after a new start.
     request_id = models.CharField(max_length=20, blank=True, editable=False)
-    actor_kind = models.CharField(max_length=10, editable=False)
-    actor_id = models.BigIntegerField(null=True, editable=False)
     actor_name = models.CharField(_("imported by"), max_length=150, editable=False)
     # The address of the request that asked, for what the worker writes into histories.
     actor_address = models.GenericIPAddressField(null=True, editable=False)

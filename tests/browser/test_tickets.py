@@ -74,12 +74,12 @@ def test_a_mail_runs_no_script_and_loads_no_file(visit: Visit, is_cleaned: bool)
     assert page.url.endswith(page_of(ticket))
 
 
-def test_a_picture_of_the_mail_is_shown_and_the_frame_fits(visit: Visit, tmp_path: Path) -> None:
+def test_a_picture_of_the_mail_is_shown_and_the_frame_fits(visit: Visit, own_storage: Path) -> None:
     ticket = TicketFactory()
     message = Message.objects.create(
         ticket=ticket, type="MAIL", body='<p>See</p><img src="cid:one">' + "<p>line</p>" * 40
     )
-    (tmp_path / "one.png").write_bytes(PNG)
+    (own_storage / "one.png").write_bytes(PNG)
     values = {"content_type": "image/png", "size": len(PNG), "sha256": "", "path": "one.png", "content_id": "one"}
     StoredFile.objects.create(token="t", filename="one.png", message=message, **values)
 

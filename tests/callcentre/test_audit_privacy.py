@@ -43,6 +43,8 @@ OPEN = {
     },
     "senders of wrong log-ins": {"callcentre.Lockout.source", "callcentre.Lockout.login"},
     "laws": {"campaigns.LegalHours.source"},
+    "labels of models": {"lists.SavedView.list_name"},
+    "names that the deletion of a person blanks if the view searches": {"lists.SavedView.name"},
 }  # fmt: skip
 
 

@@ -241,9 +241,7 @@ def test_an_address_that_makes_no_sense_any_more_is_a_failed_export() -> None:
     assert built(export).state == "failed"
 
 
-def test_deletion_of_a_person_leaves_nothing_of_them_in_files_and_searches(settings: Any, tmp_path: Path) -> None:
-    options = {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": {"location": tmp_path}}
-    settings.STORAGES = settings.STORAGES | {"default": options}
+def test_deletion_of_a_person_leaves_nothing_of_them_in_files_and_searches(own_storage: Path) -> None:
     customer, client = CustomerFactory(surname=MARK), superuser()
     export = built(asked(client, Customer, f"?q={MARK}"))
     SavedView.objects.create(user=User.objects.get(), list_name="tickets.customer", name=MARK, query=f"q={MARK}")
@@ -258,4 +256,4 @@ def test_deletion_of_a_person_leaves_nothing_of_them_in_files_and_searches(setti
     begun.refresh_from_db()
     assert (deletion.state, begun.state) == ("finished", "queued")
     assert left_of(MARK) == {}
-    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+    assert [path for path in own_storage.rglob("*") if path.is_file()] == []

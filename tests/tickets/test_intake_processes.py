@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from tests.processes import ROOT, environment
-from tests.storage import use_folder
 from tests.tickets.factories import TicketQueueFactory
 from tests.tickets.imap_server import Mailbox, local_mailboxes, serving  # noqa: F401  (a fixture)
 from tests.tickets.mails import a_mail
@@ -20,9 +19,8 @@ pytestmark = pytest.mark.usefixtures("committed_db")
 
 
 @pytest.fixture(autouse=True)
-def folder(settings: object, tmp_path: Path) -> Path:
-    """Use a folder that the processes share."""
-    use_folder(settings, tmp_path / "files")
+def folder(own_storage: Path, tmp_path: Path) -> Path:
+    """Return the data folder of the processes."""
     return tmp_path
 
 

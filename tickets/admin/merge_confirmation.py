@@ -7,7 +7,7 @@ from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 from unfold.widgets import UnfoldBooleanWidget
 
-from callcentre.admin.refusals import some_of
+from callcentre.lists.runs import some_of
 from tickets.models import Ticket
 
 

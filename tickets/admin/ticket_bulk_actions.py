@@ -16,7 +16,6 @@ from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 
 from callcentre.admin import Admin, actor_of
 from callcentre.admin.base import MAX_SELECTED, REFUSALS
-from callcentre.admin.refusals import report_refusals
 from callcentre.admin.scope import scope_of
 from callcentre.core.errors import ErrorCode, Fault
 from tickets.admin.merge_confirmation import MergeConfirmationForm, people_of
@@ -175,4 +174,4 @@ def _report(model_admin: Admin, request: HttpRequest, count: int, refused: list[
     if done:
         sentence = ngettext("%(count)s ticket changed.", "%(count)s tickets changed.", done)
         model_admin.say_done(request, sentence, done)
-    report_refusals(model_admin, request, [(f"#{ticket.pk}", sentence) for ticket, sentence in refused])
+    model_admin.say_all_refused(request, [(f"#{ticket.pk}", sentence) for ticket, sentence in refused])

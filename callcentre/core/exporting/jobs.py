@@ -11,6 +11,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
+from callcentre.core.changes import AskedFor, AskedForQuerySet
 from callcentre.core.errors import Conflict, ErrorCode
 
 # An export that ended its workers so often is not started again.
@@ -45,18 +46,15 @@ def path_of(job: "FileJob", name: str) -> str:
     return f"{job.folder}/{job.created_at:%Y/%m}/{name}"
 
 
-class FileJobQuerySet(models.QuerySet[Any]):
+class FileJobQuerySet(AskedForQuerySet):
     def waiting(self) -> "FileJobQuerySet":
         return self.filter(state__in=[FileJob.State.QUEUED, FileJob.State.RUNNING])
 
     def with_outdated_files(self) -> "FileJobQuerySet":
         return self.exclude(file="").filter(finished_at__lt=timezone.now() - FILES_KEPT)
 
-    def of_user(self, user: Any) -> "FileJobQuerySet":
-        return self.filter(actor_kind="user", actor_id=user.pk)
 
-
-class FileJob(Written):
+class FileJob(AskedFor, Written):
     """An export: queued, running, finished or failed.
 
     A worker builds one of a model at a time, from one snapshot (`read_at`). The row names the file only when the file
@@ -83,9 +81,6 @@ class FileJob(Written):
     attempts = models.PositiveSmallIntegerField(_("attempts"), default=0, editable=False)
     # The id of the request that asked for it, also in the log lines of the worker.
     request_id = models.CharField(max_length=64, blank=True, editable=False)
-    actor_kind = models.CharField(max_length=10, editable=False)
-    actor_id = models.BigIntegerField(null=True, editable=False)
-    actor_name = models.CharField(_("asked for by"), max_length=150, editable=False)
     created_at = models.DateTimeField(_("asked for"), db_default=Now(), editable=False)
     started_at = models.DateTimeField(_("started"), null=True, editable=False)
     # The instant of the snapshot.
