@@ -21,6 +21,7 @@ from django.http import HttpRequest
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.html import format_html
+from django.utils.safestring import SafeString
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 from unfold.admin import checkbox
@@ -131,7 +132,7 @@ class Admin(NamelessLogMixin, ScopedMixin, ListTools):
             self.message_user(request, sentence, messages.WARNING)
             raise
 
-    def action_checkbox(self, obj: models.Model) -> str:
+    def action_checkbox(self, obj: models.Model) -> SafeString:
         return format_html(_checkbox(get_language()), obj.pk)
 
     def response_action(self, request: HttpRequest, queryset: models.QuerySet[Any], *rest: Any, **options: Any) -> Any:
@@ -311,7 +312,7 @@ class Admin(NamelessLogMixin, ScopedMixin, ListTools):
 @cache
 def _checkbox(language: str | None) -> str:
     """Return the box that selects a row of a list, with a place for the row's key. Lists have fifty of them."""
-    return checkbox.render(helpers.ACTION_CHECKBOX_NAME, "{}")
+    return str(checkbox.render(helpers.ACTION_CHECKBOX_NAME, "{}"))
 
 
 def _value_of(field: Any, given: Any) -> Any:

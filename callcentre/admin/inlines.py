@@ -1,8 +1,8 @@
 """The base class of tables of related rows on a page."""
 
+from collections.abc import Sequence
 from typing import Any
 
-from django import forms
 from django.contrib.admin.widgets import AutocompleteSelect
 from django.db.models import Model, QuerySet
 from django.forms.models import BaseInlineFormSet
@@ -20,14 +20,14 @@ class ChosenRowSelect(AutocompleteSelect):
 
     chosen: Model | None = None
 
-    def optgroups(self, name: str, value: list[str], attr: Any = None) -> Any:
-        if self.chosen is None or value != [str(self.chosen.pk)]:
+    def optgroups(self, name: str, value: Sequence[str], attr: Any = None) -> Any:
+        if self.chosen is None or list(value) != [str(self.chosen.pk)]:
             return super().optgroups(name, value, attr)
         return [(None, [self.create_option(name, value[0], str(self.chosen), True, 0)], 0)]
 
 
 class InlineFormSet(BaseInlineFormSet):  # type: ignore[type-arg]
-    def add_fields(self, form: forms.BaseForm, index: int | None) -> None:
+    def add_fields(self, form: Any, index: int | None) -> None:
         super().add_fields(form, index)
         for name, field in form.fields.items():
             widget = getattr(field.widget, "widget", field.widget)
@@ -40,7 +40,7 @@ class Inline(TabularInline):
 
     extra = 0
     hide_title = True
-    formset = InlineFormSet
+    formset: type[BaseInlineFormSet] = InlineFormSet  # type: ignore[type-arg]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         return within_scope(super().get_queryset(request), user_of(request))
