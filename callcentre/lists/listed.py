@@ -59,7 +59,7 @@ class Listed:
         self.admin: Any = admin.site._registry.get(apps.get_model(list_name))
         if self.admin is None or not self.admin.has_view_or_change_permission(request):
             raise Refused(_("You may not see this list any more."))
-        shown = self.admin
+        shown: Any = self.admin
         self.columns: list[str] = shown.columns_with_box(request)
         list_class = type("Rows", (_RowsOnly, shown.get_changelist(request)), {})
         try:
