@@ -8,7 +8,6 @@ from typing import Any, cast
 
 from django import forms
 from django.forms.boundfield import BoundField
-from django.utils.html import format_html
 from django.utils.translation import gettext as _
 
 
@@ -32,17 +31,8 @@ class ShownValueField(BoundField):
         if not only_initial:
             return super().as_widget(widget, attrs)
         value = self.shown if self.form.is_bound and not self.is_outdated else self.field.prepare_value(self.initial)
-        hidden = self.field.hidden_widget()
-        if type(hidden) is forms.HiddenInput and not attrs:
-            return _hidden_input(self.html_initial_name, self.html_initial_id, hidden.format_value(value))
         attrs = {"id": self.html_initial_id, **(attrs or {})}
-        return hidden.render(self.html_initial_name, value, attrs, self.form.renderer)
-
-
-def _hidden_input(name: str, html_id: str, value: str | None) -> str:
-    """Return the input without a template: a page has one for each field."""
-    given = "" if value is None else format_html(' value="{}"', value)
-    return format_html('<input type="hidden" name="{}"{} id="{}">', name, given, html_id)
+        return self.field.hidden_widget().render(self.html_initial_name, value, attrs, self.form.renderer)
 
 
 class EditConflictForm(forms.BaseForm):
