@@ -44,8 +44,10 @@ class ListViews(Pages):
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
         """Show the list, or lead from its bare address to the view with which it opens for the person."""
-        if request.method == "GET" and not request.GET and (query := default_of(request.session, self._list_name)):
-            return HttpResponseRedirect(f"{request.path}?{query}")
+        if request.method == "GET" and not request.GET and default_of(request.session, self._list_name):
+            keep_in_session(request.session, cast("User", request.user))  # its owner may have deleted it meanwhile
+            if query := default_of(request.session, self._list_name):
+                return HttpResponseRedirect(f"{request.path}?{query}")
         return super().changelist_view(request, extra_context)
 
     def get_list_display(self, request: HttpRequest) -> Any:
@@ -101,7 +103,16 @@ class ListViews(Pages):
                 set_default(request.session, user, self._list_name, view)
             case "no-default":
                 set_default(request.session, user, self._list_name, None)
-            case "delete" if view.user_id == user.pk:
+            case "delete" if view.user_id == user.pk and view.is_shared:
+                return self.page(
+                    request,
+                    "admin/action.html",
+                    title=_("Delete the view %(name)s?") % {"name": view.name},
+                    intro=_("It is shared: other people lose it too."),
+                    buttons=("do", [("delete-shared", _("Delete"))]),
+                    cancel_url=self._views_url(request),
+                )
+            case "delete" | "delete-shared" if view.user_id == user.pk:
                 view.delete()
                 keep_in_session(request.session, user)
             case "rename" if view.user_id == user.pk:

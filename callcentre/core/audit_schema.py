@@ -11,6 +11,7 @@ from typing import Any
 
 from django.db import connection, transaction
 from django.db.backends.utils import CursorWrapper
+from django.db.models import BinaryField
 
 from callcentre.core.audit import AUDITED, NAMES, SETTING, Audited, AuditEntry, AuditLog, histories, owner_of
 from callcentre.core.changes import Change
@@ -36,7 +37,7 @@ BEGIN
   INTO different
   FROM jsonb_object_keys(some_row) AS name
   WHERE name <> ALL(string_to_array(TG_ARGV[3], ' ')) AND old_row->name IS DISTINCT FROM new_row->name
-    AND NOT (TG_OP <> 'UPDATE' AND some_row->name IN ('null', '""', '[]', '{{}}'));
+    AND NOT (TG_OP <> 'UPDATE' AND some_row->name IN ('null', '""', '"\\\\x"', '[]', '{{}}'));
   IF different IS NULL THEN
     RETURN NULL;
   END IF;
@@ -123,7 +124,9 @@ def _arguments(declared: Audited) -> tuple[str, str, str, str, str]:
         owner: Any = meta.get_field(declared.part_of)
         object_label, key, part = owner.related_model._meta.label_lower, owner.column, object_label
     ignored = ("id", key, "created_at", "updated_at", *declared.ignored)
-    return object_label, key, part, " ".join(ignored), " ".join(declared.secret)
+    # The content of a file is no text to read.
+    files = [field.column for field in meta.concrete_fields if isinstance(field, BinaryField)]
+    return object_label, key, part, " ".join(ignored), " ".join([*declared.secret, *files])
 
 
 def _install_function(cursor: CursorWrapper) -> None:

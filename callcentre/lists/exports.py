@@ -18,7 +18,7 @@ from callcentre.core.exporting.formats import writer_of
 from callcentre.core.request_id import current_request_id
 from callcentre.core.scope import DIMENSIONS
 from callcentre.lists.cells import columns_of
-from callcentre.lists.listed import Listed, WorkerRequest, address_of, person
+from callcentre.lists.listed import Listed, WorkerRequest, address_of, person, query_of_log
 from callcentre.lists.models import ListExport
 from callcentre.models import User
 
@@ -41,7 +41,7 @@ def ask_export(user: User, list_name: str, title: str, query: str, format_: str)
             **actor_columns(user.actor),
             **user.scope.by_column,
         )
-        asked = {"list": [None, list_name], "query": [None, query], "format": [None, format_]}
+        asked = {"list": [None, list_name], "query": [None, query_of_log(query)], "format": [None, format_]}
         record(user.actor, AuditAction.EXPORT, export, name=title, changes=asked)
         enqueue("lists.build_exports")
     return export

@@ -104,6 +104,13 @@ def without_search(query: str) -> str:
     return kept.urlencode()
 
 
+def query_of_log(query: str) -> str:
+    """Return the address of the list for the audit log, which is kept longer than the rows that the words find."""
+    if SEARCH_VAR not in QueryDict(query):
+        return query
+    return f"{without_search(query)}&{SEARCH_VAR}=•••".lstrip("&")
+
+
 def address_of(list_name: str) -> str:
     return reverse(f"admin:{list_name.replace('.', '_').lower()}_changelist")
 

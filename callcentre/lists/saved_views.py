@@ -62,11 +62,13 @@ def set_default(session: Any, user: User, list_name: str, view: SavedView | None
 def keep_in_session(session: Any, user: User) -> None:
     """Store in the session what a list of this person opens with."""
     chosen = DefaultView.objects.filter(user=user).select_related("view")
-    session[_OF_SESSION] = {
+    views = {
         each.list_name: address_of_view(each.view)
         for each in chosen
         if each.view.is_shared or each.view.user_id == user.pk
     }
+    if session.get(_OF_SESSION) != views:
+        session[_OF_SESSION] = views
 
 
 def default_of(session: Any, list_name: str) -> str:

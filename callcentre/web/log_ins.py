@@ -20,8 +20,13 @@ def _log_out(user: User | None, **_unused: Any) -> None:
 
 
 def _refuse(credentials: dict[str, Any], **_unused: Any) -> None:
-    """Log a refused log-in, once a minute for a login and an address: a program may try a thousand passwords."""
+    """Log a refused log-in, once a minute for a login and an address: a program may try a thousand passwords.
+
+    Only the login of a user is named: people also type passwords into its field.
+    """
     login = str(credentials.get("username", ""))
+    if not User.objects.filter(username=login).exists():
+        login = ""
     record_once(SYSTEM, AuditAction.LOG_IN_REFUSED, name=login, within=timedelta(minutes=1))
 
 

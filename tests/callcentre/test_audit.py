@@ -9,6 +9,7 @@ from django.conf import settings
 from django.contrib import admin
 from django.contrib.auth.models import Permission
 from django.db import connection, transaction
+from django.db.models import BinaryField
 from django.test import Client, RequestFactory
 from django.utils import timezone
 
@@ -23,6 +24,7 @@ from telephony.models import AgentGroup, Pause
 from tests.campaigns.factories import CampaignFactory
 from tests.conftest import ACTOR, ApiClient
 from tests.knowledgebase.factories import ArticleFactory
+from tests.telephony.factories import TransferShortcutFactory
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
 # Models that people add, change or delete in the admin and that need no trigger.
@@ -205,6 +207,26 @@ def test_log_in_and_refused_log_in_are_logged(client: Client) -> None:
         ("log_in", "anna", "192.0.2.7"),
         ("log_out", "anna", "127.0.0.1"),
     ]
+
+
+def test_a_password_typed_as_a_login_is_not_logged(client: Client) -> None:
+    client.post("/admin/login/", {"username": "MySecretPw-99", "password": "anna"}, REMOTE_ADDR="192.0.2.7")
+
+    entry = AuditEntry.objects.get(action="log_in_refused")
+    assert (entry.object_name, entry.actor_address) == ("", "192.0.2.7")
+    assert "MySecretPw-99" not in str(AuditEntry.objects.values())
+
+
+def test_contents_of_files_are_not_logged() -> None:
+    empty = TransferShortcutFactory(icon=b"")
+    shortcut = TransferShortcutFactory(icon=b"\x89PNG")
+    shortcut.icon = b"\x89PNG2"
+    shortcut.save()
+
+    files = [field for each in AUDITED.values() for field in each.model._meta.fields if isinstance(field, BinaryField)]
+    assert [str(field) for field in files] == ["telephony.TransferShortcut.icon"]
+    assert [entry.changes["icon"] for entry in entries_of(shortcut)] == [[None, "•••"]] * 2
+    assert "icon" not in entries_of(empty)[0].changes
 
 
 def test_old_entries_are_pruned() -> None:

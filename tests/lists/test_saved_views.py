@@ -61,7 +61,7 @@ def test_the_audit_log_names_who_shared_renamed_and_deleted_a_view() -> None:
     own = staff("view_ticket", "share_savedview")
     view = saved(own, "?q=Kowalska")
     own.post(f"{VIEWS}{view.pk}/", {"do": "rename", "name": "Bulbs", "is_shared": "on"})
-    own.post(f"{VIEWS}{view.pk}/", {"do": "delete"})
+    own.post(f"{VIEWS}{view.pk}/", {"do": "delete-shared"})
 
     entries = AuditEntry.objects.filter(model="lists.savedview", object_id=str(view.pk)).order_by("id")
     assert [(entry.action, entry.object_name, entry.actor_id, entry.actor_address) for entry in entries] == [
@@ -160,6 +160,22 @@ def test_a_deleted_view_opens_no_list() -> None:
 
     assert client.get(LIST).status_code == 200
     assert not SavedView.objects.exists()
+
+
+def test_a_shared_view_is_deleted_after_a_question_and_then_opens_no_list_of_another_person() -> None:
+    own, other = superuser(), staff("view_ticket")
+    view = saved(own, is_shared="on")
+    other.post(f"{VIEWS}{view.pk}/", {"do": "default"})
+    opened = other.get(LIST).status_code
+
+    question = own.post(f"{VIEWS}{view.pk}/", {"do": "delete"}).content.decode()
+    asked = SavedView.objects.exists()
+    own.post(f"{VIEWS}{view.pk}/", {"do": "delete-shared"})
+
+    assert "other people lose it too" in question
+    assert 'value="delete-shared"' in question
+    assert (asked, SavedView.objects.exists()) == (True, False)
+    assert (opened, other.get(LIST).status_code) == (302, 200)
 
 
 def test_a_list_shows_the_chosen_columns_in_their_order() -> None:
