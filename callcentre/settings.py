@@ -92,6 +92,7 @@ MIDDLEWARE = [
     "callcentre.web.middleware.BusyMiddleware",
 ]
 
+FORM_RENDERER = "callcentre.web.form_renderer.FormRenderer"
 TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",

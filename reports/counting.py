@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from callcentre.core.statements import rows_of
 from callcentre.core.times import zone
 from reports.ledgers import array
-from reports.periods import LENGTHS
+from reports.periods import LENGTHS, Aggregation
 from reports.report import Question
 
 
@@ -64,8 +64,12 @@ _BORDERS = "%(borders)s::timestamptz[]"
 
 
 def border(at: str) -> str:
-    """Return SQL: the beginning of the period in which an instant lies."""
-    return f"({_BORDERS})[width_bucket({at}, {_BORDERS})]"
+    """Return SQL: the beginning of the period in which an instant lies; of an hour of the day, that of the hour.
+
+    The hours of a long span are too many to send as borders.
+    """
+    return f"""CASE WHEN %(is_hour_of_day)s::boolean THEN date_trunc('hour', {at}, %(zone)s)
+    ELSE ({_BORDERS})[width_bucket({at}, {_BORDERS})] END"""
 
 
 def in_span(at: str, subject: str) -> str:
@@ -97,8 +101,10 @@ class Counting:
     def _read(
         self, statement: str, question: Question, order: Sequence[int], limit: int, offset: int
     ) -> tuple[list[Any], Any]:
-        borders = question.aggregation.borders(question.begin, question.end)
+        is_hour_of_day = question.aggregation is Aggregation.HOUR_OF_DAY
+        borders = [] if is_hour_of_day else question.aggregation.borders(question.begin, question.end)
         values = {
+            "is_hour_of_day": is_hour_of_day,
             "borders": array(borders),
             "begin": question.begin,
             "end": question.end,

@@ -10,6 +10,7 @@ from django.db import models
 from django.http import HttpRequest
 from django.utils.formats import localize
 from unfold.contrib.filters.admin import DropdownFilter
+from unfold.templatetags import unfold_list
 from unfold.views import ChangeList as ThemeChangeList
 
 from callcentre.admin.dates import DATES
@@ -21,6 +22,20 @@ from callcentre.lists.saved_views import SAVED
 
 # The parameter of an address with the columns that a person chose, with commas between them.
 COLUMNS = "cols"
+
+
+_make_head = unfold_list.result_headers
+
+
+def _head_of(change_list: Any) -> list[Any]:
+    """Return the head of the table, made once for a page. The theme would make it again for each row."""
+    if not hasattr(change_list, "head"):
+        change_list.head = list(_make_head(change_list))
+    head: list[Any] = change_list.head
+    return head
+
+
+unfold_list.result_headers = _head_of
 
 
 class ChangeList(ThemeChangeList):

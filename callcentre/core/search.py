@@ -6,10 +6,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Func, TextField
+from django.db.models import Func, Model, TextField
 
 from callcentre.core.phone import PhoneError, normalise
 from callcentre.core.scope import Scope
+from callcentre.core.statements import rows_of
 
 # The longest text that is searched, and the most words of it.
 MAX_LENGTH = 200
@@ -17,6 +18,8 @@ MAX_WORDS = 5
 # The candidates that each branch of a search of the box reads.
 CANDIDATES = 50
 CANDIDATES_OF_SCOPE = 500
+# The candidates that each branch of the search of a list reads for a person with a scope; those outside drop out.
+CANDIDATES_OF_LIST = 5_000
 # The fewest digits that are searched as the end of a number.
 FEWEST_DIGITS = 4
 # The fewest letters that are searched as the beginning of a word in messages.
@@ -101,6 +104,21 @@ class SearchText:
 def candidates(scope: Scope) -> int:
     """Return the number of candidates of each branch. Those outside the scope drop out, so more are read with one."""
     return CANDIDATES if scope.is_all else CANDIDATES_OF_SCOPE
+
+
+def read_by_list(most: int, model: type[Model], scope: Scope) -> int:
+    """Return the number of candidates that the search of a list reads to find `most` rows inside the scope."""
+    return CANDIDATES_OF_LIST if scope.sql(model, "r") else most
+
+
+def ids_inside(ids: list[int], model: type[Model], scope: Scope) -> list[int]:
+    """Return the ids of rows inside the scope, in the same order."""
+    condition = scope.sql(model, "r")
+    if not (condition and ids):
+        return ids
+    statement = f"SELECT r.id FROM {model._meta.db_table} r WHERE r.id = ANY(%(ids)s){condition}"  # noqa: S608  (our names)
+    inside = {pk for (pk,) in rows_of(statement, {"ids": ids, **scope.by_column})}
+    return [pk for pk in ids if pk in inside]
 
 
 def union(branches: Iterable[str], most: int) -> str:

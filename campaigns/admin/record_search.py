@@ -49,15 +49,16 @@ SELECT newest.id FROM campaigns_campaign c CROSS JOIN LATERAL (
 """
 
 
-def ids_of(text: str, campaign_id: int | None = None) -> list[int]:
+def ids_of(text: str, campaign_id: int | None = None, scope: Scope = ALL) -> list[int]:
     """Return the records with this number (in any spelling, also as an additional one) or this identifier.
 
-    The search takes all campaigns unless one is named.
+    The search takes all campaigns of the scope unless one is named.
     """
     text = text.strip()
     search = SearchText.read(text)
     numbers = [search.number] if search.number else []
-    campaigns = [campaign_id] if campaign_id else list(Campaign.objects.order_by().values_list("pk", flat=True))
+    inside = scope.within(Campaign.objects.order_by())
+    campaigns = [campaign_id] if campaign_id else list(inside.values_list("pk", flat=True))
     values: dict[str, Any] = {"campaigns": campaigns, "numbers": numbers, "identifier": text}
     endings = search.with_endings(*(f"{branch} AND campaign_id = ANY(%(campaigns)s)" for branch in _WITH_ENDING))
     rows = rows_of(union([_FIND, *endings], MAX_FOUND), search.parameters | values)

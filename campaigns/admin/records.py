@@ -110,7 +110,7 @@ class RecordAdmin(RecordActions, HistoryMixin, UncountedMixin, Admin):
     ) -> tuple[QuerySet[Record], bool]:
         if not search_term.strip():
             return queryset, False
-        ids = record_search.ids_of(search_term, integer_of(request.GET.get(CAMPAIGN)))
+        ids = record_search.ids_of(search_term, integer_of(request.GET.get(CAMPAIGN)), scope_of(request))
         most = record_search.MAX_FOUND
         return self.rows_found(request, queryset, ids, most, is_cut=len(ids) == most), False
 

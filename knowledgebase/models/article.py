@@ -113,7 +113,14 @@ class Article(TimestampedModel):
                 condition=Q(is_published=True, language__in=WITH_LEMMAS),
             ),
             models.Index(fields=["-updated_at", "id"], name="article_newest"),
-            models.Index(fields=["negative_count"], name="article_voted_down", condition=Q(negative_count__gt=0)),
+            models.Index(
+                F("positive_count") - F("negative_count"),
+                "title",
+                "id",
+                name="article_worst",
+                condition=Q(negative_count__gt=F("positive_count"), is_published=True),
+            ),
+            models.Index(fields=["id"], name="article_drafts", condition=~Q(published_number=F("number"))),
         ]
 
     def __str__(self) -> str:

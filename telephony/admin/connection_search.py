@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Any
 
 from callcentre.core.scope import ALL, Scope
-from callcentre.core.search import Hit, SearchText, candidates, union
+from callcentre.core.search import Hit, SearchText, candidates, ids_inside, read_by_list, union
 from callcentre.core.statements import rows_of
 from callcentre.core.times import second
 from telephony.models import Connection
@@ -47,15 +47,21 @@ CROSS JOIN LATERAL (
 """
 
 
-def ids_found(text: str) -> list[int]:
-    """Return the keys of the connections with this id of the wire, or this number of either side in any spelling."""
+def ids_found(text: str, scope: Scope = ALL) -> tuple[list[int], bool]:
+    """Return the keys of the connections with this id of the wire, or this number of either side in any spelling.
+
+    The second value is whether the search stopped before it found all.
+    """
     found = list(Connection.objects.with_uid(text.strip()).values_list("pk", flat=True))
     if found:
-        return found
+        return found, False
     search = SearchText.read(text)
-    branches = union([*_OF_NUMBER, *search.with_endings(*_OF_ENDING)], MAX_FOUND)
-    values = {**search.parameters, "number": comparable(text.replace("\0", "")), "most": MAX_FOUND}
-    return [pk for (pk,) in rows_of(_NEWEST.format(branches=branches), values)]
+    most = read_by_list(MAX_FOUND, Connection, scope)
+    branches = union([*_OF_NUMBER, *search.with_endings(*_OF_ENDING)], most)
+    values = {**search.parameters, "number": comparable(text.replace("\0", "")), "most": most}
+    read = [pk for (pk,) in rows_of(_NEWEST.format(branches=branches), values)]
+    ids = ids_inside(read, Connection, scope)[:MAX_FOUND]
+    return ids, len(read) == most or len(ids) == MAX_FOUND
 
 
 def calls(search: SearchText, count: int, scope: Scope = ALL) -> list[Hit]:

@@ -245,8 +245,8 @@ class ConnectionAdmin(UncountedMixin, ReadOnlyAdmin):
     ) -> tuple[QuerySet[Connection], bool]:
         if search_term.strip():
             most = connection_search.MAX_FOUND
-            ids = connection_search.ids_found(search_term)
-            queryset = self.rows_found(request, queryset, ids, most, is_cut=len(ids) == most)
+            ids, is_cut = connection_search.ids_found(search_term, scope_of(request))
+            queryset = self.rows_found(request, queryset, ids, most, is_cut=is_cut)
         return queryset, False
 
     @display(description=_("start"))

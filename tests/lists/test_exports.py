@@ -26,7 +26,7 @@ from tests.backoffice import BackOffice, staff, superuser
 from tests.campaigns.factories import RecordFactory
 from tests.conftest import ACTOR
 from tests.reports.exports import cells_of
-from tests.telephony.factories import AgentFactory, AgentGroupFactory, ConnectionFactory
+from tests.telephony.factories import AgentFactory, AgentGroupFactory, ConnectionFactory, QueueFactory
 from tests.tickets.deleting import left_of
 from tests.tickets.factories import CustomerFactory, TicketFactory, TicketQueueFactory
 from tickets.admin import customer_search, ticket_search
@@ -183,6 +183,40 @@ def test_pages_and_files_say_that_a_search_stopped_before_it_found_all(
     assert len(rows_of(export)) == 1
     assert f"{said} 1 rows" in client.page(f"{list_of(model)}{query}")
     assert f"{said} 1 rows" in client.page(f"{list_of(ListExport)}{export.pk}/change/")
+
+
+@pytest.mark.parametrize(
+    ("model", "search", "column", "make"),
+    [
+        (Record, record_search, "scope_outbounds", lambda: RecordFactory(phone_number="+48225550107")),
+        (Ticket, ticket_search, "scope_ticket_queues", lambda: TicketFactory(subject="call 22 555 01 07 back")),
+        (
+            Ticket,
+            ticket_search,
+            "scope_ticket_queues",
+            lambda: TicketFactory(customer=CustomerFactory(surname="22 555 01 07", identifier="")),
+        ),
+        (
+            Connection,
+            connection_search,
+            "scope_call_queues",
+            lambda: ConnectionFactory(dst="+48225550107", queue=QueueFactory()),
+        ),
+    ],
+)
+def test_a_search_finds_a_row_of_the_scope_among_many_others(
+    model: type[Model], search: Any, column: str, make: Callable[[], Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows outside the scope do not count for the most rows that a search finds, older or newer."""
+    monkeypatch.setattr(search, "MAX_FOUND", 2)
+    rows = [make() for _number in range(5)]
+    client = staff(f"view_{model._meta.model_name}")
+    user = User.objects.filter(pk=client.session["_auth_user_id"])
+    for row in rows:
+        user.update(**{column: [row.campaign_id if model is Record else row.queue_id]})
+        page = client.page(f"{list_of(model)}?q=22+555+01+07")
+        assert [other.pk for other in rows if f"{list_of(model)}{other.pk}/change/" in page] == [row.pk]
+        assert "The search stopped" not in page
 
 
 @pytest.mark.parametrize("is_narrow", [True, False])

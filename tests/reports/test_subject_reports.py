@@ -3,6 +3,7 @@
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 import time_machine
@@ -143,6 +144,24 @@ def test_too_many_periods_and_a_span_that_ends_before_it_begins_are_refused(repo
 
     assert [error["field"] for error in long.json()["errors"]] == ["aggregate_by"]
     assert [error["field"] for error in turned.json()["errors"]] == ["date_to"]
+
+
+@of_each
+def test_the_hours_of_the_day_of_the_longest_span_are_made_without_its_borders(
+    report: Report, api: ApiClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scene = SubjectScene(AUTUMN, 0)
+    scene.play()
+    query = {"aggregate_by": "hour_of_day", "date_from": wall(scene.base), "date_to": "2026-12-31"}
+    expected = all_rows(api, report, **query)
+    borders = Mock(wraps=Aggregation.borders)
+    monkeypatch.setattr(Aggregation, "borders", borders)
+
+    rows = all_rows(api, report, **query | {"date_from": "1970-01-01", "date_to": "2199-12-31"})
+
+    assert rows
+    assert {row["period"] for row in expected} == {row["period"] for row in rows}
+    assert not borders.called
 
 
 @of_each

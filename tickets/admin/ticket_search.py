@@ -2,12 +2,13 @@
 
 import re
 from collections.abc import Iterable
+from itertools import chain
 from typing import Any
 
 from django.db.models import Q, QuerySet
 
 from callcentre.core.scope import ALL, Scope
-from callcentre.core.search import Hit, SearchText, candidates, union
+from callcentre.core.search import Hit, SearchText, candidates, ids_inside, read_by_list, union
 from callcentre.core.statements import rows_of
 from callcentre.core.times import minute
 from tickets.admin import customer_search
@@ -17,6 +18,8 @@ from tickets.models.custom_values import WrongValue, parse
 from tickets.models.status import as_read
 
 MAX_FOUND = 500
+# Of a word that more tickets have, the index returns some by chance (migrations/0025).
+_FREQUENT = 1_000
 
 # Find the last changed tickets of each status, then the last changed of all: the index orders within one status.
 _WAITING = """
@@ -57,29 +60,28 @@ def waiting_statuses() -> list[int]:
     return list(TicketStatus.objects.filter(kind__in=OPEN_KINDS).order_by().values_list("pk", flat=True))
 
 
-def ids_found(text: str) -> list[int]:
-    """Return the ids of the tickets that a text finds.
+def find(text: str, scope: Scope = ALL) -> tuple[list[int], bool]:
+    """Return the ids of the tickets that a text finds, and whether the search stopped before it found all.
 
     It finds them by their number, by their customer, by a custom field, by their sender, or by words of the subject and
     of messages.
     """
-    return find(text)[0]
-
-
-def find(text: str) -> tuple[list[int], bool]:
-    """Return the ids of `ids_found`, and whether the search stopped before it found all."""
     text = text.strip().replace("\0", "")
     if not text:
         return [], False
-    found = [*_by_number(text), *_by_custom_field(text)]
-    customers: list[int] = []
+    most = read_by_list(MAX_FOUND, Ticket, scope)
+    branches = [_by_number(text), _by_custom_field(text, most)]
+    is_cut = False
     # Up to five digits are a ticket's number: no customer has them, and half of all subjects do.
     if not re.fullmatch(r"\[?#?[0-9]{1,5}\]?", text):
         customers = customer_search.ids_found(text)
-        found += _of_customers(customers)
-        found += _by_sender(text) if "@" in text else _by_words(text)
-    ids = list(dict.fromkeys(found))[:MAX_FOUND]
-    return ids, len(ids) == MAX_FOUND or len(customers) == customer_search.MAX_FOUND
+        branches.append(_of_customers(customers, most))
+        words = [] if "@" in text else _by_words(text, most)
+        branches.append(_by_sender(text, most) if "@" in text else words)
+        is_cut = len(customers) == customer_search.MAX_FOUND or len(words) >= min(most, _FREQUENT)
+    is_cut = is_cut or any(len(branch) >= most for branch in branches)
+    ids = ids_inside(list(dict.fromkeys(chain.from_iterable(branches))), Ticket, scope)[:MAX_FOUND]
+    return ids, is_cut or len(ids) == MAX_FOUND
 
 
 def tickets(search: SearchText, count: int, scope: Scope = ALL) -> list[Hit]:
@@ -104,7 +106,7 @@ def _by_number(text: str) -> list[int]:
     return [int(found[1])] if found else []
 
 
-def _by_custom_field(text: str) -> list[int]:
+def _by_custom_field(text: str, most: int) -> list[int]:
     """Find tickets by the index of custom values. Each field has its own form of a value."""
     wanted = Q()
     for field in CustomField.objects.of(CustomField.Owner.TICKET):
@@ -113,26 +115,26 @@ def _by_custom_field(text: str) -> list[int]:
         except WrongValue:
             continue
         wanted |= Q(custom_fields__contains={str(field.pk): value})
-    return _last_changed(Ticket.objects.filter(wanted)) if wanted else []
+    return _last_changed(Ticket.objects.filter(wanted), most) if wanted else []
 
 
-def _of_customers(customer_ids: Iterable[int]) -> list[int]:
+def _of_customers(customer_ids: Iterable[int], most: int) -> list[int]:
     ids = list(customer_ids)
-    return _last_changed(Ticket.objects.filter(customer__in=ids)) if ids else []
+    return _last_changed(Ticket.objects.filter(customer__in=ids), most) if ids else []
 
 
-def _by_sender(text: str) -> list[int]:
-    return _last_changed(Ticket.objects.exclude(sender="").filter(sender__iexact=text))
+def _by_sender(text: str, most: int) -> list[int]:
+    return _last_changed(Ticket.objects.exclude(sender="").filter(sender__iexact=text), most)
 
 
-def _by_words(text: str) -> list[int]:
+def _by_words(text: str, most: int) -> list[int]:
     search = SearchText.read(text)
-    return _ids(_WITH_WORDS, {**search.parameters, "most": MAX_FOUND}) if search.query else []
+    return _ids(_WITH_WORDS, {**search.parameters, "most": most}) if search.query else []
 
 
-def _last_changed(tickets: QuerySet[Ticket]) -> list[int]:
+def _last_changed(tickets: QuerySet[Ticket], most: int) -> list[int]:
     # Sorted here: with ORDER BY, the planner would scan all tickets in that order.
-    return sorted(tickets.order_by().values_list("pk", flat=True)[:MAX_FOUND], reverse=True)
+    return sorted(tickets.order_by().values_list("pk", flat=True)[:most], reverse=True)
 
 
 def _ids(statement: str, parameters: Any) -> list[int]:

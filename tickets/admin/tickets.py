@@ -224,7 +224,7 @@ class TicketAdmin(DeletableMixin, UncountedMixin, Admin):
         self, request: HttpRequest, queryset: QuerySet[Ticket], search_term: str
     ) -> tuple[QuerySet[Ticket], bool]:
         if search_term.strip():
-            ids, is_cut = ticket_search.find(search_term)
+            ids, is_cut = ticket_search.find(search_term, user_of(request).scope)
             queryset = self.rows_found(request, queryset, ids, ticket_search.MAX_FOUND, is_cut=is_cut)
         return queryset, False
 
