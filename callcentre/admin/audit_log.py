@@ -1,6 +1,6 @@
 """The audit log: who changed or read what, when, and from where."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, cast
 
 from django.apps import apps
@@ -79,20 +79,6 @@ class AuditChangeList(UncountedChangeList):
     def get_ordering(self, request: HttpRequest, queryset: QuerySet[Any]) -> list[str]:
         return ["-at", "-id"]
 
-    def get_results(self, request: HttpRequest) -> None:
-        """Read the entries. Name the objects of parts and histories, which have only the id, in one query a model."""
-        super().get_results(request)
-        nameless: dict[str, list[AuditLog]] = {}
-        for entry in self.result_list:
-            if entry.object_id and not entry.object_name:
-                nameless.setdefault(entry.model, []).append(entry)
-        for label, entries in nameless.items():
-            if model := _model(label):
-                rows = model._base_manager.in_bulk({entry.object_id for entry in entries})
-                names = {str(pk): str(row) for pk, row in rows.items()}
-                for entry in entries:
-                    entry.object_name = names.get(entry.object_id, "")
-
 
 @admin.register(AuditLog)
 class AuditLogAdmin(ChangeMixin, UncountedMixin, ReadOnlyAdmin):
@@ -110,6 +96,19 @@ class AuditLogAdmin(ChangeMixin, UncountedMixin, ReadOnlyAdmin):
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[AuditChangeList]:
         return AuditChangeList
+
+    def complete_rows(self, rows: Sequence[AuditLog]) -> None:
+        """Name the objects of parts and histories, which have only the id, in one query a model."""
+        nameless: dict[str, list[AuditLog]] = {}
+        for entry in rows:
+            if entry.object_id and not entry.object_name:
+                nameless.setdefault(entry.model, []).append(entry)
+        for label, entries in nameless.items():
+            if model := _model(label):
+                named = model._base_manager.in_bulk({entry.object_id for entry in entries})
+                names = {str(pk): str(row) for pk, row in named.items()}
+                for entry in entries:
+                    entry.object_name = names.get(entry.object_id, "")
 
     def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> AuditLog | None:
         """Return the entry by the id of its own table, which has an index."""

@@ -2,6 +2,7 @@
 
 from typing import Any, cast
 
+from django.contrib.admin.views.main import ORDER_VAR
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import get_object_or_404, redirect
@@ -9,7 +10,7 @@ from django.urls import URLPattern
 from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 
-from callcentre.admin.lists import COLUMNS
+from callcentre.admin.lists import COLUMNS, order_by_names
 from callcentre.admin.pages import Pages
 from callcentre.core.integers import integer_of
 from callcentre.lists.cells import ListColumn
@@ -52,6 +53,11 @@ class ListViews(Pages):
         chosen = [name for name in request.GET.get(COLUMNS, "").split(",") if name in (*usual, *self.list_further)]
         return list(dict.fromkeys(chosen)) or usual
 
+    def columns_with_box(self, request: HttpRequest) -> list[str]:
+        """Return the columns as an order in an address counts them: with the box of a row, if there are actions."""
+        box = ["action_checkbox"] if self.get_actions(request) else []
+        return [*box, *self.get_list_display(request)]
+
     def get_list_display_links(self, request: HttpRequest, list_display: Any) -> Any:
         links: Any = super().get_list_display_links(request, list_display)
         if links is None:
@@ -71,7 +77,7 @@ class ListViews(Pages):
                     user,
                     self._list_name,
                     request.POST.get("name", ""),
-                    request.GET.urlencode(),
+                    self._query_of_view(request),
                     is_shared="is_shared" in request.POST,
                 )
             except ValidationError as error:
@@ -106,6 +112,13 @@ class ListViews(Pages):
             case _:
                 raise PermissionDenied
         return back
+
+    def _query_of_view(self, request: HttpRequest) -> str:
+        """Return the address with its order by names: for other people of a shared view, a column has another place."""
+        query = request.GET.copy()
+        if order := query.get(ORDER_VAR):
+            query[ORDER_VAR] = order_by_names(order, self.columns_with_box(request))
+        return query.urlencode()
 
     @property
     def _list_name(self) -> str:

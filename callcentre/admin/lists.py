@@ -1,6 +1,6 @@
 """The lists of the admin: the look-ups that an address may use, and lists that are too long to count."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from django.contrib.admin.exceptions import DisallowedModelAdminLookup
@@ -18,7 +18,7 @@ from callcentre.admin.theme import ModelAdmin
 from callcentre.core.integers import integer_of
 from callcentre.lists.counts import MOST_COUNTED, count_up_to
 from callcentre.lists.listed import SEARCH_LIMIT
-from callcentre.lists.saved_views import SAVED
+from callcentre.lists.saved_views import SAVED, WHOLE_LIST
 
 # The parameter of an address with the columns that a person chose, with commas between them.
 COLUMNS = "cols"
@@ -59,6 +59,13 @@ class ChangeList(ThemeChangeList):
             raise DisallowedModelAdminLookup(f"{self.opts.label} has no filter for {', '.join(left)}")
         return filters, has_filters, left, may_have_duplicates, has_active_filters
 
+    def get_query_string(self, new_params: Any = None, remove: Any = None) -> str:
+        """Return an address of the list. The bare one would lead to the view with which the list opens."""
+        query = str(super().get_query_string(new_params, remove))
+        return self.whole_list if query == "?" else query
+
+    # The address of all rows.
+    whole_list = WHOLE_LIST
     # Whether rows match that the page does not show, and how many match, if that is known.
     has_other_rows = False
     known_count = ""
@@ -70,6 +77,8 @@ class ChangeList(ThemeChangeList):
 
     def get_queryset(self, request: HttpRequest, *rest: Any, **more: Any) -> models.QuerySet[Any]:
         self.request = request
+        if order := self.params.get(ORDER_VAR):
+            self.params[ORDER_VAR] = _order_by_places(order, self.list_display)
         rows: models.QuerySet[Any] = super().get_queryset(request, *rest, **more)
         return rows
 
@@ -78,6 +87,21 @@ class ChangeList(ThemeChangeList):
         self.has_other_rows = self.result_count > len(self.result_list)
         self.known_count = localize(self.result_count)
         self.model_admin.complete_rows(self.result_list)
+
+
+def order_by_names(order: str, columns: Sequence[str]) -> str:
+    """Return the order of an address, as "-2.1", with the names of its columns."""
+    names = {str(place): name for place, name in enumerate(columns)}
+    return _order_with(order, names)
+
+
+def _order_by_places(order: str, columns: Sequence[str]) -> str:
+    return _order_with(order, {name: str(place) for place, name in enumerate(columns)})
+
+
+def _order_with(order: str, others: Mapping[str, str]) -> str:
+    parts = [part.rpartition("-") for part in order.split(".")]
+    return ".".join(f"{minus}{others.get(column, column)}" for _before, minus, column in parts)
 
 
 class UncountedChangeList(ChangeList):

@@ -59,15 +59,15 @@ class Listed:
         self.admin: Any = admin.site._registry.get(apps.get_model(list_name))
         if self.admin is None or not self.admin.has_view_or_change_permission(request):
             raise Refused(_("You may not see this list any more."))
-        self.columns = [*self.admin.get_list_display(request)]
-        shown = self.admin
+        shown: Any = self.admin
+        self.columns: list[str] = shown.columns_with_box(request)
         list_class = type("Rows", (_RowsOnly, shown.get_changelist(request)), {})
         try:
             self._list = list_class(
                 request,
                 shown.model,
                 self.columns,
-                shown.get_list_display_links(request, self.columns),
+                shown.get_list_display_links(request, shown.get_list_display(request)),
                 shown.get_list_filter(request),
                 shown.date_hierarchy,
                 shown.get_search_fields(request),

@@ -16,6 +16,8 @@ from callcentre.models import User
 SHARES = "lists.share_savedview"
 # Parameters of an address that are no part of a view: the page of the list, and the name of the view.
 SAVED = "saved"
+# The address of a list without a view, which is not the bare one if the list opens with a view.
+WHOLE_LIST = f"?{SAVED}="
 _LEFT_OUT = ("p", "e", SAVED)
 _OF_SESSION = "default_views"
 

@@ -3,26 +3,32 @@
 import csv
 import io
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
 from django.conf import settings
 from django.contrib import admin
+from django.contrib.auth.models import Group
+from django.db import IntegrityError, transaction
 from django.db.models import Model
+from django.test import RequestFactory
 
 from callcentre.core import deletions
-from callcentre.core.audit import AuditEntry
+from callcentre.core.audit import AuditEntry, AuditLog
 from callcentre.core.deletions import Deletion
 from callcentre.lists import exports
+from callcentre.lists.listed import Listed, WorkerRequest
 from callcentre.lists.models import ListExport, SavedView
 from callcentre.models import User
 from campaigns.admin import record_search
 from campaigns.models import Record
 from telephony.admin import connection_search
 from telephony.models import Agent, Connection
-from tests.admin_pages import list_of, row_of_each_model
+from tests.admin_pages import factory_of, list_of, row_of_each_model
 from tests.backoffice import BackOffice, staff, superuser
+from tests.callcentre.factories import UserFactory
 from tests.campaigns.factories import RecordFactory
 from tests.conftest import ACTOR
 from tests.reports.exports import cells_of
@@ -53,6 +59,13 @@ def rows_of(export: ListExport) -> list[dict[str, str]]:
     assert export.state == "finished", export.message
     with export.file.open("rb") as file:
         return list(csv.DictReader(io.StringIO(file.read().decode("utf-8-sig"))))
+
+
+def page_of_list(user: User, model: type[Model], query: str = "") -> Any:
+    """Return what the page of the list shows to the person."""
+    request: Any = RequestFactory().get(f"{list_of(model)}?{query}")
+    request.user, request.session = user, {}
+    return admin.site._registry[model].get_changelist_instance(request)
 
 
 def test_every_list_is_exported() -> None:
@@ -87,6 +100,51 @@ def test_an_export_has_the_filters_the_search_and_the_rows_of_all_pages(monkeypa
 
     assert (active.row_count, len(rows_of(active))) == (60, 60)
     assert [row["Login"] for row in rows_of(found)] == ["resting"]
+
+
+def test_each_order_of_each_list_is_that_of_its_export() -> None:
+    """Actions put a column of boxes before the others, which orders count."""
+    user, compared, boxes = UserFactory(admin=True), 0, 0
+    for model in row_of_each_model():
+        if model not in (AuditLog, Group):
+            with suppress(IntegrityError), transaction.atomic():  # some tables have one row of a kind
+                factory_of(model)()
+        page = page_of_list(user, model)
+        boxes += page.list_display[0] == "action_checkbox"
+        for place, name in enumerate(page.list_display):
+            if not page.get_ordering_field(name):
+                continue
+            for order in (str(place), f"-{place}"):
+                shown = page_of_list(user, model, f"o={order}")
+                listed = Listed(WorkerRequest(user, list_of(model), f"o={order}"), model._meta.label_lower)
+                first = [row.pk for row in shown.result_list]
+                assert [row.pk for row in listed.rows[: len(first)]] == first, (model, name)
+                assert str(listed.rows.query.order_by) == str(shown.queryset.query.order_by), (model, name)
+                compared += 1
+    assert (compared > 300, boxes > 10) == (True, True)
+
+
+def test_an_export_of_the_audit_log_names_whose_rights_changed() -> None:
+    user = UserFactory(username="anna")
+    user.groups.add(Group.objects.create(name="Night shift"))
+    client = superuser()
+
+    shown = client.page(list_of(AuditLog))
+    export = built(asked(client, AuditLog))
+
+    assert "Back-office user anna: user-group relationship" in shown
+    assert "Back-office user anna: user-group relationship" in [row["Object"] for row in rows_of(export)]
+
+
+def test_an_export_is_in_the_order_of_the_page() -> None:
+    for login, name in (("b", "Eva"), ("a", "Zoe"), ("c", "Ada")):
+        AgentFactory(login=login, name=name)
+    client = superuser()
+
+    shown = client.get(list_of(Agent), {"o": "1"}).context["cl"]
+    export = built(asked(client, Agent, "?o=1"))
+
+    assert [row["Login"] for row in rows_of(export)] == [agent.login for agent in shown.result_list] == ["a", "b", "c"]
 
 
 def test_cells_say_what_people_see() -> None:

@@ -1,5 +1,6 @@
 """Saved views and columns of lists."""
 
+import re
 from typing import Any
 
 import pytest
@@ -11,12 +12,13 @@ from django.test.utils import CaptureQueriesContext
 from callcentre.core.audit import AuditEntry
 from callcentre.lists.cells import columns_of
 from callcentre.lists.models import SavedView
-from callcentre.lists.saved_views import default_of
+from callcentre.lists.saved_views import address_of_view, default_of
 from callcentre.models import User
 from campaigns.models import Campaign, Record
 from telephony.models import Agent, Connection, Queue, Recording
 from tests.admin_pages import factory_of, list_of
-from tests.backoffice import BackOffice, staff, superuser
+from tests.backoffice import BackOffice, shown, staff, superuser
+from tests.telephony.factories import AgentFactory
 from tests.tickets.factories import TicketFactory
 from tickets.models import Customer, Dispatch, ReceivedMail, Ticket, TicketQueue
 
@@ -36,7 +38,7 @@ def test_a_view_keeps_filters_search_order_and_columns() -> None:
 
     view = saved(client, "?q=lamp&source__exact=MAIL&o=1&p=3&cols=number,state")
 
-    assert view.query == "q=lamp&source__exact=MAIL&o=1&cols=number%2Cstate"
+    assert view.query == "q=lamp&source__exact=MAIL&o=number&cols=number%2Cstate"
     assert "Lamps" in client.page(VIEWS)
     assert client.get(f"{LIST}?{view.query}&saved={view.pk}").status_code == 200
 
@@ -100,6 +102,54 @@ def test_a_list_opens_with_the_default_view_of_the_person_also_after_the_next_lo
 
     client.post(f"{VIEWS}{view.pk}/", {"do": "no-default"})
     assert client.get(LIST).status_code == 200
+
+
+def test_a_shared_view_has_the_same_order_for_each_reader() -> None:
+    """Actions put a column of boxes before the others for one reader and not for another."""
+    for surname in ("Beta", "Alpha", "Gamma"):
+        AgentFactory(name="Eva", surname=surname)
+    own, other = superuser(), staff("view_agent")
+    boxes = [client.get(list_of(Agent)).context["cl"].list_display[0] for client in (own, other)]
+    place = [*admin.site._registry[Agent].list_display].index("full_name") + 1
+    own.post(f"{list_of(Agent)}list-views/?o=-{place}", {"name": "Agents", "is_shared": "on"})
+    view = SavedView.objects.get()
+
+    lists = [client.get(f"{list_of(Agent)}?{address_of_view(view)}").context["cl"] for client in (own, other)]
+
+    assert (boxes[0] == "action_checkbox") != (boxes[1] == "action_checkbox")
+    assert view.query == "o=-full_name"
+    assert [[row.surname for row in shown.result_list] for shown in lists] == [["Gamma", "Beta", "Alpha"]] * 2
+    orders = [[*shown.get_ordering_field_columns()] for shown in lists]
+    assert [shown.list_display[order[0]] for shown, order in zip(lists, orders, strict=True)] == ["full_name"] * 2
+
+
+def test_all_rows_of_a_list_can_be_reached_from_the_view_with_which_it_opens() -> None:
+    """The bare address leads to the view, so no link of the list has it."""
+    ticket = TicketFactory(subject="Vase")
+    client = superuser()
+    saved(client, "?q=lamp", is_default="on")
+    opened = client.get(LIST, follow=True)
+    bare = re.compile(r'href="\??"')
+
+    pages = [
+        opened.content.decode(),
+        *(client.page(f"{LIST}{query}") for query in ("?q=none", "?view=late", "?saved=")),
+    ]
+
+    assert [shown(page, ticket) for page in pages] == [[], [], [], [ticket]]
+    assert [bare.findall(page) for page in pages] == [[]] * 4
+    assert all('href="?saved="' in page for page in pages)
+
+
+@pytest.mark.parametrize("query", ["?q=nothing+has+this", "?is_active__exact=1"])
+def test_links_of_a_filtered_list_that_is_counted_lead_to_all_rows(query: str) -> None:
+    AgentFactory(is_active=True)
+    AgentFactory(is_active=False)
+
+    page = superuser().page(f"{list_of(Agent)}{query}")
+
+    assert 'href="?"' not in page
+    assert 'href="?saved="' in page
 
 
 def test_a_deleted_view_opens_no_list() -> None:

@@ -34,6 +34,7 @@ from callcentre.admin.scope import AutocompleteSelectFilter, MultipleRelatedDrop
 from callcentre.core.errors import ErrorCode
 from callcentre.core.integers import integer_of
 from callcentre.core.scope import within_scope
+from callcentre.lists.saved_views import WHOLE_LIST
 from telephony.models import Agent
 from tickets import due_tickets
 from tickets.admin import ticket_search
@@ -302,7 +303,7 @@ def views_of(request: HttpRequest) -> list[dict[str, Any]]:
     late, soon = due_tickets.counts(scope.within(Ticket.objects.all()), COUNTED + 1, timezone.now())
     counts = {MINE: mine, UNASSIGNED: unassigned, WAITING: waiting, LATE: late, SOON: soon}
     chosen = request.GET.get("view", "")
-    views: list[dict[str, Any]] = [{"query": "?", "name": _("All tickets"), "is_chosen": not chosen}]
+    views: list[dict[str, Any]] = [{"query": WHOLE_LIST, "name": _("All tickets"), "is_chosen": not chosen}]
     for name, label in VIEWS.items():
         count = counts[name]
         if name != MINE or agent:
