@@ -3,6 +3,7 @@
 Definitions of the measures that only tables have are in docs/reports.md.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
@@ -75,7 +76,11 @@ class Measure:
         if value is None:
             return ""
         if self.unit is Unit.COUNTS:
-            return ", ".join(f"{entry['name']}: {entry['count']}" for entry in value)
+            # A total has results of several campaigns, whose statuses may have the same name.
+            counts = Counter[str]()
+            for entry in value:
+                counts[entry["name"]] += entry["count"]
+            return ", ".join(f"{name}: {count}" for name, count in counts.items())
         return f"{value:.2f}" if self.unit in (Unit.NUMBER, Unit.PERCENT) else str(value)
 
     def shown(self, row: Any) -> str:

@@ -1,7 +1,7 @@
 """The parameters of the report, in the API and on the page: read, checked, and their faults reported together."""
 
 import json
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
@@ -142,7 +142,13 @@ def _subjects(subjects: Subjects, texts: Iterable[str], faults: list[Fault], sco
         return every
     wanted = _read(named, subjects.parameter, faults, subjects.parse)
     by_key = {row["id"]: pk for pk, row in every.items()}
-    if missing := [str(key) for key in wanted if key not in by_key]:
+    # As they were sent: a number beyond all ids is read as the last one.
+    missing = [
+        text
+        for text in dict.fromkeys(named)
+        if any(key not in by_key for key in _read([text], subjects.parameter, [], subjects.parse))
+    ]
+    if missing:
         faults.append(Fault(subjects.not_found, subjects.parameter, {"ids": ", ".join(missing)}))
     found = {by_key[key] for key in wanted if key in by_key}
     return {pk: row for pk, row in every.items() if pk in found}
@@ -215,18 +221,6 @@ def _agents(params: QueryDict, faults: list[Fault], scope: Scope) -> dict[int, d
         if missing := [str(group) for group in groups if group not in there]:
             faults.append(Fault(ErrorCode.AGENT_GROUPS_NOT_FOUND, "agent_group_ids", {"ids": ", ".join(missing)}))
     return found
-
-
-def _outside(queues: Collection[int], scope: Scope) -> bool:
-    """Return whether the scope lacks one of these queues."""
-    if scope.call_queues is None and scope.ticket_queues is None:
-        return False
-    there = {
-        pk
-        for model in (Queue, TicketQueue)
-        for pk in scope.within(model._default_manager.filter(pk__in=queues)).values_list("pk", flat=True)
-    }
-    return not there.issuperset(queues)
 
 
 def _instant(params: QueryDict, name: str, faults: list[Fault]) -> datetime | None:

@@ -118,7 +118,7 @@ class AuditLogAdmin(ChangeMixin, UncountedMixin, ReadOnlyAdmin):
     @display(description=_("action"))
     def what(self, change: Change) -> str:
         """Return the action in the words of the history that the entry comes from."""
-        history = self.admin_site._registry.get(cast("type[Model]", _model(cast("AuditLog", change).source)))
+        history = self._page_of(cast("AuditLog", change).source)
         labels = self.action_labels | dict(getattr(history, "action_labels", {}))
         return str(action_label(change.action, labels))
 
@@ -130,7 +130,9 @@ class AuditLogAdmin(ChangeMixin, UncountedMixin, ReadOnlyAdmin):
     def about(self, entry: AuditLog) -> Any:
         if not (model := _model(entry.model)):
             return entry.object_name
-        name = entry.object_name or entry.object_id
+        if not entry.object_id and hasattr(history := self._page_of(entry.source), "about_all"):
+            return str(history.about_all)
+        name = entry.object_name or entry.object_id or ""
         text = f"{capfirst(str(model._meta.verbose_name))} {name}".strip()
         if part := _model(entry.part):
             text = f"{text}: {part._meta.verbose_name}"
@@ -140,10 +142,16 @@ class AuditLogAdmin(ChangeMixin, UncountedMixin, ReadOnlyAdmin):
             return text
         return link(address, text) if entry.object_id and entry.action != "delete" else text
 
+    def _page_of(self, source: str) -> Any:
+        """Return the admin of the history that an entry comes from, or None."""
+        return self.admin_site._registry.get(cast("type[Model]", _model(source)))
+
     def changes_of(self, change: Change) -> list[tuple[Any, Any, Any]]:
-        model = _model(getattr(change, "part", "") or getattr(change, "model", ""))
-        names = {field.attname: field.verbose_name for field in model._meta.fields} if model else {}
-        names |= {field.name: field.verbose_name for field in model._meta.fields} if model else {}
+        entry = cast("AuditLog", change)
+        models = [model for label in (entry.source, entry.part or entry.model) if (model := _model(label))]
+        fields = [field for model in models for field in model._meta.fields]
+        names = {field.attname: field.verbose_name for field in fields}
+        names |= {field.name: field.verbose_name for field in fields}
         return [
             (names.get(name, name), in_words(_cut(old)), in_words(_cut(new)))
             for name, (old, new) in sorted(change.changes.items())

@@ -12,11 +12,11 @@ from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import ChoicesDropdownFilter
 
-from callcentre.admin.base import ReadOnlyAdmin
+from callcentre.admin.base import ReadOnlyAdmin, actor_of
 from callcentre.admin.lists import UncountedMixin
 from callcentre.admin.theme import display
 from callcentre.core.errors import Conflict
-from callcentre.lists.actions import cancel_action
+from callcentre.lists.actions import cancel_action, canceller_of
 from callcentre.lists.listed import address_of
 from callcentre.lists.models import SEES_ALL, ListAction, ListActionQuerySet
 
@@ -91,6 +91,7 @@ class ListActionAdmin(UncountedMixin, ReadOnlyAdmin):
             title=_now("Action on a list"),
             job=job,
             colour=COLOURS[job.state],
+            cancelled_by=canceller_of(job),
             refusals=refusals,
             shown_list_url=f"{address_of(job.list_name)}?{job.query}",
             list_url=self.url_of("changelist"),
@@ -113,7 +114,7 @@ class ListActionAdmin(UncountedMixin, ReadOnlyAdmin):
         job = self._job(request, str(pk))
         if request.method == "POST":
             try:
-                cancel_action(job)
+                cancel_action(job, actor_of(request))
             except Conflict:
                 self.message_user(request, _now("The action has ended already."), messages.WARNING)
         return redirect(self.url_of("change", pk))

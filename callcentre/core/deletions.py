@@ -235,6 +235,7 @@ class Deletion(models.Model):
         with transaction.atomic():
             if not failed.update(state=self.State.QUEUED, due_at=timezone.now(), failure_count=0, error=""):
                 raise Conflict(ErrorCode.CONFLICT)
+            record(actor, AuditAction.ASK_DELETION_AGAIN, self, name=self.kind)
             enqueue("callcentre.delete_personal_data", self.pk)
 
     @property

@@ -110,6 +110,12 @@ class Scope:
         ]
         return "".join(f" AND {condition}" for condition in conditions)
 
+    def columns_that_narrow(self, model: type[Model]) -> set[str]:
+        """Return the columns of the scope that rows of the model are compared with."""
+        if lookups_of(model) is WITHOUT_SCOPE_ONLY:
+            return set() if self.is_all else set(DIMENSIONS)
+        return {column for column, ids in self.by_column.items() if ids is not None and column in lookups_of(model)}
+
     def within(self, rows: QuerySet[Row]) -> QuerySet[Row]:
         return rows if self.is_all else rows.filter(self.condition(rows.model))
 

@@ -17,8 +17,9 @@ from django.http import HttpResponseBase
 from django.utils import timezone, translation
 from django.utils.translation import gettext_lazy as _
 
+from callcentre.core.actor import Actor
 from callcentre.core.advisory_locks import try_lock
-from callcentre.core.audit import AuditEntry
+from callcentre.core.audit import AuditAction, AuditEntry, record
 from callcentre.core.changes import change_columns
 from callcentre.core.enqueue import enqueue
 from callcentre.core.errors import Conflict, ErrorCode, is_lock_refusal
@@ -64,12 +65,22 @@ def ask_action(user: User, list_name: str, **values: Any) -> ListAction:
     return job
 
 
-def cancel_action(job: ListAction) -> None:
+def cancel_action(job: ListAction, actor: Actor) -> None:
     """End the action after the portion that is being done. Raise Conflict if it has ended."""
     with transaction.atomic():
         if not ListAction.objects.waiting().filter(pk=job.pk).update(is_cancelled=True):
             raise Conflict(ErrorCode.CONFLICT)
+        record(actor, AuditAction.CANCEL_ACTION, job, name=str(job))
         enqueue("lists.run_action", job.pk)
+
+
+def canceller_of(job: ListAction) -> str:
+    """Return the name of the person who cancelled the action; "" without one."""
+    if not job.is_cancelled:
+        return ""
+    label, action = ListAction._meta.label_lower, AuditAction.CANCEL_ACTION
+    entries = AuditEntry.objects.filter(model=label, object_id=str(job.pk), action=action)
+    return entries.order_by("id").values_list("actor_name", flat=True).first() or ""
 
 
 def run(pk: int) -> None:

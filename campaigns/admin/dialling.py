@@ -205,6 +205,9 @@ class DiallingSwitchAdmin(ReadOnlyAdmin):
     fields = ("at", "what", "campaign", "reason", "actor_name")
     readonly_fields = fields
     list_before_template = "admin/campaigns/all_dialling.html"
+    # For the audit log.
+    action_labels = SWITCHES
+    about_all = _("All dialling")
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Refuse people with a scope of campaigns: a new row switches the dialling of all campaigns."""

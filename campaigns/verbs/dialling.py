@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from contextlib import suppress
+from typing import Any
 
 from django.db import transaction
 
@@ -49,8 +50,11 @@ def switch_dialling(
         raise Invalid(faults)
     with transaction.atomic():
         action = "start" if is_running else "stop"
+        changes: dict[str, Any] = {"is_running": [None, is_running]}
+        if reason:
+            changes["reason"] = [None, reason]
         row = DiallingSwitch.objects.create(
-            is_running=is_running, reason=reason, action=action, **change_columns(actor)
+            is_running=is_running, reason=reason, action=action, changes=changes, **change_columns(actor)
         )
         publish("dialling")
     return row

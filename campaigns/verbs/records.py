@@ -2,6 +2,7 @@
 
 from django.db import transaction
 
+from callcentre.core import audit
 from callcentre.core.actor import Actor
 from callcentre.core.errors import Conflict, ErrorCode
 from campaigns.models import Record
@@ -14,6 +15,7 @@ def remove_record(record: Record, actor: Actor) -> None:
         if locked.is_leased:
             raise Conflict(ErrorCode.RECORD_BUSY)
         others = Record.objects.filter(campaign_id=locked.campaign_id, number=locked.number, is_primary=False)
+        audit.record(actor, "delete", locked)
         locked.delete()
         if locked.is_primary and (heir := others.select_for_update(no_key=True).order_by("id").first()):
             heir.is_primary = True

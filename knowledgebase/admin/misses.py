@@ -1,11 +1,13 @@
 from django.contrib import admin
+from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
-from callcentre.admin import ReadOnlyAdmin, confirm_first, display
+from callcentre.admin import ReadOnlyAdmin, actor_of, confirm_first, display
 from callcentre.admin.scope import RelatedDropdownFilter
+from callcentre.core.audit import AuditAction, record
 from knowledgebase.models import SearchMiss
 
 
@@ -29,7 +31,11 @@ class SearchMissAdmin(ReadOnlyAdmin):
     @admin.action(description=_("Dismiss"), permissions=["dismiss"])
     @confirm_first(_("The searches are deleted from this list. A search that finds nothing again comes back."))
     def dismiss(self, request: HttpRequest, misses: QuerySet[SearchMiss]) -> None:
-        count, _counts = misses.delete()
+        with transaction.atomic():
+            count, _counts = misses.delete()
+            if count:
+                # Without the words, which may name a customer.
+                record(actor_of(request), AuditAction.DISMISS_SEARCHES, changes={"count": [None, count]})
         sentence = ngettext("%(count)s search dismissed.", "%(count)s searches dismissed.", count)
         self.say_done(request, sentence, count)
 

@@ -8,6 +8,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from callcentre.core.actor import Actor
+from callcentre.core.audit import record
 from callcentre.core.changes import change_columns
 from callcentre.core.enqueue import enqueue
 from callcentre.core.errors import Conflict, ErrorCode, Fault, Invalid
@@ -146,6 +147,7 @@ def delete_article(article: Article, actor: Actor) -> None:
     """Delete an article with its versions, votes and images."""
     with transaction.atomic():
         files = [image.file for image in article.images.all()]
+        record(actor, "delete", article, name=article.title)
         article.delete()
         # A rollback would bring the rows back, but not the files.
         for file in files:

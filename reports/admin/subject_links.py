@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
+from django.apps import apps
 from django.urls import reverse
 
 from callcentre.admin import may_see
@@ -95,7 +96,11 @@ class SubjectLinks:
 
     def __init__(self, user: Any, report: Report, question: Question, lines: Sequence[SubjectRow]) -> None:
         self._question, lists = question, _LISTS[report.kind]
-        self._lists = lists if may_see(user, lists.app, lists.model) else None
+        assert report.subjects
+        # The report counts within the scope of its subjects. A list that the scope narrows further has fewer rows.
+        narrowing = user.scope.columns_that_narrow(apps.get_model(lists.app, lists.model))
+        is_whole = narrowing <= user.scope.columns_that_narrow(report.subjects.model)
+        self._lists = lists if is_whole and may_see(user, lists.app, lists.model) else None
         self._stretches = stretches_of(question, {line.period for line in lines})
 
     def of(self, column: Measure, line: SubjectRow) -> str:

@@ -53,4 +53,6 @@ def resend_mail(mail: ExportMail, actor: Actor) -> None:
     with transaction.atomic():
         if not failed.update(state=ExportMail.State.QUEUED, attempt_count=0, next_attempt_at=timezone.now(), error=""):
             raise Conflict(ErrorCode.NOT_RESENT)
+        to = {"recipient": [None, mail.recipient]}
+        record(actor, AuditAction.RESEND_REPORT, mail.export, name=mail.export.file_name, changes=to)
         enqueue("reports.mail_export", mail.pk)

@@ -6,6 +6,7 @@ from rest_framework.response import Response
 from callcentre.api.exceptions import NotFound
 from callcentre.api.filters import BooleanFilter, FilterSet
 from callcentre.api.viewsets import ApiViewSet
+from callcentre.core.audit import AuditAction, record_once
 from callcentre.core.errors import ErrorCode, Fault, Invalid
 from callcentre.core.parsing import Reject
 from telephony.api.lookup import connection_or_404
@@ -52,7 +53,10 @@ class TranscriptionViewSet(ApiViewSet):
     def retrieve(self, request: Request, connection_id: str) -> Response:
         connection = connection_or_404(connection_id)
         transcription = Transcription.objects.filter(pk=connection.pk).first() or _coming(connection)
-        return Response(transcription_data(transcription, TranscriptionExtras.wanted(request)))
+        wanted = TranscriptionExtras.wanted(request)
+        if transcription.parts:
+            record_once(self.actor, AuditAction.READ_TRANSCRIPTION, transcription)
+        return Response(transcription_data(transcription, wanted))
 
 
 def _coming(connection: Connection) -> Transcription:

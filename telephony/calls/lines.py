@@ -14,6 +14,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from callcentre.core.actor import Actor
+from callcentre.core.audit import AuditAction
 from callcentre.core.errors import Conflict, ErrorCode, Fault, Invalid
 from callcentre.core.pubsub import publish
 from telephony import call_clock
@@ -23,6 +24,7 @@ from telephony.leader_election import is_connected
 from telephony.models import Agent, AgentLine, Connection, Leg
 from telephony.models.connection import LINE_IS_READY
 from telephony.verbs import ledger
+from telephony.verbs.agent_audit import record_by_other
 
 State = AgentLine.State
 
@@ -56,6 +58,7 @@ def ask_for_line(agent: Agent, actor: Actor) -> None:
         if ledger.call_on_phone(agent.pk):
             raise Conflict(ErrorCode.AGENT_IN_CALL)
         begin(agent, timezone.now())
+        record_by_other(agent, actor, AuditAction.BEGIN_LINE)
 
 
 def end_line(agent: Agent, actor: Actor) -> None:
@@ -65,6 +68,7 @@ def end_line(agent: Agent, actor: Actor) -> None:
         if AgentLine.objects.filter(agent=agent, ended_at=None, hangup_asked_at=None).update(
             hangup_asked_at=timezone.now()
         ):
+            record_by_other(agent, actor, AuditAction.END_LINE)
             publish("calls")
 
 

@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from django.db import transaction
 
 from callcentre.core.actor import Actor
+from callcentre.core.audit import AuditAction
 from callcentre.core.errors import Conflict, ErrorCode, Fault, Invalid
 from telephony import events
 from telephony.models.agent import Agent
@@ -16,6 +17,7 @@ from telephony.models.agent_intervals import StateKind
 from telephony.models.connection import Connection
 from telephony.models.pause import Pause
 from telephony.verbs import ledger
+from telephony.verbs.agent_audit import record_by_other
 from telephony.verbs.ledger import State
 
 
@@ -35,6 +37,7 @@ def log_in(agent: Agent, actor: Actor, at: datetime | None = None) -> None:
         call = now.state if now.state and now.state.is_of_call else ledger.call_on_phone(agent.pk)
         free = State(StateKind.FREE)
         ledger.change_state(now, moment, call.followed_by(free) if call else free)
+        record_by_other(agent, actor, AuditAction.LOG_IN_AGENT)
 
 
 def log_out(agent: Agent, actor: Actor, at: datetime | None = None) -> None:
@@ -43,6 +46,7 @@ def log_out(agent: Agent, actor: Actor, at: datetime | None = None) -> None:
         now = ledger.lock(agent.pk)
         if now.is_logged_in or now.state:
             ledger.close_session(now, now.instant(at), "logout")
+            record_by_other(agent, actor, AuditAction.LOG_OUT_AGENT)
 
 
 def pause(
@@ -56,12 +60,15 @@ def pause(
         now = ledger.lock(agent.pk)
         if not now.is_active:
             faults = [*faults, Fault(ErrorCode.AGENT_INACTIVE)]
-        if pause_id is not None and not Pause.objects.active().filter(pk=pause_id).exists():
+        chosen = None if pause_id is None else Pause.objects.active().filter(pk=pause_id).first()
+        if pause_id is not None and chosen is None:
             faults = [*faults, Fault(ErrorCode.PAUSE_NOT_FOUND, "pause_id")]
         if faults:
             raise Invalid(faults)
         if now.state is None or now.state.pause_id != pause_id:
             ledger.change_state(now, now.instant(at), State(StateKind.PAUSED, pause_id=pause_id))
+            named = {"pause": [None, chosen.name]} if chosen else None
+            record_by_other(agent, actor, AuditAction.PAUSE_AGENT, named)
 
 
 def free(agent: Agent, actor: Actor, at: datetime | None = None) -> None:
@@ -75,6 +82,7 @@ def free(agent: Agent, actor: Actor, at: datetime | None = None) -> None:
         if (now.state and now.state.is_in_call) or ledger.call_on_phone(agent.pk):
             raise Conflict(ErrorCode.AGENT_IN_CALL)
         ledger.change_state(now, now.instant(at), State(StateKind.FREE))
+        record_by_other(agent, actor, AuditAction.FREE_AGENT)
 
 
 def deactivate(agent: Agent, actor: Actor) -> None:

@@ -10,6 +10,7 @@ from django.db.models import F
 from django.utils import timezone
 
 from callcentre.core.actor import Actor
+from callcentre.core.audit import AuditAction, record
 from callcentre.core.enqueue import enqueue
 from telephony import call_clock, events
 from telephony.models.connection import Connection
@@ -125,6 +126,7 @@ def fetch_again(recording: Recording, actor: Actor) -> bool:
         again = {"attempts": 0, "next_attempt_at": timezone.now(), "leaves_switch_at": None}
         if not failed.update(state=State.FETCHING, **again):
             return False
+        record(actor, AuditAction.FETCH_AGAIN, recording)
         enqueue("telephony.fetch_recording", recording.pk)
     return True
 

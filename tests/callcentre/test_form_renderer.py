@@ -1,10 +1,13 @@
 """The inputs that the renderer draws are those of Django's templates."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
+import unfold
 from django import forms
 from django.forms.renderers import DjangoTemplates
+from unfold.widgets import UnfoldAdminSelectWidget
 
 from callcentre.web.form_renderer import INPUTS, FormRenderer
 
@@ -34,3 +37,17 @@ def test_an_input_is_what_the_template_of_django_draws(
     ours, theirs = (widget(attributes).render("value", value, None, each()) for each in (FormRenderer, DjangoTemplates))
 
     assert ours == theirs
+
+
+def test_a_choice_is_what_the_template_of_the_theme_draws() -> None:
+    widget = UnfoldAdminSelectWidget(choices=[("", "-"), ("a&b", 'A "<b>"'), ("Group", [("c", "C")])])
+    context = widget.get_context("value", "a&b", {"id": "id_value"})
+    theirs = Path(unfold.__file__).parent / "templates" / widget.template_name
+
+    drawn = [
+        " ".join(FormRenderer().engine.from_string(theirs.read_text()).render(context).split()),
+        " ".join(FormRenderer().render(widget.template_name, context).split()),
+    ]
+
+    assert drawn[0] == drawn[1]
+    assert drawn[0].count("<option") == 3

@@ -225,6 +225,7 @@ def test_a_cancelled_action_says_what_it_did(monkeypatch: pytest.MonkeyPatch) ->
     assert Agent.objects.filter(is_active=False).count() == 2
     page = client.page(f"{list_of(ListAction)}{job.pk}/change/")
     assert "cancelled" in page
+    assert "Cancelled by</dt><dd>" in page
     assert "Not reached" in page
 
 

@@ -10,11 +10,13 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from callcentre.core.scope import DIMENSIONS
 from callcentre.models import User
 from reports.catalogue import OUTBOUNDS, QUEUES, REPORTS, TICKETS
 from reports.description import Report
 from reports.exporting import builds
 from reports.models import Export, Schedule
+from reports.outbounds import CampaignRow
 from reports.verbs.schedules import run_schedule
 from tests.backoffice import BackOffice, errors_of, staff, superuser
 from tests.conftest import ApiClient
@@ -110,6 +112,35 @@ def test_a_user_who_may_not_see_the_list_gets_no_link(report: Report) -> None:
     assert found
     assert not any(cell.url for _line, shown in found for cell in shown.values())
     assert staff(RIGHTS[report.kind]).get(page_of(report)).status_code == 403
+
+
+@of_each
+def test_a_scope_that_narrows_the_list_and_not_the_report_leaves_no_links(report: Report) -> None:
+    scene, others = (
+        played(),
+        {QUEUES.kind: {"scope_outbounds", "scope_agent_groups"}, OUTBOUNDS.kind: {"scope_agent_groups"}},
+    )
+
+    with time_machine.travel(scene.now, tick=False):
+        found = {
+            column: any(
+                cell.url
+                for _line, shown in cells(client_of(person("Supervisor", **{column: []})), report, **SPAN)
+                for cell in shown.values()
+            )
+            for column in DIMENSIONS
+            if column != SCOPES[report.kind]
+        }
+
+    assert {column for column, is_linked in found.items() if not is_linked} == others.get(report.kind, set())
+
+
+def test_results_with_statuses_of_the_same_name_are_added_up_for_people() -> None:
+    results = '[{"1": ["Callback", 3], "2": ["Sold", 1]}, {"7": ["Callback", 4]}]'
+    row = CampaignRow(None, {}, "", results=results)
+    (measure,) = (measure for measure in OUTBOUNDS.measures if measure.name == "by_status")
+
+    assert measure.shown(row) == "Callback: 7, Sold: 1"
 
 
 @of_each

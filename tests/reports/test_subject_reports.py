@@ -180,6 +180,17 @@ def test_some_queues_or_campaigns_are_chosen_by_id(report: Report, api: ApiClien
     assert one == every[1:]
 
 
+@of_each
+def test_an_unknown_id_is_named_as_it_was_sent(report: Report, api: ApiClient) -> None:
+    assert report.subjects
+    key = "9" * 23
+    query = {"date_from": "2026-01-01", "date_to": "2026-12-31", f"{report.subjects.parameter}[]": [key]}
+
+    (error,) = api.get(f"/api/{PATHS[report.kind]}", query).json()["errors"]
+
+    assert key in str(error)
+
+
 def test_the_target_of_waiting_is_a_parameter(api: ApiClient) -> None:
     scene = SubjectScene(SPRING, 1)
     scene.play()

@@ -81,7 +81,7 @@ TALKING, HELD = "/connections/1416225570.99002", "/connections/1416225570.99003"
 
 OPERATIONS = [
     # INTERFACE 4.3
-    Operation("POST", "/agents/free/pause", AGENTS_WRITE, 204, None, 7, {"pause_id": 66_001}, "/agents/nobody/pause"),
+    Operation("POST", "/agents/free/pause", AGENTS_WRITE, 204, None, 8, {"pause_id": 66_001}, "/agents/nobody/pause"),
     # INTERFACE 4.3: topics, transcriptions, transfer shortcuts
     Operation("GET", "/connections/1416225570.99001/topic", CONNECTIONS, 200, TOPIC, 3, None, "/connections/1.1/topic"),
     Operation(
@@ -91,7 +91,7 @@ OPERATIONS = [
         CONNECTIONS,
         200,
         TRANSCRIPTION,
-        3,
+        5,  # with the entry of the audit log
         None,
         "/connections/1.1/transcription",
     ),
@@ -111,10 +111,10 @@ OPERATIONS = [
         [{"login": str, "status": str, "since": str, "pause_id": INTEGER_OR_NULL}],
         3,
     ),
-    ours("POST", "/agents/free/login", AGENTS_WRITE, 204, None, 9, None, "/agents/nobody/login"),
-    ours("POST", "/agents/working/logout", AGENTS_WRITE, 204, None, 7, None, "/agents/nobody/logout"),
-    ours("POST", "/agents/working/free", AGENTS_WRITE, 204, None, 7, None, "/agents/nobody/free"),
-    ours("POST", "/agents/lined/line", AGENTS_WRITE, 204, None, 9, None, "/agents/nobody/line"),
+    ours("POST", "/agents/free/login", AGENTS_WRITE, 204, None, 10, None, "/agents/nobody/login"),
+    ours("POST", "/agents/working/logout", AGENTS_WRITE, 204, None, 8, None, "/agents/nobody/logout"),
+    ours("POST", "/agents/working/free", AGENTS_WRITE, 204, None, 8, None, "/agents/nobody/free"),
+    ours("POST", "/agents/lined/line", AGENTS_WRITE, 204, None, 10, None, "/agents/nobody/line"),
     ours("DELETE", "/agents/lined/line", AGENTS_WRITE, 204, None, 5, None, "/agents/nobody/line"),
     ours("GET", "/system/pauses", "system:read", 200, [{"id": int, "name": str, "active": bool}], 2),
     # DECISIONS 4

@@ -1,12 +1,15 @@
 """Customers in the admin: search, page, edit and merge."""
 
 import pytest
+from django.contrib.auth.models import Permission
 from django.urls import reverse
 from django.utils import timezone
 
 from callcentre.core.errors import Conflict, ErrorCode
 from tests.backoffice import errors_of, inputs_of, messages_of, page_of, shown, staff, superuser
+from tests.callcentre.factories import UserFactory
 from tests.conftest import ACTOR
+from tests.rights.people import client_of
 from tests.telephony.factories import ConnectionFactory
 from tests.tickets.factories import (
     ChatFactory,
@@ -321,3 +324,22 @@ def test_the_query_count_of_the_list_of_changes_is_constant(count, django_assert
 
     with django_assert_num_queries(5):
         client.page(CHANGES)
+
+
+@pytest.mark.parametrize(("column", "is_refused"), [("scope_ticket_queues", True), ("scope_call_queues", False)])
+def test_a_person_with_a_scope_of_ticket_queues_merges_no_customers(column, is_refused):
+    """A merge moves tickets of all queues."""
+    first, second = CustomerFactory.create_batch(2, email="jan@client.example")
+    url = reverse("admin:tickets_customer_merge", args=[first.pk])
+    user = UserFactory(staff=True, **{column: [TicketFactory().queue_id]})
+    user.user_permissions.set(Permission.objects.filter(codename__in=["view_customer", "change_customer"]))
+    client = client_of(user)
+
+    page = client.page(page_of(second))
+    response = client.post(url, {"target": second.pk, "confirmed": "yes"})
+
+    assert (response.status_code == 403) == is_refused
+    assert (url not in page) == is_refused
+    assert (reverse("admin:tickets_customer_merge", args=[second.pk]) not in page) == is_refused
+    first.refresh_from_db()
+    assert not (is_refused and first.merged_into_id)

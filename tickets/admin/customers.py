@@ -143,6 +143,7 @@ class CustomerAdmin(DeletableMixin, HistoryMixin, UncountedMixin, Admin):
         context = super().page_context(request, obj)
         if obj is None or obj.merged_into_id:
             return context
+        context["has_merge_permission"] = self.has_merge_permission(request, obj)
         return context | panels_of(obj) | contact_of(request, obj) | timeline_of(request, obj)
 
     # Saving
@@ -174,6 +175,10 @@ class CustomerAdmin(DeletableMixin, HistoryMixin, UncountedMixin, Admin):
         """Refuse people with a scope: a deletion takes tickets and calls of all queues along."""
         return super().has_delete_permission(request, obj) and scope_of(request).is_all
 
+    def has_merge_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Refuse people with a scope of ticket queues: a merge moves tickets of all queues."""
+        return self.has_change_permission(request, obj) and scope_of(request).ticket_queues is None
+
     def get_actions_detail(self, request: HttpRequest, object_id: Any) -> Any:
         pk = integer_of(str(object_id))
         is_current = pk is not None and Customer.objects.current().filter(pk=pk).exists()
@@ -188,7 +193,7 @@ class CustomerAdmin(DeletableMixin, HistoryMixin, UncountedMixin, Admin):
             return redirect(self.url_of("change", customer.pk))
         return self.action_page(request, title=_now("Add a note"), submit=_now("Add"), form=form, obj=customer)
 
-    @page_action(description=_("Merge"), url_path="merge", icon="merge", permissions=["change"])
+    @page_action(description=_("Merge"), url_path="merge", icon="merge", permissions=["merge"])
     def merge(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Ask for the customer who stays, show the result, and merge after confirmation."""
         customer = self.row_or_404(request, object_id)
