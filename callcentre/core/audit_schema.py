@@ -125,7 +125,7 @@ def _arguments(declared: Audited) -> tuple[str, str, str, str, str]:
         object_label, key, part = owner.related_model._meta.label_lower, owner.column, object_label
     ignored = ("id", key, "created_at", "updated_at", *declared.ignored)
     # The content of a file is no text to read.
-    files = [field.column for field in meta.concrete_fields if isinstance(field, BinaryField)]
+    files: list[Any] = [field.column for field in meta.concrete_fields if isinstance(field, BinaryField)]
     return object_label, key, part, " ".join(ignored), " ".join([*declared.secret, *files])
 
 
