@@ -1,5 +1,6 @@
 """The audit log: who changed or read what, when, and from where."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Any, cast
 
@@ -20,6 +21,8 @@ from callcentre.admin.theme import display
 from callcentre.core.audit import AUDITED, AuditAction, AuditLog, AuditLogQuerySet, histories, owner_of
 from callcentre.core.changes import Change
 from callcentre.core.integers import integer_of
+from callcentre.core.scope import DIMENSIONS
+from callcentre.models import User
 
 
 class AtFilter(DatesFilter):
@@ -88,8 +91,8 @@ class AuditLogAdmin(ChangeMixin, UncountedMixin, ReadOnlyAdmin):
     list_display = ("at", "actor", "actor_address", "what", "about", "details")
     list_display_links = ("at",)
     list_filter = (AtFilter, KindFilter, ActionFilter, "actor_kind", ObjectFilter)
-    search_fields = ("actor_name", "object_name", "object_id__exact")
-    search_help_text = _("Name of the person, name or id of the object")
+    search_fields = ("actor_name", "object_name", "object_id__exact", "actor_address__startswith")
+    search_help_text = _("Name or address of the person, name or id of the object")
     fields = ("at", "actor", "actor_address", "what", "about", "details")
     readonly_fields = fields
     action_labels = {"delete": _("deleted")} | dict(AuditAction.choices)
@@ -98,7 +101,7 @@ class AuditLogAdmin(ChangeMixin, UncountedMixin, ReadOnlyAdmin):
         return AuditChangeList
 
     def complete_rows(self, rows: Sequence[AuditLog]) -> None:
-        """Name the objects of parts and histories, which have only the id, in one query a model."""
+        """Name the objects of parts and histories, and the rows that changes refer to, in one query a model."""
         nameless: dict[str, list[AuditLog]] = {}
         for entry in rows:
             if entry.object_id and not entry.object_name:
@@ -109,11 +112,15 @@ class AuditLogAdmin(ChangeMixin, UncountedMixin, ReadOnlyAdmin):
                 names = {str(pk): str(row) for pk, row in named.items()}
                 for entry in entries:
                     entry.object_name = names.get(entry.object_id, "")
+        _name_related(rows)
 
     def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> AuditLog | None:
         """Return the entry by the id of its own table, which has an index."""
         source, _dash, row_id = object_id.rpartition("-")
-        return self.get_queryset(request).filter(source=source, row_id=integer_of(row_id)).first()
+        entry: AuditLog | None = self.get_queryset(request).filter(source=source, row_id=integer_of(row_id)).first()
+        if entry:
+            self.complete_rows([entry])
+        return entry
 
     @display(description=_("action"))
     def what(self, change: Change) -> str:
@@ -153,8 +160,8 @@ class AuditLogAdmin(ChangeMixin, UncountedMixin, ReadOnlyAdmin):
         names = {field.attname: field.verbose_name for field in fields}
         names |= {field.name: field.verbose_name for field in fields}
         return [
-            (names.get(name, name), in_words(_cut(old)), in_words(_cut(new)))
-            for name, (old, new) in sorted(change.changes.items())
+            (names.get(name, name), *(in_words(_cut(_named(entry, name, value))) for value in values))
+            for name, values in sorted(change.changes.items())
         ]
 
 
@@ -163,6 +170,41 @@ def _model(label: str) -> type[Model] | None:
         return apps.get_model(label) if label else None
     except (LookupError, ValueError):  # a model of a former release
         return None
+
+
+def _related(entry: AuditLog) -> dict[str, type[Model]]:
+    """Return the changed columns that hold ids of rows, with the models of these rows."""
+    model = _model(entry.part or entry.model)
+    keys = {field.attname: field.related_model for field in model._meta.concrete_fields} if model else {}
+    scope = {column: apps.get_model(label) for column, label in DIMENSIONS.items()}
+    found = keys | (scope if model is User else {})
+    return {name: cast("type[Model]", found[name]) for name in entry.changes if found.get(name)}
+
+
+def _ids_of(value: Any) -> list[str]:
+    return [str(pk) for pk in (value if isinstance(value, list) else [value])]
+
+
+def _name_related(entries: Iterable[AuditLog]) -> None:
+    """Look up the names of the rows whose ids the changes hold."""
+    wanted: dict[type[Model], set[str]] = defaultdict(set)
+    for entry in entries:
+        for column, model in _related(entry).items():
+            wanted[model].update(pk for value in entry.changes[column] for pk in _ids_of(value) if pk.isdecimal())
+    names = {
+        model: {str(row.pk): str(row) for row in model._base_manager.select_related().filter(pk__in=ids)}
+        for model, ids in wanted.items()
+    }
+    for entry in entries:
+        entry.names = {column: names[model] for column, model in _related(entry).items()}  # type: ignore[attr-defined]
+
+
+def _named(entry: AuditLog, column: str, value: Any) -> Any:
+    """Return the names of the rows whose ids a column holds. A row that is gone keeps its id."""
+    names = getattr(entry, "names", {}).get(column)
+    if names is None or value is None:
+        return value
+    return ", ".join(names.get(pk, pk) for pk in _ids_of(value))
 
 
 def _cut(value: Any) -> Any:

@@ -7,7 +7,7 @@ import pytest
 from django.apps import apps
 from django.conf import settings
 from django.contrib import admin
-from django.contrib.auth.models import Permission
+from django.contrib.auth.models import Group, Permission
 from django.db import connection, transaction
 from django.db.models import BinaryField
 from django.test import Client, RequestFactory
@@ -24,7 +24,7 @@ from telephony.models import AgentGroup, Pause
 from tests.campaigns.factories import CampaignFactory
 from tests.conftest import ACTOR, ApiClient
 from tests.knowledgebase.factories import ArticleFactory
-from tests.telephony.factories import TransferShortcutFactory
+from tests.telephony.factories import QueueFactory, TransferShortcutFactory
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
 # Models that people add, change or delete in the admin and that need no trigger.
@@ -174,12 +174,15 @@ def test_list_shows_the_newest_first_with_the_names_of_fields(admin_client: Clie
         ("action=delete", 0),
         ("q=Lunch", 1),
         ("q=Dinner", 0),
+        ("q=192.0.2.7", 1),
+        ("q=192.0.2.8", 0),
         ("object=telephony.pause:0", 0),
         ("object=tickets.ticket:nonsense", 0),
     ],
 )
 def test_list_is_filtered_and_searched(admin_client: Client, parameters: str, count: int) -> None:
-    Pause.objects.create(name="Lunch")
+    with acting(ACTOR, "192.0.2.7"):
+        Pause.objects.create(name="Lunch")
     answer = admin_client.get(f"/admin/callcentre/auditlog/?{parameters}")
     assert len(answer.context["cl"].result_list) == count
 
@@ -207,6 +210,25 @@ def test_log_in_and_refused_log_in_are_logged(client: Client) -> None:
         ("log_in", "anna", "192.0.2.7"),
         ("log_out", "anna", "127.0.0.1"),
     ]
+
+
+def test_changes_name_the_rows_that_they_refer_to(admin_client: Client) -> None:
+    queue, user = QueueFactory(name="Sales"), User.objects.create_user("anna")
+    group = Group.objects.create(name="Night shift")
+    user.groups.add(group)
+    user.user_permissions.add(Permission.objects.get(codename="view_campaign"))
+    user.scope_call_queues = [queue.pk, 999_999]
+    user.save()
+
+    page = admin_client.get("/admin/callcentre/auditlog/").content.decode()
+
+    assert "group: Night shift" in page
+    assert "Can view campaign" in page
+    assert "Sales, 999999" in page
+    entry = AuditLog.objects.filter(part="callcentre.user_groups").get()
+    assert "Night shift" in admin_client.get(f"/admin/callcentre/auditlog/{entry.pk}/change/").content.decode()
+    group.delete()
+    assert f"group: {entry.changes['group_id'][1]}" in admin_client.get("/admin/callcentre/auditlog/").content.decode()
 
 
 def test_a_password_typed_as_a_login_is_not_logged(client: Client) -> None:
