@@ -16,8 +16,8 @@ CONTEXT = 1
 ALIKE = 0.4
 # For each old paragraph, this many new ones are compared with it.
 LOOKED_AHEAD = 10
-# Steps of one comparison: about a second. The rest is then shown as removed and added.
-MOST_STEPS = 5_000_000
+# Steps of one comparison: less than half a second. The rest is then shown as removed and added.
+MOST_STEPS = 2_000_000
 # Paragraphs on a page.
 MOST_SHOWN = 2_000
 # Words and signs, each with the blanks before it.
