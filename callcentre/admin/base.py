@@ -82,8 +82,7 @@ def link(url: str, text: Any) -> str:
 def without_buttons(formfield: Any) -> Any:
     """Take away the buttons that add, change or delete the related row: such rows have pages of their own."""
     if isinstance(widget := getattr(formfield, "widget", None), RelatedFieldWidgetWrapper):
-        for name in ("can_add_related", "can_change_related", "can_delete_related", "can_view_related"):
-            setattr(widget, name, False)
+        formfield.widget = widget.widget
     return formfield
 
 

@@ -7,6 +7,7 @@ from django.contrib.admin.widgets import AutocompleteSelect
 from django.db.models import Model, QuerySet
 from django.forms.models import BaseInlineFormSet
 from django.http import HttpRequest
+from django.utils.functional import cached_property
 from django.utils.text import capfirst
 
 from callcentre.admin.base import user_of, without_buttons
@@ -27,12 +28,16 @@ class ChosenRowSelect(AutocompleteSelect):
 
 
 class InlineFormSet(BaseInlineFormSet):  # type: ignore[type-arg]
+    @cached_property
+    def empty_form(self) -> Any:
+        """The form of a row to add. The page asks for it many times."""
+        return super().empty_form
+
     def add_fields(self, form: Any, index: int | None) -> None:
         super().add_fields(form, index)
         for name, field in form.fields.items():
-            widget = getattr(field.widget, "widget", field.widget)
-            if isinstance(widget, ChosenRowSelect) and form.instance.pk:
-                widget.chosen = getattr(form.instance, name)
+            if isinstance(field.widget, ChosenRowSelect) and form.instance.pk:
+                field.widget.chosen = getattr(form.instance, name)
 
 
 class Inline(TabularInline):
@@ -58,6 +63,5 @@ class Inline(TabularInline):
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         field = without_buttons(super().formfield_for_dbfield(db_field, request, **kwargs))
         if field is not None:
-            widget = getattr(field.widget, "widget", field.widget)
-            widget.attrs.setdefault("aria-label", capfirst(str(field.label)))
+            field.widget.attrs.setdefault("aria-label", capfirst(str(field.label)))
         return field

@@ -6,9 +6,9 @@ from django.core.exceptions import ValidationError
 from django.db.models import ForeignKey
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
-from unfold.forms import PaginationInlineFormSet
 
 from callcentre.admin import Inline
+from callcentre.admin.inlines import InlineFormSet
 from callcentre.admin.theme import ModelForm
 from campaigns.models import Campaign, CampaignField, CampaignHours, Record, RecordStatus, RetryRule
 from campaigns.verbs.retries import DEFAULTS, NEVER_RETRIED
@@ -22,11 +22,13 @@ class StatusForm(ModelForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         if self.instance.pk:
-            # Records have a copy of it, which the dialler reads.
-            self.fields["system_status"].disabled = True
+            # Records have a copy of it, which the dialler reads: it stays.
+            status = self.fields["system_status"]
+            status.disabled = True
+            status.choices = [(self.instance.system_status, self.instance.get_system_status_display())]
 
 
-class StatusFormSet(PaginationInlineFormSet):
+class StatusFormSet(InlineFormSet):
     def clean(self) -> None:
         super().clean()
         if names := [str(form.instance) for form in self.deleted_forms if _is_in_use(form.instance)]:

@@ -22,6 +22,7 @@ ATTRIBUTES: list[dict[str, Any]] = [
     {"id": "id_value", "required": True, "disabled": False},
     {"class": 'a "b" <c>', "data-count": 3, "aria-label": "Jan's"},
 ]
+CHOICES: list[Any] = [("", "-"), ("a&b", 'A "<b>"'), ("Group", [("c", "C"), (7, "<i>")]), (None, "none")]
 
 
 def test_each_template_has_its_widget() -> None:
@@ -39,15 +40,25 @@ def test_an_input_is_what_the_template_of_django_draws(
     assert ours == theirs
 
 
+@pytest.mark.parametrize("value", ["a&b", "", None, ["a&b", "7"]])
+@pytest.mark.parametrize("widget", [forms.Select, forms.SelectMultiple])
+def test_a_choice_is_what_the_template_of_django_draws(widget: type[forms.Select], value: Any) -> None:
+    ours, theirs = (
+        widget(ATTRIBUTES[1], CHOICES).render("value", value, None, each()) for each in (FormRenderer, DjangoTemplates)
+    )
+
+    assert "".join(ours.split()) == "".join(theirs.split())
+
+
 def test_a_choice_is_what_the_template_of_the_theme_draws() -> None:
-    widget = UnfoldAdminSelectWidget(choices=[("", "-"), ("a&b", 'A "<b>"'), ("Group", [("c", "C")])])
+    widget = UnfoldAdminSelectWidget(choices=CHOICES)
     context = widget.get_context("value", "a&b", {"id": "id_value"})
     theirs = Path(unfold.__file__).parent / "templates" / widget.template_name
 
     drawn = [
-        " ".join(FormRenderer().engine.from_string(theirs.read_text()).render(context).split()),
-        " ".join(FormRenderer().render(widget.template_name, context).split()),
+        "".join(FormRenderer().engine.from_string(theirs.read_text()).render(context).split()),
+        "".join(FormRenderer().render(widget.template_name, context).split()),
     ]
 
     assert drawn[0] == drawn[1]
-    assert drawn[0].count("<option") == 3
+    assert drawn[0].count("<option") == 5
