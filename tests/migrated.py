@@ -54,7 +54,7 @@ def _make(name: str, server: psycopg.Connection) -> None:
     draft = f"{name}_draft"
     server.execute(f"DROP DATABASE IF EXISTS {draft}")
     server.execute(f"CREATE DATABASE {draft}")
-    with default_database(_url_of(draft)):
+    with default_database(url_of(draft)):
         call_command("migrate", verbosity=0)
     server.execute(f"ALTER DATABASE {draft} RENAME TO {name}")
 
@@ -63,10 +63,10 @@ def copy_into(stores: Stores) -> None:
     """Copy the migrated database into the empty one of other stores."""
     programs = programs_for(stores.var / "postgres" / "data")
     with migrated_database() as name:
-        dump = subprocess.run([programs / "pg_dump", _url_of(name)], stdout=subprocess.PIPE, check=True)
+        dump = subprocess.run([programs / "pg_dump", url_of(name)], stdout=subprocess.PIPE, check=True)
     quietly = ["--quiet", "--no-psqlrc", "--set=ON_ERROR_STOP=1", "--output=/dev/null"]
     subprocess.run([programs / "psql", *quietly, stores.database_url], input=dump.stdout, check=True)
 
 
-def _url_of(name: str) -> str:
+def url_of(name: str) -> str:
     return urlsplit(settings.DATABASE_URL)._replace(path=f"/{name}").geturl()

@@ -6,6 +6,7 @@ from typing import Any, cast
 
 from django.apps import apps
 from django.contrib import admin
+from django.core.exceptions import ValidationError
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 from django.urls import NoReverseMatch, reverse
@@ -22,7 +23,6 @@ from callcentre.core.audit import AUDITED, AuditAction, AuditLog, AuditLogQueryS
 from callcentre.core.changes import Change
 from callcentre.core.integers import integer_of
 from callcentre.core.scope import DIMENSIONS
-from callcentre.models import User
 
 
 class AtFilter(DatesFilter):
@@ -102,17 +102,17 @@ class AuditLogAdmin(ChangeMixin, UncountedMixin, ReadOnlyAdmin):
 
     def complete_rows(self, rows: Sequence[AuditLog]) -> None:
         """Name the objects of parts and histories, and the rows that changes refer to, in one query a model."""
-        nameless: dict[str, list[AuditLog]] = {}
+        wanted: dict[type[Model], set[str]] = defaultdict(set)
         for entry in rows:
-            if entry.object_id and not entry.object_name:
-                nameless.setdefault(entry.model, []).append(entry)
-        for label, entries in nameless.items():
-            if model := _model(label):
-                named = model._base_manager.in_bulk({entry.object_id for entry in entries})
-                names = {str(pk): str(row) for pk, row in named.items()}
-                for entry in entries:
-                    entry.object_name = names.get(entry.object_id, "")
-        _name_related(rows)
+            if (model := _model(entry.model)) and entry.object_id and not entry.object_name:
+                wanted[model].add(entry.object_id)
+            for column, related in _related(entry).items():
+                wanted[related].update(pk for value in entry.changes[column] for pk in _ids_of(value))
+        names = {model: _names_of(model, ids) for model, ids in wanted.items()}
+        for entry in rows:
+            if not entry.object_name and (model := _model(entry.model)) in names:
+                entry.object_name = names[model].get(entry.object_id, "")
+            entry.names = {column: names[model] for column, model in _related(entry).items()}  # type: ignore[attr-defined]
 
     def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> AuditLog | None:
         """Return the entry by the id of its own table, which has an index."""
@@ -175,28 +175,28 @@ def _model(label: str) -> type[Model] | None:
 def _related(entry: AuditLog) -> dict[str, type[Model]]:
     """Return the changed columns that hold ids of rows, with the models of these rows."""
     model = _model(entry.part or entry.model)
-    keys = {field.attname: field.related_model for field in model._meta.concrete_fields} if model else {}
-    scope = {column: apps.get_model(label) for column, label in DIMENSIONS.items()}
-    found = keys | (scope if model is User else {})
-    return {name: cast("type[Model]", found[name]) for name in entry.changes if found.get(name)}
+    models: dict[str, Any] = {column: apps.get_model(label) for column, label in DIMENSIONS.items()}
+    fields = model._meta.concrete_fields if model else []
+    models |= {field.attname: field.related_model for field in fields if field.related_model}
+    return {column: models[column] for column in entry.changes if column in models}
 
 
 def _ids_of(value: Any) -> list[str]:
     return [str(pk) for pk in (value if isinstance(value, list) else [value])]
 
 
-def _name_related(entries: Iterable[AuditLog]) -> None:
-    """Look up the names of the rows whose ids the changes hold."""
-    wanted: dict[type[Model], set[str]] = defaultdict(set)
-    for entry in entries:
-        for column, model in _related(entry).items():
-            wanted[model].update(pk for value in entry.changes[column] for pk in _ids_of(value) if pk.isdecimal())
-    names = {
-        model: {str(row.pk): str(row) for row in model._base_manager.select_related().filter(pk__in=ids)}
-        for model, ids in wanted.items()
-    }
-    for entry in entries:
-        entry.names = {column: names[model] for column, model in _related(entry).items()}  # type: ignore[attr-defined]
+def _names_of(model: type[Model], ids: Iterable[str]) -> dict[str, str]:
+    """Return the names of rows by their ids. Leave out what is no id."""
+    keys = [pk for pk in ids if _is_key(model, pk)]
+    return {str(row.pk): str(row) for row in model._base_manager.select_related().filter(pk__in=keys)}
+
+
+def _is_key(model: type[Model], text: str) -> bool:
+    try:
+        model._meta.pk.to_python(text)
+    except ValidationError:
+        return False
+    return True
 
 
 def _named(entry: AuditLog, column: str, value: Any) -> Any:

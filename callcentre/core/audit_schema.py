@@ -54,7 +54,6 @@ BEGIN
   RETURN NULL;
 END $$;
 """  # noqa: S608  (of our own constants)
-# The comment of a trigger has its arguments, so that a changed declaration replaces it.
 # Held by one `migrate` from its beginning to its end, so that another one does not make the view meanwhile.
 _LOCK = 0x61756474
 _ACQUIRE = f"""
@@ -64,6 +63,7 @@ SELECT CASE WHEN EXISTS (
 """  # noqa: S608  (of our own constants)
 _RELEASE = f"SELECT pg_advisory_unlock({_LOCK}, 0)"
 _PAUSE_SECONDS = 0.2
+# The comment of a trigger has its arguments, so that a changed declaration replaces it.
 _TRIGGERS = "SELECT tgrelid::regclass::text, obj_description(oid) FROM pg_trigger WHERE tgname = %s"
 
 

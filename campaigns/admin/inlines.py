@@ -23,7 +23,7 @@ class StatusForm(ModelForm):
         super().__init__(*args, **kwargs)
         if self.instance.pk:
             # Records have a copy of it, which the dialler reads: it stays.
-            status = self.fields["system_status"]
+            status: Any = self.fields["system_status"]
             status.disabled = True
             status.choices = [(self.instance.system_status, self.instance.get_system_status_display())]
 
