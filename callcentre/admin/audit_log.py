@@ -6,6 +6,7 @@ from typing import Any, cast
 
 from django.apps import apps
 from django.contrib import admin
+from django.contrib.auth.models import Permission
 from django.core.exceptions import ValidationError
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest
@@ -18,6 +19,7 @@ from callcentre.admin.base import ReadOnlyAdmin, link
 from callcentre.admin.dates import DatesFilter
 from callcentre.admin.history import ACTIONS, ChangeMixin, action_label, in_words
 from callcentre.admin.lists import UncountedChangeList, UncountedMixin
+from callcentre.admin.rights import right_name
 from callcentre.admin.theme import display
 from callcentre.core.audit import AUDITED, AuditAction, AuditLog, AuditLogQuerySet, histories, owner_of
 from callcentre.core.changes import Change
@@ -188,7 +190,8 @@ def _ids_of(value: Any) -> list[str]:
 def _names_of(model: type[Model], ids: Iterable[str]) -> dict[str, str]:
     """Return the names of rows by their ids. Leave out what is no id."""
     keys = [pk for pk in ids if _is_key(model, pk)]
-    return {str(row.pk): str(row) for row in model._base_manager.select_related().filter(pk__in=keys)}
+    rows = model._base_manager.select_related().filter(pk__in=keys)
+    return {str(row.pk): right_name(row) if isinstance(row, Permission) else str(row) for row in rows}
 
 
 def _is_key(model: type[Model], text: str) -> bool:

@@ -19,11 +19,12 @@ from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationFo
 
 from callcentre.admin.base import Admin, ReadOnlyAdmin, user_of
 from callcentre.admin.grant_limits import givable_groups, givable_permissions, stronger_groups, stronger_users
+from callcentre.admin.rights import RightsField, offered_rights, shown_rights
 from callcentre.admin.scope import scope_of
 from callcentre.admin.scope_fields import FIELDSET, ScopeForm, scope_field
 from callcentre.admin.secrets import OwnPasswordForm, password_inputs
 from callcentre.admin.sign_in import SignInMixin
-from callcentre.admin.theme import ModelAdmin
+from callcentre.admin.theme import ModelAdmin, display
 from callcentre.api.rate_limits import forget_failures
 from callcentre.core.scope import DIMENSIONS
 from callcentre.models import Lockout, User
@@ -32,14 +33,45 @@ from callcentre.models import Lockout, User
 class GivableFieldsMixin(ModelAdmin):
     """An admin that offers and accepts only the groups and permissions that the person may give."""
 
+    # The field that has the permissions of the role or person.
+    rights_field = "permissions"
+
     def formfield_for_manytomany(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
-        field = super().formfield_for_manytomany(db_field, request, **kwargs)
-        if db_field.name == "groups":
-            field.queryset = givable_groups(user_of(request))
+        if db_field.name == self.rights_field:
+            field = db_field.formfield(form_class=RightsField, label=_("Rights"), help_text="")
         else:
-            field.queryset = field.queryset.filter(pk__in=givable_permissions(user_of(request)))
+            field = super().formfield_for_manytomany(db_field, request, **kwargs)
+            field.queryset = givable_groups(user_of(request))
         field.error_messages["invalid_choice"] = _("You can give only what you have yourself.")
         return field
+
+    def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
+        form = super().get_form(request, obj, change=change, **kwargs)
+        if isinstance(field := form.base_fields.get(self.rights_field), RightsField):
+            held = getattr(obj, self.rights_field).all() if obj else None
+            field.queryset = offered_rights(givable_permissions(user_of(request)), held)
+        return form
+
+    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
+        """Return the fieldsets. A person who may not change the rights sees the table of those that are given."""
+        fieldsets = super().get_fieldsets(request, obj)
+        if obj is None or self.has_change_permission(request, obj):
+            return fieldsets
+        return [
+            (title, {**shown, "fields": ["rights" if name == self.rights_field else name for name in shown["fields"]]})
+            for title, shown in fieldsets
+        ]
+
+    @display(description=_("Rights"))
+    def rights(self, obj: Any) -> str:
+        return shown_rights(getattr(obj, self.rights_field).all())
+
+    def save_related(self, request: HttpRequest, form: Any, *rest: Any) -> None:
+        """Write only the groups and rights that the person changed, so that others given meanwhile stay."""
+        for field in self.opts.many_to_many:
+            if field.name not in form.changed_data:
+                form.cleaned_data.pop(field.name, None)
+        super().save_related(request, form, *rest)
 
 
 class UserForm(ScopeForm, UserChangeForm):
@@ -69,7 +101,8 @@ class UserAdmin(SignInMixin, GivableFieldsMixin, Admin, DjangoUserAdmin):  # typ
     list_display = ("username", "full_name", "email", "is_active", "is_staff", "is_superuser", "last_login")
     list_filter = ("is_active", "is_staff", "is_superuser", "groups")
     readonly_fields = ("last_login", "date_joined")
-    filter_horizontal = ("groups", "user_permissions")
+    filter_horizontal = ("groups",)
+    rights_field = "user_permissions"
     fieldsets = (
         (None, {"fields": ("username", "password", "is_active")}),
         (_("Person"), {"fields": ("first_name", "last_name", "email")}),
@@ -145,7 +178,7 @@ class GroupAdmin(GivableFieldsMixin, Admin, DjangoGroupAdmin):  # type: ignore[m
     """Permissions that people of one role share."""
 
     list_display = ("name",)
-    filter_horizontal = ("permissions",)
+    filter_horizontal = ()
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Refuse to change groups that are stronger: a permission taken from a group is taken from its members."""

@@ -22,7 +22,7 @@ from django.dispatch import Signal
 from django.utils import timezone
 from django.utils.translation import gettext as translate
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import pgettext_lazy
+from django.utils.translation import gettext_noop, pgettext_lazy
 
 from callcentre.core.actor import Actor
 from callcentre.core.audit import AuditAction, AuditEntry, record
@@ -183,7 +183,9 @@ class Deletion(models.Model):
         verbose_name_plural = pgettext_lazy("of personal data", "deletions")
         ordering = ["-id"]
         default_permissions = ("view",)
-        permissions = [("delete_personal_data", "Can delete customers, tickets, chats, mail, files and recordings")]
+        permissions = [
+            ("delete_personal_data", gettext_noop("Can delete customers, tickets, chats, mail, files and recordings"))
+        ]
         constraints = [
             models.UniqueConstraint(
                 fields=["kind", "object_id"],

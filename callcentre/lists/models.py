@@ -4,7 +4,7 @@ from django.db.models import Q
 from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import pgettext_lazy
+from django.utils.translation import gettext_noop, pgettext_lazy
 
 from callcentre.core.audit import audited
 from callcentre.core.changes import AskedFor, AskedForQuerySet
@@ -110,7 +110,9 @@ class ListAction(AskedFor, ScopeColumns):
         verbose_name_plural = _("actions on lists")
         ordering = ["-id"]
         default_permissions = ("view",)
-        permissions = [("see_all_list_jobs", "Can see and cancel exports and actions on lists of all people")]
+        permissions = [
+            ("see_all_list_jobs", gettext_noop("Can see and cancel exports and actions on lists of all people"))
+        ]
         indexes = [
             models.Index(fields=["id"], condition=Q(state__in=["queued", "running"]), name="listaction_waiting"),
             models.Index(fields=["actor_id", "-id"], name="listaction_of_user"),
@@ -158,7 +160,7 @@ class SavedView(models.Model):
         verbose_name_plural = _("saved views of lists")
         ordering = ["name", "id"]
         default_permissions = ()
-        permissions = [("share_savedview", "Can share saved views of lists")]
+        permissions = [("share_savedview", gettext_noop("Can share saved views of lists"))]
         constraints = [
             models.UniqueConstraint(
                 fields=["user", "list_name", "name"],

@@ -223,7 +223,7 @@ def test_changes_name_the_rows_that_they_refer_to(admin_client: Client) -> None:
     page = admin_client.get("/admin/callcentre/auditlog/").content.decode()
 
     assert "group: Night shift" in page
-    assert "Can view campaign" in page
+    assert "Campaigns – Campaigns: view" in page
     assert "Sales, 999999" in page
     entry = AuditLog.objects.filter(part="callcentre.user_groups").get()
     assert "Night shift" in admin_client.get(f"/admin/callcentre/auditlog/{entry.pk}/change/").content.decode()

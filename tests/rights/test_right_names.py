@@ -1,0 +1,228 @@
+"""The pages of roles and people: rights in words, those that the service asks for, and those that were given."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.apps import apps
+from django.contrib import admin
+from django.contrib.auth.models import Group, Permission
+from django.db.models import QuerySet
+from django.urls import reverse
+from django.utils import translation
+
+from callcentre.admin.base import ReadOnlyAdmin
+from callcentre.admin.rights import asked_rights, right_name
+from callcentre.core.audit import AuditLog
+from callcentre.models import User
+from tests.backoffice import BackOffice, page_of, superuser
+from tests.callcentre.factories import UserFactory
+from tests.processes import ROOT
+from tests.rights.people import ROLES, client_of, person
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static", "quick_hashes")]
+
+APPS = ("callcentre", "campaigns", "knowledgebase", "reports", "telephony", "tickets", "webhooks")
+CODE = re.compile(r"(?P<app>[a-z]+)\.(?:view|add|change|delete|see|share)_[a-z_]+")
+
+
+def asked() -> list[Permission]:
+    return [one for one in Permission.objects.select_related("content_type") if code_of(one) in asked_rights()]
+
+
+def code_of(permission: Permission) -> str:
+    return f"{permission.content_type.app_label}.{permission.codename}"
+
+
+def strings_in_code() -> Iterator[str]:
+    """Yield the strings that the packages give to `has_perm`, and those that they keep in constants."""
+    for package in APPS:
+        for path in Path(ROOT, package).rglob("*.py"):
+            if "migrations" not in path.parts:
+                for node in ast.walk(ast.parse(path.read_text())):
+                    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                        yield node.value
+
+
+def form_of(client: BackOffice, row: Any) -> Any:
+    return client.get(page_of(row)).context["adminform"].form
+
+
+# Names
+
+
+@pytest.mark.parametrize("language", ["en", "pl"])
+def test_each_right_has_a_name_of_its_own(language: str) -> None:
+    with translation.override(language):
+        names = [right_name(permission) for permission in asked()]
+
+    assert len(names) == len(set(names)) == len(asked_rights())
+
+
+def test_names_are_in_the_language_of_the_reader() -> None:
+    view = Permission.objects.get(codename="view_connection")
+    delete = Permission.objects.get(codename="delete_group")
+
+    names = [right_name(view), right_name(delete)]
+    with translation.override("pl"):
+        names += [right_name(view), right_name(delete)]
+
+    assert names == [
+        "Telephony – Calls: view",
+        "Access – Groups: delete",
+        "Telefonia – Połączenia: podgląd",
+        "Dostęp – Grupy: usuwanie",
+    ]
+
+
+def test_own_rights_of_models_are_translated() -> None:
+    own = [(model, code) for model in apps.get_models() for code, _name in model._meta.permissions]
+    permissions = [
+        Permission.objects.get(codename=code, content_type__model=model._meta.model_name) for model, code in own
+    ]
+
+    with translation.override("pl"):
+        names = [right_name(permission) for permission in permissions]
+
+    assert names
+    assert not [name for name, one in zip(names, permissions, strict=True) if one.name in name]
+
+
+@pytest.mark.parametrize("language", ["en", "pl"])
+def test_no_page_shows_the_names_of_django(language: str) -> None:
+    user = UserFactory(staff=True)
+    user.user_permissions.set(Permission.objects.all())
+    client = superuser()
+    client.cookies["django_language"] = language
+
+    for row in (Group.objects.get(name="Administrator"), user):
+        page = client.page(page_of(row), HTTP_ACCEPT_LANGUAGE=language)
+        assert not re.findall(r"Can (?:view|add|change|delete) (?!customers)[^<\"]*", page)
+
+
+# The rights that are offered
+
+
+def test_the_rights_that_code_names_are_offered() -> None:
+    known = {code_of(one) for one in Permission.objects.select_related("content_type")}
+    named = {text for text in strings_in_code() if CODE.fullmatch(text)} & known
+
+    assert len(named) > 20
+    assert named <= asked_rights()
+
+
+def test_read_only_pages_ask_for_no_right_to_change() -> None:
+    # The rows that an action of their own deletes or adds.
+    acted = {"callcentre.delete_lockout", "lists.add_listexport", "telephony.change_connection"}
+    for model, page in admin.site._registry.items():
+        app, name = model._meta.app_label, model._meta.model_name
+        assert f"{app}.view_{name}" in asked_rights()
+        if isinstance(page, ReadOnlyAdmin):
+            writing = {f"{app}.{verb}_{name}" for verb in ("add", "change", "delete")} - acted
+            own = {text for text in strings_in_code()} if writing & asked_rights() else set()
+            assert writing & asked_rights() <= own
+
+
+def test_a_new_role_is_offered_only_rights_that_are_asked_for() -> None:
+    form = superuser().get(reverse("admin:auth_group_add")).context["adminform"].form
+
+    assert {code_of(one) for one in form.fields["permissions"].queryset} == asked_rights()
+
+
+# Rights that were given
+
+
+def given(permissions: QuerySet[Permission]) -> set[int]:
+    return set(permissions.values_list("pk", flat=True))
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_saving_a_role_unchanged_keeps_its_rights(role: str) -> None:
+    group = Group.objects.get(name=role)
+    before = given(group.permissions.all())
+
+    superuser().submit(page_of(group), name=f"{role} 2")
+
+    group.refresh_from_db()
+    assert group.name == f"{role} 2"
+    assert given(group.permissions.all()) == before
+
+
+def test_saving_keeps_rights_that_are_not_asked_for() -> None:
+    group, user = Group.objects.create(name="All"), UserFactory(staff=True)
+    everything = given(Permission.objects.all())
+    group.permissions.set(everything)
+    user.user_permissions.set(everything)
+    client = superuser()
+
+    client.submit(page_of(group))
+    client.submit(page_of(user), first_name="Ewa")
+
+    assert given(group.permissions.all()) == given(user.user_permissions.all()) == everything
+
+
+def test_a_right_given_meanwhile_stays() -> None:
+    group = Group.objects.get(name="Agent")
+    client = superuser()
+    later = Permission.objects.get(codename="view_campaign")
+    shown = form_of(client, group)["permissions"].initial
+    group.permissions.add(later)
+
+    sent = [one.pk for one in shown]
+    client.post(
+        page_of(group), {"name": "Team", "permissions": sent, "initial-name": "Agent", "initial-permissions": sent}
+    )
+
+    group.refresh_from_db()
+    assert group.name == "Team"
+    assert later in group.permissions.all()
+
+
+def test_a_right_without_effect_can_be_taken_away() -> None:
+    group = Group.objects.create(name="Old")
+    unused = Permission.objects.get(codename="view_leg")
+    kept = Permission.objects.get(codename="view_ticket")
+    group.permissions.set([unused, kept])
+    client = superuser()
+
+    assert "Rights without effect" in client.page(page_of(group))
+    client.submit(page_of(group), permissions=[kept.pk])
+
+    assert list(group.permissions.all()) == [kept]
+    assert "Rights without effect" not in client.page(page_of(group))
+
+
+def test_a_person_who_may_only_look_sees_the_rights_in_words() -> None:
+    user: User = person("Auditor")
+
+    page = client_of(user).page(page_of(Group.objects.get(name="Agent")))
+
+    assert 'aria-label="Tickets – Tickets: change" class="cc-box" checked disabled' in page
+    assert 'name="_save"' not in page
+
+
+# Costs
+
+
+@pytest.mark.parametrize("count", [1, 400])
+def test_the_page_of_a_role_takes_few_queries(count: int, django_assert_num_queries: Any) -> None:
+    group = Group.objects.create(name="Team")
+    group.permissions.set(Permission.objects.all()[:count])
+    client = superuser()
+    client.page(page_of(group))
+
+    with django_assert_num_queries(5):
+        client.page(page_of(group))
+
+
+def test_the_audit_log_names_rights_like_the_page() -> None:
+    group = Group.objects.create(name="Team")
+    group.permissions.add(Permission.objects.get(codename="view_connection"))
+    client = superuser()
+
+    page = client.page(reverse(f"admin:{AuditLog._meta.app_label}_auditlog_changelist"))
+
+    assert "Telephony – Calls: view" in page
