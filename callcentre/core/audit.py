@@ -83,6 +83,7 @@ class AuditAction(models.TextChoices):
     READ_PASSWORDS = "read_passwords", _("passwords of receivers read")
     HEAR = "hear", _("recording heard")
     READ_TRANSCRIPTION = "read_transcription", _("transcription read")
+    TRANSCRIBE_AGAIN = "transcribe_again", _("transcription asked for again")
     FETCH_AGAIN = "fetch_again", _("recording fetched again")
     LOG_IN_AGENT = "log_in_agent", _("agent logged in")
     LOG_OUT_AGENT = "log_out_agent", _("agent logged out")

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from django.test import Client
+from django.test import Client, override_settings
 from django.utils import translation
 
 from callcentre.core.actor import SYSTEM, Actor
@@ -19,7 +19,7 @@ from knowledgebase.models import SearchMiss
 from knowledgebase.verbs.articles import delete_article
 from reports.verbs.exports import resend_mail
 from telephony.models import Pause
-from telephony.verbs import presence, recordings
+from telephony.verbs import presence, recordings, transcriptions
 from tests.backoffice import superuser
 from tests.callcentre.factories import DeletionFactory
 from tests.campaigns.factories import RecordFactory
@@ -119,9 +119,17 @@ def _dismiss() -> None:
     superuser().act("/admin/knowledgebase/searchmiss/", "dismiss", miss, apply="1")
 
 
+def _transcribe_again() -> None:
+    recording = RecordingFactory(ready=True)
+    transcription = TranscriptionFactory(finished=True, connection=recording.connection)
+    with override_settings(TRANSCRIPTION_URL="https://model.example"):
+        assert transcriptions.request_again(transcription, ACTOR)
+
+
 @pytest.mark.parametrize(
     ("action", "do"),
     [
+        ("transcribe_again", _transcribe_again),
         ("fetch_again", lambda: recordings.fetch_again(RecordingFactory(state="failed"), ACTOR)),
         ("ask_deletion_again", lambda: DeletionFactory(state="failed", due_at=None).ask_again(ACTOR)),
         ("resend_report", lambda: resend_mail(ExportMailFactory(state="failed"), ACTOR)),
