@@ -32,4 +32,5 @@ def forget(**_unused: Any) -> None:
         views = list(SavedView.objects.filter(_SEARCHES).values_list("pk", flat=True))
         SavedView.objects.filter(pk__in=views).delete()
         forget_log_entries(SavedView, views)  # people name a view as they like
-        AuditEntry.objects.filter(action=AuditAction.EXPORT, changes__query__1__icontains="q=").update(changes={})
+        asked = (AuditAction.EXPORT, AuditAction.ASK_ACTION)
+        AuditEntry.objects.filter(action__in=asked, changes__query__1__icontains="q=").update(changes={})
