@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 from itertools import product
+from typing import Any
 
 import pytest
 import time_machine
@@ -24,7 +25,8 @@ def test_answers_fit_their_schemas_and_a_figure_is_nullable_if_some_answer_has_n
         presence.log_in(scene.agents[0], ACTOR)
     agents = [agent.login for agent in scene.agents]
     reports = {path: operation for path, _, operation in operations() if path.endswith("_report")}
-    nulls, nullable, wrong = set(), set(), []
+    nulls, nullable = set(), set()
+    wrong: list[Any] = []
 
     with time_machine.travel(scene.now, tick=False):
         for (path, operation), aggregation in product(reports.items(), Aggregation):
