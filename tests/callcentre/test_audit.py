@@ -273,6 +273,20 @@ def test_the_log_of_a_person_or_program_has_their_lockouts(realm: str, create: C
     assert (entry.actor_kind, entry.changes) == ("system", {"address": [None, "192.0.2.7"]})
 
 
+def test_a_stronger_hash_of_the_same_password_is_no_edit(client: Client, settings: Any) -> None:
+    names = ("MD5PasswordHasher", "ScryptPasswordHasher")
+    weak, strong = (f"django.contrib.auth.hashers.{name}" for name in names)
+    settings.PASSWORD_HASHERS = [weak]
+    user = User.objects.create_user("anna", password="right", is_staff=True)
+    before = len(entries_of(user))
+    settings.PASSWORD_HASHERS = [strong, weak]
+
+    client.post("/admin/login/", {"username": "anna", "password": "right"})
+
+    assert User.objects.get().password.startswith("scrypt$")
+    assert [entry.action for entry in entries_of(user)[before:]] == ["log_in"]
+
+
 def test_contents_of_files_are_not_logged() -> None:
     empty = TransferShortcutFactory(icon=b"")
     shortcut = TransferShortcutFactory(icon=b"\x89PNG")
