@@ -96,7 +96,7 @@ class User(ScopeColumns, AbstractUser):  # noqa: DJ008  (AbstractUser has it)
     def actor(self) -> Actor:
         return Actor("user", self.pk, self.get_username())
 
-    def check_password(self, raw_password: str) -> bool:
+    def check_password(self, raw_password: str | None) -> bool:
         """Return whether this is the password. Django may store a stronger hash of it, which the audit log leaves out:
         the password stays the same.
         """
