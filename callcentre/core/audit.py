@@ -73,6 +73,7 @@ class AuditAction(models.TextChoices):
     LOG_IN = "log_in", _("logged in")
     LOG_OUT = "log_out", _("logged out")
     LOG_IN_REFUSED = "log_in_refused", _("log-in refused")
+    LOCK_OUT = "lock_out", _("log-in locked out")
     SET_UP_FACTOR = "set_up_factor", _("second factor set up")
     REMOVE_FACTOR = "remove_factor", _("second factor removed")
     USE_RECOVERY_CODE = "use_recovery_code", _("recovery code used")
