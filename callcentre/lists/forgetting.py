@@ -29,7 +29,8 @@ def forget(**_unused: Any) -> None:
         ended = ~Q(state__in=[ListExport.State.QUEUED, ListExport.State.RUNNING])
         ListExport.objects.filter(_SEARCHES, ended).update(query="")
         ListAction.objects.filter(_SEARCHES, ended).update(query="", form="")
-        views = list(SavedView.objects.filter(_SEARCHES).values_list("pk", flat=True))
+        searching = SavedView.objects.filter(_SEARCHES).select_for_update(no_key=True)
+        views = list(searching.values_list("pk", flat=True))
         SavedView.objects.filter(pk__in=views).delete()
         forget_log_entries(SavedView, views)  # people name a view as they like
         asked = (AuditAction.EXPORT, AuditAction.ASK_ACTION)
