@@ -10,6 +10,7 @@ from django.http import HttpResponse
 
 from callcentre.core.audit import AuditEntry
 from callcentre.lists import actions
+from callcentre.lists.forgetting import forget
 from callcentre.lists.models import ListAction
 from callcentre.models import User
 from campaigns.admin import record_search
@@ -344,6 +345,10 @@ def test_an_action_is_in_the_audit_log_without_words_of_searches_and_forms() -> 
         "action": [None, "change_tags"],
         "query": [None, "o=1&q=•••"],
     }
+    done(job)
+    forget()
+    entry.refresh_from_db()
+    assert entry.changes == {}
 
 
 def test_an_action_with_rows_outside_the_present_scope_is_missing() -> None:
