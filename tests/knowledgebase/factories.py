@@ -70,6 +70,7 @@ class ArticleFactory(factory.django.DjangoModelFactory[Article]):
 class ArticleVersionFactory(factory.django.DjangoModelFactory[ArticleVersion]):
     class Meta:
         model = ArticleVersion
+        skip_postgeneration_save = True
 
     article = factory.SubFactory(ArticleFactory)
     number = factory.Sequence(lambda n: n + 2)
@@ -77,6 +78,11 @@ class ArticleVersionFactory(factory.django.DjangoModelFactory[ArticleVersion]):
     content = "<p>As it was.</p>"
     actor_kind = "user"
     actor_name = "tester"
+
+    @factory.post_generation
+    def newest(version: Any, create: bool, extracted: Any, **kwargs: Any) -> None:  # noqa: N805
+        """Let the article go on counting from here."""
+        Article.objects.filter(pk=version.article_id, number__lt=version.number).update(number=version.number)
 
 
 class ArticleChangeFactory(factory.django.DjangoModelFactory[ArticleChange]):
