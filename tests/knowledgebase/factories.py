@@ -70,7 +70,6 @@ class ArticleFactory(factory.django.DjangoModelFactory[Article]):
 class ArticleVersionFactory(factory.django.DjangoModelFactory[ArticleVersion]):
     class Meta:
         model = ArticleVersion
-        skip_postgeneration_save = True
 
     article = factory.SubFactory(ArticleFactory)
     number = factory.Sequence(lambda n: n + 2)
@@ -79,10 +78,10 @@ class ArticleVersionFactory(factory.django.DjangoModelFactory[ArticleVersion]):
     actor_kind = "user"
     actor_name = "tester"
 
-    @factory.post_generation
-    def newest(version: Any, create: bool, extracted: Any, **kwargs: Any) -> None:  # noqa: N805
+    @classmethod
+    def _after_postgeneration(cls, instance: ArticleVersion, *args: Any, **kwargs: Any) -> None:
         """Let the article go on counting from here."""
-        Article.objects.filter(pk=version.article_id, number__lt=version.number).update(number=version.number)
+        Article.objects.filter(pk=instance.article_id, number__lt=instance.number).update(number=instance.number)
 
 
 class ArticleChangeFactory(factory.django.DjangoModelFactory[ArticleChange]):
