@@ -13,8 +13,14 @@ from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from callcentre.core.actor import Actor
-from callcentre.core.audit import AuditEntry, AuditLog, audited  # noqa: F401  (models of this app)
+from callcentre.core.actor import SYSTEM, Actor
+from callcentre.core.audit import (  # models of this app, too
+    AuditAction,
+    AuditEntry,  # noqa: F401
+    AuditLog,  # noqa: F401
+    audited,
+    record,
+)
 from callcentre.core.changes import (
     Change,
     TimestampedModel,
@@ -25,6 +31,7 @@ from callcentre.core.changes import (
 from callcentre.core.errors import Outdated
 from callcentre.core.network import parse_networks
 from callcentre.core.scope import OWN_COLUMNS, Lookups, Scope
+from callcentre.core.sender import acting
 
 AREAS = {
     "campaigns": _("Campaigns and their records"),
@@ -88,6 +95,13 @@ class User(ScopeColumns, AbstractUser):  # noqa: DJ008  (AbstractUser has it)
     @property
     def actor(self) -> Actor:
         return Actor("user", self.pk, self.get_username())
+
+    def check_password(self, raw_password: str | None) -> bool:
+        """Return whether this is the password. Django may store a stronger hash of it, which the audit log leaves out:
+        the password stays the same.
+        """
+        with acting(self.actor, None, is_bulk=True):
+            return super().check_password(raw_password)
 
 
 audited()(Group)
@@ -292,12 +306,25 @@ class IdempotencyRecord(models.Model):
         return self.fingerprint
 
 
+def _account(realm: str, login: str) -> "User | ApiUser | None":
+    if realm == Lockout.Realm.API:
+        return ApiUser.objects.filter(login=login).first()
+    return User.objects.filter(username=login).first()
+
+
 class LockoutQuerySet(models.QuerySet["Lockout"]):
     def over(self) -> "LockoutQuerySet":
         return self.filter(until__lte=timezone.now())
 
     def lock(self, realm: str, source: str, login: str, until: datetime) -> None:
-        self.update_or_create(realm=realm, source=source, login=login[:255], defaults={"until": until})
+        """Lock out a login from this address, or all logins ("").
+
+        The audit log names the login only if it is one: people also type passwords into its field.
+        """
+        with transaction.atomic():
+            self.update_or_create(realm=realm, source=source, login=login[:255], defaults={"until": until})
+            if account := _account(realm, login):
+                record(SYSTEM, AuditAction.LOCK_OUT, account, name=login, changes={"address": [None, source]})
 
     def until(self, realm: str, source: str, login: str) -> datetime | None:
         """Return the end of the lockout in force, or None."""
@@ -305,7 +332,7 @@ class LockoutQuerySet(models.QuerySet["Lockout"]):
         return locked.order_by("-until").values_list("until", flat=True).first()
 
 
-@audited()
+@audited(secret=("login",))  # people also type passwords there
 class Lockout(models.Model):
     """The refusal of log-ins from an address after too many wrong ones: for one login or for all ("")."""
 
@@ -327,7 +354,7 @@ class Lockout(models.Model):
         constraints = [models.UniqueConstraint(fields=["source", "realm", "login"], name="lockout_is_unique")]
 
     def __str__(self) -> str:
-        return f"{self.source} {self.login}".strip()
+        return self.source
 
 
 # Models of this app that are defined in other modules.

@@ -51,6 +51,8 @@ class Measure:
     # Shown in tables without chosen columns.
     is_usual: bool = True
     in_api: bool = True
+    # The value is None where there is nothing to divide, or nothing to name.
+    may_be_none: bool = False
 
     @property
     def title(self) -> str:

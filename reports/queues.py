@@ -100,7 +100,7 @@ MEASURES = [
     Measure("answered_in_threshold", _CALLS_TITLE, _("answered in time"), COUNT, of("in_time"), 97,
             "Those that an agent answered within `answered_within` seconds of waiting."),
     Measure("service_level", _CALLS_TITLE, _("service level in per cent"), PERCENT, of("service_level"), 80.83,
-            "Answered in time ÷ (answered + abandoned), in per cent; null without any."),
+            "Answered in time ÷ (answered + abandoned), in per cent; null without any.", may_be_none=True),
     Measure("wait_average", _WAITS, _("average wait"), SECONDS, of("wait_average"), 14,
             "Seconds of waiting ÷ offered."),
     Measure("wait_max", _WAITS, _("longest wait"), SECONDS, of("wait_max"), 95,

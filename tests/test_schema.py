@@ -3,11 +3,9 @@
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from functools import lru_cache
 from typing import Any
 from urllib.parse import urlencode
 
-import jsonschema  # type: ignore[import-untyped]
 import pytest
 from django.db import connection
 from django.urls import URLPattern, URLResolver, get_resolver, resolve
@@ -22,6 +20,7 @@ from telephony.models import Agent, Connection
 from telephony.verbs import presence
 from tests.campaigns.factories import AttemptFactory, DoNotCallFactory, RecordOfferFactory, RecordStatusFactory
 from tests.conftest import ACTOR, ApiClient, kept_for_all
+from tests.documented import document, faults, media_of, operations, resolved
 from tests.telephony.factories import (
     AgentLineFactory,
     ConnectionFactory,
@@ -44,53 +43,6 @@ NO_OPERATIONS = {"SchemaView", "DocsView", "UnknownPath"}
 EXTRAS = {f"include{name}": "true" for name in ("Summary", "Sentiment", "EvaluatedCriteria", "TalkListenSilenceRatio")}
 
 
-@lru_cache(maxsize=1)
-def document() -> Any:
-    return SchemaGenerator().get_schema(request=None, public=True)
-
-
-def operations() -> Iterator[tuple[str, str, Any]]:
-    """Return (path, method, operation) of the whole document."""
-    for path, methods in document()["paths"].items():
-        for method, operation in methods.items():
-            yield path, method, operation
-
-
-def resolved(node: Any) -> Any:
-    """Return the object that a reference refers to."""
-    while "$ref" in node:
-        *_, kind, name = node["$ref"].split("/")
-        node = document()["components"][kind][name]
-    return node
-
-
-def json_schema(node: Any) -> Any:
-    """Return a schema of OpenAPI 3.0 as JSON Schema, which spells "or null" differently."""
-    if isinstance(node, list):
-        return [json_schema(item) for item in node]
-    if not isinstance(node, dict):
-        return node
-    schema = {key: json_schema(value) for key, value in node.items() if key not in ("nullable", "example")}
-    if "properties" in node:  # names of the service, which include `example`
-        schema["properties"] = {name: json_schema(value) for name, value in node["properties"].items()}
-    if node.get("nullable") is True:
-        schema["type"] = [node["type"], "null"]
-    return schema
-
-
-def faults(value: Any, schema: Any) -> list[str]:
-    """Return the faults of a value in its schema."""
-    whole = json_schema(schema) | {"components": components()}
-    return [
-        f"{error.json_path}: {error.message}" for error in jsonschema.Draft202012Validator(whole).iter_errors(value)
-    ]
-
-
-@lru_cache(maxsize=1)
-def components() -> Any:
-    return json_schema(document()["components"])
-
-
 def bodies(operation: Any) -> Iterator[tuple[str, Any]]:
     """Yield (description, media type object) of the request and of each answer with a body."""
     if "requestBody" in operation:
@@ -98,12 +50,6 @@ def bodies(operation: Any) -> Iterator[tuple[str, Any]]:
     for status, response in operation["responses"].items():
         for media in resolved(response).get("content", {}).values():
             yield status, media
-
-
-def media_of(node: Any) -> tuple[str, Any]:
-    """Return the one content type of a body, and its media type object."""
-    ((content_type, media),) = node["content"].items()
-    return content_type, media
 
 
 @pytest.fixture(scope="module")

@@ -18,7 +18,7 @@ from callcentre.admin.theme import display
 from callcentre.core.errors import Conflict
 from callcentre.lists.actions import cancel_action, canceller_of
 from callcentre.lists.listed import address_of
-from callcentre.lists.models import SEES_ALL, ListAction, ListActionQuerySet
+from callcentre.lists.models import SEES_ALL, ListAction, ListActionQuerySet, sees_all
 
 State = ListAction.State
 COLOURS: dict[str, str] = {
@@ -32,7 +32,9 @@ COLOURS: dict[str, str] = {
 
 @admin.register(ListAction)
 class ListActionAdmin(UncountedMixin, ReadOnlyAdmin):
-    """The person's own actions on lists within their present scope; those of all people for administrators."""
+    """The person's own actions on lists within their present scope. Administrators and auditors see those of all
+    people, and administrators cancel them.
+    """
 
     list_display = (
         "what",
@@ -60,12 +62,11 @@ class ListActionAdmin(UncountedMixin, ReadOnlyAdmin):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[ListAction]:
         rows = cast("ListActionQuerySet", super().get_queryset(request).defer("ids"))
-        return rows if request.user.has_perm(SEES_ALL) else rows.of_user(request.user)
+        return rows if sees_all(request.user) else rows.of_user(request.user)
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Let people see their own actions, also without a right to the list of them."""
-        is_own = obj is not None and obj.actor_kind == "user" and obj.actor_id == request.user.pk
-        return is_own or bool(super().has_view_permission(request, obj))
+        return _is_own(request, obj) or bool(super().has_view_permission(request, obj))
 
     @display(description=_("action"))
     def what(self, job: ListAction) -> str:
@@ -96,7 +97,7 @@ class ListActionAdmin(UncountedMixin, ReadOnlyAdmin):
             shown_list_url=f"{address_of(job.list_name)}?{job.query}",
             list_url=self.url_of("changelist"),
             progress_url=self.url_of("progress", job.pk),
-            cancel_url=self.url_of("cancel", job.pk),
+            cancel_url=self.url_of("cancel", job.pk) if _may_cancel(request, job) else "",
         )
 
     def progress_view(self, request: HttpRequest, pk: int) -> JsonResponse:
@@ -112,6 +113,8 @@ class ListActionAdmin(UncountedMixin, ReadOnlyAdmin):
 
     def cancel_view(self, request: HttpRequest, pk: int) -> HttpResponse:
         job = self._job(request, str(pk))
+        if not _may_cancel(request, job):
+            raise PermissionDenied
         if request.method == "POST":
             try:
                 cancel_action(job, actor_of(request))
@@ -126,3 +129,11 @@ class ListActionAdmin(UncountedMixin, ReadOnlyAdmin):
         if not self.has_view_permission(request, job):
             raise PermissionDenied
         return job
+
+
+def _is_own(request: HttpRequest, job: ListAction | None) -> bool:
+    return job is not None and job.actor_kind == "user" and job.actor_id == request.user.pk
+
+
+def _may_cancel(request: HttpRequest, job: ListAction) -> bool:
+    return _is_own(request, job) or bool(request.user.has_perm(SEES_ALL))

@@ -16,12 +16,14 @@ from callcentre.admin.theme import display
 from callcentre.core.exporting.jobs import FileJobQuerySet
 from callcentre.lists.exports import RIGHT
 from callcentre.lists.listed import address_of
-from callcentre.lists.models import SEES_ALL, ListExport
+from callcentre.lists.models import ListExport, sees_all
 
 
 @admin.register(ListExport)
 class ListExportAdmin(UncountedMixin, FileJobAdmin):
-    """The person's own exports within their present scope; administrators see those of all people, without files."""
+    """The person's own exports within their present scope. Administrators and auditors see those of all people, without
+    files.
+    """
 
     list_display = ("name", "list_title", "state_label", "row_count", "format", "actor_name", "created_at")
     list_display_links = ("name",)
@@ -29,7 +31,7 @@ class ListExportAdmin(UncountedMixin, FileJobAdmin):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[ListExport]:
         rows = cast("FileJobQuerySet", super().get_queryset(request))
-        return rows if request.user.has_perm(SEES_ALL) else rows.of_user(request.user)
+        return rows if sees_all(request.user) else rows.of_user(request.user)
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Let people who may export see their exports."""

@@ -20,7 +20,7 @@ from callcentre.core.exporting.builds import Refused
 from callcentre.lists.actions import ask_action, changed_by
 from callcentre.lists.counts import MOST_COUNTED, count_up_to
 from callcentre.lists.exports import RIGHT, ask_export
-from callcentre.lists.listed import SEARCH_LIMIT, Listed, WorkerRequest
+from callcentre.lists.listed import SEARCH_LIMIT
 from callcentre.lists.models import ListExport
 from callcentre.lists.runs import ForAll, run_of
 from callcentre.models import User
@@ -102,11 +102,6 @@ class ListTools(ListViews):
 
     def _list_title(self) -> str:
         return str(capfirst(str(self.opts.verbose_name_plural)))
-
-    def _listed(self, request: HttpRequest) -> Listed:
-        """Return the list with this address, as a worker reads it: all its pages."""
-        as_worker = WorkerRequest(cast("User", request.user), request.path, request.GET.urlencode())
-        return Listed(as_worker, self.opts.label_lower)
 
     # Actions on all rows that match
 

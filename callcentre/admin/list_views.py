@@ -2,8 +2,11 @@
 
 from typing import Any, cast
 
+from django.contrib import messages
+from django.contrib.admin.exceptions import DisallowedModelAdminLookup
 from django.contrib.admin.views.main import ORDER_VAR
 from django.core.exceptions import PermissionDenied, ValidationError
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import get_object_or_404, redirect
 from django.urls import URLPattern
@@ -12,12 +15,15 @@ from django.utils.translation import gettext as _
 
 from callcentre.admin.lists import COLUMNS, order_by_names
 from callcentre.admin.pages import Pages
+from callcentre.core.exporting.builds import Refused
 from callcentre.core.integers import integer_of
 from callcentre.lists.cells import ListColumn
+from callcentre.lists.listed import Listed, WorkerRequest
 from callcentre.lists.models import SavedView
 from callcentre.lists.saved_views import (
     SAVED,
     SHARES,
+    WHOLE_LIST,
     address_of_view,
     default_of,
     edit_view,
@@ -48,7 +54,14 @@ class ListViews(Pages):
             keep_in_session(request.session, cast("User", request.user))  # its owner may have deleted it meanwhile
             if query := default_of(request.session, self._list_name):
                 return HttpResponseRedirect(f"{request.path}?{query}")
-        return super().changelist_view(request, extra_context)
+        try:
+            return super().changelist_view(request, extra_context)
+        except DisallowedModelAdminLookup:
+            if not request.GET.get(SAVED):
+                raise
+            sentence = _("The list no longer has a filter of the view, so it is shown unfiltered.")
+            self.message_user(request, sentence, messages.WARNING)
+            return redirect(f"{request.path}{WHOLE_LIST}")
 
     def get_list_display(self, request: HttpRequest) -> Any:
         usual = super().get_list_display(request)
@@ -75,18 +88,22 @@ class ListViews(Pages):
             return redirect(self._list_with(request.GET.urlencode(), self._chosen_list_columns(request)))
         if request.method == "POST":
             try:
-                view = save_view(
-                    user,
-                    self._list_name,
-                    request.POST.get("name", ""),
-                    self._query_of_view(request),
-                    is_shared="is_shared" in request.POST,
-                )
+                self._listed(request)
+                with transaction.atomic():
+                    view = save_view(
+                        user,
+                        self._list_name,
+                        request.POST.get("name", ""),
+                        self._query_of_view(request),
+                        is_shared="is_shared" in request.POST,
+                    )
+                    if "is_default" in request.POST:
+                        set_default(request.session, user, self._list_name, view)
             except ValidationError as error:
                 trouble = " ".join(error.messages)
+            except Refused:
+                trouble = _("The list has no such filter, so the view was not saved.")
             else:
-                if "is_default" in request.POST:
-                    set_default(request.session, user, self._list_name, view)
                 return redirect(f"{self.url_of('changelist')}?{address_of_view(view)}")
         return self._list_views_page(request, trouble)
 
@@ -94,7 +111,12 @@ class ListViews(Pages):
         """Rename, share, delete, or choose a view as the one with which the list opens."""
         self._require_list(request)
         user = cast("User", request.user)
-        view = get_object_or_404(SavedView.objects.for_person(user, self._list_name), pk=view_id)
+        views = SavedView.objects.for_person(user, self._list_name)
+        with transaction.atomic():  # no other request deletes the view while a list is made to open with it
+            view = get_object_or_404(views.select_for_update(no_key=True), pk=view_id)
+            return self._change_view(request, user, view)
+
+    def _change_view(self, request: HttpRequest, user: User, view: SavedView) -> HttpResponse:
         back = redirect(self._views_url(request))
         if request.method != "POST":
             return back
@@ -130,6 +152,11 @@ class ListViews(Pages):
         if order := query.get(ORDER_VAR):
             query[ORDER_VAR] = order_by_names(order, self.columns_with_box(request))
         return query.urlencode()
+
+    def _listed(self, request: HttpRequest) -> Listed:
+        """Return the list with this address, as a worker reads it: all its pages. Raises Refused."""
+        as_worker = WorkerRequest(cast("User", request.user), request.path, request.GET.urlencode())
+        return Listed(as_worker, self._list_name)
 
     @property
     def _list_name(self) -> str:

@@ -30,12 +30,18 @@ class ScopedMixin(ModelAdmin):
     Pages of other people's rows answer like those of missing rows, because `get_object` reads `get_queryset`.
     """
 
+    # The foreign key that is empty in a setting for all queues or campaigns.
+    empty_for_all = ""
+
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         return within_scope(super().get_queryset(request), cast("User", request.user))
 
     def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
         form = super().get_form(request, obj, change=change, **kwargs)
         offer_within(scope_of(request), form.base_fields, obj)
+        if self.empty_for_all in form.base_fields and scope_of(request).columns_that_narrow(self.model):
+            form.base_fields[self.empty_for_all] = field = deepcopy(form.base_fields[self.empty_for_all])
+            field.required, field.help_text = True, ""
         return form
 
     def has_module_permission(self, request: HttpRequest) -> bool:
@@ -48,15 +54,24 @@ class ScopedMixin(ModelAdmin):
         return super().has_add_permission(request) and self._is_open(request) and not self._would_lose(request)
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return super().has_change_permission(request, obj) and self._is_open(request)
+        is_inside = self._is_open(request) and not self._holds_beyond(request, obj)
+        return super().has_change_permission(request, obj) and is_inside
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return super().has_delete_permission(request, obj) and self._is_open(request)
+        is_inside = self._is_open(request) and not self._holds_beyond(request, obj)
+        return super().has_delete_permission(request, obj) and is_inside
 
     def _would_lose(self, request: HttpRequest) -> bool:
         """Return whether a new row, such as a queue, would be outside the scope of the person who adds it."""
         narrowed = (column for column, ids in scope_of(request).by_column.items() if ids is not None)
         return any(DIMENSIONS[column] == self.opts.label for column in narrowed)
+
+    def _holds_beyond(self, request: HttpRequest, obj: Any) -> bool:
+        """Return whether a setting holds for all queues or campaigns, and the scope has not all of them."""
+        if obj is None or not self.empty_for_all:
+            return False
+        is_for_all = getattr(obj, self.empty_for_all) is None
+        return is_for_all and bool(scope_of(request).columns_that_narrow(self.model))
 
     def _is_open(self, request: HttpRequest) -> bool:
         """Return whether people with the scope of this one may use the model at all."""

@@ -91,6 +91,11 @@ def parse_boolean(value: Any) -> bool:
     raise Reject(ErrorCode.NOT_BOOLEAN)
 
 
+def is_storable(text: str) -> bool:
+    """Return whether PostgreSQL can store the text: it refuses NUL and half a surrogate pair."""
+    return "\0" not in text and not _SURROGATES.search(text)
+
+
 def parse_text(value: Any, limit: int | None = None, *, trim: bool = True) -> str:
     if isinstance(value, int) and not isinstance(value, bool):
         value = str(value)
@@ -98,7 +103,7 @@ def parse_text(value: Any, limit: int | None = None, *, trim: bool = True) -> st
         raise Reject(ErrorCode.NOT_TEXT)
     if trim:
         value = value.strip()
-    if "\0" in value or _SURROGATES.search(value):
+    if not is_storable(value):
         raise Reject(ErrorCode.NUL)
     if limit is not None and len(value) > limit:
         raise Reject(ErrorCode.TOO_LONG, limit=limit)

@@ -28,7 +28,7 @@ from callcentre.core.request_id import current_request_id
 from callcentre.core.scope import DIMENSIONS
 from callcentre.core.sender import acting
 from callcentre.core.writes import watched_writes
-from callcentre.lists.listed import Listed, WorkerRequest, address_of, person, without_search
+from callcentre.lists.listed import Listed, WorkerRequest, address_of, person, query_of_log, without_search
 from callcentre.lists.models import ListAction
 from callcentre.models import User
 
@@ -61,6 +61,10 @@ def ask_action(user: User, list_name: str, **values: Any) -> ListAction:
             **user.scope.by_column,
             **values,
         )
+        # Its form may have words about customers.
+        asked = {"list": list_name, "action": job.action, "query": query_of_log(job.query)}
+        changes = {name: [None, value] for name, value in asked.items()}
+        record(user.actor, AuditAction.ASK_ACTION, job, name=str(job), changes=changes)
         enqueue("lists.run_action", job.pk)
     return job
 

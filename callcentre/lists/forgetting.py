@@ -29,7 +29,9 @@ def forget(**_unused: Any) -> None:
         ended = ~Q(state__in=[ListExport.State.QUEUED, ListExport.State.RUNNING])
         ListExport.objects.filter(_SEARCHES, ended).update(query="")
         ListAction.objects.filter(_SEARCHES, ended).update(query="", form="")
-        views = list(SavedView.objects.filter(_SEARCHES).values_list("pk", flat=True))
+        searching = SavedView.objects.filter(_SEARCHES).select_for_update(no_key=True)
+        views = list(searching.values_list("pk", flat=True))
         SavedView.objects.filter(pk__in=views).delete()
         forget_log_entries(SavedView, views)  # people name a view as they like
-        AuditEntry.objects.filter(action=AuditAction.EXPORT, changes__query__1__icontains="q=").update(changes={})
+        asked = (AuditAction.EXPORT, AuditAction.ASK_ACTION)
+        AuditEntry.objects.filter(action__in=asked, changes__query__1__icontains="q=").update(changes={})

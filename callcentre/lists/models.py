@@ -1,3 +1,5 @@
+from typing import Any
+
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
@@ -13,6 +15,11 @@ from callcentre.models import ScopeColumns, User
 
 # The right to see and cancel the exports and actions of all people.
 SEES_ALL = "lists.see_all_list_jobs"
+
+
+def sees_all(user: Any) -> bool:
+    """Return whether the person sees the exports and actions of all people: a reader of the audit log does, too."""
+    return bool(user.has_perm(SEES_ALL) or user.has_perm("callcentre.view_auditlog"))
 
 
 class ListExport(ScopeColumns, FileJob):

@@ -6,7 +6,7 @@ The session has the queries of the default views, so that a list opens without a
 from typing import Any
 
 from django.core.exceptions import ValidationError
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.http import QueryDict
 
 from callcentre.lists.models import DefaultView, SavedView
@@ -26,8 +26,7 @@ def save_view(user: User, list_name: str, name: str, query: str, *, is_shared: b
     """Save the address of a list under a name. Raises ValidationError."""
     view = SavedView(user=user, list_name=list_name, name=name.strip(), query=query_of_view(query))
     view.is_shared = is_shared and user.has_perm(SHARES)
-    view.full_clean()
-    view.save()
+    _write(view)
     return view
 
 
@@ -38,8 +37,17 @@ def edit_view(view: SavedView, user: User, name: str, *, is_shared: bool) -> Non
     view.name = name.strip()
     if user.has_perm(SHARES):
         view.is_shared = is_shared
+    _write(view)
+
+
+def _write(view: SavedView) -> None:
     view.full_clean()
-    view.save()
+    try:
+        with transaction.atomic():
+            view.save()
+    except IntegrityError:
+        view.validate_constraints()  # another request took the name meanwhile
+        raise
 
 
 def query_of_view(query: str) -> str:
@@ -52,10 +60,10 @@ def query_of_view(query: str) -> str:
 
 def set_default(session: Any, user: User, list_name: str, view: SavedView | None) -> None:
     """Open the list with this view from now on; with no view if it is None."""
-    with transaction.atomic():
+    if view is None:
         DefaultView.objects.filter(user=user, list_name=list_name).delete()
-        if view is not None:
-            DefaultView.objects.create(user=user, list_name=list_name, view=view)
+    else:
+        DefaultView.objects.update_or_create(user=user, list_name=list_name, defaults={"view": view})
     keep_in_session(session, user)
 
 

@@ -93,6 +93,18 @@ def misread(request: HttpRequest, exception: Exception) -> HttpResponse:
     return _bare_page(request, 400, title=_now("This was not understood"), text=text)
 
 
+def refuse_characters(request: HttpRequest) -> HttpResponse:
+    """Answer 400 to a form with a text that PostgreSQL cannot store. Nothing of it was saved."""
+    return _page(
+        request,
+        400,
+        title=_now("This was not understood"),
+        text=_now("A text has a character that cannot be saved. Nothing was saved. Go back and type the text again."),
+        link=_within(request, request.headers.get("Referer")),
+        label=_now("Back"),
+    )
+
+
 def refuse_body(request: HttpRequest, status: int, limit_mb: int = 0) -> HttpResponse:
     """Answer a body that was not read: it came too slowly (408) or is too large (413)."""
     if status == 408:

@@ -13,7 +13,7 @@ from csp.middleware import CSPMiddleware
 from csp.utils import build_policy
 from django.conf import settings
 from django.core.exceptions import BadRequest
-from django.db import connection
+from django.db import DataError, connection
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.utils.functional import cached_property
@@ -25,6 +25,7 @@ from callcentre.core.actor import SYSTEM, Actor
 from callcentre.core.audit import is_view_missing
 from callcentre.core.errors import ErrorCode, Fault, is_lock_refusal
 from callcentre.core.network import client_address, is_in_networks
+from callcentre.core.parsing import is_storable
 from callcentre.core.sender import Sender, sending
 from callcentre.monitoring import metrics
 from callcentre.web import error_pages
@@ -136,9 +137,10 @@ class CrossSiteMiddleware:
 
 
 class NulMiddleware:
-    """The answer 400 to an address or cookie with NUL, which PostgreSQL cannot store in any text.
+    """The answer 400 to an address, cookie or form with NUL, which PostgreSQL cannot store in any text.
 
-    The API checks its own addresses and names the field.
+    The API checks its own addresses and bodies, and names the field. Fields of most forms refuse NUL with a sentence
+    beside the field. A form is refused here only if its page used the text and failed.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
@@ -147,12 +149,21 @@ class NulMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         return misread(request, BadRequest()) if _has_nul(request) else self.get_response(request)
 
+    def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
+        # The driver and the file system refuse NUL, and UTF-8 refuses half of a surrogate pair.
+        is_of_text = isinstance(error, (DataError, ValueError)) and not is_of_api(request.path_info)
+        return error_pages.refuse_characters(request) if is_of_text and _has_impossible_text(request) else None
+
 
 def _has_nul(request: HttpRequest) -> bool:
     query = request.META.get("QUERY_STRING", "")
     is_in_address = "\0" in request.path_info or "\0" in query or "%00" in query
     is_in_cookie = any("\0" in value for value in request.COOKIES.values())
     return is_in_cookie or (is_in_address and not request.path_info.startswith("/api/"))
+
+
+def _has_impossible_text(request: HttpRequest) -> bool:
+    return any(not is_storable(text) for name, values in request.POST.lists() for text in (name, *values))
 
 
 class BusyMiddleware:

@@ -20,6 +20,7 @@ from unfold.widgets import UnfoldAdminPasswordWidget, UnfoldAdminTextInputWidget
 from callcentre.api.rate_limits import source_of
 from callcentre.core.audit import AuditAction, record
 from callcentre.core.network import client_address
+from callcentre.core.sender import acting, sender
 from callcentre.models import User
 from callcentre.signin.verbs.password_resets import ask_for_reset, may_ask
 from callcentre.signin.verbs.sessions import end_sessions
@@ -79,7 +80,7 @@ class ChoosePassword(PasswordResetConfirmView):
     def form_valid(self, form: Any) -> HttpResponse:
         """Save the password. All sessions of the person end, and a second factor is still asked for."""
         user: Any = self.user
-        with transaction.atomic():
+        with acting(user.actor, sender().address), transaction.atomic():
             end_sessions(user, user.actor)
             record(user.actor, AuditAction.RESET_PASSWORD, user)
             return super().form_valid(form)

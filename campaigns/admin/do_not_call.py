@@ -57,6 +57,7 @@ class DoNotCallAdmin(UncountedMixin, Admin):
     search_fields = ("number",)
     search_help_text = _("Number in any spelling: the entries that forbid to call it")
     autocomplete_fields = ("campaign",)
+    empty_for_all = "campaign"
     fault_fields = {"number": "phone_number", "prefix": "phone_number", "campaign_code": "campaign"}
     sentences = {ErrorCode.UNTIL_BEFORE_SINCE: _("The end must be after the beginning.")}
 

@@ -5,6 +5,7 @@ from typing import Any
 from django.http import HttpRequest
 from django.urls import reverse
 
+from callcentre.admin import may_see
 from knowledgebase.models import Article, SearchMiss
 
 SHOWN = 5
@@ -12,9 +13,10 @@ SHOWN = 5
 
 def knowledgebase_panel(request: HttpRequest) -> dict[str, Any] | None:
     """Return the panel's context; None if there is neither an article nor a search without a result."""
-    if not request.user.has_perm("knowledgebase.view_article"):
+    if not may_see(request.user, "knowledgebase", "article"):
         return None
-    misses = list(SearchMiss.objects.select_related("catalog")[:SHOWN])
+    is_told = may_see(request.user, "knowledgebase", "searchmiss")
+    misses = list(SearchMiss.objects.select_related("catalog")[:SHOWN]) if is_told else []
     published = Article.objects.published().count()
     drafts = Article.objects.with_drafts().count()
     if not (misses or published or drafts):

@@ -62,15 +62,15 @@ _RESULT = shape(
 
 def field_of(measure: Measure) -> dict[str, Any]:
     """Return the schema of a measure of a report by queue or campaign."""
-    if measure.unit is Unit.COUNTS:
-        return array(_RESULT, measure.sentence)
-    if measure.unit is Unit.PERCENT:
-        return number(measure.sentence, measure.example, minimum=0, maximum=100, nullable=True)
-    return (
-        text(measure.sentence, measure.example)
-        if measure.unit is Unit.TEXT
-        else count(measure.sentence, measure.example)
-    )
+    nullable = {"nullable": True} if measure.may_be_none else {}
+    match measure.unit:
+        case Unit.COUNTS:
+            return array(_RESULT, measure.sentence)
+        case Unit.PERCENT:
+            return number(measure.sentence, measure.example, minimum=0, maximum=100, **nullable)
+        case Unit.TEXT:
+            return text(measure.sentence, measure.example)
+    return integer(measure.sentence, measure.example, minimum=0, **nullable)
 
 
 def group(name: str, schema: str, description: str) -> dict[str, Any]:

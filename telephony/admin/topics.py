@@ -81,3 +81,4 @@ class EvaluationCriterionAdmin(Undeletable, Admin):
     list_select_related = ("queue",)
     search_fields = ("name", "description")
     fields = ("name", "description", "queue", "is_active", "order")
+    empty_for_all = "queue"

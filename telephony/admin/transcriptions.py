@@ -69,7 +69,7 @@ class Utterance:
 
 def conversation_of(request: HttpRequest, connection: Connection) -> dict[str, Any]:
     """Return the recordings and the words of a call, as far as the user may see them, in four queries at most and
-    two that log the reading of words.
+    two that log the reading of words or of their analysis.
     """
     recordings: Sequence[Recording] = ()
     if request.user.has_perm("telephony.view_recording"):
@@ -81,7 +81,7 @@ def conversation_of(request: HttpRequest, connection: Connection) -> dict[str, A
     if transcription is None:
         return context
     parts = transcription.parts or []
-    if parts:
+    if transcription.has_content:
         record_once(actor_of(request), AuditAction.READ_TRANSCRIPTION, transcription)
     sentiment = transcription.sentiment or {}
     colour, label = SENTIMENTS.get(sentiment.get("sentiment", ""), ("info", ""))

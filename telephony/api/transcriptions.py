@@ -15,6 +15,8 @@ from telephony.models.transcription import is_configured
 from telephony.talk_ratio import ratio
 
 State = Recording.State
+# The keys of an answer whose reading is logged: words, and what a model wrote about them.
+WORDS = ("parts", "summary", "sentiment", "evaluatedCriteria")
 
 
 class TranscriptionExtras(FilterSet):
@@ -53,10 +55,10 @@ class TranscriptionViewSet(ApiViewSet):
     def retrieve(self, request: Request, connection_id: str) -> Response:
         connection = connection_or_404(connection_id)
         transcription = Transcription.objects.filter(pk=connection.pk).first() or _coming(connection)
-        wanted = TranscriptionExtras.wanted(request)
-        if transcription.parts:
+        data = transcription_data(transcription, TranscriptionExtras.wanted(request))
+        if any(map(data.get, WORDS)):
             record_once(self.actor, AuditAction.READ_TRANSCRIPTION, transcription)
-        return Response(transcription_data(transcription, wanted))
+        return Response(data)
 
 
 def _coming(connection: Connection) -> Transcription:

@@ -133,6 +133,11 @@ class Transcription(models.Model):
     def __str__(self) -> str:
         return str(self.connection)
 
+    @property
+    def has_content(self) -> bool:
+        """Whether there are words, or what a model wrote about them."""
+        return any((self.parts, self.summary, self.sentiment, self.evaluated_criteria))
+
 
 class TranscriptionUsage(models.Model):
     """The seconds of calls sent to the provider in a month of the configured zone."""

@@ -11,6 +11,7 @@ from django.db.models import F
 from django.utils import timezone
 
 from callcentre.core.actor import Actor
+from callcentre.core.audit import AuditAction, record
 from callcentre.core.enqueue import enqueue
 from telephony import events
 from telephony.models.connection import Connection
@@ -72,6 +73,7 @@ def request_again(transcription: Transcription, actor: Actor) -> bool:
             charged_month="",
             requested_by=actor.name[:150],
         )
+        record(actor, AuditAction.TRANSCRIBE_AGAIN, transcription)
         enqueue("telephony.transcribe", transcription.pk)
     return True
 

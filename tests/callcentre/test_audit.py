@@ -1,5 +1,6 @@
 """The audit log: each change of what people edit, with the person, the time and the address."""
 
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
@@ -13,11 +14,12 @@ from django.db.models import BinaryField
 from django.test import Client, RequestFactory
 from django.utils import timezone
 
+from callcentre.api.rate_limits import count_failure
 from callcentre.core import audit_schema
 from callcentre.core.actor import Actor
 from callcentre.core.audit import AUDITED, AuditEntry, AuditLog, histories
 from callcentre.core.sender import acting
-from callcentre.models import ApiUser, User
+from callcentre.models import ApiUser, Lockout, User
 from callcentre.tasks import prune_audit
 from campaigns.models import DoNotCall
 from telephony.models import AgentGroup, Pause
@@ -237,6 +239,52 @@ def test_a_password_typed_as_a_login_is_not_logged(client: Client) -> None:
     entry = AuditEntry.objects.get(action="log_in_refused")
     assert (entry.object_name, entry.actor_address) == ("", "192.0.2.7")
     assert "MySecretPw-99" not in str(AuditEntry.objects.values())
+
+
+@pytest.mark.parametrize("realm", Lockout.Realm.values)
+def test_a_password_typed_as_a_login_is_not_logged_when_it_is_locked_out(realm: str, admin_client: Client) -> None:
+    for _attempt in range(settings.LOGIN_FAILURES_PER_LOGIN):
+        count_failure(realm, "MySecretPw-99", "192.0.2.7")
+
+    Lockout.objects.get(login="MySecretPw-99")
+    assert AuditEntry.objects.get(model="callcentre.lockout").changes["login"] == [None, "•••"]
+    page = admin_client.get("/admin/callcentre/auditlog/").content.decode()
+    assert ("Lockout 192.0.2.7" in page, "MySecretPw-99" in page) == (True, False)
+    Lockout.objects.all().delete()
+    assert "MySecretPw-99" not in str(AuditEntry.objects.values())
+
+
+@pytest.mark.parametrize(
+    ("realm", "create"),
+    [("admin", lambda: User.objects.create_user("anna")), ("api", lambda: ApiUser.create(ACTOR, "anna")[0])],
+)
+def test_the_log_of_a_person_or_program_has_their_lockouts(realm: str, create: Callable[[], Any]) -> None:
+    account = create()
+
+    for _attempt in range(settings.LOGIN_FAILURES_PER_LOGIN):
+        count_failure(realm, "anna", "192.0.2.7")
+
+    entry = AuditEntry.objects.get(action="lock_out")
+    assert (entry.model, entry.object_id, entry.object_name) == (
+        account._meta.label_lower,
+        str(account.pk),
+        "anna",
+    )
+    assert (entry.actor_kind, entry.changes) == ("system", {"address": [None, "192.0.2.7"]})
+
+
+def test_a_stronger_hash_of_the_same_password_is_no_edit(client: Client, settings: Any) -> None:
+    names = ("MD5PasswordHasher", "ScryptPasswordHasher")
+    weak, strong = (f"django.contrib.auth.hashers.{name}" for name in names)
+    settings.PASSWORD_HASHERS = [weak]
+    user = User.objects.create_user("anna", password="right", is_staff=True)
+    before = len(entries_of(user))
+    settings.PASSWORD_HASHERS = [strong, weak]
+
+    client.post("/admin/login/", {"username": "anna", "password": "right"})
+
+    assert User.objects.get().password.startswith("scrypt$")
+    assert [entry.action for entry in entries_of(user)[before:]] == ["log_in"]
 
 
 def test_contents_of_files_are_not_logged() -> None:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from django.test import Client
+from django.test import Client, override_settings
 from django.utils import translation
 
 from callcentre.core.actor import SYSTEM, Actor
@@ -19,7 +19,7 @@ from knowledgebase.models import SearchMiss
 from knowledgebase.verbs.articles import delete_article
 from reports.verbs.exports import resend_mail
 from telephony.models import Pause
-from telephony.verbs import presence, recordings
+from telephony.verbs import presence, recordings, transcriptions
 from tests.backoffice import superuser
 from tests.callcentre.factories import DeletionFactory
 from tests.campaigns.factories import RecordFactory
@@ -119,9 +119,17 @@ def _dismiss() -> None:
     superuser().act("/admin/knowledgebase/searchmiss/", "dismiss", miss, apply="1")
 
 
+def _transcribe_again() -> None:
+    recording = RecordingFactory(ready=True)
+    transcription = TranscriptionFactory(finished=True, connection=recording.connection)
+    with override_settings(TRANSCRIPTION_URL="https://model.example"):
+        assert transcriptions.request_again(transcription, ACTOR)
+
+
 @pytest.mark.parametrize(
     ("action", "do"),
     [
+        ("transcribe_again", _transcribe_again),
         ("fetch_again", lambda: recordings.fetch_again(RecordingFactory(state="failed"), ACTOR)),
         ("ask_deletion_again", lambda: DeletionFactory(state="failed", due_at=None).ask_again(ACTOR)),
         ("resend_report", lambda: resend_mail(ExportMailFactory(state="failed"), ACTOR)),
@@ -166,3 +174,21 @@ def test_reading_a_transcription_is_logged_once_an_hour_by_page_and_by_api(
         ("user", str(call.pk)),
         ("api_user", str(call.pk)),
     ]
+
+
+def test_reading_a_summary_of_a_call_without_words_is_logged(admin_client: Client, api: ApiClient) -> None:
+    call = TranscriptionFactory(finished=True, parts=[]).connection
+    admin_client.get(f"/admin/telephony/connection/{call.pk}/change/")
+    for extra in ("", "?includeSummary=true"):
+        api.get(f"/api/connections/{call.uid}/transcription{extra}")
+
+    read = AuditEntry.objects.filter(action="read_transcription").order_by("id")
+    assert list(read.values_list("actor_kind", flat=True)) == ["user", "api_user"]
+
+
+def test_a_transcription_without_content_is_not_read(admin_client: Client, api: ApiClient) -> None:
+    call = TranscriptionFactory().connection
+    admin_client.get(f"/admin/telephony/connection/{call.pk}/change/")
+    api.get(f"/api/connections/{call.uid}/transcription")
+
+    assert not AuditEntry.objects.filter(action="read_transcription").exists()

@@ -41,7 +41,7 @@ OPEN = {
         "telephony.Queue.number", "telephony.Queue.overflow_number", "telephony.TransferShortcut.number",
         "tickets.TicketQueue.address", "tickets.TicketQueue.sender_name",
     },
-    "senders of wrong log-ins": {"callcentre.Lockout.source", "callcentre.Lockout.login"},
+    "senders of wrong log-ins": {"callcentre.Lockout.source"},
     "laws": {"campaigns.LegalHours.source"},
     "labels of models": {"lists.SavedView.list_name"},
     "names that the deletion of a person blanks if the view searches": {"lists.SavedView.name"},

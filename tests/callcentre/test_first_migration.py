@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from typing import Any
 
 import psycopg
 import pytest
@@ -27,7 +28,7 @@ def empty_database() -> Iterator[str]:
 
 
 def schema(name: str) -> list[str]:
-    command = [programs_for(VAR / "postgres" / "data") / "pg_dump", "--schema-only", url_of(name)]
+    command: list[Any] = [programs_for(VAR / "postgres" / "data") / "pg_dump", "--schema-only", url_of(name)]
     lines = subprocess.run(command, capture_output=True, check=True, text=True).stdout.splitlines()
     # The keys of these commands differ in each dump.
     return [line for line in lines if not line.startswith(("\\restrict ", "\\unrestrict "))]

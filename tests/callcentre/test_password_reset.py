@@ -261,6 +261,19 @@ def test_the_audit_log_has_the_wish_and_the_new_password() -> None:
     assert {AuditAction.ASK_RESET, AuditAction.RESET_PASSWORD} <= actions
 
 
+def test_the_audit_log_names_the_person_who_chooses_the_password() -> None:
+    user, path = ewa(), link()
+    before = AuditEntry.objects.latest("id").pk
+
+    chosen(path)
+
+    entries = AuditEntry.objects.filter(pk__gt=before, model="callcentre.user", object_id=str(user.pk)).order_by("id")
+    assert [(entry.action, entry.actor_name, entry.actor_address) for entry in entries] == [
+        ("reset_password", "ewa", "127.0.0.1"),
+        ("edit", "ewa", "127.0.0.1"),
+    ]
+
+
 def test_the_host_of_the_request_is_used_without_a_public_address(settings: Any) -> None:
     settings.PUBLIC_URL = ""
     ewa()

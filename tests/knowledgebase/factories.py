@@ -78,6 +78,11 @@ class ArticleVersionFactory(factory.django.DjangoModelFactory[ArticleVersion]):
     actor_kind = "user"
     actor_name = "tester"
 
+    @classmethod
+    def _after_postgeneration(cls, instance: ArticleVersion, *args: Any, **kwargs: Any) -> None:
+        """Let the article go on counting from here."""
+        Article.objects.filter(pk=instance.article_id, number__lt=instance.number).update(number=instance.number)
+
 
 class ArticleChangeFactory(factory.django.DjangoModelFactory[ArticleChange]):
     class Meta:

@@ -10,6 +10,7 @@ from django.http import HttpResponse
 
 from callcentre.core.audit import AuditEntry
 from callcentre.lists import actions
+from callcentre.lists.forgetting import forget
 from callcentre.lists.models import ListAction
 from callcentre.models import User
 from campaigns.admin import record_search
@@ -18,6 +19,7 @@ from telephony.models import Agent
 from tests.admin_pages import list_of, row_of_each_model
 from tests.backoffice import BackOffice, messages_of, staff, superuser
 from tests.campaigns.factories import DictionaryStatusFactory, RecordFactory
+from tests.rights.people import client_of, person
 from tests.telephony.factories import AgentFactory, AgentGroupFactory, PauseFactory
 from tests.tickets.factories import TicketFactory, TicketQueueFactory, TicketStatusFactory
 from tickets.models import Ticket
@@ -316,6 +318,37 @@ def test_people_see_their_own_actions_and_cancel_no_others() -> None:
     assert other.post(cancel).status_code == 404
     assert overseer.post(cancel).status_code == 302
     assert done(job).state == "cancelled"
+
+
+def test_auditors_see_the_actions_of_all_people_and_cancel_none() -> None:
+    AgentFactory(is_active=True)
+    auditor = client_of(person("Auditor"))
+    job = asked(superuser(), Agent, "deactivate")
+    page, cancel = (f"{list_of(ListAction)}{job.pk}/{name}/" for name in ("change", "cancel"))
+
+    assert page in auditor.page(list_of(ListAction))
+    assert "Cancel the action" not in auditor.page(page)
+    assert auditor.post(cancel).status_code == 403
+    assert done(job).state == "finished"
+
+
+def test_an_action_is_in_the_audit_log_without_words_of_searches_and_forms() -> None:
+    TicketFactory(subject="Kowalska")
+
+    job = asked(superuser(), Ticket, "change_tags", "?q=Kowalska&o=1", added="Kowalska")
+
+    entry = AuditEntry.objects.get(action="ask_action")
+    assert (entry.actor_id, entry.object_id) == (job.actor_id, str(job.pk))
+    assert entry.object_name == "Tickets: Change tags"
+    assert entry.changes == {
+        "list": [None, "tickets.ticket"],
+        "action": [None, "change_tags"],
+        "query": [None, "o=1&q=•••"],
+    }
+    done(job)
+    forget()
+    entry.refresh_from_db()
+    assert entry.changes == {}
 
 
 def test_an_action_with_rows_outside_the_present_scope_is_missing() -> None:

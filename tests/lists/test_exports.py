@@ -32,6 +32,7 @@ from tests.callcentre.factories import UserFactory
 from tests.campaigns.factories import RecordFactory
 from tests.conftest import ACTOR
 from tests.reports.exports import cells_of
+from tests.rights.people import client_of, person
 from tests.telephony.factories import AgentFactory, AgentGroupFactory, ConnectionFactory, QueueFactory
 from tests.tickets.deleting import left_of
 from tests.tickets.factories import CustomerFactory, TicketFactory, TicketQueueFactory
@@ -209,11 +210,11 @@ def test_people_see_their_own_exports_and_download_no_others() -> None:
     own = staff("view_agent", "add_listexport")
     export = built(asked(own, Agent))
     other = staff("view_agent", "add_listexport")
-    overseer = staff("view_listexport", "see_all_list_jobs")
+    overseer, auditor = staff("view_listexport", "see_all_list_jobs"), client_of(person("Auditor"))
     page, file = f"{list_of(ListExport)}{export.pk}/change/", f"{list_of(ListExport)}{export.pk}/download/"
 
-    assert [client.get(page).status_code for client in (own, overseer)] == [200, 200]
-    assert [client.get(file).status_code for client in (own, other, overseer)] == [200, 404, 403]
+    assert [client.get(page).status_code for client in (own, overseer, auditor)] == [200, 200, 200]
+    assert [client.get(file).status_code for client in (own, other, overseer, auditor)] == [200, 404, 403, 403]
     assert export.file_name in own.page(list_of(ListExport))
     assert export.file_name not in other.page(list_of(ListExport))
 

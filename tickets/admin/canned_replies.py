@@ -41,6 +41,7 @@ class CannedReplyAdmin(Admin):
     search_fields = ("name", "body")
     search_help_text = _("Name or text")
     fields = ("name", "queue", "body")
+    empty_for_all = "queue"
     change_form_outer_after_template = "admin/tickets/canned_reply.html"
 
     class Media:

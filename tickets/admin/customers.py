@@ -176,8 +176,8 @@ class CustomerAdmin(DeletableMixin, HistoryMixin, UncountedMixin, Admin):
         return super().has_delete_permission(request, obj) and scope_of(request).is_all
 
     def has_merge_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Refuse people with a scope of ticket queues: a merge moves tickets of all queues."""
-        return self.has_change_permission(request, obj) and scope_of(request).ticket_queues is None
+        """Refuse people with a scope: a merge moves tickets and calls of all queues."""
+        return self.has_change_permission(request, obj) and scope_of(request).is_all
 
     def get_actions_detail(self, request: HttpRequest, object_id: Any) -> Any:
         pk = integer_of(str(object_id))
