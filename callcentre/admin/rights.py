@@ -16,7 +16,7 @@ from django.db.models.functions import Concat
 from django.http import HttpRequest
 from django.template.loader import render_to_string
 from django.utils.text import capfirst
-from django.utils.translation import gettext as _now
+from django.utils.translation import gettext as translate
 from django.utils.translation import pgettext_lazy
 
 from callcentre.admin.grant_limits import needed_permissions
@@ -41,7 +41,7 @@ def right_name(permission: Permission) -> str:
 def _right_in_area(model: type[Model], permission: Permission) -> str:
     """Return the name of one of the model's own rights, or the model and the verb."""
     if name := dict(model._meta.permissions).get(permission.codename):
-        return _now(str(name))
+        return translate(str(name))
     verb = _verb(permission)
     return f"{_rows_of(model)}: {VERBS.get(verb, verb)}"
 
