@@ -3,6 +3,7 @@
 import importlib
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from django.contrib.auth.models import Group
 from django.contrib.contenttypes.models import ContentType
 from django.db.models import Model
 from django.urls import URLPattern, URLResolver, reverse
+from pytest_django import DjangoDbBlocker
 
 from callcentre.core.audit import AuditLog
 from callcentre.lists.models import SavedView
@@ -22,8 +24,8 @@ from campaigns.verbs.campaigns import add_agents
 from knowledgebase.models import Article
 from knowledgebase.verbs.articles import edit_article
 from telephony.models import Agent, Connection, Recording, Transcription
-from tests.callcentre.factories import AuditEntryFactory
-from tests.conftest import ACTOR
+from tests.callcentre.factories import AuditEntryFactory, UserFactory
+from tests.conftest import ACTOR, kept_for_all
 from tests.knowledgebase.factories import ArticleImageFactory
 from tests.reports.factories import ExportMailFactory
 from tests.telephony.factories import AgentStateFactory, OfferFactory
@@ -85,6 +87,19 @@ def row_of_each_model() -> Rows:
     MessageFactory(ticket=ticket, reply=True)
     MessageFactory(ticket=ticket, comment_of_agent=True)
     return rows
+
+
+@contextmanager
+def kept_rows(blocker: DjangoDbBlocker) -> Iterator[Rows]:
+    """Yield a row of each model, kept with a superuser for all tests of a module."""
+    found: Rows = {}
+
+    def fill() -> None:
+        found.update(row_of_each_model())
+        UserFactory(admin=True)
+
+    with kept_for_all(blocker, fill):
+        yield found
 
 
 def factory_of(model: type[Model]) -> Any:

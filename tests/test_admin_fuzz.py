@@ -19,11 +19,8 @@ from django.utils.datastructures import MultiValueDict
 from pytest_django import DjangoDbBlocker
 
 from callcentre.models import User
-from callcentre.web import menu
-from tests.admin_pages import Rows, addresses, list_of, path_of, routes, row_of_each_model, with_values
+from tests.admin_pages import Rows, addresses, kept_rows, list_of, path_of, routes, with_values
 from tests.backoffice import BackOffice, superuser
-from tests.callcentre.factories import UserFactory
-from tests.conftest import kept_for_all
 from tickets.models import Ticket
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
@@ -52,20 +49,12 @@ USUAL = ("/", "/add/", "/change/", "/delete/", "/history/")
 
 @pytest.fixture(scope="module")
 def rows(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[Rows]:
-    found: Rows = {}
-
-    def fill() -> None:
-        found.update(row_of_each_model())
-        UserFactory(admin=True)
-
-    with kept_for_all(django_db_blocker, fill):
+    with kept_rows(django_db_blocker) as found:
         yield found
 
 
 @pytest.fixture
-def client(rows: Rows, monkeypatch: pytest.MonkeyPatch) -> BackOffice:
-    """A superuser whose pages have no menu, as it takes a quarter of their time."""
-    monkeypatch.setattr(menu, "menu", lambda request: [])
+def client(rows: Rows, without_menu: None) -> BackOffice:
     client = superuser()
     client.raise_request_exception = False
     return client

@@ -10,11 +10,8 @@ from django.urls import reverse
 from pytest_django import DjangoDbBlocker
 
 from callcentre.lists.models import SavedView
-from callcentre.web import menu
-from tests.admin_pages import Rows, addresses, list_of, routes, row_of_each_model
+from tests.admin_pages import Rows, addresses, kept_rows, list_of, routes
 from tests.backoffice import BackOffice, errors_of, inputs_of, superuser
-from tests.callcentre.factories import UserFactory
-from tests.conftest import kept_for_all
 from tests.tickets.factories import MessageFactory
 from tickets.models import Ticket, TicketQueue
 
@@ -26,20 +23,12 @@ VIEWS = f"{list_of(Ticket)}list-views/"
 
 @pytest.fixture(scope="module")
 def rows(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[Rows]:
-    found: Rows = {}
-
-    def fill() -> None:
-        found.update(row_of_each_model())
-        UserFactory(admin=True)
-
-    with kept_for_all(django_db_blocker, fill):
+    with kept_rows(django_db_blocker) as found:
         yield found
 
 
 @pytest.fixture
-def client(rows: Rows, monkeypatch: pytest.MonkeyPatch) -> BackOffice:
-    """A superuser whose pages have no menu, as it takes a quarter of their time."""
-    monkeypatch.setattr(menu, "menu", lambda request: [])
+def client(rows: Rows, without_menu: None) -> BackOffice:
     client = superuser()
     client.raise_request_exception = False
     return client

@@ -66,7 +66,8 @@ class ListActionAdmin(UncountedMixin, ReadOnlyAdmin):
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Let people see their own actions, also without a right to the list of them."""
-        return _is_own(request, obj) or bool(super().has_view_permission(request, obj))
+        is_own = obj is not None and obj.is_of(request.user)
+        return is_own or bool(super().has_view_permission(request, obj))
 
     @display(description=_("action"))
     def what(self, job: ListAction) -> str:
@@ -131,9 +132,5 @@ class ListActionAdmin(UncountedMixin, ReadOnlyAdmin):
         return job
 
 
-def _is_own(request: HttpRequest, job: ListAction | None) -> bool:
-    return job is not None and job.actor_kind == "user" and job.actor_id == request.user.pk
-
-
 def _may_cancel(request: HttpRequest, job: ListAction) -> bool:
-    return _is_own(request, job) or bool(request.user.has_perm(SEES_ALL))
+    return job.is_of(request.user) or bool(request.user.has_perm(SEES_ALL))

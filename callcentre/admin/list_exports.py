@@ -13,6 +13,7 @@ from unfold.contrib.filters.admin import ChoicesDropdownFilter
 from callcentre.admin.file_jobs import FileJobAdmin
 from callcentre.admin.lists import UncountedMixin
 from callcentre.admin.theme import display
+from callcentre.core.changes import AskedFor
 from callcentre.core.exporting.jobs import FileJobQuerySet
 from callcentre.lists.exports import RIGHT
 from callcentre.lists.listed import address_of
@@ -52,7 +53,7 @@ class ListExportAdmin(UncountedMixin, FileJobAdmin):
             export,
             title=_now("Export of a list"),
             export=export,
-            may_download=_is_own(request, export),
+            may_download=_may_download(request, export),
             shown_list_url=f"{address_of(export.list_name)}?{export.query}",
             list_url=self.url_of("changelist"),
             progress_url=self.url_of("progress", export.pk),
@@ -61,11 +62,10 @@ class ListExportAdmin(UncountedMixin, FileJobAdmin):
 
     def download_view(self, request: HttpRequest, pk: int) -> FileResponse:
         """Answer with the file, to the person who asked for it: another person may see other rows of the list."""
-        if not _is_own(request, self.job_or_404(request, pk)):
+        if not _may_download(request, self.job_or_404(request, pk)):
             raise PermissionDenied
         return super().download_view(request, pk)
 
 
-def _is_own(request: HttpRequest, export: Any) -> bool:
-    is_own: bool = export.actor_kind == "user" and export.actor_id == request.user.pk
-    return is_own or bool(getattr(request.user, "is_superuser", False))
+def _may_download(request: HttpRequest, export: AskedFor) -> bool:
+    return export.is_of(request.user) or bool(getattr(request.user, "is_superuser", False))

@@ -80,6 +80,10 @@ class AskedFor(models.Model):
     class Meta:
         abstract = True
 
+    def is_of(self, user: Any) -> bool:
+        """Return whether this user asked for it."""
+        return self.actor_kind == "user" and self.actor_id == user.pk
+
 
 def actor_columns(actor: Actor) -> dict[str, Any]:
     return {"actor_kind": actor.kind, "actor_id": actor.id, "actor_name": actor.name[:150]}

@@ -120,7 +120,7 @@ class ReportPage(ReadOnlyAdmin):
     def _report_page(
         self, request: HttpRequest, described: Report, form: TableForm, context: dict[str, Any]
     ) -> HttpResponse:
-        mine = self.get_queryset(request).filter(actor_kind="user", actor_id=request.user.pk, report=described.kind)
+        mine = self.get_queryset(request).of_user(request.user).filter(report=described.kind)
         return TemplateResponse(
             request,
             "admin/reports/report.html",

@@ -1,13 +1,11 @@
 """Alarms: their conditions, states, events and mails, also with several workers at once."""
 
-import threading
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.core import mail
-from django.db import connection
 from django.utils import timezone
 
 from callcentre.overview.mails import outbox
@@ -21,6 +19,7 @@ from telephony.verbs import presence
 from tests.campaigns.factories import CampaignFactory, DiallingDayFactory
 from tests.conftest import ACTOR
 from tests.overview.factories import AlarmFactory, AlarmMailFactory
+from tests.serving import at_once
 from tests.telephony.factories import AgentFactory, ConnectionFactory, QueueFactory, QueueMemberFactory
 from webhooks.models import Event
 
@@ -180,21 +179,12 @@ def test_the_watch_takes_the_same_queries_for_all_alarms(
 def test_workers_at_once_raise_an_alarm_once() -> None:
     for _ in range(5):
         wait_in(AlarmFactory(subject=Subject.QUEUE_CALLERS, limit=0, recipients=["a@callcentre.example"]).queue)
-    barrier = threading.Barrier(4, timeout=30)
 
     def work() -> None:
-        try:
-            barrier.wait()
-            for _ in range(5):
-                watch()
-        finally:
-            connection.close()
+        for _ in range(5):
+            watch()
 
-    threads = [threading.Thread(target=work) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(timeout=60)
+    at_once([work] * 4)
 
     assert Alarm.objects.raised().count() == 5
     assert Event.objects.filter(action="ALARM_RAISED").count() == 5
