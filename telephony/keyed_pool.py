@@ -5,6 +5,7 @@ import logging
 import queue
 import threading
 import time
+from collections import defaultdict, deque
 from collections.abc import Callable
 from typing import Any
 
@@ -20,8 +21,8 @@ AGAIN_AFTER_SECONDS = 0.3
 failed = Counter("callcentre_listener_failures", "Events and other work of the listener that could not be done")
 
 Task = Callable[[], Any]
-# The tasks of one thread: urgent ones first (False), then by number; None ends the thread.
-_Queue = queue.PriorityQueue[tuple[bool, int, Task | None]]
+# The turns of one thread: urgent ones first (False), then by number. Each is of a key; None ends the thread.
+_Turns = queue.PriorityQueue[tuple[bool, int, int | None]]
 
 
 class KeyedPool:
@@ -30,34 +31,57 @@ class KeyedPool:
     def __init__(self, size: int) -> None:
         self.has_failed = False
         self._is_over = threading.Event()
-        self._queues: list[_Queue] = [queue.PriorityQueue() for _ in range(size)]
+        self._turns: list[_Turns] = [queue.PriorityQueue() for _ in range(size)]
+        # Key -> its tasks that have not begun, each with its number.
+        self._waiting: defaultdict[int, deque[tuple[int, Task]]] = defaultdict(deque)
+        self._lock = threading.Lock()
         self._numbers = itertools.count()
         self._threads = [
-            threading.Thread(target=self._work, args=(tasks,), name=f"calls {number}", daemon=True)
-            for number, tasks in enumerate(self._queues)
+            threading.Thread(target=self._work, args=(turns,), name=f"calls {number}", daemon=True)
+            for number, turns in enumerate(self._turns)
         ]
         for thread in self._threads:
             thread.start()
 
     def submit(self, key: int, task: Task, *, is_urgent: bool = False) -> None:
-        """Run a task behind those of the same key, in the order of their submission. Urgent ones come first."""
-        self._queues[key % len(self._queues)].put((not is_urgent, next(self._numbers), task))
+        """Run a task behind those of the same key, in the order of their submission.
+
+        An urgent one comes before the tasks of other keys, with all tasks of its own key that are before it.
+        """
+        with self._lock:
+            number = next(self._numbers)
+            self._waiting[key].append((number, task))
+        self._turns[key % len(self._turns)].put((not is_urgent, number, key))
 
     def shut_down(self, patience_seconds: float) -> None:
         """Let the threads finish the submitted tasks, for so long at most."""
-        for tasks in self._queues:
-            tasks.put((True, next(self._numbers), None))
+        for turns in self._turns:
+            turns.put((True, next(self._numbers), None))
         deadline = time.monotonic() + patience_seconds
         for thread in self._threads:
             thread.join(max(deadline - time.monotonic(), 0))
         self._is_over.set()
 
-    def _work(self, tasks: "_Queue") -> None:
-        while (task := tasks.get()[2]) is not None:
-            while not self.run(task):
-                if self._is_over.wait(AGAIN_AFTER_SECONDS):
-                    return
+    def _work(self, turns: "_Turns") -> None:
+        while True:
+            _, number, key = turns.get()
+            if key is None:
+                break
+            for task in self._taken(key, number):
+                while not self.run(task):
+                    if self._is_over.wait(AGAIN_AFTER_SECONDS):
+                        return
         connection.close()
+
+    def _taken(self, key: int, number: int) -> list[Task]:
+        """Return the tasks of a key up to this number, to be run now: none if an urgent turn has run them."""
+        with self._lock:
+            waiting, taken = self._waiting[key], []
+            while waiting and waiting[0][0] <= number:
+                taken.append(waiting.popleft()[1])
+            if not waiting:
+                del self._waiting[key]
+        return taken
 
     def run(self, task: Task) -> bool:
         """Run a task. Return false if the database failed, so that a retry may succeed."""

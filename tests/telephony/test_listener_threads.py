@@ -1,8 +1,9 @@
 """The listener with its real threads, in this process, and a stand-in for Asterisk on a real socket."""
 
+import random
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import partial
 from typing import Any
 
@@ -13,20 +14,20 @@ from django.utils import timezone
 from telephony import customers
 from telephony import listener as module
 from telephony.calls import inbound, placement, switch_events, switch_requests
-from telephony.channels import channel_id
+from telephony.channels import channel_id, line_channel_id
 from telephony.event_dispatcher import Dispatcher
 from telephony.keyed_pool import KeyedPool
 from telephony.leader_election import is_connected
 from telephony.listener import THREADS, Listener
 from telephony.models import Agent, AgentState, Connection, Leg, Queue, Recording
 from telephony.switch.asterisk import AsteriskSwitch
-from telephony.switch.base import Arrived, Ended, Event, RecordingFinished, SwitchError, Up
+from telephony.switch.base import Detected, Ended, Played, RecordingFinished, Ringing, SwitchError, Up
 from telephony.verbs import connections, presence
 from tests.conftest import ACTOR
 from tests.processes import wait_for
 from tests.telephony.callers import CALLER, HOTLINE, actions
 from tests.telephony.doubles import RecordingSwitch
-from tests.telephony.factories import AgentFactory
+from tests.telephony.factories import AgentFactory, AgentLineFactory, ConnectionFactory, LegFactory
 from tests.telephony.switch.ari_server import AriServer, ari_server
 from tests.telephony.switch.harness import point_at
 
@@ -165,14 +166,13 @@ class Held:
         assert self.may_end.wait(PATIENCE_SECONDS)
 
 
-def flushed(pool: KeyedPool, busy: int) -> None:
-    """Wait until the threads but that of this key have done what they were given, and what that led to."""
+def flushed(pool: KeyedPool, keys: Collection[int]) -> None:
+    """Wait until the threads of these keys have done what they were given, and what that led to."""
     for _ in range(3):
-        done = [threading.Event() for key in range(THREADS) if key != busy % THREADS]
-        keys = [key for key in range(THREADS) if key != busy % THREADS]
-        for key, event in zip(keys, done, strict=True):
+        done = {key: threading.Event() for key in keys}
+        for key, event in done.items():
             pool.submit(key, event.set)
-        assert all(event.wait(PATIENCE_SECONDS) for event in done)
+        assert all(event.wait(PATIENCE_SECONDS) for event in done.values())
 
 
 @pytest.fixture
@@ -182,67 +182,53 @@ def pool() -> Iterator[KeyedPool]:
     pool.shut_down(PATIENCE_SECONDS)
 
 
-def callers_let_in(dispatcher: Dispatcher) -> list[str]:
-    """Let in more callers than there are threads, so that a thread is shared by luck at most once."""
-    channels = [f"1416225570.{number}" for number in range(2 * THREADS)]
-    for channel in channels:
-        dispatcher.receive(Arrived(channel, timezone.now(), CALLER, HOTLINE))
-    wait_for(lambda: Connection.objects.count() == len(channels))
-    return channels
-
-
-def test_events_of_one_call_are_handled_one_after_another_whichever_channel_they_are_of(
-    queue: Queue, switch: Any, pool: KeyedPool, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("seed", range(12))
+def test_events_of_one_call_are_handled_in_the_order_in_which_they_came(
+    pool: KeyedPool, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
-    dispatcher, seen, held = Dispatcher(pool), [], Held()
+    """The threads are busy with other calls, and free again in any order."""
+    chance, now = random.Random(seed), timezone.now()
+    seen: list[Any] = []
+    monkeypatch.setattr(switch_events, "handle", seen.append)
+    dispatcher, busy = Dispatcher(pool), [Held() for _ in range(THREADS)]
+    call = ConnectionFactory.create(pk=chance.randint(1, THREADS), join_count=chance.randint(1, 2))
+    caller = LegFactory.create(connection=call, channel_id=f"1416225570.{seed}").channel_id
+    line = AgentLineFactory.create(channel_id=line_channel_id(chance.randint(1, THREADS)), connection_id=call.pk)
+    first, second = channel_id(call.pk, 1), channel_id(call.pk, 2)
+    events: list[Any] = [
+        *(Ringing(first, now), Up(first, now), Ended(first, now, 16)),
+        *(Ringing(second, now), Up(second, now), Detected(second, now, "human", 0), Ended(second, now, 16)),
+        *(Up(caller, now), Ended(caller, now, 16)),
+        *(Up(line.channel_id, now), Played(line.channel_id, now), Ended(line.channel_id, now, 16)),
+        RecordingFinished(call.recording_name, now, 0, is_failed=True),
+    ]
+    chance.shuffle(events)
 
-    def handle(event: Event) -> None:
-        seen.append(type(event).__name__)
-        if isinstance(event, Up):
-            held()
+    for key, held in enumerate(busy):
+        pool.submit(key, held)
+    assert all(held.has_begun.wait(PATIENCE_SECONDS) for held in busy)
+    for event in events:
+        dispatcher.receive(event)
+    for count, key in enumerate(free := chance.sample(range(THREADS), THREADS), start=1):
+        busy[key].may_end.set()
+        flushed(pool, free[:count])
 
-    monkeypatch.setattr(switch_events, "handle", handle)
-    now = timezone.now()
-    for channel in callers_let_in(dispatcher):
-        seen.clear()
-        held.has_begun.clear()
-        held.may_end.clear()
-        call = call_of(channel)
-        assert call
-        dispatcher.receive(Up(channel_id(call.pk, 1), now))
-        assert held.has_begun.wait(PATIENCE_SECONDS)
-        dispatcher.receive(Ended(channel, now, 16))
-        dispatcher.receive(RecordingFinished(call.recording_name, now, 0, is_failed=True))
-        flushed(pool, call.pk)
-        before = list(seen)
-        held.may_end.set()
-        wait_for(lambda: len(seen) == 3)
-        assert (before, seen) == (["Up"], ["Up", "Ended", "RecordingFinished"])
+    assert seen == events
 
 
-@pytest.mark.parametrize("join_count", [1, 2])
-def test_the_end_of_a_recording_is_handled_after_the_end_of_the_caller(
-    queue: Queue, switch: Any, pool: KeyedPool, monkeypatch: pytest.MonkeyPatch, join_count: int
-) -> None:
-    dispatcher, seen = Dispatcher(pool), []
-    monkeypatch.setattr(switch_events, "handle", lambda event: seen.append(type(event).__name__))
-    now = timezone.now()
-    for channel in callers_let_in(dispatcher):
-        seen.clear()
-        held = Held()
-        call = call_of(channel)
-        assert call
-        call.join_count = join_count
-        # The thread that looks up the caller's connection is busy.
-        pool.submit(hash(channel), held)
-        assert held.has_begun.wait(PATIENCE_SECONDS)
-        dispatcher.receive(Ended(channel, now, 16))
-        dispatcher.receive(RecordingFinished(call.recording_name, now, 0, is_failed=True))
-        flushed(pool, hash(channel))
-        before = list(seen)
-        held.may_end.set()
-        wait_for(lambda: len(seen) == 2)
-        assert (before, seen) == ([], ["Ended", "RecordingFinished"])
+def test_an_answer_comes_before_the_events_of_other_calls(pool: KeyedPool, monkeypatch: pytest.MonkeyPatch) -> None:
+    dispatcher, held, seen, now = Dispatcher(pool), Held(), [], timezone.now()
+    monkeypatch.setattr(switch_events, "handle", lambda event: seen.append((type(event).__name__, event.channel_id)))
+    one, other = channel_id(THREADS, 1), channel_id(2 * THREADS, 1)
+
+    pool.submit(THREADS, held)
+    assert held.has_begun.wait(PATIENCE_SECONDS)
+    for event in (Ended(one, now, 16), Ended(other, now, 16), Up(other, now)):
+        dispatcher.receive(event)
+    held.may_end.set()
+    flushed(pool, [THREADS])
+
+    assert seen == [("Ended", other), ("Up", other), ("Ended", one)]
 
 
 def test_recordings_of_other_names_are_handled_too(pool: KeyedPool, monkeypatch: pytest.MonkeyPatch) -> None:
