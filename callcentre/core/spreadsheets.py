@@ -1,8 +1,9 @@
 """Cells of the CSV and XLSX files that we write, in which no text becomes a formula.
 
 A spreadsheet reads a cell that starts with = + - or @ as a formula, even after blanks, and some drop a leading tab or
-line break. Such a cell gets a leading apostrophe, which our imports remove again. Phone numbers stay unchanged: +48 22
-555 01 01 is harmless, and useless with an apostrophe.
+line break. A spreadsheet that separates by another sign than the file ends cells within our cells, quoted or not, so
+that each separator and line break begins a cell. An apostrophe precedes each such beginning; our imports remove it
+again. Phone numbers stay unchanged: +48 22 555 01 01 is harmless, and useless with an apostrophe.
 
 All files are written by `CsvWriter`, `workbook` or, where PostgreSQL writes the file, with `harmless_in_sql`.
 """
@@ -19,32 +20,34 @@ from xlsxwriter.worksheet import Worksheet
 if TYPE_CHECKING:
     from _typeshed import SupportsWrite
 
-_BLANKS = "\x01-\x20\x7f\x85\xa0\u1680\u2000-\u200b\u2028\u2029\u202f\u205f\u3000\ufeff"
-# Matched at the start of a cell. Both patterns mean the same to Python and to PostgreSQL.
-FORMULA = f"^'*(?:[{_BLANKS}]*[=+@＝＋－＠-]|[\t\n\r])"
-NUMBER = r"^ *(?:\+[0-9 ()./-]|[0-9()./-])[0-9 ()./-]*\Z"
-_FORMULA, _NUMBER = re.compile(FORMULA), re.compile(NUMBER)
+# The patterns mean the same to Python and to PostgreSQL.
+_SEPARATORS = "[,;|\t\n\r]"
+# Signs that spreadsheets pass over, without the separators among them: each of those begins a cell of its own.
+_BLANKS = "\x01-\x08\x0b\x0c\x0e-\x20\x7f\x85\xa0\u1680\u2000-\u200b\u2028\u2029\u202f\u205f\u3000\ufeff"
+_SIGN = f"['\"{_BLANKS}]*[=+@＝＋－＠-]"
+FORMULA = f"(^|{_SEPARATORS})(?={_SIGN})|^(?='*[\t\n\r])"
+_NUMBER = r" *(?:\+[0-9 ()./-]|[0-9()./-])[0-9 ()./-]*"
+NUMBERS = rf"^{_NUMBER}(?:{_SEPARATORS}{_NUMBER})*\Z"
+_FORMULA, _NUMBERS = re.compile(FORMULA), re.compile(NUMBERS)
+_MARKED = re.compile(f"(^|{_SEPARATORS})'(?={_SIGN})|^'(?='*[\t\n\r])")
 
 
 def harmless(text: str) -> str:
-    """Return the text, with a leading apostrophe if a spreadsheet would read it as a formula."""
-    # Most cells begin with a letter or a digit and are harmless.
-    if text[:1].isalnum() or not _FORMULA.match(text) or _NUMBER.match(text):
-        return text
-    return f"'{text}"
+    """Return the text, with an apostrophe at each place where a spreadsheet would begin to read a formula."""
+    # Most cells are one word.
+    return text if text.isalnum() or _NUMBERS.match(text) else _FORMULA.sub(r"\1'", text)
 
 
 def as_entered(cell: str) -> str:
-    """Return the cell without the apostrophe of `harmless`."""
-    return cell[1:] if cell[:1] == "'" and _FORMULA.match(cell[1:]) else cell
+    """Return the cell without the apostrophes of `harmless`."""
+    return _MARKED.sub(r"\1", cell) if "'" in cell else cell
 
 
 def harmless_in_sql(value: sql.Composable) -> sql.Composable:
     """Return the SQL expression that does with a text what `harmless` does."""
-    condition = sql.SQL("{value} ~ {formula} AND {value} !~ {number}").format(
-        value=value, formula=sql.Literal(FORMULA), number=sql.Literal(NUMBER)
-    )
-    return sql.SQL("CASE WHEN {} THEN '''' || {} ELSE {} END").format(condition, value, value)
+    return sql.SQL(
+        "CASE WHEN {value} ~ {numbers} THEN {value} ELSE regexp_replace({value}, {formula}, {mark}, 'g') END"
+    ).format(value=value, numbers=sql.Literal(NUMBERS), formula=sql.Literal(FORMULA), mark=sql.Literal(r"\1'"))
 
 
 class CsvWriter:
@@ -54,7 +57,11 @@ class CsvWriter:
         self._writer = csv.writer(output, delimiter=delimiter, lineterminator=line_end)
 
     def write(self, rows: Iterable[Iterable[Any]]) -> None:
-        self._writer.writerows([harmless(cell) if isinstance(cell, str) else cell for cell in row] for row in rows)
+        self._writer.writerows([_plain(cell) for cell in row] for row in rows)
+
+
+def _plain(cell: Any) -> Any:
+    return cell if cell is None or isinstance(cell, int | float) else harmless(str(cell))
 
 
 class _Worksheet(Worksheet):
