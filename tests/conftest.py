@@ -25,6 +25,7 @@ from callcentre.launch.embedded import Stores, temporary_stores
 from callcentre.models import ApiUser
 from callcentre.overview import snapshot
 from callcentre.web import menu
+from tests import network_guard
 from tests.migrated import copy_into, default_database, migrated_database
 from tests.pristine import Pristine
 from tests.processes import heard_switch
@@ -84,6 +85,17 @@ def _limits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rate_limits._Script, "paused_until", 0.0)
 
 
+network_guard.install()
+
+
+@pytest.fixture(autouse=True)
+def _network() -> Iterator[None]:
+    """Fail a test in which a transaction used the network, also if the code caught the guard's error."""
+    network_guard.refused.clear()
+    yield
+    assert not network_guard.refused
+
+
 @pytest.fixture(autouse=True)
 def _overview(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the overview show each change of a test at once."""
@@ -139,7 +151,9 @@ def kept_for_all(blocker: DjangoDbBlocker, fill: Callable[[], Any]) -> Iterator[
     The transaction is also rolled back if `fill` fails: left open, it would break every test after it.
     """
     with blocker.unblock(), ExitStack() as filling:
-        filling.enter_context(transaction.atomic())
+        of_tests = transaction.atomic()
+        of_tests._from_testcase = True  # type: ignore[attr-defined]  # as Django marks those of its tests
+        filling.enter_context(of_tests)
         fill()
         # Otherwise the end of each test would check the deferred constraints of all these rows again.
         connections["default"].check_constraints()

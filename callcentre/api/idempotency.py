@@ -1,6 +1,7 @@
 """The Idempotency-Key header: a POST repeated with its key runs once and gets the same answer."""
 
 from collections.abc import Callable
+from functools import partial
 from hashlib import sha256
 from typing import Any
 from urllib.parse import urlencode
@@ -27,12 +28,17 @@ class _NotKept(Exception):
 
 
 def run_once(
-    request: Request, body_hash: str, handler: Callable[[], Response], on_error: Callable[[Exception], Response]
+    request: Request,
+    body_hash: str,
+    prepare: Callable[[], None] | None,
+    handler: Callable[[], Response],
+    on_error: Callable[[Exception], Response],
 ) -> Response:
     """Run the handler and keep its answer under the request's key, in one transaction; or replay the kept answer.
 
     The key's row is inserted first: a second request waits on its unique index until the first commits. If the process
-    dies meanwhile, neither the work nor the key exists.
+    dies meanwhile, neither the work nor the key exists. `prepare` runs before the transaction, unless there is an
+    answer; its error is that of the handler.
     """
     key = request.META[HEADER]
     if not 1 <= len(key) <= 255:
@@ -41,6 +47,11 @@ def run_once(
     assert user_id is not None
     fingerprint = sha256(f"{request.method} {request.path.rstrip('/')}\n{key}".encode()).hexdigest()
     request_hash = _with_query(request, body_hash)
+    if prepare and not IdempotencyRecord.objects.filter(api_user_id=user_id, fingerprint=fingerprint).exists():
+        try:
+            prepare()
+        except Exception as error:  # noqa: BLE001  (the handler's errors are answered below)
+            handler = partial(_fail, error)
     try:
         with transaction.atomic():
             record_id = _reserve(user_id, fingerprint, request_hash)
@@ -54,6 +65,10 @@ def run_once(
             return response
     except _NotKept as refusal:
         return refusal.response
+
+
+def _fail(error: Exception) -> Response:
+    raise error
 
 
 def _with_query(request: Request, body_hash: str) -> str:

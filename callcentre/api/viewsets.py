@@ -1,4 +1,5 @@
 from codecs import BOM_UTF8
+from functools import partial
 from hashlib import sha256
 from typing import Any, ClassVar, cast
 
@@ -18,7 +19,11 @@ from callcentre.core.errors import ErrorCode, Fault, Invalid
 
 
 class ApiViewSet(ViewSet):
-    """The base of every resource, with its area of rights, retried writes, and inputs read with all their faults."""
+    """The base of every resource, with its area of rights, retried writes, and inputs read with all their faults.
+
+    A POST runs in a transaction if it has an Idempotency-Key. If it needs the network, its method `prepare_<action>`
+    asks before that transaction.
+    """
 
     # One of AREAS; "" is open to every API user.
     area: ClassVar[str] = ""
@@ -34,12 +39,19 @@ class ApiViewSet(ViewSet):
         try:
             self.initial(request, *args, **kwargs)
             handler = getattr(self, request.method.lower(), self.http_method_not_allowed)
+            prepare = getattr(self, f"prepare_{self.action}", None)
             if request.method == "POST" and HEADER in request.META and self.action:
                 body_hash = self.body_digest(request)
                 response = run_once(
-                    request, body_hash, lambda: handler(request, *args, **kwargs), self.handle_exception
+                    request,
+                    body_hash,
+                    prepare and partial(prepare, request, *args, **kwargs),
+                    partial(handler, request, *args, **kwargs),
+                    self.handle_exception,
                 )
             else:
+                if prepare:
+                    prepare(request, *args, **kwargs)
                 response = handler(request, *args, **kwargs)
         except Exception as error:  # noqa: BLE001  (the client gets an answer to any error)
             response = self.handle_exception(error)

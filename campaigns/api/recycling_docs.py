@@ -22,7 +22,8 @@ document(
         id="recycle_campaign",
         summary="Call records again in a new campaign",
         description=(
-            "Clones the campaign, paused, and copies the chosen records into the clone, where they are to be called."
+            "Clones the campaign, paused, and counts the chosen records. A worker then copies them into the clone, to"
+            " be called: those that are chosen when it begins, all at once; `GET /outbounds/:id/stats` counts them."
             " At least one of `statuses` and `outcomes` is needed. Their history and their attempts begin anew, and"
             " there is no event for each record. Records in a call are left out."
         ),
@@ -33,7 +34,7 @@ document(
         answer=shape(
             "RecycledCampaign",
             "The chosen records, and the campaign that has them now.",
-            outbound_id=text("The new campaign; null in a dry run.", "00001", nullable=True),
+            outbound_id=text("The new campaign, whose records follow; null in a dry run.", "00001", nullable=True),
             records_count=integer("Chosen records.", 120, minimum=0),
             by_status=mapping("Their number by `status_id`; `none` for records without one.", COUNT, {"3": 120}),
             by_outcome=mapping(

@@ -26,6 +26,7 @@ from campaigns.models import RecordImport
 from campaigns.models.imports import LEASE
 from campaigns.models.rules import CampaignFacts
 from campaigns.verbs.imports import fail_import, finish_import
+from campaigns.verbs.recycling import copy_records
 
 if TYPE_CHECKING:
     from _typeshed import SupportsWrite
@@ -126,6 +127,12 @@ def _import(
     given: RecordImport, lease: "_Lease", source: BinaryIO | None, errors: Path | None, progress: Progress
 ) -> None:
     lease.renew()
+    if given.recycled is not None:
+        with acting(given.actor, given.actor_address, is_bulk=True):
+            added = copy_records(given)
+        lease.stop()
+        finish_import(given, lease.attempt, {"added_count": added})
+        return
     with _opened(given, source) as file:
         # Records name the import in their histories. The upload of a list of numbers is in the audit log: an entry for
         # each of a million numbers says no more.

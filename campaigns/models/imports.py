@@ -41,7 +41,7 @@ class RecordImport(AskedFor):
     """A file of records or do-not-call entries, and its import: uploaded, described, queued, running, finished, failed.
 
     One transaction adds all rows and sets the state `finished`. After a crash the lease expires and the sweep
-    starts the import again. An import by the command has no `file`.
+    starts the import again. An import by the command has no `file`, and neither has one of another campaign's records.
     """
 
     scope_lookups: ClassVar[Lookups] = {"scope_outbounds": "campaign_id"}
@@ -69,6 +69,8 @@ class RecordImport(AskedFor):
     campaign = models.ForeignKey(
         Campaign, models.CASCADE, null=True, related_name="imports", verbose_name=_("campaign")
     )
+    # Of records of another campaign, to be called again: {"source": its id, "statuses": …, "outcomes": …}.
+    recycled = models.JSONField(null=True, editable=False)
     file = models.FileField(_("file"), upload_to="imports/%Y/%m/", max_length=300, blank=True)
     file_name = models.CharField(_("file name"), max_length=200)
     file_size = models.PositiveBigIntegerField(_("size in bytes"))
@@ -122,11 +124,17 @@ class RecordImport(AskedFor):
     @property
     def actor(self) -> Actor:
         """The actor that the history of the added records names."""
+        if self.recycled is not None:
+            return Actor(self.actor_kind, self.actor_id, self.actor_name)  # type: ignore[arg-type]
         return Actor("import", self.pk, self.file_name)
 
     @property
     def is_of_records(self) -> bool:
         return self.target == self.Target.RECORDS
+
+    @property
+    def can_start_again(self) -> bool:
+        return bool(self.file) or self.recycled is not None
 
     @property
     def has_ended(self) -> bool:

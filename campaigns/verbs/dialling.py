@@ -12,6 +12,7 @@ from callcentre.core.errors import Conflict, Fault, Invalid
 from callcentre.core.pubsub import publish
 from campaigns.models import Campaign, DiallingSwitch
 from telephony.calls import commands
+from telephony.leader_election import is_connected
 from telephony.models import CallCommand, Connection
 
 
@@ -28,10 +29,11 @@ def pause_dialling(campaign: Campaign, actor: Actor) -> None:
 def stop_dialling(campaign: Campaign, actor: Actor) -> None:
     """Place no new call, and hang up the calls that are not answered yet."""
     _set(campaign, actor, "stop", is_running=False)
+    is_there = is_connected()  # the listener itself asks the switch
     for connection in Connection.objects.open().unanswered().filter(campaign_code=campaign.code):
         with suppress(Conflict):  # the call has ended meanwhile, or the switch is away
             # The person may answer before the listener hangs up.
-            commands.ask(actor, connection, CallCommand.Kind.HANG_UP, {"unless_answered": True})
+            commands.ask(actor, connection, CallCommand.Kind.HANG_UP, {"unless_answered": True}, is_there=is_there)
 
 
 def _set(campaign: Campaign, actor: Actor, action: str, *, is_running: bool) -> None:

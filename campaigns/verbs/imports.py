@@ -66,7 +66,7 @@ def resume_import(given: RecordImport) -> None:
         due = due.select_for_update(skip_locked=True, no_key=True, of=("self",))
         if not due.exists():
             return
-        if not given.file:
+        if not given.can_start_again:
             fail_import(given, _("The command ended before the import did; start it again."))
         elif given.attempts >= MAX_ATTEMPTS:
             fail_import(given, _("The import was started %s times and ended early each time.") % given.attempts)

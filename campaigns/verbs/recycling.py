@@ -1,4 +1,8 @@
-"""Recycling: the records of a campaign that had certain statuses or outcomes are called again in a new campaign."""
+"""Recycling: the records of a campaign that had certain statuses or outcomes are called again in a new campaign.
+
+The request counts the records and clones the campaign; an import without a file copies them afterwards. In one
+transaction, the feed of events would stop at the event of the clone until all records are copied.
+"""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -6,16 +10,20 @@ from typing import Any
 
 import orjson
 from django.db import connection, transaction
+from django.utils import timezone
 
 from callcentre.core.actor import Actor
 from callcentre.core.changes import change_columns
+from callcentre.core.enqueue import enqueue
 from callcentre.core.errors import ErrorCode, Fault, Invalid, numbered
 from callcentre.core.field_tables import columns
-from campaigns.models import Campaign
+from callcentre.core.request_id import current_request_id
+from campaigns.models import Campaign, RecordImport
 from campaigns.models.record import IS_LEASED
 from campaigns.models.record_fields import STORED
 from campaigns.models.rules import CampaignFacts
 from campaigns.verbs.campaigns import clone_campaign
+from campaigns.verbs.imports import RESEND_AFTER
 
 # The chosen records with the outcome of their last call, NULL without one. Records in a call or reserved are left out.
 _CHOSEN = f"""
@@ -93,29 +101,25 @@ def recycle_campaign(
     outcomes: Collection[str] = (),
     is_dry_run: bool = False,
 ) -> Recycled:
-    """Clone the campaign, paused, and copy the chosen records into the clone, to be called; or only count them.
+    """Clone the campaign, paused, and let a worker copy the chosen records into the clone; or only count them.
 
-    A record is chosen by its status and by the outcome of its last call; with both, it must have both. The history of
-    a copy begins anew, and so does the count of its attempts. A dry run writes nothing.
+    A record is chosen by its status and by the outcome of its last call; with both, it must have both. The worker
+    copies those that are chosen when it begins. A dry run writes nothing.
 
     Raises Invalid with the given and its own faults.
     """
     faults = [*faults, *_faults(source, name, statuses, outcomes, faults, is_dry_run=is_dry_run)]
     if faults:
         raise Invalid(faults)
-    values: dict[str, Any] = {
-        "source": source.pk,
-        "statuses": list(statuses) or None,
-        "outcomes": list(outcomes) or None,
-    }
+    choice = {"source": source.pk, "statuses": list(statuses) or None, "outcomes": list(outcomes) or None}
     with transaction.atomic():
-        by_status, by_outcome = _count(values)
+        by_status, by_outcome = _count(choice)
         if is_dry_run:
             return Recycled(None, by_status, by_outcome)
         if not by_status:
             raise Invalid([Fault(ErrorCode.NOTHING_TO_RECYCLE, "statuses" if statuses else "outcomes")])
         clone = clone_campaign(source, actor, name=name)
-        _copy(source, clone, actor, values)
+        _queue_copy(source, clone, actor, choice)
     return Recycled(clone, by_status, by_outcome)
 
 
@@ -141,29 +145,52 @@ def _faults(
     return found
 
 
-def _count(values: dict[str, Any]) -> tuple[dict[int | None, int], dict[str | None, int]]:
+def _count(choice: dict[str, Any]) -> tuple[dict[int | None, int], dict[str | None, int]]:
     by_status: dict[int | None, int] = {}
     by_outcome: dict[str | None, int] = {}
     with connection.cursor() as cursor:
-        cursor.execute(_COUNT, values)
+        cursor.execute(_COUNT, choice)
         for status_id, outcome, count in cursor.fetchall():
             by_status[status_id] = by_status.get(status_id, 0) + count
             by_outcome[outcome] = by_outcome.get(outcome, 0) + count
     return by_status, by_outcome
 
 
-def _copy(source: Campaign, clone: Campaign, actor: Actor, values: dict[str, Any]) -> None:
-    before, after = CampaignFacts.read(source.code), CampaignFacts.read(clone.code)
-    assert before
-    assert after
+def _queue_copy(source: Campaign, clone: Campaign, actor: Actor, choice: dict[str, Any]) -> None:
+    queued = RecordImport.objects.create(
+        campaign=clone,
+        recycled=choice,
+        file_name=f"{source.code} → {clone.code}",
+        file_size=0,
+        state=RecordImport.State.QUEUED,
+        leased_until=timezone.now() + RESEND_AFTER,
+        request_id=current_request_id(),
+        **change_columns(actor),
+    )
+    enqueue("campaigns.import_records", queued.pk)
+
+
+def copy_records(given: RecordImport) -> int:
+    """Copy the chosen records into the import's campaign, to be called. Return their number.
+
+    The history of a copy begins anew, and so does the count of its attempts.
+    """
+    assert given.campaign
+    choice = given.recycled or {}
+    source = Campaign.objects.filter(pk=choice["source"]).first()
+    before, after = CampaignFacts.read(source.code if source else ""), CampaignFacts.read(given.campaign.code)
+    if before is None or after is None:  # deleted: campaigns with records are not
+        return 0
     status = after.first_status
     names = {key: after.fields[name] for name, key in before.fields.items() if name in after.fields}
     copied = {
-        "campaign": clone.pk,
+        "campaign": given.campaign.pk,
         "status": status.id,
         "status_name": status.name,
         "fields": orjson.dumps(names).decode(),
-        **change_columns(actor),
+        **change_columns(given.actor),
     }
     with connection.cursor() as cursor:
-        cursor.execute(_COPY, values | copied)
+        cursor.execute(_COPY, choice | copied)
+        count: int = cursor.fetchone()[0]
+    return count

@@ -25,6 +25,12 @@ class CallViewSet(ApiViewSet):
     """Placing calls, and commands to open calls."""
 
     area = "connections"
+    is_there: bool | None = None
+
+    def _look_for_the_switch(self, request: Request, connection_id: str) -> None:
+        self.is_there = commands.is_switch_there()
+
+    prepare_hang_up = prepare_hold = prepare_resume = prepare_transfer = _look_for_the_switch
 
     def call(self, request: Request) -> Response:
         values, faults = self.read(CallInput)
@@ -43,9 +49,9 @@ class CallViewSet(ApiViewSet):
     def transfer(self, request: Request, connection_id: str) -> Response:
         connection = connection_or_404(connection_id)
         values, faults = self.read(TransferInput)
-        commands.ask_transfer(self.actor, connection, faults, **values)
+        commands.ask_transfer(self.actor, connection, faults, is_there=self.is_there, **values)
         return Response(status=204)
 
     def _ask(self, connection_id: str, kind: CallCommand.Kind) -> Response:
-        commands.ask(self.actor, connection_or_404(connection_id), kind)
+        commands.ask(self.actor, connection_or_404(connection_id), kind, is_there=self.is_there)
         return Response(status=204)

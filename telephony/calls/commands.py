@@ -32,13 +32,20 @@ TARGETS = ("queue_id", "number", "transfer_shortcut_id")
 KEPT = timedelta(seconds=10)
 
 
-def ask(actor: Actor, connection: Connection, kind: str, arguments: Mapping[str, Any] | None = None) -> CallCommand:
-    """Store a command for the listener.
+def ask(
+    actor: Actor,
+    connection: Connection,
+    kind: str,
+    arguments: Mapping[str, Any] | None = None,
+    *,
+    is_there: bool | None = None,
+) -> CallCommand:
+    """Store a command for the listener. In a transaction, `is_there` is what `is_switch_there` returned before it.
 
     Raises Conflict if the state of the call does not allow it, or if there is no connection to the switch.
     """
     _check(connection, kind)
-    if connection.state != State.QUEUED and not _is_switch_there():
+    if connection.state != State.QUEUED and not (is_switch_there() if is_there is None else is_there):
         raise Conflict(ErrorCode.NO_CONNECTION_TO_PBX)
     with transaction.atomic():
         # Requests at the same time wait for the lock. The check counts their commands.
@@ -72,12 +79,14 @@ def _check(connection: Connection | None, kind: str) -> None:
         raise Conflict(obstacle)
 
 
-def _is_switch_there() -> bool:
+def is_switch_there() -> bool:
     """Return whether a listener is connected to the switch, and the switch answers."""
     return is_connected() and switch_requests.is_reachable()
 
 
-def ask_transfer(actor: Actor, connection: Connection, faults: list[Fault], **target: Any) -> CallCommand:
+def ask_transfer(
+    actor: Actor, connection: Connection, faults: list[Fault], *, is_there: bool | None = None, **target: Any
+) -> CallCommand:
     """Store a transfer to one of TARGETS for the listener. Raises Invalid with all faults, or Conflict."""
     given = [name for name in TARGETS if target.get(name) not in (None, "")]
     if len(given) != 1 and not faults:
@@ -92,7 +101,7 @@ def ask_transfer(actor: Actor, connection: Connection, faults: list[Fault], **ta
             faults = [*faults, Fault(error.args[0], name)]
     if faults:
         raise Invalid(faults)
-    return ask(actor, connection, Kind.TRANSFER, arguments)
+    return ask(actor, connection, Kind.TRANSFER, arguments, is_there=is_there)
 
 
 def _read_queue(pk: int) -> dict[str, Any]:

@@ -7,5 +7,6 @@ import pytest
 def sent(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Any]]:
     """Collect the messages to workers instead of sending them."""
     messages: list[tuple[str, Any]] = []
-    monkeypatch.setattr("campaigns.verbs.imports.enqueue", lambda task, pk: messages.append((task, pk)))
+    for module in ("imports", "recycling"):
+        monkeypatch.setattr(f"campaigns.verbs.{module}.enqueue", lambda task, pk: messages.append((task, pk)))
     return messages

@@ -227,7 +227,7 @@ OPERATIONS = [
         WRITE,
         200,
         {"outbound_id": str, "records_count": int, "by_status": Each(int), "by_outcome": Each(int)},
-        18,
+        16,
         {"name": "Again", "outcomes": ["no_answer"]},
         "/outbounds/XXXXX/recycle",
     ),

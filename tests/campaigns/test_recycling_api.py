@@ -3,9 +3,12 @@
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
 from callcentre.core.errors import ErrorCode
-from campaigns.models import Campaign, Record, RecordStatus
+from campaigns import tasks
+from campaigns.models import Campaign, Record, RecordImport, RecordStatus
+from campaigns.verbs.recycling import copy_records
 from tests.campaigns.api_calls import faults
 from tests.campaigns.factories import (
     AdditionalNumberFactory,
@@ -25,9 +28,12 @@ def campaign() -> Campaign:
     return campaign
 
 
-def recycle(api: ApiClient, status: int = 200, **body: Any) -> Any:
+def recycle(api: ApiClient, **body: Any) -> Any:
+    """Recycle, and copy as the worker does."""
     response = api.post("/api/outbounds/DEMO1/recycle", body)
-    assert response.status_code == status, response.content
+    assert response.status_code == 200, response.content
+    for queued in RecordImport.objects.filter(state="queued"):
+        assert copy_records(queued) == response.json()["records_count"]
     return response.json()
 
 
@@ -122,6 +128,27 @@ def test_the_first_of_several_records_of_a_number_is_the_primary_one(api: ApiCli
 
     records = Record.objects.filter(campaign__code=answer["outbound_id"]).order_by("id")
     assert [record.is_primary for record in records] == [True, False]
+
+
+@pytest.mark.usefixtures("committed_db")
+def test_a_worker_copies_after_the_answer(api: ApiClient, campaign: Campaign, sent: list[Any]) -> None:
+    """The feed of events would stop at the clone's event for as long as the copies take."""
+    status = status_of(campaign, "contacted")
+    ended(campaign, "contacted", "answered")
+
+    answer = api.post("/api/outbounds/DEMO1/recycle", {"name": "Again", "statuses": [status.pk]}).json()
+
+    clone = Campaign.objects.get(code=answer["outbound_id"])
+    assert (answer["records_count"], clone.records.count()) == (1, 0)
+    [(task, pk)] = sent
+    assert (task, RecordImport.objects.get().can_start_again) == ("campaigns.import_records", True)
+    RecordImport.objects.update(leased_until=timezone.now())  # a lost message
+    tasks.sweep_imports()
+    tasks.import_records(pk)
+    tasks.import_records(pk)
+    given = RecordImport.objects.get()
+    assert (given.state, given.added_count, clone.records.count()) == ("finished", 1, 1)
+    assert clone.records.get().history.get().actor_name == "all"
 
 
 @pytest.mark.parametrize(

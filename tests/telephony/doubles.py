@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from telephony.switch.base import Channel, Event, Missed
+from tests.network_guard import refuse_in_transaction
 
 
 class RecordingSwitch:
@@ -21,16 +22,19 @@ class RecordingSwitch:
         self.followed: list[str] = []
 
     def _take(self, command: str, *args: Any) -> None:
+        refuse_in_transaction(command)
         self.told.append((command, *args))
         if command in self.refusals:
             raise self.refusals[command]
 
     def ping(self) -> None:
+        refuse_in_transaction("ping")
         if "ping" in self.refusals:
             raise self.refusals["ping"]
 
     def follow(self, channel_id: str) -> None:
         """Asked for of each caller, so it is kept apart."""
+        refuse_in_transaction("follow")
         self.followed.append(channel_id)
         if "follow" in self.refusals:
             raise self.refusals["follow"]

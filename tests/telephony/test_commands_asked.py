@@ -2,6 +2,7 @@
 
 import threading
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.db import connection as database
@@ -113,6 +114,24 @@ def test_a_request_to_a_switch_that_does_not_answer_is_refused(
     assert (answer.status_code, answer.json()["errors"][0]["code"]) == (409, 140309)
     assert not CallCommand.objects.exists()
     assert Connection.objects.get().state == "talking"
+
+
+def test_a_retried_request_asks_the_switch_before_its_transaction(
+    talking: Connection, switch: RecordingSwitch, api: ApiClient
+) -> None:
+    """The guard of all tests refuses it inside. A repetition needs no switch."""
+
+    def hold() -> Any:
+        return api.post(f"/api/connections/{talking.uid}/hold", HTTP_IDEMPOTENCY_KEY="once")
+
+    switch.refusals["ping"] = SwitchUnreachable("time-out")
+    assert hold().status_code == 409
+    switch.refusals.clear()
+    assert hold().status_code == 204
+    switch.refusals["ping"] = SwitchUnreachable("time-out")
+    again = hold()
+    assert (again.status_code, again["Idempotent-Replayed"]) == (204, "true")
+    assert CallCommand.objects.count() == 1
 
 
 def test_a_command_is_refused_without_a_connected_listener(api: ApiClient) -> None:

@@ -31,6 +31,21 @@ def faults(response: Any) -> list[tuple[str, int]]:
 # Registration
 
 
+def test_a_retried_registration_looks_the_name_up_before_its_transaction(api: ApiClient, resolve: Resolve) -> None:
+    asked = resolve("receiver.example", ["93.184.215.14"])
+    resolve("inside.example", ["10.0.0.1"])
+
+    def register(host: str) -> Any:
+        body = BODY | {"subscription_url": f"https://{host}/hook"}
+        return api.post("/api/webhooks", body, HTTP_IDEMPOTENCY_KEY=host)
+
+    assert [register("receiver.example").status_code for _ in range(2)] == [201, 201]
+    assert asked == ["receiver.example"]
+    for _ in range(2):
+        assert faults(register("inside.example")) == [("subscription_url", ErrorCode.TARGET_FORBIDDEN.number)]
+    assert Webhook.objects.count() == 1
+
+
 def test_a_webhook_is_answered_as_the_interface_shows_it(api: ApiClient) -> None:
     response = api.post("/api/webhooks", BODY | {"http_auth_user": "anna", "http_auth_password": " geheim "})
 

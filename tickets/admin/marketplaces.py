@@ -9,12 +9,13 @@ from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 from unfold.widgets import UnfoldAdminURLInputWidget
 
-from callcentre.admin import Admin, actor_of, page_action
+from callcentre.admin import actor_of, page_action
 from callcentre.admin.secrets import OwnPasswordForm
 from callcentre.core.audit import AuditAction, record
 from tickets.admin.password_form import PasswordForm
 from tickets.models import Marketplace
 from tickets.models.ticket import MARKETPLACES
+from webhooks.admin.targets import TargetAdmin
 from webhooks.transport import new_secret
 
 
@@ -36,10 +37,11 @@ class MarketplaceForm(PasswordForm):
 
 
 @admin.register(Marketplace)
-class MarketplaceAdmin(Admin):
+class MarketplaceAdmin(TargetAdmin):
     """The receiver of each marketplace, with its secret."""
 
     form = MarketplaceForm
+    target_field = "url"
     list_display = ("source", "url", "is_active")
     actions_detail = ("show_secret", "new_secret")
     list_display_links = ("source",)

@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 from unfold.contrib.filters.admin import DropdownFilter
 
-from callcentre.admin import Admin, HistoryMixin, actor_of, confirm_first, display, page_action
+from callcentre.admin import HistoryMixin, actor_of, confirm_first, display, page_action
 from callcentre.admin.base import REFUSALS
 from callcentre.admin.history import SHOWN, Entry, entry_of
 from callcentre.admin.secrets import OwnPasswordForm, password_inputs
@@ -24,6 +24,7 @@ from callcentre.core.errors import ErrorCode, Outdated
 from webhooks.admin.changes import ACTIONS, changes_of
 from webhooks.admin.forms import CREDENTIALS, ResendForm, RotateForm, WebhookForm
 from webhooks.admin.health import CHART_OPTIONS, MOST_COUNTED, health_of, queue_of, state_of
+from webhooks.admin.targets import TargetAdmin
 from webhooks.models import Webhook
 from webhooks.rules import faults_of
 from webhooks.verbs import webhooks as verbs
@@ -58,7 +59,7 @@ class HealthFilter(DropdownFilter):
 
 
 @admin.register(Webhook)
-class WebhookAdmin(HistoryMixin, Admin):
+class WebhookAdmin(HistoryMixin, TargetAdmin):
     """Webhooks, their health, and actions to enable, test and resend."""
 
     form = WebhookForm

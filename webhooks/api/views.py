@@ -1,3 +1,5 @@
+from typing import Any
+
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -28,6 +30,7 @@ class WebhookViewSet(ApiViewSet):
 
     area = "webhooks"
     secret_actions = ("secret",)
+    given: tuple[dict[str, Any], list[Fault]] | None = None
 
     def list(self, request: Request) -> Response:
         webhooks = list(Webhook.objects.registered())
@@ -35,8 +38,12 @@ class WebhookViewSet(ApiViewSet):
             record_once(self.actor, AuditAction.READ_PASSWORDS, name="GET /webhooks")
         return Response([webhook_data(webhook) for webhook in webhooks])
 
+    def prepare_create(self, request: Request) -> None:
+        """Read the input, which asks a name server for the receiver."""
+        self.given = self.read(WebhookInput)
+
     def create(self, request: Request) -> Response:
-        values, faults = self.read(WebhookInput)
+        values, faults = self.given or self.read(WebhookInput)
         return Response(webhook_data(create_webhook(self.actor, faults, **values)), status=201)
 
     def retrieve(self, request: Request, webhook_id: str) -> Response:

@@ -4,7 +4,15 @@ from webhooks.signing import new_secret, sign
 from webhooks.transport.encoding import encode
 from webhooks.transport.sender import Outcome, Sender
 from webhooks.transport.sockets import Failure, open_socket, tls_text
-from webhooks.transport.targets import TargetError, are_allowed, are_within, check_target, parse_server, parse_target
+from webhooks.transport.targets import (
+    TargetError,
+    are_allowed,
+    are_within,
+    check_target,
+    looked_up,
+    parse_server,
+    parse_target,
+)
 
 __all__ = [
     "Failure",
@@ -15,6 +23,7 @@ __all__ = [
     "are_within",
     "check_target",
     "encode",
+    "looked_up",
     "new_secret",
     "open_socket",
     "parse_server",

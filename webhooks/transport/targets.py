@@ -1,7 +1,9 @@
 """Targets: checks of the URLs that events may be sent to, and of the addresses of their hosts."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import lru_cache
 from ipaddress import AddressValueError, IPv4Address, IPv6Address, ip_address, ip_network
@@ -17,6 +19,8 @@ from webhooks.transport.dns import Endpoint, NoAddress, look_up
 LONGEST_URL = 2000
 # A registration waits no longer for a name server. The name then counts as not resolving yet.
 LOOK_UP_SECONDS = 3.0
+# Hosts that were looked up before the transaction under way.
+_looked_up: ContextVar[Mapping[str, Sequence[Endpoint]]] = ContextVar("looked_up", default={})  # noqa: B039  (never changed)
 
 # Python's own is_global differs between patch releases, and calls some of these global.
 _SPECIAL = [
@@ -96,12 +100,34 @@ def check_target(url: str) -> None:
     A name that does not resolve yet is accepted, because each connection checks the addresses again.
     """
     target = parse_target(url)
-    try:
-        endpoints = addresses_of(target, LOOK_UP_SECONDS)
-    except NoAddress:
-        return
+    endpoints = _looked_up.get().get(target.host)
+    if endpoints is None:
+        endpoints = _look_up(target)
     if not are_allowed(endpoints, settings.WEBHOOK_ALLOWED_NETWORKS):
         raise TargetError("address")
+
+
+@contextmanager
+def looked_up(url: str) -> Iterator[None]:
+    """Look up the host of a URL before a transaction: in the block, `check_target` asks no name server for it."""
+    try:
+        target = parse_target(url if "://" in url else f"https://{url}")
+        known = {target.host: _look_up(target)}
+    except TargetError:
+        known = {}
+    token = _looked_up.set(known)
+    try:
+        yield
+    finally:
+        _looked_up.reset(token)
+
+
+def _look_up(target: Target) -> Sequence[Endpoint]:
+    """Return the current addresses of the host, for the check of a registration; none if it has none yet."""
+    try:
+        return addresses_of(target, LOOK_UP_SECONDS)
+    except NoAddress:
+        return []
 
 
 @lru_cache(maxsize=1024)
