@@ -215,12 +215,9 @@ REST_FRAMEWORK = {
     "DEFAULT_PARSER_CLASSES": ["callcentre.api.parsers.JSONParser"],
     "DEFAULT_CONTENT_NEGOTIATION_CLASS": "callcentre.api.renderers.AlwaysJSON",
     "DEFAULT_SCHEMA_CLASS": "callcentre.api.schema.OperationSchema",
-    "DEFAULT_PAGINATION_CLASS": "callcentre.api.pagination.LimitOffset",
-    "DEFAULT_FILTER_BACKENDS": ["django_filters.rest_framework.DjangoFilterBackend"],
     "EXCEPTION_HANDLER": "callcentre.api.exceptions.exception_handler",
     "UNAUTHENTICATED_USER": None,
     "URL_FORMAT_OVERRIDE": None,
-    "PAGE_SIZE": 100,
 }
 # Requests per minute of an API user without a limit of its own; 0 is no limit.
 API_RATE_LIMIT = env_int("API_RATE_LIMIT", 300_000)

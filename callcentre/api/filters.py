@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from typing import Any, TypeVar
+from urllib.parse import quote
 
 from django.db.models import Model, QuerySet
 from django.http import QueryDict
@@ -12,6 +13,28 @@ from callcentre.core.errors import ErrorCode, Fault, Invalid
 from callcentre.core.parsing import Reject, map_key, parse_boolean, parse_id, parse_instant, parse_text, query_list
 
 M = TypeVar("M", bound=Model)
+
+
+class Query(QueryDict):
+    """The parameters of a request. It remembers those that were read, so that `ignored` names the others."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._read: set[str] = set()
+
+    def __getitem__(self, name: str) -> Any:
+        self._read.add(name)
+        return super().__getitem__(name)
+
+    def getlist(self, name: str, *args: Any) -> Any:
+        self._read.add(name)
+        return super().getlist(name, *args)
+
+    @property
+    def ignored(self) -> str:
+        """The names of the parameters that were not read, percent-encoded and separated by commas."""
+        # Clients and proxies limit the length of headers.
+        return ", ".join(quote(name, safe="[]") for name in self if name not in self._read)[:1000]
 
 
 class _Wire:
@@ -78,9 +101,9 @@ class MapFilter(_Wire, filters.Filter):
     def read(self, params: QueryDict, name: str) -> dict[str, list[str]] | None:
         key = map_key(name)
         wanted: dict[str, list[str]] = {}
-        for spelled, values in params.lists():
+        for spelled in params:
             if found := key.match(spelled):
-                wanted.setdefault(found["name"], []).extend(parse_text(value) for value in values)
+                wanted.setdefault(found["name"], []).extend(parse_text(value) for value in params.getlist(spelled))
         return wanted or None
 
 

@@ -11,6 +11,7 @@ from django.utils.functional import Promise
 
 from callcentre.api import fields as wire
 from callcentre.api import filters
+from callcentre.api.pagination import MAX_LIMIT
 from callcentre.api.serializers import Input
 from callcentre.core.errors import ErrorCode
 
@@ -225,15 +226,18 @@ def flag(name: str, description: str) -> Parameter:
     return Parameter(name, {"type": "boolean", "default": False}, description, (ErrorCode.NOT_BOOLEAN,))
 
 
-def paging() -> list[Parameter]:
+def limit_parameter(most: int = MAX_LIMIT) -> Parameter:
+    schema: Schema = {"type": "integer", "minimum": 1, "default": MAX_LIMIT}
     errors = (ErrorCode.NOT_INTEGER, ErrorCode.OUT_OF_RANGE)
-    limit, offset = (
-        {"type": "integer", "minimum": 1, "default": 100},
-        {"type": "integer", "minimum": 0, "default": 0},
-    )
+    return Parameter("limit", schema, f"Entries a page: 1 to {most}; more counts as {most}.", errors)
+
+
+def paging(most: int) -> list[Parameter]:
+    schema: Schema = {"type": "integer", "minimum": 0, "default": 0}
+    errors = (ErrorCode.NOT_INTEGER, ErrorCode.OUT_OF_RANGE)
     return [
-        Parameter("limit", limit, "Entries a page: 1 to 100; more counts as 100.", errors),
-        Parameter("offset", offset, "Entries to skip. Past the end the page is empty.", errors),
+        limit_parameter(most),
+        Parameter("offset", schema, "Entries to skip. Past the end the page is empty.", errors),
     ]
 
 
@@ -293,6 +297,7 @@ class Operation:
     is_empty_if: str = ""
     filter_set: type[filters.FilterSet] | None = None
     is_paged: bool = False
+    most: int = MAX_LIMIT
     query: tuple[Parameter, ...] = ()
     errors: Mapping[ErrorCode, str] = dataclasses.field(default_factory=dict)
     conflicts: Mapping[ErrorCode, str] = dataclasses.field(default_factory=dict)
@@ -303,7 +308,7 @@ class Operation:
         return [
             *self.query,
             *(query_parameters(self.filter_set) if self.filter_set else []),
-            *(paging() if self.is_paged else []),
+            *(paging(self.most) if self.is_paged else []),
         ]
 
 

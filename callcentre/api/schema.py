@@ -45,6 +45,11 @@ HEADERS = {
     "RateLimit-Remaining": ("integer", "Requests left in this minute.", 299999),
     "RateLimit-Reset": ("integer", "Seconds until the next minute begins.", 42),
     "Retry-After": ("integer", "Seconds to wait.", 17),
+    "Ignored-Parameters": (
+        "string",
+        "The query parameters that were not read: percent-encoded, separated by commas, at most 1,000 characters.",
+        "agent_logn, colour",
+    ),
     "Idempotent-Replayed": ("string", "`true` where this is the kept answer of an earlier request.", "true"),
     "WWW-Authenticate": ("string", "The scheme that is wanted.", 'Basic realm="api", charset="UTF-8"'),
 }
@@ -120,8 +125,7 @@ def _body(operation: Operation) -> Schema:
 def _responses(operation: Operation, method: str, right: str, *, has_ids: bool) -> dict[str, Any]:
     responses: dict[str, Any] = {str(_status(operation, method)): _success(operation, method)}
     if operation.is_empty_if:
-        headers = _headers("X-Request-Id", *LIMITS, *(["Idempotent-Replayed"] if method == "POST" else []))
-        responses["204"] = {"description": operation.is_empty_if, "headers": headers}
+        responses["204"] = {"description": operation.is_empty_if, "headers": _success_headers(method)}
     if codes := _bad_input(operation, method):
         responses["400"] = _problem(400, codes, codes.values())
     responses["401"] = _shared(401)
@@ -153,7 +157,7 @@ def _success(operation: Operation, method: str) -> Schema:
     status = _status(operation, method)
     response: Schema = {
         "description": operation.answer_description or SUCCESS[status],
-        "headers": _headers("X-Request-Id", *LIMITS, *(["Idempotent-Replayed"] if method == "POST" else [])),
+        "headers": _success_headers(method),
     }
     if operation.answer:
         example = operation.answer_example or example_of(operation.answer)
@@ -161,6 +165,11 @@ def _success(operation: Operation, method: str) -> Schema:
             kind: {"schema": operation.answer, "example": example} for kind in operation.answer_types
         }
     return response
+
+
+def _success_headers(method: str) -> Schema:
+    replayed = ["Idempotent-Replayed"] if method == "POST" else []
+    return _headers("X-Request-Id", *LIMITS, "Ignored-Parameters", *replayed)
 
 
 def _bad_input(operation: Operation, method: str) -> dict[ErrorCode, str]:
@@ -304,14 +313,16 @@ A contact centre over HTTP. Operations marked **Extension** (`x-extension`) go b
 
 **Authentication.** HTTP Basic with login and secret of an API user. Each operation names the right that it needs.
 
-**Bodies** are JSON in UTF-8, at most 10,000 items a batch. Unknown keys and query parameters are ignored. Null means
-the same as a missing key. Ids may be sent as numbers or strings; booleans as true, false, 1, 0, also as strings. A
-list in a query may be spelled `name[]=1&name[]=2`, `name=1&name=2` or `name[0]=1&name[1]=2`.
+**Bodies** are JSON in UTF-8, at most 10,000 items a batch. Unknown keys are ignored. Null means the same as a missing
+key. Ids may be sent as numbers or strings; booleans as true, false, 1, 0, also as strings.
+
+**Queries.** A list may be spelled `name[]=1&name[]=2`, `name=1&name=2` or `name[0]=1&name[1]=2`. Unknown parameters are
+ignored: the header `Ignored-Parameters` of a 2xx answer names them.
 
 **Times** are wall-clock times of {zone}: `YYYY-MM-DD`, `YYYY-MM-DD hh:mm` or `YYYY-MM-DD hh:mm:ss`. A lower bound that
 is a date means its first instant, an upper bound its last.
 
-**Paging.** `limit` (default and most 100) and `offset`; the answer is `count` and `result`.
+**Paging.** `limit` (default and most 100; of customers most 1,000) and `offset`; the answer is `count` and `result`.
 
 **Retries.** Any POST takes an `Idempotency-Key`: repeated with it, a request runs once.
 

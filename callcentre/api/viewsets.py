@@ -12,6 +12,7 @@ from rest_framework.viewsets import ViewSet
 
 from callcentre.api.authentication import Principal
 from callcentre.api.exceptions import WrongMediaType
+from callcentre.api.filters import Query
 from callcentre.api.idempotency import HEADER, run_once
 from callcentre.api.serializers import Input
 from callcentre.core.actor import Actor
@@ -38,7 +39,7 @@ class ApiViewSet(ViewSet):
         self.headers = self.default_response_headers
         try:
             self.initial(request, *args, **kwargs)
-            handler = getattr(self, request.method.lower(), self.http_method_not_allowed)
+            handler = partial(self._run, getattr(self, request.method.lower(), self.http_method_not_allowed))
             prepare = getattr(self, f"prepare_{self.action}", None)
             if request.method == "POST" and HEADER in request.META and self.action:
                 body_hash = self.body_digest(request)
@@ -57,6 +58,18 @@ class ApiViewSet(ViewSet):
             response = self.handle_exception(error)
         self.response = self.finalize_response(request, response, *args, **kwargs)
         return self.response
+
+    def _run(self, handler: Any, request: Request, *args: Any, **kwargs: Any) -> Any:
+        """Run the handler. A header of its answer names the parameters of the query that it did not read."""
+        query_string = request.META.get("QUERY_STRING", "")
+        if not query_string:
+            return handler(request, *args, **kwargs)
+        query = Query(query_string.encode("latin-1"))
+        request._request.GET = query  # type: ignore[assignment]  (django-stubs wants its own class)
+        response = handler(request, *args, **kwargs)
+        if ignored := query.ignored:
+            response["Ignored-Parameters"] = ignored
+        return response
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         self.format_kwarg = None
@@ -109,6 +122,18 @@ class UnknownPath(APIView):
 
     area = ""
     schema = None
+
+    def _run(self, handler: Any, request: Request, *args: Any, **kwargs: Any) -> Any:
+        """Run the handler. A header of its answer names the parameters of the query that it did not read."""
+        query_string = request.META.get("QUERY_STRING", "")
+        if not query_string:
+            return handler(request, *args, **kwargs)
+        query = Query(query_string.encode("latin-1"))
+        request._request.GET = query  # type: ignore[assignment]  (django-stubs wants its own class)
+        response = handler(request, *args, **kwargs)
+        if ignored := query.ignored:
+            response["Ignored-Parameters"] = ignored
+        return response
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         super().initial(request, *args, **kwargs)

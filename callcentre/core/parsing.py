@@ -113,7 +113,7 @@ def parse_text(value: Any, limit: int | None = None, *, trim: bool = True) -> st
 def query_list(params: QueryDict, name: str) -> list[str]:
     """Return the values of a list in any spelling: `name[]=1&name[]=2`, `name=1&name=2`, `name[0]=1&name[1]=2`."""
     numbered = list_key(name)
-    return [value for key, values in params.lists() if numbered.match(key) for value in values if value != ""]
+    return [value for key in params if numbered.match(key) for value in params.getlist(key) if value != ""]
 
 
 def list_key(name: str) -> re.Pattern[str]:

@@ -37,7 +37,6 @@ class RecordViewSet(ApiViewSet):
     """Records of a campaign: the numbers to be called."""
 
     area = "campaigns"
-    filterset_class = RecordFilterSet
 
     def list(self, request: Request, code: str) -> Response:
         facts = facts_or_404(code)

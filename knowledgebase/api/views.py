@@ -31,8 +31,8 @@ class CatalogViewSet(ApiViewSet):
     def articles(self, request: Request, catalog_id: str) -> Response:
         catalog = get_or_404(Catalog.objects.only("pk"), catalog_id)
         published = Article.objects.published().filter(catalog=catalog)
-        articles = ArticleFilterSet.filtered(request, published, LimitOffset.faults(request))
         pages = LimitOffset()
+        articles = ArticleFilterSet.filtered(request, published, pages.faults(request))
         keys = [row["pk"] for row in pages.paginate_queryset(articles, request, columns=["pk"])]
         found = Article.objects.select_related("category", "author").in_bulk(keys)
         base = address_of(request)

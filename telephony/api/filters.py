@@ -33,6 +33,7 @@ class ConnectionFilterSet(FilterSet):
     date_from = InstantFilter(field_name="created_at", lookup_expr="gte", help_text="First start.")
     date_to = InstantFilter(field_name="created_at", lookup_expr="lte", is_upper_bound=True, help_text="Last start.")
     user_login = LoginFilter(help_text=FILTER_SENTENCES["user_login"])
+    agent_login = LoginFilter(help_text="The same as `user_login`.")
     queue_id = IdFilter(field_name="queue", help_text=FILTER_SENTENCES["queue_id"])
     src = NumberFilter(field_name="src_number", help_text=FILTER_SENTENCES["src"])
     dst = NumberFilter(field_name="dst_number", help_text=FILTER_SENTENCES["dst"])

@@ -13,8 +13,9 @@ from callcentre.core.errors import ErrorCode
 from campaigns.models import Campaign, CampaignGroup
 from tests.campaigns.factories import CampaignFactory, RecordFactory
 from tests.conftest import ApiClient
-from tests.telephony.factories import AgentFactory
-from tests.tickets.factories import TicketFactory
+from tests.telephony.factories import AgentFactory, ConnectionFactory
+from tests.tickets.factories import ChatFactory, TicketFactory
+from tickets.models import Customer
 
 pytestmark = pytest.mark.django_db
 
@@ -173,6 +174,24 @@ def test_unknown_keys_and_parameters_are_ignored(api: ApiClient) -> None:
 
     assert response.status_code == 201
     assert response.json()["name"] == "Sales"
+    assert response["Ignored-Parameters"] == "debug, name"
+
+
+@pytest.mark.parametrize("name", ["agent_login", "user_login"])
+def test_lists_beyond_the_interface_take_both_names_of_an_agents_login(name: str, api: ApiClient) -> None:
+    campaign, anna = CampaignFactory(code="DEMO1"), AgentFactory(login="anna")
+    for agent in (anna, AgentFactory(login="jan")):
+        RecordFactory(campaign=campaign, agent=agent)
+        ConnectionFactory(agent=agent)
+        ChatFactory(agent=agent)
+
+    counts = [
+        (answer.json()["count"], "Ignored-Parameters" in answer)
+        for path in ("outbounds/DEMO1/records", "connections", "chats")
+        for answer in [api.get(f"/api/{path}?{name}=anna")]
+    ]
+
+    assert counts == [(1, False)] * 3
 
 
 @pytest.mark.parametrize("query", ["limit", "offset", "status_id", "next_call_date_from", "has_agent", "agent_login"])
@@ -307,8 +326,13 @@ def test_a_malformed_limit_or_offset_is_400(name: str, value: str, api: ApiClien
     assert {field for field, _ in codes(response)} == {name}
 
 
-def test_a_limit_of_zero_is_400(api: ApiClient, three_records: list[int]) -> None:
-    assert codes(page(api, "limit=0")) == {("limit", ErrorCode.OUT_OF_RANGE.number)}
+@pytest.mark.parametrize(("path", "most"), [("outbounds/DEMO1/records", 100), ("tickets", 100), ("customers", 1000)])
+def test_a_limit_of_zero_is_400_and_names_the_maximum(
+    path: str, most: int, api: ApiClient, three_records: list[int]
+) -> None:
+    (error,) = api.get(f"/api/{path}?limit=0").json()["errors"]
+
+    assert error == {"field": "limit", "code": 100006, "message": f'Field "limit" must be between 1 and {most}.'}
 
 
 def test_wrong_limit_and_offset_are_reported_together(api: ApiClient, three_records: list[int]) -> None:
@@ -323,6 +347,16 @@ def test_a_page_holds_a_hundred_at_most(limit: str, api: ApiClient) -> None:
 
     assert body["count"] == 101
     assert len(body["result"]) == 100
+
+
+@pytest.mark.parametrize(("limit", "count"), [("", 100), ("limit=1000", 1000), ("limit=1001", 1000)])
+def test_a_page_of_customers_holds_a_thousand_at_most(limit: str, count: int, api: ApiClient) -> None:
+    Customer.objects.bulk_create(Customer(surname="Kowal") for _ in range(1001))
+
+    body = api.get(f"/api/customers?{limit}").json()
+
+    assert body["count"] == 1001
+    assert len(body["result"]) == count
 
 
 @pytest.mark.parametrize("offset", ["3", "1000", "9223372036854775807", "9223372036854775808", "9" * 19, "9" * 5000])

@@ -39,6 +39,7 @@ class ChatFilterSet(FilterSet):
     date_from = InstantFilter("created_at", lookup_expr="gte", help_text="Started at or after.")
     date_to = InstantFilter("created_at", lookup_expr="lte", is_upper_bound=True, help_text="Started at or before.")
     agent_login = TextFilter("agent__login", help_text="Login of the agent who has it.")
+    user_login = TextFilter("agent__login", help_text="The same as `agent_login`.")
     chat_queue_id = IdFilter("queue", help_text="A queue.")
     client_email = TextFilter("client_email", lookup_expr="iexact", help_text="The client's e-mail address.")
     status = StateFilter(choices=ChatState.values, help_text="One or more statuses.")
@@ -61,7 +62,6 @@ class ChatViewSet(ApiViewSet):
     """Chats: written conversations with clients of the website."""
 
     area = "tickets"
-    filterset_class = ChatFilterSet
 
     def list(self, request: Request) -> Response:
         paginator = LimitOffset()

@@ -7,7 +7,7 @@ from rest_framework.response import Response
 from callcentre.api.field_tables import TableInput
 from callcentre.api.fields import ListField, TextField
 from callcentre.api.filters import FilterSet, IdFilter, ListFilter, TextFilter
-from callcentre.api.pagination import LimitOffset, limit_and_offset
+from callcentre.api.pagination import LimitOffset, read_limit
 from callcentre.api.serializers import Input
 from callcentre.api.viewsets import ApiViewSet
 from callcentre.core.errors import ErrorCode, Fault
@@ -21,6 +21,9 @@ from tickets.models.customer_fields import CREATE, CUSTOMER_FIELDS
 from tickets.models.customer_rows import read_customers
 from tickets.timeline import KIND_NAMES, Entry, Kind, Place, Reader, kinds, read_page
 from tickets.verbs.customers import add_customer_note, create_company, create_customer
+
+# Clients copy all customers; most other lists have shorter pages.
+MAX_CUSTOMERS = 1000
 
 
 class PhoneNumbersField(ListField):
@@ -102,10 +105,9 @@ class CustomerViewSet(ApiViewSet):
     """Customers: the people that the contact centre serves."""
 
     area = "customers"
-    filterset_class = CustomerFilterSet
 
     def list(self, request: Request) -> Response:
-        paginator = LimitOffset()
+        paginator = LimitOffset(MAX_CUSTOMERS)
         customers = CustomerFilterSet.filtered(request, Customer.objects.current(), paginator.faults(request))
         keys = paginator.keys_of_page(customers.order_by("id"), request)
         ids = [] if keys is None else list(keys.values_list("pk", flat=True))
@@ -127,7 +129,7 @@ class CustomerViewSet(ApiViewSet):
     def timeline(self, request: Request, customer_id: str) -> Response:
         customer = customer_or_404(customer_id)
         faults: list[Fault] = []
-        limit, _offset = limit_and_offset(request.query_params, faults)
+        limit = read_limit(request.query_params, faults)
         given = TimelineFilterSet.values_of(request, faults)
         sees_calls = self.principal.has_right("connections:read")
         reader = Reader(

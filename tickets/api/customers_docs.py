@@ -10,6 +10,7 @@ from callcentre.api.openapi import (
     describe,
     document,
     integer,
+    limit_parameter,
     mapping,
     minute,
     page,
@@ -27,6 +28,7 @@ from tickets.api.chats import (
     ChatViewSet,
 )
 from tickets.api.customers import (
+    MAX_CUSTOMERS,
     CompanyInput,
     CompanyViewSet,
     CustomerFilterSet,
@@ -183,6 +185,7 @@ document(
         answer=page(CUSTOMER),
         filter_set=CustomerFilterSet,
         is_paged=True,
+        most=MAX_CUSTOMERS,
     ),
     retrieve=Operation(
         id="read_customer",
@@ -220,14 +223,7 @@ document(
             " come meanwhile shift no page."
         ),
         is_extension=True,
-        query=(
-            Parameter(
-                "limit",
-                {"type": "integer", "minimum": 1, "default": 100},
-                "Entries a page: 1 to 100; more counts as 100.",
-                (ErrorCode.NOT_INTEGER, ErrorCode.OUT_OF_RANGE),
-            ),
-        ),
+        query=(limit_parameter(),),
         filter_set=TimelineFilterSet,
         answer={
             "type": "object",

@@ -54,7 +54,6 @@ class TicketViewSet(ApiViewSet):
     """Tickets: the conversations with customers."""
 
     area = "tickets"
-    filterset_class = TicketFilterSet
 
     def list(self, request: Request) -> Response:
         paginator = TicketPages()
