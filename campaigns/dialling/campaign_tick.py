@@ -16,7 +16,7 @@ from campaigns.dialling.choice import Group, ReservedRecord
 from campaigns.dialling.hours import Hours, open_groups, read_hours
 from campaigns.dialling.pacing import Pacing
 from campaigns.models import Attempt, Campaign
-from telephony.calls import placement
+from telephony.calls import placement, switch_requests
 from telephony.leader_election import is_connected
 from telephony.models import Agent
 
@@ -231,7 +231,7 @@ class CampaignTick:
 
 
 def _obstacle(agents: Sequence[CampaignAgent], free: Sequence[CampaignAgent]) -> str:
-    if not is_connected():
+    if not is_connected() or not switch_requests.has_room():
         return "no_switch"
     if not agents:
         return "no_agent"
@@ -244,6 +244,8 @@ def _obstacle(agents: Sequence[CampaignAgent], free: Sequence[CampaignAgent]) ->
 
 def _reason_of_rest(reserved: Sequence[ReservedRecord], unused: Sequence[int]) -> str:
     """Return the code of the reason for which the other records were not called."""
+    if not switch_requests.has_room():
+        return "no_switch"
     if reserved and not placement.is_line_free():
         return "no_line"
     return "no_record" if len(reserved) == len(unused) else "agents_busy"

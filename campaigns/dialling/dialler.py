@@ -21,6 +21,8 @@ from campaigns.dialling import choice, outcomes, previews
 from campaigns.dialling.campaign_tick import CampaignTick
 from campaigns.dialling.ownership import Ownership, groups_of
 from campaigns.models import Campaign
+from telephony.calls import switch_requests
+from telephony.calls.request_threads import RequestThreads
 
 logger = logging.getLogger(__name__)
 
@@ -28,6 +30,8 @@ TICK_SECONDS = 1.0
 # The shortest pause between two ticks.
 LEAST_SECONDS = 0.05
 PAUSE_SECONDS = 1.0
+# For requests to the switch when the dialler stops.
+PATIENCE_SECONDS = 5.0
 
 failures = Counter("callcentre_dialler_failures", "Ticks of a campaign, and sweeps, that failed")
 
@@ -60,7 +64,9 @@ class Dialler:
     def run(self) -> None:
         for topic in ("calls", "dialling"):
             subscribe(topic, self._tick_due.set, self._over)
+        switch_requests.threads = threads = RequestThreads()
         while not self.is_stopping:
+            threads.begin_round()
             try:
                 self.tick()
             except (psycopg.Error, OperationalError, InterfaceError) as error:
@@ -73,6 +79,8 @@ class Dialler:
             time.sleep(LEAST_SECONDS)
         self.disown()
         self._over.set()
+        switch_requests.threads = None
+        threads.shut_down(PATIENCE_SECONDS)
         connection.close()
 
     def tick(self) -> None:

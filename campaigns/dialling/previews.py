@@ -23,6 +23,7 @@ from campaigns.dialling.obstacles import is_switched_on, standing_obstacle
 from campaigns.models import Attempt, Campaign, DiallingSwitch, Record, RecordOffer
 from campaigns.verbs.record_calls import lock_held
 from telephony.calls import placement
+from telephony.calls.campaign_calls import is_possible
 from telephony.leader_election import is_connected
 from telephony.models import Agent, Connection
 from telephony.models.agent_intervals import StateKind
@@ -132,14 +133,14 @@ def is_running() -> bool:
 def _end_over(agent_id: int, offer_id: int, now: datetime) -> bool:
     """Return the record of an offer that is over, or call it, as the campaign says."""
     _lock_campaign(agent_id)
-    is_possible = is_connected() and placement.is_line_free()
+    can_call = is_possible()
     ledger.lock(agent_id)
     offer = _open_offers().filter(pk=offer_id).first()
     if offer is None:
         return False
     if _obstacle(offer.campaign):
         _end(offer, End.WITHDRAWN)
-    elif offer.campaign.preview_end == Campaign.PreviewEnd.DIAL and is_possible:
+    elif offer.campaign.preview_end == Campaign.PreviewEnd.DIAL and can_call:
         _call(offer)
     else:
         _end(offer, End.EXPIRED)

@@ -28,8 +28,11 @@ class Target:
 
 
 def is_possible() -> bool:
-    """Return whether a listener is connected and a line is free. With limits, others wait for this transaction."""
-    return is_connected() and placement.is_line_free()
+    """Return whether a listener is connected, the switch answers and a line is free.
+
+    With limits, others wait for this transaction.
+    """
+    return is_connected() and switch_requests.has_room() and placement.is_line_free()
 
 
 def hold_agent(agent: Agent, *, kind: str = StateKind.FREE) -> bool:

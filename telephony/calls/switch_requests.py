@@ -1,4 +1,5 @@
-"""Requests to the switch, sent after the commit, in the thread that committed, in their order.
+"""Requests to the switch, sent after the commit, in the thread that committed, in their order; the dialler has threads
+for them, so that it does not wait.
 
 The rows are committed before the switch is asked. A refusal is written to the leg's row. A request that got no answer,
 or was never sent because of a crash, is found by the comparison of legs and channels (telephony.calls.reconciliation).
@@ -8,12 +9,14 @@ import logging
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 from django.db import transaction
 
 from callcentre.core.pubsub import publish
 from telephony import causes
+from telephony.calls.request_threads import RequestThreads
 from telephony.keyed_pool import KeyedPool
 from telephony.models import Leg
 from telephony.switch import current_switch
@@ -25,6 +28,8 @@ logger = logging.getLogger(__name__)
 unsent = threading.Event()
 # The listener's threads for requests that no call waits for. Without them, as in other processes, nothing is put off.
 closing: KeyedPool | None = None
+# The dialler's threads for all requests.
+threads: RequestThreads | None = None
 _of_thread = threading.local()
 
 
@@ -35,6 +40,11 @@ def is_reachable() -> bool:
     except SwitchError:
         return False
     return True
+
+
+def has_room() -> bool:
+    """Return whether the switch has answered the requests of this process so far that it can get one more."""
+    return threads is None or threads.has_room()
 
 
 @contextmanager
@@ -111,7 +121,14 @@ def send(
 ) -> None:
     """Send a request after the commit. Call `refused` if the switch refuses it, for example as the channel is gone."""
 
-    transaction.on_commit(lambda: _request(command, args, kwargs, refused, unanswered), robust=True)
+    def begin() -> None:
+        request = partial(_request, command, args, kwargs, refused, unanswered)
+        if threads is None:
+            request()
+        else:
+            threads.submit(request)
+
+    transaction.on_commit(begin, robust=True)
 
 
 def _request(
@@ -120,7 +137,8 @@ def _request(
     kwargs: Mapping[str, Any],
     refused: Callable[[SwitchError], None] | None,
     unanswered: Callable[[SwitchUnreachable], None] | None,
-) -> None:
+) -> bool:
+    """Send a request. Return whether the switch has answered."""
     try:
         getattr(current_switch(), command)(*args, **kwargs)
     except SwitchUnreachable as error:
@@ -129,10 +147,12 @@ def _request(
         getattr(_of_thread, "reasons", []).append(f"{causes.NO_CONNECTION}.")
         if unanswered:
             unanswered(error)
+        return False
     except SwitchError as error:
         logger.info("switch refused", extra={"command": command, "error": str(error)})
         if refused:
             refused(error)
+    return True
 
 
 def _send_call(command: str, leg: Leg, presented: str, ring_seconds: int) -> None:
