@@ -30,11 +30,11 @@ _django.request_class = Utf8Request
 
 # Imported only once Django is set up.
 from django.conf import settings  # noqa: E402
-from django.db import connections  # noqa: E402
 
 from callcentre.checks import refuse_unsafe_settings  # noqa: E402
 from callcentre.core.phone import warm_up  # noqa: E402
-from callcentre.environment import env  # noqa: E402
+from callcentre.core.transactions import limit_lock_waits  # noqa: E402
+from callcentre.environment import env_int  # noqa: E402
 from callcentre.web.bodies import allowance  # noqa: E402
 from callcentre.web.front import Front  # noqa: E402
 
@@ -42,9 +42,7 @@ refuse_unsafe_settings()
 warm_up()
 # A request that waits for a row of a long transaction, such as an import, blocks a thread. After so many seconds it is
 # answered 409.
-if not env("DATABASE_LOCK_TIMEOUT"):
-    for parameters in connections.settings.values():
-        parameters["OPTIONS"].setdefault("options", "-c lock_timeout=3s")
+limit_lock_waits(env_int("DATABASE_LOCK_TIMEOUT", 3))
 # Objects loaded so far stay for ever, so the garbage collector need not scan them, and it runs at every 20,000th
 # instead of every 700th new object. A batch of 10,000 records is a tenth of a second faster.
 gc.collect()

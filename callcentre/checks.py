@@ -7,7 +7,7 @@
 import re
 import sys
 from base64 import urlsafe_b64decode
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
 from email.utils import parseaddr
 from ipaddress import IPv4Network, IPv6Network, collapse_addresses, ip_network
@@ -15,13 +15,16 @@ from typing import Any
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo
 
+import psycopg
 from cryptography.fernet import Fernet
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Tags, register
 from django.core.checks import Warning as Doubt
 from django.core.exceptions import ImproperlyConfigured
+from django.db import OperationalError
 from django.utils.module_loading import import_string
 
+from callcentre.core.direct_connection import fault_of_direct_connection
 from callcentre.core.network import Network, is_in_networks
 from callcentre.core.phone import is_region
 from telephony.switch import BACKENDS
@@ -40,6 +43,17 @@ _CHECKS: list[Check] = []
 def _check(check: Check) -> Check:
     _CHECKS.append(check)
     return check
+
+
+@register(Tags.database)
+def check_direct_connection(databases: Collection[str] | None = None, **kwargs: Any) -> list[CheckMessage]:
+    """Refuse a pooler where locks need PostgreSQL itself. `migrate` and `check --database default` ask."""
+    if not databases:
+        return []
+    with suppress(OperationalError, psycopg.OperationalError):
+        if fault := fault_of_direct_connection():
+            return [Error(fault, id="callcentre.E060")]
+    return []
 
 
 @register(Tags.security)

@@ -78,11 +78,11 @@ def env_list(name: str, default: str = "") -> list[str]:
     return [item.strip() for item in env(name, default).split(",") if item.strip()]
 
 
-def database(url: str) -> dict[str, Any]:
+def database(url: str, name: str = "DATABASE_URL") -> dict[str, Any]:
     """Return Django's dictionary for postgresql://user:password@host:port/name?option=value."""
     parts = urlsplit(url)
     if parts.scheme not in ("postgres", "postgresql"):
-        raise ImproperlyConfigured("DATABASE_URL: PostgreSQL is the only database; the URL starts postgresql://")
+        raise ImproperlyConfigured(f"{name}: PostgreSQL is the only database; the URL starts postgresql://")
     return {
         "ENGINE": "django.db.backends.postgresql",
         "NAME": unquote(parts.path.lstrip("/")),
@@ -100,8 +100,6 @@ def database(url: str) -> dict[str, Any]:
             "prepare_threshold": 2 if env_bool("DATABASE_PREPARE", True) else None,
             "connect_timeout": 5,
             "application_name": "callcentre",
-            # The longest wait for a row that another transaction holds. The web server sets it (callcentre.asgi).
-            **({"options": f"-c lock_timeout={seconds}s"} if (seconds := env_int("DATABASE_LOCK_TIMEOUT", 0)) else {}),
             **dict(parse_qsl(parts.query)),
         },
         "TEST": {"NAME": env("TEST_DATABASE_NAME") or None},

@@ -40,6 +40,8 @@ if not DATABASE_URL:
 if not REDIS_URL:
     raise ImproperlyConfigured("There is no Redis: start `make run` in another terminal, or set REDIS_URL.")
 DATABASES = {"default": database(DATABASE_URL)}
+# PostgreSQL itself, where DATABASE_URL leads to a pooler: locks of leaders need a session of their own.
+DIRECT_DATABASE = database(_url, "DATABASE_DIRECT_URL") if (_url := env("DATABASE_DIRECT_URL")) else None
 
 ROOT_URLCONF = "callcentre.urls"
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"

@@ -5,10 +5,11 @@ The locks end with the connection of their holder. Any process can ask for them:
 
 from contextlib import suppress
 from datetime import datetime
-from typing import Any
 
 import psycopg
 from django.db import connection
+
+from callcentre.core.direct_connection import connect_directly
 
 LOCK_SPACE, LEADER, CONNECTED = 0x63616C73, 0, 1
 
@@ -47,9 +48,7 @@ class Leadership:
     """The lock of the leading listener. It ends with its connection and needs no release."""
 
     def __init__(self) -> None:
-        limits: dict[str, Any] = {"connect_timeout": 5, "tcp_user_timeout": 10_000, "autocommit": True}
-        parameters = {**connection.get_connection_params(), **limits, "application_name": "callcentre listener"}
-        self._own = psycopg.connect(**parameters)
+        self._own = connect_directly("listener", tcp_user_timeout=10_000)
         self._own.execute(_KEEPALIVES)
 
     def __enter__(self) -> "Leadership":

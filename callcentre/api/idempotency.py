@@ -96,14 +96,18 @@ def _reserve(user_id: int, fingerprint: str, request_hash: str) -> int | None:
     """Return the new row, or None if a request with this key has committed. Raise Conflict while that request runs."""
     with connection.cursor() as cursor:
         try:
-            cursor.execute("SELECT set_config('lock_timeout', %s, true)", [f"{settings.IDEMPOTENCY_WAIT_SECONDS}s"])
+            cursor.execute(
+                "SELECT current_setting('lock_timeout'), set_config('lock_timeout', %s, true)",
+                [f"{settings.IDEMPOTENCY_WAIT_SECONDS}s"],
+            )
+            usual = cursor.fetchone()[0]
             cursor.execute(
                 "INSERT INTO callcentre_idempotencyrecord (api_user_id, fingerprint, body_hash, answer)"
                 " VALUES (%s, %s, %s, '') ON CONFLICT DO NOTHING RETURNING id",
                 [user_id, fingerprint, request_hash],
             )
             row = cursor.fetchone()
-            cursor.execute("SET LOCAL lock_timeout TO DEFAULT")
+            cursor.execute("SELECT set_config('lock_timeout', %s, true)", [usual])
         except OperationalError as error:
             if getattr(error.__cause__, "sqlstate", "") == "55P03":  # lock_not_available
                 raise Conflict(ErrorCode.KEY_BUSY) from error

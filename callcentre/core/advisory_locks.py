@@ -3,18 +3,12 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from django.db import connection
+from callcentre.core.direct_connection import connect_directly
 
 
 @contextmanager
 def try_lock(space: int, key: int = 0) -> Iterator[bool]:
     """Try to get a lock, and yield whether it is ours. It is released when the block ends."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_try_advisory_lock(%s::int, %s::int)", [space, key])
-        (is_ours,) = cursor.fetchone()
-    try:
-        yield is_ours
-    finally:
-        if is_ours:
-            with connection.cursor() as cursor:
-                cursor.execute("SELECT pg_advisory_unlock(%s::int, %s::int)", [space, key])
+    with connect_directly("lock") as own:
+        row = own.execute("SELECT pg_try_advisory_lock(%s::int, %s::int)", [space, key]).fetchone()
+        yield bool(row and row[0])

@@ -24,14 +24,14 @@ from callcentre.core.actor import Actor
 from callcentre.core.changes import Change, change_columns
 from callcentre.core.scope import WITHOUT_SCOPE_ONLY, Lookups
 from callcentre.core.sender import sender
+from callcentre.core.transactions import is_write, transaction_around
 
 # The most entries of a history that the list of one object shows.
 _MOST_OF_ONE = 10_000
 _PRUNED_AT_ONCE = 10_000
 _AN_HOUR = timedelta(hours=1)
-# The session's setting with the sender, for the trigger.
+# The setting of a transaction with the sender, for the trigger.
 SETTING = "callcentre.sender"
-_WRITES = re.compile(r"\A\s*(?:INSERT|UPDATE|DELETE|WITH)\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,13 +235,16 @@ def _writes_audited() -> re.Pattern[str]:
 
 
 def _tell_sender(execute: Callable[..., Any], sql: Any, params: Any, many: bool, context: Any) -> Any:
-    """Tell the database who sends a statement that changes an audited table, in one more round trip."""
-    if isinstance(sql, str) and _WRITES.match(sql) and _writes_audited().search(sql):
-        connection = context["connection"]
-        if not connection.needs_rollback:
-            with connection.wrap_database_errors:
-                connection.connection.execute("SELECT set_config(%s, %s, false)", (SETTING, _described()))
-    return execute(sql, params, many, context)
+    """Tell the database who sends a statement that changes an audited table, in one more round trip.
+
+    The setting ends with the transaction, so a pooler hands it to no other process.
+    """
+    connection = context["connection"]
+    if connection.needs_rollback or not is_write(sql) or not _writes_audited().search(sql):
+        return execute(sql, params, many, context)
+    with connection.wrap_database_errors, transaction_around(connection):
+        connection.connection.execute("SELECT set_config(%s, %s, true)", (SETTING, _described()))
+        return execute(sql, params, many, context)
 
 
 def _described() -> str:

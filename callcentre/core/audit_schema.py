@@ -4,8 +4,10 @@ They follow the models after each `migrate`, so a new model needs no migration f
 that a view reads, so the view is dropped before migrations and made again after them.
 """
 
+import threading
 import time
 from collections.abc import Sequence
+from contextlib import ExitStack
 from hashlib import sha256
 from typing import Any
 
@@ -13,6 +15,7 @@ from django.db import connection, transaction
 from django.db.backends.utils import CursorWrapper
 from django.db.models import BinaryField
 
+from callcentre.core.advisory_locks import try_lock
 from callcentre.core.audit import AUDITED, NAMES, SETTING, Audited, AuditEntry, AuditLog, histories, owner_of
 from callcentre.core.changes import Change
 
@@ -56,21 +59,42 @@ END $$;
 """  # noqa: S608  (of our own constants)
 # Held by one `migrate` from its beginning to its end, so that another one does not make the view meanwhile.
 _LOCK = 0x61756474
-_ACQUIRE = f"""
-SELECT CASE WHEN EXISTS (
-  SELECT FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid() AND classid = {_LOCK} AND objsubid = 2
-) THEN true ELSE pg_try_advisory_lock({_LOCK}, 0) END
-"""  # noqa: S608  (of our own constants)
-_RELEASE = f"SELECT pg_advisory_unlock({_LOCK}, 0)"
 _PAUSE_SECONDS = 0.2
 # The comment of a trigger has its arguments, so that a changed declaration replaces it.
 _TRIGGERS = "SELECT tgrelid::regclass::text, obj_description(oid) FROM pg_trigger WHERE tgname = %s"
 
 
+class _Turn(threading.local):
+    """The lock of this thread, which waits for the end of another `migrate`.
+
+    It is of another connection: a statement that waits would have a snapshot, for which the building of an index in the
+    other process waits.
+    """
+
+    def __init__(self) -> None:
+        self._held = ExitStack()
+        self._is_ours = False
+
+    def acquire(self) -> None:
+        """Wait for the lock unless this thread has it."""
+        while not self._is_ours:
+            self._is_ours = self._held.enter_context(try_lock(_LOCK))
+            if not self._is_ours:
+                self._held.close()
+                time.sleep(_PAUSE_SECONDS)
+
+    def release(self) -> None:
+        self._is_ours = False
+        self._held.close()
+
+
+_turn = _Turn()
+
+
 def prepare(plan: Sequence[Any], **kwargs: Any) -> None:
     """Drop the view if there are migrations to apply. Its page answers 503 until `install` makes it again."""
     if plan:
-        _acquire_lock()
+        _turn.acquire()
         with connection.cursor() as cursor:
             cursor.execute(f"DROP VIEW IF EXISTS {AuditLog._meta.db_table}")
 
@@ -80,25 +104,11 @@ def install(**kwargs: Any) -> None:
     tables = connection.introspection.table_names()
     if AuditEntry._meta.db_table not in tables:
         return
-    _acquire_lock()
+    _turn.acquire()
     try:
         _install(tables)
     finally:
-        with connection.cursor() as cursor:
-            cursor.execute(_RELEASE)
-
-
-def _acquire_lock() -> None:
-    """Wait for the lock unless this connection has it.
-
-    A statement that waits would have a snapshot, for which the building of an index in the other process waits.
-    """
-    while True:
-        with connection.cursor() as cursor:
-            cursor.execute(_ACQUIRE)
-            if cursor.fetchone() == (True,):
-                return
-        time.sleep(_PAUSE_SECONDS)
+        _turn.release()
 
 
 def _install(tables: list[str]) -> None:

@@ -102,8 +102,9 @@ def migrate() -> None:
     # Migrations make and drop hundreds of versions of each model. To collect them costs a fifth of the time, and this
     # process ends soon.
     gc.disable()
+    connection.settings_dict.update(settings.DIRECT_DATABASE or {})
     with connection.cursor() as cursor:
-        # If PostgreSQL crashes now and loses the last migrations, the next start runs them again.
+        # This session only. If PostgreSQL crashes now and loses the last migrations, the next start runs them again.
         cursor.execute("SET synchronous_commit = off")
         is_new = not connection.introspection.table_names(cursor)
     if is_new:

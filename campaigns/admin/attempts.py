@@ -7,6 +7,7 @@ from typing import Any
 from django.contrib import admin
 from django.contrib.admin.options import IncorrectLookupParameters
 from django.core.exceptions import BadRequest, PermissionDenied
+from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest, StreamingHttpResponse
 from django.urls import URLPattern
@@ -139,13 +140,15 @@ def _file_of(attempts: QuerySet[Attempt]) -> Iterator[bytes]:
     writer = CsvWriter(written)
     written.write(_BYTE_ORDER_MARK)
     writer.write([[*COLUMNS]])
-    rows = attempts.values_list(*COLUMNS.values()).iterator(chunk_size=_ROWS)
-    for position, row in enumerate(rows, start=1):
-        writer.write([[_cell(value) for value in row]])
-        if position % _ROWS == 0:
-            yield written.getvalue().encode()
-            written.seek(0)
-            written.truncate()
+    # A cursor of PostgreSQL lasts as long as its transaction.
+    with transaction.atomic():
+        rows = attempts.values_list(*COLUMNS.values()).iterator(chunk_size=_ROWS)
+        for position, row in enumerate(rows, start=1):
+            writer.write([[_cell(value) for value in row]])
+            if position % _ROWS == 0:
+                yield written.getvalue().encode()
+                written.seek(0)
+                written.truncate()
     yield written.getvalue().encode()
 
 

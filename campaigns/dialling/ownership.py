@@ -7,11 +7,10 @@ connection, so another process takes the campaigns over as soon as their owner h
 
 from collections.abc import Collection, Mapping
 from contextlib import suppress
-from typing import Any
 
 import psycopg
-from django.db import connection
 
+from callcentre.core.direct_connection import connect_directly
 from callcentre.core.statements import rows_of
 
 LOCK_SPACE, GROUP_SPACE = 0x6469616C, 0x64696167
@@ -37,9 +36,7 @@ class Ownership:
     """The campaigns that this process owns."""
 
     def __init__(self) -> None:
-        limits: dict[str, Any] = {"connect_timeout": 5, "tcp_user_timeout": 3_000, "autocommit": True}
-        parameters = {**connection.get_connection_params(), **limits, "application_name": "callcentre dialler"}
-        self._own = psycopg.connect(**parameters)
+        self._own = connect_directly("dialler", tcp_user_timeout=3_000)
         self._own.execute(_KEEPALIVES)
         self._own.execute("SELECT pg_advisory_lock_shared(%s, %s)", [LOCK_SPACE, DIALLER])
         self._groups: set[int] = set()

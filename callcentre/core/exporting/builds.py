@@ -21,6 +21,7 @@ from django.db import InterfaceError, OperationalError, connection
 from django.utils import translation
 from django.utils.translation import gettext_lazy as _
 
+from callcentre.core.direct_connection import connect_directly
 from callcentre.core.errors import Conflict, ErrorCode
 from callcentre.core.exporting.jobs import MAX_ATTEMPTS, FileJob
 
@@ -50,16 +51,14 @@ class Desk:
     """A second connection: it holds the lock, and what it writes is visible at once."""
 
     def __init__(self) -> None:
-        self._connection = connection.copy()
+        self._own = connect_directly("export")
 
     def execute(self, statement: str, parameters: list[Any]) -> tuple[Any, ...] | None:
-        with self._connection.cursor() as cursor:
-            cursor.execute(statement, parameters)
-            row: tuple[Any, ...] | None = cursor.fetchone()
-            return row
+        with connection.wrap_database_errors:
+            return self._own.execute(statement, parameters).fetchone()
 
     def close(self) -> None:
-        self._connection.close()
+        self._own.close()
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@ from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
+from django.db import transaction
 
 from knowledgebase.exchange.folder_export import export_folder
 from knowledgebase.models import Catalog
@@ -20,5 +21,6 @@ class Command(BaseCommand):
         catalog = Catalog.objects.filter(name=options["catalog"]).first()
         if catalog is None:
             raise CommandError(f"There is no catalog {options['catalog']}.")
-        count = sum(1 for _ in export_folder(catalog, options["folder"], options["format"]))
+        with transaction.atomic():  # of the cursor that reads the articles
+            count = sum(1 for _ in export_folder(catalog, options["folder"], options["format"]))
         self.stdout.write(f"{count} articles in {options['folder']}")
