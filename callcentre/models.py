@@ -265,7 +265,9 @@ class ApiUser(TimestampedModel):
 class ApiUserChange(Change):
     """A change of an API user: created, edited, secret rotated, password set; with the person who made it."""
 
-    api_user = models.ForeignKey(ApiUser, models.CASCADE, related_name="changes", verbose_name=_("API user"))
+    api_user = models.ForeignKey(
+        ApiUser, models.DO_NOTHING, db_constraint=False, related_name="changes", verbose_name=_("API user")
+    )
 
     class Meta:
         verbose_name = _("change of an API user")

@@ -43,14 +43,13 @@ def _prune_piece(last: int) -> bool:
 
 
 def purge(webhook_id: int) -> None:
-    """Delete all rows of a removed webhook, then the webhook."""
+    """Delete what was sent to a removed webhook, then the webhook. Its history stays."""
     if not Webhook.objects.purgeable().filter(pk=webhook_id).exists():
         return
     while _purge_piece(webhook_id):
         pass
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("DELETE FROM webhooks_resend WHERE webhook_id = %s", [webhook_id])
-        cursor.execute("DELETE FROM webhooks_webhookchange WHERE webhook_id = %s", [webhook_id])
         cursor.execute("DELETE FROM webhooks_webhook WHERE id = %s", [webhook_id])
 
 

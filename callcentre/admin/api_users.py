@@ -291,14 +291,16 @@ def _changes(change: ApiUserChange) -> list[tuple[Any, Any, Any]]:
 class ApiUserChangeAdmin(ChangeMixin, ReadOnlyAdmin):
     """Changes of API users."""
 
-    list_display = ("at", "api_user", "what", "who", "details")
+    list_display = ("at", "owner", "what", "who", "details")
     list_display_links = ("at",)
     list_filter = ("actor_kind",)
     search_fields = ("api_user__login", "actor_name")
-    list_select_related = ("api_user",)
     sortable_by = ("at",)
-    fields = ("at", "api_user", "what", "who", "details")
+    fields = ("at", "owner", "what", "who", "details")
     readonly_fields = fields
+
+    def get_queryset(self, request: HttpRequest) -> Any:
+        return super().get_queryset(request).prefetch_related("api_user")  # no join: it may be deleted
 
     def changes_of(self, change: ApiUserChange) -> list[tuple[Any, Any, Any]]:
         return _changes(change)

@@ -21,8 +21,9 @@ from callcentre.admin.history import ACTIONS, ChangeMixin, action_label, in_word
 from callcentre.admin.lists import UncountedChangeList, UncountedMixin
 from callcentre.admin.rights import right_name
 from callcentre.admin.theme import display
-from callcentre.core.audit import AUDITED, AuditAction, AuditLog, AuditLogQuerySet, histories, owner_of
+from callcentre.core.audit import AUDITED, AuditAction, AuditEntry, AuditLog, AuditLogQuerySet, histories, owner_of
 from callcentre.core.changes import Change
+from callcentre.core.deletions import model_name
 from callcentre.core.integers import integer_of
 from callcentre.core.scope import DIMENSIONS
 
@@ -57,7 +58,8 @@ class ObjectFilter(DropdownFilter):
     parameter_name = "object"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> Iterable[tuple[str, Any]]:
-        return [(self.value() or "", self.value())] if self.value() else []
+        value = self.value() or ""
+        return [(value, cast("AuditLogAdmin", model_admin).object_of(request))] if value else []
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         label, _colon, pk = (self.value() or "").partition(":")
@@ -102,6 +104,23 @@ class AuditLogAdmin(ChangeMixin, UncountedMixin, ReadOnlyAdmin):
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[AuditChangeList]:
         return AuditChangeList
 
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
+        """Show the list. That of one object names it, also without entries."""
+        named = {"subtitle": self.object_of(request)} if ObjectFilter.parameter_name in request.GET else {}
+        return super().changelist_view(request, {**(extra_context or {}), **named})
+
+    def object_of(self, request: HttpRequest) -> str:
+        """Return the kind and name of the object that the address has."""
+        text = request.GET.get(ObjectFilter.parameter_name, "")
+        label, _colon, pk = text.partition(":")
+        entry = AuditLog(model=label, object_id=pk, changes={})
+        model = _model(label)
+        if model is AuditLog:  # its own key has no index
+            entry.object_name = str(self.get_object(request, pk) or "")
+        elif model in self.admin_site._registry:
+            self.complete_rows([entry])
+        return f"{capfirst(str(model._meta.verbose_name))} {entry.object_name or pk}" if model else text
+
     def complete_rows(self, rows: Sequence[AuditLog]) -> None:
         """Name the objects of parts and histories, and the rows that changes refer to, in one query a model."""
         wanted: dict[type[Model], set[str]] = defaultdict(set)
@@ -111,9 +130,12 @@ class AuditLogAdmin(ChangeMixin, UncountedMixin, ReadOnlyAdmin):
             for column, related in _related(entry).items():
                 wanted[related].update(pk for value in entry.changes[column] for pk in _ids_of(value))
         names = {model: _names_of(model, ids) for model, ids in wanted.items()}
-        for entry in rows:
-            if not entry.object_name and (model := _model(entry.model)) in names:
+        unnamed = [entry for entry in rows if entry.object_id and not entry.object_name]
+        for entry in unnamed:
+            if (model := _model(entry.model)) in names:
                 entry.object_name = names[model].get(entry.object_id, "")
+        _name_gone([entry for entry in unnamed if not entry.object_name])
+        for entry in rows:
             entry.names = {column: names[model] for column, model in _related(entry).items()}  # type: ignore[attr-defined]
 
     def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> AuditLog | None:
@@ -149,7 +171,8 @@ class AuditLogAdmin(ChangeMixin, UncountedMixin, ReadOnlyAdmin):
             address = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_change", args=[entry.object_id])
         except NoReverseMatch:
             return text
-        return link(address, text) if entry.object_id and entry.action != "delete" else text
+        is_there = entry.object_id and entry.action != "delete" and not hasattr(entry, "is_gone")
+        return link(address, text) if is_there else text
 
     def _page_of(self, source: str) -> Any:
         """Return the admin of the history that an entry comes from, or None."""
@@ -159,7 +182,8 @@ class AuditLogAdmin(ChangeMixin, UncountedMixin, ReadOnlyAdmin):
         entry = cast("AuditLog", change)
         models = [model for label in (entry.source, entry.part or entry.model) if (model := _model(label))]
         fields = [field for model in models for field in model._meta.fields]
-        names = {field.attname: field.verbose_name for field in fields}
+        names: dict[str, Any] = {name: model_name(name) for name in change.changes if _model(name)}
+        names |= {field.attname: field.verbose_name for field in fields}
         names |= {field.name: field.verbose_name for field in fields}
         return [
             (names.get(name, name), *(in_words(_cut(_named(entry, name, value))) for value in values))
@@ -192,6 +216,17 @@ def _names_of(model: type[Model], ids: Iterable[str]) -> dict[str, str]:
     keys = [pk for pk in ids if _is_key(model, pk)]
     rows = model._base_manager.select_related().filter(pk__in=keys)
     return {str(row.pk): right_name(row) if isinstance(row, Permission) else str(row) for row in rows}
+
+
+def _name_gone(entries: Sequence[AuditLog]) -> None:
+    """Name deleted objects as the entries of their deletions do."""
+    if entries:
+        models, ids = ({getattr(entry, name) for entry in entries} for name in ("model", "object_id"))
+        gone = AuditEntry.objects.filter(action="delete", model__in=models, object_id__in=ids)
+        named = {(model, pk): name for model, pk, name in gone.values_list("model", "object_id", "object_name")}
+        for entry in entries:
+            entry.object_name = named.get((entry.model, entry.object_id), "")
+            entry.is_gone = True  # type: ignore[attr-defined]
 
 
 def _is_key(model: type[Model], text: str) -> bool:

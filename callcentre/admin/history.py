@@ -7,12 +7,16 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import Any
 
+from django.core.exceptions import ObjectDoesNotExist
 from django.http import HttpRequest
+from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 
-from callcentre.admin.base import Admin
+from callcentre.admin.base import Admin, link
 from callcentre.admin.theme import display
+from callcentre.core.audit import owner_of
 from callcentre.core.changes import Change
 
 # The number of entries on a page. The list of changes has the older ones.
@@ -92,6 +96,17 @@ class ChangeMixin:
     def changes_of(self, change: Any) -> list[tuple[Any, Any, Any]]:
         """Return name, before and after of each changed value, in the words of the admin."""
         raise NotImplementedError
+
+    @display(description=_("object"))
+    def owner(self, change: Change) -> Any:
+        """Name the object that changed, which may be deleted."""
+        key = owner_of(type(change))
+        try:
+            row = getattr(change, key.name)
+        except ObjectDoesNotExist:
+            return _now("deleted (%(id)s)") % {"id": getattr(change, key.attname)}
+        meta = row._meta
+        return link(reverse(f"admin:{meta.app_label}_{meta.model_name}_change", args=[row.pk]), row)
 
     @display(description=_("action"))
     def what(self, change: Change) -> str:

@@ -7,7 +7,7 @@ of their own, which verbs write. `AuditLog` shows both together. docs/decisions/
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import lru_cache
@@ -48,7 +48,7 @@ class Audited:
 
 
 AUDITED: dict[str, Audited] = {}
-# Columns with the name of a row, in the order in which they are looked for.
+# Columns with the name of a row, in the order in which they are looked for. Agents have their login and both names.
 NAMES = ("name", "login", "username", "title", "number")
 Model = TypeVar("Model", bound=type[models.Model])
 
@@ -209,6 +209,8 @@ def _name_of(row: models.Model | None) -> str:
     them, as long as they exist.
     """
     declared = AUDITED.get(row._meta.db_table) if row else None
+    if declared and hasattr(row, "surname"):
+        return str(row)
     columns = [name for name in NAMES if declared and name not in declared.secret]
     return next((str(value) for name in columns if (value := getattr(row, name, None))), "")
 
@@ -223,10 +225,31 @@ def _columns(actor: Actor, action: str, row: models.Model | None, name: str) -> 
     }
 
 
+def counts_of(deleted: Mapping[str, int]) -> dict[str, list[int]]:
+    """Return the numbers of deleted rows by the label of their model, as changes of an entry."""
+    return {label.lower(): [count, 0] for label, count in deleted.items() if count}
+
+
 def prune(before: datetime) -> int:
-    """Delete a batch of the oldest entries before this instant. Return their number."""
-    oldest = AuditEntry.objects.filter(at__lt=before).order_by("at").values_list("pk", flat=True)[:_PRUNED_AT_ONCE]
-    return AuditEntry.objects.filter(pk__in=list(oldest)).delete()[0]
+    """Delete a batch of the oldest entries before this instant, and of histories that have outlived their objects.
+    Return their number.
+    """
+    count = _delete_oldest(AuditEntry._base_manager.filter(at__lt=before))
+    for history in histories():
+        owner = owner_of(history)
+        if owner.remote_field.on_delete is models.DO_NOTHING:
+            there = owner.related_model._base_manager.filter(pk=models.OuterRef(owner.attname))
+            left = history._base_manager.filter(
+                ~models.Exists(there), at__lt=before, **{f"{owner.name}__isnull": False}
+            )
+            count += _delete_oldest(left)
+    return count
+
+
+def _delete_oldest(entries: QuerySet[Any]) -> int:
+    oldest = list(entries.order_by("at").values_list("pk", flat=True)[:_PRUNED_AT_ONCE])
+    deleted: int = entries.model._base_manager.filter(pk__in=oldest).delete()[0]
+    return deleted
 
 
 @lru_cache(maxsize=1)

@@ -20,7 +20,10 @@ from callcentre.core.audit import AUDITED, NAMES, SETTING, Audited, AuditEntry, 
 from callcentre.core.changes import Change
 
 _PREFIX = "callcentre_audit"
-_NAMES = [f"(some_row - string_to_array(TG_ARGV[4], ' '))->>'{name}'" for name in NAMES]
+_SHOWN = "(some_row - string_to_array(TG_ARGV[4], ' '))"
+_PERSON = f"""CASE WHEN {_SHOWN} ? 'surname' THEN {_SHOWN}->>'login'
+  || COALESCE(' (' || NULLIF(btrim(concat({_SHOWN}->>'name', ' ', {_SHOWN}->>'surname')), '') || ')', '') END"""
+_NAMES = [_PERSON, *(f"{_SHOWN}->>'{name}'" for name in NAMES)]
 # Its arguments are those of `_arguments`. The entry of a new row leaves out what is empty.
 FUNCTION = f"""
 CREATE OR REPLACE FUNCTION {_PREFIX}() RETURNS trigger LANGUAGE plpgsql AS $$

@@ -38,6 +38,9 @@ class TimestampedModel(models.Model):
 class Change(models.Model):
     """An entry of a history: the person, the time, the change. A verb writes it in its own transaction; it never
     changes.
+
+    It outlives its object if its foreign key is DO_NOTHING and without a constraint. Histories that go with their
+    object tell of customers: docs/decisions/0022.
     """
 
     class ActorKind(models.TextChoices):

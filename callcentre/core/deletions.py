@@ -25,7 +25,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import gettext_noop, pgettext_lazy
 
 from callcentre.core.actor import Actor
-from callcentre.core.audit import AuditAction, AuditEntry, record
+from callcentre.core.audit import AuditAction, AuditEntry, counts_of, record
 from callcentre.core.changes import change_columns
 from callcentre.core.enqueue import enqueue
 from callcentre.core.errors import Conflict, ErrorCode, Fault, Invalid
@@ -294,7 +294,11 @@ class Deletion(models.Model):
         return True
 
     def finish(self) -> None:
-        self._ours().update(state=self.State.FINISHED, finished_at=timezone.now(), due_at=None, error="")
+        """End the deletion, and leave one entry with its counts in the audit log: the histories are gone."""
+        with transaction.atomic():
+            if self._ours().update(state=self.State.FINISHED, finished_at=timezone.now(), due_at=None, error=""):
+                gone = apps.get_model(_kinds[self.kind].model)(pk=self.object_id)
+                record(self.actor, "delete", gone, changes=counts_of(self.deleted))
 
     def put_off(self, pause: timedelta, **values: Any) -> None:
         self._ours().update(due_at=timezone.now() + pause, **values)
@@ -317,6 +321,7 @@ def run(pk: int) -> None:
         with acting(deletion.actor, deletion.actor_address, is_bulk=True):
             _kinds[deletion.kind].delete(deletion)
             personal_data_deleted.send(Deletion)
+            deletion.finish()
     except NotOurs:
         return
     except _TurnOver:
@@ -327,8 +332,6 @@ def run(pk: int) -> None:
     except Exception as error:
         logger.exception("deletion interrupted", extra={"deletion": pk})
         deletion.put_off(FAILED_PAUSE, error=type(error).__name__)
-    else:
-        deletion.finish()
     remove_files()
 
 

@@ -39,9 +39,10 @@ class DiallingSwitch(Change):
 
     campaign = models.ForeignKey(
         Campaign,
-        models.CASCADE,
+        models.DO_NOTHING,
         null=True,
         db_index=False,
+        db_constraint=False,
         related_name="dialling_switches",
         verbose_name=_("campaign"),
     )
@@ -60,7 +61,7 @@ class DiallingSwitch(Change):
         ]
 
     def __str__(self) -> str:
-        return f"{self.action} {self.campaign or ''}".strip()
+        return f"{self.action} {self.campaign_id or ''}".strip()
 
 
 class DiallerState(models.Model):

@@ -15,8 +15,8 @@ def remove_record(record: Record, actor: Actor) -> None:
         if locked.is_leased:
             raise Conflict(ErrorCode.RECORD_BUSY)
         others = Record.objects.filter(campaign_id=locked.campaign_id, number=locked.number, is_primary=False)
-        audit.record(actor, "delete", locked)
-        locked.delete()
+        gone = Record(pk=locked.pk)
+        audit.record(actor, "delete", gone, changes=audit.counts_of(locked.delete()[1]))
         if locked.is_primary and (heir := others.select_for_update(no_key=True).order_by("id").first()):
             heir.is_primary = True
             heir.save(update_fields=["is_primary"])

@@ -1,12 +1,13 @@
 from typing import Any
 
 from django.contrib import admin
+from django.db.models import Prefetch
 from django.http import HttpRequest
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 
 from callcentre.admin import ChangeMixin, ReadOnlyAdmin, UncountedMixin
-from knowledgebase.models import ArticleChange
+from knowledgebase.models import Article, ArticleChange
 
 ACTIONS = {
     "edit": _("new draft"),
@@ -28,17 +29,17 @@ def changes_of(change: ArticleChange) -> list[tuple[Any, Any, Any]]:
 class ArticleChangeAdmin(ChangeMixin, UncountedMixin, ReadOnlyAdmin):
     """The history of all articles."""
 
-    list_display = ("at", "article", "what", "who", "details")
+    list_display = ("at", "owner", "what", "who", "details")
     list_display_links = ("at",)
     list_filter = ("actor_kind",)
-    list_select_related = ("article",)
-    fields = ("at", "article", "what", "who", "details")
+    fields = ("at", "owner", "what", "who", "details")
     readonly_fields = fields
     action_labels = ACTIONS
     has_own_history = True  # read-only: Django's history would be empty
 
     def get_queryset(self, request: HttpRequest) -> Any:
-        return super().get_queryset(request).defer("article__search", "article__peaks", "article__content")
+        articles = Prefetch("article", Article.objects.defer("search", "peaks", "content"))
+        return super().get_queryset(request).prefetch_related(articles)  # no join: it may be deleted
 
     def changes_of(self, change: ArticleChange) -> list[tuple[Any, Any, Any]]:
         return changes_of(change)

@@ -176,7 +176,9 @@ class ArticleVersion(models.Model):
 class ArticleChange(Change):
     """One row of an article's history: created, edited, published, withdrawn, restored or moved, at a version."""
 
-    article = models.ForeignKey(Article, models.CASCADE, related_name="changes", verbose_name=_("article"))
+    article = models.ForeignKey(
+        Article, models.DO_NOTHING, db_constraint=False, related_name="changes", verbose_name=_("article")
+    )
     number = models.PositiveIntegerField(_("version"))
 
     class Meta:

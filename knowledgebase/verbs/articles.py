@@ -8,7 +8,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from callcentre.core.actor import Actor
-from callcentre.core.audit import record
+from callcentre.core.audit import counts_of, record
 from callcentre.core.changes import change_columns
 from callcentre.core.enqueue import enqueue
 from callcentre.core.errors import Conflict, ErrorCode, Fault, Invalid
@@ -144,11 +144,11 @@ def restore_version(article: Article, actor: Actor, number: int) -> None:
 
 
 def delete_article(article: Article, actor: Actor) -> None:
-    """Delete an article with its versions, votes and images."""
+    """Delete an article with its versions, votes and images. Its history stays."""
     with transaction.atomic():
         files = [image.file for image in article.images.all()]
-        record(actor, "delete", article, name=article.title)
-        article.delete()
+        gone = Article(pk=article.pk)
+        record(actor, "delete", gone, name=article.title, changes=counts_of(article.delete()[1]))
         # A rollback would bring the rows back, but not the files.
         for file in files:
             transaction.on_commit(partial(file.delete, save=False))

@@ -149,7 +149,9 @@ def _faults_of(recipients: Sequence[str]) -> list[Fault]:
 class ScheduleChange(Change):
     """A change of a scheduled report, in its history."""
 
-    schedule = models.ForeignKey(Schedule, models.CASCADE, related_name="changes", verbose_name=_("scheduled report"))
+    schedule = models.ForeignKey(
+        Schedule, models.DO_NOTHING, db_constraint=False, related_name="changes", verbose_name=_("scheduled report")
+    )
 
     class Meta:
         verbose_name = _("change of a scheduled report")

@@ -10,23 +10,27 @@ from django.conf import settings
 from django.contrib import admin
 from django.contrib.auth.models import Group, Permission
 from django.db import connection, transaction
-from django.db.models import BinaryField
+from django.db.models import DO_NOTHING, BinaryField
 from django.test import Client, RequestFactory
 from django.utils import timezone
 
 from callcentre.api.rate_limits import count_failure
 from callcentre.core import audit_schema
 from callcentre.core.actor import Actor
-from callcentre.core.audit import AUDITED, AuditEntry, AuditLog, histories
+from callcentre.core.audit import AUDITED, AuditEntry, AuditLog, histories, owner_of, record
 from callcentre.core.sender import acting
 from callcentre.models import ApiUser, Lockout, User
 from callcentre.tasks import prune_audit
 from campaigns.models import DoNotCall
+from campaigns.verbs.records import remove_record
+from knowledgebase.verbs.articles import create_article, delete_article
 from telephony.models import AgentGroup, Pause
-from tests.campaigns.factories import CampaignFactory
+from tests.campaigns.factories import CampaignFactory, RecordFactory
 from tests.conftest import ACTOR, ApiClient
-from tests.knowledgebase.factories import ArticleFactory
-from tests.telephony.factories import QueueFactory, TransferShortcutFactory
+from tests.knowledgebase.factories import ArticleFactory, CategoryFactory
+from tests.telephony.factories import AgentFactory, QueueFactory, TransferShortcutFactory
+from webhooks.retention import purge
+from webhooks.verbs.webhooks import create_webhook, remove_webhook, show_secret
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
 # Models that people add, change or delete in the admin and that need no trigger.
@@ -305,6 +309,63 @@ def test_old_entries_are_pruned() -> None:
     Pause.objects.create(name="Training")
     prune_audit()
     assert list(AuditEntry.objects.values_list("object_name", flat=True)) == ["Training"]
+
+
+def test_agents_are_named_with_login_and_surname() -> None:
+    agent = AgentFactory(login="anna", name="Anna", surname="Kowalska")
+    nameless = AgentFactory(login="b7", name="", surname="")
+    record(ACTOR, "pause_agent", agent)
+    names = [[entry.object_name for entry in entries_of(each)] for each in (agent, nameless)]
+    assert names == [["anna (Anna Kowalska)"] * 2, ["b7"]]
+
+
+def test_each_history_outlives_its_object_or_leaves_its_count() -> None:
+    """Histories that tell of customers go with their objects, as docs/decisions/0022 says."""
+    outliving = {history.__name__ for history in histories() if owner_of(history).remote_field.on_delete is DO_NOTHING}
+    going = {history.__name__ for history in histories()} - outliving
+    assert outliving == {"ApiUserChange", "ArticleChange", "DiallingSwitch", "ScheduleChange", "WebhookChange"}
+    assert going == {"CustomerChange", "RecordChange", "TicketChange", "Transfer"}
+
+
+def test_the_trail_of_a_removed_webhook_and_article_stays_and_names_them(admin_client: Client) -> None:
+    url = "https://[2606:4700::1111]/hook"
+    webhook = create_webhook(ACTOR, subscription_url=url, actions=["TICKET_CREATED"])
+    show_secret(webhook, ACTOR)
+    webhook_pk = webhook.pk
+    remove_webhook(webhook, ACTOR)
+    purge(webhook_pk)
+    article, _cleaned = create_article(ACTOR, category_id=CategoryFactory().pk, title="Returns", content="<p>x</p>")
+    article_pk = article.pk
+    delete_article(article, ACTOR)
+
+    for label, pk, name, actions in (
+        ("webhooks.webhook", webhook_pk, url, ["create", "delete", "show_secret"]),
+        ("knowledgebase.article", article_pk, "Returns", ["create", "delete"]),
+    ):
+        answer = admin_client.get(f"/admin/callcentre/auditlog/?object={label}:{pk}")
+        rows = answer.context["cl"].result_list
+        assert sorted(row.action for row in rows) == actions
+        assert {row.object_name for row in rows} == {name}
+        assert "/change/" not in "".join(map(answer.context["cl"].model_admin.about, rows))
+    for page in ("webhooks/webhookchange", "knowledgebase/articlechange"):
+        assert "deleted (" in admin_client.get(f"/admin/{page}/").content.decode()
+
+
+def test_the_deletion_of_a_record_leaves_one_entry_with_counts() -> None:
+    record_ = RecordFactory()
+    record_.history.create(action="edit", actor_kind="user", actor_name="anna")
+    pk = record_.pk
+    remove_record(record_, ACTOR)
+    [entry] = AuditLog.objects.of("campaigns.record", str(pk))
+    assert (entry.action, entry.changes) == ("delete", {"campaigns.record": [1, 0], "campaigns.recordchange": [1, 0]})
+
+
+def test_the_list_of_an_object_without_entries_names_it(admin_client: Client) -> None:
+    group = AgentGroup.objects.create(name="North")
+    AuditEntry.objects.all().delete()
+    page = admin_client.get(f"/admin/telephony/agentgroup/{group.pk}/history/", follow=True)
+    assert page.context["subtitle"] == "Agent group North"
+    assert "Agent group North" in page.content.decode()
 
 
 def test_history_of_an_object_leads_to_its_entries(admin_client: Client) -> None:

@@ -40,7 +40,7 @@ def change_url(article: Article) -> str:
 
 @pytest.mark.parametrize(
     ("model", "expected"),
-    [("article", 7), ("catalog", 5), ("searchmiss", 6), ("articleversion", 3), ("articlechange", 3)],
+    [("article", 7), ("catalog", 5), ("searchmiss", 6), ("articleversion", 3), ("articlechange", 4)],
 )
 @pytest.mark.parametrize("size", [1, 20])
 def test_query_count_of_the_article_list_is_constant(

@@ -3,6 +3,7 @@
 from typing import Any
 
 from django.contrib import admin
+from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 from django.utils.formats import localize
@@ -18,7 +19,6 @@ ACTIONS = {
     "disable: failing": _("disabled: nothing but failures for five days"),
     "show_secret": _("secret shown"),
     "resend": _("failed deliveries sent again"),
-    "remove": _("removed"),
 }
 NAMES = {
     "since": _("failed since"),
@@ -47,13 +47,15 @@ def _plain(name: str, value: Any) -> str:
 class WebhookChangeAdmin(ChangeMixin, UncountedMixin, ReadOnlyAdmin):
     """The history of all webhooks, with the people who saw a secret."""
 
-    list_display = ("at", "webhook", "what", "who", "details")
+    list_display = ("at", "owner", "what", "who", "details")
     list_display_links = ("at",)
     list_filter = ("actor_kind",)
-    list_select_related = ("webhook",)
-    fields = ("at", "webhook", "what", "who", "details")
+    fields = ("at", "owner", "what", "who", "details")
     readonly_fields = fields
     action_labels = ACTIONS
+
+    def get_queryset(self, request: HttpRequest) -> Any:
+        return super().get_queryset(request).prefetch_related("webhook")  # no join: it may be deleted
 
     def changes_of(self, change: WebhookChange) -> list[tuple[Any, Any, Any]]:
         return changes_of(change)

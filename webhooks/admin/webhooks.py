@@ -190,7 +190,7 @@ class WebhookAdmin(HistoryMixin, TargetAdmin):
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
         """Return what is deleted with a webhook. The permission to delete the webhook covers these."""
         waiting = queue_of(objs[0]).shown_count
-        gone = [str(objs[0]), _now("what was sent to it, what waits, and its history")]
+        gone = [str(objs[0]), _now("what was sent to it, and what waits")]
         return gone, {_now("deliveries that wait"): waiting}, set(), []
 
     # What can be done with a webhook

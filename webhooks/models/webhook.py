@@ -104,7 +104,9 @@ class WebhookChange(Change):
 
     scope_lookups: ClassVar[Lookups] = WITHOUT_SCOPE_ONLY
 
-    webhook = models.ForeignKey(Webhook, models.CASCADE, related_name="history", verbose_name=_("webhook"))
+    webhook = models.ForeignKey(
+        Webhook, models.DO_NOTHING, db_constraint=False, related_name="history", verbose_name=_("webhook")
+    )
 
     class Meta:
         verbose_name = _("change of a webhook")

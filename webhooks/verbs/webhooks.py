@@ -10,6 +10,7 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from callcentre.core.actor import Actor
+from callcentre.core.audit import record
 from callcentre.core.changes import change_columns, differences
 from callcentre.core.enqueue import enqueue
 from callcentre.core.errors import Conflict, ErrorCode, Fault, Invalid, Outdated
@@ -30,7 +31,7 @@ def create_webhook(actor: Actor, faults: Sequence[Fault] = (), **values: Any) ->
         raise Invalid(faults)
     with transaction.atomic():
         webhook = Webhook.objects.create(**values)
-        _log(webhook, actor, "create")
+        _log(webhook, actor, "create", {name: [None, values.get(name)] for name in ("subscription_url", "actions")})
     return webhook
 
 
@@ -69,7 +70,7 @@ def remove_webhook(webhook: Webhook, actor: Actor) -> None:
             http_auth_password="",
             previous_secret="",
         )
-        _log(webhook, actor, "remove")
+        record(actor, "delete", webhook, name=webhook.subscription_url)
         enqueue("webhooks.purge", webhook.pk)
 
 
