@@ -20,6 +20,7 @@ import tests.reports.contract
 import tests.telephony.contract
 import tests.tickets.contract
 import tests.webhooks.contract
+from callcentre.core.errors import ErrorCode
 from callcentre.models import ApiUser
 from tests.conftest import ApiClient, kept_for_all
 from tests.contract import JSON, Operation, has_shape, ours
@@ -178,6 +179,10 @@ def test_an_unknown_id_is_404_even_with_a_faulty_request(operation: Operation, w
 
     assert_is_error(empty, 404)
     assert_is_error(broken, 404)
+    # The code names the kind that is unknown; NOT_FOUND is that of unknown paths.
+    (of_empty,), (of_broken,) = empty.json()["errors"], broken.json()["errors"]
+    assert of_empty["code"] == of_broken["code"]
+    assert ErrorCode(of_empty["code"]).name.endswith("_NOT_FOUND")
 
 
 @each_operation

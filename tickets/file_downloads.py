@@ -12,7 +12,7 @@ PICTURES = ("image/gif", "image/jpeg", "image/png", "image/webp")
 
 
 def response_of(file: StoredFile, *, inline: bool = False) -> FileResponse:
-    """Return the file under its own name (RFC 6266); a picture is shown inline on request. Raises Http404."""
+    """Return the file under its own name (RFC 6266); a picture is shown inline on request. Raises NotFound."""
     content_type = type_of(file.filename)
     is_shown = inline and content_type in PICTURES
     return file_response(lambda: default_storage.open(file.path), file.filename, content_type, is_shown=is_shown)

@@ -211,6 +211,11 @@ class Known:
         return self.is_right and not _refusal(self.row, self.address)
 
 
+def has_credential(meta: Mapping[str, Any]) -> bool:
+    """Return whether the request has a credential, right or wrong. An empty header is none."""
+    return bool(meta.get("HTTP_AUTHORIZATION", "").strip())
+
+
 def look_up(meta: Mapping[str, Any]) -> Known | None:
     """Return the facts about the credential in these headers, or None without one. Changes and counts nothing."""
     credentials = _credentials(meta.get("HTTP_AUTHORIZATION", ""))
@@ -232,8 +237,7 @@ class ApiUserAuthentication(BaseAuthentication):
     """Login and secret of an API user in the Authorization header."""
 
     def authenticate(self, request: Request) -> tuple[Principal, None] | None:
-        header = request.META.get("HTTP_AUTHORIZATION", "")
-        if not header:
+        if not has_credential(request.META):
             return None
         known = request.META.pop(KNOWN, None) or look_up(request.META)
         if known is None:

@@ -15,7 +15,7 @@ from drf_spectacular.renderers import OpenApiJsonRenderer, OpenApiYamlRenderer
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
-from callcentre.api.authentication import ApiUserAuthentication, BackOfficeAuthentication
+from callcentre.api.authentication import ApiUserAuthentication, BackOfficeAuthentication, has_credential
 from callcentre.api.permissions import IsAuthenticated
 
 # The media types of the document, and whether each is JSON. The first is the default.
@@ -63,7 +63,7 @@ class SchemaView(_Document):
 class DocsView(_Document):
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
         """Redirect a browser without a credential to the log-in of the admin, instead of asking for a credential."""
-        is_anonymous = "HTTP_AUTHORIZATION" not in request.META and not request.user.is_authenticated
+        is_anonymous = not has_credential(request.META) and not request.user.is_authenticated
         if is_anonymous and request.method == "GET" and "text/html" in request.headers.get("Accept", ""):
             return redirect(f"/admin/login/?next={request.path}")
         return super().dispatch(request, *args, **kwargs)

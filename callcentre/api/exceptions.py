@@ -18,7 +18,15 @@ from django.http import Http404
 from rest_framework import exceptions
 from rest_framework.response import Response
 
-from callcentre.core.errors import Conflict, ErrorCode, Fault, Invalid, is_lock_refusal
+from callcentre.core.errors import (
+    RETRY_AFTER_SECONDS,
+    Conflict,
+    ErrorCode,
+    Fault,
+    Invalid,
+    is_database_away,
+    is_lock_refusal,
+)
 from callcentre.core.request_id import current_request_id
 
 logger = logging.getLogger(__name__)
@@ -35,6 +43,7 @@ BY_STATUS = {
     413: ErrorCode.TOO_LARGE,
     415: ErrorCode.MEDIA_TYPE,
     429: ErrorCode.TOO_MANY_REQUESTS,
+    503: ErrorCode.UNAVAILABLE,
 }
 
 
@@ -57,16 +66,6 @@ class WrongMediaType(exceptions.APIException):
     """A body of an unsupported type; the code names the reason."""
 
     status_code = 415
-
-    def __init__(self, code: ErrorCode) -> None:
-        super().__init__()
-        self.fault = Fault(code)
-
-
-class NotFound(exceptions.APIException):
-    """The object exists but lacks the requested part; the code names the reason."""
-
-    status_code = 404
 
     def __init__(self, code: ErrorCode) -> None:
         super().__init__()
@@ -103,6 +102,9 @@ def exception_handler(error: Exception, context: Mapping[str, Any]) -> Response:
     view, request = context["view"], context["request"]
     if isinstance(error, exceptions.APIException):
         return _answer_of_http(error, view, request.method or "")
+    if is_database_away(error):
+        logger.error("the database does not answer", exc_info=error)
+        return Response(body_for_status(503), status=503, headers={"Retry-After": str(RETRY_AFTER_SECONDS)})
     answer = _answer_of_domain(error, getattr(view, "wire_names", {}))
     if answer is None:
         logger.error("request failed", exc_info=error)
@@ -122,7 +124,7 @@ def _answer_of_domain(error: Exception, wire_names: Mapping[str, str]) -> Respon
         case Conflict():
             return Response(error_body([Fault(error.code)]), status=409)
         case Http404():
-            return Response(body_for_status(404), status=404)
+            return Response(error_body([Fault(getattr(error, "code", ErrorCode.NOT_FOUND))]), status=404)
         case PermissionDenied():
             return Response(body_for_status(403), status=403)
         case RequestDataTooBig():

@@ -218,8 +218,9 @@ class Parameter:
         return {"in": place, "name": self.name, **more, "description": self.description, "schema": self.schema}
 
 
-def path(name: str, description: str, example: str) -> Parameter:
-    return Parameter(name, {"type": "string", "minLength": 1, "example": example}, description)
+def path(name: str, description: str, example: str, missing: ErrorCode) -> Parameter:
+    """Describe a part of an address, with the code of the 404 for an unknown one."""
+    return Parameter(name, {"type": "string", "minLength": 1, "example": example}, description, (missing,))
 
 
 def flag(name: str, description: str) -> Parameter:
@@ -301,7 +302,7 @@ class Operation:
     query: tuple[Parameter, ...] = ()
     errors: Mapping[ErrorCode, str] = dataclasses.field(default_factory=dict)
     conflicts: Mapping[ErrorCode, str] = dataclasses.field(default_factory=dict)
-    # Reasons for a 404 beside an unknown id.
+    # Reasons for a 404 beside an unknown part of the address.
     missing: tuple[ErrorCode, ...] = ()
 
     def parameters(self) -> list[Parameter]:

@@ -32,11 +32,12 @@ PROBLEMS = {
     400: "Bad input or a broken rule: every fault at once, nothing was changed.",
     401: "No credential, a wrong one, or one that is disabled, expired or not allowed from this address.",
     403: "The API user lacks the right.",
-    404: "Nothing is at this address: one of the ids in the path is unknown.",
+    404: "One of the ids in the path is unknown: the code says what is not there.",
     409: "Something is busy, or the `Idempotency-Key` was used for another request.",
     413: "The body is too large.",
     415: "The body is of a type that is not read here.",
     429: "Too many requests, or too many failed log-ins; `Retry-After` says when to come back.",
+    503: "The service has no connection to its database; `Retry-After` says when to come back.",
 }
 LIMITS = ("RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset")
 HEADERS = {
@@ -56,10 +57,10 @@ HEADERS = {
 # Statuses with the same answer in all operations.
 SHARED = {
     401: [ErrorCode.UNAUTHENTICATED],
-    404: [ErrorCode.NOT_FOUND],
     413: [ErrorCode.TOO_LARGE],
     415: [ErrorCode.MEDIA_TYPE],
     429: [ErrorCode.TOO_MANY_REQUESTS, ErrorCode.TOO_MANY_FAILURES],
+    503: [ErrorCode.UNAVAILABLE],
 }
 
 
@@ -75,10 +76,9 @@ class OperationSchema(AutoSchema):
             schema_error(f"{type(view).__name__}.{view.action} is not described")
             return None
         right = needed_right(view, method)
-        parameters = [
-            parameter.as_dict("path") for name, parameter in PATHS[type(view)].items() if f"(?P<{name}>" in path_regex
-        ]
-        has_ids = bool(parameters)
+        of_path = [parameter for name, parameter in PATHS[type(view)].items() if f"(?P<{name}>" in path_regex]
+        missing = [code for parameter in of_path for code in parameter.errors]
+        parameters = [parameter.as_dict("path") for parameter in of_path]
         parameters += [parameter.as_dict("query") for parameter in operation.parameters()]
         if method == "POST":
             parameters.append({"$ref": "#/components/parameters/Idempotency-Key"})
@@ -96,7 +96,7 @@ class OperationSchema(AutoSchema):
         if operation.body:
             content = {"schema": _body(operation), "example": operation.request_example}
             described["requestBody"] = {"required": True, "content": {operation.request_type: content}}
-        described["responses"] = _responses(operation, method, right, has_ids=has_ids)
+        described["responses"] = _responses(operation, method, right, missing)
         return described
 
 
@@ -122,7 +122,7 @@ def _body(operation: Operation) -> Schema:
 # Answers
 
 
-def _responses(operation: Operation, method: str, right: str, *, has_ids: bool) -> dict[str, Any]:
+def _responses(operation: Operation, method: str, right: str, missing: list[ErrorCode]) -> dict[str, Any]:
     responses: dict[str, Any] = {str(_status(operation, method)): _success(operation, method)}
     if operation.is_empty_if:
         responses["204"] = {"description": operation.is_empty_if, "headers": _success_headers(method)}
@@ -131,9 +131,8 @@ def _responses(operation: Operation, method: str, right: str, *, has_ids: bool) 
     responses["401"] = _shared(401)
     if right:
         responses["403"] = _problem(403, [ErrorCode.FORBIDDEN], right=right)
-    if has_ids:
-        missing = [ErrorCode.NOT_FOUND, *operation.missing]
-        responses["404"] = _problem(404, missing) if operation.missing else _shared(404)
+    if missing:
+        responses["404"] = _problem(404, [*missing, *operation.missing, ErrorCode.NOT_FOUND])
     conflicts = [*operation.conflicts, *([ErrorCode.KEY_REUSED, ErrorCode.KEY_BUSY] if method == "POST" else [])]
     if conflicts:
         responses["409"] = _problem(409, conflicts)
@@ -142,6 +141,7 @@ def _responses(operation: Operation, method: str, right: str, *, has_ids: bool) 
         is_json = operation.request_type == JSON
         responses["415"] = _shared(415) if is_json else _problem(415, [ErrorCode.FILE_IN_FORM])
     responses["429"] = _shared(429)
+    responses["503"] = _shared(503)
     return responses
 
 
@@ -191,7 +191,7 @@ def _problem(status: int, codes: Iterable[ErrorCode], fields: Iterable[str] = ()
     known = ", ".join(f"`{code.number}`" for code in sorted(codes, key=lambda code: code.number))
     response: Schema = {
         "description": f"{PROBLEMS[status]} Codes: {known}.",
-        "headers": _headers("X-Request-Id", *([] if status == 401 else LIMITS)),
+        "headers": _headers("X-Request-Id", *([] if status in (401, 503) else LIMITS)),
         "content": {
             "application/json": {
                 "schema": {"$ref": "#/components/schemas/Error"},
@@ -199,7 +199,7 @@ def _problem(status: int, codes: Iterable[ErrorCode], fields: Iterable[str] = ()
             }
         },
     }
-    extra = {401: "WWW-Authenticate", 429: "Retry-After"}.get(status)
+    extra = {401: "WWW-Authenticate", 429: "Retry-After", 503: "Retry-After"}.get(status)
     if extra:
         response["headers"] |= _headers(extra)
     return response

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
-from django.db import OperationalError
+from django.db import InterfaceError, OperationalError
+from django.http import Http404
 from django.utils.translation import gettext_lazy as _
 
 if TYPE_CHECKING:
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 Entry = TypeVar("Entry")
 
+# Seconds after which a client may ask again while the database is away.
+RETRY_AFTER_SECONDS = 5
 # Control characters, and separators of lines and paragraphs.
 _BREAKING = ("Cc", "Zl", "Zp")
 
@@ -75,6 +78,7 @@ class ErrorCode(enum.Enum):
     BODY_TOO_SLOW = 100120, _("The body did not come in time.")
     CROSS_SITE = 100121, _("A page of another site may change nothing here.")
     NO_MEDIA_TYPE = 100122, _("A body needs a Content-Type.")
+    UNAVAILABLE = 100123, _("The service has no connection to its database; try again in a few seconds.")
     # Agents
     AGENT_NOT_FOUND = 110001, _("Agent not found.")
     AGENTS_NOT_FOUND = 110002, _("Agents not found: %(logins)s.")
@@ -110,7 +114,7 @@ class ErrorCode(enum.Enum):
     STATUS_NOT_FOUND = 121009, _("Status not found in this campaign.")
     DICTIONARY_STATUS_NOT_FOUND = 121010, _("The campaign has no status for this dictionary status.")
     STATUSES_DISAGREE = 121011, _("status_id and dictionary_status_id name different statuses.")
-    AGENT_REQUIRED = 121012, _('A record with the status "%(status)s" needs agent_login.')
+    AGENT_REQUIRED = 121012, _('A record with the status "%(status)s" needs %(field)s.')
     NEXT_CALL_REQUIRED = 121013, _('A record with the status "%(status)s" needs next_call_date.')
     FIELD_UNKNOWN = 121014, _('The campaign has no field "%(name)s".')
     FIELDS_IN_CRM = 121015, _("Fields cannot be set in a CRM campaign.")
@@ -149,6 +153,7 @@ class ErrorCode(enum.Enum):
     UNTIL_BEFORE_SINCE = 123003, _("until must be after since.")
     PREFIX_INVALID = 123004, _("A prefix has 1 to 15 digits and begins with a country code, as +4822.")
     NUMBER_COLUMN_MISSING = 123005, _("The file needs a column named number, phone_number or prefix.")
+    DO_NOT_CALL_NOT_FOUND = 123006, _("There is no do-not-call entry with this id.")
 
     # Webhooks
     ACTION_UNKNOWN = 130001, _('There is no action "%(name)s".')
@@ -159,6 +164,8 @@ class ErrorCode(enum.Enum):
     USER_HAS_COLON = 130005, _("The user of Basic authentication has no colon.")
     PASSWORD_AGAIN = 130008, _("Enter the password again: it would be sent to another server.")
     SECRET_MALFORMED = 130007, _("The secret must be whsec_ and 24 to 64 bytes in Base64.")
+
+    WEBHOOK_NOT_FOUND = 130009, _("Webhook not found.")
 
     # Topics of calls
     CONNECTION_NOT_FOUND = 140001, _("Connection not found.")
@@ -186,6 +193,8 @@ class ErrorCode(enum.Enum):
     SHORTCUT_UNKNOWN = 140308, _("There is no transfer shortcut with this id.")
     NO_CONNECTION_TO_PBX = 140309, _("No connection to the PBX.")
 
+    QUEUE_NOT_FOUND = 140310, _("Queue not found.")
+
     # Tickets
     REPLY_UNSUPPORTED = 150001, _('Replies cannot be sent to tickets of the source "%(source)s".')
     DATE_OUTSIDE = 150002, _('Field "%(field)s" cannot be before the ticket was created, nor in the future.')
@@ -200,6 +209,7 @@ class ErrorCode(enum.Enum):
     MERGE_WITH_ITSELF = 150011, _("A ticket cannot be merged into itself.")
     ADDRESS_MALFORMED = 150012, _("This is no e-mail address.")
     SPLIT_NEEDS_SOME = 150013, _("Some of the messages, and not all of them, can become a ticket of their own.")
+    TICKET_NOT_FOUND = 150014, _("Ticket not found.")
     MAIL_NOT_QUARANTINED = 150201, _("The mail is not in quarantine any more.")
     MAIL_OUT_OF_REACH = 150202, _("The mailbox has been numbered anew: the mail cannot be found in it any more.")
     NOT_RESENT = 150101, _("The message was sent, or may just be being sent: it cannot be sent again.")
@@ -222,9 +232,11 @@ class ErrorCode(enum.Enum):
     TOO_MANY_FILES = 152004, _("There are %(limit)s unused files already: use them, or wait until they are forgotten.")
     FILE_CUT_SHORT = 152005, _("Less came than the request announced.")
     FILE_IN_FORM = 152006, _("The body must be the file itself (Content-Type: application/octet-stream), not a form.")
+    ATTACHMENT_NOT_FOUND = 152007, _("Attachment not found.")
     # Chats
     CHAT_QUEUE_NOT_FOUND = 153001, _("Queue not found.")
     CHAT_CLOSED = 153002, _("The chat is closed.")
+    CHAT_NOT_FOUND = 153003, _("Chat not found.")
     # Marketplaces
     PLAIN_ONLY = 900029, _('Messages to tickets of the source "%(source)s" must be plain text (body_type PLAIN).')
     # Knowledge base
@@ -235,6 +247,8 @@ class ErrorCode(enum.Enum):
     IMAGE_KIND = 160005, _("An image is PNG, JPEG, GIF or WebP.")
     IMAGE_TOO_LARGE = 160006, _("The image is larger than %(limit)s MB.")
     HTML_UNCLEANABLE = 160007, _("The text cannot be made safe: its tags are nested too deeply, or are too many.")
+    CATALOG_NOT_FOUND = 160008, _("Catalog not found.")
+    ARTICLE_NOT_FOUND = 160009, _("Article not found.")
     # Reports
     AGENTS_REQUIRED = 170001, _("Either agent_logins or agent_group_ids is required.")
     AGENT_GROUPS_NOT_FOUND = 170002, _("Agent groups not found: %(ids)s.")
@@ -272,6 +286,15 @@ class Fault:
 def is_lock_refusal(error: Exception) -> bool:
     """Return whether PostgreSQL refused to wait longer for a lock, or broke a deadlock. A retry may succeed."""
     return isinstance(error, OperationalError) and getattr(error.__cause__, "sqlstate", "") in ("55P03", "40P01")
+
+
+def is_database_away(error: BaseException | None) -> bool:
+    """Return whether the database did not answer: no connection, a broken or refused one, or a server that stops."""
+    if not isinstance(error, OperationalError | InterfaceError):
+        return False
+    # Errors of the network have no code of the server.
+    code = getattr(error.__cause__, "sqlstate", None)
+    return not code or code.startswith(("08", "57P0", "53300"))
 
 
 def check_lines(**texts: str) -> Iterable[Fault]:
@@ -321,6 +344,14 @@ class Conflict(Exception):
     def __init__(self, code: ErrorCode) -> None:
         self.code = code
         super().__init__(code.slug)
+
+
+class NotFound(Http404):
+    """An address names no row, or a row without the requested part; the code names what is missing."""
+
+    def __init__(self, code: ErrorCode) -> None:
+        self.code = code
+        super().__init__(str(code.text))
 
 
 class Outdated(Conflict):

@@ -1,5 +1,6 @@
 """The pages that a person sees instead of the requested page. Under /api the middleware turns them into JSON."""
 
+import sys
 from typing import Any
 
 from django.conf import settings
@@ -14,6 +15,7 @@ from django.utils.translation import get_language
 from django.utils.translation import gettext as _now
 from django.views.decorators.csrf import requires_csrf_token
 
+from callcentre.core.errors import RETRY_AFTER_SECONDS, is_database_away
 from callcentre.core.request_id import current_request_id
 
 # Pages of customers, without a link to the admin.
@@ -150,8 +152,15 @@ def refuse_during_upgrade(request: HttpRequest) -> HttpResponse:
 
 
 def fail(request: HttpRequest) -> HttpResponse:
-    text = _now("Something went wrong on our side, and has been written down. Try again in a few minutes.")
+    """Answer 503 while the database is away, else 500."""
     number = _now("Number of this request: %(number)s") % {"number": current_request_id()}
+    if is_database_away(sys.exception()):
+        title = _now("This does not work at the moment")
+        text = _now("The service has no connection to its database; try again in a few seconds.")
+        response = _bare_page(request, 503, title=title, text=text, number=number)
+        response["Retry-After"] = str(RETRY_AFTER_SECONDS)
+        return response
+    text = _now("Something went wrong on our side, and has been written down. Try again in a few minutes.")
     return _bare_page(request, 500, title=_now("This did not work"), text=text, number=number)
 
 
@@ -170,7 +179,7 @@ def _page(request: HttpRequest, status: int, **values: Any) -> HttpResponse:
 
 
 def _bare_page(request: HttpRequest, status: int, **values: Any) -> HttpResponse:
-    """Answer 500 without the session, the database and static files, since any of them may be broken."""
+    """Answer without the session, the database and static files, since any of them may be broken."""
     link = "" if request.path_info.startswith(PUBLIC) else "/admin/"
     context = {"language": get_language() or "en", "link": link, "label": _now("Overview"), **values}
     return HttpResponse(render_to_string("bare.html", context), status=status, headers=BARE)

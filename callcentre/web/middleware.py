@@ -69,7 +69,8 @@ class RequestMiddleware:
         """
         if response.status_code >= 400 and response.get("Content-Type", "").startswith("text/html"):
             body = to_json(body_for_status(response.status_code, method=request.method or ""))
-            response = HttpResponse(body, status=response.status_code)
+            kept = {name: response[name] for name in ("Retry-After",) if name in response}
+            response = HttpResponse(body, status=response.status_code, headers=kept)
         if response.get("Content-Type", "") == "application/json" or response.status_code >= 400:
             response["Content-Type"] = CONTENT_TYPE
         response.headers.setdefault("Cache-Control", "no-store")

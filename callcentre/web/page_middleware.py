@@ -11,6 +11,7 @@ from django.middleware import csrf
 from django.utils import translation
 from django.utils.cache import patch_vary_headers
 
+from callcentre.api.authentication import has_credential
 from callcentre.web import sessions
 from callcentre.web.bodies import is_of_api
 
@@ -21,7 +22,7 @@ class _OfPages:
     get_response: Any
 
     def __call__(self, request: HttpRequest) -> Any:
-        if "HTTP_AUTHORIZATION" in request.META and is_of_api(request.path_info):
+        if has_credential(request.META) and is_of_api(request.path_info):
             return self.get_response(request)
         return super().__call__(request)  # type: ignore[misc]
 

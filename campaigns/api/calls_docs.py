@@ -57,7 +57,7 @@ _RULES = {code: {"agent_login": "assign_to_login"}.get(field, field) for code, f
 
 document(
     ResultViewSet,
-    {"connection_id": path("id", "Unique id of the connection.", "1416225570.341")},
+    {"connection_id": path("id", "Unique id of the connection.", "1416225570.341", ErrorCode.CONNECTION_NOT_FOUND)},
     give=Operation(
         id="give_result",
         summary="Give the result of a call of a campaign",
@@ -80,7 +80,7 @@ document(
 )
 document(
     AgentCallViewSet,
-    {"login": path("login", "Login of the agent.", "agent1")},
+    {"login": path("login", "Login of the agent.", "agent1", ErrorCode.AGENT_NOT_FOUND)},
     retrieve=Operation(
         id="read_call_of_agent",
         summary="Read the call that an agent is in",
@@ -92,7 +92,7 @@ document(
 )
 document(
     PreviewViewSet,
-    {"login": path("login", "Login of the agent.", "agent1")},
+    {"login": path("login", "Login of the agent.", "agent1", ErrorCode.AGENT_NOT_FOUND)},
     retrieve=Operation(
         id="read_preview",
         summary="Read the record that is offered to an agent",

@@ -1,6 +1,7 @@
 """The documents of the API about the dialling of campaigns."""
 
 from callcentre.api.openapi import Operation, boolean, describe, document, integer, minute, number, path, shape, text
+from callcentre.core.errors import ErrorCode
 from campaigns.api.dialling import AllDiallingViewSet, DiallingViewSet, SwitchInput
 from campaigns.dialling.obstacles import TEXTS
 
@@ -79,7 +80,7 @@ SWITCH = shape(
 
 document(
     DiallingViewSet,
-    {"code": path("id", "Id of the campaign: five characters.", "DEMO1")},
+    {"code": path("id", "Id of the campaign: five characters.", "DEMO1", ErrorCode.CAMPAIGN_NOT_FOUND)},
     retrieve=Operation(
         id="read_dialling",
         summary="Read the dialling of a campaign",

@@ -4,8 +4,6 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from django.http import Http404
-from django.shortcuts import get_object_or_404
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -16,7 +14,7 @@ from callcentre.api.pagination import LimitOffset
 from callcentre.api.serializers import Input
 from callcentre.api.viewsets import ApiViewSet
 from callcentre.core.errors import ErrorCode, Fault, Invalid
-from callcentre.core.integers import integer_of
+from callcentre.core.lookups import get_or_404
 from callcentre.core.parsing import Reject, parse_text
 from callcentre.core.phone import PhoneError, normalise
 from callcentre.core.times import minute
@@ -76,9 +74,7 @@ class DoNotCallViewSet(ApiViewSet):
         return Response({"id": entry.id}, status=201)
 
     def destroy(self, request: Request, pk: str) -> Response:
-        if (number := integer_of(pk)) is None:
-            raise Http404
-        remove_entry(get_object_or_404(DoNotCall, pk=number), self.actor)
+        remove_entry(get_or_404(DoNotCall.objects.all(), pk, ErrorCode.DO_NOT_CALL_NOT_FOUND), self.actor)
         return Response(status=204)
 
 

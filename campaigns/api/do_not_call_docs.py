@@ -67,7 +67,7 @@ RULES = {
 
 document(
     DoNotCallViewSet,
-    {"pk": path("id", "Id of the entry.", "501")},
+    {"pk": path("id", "Id of the entry.", "501", ErrorCode.DO_NOT_CALL_NOT_FOUND)},
     list=Operation(
         id="list_do_not_call",
         summary="List the do-not-call entries",

@@ -35,7 +35,7 @@ from campaigns.api.views import CampaignGroupViewSet, CampaignViewSet
 from campaigns.models import SystemStatus
 from telephony.api.agents_docs import AGENT
 
-ID = {"code": path("id", "Id of the campaign: five characters.", "DEMO1")}
+ID = {"code": path("id", "Id of the campaign: five characters.", "DEMO1", ErrorCode.CAMPAIGN_NOT_FOUND)}
 FIRST_DAY = {"description": "First day of dialling; the current day if left out."}
 LAST_DAY = "Last day of dialling; not before the first. Without it the campaign goes on."
 

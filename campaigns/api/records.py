@@ -2,7 +2,6 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import orjson
-from django.http import Http404
 from django.utils import timezone
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -10,7 +9,7 @@ from rest_framework.response import Response
 from callcentre.api.exceptions import renamed
 from callcentre.api.pagination import LimitOffset
 from callcentre.api.viewsets import ApiViewSet
-from callcentre.core.errors import Conflict, ErrorCode, Fault, Invalid
+from callcentre.core.errors import Conflict, ErrorCode, Fault, Invalid, NotFound
 from callcentre.core.parsing import Reject, parse_boolean, parse_text
 from callcentre.core.phone import PhoneError, normalise
 from callcentre.core.times import minute
@@ -78,23 +77,24 @@ class RecordViewSet(ApiViewSet):
         try:
             number = normalise(phone_number)
         except PhoneError as error:
-            raise Http404 from error
+            raise _not_found(code) from error
         row = record_rows.by_number(code, number, include_fields=include_fields, is_searching_additional=is_searching)
-        return _record_response(row, faults)
+        return _record_response(code, row, faults)
 
     def retrieve_by_identifier(self, request: Request, code: str, identifier: str) -> Response:
         faults: list[Fault] = []
         (include_fields,) = _flags(request, faults, "include_record_fields")
-        return _record_response(record_rows.by_identifier(code, identifier, include_fields=include_fields), faults)
+        row = record_rows.by_identifier(code, identifier, include_fields=include_fields)
+        return _record_response(code, row, faults)
 
     def explain(self, request: Request, code: str, phone_number: str) -> Response:
         try:
             number = normalise(phone_number)
         except PhoneError as error:
-            raise Http404 from error
+            raise _not_found(code) from error
         found = explain_number(code, number, timezone.now())
         if found is None:
-            raise Http404
+            raise _not_found(code)
         reasons = [
             {"code": reason.code, "text": reason.text, "until": minute(reason.until)} for reason in found.reasons
         ]
@@ -114,7 +114,7 @@ class RecordViewSet(ApiViewSet):
         if ErrorCode.RECORD_BUSY in of_number:
             raise Conflict(ErrorCode.RECORD_BUSY)
         if of_number - {ErrorCode.NUMBER_AMBIGUOUS}:
-            raise Http404
+            raise NotFound(ErrorCode.RECORD_NOT_FOUND)
         if edit.faults:
             raise Invalid(edit.faults)
         return Response(status=204)
@@ -182,9 +182,15 @@ def _flags(request: Request, faults: list[Fault], *names: str) -> list[bool]:
     return values
 
 
-def _record_response(row: dict[str, Any] | None, faults: list[Fault]) -> Response:
+def _not_found(code: str) -> NotFound:
+    """Return the error for an unknown record. Raise it for its campaign if that is unknown."""
+    facts_or_404(code)
+    return NotFound(ErrorCode.RECORD_NOT_FOUND)
+
+
+def _record_response(code: str, row: dict[str, Any] | None, faults: list[Fault]) -> Response:
     if row is None:
-        raise Http404
+        raise _not_found(code)
     if faults:
         raise Invalid(faults)
     return Response(record_data(row) if row["campaign_fields"] is None else full_record_data(row))

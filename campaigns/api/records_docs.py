@@ -76,7 +76,7 @@ describe(
 
 SEARCH = flag("search_in_additional_numbers", "Whether the number is looked for among additional numbers too.")
 INCLUDE = flag("include_record_fields", "Adds `record_fields` to the answer.")
-CODE = path("id", "Id of the campaign: five characters.", "DEMO1")
+CODE = path("id", "Id of the campaign: five characters.", "DEMO1", ErrorCode.CAMPAIGN_NOT_FOUND)
 RULES = {
     ErrorCode.STATUS_NOT_FOUND: "status_id",
     ErrorCode.DICTIONARY_STATUS_NOT_FOUND: "dictionary_status_id",
@@ -111,8 +111,13 @@ document(
     RecordViewSet,
     {
         "code": CODE,
-        "phone_number": path("phone_number", "Number of the record, in any spelling, URL-encoded.", "+48225550117"),
-        "identifier": path("identifier", "Identifier of the record.", "C-10117"),
+        "phone_number": path(
+            "phone_number",
+            "Number of the record, in any spelling, URL-encoded.",
+            "+48225550117",
+            ErrorCode.RECORD_NOT_FOUND,
+        ),
+        "identifier": path("identifier", "Identifier of the record.", "C-10117", ErrorCode.RECORD_NOT_FOUND),
     },
     list=Operation(
         id="list_records",

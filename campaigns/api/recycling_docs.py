@@ -17,7 +17,7 @@ describe(
 COUNT = {"type": "integer", "minimum": 0}
 document(
     RecycleViewSet,
-    {"code": path("id", "Id of the campaign: five characters.", "DEMO1")},
+    {"code": path("id", "Id of the campaign: five characters.", "DEMO1", ErrorCode.CAMPAIGN_NOT_FOUND)},
     recycle=Operation(
         id="recycle_campaign",
         summary="Call records again in a new campaign",

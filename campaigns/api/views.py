@@ -1,11 +1,12 @@
 from typing import Any
 
 from django.db.models import Count, F
-from django.shortcuts import get_object_or_404
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from callcentre.api.viewsets import ApiViewSet
+from callcentre.core.errors import ErrorCode
+from callcentre.core.lookups import found_or_404
 from campaigns.api.serializers import (
     CampaignEditInput,
     CampaignGroupInput,
@@ -90,7 +91,8 @@ class CampaignViewSet(ApiViewSet):
 
 
 def campaign_or_404(code: str) -> Campaign:
-    return get_object_or_404(Campaign.objects.prefetch_related("fields"), code=code)
+    campaigns = Campaign.objects.prefetch_related("fields").filter(code=code)
+    return found_or_404(campaigns.first(), ErrorCode.CAMPAIGN_NOT_FOUND)
 
 
 class CampaignGroupViewSet(ApiViewSet):

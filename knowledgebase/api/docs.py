@@ -107,7 +107,7 @@ QUERY = Parameter(
 
 document(
     ArticleViewSet,
-    {"article_id": path("articleId", "Id of the article.", ARTICLE_ID)},
+    {"article_id": path("articleId", "Id of the article.", ARTICLE_ID, ErrorCode.ARTICLE_NOT_FOUND)},
     retrieve=Operation(
         id="read_article",
         summary="Read an article",
@@ -126,7 +126,7 @@ document(
 )
 document(
     CatalogViewSet,
-    {"catalog_id": path("catalogId", "Id of the catalog.", CATALOG_ID)},
+    {"catalog_id": path("catalogId", "Id of the catalog.", CATALOG_ID, ErrorCode.CATALOG_NOT_FOUND)},
     list=Operation(
         id="list_catalogs",
         summary="List the catalogs",

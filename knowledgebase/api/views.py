@@ -1,12 +1,12 @@
 import re
 
-from django.http import Http404, QueryDict
+from django.http import QueryDict
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from callcentre.api.pagination import LimitOffset
 from callcentre.api.viewsets import ApiViewSet
-from callcentre.core.errors import ErrorCode, Fault, Invalid
+from callcentre.core.errors import ErrorCode, Fault, Invalid, NotFound
 from callcentre.core.lookups import get_or_404, pk_or_404
 from knowledgebase.api.filters import ArticleFilterSet
 from knowledgebase.api.serializers import FeedbackInput, article_data, catalog_data, feedback_data, hit_data
@@ -29,7 +29,7 @@ class CatalogViewSet(ApiViewSet):
         return Response([catalog_data(catalog) for catalog in Catalog.objects.prefetch_related("categories")])
 
     def articles(self, request: Request, catalog_id: str) -> Response:
-        catalog = get_or_404(Catalog.objects.only("pk"), catalog_id)
+        catalog = get_or_404(Catalog.objects.only("pk"), catalog_id, ErrorCode.CATALOG_NOT_FOUND)
         published = Article.objects.published().filter(catalog=catalog)
         pages = LimitOffset()
         articles = ArticleFilterSet.filtered(request, published, pages.faults(request))
@@ -39,11 +39,11 @@ class CatalogViewSet(ApiViewSet):
         return pages.get_paginated_response([article_data(found[pk], base) for pk in keys if pk in found])
 
     def search(self, request: Request, catalog_id: str) -> Response:
-        pk = pk_or_404(Catalog, catalog_id)
+        pk = pk_or_404(Catalog, catalog_id, ErrorCode.CATALOG_NOT_FOUND)
         text, faults = query_of(request.query_params)
         hits = find(pk, "" if faults else text)
         if hits is None:
-            raise Http404
+            raise NotFound(ErrorCode.CATALOG_NOT_FOUND)
         if faults:
             raise Invalid(faults)
         if not hits and parse(text).terms:
@@ -57,11 +57,13 @@ class ArticleViewSet(ApiViewSet):
     area = "knowledge_base"
 
     def retrieve(self, request: Request, article_id: str) -> Response:
-        article = get_or_404(Article.objects.published().select_related("category", "author"), article_id)
+        article = get_or_404(
+            Article.objects.published().select_related("category", "author"), article_id, ErrorCode.ARTICLE_NOT_FOUND
+        )
         return Response(article_data(article, address_of(request)))
 
     def feedback(self, request: Request, article_id: str) -> Response:
-        article = get_or_404(Article.objects.published().only("pk"), article_id)
+        article = get_or_404(Article.objects.published().only("pk"), article_id, ErrorCode.ARTICLE_NOT_FOUND)
         values, faults = self.read(FeedbackInput)
         if faults:
             raise Invalid(faults)

@@ -1,12 +1,13 @@
 from typing import Any
 
-from django.shortcuts import get_object_or_404
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from callcentre.api.fields import BooleanField, IdField
 from callcentre.api.serializers import Input
 from callcentre.api.viewsets import ApiViewSet
+from callcentre.core.errors import ErrorCode
+from callcentre.core.lookups import found_or_404
 from callcentre.core.times import second
 from telephony.api.serializers import agent_data
 from telephony.calls import lines
@@ -75,7 +76,7 @@ class AgentViewSet(ApiViewSet):
 
 
 def agent_or_404(login: str) -> Agent:
-    return get_object_or_404(Agent, login=login)
+    return found_or_404(Agent.objects.filter(login=login).first(), ErrorCode.AGENT_NOT_FOUND)
 
 
 def _status_data(current: Current) -> dict[str, Any]:

@@ -57,7 +57,7 @@ PAUSE = shape(
 
 document(
     AgentViewSet,
-    {"login": path("login", "Login of the agent.", "agent1")},
+    {"login": path("login", "Login of the agent.", "agent1", ErrorCode.AGENT_NOT_FOUND)},
     list=Operation(
         id="list_agents",
         summary="List the agents",

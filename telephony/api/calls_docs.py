@@ -28,7 +28,7 @@ _NOT_TALKING = {ErrorCode.CALL_OVER: "", ErrorCode.CALL_NOT_TALKING: "", **_NO_P
 
 document(
     CallViewSet,
-    {"connection_id": path("id", "Unique id of the connection.", "1416225570.341")},
+    {"connection_id": path("id", "Unique id of the connection.", "1416225570.341", ErrorCode.CONNECTION_NOT_FOUND)},
     call=Operation(
         id="call",
         summary="Set up a call",

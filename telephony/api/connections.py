@@ -1,13 +1,12 @@
 from typing import cast
 
-from django.http import Http404
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from callcentre.api.field_tables import row_writer
 from callcentre.api.pagination import limit_and_offset
 from callcentre.api.viewsets import ApiViewSet
-from callcentre.core.errors import Fault
+from callcentre.core.errors import ErrorCode, Fault, NotFound
 from callcentre.core.times import second
 from telephony import connection_rows
 from telephony.api.filters import ConnectionFilterSet
@@ -33,7 +32,7 @@ class ConnectionViewSet(ApiViewSet):
     def retrieve(self, request: Request, connection_id: str) -> Response:
         row = connection_rows.details(Connection.objects.with_uid(connection_id))
         if row is None:
-            raise Http404
+            raise NotFound(ErrorCode.CONNECTION_NOT_FOUND)
         talks = [
             {"agent_login": talk.agent_login, "started_at": second(talk.started_at), "seconds": talk.seconds}
             for talk in connection_rows.talks(row["id"])

@@ -2,6 +2,7 @@
 
 from callcentre.api.field_tables import properties
 from callcentre.api.openapi import Operation, array, document, integer, page, path, shape, text
+from callcentre.core.errors import ErrorCode
 from telephony.api.connections import ConnectionViewSet
 from telephony.api.filters import ConnectionFilterSet
 from telephony.models.connection_fields import CONNECTION_FIELDS, DETAIL_FIELDS
@@ -23,7 +24,7 @@ CONNECTION_DETAILS = shape(
 
 document(
     ConnectionViewSet,
-    {"connection_id": path("id", "Id of the connection.", "1416225570.341")},
+    {"connection_id": path("id", "Id of the connection.", "1416225570.341", ErrorCode.CONNECTION_NOT_FOUND)},
     list=Operation(
         id="list_connections",
         summary="List the connections",

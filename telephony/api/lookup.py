@@ -1,9 +1,9 @@
 """Connections named by an address."""
 
-from django.shortcuts import get_object_or_404
-
+from callcentre.core.errors import ErrorCode
+from callcentre.core.lookups import found_or_404
 from telephony.models import Connection
 
 
 def connection_or_404(connection_id: str) -> Connection:
-    return get_object_or_404(Connection.objects.with_uid(connection_id))
+    return found_or_404(Connection.objects.with_uid(connection_id).first(), ErrorCode.CONNECTION_NOT_FOUND)

@@ -2,6 +2,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from callcentre.api.viewsets import ApiViewSet
+from callcentre.core.errors import ErrorCode
 from callcentre.core.lookups import get_or_404
 from callcentre.core.times import second
 from telephony import queue_waits
@@ -35,4 +36,4 @@ class QueueViewSet(ApiViewSet):
 
 
 def queue_or_404(queue_id: str) -> Queue:
-    return get_or_404(Queue.objects.all(), queue_id)
+    return get_or_404(Queue.objects.all(), queue_id, ErrorCode.QUEUE_NOT_FOUND)

@@ -1,6 +1,7 @@
 """Documents of the API: queues and their waiting callers."""
 
 from callcentre.api.openapi import Operation, array, document, integer, path, shape, text
+from callcentre.core.errors import ErrorCode
 from telephony.api.queues import QueueViewSet
 
 QUEUE = shape(
@@ -32,7 +33,7 @@ CALLER = shape(
 
 document(
     QueueViewSet,
-    {"queue_id": path("id", "Id of the queue.", "3")},
+    {"queue_id": path("id", "Id of the queue.", "3", ErrorCode.QUEUE_NOT_FOUND)},
     list=Operation(
         id="list_queues",
         summary="List the queues",

@@ -6,10 +6,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from callcentre.api import fields
-from callcentre.api.exceptions import NotFound
 from callcentre.api.serializers import Input
 from callcentre.api.viewsets import ApiViewSet
-from callcentre.core.errors import ErrorCode, Fault
+from callcentre.core.errors import ErrorCode, Fault, NotFound
 from callcentre.core.parsing import Reject, RejectEntries
 from telephony.api.lookup import connection_or_404
 from telephony.api.queues import queue_or_404

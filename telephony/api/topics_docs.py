@@ -66,8 +66,8 @@ describe(
 document(
     TopicViewSet,
     {
-        "queue_id": path("id", "Id of the queue.", "3"),
-        "connection_id": path("id", "Id of the connection.", "1416225570.341"),
+        "queue_id": path("id", "Id of the queue.", "3", ErrorCode.QUEUE_NOT_FOUND),
+        "connection_id": path("id", "Id of the connection.", "1416225570.341", ErrorCode.CONNECTION_NOT_FOUND),
     },
     of_queue=Operation(
         id="list_queue_topics",

@@ -3,11 +3,10 @@ from typing import Any
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from callcentre.api.exceptions import NotFound
 from callcentre.api.filters import BooleanFilter, FilterSet
 from callcentre.api.viewsets import ApiViewSet
 from callcentre.core.audit import AuditAction, record_once
-from callcentre.core.errors import ErrorCode, Fault, Invalid
+from callcentre.core.errors import ErrorCode, Fault, Invalid, NotFound
 from callcentre.core.parsing import Reject
 from telephony.api.lookup import connection_or_404
 from telephony.models import Connection, Recording, Transcription

@@ -60,7 +60,7 @@ TRANSCRIPTION = shape(
 
 document(
     TranscriptionViewSet,
-    {"connection_id": path("id", "Id of the connection.", "1416225570.341")},
+    {"connection_id": path("id", "Id of the connection.", "1416225570.341", ErrorCode.CONNECTION_NOT_FOUND)},
     retrieve=Operation(
         id="read_transcription",
         summary="Read the transcription of a connection",

@@ -268,5 +268,5 @@ def test_a_request_without_a_body_needs_no_type(api_client: Callable[..., ApiCli
     api = api_client("*")
 
     assert codes(api.generic("POST", "/api/agents/nobody/login", b"", content_type="")) == {
-        ("", ErrorCode.NOT_FOUND.number)
+        ("", ErrorCode.AGENT_NOT_FOUND.number)
     }

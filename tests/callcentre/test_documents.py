@@ -9,6 +9,7 @@ from django.test import Client
 
 from callcentre.core.errors import ErrorCode
 from callcentre.models import User
+from tests.backoffice import superuser
 from tests.conftest import ApiClient
 
 pytestmark = pytest.mark.usefixtures("plain_static")
@@ -28,6 +29,20 @@ def test_an_api_user_reads_the_document_as_yaml_or_json(api: ApiClient) -> None:
     assert as_yaml["Content-Type"] == YAML
     assert as_json["Content-Type"] == JSON
     assert loaded(as_yaml.content) == orjson.loads(as_json.content)
+
+
+@pytest.mark.parametrize("path", ["/api/schema", "/api/docs", "/api/ping", "/api/unknown"])
+@pytest.mark.parametrize("header", ["", " ", "Basic", "Bearer x"])
+def test_a_header_without_a_credential_is_401(path: str, header: str, client: Client) -> None:
+    response = client.get(path, headers={"authorization": header})
+
+    assert response.status_code == 401
+
+
+def test_an_empty_header_leaves_the_session_of_a_back_office_user(db: None) -> None:
+    response = superuser().get("/api/docs", headers={"authorization": ""})
+
+    assert response.status_code == 200
 
 
 @pytest.mark.parametrize(

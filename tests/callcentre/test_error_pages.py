@@ -11,6 +11,7 @@ from django.http import Http404
 from django.test import Client
 from django.urls import reverse
 
+from callcentre.core.errors import is_database_away
 from tests.backoffice import BackOffice, inputs_of, staff, superuser
 from tests.callcentre.factories import ApiUserFactory, UserFactory
 from tests.conftest import ApiClient
@@ -216,7 +217,53 @@ def without_database(*_: Any) -> None:
     raise OperationalError("the database is away")
 
 
-@pytest.mark.parametrize(("language", "title"), [("en", "This did not work"), ("pl", "Coś się nie udało")])
+PAGES = [
+    INDEX,
+    LOGIN,
+    "/admin/overview/now",
+    "/admin/wallboard/",
+    "/api/docs",
+]
+
+
+@pytest.mark.parametrize("path", [*PAGES, "/api/tickets", "/api/schema", "/api/unknown"])
+def test_every_page_and_operation_is_503_while_the_database_is_away(path: str, api: ApiClient):
+    client = superuser()
+    client.raise_request_exception = False
+    if path in PAGES[-1:]:
+        api = client  # type: ignore[assignment]
+
+    with connection.execute_wrapper(without_database):
+        answers = [(api if path.startswith("/api") else client).generic(method, path) for method in ("GET", "POST")]
+
+    for answer in answers:
+        assert (answer.status_code, answer["Retry-After"]) == (503, "5")
+        if path.startswith("/api"):
+            assert answer.json()["errors"][0]["code"] == 100123
+
+
+def ended(cursor: Any) -> None:
+    cursor.execute("SELECT pg_terminate_backend(pg_backend_pid())")
+
+
+def cancelled(cursor: Any) -> None:
+    cursor.execute("SELECT pg_cancel_backend(pg_backend_pid())")
+
+
+@pytest.mark.parametrize(("statement", "is_away"), [(ended, True), (cancelled, False)])
+def test_an_error_of_one_statement_does_not_mean_that_the_database_is_away(statement: Any, is_away: bool):
+    other = connection.copy()
+    with pytest.raises(OperationalError) as raised:
+        statement(other.cursor())
+    other.close()
+
+    assert is_database_away(raised.value) is is_away
+
+
+@pytest.mark.parametrize(
+    ("language", "title"),
+    [("en", "This does not work at the moment"), ("pl", "W tej chwili to nie działa")],
+)
 def test_the_error_page_works_without_a_database(language: str, title: str):
     client = superuser()
     client.raise_request_exception = False
@@ -225,7 +272,7 @@ def test_the_error_page_works_without_a_database(language: str, title: str):
         response = client.get(INDEX, headers={"accept-language": language})
 
     page = response.content.decode()
-    assert response.status_code == 500
+    assert response.status_code == 503
     assert title in page
     assert response["X-Request-Id"] in page
     assert 'href="/admin/"' in page
@@ -233,7 +280,7 @@ def test_the_error_page_works_without_a_database(language: str, title: str):
 
 
 def test_error_pages_of_customers_have_no_link_to_the_admin(monkeypatch):
-    monkeypatch.setattr("tickets.rating_page.message_of", Mock(side_effect=OperationalError))
+    monkeypatch.setattr("tickets.rating_page.message_of", Mock(side_effect=RuntimeError))
 
     response = Client(raise_request_exception=False).get(reverse("rating", args=["x"]))
 

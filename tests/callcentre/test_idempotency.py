@@ -337,7 +337,7 @@ def test_a_database_that_goes_away_in_the_middle_leaves_neither_work_nor_key(
     committed_api.raise_request_exception = False
     with monkeypatch.context() as patch:
         patch.setattr("campaigns.api.views.create_group", work_and_lose_the_connection)
-        assert post(committed_api, "outbound_groups", {"name": "Sales"}).status_code == 500
+        assert post(committed_api, "outbound_groups", {"name": "Sales"}).status_code == 503
     connection.close()
     assert not CampaignGroup.objects.exists()
     assert not IdempotencyRecord.objects.exists()

@@ -174,8 +174,8 @@ def test_requests_are_answered_while_a_store_restarts(launch: Launch) -> None:
     (launch.folder / "var" / "written").touch()
     assert launch.said("PostgreSQL had ended and was started again")
     codes = [(answer.status, error["code"]) for answer in answers for error in answer.json()["errors"]]
-    assert codes == [(500, ErrorCode.INTERNAL.number)] * 40
-    logged = [line for line in launch.log.read_text().splitlines() if '"event":"request failed"' in line]
+    assert codes == [(503, ErrorCode.UNAVAILABLE.number)] * 40
+    logged = [line for line in launch.log.read_text().splitlines() if '"event":"the database does not answer"' in line]
     assert len(logged) == 40
     assert sum(map(len, logged)) > 2 * PIPE_BYTES
 

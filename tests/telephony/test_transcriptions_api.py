@@ -101,7 +101,7 @@ def test_a_connection_without_recording_and_transcription_is_404(api: ApiClient,
 
 
 def test_an_unknown_connection_is_404(api: ApiClient) -> None:
-    assert code_of(api.get("/api/connections/1416225570.341/transcription")) == ErrorCode.NOT_FOUND.number
+    assert code_of(api.get("/api/connections/1416225570.341/transcription")) == ErrorCode.CONNECTION_NOT_FOUND.number
 
 
 def test_every_malformed_parameter_is_reported(api: ApiClient) -> None:

@@ -9,6 +9,7 @@ from callcentre.api.filters import FilterSet, IdFilter, InstantFilter, ListFilte
 from callcentre.api.pagination import LimitOffset
 from callcentre.api.serializers import Input
 from callcentre.api.viewsets import ApiViewSet
+from callcentre.core.errors import ErrorCode
 from callcentre.core.lookups import get_or_404
 from callcentre.core.times import minute
 from tickets.models import Chat, ChatMessage, ChatState
@@ -70,7 +71,7 @@ class ChatViewSet(ApiViewSet):
         return paginator.get_paginated_response([_chat_data(row) for row in page])
 
     def retrieve(self, request: Request, chat_id: str) -> Response:
-        return Response(_chat_data(get_or_404(Chat.objects.values(*_CHAT), chat_id)))
+        return Response(_chat_data(get_or_404(Chat.objects.values(*_CHAT), chat_id, ErrorCode.CHAT_NOT_FOUND)))
 
     def messages(self, request: Request, chat_id: str) -> Response:
         paginator = LimitOffset()
@@ -129,4 +130,4 @@ def _message_data(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def chat_or_404(chat_id: str) -> Chat:
-    return get_or_404(Chat.objects.only("pk"), chat_id)
+    return get_or_404(Chat.objects.only("pk"), chat_id, ErrorCode.CHAT_NOT_FOUND)

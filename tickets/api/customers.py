@@ -167,5 +167,5 @@ def _entry_data(kind: Kind, entry: Entry) -> dict[str, Any]:
 
 def customer_or_404(customer_id: str) -> Customer:
     """Return the customer of this id, or the customer that it was merged into."""
-    customer = get_or_404(Customer.objects.select_related("merged_into"), customer_id)
+    customer = get_or_404(Customer.objects.select_related("merged_into"), customer_id, ErrorCode.CUSTOMER_NOT_FOUND)
     return customer.merged_into or customer

@@ -176,7 +176,7 @@ FILE = {"type": "string", "format": "binary", "example": "%PDF-1.7 …"}
 
 document(
     CustomerViewSet,
-    {"customer_id": path("id", "Id of the customer.", "77")},
+    {"customer_id": path("id", "Id of the customer.", "77", ErrorCode.CUSTOMER_NOT_FOUND)},
     list=Operation(
         id="list_customers",
         summary="List customers",
@@ -278,7 +278,11 @@ document(
 )
 document(
     ChatViewSet,
-    {"chat_id": path("id", "Id of the chat: a UUID.", "6c2f6dba-5a36-4dd2-9d3f-1a2ddc2a4a5b")},
+    {
+        "chat_id": path(
+            "id", "Id of the chat: a UUID.", "6c2f6dba-5a36-4dd2-9d3f-1a2ddc2a4a5b", ErrorCode.CHAT_NOT_FOUND
+        )
+    },
     list=Operation(
         id="list_chats",
         summary="List chats",
@@ -369,13 +373,14 @@ document(
 )
 document(
     FileViewSet,
-    {"token": path("token", "Token of an attachment.", "Zk3vJp")},
+    {"token": path("token", "Token of an attachment.", "Zk3vJp", ErrorCode.ATTACHMENT_NOT_FOUND)},
     retrieve=Operation(
         id="download_file",
         summary="Download an attachment",
         description="Always as a download, never shown inside a page. The content type is that of the file.",
         is_extension=True,
         answer=FILE,
+        missing=(ErrorCode.FILE_GONE,),
         # Client generators use only the first type.
         answer_types=("application/octet-stream", "*/*"),
     ),

@@ -29,7 +29,7 @@ from tickets.api.serializers import (
 from tickets.api.tickets import TicketCategoryViewSet, TicketQueueViewSet, TicketStatusViewSet, TicketViewSet
 from tickets.models.ticket_fields import MESSAGE_FIELDS, TICKET_FIELDS
 
-ID = {"ticket_id": path("id", "Id of the ticket.", "5012")}
+ID = {"ticket_id": path("id", "Id of the ticket.", "5012", ErrorCode.TICKET_NOT_FOUND)}
 AGENT_LOGIN = "Login of an active agent."
 ATTACHMENTS = "Tokens of temporary files, each of which can be used once."
 

@@ -1,13 +1,13 @@
 from typing import Any
 
 from django.conf import settings
-from django.http import FileResponse, Http404
+from django.http import FileResponse
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from callcentre.api.exceptions import TooLarge, WrongMediaType
 from callcentre.api.viewsets import ApiViewSet
-from callcentre.core.errors import ErrorCode, Fault, Invalid
+from callcentre.core.errors import ErrorCode, Fault, Invalid, NotFound
 from callcentre.core.parsing import Reject, parse_text
 from tickets.file_downloads import response_of
 from tickets.file_storage import Stored, TooLong, clean_name, store
@@ -90,5 +90,5 @@ class FileViewSet(ApiViewSet):
         file = StoredFile.objects.filter(token=token).first()
         is_temporary = file is not None and file.message_id is None
         if file is None or (is_temporary and not StoredFile.objects.usable_by(self.actor).filter(pk=file.pk).exists()):
-            raise Http404
+            raise NotFound(ErrorCode.ATTACHMENT_NOT_FOUND)
         return response_of(file)

@@ -10,7 +10,7 @@ from rest_framework.response import Response
 
 from callcentre.api.pagination import LimitOffset, limit_and_offset
 from callcentre.api.viewsets import ApiViewSet
-from callcentre.core.errors import Conflict, Fault, Invalid
+from callcentre.core.errors import Conflict, ErrorCode, Fault, Invalid
 from callcentre.core.lookups import get_or_404, pk_or_404
 from callcentre.core.parsing import Reject, parse_boolean
 from tickets.api.filters import TicketFilterSet
@@ -97,7 +97,7 @@ class TicketViewSet(ApiViewSet):
 
 def ticket_or_404(ticket_id: str) -> Ticket:
     """Return the ticket with only its key."""
-    return get_or_404(Ticket.objects.only("pk"), ticket_id)
+    return get_or_404(Ticket.objects.only("pk"), ticket_id, ErrorCode.TICKET_NOT_FOUND)
 
 
 @contextmanager
@@ -107,7 +107,7 @@ def named_ticket(ticket_id: str) -> Iterator[Ticket]:
     The row is looked for only after a refusal: an unknown id is 404 even if the request has other faults.
     """
     try:
-        yield Ticket(pk=pk_or_404(Ticket, ticket_id))
+        yield Ticket(pk=pk_or_404(Ticket, ticket_id, ErrorCode.TICKET_NOT_FOUND))
     except (Invalid, Conflict, APIException):
         ticket_or_404(ticket_id)
         raise

@@ -24,7 +24,7 @@ from webhooks.event_types import EventType
 from webhooks.models import Webhook
 from webhooks.models.delivery import DELAYS
 
-ID = {"webhook_id": path("id", "Id of the webhook.", "17")}
+ID = {"webhook_id": path("id", "Id of the webhook.", "17", ErrorCode.WEBHOOK_NOT_FOUND)}
 ACTIONS = [action.value for action in EventType]
 
 

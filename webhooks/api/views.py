@@ -6,7 +6,7 @@ from rest_framework.response import Response
 from callcentre.api.pagination import limit_and_offset
 from callcentre.api.viewsets import ApiViewSet
 from callcentre.core.audit import AuditAction, record_once
-from callcentre.core.errors import Fault, Invalid
+from callcentre.core.errors import ErrorCode, Fault, Invalid
 from callcentre.core.lookups import get_or_404
 from webhooks.api.filters import EventFilterSet
 from webhooks.api.serializers import WebhookInput, event_data, registration_data, webhook_data
@@ -96,4 +96,4 @@ class EventViewSet(ApiViewSet):
 
 
 def webhook_or_404(webhook_id: str) -> Webhook:
-    return get_or_404(Webhook.objects.registered(), webhook_id)
+    return get_or_404(Webhook.objects.registered(), webhook_id, ErrorCode.WEBHOOK_NOT_FOUND)

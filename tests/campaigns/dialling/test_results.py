@@ -208,6 +208,15 @@ def test_a_wrong_result_is_refused_and_changes_nothing(client: ApiClient, values
     assert only_record().is_leased
 
 
+def test_the_message_about_a_missing_agent_names_the_field_of_the_request(client: ApiClient) -> None:
+    campaign = dialling_campaign()
+    own = status(campaign, "Own record").pk
+
+    (error,) = give(client, talking(campaign), status_id=own, next_call_date="2031-05-06 10:30").json()["errors"]
+
+    assert error["message"] == 'A record with the status "MY_RECORD" needs assign_to_login.'
+
+
 def test_a_call_of_no_campaign_has_no_result(client: ApiClient) -> None:
     answer = give(client, ConnectionFactory(talking=True), status_id=1)
 
