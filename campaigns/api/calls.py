@@ -1,8 +1,11 @@
 """Calls of campaigns: the result that an agent gives, the call that an agent is in, and offered records."""
 
+from typing import Any
+
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from callcentre.api.authentication import Principal
 from callcentre.api.fields import TextField
 from callcentre.api.serializers import Input
 from callcentre.api.viewsets import ApiViewSet
@@ -21,9 +24,9 @@ class SkipInput(Input):
 
 
 class ResultViewSet(ApiViewSet):
-    """Results of calls that the dialler placed."""
+    """Results of calls that the dialler placed. A result edits the record of the call."""
 
-    area = "connections"
+    area = "campaigns"
 
     def give(self, request: Request, connection_id: str) -> Response:
         connection = connection_or_404(connection_id)
@@ -42,12 +45,11 @@ class AgentCallViewSet(ApiViewSet):
         if found is None:
             return Response(status=204)
         connection, state, since = found
-        row = record_rows.by_id(connection.campaign_code, connection.record_id) if connection.record_id else None
         return Response(
             {
                 "connection_id": connection.uid,
                 "outbound_id": connection.campaign_code or None,
-                "record": full_record_data(row) if row else None,
+                "record": _record(self.principal, connection.campaign_code, connection.record_id),
                 "state": state,
                 "since": second(since),
             }
@@ -61,13 +63,12 @@ class PreviewViewSet(ApiViewSet):
 
     def retrieve(self, request: Request, login: str) -> Response:
         offer = previews.current_offer(agent_or_404(login))
-        row = record_rows.by_id(offer.campaign.code, offer.record_id) if offer else None
-        if offer is None or row is None:
+        if offer is None:
             return Response(status=204)
         return Response(
             {
                 "outbound_id": offer.campaign.code,
-                "record": full_record_data(row),
+                "record": _record(self.principal, offer.campaign.code, offer.record_id),
                 "offered_at": second(offer.offered_at),
                 "expires_at": second(offer.expires_at),
             }
@@ -82,3 +83,11 @@ class PreviewViewSet(ApiViewSet):
         values, faults = self.read(SkipInput)
         previews.skip(agent, self.actor, faults, **values)
         return Response(status=204)
+
+
+def _record(principal: Principal, code: str, record_id: int | None) -> dict[str, Any] | None:
+    """Return a record with its fields, if there is one and the API user has the right to read records."""
+    if record_id is None or not principal.has_right("campaigns:read"):
+        return None
+    row = record_rows.by_id(code, record_id)
+    return full_record_data(row) if row else None

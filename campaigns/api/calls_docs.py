@@ -35,7 +35,11 @@ PREVIEW = shape(
     "Preview",
     "A record that is offered to an agent.",
     outbound_id=text("Campaign of the record.", "DEMO2"),
-    record=RECORD_OF_CALL,
+    record={
+        **SHAPES["RecordOfCall"],
+        "nullable": True,
+        "description": "The record with its fields; null without the right `campaigns:read`.",
+    },
     offered_at=text("Start of the offer: `YYYY-MM-DD hh:mm:ss`.", "2026-11-21 09:30:00"),
     expires_at=text("Its end: `YYYY-MM-DD hh:mm:ss`.", "2026-11-21 09:31:00"),
 )
@@ -47,7 +51,8 @@ CALL_OF_AGENT = shape(
     record={
         **SHAPES["RecordOfCall"],
         "nullable": True,
-        "description": "The record with its fields; null for other calls, and after it was deleted.",
+        "description": "The record with its fields; null for other calls, after it was deleted, and without the right"
+        " `campaigns:read`.",
     },
     state=text("The agent's part in the call.", "talking", enum=["ringing", "talking", "wrap_up"]),
     since=text("Start of that: `YYYY-MM-DD hh:mm:ss`.", "2026-11-21 09:30:00"),
@@ -64,7 +69,8 @@ document(
         description=(
             "During the call it is kept, and written to the record when the call ends. A later result replaces an"
             " earlier one, until five minutes after the end of the call, or until the record is reserved again. A call"
-            " without a result at the end of the wrap-up has the result *Contacted*."
+            " without a result at the end of the wrap-up has the result *Contacted*. It edits the record, which"
+            " takes the right to write campaigns."
         ),
         is_extension=True,
         body=ResultInput,

@@ -22,13 +22,14 @@ class QueueViewSet(ApiViewSet):
         return Response({"waiting": situation.waiting, "estimated_waiting_time": situation.estimated_seconds})
 
     def waiting_list(self, request: Request, queue_id: str) -> Response:
+        sees_names = self.principal.has_right("customers:read")
         return Response(
             [
                 {
                     "phone_number": caller.number,
                     "started_at": second(caller.since),
                     "customer_id": caller.customer_id,
-                    "customer_label": caller.customer_label,
+                    "customer_label": caller.customer_label if sees_names else "",
                 }
                 for caller in queue_waits.callers(queue_or_404(queue_id))
             ]

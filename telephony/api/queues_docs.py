@@ -28,7 +28,9 @@ CALLER = shape(
     phone_number=text("The caller's number, as the switch reported it.", "+48225550107"),
     started_at=text("Start of the wait: `YYYY-MM-DD hh:mm:ss`.", "2026-11-21 09:30:00"),
     customer_id=integer("Customer with the number.", 77, nullable=True),
-    customer_label=text("The customer's name; an empty string where there is none.", "Jan Kowal"),
+    customer_label=text(
+        "The customer's name; an empty string where there is none, or no right `customers:read`.", "Jan Kowal"
+    ),
 )
 
 document(

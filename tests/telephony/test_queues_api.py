@@ -1,3 +1,4 @@
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -85,7 +86,9 @@ def test_callers_are_listed_in_the_order_in_which_they_came(api: ApiClient) -> N
     ]
 
 
-def test_a_caller_is_named_by_the_registered_function(api: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_caller_is_named_by_the_registered_function_with_the_right_to_read_customers(
+    api: ApiClient, api_client: Callable[..., ApiClient], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(customers, "_lookups", [])
     register_customer_lookup(lambda numbers: {number: Customer(77, "Jan Kowal") for number in numbers})
     queue = QueueFactory()
@@ -94,6 +97,8 @@ def test_a_caller_is_named_by_the_registered_function(api: ApiClient, monkeypatc
     shown = api.get(f"/api/queues/{queue.pk}/waiting_list").json()[0]
 
     assert (shown["customer_id"], shown["customer_label"]) == (77, "Jan Kowal")
+    nameless = api_client("connections:read").get(f"/api/queues/{queue.pk}/waiting_list").json()[0]
+    assert nameless == {**shown, "customer_label": ""}
 
 
 @pytest.mark.parametrize("queue_id", ["0", "x", "-1", "9" * 30, "1.5"])

@@ -39,7 +39,7 @@ PREVIEW = "/api/agents/agent1/preview"
 
 @pytest.fixture
 def client(api_client: Callable[..., ApiClient]) -> ApiClient:
-    return api_client("agents:read", "agents:write")
+    return api_client("agents:read", "agents:write", "campaigns:read")
 
 
 def campaign_with_offer(**values: Any) -> Campaign:

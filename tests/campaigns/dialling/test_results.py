@@ -36,7 +36,7 @@ def status(campaign: Campaign, name: str) -> RecordStatus:
 
 @pytest.fixture
 def client(api_client: Callable[..., ApiClient]) -> ApiClient:
-    return api_client("connections:write", "agents:read")
+    return api_client("campaigns:read", "campaigns:write", "agents:read")
 
 
 def give(client: ApiClient, call: Connection, **values: Any) -> Any:
