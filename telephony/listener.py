@@ -41,7 +41,7 @@ from telephony.verbs import presence
 
 logger = logging.getLogger(__name__)
 
-THREADS, CLOSING_THREADS = 4, 2
+THREADS, CLOSING_THREADS = 6, 2
 TICK_SECONDS = 0.5
 # While answered calls of diallers wait for an agent, who must be found within two seconds.
 WAITING_SECONDS = 0.1

@@ -50,6 +50,19 @@ def test_work_of_one_call_is_done_in_its_order() -> None:
     assert len(done) == 300
 
 
+def test_slow_work_of_one_call_delays_no_other() -> None:
+    pool, may_end, done = KeyedPool(2), threading.Event(), threading.Event()
+    pool.submit(1, lambda: may_end.wait(PATIENCE_SECONDS))
+    pool.submit(1, lambda: None)
+    for key in range(2, 20):
+        pool.submit(key, lambda: None)
+    pool.submit(21, done.set)
+
+    assert done.wait(PATIENCE_SECONDS)
+    may_end.set()
+    ended(pool)
+
+
 def test_tasks_and_their_successors_wait_for_the_database() -> None:
     pool, done, failures = KeyedPool(1), [], [OperationalError("gone"), OperationalError("gone still")]
 

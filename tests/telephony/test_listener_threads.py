@@ -14,7 +14,7 @@ from django.utils import timezone
 from telephony import customers
 from telephony import listener as module
 from telephony.calls import inbound, placement, switch_events, switch_requests
-from telephony.channels import channel_id, line_channel_id
+from telephony.channels import channel_id, line_channel_id, line_of
 from telephony.event_dispatcher import Dispatcher
 from telephony.keyed_pool import KeyedPool
 from telephony.leader_election import is_connected
@@ -167,7 +167,7 @@ class Held:
 
 
 def flushed(pool: KeyedPool, keys: Collection[int]) -> None:
-    """Wait until the threads of these keys have done what they were given, and what that led to."""
+    """Wait until the tasks of these keys are done, and what they led to."""
     for _ in range(3):
         done = {key: threading.Event() for key in keys}
         for key, event in done.items():
@@ -186,11 +186,11 @@ def pool() -> Iterator[KeyedPool]:
 def test_events_of_one_call_are_handled_in_the_order_in_which_they_came(
     pool: KeyedPool, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
-    """The threads are busy with other calls, and free again in any order."""
+    """The channels are busy with earlier events, and free again in any order."""
     chance, now = random.Random(seed), timezone.now()
     seen: list[Any] = []
     monkeypatch.setattr(switch_events, "handle", seen.append)
-    dispatcher, busy = Dispatcher(pool), [Held() for _ in range(THREADS)]
+    dispatcher = Dispatcher(pool)
     call = ConnectionFactory.create(pk=chance.randint(1, THREADS), join_count=chance.randint(1, 2))
     caller = LegFactory.create(connection=call, channel_id=f"1416225570.{seed}").channel_id
     line = AgentLineFactory.create(channel_id=line_channel_id(chance.randint(1, THREADS)), connection_id=call.pk)
@@ -204,29 +204,30 @@ def test_events_of_one_call_are_handled_in_the_order_in_which_they_came(
     ]
     chance.shuffle(events)
 
-    for key, held in enumerate(busy):
+    busy = {key: Held() for key in {call.pk, line_of(line.channel_id), hash(caller)}}
+    for key, held in busy.items():
         pool.submit(key, held)
-    assert all(held.has_begun.wait(PATIENCE_SECONDS) for held in busy)
+    assert all(held.has_begun.wait(PATIENCE_SECONDS) for held in busy.values())
     for event in events:
         dispatcher.receive(event)
-    for count, key in enumerate(free := chance.sample(range(THREADS), THREADS), start=1):
+    for count, key in enumerate(free := chance.sample(sorted(busy), len(busy)), start=1):
         busy[key].may_end.set()
         flushed(pool, free[:count])
 
     assert seen == events
 
 
-def test_an_answer_comes_before_the_events_of_other_calls(pool: KeyedPool, monkeypatch: pytest.MonkeyPatch) -> None:
-    dispatcher, held, seen, now = Dispatcher(pool), Held(), [], timezone.now()
+def test_an_answer_comes_before_the_events_of_other_calls(monkeypatch: pytest.MonkeyPatch) -> None:
+    pool, held, seen, now = KeyedPool(1), Held(), [], timezone.now()
+    dispatcher = Dispatcher(pool)
     monkeypatch.setattr(switch_events, "handle", lambda event: seen.append((type(event).__name__, event.channel_id)))
-    one, other = channel_id(THREADS, 1), channel_id(2 * THREADS, 1)
+    one, other = channel_id(1, 1), channel_id(2, 1)
 
-    pool.submit(THREADS, held)
-    assert held.has_begun.wait(PATIENCE_SECONDS)
+    pool.submit(0, held)
     for event in (Ended(one, now, 16), Ended(other, now, 16), Up(other, now)):
         dispatcher.receive(event)
     held.may_end.set()
-    flushed(pool, [THREADS])
+    pool.shut_down(PATIENCE_SECONDS)
 
     assert seen == [("Ended", other), ("Up", other), ("Ended", one)]
 
