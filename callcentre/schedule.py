@@ -53,6 +53,8 @@ SCHEDULE: dict[str, Any] = {
     "campaigns.sweep_imports": {"task": "campaigns.sweep_imports", "schedule": 10.0, "options": {"expires": 10}},
     # every 5 seconds: renew stale rollups of hours, and of longer periods that are over
     "reports.refresh": {"task": "reports.refresh", "schedule": 5.0, "options": {"expires": 5}},
+    # at 3:47 every night: compare a sample of the rollups with the ledgers
+    "reports.compare_rollups": {"task": "reports.compare_rollups", "schedule": LocalTime(hour="3", minute="47")},
     # every 10 seconds: build exports of the report whose message or worker was lost
     "reports.build_exports": {"task": "reports.build_exports", "schedule": 10.0, "options": {"expires": 10}},
     # every 20 seconds: start scheduled exports that are due

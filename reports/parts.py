@@ -11,6 +11,7 @@ from datetime import datetime
 from django.db import connection
 
 from reports.ledgers import GOING_ON, Part, Source, array
+from reports.models import RollupProgress
 from reports.periods import FIRST, LAST, LENGTHS, RESOLUTION, Aggregation, Span, end_of, start_of, union
 
 # The lengths of the rollups, the longest first.
@@ -31,7 +32,8 @@ def find(
 ) -> tuple[dict[Part, list[int]], list[Span]]:
     """Return the parts of this span, each with its agents, and the spans that are read from the ledgers."""
     changed: dict[int, list[Span]] = defaultdict(list)
-    progress: dict[int, datetime] = {Source.HOUR: LAST, Source.DAY: FIRST, Source.MONTH: FIRST}
+    progress: dict[int, datetime] = dict.fromkeys((Source.DAY, Source.MONTH, RollupProgress.FINAL), FIRST)
+    progress[Source.HOUR] = LAST
     parts: dict[Part, list[int]] = defaultdict(list)
     read: list[Span] = []
     with connection.cursor() as cursor:
@@ -48,10 +50,12 @@ def find(
     # Agents with the same parts are listed together.
     alike: dict[tuple[Span, ...], list[int]] = defaultdict(list)
     for agent_id in agents:
-        alike[tuple(union(changed.get(agent_id, ())))].append(agent_id)
+        # Only rollups know of time whose ledgers are gone.
+        spans = ((max(since, progress[RollupProgress.FINAL]), until) for since, until in changed.get(agent_id, ()))
+        alike[tuple(union(spans))].append(agent_id)
     lengths = [length for length in LEVELS if LENGTHS[length].longest <= LENGTHS[aggregation].longest]
-    for spans, agent_ids in alike.items():
-        for part in _cover((begin, end), lengths, spans, progress):
+    for stale, agent_ids in alike.items():
+        for part in _cover((begin, end), lengths, stale, progress):
             parts[part] += agent_ids
     read += [(part.begin, part.end) for part in parts if part.source is Source.CLOSED]
     return parts, read

@@ -5,9 +5,10 @@ soon as they have changed; days and months when they are over, and again when th
 """
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.db import connection
 
@@ -17,7 +18,7 @@ from reports.figures import COLUMNS
 from reports.ledgers import Part, Source
 from reports.models import RollupProgress
 from reports.parts import LEVELS
-from reports.periods import FIRST, HOUR, LAST, Aggregation, Span, end_of, start_of, union
+from reports.periods import DAY, FIRST, HOUR, LAST, RESOLUTION, Aggregation, Span, end_of, start_of, union
 from reports.report import snapshot
 from telephony.models import Agent
 
@@ -30,6 +31,21 @@ REST = timedelta(minutes=2)
 
 _ENTRIES = """
 SELECT id, agent_id, GREATEST(since, %s), LEAST(until, %s) FROM telephony_ledgerchange ORDER BY id LIMIT %s
+"""
+# The first instant and the last of any ledger and any rollup.
+_BOUNDS = """
+SELECT min(since), max(until) FROM (
+  SELECT min(started_at) AS since, max(COALESCE(ended_at, started_at)) AS until FROM telephony_agentsession
+  UNION ALL SELECT min(started_at), max(COALESCE(ended_at, started_at)) FROM telephony_agentstate
+  UNION ALL SELECT min(created_at), max(GREATEST(created_at, ended_at)) FROM telephony_connection
+  UNION ALL SELECT min(created_at), max(GREATEST(created_at, closed_at)) FROM tickets_chat
+  UNION ALL SELECT min(created_at), max(created_at) FROM tickets_message
+  UNION ALL SELECT min(closed_at), max(closed_at) FROM tickets_ticket
+  UNION ALL SELECT min(started_at), max(started_at) FROM reports_sums
+) ledger
+"""
+_EVERYTHING = """
+INSERT INTO telephony_ledgerchange (agent_id, since, until) SELECT id, %s, %s FROM telephony_agent
 """
 _DELETE = f"""
 WITH {ledgers.STRETCHES}
@@ -49,6 +65,20 @@ def alone() -> AbstractContextManager[bool]:
     return try_lock(_LOCK)
 
 
+def log_everything(since: datetime, until: datetime) -> None:
+    """Log the time of every agent between two instants as changed, so that it is summed anew."""
+    with connection.cursor() as cursor:
+        cursor.execute(_EVERYTHING, [since, until])
+
+
+def bring_up_to_date(now: datetime) -> bool:
+    """Sum what is stale and what has ended. Return False, and do nothing, if another process does so already."""
+    with alone() as is_alone:
+        while is_alone and (refresh() or settle(now)):
+            pass
+    return is_alone
+
+
 def refresh() -> int:
     """Sum anew what the log names, oldest entries first. Return the number of entries; 0 if none is left."""
     with snapshot(), connection.cursor() as cursor:
@@ -62,13 +92,13 @@ def refresh() -> int:
             done.append(pk)
             changed[agent_id].append((since, until))
             hours += 1 + (until - since) / HOUR
-        for length, border in {Aggregation.HOUR: LAST, **_progress()}.items():
+        for length, (first, border) in progress().items():
             stretches: dict[Span, list[int]] = defaultdict(list)
             for agent_id, spans in changed.items():
                 whole = ((start_of(length, since), end_of(length, max(since, until))) for since, until in spans)
-                for span in union((begin, min(end, border)) for begin, end in whole):
+                for span in union((max(begin, first), min(end, border)) for begin, end in whole):
                     stretches[span].append(agent_id)
-            _write(length, stretches)
+            write(length, stretches)
         cursor.execute("DELETE FROM telephony_ledgerchange WHERE id = ANY(%s)", [done])
     return len(done)
 
@@ -78,30 +108,55 @@ def settle(now: datetime) -> int:
 
     The caller is alone, so no change is summed meanwhile. One that is noted meanwhile is summed by the next `refresh`.
     """
-    for length, begin in _progress().items():
-        if begin < (end := start_of(length, now - REST)):
+    for length, (_first, begin) in progress().items():
+        if length is not Aggregation.HOUR and begin < (end := start_of(length, now - REST)):
             agents = [*Agent.objects.order_by("pk").values_list("pk", flat=True)]
-            together = max(int(MOST_HOURS * HOUR / (end - begin)), 1)
-            for place in range(0, len(agents), together):
+            for some in portions((begin, end), agents):
                 with snapshot():
-                    _write(length, {(begin, end): agents[place : place + together]})
+                    write(length, {(begin, end): some})
             RollupProgress.objects.filter(level=LEVELS[length]).update(until=end)
             return 1
     return 0
 
 
-def _progress() -> dict[Aggregation, datetime]:
-    """Return the borders until which there are rollups of days and of months."""
-    until = dict(RollupProgress.objects.values_list("level", "until"))
-    return {length: start_of(length, until[level]) for length, level in LEVELS.items() if level in until}
+def bounds() -> Span | None:
+    """Return the first instant and the last of which any ledger, or any rollup, says something."""
+    with connection.cursor() as cursor:
+        cursor.execute(_BOUNDS)
+        since, until = cursor.fetchone()
+    return (since, until) if since else None
 
 
-def _write(length: Aggregation, stretches: Mapping[Span, Sequence[int]]) -> None:
+def portions(span: Span, agents: Sequence[int]) -> Iterator[Sequence[int]]:
+    """Divide agents so that one transaction can deal with this span of each portion."""
+    begin, end = span
+    size = max(int(MOST_HOURS * HOUR / (end - begin)), 1)
+    return (agents[place : place + size] for place in range(0, len(agents), size))
+
+
+def progress() -> dict[Aggregation, Span]:
+    """Return the spans in which there are rollups of hours, of days and of months, and none is final."""
+    until = {RollupProgress.FINAL: FIRST - DAY, Source.HOUR: LAST}
+    until |= dict(RollupProgress.objects.values_list("level", "until"))
+    return {
+        length: (end_of(length, until[RollupProgress.FINAL] - RESOLUTION), start_of(length, until[level]))
+        for length, level in LEVELS.items()
+        if level in until
+    }
+
+
+def write(length: Aggregation, stretches: Mapping[Span, Sequence[int]]) -> None:
     """Replace the rollups of these whole periods of agents by the sums of the ledgers."""
+    execute(_DELETE, length, stretches)
+    execute(_INSERT, length, stretches)
+
+
+def execute(statement: str, length: Aggregation, stretches: Mapping[Span, Sequence[int]]) -> list[Any]:
+    """Run a statement of STRETCHES and ROWS for these whole periods of agents. Return its rows, if it has any."""
     parts = {Part(Source.CLOSED, *span): ids for span, ids in stretches.items()}
     parameters = ledgers.parameters(parts, length, stretches) | {"level": LEVELS[length], "now": None, "queues": None}
     with connection.cursor() as cursor:
         # A plan that is kept for arrays of any length takes three times as long.
         cursor.execute("SET LOCAL plan_cache_mode = force_custom_plan")
-        cursor.execute(_DELETE, parameters)
-        cursor.execute(_INSERT, parameters)
+        cursor.execute(statement, parameters)
+        return cursor.fetchall() if cursor.description else []

@@ -3,7 +3,8 @@ from django.utils import timezone
 
 from callcentre.core.enqueue import enqueue
 from callcentre.core.exporting.jobs import remove_outdated_files
-from reports import rollups
+from callcentre.core.sweeps import going_on
+from reports import comparison, rollups
 from reports.exporting import builds
 from reports.exporting.mails import outbox
 from reports.models import Export, Schedule
@@ -13,12 +14,13 @@ from reports.verbs.schedules import run_schedule
 @shared_task(name="reports.refresh")
 def refresh() -> None:
     """Bring the rollups up to date, unless another worker does so already."""
-    with rollups.alone() as is_alone:
-        if is_alone:
-            while rollups.refresh():
-                pass
-            while rollups.settle(timezone.now()):
-                pass
+    rollups.bring_up_to_date(timezone.now())
+
+
+@shared_task(name="reports.compare_rollups")
+def compare_rollups() -> None:
+    """Compare a sample of the rollups with the ledgers. Wrong ones are summed anew."""
+    comparison.compare_sample(timezone.now())
 
 
 @shared_task(name="reports.build_exports")
@@ -39,7 +41,8 @@ def run_schedules() -> None:
     """Ask for the exports whose hour has come."""
     now = timezone.now()
     for schedule in Schedule.objects.due(now):
-        run_schedule(schedule, now)
+        with going_on("a scheduled report could not be asked for", schedule=schedule.pk):
+            run_schedule(schedule, now)
 
 
 @shared_task(name="reports.mail_export")

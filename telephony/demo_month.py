@@ -16,7 +16,6 @@ from django.utils import timezone
 from telephony import causes
 from telephony.models import Agent, AgentSession, AgentState, Connection, Leg, Offer, Pause, Queue, Transfer
 from telephony.numbers import comparable
-from telephony.verbs import ledger_changes
 
 DAYS = 30
 # Each agent's first and last hour.
@@ -278,7 +277,6 @@ class Month:
         Transfer.objects.bulk_create(self.transfers)
         AgentSession.objects.bulk_create(self.sessions)
         AgentState.objects.bulk_create(sorted(self.states, key=lambda state: state.started_at), batch_size=1000)
-        ledger_changes.record_everything(self.sessions[0].started_at, timezone.now())
 
 
 def days() -> Iterator[date]:

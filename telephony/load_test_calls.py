@@ -10,7 +10,6 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from telephony.models import Agent, Queue, QueueMember
-from telephony.verbs import ledger_changes
 
 # The share of each hour of a day, from 7 to 20.
 HOURS = [2, 6, 10, 11, 11, 9, 8, 9, 10, 9, 7, 5, 3]
@@ -50,8 +49,6 @@ def generate(count: int) -> None:
                 copy.write(block)
         agent_ids = [pk for pk, _ in agents]
         cursor.execute(_OFFERS, {"agents": agent_ids, "count": len(agents), "first_id": first_id})
-        now = timezone.now()
-        ledger_changes.record_everything(now - timedelta(days=DAYS + 1), now)
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE telephony_connection")
         cursor.execute("ANALYZE telephony_offer")

@@ -102,7 +102,7 @@ class Supervisor:
     stores: Stores
     programs: Sequence[Program]
     announcement: Callable[[], str] | None = None
-    # Whether the announcement need not wait.
+    # Whether the data is there: the web server and the announcement wait for it.
     is_complete: Callable[[], bool] = lambda: True
     port: int = 0
     output: TextIO = sys.stdout
@@ -135,6 +135,8 @@ class Supervisor:
     def _start_due(self) -> None:
         now = time.monotonic()
         for child in self.children:
+            if child.program.name == "web" and not self.is_complete():
+                continue
             if child.process is None and now >= child.start_at:
                 child.started_at = now
                 child.process = Forked(self._guard, child.program.run, *child.program.ending)
@@ -361,7 +363,7 @@ def serve() -> None:
         static_files = Preparation(stores, "collectstatic", service.collect_static_files)
         Preparation(stores, "migrate", service.migrate).output()
         static_files.output()
-        # The processes start meanwhile.
+        # The other processes start meanwhile.
         logins = Preparation(stores, "demo", service.add_demonstration_data)
 
         def announcement() -> str:

@@ -59,7 +59,13 @@ class Rollup(models.Model):
 
 
 class RollupProgress(models.Model):
-    """The instant until which there are rollups of days, or of months. The worker moves it forward."""
+    """The instant until which there are rollups of days, or of months. The worker moves it forward.
+
+    The row of level FINAL is the instant before which a retention has deleted ledgers. Rollups before it are final:
+    they are never summed anew or compared.
+    """
+
+    FINAL = 0
 
     level = models.PositiveSmallIntegerField(_("period"), primary_key=True)
     until = models.DateTimeField(_("to"))

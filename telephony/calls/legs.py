@@ -11,7 +11,7 @@ from callcentre.core.joined_rows import JoinedRows
 from telephony import call_clock, causes, channels, events
 from telephony.calls import bridges, campaign_hooks, lines, offers, switch_requests, talk_times
 from telephony.models import Agent, Connection, Leg, Queue
-from telephony.verbs import ledger, ledger_changes, presence
+from telephony.verbs import ledger, presence
 
 NORMAL = 16
 
@@ -174,8 +174,6 @@ def end(
     )
     if connection.has_talks:
         talk_times.end(connection, at)
-    elif connection.agent_id and connection.direction == Connection.Direction.OUTBOUND:
-        ledger_changes.record(connection.agent_id, connection.created_at, at)
     _part(connection, at, (cause or NORMAL) if hung_up_by == Connection.Party.SYSTEM else NORMAL)
     if connection.agent:
         presence.leave_call(connection.agent, connection, at, connection.wrap_up_seconds)

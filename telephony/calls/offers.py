@@ -2,8 +2,6 @@
 
 from datetime import datetime
 
-from django.db import connection as database
-
 from telephony.models import Agent, Connection, Leg, Offer
 from telephony.verbs import presence
 
@@ -16,14 +14,6 @@ _OUTCOMES = {
     NO_USER_RESPONDING: Outcome.NOT_ANSWERED,
     NO_ANSWER: Outcome.NOT_ANSWERED,
 }
-# With its span in the changes of the ledgers (telephony.verbs.ledger_changes): the report counts ended offers.
-_CLOSE = """
-WITH ended AS (
-  UPDATE telephony_offer SET ended_at = %s, transferred_at = %s, outcome = %s WHERE id = %s
-  RETURNING agent_id, offered_at, ended_at
-)
-INSERT INTO telephony_ledgerchange (agent_id, since, until) SELECT agent_id, offered_at, ended_at FROM ended
-"""
 
 
 def outcome_of(leg: Leg) -> str:
@@ -63,8 +53,7 @@ def close(offer: Offer, at: datetime, outcome: str = "", *, is_transferred: bool
     offer.ended_at = max(at, offer.answered_at or offer.offered_at)
     offer.transferred_at = offer.ended_at if is_transferred else None
     offer.outcome = offer.outcome if offer.answered_at else outcome
-    with database.cursor() as cursor:
-        cursor.execute(_CLOSE, [offer.ended_at, offer.transferred_at, offer.outcome, offer.pk])
+    offer.save(update_fields=["ended_at", "transferred_at", "outcome"])
 
 
 def count_wait(connection: Connection, at: datetime) -> None:

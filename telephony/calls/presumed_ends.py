@@ -10,7 +10,7 @@ from django.db import transaction
 
 from telephony.calls import legs
 from telephony.models import Connection, Recording
-from telephony.verbs import ledger, ledger_changes
+from telephony.verbs import ledger
 
 # A recording that lasts until the end of the call was noticed proves nothing: the switch went on recording its bridge.
 LEFT_OVER = timedelta(seconds=2)
@@ -42,23 +42,19 @@ def correct(connection_id: int) -> None:
 def _move_end(connection: Connection, end: datetime) -> None:
     """Move the end of a call, for all agents who took part until its end."""
     assert connection.ended_at is not None
-    was, last = connection.ended_at, max(connection.ended_at, end)
+    was = connection.ended_at
     agents = {connection.agent_id}
     for offer in connection.offers.filter(ended_at=was, answered_at__isnull=False):
         assert offer.answered_at is not None
         offer.ended_at = max(end, offer.answered_at)
         offer.save(update_fields=["ended_at"])
         agents.add(offer.agent_id)
-        ledger_changes.record(offer.agent_id, offer.offered_at, last)
     for talk in connection.talks.filter(ended_at=was):
         talk.ended_at = max(end, talk.started_at)
         talk.save(update_fields=["ended_at"])
         agents.add(talk.agent_id)
-        ledger_changes.record(talk.agent_id, talk.counted_at, last)
     connection.legs.filter(ended_at=was).update(ended_at=end)
     connection.ended_at = end
     connection.save(update_fields=["ended_at"])
-    if connection.agent_id and connection.direction == Connection.Direction.OUTBOUND and not connection.has_talks:
-        ledger_changes.record(connection.agent_id, connection.created_at, last)
     for agent_id in sorted(filter(None, agents)):
         ledger.move_end_of_talk(agent_id, connection.pk, connection.created_at, was, end)

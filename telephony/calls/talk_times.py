@@ -6,7 +6,6 @@ Other calls need no such rows. Of an inbound call the offers say the same.
 from datetime import datetime
 
 from telephony.models import Agent, Connection, Talk
-from telephony.verbs import ledger_changes
 
 
 def transfer(connection: Connection, at: datetime) -> None:
@@ -28,7 +27,6 @@ def transfer(connection: Connection, at: datetime) -> None:
     )
     connection.has_talks = True
     connection.save(update_fields=["has_talks"])
-    ledger_changes.record(connection.agent_id, connection.created_at, ended_at)
 
 
 def begin(connection: Connection, agent: Agent, at: datetime) -> None:
@@ -44,4 +42,3 @@ def end(connection: Connection, at: datetime) -> None:
     if talk := Talk.objects.filter(connection=connection, ended_at=None).first():
         talk.ended_at = max(at, talk.started_at)
         talk.save(update_fields=["ended_at"])
-        ledger_changes.record(talk.agent_id, talk.counted_at, talk.ended_at)

@@ -7,8 +7,8 @@ from telephony.models.agent import Agent
 class LedgerChange(models.Model):
     """A span of an agent's time, with both ends, in which the ledgers have changed.
 
-    It is written in the transaction of the change. The reports delete it in the transaction that updates their rollups.
-    It never changes.
+    Triggers write it in the transaction of the change (reports/migrations/0015), however the rows were written. The
+    reports delete it in the transaction that updates their rollups. It never changes.
     """
 
     agent = models.ForeignKey(

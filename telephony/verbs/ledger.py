@@ -16,7 +16,6 @@ from callcentre.core.pubsub import publish
 from telephony import events
 from telephony.models.agent_intervals import StateKind
 from telephony.models.connection import LEG_OCCUPIES_PHONE
-from telephony.verbs import ledger_changes
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,33 +109,22 @@ SELECT connection_id, state FROM (
 ) AS calls WHERE connection_id IS DISTINCT FROM %(leaving)s::bigint ORDER BY asked_at LIMIT 1
 """  # noqa: S608  (of our own constants)
 _COLUMNS = "kind, pause_id, connection_id, ends_at, resumes_as, resumes_pause_id"
-# Rollups sum intervals that have ended (telephony.verbs.ledger_changes), but not ringing and talking.
-_LOGGED = """logged AS (
-  INSERT INTO telephony_ledgerchange (agent_id, since, until)
-  SELECT agent_id, started_at, ended_at FROM ended WHERE kind NOT IN ('ringing', 'talking')
-)"""
-_ENDED = f"""WITH ended AS (
-  UPDATE telephony_agentstate SET ended_at = %(at)s WHERE id = %(state_id)s
-  RETURNING id, agent_id, kind, started_at, ended_at
-), {_LOGGED}"""  # noqa: S608
+_END = "UPDATE telephony_agentstate SET ended_at = %(at)s WHERE id = %(state_id)s"
 # `done` makes the insert wait for the end of the old row: the constraint compares both.
 _CHANGE_STATE = f"""
-{_ENDED}
+WITH ended AS ({_END} RETURNING id)
 INSERT INTO telephony_agentstate (agent_id, started_at, {_COLUMNS})
 SELECT %(agent_id)s, %(at)s, %(kind)s, %(pause_id)s, %(connection_id)s, %(ends_at)s, %(resumes_as)s,
   %(resumes_pause_id)s
 FROM (SELECT count(*) FROM ended) AS done
 """  # noqa: S608
-_END = f"{_ENDED} SELECT count(*) FROM ended"  # noqa: S608
 # The listener hangs up the standing line, after the call that it is in.
 _CLOSE_SESSION = """
 WITH ended AS (
-  UPDATE telephony_agentsession SET ended_at = %s, ended_by = %s WHERE id = %s RETURNING agent_id, started_at, ended_at
-), lines AS (
-  UPDATE telephony_agentline SET hangup_asked_at = now()
-  WHERE agent_id IN (SELECT agent_id FROM ended) AND ended_at IS NULL AND hangup_asked_at IS NULL
+  UPDATE telephony_agentsession SET ended_at = %s, ended_by = %s WHERE id = %s RETURNING agent_id
 )
-INSERT INTO telephony_ledgerchange (agent_id, since, until) SELECT agent_id, started_at, ended_at FROM ended
+UPDATE telephony_agentline SET hangup_asked_at = now()
+WHERE agent_id IN (SELECT agent_id FROM ended) AND ended_at IS NULL AND hangup_asked_at IS NULL
 """
 
 # A talk that ended with a call, and the two states after it. No state spans a login or a logout.
@@ -176,16 +164,16 @@ WHERE id IN (
 )
 ORDER BY id FOR NO KEY UPDATE SKIP LOCKED
 """
-_END_WRAP_UPS = f"""
+_END_WRAP_UPS = """
 WITH ended AS (
   UPDATE telephony_agentstate SET ended_at = ends_at
   WHERE agent_id = ANY(%s) AND kind = 'wrap_up' AND ended_at IS NULL AND ends_at <= %s
-  RETURNING agent_id, kind, started_at, ended_at, ends_at, resumes_as, resumes_pause_id
-), {_LOGGED}
+  RETURNING agent_id, ends_at, resumes_as, resumes_pause_id
+)
 INSERT INTO telephony_agentstate (agent_id, started_at, kind, pause_id, resumes_as)
 SELECT agent_id, ends_at, resumes_as, resumes_pause_id, '' FROM ended WHERE resumes_as <> ''
 RETURNING agent_id, kind, pause_id
-"""  # noqa: S608
+"""
 
 
 def lock(agent_id: int) -> LockedAgent:
@@ -310,15 +298,14 @@ def move_end_of_talk(agent_id: int, connection_id: int, since: datetime, was: da
         rows = [_MovableState(*row) for row in cursor.fetchall()]
         if not rows or rows[0].ends_with_session:
             return
-        instants = [was, *_move_borders(rows, to)]
+        _move_borders(rows, to)
         # In this order no two rows of the agent overlap, not even between two statements.
         for row in rows if to < was else reversed(rows):
             cursor.execute(_MOVE, [row.started_at, row.ended_at, row.ends_at, row.id])
-    ledger_changes.record(agent_id, min(instants), max(instants))
 
 
-def _move_borders(rows: list[_MovableState], to: datetime) -> list[datetime]:
-    """Move the end of the first row, a talk, and the adjoining rows. Return instants that enclose all changes."""
+def _move_borders(rows: list[_MovableState], to: datetime) -> None:
+    """Move the end of the first row, a talk, and the adjoining rows."""
     talk, *rest = rows
     to = border = max(to, talk.started_at)
     wrap_up = rest.pop(0) if rest and rest[0].is_wrap_up and rest[0].started_at == talk.ended_at else None
@@ -337,7 +324,6 @@ def _move_borders(rows: list[_MovableState], to: datetime) -> list[datetime]:
     if wrap_up:
         wrap_up.started_at, wrap_up.ends_at = talk.ended_at, ends_at
         wrap_up.ended_at = border if ended_at else None
-    return [to, border, ended_at or border]
 
 
 def _announce(begun: list[tuple[int, str, State, int | None]]) -> None:

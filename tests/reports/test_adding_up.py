@@ -12,7 +12,6 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from callcentre.core.times import zone
-from telephony.verbs import ledger_changes
 from tests.reports.asking import ask, refresh, settle, unsettle
 from tests.reports.scenes import BASES, Cast, Scene, cast
 
@@ -99,7 +98,6 @@ def test_shorter_periods_add_up_to_longer_ones(actors: Cast, base: datetime, see
         scene = Scene(actors, base, seed)
         scene.play()
         now = scene.now
-        ledger_changes.record_everything(base - timedelta(days=1), base + timedelta(days=10))
         unsettle(base)
 
         assert_it_adds_up(scene, now)  # from the ledgers

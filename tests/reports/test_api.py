@@ -13,7 +13,7 @@ from django.utils import timezone
 from callcentre.core.times import zone
 from callcentre.models import ApiUser
 from telephony.models import Agent
-from telephony.verbs import ledger_changes, presence
+from telephony.verbs import presence
 from tests.conftest import ACTOR, ApiClient
 from tests.reports.asking import refresh, settle
 from tests.telephony.factories import (
@@ -276,8 +276,6 @@ def test_a_threshold_parts_calls_by_the_whole_of_their_talk(api: ApiClient) -> N
         row = ask(api, **parameters).json()[0]
         return tuple(row[f"outbound_{side}_threshold"]["count"] for side in ("above", "below"))
 
-    # Inserted without a verb, so no change is recorded: choose hours without rollups.
-    ledger_changes.record_everything(at(0), at(24))
     assert parts() == (3, 0)
     assert parts(outbound_threshold="20") == (1, 2)
     refresh()
@@ -289,7 +287,6 @@ def test_a_threshold_parts_calls_by_the_whole_of_their_talk(api: ApiClient) -> N
 def test_of_a_queue_that_nobody_can_have_there_is_nothing(queue_id: str, api: ApiClient) -> None:
     agent, start = AgentFactory(login="anna"), at(9)
     ConnectionFactory(agent=agent, created_at=start, answered_at=start, ended_at=at(10), queue=QueueFactory())
-    ledger_changes.record_everything(at(0), at(24))
 
     composed = ask(api, **{"queues_ids[]": queue_id})
     refresh()
@@ -334,7 +331,6 @@ def test_hours_of_the_day_of_all_time_are_asked_for_in_no_more_words_than_those_
     is_summed: bool, api: ApiClient, anna: Agent
 ) -> None:
     ChatMessageFactory(agent=anna, created_at=at(9.5))
-    ledger_changes.record(anna.pk, at(9.5), at(9.5))
     if is_summed:
         refresh()
 
@@ -356,7 +352,6 @@ def test_hours_of_the_day_of_all_time_are_asked_for_in_no_more_words_than_those_
 def test_calls_per_hour_are_a_number_of_one_kind(api: ApiClient, anna: Agent) -> None:
     rows = ask(api, aggregate_by="hour").json()
     ConnectionFactory(agent=anna, created_at=at(20))
-    ledger_changes.record(anna.pk, at(20), at(20))
     rows += ask(api, aggregate_by="hour").json()
 
     assert {repr(row["inbound"]["calls_per_hour"]) for row in rows} == {"0.0"}

@@ -9,7 +9,6 @@ from hypothesis import HealthCheck, Phase, given, settings
 
 from callcentre.core.times import zone
 from telephony.models import LedgerChange
-from telephony.verbs import ledger_changes
 from tests.reports.asking import AGGREGATIONS, ask, refresh, settle, unsettle
 from tests.reports.reference import Reference
 from tests.reports.scenes import Cast, Scene, cast, scenes
@@ -18,7 +17,6 @@ pytestmark = pytest.mark.django_db
 
 # To run more examples: REPORT_EXAMPLES=2000 pytest tests/reports
 EXAMPLES = int(os.environ.get("REPORT_EXAMPLES", "15"))
-EVER = (datetime(2026, 1, 1, tzinfo=zone()), datetime(2027, 6, 1, tzinfo=zone()))
 
 
 @pytest.fixture
@@ -52,7 +50,6 @@ def test_the_report_is_what_its_definitions_say(actors: Cast, scene: tuple[datet
         drawn = Scene(actors, *scene)
         drawn.play()
         now = drawn.now
-        ledger_changes.record_everything(*EVER)
         unsettle(drawn.base)
 
         agree(drawn, now)  # from the ledgers

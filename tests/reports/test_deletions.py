@@ -8,7 +8,6 @@ import pytest
 from callcentre.core import deletions
 from reports.models import Rollup
 from telephony.models import Agent
-from telephony.verbs import ledger_changes
 from tests.conftest import ACTOR
 from tests.reports.asking import ask, refresh, settle
 from tests.telephony.factories import AgentFactory, ConnectionFactory, OfferFactory
@@ -48,8 +47,6 @@ def a_customer(agent: Agent) -> Any:
         answered_at=AT,
         ended_at=AT + timedelta(minutes=1),
     )
-    # As the verbs do.
-    ledger_changes.record_everything(AT, AT + timedelta(minutes=1))
     return customer
 
 

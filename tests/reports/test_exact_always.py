@@ -263,7 +263,7 @@ def test_a_worker_whose_connection_dies_leaves_what_it_was_to_do(
         play.step(verb)
     entries = LedgerChange.objects.count()
 
-    write = rollups._write
+    write = rollups.write
 
     def write_and_die(*whole: Any) -> None:
         write(*whole)
@@ -271,7 +271,7 @@ def test_a_worker_whose_connection_dies_leaves_what_it_was_to_do(
             cursor.execute("SELECT pg_terminate_backend(pg_backend_pid())")
 
     with monkeypatch.context() as patch:
-        patch.setattr(rollups, "_write", write_and_die)
+        patch.setattr(rollups, "write", write_and_die)
         with pytest.raises(DatabaseError):
             rollups.refresh()
     connection.close()

@@ -13,8 +13,8 @@ from reports.exporting import builds
 from reports.measures import MEASURES, NAMES
 from reports.models import Export
 from reports.verbs.exports import finish_export
-from telephony.models import Agent
-from telephony.verbs import ledger_changes, presence
+from telephony.models import Agent, LedgerChange
+from telephony.verbs import presence
 from tests.conftest import ACTOR, ApiClient
 from tests.reports.asking import AGGREGATIONS, refresh
 from tests.reports.exports import an_export, built, cells_of, rows_of
@@ -26,7 +26,6 @@ pytestmark = pytest.mark.usefixtures("committed_db")
 
 # Columns that the API does not have.
 FURTHER = ["talk_time", "wrap_up", "handle_time", "average_handle_time", "occupancy", "service_level"]
-EVER = (datetime(2026, 1, 1, tzinfo=zone()), datetime(2027, 6, 1, tzinfo=zone()))
 OF_API = [column.name for column in MEASURES if column.name not in FURTHER]
 
 
@@ -38,9 +37,8 @@ def people() -> Cast:
 def play(scene: Scene) -> None:
     """With half of it in the rollups, as it is with a service that is at work."""
     scene.play()
-    ledger_changes.record_everything(*EVER)
     refresh()
-    ledger_changes.record(scene.cast.agents[0].pk, scene.base, scene.now)
+    LedgerChange.objects.create(agent=scene.cast.agents[0], since=scene.base, until=scene.now)
 
 
 def of_api(row: dict[str, Any], name: str) -> str:

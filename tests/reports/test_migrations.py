@@ -126,6 +126,7 @@ def test_a_worker_of_the_release_before_cannot_write_in_its_tables(table: str) -
 def test_hours_in_which_a_phone_could_not_be_reached_are_summed_anew() -> None:
     failed = OfferFactory(offered_at=LONG_AGO, ended_at=LONG_AGO + timedelta(seconds=30), outcome="failed")
     OfferFactory(offered_at=LONG_AGO, ended_at=LONG_AGO + timedelta(seconds=30), outcome="not_answered")
+    LedgerChange.objects.all().delete()
 
     apply("0012_offers_to_phones_that_could_not_be_reached", "telephony")
 

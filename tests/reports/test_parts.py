@@ -11,7 +11,7 @@ import time_machine
 from callcentre.core.times import zone
 from reports.admin.links import parts_of
 from telephony.models import Agent
-from telephony.verbs import ledger_changes, presence
+from telephony.verbs import presence
 from tests.backoffice import BackOffice, staff, superuser
 from tests.conftest import ACTOR
 from tests.reports.asking import refresh
@@ -37,7 +37,6 @@ def play(scene: Scene) -> datetime:
     for _ in range(8):
         scene.offer()
         scene.call()
-    ledger_changes.record_everything(datetime(2026, 1, 1, tzinfo=zone()), datetime(2027, 6, 1, tzinfo=zone()))
     refresh()
     return scene.now
 
@@ -133,7 +132,6 @@ def test_a_share_of_0_of_something_leads_to_what_it_is_of(people: Cast) -> None:
     at = datetime(2026, 6, 10, 8, tzinfo=zone())
     AgentSessionFactory(agent=people.agents[0], started_at=at, ended_at=at + timedelta(hours=2))
     AgentStateFactory(agent=people.agents[0], kind="free", started_at=at, ended_at=at + timedelta(hours=1))
-    ledger_changes.record(people.agents[0].pk, at, at + timedelta(hours=2))
     query = {"date_from": "2026-06-10", "date_to": "2026-06-10", "columns": ["occupancy", "service_level"]}
 
     with time_machine.travel(at + timedelta(days=1)):

@@ -73,9 +73,7 @@ def test_one_that_was_interrupted_is_gone_on_with(scene: Scene, monkeypatch: pyt
 
     # One agent at a time.
     monkeypatch.setattr(rollups, "MOST_HOURS", 800)
-    from telephony.verbs import ledger_changes
-
-    ledger_changes.record_everything(datetime(2026, 1, 1, tzinfo=UTC), datetime(2026, 5, 1, tzinfo=UTC))
+    rollups.log_everything(datetime(2026, 1, 1, tzinfo=UTC), datetime(2026, 5, 1, tzinfo=UTC))
     before = hours_left()
     with monkeypatch.context() as patch:
         patch.setattr(rollups, "refresh", refresh_twice)

@@ -15,7 +15,6 @@ from reports.admin.links import _ROWS, parts_of
 from reports.admin.report import Cell
 from reports.measures import NAMES
 from reports.models import Export
-from telephony.verbs import ledger_changes
 from tests.backoffice import BackOffice, errors_of, inputs_of, messages_of, staff, superuser
 from tests.conftest import ApiClient
 from tests.reports.asking import AGGREGATIONS, refresh
@@ -45,7 +44,6 @@ def people() -> Cast:
 def play(scene: Scene) -> datetime:
     """What happened, half of it summed; returns a time after all of it."""
     scene.play()
-    ledger_changes.record_everything(datetime(2026, 1, 1, tzinfo=zone()), datetime(2027, 6, 1, tzinfo=zone()))
     refresh()
     return scene.now
 

@@ -15,7 +15,7 @@ from telephony.calls import commands, distribution, placement, switch_events
 from telephony.models import Agent, AgentState, Connection, Leg, Queue
 from telephony.switch.ari_events import Interpreter
 from telephony.switch.base import Ended
-from telephony.verbs import connections, ledger_changes, presence
+from telephony.verbs import connections, presence
 from tests.conftest import ACTOR, ApiClient
 from tests.reports.asking import ask, refresh
 from tests.telephony.callers import HOTLINE, member
@@ -170,7 +170,6 @@ def test_rows_with_an_end_before_their_start_count_as_nothing(api: ApiClient, bo
     ConnectionFactory(agent=agent, created_at=at, answered_at=at, ended_at=earlier)
     OfferFactory(agent=agent, offered_at=at, answered_at=at, ended_at=earlier, connection__inbound=True)
     both.passes(3600)
-    ledger_changes.record(agent.pk, MORNING, at)
     refresh()
 
     call = Connection.objects.get(direction="OUTBOUND")

@@ -7,13 +7,8 @@ from django.db.models import Q
 from django.utils.translation import gettext as _
 
 from callcentre.core.deletions import Consequences, Deletion, Part, forget_log_entries
-from telephony.verbs import ledger_changes
 from tickets import events
 from tickets.models import Chat, ChatMessage
-
-_WRITTEN = """
-SELECT agent_id, created_at, created_at FROM tickets_chatmessage WHERE chat_id = %s AND agent_id IS NOT NULL
-"""
 
 
 def consequences(chat: Chat) -> Consequences:
@@ -44,9 +39,6 @@ def delete_chat(chat_id: UUID, deleted: Counter[str]) -> None:
     chat = Chat.objects.select_for_update(of=("self",)).filter(pk=chat_id).first()
     if chat is None:
         return
-    ledger_changes.record_rows(_WRITTEN, [chat.pk])
-    if chat.agent_id and chat.closed_at:
-        ledger_changes.record(chat.agent_id, chat.closed_at, chat.closed_at)
     events.chat_deleted(chat)
     deleted["tickets.chatmessage"] += ChatMessage.objects.filter(chat=chat).delete()[0]
     deleted["tickets.chat"] += Chat.objects.filter(pk=chat.pk).delete()[0]

@@ -13,7 +13,6 @@ from callcentre.core.deletions import Busy, Consequences, Deletion, FileRemoval,
 from tickets import events
 from tickets.deletions.mail_and_files import strip
 from tickets.models import Dispatch, Message, Rating, ReceivedMail, StoredFile, Ticket, TicketChange
-from tickets.verbs.report_log import log_end, log_replies
 from tickets.verbs.ticket_row import lock_merges
 
 # The tables that belong to a message.
@@ -77,8 +76,6 @@ def delete_ticket(ticket_id: int, deletion: Deletion, deleted: Counter[str]) -> 
     if sending.exists():
         raise Busy(gettext_noop("A message of the ticket is just being sent."))
     for ticket in going:
-        log_replies(ticket)
-        log_end(ticket)
         events.ticket_deleted(ticket)
     deletion.count_emptied("tickets.receivedmail", strip(ReceivedMail.objects.filter(message__ticket__in=ids)))
     deleted.update(_delete_rows(ids, [each for each in connected if each not in ids]))

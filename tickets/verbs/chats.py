@@ -9,7 +9,6 @@ from callcentre.core.actor import Actor
 from callcentre.core.changes import still_there
 from callcentre.core.errors import Conflict, ErrorCode, Fault, Invalid
 from telephony.models import Queue
-from telephony.verbs import ledger_changes
 from tickets import events
 from tickets.models.chat import Chat, ChatMessage
 from tickets.models.rules import active_agent
@@ -68,8 +67,6 @@ def write_in_chat(
             chat.agent, chat.assigned_at = agent, now
             chat.save(update_fields=["agent", "assigned_at"])
             events.chat_assigned(chat, agent.login)
-        if agent:
-            ledger_changes.record(agent.pk, now, now)
         message = chat.messages.create(agent=agent, body=body, created_at=now)
         events.chat_message_added(chat, message.pk, agent_login)
     return message
@@ -82,8 +79,6 @@ def close_chat(chat: Chat, actor: Actor) -> None:
         if chat.closed_at is None:
             chat.closed_at = timezone.now()
             chat.save(update_fields=["closed_at"])
-            if chat.agent_id:
-                ledger_changes.record(chat.agent_id, chat.closed_at, chat.closed_at)
             events.chat_closed(chat)
 
 

@@ -15,7 +15,6 @@ from tickets.models.rules import check_not_merged
 from tickets.models.ticket import Ticket
 from tickets.verbs.due_times import awaited_after_merge, first_response, set_columns, unanswered_since
 from tickets.verbs.origins import keep_authors, origin_of, remaining_origin
-from tickets.verbs.report_log import log_end, log_replies
 from tickets.verbs.status_changes import Kind, status_comment, status_of_kind
 from tickets.verbs.ticket_row import add_system_comment, lock_merges, lock_ticket, log_ticket, save_ticket
 
@@ -30,7 +29,6 @@ def merge_tickets(source: Ticket, target: Ticket, actor: Actor) -> None:
         for ticket in (source, target):
             if faults := check_not_merged(ticket):
                 raise Invalid(faults)
-        log_replies(source)
         keep_authors(source)
         source.messages.update(ticket=target)
         source.merged.update(merged_into=target)
@@ -41,7 +39,6 @@ def merge_tickets(source: Ticket, target: Ticket, actor: Actor) -> None:
         closing = {"closed_at": source.closed_at or now, "closed_by": source.closed_by or source.agent}
         moved = {"status": status, "substatus": None, "merged_into": target}
         save_ticket(source, {**moved, **closing, **responded[source]}, now)
-        log_end(source)
         add_system_comment(source, comment, now)
         save_ticket(target, owed, now)
         log_ticket(source, actor, "merge", {"merged_into": [None, target.pk]})
@@ -80,7 +77,6 @@ def split_ticket(ticket: Ticket, actor: Actor, messages: Sequence[int], subject:
         other.save(force_insert=True)
         own = remaining_origin(kept, ticket)
         Message.objects.filter(pk__in=[message.pk for message in moved]).update(ticket=other)
-        log_replies(other)
         save_ticket(other, _owed_by_messages(other), now)
         connected = [*ticket.connected_ids, other.pk]
         changes = {name: [str(getattr(ticket, name) or ""), str(value or "")] for name, value in own.items()}

@@ -16,7 +16,6 @@ from callcentre.core.enqueue import enqueue
 from callcentre.core.errors import Conflict, ErrorCode, Fault, Invalid, check_lines
 from callcentre.core.joined_rows import JoinedRows
 from telephony.models import Agent
-from telephony.verbs import ledger_changes
 from tickets import events
 from tickets.addresses import check_addresses
 from tickets.mail_ids import new_header_id
@@ -104,8 +103,6 @@ def reply_to(
             system_comment=system_comment,
             created_at=at,
         )
-        if agent:
-            ledger_changes.record(agent.pk, message.created_at, message.created_at)
         _queue(message, to, copies, now)
         events.agent_responded(ticket, agent_login, message.pk)
         if system_comment:

@@ -3,11 +3,9 @@
 from datetime import datetime
 from typing import Any
 
-from telephony.verbs import ledger_changes
 from tickets.models.status import TicketStatus, TicketSubstatus, full_name
 from tickets.models.ticket import Ticket
 from tickets.verbs.due_times import after_status
-from tickets.verbs.report_log import log_end
 
 Kind = TicketStatus.Kind
 _FIRST = 'SELECT * FROM tickets_ticketstatus WHERE kind = %s ORDER BY "order", id LIMIT 1'
@@ -30,10 +28,7 @@ def change_status(
     columns: dict[str, Any] = {"status": status, "substatus": substatus, **after_status(ticket, status, now)}
     if status.kind == Kind.CLOSED and ticket.closed_at is None:
         columns |= {"closed_at": now, "closed_by": ticket.agent}
-        if ticket.agent_id:
-            ledger_changes.record(ticket.agent_id, now, now)
     elif not status.is_over and ticket.closed_at is not None:
-        log_end(ticket)
         columns |= {"closed_at": None, "closed_by": None}
     return columns, status_comment(ticket.full_status_name, full_name(status, substatus))
 

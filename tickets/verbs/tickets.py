@@ -22,7 +22,6 @@ from tickets.models.ticket import Source, Ticket
 from tickets.models.ticket_queue import TicketQueue
 from tickets.verbs.attachments import attach, lock_unused_files
 from tickets.verbs.due_times import after_status, set_columns
-from tickets.verbs.report_log import log_end, log_replies
 from tickets.verbs.status_changes import Kind, change_status, status_of_kind
 from tickets.verbs.ticket_row import add_system_comment, lock_ticket, log_ticket, save_ticket
 from tickets.verbs.unknown_customers import customer_of_sender
@@ -200,7 +199,6 @@ def _add(ticket: Ticket, message: Message | None, actor: Actor) -> None:
     if message:
         message.ticket = ticket
         mark_stored(message, message_id)
-    log_end(ticket)
 
 
 def edit_ticket(
@@ -237,9 +235,6 @@ def edit_ticket(
         after: dict[str, Any] = {name: getattr(choice, name) for name in ("queue", "category", "agent", "customer")}
         after |= {name: value for name, value in given.items() if value is not None}
         history = differences(ticket, after)
-        if "queue" in history:
-            log_replies(ticket)
-            log_end(ticket)
         columns = set_columns(ticket, {name: after[name] for name in history})
         moved, comment = change_status(ticket, choice.status, choice.substatus, now)
         moved = set_columns(ticket, moved)

@@ -1,11 +1,13 @@
 import json
 import os
 import secrets
+import time
 from typing import Any
 
 from django.conf import settings
 from django.contrib.auth.models import Group
 from django.core.management.base import BaseCommand
+from django.utils import timezone
 
 import campaigns.demo
 import knowledgebase.demo
@@ -13,6 +15,7 @@ import telephony.demo
 import tickets.demo
 from callcentre.core.actor import SYSTEM
 from callcentre.models import ApiUser, User
+from reports import rollups
 from telephony.models import Agent
 
 
@@ -28,6 +31,8 @@ class Command(BaseCommand):
         tickets.demo.seed()
         campaigns.demo.seed()
         knowledgebase.demo.seed()
+        while not rollups.bring_up_to_date(timezone.now()):
+            time.sleep(0.1)  # the worker does it
         self._admin(admin_password)
         self.stdout.write(f"API users:  demo, readonly   password: {api_password}")
         self._agent("agent2", admin_password)

@@ -9,24 +9,9 @@ from django.utils import timezone
 from tqdm import tqdm
 
 from reports import rollups
-from reports.periods import FIRST, LAST, Span
-from telephony.verbs import ledger_changes
+from reports.periods import FIRST, LAST
 
 PATIENCE_SECONDS = 0.5
-
-
-# The first instant and the last of any ledger and any rollup.
-_BOUNDS = """
-SELECT min(since), max(until) FROM (
-  SELECT min(started_at) AS since, max(COALESCE(ended_at, started_at)) AS until FROM telephony_agentsession
-  UNION ALL SELECT min(started_at), max(COALESCE(ended_at, started_at)) FROM telephony_agentstate
-  UNION ALL SELECT min(created_at), max(GREATEST(created_at, ended_at)) FROM telephony_connection
-  UNION ALL SELECT min(created_at), max(GREATEST(created_at, closed_at)) FROM tickets_chat
-  UNION ALL SELECT min(created_at), max(created_at) FROM tickets_message
-  UNION ALL SELECT min(closed_at), max(closed_at) FROM tickets_ticket
-  UNION ALL SELECT min(started_at), max(started_at) FROM reports_sums
-) ledger
-"""
 _HOURS_LEFT = """
 SELECT COALESCE(sum(1 + extract(epoch FROM LEAST(until, %s) - GREATEST(since, %s)) / 3600), 0)::bigint
 FROM telephony_ledgerchange
@@ -36,21 +21,21 @@ _IS_REBUILDING = "SELECT EXISTS (SELECT FROM telephony_ledgerchange WHERE until 
 
 class Command(BaseCommand):
     help = (
-        "Sums every rollup of the report anew, from the ledgers: after rows were filled in by hand, or TIME_ZONE was"
-        " changed. Reports are right meanwhile, and slower. One that was interrupted is gone on with."
+        "Sums every rollup of the report anew, from the ledgers, after TIME_ZONE was changed. Reports are right"
+        " meanwhile, and slower. One that was interrupted is gone on with."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--anew", action="store_true", help="begin again, also where one was interrupted")
 
     def handle(self, *args: Any, anew: bool = False, **options: Any) -> None:
-        if (span := bounds()) is None:
+        if (span := rollups.bounds()) is None:
             self.stdout.write("There is nothing to sum.")
             return
         if is_rebuilding() and not anew:
             self.stdout.write("Going on where it was interrupted.")
         else:
-            ledger_changes.record_everything(*span)
+            rollups.log_everything(*span)
         total = hours_left()
         with tqdm(total=total, desc="hours of agents", unit="", file=sys.stderr) as bar:
             while not self._sum():
@@ -82,11 +67,3 @@ def is_rebuilding() -> bool:
     with connection.cursor() as cursor:
         cursor.execute(_IS_REBUILDING)
         return bool(cursor.fetchone()[0])
-
-
-def bounds() -> Span | None:
-    """Return the first instant and the last of which any ledger, or any rollup, says something."""
-    with connection.cursor() as cursor:
-        cursor.execute(_BOUNDS)
-        since, until = cursor.fetchone()
-    return (since, until) if since else None

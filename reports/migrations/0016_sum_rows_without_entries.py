@@ -1,0 +1,15 @@
+from django.db import migrations
+
+# Rows that were written in bulk before the triggers had no entry in the log. The worker sums everything anew, and reports
+# read the ledgers meanwhile.
+_SUM_ANEW = """
+INSERT INTO telephony_ledgerchange (agent_id, since, until)
+SELECT agent.id, known.since, now() FROM telephony_agent agent, (SELECT min(started_at) AS since FROM reports_sums) known
+WHERE known.since IS NOT NULL
+"""
+
+
+class Migration(migrations.Migration):
+    dependencies = [("reports", "0015_changes_of_ledgers_are_logged")]
+
+    operations = [migrations.RunSQL(_SUM_ANEW, migrations.RunSQL.noop)]
