@@ -16,7 +16,7 @@ from telephony.calls import inbound, switch_events
 from telephony.channels import connection_of, connection_of_recording, line_of
 from telephony.keyed_pool import KeyedPool
 from telephony.models import AgentLine, Connection, Leg
-from telephony.switch.base import Arrived, Detected, Ended, Missed, Played, RecordingFinished, Ringing, Up
+from telephony.switch.base import Arrived, Detected, Ended, Missed, Played, RecordingFinished, Ringing, Unregistered, Up
 
 handled = Counter("callcentre_switch_events", "Events of the switch that were handled", ["event"])
 
@@ -38,7 +38,7 @@ class Dispatcher:
         # The events of callers and standing lines that are not handled yet, by their number.
         self._unhandled: dict[int, ChannelEvent] = {}
 
-    def receive(self, event: CallEvent | Arrived | Missed) -> None:
+    def receive(self, event: CallEvent | Arrived | Missed | Unregistered) -> None:
         """Submit an event to the thread of its call. Another thread first finds the call of a caller or a line."""
         number = next(self._numbers)
         if isinstance(event, RecordingFinished):
@@ -46,6 +46,8 @@ class Dispatcher:
                 self._pool.submit(hash(event.name), partial(_handle, event))
             else:
                 self._pool.submit(connection_id, partial(self._handle_in_order, number, event, connection_id))
+        elif isinstance(event, Unregistered):
+            self._pool.submit(hash(event.number), partial(_handle, event))
         elif isinstance(event, Arrived | Missed):
             self._pool.submit(hash(event.channel_id), partial(self._receive_caller, event))
         elif (connection_id := connection_of(event.channel_id)) is not None:
@@ -124,6 +126,6 @@ class Dispatcher:
         return {key: one for key, one in found.items() if one.channel_id in channels}
 
 
-def _handle(event: CallEvent) -> None:
+def _handle(event: CallEvent | Unregistered) -> None:
     switch_events.handle(event)
     handled.labels(type(event).__name__).inc()

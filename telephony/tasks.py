@@ -2,6 +2,7 @@ from celery import shared_task
 from django.conf import settings
 from django.utils import timezone
 
+from callcentre.core.sweeps import going_on
 from telephony import recording_files
 from telephony.calls import placement
 from telephony.transcription import attempt
@@ -18,7 +19,8 @@ def place_call(pk: int) -> None:
 def sweep_calls() -> None:
     """Place calls whose task was lost, or that had to wait. End calls that had to wait too long."""
     for pk in placement.overdue(timezone.now()):
-        placement.place(pk)
+        with going_on("a call could not be placed", connection=pk):
+            placement.place(pk)
 
 
 @shared_task(name="telephony.sweep_agents")

@@ -78,6 +78,8 @@ class CampaignTick:
             used, code = self._dial_ahead(campaign, agents, own, groups, now, hours=hours, callers=callers)
             if used and self._wants:
                 sharing.take_turns(campaign, used)
+            if code == "agents_busy" and free and not own:
+                code = "agents_elsewhere"
             return "" if used else code
         if not own:
             return "agents_elsewhere" if self._wants or not left else "no_record"
@@ -171,7 +173,8 @@ class CampaignTick:
                 unused.append(record.id)
         choice.give_back(unused, self._holder)
         if not count:
-            return 0, "agents_busy"
+            is_due = choice.has_due(campaign.pk, groups=groups, free_agents=ids, now=now)
+            return 0, "agents_busy" if is_due else "no_record"
         return used, _reason_of_rest(reserved, unused)
 
     def _dial(self, campaign: Campaign, record: ReservedRecord, agent: CampaignAgent) -> bool:

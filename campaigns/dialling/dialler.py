@@ -8,8 +8,6 @@ import os
 import socket
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 import psycopg
 from django.db import InterfaceError, OperationalError, connection
@@ -17,6 +15,7 @@ from django.utils import timezone
 from prometheus_client import Counter
 
 from callcentre.core.pubsub import subscribe
+from callcentre.core.sweeps import going_on
 from campaigns.dialling import choice, outcomes, previews
 from campaigns.dialling.campaign_tick import CampaignTick
 from campaigns.dialling.ownership import Ownership, groups_of
@@ -34,19 +33,6 @@ PAUSE_SECONDS = 1.0
 PATIENCE_SECONDS = 5.0
 
 failures = Counter("callcentre_dialler_failures", "Ticks of a campaign, and sweeps, that failed")
-
-
-@contextmanager
-def _going_on(message: str, **context: str) -> Iterator[None]:
-    """Log a failure, so that the other campaigns go on. The database's absence stops them all, and is raised."""
-    try:
-        yield
-    except Exception as error:
-        # A deadlock, for one, is an OperationalError of a connection that works.
-        if isinstance(error, (OperationalError, InterfaceError)) and not connection.is_usable():
-            raise
-        logger.exception(message, extra=context)
-        failures.inc()
 
 
 class Dialler:
@@ -86,11 +72,11 @@ class Dialler:
     def tick(self) -> None:
         """Do what is due in all campaigns of this process."""
         for sweep in (outcomes.settle_due, previews.sweep, choice.release_held):
-            with _going_on("a sweep of the dialler failed", sweep=sweep.__qualname__):
+            with going_on("a sweep of the dialler failed", failures, sweep=sweep.__qualname__):
                 sweep(timezone.now())
         for campaign in self._own():
             tick = self._ticks.setdefault(campaign.pk, CampaignTick(campaign.pk, self.name))
-            with _going_on("a campaign could not be dialled", campaign=campaign.code):
+            with going_on("a campaign could not be dialled", failures, campaign=campaign.code):
                 tick.run(campaign, timezone.now())
 
     def _own(self) -> list[Campaign]:

@@ -114,13 +114,16 @@ def is_called_elsewhere(number: str, record: Record, now: datetime) -> bool:
     """Return whether an additional number was called for another record at the same moment.
 
     Two transactions never call one number at once. The lock of the record's own number is acquired before its attempts
-    are read; that of an additional number, which is not known before, only afterwards. So they are read again.
+    are read; that of an additional number, which is not known before, only afterwards. So they are read again. To wait
+    for it could be a deadlock: the other transaction may want to call the number of this record.
     """
     if number == record.number:
         return False
     values: dict[str, Any] = {"number": number, "record": record.pk, "now": now, "pause": settings.DIAL_PAUSE}
     with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_xact_lock(%s, hashtext(%s))", [_NUMBER_LOCK, number])
+        cursor.execute("SELECT pg_try_advisory_xact_lock(%s, hashtext(%s))", [_NUMBER_LOCK, number])
+        if cursor.fetchone() == (False,):
+            return True
         cursor.execute(_IS_PAUSED, values)
         return bool(cursor.fetchone()[0])
 

@@ -16,6 +16,7 @@ from django.utils import timezone
 from callcentre.core.actor import Actor
 from callcentre.core.errors import Conflict, ErrorCode, Fault, Invalid
 from callcentre.core.pubsub import publish
+from callcentre.core.sweeps import going_on
 from campaigns import events
 from campaigns.dialling import dials
 from campaigns.dialling.matching import is_wanted
@@ -121,7 +122,11 @@ def sweep(now: datetime) -> int:
     if is_running():
         dialled = Campaign.objects.diallable_on(timezone.localdate(now)).filter(is_dialling=True)
         over = over.filter(Q(expires_at__lte=now) | ~Q(campaign__in=dialled))
-    return sum(_end_over(offer.agent_id, offer.pk, now) for offer in over[:ENDED_AT_ONCE])
+    ended = 0
+    for offer in over[:ENDED_AT_ONCE]:
+        with going_on("an offer could not be ended", offer=offer.pk):
+            ended += _end_over(offer.agent_id, offer.pk, now)
+    return ended
 
 
 def is_running() -> bool:

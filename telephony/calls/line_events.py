@@ -3,7 +3,11 @@
 Locks: the call that the line is in, the agent, the line.
 """
 
+from collections.abc import Callable
+from contextlib import suppress
 from datetime import datetime, timedelta
+from functools import wraps
+from typing import ParamSpec, TypeVar
 
 from django.db import connection as database
 from django.db import transaction
@@ -14,13 +18,24 @@ from telephony.calls.offers import CALL_REJECTED
 from telephony.models import AgentLine, Connection, Leg
 from telephony.verbs import ledger
 
+P = ParamSpec("P")
+R = TypeVar("R")
 State = AgentLine.State
 
+# Q.850, as Asterisk says after `rtp_timeout`.
+NO_PACKETS = 44
 # A tone whose end was not reported is over by then.
 TONE_LIMIT = timedelta(seconds=2)
 # The line may change its call this often while its locks are acquired.
 ATTEMPTS = 5
 
+# An agent who is logged out has a line for a call only, which then ends.
+_END_UNUSED = """
+UPDATE telephony_agentline line SET hangup_asked_at = %(now)s
+WHERE ended_at IS NULL AND hangup_asked_at IS NULL AND connection_id IS NULL AND state = 'up'
+  AND NOT EXISTS (SELECT FROM telephony_agentsession WHERE agent_id = line.agent_id AND ended_at IS NULL)
+  AND NOT EXISTS (SELECT FROM telephony_connection WHERE agent_id = line.agent_id AND state = 'queued')
+"""
 _DUE = """
 SELECT channel_id, CASE WHEN state = 'refused' THEN 'refused' WHEN connection_id IS NULL THEN 'hang_up' ELSE 'tone' END
 FROM telephony_agentline
@@ -34,7 +49,24 @@ def ringing(channel_id: str) -> None:
     AgentLine.objects.filter(channel_id=channel_id, state=State.ASKED).update(state=State.RINGING)
 
 
-@transaction.atomic
+class _InAnotherCallError(Exception):
+    """The line has changed its call while its locks were acquired."""
+
+
+def _in_order(act: Callable[P, R]) -> Callable[P, R]:
+    """Run in a transaction, and in another one if the line has changed its call: no call is locked after an agent."""
+
+    @wraps(act)
+    def run(*args: P.args, **kwargs: P.kwargs) -> R:
+        for _ in range(ATTEMPTS):
+            with suppress(_InAnotherCallError), transaction.atomic():
+                return act(*args, **kwargs)
+        raise RuntimeError(f"The line {args[0]} changes its call too often.")
+
+    return run
+
+
+@_in_order
 def up(channel_id: str, at: datetime) -> None:
     """Handle the phone that was picked up: the line takes the call that it rang for, or hears silence."""
     if (found := _lock(channel_id)) is None:
@@ -56,7 +88,7 @@ def up(channel_id: str, at: datetime) -> None:
         line_requests.silence_idle(line.pk)
 
 
-@transaction.atomic
+@_in_order
 def tone_over(channel_id: str, at: datetime) -> None:
     """Join the line to the call that the tone announced."""
     found = _lock(channel_id)
@@ -82,15 +114,22 @@ def _take_part(line: AgentLine, connection: Connection, at: datetime) -> None:
         outbound.agent_up(connection, leg, at)
 
 
-@transaction.atomic
 def ended(channel_id: str, at: datetime, cause: int | None, tech_cause: str = "", cause_text: str = "") -> None:
-    """End a line that is gone. The call that it was in ends as if the agent had hung up."""
+    """End a line that is gone. The call that it was in, or that waited for it, ends as if the agent had hung up."""
+    text = (cause_text or causes.text_of(cause))[: causes.LONGEST]
+    if waiting_agent_id := _end(channel_id, at, cause, tech_cause, text):
+        # In a transaction of its own, since calls are locked before agents.
+        placement.end_oldest_queued(waiting_agent_id, at, cause, text)
+
+
+@_in_order
+def _end(channel_id: str, at: datetime, cause: int | None, tech_cause: str, text: str) -> int | None:
+    """End the line. Return its agent if calls may wait for this line, which was not picked up."""
     if (found := _lock(channel_id)) is None or found[0].ended_at:
-        return
+        return None
     line, connection = found
     leg = _leg_of(line, connection) if connection else None
     was_up = line.state == State.UP
-    text = (cause_text or causes.text_of(cause))[: causes.LONGEST]
     line.state, line.ended_at, line.cause, line.cause_text = State.ENDED, at, cause, text
     line.connection_id, line.role, line.called_at, line.joined_at = None, "", None, None
     line.save()
@@ -108,7 +147,8 @@ def ended(channel_id: str, at: datetime, cause: int | None, tech_cause: str = ""
             leg.cause = CALL_REJECTED
         _end_part(connection, leg, at)
     elif not was_up and line.hangup_asked_at is None:
-        placement.end_oldest_queued(line.agent_id, at, cause, text)
+        return line.agent_id
+    return None
 
 
 def _end_part(connection: Connection, leg: Leg, at: datetime) -> None:
@@ -120,9 +160,17 @@ def _end_part(connection: Connection, leg: Leg, at: datetime) -> None:
         outbound.agent_ended(connection, leg, at)
 
 
+def hang_up_lost(number: str, at: datetime) -> None:
+    """Hang up the line that a phone had before its registration ended. Its call ends as with packets that stop."""
+    lost = AgentLine.objects.filter(agent__number=number, ended_at=None, asked_at__lt=at)
+    for channel_id in lost.values_list("channel_id", flat=True):
+        line_requests.hang_up(channel_id, NO_PACKETS)
+
+
 def due(now: datetime) -> list[tuple[str, str]]:
     """Return the channels of lines for which something is due: refused, hang_up or tone."""
     with database.cursor() as cursor:
+        cursor.execute(_END_UNUSED, {"now": now})
         cursor.execute(_DUE, [now - TONE_LIMIT])
         return [(channel_id, what) for channel_id, what in cursor.fetchall()]
 
@@ -140,16 +188,15 @@ def do_due(channel_id: str, what: str, now: datetime) -> None:
 
 def _lock(channel_id: str) -> tuple[AgentLine, Connection | None] | None:
     """Lock a line, after its call and its agent. Return it with its call; None for an unknown channel."""
-    for _ in range(ATTEMPTS):
-        known = AgentLine.objects.filter(channel_id=channel_id).values_list("connection_id", "agent_id").first()
-        if known is None:
-            return None
-        connection = legs.lock(known[0]) if known[0] else None
-        ledger.lock_in_order([known[1]])
-        line = AgentLine.objects.select_for_update(no_key=True).get(channel_id=channel_id)
-        if line.connection_id == known[0]:
-            return line, connection
-    raise RuntimeError(f"The line {channel_id} changes its call too often.")
+    known = AgentLine.objects.filter(channel_id=channel_id).values_list("connection_id", "agent_id").first()
+    if known is None:
+        return None
+    connection = legs.lock(known[0]) if known[0] else None
+    ledger.lock_in_order([known[1]])
+    line = AgentLine.objects.select_for_update(no_key=True).get(channel_id=channel_id)
+    if line.connection_id != known[0]:
+        raise _InAnotherCallError
+    return line, connection
 
 
 def _leg_of(line: AgentLine, connection: Connection) -> Leg:

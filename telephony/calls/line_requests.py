@@ -51,8 +51,8 @@ def stop_tone(channel_id: str) -> None:
     switch_requests.send("stop_tone", channel_id)
 
 
-def hang_up(channel_id: str) -> None:
-    switch_requests.send("hang_up", channel_id)
+def hang_up(channel_id: str, cause: int = 16) -> None:
+    switch_requests.send("hang_up", channel_id, cause)
 
 
 def silence(channel_id: str) -> None:

@@ -125,6 +125,7 @@ def _rings_line(pk: int, now: datetime) -> bool:
     return bool(agent_id and lines.begin_for_call(agent_id))
 
 
+@transaction.atomic
 def end_oldest_queued(agent_id: int, at: datetime, cause: int | None, cause_text: str) -> None:
     """End the oldest call that waits for the agent's line, which was not picked up."""
     calls = Connection.objects.filter(agent=agent_id, state=Connection.State.QUEUED).order_by("id")

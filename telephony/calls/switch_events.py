@@ -14,7 +14,7 @@ from telephony import call_clock
 from telephony.calls import failed_transfers, inbound, legs, line_events, matching, outbound, switch_requests, transfers
 from telephony.channels import connection_of, line_of
 from telephony.models import Connection, Leg
-from telephony.switch.base import Arrived, Detected, Ended, Event, Played, RecordingFinished, Ringing, Up
+from telephony.switch.base import Arrived, Detected, Ended, Event, Played, RecordingFinished, Ringing, Unregistered, Up
 from telephony.verbs import recordings
 
 Role = Leg.Role
@@ -50,6 +50,8 @@ def handle(event: Event) -> None:
             matching.played(event)
         case Arrived():
             inbound.arrived(event)
+        case Unregistered(number, at):
+            line_events.hang_up_lost(number, at)
         case RecordingFinished():
             recordings.finish(event.name, is_failed=event.is_failed)
 

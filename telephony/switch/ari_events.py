@@ -25,6 +25,7 @@ from telephony.switch.base import (
     RecordingFinished,
     Replaced,
     Ringing,
+    Unregistered,
     Up,
 )
 
@@ -170,6 +171,12 @@ def _recorded(content: dict[str, Any]) -> Event:
     )
 
 
+def _contact_changed(content: dict[str, Any]) -> Event | None:
+    """Translate ContactStatusChange. A phone that repeats its registration changes no status."""
+    is_gone = content["contact_info"]["contact_status"] == "Removed"
+    return Unregistered(content["endpoint"]["resource"], call_clock.now()) if is_gone else None
+
+
 _READERS: dict[str, Callable[[dict[str, Any]], Event | None]] = {
     "StasisStart": _entered,
     "ChannelStateChange": _changed,
@@ -178,6 +185,7 @@ _READERS: dict[str, Callable[[dict[str, Any]], Event | None]] = {
     "PlaybackFinished": _played,
     "RecordingFinished": _recorded,
     "RecordingFailed": _recorded,
+    "ContactStatusChange": _contact_changed,
     "ApplicationReplaced": lambda content: Replaced(),
 }
 _WANTED = {name.encode() for name in _READERS}

@@ -83,6 +83,11 @@ class AsteriskSwitch:
     def call_agent(self, channel_id: str, number: str, *, presented: str, ring_seconds: int) -> None:
         if not re.fullmatch(r"[0-9A-Za-z._-]+", number):
             raise SwitchError(f"{number!r} is no SIP number.", INVALID_NUMBER)
+        if line_of(channel_id) is not None:
+            # Asterisk then reports the registration of the phone; and channel events twice, of which we drop one. A
+            # phone that does not exist is refused below.
+            with suppress(AriError):
+                self._subscribe(f"endpoint:PJSIP/{number}")
         self._call(channel_id, f"PJSIP/{number}", presented, ring_seconds)
 
     def call_number(self, channel_id: str, number: str, *, presented: str, ring_seconds: int) -> None:

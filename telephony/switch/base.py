@@ -144,7 +144,31 @@ class RecordingFinished:
     is_failed: bool = False
 
 
-Event = Online | Offline | Replaced | Alive | Ringing | Up | Ended | Arrived | Detected | Played | RecordingFinished
+@dataclass(frozen=True, slots=True)
+class Unregistered:
+    """The phone with this SIP number was closed or has crashed, or has registered anew. Reported of phones with lines.
+
+    A line that it had before may stay up, but no person hears its calls.
+    """
+
+    number: str
+    at: datetime
+
+
+Event = (
+    Online
+    | Offline
+    | Replaced
+    | Alive
+    | Ringing
+    | Up
+    | Ended
+    | Arrived
+    | Detected
+    | Played
+    | RecordingFinished
+    | Unregistered
+)
 
 
 class Switch(Protocol):

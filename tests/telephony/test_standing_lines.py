@@ -9,7 +9,7 @@ from callcentre.core.errors import Conflict, Invalid
 from telephony.calls import line_events, lines, placement, switch_events
 from telephony.calls.reconciliation import Comparison
 from telephony.models import Agent, AgentLine, Connection, Leg, Queue
-from telephony.switch.base import Channel, Ended, Played, SwitchError, Up
+from telephony.switch.base import Channel, Ended, Played, SwitchError, Unregistered, Up
 from telephony.verbs import connections, presence
 from telephony.verbs.agents import edit_agent
 from tests.conftest import ACTOR
@@ -109,6 +109,28 @@ def test_a_call_without_a_line_rings_the_phone_for_it_first(anna: Agent, switch:
     call.refresh_from_db()
     assert call.state == "dialling"
     assert AgentLine.objects.count() == 1
+
+
+@pytest.mark.parametrize("has_talked", [True, False])
+def test_the_line_of_an_agent_who_is_logged_out_ends_with_the_call(
+    has_talked: bool, anna: Agent, switch: RecordingSwitch
+) -> None:
+    edit_agent(anna, ACTOR, has_line=True)
+    presence.log_out(anna, ACTOR)
+    call = requested(anna)
+    line = AgentLine.objects.get()
+    switch_events.handle(Up(line.channel_id, timezone.now()))
+    do_due()
+    assert ("hang_up", line.channel_id) not in switch.told
+    if has_talked:
+        placement.place(call.pk)
+        do_due()
+        assert ("hang_up", line.channel_id) not in switch.told
+    ask(call, "hang_up")
+
+    do_due()
+
+    assert ("hang_up", line.channel_id) in switch.told
 
 
 def test_a_line_that_is_not_picked_up_ends_the_call_that_waits_for_it(anna: Agent, switch: RecordingSwitch) -> None:
@@ -298,6 +320,21 @@ def test_a_call_is_transferred_to_the_line_of_another_agent(
     call.refresh_from_db()
     assert (call.state, call.agent) == ("talking", zoe)
     assert state(zoe) == "talking"
+
+
+def test_the_line_of_a_phone_that_registers_anew_is_hung_up_and_a_new_one_is_rung(
+    anna: Agent, line: AgentLine, switch: RecordingSwitch
+) -> None:
+    switch_events.handle(Unregistered("999", timezone.now()))
+    switch_events.handle(Unregistered(anna.number, line.asked_at))
+    assert switch.told == []
+
+    switch_events.handle(Unregistered(anna.number, timezone.now()))
+    assert switch.told == [("hang_up", line.channel_id, 44)]
+    switch_events.handle(Ended(line.channel_id, timezone.now(), 44))
+    lines.ask_for_line(anna, ACTOR)
+
+    assert AgentLine.objects.get(ended_at=None).pk != line.pk
 
 
 def test_the_log_out_ends_the_line(anna: Agent, line: AgentLine, switch: RecordingSwitch) -> None:

@@ -1,8 +1,11 @@
 """Locks of the dialler: each test would be a deadlock if they were acquired in another order."""
 
 import threading
+import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
+from typing import Any
 
 import pytest
 from django.db import connection, transaction
@@ -11,7 +14,8 @@ from django.utils import timezone
 from campaigns.dialling import choice, dials, numbers, outcomes, previews
 from campaigns.models import Attempt, Campaign, DiallingDay, Record, RecordOffer
 from campaigns.verbs import do_not_call
-from telephony.models import Agent, Connection, Leg
+from telephony.calls import legs, line_events
+from telephony.models import Agent, AgentLine, Connection, Leg
 from telephony.verbs import ledger
 from tests.campaigns.dialling.calls import (
     answered_call,
@@ -26,6 +30,7 @@ from tests.campaigns.factories import CampaignFactory, DoNotCallFactory, RecordF
 from tests.conftest import ACTOR
 from tests.processes import wait_for
 from tests.telephony.doubles import RecordingSwitch
+from tests.telephony.factories import AgentFactory, ConnectionFactory
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -207,3 +212,73 @@ def test_records_that_are_given_back_are_locked_in_the_order_of_edits() -> None:
     while_an_edit_has_the_first(lambda: choice.give_back([second.pk, first.pk], "test"), first, second)
 
     assert not Record.objects.exclude(leased_by="").exists()
+
+
+def test_two_records_whose_numbers_are_crossed_do_not_wait_for_each_other(committed_db: None) -> None:
+    first, second = (RecordFactory(phone_number=number) for number in ("+48600100200", "+48600100201"))
+
+    def elsewhere(record_id: int, number: str) -> bool:
+        record = numbers.read_record(record_id)
+        return numbers.is_called_elsewhere(number, record, timezone.now())
+
+    with transaction.atomic():
+        numbers.read_record(first.pk)
+        # The other one would wait for this number, and this one for the other.
+        assert in_thread(lambda: elsewhere(second.pk, first.number)) is True
+        assert elsewhere(first.pk, second.number) is False
+
+
+def in_thread(act: Callable[[], object]) -> object:
+    """Return the result of a transaction in another thread."""
+
+    def run() -> object:
+        try:
+            with transaction.atomic():
+                return act()
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(run).result(timeout=30)
+
+
+def a_line(agent: Agent) -> AgentLine:
+    return AgentLine.objects.create(agent=agent, channel_id="callcentre-line-1", asked_at=timezone.now())
+
+
+def test_a_line_that_takes_a_call_while_its_agent_is_awaited_locks_the_call_first(switch: RecordingSwitch) -> None:
+    call, agent = ConnectionFactory(talking=True, uses_line=True), AgentFactory()
+    line = a_line(agent)
+
+    before: list[Any] = []
+
+    def begin() -> None:
+        legs.lock(call.pk)
+        before.append(transaction.savepoint())
+        ledger.lock(agent.pk)
+
+    def go_on() -> None:
+        in_thread(lambda: AgentLine.objects.update(connection_id=call.pk, role="agent", called_at=timezone.now()))
+        # The other transaction gets the agent, and finds the line in a call that is locked here.
+        transaction.savepoint_rollback(before.pop())
+        time.sleep(0.2)
+        ledger.lock(agent.pk)
+
+    while_it_waits(lambda: line_events.ended(line.channel_id, timezone.now(), 44), first=begin, then=go_on)
+
+    assert AgentLine.objects.get().ended_at is not None
+
+
+def test_a_line_that_ends_before_its_call_was_placed_locks_the_call_before_the_agent(switch: RecordingSwitch) -> None:
+    agent = AgentFactory()
+    call = ConnectionFactory(agent=agent, state="queued", answered_at=None, ended_at=None, disposition="")
+    line = a_line(agent)
+
+    while_it_waits(
+        lambda: line_events.ended(line.channel_id, timezone.now(), 19),
+        first=lambda: legs.lock(call.pk),
+        then=lambda: ledger.lock(agent.pk),
+    )
+
+    call.refresh_from_db()
+    assert (call.state, call.cause) == ("ended", 19)

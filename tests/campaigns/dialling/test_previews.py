@@ -1,7 +1,7 @@
 """Records that are offered to agents before the call."""
 
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -26,7 +26,7 @@ from tests.campaigns.dialling.calls import (
     pick_up,
     tick,
 )
-from tests.campaigns.factories import RecordFactory
+from tests.campaigns.factories import RecordFactory, RecordOfferFactory
 from tests.conftest import ACTOR, ApiClient
 from tests.telephony.doubles import RecordingSwitch
 from tests.telephony.factories import PauseFactory
@@ -230,6 +230,26 @@ def test_the_timetable_ends_the_offers_of_a_dead_dialler(client: ApiClient) -> N
     tasks.sweep_calls()
 
     assert (ends(), state()) == (["expired"], "free")
+
+
+def test_an_offer_that_cannot_be_ended_does_not_stop_the_others(
+    client: ApiClient, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    campaign_with_offer()
+    RecordOffer.objects.update(expires_at=timezone.now())
+    broken = RecordOfferFactory(expires_at=timezone.now() - timedelta(minutes=1), ended_at=None)
+    end_over = previews._end_over
+
+    def fail(agent_id: int, offer_id: int, now: datetime) -> bool:
+        if offer_id == broken.pk:
+            raise ValueError("broken")
+        return end_over(agent_id, offer_id, now)
+
+    monkeypatch.setattr(previews, "_end_over", fail)
+
+    assert previews.sweep(timezone.now()) == 1
+    assert "an offer could not be ended" in caplog.text
+    assert RecordOffer.objects.filter(ended_at=None).get() == broken
 
 
 def test_without_an_offer_nothing_is_accepted_or_skipped(client: ApiClient) -> None:

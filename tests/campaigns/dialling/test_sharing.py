@@ -220,3 +220,16 @@ def test_an_agent_of_two_campaigns_is_called_once(switch: RecordingSwitch) -> No
         tick(campaign)
 
     assert sorted(Attempt.objects.values_list("agent__login", flat=True)) == ["agent1", "other"]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_predictive_campaign_whose_records_must_wait_does_not_say_that_its_free_agents_are_busy(
+    switch: RecordingSwitch,
+) -> None:
+    predictive, _ = predictive_and_other(switch)
+    predictive.records.update(held_until=timezone.now() + timedelta(hours=1))
+
+    tick(predictive)
+
+    assert states() == ["free", "free"]
+    assert DiallerState.objects.get(campaign=predictive).code == "no_record"

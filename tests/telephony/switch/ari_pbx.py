@@ -321,6 +321,15 @@ class Pbx:
         self.apps[name].sources.add(source)
         return self.apps[name]
 
+    def registers_anew(self, number: str) -> None:
+        """Remove the contact of a phone: its page has crashed, or another one has registered. Its channels stay up."""
+        contact = {"uri": f"sip:{number}@127.0.0.1:58538", "contact_status": "Removed", "aor": number}
+        told = {"endpoint": {"technology": "PJSIP", "resource": number, "state": "offline"}, "contact_info": contact}
+        with self.lock:
+            for app in self.apps.values():
+                if f"endpoint:PJSIP/{number}" in app.sources:
+                    self._send(app, {"type": "ContactStatusChange", **told})
+
     def is_connected(self, name: str) -> bool:
         return name in self.apps and self.apps[name].send is not None
 

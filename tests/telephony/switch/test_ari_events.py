@@ -8,7 +8,7 @@ import pytest
 
 from telephony.switch import ari_events
 from telephony.switch.ari_events import Interpreter
-from telephony.switch.base import Arrived, Ended, RecordingFinished, Replaced, Ringing, Up
+from telephony.switch.base import Arrived, Ended, RecordingFinished, Replaced, Ringing, Unregistered, Up
 
 CHANNEL = {
     "id": "callcentre-1-1",
@@ -97,6 +97,16 @@ def test_the_end_has_a_cause_and_perhaps_a_technical_one(content: dict[str, Any]
 
     assert isinstance(event, Ended)
     assert (event.cause, event.tech_cause) == (cause, tech_cause)
+
+
+@pytest.mark.parametrize(("status", "is_gone"), [("Removed", True), ("NonQualified", False), ("Reachable", False)])
+def test_a_contact_that_is_removed_is_a_registration_that_ended(status: str, is_gone: bool) -> None:
+    contact = {"uri": "sip:104@127.0.0.1:58538", "contact_status": status, "aor": "104", "roundtrip_usec": "0"}
+    endpoint = {"technology": "PJSIP", "resource": "104", "state": "offline", "channel_ids": ["callcentre-line-1"]}
+
+    found = told(message("ContactStatusChange", endpoint=endpoint, contact_info=contact))
+
+    assert [event.number for event in found if isinstance(event, Unregistered)] == (["104"] if is_gone else [])
 
 
 def test_recordings_end_or_fail() -> None:

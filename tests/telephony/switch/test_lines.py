@@ -4,7 +4,7 @@ from functools import partial
 
 import pytest
 
-from telephony.switch.base import Arrived, Channel, Detected, Ended, Played, SwitchError, Up
+from telephony.switch.base import Arrived, Channel, Detected, Ended, Played, SwitchError, Unregistered, Up
 from tests.telephony.switch import ari_media
 from tests.telephony.switch.harness import Line, Pair, asked, wait_for
 
@@ -148,6 +148,18 @@ def test_the_line_of_a_phone_that_has_vanished_ends_by_the_time_limit_for_packet
 
     line.told(Ended, channel_id=other)
     assert [event.cause for event in line.listener.of(Ended, channel_id=agent)] == ([44] if rtp_timeout else [])
+
+
+def test_the_end_of_the_registration_of_a_phone_with_a_line_is_reported(both: Pair) -> None:
+    line, server = both
+    agent = line.standing_line()
+    number = server.pbx.lines[agent].dialstring
+
+    server.pbx.registers_anew(number)
+    line.told(Unregistered, number=number)
+    line.switch.hang_up(agent, 44)
+
+    assert line.told(Ended, channel_id=agent).cause == 44
 
 
 def test_a_message_that_is_not_there_has_failed(both: Pair) -> None:
