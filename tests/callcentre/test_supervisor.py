@@ -328,7 +328,8 @@ def open_to_others(var: Path) -> dict[str, str]:
 def first_report(port: int) -> list[dict[str, Any]]:
     """Ask for the agents work report until the service answers at all."""
     today = timezone.localdate()
-    query = f"date_from={today - timedelta(days=40)}&date_to={today}&aggregate_by=year"
+    agents = "".join(f"&agent_logins[]=agent{number}" for number in range(1, 6))
+    query = f"date_from={today - timedelta(days=40)}&date_to={today}&aggregate_by=month{agents}"
     request = urllib.request.Request(f"http://127.0.0.1:{port}/api/agents_work_report?{query}")
     request.add_header("Authorization", f"Basic {base64.b64encode(b'demo:secret').decode()}")
     while True:
