@@ -2,14 +2,35 @@
 
 import io
 import struct
-import sys
 import wave
-from array import array
-from collections.abc import Callable, Sequence
 from typing import IO
 
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy as _
+
+from callcentre.core.limited_process import BeyondLimits, run_limited
+from telephony.samples import BYTES, RATE, resample
+
+# The most parts of a file before its samples. Recorders write a handful.
+MOST_PARTS = 100
+
+
+def _find_samples(file: "IO[bytes]") -> tuple[int, int]:
+    """Return the position and the length of the samples, as the header has it.
+
+    Raises wave.Error if no samples follow the first parts: a file may have millions of empty ones.
+    """
+    begin = 20
+    for _part in range(MOST_PARTS):
+        file.seek(begin - 8)
+        header = file.read(8)
+        if len(header) < 8:
+            break
+        name, length = struct.unpack("<4sI", header)
+        if name == b"data":
+            return begin, length
+        begin += 8 + length + length % 2
+    raise wave.Error("no samples")
 
 
 def mend(file: "IO[bytes]", size: int) -> float:
@@ -17,17 +38,12 @@ def mend(file: "IO[bytes]", size: int) -> float:
 
     Raises wave.Error or EOFError if the file is no WAV of plain samples.
     """
-    file.seek(12)
-    begin = 20
-    while len(header := file.read(8)) == 8:
-        name, length = struct.unpack("<4sI", header)
-        if name == b"data":
-            _set_lengths(file, begin, length, size)
-            break
-        begin += 8 + length + length % 2
-        file.seek(begin - 8)
+    begin, length = _find_samples(file)
+    _set_lengths(file, begin, length, size)
     file.seek(0)
     with wave.open(file, "rb") as sound:
+        if not sound.getframerate():
+            raise wave.Error("no samples a second")
         return round(sound.getnframes() / sound.getframerate(), 2)
 
 
@@ -41,21 +57,29 @@ def _set_lengths(file: "IO[bytes]", begin: int, length: int, size: int) -> None:
     file.write(struct.pack("<I", size - 8))
 
 
-# A message for the telephone: 8 kHz, 16 bits, one channel.
-RATE, BYTES = 8000, 2
 LONGEST_SECONDS = 60
+# Samples a second of a message. The file says how many, and so how many it becomes.
+RATES = range(6_000, 48_001)
 
 
 def to_telephone(file: "IO[bytes]") -> bytes:
     """Return the WAV in the form that switches play. Raises ValidationError for anything else than plain samples."""
     try:
+        _find_samples(file)
+        file.seek(0)
         with wave.open(file, "rb") as sound:
-            if sound.getnframes() > LONGEST_SECONDS * sound.getframerate():
+            rate, channels, width = sound.getframerate(), sound.getnchannels(), sound.getsampwidth()
+            if rate not in RATES or channels not in (1, 2) or width not in (1, 2, 3, 4):
+                raise wave.Error("other samples than those of a plain WAV")
+            if sound.getnframes() > LONGEST_SECONDS * rate:
                 limit = {"seconds": LONGEST_SECONDS}
                 raise ValidationError(_("The sound is longer than %(seconds)s seconds."), params=limit)
-            samples = _converted(sound)
-    except (wave.Error, EOFError, ZeroDivisionError, struct.error) as error:
-        raise ValidationError(_("This is no WAV file of plain samples (PCM).")) from error
+            content = sound.readframes(sound.getnframes())
+        samples = run_limited(resample, struct.pack("<3I", rate, channels, width) + content)
+    except (wave.Error, EOFError, struct.error, BeyondLimits) as error:
+        limits = {"least": RATES[0] // 1000, "most": RATES[-1] // 1000}
+        sentence = _("This is no WAV file of plain samples (PCM) with %(least)s to %(most)s kHz.")
+        raise ValidationError(sentence, params=limits) from error
     if not samples:
         raise ValidationError(_("The sound is empty."))
     buffer = io.BytesIO()
@@ -63,39 +87,3 @@ def to_telephone(file: "IO[bytes]") -> bytes:
         result.setparams((1, BYTES, RATE, 0, "NONE", ""))
         result.writeframes(samples)
     return buffer.getvalue()
-
-
-def _converted(sound: wave.Wave_read) -> bytes:
-    """Return the samples with one channel, 16 bits and 8 kHz."""
-    width, channels = sound.getsampwidth(), sound.getnchannels()
-    if channels not in (1, 2) or width not in _READERS:
-        raise wave.Error("other samples than those of a plain WAV")
-    content = sound.readframes(sound.getnframes())
-    samples: Sequence[int] = _READERS[width](content[: len(content) // (width * channels) * width * channels])
-    if channels == 2:
-        samples = [(left + right) // 2 for left, right in zip(samples[::2], samples[1::2], strict=True)]
-    result = array("h", _at_rate(samples, sound.getframerate()))
-    if sys.byteorder == "big":
-        result.byteswap()
-    return result.tobytes()
-
-
-def _at_rate(samples: Sequence[int], rate: int) -> list[int]:
-    """Return the samples at 8 kHz: each is the mean of those that it stands for."""
-    found = []
-    for position in range(len(samples) * RATE // rate):
-        begin = position * rate // RATE
-        part = samples[begin : max(begin + 1, (position + 1) * rate // RATE)]
-        found.append(sum(part) // len(part))
-    return found
-
-
-# By bytes of a sample. Those of one byte have no sign.
-_READERS: dict[int, Callable[[bytes], Sequence[int]]] = {
-    1: lambda content: [(value - 128) << 8 for value in content],
-    2: lambda content: struct.unpack(f"<{len(content) // 2}h", content),
-    3: lambda content: [
-        int.from_bytes(content[place + 1 : place + 3], "little", signed=True) for place in range(0, len(content), 3)
-    ],
-    4: lambda content: [value >> 16 for value in struct.unpack(f"<{len(content) // 4}i", content)],
-}

@@ -3,8 +3,9 @@
 import pytest
 from django.contrib import admin
 from django.contrib.auth.models import Group
-from django.db import models
+from django.db import connection, models
 from django.test import RequestFactory
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from callcentre.admin import ChangeList
@@ -114,3 +115,27 @@ def test_choices_are_offered_in_the_order_of_their_model() -> None:
     offered = superuser().get(reverse("admin:autocomplete"), asked).json()["results"]
 
     assert [choice["text"] for choice in offered] == ["Autumn", "Spring", "Winter"]
+
+
+@pytest.mark.parametrize(
+    "model",
+    [model for model in MODELS if admin.site._registry[model].search_fields],
+    ids=lambda model: model._meta.label,
+)
+def test_a_list_searches_for_the_first_words_only(model: type[models.Model]) -> None:
+    client, text = superuser(), " ".join(f"word{place}x" for place in range(2000))
+
+    with CaptureQueriesContext(connection) as queries:
+        assert client.get(list_of(model), {"q": text}).status_code == 200
+
+    assert [query["sql"][:200] for query in queries if "word10x" in query["sql"]] == []
+
+
+def test_the_choices_of_a_field_are_found_by_the_first_words_only() -> None:
+    text = " ".join(f"word{place}x" for place in range(2000))
+    field = {"app_label": "telephony", "model_name": "agent", "field_name": "user"}
+
+    with CaptureQueriesContext(connection) as queries:
+        assert superuser().get(reverse("admin:autocomplete"), {**field, "term": text}).status_code == 200
+
+    assert [query["sql"][:200] for query in queries if "word10x" in query["sql"]] == []

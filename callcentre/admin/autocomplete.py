@@ -7,16 +7,18 @@ from django.core.exceptions import PermissionDenied
 from django.db.models import Field, Model, QuerySet
 from django.http import HttpRequest
 
+from callcentre.core.search import text_of_list
+
 
 class Autocomplete(AutocompleteJsonView):
     """Django's view, for fields of models only. It fails on a relation that is read from its other side."""
 
     def process_request(self, request: HttpRequest) -> Any:
         asked = super().process_request(request)
-        _term, _admin, source_field, _to_field = asked
+        term, admin, source_field, to_field = asked
         if not isinstance(source_field, Field):
             raise PermissionDenied
-        return asked
+        return text_of_list(term), admin, source_field, to_field
 
     def get_queryset(self) -> QuerySet[Model]:
         """Return the choices in an order, so that no page of them repeats or skips a row.

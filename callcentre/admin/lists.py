@@ -16,6 +16,7 @@ from unfold.views import ChangeList as ThemeChangeList
 from callcentre.admin.dates import DATES
 from callcentre.admin.theme import ModelAdmin
 from callcentre.core.integers import integer_of
+from callcentre.core.search import text_of_list
 from callcentre.lists.counts import MOST_COUNTED, count_up_to
 from callcentre.lists.listed import SEARCH_LIMIT
 from callcentre.lists.saved_views import SAVED, WHOLE_LIST
@@ -76,7 +77,7 @@ class ChangeList(ThemeChangeList):
         return vars(self.request).get(SEARCH_LIMIT)
 
     def get_queryset(self, request: HttpRequest, *rest: Any, **more: Any) -> models.QuerySet[Any]:
-        self.request = request
+        self.request, self.query = request, text_of_list(self.query)
         if order := self.params.get(ORDER_VAR):
             self.params[ORDER_VAR] = _order_by_places(order, self.list_display)
         rows: models.QuerySet[Any] = super().get_queryset(request, *rest, **more)

@@ -20,6 +20,8 @@ FIRST_SECONDS = 0.002
 # The time between equal calls of one process: at first, and at most.
 APART_SECONDS = 0.02
 LONGEST_APART_SECONDS = 0.1
+# The calls that wait while the broker is slow or away. Further ones are left to the sweeps, which find their rows.
+MOST_WAITING = 10_000
 
 
 class _Call(NamedTuple):
@@ -60,9 +62,11 @@ class _Publisher:
         with self._lock:
             if self._pid != os.getpid():  # a forked worker inherits the queue, not the thread
                 self._start_anew()
-            if call in self._waiting:
+            if call in self._waiting or len(self._waiting) > MOST_WAITING:
                 return
             self._waiting.add(call)
+            if len(self._waiting) > MOST_WAITING:
+                logger.warning("too many tasks wait for the broker, further ones are left to their sweeps")
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="enqueue", daemon=True)
                 self._thread.start()

@@ -2,28 +2,22 @@
 
 The rules of HTML can turn a few kilobytes of tags into gigabytes, or hours of work, and no count of tags predicts it.
 So this process cleans only HTML that is plainly harmless: short texts, and texts whose elements are closed in the order
-in which they were opened. A process with limits of time and memory cleans all other HTML. Each process of the service
-runs one such process at a time; further texts wait.
-
-This file is also the program of that process, so it imports nothing that is slow to import.
+in which they were opened. A process with limits of time and memory cleans all other HTML (`limited_process`); it loads
+this file, which therefore imports nothing that is slow to import.
 """
 
 import json
-import logging
 import os
 import re
-import subprocess
 import sys
-import threading
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from html import unescape as _unescape
 from typing import Any, NamedTuple, Self
 
 import nh3
 
-logger = logging.getLogger(__name__)
+from callcentre.core.limited_process import BeyondLimits, run_limited
 
 # The most characters that HTML may have before and after it is cleaned.
 LONGEST = 2_000_000
@@ -35,11 +29,6 @@ _MOST_TAGS_HERE = 10_000
 _DEEPEST_HERE = 200
 _LONGEST_ATTRIBUTES_HERE = 4_000
 _MOST_FORMATTING_HERE = 5_000_000
-# Limits of the other process. It cleans 2 MB of ordinary HTML in a quarter of a second, with 100 MB.
-_CPU_SECONDS = 3
-_MEMORY = 512 << 20
-# The time in which a busy machine must give it these seconds.
-_PATIENCE_SECONDS = 60
 # PostgreSQL cannot store NUL, and half a surrogate pair is no character.
 _IMPOSSIBLE = re.compile("[\0\ud800-\udfff]")
 # Python refuses to read such numbers; no character has them.
@@ -203,65 +192,28 @@ def _cleaned(text: str, policy: Policy, *, is_counting: bool) -> Cleaned:
     text = _HUGE_NUMBER.sub("\ufffd", possible(text))
     if is_harmless(text):
         return _count(text, is_counting)._replace(html=policy.apply(text))
-    return _clean_in_turn(text, policy, is_counting)
-
-
-# One text at a time: the memory of several would add up. Others wait, and leave two of a web worker's threads free.
-_TURN = threading.Lock()
-_PLACES = threading.BoundedSemaphore(6)
-
-
-def _clean_in_turn(text: str, policy: Policy, is_counting: bool) -> Cleaned:
-    """Clean the text after the texts that came before it. Raises Uncleanable if too many wait."""
-    if not _PLACES.acquire(blocking=False):
-        raise Uncleanable
-    try:
-        with _TURN:
-            return _clean_apart(text, policy, is_counting)
-    finally:
-        _PLACES.release()
+    return _clean_apart(text, policy, is_counting)
 
 
 def _clean_apart(text: str, policy: Policy, is_counting: bool) -> Cleaned:
-    """Clean the text in the limited process. Raises Uncleanable if that process fails."""
+    """Clean the text in the limited process. Raises Uncleanable."""
     given = {"policy": policy.described, "text": text, "is_counting": is_counting}
     try:
-        done = subprocess.run(  # noqa: S603  (our own file)
-            [sys.executable, "-I", __file__],
-            input=json.dumps(given).encode(),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            timeout=_PATIENCE_SECONDS,
-            check=True,
-            # It must not get our secrets, nor a Ctrl-C from the terminal.
-            env={},
-            start_new_session=True,
-        )
-    except subprocess.SubprocessError as error:
-        code = getattr(error, "returncode", None)
-        logger.warning("HTML was not cleaned within the limits", extra={"characters": len(text), "exit_code": code})
+        html, tags, attributes = json.loads(run_limited(clean_limited, json.dumps(given).encode()))
+    except BeyondLimits as error:
         raise Uncleanable from error
-    html, tags, attributes = json.loads(done.stdout)
     return Cleaned(html, Counter(tags), Counter({(tag, name): count for tag, name, count in attributes}))
 
 
-def _clean_input() -> None:
+def clean_limited(content: bytes) -> bytes:
     """Do the work of the limited process."""
-    import resource  # noqa: PLC0415  (only this function needs it)
-
-    resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
-    resource.setrlimit(resource.RLIMIT_CPU, (_CPU_SECONDS, _CPU_SECONDS))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    with suppress(OSError):
-        # Calls and pages have priority.
-        os.nice(5)
-    given = json.load(sys.stdin.buffer)
+    given = json.loads(content)
     html = Policy(**given["policy"]).apply(given["text"])
     if len(html) > LONGEST:
         sys.exit(1)
     found = _count(given["text"], given["is_counting"])
     attributes = [(tag, name, count) for (tag, name), count in found.attributes.items()]
-    sys.stdout.write(json.dumps([html, found.tags, attributes]))
+    return json.dumps([html, found.tags, attributes]).encode()
 
 
 def _count(text: str, is_counting: bool) -> Cleaned:
@@ -388,7 +340,3 @@ def counted(text: str) -> Cleaned:
             given = _ATTRIBUTE.findall(found["given"] or found["attributes"] or "")
             attributes.update({(tag, name.lower()[:_LONGEST_NAME]) for name in given})
     return Cleaned(text, tags, attributes)
-
-
-if __name__ == "__main__":
-    _clean_input()

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db.models import Func, Model, TextField
+from django.utils.text import smart_split
 
 from callcentre.core.phone import PhoneError, normalise
 from callcentre.core.scope import Scope
@@ -24,6 +25,9 @@ CANDIDATES_OF_LIST = 5_000
 FEWEST_DIGITS = 4
 # The fewest letters that are searched as the beginning of a word in messages.
 FEWEST_LETTERS = 4
+# The longest text, and the most words of it, that a list of the admin takes: an identifier of a mail may be long.
+MAX_LENGTH_OF_LIST = 1_000
+MAX_WORDS_OF_LIST = 10
 _WORD = re.compile(r"\w+")
 
 
@@ -99,6 +103,13 @@ class SearchText:
     def with_endings(self, *branches: str) -> list[str]:
         """Return the branches of a UNION for each ending. `{ending}` stands for the pattern."""
         return [branch.format(ending=f"%(ending{n})s") for n in range(len(self.endings)) for branch in branches]
+
+
+def text_of_list(text: str) -> str:
+    """Return the text for which a list searches: each further word would be one more condition of its query."""
+    text = text[:MAX_LENGTH_OF_LIST]
+    words = list(smart_split(text))
+    return text if len(words) <= MAX_WORDS_OF_LIST else " ".join(words[:MAX_WORDS_OF_LIST])
 
 
 def candidates(scope: Scope) -> int:

@@ -40,6 +40,8 @@ MOST_ROWS = 1_000_000
 # A portion ends after so many rows or seconds: it holds the locks of its rows.
 PORTION = 100
 PORTION_SECONDS = 0.5
+# Ids that are read together: the database unpacks all ids of the row for each part of them.
+IDS_READ = 10_000
 # A worker then lets other tasks have their turn.
 TURN_SECONDS = 30
 MOST_FAILURES = 5
@@ -108,8 +110,9 @@ def _take_turn(job: ListAction) -> bool:
         return False
     ListAction.objects.filter(pk=job.pk).update(failure_count=F("failure_count") + 1)
     ends_at = time.monotonic() + TURN_SECONDS
+    ids = _Ids(job.pk)
     try:
-        while _do_portion(job.pk):
+        while _do_portion(job.pk, ids):
             if time.monotonic() > ends_at:
                 return True
     except Refused as refusal:
@@ -128,8 +131,22 @@ def _end(job: ListAction, state: str, message: Any = "") -> None:
     ListAction.objects.waiting().filter(pk=job.pk).update(**values)
 
 
+class _Ids:
+    """The ids of a job, which never change, a part at a time."""
+
+    def __init__(self, pk: int) -> None:
+        self._job, self._begin, self._read = ListAction.objects.filter(pk=pk), 0, list[str]()
+
+    def at(self, place: int) -> list[str]:
+        """Return the ids of the portion that begins here."""
+        if not self._begin <= place < self._begin + len(self._read):
+            self._begin = place
+            [self._read] = self._job.values_list(f"ids__{place}_{place + IDS_READ}", flat=True)
+        return self._read[place - self._begin :][:PORTION]
+
+
 @transaction.atomic
-def _do_portion(pk: int) -> bool:
+def _do_portion(pk: int, ids: "_Ids") -> bool:
     """Do one portion, or first of all find the rows. Return whether there are more."""
     job = ListAction.objects.waiting().defer("ids").select_for_update(no_key=True).filter(pk=pk).first()
     if job is None:
@@ -149,7 +166,7 @@ def _do_portion(pk: int) -> bool:
     else:
         # The audit log names the person and their address, not the service.
         with acting(worker.user.actor, job.actor_address):
-            worker.do_portion()
+            worker.do_portion(ids.at(job.place))
         job.save(update_fields=["place", *_COUNTS, "refusals", "failure_count"])
     if job.place < job.total_count:
         return True
@@ -192,10 +209,8 @@ class _Worker:
             raise Refused(_("More than %s rows match. Filter the list further.") % f"{MOST_ROWS:,}")
         return ids
 
-    def do_portion(self) -> None:
+    def do_portion(self, ids: list[str]) -> None:
         job, ends_at = self.job, time.monotonic() + PORTION_SECONDS
-        place = f"ids__{job.place}_{job.place + PORTION}"
-        [ids] = ListAction.objects.filter(pk=job.pk).values_list(place, flat=True)
         of_portion = self.rows.filter(pk__in=ids).order_by()
         matching = _ids_of(of_portion)
         # The rows that the action says it changes.

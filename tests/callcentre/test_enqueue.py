@@ -8,6 +8,7 @@ from django.db import transaction
 
 from callcentre.core import enqueue
 from callcentre.core.enqueue import APART_SECONDS, LONGEST_APART_SECONDS
+from tests.processes import wait_for
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -57,6 +58,26 @@ def test_calls_for_different_rows_are_different_messages(monkeypatch: pytest.Mon
 
     assert is_told.wait(60)
     assert messages == {("app.task", (1,)), ("app.task", (2,)), ("app.other", (1,))}
+
+
+@pytest.mark.usefixtures("publisher")
+def test_calls_beyond_the_bound_are_left_to_their_sweeps(monkeypatch: pytest.MonkeyPatch) -> None:
+    is_back = threading.Event()
+    messages: list[Any] = []
+
+    def send(call: Any) -> None:
+        assert is_back.wait(60)
+        messages.append(call.args[0])
+
+    monkeypatch.setattr(enqueue, "_send", send)
+    monkeypatch.setattr(enqueue, "MOST_WAITING", 10)
+    for pk in range(100):
+        enqueue.enqueue("app.task", pk)
+    is_back.set()
+
+    wait_for(lambda: len(messages) >= 11, "the messages")
+    assert messages[:11] == [*range(11)]
+    assert len(messages) <= 12
 
 
 def test_a_rolled_back_call_sends_no_message(publisher: enqueue._Publisher, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,7 +3,6 @@
 import re
 import subprocess
 import threading
-from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from callcentre.core import html_cleaning
+from callcentre.core import html_cleaning, limited_process
 from callcentre.core.html_cleaning import Policy, Uncleanable, clean, clean_and_count, is_harmless, unescape
 from tests.pattern_attacks import APPS
 from tests.processes import ROOT
@@ -112,7 +111,7 @@ def test_a_harmless_text_hardly_grows(text: str) -> None:
 
 
 def test_a_harmless_text_is_cleaned_in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(html_cleaning, "_clean_apart", None)
+    monkeypatch.setattr(html_cleaning, "run_limited", None)
 
     assert clean("<p onclick='x'>a <b>b</b></p>", POLICY) == "<p>a <b>b</b></p>"
 
@@ -163,9 +162,9 @@ def test_the_limited_process_cleans_one_text_at_a_time(monkeypatch: pytest.Monke
 def test_of_many_suspicious_texts_at_once_some_are_refused_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     go_on = threading.Event()
 
-    def clean_apart(*args: Any) -> html_cleaning.Cleaned:
+    def run_apart(*args: Any) -> bytes:
         go_on.wait(60)
-        return html_cleaning.Cleaned("", Counter(), Counter())
+        return b'["", {}, []]'
 
     def outcome(_number: int) -> str:
         try:
@@ -174,7 +173,7 @@ def test_of_many_suspicious_texts_at_once_some_are_refused_at_once(monkeypatch: 
             go_on.set()
             return "refused"
 
-    monkeypatch.setattr(html_cleaning, "_clean_apart", clean_apart)
+    monkeypatch.setattr(limited_process, "_run_apart", run_apart)
     with ThreadPoolExecutor(7) as pool:
         outcomes = list(pool.map(outcome, range(7)))
 

@@ -4,9 +4,10 @@ from typing import Any, cast
 
 import pytest
 from django.contrib import admin
-from django.db import transaction
+from django.db import connection, transaction
 from django.db.models import Model
 from django.http import HttpResponse
+from django.test.utils import CaptureQueriesContext
 
 from callcentre.core.audit import AuditEntry
 from callcentre.lists import actions
@@ -192,7 +193,7 @@ def test_rows_that_no_longer_match_are_skipped() -> None:
     queue, target = TicketQueueFactory(), TicketQueueFactory()
     first, *_others = TicketFactory.create_batch(3, queue=queue)
     job = asked(superuser(), Ticket, "move_to_queue", f"?queue__id__exact={queue.pk}", queue=target.pk)
-    assert actions._do_portion(job.pk)  # finds the rows
+    assert actions._do_portion(job.pk, actions._Ids(job.pk))  # finds the rows
     Ticket.objects.filter(pk=first.pk).update(queue=TicketQueueFactory())
 
     assert counts_of(done(job)) == ("finished", 3, 2, 0, 1)
@@ -204,7 +205,7 @@ def test_rows_that_a_search_found_are_not_searched_for_again(monkeypatch: pytest
     RecordFactory(phone_number="+48225550107")
     agent = AgentFactory(is_active=True)
     job = asked(superuser(), Record, "assign", "?q=22+555+01+07", agent=agent.pk)
-    assert actions._do_portion(job.pk)  # finds the rows
+    assert actions._do_portion(job.pk, actions._Ids(job.pk))  # finds the rows
     RecordFactory(phone_number="+48225550107")
 
     assert counts_of(done(job)) == ("finished", 1, 1, 0, 0)
@@ -217,7 +218,7 @@ def test_a_cancelled_action_says_what_it_did(monkeypatch: pytest.MonkeyPatch) ->
     client = superuser()
     job = asked(client, Agent, "deactivate")
     for _portion in range(2):
-        assert actions._do_portion(job.pk)
+        assert actions._do_portion(job.pk, actions._Ids(job.pk))
 
     client.post(f"{list_of(ListAction)}{job.pk}/cancel/")
     done(job)
@@ -236,7 +237,7 @@ def test_a_person_who_lost_the_right_meanwhile_stops_the_action(monkeypatch: pyt
     AgentFactory.create_batch(5, is_active=True)
     job = asked(staff("view_agent", "change_agent"), Agent, "deactivate")
     for _portion in range(2):
-        assert actions._do_portion(job.pk)
+        assert actions._do_portion(job.pk, actions._Ids(job.pk))
     User.objects.get(pk=job.actor_id or 0).user_permissions.clear()
 
     done(job)
@@ -266,6 +267,17 @@ def test_the_audit_log_names_the_person_who_asked_and_not_the_service() -> None:
         list(entries.values_list("actor_kind", "actor_id", "actor_address"))
         == [("user", job.actor_id, "127.0.0.1")] * 2
     )
+
+
+def test_the_ids_of_many_portions_are_read_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(actions, "PORTION", 2)
+    AgentFactory.create_batch(8, is_active=True)
+    job = asked(superuser(), Agent, "deactivate")
+
+    with CaptureQueriesContext(connection) as queries:
+        assert done(job).done_count == 8
+
+    assert len([query for query in queries if '"ids")[' in query["sql"]]) == 1
 
 
 def test_a_job_that_has_ended_keeps_no_ids() -> None:

@@ -14,10 +14,11 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
 from callcentre.core.deletions import remove_files
+from callcentre.core.limited_process import BeyondLimits
 from campaigns.dialling.drop_messages import set_message, sound_of
 from campaigns.models import Campaign
 from campaigns.verbs.campaigns import clone_campaign, remove_campaign
-from telephony.wav import to_telephone
+from telephony.wav import mend, to_telephone
 from tests.backoffice import page_of, superuser
 from tests.campaigns.factories import CampaignFactory
 from tests.conftest import ACTOR
@@ -63,10 +64,42 @@ def test_the_samples_stay_what_they_were() -> None:
     assert to_telephone(buffer)[44:] == struct.pack("<2h", 2500, -2000)
 
 
-@pytest.mark.parametrize("content", [b"", b"MP3", wav()[:30], wav(0), wav(61, 8000, 1)], ids=range(5))
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"MP3", wav()[:30], wav(0), wav(61, 8000, 1), wav(50, 1, 1), wav(1, 200_000, 1), wav(1, 8000, 3)],
+    ids=range(8),
+)
 def test_anything_else_is_refused(content: bytes) -> None:
     with pytest.raises(ValidationError):
         to_telephone(io.BytesIO(content))
+
+
+@pytest.mark.parametrize(
+    ("read", "refusal"), [(to_telephone, ValidationError), (lambda file: mend(file, 0), wave.Error)]
+)
+def test_a_file_of_many_parts_is_not_read_through(read: Any, refusal: type[Exception]) -> None:
+    class File(io.BytesIO):
+        reads = 0
+
+        def read(self, size: int | None = -1) -> bytes:
+            self.reads += 1
+            return super().read(size)
+
+    file = File(wav(1)[:36] + b"none\0\0\0\0" * 100_000 + wav(1)[36:])
+
+    with pytest.raises(refusal):
+        read(file)
+    assert file.reads <= 100
+
+
+def test_a_sound_is_read_in_the_limited_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*args: Any) -> bytes:
+        raise BeyondLimits
+
+    monkeypatch.setattr("callcentre.core.limited_process._run_apart", refuse)
+
+    with pytest.raises(ValidationError):
+        to_telephone(io.BytesIO(wav()))
 
 
 def test_the_message_is_uploaded_and_removed_on_its_page() -> None:
