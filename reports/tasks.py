@@ -25,7 +25,7 @@ def compare_rollups() -> None:
 
 @shared_task(name="reports.build_exports")
 def build_exports() -> None:
-    """Build the next export, unless another worker builds: one a task, as each may take long."""
+    """Build the next export, unless other workers build: one a task, as each may take long."""
     if builds.build_next():
         enqueue("reports.build_exports")
 

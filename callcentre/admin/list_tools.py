@@ -5,7 +5,7 @@ from typing import Any, cast
 
 from django.contrib import messages
 from django.contrib.admin import helpers
-from django.core.exceptions import PermissionDenied
+from django.core.exceptions import PermissionDenied, ValidationError
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import redirect
@@ -73,13 +73,13 @@ class ListTools(ListViews):
         if request.method != "POST":
             return redirect(self.url_with_query(request, "changelist"))
         format_ = request.POST.get("format", "")
-        export = ask_export(
-            cast("User", request.user),
-            self.opts.label_lower,
-            self._list_title(),
-            request.GET.urlencode(),
-            format_ if format_ in ListExport.Format.values else ListExport.Format.CSV,
-        )
+        format_ = format_ if format_ in ListExport.Format.values else ListExport.Format.CSV
+        user, query = cast("User", request.user), request.GET.urlencode()
+        try:
+            export = ask_export(user, self.opts.label_lower, self._list_title(), query, format_)
+        except ValidationError as error:
+            self.message_user(request, " ".join(error.messages), messages.ERROR)
+            return redirect(self.url_with_query(request, "changelist"))
         return redirect(reverse("admin:lists_listexport_change", args=[export.pk]))
 
     def list_count_view(self, request: HttpRequest) -> JsonResponse:

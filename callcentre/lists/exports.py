@@ -31,6 +31,7 @@ _LOCK = 0x6C697374
 def ask_export(user: User, list_name: str, title: str, query: str, format_: str) -> ListExport:
     """Ask a worker for an export of a list with the filters, search, order and columns of its address."""
     with transaction.atomic():
+        ListExport.objects.check_may_ask(user.actor)
         export = ListExport.objects.create(
             list_name=list_name,
             list_title=title,
@@ -48,7 +49,7 @@ def ask_export(user: User, list_name: str, title: str, query: str, format_: str)
 
 
 def build_next() -> bool:
-    """Build the next export. Return False if there is none, or another worker builds."""
+    """Build the next export. Return False if there is none, or other workers build."""
     too_long = _("It would have taken longer than an hour. Filter the list further.")
     return Builder(ListExport, _LOCK, _write, ListExport.finish, too_long).build_next()
 

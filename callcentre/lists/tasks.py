@@ -8,7 +8,7 @@ from callcentre.lists.models import ListExport
 
 @shared_task(name="lists.build_exports")
 def build_exports() -> None:
-    """Build the next export of a list, unless another worker builds: one a task, as each may take long."""
+    """Build the next export of a list, unless other workers build: one a task, as each may take long."""
     if exports.build_next():
         enqueue("lists.build_exports")
 

@@ -4,7 +4,7 @@ from functools import partial
 from typing import Any, cast
 
 from django.contrib import admin
-from django.core.exceptions import PermissionDenied
+from django.core.exceptions import PermissionDenied, ValidationError
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
@@ -123,7 +123,11 @@ class ExportAdmin(ReportPage, PartsPage, FileJobAdmin):
             raise PermissionDenied
         if request.method != "POST":
             return redirect(self.url_of("change", pk))
-        return redirect(self.url_of("change", repeat_export(export, actor_of(request)).pk))
+        try:
+            pk = repeat_export(export, actor_of(request)).pk
+        except ValidationError as error:
+            self.say_refused(request, error)
+        return redirect(self.url_of("change", pk))
 
     def resend_view(self, request: HttpRequest, pk: int, mail_pk: int) -> HttpResponse:
         export = self._export(request, pk)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.core.exceptions import PermissionDenied
+from django.core.exceptions import PermissionDenied, ValidationError
 from django.http import HttpRequest, HttpResponse, JsonResponse, QueryDict
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
@@ -81,15 +81,19 @@ class ReportPage(ReadOnlyAdmin):
         if not self.has_add_permission(request):
             raise PermissionDenied
         form = request.POST.get("format")
-        export = ask_export(
-            actor_of(request),
-            question.begin,
-            question.end,
-            scope_of(request),
-            format=form if form in Export.Format.values else Export.Format.CSV,
-            language=translation.get_language() or "en",
-            **terms,
-        )
+        try:
+            export = ask_export(
+                actor_of(request),
+                question.begin,
+                question.end,
+                scope_of(request),
+                format=form if form in Export.Format.values else Export.Format.CSV,
+                language=translation.get_language() or "en",
+                **terms,
+            )
+        except ValidationError as error:
+            self.say_refused(request, error)
+            return redirect(request.get_full_path())
         return redirect(self.url_of("change", export.pk))
 
     def _answer(

@@ -24,7 +24,7 @@ _LOCK = 0x6578706F
 
 
 def build_next() -> bool:
-    """Build the next export. Return False if there is none, or another worker builds."""
+    """Build the next export. Return False if there is none, or other workers build."""
     too_long = _("It would have taken longer than an hour. Ask for a shorter span, or for fewer agents.")
     return Builder(Export, _LOCK, _write, finish_export, too_long).build_next()
 

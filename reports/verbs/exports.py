@@ -19,6 +19,8 @@ from reports.models import Export, ExportMail
 def ask_export(actor: Actor, begin: datetime, end: datetime, scope: Scope = ALL, **values: Any) -> Export:
     """Ask a worker for an export within the scope; reports.parameters has checked the values."""
     with transaction.atomic():
+        if "schedule" not in values:
+            Export.objects.check_may_ask(actor)
         export = Export.objects.create(
             begins_at=begin,
             ends_at=end,

@@ -3,7 +3,7 @@
 import csv
 import io
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any, cast
 
@@ -18,6 +18,9 @@ from django.test import RequestFactory
 from callcentre.core import deletions
 from callcentre.core.audit import AuditEntry, AuditLog
 from callcentre.core.deletions import Deletion
+from callcentre.core.exporting import builds
+from callcentre.core.exporting.builds import Desk
+from callcentre.core.exporting.jobs import MOST_WAITING, lock_key
 from callcentre.lists import exports
 from callcentre.lists.listed import Listed, WorkerRequest
 from callcentre.lists.models import ListExport, SavedView
@@ -27,7 +30,7 @@ from campaigns.models import Record
 from telephony.admin import connection_search
 from telephony.models import Agent, Connection
 from tests.admin_pages import factory_of, list_of, row_of_each_model
-from tests.backoffice import BackOffice, staff, superuser
+from tests.backoffice import BackOffice, messages_of, staff, superuser
 from tests.callcentre.factories import UserFactory
 from tests.campaigns.factories import RecordFactory
 from tests.conftest import ACTOR
@@ -74,8 +77,8 @@ def test_every_list_is_exported() -> None:
     for model in rows:
         asked(client, model)
         asked(client, model, format="xlsx")
-    while exports.build_next():
-        pass
+        while exports.build_next():
+            pass
 
     failed = [
         (each.list_name, each.message) for each in ListExport.objects.exclude(state="finished").exclude(actor_id=None)
@@ -89,6 +92,33 @@ def test_every_list_is_exported() -> None:
         assert len(shown) == export.row_count > 0, export.list_name
         for cells in shown:
             assert not any(cell and ('class="' in cell or "<span" in cell) for cell in cells.values()), cells
+
+
+def test_a_long_export_of_a_person_stops_no_other_persons() -> None:
+    client = superuser()
+    mine = [asked(client, Agent), asked(client, Agent)]
+    other = asked(staff("view_agent", "add_listexport"), Agent)
+    with closing(Desk()) as long:
+        assert long.lock(builds._PLACE_LOCK, 0)
+        assert long.lock(exports._LOCK, lock_key("user", mine[0].actor_id))
+
+        assert exports.build_next()
+        assert not exports.build_next()
+
+    assert [ListExport.objects.get(pk=export.pk).state for export in (*mine, other)] == ["queued", "queued", "finished"]
+
+
+def test_a_person_asks_for_no_more_exports_than_can_wait() -> None:
+    client = superuser()
+    for _number in range(MOST_WAITING):
+        asked(client, Agent)
+
+    refused = client.post(f"{list_of(Agent)}list-export/", {"format": "csv"})
+
+    assert refused.headers["Location"] == list_of(Agent)
+    assert messages_of(client.get(list_of(Agent))) == ["10 exports of yours wait already."]
+    assert ListExport.objects.count() == MOST_WAITING
+    assert asked(staff("view_agent", "add_listexport"), Agent).state == "queued"
 
 
 def test_an_export_has_the_filters_the_search_and_the_rows_of_all_pages(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -171,7 +171,7 @@ def test_an_agent_is_no_formula() -> None:
 
     row, borys = rows_of(built(an_export((now - timedelta(hours=1), now + timedelta(hours=1)), "year")))
 
-    assert (borys["agent.name"], borys["agent.surname"]) == ("'\n=1+1", "' =1+1")
+    assert (borys["agent.name"], borys["agent.surname"]) == ("\n'=1+1", "' =1+1")
     assert row["agent.login"] == "'=cmd|' /C calc'!A0"
     assert row["agent.name"] == "'@SUM(A1)"
     assert row["agent.surname"] == "+48 22 555"

@@ -1,15 +1,16 @@
-"""Building exports, one of a model at a time: from the claim of one to its file.
+"""Building exports, one of a person at a time: from the claim of one to its file.
 
-A builder holds an advisory lock, which PostgreSQL releases when the connection of the builder ends. An export that is
-running while the lock is free has lost its builder, and the next builder starts it again. While one connection reads in
-its snapshot, a second one writes the progress.
+A builder holds an advisory lock of one of two places, and one of the person who asked: a long export stops no other
+person's. PostgreSQL releases both when the connection of the builder ends. An
+export that is running while the lock of its person is free has lost its builder, and the next builder starts it again.
+While one connection reads in its snapshot, a second one writes the progress.
 """
 
 import logging
 import tempfile
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime
 from typing import IO, Any, Generic, TypeVar, cast
@@ -18,12 +19,14 @@ import structlog
 from billiard.exceptions import SoftTimeLimitExceeded
 from django.core.files import File
 from django.db import InterfaceError, OperationalError, connection
-from django.utils import translation
+from django.db.models import Min
+from django.utils import timezone, translation
 from django.utils.translation import gettext_lazy as _
 
 from callcentre.core.direct_connection import connect_directly
 from callcentre.core.errors import Conflict, ErrorCode
-from callcentre.core.exporting.jobs import MAX_ATTEMPTS, FileJob
+from callcentre.core.exporting.jobs import MAX_ATTEMPTS, FileJob, lock_key
+from callcentre.core.free_space import is_full
 
 logger = logging.getLogger(__name__)
 
@@ -31,12 +34,9 @@ logger = logging.getLogger(__name__)
 PROGRESS_SECONDS = 1.0
 Job = TypeVar("Job", bound=FileJob)
 
-_CLAIM = """
-UPDATE {table} SET state = 'running', attempts = attempts + 1, started_at = now(), percent = 0, row_count = 0
-WHERE id = (
-  SELECT id FROM {table} WHERE state IN ('queued', 'running') AND attempts < %s ORDER BY attempts, id LIMIT 1
-) RETURNING id
-"""
+# The exports of all models that are built at one time.
+PLACES = 2
+_PLACE_LOCK = 0x706C6163
 _PROGRESS = """
 UPDATE {table} SET percent = %s, row_count = %s, read_at = %s
 WHERE id = %s AND attempts = %s AND state = 'running' RETURNING id
@@ -57,6 +57,14 @@ class Desk:
         with connection.wrap_database_errors:
             return self._own.execute(statement, parameters).fetchone()
 
+    def lock(self, space: int, key: int) -> bool:
+        """Try to get a lock, which lasts until the desk is closed."""
+        locked = self.execute("SELECT pg_try_advisory_lock(%s::int, %s::int)", [space, key])
+        return bool(locked and locked[0])
+
+    def unlock(self, space: int, key: int) -> None:
+        self.execute("SELECT pg_advisory_unlock(%s::int, %s::int)", [space, key])
+
     def close(self) -> None:
         self._own.close()
 
@@ -76,33 +84,31 @@ class Builder(Generic[Job]):
     too_long: Any
 
     def build_next(self) -> bool:
-        """Build the next export. Return False if there is none, or another worker builds."""
-        with self._locked() as desk:
-            if desk is None:
+        """Build the next export. Return False if there is none, other workers build, or a volume is full."""
+        if is_full():
+            return False
+        with closing(Desk()) as desk:
+            if not any(desk.lock(_PLACE_LOCK, place) for place in range(PLACES)) or (job := self._claim(desk)) is None:
                 return False
-            self._fail_deadly_exports()
-            claimed = desk.execute(_CLAIM.format(table=self.model._meta.db_table), [MAX_ATTEMPTS])
-            if claimed is None:
-                return False
-            job = cast("Job", self.model.objects.get(pk=claimed[0]))
             with structlog.contextvars.bound_contextvars(request_id=job.request_id):
                 self._build(job, desk)
         return True
 
-    @contextmanager
-    def _locked(self) -> Iterator[Desk | None]:
-        desk = Desk()
-        try:
-            locked = desk.execute("SELECT pg_try_advisory_lock(%s)", [self.lock])
-            yield desk if locked and locked[0] else None
-        finally:
-            desk.close()
-
-    def _fail_deadly_exports(self) -> None:
-        """Fail exports that ended every worker. The caller holds the lock, so no worker builds them."""
-        for job in self.model.objects.waiting().filter(attempts__gte=MAX_ATTEMPTS):
-            logger.error("export given up", extra={"export": job.pk})
-            _fail(job, _("The export was started %s times and ended early each time.") % MAX_ATTEMPTS)
+    def _claim(self, desk: Desk) -> Job | None:
+        """Claim the next export of a person for whom no worker builds."""
+        waiting = self.model.objects.waiting()
+        people = waiting.values_list("actor_kind", "actor_id").annotate(tries=Min("attempts"), first=Min("id"))
+        for kind, pk, _tries, _first in people.order_by("tries", "first"):
+            if not desk.lock(self.lock, lock_key(kind, pk)):
+                continue
+            for job in waiting.filter(actor_kind=kind, actor_id=pk).order_by("attempts", "id"):
+                if job.attempts < MAX_ATTEMPTS:
+                    return _started(cast("Job", job))
+                # No worker builds it: it ended all of them.
+                logger.error("export given up", extra={"export": job.pk})
+                _fail(job, _("The export was started %s times and ended early each time.") % MAX_ATTEMPTS)
+            desk.unlock(self.lock, lock_key(kind, pk))
+        return None
 
     def _build(self, job: Job, desk: Desk) -> None:
         try:
@@ -137,6 +143,18 @@ class Builder(Generic[Job]):
         except Conflict:
             storage.delete(name)
             raise
+
+
+def _started(job: Job) -> Job:
+    job.state, job.attempts, job.started_at, job.percent, job.row_count = (
+        job.State.RUNNING,
+        job.attempts + 1,
+        timezone.now(),
+        0,
+        0,
+    )
+    job.save(update_fields=["state", "attempts", "started_at", "percent", "row_count"])
+    return job
 
 
 def _fail(job: FileJob, message: Any) -> None:

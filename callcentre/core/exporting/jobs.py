@@ -3,20 +3,26 @@
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any, ClassVar
+from zlib import crc32
 
 from django.conf import settings
-from django.db import models
+from django.core.exceptions import ValidationError
+from django.db import connection, models
 from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
+from callcentre.core.actor import Actor
 from callcentre.core.changes import AskedFor, AskedForQuerySet
 from callcentre.core.errors import Conflict, ErrorCode
 
 # An export that ended its workers so often is not started again.
 MAX_ATTEMPTS = 5
 FILES_KEPT = timedelta(days=30)
+# The most exports of a model that wait for one person.
+MOST_WAITING = 10
+_ASK_LOCK = 0x61736B65
 
 
 CONTENT_TYPES = {
@@ -46,7 +52,19 @@ def path_of(job: "FileJob", name: str) -> str:
     return f"{job.folder}/{job.created_at:%Y/%m}/{name}"
 
 
+def lock_key(actor_kind: str, actor_id: int | None) -> int:
+    """Return the number of a person for locks."""
+    return crc32(f"{actor_kind}:{actor_id}".encode()) - 2**31
+
+
 class FileJobQuerySet(AskedForQuerySet):
+    def check_may_ask(self, actor: Actor) -> None:
+        """Raise ValidationError if too many exports of the person wait. Requests at once wait for each other."""
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", [_ASK_LOCK, lock_key(actor.kind, actor.id)])
+        if self.waiting().filter(actor_kind=actor.kind, actor_id=actor.id).count() >= MOST_WAITING:
+            raise ValidationError(_("%(count)s exports of yours wait already."), params={"count": MOST_WAITING})
+
     def waiting(self) -> "FileJobQuerySet":
         return self.filter(state__in=[FileJob.State.QUEUED, FileJob.State.RUNNING])
 
