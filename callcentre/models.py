@@ -361,3 +361,4 @@ class Lockout(models.Model):
 
 # Models of this app that are defined in other modules.
 from callcentre.core.deletions import Deletion, FileRemoval  # noqa: E402, F401
+from callcentre.core.file_store import FileStore  # noqa: E402, F401

@@ -1,0 +1,49 @@
+"""The folder of stored files, which all hosts share."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.files.storage import default_storage
+from django.test import Client
+
+from callcentre.core.file_store import MARK, FileStore
+
+# The probes use connections of their own.
+pytestmark = pytest.mark.usefixtures("committed_db")
+
+
+def outcome(client: Client) -> dict[str, Any]:
+    checks: dict[str, dict[str, Any]] = client.get("/health/ready").json()["checks"]
+    return checks["files"]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    use(tmp_path, monkeypatch)
+    return tmp_path
+
+
+def use(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(default_storage, "path", lambda name: str(folder / name))
+
+
+def test_the_first_host_marks_its_folder_and_one_with_another_folder_is_not_ready(
+    client: Client, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert [outcome(client)["status"] for _probe in range(2)] == ["ok", "ok"]
+
+    use(folder / "of another host", monkeypatch)
+    assert outcome(client)["error"] == "The folder of files is not the one that the other hosts use."
+    assert client.get("/health/ready").status_code == 503
+
+    use(folder, monkeypatch)
+    assert outcome(client)["status"] == "ok"
+
+
+def test_a_restored_database_takes_the_mark_of_the_folder(client: Client, folder: Path) -> None:
+    outcome(client)
+    FileStore.objects.all().delete()
+
+    assert outcome(client)["status"] == "ok"
+    assert str(FileStore.objects.get().mark) == (folder / MARK).read_text()
