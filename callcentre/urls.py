@@ -68,6 +68,7 @@ urlpatterns = [
     path("health/ready", health.ready, name="ready"),
     path("health/mail", health.probe, {"name": "mail"}, name="mail"),
     path("health/dialling", health.probe, {"name": "dialling"}, name="dialling"),
+    path("health/space", health.probe, {"name": "space"}, name="space"),
     path("metrics", health.metrics, name="metrics"),
     path("admin", RedirectView.as_view(pattern_name="admin:index")),
     path("", RedirectView.as_view(pattern_name="admin:index"), name="root"),

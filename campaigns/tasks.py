@@ -4,6 +4,7 @@ import structlog
 from celery import shared_task
 from django.utils import timezone
 
+from callcentre.core.free_space import is_full
 from campaigns.dialling import outcomes, previews
 from campaigns.importing.import_run import Interrupted, run
 from campaigns.models import Campaign, RecordImport
@@ -14,6 +15,8 @@ from campaigns.verbs.record_zones import fill_zones
 
 @shared_task(name="campaigns.import_records")
 def import_records(pk: int) -> None:
+    if is_full():  # the sweep starts the import once there is space
+        return
     request_id = RecordImport.objects.filter(pk=pk).values_list("request_id", flat=True).first()
     if request_id:  # the sweep's own id, if the sweep has started this task
         structlog.contextvars.bind_contextvars(request_id=request_id)

@@ -17,6 +17,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from callcentre.core.enqueue import enqueue
+from callcentre.core.free_space import is_full
 from telephony.calls import presumed_ends
 from telephony.models import Recording, Transcription
 from telephony.models.transcription import is_configured
@@ -46,8 +47,8 @@ class _LeaseLost(Exception):
 
 
 def fetch(pk: int) -> None:
-    """Make one attempt to fetch a recording that is due. Without a free slot, the sweep retries it."""
-    if not _slots.acquire(blocking=False):
+    """Make one attempt to fetch a recording that is due. Without a free slot or free space, the sweep retries it."""
+    if is_full() or not _slots.acquire(blocking=False):
         return
     try:
         recording = Recording.objects.filter(pk=pk).first()

@@ -65,6 +65,7 @@ class ChangeList(ThemeChangeList):
         query = str(super().get_query_string(new_params, remove))
         return self.whole_list if query == "?" else query
 
+    query: str
     # The address of all rows.
     whole_list = WHOLE_LIST
     # Whether rows match that the page does not show, and how many match, if that is known.

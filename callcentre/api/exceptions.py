@@ -26,6 +26,7 @@ from callcentre.core.errors import (
     Invalid,
     is_database_away,
     is_lock_refusal,
+    is_out_of_space,
 )
 from callcentre.core.request_id import current_request_id
 
@@ -44,6 +45,7 @@ BY_STATUS = {
     415: ErrorCode.MEDIA_TYPE,
     429: ErrorCode.TOO_MANY_REQUESTS,
     503: ErrorCode.UNAVAILABLE,
+    507: ErrorCode.NO_SPACE,
 }
 
 
@@ -114,6 +116,9 @@ def exception_handler(error: Exception, context: Mapping[str, Any]) -> Response:
 
 
 def _answer_of_domain(error: Exception, wire_names: Mapping[str, str]) -> Response | None:
+    if is_out_of_space(error):
+        logger.error("no space left", exc_info=error)
+        return Response(body_for_status(507), status=507)
     match error:
         case Invalid():
             return Response(error_body(renamed(fault, wire_names) for fault in error.faults), status=400)

@@ -38,6 +38,7 @@ PROBLEMS = {
     415: "The body is of a type that is not read here.",
     429: "Too many requests, or too many failed log-ins; `Retry-After` says when to come back.",
     503: "The service has no connection to its database; `Retry-After` says when to come back.",
+    507: "The server has no space left, so it takes no writes.",
 }
 LIMITS = ("RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset")
 HEADERS = {
@@ -61,6 +62,7 @@ SHARED = {
     415: [ErrorCode.MEDIA_TYPE],
     429: [ErrorCode.TOO_MANY_REQUESTS, ErrorCode.TOO_MANY_FAILURES],
     503: [ErrorCode.UNAVAILABLE],
+    507: [ErrorCode.NO_SPACE],
 }
 
 
@@ -142,6 +144,8 @@ def _responses(operation: Operation, method: str, right: str, missing: list[Erro
         responses["415"] = _shared(415) if is_json else _problem(415, [ErrorCode.FILE_IN_FORM])
     responses["429"] = _shared(429)
     responses["503"] = _shared(503)
+    if method != "GET":
+        responses["507"] = _shared(507)
     return responses
 
 

@@ -8,6 +8,7 @@ import enum
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from errno import ENOSPC
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
@@ -79,6 +80,7 @@ class ErrorCode(enum.Enum):
     CROSS_SITE = 100121, _("A page of another site may change nothing here.")
     NO_MEDIA_TYPE = 100122, _("A body needs a Content-Type.")
     UNAVAILABLE = 100123, _("The service has no connection to its database; try again in a few seconds.")
+    NO_SPACE = 100130, _("The server has no space left: nothing was changed. Reads work.")
     # Agents
     AGENT_NOT_FOUND = 110001, _("Agent not found.")
     AGENTS_NOT_FOUND = 110002, _("Agents not found: %(logins)s.")
@@ -295,6 +297,11 @@ def is_database_away(error: BaseException | None) -> bool:
     # Errors of the network have no code of the server.
     code = getattr(error.__cause__, "sqlstate", None)
     return not code or code.startswith(("08", "57P0", "53300"))
+
+
+def is_out_of_space(error: Exception) -> bool:
+    """Return whether a disk was full: one of ours, or PostgreSQL's."""
+    return getattr(error, "errno", None) == ENOSPC or getattr(error.__cause__, "sqlstate", "") == "53100"
 
 
 def check_lines(**texts: str) -> Iterable[Fault]:

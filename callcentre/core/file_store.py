@@ -25,6 +25,7 @@ class FileStore(models.Model):
     mark = models.UUIDField()
 
     class Meta:
+        ordering = ["id"]
         default_permissions = ()
 
     def __str__(self) -> str:

@@ -16,6 +16,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
 from importlib.util import find_spec
@@ -25,6 +26,7 @@ from callcentre.launch.process_guard import Account, ProcessGuard
 
 READY_WITHIN_SECONDS = 300.0
 LOG_KEPT_BYTES = 10_000_000
+SHARED_MEMORY = Path("/dev/shm")  # noqa: S108  (mkdtemp makes a folder of our own in it)
 # Below the range of ports for outgoing connections.
 PORT_RANGE = range(15_000, 32_768)
 DATABASE = ROLE = "callcentre"
@@ -113,6 +115,23 @@ def make_folder(folder: Path, mode: int) -> None:
     if not folder.exists():
         folder.mkdir(parents=True)
         folder.chmod(mode)
+
+
+def telemetry_folder(link: Path) -> Path:
+    """Return a new folder in shared memory, if the machine has it. Remove the former one, to which the link leads.
+
+    Processes map files of this folder. If it were on a disk that is full, the system would end each of them.
+    """
+    former = link.resolve()
+    if link.is_symlink():
+        link.unlink()
+    shutil.rmtree(former, ignore_errors=True)
+    if not os.access(SHARED_MEMORY, os.W_OK):
+        link.mkdir()
+        return link
+    folder = Path(tempfile.mkdtemp(prefix="callcentre-", dir=SHARED_MEMORY))
+    link.symlink_to(folder)
+    return folder
 
 
 def write_private(file: Path, text: str) -> None:

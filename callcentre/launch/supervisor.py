@@ -27,7 +27,7 @@ from callcentre.launch import service
 from callcentre.launch.embedded import Stores, default_var, end_on_signals, fail, sentence
 from callcentre.launch.forked import Forked
 from callcentre.launch.process_guard import ProcessGuard, ask, follow_parent
-from callcentre.launch.servers import StoreError, is_free, make_folder, remembered_secret
+from callcentre.launch.servers import StoreError, is_free, make_folder, remembered_secret, telemetry_folder
 
 HOST = "127.0.0.1"
 ROOT = Path(__file__).resolve().parents[2]
@@ -68,7 +68,7 @@ def programs(port: int) -> list[Program]:
         _program("mail", f"{worker} -n mail@%h -Q mail -P threads -c 8"),
         # Separate from calls, because slow receivers or a hundred thousand deliveries must not delay them.
         _program("webhooks", f"{worker} -n webhooks@%h -Q webhooks -P threads -c 32"),
-        _program("processes", f"{worker} -n processes@%h -Q default,reports -P prefork -c 2", *give_back),
+        _program("processes", f"{worker} -n processes@%h -Q default,reports -P prefork -c 3", *give_back),
         _program("listener", "manage.py listen_to_switch"),
         _program("dialler", "manage.py run_dialer"),
         _program("beat", "-m celery --quiet -A callcentre beat --pidfile="),
@@ -249,9 +249,6 @@ class Supervisor:
 
 def service_environment(stores: Stores, port: int) -> dict[str, str]:
     """Return the variables for the children: given ones, else defaults for a demonstration on loopback."""
-    metrics = stores.var / "run" / "metrics"
-    shutil.rmtree(metrics, ignore_errors=True)
-    metrics.mkdir()
     defaults = {
         "DEBUG": "0",
         "ALLOWED_HOSTS": "localhost,127.0.0.1,[::1]",
@@ -266,7 +263,7 @@ def service_environment(stores: Stores, port: int) -> dict[str, str]:
         "PORT": str(port),
         "PUBLIC_URL": os.environ.get("PUBLIC_URL") or f"http://localhost:{port}",
         "CALLCENTRE_VAR": str(stores.var),
-        "PROMETHEUS_MULTIPROC_DIR": str(metrics),
+        "PROMETHEUS_MULTIPROC_DIR": str(telemetry_folder(stores.var / "run" / "metrics")),
     }
 
 
@@ -369,7 +366,10 @@ def serve() -> None:
         def announcement() -> str:
             return describe(port, logins.output(), describe_mail_delivery(stores.var))
 
-        Supervisor(stores, programs(port), announcement, lambda: logins.is_over, port).run()
+        try:
+            Supervisor(stores, programs(port), announcement, lambda: logins.is_over, port).run()
+        finally:
+            shutil.rmtree(own["PROMETHEUS_MULTIPROC_DIR"], ignore_errors=True)
 
 
 def main() -> int:

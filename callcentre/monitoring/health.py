@@ -21,7 +21,9 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 
+from callcentre.core import free_space
 from callcentre.core.broker_queues import waiting_tasks
+from callcentre.core.file_store import check_folder
 from callcentre.core.monitoring import NotReadyError, database_figures, gauge, gauges, probes, query
 from callcentre.core.network import client_address, is_in_networks
 
@@ -40,7 +42,7 @@ def live(request: HttpRequest) -> HttpResponse:
 
 
 def ready(request: HttpRequest) -> HttpResponse:
-    """Answer 200 if database, broker and migrations allow work, else 503, with one entry per check."""
+    """Answer 200 if database, broker, migrations and files allow work, else 503, with one entry per check."""
     checks = _outcomes(CHECKS)
     is_ready = all(check["status"] == "ok" for check in checks.values())
     return _no_store({"status": "ok" if is_ready else "failed", "checks": checks})
@@ -131,10 +133,21 @@ class _Migrations:
 
 
 migrations = _Migrations()
+
+
+def _check_space() -> None:
+    if low := [name for name, volume in free_space.volumes().items() if volume.is_low]:
+        raise NotReadyError(f"Little space is left on: {', '.join(low)}.")
+
+
+probes["space"] = _check_space
+
+
 CHECKS: dict[str, Callable[[], None]] = {
     "database": _check_database,
     "broker": _check_broker,
     "migrations": migrations.check,
+    "files": check_folder,
 }
 
 
@@ -149,9 +162,10 @@ def metrics(request: HttpRequest) -> HttpResponse:
     if os.environ.get("PROMETHEUS_MULTIPROC_DIR"):
         counted = CollectorRegistry()
         MultiProcessCollector(counted)  # type: ignore[no-untyped-call]
-    stores = CollectorRegistry()
-    stores.register(StoresCollector())
-    return HttpResponse(generate_latest(counted) + generate_latest(stores), content_type=CONTENT_TYPE_LATEST)
+    own = CollectorRegistry()
+    own.register(SpaceCollector())
+    own.register(StoresCollector())
+    return HttpResponse(generate_latest(counted) + generate_latest(own), content_type=CONTENT_TYPE_LATEST)
 
 
 def _is_operator(request: HttpRequest) -> bool:
@@ -160,6 +174,16 @@ def _is_operator(request: HttpRequest) -> bool:
     if is_forwarded and not is_in_networks(request.META.get("REMOTE_ADDR") or "", settings.TRUSTED_PROXIES):
         return False
     return is_in_networks(client_address(request.META), settings.METRICS_ALLOWED_NETWORKS)
+
+
+class SpaceCollector(Collector):
+    """The space of the volumes of this machine."""
+
+    def collect(self) -> Iterator[Metric]:
+        volumes = free_space.volumes()
+        for part, text in (("free", "Free space of the volume"), ("total", "Size of the volume")):
+            sizes = {name: getattr(volume, part) for name, volume in volumes.items()}
+            yield gauges(f"callcentre_volume_{part}_bytes", text, "volume", sizes)
 
 
 class StoresCollector(Collector):

@@ -7,6 +7,7 @@ import redis
 from django.conf import settings
 from django.utils import timezone
 
+from callcentre.core import free_space
 from callcentre.core.broker_queues import waiting_tasks
 from callcentre.core.redis_client import client
 from callcentre.core.statements import rows_of
@@ -42,6 +43,8 @@ def read() -> dict[str, Any]:
         "is_connected": CONNECTED in locks,
         "to_dial": to_dial,
         "without_dialler": without_dialler,
+        "low_volumes": {name: volume.free for name, volume in free_space.volumes().items() if volume.is_low},
+        "is_full": free_space.is_full(),
         **_tasks(),
     }
 

@@ -21,6 +21,7 @@ from django.http.response import HttpResponseBase
 from django.urls import Resolver404, resolve, reverse
 
 from callcentre.api.authentication import KNOWN, look_up
+from callcentre.core.free_space import is_full
 from callcentre.models import User
 from callcentre.monitoring import metrics
 from callcentre.signin.enforcement import admitted
@@ -31,7 +32,7 @@ MB = 1024 * 1024
 # Pages for strangers: the log-in, the choice of a language, a rating.
 OPEN_FORM_BYTES = 64 * 1024
 # Pages of the admin that receive forms before a log-in: all below the log-in, and the choice of a language.
-LOG_IN, LANGUAGE = "/admin/login/", "/admin/language"
+LOG_IN, LOG_OUT, LANGUAGE = "/admin/login/", "/admin/logout/", "/admin/language"
 # The size of a form without its files.
 FIELDS_BYTES = MB
 
@@ -56,6 +57,9 @@ def allowance(environ: dict[str, Any]) -> int:
 
     The API user's row is handed on to authentication, which then does not query again.
     """
+    if is_refused_for_space(environ["REQUEST_METHOD"], environ["PATH_INFO"], int(environ.get("CONTENT_LENGTH") or 0)):
+        environ[BODY_FAULT] = 507
+        return 0
     metrics.count_queries(environ.setdefault(metrics.QUERIES, metrics.QueryCount()))
     path = environ["PATH_INFO"].encode("latin-1").decode(errors="replace")
     if is_of_api(path):
@@ -84,6 +88,13 @@ def _may_write(view_name: str, user: User | AnonymousUser) -> bool:
     request = HttpRequest()
     request.user = user
     return model_admin.has_add_permission(request) or model_admin.has_change_permission(request)
+
+
+def is_refused_for_space(method: str, path: str, length: int = 0) -> bool:
+    """Return whether the request writes, and a volume is full or would be. People can log in and out even then."""
+    is_write = method not in ("GET", "HEAD", "OPTIONS")
+    is_kept_out = is_of_api(path) or (_wants_session(path) and path != LOG_OUT)
+    return is_write and is_kept_out and is_full(length)
 
 
 def is_of_api(path: str) -> bool:
@@ -144,6 +155,8 @@ class BodyMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         if status := request.META.get(BODY_FAULT):
             return error_pages.refuse_body(request, status)
+        if is_refused_for_space(request.method or "", request.path_info):
+            return error_pages.refuse_body(request, 507)
         return self.get_response(request)
 
     def process_view(

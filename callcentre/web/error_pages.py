@@ -108,10 +108,13 @@ def refuse_characters(request: HttpRequest) -> HttpResponse:
 
 
 def refuse_body(request: HttpRequest, status: int, limit_mb: int = 0) -> HttpResponse:
-    """Answer a body that was not read: it came too slowly (408) or is too large (413)."""
+    """Answer a write whose body was not read: it is too slow (408) or too large (413), or the disk is full (507)."""
     if status == 408:
         title = _now("This took too long")
         text = _now("What you sent did not arrive in time. Check your connection, then send it again.")
+    elif status == 507:
+        title = _now("The server has no space left")
+        text = _now("Nothing was saved. Tell the administrator of the service, then send it again.")
     else:
         title = _now("This is too large")
         text = _now("What you sent is larger than what is taken here.")

@@ -23,7 +23,7 @@ from callcentre.api.exceptions import body_for_status, error_body
 from callcentre.api.renderers import CONTENT_TYPE, to_json
 from callcentre.core.actor import SYSTEM, Actor
 from callcentre.core.audit import is_view_missing
-from callcentre.core.errors import ErrorCode, Fault, is_lock_refusal
+from callcentre.core.errors import ErrorCode, Fault, is_lock_refusal, is_out_of_space
 from callcentre.core.network import client_address, is_in_networks
 from callcentre.core.parsing import is_storable
 from callcentre.core.sender import Sender, sending
@@ -183,6 +183,9 @@ class BusyMiddleware:
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
         if is_view_missing(error):
             return error_pages.refuse_during_upgrade(request)
+        if is_out_of_space(error):
+            logger.error("no space left", exc_info=error)
+            return error_pages.refuse_body(request, 507)
         if not is_lock_refusal(error):
             return None
         logger.warning("a row was locked for too long", exc_info=error)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.http import HttpRequest, HttpResponse, JsonResponse, QueryDict
@@ -15,6 +15,7 @@ from callcentre.admin import ReadOnlyAdmin, actor_of
 from callcentre.admin.scope import scope_of
 from callcentre.core.errors import Invalid
 from callcentre.core.exporting.formats import Unit
+from callcentre.core.exporting.jobs import FileJobQuerySet
 from callcentre.core.integers import integer_of
 from reports.admin.chart import chart_of
 from reports.admin.forms import TableForm, form_of, ranges
@@ -124,7 +125,7 @@ class ReportPage(ReadOnlyAdmin):
     def _report_page(
         self, request: HttpRequest, described: Report, form: TableForm, context: dict[str, Any]
     ) -> HttpResponse:
-        mine = self.get_queryset(request).of_user(request.user).filter(report=described.kind)
+        mine = cast("FileJobQuerySet", self.get_queryset(request)).of_user(request.user).filter(report=described.kind)
         return TemplateResponse(
             request,
             "admin/reports/report.html",

@@ -14,6 +14,7 @@ from django_otp.oath import TOTP
 from callcentre.core.actor import SYSTEM
 from callcentre.core.audit import AuditEntry, AuditLog
 from callcentre.core.deletions import Deletion, FileRemoval
+from callcentre.core.file_store import FileStore
 from callcentre.models import ApiUser, ApiUserChange, IdempotencyRecord, Lockout, User, hash_secret
 from callcentre.signin.models import PasswordReset, RecoveryCode, SecondFactor, UserSession
 
@@ -72,6 +73,13 @@ class IdempotencyRecordFactory(factory.django.DjangoModelFactory[IdempotencyReco
     fingerprint = factory.Sequence(lambda n: f"{n:064}")
     body_hash = "0" * 64
     status = 201
+
+
+class FileStoreFactory(factory.django.DjangoModelFactory[FileStore]):
+    class Meta:
+        model = FileStore
+
+    mark = factory.Faker("uuid4")
 
 
 class LockoutFactory(factory.django.DjangoModelFactory[Lockout]):

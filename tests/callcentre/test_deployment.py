@@ -22,11 +22,11 @@ DEPLOY = ROOT / "deploy"
 NGINX = (DEPLOY / "nginx.conf").read_text()
 OPERATIONS = (ROOT / "docs" / "operations.md").read_text()
 UNITS = {file.stem.removeprefix("callcentre-"): file.read_text() for file in (DEPLOY / "systemd").glob("*.service")}
-# The leader has six connections, the standby has one.
-LISTENER_CONNECTIONS = 6 + 1
+# The leader has eight connections, the standby has one.
+LISTENER_CONNECTIONS = 8 + 1
 LISTENERS = ("listener", "standby")
-# Its own, and the one that holds its campaigns.
-DIALLER_CONNECTIONS = 2
+# Its own, the one that holds its campaigns, and those of its threads.
+DIALLER_CONNECTIONS = 6
 TARGET = (DEPLOY / "systemd" / "callcentre.target").read_text()
 IMPORT = "admin:campaigns_recordimport_add"
 # The links that work without a log-in, as the proxy knows them.

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.core.files.storage import default_storage
+from django.core.files.storage import FileSystemStorage
 from django.test import Client
 
 from callcentre.core.file_store import MARK, FileStore
@@ -25,7 +25,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def use(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(default_storage, "path", lambda name: str(folder / name))
+    monkeypatch.setattr(FileSystemStorage, "path", lambda _storage, name: str(folder / name))
 
 
 def test_the_first_host_marks_its_folder_and_one_with_another_folder_is_not_ready(

@@ -65,7 +65,7 @@ def test_a_service_with_all_its_stores_is_ready(client: Client) -> None:
     response = client.get("/health/ready")
 
     assert (response.status_code, response.json()["status"]) == (200, "ok")
-    assert statuses(response) == {"database": "ok", "broker": "ok", "migrations": "ok"}
+    assert statuses(response) == {"database": "ok", "broker": "ok", "migrations": "ok", "files": "ok"}
 
 
 def test_without_the_broker_the_service_is_not_ready(client: Client, settings: Any, dead_port: int) -> None:
@@ -74,7 +74,7 @@ def test_without_the_broker_the_service_is_not_ready(client: Client, settings: A
     response = client.get("/health/ready")
 
     assert response.status_code == 503
-    assert statuses(response) == {"database": "ok", "broker": "failed", "migrations": "ok"}
+    assert statuses(response) == {"database": "ok", "broker": "failed", "migrations": "ok", "files": "ok"}
 
 
 def test_without_the_database_the_service_is_not_ready(
@@ -85,7 +85,7 @@ def test_without_the_database_the_service_is_not_ready(
     response = client.get("/health/ready")
 
     assert response.status_code == 503
-    assert statuses(response) == {"database": "failed", "broker": "ok", "migrations": "failed"}
+    assert statuses(response) == {"database": "failed", "broker": "ok", "migrations": "failed", "files": "failed"}
 
 
 def test_stores_that_hang_are_not_waited_for(
@@ -97,7 +97,7 @@ def test_stores_that_hang_are_not_waited_for(
 
     response = client.get("/health/ready")
 
-    assert statuses(response) == {"database": "failed", "broker": "failed", "migrations": "failed"}
+    assert statuses(response) == dict.fromkeys(health.CHECKS, "failed")
 
 
 def test_all_checks_share_a_limit_of_two_seconds(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:

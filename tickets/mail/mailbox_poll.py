@@ -11,7 +11,9 @@ import re
 import time
 from collections.abc import Sequence
 from datetime import timedelta
+from errno import ENOSPC
 from io import BytesIO
+from os import strerror
 from typing import Any
 
 from django.conf import settings
@@ -23,6 +25,7 @@ from imap_tools.query import AND
 
 from callcentre.core.advisory_locks import try_lock
 from callcentre.core.enqueue import enqueue
+from callcentre.core.free_space import is_full
 from tickets.file_storage import TooLong
 from tickets.mail import mime_parser
 from tickets.mail.headers import addresses, header
@@ -64,6 +67,8 @@ def poll(queue_id: int) -> int:
             return 0
         turn = _Poll(queue)
         try:
+            if is_full():  # a mail that cannot be kept would count as one that cannot be read
+                raise OSError(ENOSPC, strerror(ENOSPC))
             turn.read()
         except DatabaseError:
             raise

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
+from django.template.defaultfilters import filesizeformat
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -60,6 +61,11 @@ def process_notes(processes: Figures, viewer: Viewer) -> Iterator[Piece]:
         yield cell(sentence % {"count": count}, viewer.list_of("campaigns.campaign"), tone="danger", key="dialler")
     if not processes["has_broker"]:
         yield cell(_("Redis does not answer: tasks wait until it is back."), tone="danger", key="broker")
+    for volume, free in processes["low_volumes"].items():
+        values = {"volume": volume, "free": filesizeformat(free)}
+        note = _("Nothing can be changed until there is space again.") if processes["is_full"] else ""
+        sentence = _("The volume “%(volume)s” has only %(free)s left.") % values
+        yield cell(sentence, note=note, tone="danger", key=f"volume-{volume}")
     if not processes["has_beat"]:
         sentence = _("Beat starts no tasks: alarms, reports and due times are not looked after.")
         yield cell(sentence, tone="danger", key="beat")

@@ -4,7 +4,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('callcentre', '0010_address_of_deletions'),
+        ('callcentre', '0011_histories_of_api_users_stay'),
     ]
 
     operations = [
@@ -15,6 +15,7 @@ class Migration(migrations.Migration):
                 ('mark', models.UUIDField()),
             ],
             options={
+                'ordering': ['id'],
                 'default_permissions': (),
             },
         ),
