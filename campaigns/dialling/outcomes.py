@@ -41,6 +41,7 @@ class Hooks:
     """The hooks that telephony calls, within the transaction of the call."""
 
     answered = staticmethod(matching.answered)
+    answered_late = staticmethod(matching.answered_late)
     detected = staticmethod(matching.detected)
     next_agent = staticmethod(matching.next_agent)
     is_wanted = staticmethod(matching.is_wanted)

@@ -15,6 +15,9 @@ class CampaignHooks(Protocol):
     def answered(self, connection: Connection, at: datetime) -> bool:
         """Note that the customer has picked up. Return whether to detect answering machines."""
 
+    def answered_late(self, connection: Connection, at: datetime) -> None:
+        """Note that the customer has picked up after the call had ended, and hears no agent."""
+
     def detected(self, connection: Connection, at: datetime, who: str) -> None:
         """Note who has picked up: a human, a machine, or unsure."""
 
@@ -46,6 +49,8 @@ class CampaignHooks(Protocol):
 class _None:
     def answered(self, connection: Connection, at: datetime) -> bool:
         return False
+
+    def answered_late(self, connection: Connection, at: datetime) -> None: ...
 
     def detected(self, connection: Connection, at: datetime, who: str) -> None: ...
 

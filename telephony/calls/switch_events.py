@@ -11,7 +11,17 @@ from django.utils import timezone
 from prometheus_client import Histogram
 
 from telephony import call_clock
-from telephony.calls import failed_transfers, inbound, legs, line_events, matching, outbound, switch_requests, transfers
+from telephony.calls import (
+    campaign_hooks,
+    failed_transfers,
+    inbound,
+    legs,
+    line_events,
+    matching,
+    outbound,
+    switch_requests,
+    transfers,
+)
 from telephony.channels import connection_of, line_of
 from telephony.models import Connection, Leg
 from telephony.switch.base import Arrived, Detected, Ended, Event, Played, RecordingFinished, Ringing, Unregistered, Up
@@ -93,8 +103,10 @@ def up(channel_id: str, at: datetime) -> None:
     heard_at, at = call_clock.on_call(connection.pk, at), legs.instant(connection, at)
     legs.mark_up(leg, at)
     if leg.hangup_asked_at or connection.state == Connection.State.ENDED:
-        # We asked to hang up before there was a channel.
+        # We asked to hang up before the phone was picked up.
         legs.hang_up(leg, at)
+        if leg.role == Role.CUSTOMER and connection.state == Connection.State.ENDED:
+            campaign_hooks.of(connection).answered_late(connection, heard_at)
     elif leg.role == Role.TARGET:
         transfers.target_up(connection, leg, at)
     elif leg.role == Role.CUSTOMER:

@@ -190,3 +190,21 @@ def test_a_record_that_is_edited_after_its_reservation_is_not_called_twice(switc
     tick(campaign)
 
     assert not Connection.objects.exists()
+
+
+def test_a_person_who_picks_up_after_the_agent_has_hung_up_is_dropped_once(switch: RecordingSwitch) -> None:
+    tick(dialling_campaign())
+    call = open_call()
+    pick_up(call, Leg.Role.AGENT)
+    ring(call, Leg.Role.CUSTOMER)
+    hang_up(call, Leg.Role.AGENT)
+    # The request to hang up has not reached the phone yet.
+    pick_up(call, Leg.Role.CUSTOMER)
+    pick_up(call, Leg.Role.CUSTOMER)
+    hang_up(call, Leg.Role.CUSTOMER)
+
+    day = DiallingDay.objects.get()
+    assert (day.attempts, day.live_answers, day.drops) == (1, 1, 1)
+    assert (only_attempt().outcome, only_attempt().joined_at) == ("dropped", None)
+    assert only_record().system_status != "NO_CALL"
+    assert Event.objects.filter(action="RECORD_DROPPED").count() == 1
