@@ -14,15 +14,15 @@ class LastContact:
 
     def __init__(self, heard_at: datetime | None = None) -> None:
         self._heard_at = heard_at
-        self._is_settled = True
+        self.is_settled = True
         # The last contact before the present stream of events.
         self.silent_since: datetime | None = None
 
     def begin_stream(self) -> None:
         """Begin a stream of events."""
-        if self._is_settled:
+        if self.is_settled:
             self.silent_since = self._heard_at
-        self._is_settled = False
+        self.is_settled = False
 
     def update(self, at: datetime) -> None:
         """Store a contact. An earlier instant than the stored one changes nothing."""
@@ -31,9 +31,9 @@ class LastContact:
 
     def settle(self) -> None:
         """Store that a comparison has found the calls that ended during the interruption."""
-        self._is_settled = True
+        self.is_settled = True
 
     @property
     def to_store(self) -> datetime | None:
         """The instant to store for the next listener; None while the stored one, before the interruption, must stay."""
-        return self._heard_at if self._is_settled else None
+        return self._heard_at if self.is_settled else None

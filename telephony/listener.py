@@ -8,7 +8,7 @@ listener is killed, the next one compares legs with channels and goes on.
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any
@@ -99,7 +99,7 @@ class Listener:
         self._contact = LastContact(leadership.last_contact())
         reader = threading.Thread(target=self._read, name="events", daemon=True)
         reader.start()
-        was_connected = False
+        was_ready = False
         try:
             while not self.is_stopping and reader.is_alive():
                 self._tick_due.wait(WAITING_SECONDS if self._has_waiting else TICK_SECONDS)
@@ -107,12 +107,12 @@ class Listener:
                 if not leadership.is_held():
                     logger.warning("the database is down, or has restarted")
                     leadership = self._reacquire(leadership)
-                    was_connected = False
+                    was_ready = False
                     self._pool.has_failed = True
-                if was_connected != self._is_connected:
-                    was_connected = self._is_connected
-                    leadership.report(is_connected=was_connected)
-                    if was_connected:
+                if was_ready != self._is_ready:
+                    was_ready = not was_ready
+                    leadership.report(is_connected=was_ready)
+                    if was_ready:
                         # Calls have waited for the connection. Commands first: some of the calls are to be hung up.
                         self._pool.run(self._submit_commands)
                         self._pool.run(lambda: self._submit_all(placement.queued(), placement.place))
@@ -126,6 +126,11 @@ class Listener:
             leadership.__exit__()
         if not self.is_stopping:
             time.sleep(PAUSE_SECONDS)
+
+    @property
+    def _is_ready(self) -> bool:
+        """Whether calls that ended during the last interruption have ended here too, so that calls can be moved."""
+        return self._is_connected and self._contact.is_settled
 
     def _store_contact(self, leadership: Leadership) -> None:
         clock = time.monotonic()
@@ -190,7 +195,7 @@ class Listener:
             lambda: self._submit_all(placement.overdue(now), placement.place),
             self._submit_refused,
         ]
-        if self._is_connected:
+        if self._is_ready:
             due += [
                 self._match,
                 self._submit_commands,
@@ -198,8 +203,9 @@ class Listener:
                 lambda: self._submit_all(matching.overdue(now), partial(matching.go_on, now=now)),
                 lambda: self._submit_all(distribution.overdue(now), partial(inbound.overflow, now=now)),
                 lambda: distribution.distribute(now),
-                self._compare,
             ]
+        if self._is_connected:
+            due.append(self._compare)
         for task in due:
             if not self._pool.run(task):
                 return
@@ -257,11 +263,26 @@ class Listener:
         self._submit_all(reconciliation.without_legs(now), reconciliation.end_without_legs)
         # A leg that is missing in two comparisons is lost.
         self._comparisons += 1
-        if self._comparisons > 1 or not self._comparison.is_inconclusive:
-            self._contact.settle()
+        is_conclusive = self._comparisons > 1 or not self._comparison.is_inconclusive
+        if is_conclusive and not self._contact.is_settled:
+            self._settle_after(differences.repairs)
         if is_behind:
             self._submit_all(reconciliation.established(), reconciliation.restore)
             self._pool.run(line_comparison.restore_silence)
+
+    def _settle_after(self, repairs: Sequence[reconciliation.Repair]) -> None:
+        """Settle the interruption once these repairs, which are submitted, are made."""
+        keys = {repair.connection_id for repair in repairs} or {0}
+        left = {*keys}
+
+        def done(key: int) -> None:
+            left.discard(key)
+            if not left:
+                self._contact.settle()
+                self._tick_due.set()
+
+        for key in keys:
+            self._pool.submit(key, partial(done, key))
 
 
 class _Lost(Exception):

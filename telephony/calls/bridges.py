@@ -8,20 +8,23 @@ from telephony.models import Connection, Leg
 from telephony.verbs import recordings
 
 
-def join(connection: Connection, *legs: Leg) -> None:
-    """Join legs in the bridge, recorded if calls are. `connection.join_count` includes this bridge already."""
+def join(connection: Connection, *legs: Leg, is_repeated: bool = False) -> None:
+    """Join legs in the bridge, recorded if calls are. `connection.join_count` includes this bridge already.
+
+    The switch refuses if a leg is gone. After the first request it records nothing then. A repeated request is refused
+    because the call has ended since, and the first request may have recorded it: that recording stays expected.
+    """
     record_as = recordings.expect(connection) if settings.RECORD_CALLS else ""
     channel_ids = [leg.channel_id for leg in legs]
 
     def request() -> None:
         with line_requests.alone(channel_ids):
-            # The switch refuses if a leg is gone already. Then it records nothing.
             switch_requests.send_now(
                 "join",
                 connection.bridge_id,
                 channel_ids,
                 record_as=record_as,
-                refused=lambda error: recordings.withdraw(record_as),
+                refused=None if is_repeated else lambda error: recordings.withdraw(record_as),
             )
 
     transaction.on_commit(request, robust=True)

@@ -18,10 +18,17 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef
 
 from telephony import call_clock
-from telephony.calls import bridges, legs, presumed_ends, switch_events, switch_requests
-from telephony.calls.line_comparison import LineComparison
-from telephony.channels import connection_of, connection_of_bridge
-from telephony.models import Connection, Leg
+from telephony.calls import (
+    bridges,
+    legs,
+    line_comparison,
+    line_events,
+    presumed_ends,
+    switch_events,
+    switch_requests,
+)
+from telephony.channels import connection_of, connection_of_bridge, line_of
+from telephony.models import AgentLine, Connection, Leg
 from telephony.switch.base import Arrived, Channel, Missed, Switch, SwitchError
 
 logger = logging.getLogger(__name__)
@@ -34,7 +41,7 @@ Role, State = Leg.Role, Connection.State
 
 @dataclass(frozen=True, slots=True)
 class Repair:
-    """A repair of one connection; the id is 0 for a channel without a connection."""
+    """A repair of one connection or standing line; the id is 0 for a channel without a connection."""
 
     connection_id: int
     act: Callable[[], None]
@@ -49,66 +56,84 @@ class Differences:
 
 
 class Comparison:
-    """Compares legs with channels. Keeps the missing legs and the listed channels of the comparison before."""
+    """Compares legs and standing lines with channels. Keeps what was missing and listed in the comparison before."""
 
     def __init__(self) -> None:
         self._missing: dict[str, datetime] = {}
         self._listed_at: dict[str, datetime] = {}
-        self._lines = LineComparison()
 
     @property
     def is_inconclusive(self) -> bool:
-        """Whether a leg was missing, so that another comparison is needed."""
-        return bool(self._missing) or self._lines.is_inconclusive
+        """Whether a leg or line was missing, so that another comparison is needed."""
+        return bool(self._missing)
 
     def compare(self, switch: Switch, silent_since: datetime | None = None) -> Differences:
-        """Compare. The legs are read before the channels, so that every leg is old enough to be listed.
+        """Compare. The rows are read before the channels, so that every leg and line is old enough to be listed.
 
         `silent_since` is the last contact with the switch before the present stream of events.
         """
         now = call_clock.now()
-        rows = {leg.channel_id: leg for leg in Leg.objects.filter(ended_at=None).order_by("id")}
-        self._lines.read()
+        young = now - timedelta(seconds=GRACE_SECONDS)
+        lines = {line.channel_id: line for line in AgentLine.objects.filter(ended_at=None).order_by("id")}
+        legs_of_calls = {leg.channel_id: leg for leg in Leg.objects.filter(ended_at=None).order_by("id")}
+        rows: dict[str, Leg | AgentLine] = {**legs_of_calls, **lines}
         channels = {channel.id: channel for channel in switch.channels()}
         repairs: list[Repair] = []
         lost: dict[int, list[str]] = defaultdict(list)
         missing: dict[str, datetime] = {}
-        for channel_id, leg in rows.items():
-            channel = channels.get(channel_id)
-            if leg.state == Leg.State.REFUSED:
+        for channel_id, row in rows.items():
+            if row.state == Leg.State.REFUSED:
                 continue
-            if channel is None:
-                if leg.state == Leg.State.ASKED and leg.asked_at > now - timedelta(seconds=GRACE_SECONDS):
-                    continue
-                missing[channel_id] = self._missing.get(channel_id) or self._gone_at(leg, now, silent_since)
-                if channel_id in self._missing:
-                    lost[leg.connection_id].append(channel_id)
-            elif leg.hangup_asked_at:
-                repairs.append(Repair(leg.connection_id, partial(switch_requests.hang_up_channel, channel_id)))
-            elif channel.is_up and leg.state != Leg.State.UP:
-                repairs.append(Repair(leg.connection_id, partial(switch_events.up, channel_id, now)))
-            elif channel.is_ringing and leg.state == Leg.State.ASKED:
-                repairs.append(Repair(leg.connection_id, partial(switch_events.ringing, channel_id, now)))
+            if channel := channels.get(channel_id):
+                repairs += _of_present(row, channel, now)
+                continue
+            if row.state == Leg.State.ASKED and row.asked_at > young:
+                continue
+            gone_at = missing[channel_id] = self._missing.get(channel_id) or self._gone_at(row, now, silent_since)
+            if channel_id in self._missing and row.connection_id:
+                # The line of an agent is lost together with the legs of its call.
+                lost[row.connection_id].append(channel_id)
+            elif channel_id in self._missing:
+                repairs.append(Repair(row.pk, partial(line_events.ended, channel_id, gone_at, None)))
         for pk, channel_ids in lost.items():
             gone_at = min(missing[channel_id] for channel_id in channel_ids)
             repairs.append(Repair(pk, partial(end_lost_legs, pk, channel_ids, gone_at, now)))
         strangers = [channel for channel in channels.values() if channel.id not in rows]
         callers, left_over = _sorted(strangers, now)
         repairs += [Repair(0, partial(switch_requests.hang_up_channel, channel_id)) for channel_id in left_over]
-        young = now - timedelta(seconds=GRACE_SECONDS)
-        repairs += [Repair(pk, act) for pk, act in self._lines.repairs(channels, now, young)]
+        repairs += [
+            Repair(pk, partial(line_comparison.hang_up_over, line_channel, channel_id))
+            for pk, line_channel, channel_id in line_comparison.left_over(channels, lines)
+        ]
         repairs += [
             Repair(pk, partial(bridges.destroy, bridge_id)) for pk, bridge_id in _bridges_left_over(switch.bridges())
         ]
         self._missing, self._listed_at = missing, dict.fromkeys(channels, now)
         return Differences([*callers, *_missed(switch)], repairs)
 
-    def _gone_at(self, leg: Leg, now: datetime, silent_since: datetime | None) -> datetime:
-        """Return when a missing leg ended at the latest: now, unless it was last seen before the contact was lost."""
-        signs = (leg.asked_at, leg.ringing_at, leg.up_at, self._listed_at.get(leg.channel_id))
+    def _gone_at(self, row: Leg | AgentLine, now: datetime, silent_since: datetime | None) -> datetime:
+        """Return when a missing leg or line ended at the latest: at the last contact before which it was seen, or now.
+
+        This is the only rule for ends without an event. A recording may correct it (telephony.calls.presumed_ends).
+        """
+        signs = (row.asked_at, getattr(row, "ringing_at", None), row.up_at, self._listed_at.get(row.channel_id))
         if silent_since is None or any(sign and sign > silent_since for sign in signs):
             return now
         return silent_since
+
+
+def _of_present(row: Leg | AgentLine, channel: Channel, now: datetime) -> list[Repair]:
+    """Return the repair of a leg or line whose channel is listed, if it needs one."""
+    is_unheard = channel.is_up and row.state != Leg.State.UP
+    if isinstance(row, AgentLine):
+        return [Repair(row.pk, partial(line_events.up, channel.id, now))] if is_unheard else []
+    if row.hangup_asked_at:
+        return [Repair(row.connection_id, partial(switch_requests.hang_up_channel, channel.id))]
+    if is_unheard:
+        return [Repair(row.connection_id, partial(switch_events.up, channel.id, now))]
+    if channel.is_ringing and row.state == Leg.State.ASKED:
+        return [Repair(row.connection_id, partial(switch_events.ringing, channel.id, now))]
+    return []
 
 
 def _sorted(strangers: list[Channel], now: datetime) -> tuple[list[Arrived], list[str]]:
@@ -147,7 +172,9 @@ def _missed(switch: Switch) -> list[Missed]:
 
 @transaction.atomic
 def end_lost_legs(pk: int, channel_ids: list[str], at: datetime, found_at: datetime | None = None) -> None:
-    """End legs that are gone, with an unknown cause, at `at`. If a leg is left, the party that is gone has hung up.
+    """End legs and lines that are gone, with an unknown cause, at `at`.
+
+    If a leg is left, the party that is gone has hung up; without any, the system has.
 
     The recording of the call may correct this end. A target that has not picked up ends when it is found missing,
     because the customer waits for it until then.
@@ -157,13 +184,18 @@ def end_lost_legs(pk: int, channel_ids: list[str], at: datetime, found_at: datet
     if connection is None:
         return
     was_recorded = connection.state == State.TALKING and not connection.is_on_hold
+    present = {leg.channel_id for leg in connection.open_legs}
     going_on = [leg for leg in connection.open_legs if not leg.hangup_asked_at]
     if connection.state != State.ENDED and all(leg.channel_id in channel_ids for leg in going_on):
         end_lost_call(connection, legs.instant(connection, at))
     is_waiting = connection.state == State.DIALLING
     targets = {leg.channel_id for leg in connection.open_legs if leg.role == Role.TARGET and not leg.up_at}
     for channel_id in channel_ids:
-        switch_events.ended(channel_id, found_at if is_waiting and channel_id in targets else at, None)
+        gone_at = found_at if is_waiting and channel_id in targets else at
+        if line_of(channel_id) is None:
+            switch_events.ended(channel_id, gone_at, None)
+        elif channel_id in present:  # not in another call by now
+            line_events.ended(channel_id, gone_at, None)
     if was_recorded:
         presumed_ends.presume(pk, found_at)
 
@@ -228,7 +260,7 @@ def restore(pk: int) -> None:
     customer = connection.leg_of(Role.CUSTOMER)
     if connection.state == State.TALKING and not connection.is_on_hold:
         if len(here) > 1:
-            bridges.join(connection, *here)
+            bridges.join(connection, *here, is_repeated=True)
     elif connection.state in (State.DETECTING, State.PLAYING) or _waits_for_dialler(connection):
         # The result, the end of the message or the next agent is awaited: telephony.calls.matching.
         return

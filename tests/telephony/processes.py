@@ -74,8 +74,8 @@ class Service:
     def wait_until_heard(self) -> None:
         """Wait until the listener is connected and has placed the waiting calls; it leaves new ones to the workers.
 
-        It places them as soon as it reports the connection, and compares the channels afterwards. An earlier comparison
-        may be of the same moment.
+        It compares the channels, reports the connection and places them. An earlier comparison may be of the same
+        moment.
         """
         wait_for(is_connected, "the switch is heard")
         looks = self._looks()

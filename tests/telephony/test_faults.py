@@ -19,7 +19,7 @@ from django.utils import timezone
 from callcentre.launch.embedded import Stores
 from telephony.causes import NO_CONNECTION
 from telephony.leader_election import is_connected
-from telephony.models import Agent, AgentState, Connection, Leg, SwitchContact
+from telephony.models import Agent, AgentLine, AgentState, Connection, Leg, Queue, SwitchContact
 from tests.pristine import Pristine
 from tests.processes import enqueue_into, wait_for
 from tests.telephony.callers import CALLER, HOTLINE
@@ -277,7 +277,12 @@ def test_a_database_that_is_restarted_under_load_loses_no_call(service: Service,
 
 @pytest.mark.parametrize("victims", ["the switch", "the switch, the listener and the database"])
 def test_an_outage_is_no_talk_time(victims: str, service: Service, agents: list[Agent]) -> None:
-    """The calls ended at the last contact, which is stored even if all processes were killed."""
+    """The calls ended at the last contact, which is stored even if all processes were killed.
+
+    That holds for calls by standing lines, and for a caller whose longest wait would have passed meanwhile.
+    """
+    queue = QueueFactory(number=HOTLINE, overflow_number="+48600100300")
+    Agent.objects.filter(pk__in=[agent.pk for agent in agents[:2]]).update(has_line=True)
     postgres = service.stores._servers["database_url"].process
     assert postgres is not None
     with ExitStack() as context:
@@ -285,6 +290,9 @@ def test_an_outage_is_no_talk_time(victims: str, service: Service, agents: list[
         victim = context.enter_context(service.listener())
         pks = calls(agents[:5])
         wait_for(lambda: in_state("talking", pks) == 5, "all talk")
+        service.ari.pbx.call_in(CALLER, HOTLINE)
+        wait_for(lambda: Connection.objects.filter(queue=queue, state="waiting").exists(), "a caller waits")
+        pks.append(Connection.objects.get(queue=queue).pk)
         answered_at = timezone.now()
         wait_for(lambda: SwitchContact.objects.filter(heard_at__gt=answered_at).exists(), "the contact is stored")
         service.kill_switch()
@@ -293,6 +301,7 @@ def test_an_outage_is_no_talk_time(victims: str, service: Service, agents: list[
         else:
             wait_for(lambda: service.count_in_log("disconnected from the switch") == 1, "the listener hears it no more")
         killed_at = timezone.now()
+        Queue.objects.update(longest_wait_seconds=1)
         if "listener" in victims:
             postgres.kill()
             postgres.wait(100)
@@ -307,6 +316,8 @@ def test_an_outage_is_no_talk_time(victims: str, service: Service, agents: list[
     ended_later = {"ended_at__gt": killed_at}
     assert not Connection.objects.filter(**ended_later).exists()
     assert not Leg.objects.filter(**ended_later).exists()
+    assert not AgentLine.objects.filter(**ended_later).exists()
     assert not AgentState.objects.filter(kind="talking", **ended_later).exists()
+    assert set(Connection.objects.values_list("hung_up_by", "transfers")) == {("system", None)}
     found_later = Connection.objects.filter(end_found_at__gt=killed_at + timedelta(seconds=3))
     assert [call.billsec >= 0 for call in found_later] == [True] * 5

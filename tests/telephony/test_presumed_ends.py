@@ -8,10 +8,11 @@ import pytest
 
 from callcentre.core.times import second
 from telephony import recording_files
-from telephony.calls import commands, placement, reconciliation, switch_events
-from telephony.models import Agent, AgentState, Connection, Leg, Queue, Recording, Talk
+from telephony.calls import commands, lines, placement, reconciliation, switch_events
+from telephony.models import Agent, AgentLine, AgentState, Connection, Leg, Queue, Recording, Talk
 from telephony.switch.base import Arrived, Channel, Up
 from telephony.verbs import connections, presence
+from telephony.verbs.agents import edit_agent
 from tests.conftest import ACTOR, ApiClient
 from tests.reports.asking import ask, refresh, settle
 from tests.telephony.callers import HOTLINE, distribute
@@ -155,6 +156,26 @@ def test_a_recording_that_was_there_before_the_end_was_found_counts_at_once(
     interrupt(switch, clock)
 
     assert fresh(talking).billsec == 4
+
+
+def test_a_call_lost_with_its_standing_line_ends_by_the_same_rule(
+    anna: Agent, queue: Queue, switch: RecordingSwitch, clock: Clock
+) -> None:
+    edit_agent(anna, ACTOR, has_line=True)
+    lines.ask_for_line(anna, ACTOR)
+    line = AgentLine.objects.get()
+    switch_events.handle(Up(line.channel_id, clock.later(5)))
+    call = connections.call(ACTOR, sip="101", phone_number="+48225550107", queue_id=queue.pk)
+    placement.place(call.pk)
+    switch_events.handle(Up(call.legs.get().channel_id, clock.later(5)))
+    interrupt(switch, clock)
+    line.refresh_from_db()
+    presumed = fresh(call)
+    lasts(call, 4)
+
+    assert (presumed.hung_up_by, presumed.billsec, fresh(call).billsec) == ("system", 40, 4)
+    assert line.ended_at == MORNING + timedelta(seconds=LAST)
+    assert ledger(anna)[-2:] == [("talking", 5, ANSWERED + 4), ("wrap_up", ANSWERED + 4, None)]
 
 
 def test_a_call_on_hold_outlasts_its_recording(talking: Connection, switch: RecordingSwitch, clock: Clock) -> None:

@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from telephony.calls import distribution, inbound, placement, reconciliation, switch_events
 from telephony.channels import connection_of
-from telephony.models import Agent, Connection, Leg, Queue
+from telephony.models import Agent, Connection, Leg, Queue, Recording
 from telephony.switch.base import Channel, Missed, Ringing, SwitchError, Up
 from telephony.verbs import connections, presence
 from tests.conftest import ACTOR
@@ -126,6 +126,21 @@ def test_the_parties_of_a_talk_are_joined_again(dialling: Connection, switch: Re
 
     assert switch.told == [joined]
     assert fresh(dialling).join_count == 1
+
+
+@pytest.mark.parametrize(("is_repeated", "expected"), [(False, 0), (True, 1)])
+def test_only_a_refusal_of_the_first_request_withdraws_the_recording(
+    dialling: Connection, switch: RecordingSwitch, *, is_repeated: bool, expected: int
+) -> None:
+    """A repeated join is refused because the call is over. The switch has recorded it."""
+    if not is_repeated:
+        switch.refusals["join"] = SwitchError("Channel not found.")
+    switch_events.handle(Up(f"callcentre-{dialling.pk}-2", timezone.now()))
+    switch.refusals["join"] = SwitchError("Channel not found.")
+    if is_repeated:
+        reconciliation.restore(dialling.pk)
+
+    assert Recording.objects.filter(name=dialling.uid, state="expected").count() == expected
 
 
 def test_waiting_and_held_callers_get_music_again(switch: RecordingSwitch) -> None:
