@@ -68,7 +68,7 @@ def _attempt(recording: Recording) -> None:
     except SwitchError as error:
         recordings.put_off(recording, str(error), is_refused=True, is_absent=True)
     except (wave.Error, EOFError) as error:
-        recordings.put_off(recording, f"no WAV: {error or 'it ends early'}", is_refused=True)
+        recordings.put_off(recording, f"no WAV with sound: {error or 'it ends early'}", is_refused=True)
     except OSError as error:
         recordings.put_off(recording, f"cannot be stored: {error.strerror or error}")
     except _LeaseLost:
@@ -110,7 +110,9 @@ def _copy(recording: Recording) -> tuple[int, float]:
                 renewed_at = time.monotonic()
                 if not recordings.renew(recording):
                     raise _LeaseLost
-        seconds = mend(copy, size)
+        if not (seconds := mend(copy, size)):
+            # As from an Asterisk without a timing module.
+            raise wave.Error("it is empty")
         if not recordings.renew(recording):
             raise _LeaseLost
         # The storage would choose another name if an earlier attempt has left a file.

@@ -31,7 +31,7 @@ from telephony.switch.base import (
 
 logger = logging.getLogger(__name__)
 
-# Events of one stream that are kept to drop repetitions.
+# Events and channels of one stream that are kept, the events to drop repetitions.
 REMEMBERED = 10_000
 _TYPE = re.compile(rb'\A\s*\{\s*"type"\s*:\s*"(\w+)"')
 _NUMBER = re.compile(r"\+?[0-9]+")
@@ -47,6 +47,8 @@ class Interpreter:
         self._seen: dict[object, None] = {}
         # When channels of ours were picked up, to say how long a detection took.
         self._up_at: dict[str, float] = {}
+        # Channels that are about to end.
+        self._leaving: dict[str, None] = {}
 
     def event(self, message: bytes) -> Event | None:
         kind = _TYPE.match(message)
@@ -54,21 +56,26 @@ class Interpreter:
             return None
         try:
             content = orjson.loads(message)
+            if content["type"] == _LEAVING:
+                _keep(self._leaving, content["channel"]["id"], None)
+                return None
             read = _READERS.get(content["type"])
             event = read(content) if read else None
         except (ValueError, KeyError, TypeError, AttributeError):
             logger.warning("a message of Asterisk was not understood", extra={"message_begins": repr(message[:200])})
             return None
-        if event is None or not self.is_new(event):
+        if event is None or not self.is_new(event) or self._is_cut_off(event):
             return None
         return self._timed(event)
+
+    def _is_cut_off(self, event: Event) -> bool:
+        """Return whether a sound has ended because its channel is about to end, which is reported next."""
+        return isinstance(event, Played) and event.is_failed and event.channel_id in self._leaving
 
     def _timed(self, event: Event) -> Event:
         """Complete Detected by the time since the channel was picked up."""
         if isinstance(event, Up):
-            self._up_at[event.channel_id] = time.monotonic()
-            if len(self._up_at) > REMEMBERED:
-                del self._up_at[next(iter(self._up_at))]
+            _keep(self._up_at, event.channel_id, time.monotonic())
         elif isinstance(event, Detected):
             since = self._up_at.get(event.channel_id, time.monotonic())
             return replace(event, milliseconds=round((time.monotonic() - since) * 1000))
@@ -87,10 +94,15 @@ class Interpreter:
                 return True
         if key in self._seen:
             return False
-        self._seen[key] = None
-        if len(self._seen) > REMEMBERED:
-            del self._seen[next(iter(self._seen))]
+        _keep(self._seen, key, None)
         return True
+
+
+def _keep(kept: dict[Any, Any], key: object, value: object) -> None:
+    """Store a value, and drop the oldest of too many."""
+    kept[key] = value
+    if len(kept) > REMEMBERED:
+        del kept[next(iter(kept))]
 
 
 def dialled(channel: dict[str, Any], arguments: list[str]) -> str:
@@ -188,4 +200,6 @@ _READERS: dict[str, Callable[[dict[str, Any]], Event | None]] = {
     "ContactStatusChange": _contact_changed,
     "ApplicationReplaced": lambda content: Replaced(),
 }
-_WANTED = {name.encode() for name in _READERS}
+# Asterisk sends it before the end of what is played to the channel.
+_LEAVING = "ChannelHangupRequest"
+_WANTED = {name.encode() for name in (*_READERS, _LEAVING)}

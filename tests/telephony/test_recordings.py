@@ -130,7 +130,12 @@ def test_an_unreachable_switch_is_asked_again_later_until_the_last_time(switch: 
 
 @pytest.mark.parametrize(
     ("content", "error"),
-    [(None, "There is no such recording."), (b"<html>Not found</html>", "no WAV"), (b"", "no WAV")],
+    [
+        (None, "There is no such recording."),
+        (b"<html>Not found</html>", "no WAV"),
+        (b"", "no WAV"),
+        (wav(1000, seconds=0), "no WAV with sound: it is empty"),
+    ],
 )
 def test_a_file_that_is_no_recording_fails_soon(switch: Any, content: bytes | None, error: str) -> None:
     recording = RecordingFactory(fetching=True)

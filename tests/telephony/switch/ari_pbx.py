@@ -183,6 +183,7 @@ class Pbx:
     def far_end_hangs_up(self, channel_id: str) -> None:
         with self.lock:
             line = self.line(channel_id)
+            self.tell_of(line, "ChannelHangupRequest")
             self.destroy(line, 16 if line.bridge else 0)
 
     def vanishes(self, channel_id: str) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from telephony.switch import ari_events
 from telephony.switch.ari_events import Interpreter
-from telephony.switch.base import Arrived, Ended, RecordingFinished, Replaced, Ringing, Unregistered, Up
+from telephony.switch.base import Arrived, Ended, Played, RecordingFinished, Replaced, Ringing, Unregistered, Up
 
 CHANNEL = {
     "id": "callcentre-1-1",
@@ -107,6 +107,17 @@ def test_a_contact_that_is_removed_is_a_registration_that_ended(status: str, is_
     found = told(message("ContactStatusChange", endpoint=endpoint, contact_info=contact))
 
     assert [event.number for event in found if isinstance(event, Unregistered)] == (["104"] if is_gone else [])
+
+
+def test_a_message_is_cut_off_by_a_hang_up_or_has_failed() -> None:
+    """A hang-up during the message is reported as the end of the channel alone."""
+    leaving = message("ChannelHangupRequest", channel=CHANNEL)
+    playback = {"id": "1", "target_uri": f"channel:{CHANNEL['id']}", "state": "failed"}
+    finished = message("PlaybackFinished", playback=playback)
+    destroyed = message("ChannelDestroyed", cause=0, channel=CHANNEL)
+
+    assert [type(event) for event in told(leaving, finished, destroyed)] == [Ended]
+    assert [type(event) for event in told(finished, leaving, destroyed)] == [Played, Ended]
 
 
 def test_recordings_end_or_fail() -> None:
