@@ -65,7 +65,7 @@ class ApiViewSet(ViewSet):
         if not query_string:
             return handler(request, *args, **kwargs)
         query = Query(query_string.encode("latin-1"))
-        request._request.GET = query  # type: ignore[assignment]  (django-stubs wants its own class)
+        cast("Any", request._request).GET = query
         response = handler(request, *args, **kwargs)
         if ignored := query.ignored:
             response["Ignored-Parameters"] = ignored
@@ -122,18 +122,6 @@ class UnknownPath(APIView):
 
     area = ""
     schema = None
-
-    def _run(self, handler: Any, request: Request, *args: Any, **kwargs: Any) -> Any:
-        """Run the handler. A header of its answer names the parameters of the query that it did not read."""
-        query_string = request.META.get("QUERY_STRING", "")
-        if not query_string:
-            return handler(request, *args, **kwargs)
-        query = Query(query_string.encode("latin-1"))
-        request._request.GET = query  # type: ignore[assignment]  (django-stubs wants its own class)
-        response = handler(request, *args, **kwargs)
-        if ignored := query.ignored:
-            response["Ignored-Parameters"] = ignored
-        return response
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         super().initial(request, *args, **kwargs)

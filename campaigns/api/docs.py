@@ -59,6 +59,13 @@ describe(
     parity="Share of the dialling among campaigns of the same order.",
     parameters="Parameters of the dialler; an unknown key is refused.",
     group_id="A campaign group.",
+    fields={
+        "description": (
+            "Names of fields that its records have. Fields that the campaign lacks are added, none is removed. A CRM"
+            " campaign has no fields."
+        ),
+        "example": ["first_name", "city"],
+    },
 )
 describe(
     CampaignInput,
@@ -139,6 +146,7 @@ PARAMETER_RULES = {
     ErrorCode.OUT_OF_RANGE: "parameters.preview_timeout",
     ErrorCode.NOT_INTEGER: "parameters.preview_timeout",
 }
+OTHER_RULES = {ErrorCode.GROUP_NOT_FOUND: "group_id", ErrorCode.FIELDS_IN_CRM: "fields"}
 ID_RULES = {
     ErrorCode.CAMPAIGN_ID_TAKEN: "id",
     ErrorCode.CAMPAIGN_ID_MALFORMED: "id",
@@ -158,7 +166,12 @@ document(
     create=Operation(
         id="create_campaign",
         summary="Create a campaign",
-        description="The new campaign gets one status for each entry of the dictionary.",
+        description=(
+            "The new campaign gets one status for each entry of the dictionary. Its dialling runs: a second after its"
+            " first records are added, the dialler calls them if agents of the campaign are ready and the hours allow"
+            " it. To begin later, use `active` or `start_date`, or pause it (`POST /outbounds/{id}/dialer/pause`). A"
+            " clone is paused until `POST /outbounds/{id}/dialer/start`."
+        ),
         body=CampaignInput,
         request_example={
             "id": "SPR26",
@@ -168,6 +181,7 @@ document(
             "start_date": "2026-03-02",
             "end_date": "2026-03-31",
             "parameters": {"caller_id": "+48225550100", "predictive_max_calls": 2.5},
+            "fields": ["first_name", "city"],
         },
         answer=shape(
             "CreatedCampaign",
@@ -175,7 +189,7 @@ document(
             id=text("Its id.", "SPR26"),
             outbound_id=text("Its id again.", "SPR26"),
         ),
-        errors=ID_RULES | RULES | PARAMETER_RULES | {ErrorCode.GROUP_NOT_FOUND: "group_id"},
+        errors=ID_RULES | RULES | PARAMETER_RULES | OTHER_RULES,
     ),
     retrieve=Operation(id="read_campaign", summary="Read a campaign", is_extension=True, answer=CAMPAIGN),
     update=Operation(
@@ -186,14 +200,14 @@ document(
         body=CampaignEditInput,
         is_partial=True,
         request_example={"name": "Spring offer, second wave", "active": False, "parameters": {"preview_timeout": 45}},
-        errors=RULES | PARAMETER_RULES | {ErrorCode.GROUP_NOT_FOUND: "group_id"},
+        errors=RULES | PARAMETER_RULES | OTHER_RULES,
     ),
     clone=Operation(
         id="clone_campaign",
         summary="Clone a campaign",
         description=(
             "Copies settings, parameters (the given ones win), group, fields, statuses and agents; no records, no"
-            " history, no dates."
+            " history, no dates. Its dialling is paused."
         ),
         body=CloneInput,
         request_example={"new_id": "SUM26", "name": "Summer offer", "start_date": "2026-06-01"},

@@ -22,6 +22,8 @@ from callcentre.core.times import day
 from campaigns.models import Campaign
 from campaigns.models.record_fields import ADD, BATCH_EDIT, EDIT, RECORD_FIELDS
 
+MAX_FIELDS = 200
+
 
 class Parameters(Input):
     caller_id = TextField(required=False, max_length=40)
@@ -67,6 +69,10 @@ class CampaignEditInput(WithParameters):
     parity = IntegerField(required=False, min_value=1, max_value=100)
     parameters = ParametersField(required=False)
     group_id = IdField(required=False)
+    # DRF takes the declared fields out of the class, so that this one hides no attribute.
+    fields = ListField(  # type: ignore[assignment]
+        source="field_names", child=TextField(max_length=100), required=False, max_length=MAX_FIELDS
+    )
 
 
 class CampaignInput(CampaignEditInput):

@@ -44,10 +44,16 @@ def create_group(actor: Actor, name: str, faults: Sequence[Fault] = ()) -> Campa
     return CampaignGroup.objects.create(name=name)
 
 
-def create_campaign(actor: Actor, faults: Sequence[Fault] = (), **values: Any) -> Campaign:
-    """Create a campaign with one status for each dictionary entry. Raises Invalid with the given and its own faults."""
+def create_campaign(
+    actor: Actor, faults: Sequence[Fault] = (), field_names: Sequence[str] = (), **values: Any
+) -> Campaign:
+    """Create a campaign with these fields and one status for each dictionary entry.
+
+    Raises Invalid with the given and its own faults.
+    """
     with transaction.atomic():
-        campaign = _insert(values, faults)
+        campaign = _insert(values, [*faults, *_faults_of_fields(field_names, is_crm=bool(values.get("is_crm")))])
+        _add_fields(campaign, field_names)
         RecordStatus.objects.bulk_create(
             RecordStatus(
                 campaign=campaign,
@@ -137,8 +143,13 @@ def _clone_message(source: Campaign, campaign: Campaign) -> None:
     campaign.save(update_fields=["drop_message"])
 
 
-def edit_campaign(campaign: Campaign, actor: Actor, faults: Sequence[Fault] = (), **values: Any) -> None:
-    """Change settings or parameters; `code` is not among them. Raises Invalid with the given and its own faults."""
+def edit_campaign(
+    campaign: Campaign, actor: Actor, faults: Sequence[Fault] = (), field_names: Sequence[str] = (), **values: Any
+) -> None:
+    """Change settings or parameters; `code` is not among them. Fields are added, and none is removed.
+
+    Raises Invalid with the given and its own faults.
+    """
     with transaction.atomic():
         locked = Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
         zone_field = locked.zone_field_id
@@ -146,8 +157,9 @@ def edit_campaign(campaign: Campaign, actor: Actor, faults: Sequence[Fault] = ()
         for name in values.keys() - set(empty):
             setattr(locked, name, values[name])
         faults = [*faults, *(Fault(ErrorCode.EMPTY, name) for name in empty), *locked.faults(faults)]
-        if faults := [*faults, *_faults_of_hours(values)]:
+        if faults := [*faults, *_faults_of_hours(values), *_faults_of_fields(field_names, is_crm=locked.is_crm)]:
             raise Invalid(faults)
+        _add_fields(locked, field_names)
         locked.save(update_fields=[*values, "updated_at"])
         if locked.zone_field_id != zone_field:
             enqueue("campaigns.fill_zones", campaign.pk)
@@ -186,6 +198,22 @@ def _insert(values: dict[str, Any], faults: Sequence[Fault]) -> Campaign:
     campaign.code = campaign.code or _free_code()
     campaign.save(force_insert=True)
     return campaign
+
+
+def _faults_of_fields(names: Sequence[str], *, is_crm: bool) -> list[Fault]:
+    return [Fault(ErrorCode.FIELDS_IN_CRM, "field_names")] if is_crm and names else []
+
+
+def _add_fields(campaign: Campaign, names: Sequence[str]) -> None:
+    """Add the fields that the campaign lacks, behind its others. The campaign is new, or its row is locked."""
+    if not names:
+        return
+    known = dict(campaign.fields.values_list("name", "order"))
+    new = [name for name in dict.fromkeys(names) if name not in known]
+    first = max(known.values(), default=0) + 1
+    CampaignField.objects.bulk_create(
+        CampaignField(campaign=campaign, name=name, order=order) for order, name in enumerate(new, first)
+    )
 
 
 def _may_ignore_hours() -> bool:

@@ -7,7 +7,7 @@ import pytest
 from django.utils import timezone
 
 from callcentre.core.errors import ErrorCode
-from campaigns.models import Campaign, CampaignGroup
+from campaigns.models import Campaign, CampaignField, CampaignGroup
 from tests.campaigns.api_calls import faults, shown
 from tests.campaigns.factories import (
     CampaignFactory,
@@ -185,6 +185,36 @@ def test_a_new_campaign_has_one_status_for_each_entry_of_the_dictionary(api: Api
 
 
 # Editing
+
+
+def test_fields_are_made_by_post_added_by_put_and_never_removed(api: ApiClient) -> None:
+    code = create(api, fields=["city", "name", "city"]).json()["id"]
+    api.post(f"/api/outbounds/{code}/records", {"phone_number": "22 555 0411", "record_fields": {"city": "Gdańsk"}})
+
+    answers = [api.put(f"/api/outbounds/{code}", {"fields": names}) for names in (["zip", "name"], [], None)]
+
+    assert [answer.status_code for answer in answers] == [204] * 3
+    assert shown(api, code)["fields"] == ["city", "name", "zip"]
+    (record,) = api.get(f"/api/outbounds/{code}/records").json()["result"]
+    assert record["record_fields"] == {"city": "Gdańsk", "name": "", "zip": ""}
+
+
+def test_a_crm_campaign_refuses_fields(api: ApiClient) -> None:
+    CampaignFactory(code="CRM01", is_crm=True)
+
+    answers = [create(api, crm=True, fields=["city"]), api.put("/api/outbounds/CRM01", {"fields": ["city"]})]
+
+    assert [faults(answer) for answer in answers] == [{("fields", ErrorCode.FIELDS_IN_CRM.number)}] * 2
+    assert not CampaignField.objects.exists()
+    assert Campaign.objects.count() == 1
+
+
+@pytest.mark.parametrize(
+    ("names", "field"), [("city", "fields"), (["city", ""], "fields.1"), (["x" * 101], "fields.0"), ([[1]], "fields.0")]
+)
+def test_names_of_fields_are_short_texts(names: Any, field: str, api: ApiClient) -> None:
+    assert {name for name, _ in faults(create(api, fields=names))} == {field}
+    assert not Campaign.objects.exists()
 
 
 def test_an_edit_changes_given_values_and_ignores_null(api: ApiClient) -> None:

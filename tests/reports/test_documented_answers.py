@@ -7,6 +7,9 @@ from typing import Any
 import pytest
 import time_machine
 
+from callcentre.core.exporting.formats import Unit
+from reports.api.serializers import published
+from reports.catalogue import OUTBOUNDS, QUEUES, TICKETS
 from reports.periods import Aggregation
 from telephony.verbs import presence
 from tests.conftest import ACTOR, ApiClient
@@ -40,3 +43,10 @@ def test_answers_fit_their_schemas_and_a_figure_is_nullable_if_some_answer_has_n
     assert wrong == []
     assert nullable == nulls
     assert len(reports) == 4
+
+
+def test_durations_of_reports_beyond_the_interface_are_whole_seconds() -> None:
+    units = {measure.unit for report in (QUEUES, OUTBOUNDS, TICKETS) for measure in published(report)}
+
+    assert Unit.SECONDS in units
+    assert Unit.DURATION not in units
