@@ -86,6 +86,15 @@ def check_mail_leaves(**kwargs: Any) -> list[CheckMessage]:
             )
         ]
     found: list[CheckMessage] = []
+    if not settings.PUBLIC_URL:
+        found.append(
+            Doubt(
+                "PUBLIC_URL is not set: a link to a new password has the host of the request for it, with any port and,"
+                " for a host such as .callcentre.example, any subdomain.",
+                hint="Give the address that people use, as https://callcentre.example.",
+                id="callcentre.W033",
+            )
+        )
     if settings.EMAIL_HOST_USER and not (settings.EMAIL_USE_TLS or settings.EMAIL_USE_SSL):
         found.append(
             Doubt(

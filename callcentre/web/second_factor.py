@@ -64,6 +64,10 @@ class FirstCodeForm(forms.Form):
     )
 
 
+class CodeAndPasswordForm(OwnPasswordForm, CodeForm):
+    """The input that changes the second factor: an open session and a password do not suffice."""
+
+
 class FirstCodeAndPasswordForm(OwnPasswordForm, FirstCodeForm):
     """The same, for a person who is logged in: an open session alone cannot set up a second factor."""
 
@@ -77,18 +81,29 @@ def code_page(request: HttpRequest) -> HttpResponseBase:
     form = CodeForm(request.POST or None)
     refusal = None
     if form.is_valid():
-        code = form.cleaned_data["code"]
-        username = user.get_username()
-        try:
-            if passwords.attempt(request, username, lambda: check_code(user, code)):
-                return redirect(pending_login.complete(request, user))
-            user_login_failed.send(__name__, credentials={"username": username}, request=request)
-            refusal = passwords.lockout(request, username)
-            form.add_error("code", refusal.sentence if refusal else _wrong_code(user))
-        except passwords.Refused as error:
-            refusal = error
-            form.add_error("code", error.sentence)
+        is_right, refusal = _attempt(request, user, form)
+        if is_right:
+            return redirect(pending_login.complete(request, user))
     response = _page(request, "admin/second_factor/code.html", _now("Second step"), form=form)
+    return _refused(response, refusal)
+
+
+def _attempt(request: HttpRequest, user: User, form: forms.Form) -> tuple[bool, passwords.Refused | None]:
+    """Check the code of the form, and use it up. Return whether it is right, and the lockout if there is one."""
+    code, username = form.cleaned_data["code"], user.get_username()
+    try:
+        if passwords.attempt(request, username, lambda: check_code(user, code)):
+            return True, None
+        user_login_failed.send(__name__, credentials={"username": username}, request=request)
+        refusal = passwords.lockout(request, username)
+        form.add_error("code", refusal.sentence if refusal else _wrong_code(user))
+    except passwords.Refused as error:
+        refusal = error
+        form.add_error("code", error.sentence)
+    return False, refusal
+
+
+def _refused(response: HttpResponse, refusal: passwords.Refused | None) -> HttpResponse:
     if refusal:
         response.status_code = 429
         response.headers["Retry-After"] = str(refusal.seconds)
@@ -151,35 +166,41 @@ def overview(request: HttpRequest) -> HttpResponse:
 
 @never_cache
 def new_codes(request: HttpRequest) -> HttpResponse:
-    """Replace the recovery codes, and show the new ones once."""
-    form = OwnPasswordForm.of(request)(request.POST if request.method == "POST" else None)
+    """Replace the recovery codes, and show the new ones once. One of them switches the second factor off."""
+    form = CodeAndPasswordForm.of(request)(request.POST if request.method == "POST" else None)
     user = user_of(request)
-    if form.is_valid() and (codes := renew_recovery_codes(user, user.actor)):
+    is_right, refusal = _attempt(request, user, form) if form.is_valid() else (False, None)
+    if is_right and (codes := renew_recovery_codes(user, user.actor)):
         return _codes_page(request, codes, reverse("second-factor"), layout=INSIDE)
-    return _question(
+    page = _question(
         request,
         form,
         title=_now("New recovery codes"),
         intro=_now("You get ten new codes. The present ones stop working."),
         submit_label=_now("Make new codes"),
     )
+    return _refused(page, refusal)
 
 
 @never_cache
 def switch_off(request: HttpRequest) -> HttpResponse:
-    """Remove the person's own second factor."""
-    form = OwnPasswordForm.of(request)(request.POST if request.method == "POST" else None)
+    """Remove the person's own second factor, after a code of it. Wrong codes count as those of the log-in do."""
+    form = CodeAndPasswordForm.of(request)(request.POST if request.method == "POST" else None)
     user = user_of(request)
-    if form.is_valid():
+    if not has_second_factor(user):
+        return redirect("second-factor")
+    is_right, refusal = _attempt(request, user, form) if form.is_valid() else (False, None)
+    if is_right:
         remove_second_factor(user, user.actor, but=request.session.session_key)
         messages.success(request, _now("The two-factor log-in is switched off."))
         return redirect("second-factor")
     sentences = [_now("Your password alone will then be enough to log in, and your recovery codes stop working.")]
     if is_required_of(user):
         sentences = [_now("Your account needs a second factor: you log in again and set up a new one.")]
-    return _question(
+    page = _question(
         request, form, title=_now("Switch off"), intro=" ".join(sentences), submit_label=_now("Switch off")
     )
+    return _refused(page, refusal)
 
 
 def _set_up_page(request: HttpRequest, user: User, form: forms.Form, layout: str) -> HttpResponse:

@@ -56,18 +56,20 @@ def _may_be_seen(export: Export) -> bool:
     """Return whether the person for whom it is built may see the report; the service itself may.
 
     The person of a schedule is the one who saved it last. Inactive people count like active ones: a schedule goes on
-    when its author has left.
+    when its author has left, and ends when the author's rights are taken away.
     """
     described, person_id = REPORTS[export.report], export.actor_id if export.actor_kind == "user" else None
     if export.schedule:
         person_id = export.schedule.user_id
-    if described.subjects is None or person_id is None:
+    elif described.subjects is None:  # asked for just now
+        return True
+    if person_id is None:
         return True
     person = User.objects.filter(pk=person_id).first()
     if person is None:
         return False
     person.is_active = True
-    return described.is_open_to(person)
+    return person.has_perm("reports.view_export") and described.is_open_to(person)
 
 
 def question_of(export: Export) -> Question:

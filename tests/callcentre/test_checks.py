@@ -68,6 +68,7 @@ def test_a_good_production_with_asterisk_passes(settings: Any) -> None:
         ("callcentre.E031", {"DEFAULT_FROM_EMAIL": "help desk"}),
         ("callcentre.E032", {"PUBLIC_URL": "callcentre.example"}),
         ("callcentre.W030", {"EMAIL_HOST": ""}),
+        ("callcentre.W033", {"PUBLIC_URL": ""}),
         ("callcentre.W031", {"EMAIL_USE_TLS": False}),
         ("callcentre.W032", {"DEFAULT_FROM_EMAIL": "callcentre@localhost"}),
         ("callcentre.E005", {"SESSION_COOKIE_HTTPONLY": False}),

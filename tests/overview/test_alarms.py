@@ -5,9 +5,12 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.contrib.auth.models import Permission
 from django.core import mail
+from django.test import Client
 from django.utils import timezone
 
+from callcentre.models import User
 from callcentre.overview.mails import outbox
 from callcentre.overview.models import Alarm, AlarmMail
 from callcentre.overview.tasks import prune_mails, watch_alarms
@@ -16,6 +19,7 @@ from callcentre.overview.watch import watch
 from campaigns.models import DiallingDay
 from telephony.models import OpeningHours, Queue
 from telephony.verbs import presence
+from tests.callcentre.factories import UserFactory
 from tests.campaigns.factories import CampaignFactory, DiallingDayFactory
 from tests.conftest import ACTOR
 from tests.overview.factories import AlarmFactory, AlarmMailFactory
@@ -237,6 +241,26 @@ def test_recipients_get_a_mail_when_an_alarm_is_raised_and_when_it_is_over() -> 
         (["b@callcentre.example"], "Alarm is over: Hotline waits"),
     ]
     assert mail.outbox[0].body.startswith("Hotline: more than 0 callers wait\nValue: 1\n")
+
+
+@pytest.mark.usefixtures("plain_static")
+def test_no_mail_is_sent_when_the_person_who_saved_the_alarm_may_not_see_it_any_more(client: Client) -> None:
+    person = UserFactory(staff=True)
+    person.user_permissions.set(Permission.objects.filter(codename__in=["view_alarm", "change_alarm"]))
+    alarm = AlarmFactory(subject=Subject.QUEUE_CALLERS, limit=0, recipients=["a@callcentre.example"], user=person)
+    outside = AlarmFactory(subject=Subject.QUEUE_CALLERS, limit=0, recipients=["a@callcentre.example"], user=person)
+    User.objects.update(scope_call_queues=[alarm.queue_id], is_active=False)
+    for each in (alarm, outside):
+        wait_in(each.queue)
+    watch()
+    assert list(AlarmMail.objects.values_list("alarm", flat=True)) == [alarm.pk]
+
+    person.user_permissions.clear()
+    ConnectionFactory._meta.model.objects.all().delete()
+    watch()
+    assert AlarmMail.objects.count() == 1
+    client.force_login(UserFactory(is_superuser=True, staff=True))
+    assert "may not see it any more" in client.get(f"/admin/overview/alarm/{alarm.pk}/change/").content.decode()
 
 
 def test_a_mail_is_in_the_language_of_the_alarm() -> None:

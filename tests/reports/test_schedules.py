@@ -5,12 +5,15 @@ from typing import Any
 
 import pytest
 import time_machine
+from django.contrib.auth.models import Permission
 from django.core import mail
 from django.core.files.base import ContentFile
 from django.db import connection
 
 from callcentre.core.errors import Conflict, Invalid
 from callcentre.core.times import zone
+from callcentre.models import User
+from reports.exporting.builds import build_next
 from reports.exporting.mails import outbox
 from reports.measures import USUAL
 from reports.models import Export, ExportMail, Schedule
@@ -19,6 +22,7 @@ from reports.verbs.exports import resend_mail
 from reports.verbs.schedules import create_schedule, edit_schedule, run_schedule
 from telephony.verbs import presence
 from tests.backoffice import errors_of, messages_of, staff, superuser
+from tests.callcentre.factories import UserFactory
 from tests.conftest import ACTOR
 from tests.reports.exports import built
 from tests.reports.factories import ExportFactory, ExportMailFactory, ScheduleFactory
@@ -142,6 +146,24 @@ def test_wrong_ones_are_refused_with_all_that_is_wrong() -> None:
         (170004, "aggregation"),
     ]
     assert not Schedule.objects.exists()
+
+
+def test_a_schedule_ends_with_the_rights_of_its_author_and_not_with_the_author(committed_db: None) -> None:
+    author = UserFactory(staff=True)
+    author.user_permissions.add(Permission.objects.get(codename="view_export"))
+    schedule = create_schedule(author.actor, name="Daily", **TERMS)
+    states = []
+    for day, values in ((10, {"is_active": False}), (11, {"is_active": True})):
+        User.objects.filter(pk=author.pk).update(**values)
+        Schedule.objects.update(next_due_at=wall(2026, 6, day, 6))
+        export = run_schedule(schedule, wall(2026, 6, day, 7))
+        assert export
+        build_next()
+        export.refresh_from_db()
+        states.append((export.state, export.mails.count()))
+        author.user_permissions.clear()
+
+    assert states == [("finished", 2), ("failed", 0)]
 
 
 # Mails

@@ -6,6 +6,7 @@ from typing import Any
 from django.urls import reverse
 
 from callcentre.signin.models import SecondFactor
+from callcentre.signin.verbs.second_factor import renew_recovery_codes
 from tests.backoffice import BackOffice
 from tests.callcentre.factories import SecondFactorFactory, UserFactory
 
@@ -34,4 +35,4 @@ def with_codes() -> tuple[SecondFactor, BackOffice, list[str]]:
     factor = a_factor()
     client = BackOffice()
     client.force_login(factor.user)
-    return factor, client, recovery_codes(client.post(CODES, {}).content)
+    return factor, client, renew_recovery_codes(factor.user, factor.user.actor)

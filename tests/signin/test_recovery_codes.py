@@ -49,7 +49,7 @@ def test_recovery_codes_are_stored_as_hashes() -> None:
 def test_a_new_set_replaces_the_old_one() -> None:
     factor, client, codes = with_codes()
 
-    fresh = recovery_codes(client.post(CODES, {}).content)
+    fresh = recovery_codes(client.post(CODES, {"code": codes[1]}).content)
 
     assert check_code(factor.user, codes[0]) is False
     assert check_code(factor.user, fresh[0]) is True
@@ -64,11 +64,22 @@ def test_no_page_shows_recovery_codes_again() -> None:
 
 
 @pytest.mark.parametrize("path", [CODES, OFF])
+def test_changes_of_the_second_factor_ask_for_a_code(path: str) -> None:
+    factor, client, codes = with_codes()
+
+    answers = [client.post(path, {}), client.post(path, {"code": WRONG})]
+
+    assert all("code" in errors_of(answer) for answer in answers)
+    assert SecondFactor.objects.get().confirmed is True
+    assert check_code(factor.user, codes[0]) is True
+
+
+@pytest.mark.parametrize("path", [CODES, OFF])
 def test_changes_of_the_second_factor_ask_for_the_own_password(path: str) -> None:
     factor, client, codes = with_codes()
     after_a_while(client)
 
-    answer = client.post(path, {})
+    answer = client.post(path, {"code": codes[1]})
 
     assert "own_password" in errors_of(answer)
     assert SecondFactor.objects.get().confirmed is True

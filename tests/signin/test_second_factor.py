@@ -7,9 +7,11 @@ from typing import Any
 import pytest
 from django.db import connection
 from django.test import Client
+from django.utils import timezone
 
 from callcentre.models import User
 from callcentre.passwords import REALM
+from callcentre.signin.models import SecondFactor
 from callcentre.signin.verbs.second_factor import check_code
 from tests.admin_pages import addresses, row_of_each_model
 from tests.backoffice import BackOffice, errors_of
@@ -172,6 +174,18 @@ def test_after_wrong_codes_a_right_one_has_to_wait(clock: Any) -> None:
         clock.shift(timedelta(seconds=wait))
 
     assert check_code(factor.user, code_of(factor)) is True
+
+
+def test_the_wait_after_wrong_codes_has_a_cap(clock: Any) -> None:
+    factor = a_factor()
+    SecondFactor.objects.update(throttling_failure_count=60, throttling_failure_timestamp=timezone.now())
+
+    assert check_code(factor.user, code_of(factor)) is False
+    clock.shift(timedelta(seconds=512))
+
+    assert check_code(factor.user, WRONG) is False
+    factor.refresh_from_db()
+    assert factor.waiting_seconds <= 512
 
 
 def test_the_page_says_how_long_to_wait(clock: Any) -> None:

@@ -26,9 +26,9 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static", "qu
 
 
 def test_switching_off_removes_key_and_recovery_codes() -> None:
-    _factor, client, _codes = with_codes()
+    factor, client, _codes = with_codes()
 
-    client.post(OFF, {})
+    client.post(OFF, {"code": code_of(factor)})
 
     assert (SecondFactor.objects.count(), RecoveryCode.objects.count()) == (0, 0)
     assert after_the_password()[1].url == INDEX
@@ -46,7 +46,7 @@ def test_an_administrator_removes_the_second_factor_of_a_person() -> None:
 
 @pytest.mark.parametrize("by_administrator", [False, True])
 def test_removing_the_second_factor_ends_the_other_sessions(by_administrator: bool) -> None:
-    factor, client, _codes = with_codes()
+    factor, client, codes = with_codes()
     other = BackOffice()
     other.force_login(factor.user)
 
@@ -54,7 +54,7 @@ def test_removing_the_second_factor_ends_the_other_sessions(by_administrator: bo
         client = superuser()
         client.submit(page_of(factor.user, "remove_factor"))
     else:
-        client.post(OFF, {})
+        client.post(OFF, {"code": codes[0]})
 
     assert other.get(INDEX).status_code == 302
     assert client.get(INDEX).status_code == 200
@@ -94,7 +94,7 @@ def test_the_audit_log_has_setting_up_using_a_recovery_code_and_removing(clock: 
     codes = recovery_codes(client.post(SET_UP, {"code": code_of(SecondFactor.objects.get())}).content)
     other, _answer = after_the_password()
     other.submit(CODE, code=codes[0])
-    client.post(CODES, {})
+    client.post(CODES, {"code": code_of(SecondFactor.objects.get(), 1)})
 
     superuser().submit(page_of(User.objects.get(username="ewa"), "remove_factor"))
 

@@ -2,13 +2,14 @@
 
 from typing import Any
 
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.http import HttpRequest
 from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import ChoicesDropdownFilter
 
 from callcentre.admin import Admin, EditConflictForm, ListField, display
+from callcentre.admin.base import user_of
 from callcentre.admin.theme import ModelForm
 from callcentre.core.times import second
 from callcentre.overview.admin.cells import moment
@@ -67,11 +68,21 @@ class AlarmAdmin(Admin):
     def told(self, alarm: Alarm) -> int:
         return len(alarm.recipients)
 
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        """Save the alarm. It is of the person who changed it last, like a scheduled report."""
+        obj.user = user_of(request)
+        super().save_model(request, obj, form, change)
+        if change and form.changed_data:
+            obj.save(update_fields=["user"])
+
     def delete_model(self, request: HttpRequest, obj: Any) -> None:
         delete_alarm(obj)
 
     def page_context(self, request: HttpRequest, obj: Any | None) -> dict[str, Any]:
         context = super().page_context(request, obj)
         if obj is not None:
+            if obj.recipients and not obj.may_be_mailed:
+                sentence = _("No mails are sent: %(user)s, who saved the alarm last, may not see it any more.")
+                self.message_user(request, sentence % {"user": obj.user}, messages.WARNING)
             context["mails"] = [(mail, second(mail.at)) for mail in obj.mails.all()[:MAILS_SHOWN]]
         return context

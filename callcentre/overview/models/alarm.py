@@ -14,7 +14,8 @@ from django.utils.translation import pgettext_lazy
 
 from callcentre.core.audit import audited
 from callcentre.core.changes import TimestampedModel
-from callcentre.core.scope import Lookups
+from callcentre.core.scope import Lookups, within_scope
+from callcentre.models import User
 from campaigns.models import Campaign
 from telephony.models import Queue
 
@@ -30,7 +31,7 @@ class AlarmQuerySet(models.QuerySet["Alarm"]):
         return self.filter(Q(is_active=True) | Q(raised_at__isnull=False))
 
 
-@audited(ignored=("raised_at", "value"))
+@audited(ignored=("raised_at", "value", "user_id"))
 class Alarm(TimestampedModel):
     """A limit of a figure of a queue or a campaign. It is raised while the figure is beyond the limit.
 
@@ -76,6 +77,16 @@ class Alarm(TimestampedModel):
     language = models.CharField(
         _("language of mails"), max_length=10, choices=settings.LANGUAGES, default=settings.LANGUAGE_CODE
     )
+    # The person who saved it last; NULL: from before the upgrade. It mails only what this person may see.
+    user = models.ForeignKey(
+        User,
+        models.SET_NULL,
+        null=True,
+        editable=False,
+        related_name="+",
+        db_index=False,
+        verbose_name=_("saved by"),
+    )
     # The state: since when the figure is beyond the limit, and the figure at the last change of the state.
     raised_at = models.DateTimeField(_("raised"), null=True, editable=False)
     value = models.FloatField(_("value"), null=True, editable=False)
@@ -97,6 +108,17 @@ class Alarm(TimestampedModel):
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def may_be_mailed(self) -> bool:
+        """Whether the person who saved it last may still see it. Inactive people count like active ones, as for
+        scheduled reports: an alarm goes on when its author has left.
+        """
+        if self.user is None:
+            return True
+        self.user.is_active = True
+        is_within = within_scope(Alarm.objects.filter(pk=self.pk), self.user).exists()
+        return is_within and self.user.has_perm("overview.view_alarm")
 
     @property
     def place(self) -> str:

@@ -56,6 +56,7 @@ def _write_mails(alarms: Iterable[Alarm], now: datetime) -> None:
             limit=alarm.limit,
         )
         for alarm in alarms
+        if alarm.may_be_mailed
         for recipient in alarm.recipients
     ]
     for mail in AlarmMail.objects.bulk_create(mails):

@@ -26,6 +26,8 @@ STEP_SECONDS = 30
 DIGITS = 6
 # A phone may be a step early or late.
 TOLERANCE = 1
+# Wrong codes that lengthen the wait: 2 to the power of 9 seconds at most.
+MOST_COUNTED = 10
 
 
 def new_key() -> str:
@@ -42,7 +44,8 @@ class SecondFactor(ThrottlingMixin, Device):
     """The app on a person's phone that makes codes (TOTP, RFC 6238), with the key that it shares with the service.
 
     It counts only after a code has confirmed it. Each code works once: `last_step` is the time step of the last one.
-    After each wrong code the next check waits twice as long (ThrottlingMixin).
+    After each wrong code the next check waits twice as long (ThrottlingMixin), up to 512 seconds: a stranger who knows
+    the password must not be able to lock the person out for good.
     """
 
     user = models.OneToOneField(settings.AUTH_USER_MODEL, models.CASCADE, related_name="second_factor")
@@ -70,6 +73,8 @@ class SecondFactor(ThrottlingMixin, Device):
     @property
     def waiting_seconds(self) -> int:
         """The seconds until another code is compared; 0 if it is compared now."""
+        counted: int = self.throttling_failure_count  # type: ignore[has-type]  # the mixin has no types
+        self.throttling_failure_count = min(counted, MOST_COUNTED)
         is_allowed, facts = self.verify_is_allowed()
         if is_allowed:
             return 0
