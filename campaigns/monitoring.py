@@ -16,6 +16,9 @@ FROM campaigns_campaign
 WHERE is_dialling AND is_active AND start_date <= '{{day}}' AND (end_date IS NULL OR end_date >= '{{day}}')
   AND {ALL_DIALLING_RUNS}
 """  # noqa: S608  (of our own constants)
+_TRUNK = """
+SELECT COALESCE(max(EXTRACT(epoch FROM now() - began_at)), 0)::float8 FROM campaigns_trunkfailure WHERE ended_at IS NULL
+"""
 _COUNTS = ("attempts", "live_answers", "drops", "machines")
 _TODAY = f"""
 SELECT {", ".join(f"COALESCE(sum({name}), 0)::int" for name in _COUNTS)}
@@ -46,6 +49,11 @@ def figures() -> Iterable[Metric]:
         yield gauge("callcentre_dialler_silent_seconds", "Longest time since a dialler's last activity", longest)
     yield gauge("callcentre_campaigns_to_dial", "Campaigns whose dialling is running", to_dial)
     yield gauge("callcentre_campaigns_without_dialler", "Those among them that no dialler has", without_dialler)
+    yield gauge(
+        "callcentre_trunk_failed_seconds",
+        "Time since calls stopped getting through the trunk; 0: they do",
+        query(_TRUNK)[0][0],
+    )
     yield gauges(
         "callcentre_dialling_today",
         "Counts of the day, of all campaigns",

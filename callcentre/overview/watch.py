@@ -8,6 +8,7 @@ from django.utils import timezone
 
 from callcentre.overview.models import Alarm
 from callcentre.overview.verbs.alarms import settle
+from campaigns.dialling import trunk
 from campaigns.dialling.status import days_of
 from telephony import queue_waits
 from telephony.models import Queue
@@ -23,6 +24,10 @@ def watch() -> int:
     it is free again. A worker that dies leaves no part of the change behind.
     """
     with transaction.atomic():
+        if trunk.present_failure() and not Alarm.objects.filter(subject=Subject.TRUNK_FAILED).exists():
+            # The first failure needs no person who has set the alarm; later it may be changed, and made inactive.
+            first = Alarm(name="Trunk", subject=Subject.TRUNK_FAILED, limit=0, sounds=True)
+            Alarm.objects.bulk_create([first], ignore_conflicts=True)
         watched = Alarm.objects.watched().order_by("pk")
         alarms = list(watched.select_for_update(skip_locked=True, no_key=True))
         if not alarms:
@@ -43,6 +48,9 @@ def values_of(alarms: Sequence[Alarm], now: datetime) -> dict[int, float | None]
             values[alarm.pk] = days[alarm.campaign_id][0].drop_rate
         elif alarm.queue_id is not None:
             values[alarm.pk] = _of_queue(alarm.subject, situations[alarm.queue_id], now, alarm.queue_id in open_ids)
+        else:
+            failure = trunk.present_failure()
+            values[alarm.pk] = max((now - failure.began_at).total_seconds(), 0.001) if failure else 0.0
     return values
 
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+from django.conf import settings
 from django.db import connection
 from django.utils import timezone
 
@@ -11,7 +12,8 @@ from campaigns.dialling.refusals import NUMBER, PHONE
 from telephony.models.connection import LINE_IS_READY, phone_is_occupied
 
 # For this time an agent rests after the phone, or the standing line, could not be rung; and a campaign after the switch
-# refused its last call. Attempts that were dialled long before are not looked at.
+# refused its last call. Attempts that were dialled long before are not looked at. While the trunk fails, all campaigns
+# rest, but for the call that tries it.
 AGENT_RESTS, CAMPAIGN_RESTS = timedelta(seconds=30), timedelta(seconds=10)
 _LOOK_BACK = timedelta(minutes=1)
 
@@ -19,11 +21,15 @@ _LOOK_BACK = timedelta(minutes=1)
 # phone, though the state says free, as after a pause during a call. `of_other`: the call is of another campaign.
 _AGENTS = f"""
 WITH own AS MATERIALIZED (
-  SELECT id, code, COALESCE((
-    SELECT figures->>'refused' = '{NUMBER}' AND ended_at > %(now)s - %(campaign_rests)s FROM campaigns_attempt
-    WHERE campaign_id = %(campaign)s AND dialled_at > %(now)s - %(look_back)s AND ended_at IS NOT NULL
-    ORDER BY ended_at DESC LIMIT 1
-  ), false) AS is_resting
+  SELECT id, code, CASE
+    WHEN EXISTS (
+      SELECT FROM campaigns_trunkfailure WHERE trunk = %(trunk)s AND ended_at IS NULL AND try_at > %(now)s
+    ) THEN 'trunk_failed'
+    WHEN (
+      SELECT figures->>'refused' = '{NUMBER}' AND ended_at > %(now)s - %(campaign_rests)s FROM campaigns_attempt
+      WHERE campaign_id = %(campaign)s AND dialled_at > %(now)s - %(look_back)s AND ended_at IS NOT NULL
+      ORDER BY ended_at DESC LIMIT 1
+    ) THEN 'call_refused' ELSE '' END AS rest
   FROM campaigns_campaign WHERE id = %(campaign)s
 )
 SELECT a.id, a.login, a.number, a.has_line, st.kind, st.started_at, {phone_is_occupied("a.id")} AS is_on_phone,
@@ -44,7 +50,7 @@ SELECT a.id, a.login, a.number, a.has_line, st.kind, st.started_at, {phone_is_oc
       WHERE dialled_at > %(now)s - %(look_back)s AND ended_at > %(now)s - %(agent_rests)s
         AND outcome = 'not_dialled' AND figures->>'refused' = '{PHONE}')
   ) AS is_resting,
-  own.is_resting AS is_campaign_resting
+  own.rest
 FROM own
 JOIN campaigns_campaign_agents member ON member.campaign_id = own.id
 JOIN telephony_agent a ON a.id = member.agent_id AND a.is_active AND a.outbound_mode AND a.number <> ''
@@ -59,7 +65,7 @@ class CampaignAgent:
     """An agent who is logged in for a campaign; the one who is in the state the longest comes first.
 
     `is_line_ready`: the standing line can take a call. `is_line_up`: there is a line, perhaps in a call. `is_resting`:
-    the phone could not be rung a moment ago. `is_campaign_resting`: the switch has refused the campaign's last call.
+    the phone could not be rung a moment ago. `rest`: the code of the reason for which the campaign rests, or none.
     """
 
     id: int
@@ -75,7 +81,7 @@ class CampaignAgent:
     resumes_as: str = ""
     is_in_call_of_other: bool = False
     is_resting: bool = False
-    is_campaign_resting: bool = False
+    rest: str = ""
 
     @property
     def is_free(self) -> bool:
@@ -99,6 +105,7 @@ def agents_of(campaign_id: int) -> list[CampaignAgent]:
         "look_back": _LOOK_BACK,
         "agent_rests": AGENT_RESTS,
         "campaign_rests": CAMPAIGN_RESTS,
+        "trunk": settings.TRUNK,
     }
     with connection.cursor() as cursor:
         cursor.execute(_AGENTS, values)

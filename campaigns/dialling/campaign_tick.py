@@ -23,6 +23,8 @@ from telephony.models import Agent
 PREDICTIVE = Campaign.Dialer.PREDICTIVE
 # An unchanged state is written this often.
 STATE_SECONDS = 2.0
+# The reasons of `CampaignAgent.rest`.
+RESTS = ("trunk_failed", "call_refused")
 
 _STORE = """
 INSERT INTO campaigns_diallerstate (campaign_id, at, owner, state, code, pace, wants_agents, turn)
@@ -56,7 +58,7 @@ class CampaignTick:
         # Calls of a predictive campaign may begin before an agent is free.
         ahead = [one for one in agents if one.takes_calls_ahead] if campaign.dialer == PREDICTIVE else []
         code = _obstacle(agents, free or ahead)
-        if code == "call_refused":
+        if code in RESTS:
             # Meanwhile others may have the agents.
             self._wants = False
         code = code or self._use(campaign, agents, free, now)
@@ -238,8 +240,8 @@ def _obstacle(agents: Sequence[CampaignAgent], free: Sequence[CampaignAgent]) ->
         return "no_switch"
     if not agents:
         return "no_agent"
-    if agents[0].is_campaign_resting:
-        return "call_refused"
+    if agents[0].rest:
+        return agents[0].rest
     if free:
         return ""
     return "phones_unreachable" if any(agent.is_resting for agent in agents) else "agents_busy"

@@ -30,9 +30,8 @@ ON CONFLICT (campaign_id, day) DO UPDATE SET
   attempts = d.attempts + EXCLUDED.attempts, live_answers = d.live_answers + EXCLUDED.live_answers,
   drops = d.drops + EXCLUDED.drops, machines = d.machines + EXCLUDED.machines
 """
-_TAKE_BACK_ANSWER = """
-UPDATE campaigns_diallingday SET live_answers = live_answers - 1
-WHERE campaign_id = %s AND day = %s AND live_answers > 0
+_TAKE_BACK = """
+UPDATE campaigns_diallingday SET {count} = {count} - 1 WHERE campaign_id = %s AND day = %s AND {count} > 0
 """
 
 
@@ -46,11 +45,12 @@ def add(attempt: Attempt, **counts: int) -> None:
         cursor.execute(_ADD, values | key)
 
 
-def take_back_answer(attempt: Attempt) -> None:
-    """Count one live answer less: the person is to be joined with another agent."""
+def take_back(attempt: Attempt, count: str) -> None:
+    """Count one less of a kind: the person is to be joined with another agent, or the number was not dialled."""
     if attempt.campaign_id:
+        day = timezone.localdate(attempt.dialled_at)
         with connection.cursor() as cursor:
-            cursor.execute(_TAKE_BACK_ANSWER, [attempt.campaign_id, timezone.localdate(attempt.dialled_at)])
+            cursor.execute(_TAKE_BACK.format(count=count), [attempt.campaign_id, day])
 
 
 @dataclass(frozen=True, slots=True)

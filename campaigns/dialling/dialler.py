@@ -16,7 +16,7 @@ from prometheus_client import Counter
 
 from callcentre.core.pubsub import subscribe
 from callcentre.core.sweeps import going_on
-from campaigns.dialling import choice, outcomes, previews
+from campaigns.dialling import choice, outcomes, previews, trunk
 from campaigns.dialling.campaign_tick import CampaignTick
 from campaigns.dialling.ownership import Ownership, groups_of
 from campaigns.models import Campaign
@@ -71,7 +71,7 @@ class Dialler:
 
     def tick(self) -> None:
         """Do what is due in all campaigns of this process."""
-        for sweep in (outcomes.settle_due, previews.sweep, choice.release_held):
+        for sweep in (outcomes.settle_due, previews.sweep, choice.release_held, trunk.recover):
             with going_on("a sweep of the dialler failed", failures, sweep=sweep.__qualname__):
                 sweep(timezone.now())
         for campaign in self._own():

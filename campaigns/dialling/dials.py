@@ -3,7 +3,8 @@
 The switch is asked after the commit. A process that dies before the commit leaves a reservation, which ends by itself.
 One that dies after it leaves a call that the listener finds; the number is never called again for this attempt.
 
-Locks: the campaign, shared; the limits of lines; the agent; the number; the record. Call and attempt are new rows.
+Locks: the campaign, shared; the limits of lines; the agent; the number; the trunk that failed; the record. Call and
+attempt are new rows.
 """
 
 from datetime import datetime
@@ -12,7 +13,7 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 
-from campaigns.dialling import numbers
+from campaigns.dialling import numbers, trunk
 from campaigns.dialling.choice import RELISTED
 from campaigns.dialling.hours import Hours, read_hours
 from campaigns.dialling.obstacles import is_switched_on
@@ -38,7 +39,7 @@ def dial_with_agent(campaign: Campaign, record_id: int, holder: str, agent: Agen
             record = numbers.read_record(record_id)
             if (number := _number(campaign, record, holder, now, read_hours(campaign))) is None:
                 return None
-            if numbers.is_called_elsewhere(number.number, record, now):
+            if numbers.is_called_elsewhere(number.number, record, now) or not trunk.may_call(now):
                 return None
             connection = call_with_agent(agent, _target(campaign, record_id, number), now, kind=kind)
             if (locked := lock_held(record_id, holder, now)) is None:
@@ -64,7 +65,7 @@ def dial_ahead(
             record = numbers.read_record(record_id)
             if (number := _number(campaign, record, holder, now, hours)) is None:
                 return None
-            if numbers.is_called_elsewhere(number.number, record, now):
+            if numbers.is_called_elsewhere(number.number, record, now) or not trunk.may_call(now):
                 return None
             connection = call_number(_target(campaign, record_id, number), now)
             if (locked := lock_held(record_id, holder, now)) is None:

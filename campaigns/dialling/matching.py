@@ -118,7 +118,7 @@ def unjoin(connection: Connection, since: datetime) -> bool:
         return False
     attempt.joined_at = attempt.agent_id = None
     attempt.save(update_fields=["joined_at", "agent"])
-    day_counts.take_back_answer(attempt)
+    day_counts.take_back(attempt, "live_answers")
     return True
 
 

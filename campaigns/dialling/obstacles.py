@@ -23,6 +23,10 @@ TEXTS: dict[str, str | Promise] = {
     "agents_busy": _("No agent of the campaign is free."),
     "phones_unreachable": _("The phones of the free agents could not be rung. They are tried again after 30 seconds."),
     "call_refused": _("The PBX has refused the last call. The next one follows after 10 seconds."),
+    "trunk_failed": _(
+        "No call gets through the trunk: the last ones failed before a phone rang. One call at a time tries it again, "
+        "after pauses of up to 5 minutes."
+    ),
     "agents_elsewhere": _("The free agents are needed by queues, or by campaigns that come first."),
     "no_record": _("No record may be called now."),
     "outside_hours": _("It is outside the calling hours of all records."),

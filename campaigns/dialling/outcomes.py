@@ -2,7 +2,7 @@
 
 An answered call is settled by the agent's result, or when the wrap-up is over. Any other one is settled at once: by the
 result, if one was given during the call, else the record is called again by the rule of the outcome, or given up.
-Locks: the connection, its agents, the attempt, the record, the counts of the day.
+Locks: the connection, its agents, the attempt, the trunk, the record, the counts of the day.
 """
 
 import logging
@@ -13,7 +13,7 @@ from django.db import InterfaceError, OperationalError, transaction
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
-from campaigns.dialling import day_counts, matching, refusals
+from campaigns.dialling import day_counts, matching, refusals, trunk
 from campaigns.dialling.choice import ONE_TO_ONE_AFTER_DROP
 from campaigns.models import Attempt, Record, RecordStatus, SystemStatus
 from campaigns.verbs import retries
@@ -63,6 +63,7 @@ class Hooks:
         if not attempt.outcome and not attempt.answered_at:
             refusals.note(attempt, connection)
         attempt.outcome = attempt.outcome or _outcome(connection)
+        shown = trunk.judge(attempt) if trunk.is_doubtful(attempt, connection) else []
         waits_for_result = attempt.outcome == Outcome.ANSWERED and attempt.result is None and not _is_lost(attempt)
         if waits_for_result:
             attempt.settle_at = attempt.ended_at + timedelta(seconds=connection.wrap_up_seconds)
@@ -73,6 +74,8 @@ class Hooks:
             counts |= {"attempts": 1, "machines": int(attempt.outcome == Outcome.MACHINE)}
         # The last lock: joins of other calls need the counts too, and must not wait for a record.
         day_counts.add(attempt, **counts)
+        for earlier in shown:
+            day_counts.take_back(earlier, "attempts")
 
 
 def _is_lost(attempt: Attempt) -> bool:
@@ -89,6 +92,23 @@ def lock_record(attempt: Attempt) -> Record | None:
     """Lock the record that the attempt's call holds; None if it was deleted, or is no longer held by the call."""
     records = Record.objects.select_for_update(of=("self",), no_key=True).select_related("campaign", "status", "agent")
     return records.filter(pk=attempt.record_id, leased_by=f"call:{attempt.connection_id}").first()
+
+
+def _lock_settled(attempt: Attempt) -> Record | None:
+    """Lock the record of an attempt that was settled before the trunk was known to have failed; None if it has changed.
+
+    The last entry of its history is then the end of that attempt.
+    """
+    if attempt.outcome != Outcome.NOT_DIALLED or trunk.DOUBTFUL not in attempt.figures:
+        return None
+    records = Record.objects.select_for_update(of=("self",), no_key=True).select_related("campaign", "status", "agent")
+    record = records.filter(pk=attempt.record_id, leased_by="").first()
+    entries = record.history.order_by("-id").values_list("actor_kind", "action") if record else None
+    is_own = entries is not None and entries.first() in [
+        (DIALLER.kind, Outcome.FAILED),
+        (DIALLER.kind, Outcome.NO_ANSWER),
+    ]
+    return record if is_own else None
 
 
 def _retry(attempt: Attempt, record: Record, ended_at: datetime) -> None:
@@ -121,8 +141,10 @@ def _restore(attempt: Attempt, record: Record) -> None:
     if status_id:
         same = RecordStatus.objects.filter(pk=status_id, system_status=system_status).first()
         status = same or status_for(record, system_status)
-    called_at = parse_datetime(attempt.before["called_at"]) if attempt.before["called_at"] else None
-    end_call(record, DIALLER, "not_dialled", status, system_status, called_at=called_at)
+    values = {name: parse_datetime(attempt.before[name] or "") for name in ("called_at", "next_call_at")}
+    if trunk.TRIAL in attempt.figures:
+        values["held_until"] = timezone.now() + trunk.PASSED_OVER
+    end_call(record, DIALLER, "not_dialled", status, system_status, **values)
 
 
 def _end(record: Record, action: str, system_status: SystemStatus, **values: Any) -> None:
@@ -166,7 +188,7 @@ def _settle(attempt: Attempt, at: datetime) -> None:
     """Write the agent's result to the record. Without one the outcome decides about the next call."""
     attempt.settled_at = at
     attempt.save(update_fields=["settled_at"])
-    record = lock_record(attempt)
+    record = lock_record(attempt) or _lock_settled(attempt)
     if record is None or (attempt.result and write_kept_result(attempt, record)):
         return
     if attempt.outcome == Outcome.NOT_DIALLED:

@@ -1,6 +1,6 @@
 from campaigns.models.attempt import Attempt, DiallingDay
 from campaigns.models.campaign import Campaign, CampaignField, CampaignGroup
-from campaigns.models.dialling import DiallerState, DiallingSwitch, RecordOffer, RetryRule
+from campaigns.models.dialling import DiallerState, DiallingSwitch, RecordOffer, RetryRule, TrunkFailure
 from campaigns.models.do_not_call import DoNotCall
 from campaigns.models.hours import CampaignHours, LegalHours
 from campaigns.models.imports import RecordImport
@@ -27,4 +27,5 @@ __all__ = [
     "RecordStatus",
     "RetryRule",
     "SystemStatus",
+    "TrunkFailure",
 ]

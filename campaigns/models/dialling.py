@@ -89,6 +89,31 @@ class DiallerState(models.Model):
         return f"{self.campaign} {self.state}"
 
 
+class TrunkFailure(models.Model):
+    """A time in which no call got through the trunk, of whichever campaign (campaigns/dialling/trunk.py).
+
+    The open one makes all campaigns rest. One call tries the trunk at `try_at`, and claims that by moving it on.
+    """
+
+    trunk = models.CharField(max_length=100)
+    began_at = models.DateTimeField()
+    ended_at = models.DateTimeField(null=True)
+    # How many calls have tried the trunk in vain.
+    trials = models.PositiveIntegerField(default=0, db_default=0)
+    try_at = models.DateTimeField()
+
+    class Meta:
+        verbose_name = _("failure of the trunk")
+        verbose_name_plural = _("failures of the trunk")
+        ordering = ["-id"]
+        constraints = [
+            models.UniqueConstraint(fields=["trunk"], condition=Q(ended_at=None), name="trunkfailure_one_open")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.trunk} {self.began_at:%Y-%m-%d %H:%M}"
+
+
 @audited(part_of="campaign")
 class RetryRule(models.Model):
     """The delay and the number of further calls after an outcome, or after a result's status.

@@ -321,7 +321,7 @@ class Leg(models.Model):
     channel_id = models.CharField(_("channel"), max_length=80, unique=True)
     state = models.CharField(_("state"), max_length=10, choices=State, default=State.ASKED)
     asked_at = models.DateTimeField(_("asked for"))
-    # NULL if the switch reported no ringing, as with early media.
+    # NULL if the switch reported neither ringing nor early media.
     ringing_at = models.DateTimeField(_("ringing since"), null=True)
     up_at = models.DateTimeField(_("up"), null=True)
     ended_at = models.DateTimeField(_("ended"), null=True)

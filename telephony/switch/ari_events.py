@@ -152,7 +152,8 @@ def _changed(content: dict[str, Any]) -> Event | None:
 
 
 def _dialled(content: dict[str, Any]) -> Event | None:
-    return _ringing(content["peer"], is_ringing=content["dialstatus"] == "RINGING")
+    # PROGRESS: the far end lets the caller hear its own ringing (183), and may send no other sign of it.
+    return _ringing(content["peer"], is_ringing=content["dialstatus"] in ("RINGING", "PROGRESS"))
 
 
 def _ringing(channel: dict[str, Any], *, is_ringing: bool) -> Event | None:

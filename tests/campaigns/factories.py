@@ -33,6 +33,7 @@ from campaigns.models import (
     RecordStatus,
     RetryRule,
     SystemStatus,
+    TrunkFailure,
 )
 from campaigns.verbs.campaigns import create_campaign
 from telephony.verbs import ledger
@@ -216,6 +217,15 @@ class DiallerStateFactory(factory.django.DjangoModelFactory[DiallerState]):
     campaign = factory.SubFactory(CampaignFactory)
     owner = "test:1"
     state = "dialling"
+
+
+class TrunkFailureFactory(factory.django.DjangoModelFactory[TrunkFailure]):
+    class Meta:
+        model = TrunkFailure
+
+    trunk = "trunk"
+    began_at = factory.LazyFunction(timezone.now)
+    try_at = factory.LazyFunction(timezone.now)
 
 
 class DiallingDayFactory(factory.django.DjangoModelFactory[DiallingDay]):

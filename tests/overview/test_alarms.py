@@ -20,7 +20,7 @@ from campaigns.models import DiallingDay
 from telephony.models import OpeningHours, Queue
 from telephony.verbs import presence
 from tests.callcentre.factories import UserFactory
-from tests.campaigns.factories import CampaignFactory, DiallingDayFactory
+from tests.campaigns.factories import CampaignFactory, DiallingDayFactory, TrunkFailureFactory
 from tests.conftest import ACTOR
 from tests.overview.factories import AlarmFactory, AlarmMailFactory
 from tests.serving import at_once
@@ -75,6 +75,25 @@ def test_a_queue_with_too_many_callers() -> None:
 
     assert is_raised(alarm)
     assert alarm.value == 2
+
+
+def test_a_trunk_that_fails_raises_an_alarm_that_no_person_has_set() -> None:
+    watch()
+    assert not Alarm.objects.exists()
+
+    failure = TrunkFailureFactory()
+    watch()
+    alarm = Alarm.objects.get()
+    assert (alarm.subject, alarm.raised_at is not None, alarm.sentence) == (
+        "TRUNK_FAILED",
+        True,
+        "trunk: no call has got through for longer than 0 s",
+    )
+    assert [action for action, _ in events()] == ["ALARM_RAISED"]
+
+    failure.ended_at = timezone.now()
+    failure.save()
+    assert not is_raised(alarm)
 
 
 def test_a_queue_with_too_few_free_agents() -> None:

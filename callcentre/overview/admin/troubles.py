@@ -31,7 +31,7 @@ def alarm_notes(alarms: list[Figures], viewer: Viewer) -> Iterator[Piece]:
     for alarm in alarms:
         condition = f"{alarm['place']}: {Alarm.Subject(alarm['subject']).sentence(alarm['limit'])}"
         place = ("telephony.queue", alarm["queue"]) if alarm["queue"] else ("campaigns.campaign", alarm["campaign"])
-        url = viewer.page_of(*place) or viewer.page_of("overview.alarm", alarm["id"])
+        url = (viewer.page_of(*place) if place[1] else "") or viewer.page_of("overview.alarm", alarm["id"])
         since = {
             "since": alarm["since"],
             "tone": "danger",

@@ -33,7 +33,7 @@ class AlarmQuerySet(models.QuerySet["Alarm"]):
 
 @audited(ignored=("raised_at", "value", "user_id"))
 class Alarm(TimestampedModel):
-    """A limit of a figure of a queue or a campaign. It is raised while the figure is beyond the limit.
+    """A limit of a figure of a queue, a campaign or the trunk. It is raised while the figure is beyond the limit.
 
     Only `callcentre.overview.watch` sets `raised_at` and `value`, with the event and the mails of the change in one
     transaction.
@@ -48,10 +48,12 @@ class Alarm(TimestampedModel):
         QUEUE_CALLERS = "QUEUE_CALLERS", _("queue: the number of waiting callers is above")
         QUEUE_FREE_AGENTS = "QUEUE_FREE_AGENTS", _("queue: the number of free agents is below, while it is open")
         CAMPAIGN_DROP_RATE = "CAMPAIGN_DROP_RATE", _("campaign: the drop rate of today is above (%)")
+        TRUNK_FAILED = "TRUNK_FAILED", _("trunk: no call has got through for longer than (seconds)")
 
         @property
-        def is_of_queue(self) -> bool:
-            return self is not Alarm.Subject.CAMPAIGN_DROP_RATE
+        def place(self) -> str:
+            """The field with the queue or the campaign; "" for the trunk, which needs none."""
+            return {"CAMPAIGN_DROP_RATE": "campaign", "TRUNK_FAILED": ""}.get(self, "queue")
 
         def sentence(self, limit: float) -> str:
             """Return the condition in words."""
@@ -101,7 +103,8 @@ class Alarm(TimestampedModel):
             models.CheckConstraint(
                 name="alarm_is_of_queue_or_campaign",
                 condition=Q(subject="CAMPAIGN_DROP_RATE", campaign__isnull=False, queue=None)
-                | ~Q(subject="CAMPAIGN_DROP_RATE") & Q(campaign=None, queue__isnull=False),
+                | Q(subject="TRUNK_FAILED", campaign=None, queue=None)
+                | ~Q(subject__in=["CAMPAIGN_DROP_RATE", "TRUNK_FAILED"]) & Q(campaign=None, queue__isnull=False),
                 violation_error_message=_("Choose the queue or the campaign that the alarm watches."),
             ),
         ]
@@ -122,8 +125,8 @@ class Alarm(TimestampedModel):
 
     @property
     def place(self) -> str:
-        """The name of the queue or the campaign."""
-        return str(self.queue or self.campaign or "")
+        """The name of the queue, the campaign or the trunk."""
+        return str(self.queue or self.campaign or settings.TRUNK)
 
     @property
     def sentence(self) -> str:
@@ -138,11 +141,13 @@ class Alarm(TimestampedModel):
     def faults(self) -> Iterator[tuple[str, Any]]:
         """Yield the name of each faulty field with a sentence, of rules about several fields or a list."""
         if self.subject in self.Subject.values:
-            wanted, other = ("queue", "campaign") if self.Subject(self.subject).is_of_queue else ("campaign", "queue")
-            if getattr(self, f"{wanted}_id") is None:
-                yield wanted, _("This field is required.")
-            if getattr(self, f"{other}_id") is not None:
-                yield other, _("The alarm watches the other one: leave this empty.")
+            wanted = self.Subject(self.subject).place
+            for name in ("queue", "campaign"):
+                is_given = getattr(self, f"{name}_id") is not None
+                if name == wanted and not is_given:
+                    yield name, _("This field is required.")
+                elif name != wanted and is_given:
+                    yield name, _("The alarm does not watch this: leave it empty.")
         if len(self.recipients) > MOST_RECIPIENTS:
             yield "recipients", _("No more than %(limit)s.") % {"limit": MOST_RECIPIENTS}
         for recipient in self.recipients:
@@ -157,4 +162,5 @@ _SENTENCES = {
     Alarm.Subject.QUEUE_CALLERS: _("more than %(limit)s callers wait"),
     Alarm.Subject.QUEUE_FREE_AGENTS: _("fewer than %(limit)s agents are free"),
     Alarm.Subject.CAMPAIGN_DROP_RATE: _("the drop rate of today is above %(limit)s %%"),
+    Alarm.Subject.TRUNK_FAILED: _("no call has got through for longer than %(limit)s s"),
 }

@@ -66,11 +66,18 @@ def test_ringing_is_reported_once_in_any_order() -> None:
         assert isinstance(event, Ringing)
 
 
+def test_early_media_is_ringing() -> None:
+    early = message("Dial", dialstatus="PROGRESS", forward="", dialstring="100", peer=CHANNEL)
+
+    (event,) = told(early, message("Dial", dialstatus="RINGING", forward="", dialstring="100", peer=CHANNEL))
+
+    assert isinstance(event, Ringing)
+
+
 @pytest.mark.parametrize(
     ("kind", "content"),
     [
         ("Dial", {"dialstatus": "", "peer": CHANNEL}),
-        ("Dial", {"dialstatus": "PROGRESS", "peer": CHANNEL}),
         ("Dial", {"dialstatus": "ANSWER", "peer": CHANNEL}),
         ("Dial", {"dialstatus": "NOANSWER", "peer": CHANNEL}),
         ("ChannelStateChange", {"channel": CHANNEL}),
