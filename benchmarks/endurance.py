@@ -84,10 +84,10 @@ _FAULTS = {
 SELECT count(*) FROM campaigns_attempt WHERE ended_at IS NULL OR settled_at IS NULL
 """,
     "attempts that do not have one leg to their number": """
-SELECT count(*) FROM campaigns_attempt t WHERE (
+SELECT count(*) FROM campaigns_attempt t WHERE t.outcome <> 'not_dialled' AND (
   SELECT count(*) FROM telephony_leg l
   WHERE l.connection_id = t.connection_id AND l.role = 'customer' AND l.number = t.number
-) <> (t.outcome <> 'not_dialled')::int
+) <> 1
 """,
     "calls without one attempt": """
 SELECT count(*) FROM telephony_connection c
@@ -101,7 +101,7 @@ SELECT count(*) FROM (
 """,
     "records with more attempts than their rule allows": """
 SELECT count(*) FROM (
-  SELECT FROM campaigns_attempt WHERE outcome <> 'not_dialled' GROUP BY record_id HAVING count(*) > 3
+  SELECT FROM campaigns_attempt WHERE outcome NOT IN ('not_dialled', 'cancelled') GROUP BY record_id HAVING count(*) > 3
 ) AS records
 """,
     "records whose history does not show each dial and its end": """

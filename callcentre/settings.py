@@ -274,6 +274,8 @@ CALLER_ID = env("CALLER_ID")
 # How long a phone rings: the agent's phone after a click to call, and the customer's phone.
 AGENT_RING_SECONDS = env_int("AGENT_RING_SECONDS", 30, minimum=1)
 RING_SECONDS = env_int("RING_SECONDS", 45, minimum=1)
+# The `rtp_timeout` of the phones at the switch, which ends a phone that sends nothing for so long.
+RTP_TIMEOUT = timedelta(seconds=env_int("RTP_TIMEOUT_SECONDS", 5, minimum=1))
 # Calls placed per second, and calls in and out at one time; 0 is no limit. A call waits for its turn at most
 # PLACE_LIMIT_SECONDS, then it fails.
 CALLS_PER_SECOND = env_int("CALLS_PER_SECOND", 0)

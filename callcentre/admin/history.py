@@ -42,6 +42,7 @@ ACTIONS = {
     "dropped": _("dropped"),
     "machine": _("answering machine"),
     "not_dialled": _("not dialled"),
+    "cancelled": _("ended by our side"),
     "transfer_failed": _("transfer failed"),
 }
 

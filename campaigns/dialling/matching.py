@@ -104,8 +104,7 @@ def joined(connection: Connection) -> None:
     day_counts.add(attempt, live_answers=1)
     attempt.joined_at, attempt.agent_id = timezone.now(), connection.agent_id
     attempt.save(update_fields=["joined_at", "agent"])
-    seconds = (attempt.joined_at - attempt.answered_at).total_seconds() if attempt.answered_at else 0
-    if seconds > IN_TIME_SECONDS:
+    if _is_late(attempt):
         day_counts.add(attempt, drops=1)
 
 
@@ -120,6 +119,12 @@ def unjoin(connection: Connection, since: datetime) -> bool:
     attempt.save(update_fields=["joined_at", "agent"])
     day_counts.take_back(attempt, "live_answers")
     return True
+
+
+def is_unheard(connection: Connection, since: datetime) -> bool:
+    """Return whether the person was joined with an agent after `since`."""
+    attempt = lock_attempt(connection.pk)
+    return bool(attempt and attempt.joined_at and attempt.joined_at >= since)
 
 
 def waiting() -> list[tuple[int, datetime]]:
@@ -142,10 +147,22 @@ def dropped(connection: Connection, at: datetime) -> str:
 
 
 def drop(attempt: Attempt) -> dict[str, int]:
-    """Set the outcome, and record the event. The caller saves the attempt, then adds the returned counts."""
+    """Set the outcome, and record the event. The caller saves the attempt, then adds the returned counts.
+
+    The join to a dead phone has counted the live answer already, and the drop if it came too late.
+    """
     attempt.outcome = Outcome.DROPPED
     events.record_dropped(attempt.record_id, attempt.campaign_code, attempt.connection_uid)
+    if attempt.joined_at:
+        return {} if _is_late(attempt) else {"drops": 1}
     return {"live_answers": 1, "drops": 1}
+
+
+def _is_late(attempt: Attempt) -> bool:
+    """Return whether the person was joined too long after the answer."""
+    if attempt.joined_at is None or attempt.answered_at is None:
+        return False
+    return (attempt.joined_at - attempt.answered_at).total_seconds() > IN_TIME_SECONDS
 
 
 def transfer_failed(connection: Connection) -> None:

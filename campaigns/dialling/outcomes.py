@@ -47,6 +47,7 @@ class Hooks:
     is_wanted = staticmethod(matching.is_wanted)
     joined = staticmethod(matching.joined)
     unjoin = staticmethod(matching.unjoin)
+    is_unheard = staticmethod(matching.is_unheard)
     waiting = staticmethod(matching.waiting)
     dropped = staticmethod(matching.dropped)
     transfer_failed = staticmethod(matching.transfer_failed)
@@ -84,8 +85,14 @@ def _is_lost(attempt: Attempt) -> bool:
 
 
 def _outcome(connection: Connection) -> str:
-    is_dialled = any(leg.role == Leg.Role.CUSTOMER for leg in connection.all_legs)
-    return _OUTCOMES[Disposition(connection.disposition)] if is_dialled else Outcome.NOT_DIALLED
+    customer = next((leg for leg in connection.all_legs if leg.role == Leg.Role.CUSTOMER), None)
+    if customer is None:
+        return Outcome.NOT_DIALLED
+    # A call that is lost with the switch has no cause.
+    is_lost = connection.cause is None and connection.hung_up_by == Connection.Party.SYSTEM
+    if not connection.answered_at and customer.hangup_asked_at and not is_lost:
+        return Outcome.CANCELLED if customer.ringing_at else Outcome.NOT_DIALLED
+    return _OUTCOMES[Disposition(connection.disposition)]
 
 
 def lock_record(attempt: Attempt) -> Record | None:
@@ -114,11 +121,14 @@ def _lock_settled(attempt: Attempt) -> Record | None:
 def _retry(attempt: Attempt, record: Record, ended_at: datetime) -> None:
     """Give the record its next call, or give it up, after a call in which no agent could finish the talk.
 
-    The rule of dropped calls is also that of a person who was lost by a transfer.
+    The rule of dropped calls is also that of a person who was lost by a transfer. A call that our side ended has rung,
+    so that the delay of an unanswered one holds.
     """
     outcome = Outcome.DROPPED if _is_lost(attempt) else attempt.outcome
     action = "transfer_failed" if _is_lost(attempt) else attempt.outcome
-    at = retries.next_call(retries.rule_for(record.campaign_id, outcome), record.pk, ended_at)
+    is_attempt = outcome not in retries.NO_ATTEMPTS
+    rule = retries.rule_for(record.campaign_id, outcome if is_attempt else Outcome.NO_ANSWER)
+    at = retries.next_call(rule, record.pk, ended_at, is_attempt=is_attempt)
     if at is None:
         _end(record, action, SystemStatus.ABANDONED_AFTER_N_TRIES)
     elif outcome == Outcome.DROPPED:

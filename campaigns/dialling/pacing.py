@@ -64,7 +64,7 @@ SELECT EXTRACT(epoch FROM COALESCE(answered_at, ended_at) - dialled_at)::float8
   answered_at IS NOT NULL AND outcome <> 'machine'
 FROM campaigns_attempt
 WHERE campaign_id = %(campaign)s AND mode = 'predictive' AND dialled_at > %(since)s
-  AND (joined_at IS NOT NULL OR ended_at IS NOT NULL) AND outcome <> 'not_dialled'
+  AND (joined_at IS NOT NULL OR ended_at IS NOT NULL) AND outcome NOT IN ('not_dialled', 'cancelled')
 ORDER BY dialled_at DESC, id DESC LIMIT %(most)s
 """
 # The last handling times, latest first: talk and wrap-up.

@@ -90,7 +90,7 @@ class DiallerState(models.Model):
 
 
 class TrunkFailure(models.Model):
-    """A time in which no call got through the trunk, of whichever campaign (campaigns/dialling/trunk.py).
+    """A time in which no call of any campaign got through the trunk (campaigns/dialling/trunk.py).
 
     The open one makes all campaigns rest. One call tries the trunk at `try_at`, and claims that by moving it on.
     """

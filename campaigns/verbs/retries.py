@@ -33,6 +33,8 @@ DEFAULTS = {
     Outcome.DROPPED: Rule(timedelta(hours=1), is_multiplied=False, most_attempts=6),
     Outcome.MACHINE: Rule(timedelta(hours=3), is_multiplied=True, most_attempts=6),
 }
+# Calls with these outcomes use no attempt of their record.
+NO_ATTEMPTS = (Outcome.NOT_DIALLED, Outcome.CANCELLED)
 # A rule of a status gives the next call to records that are called at a time. Others have none.
 NEVER_RETRIED = sorted(set(SystemStatus.values) - SystemStatus.needing_next_call())
 
@@ -47,17 +49,18 @@ def _rule(row: RetryRule) -> Rule:
     return Rule(timedelta(seconds=row.delay_seconds), row.is_multiplied, row.most_attempts)
 
 
-def next_call(rule: Rule, record_id: int, now: datetime) -> datetime | None:
+def next_call(rule: Rule, record_id: int, now: datetime, *, is_attempt: bool = True) -> datetime | None:
     """Return when the record is called again, or None if its attempts are used up.
 
-    A record with as many attempts today as a day may have is called tomorrow at the earliest.
+    A record with as many attempts today as a day may have is called tomorrow at the earliest. Without `is_attempt` the
+    call has used none up.
     """
     midnight = timezone.localtime(now).replace(hour=0, minute=0, second=0, microsecond=0)
-    made = Attempt.objects.filter(record_id=record_id).exclude(outcome=Outcome.NOT_DIALLED).order_by()
+    made = Attempt.objects.filter(record_id=record_id).exclude(outcome__in=NO_ATTEMPTS).order_by()
     counts = made.aggregate(all=Count("pk"), today=Count("pk", filter=Q(dialled_at__gte=midnight)))
-    if counts["all"] >= min(rule.most_attempts, settings.DIAL_ATTEMPTS_PER_RECORD):
+    if is_attempt and counts["all"] >= min(rule.most_attempts, settings.DIAL_ATTEMPTS_PER_RECORD):
         return None
-    at = now + rule.delay * (counts["all"] if rule.is_multiplied else 1)
+    at = now + rule.delay * (max(counts["all"], 1) if rule.is_multiplied else 1)
     # The day after, at midnight: days of a clock change have other lengths than 24 hours.
     tomorrow = timezone.localtime(midnight + timedelta(hours=26)).replace(hour=0)
     return max(at, tomorrow) if counts["today"] >= settings.DIAL_ATTEMPTS_PER_DAY else at

@@ -33,6 +33,9 @@ class CampaignHooks(Protocol):
     def unjoin(self, connection: Connection, since: datetime) -> bool:
         """Take back that the call was joined, if it was answered after `since`. Return whether it is taken back."""
 
+    def is_unheard(self, connection: Connection, since: datetime) -> bool:
+        """Return whether the customer was joined with the agent after `since`."""
+
     def waiting(self) -> list[tuple[int, datetime]]:
         """Return the answered calls that have no agent yet, each with its answer, in their order."""
 
@@ -63,6 +66,9 @@ class _None:
     def joined(self, connection: Connection) -> None: ...
 
     def unjoin(self, connection: Connection, since: datetime) -> bool:
+        return False
+
+    def is_unheard(self, connection: Connection, since: datetime) -> bool:
         return False
 
     def waiting(self) -> list[tuple[int, datetime]]:

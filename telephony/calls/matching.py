@@ -8,6 +8,7 @@ whenever an agent becomes free. After two seconds the person hears the campaign'
 import logging
 from datetime import datetime, timedelta
 
+from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
@@ -24,6 +25,8 @@ Disposition, Party, State = Connection.Disposition, Connection.Party, Connection
 
 # An answered call that has no agent by then is dropped.
 DROP_AFTER = timedelta(seconds=2)
+# Q.850 cause of a phone that sends no packets any more, and the time for the switch to notice that beyond its limit.
+NO_MEDIA, UNHEARD_MARGIN = 44, timedelta(seconds=2)
 # The result of a detection, or the end of a message, that was not reported is overdue by then.
 DETECTION_LIMIT, MESSAGE_LIMIT = timedelta(seconds=7), timedelta(seconds=75)
 
@@ -77,11 +80,31 @@ def match_again(connection: Connection, at: datetime) -> bool:
         return False
     if not campaign_hooks.of(connection).unjoin(connection, timezone.now() - DROP_AFTER):
         return False
+    _take_from_agent(connection, agent, at)
+    find_agent(connection, customer, at)
+    return True
+
+
+def _take_from_agent(connection: Connection, agent: Agent, at: datetime) -> None:
     bridges.destroy(connection.bridge_id)
     connection.state, connection.agent = State.WAITING, None
     connection.save(update_fields=["state", "agent"])
     presence.leave_call(agent, connection, at)
-    find_agent(connection, customer, at)
+
+
+def drop_unheard(connection: Connection, agent: Leg, at: datetime) -> bool:
+    """Drop a person who was joined to a phone that had vanished from the network. Return whether that is so.
+
+    The switch ends a phone that sends nothing for RTP_TIMEOUT_SECONDS. A join within that time was heard by no agent.
+    """
+    customer = connection.leg_of(Leg.Role.CUSTOMER)
+    if agent.cause != NO_MEDIA or connection.state != State.TALKING or customer is None or connection.agent is None:
+        return False
+    since = timezone.now() - settings.RTP_TIMEOUT - UNHEARD_MARGIN
+    if not campaign_hooks.of(connection).is_unheard(connection, since):
+        return False
+    _take_from_agent(connection, connection.agent, at)
+    _drop(connection, customer, at)
     return True
 
 

@@ -44,7 +44,9 @@ def customer_up(connection: Connection, leg: Leg, at: datetime, heard_at: dateti
 
 
 def agent_ended(connection: Connection, leg: Leg, at: datetime) -> None:
-    """End the call: the agent did not pick up, or has hung up."""
+    """End the call: the agent did not pick up, has hung up, or has a dead phone."""
+    if matching.drop_unheard(connection, leg, at):
+        return
     customer = connection.leg_of(Leg.Role.CUSTOMER)
     if customer and not connection.answered_at:
         connection.ring_seconds = rang(customer, at)

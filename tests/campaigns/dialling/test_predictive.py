@@ -212,6 +212,40 @@ def test_an_agent_who_hangs_up_the_line_later_ends_the_call(switch: RecordingSwi
     assert only_attempt().outcome == "answered"
 
 
+@pytest.mark.parametrize(("dialer", "has_line"), [("predictive", True), ("progressive", True), ("progressive", False)])
+@pytest.mark.parametrize(("seconds", "cause", "is_drop"), [(6, 44, True), (8, 44, False), (6, 16, False)])
+@pytest.mark.parametrize("waited", [0, 2.5])
+def test_a_person_who_was_joined_to_a_dead_phone_is_dropped(
+    switch: RecordingSwitch, *, dialer: str, has_line: bool, seconds: float, cause: int, is_drop: bool, waited: float
+) -> None:
+    campaign = dialling_campaign(dialer=dialer)
+    if has_line:
+        with_lines(campaign)
+    tick(campaign)
+    call = open_call()
+    if not has_line:
+        pick_up(call, Leg.Role.AGENT)
+    pick_up(call, Leg.Role.CUSTOMER)
+    attempt, agent = only_attempt(), campaign.agents.get()
+    attempt.joined_at = timezone.now() - timedelta(seconds=seconds)
+    attempt.answered_at = attempt.joined_at - timedelta(seconds=waited)
+    attempt.save()
+    # The join counts as a drop already if it came too late.
+    DiallingDay.objects.update(drops=int(waited > 2))
+    channel = line_of(agent).channel_id if has_line else call.legs.get(role=Leg.Role.AGENT).channel_id
+
+    switch_events.handle(Ended(channel, timezone.now(), cause))
+
+    attempt.refresh_from_db()
+    day = DiallingDay.objects.get()
+    assert (attempt.outcome == "dropped", Event.objects.filter(action="RECORD_DROPPED").exists()) == (is_drop, is_drop)
+    assert (day.live_answers, day.drops) == (1, int(is_drop or waited > 2))
+    if is_drop:
+        assert (only_record().system_status, state_of(agent)) == ("CALL_PROGRESSIVE", "free")
+    else:
+        assert attempt.outcome == "answered"
+
+
 def test_a_record_after_a_drop_is_called_with_an_agent_who_is_held(switch: RecordingSwitch) -> None:
     campaign = predictive(agents=1, records=1)
     Record.objects.update(system_status="CALL_PROGRESSIVE")

@@ -1,6 +1,8 @@
 """Switches of dialling hold for the dials of the same moment, too."""
 
 import threading
+from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 from django.db import connection as database
@@ -8,11 +10,24 @@ from django.db import transaction
 from django.utils import timezone
 
 from campaigns.dialling.campaign_tick import CampaignTick
+from campaigns.dialling.numbers import numbers_of
 from campaigns.models import Attempt, Campaign, Record, RecordOffer
 from campaigns.verbs.dialling import pause_dialling, start_dialling, stop_dialling
-from telephony.calls import commands
-from telephony.models import CallCommand, Connection, Leg
-from tests.campaigns.dialling.calls import add_agent, answered_call, dialling_campaign, open_call, pick_up, tick
+from campaigns.verbs.retries import DEFAULTS, next_call
+from telephony.calls import commands, switch_events
+from telephony.models import AgentLine, CallCommand, Connection, Leg
+from telephony.switch.base import Ended
+from tests.campaigns.dialling.calls import (
+    add_agent,
+    answered_call,
+    dialling_campaign,
+    open_call,
+    pick_up,
+    ring,
+    tick,
+    with_lines,
+)
+from tests.campaigns.factories import RecordFactory
 from tests.conftest import ACTOR
 from tests.processes import wait_for
 from tests.telephony.doubles import RecordingSwitch
@@ -30,6 +45,53 @@ def count(statement: str) -> int:
     with database.cursor() as cursor:
         cursor.execute(statement)
         return int(cursor.fetchone()[0])
+
+
+def stop(call: Connection) -> None:
+    stop_dialling(Campaign.objects.get(), ACTOR)
+    for pk, connection_id in commands.outstanding():
+        commands.carry_out(pk, connection_id)
+
+
+def lose_agent(call: Connection) -> None:
+    line = AgentLine.objects.filter(connection_id=call.pk).first()
+    leg = line or call.legs.get(role=Leg.Role.AGENT)
+    switch_events.handle(Ended(leg.channel_id, timezone.now(), 44))
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize(("end", "has_line"), [(stop, False), (stop, True), (lose_agent, False), (lose_agent, True)])
+@pytest.mark.parametrize("rings", [False, True])
+def test_our_own_hang_up_uses_no_attempt(
+    switch: RecordingSwitch, *, end: Callable[[Connection], None], has_line: bool, rings: bool
+) -> None:
+    campaign = dialling_campaign()
+    if has_line:
+        with_lines(campaign)
+    before = timezone.now()
+    tick(campaign)
+    call = open_call()
+    if not has_line:
+        pick_up(call, Leg.Role.AGENT)
+    if rings:
+        ring(call, Leg.Role.CUSTOMER)
+
+    end(call)
+
+    attempt, record = Attempt.objects.get(), Record.objects.get()
+    same_number = RecordFactory(phone_number=record.phone_number)
+    paused = numbers_of(same_number.campaign, same_number, timezone.now())[0].paused_until
+    if rings:
+        assert (attempt.outcome, record.system_status) == ("cancelled", "CALL_NO_SOONER_THAN")
+        assert record.next_call_at is not None
+        assert record.next_call_at >= before + DEFAULTS[Attempt.Outcome.NO_ANSWER].delay
+        assert paused is not None
+    else:
+        assert (attempt.outcome, record.system_status, record.next_call_at) == ("not_dialled", "TO_CALL", None)
+        assert paused is None
+    # As many calls as before the one that our side ended.
+    rule = replace(DEFAULTS[Attempt.Outcome.BUSY], most_attempts=1)
+    assert next_call(rule, record.pk, timezone.now()) is not None
 
 
 @pytest.mark.django_db(transaction=True)

@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('campaigns', '0020_records_by_day'),
+        ('campaigns', '0021_recycled_records'),
     ]
 
     operations = [
