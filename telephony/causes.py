@@ -9,6 +9,7 @@ from django.utils.translation import gettext_noop as _
 # The PBX could not be reached, or no listener was connected to it.
 NO_CONNECTION = _("No connection to the PBX")
 UNSEEN = _("The end was not seen: no connection to the PBX")
+CUT_OFF = _("The end was not seen: the call may have been answered and cut off by the PBX")
 # For calls that were not placed in time.
 NO_LINE = _("No line was free")
 NOT_TRIED = _("The call was not placed in time")

@@ -4,13 +4,14 @@ from django.utils import timezone
 from callcentre.overview import processes
 from callcentre.overview.mails import outbox
 from callcentre.overview.models import AlarmMail
-from callcentre.overview.watch import watch
+from callcentre.overview.watch import set_alarm_of_trunk, watch
 
 
 @shared_task(name="overview.watch_alarms")
 def watch_alarms() -> None:
     """Raise and clear alarms, and store that beat and this worker are there."""
     processes.note_watch()
+    set_alarm_of_trunk()
     watch()
 
 

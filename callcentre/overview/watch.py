@@ -17,6 +17,13 @@ from telephony.queue_waits import Situation
 Subject = Alarm.Subject
 
 
+def set_alarm_of_trunk() -> None:
+    """Set the alarm of the trunk when it first fails, as no person may have. Later it may be changed, or made inactive."""
+    if trunk.present_failure() and not Alarm.objects.filter(subject=Subject.TRUNK_FAILED).exists():
+        alarm = Alarm(name="Trunk", subject=Subject.TRUNK_FAILED, limit=0, sounds=True)
+        Alarm.objects.bulk_create([alarm], ignore_conflicts=True)
+
+
 def watch() -> int:
     """Bring the states of all alarms up to date, and return how many have changed.
 
@@ -24,10 +31,6 @@ def watch() -> int:
     it is free again. A worker that dies leaves no part of the change behind.
     """
     with transaction.atomic():
-        if trunk.present_failure() and not Alarm.objects.filter(subject=Subject.TRUNK_FAILED).exists():
-            # The first failure needs no person who has set the alarm; later it may be changed, and made inactive.
-            first = Alarm(name="Trunk", subject=Subject.TRUNK_FAILED, limit=0, sounds=True)
-            Alarm.objects.bulk_create([first], ignore_conflicts=True)
         watched = Alarm.objects.watched().order_by("pk")
         alarms = list(watched.select_for_update(skip_locked=True, no_key=True))
         if not alarms:

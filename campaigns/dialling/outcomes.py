@@ -19,6 +19,7 @@ from campaigns.models import Attempt, Record, RecordStatus, SystemStatus
 from campaigns.verbs import retries
 from campaigns.verbs.record_calls import DIALLER, end_call, status_for
 from campaigns.verbs.results import lock_attempt, write_kept_result
+from telephony import causes
 from telephony.models import Connection, Leg
 
 logger = logging.getLogger(__name__)
@@ -58,8 +59,9 @@ class Hooks:
             return
         attempt.ended_at = timezone.now()
         counts: dict[str, int] = {}
-        if not attempt.outcome and attempt.answered_at and not attempt.joined_at:
-            # The person has hung up while waiting for an agent.
+        is_alone = attempt.answered_at and not attempt.joined_at
+        if not attempt.outcome and (is_alone or _may_be_cut_off(connection)):
+            # The person has hung up while waiting for an agent, or may have answered while no listener was connected.
             counts = matching.drop(attempt)
         if not attempt.outcome and not attempt.answered_at:
             refusals.note(attempt, connection)
@@ -79,14 +81,22 @@ class Hooks:
             day_counts.take_back(earlier, "attempts")
 
 
+def _customer(connection: Connection) -> Leg | None:
+    return next((leg for leg in connection.all_legs if leg.role == Leg.Role.CUSTOMER), None)
+
+
+def _may_be_cut_off(connection: Connection) -> bool:
+    customer = _customer(connection)
+    return customer is not None and customer.cause_text == causes.CUT_OFF
+
+
 def _is_lost(attempt: Attempt) -> bool:
     """Return whether the person was lost by a transfer."""
     return bool(attempt.figures.get("transfer_failed"))
 
 
 def _outcome(connection: Connection) -> str:
-    customer = next((leg for leg in connection.all_legs if leg.role == Leg.Role.CUSTOMER), None)
-    if customer is None:
+    if (customer := _customer(connection)) is None:
         return Outcome.NOT_DIALLED
     # A call that is lost with the switch has no cause.
     is_lost = connection.cause is None and connection.hung_up_by == Connection.Party.SYSTEM

@@ -100,8 +100,8 @@ def drop_unheard(connection: Connection, agent: Leg, at: datetime) -> bool:
     customer = connection.leg_of(Leg.Role.CUSTOMER)
     if agent.cause != NO_MEDIA or connection.state != State.TALKING or customer is None or connection.agent is None:
         return False
-    since = timezone.now() - settings.RTP_TIMEOUT - UNHEARD_MARGIN
-    if not campaign_hooks.of(connection).is_unheard(connection, since):
+    # The instant of the event, as a listener under load may handle it later.
+    if not campaign_hooks.of(connection).is_unheard(connection, at - settings.RTP_TIMEOUT - UNHEARD_MARGIN):
         return False
     _take_from_agent(connection, connection.agent, at)
     _drop(connection, customer, at)

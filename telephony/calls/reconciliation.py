@@ -8,7 +8,7 @@ stored, and a bridge whose connection is over is destroyed.
 
 import logging
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
@@ -17,7 +17,7 @@ from django.db import connection as database
 from django.db import transaction
 from django.db.models import Exists, OuterRef
 
-from telephony import call_clock
+from telephony import call_clock, causes
 from telephony.calls import (
     bridges,
     legs,
@@ -35,6 +35,8 @@ logger = logging.getLogger(__name__)
 
 # After this time a requested leg is at the switch, and a requested hang-up is done.
 GRACE_SECONDS = 10.0
+# The last contact before an interruption is stored about once a second.
+CONTACT_SECONDS = 5.0
 
 Role, State = Leg.Role, Connection.State
 
@@ -95,6 +97,7 @@ class Comparison:
                 lost[row.connection_id].append(channel_id)
             elif channel_id in self._missing:
                 repairs.append(Repair(row.pk, partial(line_events.ended, channel_id, gone_at, None)))
+        _mark_cut_off(lost, rows.values(), channels, silent_since)
         for pk, channel_ids in lost.items():
             gone_at = min(missing[channel_id] for channel_id in channel_ids)
             repairs.append(Repair(pk, partial(end_lost_legs, pk, channel_ids, gone_at, now)))
@@ -168,6 +171,30 @@ def _missed(switch: Switch) -> list[Missed]:
     except SwitchError as error:
         logger.warning("the switch does not say who was missed", extra={"error": str(error)})
         return []
+
+
+def _has_gone_on(rows: Collection[Leg | AgentLine], channels: Collection[str], silent_since: datetime) -> bool:
+    """Return whether the switch has kept a channel over the interruption: it was not the switch that was lost."""
+    return any(row.channel_id in channels and row.asked_at < silent_since for row in rows)
+
+
+def _mark_cut_off(
+    lost: dict[int, list[str]],
+    rows: Collection[Leg | AgentLine],
+    channels: Collection[str],
+    silent_since: datetime | None,
+) -> None:
+    """Note on legs of customers that they may have been answered during the interruption.
+
+    Without a listener the switch has nowhere to send an answered call, and hangs up. No event says that it rang.
+    """
+    channel_ids = [channel_id for of_call in lost.values() for channel_id in of_call]
+    if not channel_ids or silent_since is None or not _has_gone_on(rows, channels, silent_since):
+        return
+    unanswered = Leg.objects.filter(role=Role.CUSTOMER, up_at=None, ended_at=None, hangup_asked_at=None)
+    of_calls_out = unanswered.filter(connection__direction=Connection.Direction.OUTBOUND)
+    placed_before = of_calls_out.filter(asked_at__lt=silent_since + timedelta(seconds=CONTACT_SECONDS))
+    placed_before.filter(channel_id__in=channel_ids).update(cause_text=causes.CUT_OFF)
 
 
 @transaction.atomic

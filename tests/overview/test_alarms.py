@@ -78,11 +78,11 @@ def test_a_queue_with_too_many_callers() -> None:
 
 
 def test_a_trunk_that_fails_raises_an_alarm_that_no_person_has_set() -> None:
-    watch()
+    watch_alarms()
     assert not Alarm.objects.exists()
 
     failure = TrunkFailureFactory()
-    watch()
+    watch_alarms()
     alarm = Alarm.objects.get()
     assert (alarm.subject, alarm.raised_at is not None, alarm.sentence) == (
         "TRUNK_FAILED",

@@ -4,12 +4,14 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.db.models import F
 from django.utils import timezone
 
 from campaigns.models import Attempt, Campaign, DiallingDay, Record
 from telephony.calls import line_events, matching, switch_events
+from telephony.calls.reconciliation import Comparison
 from telephony.models import Agent, AgentLine, AgentState, Connection, Leg
-from telephony.switch.base import Detected, Ended, Played, Up
+from telephony.switch.base import Channel, Detected, Ended, Played, Up
 from tests.campaigns.dialling.calls import (
     dialling_campaign,
     hang_up,
@@ -18,6 +20,7 @@ from tests.campaigns.dialling.calls import (
     only_record,
     open_call,
     pick_up,
+    ring,
     tick,
     with_lines,
 )
@@ -244,6 +247,43 @@ def test_a_person_who_was_joined_to_a_dead_phone_is_dropped(
         assert (only_record().system_status, state_of(agent)) == ("CALL_PROGRESSIVE", "free")
     else:
         assert attempt.outcome == "answered"
+
+
+@pytest.mark.parametrize("has_line", [True, False])
+@pytest.mark.parametrize(
+    ("rings", "is_kept", "outcome"),
+    [(True, True, "dropped"), (False, True, "dropped"), (True, False, "no_answer"), (False, False, "failed")],
+)
+def test_a_number_that_may_have_been_answered_without_a_listener_is_dropped(
+    switch: RecordingSwitch, *, has_line: bool, rings: bool, is_kept: bool, outcome: str
+) -> None:
+    campaign = dialling_campaign(dialer="predictive")
+    if has_line:
+        with_lines(campaign)
+    tick(campaign)
+    call = open_call()
+    if not has_line:
+        pick_up(call, Leg.Role.AGENT)
+    if rings:
+        ring(call, Leg.Role.CUSTOMER)
+    legs, agent = call.legs.all(), campaign.agents.get()
+    # The listener does not see that the person picks up, and the switch hangs up. The agent's phone stays up.
+    if is_kept:
+        kept = line_of(agent).channel_id if has_line else legs.get(role=Leg.Role.AGENT).channel_id
+        switch.listed = [Channel(kept, is_up=True)]
+    # Old enough to be missed.
+    Leg.objects.update(asked_at=F("asked_at") - timedelta(seconds=30))
+
+    comparison = Comparison()
+    for _ in range(2):
+        for repair in comparison.compare(switch, timezone.now()).repairs:
+            repair.act()
+
+    attempt = only_attempt()
+    assert attempt.outcome == outcome
+    assert (only_record().system_status == "CALL_PROGRESSIVE") == (outcome == "dropped")
+    day = DiallingDay.objects.get()
+    assert (day.attempts, day.live_answers, day.drops) == (1, *([1, 1] if outcome == "dropped" else [0, 0]))
 
 
 def test_a_record_after_a_drop_is_called_with_an_agent_who_is_held(switch: RecordingSwitch) -> None:

@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('overview', '0001_initial'),
+        ('overview', '0002_owners_of_alarms'),
     ]
 
     operations = [
