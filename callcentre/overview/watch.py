@@ -18,7 +18,7 @@ Subject = Alarm.Subject
 
 
 def set_alarm_of_trunk() -> None:
-    """Set the alarm of the trunk when it first fails, as no person may have. Later it may be changed, or made inactive."""
+    """Set an alarm when the trunk first fails, as no person may have done so. It may be changed, or made inactive."""
     if trunk.present_failure() and not Alarm.objects.filter(subject=Subject.TRUNK_FAILED).exists():
         alarm = Alarm(name="Trunk", subject=Subject.TRUNK_FAILED, limit=0, sounds=True)
         Alarm.objects.bulk_create([alarm], ignore_conflicts=True)

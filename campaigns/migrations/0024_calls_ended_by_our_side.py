@@ -13,7 +13,7 @@ OUTCOMES = [
 
 
 class Migration(migrations.Migration):
-    dependencies = [("campaigns", "0022_failures_of_the_trunk")]
+    dependencies = [("campaigns", "0023_failures_of_the_trunk")]
 
     operations = [
         migrations.AlterField(

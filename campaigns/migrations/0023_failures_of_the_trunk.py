@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('campaigns', '0021_recycled_records'),
+        ('campaigns', '0022_histories_of_dialling_stay'),
     ]
 
     operations = [
