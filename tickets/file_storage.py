@@ -3,6 +3,7 @@
 import hashlib
 import mimetypes
 import os
+import re
 import secrets
 from collections.abc import Iterator
 from contextlib import suppress
@@ -16,6 +17,51 @@ from django.utils import timezone
 
 PIECE = 64 * 1024
 FOLDER = "files"
+
+# Types that Python's table lacks on some systems, and others for which it has no usual extension.
+_EXTENSIONS = {
+    "application/gzip": ".gz",
+    "application/pgp-encrypted": ".txt",
+    "application/pgp-signature": ".asc",
+    "application/pgp-keys": ".asc",
+    "application/pkcs7-mime": ".p7m",
+    "application/pkcs7-signature": ".p7s",
+    "application/x-pkcs7-signature": ".p7s",
+    "application/rtf": ".rtf",
+    "text/rtf": ".rtf",
+    "application/vnd.oasis.opendocument.presentation": ".odp",
+    "application/vnd.oasis.opendocument.spreadsheet": ".ods",
+    "application/vnd.oasis.opendocument.text": ".odt",
+    "application/vnd.openxmlformats-officedocument.presentationml.presentation": ".pptx",
+    "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": ".xlsx",
+    "application/vnd.openxmlformats-officedocument.wordprocessingml.document": ".docx",
+    "application/vnd.rar": ".rar",
+    "application/x-rar-compressed": ".rar",
+    "application/x-7z-compressed": ".7z",
+    "application/x-zip-compressed": ".zip",
+    "application/xml": ".xml",
+    "audio/amr": ".amr",
+    "audio/mp4": ".m4a",
+    "audio/ogg": ".ogg",
+    "audio/wav": ".wav",
+    "image/heic": ".heic",
+    "image/pjpeg": ".jpg",
+    "image/webp": ".webp",
+    "message/delivery-status": ".txt",
+    "message/disposition-notification": ".txt",
+    "text/calendar": ".ics",
+    "text/rfc822-headers": ".txt",
+    "text/vcard": ".vcf",
+}
+_TYPES = mimetypes.MimeTypes()
+for _type, _extension in _EXTENSIONS.items():
+    if _TYPES.guess_type(f"a{_extension}") == (None, None):
+        _TYPES.add_type(_type, _extension)
+_TYPE = re.compile(r"[a-z0-9][a-z0-9.+-]{0,20}/[a-z0-9][a-z0-9.+-]{0,77}")
+# Types that a browser would run as our page.
+_RUNS = re.compile(r"html|script|\bxml\b")
+# The beginning of a path on some computer.
+_PATH = re.compile(r"(?:[A-Za-z]:)?[.~]{0,2}/")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,16 +129,28 @@ def write_through(path: str) -> None:
                 os.close(descriptor)
 
 
-def type_of(filename: str) -> str:
-    """Return the content type for a file name. A type that a browser would run as our page becomes plain bytes."""
-    guessed, encoding = mimetypes.guess_type(filename)
-    if guessed is None or encoding or guessed.startswith("text/html") or "xml" in guessed or "script" in guessed:
-        return "application/octet-stream"
-    return guessed
+def type_of(filename: str, declared: str = "") -> str:
+    """Return the content type of a file by its name, else as its sender declares it.
+
+    A type that a browser would run as our page becomes plain bytes.
+    """
+    kind, encoding = _TYPES.guess_type(filename, strict=False)
+    if kind is None and not encoding and _TYPE.fullmatch(declared):
+        kind = declared
+    return "application/octet-stream" if kind is None or encoding or _RUNS.search(kind) else kind
+
+
+def extension_of(content_type: str) -> str:
+    """Return the extension for the names of files of this type."""
+    return _EXTENSIONS.get(content_type) or _TYPES.guess_extension(content_type, strict=False) or ".bin"
 
 
 def clean_name(filename: str) -> str:
-    """Return the last part of a path, without characters that steer a terminal, a header or a file system."""
-    name = filename.replace("\\", "/").rpartition("/")[2]
+    """Return the last part of a path, without characters that steer a terminal, a header or a file system.
+
+    A slash in a name that is no path, such as the number of an invoice, becomes a hyphen.
+    """
+    name = filename.replace("\\", "/")
+    name = name.rpartition("/")[2] if _PATH.match(name) else name.strip("/").replace("/", "-")
     name = "".join(character for character in name if character.isprintable() and character not in '<>:"|?*')
     return name.strip(" .")

@@ -94,6 +94,8 @@ _MARKED_ATTRIBUTE = re.compile(rf' (?:class|id|style|type)="{MARK} ([^"]*)"')
 _HIDING = re.compile(rf"(?i)<(/?)({'|'.join(_HIDDEN)})\b[^<>]*>?")
 _BLOCK_END = re.compile(r"(?i)<br\s*/?>|</(?:p|div|h[1-6]|li|tr|blockquote|pre|table|ul|ol)>")
 _TAG = re.compile(r"<[^<>]*>")
+# A tag without an end, which a browser would read on, and a comment.
+_BROKEN_TAG = re.compile(r"(?i)<!--(?:[^-]++|-(?!->))*+(?:-->)?|<[a-z/!?][^<>]*+(?=<|\Z)")
 _BLANKS = re.compile(r"[ \t\r\f\v]+")
 _LINES = re.compile(r"\n{3,}")
 
@@ -122,7 +124,8 @@ def clean_or_text(text: str, policy: Policy) -> CleanHtml:
     try:
         return clean_by(text, policy)
     except Uncleanable:
-        return CleanHtml(from_text(as_text(without_hidden(text[:LONGEST]))[: LONGEST // 8]), policy)
+        whole = _BROKEN_TAG.sub("", without_hidden(text[:LONGEST]))
+        return CleanHtml(from_text(as_text(whole)[: LONGEST // 8]), policy)
 
 
 def as_text(markup: str) -> str:

@@ -251,6 +251,8 @@ def test_other_actors_cannot_use_an_upload(api: ApiClient, actor: Actor) -> None
     [
         ("C:\\fakepath\\a.pdf", "a.pdf"),
         ("../../etc/passwd", "passwd"),
+        ("/home/jan/a.pdf", "a.pdf"),
+        ("FV 17/2026.pdf", "FV 17-2026.pdf"),
         ('a"b<c>.pdf', "abc.pdf"),
         ("a\r\nSet-Cookie: x.pdf", "aSet-Cookie x.pdf"),
         ("\u202egpj.exe", "gpj.exe"),
@@ -273,7 +275,7 @@ def test_file_names_are_cleaned(given: str, kept: str) -> None:
 def test_only_images_are_shown_inline(name: str, inline: bool, disposition: str, content_type: str) -> None:
     stored = store(io.BytesIO(b"x"), 10)
 
-    response = response_of(StoredFile(filename=name, path=stored.path), inline=inline)
+    response = response_of(StoredFile.of(stored, name), inline=inline)
 
     assert response["Content-Disposition"].partition(";")[0] == disposition
     assert response["Content-Type"] == content_type

@@ -86,6 +86,6 @@ def test_an_unreadable_mail_is_quarantined() -> None:
 def test_our_own_mail_that_comes_back_is_no_ticket() -> None:
     _ticket, dispatch = answered()
 
-    received = taken(a_mail(Message_ID=f"<{dispatch.header_id}>"))
+    received = taken(a_mail(Message_ID=f"<{dispatch.header_id}>", From="Help <noreply@us.example>"))
 
     assert (received.outcome, Ticket.objects.count()) == ("ignored", 1)

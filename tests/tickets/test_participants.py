@@ -205,7 +205,7 @@ def test_a_from_without_an_address_is_quarantined_until_a_person_lets_it_in(besi
 
     received = taken(a_mail(**beside).replace(b"Jan <jan@client.example>", b"Jan at client.example"))
 
-    assert (received.outcome, received.reason) == ("quarantined", "its From is no address")
+    assert (received.outcome, received.reason) == ("quarantined", "it has no address of a sender")
     retry_mail(received, ACTOR)
     process(received.pk)
     assert Message.objects.get().ticket.sender == ""

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable
+from itertools import pairwise
 
 # Declared name -> the character set that is meant: mail programs declare older names, or subsets.
 _MEANT = {
@@ -18,7 +19,16 @@ _MEANT = {
 _LARGER = {"euc-jp": ("euc_jis_2004",), "big5": ("cp950", "big5hkscs"), "tis-620": ("cp874",)}
 # Windows' character sets, which are meant if bytes have no character in the declared one.
 _WINDOWS = {"iso-8859-1": "cp1252", "latin-1": "cp1252", "iso-8859-2": "cp1250", "latin2": "cp1250"}
+# Programs in Central Europe declare the first, and write one of the second.
+_WESTERN = {"iso-8859-1", "latin-1", "latin1", "iso-8859-15", "windows-1252", "cp1252"}
+_CENTRAL_EUROPEAN = ("cp1250", "iso-8859-2")
+# A symbol between two letters.
+_SYMBOL_INSIDE = re.compile(r"(?<=[^\W\d_])[¡-¨¬¯±³¶¼-¿×÷˘˙˛˝](?=[^\W\d_])")
+# The most characters that are looked at for signs of a wrong character set.
+_LOOKED_AT = 20_000
 _SINGLE_BYTE = re.compile(r"(?:us-)?ascii|iso[-_]8859|latin|windows-125|cp125|koi8|unknown|\Z")
+# Programs declare the variants of ISO-2022-JP, which have seven bits, and write this.
+_JAPANESE = "cp932"
 _UNASSIGNED = re.compile(r"[\x80-\x9f]")
 # Codecs of Python that no mail uses; some of them take quadratic time.
 _NOT_OF_MAIL = {"idna", "punycode", "unicode_escape", "raw_unicode_escape", "undefined", "mbcs", "oem"}
@@ -42,7 +52,9 @@ def decoded(raw: bytes, declared: str) -> str:
     """Decode the bytes as declared if they are valid; else as UTF-8 if they are valid; else as cp1250."""
     declared = declared.lower().strip("'\" ")
     if _ISO_2022_JP.match(declared):
-        return printable(_iso_2022_jp(raw, declared))
+        if raw.isascii() or b"\x1b" in raw:
+            return printable(_iso_2022_jp(raw, declared))
+        declared = _JAPANESE
     if _SINGLE_BYTE.match(declared):
         try:
             # Valid UTF-8 is hardly ever another charset, also if another one was declared.
@@ -51,8 +63,26 @@ def decoded(raw: bytes, declared: str) -> str:
             declared = declared if "8859" in declared or not _ASCII.fullmatch(declared) else "cp1250"
     for charset in (_MEANT.get(declared, declared), *_LARGER.get(declared, ()), "utf-8", "cp1250"):
         if (text := _strictly(raw, charset)) is not None:
-            return printable(text)
+            return printable(_as_meant(raw, text) if charset in _WESTERN else text)
     return printable(raw.decode("cp1252", "replace"))
+
+
+def _as_meant(raw: bytes, text: str) -> str:
+    """Return the text in a Central European character set, if only that makes words of it."""
+    if is_odd(text):
+        for charset in _CENTRAL_EUROPEAN:
+            other = _strictly(raw, charset)
+            if other is not None and not is_odd(other):
+                return other
+    return text
+
+
+def is_odd(text: str) -> bool:
+    """Return whether the text looks decoded wrongly: symbols inside words, or capitals after small letters."""
+    text = text[:_LOOKED_AT]
+    return bool(_SYMBOL_INSIDE.search(text)) or any(
+        small.islower() and capital.isupper() and not capital.isascii() for small, capital in pairwise(text)
+    )
 
 
 def charset_of_html(raw: bytes) -> str:
@@ -62,12 +92,24 @@ def charset_of_html(raw: bytes) -> str:
 
 
 def decoded_as_named(raw: bytes, charsets: Iterable[str]) -> str:
-    """Decode bytes without a declared character set: with the first of these that fits, or else by a guess."""
+    """Decode bytes without a declared character set: with the first of these that fits, or else by a guess.
+
+    Each text fits a set of single bytes. So a result that looks wrong waits for a better one.
+    """
+    odd = ""
     for charset in charsets:
         name = charset.lower()
-        if not _ASCII.fullmatch(name) and (text := _strictly(raw, _MEANT.get(name, name))) is not None:
-            return decoded(raw, name) if _SINGLE_BYTE.match(name) else printable(text)
-    return decoded(raw, "")
+        if _ISO_2022_JP.match(name) and not raw.isascii():
+            name = _JAPANESE
+        if _ASCII.fullmatch(name) or (text := _strictly(raw, _MEANT.get(name, name))) is None:
+            continue
+        if not _SINGLE_BYTE.match(name):
+            return printable(text)
+        text = decoded(raw, name)
+        if not is_odd(text):
+            return text
+        odd = odd or text
+    return odd or decoded(raw, "")
 
 
 def _strictly(raw: bytes, charset: str) -> str | None:

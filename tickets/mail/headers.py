@@ -7,6 +7,7 @@ recipients. So headers are read with the older one (compat32), which keeps them 
 import binascii
 import re
 from email.utils import getaddresses
+from itertools import islice
 
 from tickets.mail.charsets import charset_of_html, decoded, decoded_as_named, printable
 from tickets.mail.mime_parser import Part
@@ -56,10 +57,17 @@ def _one_line(value: str, message: Part) -> str:
 
 
 def _named_charsets(mail: Part) -> list[str]:
-    """Return the character sets that the texts of a mail name, without those of mails inside it."""
+    """Return the character sets that a mail names: of its texts, its multiparts, its headers, and mails inside it."""
     if mail.charsets is None:
-        texts = (part for part in mail.walk() if part.root is mail and part.get_content_maintype() == "text")
-        mail.charsets = list(dict.fromkeys(filter(None, map(charset_of, texts))))[:MOST_CHARSETS]
+        parts = list(islice(mail.walk(), MOST_CHARSETS * 5))
+        texts = [part for part in parts if part.get_content_maintype() == "text"]
+        own = [part for part in texts if part.root is mail]
+        named = [
+            charset_of(part) for part in (*own, *(part for part in parts if part.get_content_maintype() == "multipart"))
+        ]
+        named += [word[1].lower() for _name, value in mail.raw_items() for word in _WORD.finditer(str(value)[:LONGEST])]
+        named += [charset_of(part) for part in texts if part.root is not mail]
+        mail.charsets = list(dict.fromkeys(filter(None, named)))[:MOST_CHARSETS]
     return mail.charsets
 
 

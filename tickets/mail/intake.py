@@ -187,11 +187,14 @@ def _discard(files: list[Stored]) -> None:
 
 def _admit(received: ReceivedMail, mail: Mail) -> TicketQueue:
     """Return the queue of the mail. Raise Quarantine or Ignored for a mail that must not become a message."""
-    if ticket_of(mail.header_id) is not None:
-        raise Ignored(_("it is a mail of our own"))
     queue = received.queue or _queue_of(mail)
     known = screen(mail, received, received.received_at - FLOOD_SPAN, queue.sender_limit or 0)
-    if known.is_ours:
+    if ticket_of(mail.header_id) is not None:
+        # A program of the customer may copy the Message-ID of our mail into its answer.
+        mail.answered_ids.insert(0, mail.header_id)
+        if known.is_ours or ticket_for(mail) is None:
+            raise Ignored(_("it is a mail of our own"))
+    elif known.is_ours:
         raise Quarantine(_("it says that it comes from one of our own addresses"))
     mail.is_form = known.is_of_form
     received.sender = mail.sender
@@ -201,8 +204,8 @@ def _admit(received: ReceivedMail, mail: Mail) -> TicketQueue:
     if not received.decided_by and not queue.may_send_more(mail.sender, known.recent):
         raise Quarantine(f"{_FLOODED}: {mail.sender}")
     # A ticket that cannot be answered needs a person's decision.
-    if mail.has_invalid_author and not mail.is_automatic and not received.decided_by:
-        raise Quarantine(_("its From is no address"))
+    if not mail.author.address and not mail.is_automatic and not received.decided_by:
+        raise Quarantine(_("it has no address of a sender"))
     return queue
 
 
@@ -309,7 +312,11 @@ def _attach(message: Message, attachments: list[Attachment], files: list[Stored]
     StoredFile.objects.bulk_create(
         # The message's HTML names the file by its token.
         StoredFile.of(
-            stored, attachment.filename, message=message, content_id=stored.token if attachment.content_id else ""
+            stored,
+            attachment.filename,
+            attachment.content_type,
+            message=message,
+            content_id=stored.token if attachment.content_id else "",
         )
         for attachment, stored in zip(attachments, files, strict=True)
     )

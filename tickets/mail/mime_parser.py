@@ -25,6 +25,15 @@ _KNOWN = re.compile(
 )
 
 
+# Lines that some programs write before the headers: a byte order mark, blank lines, and one line of text.
+_BEFORE = re.compile(
+    rb"\A(?:\xef\xbb\xbf)?(?:[ \t\r]{0,100}\n){0,20}(?:[^\n:]{1,200}\n(?:[ \t\r]{0,100}\n){1,20})?(?="
+    + _KNOWN.pattern.removeprefix(r"(?i)\A").encode()
+    + rb")",
+    re.IGNORECASE,
+)
+
+
 class Part(Message):
     """A mail or a part of one, with its place in the raw mail."""
 
@@ -60,6 +69,7 @@ class Part(Message):
 
 def read(raw: bytes) -> Part:
     """Parse a raw mail."""
+    raw = _BEFORE.sub(b"", raw)
     parser = _Parser(raw)
     parser.feed(raw.decode("ascii", "surrogateescape"))
     mail = parser.close()

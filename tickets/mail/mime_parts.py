@@ -11,7 +11,7 @@ from typing import Any
 
 from callcentre.core.html_cleaning import LONGEST
 from tickets import html
-from tickets.file_storage import clean_name
+from tickets.file_storage import clean_name, extension_of
 from tickets.mail import mime_parser, tnef, uuencoded
 from tickets.mail.charsets import decoded, printable
 from tickets.mail.flowed_text import reflowed
@@ -25,25 +25,6 @@ DEEPEST = 50
 # Characters of a plain body; a longer one is kept as a file as well.
 LONGEST_TEXT = 1_000_000
 
-_EXTENSIONS = {
-    "image/png": ".png",
-    "image/jpeg": ".jpg",
-    "image/gif": ".gif",
-    "image/webp": ".webp",
-    "application/pdf": ".pdf",
-    "application/pgp-encrypted": ".txt",
-    "application/pgp-signature": ".asc",
-    "application/pgp-keys": ".asc",
-    "application/pkcs7-signature": ".p7s",
-    "application/pkcs7-mime": ".p7m",
-    "message/delivery-status": ".txt",
-    "message/disposition-notification": ".txt",
-    "text/calendar": ".ics",
-    "text/csv": ".csv",
-    "text/rfc822-headers": ".txt",
-    "text/vcard": ".vcf",
-}
-
 
 class TooManyParts(Exception):
     """The mail has more parts or files than a person sends."""
@@ -54,6 +35,8 @@ class Attachment:
     filename: str
     content: bytes
     content_id: str = ""
+    # The type that the mail declares; "" for none.
+    content_type: str = ""
 
 
 @dataclass(slots=True)
@@ -139,8 +122,9 @@ def _read_leaf(part: Part, content: Content) -> None:
         return
     if data or filename:
         content_id = header(part, "Content-ID").strip("<> ")[:255]
-        name = filename or _name_for(part, len(content.attachments) + 1)
-        content.attachments.append(Attachment(name, data, content_id))
+        declared = kind if "Content-Type" in part else ""
+        name = filename or _name_for(part, declared, len(content.attachments) + 1)
+        content.attachments.append(Attachment(name, data, content_id, declared))
 
 
 def _attachment(file: tnef.File, number: int) -> Attachment:
@@ -195,14 +179,14 @@ def filename_of(part: Part) -> str:
     return name
 
 
-def _name_for(part: Part, number: int) -> str:
-    if part.get_content_type() == "message/rfc822" and part.is_multipart():
+def _name_for(part: Part, declared: str, number: int) -> str:
+    if declared == "message/rfc822" and part.is_multipart():
         mail = _inside(part)[0]
         # An encoded mail must be decoded before it can be parsed.
         mail = mail if mail.keys() else mime_parser.read(bytes_of(part))
         subject = clean_name(header(mail, "Subject"))[:200]
         return f"{subject or f'message-{number}'}.eml"
-    return f"part-{number}{_EXTENSIONS.get(part.get_content_type(), '.bin')}"
+    return f"part-{number}{extension_of(declared)}"
 
 
 def bytes_of(part: Part) -> bytes:

@@ -63,8 +63,6 @@ class Mail:
     # From, and Reply-To.
     author: Person = field(default_factory=Person)
     answers_to: list[Person] = field(default_factory=list)
-    # The header From has no address.
-    has_invalid_author: bool = False
     # Lower-cased addresses of To and Cc.
     recipients: list[str] = field(default_factory=list)
     # Lower-cased addresses to which mail servers say that they delivered it.
@@ -147,11 +145,10 @@ def _is_too_much(raw: bytes) -> bool:
 
 def _read_headers(message: Part) -> Mail:
     mail = Mail(subject=header(message, "Subject")[:500])
-    has_from = any(headers(message, "From"))
     # Beside an unreadable From, the other addresses may be a machine's, which must get no reply.
-    authors = (_people(message, name) for name in (("From",) if has_from else ("Sender", "Return-Path")))
+    names = ("From",) if any(headers(message, "From")) else ("Sender", "Reply-To", "Return-Path")
+    authors = (_people(message, name) for name in names)
     mail.author = next((people[0] for people in authors if people), Person())
-    mail.has_invalid_author = has_from and not mail.author.address
     mail.answers_to = _people(message, "Reply-To")
     mail.recipients = _lower(message, "To", "Cc")
     mail.delivered_to = _lower(message, *_DELIVERED)

@@ -68,12 +68,12 @@ class StoredFile(models.Model):
         return self.filename
 
     @classmethod
-    def of(cls, stored: Stored, filename: str, **owner: Any) -> "StoredFile":
+    def of(cls, stored: Stored, filename: str, declared_type: str = "", **owner: Any) -> "StoredFile":
         """Return an unsaved row for a file in the storage. `owner` is its uploader or its message."""
         return cls(
             token=stored.token,
             filename=filename,
-            content_type=type_of(filename),
+            content_type=type_of(filename, declared_type),
             size=stored.size,
             sha256=stored.sha256,
             path=stored.path,
