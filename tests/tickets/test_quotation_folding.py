@@ -29,6 +29,22 @@ TEXTS = [
     "Von: Hilfe <help@us.example>\nGesendet: Montag, 2. November 2026 10:11\nAn: Jan\nBetreff: x\n\nBitte\n",
     "Od: Pomoc <help@us.example>\nDo: Jan <j@c.example>\nWysłane: 10:11 Poniedziałek 2026-11-02\nTemat: x\n",
     "> Try again\n> and again\n",
+    # Attributions in other languages, and broken over lines.
+    "Op 2 nov. 2026 10:11 schreef Hulp <help@us.example> het\nvolgende geschreven:\n\n> Probeer\n",
+    "Den 2. nov. 2026 kl. 10.11 skrev Hjelp <help@us.example<mailto:help@us.example>>:\n\nPrøv igjen\n",
+    "Em 2 de novembro de 2026 10:11, Ajuda <\nhelp@us.example> escreveu:\n\n> Tente\n",
+    "понедельник, 2 ноября 2026 г. пользователь Помощь написал:\n\n> Привет\n",
+    "2 нояб. 2026 г. 10:11 пользователь Помощь <\nhelp@us.example> написал:\n\n> Привет\n",
+    "Hilfe <help@us.example> schrieb am Mo., 2.\nNov. 2026 um 10:11 Uhr:\n\n> Bitte\n",
+    "2026-11-02 10:11 GMT+02:00 Help desk <\nhelp@us.example>:\n\n> Try again\n",
+    "Help <help@us.example> wrote:\n\nTry again\n",
+    "At 11/2/2026 10:11 AM, you wrote:\n>Try again\n",
+    "---- On Mon, 02 Nov 2026 10:11:12 +0100 Help <help@us.example> wrote ----\n\n   Try again\n",
+    "*-------- Original Message --------*\n\nTry again\n",
+    "2026/11/2 Help <help@us.example>\n\n| Try again\n|\n| And again\n",
+    "Van: Hulp\nVerzonden: maandag 2 november 2026 10:11\nAan: Jan\nOnderwerp: x\n\nProbeer\n",
+    "Från: Hjälp\nSkickat: den 2 november 2026 10:11\nTill: Jan\nÄmne: x\n\nFörsök\n",
+    "Da: Aiuto\nInviato: lunedì 2 novembre 2026 10:11\nA: Jan\nOggetto: x\n\nProva\n",
 ]
 
 
@@ -77,6 +93,10 @@ DOUBTFUL = [
     "Hello.\n\nOn 3 May your colleague anna@us.example wrote:\nNo.\n\nThat is wrong.\n",
     "On 3 May I paid.\n\nHelp wrote:\n> Did you pay?\nYes.\n",
     "The log says:\n> a\n> b\n",
+    "Thanks.\n\nThis is the log of 2026-11-02:\n> a\n",
+    "Thanks.\n\nMy line\nHelp <help@us.example> said:\n> a\n> b\n\nNo.\n",
+    "Prices:\n\n| a | b |\n| 1 | 2 |\n",
+    "Prices:\n\n| a\n| b\n",
     "My answers are in red below.\n\nOn 3 May, Help <h@us.example> wrote:\n> a\n> b\n",
     "Poniżej moje odpowiedzi.\n\nW dniu 2.11.2026 o 10:11, Pomoc pisze:\n> a\n",
     "Sent from my iPad\n\nOn 3 May, Help <h@us.example> wrote:\n\na\n\nNo.\n",
@@ -99,6 +119,20 @@ DOUBTFUL_HTML = {
         '<p>Yes.</p><div class="gmail_quote"><blockquote class="gmail_quote">When?</blockquote><img src="cid:x"></div>'
     ),
 }
+
+
+FORWARDED = "Od: Hurtownia <h@c.example>\nWysłano: 2 listopada 2026 10:11\nDo: Jan\nTemat: Faktura\n\nW załączniku.\n"
+
+
+@pytest.mark.parametrize("written", ["", "Proszę o zapłatę.\n\n", "--\nJan\n\n"])
+@pytest.mark.parametrize("prefix", ["PD:", "FW:", "Fwd:", "WG:", "fw :", "TR:"])
+def test_a_forwarded_mail_is_shown_whole(prefix: str, written: str) -> None:
+    text = written + FORWARDED
+
+    assert split_quotation(text, "PLAIN", f"{prefix} Faktura") == (text, "")
+    marked = f"<p>{written}</p><div id='divRplyFwdMsg'><b>Od:</b> Hurtownia</div><p>W załączniku.</p>"
+    assert split_quotation(marked, "HTML", f"{prefix} Faktura") == (html.clean(marked), "")
+    assert split_quotation("Dziękuję.\n\n" + FORWARDED, "PLAIN", f"RE: {prefix} x") == ("Dziękuję.\n\n", FORWARDED)
 
 
 @pytest.mark.parametrize("text", DOUBTFUL)

@@ -218,7 +218,7 @@ def _store_message(received: ReceivedMail, mail: Mail, queue: TicketQueue, files
         tokens = {each.content_id: file.token for each, file in zip(mail.attachments, files, strict=True)}
         # RFC 2392: the id in an address may be percent-encoded.
         body = _CONTENT_ID.sub(lambda found: f"cid:{tokens.get(unquote(found[1]), found[1])}", body)
-    body, quoted = split_quotation(body, body_type)
+    body, quoted = split_quotation(body, body_type, mail.subject)
     ticket = _of_bounce(mail) if mail.is_bounce else ticket_for(mail)
     message = _add(mail, ticket, body, quoted) if ticket else None
     if message is None:

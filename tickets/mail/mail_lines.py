@@ -42,6 +42,8 @@ _GREY_NAME = re.compile(r"\A(?:black|gr[ae]y|white|silver|dark|dim|windowtext|in
 # The least difference between two of the three parts of a colour; with less it looks grey.
 _LEAST_CHROMA = 60
 _INVISIBLE = re.compile("[\ufeff\u200b\u200e\u200f]")
+# A line that some programs quote so; a row of a table ends with a bar, too.
+_BARRED = re.compile(r"\|(?: .*[^\s|])?\s*\Z")
 # Kinds of elements that count for the text in them.
 _KINDS = ("a", "quotation", "container", "own", "typed", "signature", "coloured")
 _VISIBLE = re.compile(r"[^\s\ufeff\u200b\u200e\u200f]")
@@ -56,6 +58,8 @@ class MailLine:
     text: str
     # The number of quotations around it.
     depth: int = 0
+    # A blank line stands above it, or nothing.
+    is_apart: bool = False
     # A mark of the mail program says that a quotation begins here.
     is_marked: bool = False
     # A rule is drawn above it, by Outlook above the headers of the quoted mail, or by the author.
@@ -73,13 +77,16 @@ class MailLine:
 def lines_of_text(body: str) -> list[MailLine]:
     """Return the lines of a plain text. Adjacent quoted lines count as one."""
     found: list[MailLine] = []
-    start, was_quoted = 0, False
+    start, was_quoted, is_apart = 0, False, True
     for raw in body.splitlines(keepends=True):
-        depth = int(raw.startswith(">"))
+        is_barred = bool(_BARRED.match(raw))
+        depth = int(is_barred or raw.startswith(">"))
         text = _squeezed(raw.lstrip("> ") if depth else raw)
         if text and not (depth and was_quoted):
-            found.append(MailLine(start, text, depth, is_marked=bool(depth)))
+            # A bar may also begin the author's own lines.
+            found.append(MailLine(start, text, depth, is_apart, is_marked=bool(depth and not is_barred)))
         was_quoted = bool(depth) or (was_quoted and not text)
+        is_apart = not text
         start += len(raw)
     return found
 

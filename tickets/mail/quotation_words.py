@@ -3,10 +3,13 @@
 import re
 
 # The attribution above a quotation: it begins with one of these words or a date, has a date, and ends with this verb.
-_BEGINS = r"(?:(?:On|W dniu|Dnia|Am|Le|El|Il giorno|Il|Wiadomość|pon|wt|śr|czw|pt|sob|niedz|ndz)\b|\d{1,4}[-./]\d)"
+_BEGINS = (
+    r"(?:(?:On|At|Op|Den|Em|W dniu|Dnia|Am|Le|El|Il giorno|Il|Wiadomość|pon|wt|śr|czw|pt|sob|niedz|ndz)\b"
+    r"|\d{1,4}[-./]\d)"
+)
 _WROTE = (
-    r"(?:(?:pisze|napisał(?:\(a\)|/a|a)?|wrote|schrieb\b[^\n:<>]{0,100}(?:<[^\n<>]{0,100}>)?|a écrit|escribió"
-    r"|ha scritto|написал(?:\(а\)|а)?)\s?:|napisał(?:\(a\)|/a|a)?)"
+    r"(?:(?:pisze|napisał(?:\(a\)|/a|a)?|wrote|(?:schrieb|schreef|skrev)\b[^\n]{0,250}|a écrit|escribió|escreveu"
+    r"|ha scritto|het volgende geschreven|пишет|написал(?:\(а\)|а)?)\s?:|napisał(?:\(a\)|/a|a)?)"
 )
 BEGINNING = re.compile(rf"(?i)\A{_BEGINS}")
 WROTE_AT_END = re.compile(rf"(?i)(?<!\w){_WROTE}\Z")
@@ -26,19 +29,26 @@ _FORWARDED = (
     r"Forwarded message|Wiadomość przekazana|Przekazana wiadomość|Treść przekazanej wiadomości"
     r"|Weitergeleitete Nachricht|Message transféré|Message transmis"
 )
-ORIGINAL = re.compile(rf"(?i)\A-{{2,}} ?(?:{_ORIGINAL}) ?-{{2,}}\Z")
+# Zoho writes the attribution between hyphens.
+_ATTRIBUTED = (
+    r"(?:On|Am|W dniu|Le|El|Op) .{1,250}\d.{1,250} (?:wrote|schrieb|napisał(?:\(a\))?|a écrit|escribió|schreef)"
+)
+ORIGINAL = re.compile(rf"(?i)\A\*?-{{2,}} ?(?:{_ORIGINAL}|{_ATTRIBUTED}) ?-{{2,}}\*?\Z")
 FORWARDED = re.compile(
     rf"(?i)\A(?:-{{2,}} ?(?:{_FORWARDED}) ?-{{2,}}|Begin forwarded message:|Początek przekazywanej wiadomości:"
     r"|Anfang der weitergeleiteten Nachricht:|Début du message transféré ?:)\Z"
 )
 RULE = re.compile(r"\A(?:_{5,}|-{5,})\Z")
 # The headers of the quoted mail.
-_FROM = r"From|Od|Von|De|От"
-_SENT = r"Sent|Date|Wysłano|Wysłane|Data|Gesendet|Datum|Envoyé|Enviado|Fecha|Отправлено|Дата"
-_SUBJECT = r"Subject|Temat|Betreff|Objet|Asunto|Тема"
-_TO = r"To|Do|An|À|A|Para|Кому"
+_FROM = r"From|Od|Von|De|Da|Van|Från|Fra|От"
+_SENT = (
+    r"Sent|Date|Wysłano|Wysłane|Data|Gesendet|Datum|Envoyé|Enviad[oa](?: em)?|Fecha|Inviato|Verzonden|Skickat|Sendt"
+    r"|Отправлено|Дата"
+)
+_SUBJECT = r"Subject|Temat|Betreff|Objet|Asunto|Assunto|Oggetto|Onderwerp|Ämne|Emne|Тема"
+_TO = r"To|Do|An|À|A|Para|Aan|Till|Til|Кому"
 _OTHERS = (
-    r"Cc|DW|Kopie|Bcc|UDW|Reply-To|Odpowiedz do|Antwort an|Répondre à|Importance|Ważność"
+    r"Cc|DW|Kopie|Risposta|Bcc|UDW|Reply-To|Odpowiedz do|Antwort an|Répondre à|Importance|Ważność"
     r"|Priorytet|Wichtigkeit|Priorität|Attachments|Załączniki|Anlagen|Pièces jointes"
 )
 
@@ -53,6 +63,10 @@ TO = re.compile(f"{_LABEL}{_TO}{_END}")
 SUBJECT = re.compile(f"{_LABEL}{_SUBJECT}{_END}")
 HEADER = re.compile(f"{_LABEL}{_FROM}|{_SENT}|{_TO}|{_SUBJECT}|{_OTHERS}{_END}")
 ADDRESS = re.compile(r"<[^<>]{0,200}@")
+# A date with a year or a time, in the digits of most languages.
+DATED = re.compile(r"(?<!\d)(?:(?:19|20)\d\d|\d{1,2}[:.]\d\d|\d{1,2}[-./]\d{1,2}[-./]\d{2,4})(?!\d)")
+# The prefix of the subject of a forwarded mail.
+FORWARDING = re.compile(r"(?i)\A\s*(?:fwd?|pd|wg|tr|rv|enc|vb|vs|doorst|i)\s?:")
 # The line that a phone, or a program on it, adds.
 OF_PHONE = re.compile(
     r"(?i)\A(?=.{0,80}(?:iPhone|iPad|Android|Samsung|Galaxy|Huawei|Xiaomi|BlackBerry|Outlook|Mail|Mobil|Phone|Telefon"

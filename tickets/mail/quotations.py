@@ -25,14 +25,15 @@ _LONGEST_SIGNATURE = 10
 _LONGEST_LINE_OF_SIGNATURE = 100
 
 
-def split_quotation(body: str, body_type: str) -> tuple[str, str]:
+def split_quotation(body: str, body_type: str, subject: str = "") -> tuple[str, str]:
     """Return the author's text and the quotation below it. HTML is cleaned first.
 
-    If the quotation is the whole text, it counts as the author's.
+    If the quotation is the whole text, it counts as the author's; so does a mail that the subject calls forwarded.
     """
+    is_forwarded = bool(words.FORWARDING.match(subject))
     if body_type == "HTML":
-        return _fold_html(body)
-    place = _place_in(lines_of_text(body))
+        return (html.clean(body), "") if is_forwarded else _fold_html(body)
+    place = None if is_forwarded else _place_in(lines_of_text(body))
     return (body, "") if place is None else (body[:place], body[place:])
 
 
@@ -77,7 +78,7 @@ def _end_of_header(lines: list[MailLine], number: int) -> int | None:
     is_labelled = _is_labelled(lines, number)
     if is_labelled or (line.is_ruled and words.FROM.match(line.text)):
         return _end_of_labels(lines, number)
-    if end := _end_of_attribution(lines, number):
+    if end := _end_of_attribution(lines, number) or _end_above_quotation(lines, number):
         is_quoted = end < len(lines) and lines[end].depth > line.depth
         has_address = words.ADDRESS.search(" ".join(each.text for each in lines[number:end]))
         return end if is_quoted or has_address or line.is_marked else None
@@ -129,9 +130,31 @@ def _end_of_attribution(lines: list[MailLine], number: int) -> int | None:
 
 
 def _is_attribution(text: str, *, begins: bool) -> bool:
-    if not any(character.isdigit() for character in text):
+    has_address = bool(words.ADDRESS.search(text))
+    if not has_address and not any(character.isdigit() for character in text):
         return False
-    return bool(words.WROTE_WHEN.match(text) or (begins and words.WROTE_AT_END.search(text)))
+    return bool(words.WROTE_WHEN.match(text) or ((begins or has_address) and words.WROTE_AT_END.search(text)))
+
+
+def _end_above_quotation(lines: list[MailLine], number: int) -> int | None:
+    """Return the number of the quoted line below an attribution in any language that begins here, or None.
+
+    It stands apart from the author's text and ends with a colon. It has an address, or a date with a verb that we know
+    or a time.
+    """
+    if not lines[number].is_apart:
+        return None
+    for end in range(number + 1, number + 1 + _MOST_LINES_OF_ATTRIBUTION):
+        if end >= len(lines):
+            return None
+        if lines[end].depth > lines[number].depth:
+            text = " ".join(line.text for line in lines[number:end])
+            dates = len(words.DATED.findall(text))
+            is_named = words.ADDRESS.search(text) or dates > 1 or (dates and words.WROTE_AT_END.search(text))
+            return end if text.endswith(":") and len(text) <= _LONGEST_ATTRIBUTION and is_named else None
+        if lines[end].is_apart:
+            return None
+    return None
 
 
 def _is_above_quotation(lines: list[MailLine], number: int) -> bool:
