@@ -1,7 +1,9 @@
 """The Celery app. Tasks carry the id of the request that enqueued them, and log it."""
 
 import os
+import threading
 import time
+from contextlib import suppress
 from typing import Any
 
 import structlog
@@ -15,9 +17,11 @@ from celery.signals import (
     task_prerun,
     worker_before_create_process,
     worker_init,
+    worker_ready,
 )
-from django.db import close_old_connections, connections
+from django.db import DatabaseError, close_old_connections, connection, connections
 
+from callcentre.core.heartbeats import INTERVAL_SECONDS, Pulse
 from callcentre.core.request_id import current_request_id
 from callcentre.monitoring import metrics
 
@@ -46,6 +50,22 @@ def keep_connections(**kwargs: Any) -> None:
     connections.close_all()
     for parameters in connections.settings.values():
         parameters["CONN_HEALTH_CHECKS"] = True
+
+
+@worker_ready.connect
+def show_life(sender: Any, **kwargs: Any) -> None:
+    """Renew the heartbeats of this worker's queues as long as its main process lives."""
+    pulse = Pulse(*sender.app.amqp.queues.consume_from)
+    threading.Thread(target=_beat, args=[pulse], name="heartbeat", daemon=True).start()
+
+
+def _beat(pulse: Pulse) -> None:
+    while True:
+        # While the database is away, its own alert tells more.
+        with suppress(DatabaseError), connection.cursor() as cursor:
+            pulse.beat(cursor.execute)
+        connection.close()
+        time.sleep(INTERVAL_SECONDS)
 
 
 @worker_before_create_process.connect

@@ -359,6 +359,24 @@ class Lockout(models.Model):
         return self.source
 
 
+class Heartbeat(models.Model):
+    """The last heartbeat of a process: a leading beat or listener, a dialler, or the worker of a queue."""
+
+    # "beat", "listener", "dialler" or the name of a queue.
+    process = models.CharField(max_length=40)
+    # Host and process id.
+    name = models.CharField(max_length=300)
+    beat_at = models.DateTimeField()
+
+    class Meta:
+        ordering = ["id"]
+        default_permissions = ()
+        constraints = [models.UniqueConstraint(fields=["process", "name"], name="heartbeat_is_unique")]
+
+    def __str__(self) -> str:
+        return f"{self.process} {self.name}"
+
+
 # Models of this app that are defined in other modules.
 from callcentre.core.deletions import Deletion, FileRemoval  # noqa: E402, F401
 from callcentre.core.file_store import FileStore  # noqa: E402, F401

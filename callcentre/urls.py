@@ -67,6 +67,7 @@ urlpatterns = [
     path("health/live", health.live, name="live"),
     path("health/ready", health.ready, name="ready"),
     path("health/mail", health.probe, {"name": "mail"}, name="mail"),
+    path("health/processes", health.probe, {"name": "processes"}, name="processes"),
     path("health/dialling", health.probe, {"name": "dialling"}, name="dialling"),
     path("health/space", health.probe, {"name": "space"}, name="space"),
     path("metrics", health.metrics, name="metrics"),

@@ -10,6 +10,7 @@ import psycopg
 from django.db import connection
 
 from callcentre.core.direct_connection import connect_directly
+from callcentre.core.heartbeats import LISTENER, Pulse
 
 LOCK_SPACE, LEADER, CONNECTED = 0x63616C73, 0, 1
 
@@ -50,6 +51,7 @@ class Leadership:
     def __init__(self) -> None:
         self._own = connect_directly("listener", tcp_user_timeout=10_000)
         self._own.execute(_KEEPALIVES)
+        self._pulse = Pulse(LISTENER)
 
     def __enter__(self) -> "Leadership":
         return self
@@ -62,8 +64,10 @@ class Leadership:
         return self._take(LEADER)
 
     def is_held(self) -> bool:
+        """Return whether the lock is held still. Show that the listener is alive."""
         with suppress(psycopg.Error):
             self._own.execute("SELECT 1")
+            self._pulse.beat(self._own.execute)
             return True
         return False
 

@@ -58,6 +58,7 @@ WITHOUT_ADMIN = {
     "telephony.LedgerChange": "gone as soon as the report has summed it",
     "telephony.ConnectionTopic": "shown with its connection",
     "telephony.TranscriptionUsage": "said above the list of transcriptions",
+    "callcentre.Heartbeat": "a row per process, which it writes for itself: the overview says which are missing",
     "telephony.SwitchContact": "one row, which the listener writes for itself",
     "telephony.SwitchCommand": "gone as soon as the simulated switch has answered",
     "tickets.AcknowledgedAddress": "who got an acknowledgement within the hour: for the service only",

@@ -24,6 +24,7 @@ from prometheus_client.registry import Collector
 from callcentre.core import free_space
 from callcentre.core.broker_queues import waiting_tasks
 from callcentre.core.file_store import check_folder
+from callcentre.core.heartbeats import SILENCES, missing
 from callcentre.core.monitoring import NotReadyError, database_figures, gauge, gauges, probes, query
 from callcentre.core.network import client_address, is_in_networks
 
@@ -151,6 +152,14 @@ CHECKS: dict[str, Callable[[], None]] = {
 }
 
 
+def _check_processes() -> None:
+    if dead := missing({kind: seconds for kind, seconds, _count in query(SILENCES)}):
+        raise NotReadyError(f"No heartbeat from: {', '.join(dead)}.")
+
+
+probes["processes"] = _check_processes
+
+
 # Metrics
 
 
@@ -244,7 +253,15 @@ FROM pg_stat_activity WHERE datname = current_database() AND backend_type = 'cli
 
 def _database_metrics() -> list[Metric]:
     ((size, active, connections, oldest),) = query(_DATABASE)
+    beats = query(SILENCES)
+    dead = dict.fromkeys(missing({kind: seconds for kind, seconds, _count in beats}), 0)
     return [
+        gauges(
+            "callcentre_processes",
+            "Processes of this kind, or workers of this queue, that are alive",
+            "process",
+            {**dead, **{kind: count for kind, _seconds, count in beats}},
+        ),
         *(metric for figures in database_figures for metric in figures()),
         gauge("callcentre_database_bytes", "Size of the database", size),
         gauge("callcentre_database_connections", "Connections to the database", connections),

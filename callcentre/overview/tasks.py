@@ -1,7 +1,6 @@
 from celery import shared_task
 from django.utils import timezone
 
-from callcentre.overview import processes
 from callcentre.overview.mails import outbox
 from callcentre.overview.models import AlarmMail
 from callcentre.overview.watch import set_alarm_of_trunk, watch
@@ -9,8 +8,7 @@ from callcentre.overview.watch import set_alarm_of_trunk, watch
 
 @shared_task(name="overview.watch_alarms")
 def watch_alarms() -> None:
-    """Raise and clear alarms, and store that beat and this worker are there."""
-    processes.note_watch()
+    """Raise and clear alarms."""
     set_alarm_of_trunk()
     watch()
 

@@ -11,6 +11,8 @@ from contextlib import suppress
 import psycopg
 
 from callcentre.core.direct_connection import connect_directly
+from callcentre.core.heartbeats import DIALLER as DIALLER_PROCESS
+from callcentre.core.heartbeats import Pulse
 from callcentre.core.statements import rows_of
 
 LOCK_SPACE, GROUP_SPACE = 0x6469616C, 0x64696167
@@ -39,6 +41,7 @@ class Ownership:
         self._own = connect_directly("dialler", tcp_user_timeout=3_000)
         self._own.execute(_KEEPALIVES)
         self._own.execute("SELECT pg_advisory_lock_shared(%s, %s)", [LOCK_SPACE, DIALLER])
+        self._pulse = Pulse(DIALLER_PROCESS)
         self._groups: set[int] = set()
         self.campaigns: set[int] = set()
 
@@ -48,6 +51,7 @@ class Ownership:
         `wanted` is campaign -> group. A campaign is only held together with its group.
         """
         self._own.execute("SELECT 1")
+        self._pulse.beat(self._own.execute)
         groups = set(wanted.values())
         held = self._groups | self._acquire(GROUP_SPACE, groups - self._groups)
         possible = {campaign for campaign, group in wanted.items() if group in held}

@@ -15,7 +15,7 @@ from callcentre.core.actor import SYSTEM
 from callcentre.core.audit import AuditEntry, AuditLog
 from callcentre.core.deletions import Deletion, FileRemoval
 from callcentre.core.file_store import FileStore
-from callcentre.models import ApiUser, ApiUserChange, IdempotencyRecord, Lockout, User, hash_secret
+from callcentre.models import ApiUser, ApiUserChange, Heartbeat, IdempotencyRecord, Lockout, User, hash_secret
 from callcentre.signin.models import PasswordReset, RecoveryCode, SecondFactor, UserSession
 
 
@@ -80,6 +80,18 @@ class FileStoreFactory(factory.django.DjangoModelFactory[FileStore]):
         model = FileStore
 
     mark = factory.Faker("uuid4")
+
+
+class HeartbeatFactory(factory.django.DjangoModelFactory[Heartbeat]):
+    class Meta:
+        model = Heartbeat
+
+    process = "beat"
+    name = factory.Sequence(lambda n: f"host:{n}")
+    beat_at = factory.LazyFunction(timezone.now)
+
+    class Params:
+        silent = factory.Trait(beat_at=factory.LazyFunction(lambda: timezone.now() - timedelta(minutes=1)))
 
 
 class LockoutFactory(factory.django.DjangoModelFactory[Lockout]):

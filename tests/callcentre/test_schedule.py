@@ -32,6 +32,9 @@ class Recorder(Scheduler):
         self.published: dict[str, list[datetime]] = defaultdict(list)
         super().__init__(*args, **kwargs)
 
+    def is_leading(self) -> bool:
+        return True
+
     def apply_entry(self, entry: ScheduleEntry, producer: Any = None) -> None:
         self.published[str(entry.name)].append(datetime.now(UTC))
 

@@ -12,12 +12,12 @@ from django.urls import reverse
 from django.utils import timezone
 
 from callcentre.core.redis_client import client
-from callcentre.overview import processes
 from campaigns.models import DiallerState, SystemStatus
 from campaigns.verbs.campaigns import add_agents
 from telephony.models import Connection, Pause, Queue
 from telephony.verbs import presence
 from tests.backoffice import BackOffice, page_of, staff, superuser
+from tests.callcentre.factories import HeartbeatFactory
 from tests.campaigns.factories import AttemptFactory, CampaignFactory, DiallingDayFactory, RecordFactory
 from tests.conftest import ACTOR
 from tests.overview.factories import AlarmFactory
@@ -274,7 +274,7 @@ def test_what_does_not_work_is_said_first() -> None:
     answer = answer_of(superuser())
     notes = {note["key"].partition("-")[0]: note for note in answer["parts"][0]["notes"]}
 
-    assert list(notes) == ["alarm", "pbx", "dialler", "beat", "mailbox", "quarantine", "webhook"]
+    assert list(notes) == ["alarm", "pbx", "dialler", "beat", "workers", "mailbox", "quarantine", "webhook"]
     assert notes["alarm"]["text"] == "Alarm: Too many"
     assert notes["alarm"]["note"] == "Hotline: more than 2 callers wait"
     assert notes["alarm"]["url"] == page_of(alarm.queue)
@@ -283,15 +283,20 @@ def test_what_does_not_work_is_said_first() -> None:
     assert "https://ill.invalid/" in notes["webhook"]["text"]
 
 
-def test_a_watch_is_the_sign_of_beat(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_process_without_a_heartbeat_is_said() -> None:
     client = superuser()
-    assert "beat" in notes_of(client)
+    HeartbeatFactory(process="beat")
+    for queue in ("calls", "default", "reports", "webhooks"):
+        HeartbeatFactory(process=queue)
+    silent = HeartbeatFactory(process="mail", silent=True)
 
-    processes.note_watch()
-    assert "beat" not in notes_of(client)
+    notes = notes_of(client)
+    assert "beat" not in notes
+    assert notes["workers"]["text"] == "No worker runs for these tasks, which wait: mail."
 
-    monkeypatch.setattr(processes, "WATCH_LATE_SECONDS", -1)
-    assert "beat" in notes_of(client)
+    silent.beat_at = timezone.now()
+    silent.save()
+    assert "workers" not in notes_of(client)
 
 
 def test_tasks_that_no_worker_takes_are_said() -> None:
@@ -306,10 +311,8 @@ def test_tasks_that_no_worker_takes_are_said() -> None:
     finally:
         client().delete(*waiting)
 
-    assert [key for key in notes if key.startswith("worker")] == ["worker-mail"]
+    assert [key for key in notes if key.startswith("worker-")] == ["worker-mail"]
     assert "“mail” wait for 1.5 min" in notes["worker-mail"]["text"]
-    # A waiting task shows that beat is there.
-    assert "beat" not in notes
 
 
 # Rights
@@ -350,6 +353,6 @@ def test_alarms_and_webhooks_need_their_rights() -> None:
     AlarmFactory(raised=True)
     WebhookFactory(failing=True)
 
-    assert set(notes_of(staff("view_queue"))) == {"pbx", "beat"}
+    assert set(notes_of(staff("view_queue"))) == {"pbx", "beat", "workers"}
     assert {key.partition("-")[0] for key in notes_of(staff("view_alarm"))} == {"alarm", "beat"}
     assert {key.partition("-")[0] for key in notes_of(staff("view_webhook"))} == {"webhook", "beat"}

@@ -59,6 +59,9 @@ def process_notes(processes: Figures, viewer: Viewer) -> Iterator[Piece]:
             count,
         )
         yield cell(sentence % {"count": count}, viewer.list_of("campaigns.campaign"), tone="danger", key="dialler")
+    elif processes["to_dial"] and not processes["has_dialler"] and viewer.may_see("campaigns.campaign"):
+        sentence = _("The dialler does not react: no record is dialled.")
+        yield cell(sentence, viewer.list_of("campaigns.campaign"), tone="danger", key="dialler")
     if not processes["has_broker"]:
         yield cell(_("Redis does not answer: tasks wait until it is back."), tone="danger", key="broker")
     for volume, free in processes["low_volumes"].items():
@@ -69,6 +72,9 @@ def process_notes(processes: Figures, viewer: Viewer) -> Iterator[Piece]:
     if not processes["has_beat"]:
         sentence = _("Beat starts no tasks: alarms, reports and due times are not looked after.")
         yield cell(sentence, tone="danger", key="beat")
+    if queues := processes["without_worker"]:
+        sentence = _("No worker runs for these tasks, which wait: %(queues)s.")
+        yield cell(sentence % {"queues": ", ".join(queues)}, tone="danger", key="workers")
     for queue, seconds in processes["late"].items():
         sentence = _("Tasks of the worker “%(queue)s” wait for %(minutes)s min: it is missing, or busy.")
         values = {"queue": queue, "minutes": f"{seconds / 60:.1f}"}
