@@ -314,7 +314,7 @@ def check_broker() -> Iterator[CheckMessage]:
     if urlsplit(settings.CELERY_BROKER_URL).scheme not in ("redis", "rediss"):
         yield Error(
             "REDIS_URL is no address of a Redis: tasks and limits need one.",
-            hint="It starts redis:// or rediss://.",
+            hint="It starts redis:// or rediss://. Instead of sentinels, give the address of the primary server.",
             id="callcentre.E010",
         )
     limit = settings.CELERY_TASK_TIME_LIMIT

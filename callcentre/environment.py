@@ -83,13 +83,19 @@ def database(url: str, name: str = "DATABASE_URL") -> dict[str, Any]:
     parts = urlsplit(url)
     if parts.scheme not in ("postgres", "postgresql"):
         raise ImproperlyConfigured(f"{name}: PostgreSQL is the only database; the URL starts postgresql://")
+    try:
+        port = parts.port
+    except ValueError as error:
+        raise ImproperlyConfigured(
+            f"{name}: give one host with one port. For a cluster, give the address that leads to its primary server."
+        ) from error
     return {
         "ENGINE": "django.db.backends.postgresql",
         "NAME": unquote(parts.path.lstrip("/")),
         "USER": unquote(parts.username or ""),
         "PASSWORD": unquote(parts.password or ""),
         "HOST": unquote(parts.hostname or ""),
-        "PORT": str(parts.port or ""),
+        "PORT": str(port or ""),
         # A worker thread keeps its connection. Authentication, the first query of a request, replaces a connection
         # that has died (callcentre.api.authentication), so requests need no health check.
         "CONN_MAX_AGE": env_int("DATABASE_CONN_MAX_AGE", 600),

@@ -9,8 +9,10 @@ from typing import Any
 
 import pytest
 from django.core.checks import run_checks
+from django.core.exceptions import ImproperlyConfigured
 
 from callcentre import checks
+from callcentre.environment import database
 
 ROOT = Path(__file__).resolve().parents[2]
 BROKER = {"global_keyprefix": "cc:", "visibility_timeout": 7200}
@@ -178,6 +180,12 @@ def test_no_process_starts_with_unsafe_settings(arguments: list[str], tmp_path: 
     code, output = started(*arguments, ALLOWED_HOSTS="*", CALLCENTRE_VAR=str(tmp_path))
 
     assert (code, "callcentre.E002" in output, "Traceback" in output) == (1, True, False)
+
+
+@pytest.mark.parametrize("hosts", ["a:5432,b:5432", "a:no"])
+def test_an_address_with_two_hosts_is_refused_in_a_sentence(hosts: str) -> None:
+    with pytest.raises(ImproperlyConfigured, match="DATABASE_URL: give one host"):
+        database(f"postgresql://user:word@{hosts}/name")
 
 
 def test_the_table_of_operations_names_every_check() -> None:
