@@ -41,6 +41,7 @@ default_pool_size = 3
 # What leaves something in a session, and the files that do it on a session of their own or in one transaction.
 OF_SESSIONS = {
     r"pg_(?:try_)?advisory_(?:un)?lock(?:_shared)?\(": {
+        "callcentre/beat.py",
         "callcentre/core/advisory_locks.py",
         "callcentre/core/exporting/builds.py",
         "campaigns/dialling/ownership.py",

@@ -135,7 +135,7 @@ def test_each_deployment_trusts_the_proxy_beside_it(compose: dict[str, Any]) -> 
     gateway = network["gateway"].removeprefix("${GATEWAY:-").removesuffix("}")
     subnet = network["subnet"].removeprefix("${SUBNET:-").removesuffix("}")
 
-    assert "server 127.0.0.1:8000;" in NGINX
+    assert "server 127.0.0.1:8000 max_fails=1 fail_timeout=2s;" in NGINX
     assert examples()["TRUSTED_PROXIES"] == "127.0.0.1/32"
     assert compose["x-service"]["environment"]["TRUSTED_PROXIES"] == "${GATEWAY:-" + gateway + "}/32"
     assert ip_address(gateway) in ip_network(subnet)
