@@ -355,4 +355,4 @@ def test_alarms_and_webhooks_need_their_rights() -> None:
 
     assert set(notes_of(staff("view_queue"))) == {"pbx", "beat", "workers"}
     assert {key.partition("-")[0] for key in notes_of(staff("view_alarm"))} == {"alarm", "beat", "workers"}
-    assert {key.partition("-")[0] for key in notes_of(staff("view_webhook"))} == {"webhook", "beat"}
+    assert {key.partition("-")[0] for key in notes_of(staff("view_webhook"))} == {"webhook", "beat", "workers"}
