@@ -29,8 +29,9 @@ def pause_dialling(campaign: Campaign, actor: Actor) -> None:
 def stop_dialling(campaign: Campaign, actor: Actor) -> None:
     """Place no new call, and hang up the calls that are not answered yet."""
     _set(campaign, actor, "stop", is_running=False)
-    is_there = is_connected()  # the listener itself asks the switch
-    for connection in Connection.objects.open().unanswered().filter(campaign_code=campaign.code):
+    unanswered = list(Connection.objects.open().unanswered().filter(campaign_code=campaign.code))
+    is_there = bool(unanswered) and is_connected()  # the listener itself asks the switch
+    for connection in unanswered:
         with suppress(Conflict):  # the call has ended meanwhile, or the switch is away
             # The person may answer before the listener hangs up.
             commands.ask(actor, connection, CallCommand.Kind.HANG_UP, {"unless_answered": True}, is_there=is_there)

@@ -318,6 +318,6 @@ def test_an_outage_is_no_talk_time(victims: str, service: Service, agents: list[
     assert not Leg.objects.filter(**ended_later).exists()
     assert not AgentLine.objects.filter(**ended_later).exists()
     assert not AgentState.objects.filter(kind="talking", **ended_later).exists()
-    assert set(Connection.objects.values_list("hung_up_by", "transfers")) == {("system", None)}
+    assert not Connection.objects.exclude(hung_up_by="system", transfers=None).exists()
     found_later = Connection.objects.filter(end_found_at__gt=killed_at + timedelta(seconds=3))
     assert [call.billsec >= 0 for call in found_later] == [True] * 5
