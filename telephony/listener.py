@@ -254,8 +254,8 @@ class Listener:
             logger.warning("the switch does not list its channels", extra={"error": str(error)})
             self._pool.has_failed |= is_behind
             return
-        # The switch has answered: its listed channels existed later than the last event.
-        self._contact.update(call_clock.now())
+        # The listed channels existed later than the last event. Since then the switch may be gone.
+        self._contact.update(differences.listed_at)
         for caller in differences.callers:
             self._dispatcher.receive(caller)
         for repair in differences.repairs:

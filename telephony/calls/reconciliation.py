@@ -51,10 +51,11 @@ class Repair:
 
 @dataclass(frozen=True, slots=True)
 class Differences:
-    """The result of a comparison: callers who have no leg yet or were missed, and repairs."""
+    """The result of a comparison: callers who have no leg yet or were missed, and repairs; and when it was made."""
 
     callers: list[Arrived | Missed]
     repairs: list[Repair]
+    listed_at: datetime
 
 
 class Comparison:
@@ -80,6 +81,7 @@ class Comparison:
         legs_of_calls = {leg.channel_id: leg for leg in Leg.objects.filter(ended_at=None).order_by("id")}
         rows: dict[str, Leg | AgentLine] = {**legs_of_calls, **lines}
         channels = {channel.id: channel for channel in switch.channels()}
+        listed_at = call_clock.now()
         repairs: list[Repair] = []
         lost: dict[int, list[str]] = defaultdict(list)
         missing: dict[str, datetime] = {}
@@ -112,7 +114,7 @@ class Comparison:
             Repair(pk, partial(bridges.destroy, bridge_id)) for pk, bridge_id in _bridges_left_over(switch.bridges())
         ]
         self._missing, self._listed_at = missing, dict.fromkeys(channels, now)
-        return Differences([*callers, *_missed(switch)], repairs)
+        return Differences([*callers, *_missed(switch)], repairs, listed_at)
 
     def _gone_at(self, row: Leg | AgentLine, now: datetime, silent_since: datetime | None) -> datetime:
         """Return when a missing leg or line ended at the latest: at the last contact before which it was seen, or now.
