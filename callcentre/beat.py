@@ -44,8 +44,10 @@ class Scheduler(PersistentScheduler):
         """Send what is due, if this beat leads. Return the seconds of sleep."""
         if self.is_leading():
             return float(super().tick(*args, **kwargs))
-        for entry in self.schedule.values():
-            entry.last_run_at = entry.default_now() - MARGIN
+        # While the database is away nobody leads, and what is due then is sent afterwards.
+        if self._own:
+            for entry in self.schedule.values():
+                entry.last_run_at = entry.default_now() - MARGIN
         self._heap = None
         return LOOK_SECONDS
 
@@ -60,7 +62,7 @@ class Scheduler(PersistentScheduler):
 
     def _look(self) -> bool:
         try:
-            self._own = self._own or connect_directly("beat", tcp_user_timeout=10_000)
+            self._own = self._own or connect_directly("beat")
             if not self._has_lock:
                 row = self._own.execute("SELECT pg_try_advisory_lock(%s, 0)", [_LOCK]).fetchone()
                 if row != (True,):

@@ -19,7 +19,7 @@ from celery.signals import (
     worker_init,
     worker_ready,
 )
-from django.db import DatabaseError, close_old_connections, connection, connections
+from django.db import Error, close_old_connections, connection, connections
 
 from callcentre.core.heartbeats import INTERVAL_SECONDS, Pulse
 from callcentre.core.request_id import current_request_id
@@ -62,7 +62,7 @@ def show_life(sender: Any, **kwargs: Any) -> None:
 def _beat(pulse: Pulse) -> None:
     while True:
         # While the database is away, its own alert tells more.
-        with suppress(DatabaseError), connection.cursor() as cursor:
+        with suppress(Error), connection.cursor() as cursor:
             pulse.beat(cursor.execute)
         connection.close()
         time.sleep(INTERVAL_SECONDS)

@@ -34,8 +34,6 @@ INSERT INTO telephony_switchcontact (id, heard_at) VALUES (1, %s)
 ON CONFLICT (id) DO UPDATE SET heard_at = EXCLUDED.heard_at
 """
 _LAST_CONTACT = "SELECT heard_at FROM telephony_switchcontact WHERE id = 1"
-# A machine that vanishes loses its locks after 10 + 3 * 5 s, instead of the system's two hours.
-_KEEPALIVES = "SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3"
 
 
 def is_connected() -> bool:
@@ -49,8 +47,7 @@ class Leadership:
     """The lock of the leading listener. It ends with its connection and needs no release."""
 
     def __init__(self) -> None:
-        self._own = connect_directly("listener", tcp_user_timeout=10_000)
-        self._own.execute(_KEEPALIVES)
+        self._own = connect_directly("listener")
         self._pulse = Pulse(LISTENER)
 
     def __enter__(self) -> "Leadership":

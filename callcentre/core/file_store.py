@@ -3,6 +3,7 @@
 The first host that is asked whether it is ready writes a mark into its folder and then into the database.
 """
 
+from contextlib import suppress
 from pathlib import Path
 from uuid import UUID, uuid4
 
@@ -39,8 +40,12 @@ def check_folder() -> None:
     if not known:
         if not file.exists():
             file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            with file.open("x") as own:
-                own.write(str(uuid4()))
+            # Complete from its first moment on, for other processes and after a crash.
+            draft = file.with_name(f"{MARK}-{uuid4()}")
+            draft.write_text(str(uuid4()))
+            with suppress(FileExistsError):
+                file.hardlink_to(draft)
+            draft.unlink()
         known = query(_MAKE_KNOWN % UUID(file.read_text()))
     if not file.exists() or (UUID(file.read_text()),) not in known:
         raise NotReadyError("The folder of files is not the one that the other hosts use.")

@@ -4,9 +4,12 @@ import os
 import socket
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any
 
+import psycopg
 from django.conf import settings
+from django.db import Error
 
 INTERVAL_SECONDS = 10.0
 # A process is missing after this time without a heartbeat.
@@ -37,10 +40,15 @@ class Pulse:
         self._due_at = float("-inf")
 
     def beat(self, execute: Callable[[str, Mapping[str, Any]], object]) -> None:
-        """Renew the rows by this function, unless they were renewed a moment ago."""
-        if time.monotonic() >= self._due_at:
+        """Renew the rows by this function, unless they were renewed a moment ago.
+
+        A database that cannot write, as its disk is full, costs the heartbeat only, and no lock of a leader.
+        """
+        if time.monotonic() < self._due_at:
+            return
+        self._due_at = time.monotonic() + INTERVAL_SECONDS
+        with suppress(psycopg.Error, Error):
             execute(_BEAT, {"processes": self._processes, "name": f"{socket.gethostname()}:{os.getpid()}"})
-            self._due_at = time.monotonic() + INTERVAL_SECONDS
 
 
 def missing(silences: Mapping[str, float]) -> list[str]:

@@ -31,7 +31,8 @@ def limit_lock_waits(seconds: int) -> None:
     """
     if settings.DIRECT_DATABASE is None:
         for parameters in connections.settings.values():
-            parameters["OPTIONS"]["options"] = f"-c lock_timeout={seconds}s"
+            given = parameters["OPTIONS"].get("options", "")
+            parameters["OPTIONS"]["options"] = f"-c lock_timeout={seconds}s {given}".strip()
         return
     limit = f"SET LOCAL lock_timeout = '{seconds}s'".encode()
 

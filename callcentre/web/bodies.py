@@ -3,6 +3,7 @@
 Nothing is read before the sender is known: the API needs a right credential, the admin needs a session.
 """
 
+import re
 from collections.abc import Callable
 from importlib import import_module
 from typing import Any
@@ -33,6 +34,12 @@ MB = 1024 * 1024
 OPEN_FORM_BYTES = 64 * 1024
 # Pages of the admin that receive forms before a log-in: all below the log-in, and the choice of a language.
 LOG_IN, LOG_OUT, LANGUAGE = "/admin/login/", "/admin/logout/", "/admin/language"
+# The addresses of control of calls and dialling, whose rows are small, and of deletions, which make space.
+CONTROLS = re.compile(
+    r"/api/(?:outbounds/[^/]+/dialer/\w+|system/dialing|agents/[^/]+/(?:login|logout|pause|free|line|preview/\w+)"
+    r"|connections/[^/]+/(?:hangup|hold|resume|transfer|result))/?"
+    r"|/admin/(?:desk/.*|campaigns/(?:campaign/\d+/dialling|diallingswitch)/.*|.*/delete/)"
+)
 # The size of a form without its files.
 FIELDS_BYTES = MB
 
@@ -57,9 +64,17 @@ def allowance(environ: dict[str, Any]) -> int:
 
     The API user's row is handed on to authentication, which then does not query again.
     """
-    if is_refused_for_space(environ["REQUEST_METHOD"], environ["PATH_INFO"], int(environ.get("CONTENT_LENGTH") or 0)):
+    if is_refused_for_space(environ["REQUEST_METHOD"], environ["PATH_INFO"]):
         environ[BODY_FAULT] = 507
         return 0
+    limit, length = _limit_of_sender(environ), int(environ.get("CONTENT_LENGTH") or 0)
+    if length <= limit and is_refused_for_space(environ["REQUEST_METHOD"], environ["PATH_INFO"], length):
+        environ[BODY_FAULT] = 507
+        return 0
+    return limit
+
+
+def _limit_of_sender(environ: dict[str, Any]) -> int:
     metrics.count_queries(environ.setdefault(metrics.QUERIES, metrics.QueryCount()))
     path = environ["PATH_INFO"].encode("latin-1").decode(errors="replace")
     if is_of_api(path):
@@ -91,9 +106,12 @@ def _may_write(view_name: str, user: User | AnonymousUser) -> bool:
 
 
 def is_refused_for_space(method: str, path: str, length: int = 0) -> bool:
-    """Return whether the request writes, and a volume is full or would be. People can log in and out even then."""
-    is_write = method not in ("GET", "HEAD", "OPTIONS")
-    is_kept_out = is_of_api(path) or (_wants_session(path) and path != LOG_OUT)
+    """Return whether the request writes, and a volume is full or would be.
+
+    Even then people log in and out, calls and dialling are controlled, and rows are deleted.
+    """
+    is_write = method not in ("GET", "HEAD", "OPTIONS", "DELETE")
+    is_kept_out = (is_of_api(path) or (_wants_session(path) and path != LOG_OUT)) and not CONTROLS.fullmatch(path)
     return is_write and is_kept_out and is_full(length)
 
 

@@ -8,6 +8,7 @@ from django.conf import settings
 from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 from django.db import connection, transaction
+from django.db.models import Max
 
 from callcentre.core.actor import Actor
 from callcentre.core.deletions import FileRemoval
@@ -153,13 +154,15 @@ def edit_campaign(
     with transaction.atomic():
         locked = Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
         zone_field = locked.zone_field_id
+        known = set(locked.fields.values_list("name", flat=True)) if field_names else set()
+        new_fields = [name for name in field_names if name not in known]
         empty = [name for name, value in values.items() if value is None and not Campaign._meta.get_field(name).null]
         for name in values.keys() - set(empty):
             setattr(locked, name, values[name])
         faults = [*faults, *(Fault(ErrorCode.EMPTY, name) for name in empty), *locked.faults(faults)]
-        if faults := [*faults, *_faults_of_hours(values), *_faults_of_fields(field_names, is_crm=locked.is_crm)]:
+        if faults := [*faults, *_faults_of_hours(values), *_faults_of_fields(new_fields, is_crm=locked.is_crm)]:
             raise Invalid(faults)
-        _add_fields(locked, field_names)
+        _add_fields(locked, new_fields)
         locked.save(update_fields=[*values, "updated_at"])
         if locked.zone_field_id != zone_field:
             enqueue("campaigns.fill_zones", campaign.pk)
@@ -205,14 +208,13 @@ def _faults_of_fields(names: Sequence[str], *, is_crm: bool) -> list[Fault]:
 
 
 def _add_fields(campaign: Campaign, names: Sequence[str]) -> None:
-    """Add the fields that the campaign lacks, behind its others. The campaign is new, or its row is locked."""
+    """Add new fields behind the campaign's others. The campaign is new, or its row is locked."""
     if not names:
         return
-    known = dict(campaign.fields.values_list("name", "order"))
-    new = [name for name in dict.fromkeys(names) if name not in known]
-    first = max(known.values(), default=0) + 1
+    first = (campaign.fields.aggregate(last=Max("order"))["last"] or 0) + 1
     CampaignField.objects.bulk_create(
-        CampaignField(campaign=campaign, name=name, order=order) for order, name in enumerate(new, first)
+        CampaignField(campaign=campaign, name=name, order=order)
+        for order, name in enumerate(dict.fromkeys(names), first)
     )
 
 

@@ -49,12 +49,19 @@ _FRESH = {
   ), '{{}}')""",
 }
 _VALUES = ", ".join(_FRESH.get(field.name, f'old."{field.name}"') for field in STORED)
-# A mark of a wrong number, and the guarantee of an agent after a drop, stay with the number.
+# A mark of a wrong number, and the guarantee of an agent after a drop, stay with the number. The new campaign may have
+# records by now: an identifier that one of them has is not copied, and of one number the record there stays primary.
 _COPY = f"""
 WITH old AS MATERIALIZED (
   SELECT nextval('campaigns_record_id_seq') AS new_id, chosen.*,
-    row_number() OVER (PARTITION BY number ORDER BY id) = 1 AS is_first
+    row_number() OVER (PARTITION BY number ORDER BY id) = 1 AND NOT EXISTS (
+      SELECT FROM campaigns_record own
+      WHERE own.campaign_id = %(campaign)s AND own.number = chosen.number AND own.is_primary
+    ) AS is_first
   FROM ({_CHOSEN} ORDER BY r.id) AS chosen
+  WHERE chosen.identifier = '' OR NOT EXISTS (
+    SELECT FROM campaigns_record own WHERE own.campaign_id = %(campaign)s AND own.identifier = chosen.identifier
+  )
 ), added AS (
   INSERT INTO campaigns_record (id, campaign_id, phone_number, number, is_primary, leased_by, is_number_wrong,
                                 one_to_one_until, {columns(STORED)})
@@ -190,6 +197,8 @@ def copy_records(given: RecordImport) -> int:
         "fields": orjson.dumps(names).decode(),
         **change_columns(given.actor),
     }
+    # Records that are added meanwhile wait, as they may have the same numbers.
+    Campaign.objects.select_for_update().get(pk=given.campaign.pk)
     with connection.cursor() as cursor:
         cursor.execute(_COPY, choice | copied)
         count: int = cursor.fetchone()[0]

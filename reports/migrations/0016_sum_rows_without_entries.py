@@ -4,7 +4,17 @@ from django.db import migrations
 # read the ledgers meanwhile.
 _SUM_ANEW = """
 INSERT INTO telephony_ledgerchange (agent_id, since, until)
-SELECT agent.id, known.since, now() FROM telephony_agent agent, (SELECT min(started_at) AS since FROM reports_sums) known
+SELECT agent.id, known.since, now() FROM telephony_agent agent, (
+  SELECT min(since) AS since FROM (
+    SELECT min(started_at) AS since FROM reports_sums
+    UNION ALL SELECT min(started_at) FROM telephony_agentsession
+    UNION ALL SELECT min(started_at) FROM telephony_agentstate
+    UNION ALL SELECT min(created_at) FROM telephony_connection
+    UNION ALL SELECT min(created_at) FROM tickets_chat
+    UNION ALL SELECT min(created_at) FROM tickets_message
+    UNION ALL SELECT min(closed_at) FROM tickets_ticket
+  ) ledger
+) known
 WHERE known.since IS NOT NULL
 """
 

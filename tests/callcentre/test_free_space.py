@@ -16,6 +16,7 @@ from callcentre.launch import servers
 from callcentre.lists import exports
 from callcentre.models import User
 from callcentre.overview import processes
+from callcentre.web import bodies
 from callcentre.web.bodies import allowance
 from callcentre.web.front import BODY_FAULT
 from campaigns.models import Campaign, RecordImport
@@ -25,7 +26,9 @@ from telephony.models import Agent, Recording
 from tests.admin_pages import list_of
 from tests.backoffice import superuser
 from tests.callcentre.test_api import codes
+from tests.campaigns.factories import CampaignFactory
 from tests.conftest import ApiClient
+from tests.telephony.factories import AgentFactory, PauseFactory
 from tests.tickets.factories import TicketQueueFactory
 from tickets.mail import mailbox_poll
 from tickets.models import StoredFile
@@ -62,12 +65,22 @@ def test_the_api_refuses_writes_and_goes_on_with_reads(api_client: Any) -> None:
 
     for answer in (
         api.post("/api/outbounds", {"name": "x"}),
-        api.delete("/api/outbounds/x"),
         api.put("/api/tickets/1"),
     ):
         assert (answer.status_code, codes(answer)) == (507, {("", ErrorCode.NO_SPACE.number)})
     assert not Campaign.objects.exists()
     assert api.get("/api/outbounds").status_code == 200
+
+
+@pytest.mark.usefixtures("full")
+def test_calls_are_controlled_and_rows_deleted_on_a_full_disk(api: ApiClient) -> None:
+    campaign, agent = CampaignFactory(is_dialling=True), AgentFactory()
+
+    assert api.post(f"/api/outbounds/{campaign.code}/dialer/stop").status_code == 204
+    assert api.post(f"/api/agents/{agent.login}/pause", {"pause_id": PauseFactory().pk}).status_code == 204
+    assert api.delete("/api/webhooks/1").status_code == 404
+    page = superuser().post(f"/admin/campaigns/campaign/{campaign.pk}/dialling/", {"switch": "pause"})
+    assert page.status_code == 302
 
 
 @pytest.mark.usefixtures("full")
@@ -85,10 +98,18 @@ def test_a_form_is_refused_with_a_page_and_people_log_in_and_out() -> None:
 
 def test_a_body_for_which_no_space_is_left_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
     leave(monkeypatch, GB)
+    monkeypatch.setattr(bodies, "_limit_of_sender", lambda environ: GB)
     environ: dict[str, Any] = {"PATH_INFO": "/admin/campaigns/recordimport/add/", "REQUEST_METHOD": "POST"}
 
     environ["CONTENT_LENGTH"] = str(GB - (100 << 20))
     assert (allowance(environ), environ[BODY_FAULT]) == (0, 507)
+
+
+def test_a_declared_length_beyond_the_limit_says_nothing_of_the_space(monkeypatch: pytest.MonkeyPatch) -> None:
+    leave(monkeypatch, GB)
+    environ: dict[str, Any] = {"PATH_INFO": "/admin/", "REQUEST_METHOD": "POST", "CONTENT_LENGTH": str(2 * GB)}
+
+    assert (allowance(environ), environ.get(BODY_FAULT)) == (0, None)
 
 
 @pytest.mark.usefixtures("full")

@@ -209,6 +209,13 @@ def test_a_crm_campaign_refuses_fields(api: ApiClient) -> None:
     assert Campaign.objects.count() == 1
 
 
+def test_the_fields_of_a_campaign_that_became_crm_may_be_sent_back(api: ApiClient) -> None:
+    code = create(api, fields=["city"]).json()["id"]
+    api.put(f"/api/outbounds/{code}", {"crm": True})
+
+    assert api.put(f"/api/outbounds/{code}", {"fields": ["city"], "name": "Known"}).status_code == 204
+
+
 @pytest.mark.parametrize(
     ("names", "field"), [("city", "fields"), (["city", ""], "fields.1"), (["x" * 101], "fields.0"), ([[1]], "fields.0")]
 )

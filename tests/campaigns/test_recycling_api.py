@@ -151,6 +151,26 @@ def test_a_worker_copies_after_the_answer(api: ApiClient, campaign: Campaign, se
     assert clone.records.get().history.get().actor_name == "all"
 
 
+@pytest.mark.usefixtures("committed_db")
+def test_records_that_the_clone_got_before_the_copies_stay(api: ApiClient, campaign: Campaign, sent: list[Any]) -> None:
+    status = status_of(campaign, "contacted")
+    for number in (1, 2, 3):
+        values = {"phone_number": f"+48 22 100 00 0{number}", "identifier": f"A{number}", "system_status": "NO_CALL"}
+        RecordFactory(campaign=campaign, status=status, **values)
+    code = api.post(f"/api/outbounds/{campaign.code}/recycle", {"name": "Again", "statuses": [status.pk]}).json()
+    clone = Campaign.objects.get(code=code["outbound_id"])
+    RecordFactory(campaign=clone, phone_number="+48 22 100 00 01", identifier="A2")
+
+    tasks.import_records(RecordImport.objects.get().pk)
+
+    found = clone.records.order_by("id").values_list("number", "identifier", "is_primary")
+    assert list(found) == [
+        ("+48221000001", "A2", True),
+        ("+48221000001", "A1", False),
+        ("+48221000003", "A3", True),
+    ]
+
+
 @pytest.mark.parametrize(
     ("body", "wrong"),
     [
