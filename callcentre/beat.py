@@ -44,7 +44,7 @@ class Scheduler(PersistentScheduler):
         """Send what is due, if this beat leads. Return the seconds of sleep."""
         if self.is_leading():
             return float(super().tick(*args, **kwargs))
-        # While the database is away nobody leads, and what is due then is sent afterwards.
+        # While the database is away no beat leads, and what is due then is sent afterwards.
         if self._own:
             for entry in self.schedule.values():
                 entry.last_run_at = entry.default_now() - MARGIN
