@@ -1,11 +1,16 @@
 """Threads for the requests of a process that must not wait for the switch: the dialler, which serves all campaigns."""
 
 import itertools
+import logging
 import threading
 from collections.abc import Callable
 from functools import partial
 
+from django.db import InterfaceError, OperationalError, connection
+
 from telephony.keyed_pool import KeyedPool
+
+logger = logging.getLogger(__name__)
 
 # Requests that are sent at once. As many calls may be lost when the switch falls silent.
 AT_ONCE = 4
@@ -50,6 +55,10 @@ class RequestThreads:
         is_answered = False
         try:
             is_answered = request()
+        except (OperationalError, InterfaceError) as error:
+            # The pool would send the request again. A leg whose refusal is not stored is ended by the comparison.
+            logger.warning("the answer of the switch is not stored", extra={"error": str(error)})
+            connection.close()
         finally:
             with self._answered:
                 self._open.discard(number)

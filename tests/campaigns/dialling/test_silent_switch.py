@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from django.db import InterfaceError, OperationalError
 
 from campaigns.dialling.dialler import Dialler
 from campaigns.models import Attempt, DiallerState
@@ -77,3 +78,17 @@ def test_a_round_ends_when_the_switch_is_silent_and_goes_on_by_one_call(
     silent.is_well = True
     assert round_of(dialler) == 2
     dialler.disown()
+
+
+@pytest.mark.parametrize("failure", [OperationalError, InterfaceError])
+def test_a_request_is_not_repeated_when_its_answer_cannot_be_stored(failure: type[Exception]) -> None:
+    threads, sent = RequestThreads(), []
+
+    def request() -> bool:
+        sent.append(1)
+        raise failure("the database is down")
+
+    threads.submit(request)
+    threads.shut_down(1.0)
+
+    assert sent == [1]
