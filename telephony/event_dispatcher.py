@@ -9,7 +9,6 @@ handles the earlier events of the call's other channels first, as handling an ev
 import itertools
 from functools import partial
 
-from django.db import InterfaceError, OperationalError
 from prometheus_client import Counter
 
 from telephony.calls import inbound, switch_events
@@ -97,21 +96,15 @@ class Dispatcher:
         if number not in self._unhandled:
             # A later event of the call has come first, and this one before it.
             return
-        try:
-            self._handle_in_order(number, event, connection_id)
-        except (OperationalError, InterfaceError):
-            # The pool tries again.
-            raise
-        except Exception:
-            self._unhandled.pop(number, None)
-            raise
+        self._handle_in_order(number, event, connection_id)
         self._unhandled.pop(number, None)
 
     def _handle_in_order(self, number: int, event: CallEvent, connection_id: int | None) -> None:
         for key, earlier in self._earlier(number, event, connection_id).items():
-            _handle(earlier)
+            # A failure must not take the next events of the call with it. The pool retries after one of the database.
+            self._pool.attempt(partial(_handle, earlier))
             self._unhandled.pop(key, None)
-        _handle(event)
+        self._pool.attempt(partial(_handle, event))
 
     def _earlier(self, number: int, event: CallEvent, connection_id: int | None) -> dict[int, ChannelEvent]:
         """Return the unhandled events of this channel and of the call's caller and line that came before this one."""

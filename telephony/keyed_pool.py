@@ -107,16 +107,23 @@ class KeyedPool:
     def run(self, task: Task) -> bool:
         """Run a task. Return false if the database failed, so that a retry may succeed."""
         try:
-            task()
+            self.attempt(task)
         except (OperationalError, InterfaceError) as error:
             logger.warning("the database did not answer", extra={"error": str(error)})
             self.has_failed = True
             connection.close()
             return False
+        return True
+
+    def attempt(self, task: Task) -> None:
+        """Run a task. Log and count its failure, and raise that of the database."""
+        try:
+            task()
+        except (OperationalError, InterfaceError):
+            raise
         except Exception:
             logger.exception("not done")
             self.has_failed = True
             failed.inc()
         finally:
             structlog.contextvars.clear_contextvars()
-        return True

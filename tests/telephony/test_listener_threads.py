@@ -217,6 +217,31 @@ def test_events_of_one_call_are_handled_in_the_order_in_which_they_came(
     assert seen == events
 
 
+def test_a_failed_event_does_not_take_the_next_one_of_the_call_with_it(
+    pool: KeyedPool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The caller's event waits for its thread, and the later one of the agent's phone comes first."""
+    dispatcher, held, seen, now = Dispatcher(pool), Held(), [], timezone.now()
+    call = ConnectionFactory.create()
+    caller = LegFactory.create(connection=call, channel_id="1416225570.1").channel_id
+
+    def handle(event: Any) -> None:
+        seen.append(event)
+        if event.channel_id == caller:
+            raise ValueError("once")
+
+    monkeypatch.setattr(switch_events, "handle", handle)
+    events = [Ringing(caller, now), Up(channel_id(call.pk, 1), now)]
+    pool.submit(hash(caller), held)
+    for event in events:
+        dispatcher.receive(event)
+    flushed(pool, [call.pk])
+    held.may_end.set()
+    flushed(pool, [hash(caller), call.pk])
+
+    assert (seen, dispatcher._unhandled) == (events, {})
+
+
 def test_an_answer_comes_before_the_events_of_other_calls(monkeypatch: pytest.MonkeyPatch) -> None:
     pool, held, seen, now = KeyedPool(1), Held(), [], timezone.now()
     dispatcher = Dispatcher(pool)
