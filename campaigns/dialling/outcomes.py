@@ -162,7 +162,7 @@ def _restore(attempt: Attempt, record: Record) -> None:
         same = RecordStatus.objects.filter(pk=status_id, system_status=system_status).first()
         status = same or status_for(record, system_status)
     values = {name: parse_datetime(attempt.before[name] or "") for name in ("called_at", "next_call_at")}
-    if trunk.TRIAL in attempt.figures:
+    if trunk.DOUBTFUL in attempt.figures or attempt.figures.get("refused") == refusals.NUMBER:
         values["held_until"] = timezone.now() + trunk.PASSED_OVER
     end_call(record, DIALLER, "not_dialled", status, system_status, **values)
 

@@ -4,7 +4,8 @@ A call that ends by a cause of the network before the phone rings is doubtful: t
 After three such calls in a row, to different numbers and without a sign of life between them, the trunk has failed.
 These calls and all until recovery count as not dialled, so that their records stay due. The campaigns rest, and one
 call at a time tries the trunk, after pauses that grow. A phone that rings, or a far end that judges its number, is a
-sign of life, also in a call that no dialler has placed.
+sign of life, also in a call that no dialler has placed. A number that is doubtful again after the failure is dead
+itself; else a few dead numbers would stop all campaigns again and again.
 
 The simulated switch has no trunk: the digits of its numbers decide.
 
@@ -18,6 +19,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db import connection as database
+from django.db.models import Q
 from django.utils import timezone
 
 from callcentre.core.pubsub import publish
@@ -34,10 +36,10 @@ _CAUSES = (3, 18, 19, 27, 34, 38)
 _VERDICTS = (1, 17, 20, 21, 22)
 IN_A_ROW = 3
 FIRST_PAUSE, LONGEST_PAUSE = timedelta(seconds=10), timedelta(minutes=5)
-# The next trials take other records than the one of a trial that failed: its number may be wrong, too.
+# The next calls take other records than those of doubtful calls: their numbers may be dead, too.
 PASSED_OVER = timedelta(minutes=10)
-# The marks among the figures of an attempt: the call was doubtful; it tried a trunk that had failed.
-DOUBTFUL, TRIAL = "doubtful", "trial"
+# The marks among the figures of an attempt: the call was doubtful; its number is dead.
+DOUBTFUL, DEAD = "doubtful", "dead"
 # The space of our advisory locks; no other lock uses the number.
 _LOCK_SPACE = 0x7472756E
 
@@ -106,6 +108,9 @@ def judge(attempt: Attempt) -> Sequence[Attempt]:
         # The call was placed before the trunk worked again, and says nothing about the present.
         attempt.outcome = Attempt.Outcome.NOT_DIALLED
         return []
+    if failure and failure.ended_at and _is_dead(attempt, failure.ended_at):
+        attempt.figures = {**attempt.figures, DEAD: True}
+        return []
     attempt.figures = {**attempt.figures, DOUBTFUL: True}
     if failure is None or failure.ended_at:
         earlier = list(Attempt.objects.filter(pk__in=[pk for (pk,) in rows_of(_ROW, {"now": now})]))
@@ -118,12 +123,21 @@ def judge(attempt: Attempt) -> Sequence[Attempt]:
             outcome=Attempt.Outcome.NOT_DIALLED, settle_at=now, settled_at=None
         )
     elif attempt.dialled_at > failure.began_at:
-        attempt.figures[TRIAL] = True
         failure.trials += 1
         failure.try_at = now + min(FIRST_PAUSE * 2 ** min(failure.trials, 10), LONGEST_PAUSE)
         failure.save(update_fields=["trials", "try_at"])
     attempt.outcome = Attempt.Outcome.NOT_DIALLED
     return earlier
+
+
+def _is_dead(attempt: Attempt, recovered_at: datetime) -> bool:
+    """Return whether the last call of the number was doubtful in a failure that has ended, or already dead."""
+    others = Attempt.objects.filter(record_id=attempt.record_id, number=attempt.number).exclude(pk=attempt.pk)
+    calls = others.filter(Q(figures__has_key=DOUBTFUL) | ~Q(outcome=Attempt.Outcome.NOT_DIALLED))
+    if (last := calls.order_by("-dialled_at", "-id").first()) is None:
+        return False
+    was_in_failure = DOUBTFUL in last.figures and last.outcome == Attempt.Outcome.NOT_DIALLED
+    return DEAD in last.figures or (was_in_failure and last.dialled_at < recovered_at)
 
 
 def _begin(now: datetime) -> None:

@@ -115,9 +115,29 @@ def test_refused_calls_count_in_the_row(switch: RecordingSwitch) -> None:
         for _, channel_id in switch_events.refused_legs():
             switch_events.end_refused(channel_id)
         Attempt.objects.update(ended_at=F("ended_at") - timedelta(seconds=11))
-        Record.objects.filter(pk__in=Attempt.objects.values("record_id")).update(held_until=timezone.now())
 
     assert TrunkFailure.objects.exists()
+
+
+def test_dead_numbers_fail_the_trunk_once(switch: RecordingSwitch) -> None:
+    campaign = calling_campaign()
+    for _ in range(3):
+        call(campaign)
+    dead = set(Attempt.objects.values_list("record_id", flat=True))
+    settled()
+    held = set(Record.objects.filter(held_until__gt=timezone.now()).values_list("pk", flat=True))
+    pass_time(11)
+    call(campaign, 19, rings=True)
+    trunk.recover(timezone.now())
+    Record.objects.update(held_until=None)
+
+    for _ in range(3):
+        call(campaign)
+
+    again = Attempt.objects.order_by("id")[4:]
+    assert held == dead == {attempt.record_id for attempt in again}
+    assert {attempt.outcome for attempt in again} == {"failed"}
+    assert not TrunkFailure.objects.filter(ended_at=None).exists()
 
 
 def test_a_record_that_was_changed_meanwhile_stays_as_it_is(switch: RecordingSwitch) -> None:
