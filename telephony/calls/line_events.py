@@ -12,6 +12,7 @@ from typing import ParamSpec, TypeVar
 from django.db import connection as database
 from django.db import transaction
 
+from callcentre.core.pubsub import publish
 from telephony import causes
 from telephony.calls import failed_transfers, inbound, legs, line_requests, matching, outbound, placement, transfers
 from telephony.calls.offers import CALL_REJECTED
@@ -37,9 +38,11 @@ WHERE ended_at IS NULL AND hangup_asked_at IS NULL AND connection_id IS NULL AND
   AND NOT EXISTS (SELECT FROM telephony_connection WHERE agent_id = line.agent_id AND state = 'queued')
 """
 _DUE = """
-SELECT channel_id, CASE WHEN state = 'refused' THEN 'refused' WHEN connection_id IS NULL THEN 'hang_up' ELSE 'tone' END
+SELECT channel_id, CASE
+  WHEN state = 'refused' THEN 'refused' WHEN connection_id IS NULL OR cause IS NOT NULL THEN 'hang_up' ELSE 'tone' END
 FROM telephony_agentline
-WHERE ended_at IS NULL AND (state = 'refused' OR hangup_asked_at IS NOT NULL AND connection_id IS NULL
+WHERE ended_at IS NULL AND (state = 'refused'
+  OR hangup_asked_at IS NOT NULL AND (connection_id IS NULL OR cause IS NOT NULL)
   OR state = 'up' AND connection_id IS NOT NULL AND joined_at IS NULL AND called_at < %s)
 ORDER BY id
 """
@@ -129,6 +132,8 @@ def _end(channel_id: str, at: datetime, cause: int | None, tech_cause: str, text
         return None
     line, connection = found
     leg = _leg_of(line, connection) if connection else None
+    if cause is None and line.cause is not None:
+        cause, text = line.cause, causes.text_of(line.cause)
     was_up = line.state == State.UP
     line.state, line.ended_at, line.cause, line.cause_text = State.ENDED, at, cause, text
     line.connection_id, line.role, line.called_at, line.joined_at = None, "", None, None
@@ -161,10 +166,13 @@ def _end_part(connection: Connection, leg: Leg, at: datetime) -> None:
 
 
 def hang_up_lost(number: str, at: datetime) -> None:
-    """Hang up the line that a phone had before its registration ended. Its call ends as with packets that stop."""
-    lost = AgentLine.objects.filter(agent__number=number, ended_at=None, asked_at__lt=at)
-    for channel_id in lost.values_list("channel_id", flat=True):
-        line_requests.hang_up(channel_id, NO_PACKETS)
+    """Mark the line that a phone had before its registration ended, so that it is hung up as if packets had stopped.
+
+    The request is repeated until the line has ended (`due`), also when the listener restarts.
+    """
+    lost = AgentLine.objects.filter(agent__number=number, ended_at=None, asked_at__lt=at).exclude(state=State.REFUSED)
+    if lost.update(hangup_asked_at=at, cause=NO_PACKETS):
+        publish("calls")
 
 
 def due(now: datetime) -> list[tuple[str, str]]:
@@ -176,12 +184,12 @@ def due(now: datetime) -> list[tuple[str, str]]:
 
 
 def do_due(channel_id: str, what: str, now: datetime) -> None:
+    line = AgentLine.objects.get(channel_id=channel_id)
     match what:
         case "refused":
-            line = AgentLine.objects.get(channel_id=channel_id)
             ended(channel_id, now, line.cause, cause_text=line.cause_text)
         case "hang_up":
-            line_requests.hang_up(channel_id)
+            line_requests.hang_up(channel_id, line.cause or 16)
         case "tone":
             tone_over(channel_id, now)
 

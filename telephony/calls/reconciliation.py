@@ -246,7 +246,7 @@ _OVERDUE = """
 SELECT EXISTS (SELECT FROM telephony_leg WHERE ended_at IS NULL AND asked_at < %(then)s
   AND (state = 'asked' OR hangup_asked_at < %(then)s))
 OR EXISTS (SELECT FROM telephony_agentline WHERE ended_at IS NULL AND asked_at < %(then)s
-  AND (state = 'asked' OR connection_id IS NULL AND hangup_asked_at < %(then)s))
+  AND (state = 'asked' OR (connection_id IS NULL OR cause IS NOT NULL) AND hangup_asked_at < %(then)s))
 """
 
 

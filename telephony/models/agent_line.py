@@ -11,8 +11,9 @@ class AgentLine(models.Model):
     """The standing line of an agent: a channel to the agent's phone that stays up between calls. It is never a leg.
 
     The row is committed before the switch is asked. A line whose `hangup_asked_at` is set ends as soon as it is in no
-    call. `connection_id` is its call, NULL between calls; `role` is the agent's part in this call. The agent is asked
-    to join by a tone, or by ringing if the line begins with this call, until `joined_at`.
+    call, or at once if it has a `cause`, as when its phone is gone. `connection_id` is its call, NULL between calls;
+    `role` is the agent's part in this call. The agent is asked to join by a tone, or by ringing if the line begins with
+    this call, until `joined_at`.
     """
 
     class State(models.TextChoices):

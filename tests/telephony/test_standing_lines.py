@@ -7,9 +7,9 @@ from django.utils import timezone
 
 from callcentre.core.errors import Conflict, Invalid
 from telephony.calls import line_events, lines, placement, switch_events
-from telephony.calls.reconciliation import Comparison
+from telephony.calls.reconciliation import Comparison, is_overdue
 from telephony.models import Agent, AgentLine, Connection, Leg, Queue
-from telephony.switch.base import Channel, Ended, Played, SwitchError, Unregistered, Up
+from telephony.switch.base import Channel, Ended, Played, SwitchError, SwitchUnreachable, Unregistered, Up
 from telephony.verbs import connections, presence
 from telephony.verbs.agents import edit_agent
 from tests.conftest import ACTOR
@@ -327,14 +327,41 @@ def test_the_line_of_a_phone_that_registers_anew_is_hung_up_and_a_new_one_is_run
 ) -> None:
     switch_events.handle(Unregistered("999", timezone.now()))
     switch_events.handle(Unregistered(anna.number, line.asked_at))
+    do_due()
     assert switch.told == []
 
     switch_events.handle(Unregistered(anna.number, timezone.now()))
+    do_due()
     assert switch.told == [("hang_up", line.channel_id, 44)]
     switch_events.handle(Ended(line.channel_id, timezone.now(), 44))
     lines.ask_for_line(anna, ACTOR)
 
     assert AgentLine.objects.get(ended_at=None).pk != line.pk
+
+
+def test_the_hang_up_of_a_line_without_a_phone_is_repeated_during_its_call(
+    anna: Agent, line: AgentLine, switch: RecordingSwitch
+) -> None:
+    call, comparison = talking(anna), Comparison()
+    switch.listed = [Channel(call.legs.get().channel_id, is_up=True)]
+    switch.refusals["hang_up"] = SwitchUnreachable("silent")
+    switch.told.clear()
+
+    switch_events.handle(Unregistered(anna.number, timezone.now()))
+    do_due()
+    do_due()
+    assert switch.told == [("hang_up", line.channel_id, 44)] * 2
+    assert is_overdue(timezone.now() + timedelta(minutes=1))
+
+    # The event of the end is lost.
+    del switch.refusals["hang_up"]
+    for _ in range(2):
+        for repair in comparison.compare(switch).repairs:
+            repair.act()
+    call.refresh_from_db()
+    line.refresh_from_db()
+    assert (line.state, line.cause) == ("ended", 44)
+    assert call.state == "ended"
 
 
 def test_the_log_out_ends_the_line(anna: Agent, line: AgentLine, switch: RecordingSwitch) -> None:
