@@ -30,10 +30,12 @@ from telephony.models import Connection, Leg
 
 logger = logging.getLogger(__name__)
 
-# Q.850 causes of calls that do not get through a broken trunk. 18 and 19 are those of a trunk that does not answer.
-_CAUSES = (3, 18, 19, 27, 34, 38)
-# Q.850 causes by which a far end judges its number.
-_VERDICTS = (1, 17, 20, 21, 22)
+# Q.850 causes of calls that do not get through a broken trunk. A trunk that does not answer has 18, 19 or 102.
+_CAUSES = (3, 18, 19, 27, 34, 38, 102)
+# Q.850 causes by which a far end judges its number. A rejection is a person's if SIP says 603. A trunk that does not
+# know us, or lets us call no number, says 401, 403 or 407.
+_VERDICTS = (1, 17, 20, 22)
+_REJECTED, _DECLINE, _FORBIDDEN = 21, "603", ("401", "403", "407")
 IN_A_ROW = 3
 FIRST_PAUSE, LONGEST_PAUSE = timedelta(seconds=10), timedelta(minutes=5)
 # The next calls take other records than those of doubtful calls: their numbers may be dead, too.
@@ -46,7 +48,8 @@ _LOCK_SPACE = 0x7472756E
 # When the `customer` of a call, which may have an `attempt`, gave the last sign of life. Times of legs that are over
 # are whole seconds, those of attempts are exact.
 _ALIVE_AT = f"""GREATEST(customer.ringing_at, COALESCE(attempt.answered_at, customer.up_at),
-  CASE WHEN customer.cause IN {_VERDICTS} AND customer.hangup_asked_at IS NULL
+  CASE WHEN (customer.cause IN {_VERDICTS} OR customer.cause = {_REJECTED} AND customer.tech_cause = '{_DECLINE}')
+      AND customer.hangup_asked_at IS NULL
     THEN COALESCE(attempt.ended_at, customer.ended_at) END)"""
 _CUSTOMERS = """JOIN telephony_leg customer ON customer.connection_id = call.id AND customer.role = 'customer'
   LEFT JOIN campaigns_attempt attempt ON attempt.connection_id = call.id"""
@@ -83,15 +86,22 @@ SELECT NOT EXISTS (SELECT FROM open) OR EXISTS (SELECT FROM trial)
 
 
 def is_doubtful(attempt: Attempt, connection: Connection) -> bool:
-    """Return whether the call has ended as calls do that do not get through the trunk."""
-    if settings.SWITCH_BACKEND == "simulated":
+    """Return whether the call has ended as calls do that do not get through the trunk.
+
+    While the trunk fails, these are all that end without a sign of life, by any cause.
+    """
+    if settings.SWITCH_BACKEND == "simulated" or attempt.outcome == Attempt.Outcome.DROPPED:
         return False
     if attempt.figures.get("refused") == NUMBER:
         return True
     customer = next((leg for leg in connection.all_legs if leg.role == Leg.Role.CUSTOMER), None)
     if customer is None or customer.ended_at is None or customer.hangup_asked_at:
         return False
-    return not customer.ringing_at and not customer.up_at and customer.cause in _CAUSES
+    is_verdict = customer.cause in _VERDICTS or (customer.cause == _REJECTED and customer.tech_cause == _DECLINE)
+    if customer.ringing_at or customer.up_at or is_verdict:
+        return False
+    is_forbidden = customer.cause == _REJECTED and customer.tech_cause in _FORBIDDEN
+    return customer.cause in _CAUSES or is_forbidden or present_failure() is not None
 
 
 def judge(attempt: Attempt) -> Sequence[Attempt]:

@@ -49,8 +49,8 @@ def ring(connection: Connection, role: str) -> None:
     switch_events.handle(Ringing(_channel(connection, role), timezone.now()))
 
 
-def hang_up(connection: Connection, role: str, cause: int = 16) -> None:
-    switch_events.handle(Ended(_channel(connection, role), timezone.now(), cause))
+def hang_up(connection: Connection, role: str, cause: int = 16, tech_cause: str = "") -> None:
+    switch_events.handle(Ended(_channel(connection, role), timezone.now(), cause, tech_cause))
 
 
 def answered_call(connection: Connection) -> None:

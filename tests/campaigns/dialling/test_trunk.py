@@ -18,7 +18,7 @@ from tests.telephony.doubles import RecordingSwitch
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-CONGESTION = 34
+CONGESTION, REJECTED = 34, 21
 
 
 @pytest.fixture(autouse=True)
@@ -40,7 +40,9 @@ def other_campaign() -> Campaign:
     return campaign
 
 
-def call(campaign: Campaign, cause: int | None = CONGESTION, *, rings: bool = False) -> Connection | None:
+def call(
+    campaign: Campaign, cause: int | None = CONGESTION, tech_cause: str = "", *, rings: bool = False
+) -> Connection | None:
     """Let the dialler place a call and the number end it. Return the call, if there was one."""
     tick(campaign)
     connection = Connection.objects.open().filter(campaign_code=campaign.code).first()
@@ -49,7 +51,7 @@ def call(campaign: Campaign, cause: int | None = CONGESTION, *, rings: bool = Fa
     if rings:
         ring(connection, Leg.Role.CUSTOMER)
     if cause is not None:
-        hang_up(connection, Leg.Role.CUSTOMER, cause)
+        hang_up(connection, Leg.Role.CUSTOMER, cause, tech_cause)
     return connection
 
 
@@ -70,19 +72,19 @@ def code(campaign: Campaign) -> str:
     return DiallerState.objects.get(campaign=campaign).code
 
 
-@pytest.mark.parametrize("causes", [(34, 38, 27), (3, 19, 18)])
-def test_three_failures_in_a_row_are_the_trunks(switch: RecordingSwitch, causes: Sequence[int]) -> None:
+@pytest.mark.parametrize("causes", [(34, 38, 27), (3, 19, 18), (102, 34, 34), ("403", "401", "403")])
+def test_three_failures_in_a_row_are_the_trunks(switch: RecordingSwitch, causes: Sequence[int | str]) -> None:
     campaign, other = calling_campaign(), other_campaign()
 
     for cause in causes:
-        call(campaign, cause)
+        call(campaign, *([cause] if isinstance(cause, int) else [REJECTED, cause]))
 
     assert settled() == ({"not_dialled"}, {("TO_CALL", None, None)}, 0)
     assert (code(campaign), code(other)) == ("trunk_failed", "trunk_failed")
     assert Connection.objects.count() == 3
 
 
-@pytest.mark.parametrize("between", [{"rings": True}, {"cause": 17}])
+@pytest.mark.parametrize("between", [{"rings": True}, {"cause": 17}, {"cause": REJECTED, "tech_cause": "603"}])
 def test_failures_that_are_not_in_a_row_are_the_numbers(switch: RecordingSwitch, between: dict[str, Any]) -> None:
     campaign = calling_campaign()
 
@@ -160,14 +162,14 @@ def test_one_call_at_a_time_tries_the_trunk_after_pauses_that_grow(switch: Recor
     for _ in range(3):
         call(campaigns[0])
     pauses = []
-    for _ in range(7):
+    for cause in (CONGESTION, 102, 127, 29, 41, REJECTED, 3):
         pauses.append(round((TrunkFailure.objects.get().try_at - timezone.now()).total_seconds()))
         assert call(campaigns[0]) is None
         pass_time(pauses[-1] + 1)
         trial = call(campaigns[0], None)
         assert trial is not None
         assert [call(one, None) for one in reversed(campaigns)] == [None, trial]
-        hang_up(trial, Leg.Role.CUSTOMER, CONGESTION)
+        hang_up(trial, Leg.Role.CUSTOMER, cause)
 
     assert pauses == [10, 20, 40, 80, 160, 300, 300]
     # Each trial has taken another record.
