@@ -70,17 +70,6 @@ def answered(connection: Connection, at: datetime) -> bool:
     return bool(attempt.campaign and attempt.campaign.detects_machines)
 
 
-def answered_late(connection: Connection, at: datetime) -> None:
-    """Drop a person who has picked up before the hang-up of the ended call has reached the phone."""
-    attempt = lock_attempt(connection.pk)
-    if attempt is None or attempt.answered_at:
-        return
-    attempt.answered_at = at
-    counts = {"attempts": int(attempt.outcome == Outcome.NOT_DIALLED)} | drop(attempt)
-    attempt.save(update_fields=["answered_at", "outcome"])
-    day_counts.add(attempt, **counts)
-
-
 def detected(connection: Connection, at: datetime, who: str) -> None:
     """Store who has answered, and how long it took to say so."""
     attempt = lock_attempt(connection.pk)

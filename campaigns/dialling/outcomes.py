@@ -32,6 +32,11 @@ _OUTCOMES = {
     Disposition.NO_ANSWER: Outcome.NO_ANSWER,
     Disposition.FAILED: Outcome.FAILED,
 }
+# By the outcome of an attempt that is settled anew: the outcomes by which it may have been settled before.
+_SETTLED_EARLY = {
+    Outcome.NOT_DIALLED: (Outcome.FAILED, Outcome.NO_ANSWER),
+    Outcome.DROPPED: (Outcome.FAILED, Outcome.NO_ANSWER, Outcome.CANCELLED, Outcome.NOT_DIALLED),
+}
 # Attempts that are settled in one transaction.
 SETTLED_AT_ONCE = 50
 # A failed attempt is settled again after this.
@@ -42,7 +47,6 @@ class Hooks:
     """The hooks that telephony calls, within the transaction of the call."""
 
     answered = staticmethod(matching.answered)
-    answered_late = staticmethod(matching.answered_late)
     detected = staticmethod(matching.detected)
     next_agent = staticmethod(matching.next_agent)
     is_wanted = staticmethod(matching.is_wanted)
@@ -80,6 +84,17 @@ class Hooks:
         for earlier in shown:
             day_counts.take_back(earlier, "attempts")
 
+    def answered_late(self, connection: Connection, at: datetime) -> None:
+        """Drop a person who has picked up before the hang-up of the ended call has reached the phone."""
+        attempt = lock_attempt(connection.pk)
+        if attempt is None or attempt.answered_at:
+            return
+        attempt.answered_at = at
+        counts = {"attempts": int(attempt.outcome == Outcome.NOT_DIALLED)} | matching.drop(attempt)
+        attempt.save(update_fields=["answered_at", "outcome"])
+        _settle(attempt, attempt.ended_at or at)
+        day_counts.add(attempt, **counts)
+
 
 def _customer(connection: Connection) -> Leg | None:
     return next((leg for leg in connection.all_legs if leg.role == Leg.Role.CUSTOMER), None)
@@ -101,7 +116,7 @@ def _outcome(connection: Connection) -> str:
     # A call that is lost with the switch has no cause.
     is_lost = connection.cause is None and connection.hung_up_by == Connection.Party.SYSTEM
     if not connection.answered_at and customer.hangup_asked_at and not is_lost:
-        return Outcome.CANCELLED if customer.ringing_at else Outcome.NOT_DIALLED
+        return Outcome.CANCELLED
     return _OUTCOMES[Disposition(connection.disposition)]
 
 
@@ -112,27 +127,26 @@ def lock_record(attempt: Attempt) -> Record | None:
 
 
 def _lock_settled(attempt: Attempt) -> Record | None:
-    """Lock the record of an attempt that was settled before the trunk was known to have failed; None if it has changed.
+    """Lock the record of an attempt that was settled too early; None if it has changed since.
 
-    The last entry of its history is then the end of that attempt.
+    The trunk was not known to have failed yet, or the person has answered late. The last entry of the record's history
+    is still the end of that attempt.
     """
-    if attempt.outcome != Outcome.NOT_DIALLED or trunk.DOUBTFUL not in attempt.figures:
+    actions = _SETTLED_EARLY.get(Outcome(attempt.outcome))
+    if actions is None or Attempt.objects.filter(record_id=attempt.record_id, pk__gt=attempt.pk).exists():
         return None
     records = Record.objects.select_for_update(of=("self",), no_key=True).select_related("campaign", "status", "agent")
     record = records.filter(pk=attempt.record_id, leased_by="").first()
     entries = record.history.order_by("-id").values_list("actor_kind", "action") if record else None
-    is_own = entries is not None and entries.first() in [
-        (DIALLER.kind, Outcome.FAILED),
-        (DIALLER.kind, Outcome.NO_ANSWER),
-    ]
+    is_own = entries is not None and entries.first() in [(DIALLER.kind, action) for action in actions]
     return record if is_own else None
 
 
 def _retry(attempt: Attempt, record: Record, ended_at: datetime) -> None:
     """Give the record its next call, or give it up, after a call in which no agent could finish the talk.
 
-    The rule of dropped calls is also that of a person who was lost by a transfer. A call that our side ended has rung,
-    so that the delay of an unanswered one holds.
+    The rule of dropped calls is also that of a person who was lost by a transfer. A call that our side ended may have
+    rung, so that the delay of an unanswered one holds.
     """
     outcome = Outcome.DROPPED if _is_lost(attempt) else attempt.outcome
     action = "transfer_failed" if _is_lost(attempt) else attempt.outcome

@@ -31,9 +31,9 @@ class Attempt(models.Model):
         FAILED = "failed", _("failed")
         DROPPED = "dropped", _("dropped")
         MACHINE = "machine", _("answering machine")
-        # The agent's phone was not picked up, the trunk failed, or our side hung up before the number rang: no attempt.
+        # The agent's phone was not picked up, or the trunk failed: no attempt.
         NOT_DIALLED = "not_dialled", _("not dialled")
-        # Our side hung up while the number rang: a stop, or the agent's phone was lost. It counts as no attempt.
+        # Our side hung up after the number was called: a stop, or the agent's phone was lost. It counts as no attempt.
         CANCELLED = "cancelled", _("ended by our side")
 
     class Mode(models.TextChoices):

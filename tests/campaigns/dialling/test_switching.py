@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from campaigns.dialling.campaign_tick import CampaignTick
 from campaigns.dialling.numbers import numbers_of
-from campaigns.models import Attempt, Campaign, Record, RecordOffer
+from campaigns.models import Attempt, Campaign, DiallingDay, Record, RecordOffer
 from campaigns.verbs.dialling import pause_dialling, start_dialling, stop_dialling
 from campaigns.verbs.retries import DEFAULTS, next_call
 from telephony.calls import commands, switch_events
@@ -81,17 +81,38 @@ def test_our_own_hang_up_uses_no_attempt(
     attempt, record = Attempt.objects.get(), Record.objects.get()
     same_number = RecordFactory(phone_number=record.phone_number)
     paused = numbers_of(same_number.campaign, same_number, timezone.now())[0].paused_until
-    if rings:
-        assert (attempt.outcome, record.system_status) == ("cancelled", "CALL_NO_SOONER_THAN")
-        assert record.next_call_at is not None
-        assert record.next_call_at >= before + DEFAULTS[Attempt.Outcome.NO_ANSWER].delay
-        assert paused is not None
-    else:
-        assert (attempt.outcome, record.system_status, record.next_call_at) == ("not_dialled", "TO_CALL", None)
-        assert paused is None
+    # The switch was asked to call the number, which may ring though this was not reported yet.
+    assert (attempt.outcome, record.system_status) == ("cancelled", "CALL_NO_SOONER_THAN")
+    assert record.next_call_at is not None
+    assert record.next_call_at >= before + DEFAULTS[Attempt.Outcome.NO_ANSWER].delay
+    assert paused is not None
     # As many calls as before the one that our side ended.
     rule = replace(DEFAULTS[Attempt.Outcome.BUSY], most_attempts=1)
     assert next_call(rule, record.pk, timezone.now()) is not None
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("edit", [False, True])
+def test_a_person_who_picks_up_after_our_hang_up_was_dropped(switch: RecordingSwitch, *, edit: bool) -> None:
+    campaign = dialling_campaign()
+    with_lines(campaign)
+    tick(campaign)
+    call = open_call()
+    ring(call, Leg.Role.CUSTOMER)
+    stop(call)
+    if edit:
+        Record.objects.get().history.create(action="edit", actor_kind="user")
+    before = Record.objects.get()
+
+    pick_up(call, Leg.Role.CUSTOMER)
+
+    attempt, record, day = Attempt.objects.get(), Record.objects.get(), DiallingDay.objects.get()
+    assert (attempt.outcome, day.attempts, day.live_answers, day.drops) == ("dropped", 1, 1, 1)
+    if edit:
+        assert (record.system_status, record.next_call_at) == (before.system_status, before.next_call_at)
+    else:
+        assert (record.system_status, record.history.latest("id").action) == ("CALL_PROGRESSIVE", "dropped")
+        assert None not in (record.next_call_at, record.one_to_one_until)
 
 
 @pytest.mark.django_db(transaction=True)
