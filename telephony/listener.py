@@ -248,6 +248,8 @@ class Listener:
         self._last_comparison = clock
         self._pool.has_failed = False
         switch_requests.unsent.clear()
+        if not self._comparisons and not self._pool.run(partial(line_comparison.end_offline, self._switch)):
+            return
         try:
             differences = self._comparison.compare(self._switch, self._contact.silent_since)
         except SwitchError as error:

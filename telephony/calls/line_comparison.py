@@ -2,9 +2,13 @@
 
 from collections.abc import Collection
 
+from django.utils import timezone
+
+from callcentre.core.pubsub import publish
 from telephony.calls import line_requests
 from telephony.channels import line_of, line_of_tone
 from telephony.models import AgentLine
+from telephony.switch.base import Switch
 
 
 def left_over(channel_ids: Collection[str], lines: Collection[str]) -> list[tuple[int, str, str]]:
@@ -21,6 +25,18 @@ def hang_up_over(line_channel: str, channel_id: str) -> None:
     """Hang up a channel, unless its line is a new one."""
     if not AgentLine.objects.filter(channel_id=line_channel, ended_at=None).exists():
         line_requests.hang_up(channel_id)
+
+
+def end_offline(switch: Switch) -> None:
+    """End the lines of phones that went offline while no listener was connected, which no event reports.
+
+    A line in a call ends after it, because its phone may only have failed to answer the switch for a moment.
+    """
+    lasting = AgentLine.objects.filter(ended_at=None, state=AgentLine.State.UP, hangup_asked_at=None)
+    if lasting.exists() and lasting.filter(agent__number__in=switch.offline_phones()).update(
+        hangup_asked_at=timezone.now()
+    ):
+        publish("calls")
 
 
 def restore_silence() -> None:

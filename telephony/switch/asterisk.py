@@ -218,6 +218,10 @@ class AsteriskSwitch:
     def bridges(self) -> list[str]:
         return [bridge["id"] for bridge in self._ari.send("GET", "bridges").json()]
 
+    def offline_phones(self) -> list[str]:
+        endpoints: list[dict[str, Any]] = self._ari.send("GET", "endpoints", "PJSIP").json()
+        return [endpoint["resource"] for endpoint in endpoints if endpoint["state"] == "offline"]
+
     def missed(self) -> list[Missed]:
         """Return the missed callers: keys of the database of Asterisk, listed in a global variable of the dialplan.
 

@@ -231,6 +231,9 @@ class Switch(Protocol):
     def bridges(self) -> list[str]:
         """Return the ids of all present bridges."""
 
+    def offline_phones(self) -> list[str]:
+        """Return the SIP numbers of the phones that are not registered, or do not answer the switch."""
+
     def missed(self) -> list[Missed]:
         """Return the callers who gave up while no listener was connected, each until `forget_missed`."""
 

@@ -117,6 +117,9 @@ class SimulatedSwitch:
     def bridges(self) -> list[str]:
         return list(self._do("bridges"))
 
+    def offline_phones(self) -> list[str]:
+        return []
+
     def missed(self) -> list[Missed]:
         """Return none: without a listener there is no network, and so no caller."""
         return []

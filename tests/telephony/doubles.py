@@ -18,6 +18,7 @@ class RecordingSwitch:
         self.refusals: dict[str, Exception] = {}
         self.listed: list[Channel] = []
         self.listed_bridges: list[str] = []
+        self.listed_offline: list[str] = []
         self.listed_missed: list[Missed] = []
         self.followed: list[str] = []
 
@@ -83,6 +84,9 @@ class RecordingSwitch:
 
     def bridges(self) -> list[str]:
         return self.listed_bridges
+
+    def offline_phones(self) -> list[str]:
+        return self.listed_offline
 
     def missed(self) -> list[Missed]:
         return self.listed_missed

@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from telephony import customers
 from telephony import listener as module
-from telephony.calls import inbound, placement, switch_events, switch_requests
+from telephony.calls import inbound, lines, placement, switch_events, switch_requests
 from telephony.channels import channel_id, line_channel_id, line_of
 from telephony.event_dispatcher import Dispatcher
 from telephony.keyed_pool import KeyedPool
@@ -152,6 +152,23 @@ def test_callers_who_hang_up_as_the_agent_picks_up_leave_no_bridge(
     assert not Recording.objects.exists()
 
 
+def test_the_line_of_a_phone_that_went_offline_unheard_ends_after_its_call(listening: AriServer) -> None:
+    idle, busy = AgentFactory.create(number="101", has_line=True), AgentFactory.create(number="102", has_line=True)
+    for agent in (idle, busy):
+        presence.log_in(agent, ACTOR)
+        lines.ask_for_line(agent, ACTOR)
+        wait_for(partial(lines.is_ready, agent.pk), "the line is up")
+    connections.call(ACTOR, sip="102", phone_number=CALLER)
+    wait_for(lambda: Connection.objects.filter(state="talking").exists(), "the other line is in a call")
+
+    listening.pbx.offline |= {"101", "102"}
+    listening.cut(for_good=False)
+
+    wait_for(lambda: not lines.has_open(idle.pk), "the line has ended")
+    wait_for(lambda: not lines.has_lasting(busy.pk), "the other line ends after its call")
+    assert lines.has_open(busy.pk)
+
+
 # The order of the events of one call
 
 
@@ -231,7 +248,7 @@ def test_a_failed_event_does_not_take_the_next_one_of_the_call_with_it(
             raise ValueError("once")
 
     monkeypatch.setattr(switch_events, "handle", handle)
-    events = [Ringing(caller, now), Up(channel_id(call.pk, 1), now)]
+    events: list[Any] = [Ringing(caller, now), Up(channel_id(call.pk, 1), now)]
     pool.submit(hash(caller), held)
     for event in events:
         dispatcher.receive(event)

@@ -49,6 +49,8 @@ class Pbx:
         # A phone that sends no packets for so long is hung up; 0: it stays up.
         self.rtp_timeout = rtp_timeout
         self.copies = copies
+        # Phones that are not registered.
+        self.offline: set[str] = set()
         # ChannelVarset events at each change of a channel
         self.variables = variables
         self.lock = threading.RLock()
@@ -327,9 +329,17 @@ class Pbx:
         contact = {"uri": f"sip:{number}@127.0.0.1:58538", "contact_status": "Removed", "aor": number}
         told = {"endpoint": {"technology": "PJSIP", "resource": number, "state": "offline"}, "contact_info": contact}
         with self.lock:
+            self.offline.add(number)
             for app in self.apps.values():
                 if f"endpoint:PJSIP/{number}" in app.sources:
                     self._send(app, {"type": "ContactStatusChange", **told})
+
+    def endpoints(self) -> list[dict[str, Any]]:
+        states = {"trunk": "online", **dict.fromkeys(sorted(self.offline), "offline")}
+        return [
+            {"technology": "PJSIP", "resource": number, "state": state, "channel_ids": []}
+            for number, state in states.items()
+        ]
 
     def is_connected(self, name: str) -> bool:
         return name in self.apps and self.apps[name].send is not None

@@ -174,5 +174,6 @@ ROUTES: list[tuple[str, list[str], Callable[..., Any]]] = [
         ("GET", "recordings/stored/*/file", _stored),
         ("DELETE", "recordings/stored/*", _delete_stored),
         ("POST", "applications/*/subscription", _subscribe),
+        ("GET", "endpoints/PJSIP", lambda pbx, _: pbx.endpoints()),
     )
 ]
