@@ -11,7 +11,7 @@ from django.utils import timezone
 from django.utils.translation import gettext, override
 
 from callcentre.core.actor import SYSTEM
-from campaigns.models import Attempt, Campaign, CampaignHours, DoNotCall, LegalHours, Record, RetryRule
+from campaigns.models import Attempt, Campaign, CampaignHours, DoNotCall, LegalHours, Record, RetryRule, TrunkFailure
 from campaigns.tasks import prune_attempts
 from campaigns.verbs.campaigns import clone_campaign
 from tests.backoffice import errors_of, page_of, superuser
@@ -225,16 +225,21 @@ def test_outcomes_of_attempts_are_shown_in_words(language: str) -> None:
     assert "not_dialled<" not in page
 
 
-def test_attempts_past_their_retention_are_deleted(settings: Any) -> None:
+def test_attempts_and_failures_past_their_retention_are_deleted(settings: Any) -> None:
     settings.ATTEMPT_RETENTION = timedelta(days=365)
     now = timezone.now()
     kept = PastAttemptFactory(dialled_at=now - timedelta(days=364))
     for days in (366, 2000):
         PastAttemptFactory(dialled_at=now - timedelta(days=days))
+    began = {"began_at": now - timedelta(days=367), "try_at": now}
+    TrunkFailure.objects.create(trunk="trunk", ended_at=now - timedelta(days=366), **began)
+    recent = TrunkFailure.objects.create(trunk="trunk", ended_at=now - timedelta(days=364), **began)
+    still_open = TrunkFailure.objects.create(trunk="trunk", **began)
 
     prune_attempts()
 
     assert Attempt.objects.get() == kept
+    assert set(TrunkFailure.objects.all()) == {recent, still_open}
 
 
 def test_attempts_are_found_by_number_and_listed_by_time() -> None:
