@@ -252,7 +252,7 @@ def test_the_changes_of_api_users_are_listed_and_read_only(django_assert_num_que
     change = ApiUserChange.objects.latest("pk")
     client = superuser()
 
-    with django_assert_num_queries(5):
+    with django_assert_num_queries(6):
         page = client.page(reverse("admin:callcentre_apiuserchange_changelist"))
 
     assert "requests per minute: 10" in page

@@ -270,7 +270,7 @@ OPERATIONS = [
         "agents:write",
         201,
         {"connection_id": str},
-        33,
+        34,
         None,
         "/agents/nobody/preview/accept",
     ),

@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from callcentre.core.phone import normalise
 from tests.telephony.factories import AgentFactory, QueueFactory
+from tickets.file_storage import type_of
 from tickets.models import (
     AcknowledgedAddress,
     CannedReply,
@@ -294,7 +295,7 @@ class StoredFileFactory(factory.django.DjangoModelFactory[StoredFile]):
 
     token = factory.Sequence(lambda n: f"token-{n}")
     filename = "invoice.pdf"
-    content_type = "application/pdf"
+    content_type = factory.LazyAttribute(lambda file: type_of(file.filename))
     size = factory.LazyAttribute(lambda file: len(file.content))
     sha256 = factory.LazyAttribute(lambda file: sha256(file.content).hexdigest())
     path = factory.LazyAttribute(lambda file: default_storage.save(f"files/{file.token}", ContentFile(file.content)))

@@ -12,6 +12,7 @@ from tests.callcentre.factories import UserFactory
 from tests.conftest import ACTOR
 from tests.telephony.factories import AgentFactory
 from tests.tickets.factories import CustomerFactory, CustomFieldFactory, TicketFactory
+from tickets.file_storage import type_of
 from tickets.models import CannedReply, Dispatch, Message, StoredFile, Ticket, TicketStatus
 from tickets.verbs.merges import merge_tickets
 from tickets.verbs.messages import comment_on, receive_message, reply_to
@@ -162,7 +163,7 @@ def test_an_attachment_is_downloaded_and_not_shown(own_storage):
     responses = {}
     for name in ("a.png", "a.svg", "a.html"):
         (own_storage / name).write_bytes(b"<svg/>")
-        values = {"content_type": "image/png", "size": 6, "sha256": "", "path": name, "message": message}
+        values = {"content_type": type_of(name), "size": 6, "sha256": "", "path": name, "message": message}
         StoredFile.objects.create(token=name, filename=name, **values)
         responses[name] = superuser().get(reverse("admin:tickets_ticket_file", args=[name]), {"inline": "1"})
 

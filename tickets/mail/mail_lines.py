@@ -42,8 +42,6 @@ _GREY_NAME = re.compile(r"\A(?:black|gr[ae]y|white|silver|dark|dim|windowtext|in
 # The least difference between two of the three parts of a colour; with less it looks grey.
 _LEAST_CHROMA = 60
 _INVISIBLE = re.compile("[\ufeff\u200b\u200e\u200f]")
-# A line that some programs quote so; a row of a table ends with a bar, too.
-_BARRED = re.compile(r"\|(?: .*[^\s|])?\s*\Z")
 # Kinds of elements that count for the text in them.
 _KINDS = ("a", "quotation", "container", "own", "typed", "signature", "coloured")
 _VISIBLE = re.compile(r"[^\s\ufeff\u200b\u200e\u200f]")
@@ -79,7 +77,8 @@ def lines_of_text(body: str) -> list[MailLine]:
     found: list[MailLine] = []
     start, was_quoted, is_apart = 0, False, True
     for raw in body.splitlines(keepends=True):
-        is_barred = bool(_BARRED.match(raw))
+        # Some programs quote so. A row of a table ends with a bar, too.
+        is_barred = raw.strip() == "|" or (raw.startswith("| ") and not raw.rstrip().endswith("|"))
         depth = int(is_barred or raw.startswith(">"))
         text = _squeezed(raw.lstrip("> ") if depth else raw)
         if text and not (depth and was_quoted):

@@ -16,5 +16,5 @@ class TargetAdmin(Admin):
     def changeform_view(self, request: HttpRequest, *args: Any, **options: Any) -> Any:
         if request.method != "POST":
             return super().changeform_view(request, *args, **options)
-        with looked_up(request.POST.get(self.target_field, "").strip()):
+        with looked_up(request.POST.get(self.target_field, "").strip("\0 ")):
             return super().changeform_view(request, *args, **options)
