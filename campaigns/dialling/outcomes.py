@@ -20,7 +20,7 @@ from campaigns.verbs import retries
 from campaigns.verbs.record_calls import DIALLER, end_call, status_for
 from campaigns.verbs.results import lock_attempt, write_kept_result
 from telephony import causes
-from telephony.models import Connection, Leg
+from telephony.models import Connection
 
 logger = logging.getLogger(__name__)
 
@@ -96,12 +96,8 @@ class Hooks:
         day_counts.add(attempt, **counts)
 
 
-def _customer(connection: Connection) -> Leg | None:
-    return next((leg for leg in connection.all_legs if leg.role == Leg.Role.CUSTOMER), None)
-
-
 def _may_be_cut_off(connection: Connection) -> bool:
-    customer = _customer(connection)
+    customer = connection.customer_leg
     return customer is not None and customer.cause_text == causes.CUT_OFF
 
 
@@ -111,7 +107,7 @@ def _is_lost(attempt: Attempt) -> bool:
 
 
 def _outcome(connection: Connection) -> str:
-    if (customer := _customer(connection)) is None:
+    if (customer := connection.customer_leg) is None:
         return Outcome.NOT_DIALLED
     # A call that is lost with the switch has no cause.
     is_lost = connection.cause is None and connection.hung_up_by == Connection.Party.SYSTEM
@@ -122,8 +118,12 @@ def _outcome(connection: Connection) -> str:
 
 def lock_record(attempt: Attempt) -> Record | None:
     """Lock the record that the attempt's call holds; None if it was deleted, or is no longer held by the call."""
+    return _lock(attempt, f"call:{attempt.connection_id}")
+
+
+def _lock(attempt: Attempt, holder: str) -> Record | None:
     records = Record.objects.select_for_update(of=("self",), no_key=True).select_related("campaign", "status", "agent")
-    return records.filter(pk=attempt.record_id, leased_by=f"call:{attempt.connection_id}").first()
+    return records.filter(pk=attempt.record_id, leased_by=holder).first()
 
 
 def _lock_settled(attempt: Attempt) -> Record | None:
@@ -135,8 +135,7 @@ def _lock_settled(attempt: Attempt) -> Record | None:
     actions = _SETTLED_EARLY.get(Outcome(attempt.outcome))
     if actions is None or Attempt.objects.filter(record_id=attempt.record_id, pk__gt=attempt.pk).exists():
         return None
-    records = Record.objects.select_for_update(of=("self",), no_key=True).select_related("campaign", "status", "agent")
-    record = records.filter(pk=attempt.record_id, leased_by="").first()
+    record = _lock(attempt, "")
     entries = record.history.order_by("-id").values_list("actor_kind", "action") if record else None
     is_own = entries is not None and entries.first() in [(DIALLER.kind, action) for action in actions]
     return record if is_own else None

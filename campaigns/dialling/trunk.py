@@ -26,7 +26,7 @@ from callcentre.core.pubsub import publish
 from callcentre.core.statements import rows_of
 from campaigns.dialling.refusals import NUMBER
 from campaigns.models import Attempt, TrunkFailure
-from telephony.models import Connection, Leg
+from telephony.models import Connection
 
 logger = logging.getLogger(__name__)
 
@@ -94,7 +94,7 @@ def is_doubtful(attempt: Attempt, connection: Connection) -> bool:
         return False
     if attempt.figures.get("refused") == NUMBER:
         return True
-    customer = next((leg for leg in connection.all_legs if leg.role == Leg.Role.CUSTOMER), None)
+    customer = connection.customer_leg
     if customer is None or customer.ended_at is None or customer.hangup_asked_at:
         return False
     is_verdict = customer.cause in _VERDICTS or (customer.cause == _REJECTED and customer.tech_cause == _DECLINE)

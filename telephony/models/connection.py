@@ -228,6 +228,11 @@ class Connection(models.Model):
         return next((leg for leg in reversed(self.open_legs) if leg.role == role and not leg.hangup_asked_at), None)
 
     @property
+    def customer_leg(self) -> "Leg | None":
+        """The leg of the customer, also after its end; None if the customer was not called."""
+        return next((leg for leg in self.all_legs if leg.role == Leg.Role.CUSTOMER), None)
+
+    @property
     def customer_number(self) -> str:
         return self.src if self.direction == self.Direction.INBOUND else self.dst
 
