@@ -5,7 +5,6 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from django.conf import settings
-from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 from django.db import connection, transaction
 from django.db.models import Max
@@ -21,6 +20,7 @@ from campaigns.models import (
     CampaignGroup,
     CampaignHours,
     DictionaryStatus,
+    FormerCode,
     RecordStatus,
     RetryRule,
 )
@@ -136,11 +136,11 @@ def _clone_message(source: Campaign, campaign: Campaign) -> None:
         return
     try:
         with default_storage.open(source.drop_message.name) as file:
-            sound = ContentFile(file.read())
+            sound = file.read()
     except FileNotFoundError:
         logger.warning("the message of a campaign is lost", extra={"file": source.drop_message.name})
         return
-    campaign.drop_message.save(f"{campaign.code}.wav", sound, save=False)
+    campaign.store_message(sound)
     campaign.save(update_fields=["drop_message"])
 
 
@@ -188,6 +188,7 @@ def remove_campaign(campaign: Campaign, actor: Actor) -> None:
         if campaign.records.exists():
             raise Conflict(ErrorCode.CAMPAIGN_HAS_RECORDS)
         FileRemoval.add([locked.drop_message.name or ""])
+        FormerCode.objects.bulk_create([FormerCode(code=locked.code)], ignore_conflicts=True)
         campaign.delete()
 
 
@@ -230,10 +231,14 @@ def _faults_of_hours(values: dict[str, Any]) -> list[Fault]:
 
 
 def _free_code() -> str:
-    """Return the lowest free number. The lock until the commit gives two requests at once two numbers."""
+    """Return the lowest number that no campaign has or had.
+
+    The lock until the commit gives two requests at once two numbers.
+    """
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_CODE_LOCK])
-    taken = set(Campaign.objects.filter(code__regex="^[0-9]{5}$").order_by().values_list("code", flat=True))
+    known = (model.objects.order_by().filter(code__regex="^[0-9]{5}$") for model in (Campaign, FormerCode))
+    taken = {code for codes in known for code in codes.values_list("code", flat=True)}
     for number in range(1, 100_000):
         if (code := f"{number:05}") not in taken:
             return code

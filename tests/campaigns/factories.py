@@ -25,6 +25,7 @@ from campaigns.models import (
     DiallingSwitch,
     DictionaryStatus,
     DoNotCall,
+    FormerCode,
     LegalHours,
     Record,
     RecordChange,
@@ -305,3 +306,10 @@ class PastAttemptFactory(factory.django.DjangoModelFactory[Attempt]):
     connection_id = factory.Sequence(lambda n: 5_000_000 + n)
     dialled_at = factory.LazyFunction(timezone.now)
     outcome = Attempt.Outcome.NO_ANSWER
+
+
+class FormerCodeFactory(factory.django.DjangoModelFactory[FormerCode]):
+    class Meta:
+        model = FormerCode
+
+    code = factory.Sequence(lambda n: f"{n + 1:05}")

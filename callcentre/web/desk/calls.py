@@ -59,7 +59,7 @@ def call_context(desk: Situation, facts: Any) -> dict[str, Any]:
     if call is None:
         return {"call": None, "offer": desk.offer}
     connection = call.connection
-    campaign = Campaign.objects.filter(code=connection.campaign_code).first() if connection.campaign_code else None
+    campaign = Campaign.objects.filter(pk=connection.campaign_id).first() if connection.campaign_id else None
     is_own = call.is_open and connection.agent_id == desk.agent.pk
     return {
         "call": call,
