@@ -31,7 +31,8 @@ from campaigns.admin.drop_message import DropMessagePage
 from campaigns.admin.inlines import FieldInline, HoursInline, RetryRuleInline, StatusInline
 from campaigns.admin.progress import snapshot
 from campaigns.exporting import export_rows
-from campaigns.models import Campaign
+from campaigns.models import Campaign, CampaignField
+from campaigns.scripts import PHONE_NUMBER
 from campaigns.verbs.campaigns import (
     add_agents,
     clone_campaign,
@@ -44,19 +45,25 @@ from telephony.models import Agent
 
 SETTINGS = ("name", "dialer", "is_crm", "is_active", "start_date", "end_date", "order", "parity", "group")
 PARAMETERS = ("caller_id", "preview_timeout", "predictive_min_calls", "predictive_max_calls")
-WORK = ("wrap_up_seconds", "preview_end", "detects_machines", "script")
+WORK = ("wrap_up_seconds", "preview_end", "detects_machines")
 RULES = ("number_turn", "zone_field", "holiday_country", "ignores_hours")
 
 
 class CampaignForm(ModelForm):
     class Meta:
         model = Campaign
-        fields = ("code", *SETTINGS, *PARAMETERS, *WORK, *RULES, "agents")
+        fields = ("code", *SETTINGS, *PARAMETERS, *WORK, *RULES, "agents", "script")
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         if zone_field := self.fields.get("zone_field"):
             cast("forms.ModelChoiceField[Any]", zone_field).queryset = self.instance.fields.all()
+        if (script := self.fields.get("script")) and self.instance.pk:
+            names = [*self.instance.fields.values_list("name", flat=True), PHONE_NUMBER]
+            script.help_text = render_to_string("admin/campaigns/script_fields.html", {"names": names})
+
+    class Media:
+        js = ("campaigns/script_fields.js",)
 
     def _post_clean(self) -> None:
         """Check each field alone. The verb checks rules of several fields and names the wrong field."""
@@ -252,7 +259,9 @@ class CampaignAdmin(DiallingPages, DropMessagePage, Admin):
             values = {name: form.cleaned_data[name] for name in ("code", *SETTINGS, *PARAMETERS, *WORK, *rules)}
             obj.__dict__.update(create_campaign(actor_of(request), **values).__dict__)
             return
-        values = {name: form.cleaned_data[name] for name in form.changed_data if name != "agents"}
+        # The script is stored with the fields that it may name.
+        others = ("agents", "script")
+        values = {name: form.cleaned_data[name] for name in form.changed_data if name not in others}
         if values:
             edit_campaign(obj, actor_of(request), **values)
 
@@ -267,6 +276,9 @@ class CampaignAdmin(DiallingPages, DropMessagePage, Admin):
             remove_agents(campaign, actor_of(request), [agent.login for agent in before - wanted])
         for formset in formsets:
             self.save_formset(request, form, formset, change=change)
+        are_changed = any(formset.model is CampaignField and formset.has_changed() for formset in formsets)
+        if "script" in form.changed_data or (are_changed and campaign.script):
+            edit_campaign(campaign, actor_of(request), script=form.cleaned_data.get("script", campaign.script))
 
     def delete_view(self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None) -> Any:
         """Delete an empty campaign; for others show what would be lost, and offer to deactivate."""

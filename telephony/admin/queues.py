@@ -41,8 +41,8 @@ class QueueAdmin(Undeletable, Admin):
 
     list_display = ("name", "number", "waiting", "longest", "estimate", "free_agents", "is_active")
     list_further = (
-        *("priority", "ring_seconds", "wrap_up_seconds", "longest_wait_seconds", "overflow_queue", "overflow_number"),
-        *("music_class", "id"),
+        *("priority", "ring_seconds", "wrap_up_seconds", "topic_minutes", "longest_wait_seconds", "overflow_queue"),
+        *("overflow_number", "music_class", "id"),
     )
     list_select_related = ("overflow_queue",)
     list_filter = ("is_active",)
@@ -52,7 +52,7 @@ class QueueAdmin(Undeletable, Admin):
     autocomplete_fields = ("overflow_queue",)
     fieldsets = (
         (None, {"fields": ("name", "number", "is_active", "priority")}),
-        (_("Agents' work"), {"fields": ("ring_seconds", "wrap_up_seconds")}),
+        (_("Agents' work"), {"fields": ("ring_seconds", "wrap_up_seconds", "topic_minutes")}),
         (
             _("Waiting"),
             {"fields": ("longest_wait_seconds", "overflow_queue", "overflow_number", "music_class")},

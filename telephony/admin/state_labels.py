@@ -4,6 +4,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.utils import timezone
+from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 
 from telephony.current_states import LOGGED_OUT, Current
@@ -23,9 +24,15 @@ COLOURS: dict[str, str] = {
 
 
 def label_of(current: Current) -> str:
-    """Return the name of the state, and of the pause."""
-    label = str(LABELS[current.status])
-    return f"{label}: {current.pause_name}" if current.pause_name else label
+    return state_label(current.status, current.pause_name, current.next_pause_name)
+
+
+def state_label(status: str, pause: str, next_pause: str) -> str:
+    """Return the name of the state, of the pause, and of the pause after a call."""
+    label = str(LABELS[status])
+    if next_pause:
+        return _now("%(state)s, then %(pause)s") % {"state": label, "pause": next_pause}
+    return f"{label}: {pause}" if pause else label
 
 
 def moment(instant: datetime | None) -> str:

@@ -19,7 +19,7 @@ from callcentre.overview.figures import COUNTED, SHOWN, Figures
 from callcentre.overview.periods import day_of
 from campaigns.admin.dialling import STATES
 from campaigns.dialling.obstacles import reason
-from telephony.admin.state_labels import COLOURS, LABELS
+from telephony.admin.state_labels import COLOURS, LABELS, state_label
 
 # A user who may view rows of none of these has no overview.
 SHOWN_MODELS = (
@@ -190,14 +190,18 @@ def _agents(figures: Figures, viewer: Viewer) -> Piece:
 
 
 def _agent(agent: Figures, viewer: Viewer, *, may_change: bool) -> list[Piece]:
-    label, is_paused = str(LABELS[agent["status"]]), agent["status"] == "paused"
+    # A process of the release before may have read the figures.
+    label, is_paused = (
+        state_label(agent["status"], agent["pause"], agent.get("next_pause", "")),
+        agent["status"] == "paused",
+    )
     page, action = ("free", _("Set ready")) if is_paused else ("pause", _("Pause"))
     customer = {"note": agent["customer"], "note_url": agent["customer_url"]}
     if not viewer.may_see("tickets.customer"):
         customer = {}
     return [
         cell(agent["login"], viewer.page_of("telephony.agent", agent["id"]), note=agent["name"]),
-        cell(f"{label}: {agent['pause']}" if agent["pause"] else label, state=COLOURS[agent["status"]]),
+        cell(label, state=COLOURS[agent["status"]]),
         cell("", since=agent["since"], is_number=True),
         cell(agent["number"], **customer),
         *([cell(action, viewer.page_of("telephony.agent", agent["id"], page))] if may_change else []),
