@@ -45,7 +45,7 @@ ACTIONS = {
     "merge": _("merged"),
     "split": _("split"),
     "connect": _("linked"),
-    "answer": _("answered"),
+    "answer": pgettext_lazy("of a customer", "answered"),
     "resend": _("sent again"),
     "bounce": _("bounced"),
     "delete_message": _("message deleted"),
