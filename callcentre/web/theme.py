@@ -19,6 +19,7 @@ THEME: dict[str, Any] = {
         lambda request: static("callcentre/menu.js"),
         lambda request: static("callcentre/search.js"),
         lambda request: static("callcentre/shortcuts.js"),
+        lambda request: static("tickets/ticket_links.js"),
     ],
     "SHOW_LANGUAGES": True,
     "LANGUAGES": {"action": "/admin/language"},

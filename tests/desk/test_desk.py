@@ -1,20 +1,31 @@
 """The desk as the home of an agent: who has it, what it shows, and its poll."""
 
 import re
+from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.contrib.auth.models import Permission
 from django.urls import reverse
+from django.utils import timezone
 
 from callcentre.models import User
 from campaigns.models import Attempt, RecordStatus
 from telephony.verbs import presence
-from tests.backoffice import staff, superuser
+from tests.backoffice import inputs_of, page_of, staff, superuser
 from tests.campaigns.factories import RecordOfferFactory, RecordStatusFactory
 from tests.conftest import ACTOR
 from tests.desk.agents import campaign_talk, desk_of, talk
 from tests.telephony.factories import AgentFactory, ConnectionFactory, PauseFactory, QueueFactory
-from tests.tickets.factories import ChatFactory, ChatMessageFactory, CustomerFactory, TicketFactory
+from tests.tickets.factories import (
+    CannedReplyFactory,
+    ChatFactory,
+    ChatMessageFactory,
+    CustomerFactory,
+    TicketFactory,
+    TicketQueueFactory,
+)
+from tickets.models import Ticket, TicketStatus
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
 
@@ -177,6 +188,23 @@ def test_the_call_is_shown_with_its_customer() -> None:
     assert "href" not in parts["customer"]
 
 
+@pytest.mark.parametrize("is_known", [True, False])
+def test_a_ticket_is_opened_from_the_call(is_known: bool) -> None:
+    desk = desk_of()
+    desk.agent.user.user_permissions.add(Permission.objects.get(codename="add_ticket"))
+    customer = CustomerFactory(email="jan@client.example") if is_known else None
+    talk(desk, customer_id=customer and customer.pk, inbound=True, src="22 555 01 07")
+    queue = TicketQueueFactory()
+
+    address = re.findall(r'href="([^"]+)"', desk.part("customer"))[0].replace("&amp;", "&")
+    inputs = inputs_of(desk.get(address).content.decode())
+    desk.post(address, {**inputs, "subject": "Called", "body": "It is broken", "queue": queue.pk})
+
+    ticket = Ticket.objects.get()
+    assert (ticket.source, ticket.sender, ticket.customer) == ("phone", "+48225550107", customer)
+    assert ticket.agent == desk.agent
+
+
 def test_five_contacts_are_shown() -> None:
     desk = desk_of()
     customer = CustomerFactory()
@@ -286,6 +314,56 @@ def test_own_tickets_are_counted() -> None:
     assert "Broken table" in html
     assert "Other" not in html
     assert "<strong>1</strong> unread" in html
+
+
+def test_a_postponed_ticket_that_is_overdue_is_not_due() -> None:
+    desk = desk_of()
+    values = {"agent": desk.agent, "response_due_at": timezone.now() - timedelta(hours=2)}
+    TicketFactory(status=TicketStatus.objects.get(kind="postponed"), subject="Later", **values)
+    TicketFactory(subject="Now", **values)
+
+    html = desk.part("tickets")
+
+    assert "<strong>1</strong> due" in html
+    assert html.index("Now") < html.index("Later")
+    assert html.count("overdue by 2") == 2
+
+
+def test_the_next_ticket_is_the_one_that_wants_work_most() -> None:
+    desk = desk_of()
+    desk.agent.user.user_permissions.add(Permission.objects.get(codename="view_ticket"))
+    answered = TicketFactory(agent=desk.agent, first_agent_responded_at=timezone.now())
+    unread = TicketFactory(agent=desk.agent)
+    late = TicketFactory(agent=desk.agent, response_due_at=timezone.now() - timedelta(hours=1))
+    TicketFactory(agent=AgentFactory(), response_due_at=timezone.now() - timedelta(hours=2))
+
+    following = {
+        ticket.pk: desk.get(reverse("admin:tickets_ticket_next"), {"after": ticket.pk}).url
+        for ticket in (answered, late, unread)
+    }
+
+    end = f"{reverse('admin:tickets_ticket_changelist')}?view=mine"
+    assert following == {answered.pk: page_of(late), late.pk: page_of(unread), unread.pk: end}
+    assert f"{reverse('admin:tickets_ticket_next')}?after={late.pk}" in desk.get(page_of(late)).content.decode()
+    assert staff("view_ticket").get(reverse("admin:tickets_ticket_next")).status_code == 403
+
+
+def test_canned_replies_are_offered_in_a_chat() -> None:
+    desk = desk_of(name="Anna", surname="Nowak")
+    chat = ChatFactory(agent=desk.agent, client_name="Jan & Eva")
+    CannedReplyFactory(name="Greeting", body="<p>Good morning, {{ customer_name }}!</p><p>{{ agent_name }}</p>")
+    CannedReplyFactory(name="Of a ticket", body="<p>#{{ ticket_id }}</p>")
+    CannedReplyFactory(name="Of a queue", queue=TicketQueueFactory())
+
+    html = desk.part("canned", chat_id=chat.pk)
+    digest = desk.now(chat_id=chat.pk)["canned"]["digest"]
+    ChatMessageFactory(chat=chat)
+
+    assert re.findall(r'<option value="([^"]+)" data-text="([^"]+)">', html) == [
+        ("Greeting", "Good morning, Jan &amp; Eva!\nAnna Nowak")
+    ]
+    assert "canned" not in desk.now(chat_id=chat.pk, canned=digest)
+    assert "option" not in desk.part("canned", chat_id=ChatFactory(agent=AgentFactory()).pk)
 
 
 def test_the_numbers_of_today_are_those_of_the_report() -> None:

@@ -25,7 +25,8 @@ from tests.overview.reading import answer_of, notes_of, parts_of, row_of, texts_
 from tests.telephony.factories import AgentFactory, ConnectionFactory, QueueFactory, QueueMemberFactory
 from tests.tickets.factories import ReceivedMailFactory, TicketFactory, TicketQueueFactory
 from tests.webhooks.factories import WebhookFactory
-from tickets.models import Ticket
+from tickets import due_tickets
+from tickets.models import Ticket, TicketStatus
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
 
@@ -180,18 +181,24 @@ def test_overdue_and_soon_due_tickets_are_counted_as_their_views_list_them(noon:
         "later": {"response_due_at": 61, "resolution_due_at": 300},
         "response is not owed": {"response_due_at": -5, "resolution_due_at": 30, "first_agent_responded_at": -60},
         "closed": {"resolution_due_at": -5, "closed_at": -1},
+        "postponed, late": {"response_due_at": -9, "resolution_due_at": 30},
+        "postponed, soon": {"resolution_due_at": 50},
     }
+    postponed = TicketStatus.objects.get(kind="postponed")
     for subject, instants in dues.items():
-        values = {name: noon + timedelta(minutes=minutes) for name, minutes in instants.items()}
+        values: dict[str, Any] = {name: noon + timedelta(minutes=minutes) for name, minutes in instants.items()}
+        values |= {"awaiting_since": None} if "first_agent_responded_at" in instants else {}
+        values |= {"status": postponed} if subject.startswith("postponed") else {}
         Ticket.objects.filter(pk=TicketFactory(subject=subject).pk).update(**values)
     client = superuser()
 
     tiles = {tile["key"]: tile for tile in parts_of(client)["tiles"]["tiles"]}
 
-    late, soon = ([row.subject for row in rows_behind(client, tiles[key])] for key in ("late", "soon"))
+    late, apart, soon = ([row.subject for row in rows_behind(client, tiles[key])] for key in due_tickets.KINDS)
     assert late == ["late by response", "late by resolution"]
-    assert soon == ["soon by response", "response is not owed", "soon by resolution"]
-    assert (tiles["late"]["text"], tiles["soon"]["text"]) == ("2", "3")
+    assert apart == ["postponed, late"]
+    assert soon == ["soon by response", "response is not owed", "postponed, soon", "soon by resolution"]
+    assert [tiles[key]["text"] for key in due_tickets.KINDS] == ["2", "1", "4"]
     assert [row.subject for row in rows_behind(client, {"url": f"{tiles['soon']['url']}&q=response"})] == soon[:2]
 
 

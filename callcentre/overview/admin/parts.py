@@ -20,6 +20,7 @@ from callcentre.overview.periods import day_of
 from campaigns.admin.dialling import STATES
 from campaigns.dialling.obstacles import reason
 from telephony.admin.state_labels import COLOURS, LABELS, state_label
+from tickets.due_tickets import LATE, POSTPONED, SOON_DUE
 
 # A user who may view rows of none of these has no overview.
 SHOWN_MODELS = (
@@ -67,11 +68,14 @@ def _tiles(figures: Figures, viewer: Viewer) -> list[Piece]:
         url = viewer.list_of("telephony.agent", state="free", is_active__exact=1)
         tiles.append(number(figures["agents"]["counts"]["free"], url, label=_("agents ready"), key="free"))
     if viewer.may_see("tickets.ticket"):
-        late, soon = figures["tickets"]["late"], figures["tickets"]["soon"]
-        for key, count, label, tone in (
-            ("late", late, _("tickets overdue"), "danger"),
-            ("soon", soon, _("tickets due within the hour"), "warning"),
+        for key, label, tone in (
+            (LATE, _("tickets overdue"), "danger"),
+            (POSTPONED, _("postponed tickets overdue"), ""),
+            (SOON_DUE, _("tickets due within the hour"), "warning"),
         ):
+            count = figures["tickets"][key]
+            if key == POSTPONED and not count:
+                continue
             url = viewer.list_of("tickets.ticket", view=key) if count else ""
             tiles.append(cell(up_to(count, COUNTED), url, label=label, tone=tone if count else "", key=key))
     return tiles

@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _now
 from callcentre.core.statements import rows_of
 from callcentre.web.desk.situation import Situation
 from telephony.models import Agent
+from tickets.admin.canned_replies import canned_replies_for_chat
 from tickets.models import Chat
 
 # The newest messages of a conversation, and the most chats of the list.
@@ -72,3 +73,13 @@ def conversation_context(desk: Situation, facts: Any) -> dict[str, Any]:
     chat = chat_of(desk.agent, chat_id)
     newest = list(chat.messages.select_related("agent").order_by("-id")[:LINES]) if chat else []
     return {"chat": chat, "chat_id": chat_id, "lines": newest[::-1], "is_cut_off": len(newest) == LINES, "limit": LINES}
+
+
+def canned_facts(desk: Situation) -> Any:
+    """Return the chosen chat: its canned replies are sent once."""
+    return desk.request.GET.get("chat_id")
+
+
+def canned_context(desk: Situation, facts: Any) -> dict[str, Any]:
+    chat = chat_of(desk.agent, facts) if facts else None
+    return {"replies": canned_replies_for_chat(chat, desk.agent) if chat else []}

@@ -1,6 +1,9 @@
 """The customer of the call or of the offered record, with the last contacts."""
 
 from typing import Any
+from urllib.parse import urlencode
+
+from django.urls import reverse
 
 from callcentre.admin import may_see, user_of
 from callcentre.web.desk.situation import Situation
@@ -30,6 +33,7 @@ def customer_context(desk: Situation, facts: Any) -> dict[str, Any]:
         "customer": customer,
         "customer_number": number,
         "may_see_customer": may_see(user, "tickets", "customer"),
+        "new_ticket_url": _new_ticket_url(customer, number) if user.has_perm("tickets.add_ticket") else "",
     }
     if customer is None:
         return context
@@ -46,6 +50,12 @@ def customer_context(desk: Situation, facts: Any) -> dict[str, Any]:
         if entry.id != uid
     ][:CONTACTS]
     return context
+
+
+def _new_ticket_url(customer: Customer | None, number: str) -> str:
+    """Return the address of the form of a ticket by phone, with the customer and the number."""
+    query = {"sender": comparable(number), **({"customer": customer.pk} if customer else {})}
+    return f"{reverse('admin:tickets_ticket_add')}?{urlencode(query)}"
 
 
 def _number(desk: Situation) -> str:

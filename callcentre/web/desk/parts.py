@@ -38,6 +38,7 @@ PARTS = (
     Part("customer", customers.customer_facts, customers.customer_context),
     Part("chats", chats.chats_facts, chats.chats_context),
     Part("conversation", chats.conversation_facts, chats.conversation_context),
+    Part("canned", chats.canned_facts, chats.canned_context),
     Part("missed", work.missed_facts, work.missed_context),
     Part("tickets", work.tickets_facts, work.tickets_context),
     Part("numbers", work.numbers_facts, work.numbers_context),

@@ -1,6 +1,5 @@
 """The agent's tickets, missed callers, and numbers of today."""
 
-from dataclasses import dataclass
 from datetime import datetime, time, timedelta
 from typing import Any
 
@@ -18,12 +17,10 @@ from reports.periods import Aggregation
 from reports.report import Question
 from telephony.customers import customers_of
 from telephony.models import Agent, Connection
-from tickets.admin.ticket_page_sidebar import dues_of
-from tickets.due_tickets import SOON
-from tickets.models import Ticket
+from tickets.admin.own_tickets import READ, own_tickets
 
-# Tickets that are read, and those that the desk shows.
-READ, SHOWN = 200, 8
+# Tickets that the desk shows.
+SHOWN = 8
 # Missed callers are shown for this time.
 MISSED_FOR = timedelta(hours=8)
 MOST_MISSED = 5
@@ -77,23 +74,8 @@ def tickets_facts(desk: Situation) -> Any:
     return rows_of(_OPEN_TICKETS, [desk.agent.pk]), int(desk.now.timestamp() // 60)
 
 
-@dataclass(frozen=True, slots=True)
-class OwnTicket:
-    ticket: Ticket
-    due: Any
-    # The customer wrote last.
-    is_unread: bool
-
-    @property
-    def is_due(self) -> bool:
-        return self.due is not None and self.due.colour != "info"
-
-
 def tickets_context(desk: Situation, facts: Any) -> dict[str, Any]:
-    """Return the agent's open tickets: first those that are due soonest, then the unread ones."""
-    mine = Ticket.objects.filter(agent=desk.agent, closed_at=None).order_by("-updated_at", "-id")
-    rows = [_own(ticket, desk.now) for ticket in mine.select_related("status", "customer")[:READ]]
-    rows.sort(key=lambda row: (not row.is_due, row.due.at if row.is_due else desk.now + SOON, not row.is_unread))
+    rows = own_tickets(desk.agent, desk.now)
     return {
         "tickets": rows[:SHOWN],
         "count": len(rows),
@@ -102,12 +84,6 @@ def tickets_context(desk: Situation, facts: Any) -> dict[str, Any]:
         "unread_count": sum(row.is_unread for row in rows),
         "may_open": may_see(desk.request.user, "tickets", "ticket"),
     }
-
-
-def _own(ticket: Ticket, now: datetime) -> OwnTicket:
-    dues = sorted(dues_of(ticket, now), key=lambda due: due.at)
-    is_unread = ticket.awaiting_since is not None or ticket.first_agent_responded_at is None
-    return OwnTicket(ticket, dues[0] if dues else None, is_unread)
 
 
 # Missed callers

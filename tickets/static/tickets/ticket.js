@@ -52,7 +52,7 @@ document.addEventListener("DOMContentLoaded", () => {
         }
     });
 
-    // The next ticket of the list from which this one was opened: ticket_list.js has kept its addresses.
+    // The next ticket of the list from which this one was opened: ticket_links.js has kept its addresses.
     try {
         const listed = JSON.parse(sessionStorage.getItem("callcentre.tickets")) || [];
         const place = listed.findIndex((address) => new URL(address, location).pathname === location.pathname);
@@ -118,7 +118,7 @@ document.addEventListener("DOMContentLoaded", () => {
         }
         // The labels of the buttons show that a comment is not sent.
         const name = () => {
-            for (const button of composer.querySelectorAll("button[data-comment]")) button.textContent = kindOf() === "comment" ? button.dataset.comment : button.dataset.reply;
+            for (const button of composer.querySelectorAll("button[data-comment]")) button.textContent = kindOf() !== "reply" ? button.dataset.comment : button.dataset.reply;
         };
         composer.addEventListener("change", name);
         name();
@@ -141,16 +141,6 @@ document.addEventListener("DOMContentLoaded", () => {
         if (all) all.addEventListener("click", (event) => {
             event.preventDefault();
             document.getElementById("id_m-cc").value = all.dataset.others;
-        });
-        const insert = document.getElementById("insert-canned");
-        if (insert) insert.addEventListener("click", (event) => {
-            event.preventDefault();
-            const choice = document.getElementById("id_canned").selectedOptions[0];
-            if (!choice || !choice.dataset.text) return;
-            const open = editor();
-            if (open) { open.selection.focus(); open.selection.insertHTML(choice.dataset.text); open.synchronizeValues(); }
-            else field.value += plain(choice.dataset.text);
-            field.dispatchEvent(new Event("input", {bubbles: true}));
         });
     }
 
