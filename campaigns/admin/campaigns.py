@@ -111,12 +111,6 @@ class RunningFilter(DropdownFilter):
         return queryset
 
 
-def _without_zone_field(fields: Iterable[Any]) -> list[Any]:
-    """Return the fields of the page of a new campaign, which has no fields of records yet."""
-    rows = [name if isinstance(name, str) else tuple(one for one in name if one != "zone_field") for name in fields]
-    return [row for row in rows if row]
-
-
 def has_records(campaign: Campaign) -> bool:
     return campaign.records.exists()
 
@@ -162,22 +156,36 @@ class CampaignAdmin(DiallingPages, DropMessagePage, Admin):
     actions_row = ("dialling", "show_records", "import_records", "clone", "download")
     fault_fields = {"parameters.predictive_min_calls": "predictive_min_calls", "group_id": "group"}
     sentences = {ErrorCode.RATIOS_CROSSED: _("The lowest ratio cannot be above the highest.")}
-    fieldsets = (
-        (None, {"fields": ("code", "name", "dialer", "is_crm", "group")}),
-        (_("When"), {"fields": ("is_active", ("start_date", "end_date"), ("order", "parity"))}),
+    # A new campaign needs no more. The rest has defaults, and follows on its page.
+    add_fieldsets = (
         (
-            _("Parameters of the dialler"),
+            None,
+            {"fields": ("code", "name", "dialer", "is_crm", "group", ("start_date", "end_date"), "caller_id", "agents")},
+        ),
+    )
+    fieldsets = (
+        (None, {"fields": ("code_shown", "name", "dialer", ("is_active", "is_crm"), "group", "agents")}),
+        (_("When"), {"fields": (("start_date", "end_date"), ("order", "parity"))}),
+        (
+            _("Dialler"),
             {
+                "classes": ("tab",),
                 "fields": (
                     "caller_id",
                     ("predictive_min_calls", "predictive_max_calls"),
                     ("preview_timeout", "preview_end"),
                     ("wrap_up_seconds", "detects_machines"),
-                )
+                ),
             },
         ),
-        (_("Numbers and hours"), {"fields": (("number_turn", "zone_field"), ("holiday_country", "ignores_hours"))}),
-        (_("Agents"), {"fields": ("agents", "script")}),
+        (
+            _("Numbers and hours"),
+            {
+                "classes": ("tab",),
+                "fields": (("number_turn", "zone_field"), ("holiday_country", "ignores_hours")),
+            },
+        ),
+        (_("Script"), {"classes": ("tab",), "fields": ("script",)}),
     )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Campaign]:
@@ -185,14 +193,8 @@ class CampaignAdmin(DiallingPages, DropMessagePage, Admin):
         return campaigns
 
     def get_fieldsets(self, request: HttpRequest, obj: Campaign | None = None) -> Any:
-        """Show the id of an existing campaign read-only: it never changes."""
-        if obj is None:
-            return [
-                (name, {**options, "fields": _without_zone_field(options["fields"])})
-                for name, options in self.fieldsets
-            ]
-        name, options = self.fieldsets[0]
-        return [(name, {**options, "fields": ("code_shown", *options["fields"][1:])}), *self.fieldsets[1:]]
+        """Show few fields of a new campaign, and the id of an existing one read-only: it never changes."""
+        return self.fieldsets if obj else self.add_fieldsets
 
     def get_readonly_fields(self, request: HttpRequest, obj: Campaign | None = None) -> tuple[str, ...]:
         return ("code_shown",) if obj else ()
@@ -202,9 +204,9 @@ class CampaignAdmin(DiallingPages, DropMessagePage, Admin):
         return campaign.code
 
     def get_inlines(self, request: HttpRequest, obj: Campaign | None = None) -> list[Any]:
-        """Show no statuses of a new campaign, which come from the dictionary, and no fields of a CRM campaign."""
+        """Show none of a new campaign, whose statuses come from the dictionary, and no fields of a CRM campaign."""
         if obj is None:
-            return [FieldInline]
+            return []
         inlines = [StatusInline, HoursInline, RetryRuleInline]
         return inlines if obj.is_crm else [*inlines, FieldInline]
 
@@ -255,8 +257,7 @@ class CampaignAdmin(DiallingPages, DropMessagePage, Admin):
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         if not change:
-            rules = [name for name in RULES if name in form.cleaned_data]
-            values = {name: form.cleaned_data[name] for name in ("code", *SETTINGS, *PARAMETERS, *WORK, *rules)}
+            values = {name: value for name, value in form.cleaned_data.items() if name != "agents"}
             obj.__dict__.update(create_campaign(actor_of(request), **values).__dict__)
             return
         # The script is stored with the fields that it may name.
@@ -264,6 +265,13 @@ class CampaignAdmin(DiallingPages, DropMessagePage, Admin):
         values = {name: form.cleaned_data[name] for name in form.changed_data if name not in others}
         if values:
             edit_campaign(obj, actor_of(request), **values)
+
+    def response_add(self, request: HttpRequest, obj: Any, post_url_continue: str | None = None) -> HttpResponse:
+        """Lead to the page of the new campaign, which has the rest of its settings."""
+        if "_addanother" not in request.POST:
+            request.POST = request.POST.copy()
+            request.POST["_continue"] = "1"
+        return super().response_add(request, obj, post_url_continue)
 
     def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
         """Add and remove agents by the verbs: only the difference, so that two simultaneous edits both count."""

@@ -1,12 +1,13 @@
 """Names and colours of agents' states in the admin, and the format of instants and lengths."""
 
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from django.utils import timezone
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 
+from callcentre.core.times import spell_length
 from telephony.current_states import LOGGED_OUT, Current
 from telephony.models import AgentState
 
@@ -41,13 +42,10 @@ def moment(instant: datetime | None) -> str:
 
 
 def length(since: datetime | None, until: datetime | None = None) -> str:
-    """Return h:mm:ss between two instants; an open interval lasts until now."""
-    if since is None:
-        return ""
-    seconds = max(int(((until or timezone.now()) - since) / timedelta(seconds=1)), 0)
-    return f"{seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02}"
+    """Return the length between two instants; an open interval lasts until now."""
+    return spell_length(((until or timezone.now()) - since).total_seconds()) if since else ""
 
 
 def minutes(seconds: float) -> str:
-    """Return m:ss, or a dash for 0."""
-    return f"{int(seconds) // 60}:{int(seconds) % 60:02}" if seconds else "–"
+    """Return the length, or a dash for 0."""
+    return spell_length(seconds) if seconds else "–"

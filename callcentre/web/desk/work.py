@@ -10,9 +10,9 @@ from django.utils.translation import gettext_lazy as _
 
 from callcentre.admin import may_see
 from callcentre.core.statements import rows_of
+from callcentre.core.times import spell_length
 from callcentre.web.desk.situation import Situation
 from reports import report
-from reports.measures import clock
 from reports.periods import Aggregation
 from reports.report import Question
 from telephony.customers import customers_of
@@ -133,11 +133,11 @@ def numbers_context(desk: Situation, facts: Any) -> dict[str, Any]:
         "numbers": [
             (_("calls answered"), f"{row.answered} / {row.offered}"),
             (_("calls placed"), row.calls),
-            (_("talk time"), clock(row.talk_in_and_out)),
+            (_("talk time"), spell_length(row.talk_in_and_out)),
             (_("results"), results),
             (_("of them successes"), successes),
             (_("chats"), row.chats_answered),
             (_("tickets replied to"), row.tickets_answered),
-            (_("time in pauses"), clock(row.pause_seconds)),
+            (_("time in pauses"), spell_length(row.pause_seconds)),
         ]
     }
