@@ -3,7 +3,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("telephony", "0027_recordings_by_day")]
+    dependencies = [("telephony", "0028_campaigns_of_calls_by_id")]
 
     operations = [
         migrations.AddField(
