@@ -8,6 +8,7 @@ from typing import Any
 import orjson
 import pytest
 from django.core.cache import cache
+from django.db import transaction
 from django.urls import reverse
 from django.utils import timezone
 
@@ -259,11 +260,17 @@ def test_agents_show_their_state_and_its_beginning() -> None:
     presence.log_in(agent, ACTOR)
     presence.pause(agent, ACTOR, Pause.objects.create(name="Lunch").pk)
     AgentFactory(login="away")
+    leaving = AgentFactory(login="ewa")
+    presence.log_in(leaving, ACTOR)
+    with transaction.atomic():
+        presence.ring(leaving, ConnectionFactory(talking=True), timezone.now())
+    presence.pause(leaving, ACTOR, Pause.objects.get().pk, after_call=True)
 
     part = parts_of(superuser())["agents"]
 
     assert texts_of(row_of(part, f"agent-{agent.pk}"))[:2] == ["anna", "paused: Lunch"]
-    assert len(part["rows"]) == 1
+    assert texts_of(row_of(part, f"agent-{leaving.pk}"))[:2] == ["ewa", "ringing, then Lunch"]
+    assert len(part["rows"]) == 2
     counts = {tile["key"]: tile["text"] for tile in part["tiles"]}
     assert (counts["state-paused"], counts["state-logged_out"], counts["state-free"]) == ("1", "1", "0")
 
