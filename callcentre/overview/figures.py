@@ -109,6 +109,7 @@ def _agents(scope: Scope) -> Figures:
             "name": row.agent.full_name,
             "status": row.current.status,
             "pause": row.current.pause_name,
+            "next_pause": row.current.next_pause_name,
             "since": _epoch(row.current.since),
             "number": row.number,
             "customer": row.customer,

@@ -82,8 +82,8 @@ class AgentAdmin(Undeletable, Admin):
         QueueFilter,
     )
     list_select_related = ("group",)
-    search_fields = ("login", "name", "surname", "number")
-    search_help_text = _("Login, name or number")
+    search_fields = ("login", "name", "surname", "number", "email")
+    search_help_text = _("Login, name, number or e-mail")
     actions = ("log_out_selected", "pause_selected", "free_selected", "activate", "deactivate")
     actions_list = ("new_agent",)
     actions_detail = ("log_out", "pause", "free")

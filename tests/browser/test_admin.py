@@ -23,7 +23,7 @@ pytestmark = pytest.mark.usefixtures("plain_static")
 LABELS = sorted({model._meta.app_label for model in admin.site._registry})
 
 
-# `make test` opens one page of so many of each app on each screen, beginning with this one.
+# CI opens one page of so many of each app on each screen, beginning with this one.
 SAMPLE = 12
 FIRST = {"desk": 0, "phone": SAMPLE // 2}
 KIND_OF_SCREEN = {"desk": "light", "phone": "dark"}
@@ -65,7 +65,6 @@ def test_the_scroll_bar_follows_the_colour_mode(visit: Visit) -> None:
     assert dark < 100
 
 
-@pytest.mark.every_page
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("screen", SCREENS)
 @pytest.mark.parametrize("label", LABELS)

@@ -10,9 +10,10 @@ from django.urls import reverse
 from django.utils import timezone
 
 from callcentre.models import User
+from campaigns.models import Attempt, RecordStatus
 from telephony.verbs import presence
 from tests.backoffice import inputs_of, page_of, staff, superuser
-from tests.campaigns.factories import RecordOfferFactory
+from tests.campaigns.factories import RecordOfferFactory, RecordStatusFactory
 from tests.conftest import ACTOR
 from tests.desk.agents import campaign_talk, desk_of, talk
 from tests.telephony.factories import AgentFactory, ConnectionFactory, PauseFactory, QueueFactory
@@ -153,6 +154,19 @@ def test_no_cache_keeps_a_poll() -> None:
     assert "no-store" in desk_of().get(f"{DESK}now")["Cache-Control"]
 
 
+def test_all_pauses_keep_their_keys() -> None:
+    desk = desk_of()
+    breaks = [PauseFactory(name=name) for name in ("Break", "Lunch")]
+    keys = []
+    for state in (None, *breaks):
+        if state:
+            presence.pause(desk.agent, ACTOR, state.pk)
+        keys.append(re.findall(r'data-hotkey="(shift.\d)"[^>]*>.*?(Break|Lunch)', desk.part("state")))
+    talk(desk_of("piotr"))
+
+    assert keys == [[("shift+1", "Break"), ("shift+2", "Lunch")]] * 3
+
+
 # The parts
 
 
@@ -207,9 +221,42 @@ def test_a_record_is_shown_with_its_script() -> None:
 
     html = desk.part("record")
 
-    assert "Good morning to , {name}!" in html
+    # The campaign has no field `name` any more.
+    assert "Good morning to , …!" in html
     assert "Contacted" in html
     assert "In progress" not in html
+
+
+def test_results_begin_with_the_campaigns_own_and_fold_those_of_the_system() -> None:
+    desk = desk_of()
+    connection = campaign_talk(desk)
+    campaign = Attempt.objects.get(connection_id=connection.pk).campaign
+    RecordStatusFactory(campaign=campaign, name="Ordered", order=99, is_success=True)
+    RecordStatus.objects.filter(campaign=campaign, name="Do not call").update(name="Not interested")
+
+    html = desk.part("record")
+
+    large, folded = html.split("Other results")
+    names = [text.strip() for text in re.findall(r"<button[^>]*>([^<]+)", large + folded)]
+    assert names[:5] == ["Not interested", "Ordered", "Contacted", "Wrong number", "Call later"]
+    assert re.findall(
+        r'<li><button.*? data-hotkey="(\d)".*?>([^<]+?) <kbd.*?<span class="cc-subtle">([^<]+)', folded, re.DOTALL
+    ) == [
+        ("6", "To be called", "called after all others, like a new record"),
+        ("7", "Call", "called before all others"),
+    ]
+
+
+def test_results_are_read_in_the_language_of_the_agent() -> None:
+    desk = desk_of()
+    connection = campaign_talk(desk)
+    status = Attempt.objects.get(connection_id=connection.pk).campaign.statuses.get(name="Call later")
+
+    answer = desk.get(f"{DESK}now", headers={"Accept-Language": "pl"}).json()["parts"]["record"]["html"]
+
+    assert "Oddzwonić" in answer
+    assert "Call later" not in answer
+    assert status.name == "Call later"
 
 
 def test_the_fields_of_an_offered_record_are_shown() -> None:

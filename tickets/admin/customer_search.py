@@ -4,6 +4,7 @@ from callcentre.core.integers import integer_of
 from callcentre.core.scope import ALL, Scope
 from callcentre.core.search import CANDIDATES, Hit, SearchText, union
 from callcentre.core.statements import rows_of
+from telephony.call_lookups import of_keys
 
 # The most customers found; people narrow a search with more results.
 MAX_FOUND = 500
@@ -11,7 +12,7 @@ MAX_FOUND = 500
 _BY_ID = "SELECT id FROM tickets_customer WHERE id = %(id)s"
 _BY_NUMBER = "SELECT customer_id FROM tickets_customernumber WHERE number = %(number)s"
 _BY_ENDING = "SELECT customer_id FROM tickets_customernumber WHERE reverse(number) LIKE {ending}"
-_BY_EMAIL = "SELECT id FROM tickets_customer WHERE UPPER(email) = UPPER(%(text)s) AND email <> ''"
+_BY_EMAIL = "SELECT id FROM tickets_customer WHERE UPPER(email) LIKE UPPER(%(address)s) AND email <> ''"
 _BY_IDENTIFIER = """
 SELECT id FROM tickets_customer WHERE identifier = %(text)s AND identifier <> '' AND merged_into_id IS NULL
 """
@@ -54,6 +55,12 @@ def customers(search: SearchText, count: int, scope: Scope = ALL) -> list[Hit]:
     ]
 
 
+def call_branches(search: SearchText) -> list[str]:
+    """Return the SELECT of the calls of the customers whom a text finds otherwise than by number."""
+    branches = [] if search.number else [*_branches(search), *_names(search, _BY_NAME)]
+    return [of_keys("customer_id", union(branches, MAX_FOUND))] if branches else []
+
+
 def companies(search: SearchText, count: int, scope: Scope = ALL) -> list[Hit]:
     """Return companies with these words in their name."""
     if not search.patterns or search.is_address:
@@ -65,7 +72,7 @@ def companies(search: SearchText, count: int, scope: Scope = ALL) -> list[Hit]:
 def _branches(search: SearchText) -> list[str]:
     """Return the parts of a UNION that find customers otherwise than by name. Each has an index of its own."""
     found = [_BY_IDENTIFIER] if search.text else []
-    if search.is_address:
+    if search.address:
         found.append(_BY_EMAIL)
     elif search.number:
         found += search.with_endings(_BY_ENDING) or [_BY_NUMBER]

@@ -2,7 +2,7 @@ from datetime import datetime
 from typing import ClassVar
 
 from django.contrib.postgres.fields import ArrayField
-from django.contrib.postgres.indexes import GinIndex
+from django.contrib.postgres.indexes import GinIndex, OpClass
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Upper
@@ -146,7 +146,7 @@ class Ticket(models.Model):
             models.Index(fields=["category", "-updated_at", "-id"], name="ticket_of_category"),
             models.Index(fields=["source", "-updated_at", "-id"], name="ticket_of_source"),
             models.Index(fields=["merged_into"], condition=Q(merged_into__isnull=False), name="ticket_merged_into"),
-            models.Index(Upper("sender"), condition=~Q(sender=""), name="ticket_sender"),
+            models.Index(OpClass(Upper("sender"), "text_pattern_ops"), condition=~Q(sender=""), name="ticket_address"),
             models.Index(
                 fields=["closed_by", "closed_at"], condition=Q(closed_by__isnull=False), name="ticket_closed_by"
             ),

@@ -28,6 +28,9 @@ document.addEventListener("DOMContentLoaded", () => {
         for (const form of part.querySelectorAll("form[data-draft]")) {
             const section = form.closest("section[data-key]");
             if (!isWritten(form) || fresh.querySelector(`[data-key="${section.dataset.key}"]`)) continue;
+            // Its keys are those of the present call from now on.
+            for (const one of section.querySelectorAll("[data-hotkey]")) one.removeAttribute("data-hotkey");
+            for (const key of section.querySelectorAll("kbd")) key.remove();
             kept.append(section);
             kept.hidden = false;
         }

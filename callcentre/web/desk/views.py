@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _now
 from callcentre.admin import user_of
 from callcentre.admin.base import REFUSALS
 from callcentre.web.desk.actions import ACTIONS
+from callcentre.web.desk.calls import expect_topic
 from callcentre.web.desk.home import agent_of
 from callcentre.web.desk.parts import changed_parts
 from callcentre.web.desk.refusals import sentences_of
@@ -47,6 +48,7 @@ def desk_view(request: HttpRequest) -> HttpResponse:
 def now_view(request: HttpRequest) -> HttpResponse:
     """Answer with the parts that have changed since the digests of the address."""
     desk = situation_of(request)
+    expect_topic(desk)
     changed = changed_parts(desk, request.GET.dict())
     response = JsonResponse({"at": desk.now.timestamp(), "parts": changed})
     add_never_cache_headers(response)
