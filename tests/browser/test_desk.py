@@ -29,7 +29,7 @@ from tests.telephony.factories import (
     TopicFactory,
     TransferShortcutFactory,
 )
-from tests.tickets.factories import ChatFactory, CustomerFactory, TicketFactory
+from tests.tickets.factories import CannedReplyFactory, ChatFactory, CustomerFactory, TicketFactory
 from tickets.models import ChatMessage
 from tickets.verbs.chats import write_in_chat
 
@@ -106,6 +106,7 @@ def test_a_previewed_record_is_called_and_gets_its_result(desk: Desk, visit: Vis
 def test_a_chat_is_answered_in_two_clicks_and_then_one_a_line(desk: Desk, visit: Visit) -> None:
     chat = ChatFactory(queue=QueueFactory(members=[desk.agent]), client_name="Jan Kowal")
     write_in_chat(chat, ACTOR, body="Is anybody there?")
+    CannedReplyFactory(name="Regret", body="<p>I am sorry</p>")
     page, click = visit.open(HOME), Clicks()
     page.evaluate("window.isTheSamePage = true")
 
@@ -119,7 +120,11 @@ def test_a_chat_is_answered_in_two_clicks_and_then_one_a_line(desk: Desk, visit:
     assert click.count == 2
     write_in_chat(chat, ACTOR, body="My table is broken.")
     expect(page.get_by_role("log").get_by_text("My table is broken.")).to_be_visible()
-    page.keyboard.type("I am sorry to hear that.")
+    search = page.get_by_label("Find a canned reply by its name")
+    search.press_sequentially("regr")
+    search.press("Enter")
+    expect(answer).to_have_value("I am sorry")
+    page.keyboard.type(" to hear that.")
     page.keyboard.press("Enter")
     expect(page.get_by_role("log").get_by_text("I am sorry to hear that.")).to_be_visible()
 

@@ -2,14 +2,13 @@
 "use strict";
 
 (() => {
-    // The reply of this name, else the first one whose name has the words.
-    const find = (field) => {
+    const named = (field) => [...field.list.options].find((one) => one.value === field.value);
+    // The first reply whose name has the words.
+    const found = (field) => {
         const wanted = field.value.trim().toLowerCase();
-        const options = [...field.list.options];
-        return wanted && (options.find((one) => one.value.toLowerCase() === wanted) ?? options.find((one) => one.value.toLowerCase().includes(wanted)));
+        return wanted && [...field.list.options].find((one) => one.value.toLowerCase().includes(wanted));
     };
-    const insert = (field) => {
-        const reply = find(field);
+    const insert = (field, reply) => {
         if (!reply) return;
         const text = field.form.querySelector("textarea");
         const editor = Object.values(window.Jodit?.instances ?? {}).find((one) => one.element === text);
@@ -18,6 +17,7 @@
             editor.selection.focus();
             editor.selection.insertHTML(reply.dataset.text);
             editor.synchronizeValues();
+            editor.editor.focus();
         } else {
             text.focus();
             text.setRangeText(reply.dataset.text, text.selectionStart, text.selectionEnd, "end");
@@ -26,17 +26,18 @@
     };
     // A choice of the list replaces the text at once; typing does not.
     addEventListener("input", (event) => {
-        if (event.target.matches("[data-canned]") && (event.inputType ?? "insertReplacementText") === "insertReplacementText") insert(event.target);
+        if (event.target.matches("[data-canned]") && (event.inputType ?? "insertReplacementText") === "insertReplacementText") insert(event.target, named(event.target));
     });
     addEventListener("keydown", (event) => {
         if (event.key !== "Enter" || event.isComposing || !event.target.matches("[data-canned]")) return;
         event.preventDefault();
-        insert(event.target);
+        insert(event.target, named(event.target) ?? found(event.target));
     });
     addEventListener("click", (event) => {
         const button = event.target.closest?.("[data-inserts]");
         if (!button) return;
         event.preventDefault();
-        insert(button.form.querySelector("[data-canned]"));
+        const field = button.form.querySelector("[data-canned]");
+        insert(field, named(field) ?? found(field));
     });
 })();

@@ -6,7 +6,7 @@ addEventListener("click", (event) => {
     const isOfTicket = (link) => /\/tickets\/ticket\/\d+\/change\/$/.test(link.pathname);
     const link = event.target.closest?.("a[href]");
     if (!link || !isOfTicket(link) || link.id === "next-ticket") return;
-    const links = link.closest("tbody, ul, ol")?.querySelectorAll("a[href]") ?? [];
+    const links = link.closest("table, ul, ol")?.querySelectorAll("a[href]") ?? [];
     const addresses = new Set([...links].filter(isOfTicket).map((one) => one.getAttribute("href")));
     try { sessionStorage.setItem("callcentre.tickets", JSON.stringify([...addresses])); } catch { /* this browser stores nothing */ }
 });
