@@ -10,10 +10,10 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext, pgettext_lazy
 
-from callcentre.admin import Admin, Inline, confirm_first, display
-from callcentre.core.opening_hours import HoursFormSet
+from callcentre.admin import Admin, Inline, WeekdaysInline, confirm_first, display
 from telephony import queue_waits
 from telephony.admin.undeletable import Undeletable
+from telephony.customers import name_beside
 from telephony.models import OpeningHours, Queue, QueueMember
 
 
@@ -28,10 +28,9 @@ class MemberInline(Inline):
         return super().get_queryset(request).select_related("agent")
 
 
-class HoursInline(Inline):
+class HoursInline(WeekdaysInline):
     tab = True
     model = OpeningHours
-    formset = HoursFormSet
     fields = ("weekday", "opens_at", "closes_at")
 
 
@@ -92,7 +91,14 @@ class QueueAdmin(Undeletable, Admin):
         if obj is None:
             return {}
         now = timezone.now()
-        callers = [(caller, _clock(int((now - caller.since).total_seconds()))) for caller in queue_waits.callers(obj)]
+        callers = [
+            (
+                caller,
+                name_beside(caller.number, caller.customer_label),
+                _clock(int((now - caller.since).total_seconds())),
+            )
+            for caller in queue_waits.callers(obj)
+        ]
         return {"callers": callers, "is_open": obj.is_open(now)}
 
     @admin.action(description=_("Activate"), permissions=["change"])
