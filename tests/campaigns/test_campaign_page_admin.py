@@ -76,6 +76,16 @@ def test_a_broken_rule_is_shown_at_its_field(values, field):
     assert Campaign.objects.count() == 1
 
 
+def test_all_faults_are_shown_at_once():
+    wrong = {"name": "", "caller_id": "our shop", "start_date": "2000-01-02", "end_date": "2000-01-01"}
+    wrong |= {"predictive_min_calls": "3", "predictive_max_calls": "2", "order": "0", "dialer": "preview"}
+
+    response = superuser().submit(ADD, expected=200, **wrong)
+
+    fields = {"name", "caller_id", "end_date", "predictive_min_calls", "order"}
+    assert set(errors_of(response)) == fields
+
+
 def test_editing_a_campaign_calls_the_verb_and_keeps_its_id(monkeypatch):
     campaign = CampaignFactory(code="SPRNG")
     made = []

@@ -3,6 +3,12 @@
 "use strict";
 
 document.addEventListener("DOMContentLoaded", () => {
+    // The file of an export that was just asked for is fetched once it is ready.
+    const file = window.location.hash === "#fetch" && !document.querySelector("[data-follow]") && document.querySelector('a[href$="/download/"]');
+    if (file) {
+        window.history.replaceState(null, "", window.location.pathname + window.location.search);
+        file.click();
+    }
     document.querySelectorAll("[data-follow]").forEach((element) => {
         const bar = element.querySelector(".cc-bar > div");
         const progress = element.querySelector(".cc-progress");
