@@ -153,7 +153,18 @@ class CampaignAdmin(DiallingPages, DropMessagePage, Admin):
     add_fieldsets = (
         (
             None,
-            {"fields": ("code", "name", "dialer", "is_crm", "group", ("start_date", "end_date"), "caller_id", "agents")},
+            {
+                "fields": (
+                    "code",
+                    "name",
+                    "dialer",
+                    "is_crm",
+                    "group",
+                    ("start_date", "end_date"),
+                    "caller_id",
+                    "agents",
+                )
+            },
         ),
     )
     fieldsets = (

@@ -186,8 +186,8 @@ def test_the_first_fault_of_a_form_is_in_sight_in_its_tab_and_all_tabs_are(scree
     expect(page.locator("#id_wrap_up_seconds")).to_be_in_viewport(ratio=1)
     assert page.evaluate(
         """() => {
-            const [field, bar] = [document.activeElement, document.querySelector("#submit-row")].map((one) => one.getBoundingClientRect());
-            return field.bottom <= bar.top;
+            const bar = document.querySelector("#submit-row").getBoundingClientRect();
+            return document.activeElement.getBoundingClientRect().bottom <= bar.top;
         }"""
     )
     assert visit.trouble == []

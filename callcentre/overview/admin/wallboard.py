@@ -66,7 +66,9 @@ def _queue(queue: Figures, figures: Figures) -> Piece:
     waiting, target = queue["waiting"], _("answered within %(seconds)s s today") % {"seconds": figures["within"]}
     tiles = [
         cell(waiting, label=_("waiting now"), tone="danger" if waiting else "", key="waiting"),
-        cell("–", since=queue["since"], label=_("longest wait"), tone=urgency_of(queue["since"], figures), key="longest"),
+        cell(
+            "–", since=queue["since"], label=_("longest wait"), tone=urgency_of(queue["since"], figures), key="longest"
+        ),
         cell(
             queue["free"],
             label=_("agents ready"),
