@@ -131,6 +131,39 @@ def test_queues_with_the_longest_wait_come_first(noon: datetime) -> None:
     assert [row["cells"][0]["text"] for row in rows] == ["Cleo", "Bert", "Anna"]
 
 
+@pytest.mark.parametrize(("seconds", "tone"), [(5, "warning"), (30, "danger")])
+def test_a_wait_longer_than_the_time_for_answers_is_urgent(seconds: int, tone: str, noon: datetime) -> None:
+    queue, since = QueueFactory(), noon - timedelta(seconds=seconds)
+    ConnectionFactory(waiting=True, queue=queue, created_at=since, waiting_since=since)
+    client = superuser()
+
+    parts = parts_of(client)
+    tiles = {tile["key"]: tile for tile in parts["tiles"]["tiles"]}
+    of_wall = parts_of(client, "?wall=1")[f"queue-{queue.pk}"]["tiles"]
+
+    assert tiles["longest"]["tone"] == tone
+    assert row_of(parts["waiting"], f"waiting-{queue.pk}")[2]["tone"] == tone
+    assert row_of(parts["queues"], f"queue-{queue.pk}")[2]["tone"] == tone
+    assert [tile["tone"] for tile in of_wall if tile["key"] == "longest"] == [tone]
+
+
+def test_what_needs_a_person_comes_first_then_people_then_the_rest(noon: datetime) -> None:
+    quiet, busy = QueueFactory(), QueueFactory()
+    ConnectionFactory(waiting=True, queue=busy, created_at=noon, waiting_since=noon)
+    presence.log_in(AgentFactory(), ACTOR)
+    ticket = TicketFactory()
+    Ticket.objects.filter(pk=ticket.pk).update(response_due_at=noon - timedelta(hours=1))
+    CampaignFactory()
+    AlarmFactory(raised=True, queue=busy)
+
+    parts = parts_of(superuser())
+
+    first = ["notes", "tiles", "waiting", "agents", "tickets", "queues", "campaigns"]
+    assert list(parts) == [*first, "chart-calls", "chart-tickets"]
+    assert [row["key"] for row in parts["waiting"]["rows"]] == [f"waiting-{busy.pk}"]
+    assert {row["key"] for row in parts["queues"]["rows"]} == {f"queue-{busy.pk}", f"queue-{quiet.pk}"}
+
+
 # Charts
 
 
