@@ -10,7 +10,7 @@ from telephony.admin.state_labels import COLOURS, LABELS, label_of
 from telephony.api.topics import topics_data
 from telephony.current_states import LOGGED_OUT
 from telephony.leader_election import is_connected
-from telephony.models import AgentState, ConnectionTopic, Pause, Queue, TransferShortcut
+from telephony.models import AgentState, Connection, ConnectionTopic, Pause, Queue, TransferShortcut
 from telephony.models.agent_intervals import StateKind
 
 # The most free agents, and queues, of the list of targets.
@@ -46,6 +46,10 @@ def state_context(desk: Situation, facts: Any) -> dict[str, Any]:
     }
 
 
+def campaign_of(connection: Connection) -> Campaign | None:
+    return Campaign.objects.filter(code=connection.campaign_code).first() if connection.campaign_code else None
+
+
 def call_facts(desk: Situation) -> Any:
     call = desk.shown_call
     if call is None:
@@ -59,12 +63,11 @@ def call_context(desk: Situation, facts: Any) -> dict[str, Any]:
     if call is None:
         return {"call": None, "offer": desk.offer}
     connection = call.connection
-    campaign = Campaign.objects.filter(code=connection.campaign_code).first() if connection.campaign_code else None
     is_own = call.is_open and connection.agent_id == desk.agent.pk
     return {
         "call": call,
         "connection": connection,
-        "campaign": campaign,
+        "campaign": campaign_of(connection),
         "is_inbound": connection.direction == connection.Direction.INBOUND,
         "label": LABELS.get(call.state, ""),
         "colour": COLOURS.get(call.state, "default"),
