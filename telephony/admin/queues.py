@@ -63,7 +63,7 @@ class QueueAdmin(Undeletable, Admin):
     change_form_outer_before_template = "admin/telephony/callers.html"
 
     class Media:
-        js = ("callcentre/update.js", "callcentre/live.js")
+        js = ("callcentre/live.js",)
 
     def complete_rows(self, rows: Sequence[Any]) -> None:
         found = queue_waits.situations([queue.pk for queue in rows])
