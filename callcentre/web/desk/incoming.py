@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _now
 
 from callcentre.admin import may_see, user_of
 from callcentre.core.statements import rows_of
-from callcentre.web.desk.calls import IN_CALL, campaign_of
+from callcentre.web.desk.calls import campaign_of
 from callcentre.web.desk.customers import customer_at, number_at
 from callcentre.web.desk.situation import Call, Situation
 from telephony.current_states import LOGGED_OUT
@@ -82,7 +82,7 @@ def incoming_facts(desk: Situation) -> Any:
         desk.offer.pk if desk.offer else None,
         chats,
         tickets,
-        bool(chats or tickets) and desk.current.status in IN_CALL,
+        bool(chats or tickets) and desk.current.status in (StateKind.RINGING, StateKind.TALKING),
     )
 
 
@@ -104,7 +104,7 @@ def _call(desk: Situation, call: Call) -> Item:
     connection = call.connection
     is_inbound = connection.direction == Connection.Direction.INBOUND
     is_rung = call.state == StateKind.RINGING and connection.state != Connection.State.DIALLING
-    is_of_others = is_inbound or connection.is_answered or bool(connection.campaign_code)
+    is_of_others = is_inbound or connection.is_answered or bool(connection.campaign_id)
     number, who = _who(desk)
     if not is_rung:
         heading = _now("Call: %(who)s")
