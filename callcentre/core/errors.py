@@ -122,6 +122,7 @@ class ErrorCode(enum.Enum):
     FIELD_UNKNOWN = 121014, _('The campaign has no field "%(name)s".')
     FIELDS_IN_CRM = 121015, _("Fields cannot be set in a CRM campaign.")
     SAME_RECORD_TWICE = 121016, _("Another item of this batch already means this record.")
+    PHONE_NOT_VALID = 121018, _("This number is not valid in its country.")
     FIRST_APPLIED = 121017, _("This number stands twice in the batch: the first item was applied, the later one not.")
     # Calls of the dialler
     CALL_OF_NO_CAMPAIGN = 124001, _("The call belongs to no campaign.")

@@ -5,6 +5,7 @@ from functools import lru_cache
 from zoneinfo import ZoneInfo
 
 from django.conf import settings
+from django.utils import timezone
 
 
 @lru_cache(maxsize=1)
@@ -32,6 +33,14 @@ def spell_length(seconds: float) -> str:
     whole = max(int(seconds), 0)
     minutes = f"{whole // 60}" if whole < 3600 else f"{whole // 3600}:{whole // 60 % 60:02}"
     return f"{minutes}:{whole % 60:02}"
+
+
+def recent(instant: datetime | None) -> str:
+    """Return `hh:mm` for a time of today, `YYYY-MM-DD hh:mm` for another day, "" for None."""
+    if not instant:
+        return ""
+    date_, clock = minute(instant).split(" ")
+    return clock if date_ == timezone.localdate().isoformat() else f"{date_} {clock}"
 
 
 def day(value: date | None) -> str:

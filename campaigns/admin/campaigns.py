@@ -24,7 +24,7 @@ from callcentre.admin.base import REFUSALS
 from callcentre.admin.scope import RelatedDropdownFilter
 from callcentre.admin.theme import ModelForm
 from callcentre.core.audit import AuditAction, record
-from callcentre.core.errors import ErrorCode
+from callcentre.core.errors import ErrorCode, Fault
 from callcentre.core.integers import integer_of
 from campaigns.admin.dialling import DiallingPages
 from campaigns.admin.drop_message import DropMessagePage
@@ -32,6 +32,7 @@ from campaigns.admin.inlines import FieldInline, HoursInline, RetryRuleInline, S
 from campaigns.admin.progress import snapshot
 from campaigns.exporting import export_rows
 from campaigns.models import Campaign, CampaignField
+from campaigns.models.campaign import faults_of_caller_id
 from campaigns.scripts import PHONE_NUMBER
 from campaigns.verbs.campaigns import (
     add_agents,
@@ -47,6 +48,14 @@ SETTINGS = ("name", "dialer", "is_crm", "is_active", "start_date", "end_date", "
 PARAMETERS = ("caller_id", "preview_timeout", "predictive_min_calls", "predictive_max_calls")
 WORK = ("wrap_up_seconds", "preview_end", "detects_machines")
 RULES = ("number_turn", "zone_field", "holiday_country", "ignores_hours")
+
+# The verb's name of a field -> the form's.
+FAULT_FIELDS = {
+    "parameters.caller_id": "caller_id",
+    "parameters.predictive_min_calls": "predictive_min_calls",
+    "group_id": "group",
+}
+SENTENCES = {ErrorCode.RATIOS_CROSSED: _("The lowest ratio cannot be above the highest.")}
 
 
 class CampaignForm(ModelForm):
@@ -66,12 +75,20 @@ class CampaignForm(ModelForm):
         js = ("campaigns/script_fields.js",)
 
     def _post_clean(self) -> None:
-        """Check each field alone. The verb checks rules of several fields and names the wrong field."""
+        """Check each field, then the rules of several fields, so that the page shows all faults at once."""
         self.instance = construct_instance(self, self.instance, self._meta.fields)
         try:
             self.instance.clean_fields(exclude=self._get_validation_exclusions())  # type: ignore[attr-defined]
         except ValidationError as error:
             self._update_errors(error)  # type: ignore[attr-defined]
+        unread = [Fault(ErrorCode.EMPTY, name) for name in self.errors]
+        faults = self.instance.faults(unread)
+        if "caller_id" in self.changed_data:
+            faults += faults_of_caller_id(self.instance.caller_id)
+        for fault in faults:
+            name = FAULT_FIELDS.get(fault.field, fault.field)
+            if name in self.fields and name not in self.errors:
+                self.add_error(name, SENTENCES.get(fault.code, fault.message))
 
 
 class CloneForm(forms.Form):
@@ -154,13 +171,24 @@ class CampaignAdmin(DiallingPages, DropMessagePage, Admin):
         {"title": _("More"), "items": ("drop_message", "clone", "download")},
     )
     actions_row = ("dialling", "show_records", "import_records", "clone", "download")
-    fault_fields = {"parameters.predictive_min_calls": "predictive_min_calls", "group_id": "group"}
-    sentences = {ErrorCode.RATIOS_CROSSED: _("The lowest ratio cannot be above the highest.")}
+    fault_fields = FAULT_FIELDS
+    sentences = SENTENCES
     # A new campaign needs no more. The rest has defaults, and follows on its page.
     add_fieldsets = (
         (
             None,
-            {"fields": ("code", "name", "dialer", "is_crm", "group", ("start_date", "end_date"), "caller_id", "agents")},
+            {
+                "fields": (
+                    "code",
+                    "name",
+                    "dialer",
+                    "is_crm",
+                    "group",
+                    ("start_date", "end_date"),
+                    "caller_id",
+                    "agents",
+                )
+            },
         ),
     )
     fieldsets = (

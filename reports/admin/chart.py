@@ -48,7 +48,10 @@ def _of_agents(asked: Question, columns: Sequence[Measure]) -> dict[str, Any]:
     return {
         "total": [column.shown(total) for column in columns] if total else [],
         "labels": labels,
-        "calls": {"label": _("Calls, in and out"), "data": [sums[label].offered + sums[label].calls for label in labels]},
+        "calls": {
+            "label": _("Calls, in and out"),
+            "data": [sums[label].offered + sums[label].calls for label in labels],
+        },
         "talk": {
             "label": _("Talk time in hours"),
             "data": [round(sums[label].talk_in_and_out / 3600, 2) for label in labels],

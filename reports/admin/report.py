@@ -96,7 +96,7 @@ class ReportPage(ReadOnlyAdmin):
         except ValidationError as error:
             self.say_refused(request, error)
             return redirect(request.get_full_path())
-        return redirect(self.url_of("change", export.pk))
+        return redirect(f"{self.url_of('change', export.pk)}#fetch")
 
     def _answer(
         self, request: HttpRequest, described: Report, question: Question, columns: Sequence[Measure]

@@ -158,7 +158,7 @@ class AgentAdmin(Undeletable, Admin):
     ) -> HttpResponse:
         if self._apply(request, [agent], verb, label):
             self.message_user(request, f"{agent}: {label}", messages.SUCCESS)
-        return redirect(self.url_of("change", agent.pk))
+        return redirect(self.back_url(request, agent))
 
     @page_action(description=_("Log out"), url_path="log-out", icon="logout", permissions=["change"])
     def log_out(self, request: HttpRequest, object_id: str) -> HttpResponse:

@@ -16,12 +16,16 @@ from callcentre.core.times import second
 from telephony.admin import connection_search
 from telephony.admin.state_labels import minutes
 from telephony.call_lookups import names_of_campaigns
-from telephony.customers import pages_of_customers
+from telephony.customers import Customer, customers_of, name_beside, pages_of_customers
 from telephony.models import Connection, Recording
 from telephony.numbers import comparable
 
 # The styles of the pages that show players or words.
 CONVERSATION_STYLES = {"all": ("telephony/transcription.css",)}
+
+
+def _id_of(customer: Customer | None) -> int:
+    return customer.id if customer else 0
 
 
 def player_of(recording: Recording) -> str:
@@ -58,10 +62,12 @@ class CallsAdmin(UncountedMixin, ReadOnlyAdmin):
     def complete_rows(self, rows: Sequence[Any]) -> None:
         """Add the customers, the names of campaigns and the recordings of the calls."""
         calls = [self.call_of(row) for row in rows]
-        customers = pages_of_customers({call.customer_id for call in calls if call.customer_id})
+        by_number = customers_of({comparable(call.customer_number) for call in calls if not call.customer_id})
+        ids = {id(call): call.customer_id or _id_of(by_number.get(comparable(call.customer_number))) for call in calls}
+        customers = pages_of_customers({pk for pk in ids.values() if pk})
         campaigns = names_of_campaigns({call.campaign_code for call in calls if call.campaign_code})
         for call in calls:
-            call.known_customer = customers.get(call.customer_id)
+            call.known_customer = customers.get(ids[id(call)])
             call.campaign_name = campaigns.get(call.campaign_code, "")
 
     @display(description=_("start"))
@@ -81,8 +87,7 @@ class CallsAdmin(UncountedMixin, ReadOnlyAdmin):
         if call.known_customer is None:
             return str(call.customer_id or "–")
         customer, address = call.known_customer
-        is_unknown = comparable(customer.label) == comparable(call.customer_number)
-        return link(address, _("unknown") if is_unknown else customer.label)
+        return link(address, name_beside(call.customer_number, customer.label) or _("unknown"))
 
     @display(description=_("number"))
     def number(self, row: Any) -> str:

@@ -193,7 +193,8 @@ class CommandInline(_PartInline):
 class ConnectionAdmin(CallsAdmin):
     """Calls, their results, recordings and words."""
 
-    list_display = ("start", "way", "customer", "number", "login", "place", "result", "talk", "heard")
+    # A phone shows the first five.
+    list_display = ("start", "customer", "number", "result", "heard", "login", "place", "way", "talk")
     list_display_links = ("start",)
     list_further = (
         *("src", "dst", "queue", "uid"),

@@ -10,12 +10,12 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext, pgettext_lazy
 
-from callcentre.admin import Admin, Inline, confirm_first, display
-from callcentre.core.opening_hours import HoursFormSet
+from callcentre.admin import Admin, Inline, WeekdaysInline, confirm_first, display
 from callcentre.core.times import spell_length
 from telephony import queue_waits
 from telephony.admin.state_labels import length
 from telephony.admin.undeletable import Undeletable
+from telephony.customers import name_beside
 from telephony.models import OpeningHours, Queue, QueueMember
 
 
@@ -30,10 +30,9 @@ class MemberInline(Inline):
         return super().get_queryset(request).select_related("agent")
 
 
-class HoursInline(Inline):
+class HoursInline(WeekdaysInline):
     tab = True
     model = OpeningHours
-    formset = HoursFormSet
     fields = ("weekday", "opens_at", "closes_at")
 
 
@@ -64,7 +63,7 @@ class QueueAdmin(Undeletable, Admin):
     change_form_outer_before_template = "admin/telephony/callers.html"
 
     class Media:
-        js = ("callcentre/update.js", "callcentre/live.js")
+        js = ("callcentre/live.js",)
 
     def complete_rows(self, rows: Sequence[Any]) -> None:
         found = queue_waits.situations([queue.pk for queue in rows])
@@ -93,7 +92,10 @@ class QueueAdmin(Undeletable, Admin):
     def page_context(self, request: HttpRequest, obj: Queue | None) -> dict[str, Any]:
         if obj is None:
             return {}
-        callers = [(caller, length(caller.since)) for caller in queue_waits.callers(obj)]
+        callers = [
+            (caller, name_beside(caller.number, caller.customer_label), length(caller.since))
+            for caller in queue_waits.callers(obj)
+        ]
         return {"callers": callers, "is_open": obj.is_open(timezone.now())}
 
     @admin.action(description=_("Activate"), permissions=["change"])

@@ -199,7 +199,7 @@ class RecordingAdmin(DeletableMixin, CallPartsAdmin):
     """Recordings, with the errors of failed ones."""
 
     deletion_kind = "recording"
-    list_display = ("start", "customer", "number", "login", "place", "heard")
+    list_display = ("start", "heard", "customer", "number", "login", "place")
     list_display_links = ("start",)
     list_further = (
         *("name", "call", "started_at", "shown_state", "length", "error"),

@@ -52,7 +52,7 @@ def call() -> Connection:
         campaign_code="T7007",
     )
     AttemptFactory(connection=call, campaign=campaign, record=RecordFactory(), ended_at=call.ended_at)
-    whole_call(agent=AgentFactory(), queue=QueueFactory(), customer_id=CustomerFactory(name="Ewa").pk)
+    whole_call(agent=AgentFactory(name="Ewa"), queue=QueueFactory(), customer_id=CustomerFactory(name="Ewa").pk)
     whole_call()
     return call
 

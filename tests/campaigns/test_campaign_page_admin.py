@@ -34,22 +34,22 @@ def _count_again():
 # The page
 
 
-def test_a_new_campaign_has_the_entered_values_and_the_dictionary_statuses():
+def test_a_new_campaign_has_the_entered_values_and_the_dictionary_statuses_and_leads_to_its_page():
     agent, group = AgentFactory(), CampaignGroupFactory()
 
-    superuser().submit(
+    response = superuser().submit(
         ADD,
         name="Spring offer",
         dialer="predictive",
         group=group.pk,
-        predictive_max_calls="2.5",
+        caller_id="+48225550100",
         agents=[agent.pk],
-        **{"fields-TOTAL_FORMS": "1", "fields-0-name": "city", "fields-0-order": "10"},
     )
 
     campaign = Campaign.objects.get()
-    assert (campaign.code, campaign.group, campaign.predictive_max_calls) == ("00001", group, 2.5)
-    assert [field.name for field in campaign.fields.all()] == ["city"]
+    assert (campaign.code, campaign.group, campaign.caller_id) == ("00001", group, "+48225550100")
+    assert campaign.is_active
+    assert response["Location"] == page_of(campaign)
     assert list(campaign.agents.all()) == [agent]
     assert campaign.statuses.count() == DictionaryStatus.objects.count() > 0
 
@@ -60,6 +60,22 @@ def test_a_new_campaign_has_the_entered_values_and_the_dictionary_statuses():
         ({"code": "TAKEN"}, "code"),
         ({"code": "ab"}, "code"),
         ({"end_date": "2000-01-01"}, "end_date"),
+        ({"name": ""}, "name"),
+    ],
+)
+def test_a_broken_rule_of_a_new_campaign_is_shown_at_its_field(values, field):
+    CampaignFactory(code="TAKEN")
+
+    response = superuser().submit(ADD, expected=200, **{"name": "Spring offer", "dialer": "preview", **values})
+
+    assert list(errors_of(response)) == [field]
+    assert Campaign.objects.count() == 1
+
+
+@pytest.mark.parametrize(
+    ("values", "field"),
+    [
+        ({"end_date": "2000-01-01"}, "end_date"),
         ({"predictive_min_calls": "3", "predictive_max_calls": "2"}, "predictive_min_calls"),
         ({"preview_timeout": "0"}, "preview_timeout"),
         ({"order": "100000"}, "order"),
@@ -67,13 +83,25 @@ def test_a_new_campaign_has_the_entered_values_and_the_dictionary_statuses():
         ({"name": ""}, "name"),
     ],
 )
-def test_a_broken_rule_is_shown_at_its_field(values, field):
-    CampaignFactory(code="TAKEN")
+def test_a_broken_rule_is_shown_at_its_field_and_counted_at_its_tab(values, field):
+    campaign = CampaignFactory(code="TAKEN")
 
-    response = superuser().submit(ADD, expected=200, **{"name": "Spring offer", "dialer": "preview", **values})
+    response = superuser().submit(page_of(campaign), expected=200, **values)
 
     assert list(errors_of(response)) == [field]
-    assert Campaign.objects.count() == 1
+    tabs = response.content.decode().partition('id="tabs-items"')[2].partition("</nav>")[0]
+    is_in_tab = field.startswith(("predictive", "preview"))
+    assert tabs.count("bg-red-500") == (1 if is_in_tab else 0)
+
+
+def test_all_faults_are_shown_at_once():
+    wrong = {"name": "", "caller_id": "our shop", "start_date": "2000-01-02", "end_date": "2000-01-01"}
+    wrong |= {"predictive_min_calls": "3", "predictive_max_calls": "2", "order": "0", "dialer": "preview"}
+
+    response = superuser().submit(ADD, expected=200, **wrong)
+
+    fields = {"name", "caller_id", "end_date", "predictive_min_calls", "order"}
+    assert set(errors_of(response)) == fields
 
 
 def test_editing_a_campaign_calls_the_verb_and_keeps_its_id(monkeypatch):

@@ -124,8 +124,9 @@ def test_the_poll_of_a_free_agent_takes_few_queries(django_assert_num_queries: A
     QueueFactory(members=[desk.agent])
     known = {name: part["digest"] for name, part in desk.now().items()}
 
-    # Session, user with agent, line, connection to the PBX, state, call, last call, chats, missed callers, tickets.
-    with django_assert_num_queries(10):
+    # Session, user with agent, state, call, chats, assigned tickets; line, connection to the PBX, last call, missed
+    # callers, own tickets.
+    with django_assert_num_queries(11):
         assert desk.now(**known) == {}
 
 
@@ -137,7 +138,7 @@ def test_the_poll_during_a_call_takes_few_queries(django_assert_num_queries: Any
     known = {name: part["digest"] for name, part in desk.now(chat_id=chat.pk).items()}
 
     # Besides: the call itself, its attempt, the chosen chat and its last message; no line and no last call.
-    with django_assert_num_queries(12):
+    with django_assert_num_queries(13):
         assert desk.now(chat_id=chat.pk, **known) == {}
 
 

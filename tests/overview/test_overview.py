@@ -8,6 +8,7 @@ from typing import Any
 import orjson
 import pytest
 from django.core.cache import cache
+from django.db import transaction
 from django.urls import reverse
 from django.utils import timezone
 
@@ -128,6 +129,39 @@ def test_queues_with_the_longest_wait_come_first(noon: datetime) -> None:
     rows = parts_of(superuser())["queues"]["rows"]
 
     assert [row["cells"][0]["text"] for row in rows] == ["Cleo", "Bert", "Anna"]
+
+
+@pytest.mark.parametrize(("seconds", "tone"), [(5, "warning"), (30, "danger")])
+def test_a_wait_longer_than_the_time_for_answers_is_urgent(seconds: int, tone: str, noon: datetime) -> None:
+    queue, since = QueueFactory(), noon - timedelta(seconds=seconds)
+    ConnectionFactory(waiting=True, queue=queue, created_at=since, waiting_since=since)
+    client = superuser()
+
+    parts = parts_of(client)
+    tiles = {tile["key"]: tile for tile in parts["tiles"]["tiles"]}
+    of_wall = parts_of(client, "?wall=1")[f"queue-{queue.pk}"]["tiles"]
+
+    assert tiles["longest"]["tone"] == tone
+    assert row_of(parts["waiting"], f"waiting-{queue.pk}")[2]["tone"] == tone
+    assert row_of(parts["queues"], f"queue-{queue.pk}")[2]["tone"] == tone
+    assert [tile["tone"] for tile in of_wall if tile["key"] == "longest"] == [tone]
+
+
+def test_what_needs_a_person_comes_first_then_people_then_the_rest(noon: datetime) -> None:
+    quiet, busy = QueueFactory(), QueueFactory()
+    ConnectionFactory(waiting=True, queue=busy, created_at=noon, waiting_since=noon)
+    presence.log_in(AgentFactory(), ACTOR)
+    ticket = TicketFactory()
+    Ticket.objects.filter(pk=ticket.pk).update(response_due_at=noon - timedelta(hours=1))
+    CampaignFactory()
+    AlarmFactory(raised=True, queue=busy)
+
+    parts = parts_of(superuser())
+
+    first = ["notes", "tiles", "waiting", "agents", "tickets", "queues", "campaigns"]
+    assert list(parts) == [*first, "chart-calls", "chart-tickets"]
+    assert [row["key"] for row in parts["waiting"]["rows"]] == [f"waiting-{busy.pk}"]
+    assert {row["key"] for row in parts["queues"]["rows"]} == {f"queue-{busy.pk}", f"queue-{quiet.pk}"}
 
 
 # Charts
@@ -259,11 +293,17 @@ def test_agents_show_their_state_and_its_beginning() -> None:
     presence.log_in(agent, ACTOR)
     presence.pause(agent, ACTOR, Pause.objects.create(name="Lunch").pk)
     AgentFactory(login="away")
+    leaving = AgentFactory(login="ewa")
+    presence.log_in(leaving, ACTOR)
+    with transaction.atomic():
+        presence.ring(leaving, ConnectionFactory(talking=True), timezone.now())
+    presence.pause(leaving, ACTOR, Pause.objects.get().pk, after_call=True)
 
     part = parts_of(superuser())["agents"]
 
     assert texts_of(row_of(part, f"agent-{agent.pk}"))[:2] == ["anna", "paused: Lunch"]
-    assert len(part["rows"]) == 1
+    assert texts_of(row_of(part, f"agent-{leaving.pk}"))[:2] == ["ewa", "ringing, then Lunch"]
+    assert len(part["rows"]) == 2
     counts = {tile["key"]: tile["text"] for tile in part["tiles"]}
     assert (counts["state-paused"], counts["state-logged_out"], counts["state-free"]) == ("1", "1", "0")
 

@@ -12,6 +12,7 @@ MAX_FOUND = 500
 _BY_ID = "SELECT id FROM tickets_customer WHERE id = %(id)s"
 _BY_NUMBER = "SELECT customer_id FROM tickets_customernumber WHERE number = %(number)s"
 _BY_ENDING = "SELECT customer_id FROM tickets_customernumber WHERE reverse(number) LIKE {ending}"
+_NUMBERS = "SELECT number FROM tickets_customernumber WHERE customer_id IN ({ids})"
 _BY_EMAIL = "SELECT id FROM tickets_customer WHERE UPPER(email) LIKE UPPER(%(address)s) AND email <> ''"
 _BY_IDENTIFIER = """
 SELECT id FROM tickets_customer WHERE identifier = %(text)s AND identifier <> '' AND merged_into_id IS NULL
@@ -23,7 +24,7 @@ _BY_NAME = "SELECT id FROM tickets_customer WHERE {words} ORDER BY id + 0 DESC"
 _SOME_BY_NAME = "SELECT id FROM tickets_customer WHERE merged_into_id IS NULL AND {words}"
 # The customer into whom one with this address was merged is found too.
 _HITS = """
-SELECT c.id, c.name, c.surname, c.email, o.name,
+SELECT c.id, trim(c.name || ' ' || c.surname), c.email, o.name,
   (SELECT n.phone_number FROM tickets_customernumber n WHERE n.customer_id = c.id ORDER BY n.id LIMIT 1)
 FROM tickets_customer c LEFT JOIN tickets_company o ON o.id = c.company_id
 WHERE c.merged_into_id IS NULL AND c.id IN (
@@ -50,15 +51,19 @@ def customers(search: SearchText, count: int, scope: Scope = ALL) -> list[Hit]:
     statement = _HITS.format(branches=union(branches, CANDIDATES))
     rows = rows_of(statement, {**search.parameters, "shown": count})
     return [
-        Hit(pk, f"{name} {surname}".strip(), tuple(filter(None, (number, email, company))))
-        for pk, name, surname, email, company, number in rows
+        Hit(pk, full, tuple(note for note in (number, email, company) if note and note != full))
+        for pk, full, email, company, number in rows
     ]
 
 
 def call_branches(search: SearchText) -> list[str]:
-    """Return the SELECT of the calls of the customers whom a text finds otherwise than by number."""
+    """Return the SELECTs of the calls of the customers whom a text finds otherwise than by number."""
     branches = [] if search.number else [*_branches(search), *_names(search, _BY_NAME)]
-    return [of_keys("customer_id", union(branches, MAX_FOUND))] if branches else []
+    if not branches:
+        return []
+    ids = union(branches, MAX_FOUND)
+    numbers = _NUMBERS.format(ids=ids)
+    return [of_keys("customer_id", ids), of_keys("src_number", numbers), of_keys("dst_number", numbers)]
 
 
 def companies(search: SearchText, count: int, scope: Scope = ALL) -> list[Hit]:

@@ -30,7 +30,12 @@ from callcentre.admin import (
 )
 from callcentre.admin.base import with_images_from_elsewhere
 from callcentre.admin.lists import rows_up_to, takes_all_rows
-from callcentre.admin.scope import AutocompleteSelectFilter, MultipleRelatedDropdownFilter, RelatedDropdownFilter
+from callcentre.admin.scope import (
+    AutocompleteSelectFilter,
+    MultipleRelatedDropdownFilter,
+    RelatedDropdownFilter,
+    scope_of,
+)
 from callcentre.core.errors import ErrorCode
 from callcentre.core.integers import integer_of
 from callcentre.core.scope import within_scope
@@ -41,11 +46,11 @@ from tickets.admin import ticket_search
 from tickets.admin.own_tickets import next_view
 from tickets.admin.report_filter import Counted
 from tickets.admin.ticket_add_page import add_view
-from tickets.admin.ticket_bulk_actions import ACTIONS
+from tickets.admin.ticket_bulk_actions import ACTIONS, assign_selected
 from tickets.admin.ticket_page import ICONS, STATUS_COLOURS, TicketPage
 from tickets.admin.ticket_page_composer import OPEN_KINDS
 from tickets.admin.ticket_page_files import file_view
-from tickets.admin.ticket_page_forms import tags_of
+from tickets.admin.ticket_page_forms import AgentField, tags_of
 from tickets.admin.ticket_page_presence import presence_view
 from tickets.admin.ticket_page_sidebar import dues_of
 from tickets.admin.ticket_relations import connect_view, merge_view, split_view
@@ -189,7 +194,10 @@ class TicketAdmin(DeletableMixin, UncountedMixin, Admin):
 
     class Media:
         css = {"all": ("callcentre/jodit/jodit.min.css", "callcentre/editor.css", "tickets/ticket.css")}
-        js = ("callcentre/jodit/jodit.min.js", "callcentre/editor.js", "tickets/canned.js", "tickets/ticket.js")
+        js = (
+            *("callcentre/jodit/jodit.min.js", "callcentre/editor.js", "tickets/canned.js", "tickets/ticket.js"),
+            "tickets/ticket_list.js",
+        )
 
     def get_urls(self) -> list[URLPattern]:
         return [
@@ -233,7 +241,18 @@ class TicketAdmin(DeletableMixin, UncountedMixin, Admin):
         return queryset, False
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
-        extra = {**(extra_context or {}), **({"views": views_of(request)} if request.method == "GET" else {})}
+        extra = dict(extra_context or {})
+        if request.method == "GET":
+            extra["views"] = views_of(request)
+            if self.has_change_permission(request):
+                agents = AgentField.choices_for(scope=scope_of(request))[1:]
+                chosen = {
+                    "action": assign_selected.__name__,
+                    "name": "agent",
+                    "label": _("Assign to"),
+                    "choices": agents,
+                }
+                extra["quick_choice"] = chosen
         return super().changelist_view(request, extra)
 
     @display(description=_("number"))

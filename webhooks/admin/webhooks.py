@@ -149,7 +149,9 @@ class WebhookAdmin(HistoryMixin, TargetAdmin):
 
     @display(description=_("actions"))
     def actions_shown(self, webhook: Webhook) -> str:
-        lines = ((f"{group}: ", " ".join(text for _name, text in some)) for group, some in by_group(webhook.actions).items())
+        lines = (
+            (f"{group}: ", " ".join(text for _name, text in some)) for group, some in by_group(webhook.actions).items()
+        )
         return format_html_join("", "<div>{}{}</div>", lines)
 
     @display(description=_("credentials"))

@@ -37,8 +37,9 @@ def wallboard_parts(
         parts += [_campaign(row, figures) for row in sorted(campaigns, key=lambda row: row["code"])[:shown]]
     if not parts:
         return [{"key": "empty", "none": _("None of these queues and campaigns may be shown to you.")}]
-    for part in parts:
-        part["tiles"] = [tile for tile in part["tiles"] if tile["key"] in keys] or part["tiles"]
+    # What has none of the chosen figures is left out.
+    narrowed = [{**part, "tiles": [tile for tile in part["tiles"] if tile["key"] in keys]} for part in parts]
+    parts = [part for part in narrowed if part["tiles"]] or parts
     notes = [*alarm_notes(alarms, viewer), *process_notes(figures["processes"], viewer)]
     return [{"key": "notes", "notes": notes}, *parts] if notes else parts
 

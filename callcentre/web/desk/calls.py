@@ -10,7 +10,7 @@ from telephony.admin.state_labels import COLOURS, LABELS, label_of
 from telephony.api.topics import topics_data
 from telephony.current_states import LOGGED_OUT
 from telephony.leader_election import is_connected
-from telephony.models import AgentState, ConnectionTopic, Pause, Queue, TransferShortcut
+from telephony.models import AgentState, Connection, ConnectionTopic, Pause, Queue, TransferShortcut
 from telephony.models.agent_intervals import StateKind
 from telephony.verbs import presence
 
@@ -58,6 +58,10 @@ def _pressed(is_pressed: bool) -> str:
     return "true" if is_pressed else "false"
 
 
+def campaign_of(connection: Connection) -> Campaign | None:
+    return Campaign.objects.filter(pk=connection.campaign_id).first() if connection.campaign_id else None
+
+
 def call_facts(desk: Situation) -> Any:
     call = desk.shown_call
     if call is None:
@@ -71,12 +75,11 @@ def call_context(desk: Situation, facts: Any) -> dict[str, Any]:
     if call is None:
         return {"call": None, "offer": desk.offer}
     connection = call.connection
-    campaign = Campaign.objects.filter(pk=connection.campaign_id).first() if connection.campaign_id else None
     is_own = call.is_open and connection.agent_id == desk.agent.pk
     return {
         "call": call,
         "connection": connection,
-        "campaign": campaign,
+        "campaign": campaign_of(connection),
         "is_inbound": connection.direction == connection.Direction.INBOUND,
         "label": LABELS.get(call.state, ""),
         "colour": COLOURS.get(call.state, "default"),

@@ -26,8 +26,8 @@ def customer_facts(desk: Situation) -> Any:
 
 def customer_context(desk: Situation, facts: Any) -> dict[str, Any]:
     """Return the card of the customer. An agent needs no permission for the customer of the present call."""
-    number = _number(desk)
-    customer = _customer(desk, number)
+    number = number_at(desk)
+    customer = customer_at(desk, number)
     user = user_of(desk.request)
     context: dict[str, Any] = {
         "customer": customer,
@@ -58,14 +58,14 @@ def _new_ticket_url(customer: Customer | None, number: str) -> str:
     return f"{reverse('admin:tickets_ticket_add')}?{urlencode(query)}"
 
 
-def _number(desk: Situation) -> str:
+def number_at(desk: Situation) -> str:
     if desk.offer:
         record = Record.objects.filter(pk=desk.offer.record_id).only("phone_number").first()
         return record.phone_number if record else ""
     return desk.shown_call.connection.customer_number if desk.shown_call else ""
 
 
-def _customer(desk: Situation, number: str) -> Customer | None:
+def customer_at(desk: Situation, number: str) -> Customer | None:
     pk = desk.shown_call.connection.customer_id if desk.shown_call and not desk.offer else None
     if pk is None and number:
         found = customers_of([comparable(number)])

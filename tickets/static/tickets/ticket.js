@@ -149,13 +149,11 @@ document.addEventListener("DOMContentLoaded", () => {
     const say = (line, text) => { if (line.textContent !== text) line.textContent = text; line.hidden = !text; };
     const form = (values) => { const data = new FormData(); for (const [name, value] of Object.entries(values)) data.set(name, value); return data; };
     const ask = async () => {
-        if (document.hidden) return;
         try {
             const isWriting = Boolean(page.isWriting && page.isWriting());
             const body = form({version: facts.version, seen: facts.seen, writing: isWriting ? "1" : "0"});
             // A request extends the session only if the person writes.
-            const headers = {"X-CSRFToken": facts.token, ...(isWriting ? {} : {"X-Poll": "1"})};
-            const answer = await fetch(facts.presence, {method: "POST", body, headers, redirect: "error", signal: AbortSignal.timeout(8000)});
+            const answer = await window.poll.fetch(facts.presence, {method: "POST", body, headers: {"X-CSRFToken": facts.token}, isMarked: !isWriting});
             if (!answer.ok) throw new Error(answer.status);
             const now = await answer.json();
             say(visitors, now.visitors.join(" "));
@@ -173,8 +171,7 @@ document.addEventListener("DOMContentLoaded", () => {
             say(away, facts.away);
         }
     };
-    window.setInterval(ask, Number(facts.every) * 1000);
-    document.addEventListener("visibilitychange", ask);
+    window.poll(Number(facts.every) * 1000, ask);
     addEventListener("pagehide", () => {
         const body = form({leaving: "1", csrfmiddlewaretoken: facts.token});
         navigator.sendBeacon(facts.presence, body);
