@@ -10,14 +10,13 @@
     };
     const insert = (field, reply) => {
         if (!reply) return;
-        const text = field.form.querySelector("textarea");
+        const text = field.form.querySelector("textarea[name]");
         const editor = Object.values(window.Jodit?.instances ?? {}).find((one) => one.element === text);
         field.value = "";
         if (editor) {
             editor.selection.focus();
             editor.selection.insertHTML(reply.dataset.text);
             editor.synchronizeValues();
-            editor.editor.focus();
         } else {
             text.focus();
             text.setRangeText(reply.dataset.text, text.selectionStart, text.selectionEnd, "end");
