@@ -3,6 +3,7 @@
 from typing import Any
 
 from callcentre.admin.scope import scope_of
+from callcentre.web.desk.customers import person_of
 from callcentre.web.desk.situation import OVER, Situation
 from campaigns.models import Campaign
 from telephony import queue_waits
@@ -51,7 +52,15 @@ def call_facts(desk: Situation) -> Any:
     if call is None:
         return desk.offer is not None
     connection = call.connection
-    return connection.pk, call.state, call.since, connection.state, connection.is_on_hold, connection.agent_id
+    return (
+        connection.pk,
+        call.state,
+        call.since,
+        connection.state,
+        connection.is_on_hold,
+        connection.agent_id,
+        connection.customer_id,
+    )
 
 
 def call_context(desk: Situation, facts: Any) -> dict[str, Any]:
@@ -64,6 +73,7 @@ def call_context(desk: Situation, facts: Any) -> dict[str, Any]:
     return {
         "call": call,
         "connection": connection,
+        "customer": person_of(desk),
         "campaign": campaign,
         "is_inbound": connection.direction == connection.Direction.INBOUND,
         "label": LABELS.get(call.state, ""),

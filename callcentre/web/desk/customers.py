@@ -48,6 +48,11 @@ def customer_context(desk: Situation, facts: Any) -> dict[str, Any]:
     return context
 
 
+def person_of(desk: Situation) -> Customer | None:
+    """Return the customer of the call or of the offered record, if there is one."""
+    return _customer(desk, _number(desk))
+
+
 def _number(desk: Situation) -> str:
     if desk.offer:
         record = Record.objects.filter(pk=desk.offer.record_id).only("phone_number").first()

@@ -8,6 +8,7 @@ import orjson
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
+from callcentre.web.desk.customers import person_of
 from callcentre.web.desk.situation import Situation
 from campaigns.models import Campaign, RecordStatus, SystemStatus, record_rows
 
@@ -19,7 +20,7 @@ def offer_facts(desk: Situation) -> Any:
 
 
 def offer_context(desk: Situation, facts: Any) -> dict[str, Any]:
-    return {"offer": desk.offer}
+    return {"offer": desk.offer, "customer": person_of(desk) if desk.offer else None}
 
 
 def record_facts(desk: Situation) -> Any:
