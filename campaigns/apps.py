@@ -20,15 +20,18 @@ class CampaignsConfig(AppConfig):
 
     def ready(self) -> None:
         from callcentre.core.deletions import register_remarks  # noqa: PLC0415  (models are not there before)
-        from campaigns import deletions  # noqa: PLC0415
+        from campaigns import calls_of_campaigns, deletions  # noqa: PLC0415
         from campaigns.dialling import previews  # noqa: PLC0415
         from campaigns.dialling.outcomes import Hooks  # noqa: PLC0415
         from campaigns.timeline import ATTEMPTS  # noqa: PLC0415
+        from telephony import call_lookups  # noqa: PLC0415
         from telephony.calls import campaign_hooks  # noqa: PLC0415
         from telephony.verbs import ledger  # noqa: PLC0415
         from tickets import timeline  # noqa: PLC0415
 
         register_remarks("customer", deletions.remarks)
+        call_lookups.register_call_search(calls_of_campaigns.call_branches)
+        call_lookups.register_campaign_names(calls_of_campaigns.names)
         campaign_hooks.register(Hooks())
         ledger.on_preview_end(previews.agent_left)
         timeline.register(ATTEMPTS)

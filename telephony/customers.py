@@ -3,6 +3,8 @@
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
+from telephony.numbers import comparable
+
 
 @dataclass(frozen=True, slots=True)
 class Customer:
@@ -58,6 +60,11 @@ def register_customer_query(query: CustomerQuery) -> None:
 def customer_of(column: str) -> str:
     """Return SQL for the id of the customer whose number is in this column."""
     return f"({_queries[0].format(column)})" if _queries else "NULL::bigint"
+
+
+def name_beside(number: str, label: str) -> str:
+    """Return the name of a customer for a place beside the number; "" for one who is named by the number."""
+    return "" if comparable(label) == comparable(number) else label
 
 
 def register_customer_pages(pages: CustomerPages) -> None:

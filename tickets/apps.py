@@ -16,8 +16,9 @@ class TicketsConfig(AppConfig):
     }
 
     def ready(self) -> None:
-        from telephony import customers  # noqa: PLC0415
+        from telephony import call_lookups, customers  # noqa: PLC0415
         from tickets import customer_lookups, deletions, timeline  # noqa: PLC0415  (models are not there before)
+        from tickets.admin import customer_search  # noqa: PLC0415
         from tickets.timeline.calls import CALLS  # noqa: PLC0415
         from tickets.timeline.own_kinds import CHATS, NOTES, RATINGS, TICKETS  # noqa: PLC0415
 
@@ -25,6 +26,7 @@ class TicketsConfig(AppConfig):
         customers.register_customer_of_caller(customer_lookups.customer_of_caller)
         customers.register_customer_query(customer_lookups.CUSTOMER_OF)
         customers.register_customer_pages(customer_lookups.pages_of_customers)
+        call_lookups.register_call_search(customer_search.call_branches)
         deletions.register_kinds()
         for kind in (CALLS, CHATS, NOTES, RATINGS, TICKETS):
             timeline.register(kind)

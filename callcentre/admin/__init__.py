@@ -15,7 +15,7 @@ from callcentre.admin.dates import DatesFilter
 from callcentre.admin.deletions import DeletableMixin
 from callcentre.admin.edit_conflicts import EditConflictForm
 from callcentre.admin.history import ChangeMixin, HistoryMixin
-from callcentre.admin.inlines import Inline
+from callcentre.admin.inlines import Inline, WeekdaysInline
 from callcentre.admin.list_field import ListField
 from callcentre.admin.lists import ChangeList, UncountedChangeList, UncountedMixin
 from callcentre.admin.periods import PeriodFilter
@@ -39,6 +39,7 @@ __all__ = [
     "ReadOnlyAdmin",
     "UncountedChangeList",
     "UncountedMixin",
+    "WeekdaysInline",
     "actor_of",
     "confirm_first",
     "cut",

@@ -13,6 +13,7 @@ from django.utils.text import capfirst
 from callcentre.admin.base import user_of, without_buttons
 from callcentre.admin.scope import offer_within, scope_of
 from callcentre.admin.theme import TabularInline
+from callcentre.core.opening_hours import SEVERAL_DAYS, HoursFormSet
 from callcentre.core.scope import within_scope
 
 
@@ -65,3 +66,14 @@ class Inline(TabularInline):
         if field is not None:
             field.widget.attrs.setdefault("aria-label", capfirst(str(field.label)))
         return field
+
+
+class WeekdaysInline(Inline):
+    """Hours of days of the week. One row may fill several days."""
+
+    formset = HoursFormSet
+
+    def formfield_for_choice_field(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        if db_field.name == "weekday":
+            kwargs["choices"] = [("", "---------"), *SEVERAL_DAYS.items(), *db_field.choices]
+        return super().formfield_for_choice_field(db_field, request, **kwargs)

@@ -80,7 +80,7 @@ class ListTools(ListViews):
         except ValidationError as error:
             self.message_user(request, " ".join(error.messages), messages.ERROR)
             return redirect(self.url_with_query(request, "changelist"))
-        return redirect(reverse("admin:lists_listexport_change", args=[export.pk]))
+        return redirect(f"{reverse('admin:lists_listexport_change', args=[export.pk])}#fetch")
 
     def list_count_view(self, request: HttpRequest) -> JsonResponse:
         """Answer with the number of rows that match, up to a limit; "" where counting takes too long."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from typing import Any
+from urllib.parse import urlsplit, urlunsplit
 
 from django import forms
 from django.contrib.admin import helpers
@@ -11,6 +12,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from django.utils.cache import add_never_cache_headers
+from django.utils.http import url_has_allowed_host_and_scheme
 
 from callcentre.admin.theme import ModelAdmin
 from callcentre.lists.runs import run_of
@@ -57,10 +59,19 @@ class Pages(ModelAdmin):
             "action": request.POST.get("action", ""),
             "checkbox": helpers.ACTION_CHECKBOX_NAME,
             "chosen": request.POST.get(helpers.ACTION_CHECKBOX_NAME),
-            "cancel_url": self.url_of("change", obj.pk) if obj else request.get_full_path(),
+            "cancel_url": self.back_url(request, obj) if obj else request.get_full_path(),
+            "back": self.back_url(request, obj) if obj else "",
         }
         context = defaults | context | run_of(request).page_context()
         return self.page(request, "admin/action.html", obj, title=title, **context)
+
+    def back_url(self, request: HttpRequest, obj: models.Model) -> str:
+        """Return the page of ours from which the person came to an action on one row, else the page of the row."""
+        came_from = urlsplit(request.POST.get("back") or request.headers.get("Referer", ""))
+        address = urlunsplit(("", "", came_from.path, came_from.query, ""))
+        is_ours = came_from.netloc in ("", request.get_host()) and address.startswith(reverse("admin:index"))
+        is_ours = is_ours and came_from.path != request.path
+        return address if is_ours and url_has_allowed_host_and_scheme(address, None) else self.url_of("change", obj.pk)
 
     def page(
         self, request: HttpRequest, template: str, obj: models.Model | None = None, *, title: str, **context: Any

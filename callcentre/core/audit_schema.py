@@ -184,11 +184,13 @@ def _part_of(history: type[Change]) -> str:
 
 def _select(model: type[Change], label: str, object_id: str, object_name: str, part: str) -> str:
     source = model._meta.label_lower
+    bulk = ", ".join(f"'{action}'" for action in model.bulk_actions)
+    left_out = f"WHERE NOT action IN ({bulk})" if bulk else ""
     return f"""
         SELECT ('{source}-' || id)::varchar(80) AS id, '{source}'::varchar(60) AS source, id AS row_id, at, actor_kind,
           actor_id, actor_name, actor_address, action, changes, {label} AS model, {object_id} AS object_id,
           {object_name} AS object_name, {part} AS part
-        FROM {model._meta.db_table}
+        FROM {model._meta.db_table} {left_out}
     """  # noqa: S608  (of our own names)
 
 

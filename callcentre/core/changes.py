@@ -1,6 +1,6 @@
 """Columns that rows share: their times, and the histories of what people and programs changed."""
 
-from typing import Any, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 from django.db import models
 from django.db.models.functions import Now
@@ -50,6 +50,9 @@ class Change(models.Model):
         IMPORT = "import", _("import")
         DIALLER = "dialler", _("dialler")
         SYSTEM = "system", _("system")
+
+    # Actions on very many objects, for which the audit log has one entry in place of one for each.
+    bulk_actions: ClassVar[tuple[str, ...]] = ()
 
     at = models.DateTimeField(_("time"), db_default=Now(), editable=False)
     actor_kind = models.CharField(_("kind of actor"), max_length=10, choices=ActorKind)

@@ -9,6 +9,11 @@ from django.db.models import Deferrable, F, Func, Q
 from django.forms import BaseInlineFormSet
 from django.utils.translation import gettext_lazy as _
 
+from callcentre.core.integers import integer_of
+
+# A page has fewer rows of hours.
+MOST_ROWS = 100
+
 
 class _Seconds(Func):
     """The range of seconds of the day. An end of 00:00 is the end of the day."""
@@ -105,7 +110,37 @@ def _end(closes_at: time) -> int:
     return _seconds(closes_at) or 86_400
 
 
-class HoursFormSet(BaseInlineFormSet):  # type: ignore[type-arg]
+# Several days in the place of one, in a form of hours -> their label.
+SEVERAL_DAYS = {"1-5": _("Monday to Friday"), "1-7": _("Monday to Sunday")}
+
+
+class WeekdaysFormSet(BaseInlineFormSet):  # type: ignore[type-arg]
+    """Rows of days of the week. A row for several days is read as one row for each of them."""
+
+    def __init__(self, data: Any = None, *args: Any, **kwargs: Any) -> None:
+        super().__init__(data and _with_a_row_for_each_day(data, kwargs["prefix"]), *args, **kwargs)
+
+
+def _with_a_row_for_each_day(data: Any, prefix: str) -> Any:
+    """Return the input of a form set with a row for each of several days. Rows to delete are left as they are."""
+    data, total = data.copy(), f"{prefix}-TOTAL_FORMS"
+    rows = integer_of(data.get(total)) or 0
+    for row in range(min(rows, MOST_ROWS)):
+        if (days := data.get(f"{prefix}-{row}-weekday")) not in SEVERAL_DAYS or data.get(f"{prefix}-{row}-DELETE"):
+            continue
+        first, last = map(int, days.split("-"))
+        data[f"{prefix}-{row}-weekday"] = str(first)
+        start = f"{prefix}-{row}-"
+        copied = {name.removeprefix(start): data[name] for name in data if name.startswith(start)}
+        for day in range(first + 1, last + 1):
+            for name, value in {**copied, "id": "", "weekday": str(day)}.items():
+                data[f"{prefix}-{rows}-{name}"] = value
+            rows += 1
+    data[total] = str(rows)
+    return data
+
+
+class HoursFormSet(WeekdaysFormSet):
     """The opening hours of a queue in the admin. Overlapping hours are refused, with the error at the later one."""
 
     def clean(self) -> None:

@@ -102,6 +102,11 @@ def calling_code(number: str) -> str:
     return plan.calling_code if plan else ""
 
 
+def is_valid(number: str) -> bool:
+    """Return whether a number in its normal form is one of its country's numbering plan, not only as long as one."""
+    return number[:1] == "+" and phonenumbers.is_valid_number(phonenumbers.parse(number))
+
+
 def is_region(region: str) -> bool:
     """Return whether national numbers of this ISO 3166 code (capitals) can be read."""
     return region in phonenumbers.SUPPORTED_REGIONS

@@ -85,10 +85,16 @@ class SearchText:
         return "@" in self.text
 
     @property
+    def address(self) -> str:
+        """The pattern of LIKE for the beginning of an address; "" if the text can begin none."""
+        return "" if " " in self.text or (self.number and not self.is_address) else f"{like(self.text)}%"
+
+    @property
     def parameters(self) -> dict[str, Any]:
-        """The values of statements: `text`, `number`, `query`, `begun`, `word0` and others, `ending0` and `ending1`."""
+        """The values of statements: `text`, `address`, `number`, `query`, `begun`, `word0`… and `ending0`…"""
         return {
             "text": self.text,
+            "address": self.address,
             "number": self.number,
             "query": self.query,
             "begun": self.begun,

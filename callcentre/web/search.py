@@ -19,6 +19,7 @@ from campaigns.admin.record_search import records
 from knowledgebase.admin.article_search import articles
 from telephony.admin.agent_search import agents
 from telephony.admin.connection_search import calls
+from tickets.admin.chat_search import chats
 from tickets.admin.customer_search import companies, customers
 from tickets.admin.ticket_search import tickets
 
@@ -46,6 +47,7 @@ GROUPS = (
     Group(_("Customers"), "person_search", "tickets", "customer", customers),
     Group(_("Companies"), "apartment", "tickets", "company", companies),
     Group(_("Tickets"), "confirmation_number", "tickets", "ticket", tickets),
+    Group(_("Chats"), "chat", "tickets", "chat", chats),
     Group(_("Calls"), "call", "telephony", "connection", calls),
     Group(_("Records"), "contact_phone", "campaigns", "record", records),
     Group(_("Articles"), "article", "knowledgebase", "article", articles),

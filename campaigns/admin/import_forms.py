@@ -106,6 +106,9 @@ class ColumnsForm(forms.Form):
         ],
         widget=UnfoldAdminRadioSelectWidget(),
     )
+    refuses_invalid = forms.BooleanField(
+        label=_("Refuse numbers that are not valid in their country"), required=False, widget=UnfoldBooleanWidget()
+    )
     encoding = forms.ChoiceField(label=_("Encoding"), choices=[*ENCODINGS.items()], widget=UnfoldAdminSelectWidget())
     delimiter = forms.ChoiceField(
         label=_("Delimiter"),

@@ -12,6 +12,7 @@ from django.shortcuts import redirect
 from django.urls import URLPattern, reverse
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext
 from unfold.contrib.filters.admin import ChoicesDropdownFilter
 
 from callcentre.admin import ReadOnlyAdmin, actor_of, display
@@ -26,11 +27,13 @@ from campaigns.importing.formats import Format, guess_format
 from campaigns.importing.import_run import columns_of, format_of
 from campaigns.importing.preview import CHECKED_ROWS, Preview, head, preview
 from campaigns.lookups import facts_or_404
-from campaigns.models import RecordImport
+from campaigns.models import CampaignField, RecordImport
 from campaigns.models.rules import CampaignFacts
+from campaigns.verbs.campaigns import edit_campaign
 from campaigns.verbs.imports import describe_import, queue_import, upload_import
 
 State, Target = RecordImport.State, RecordImport.Target
+LONGEST_NAME = CampaignField._meta.get_field("name").max_length
 # Labels of the rows that were merged, and of those that changed nothing.
 COUNTS: Mapping[RecordImport.Target, tuple[Any, Any]] = {
     Target.RECORDS: (_("records added"), _("duplicates left out")),
@@ -175,7 +178,7 @@ class RecordImportAdmin(ReadOnlyAdmin):
         header, examples, faults = _head(file, given)
         form = ColumnsForm(given, facts, header, request.POST if request.method == "POST" else None)
         if request.method == "POST" and form.is_valid():
-            return self._save_choices(request, form, facts, file)
+            return self._save_choices(request, form, facts, file, header)
         faults = faults or [fault.message for fault in check_choices(columns_of(given), given.region, facts)]
         return self._page(
             request,
@@ -184,16 +187,24 @@ class RecordImportAdmin(ReadOnlyAdmin):
             form=form,
             columns=form.columns(header, examples),
             faults=faults,
+            has_fields=bool(facts.fields) or facts.is_crm,
+            may_make_fields=not facts.is_crm
+            and _may_make_fields(request)
+            and bool(_without_target(header, given.columns)),
             **({} if faults else self._preview(given, facts, file)),
         )
 
-    def _save_choices(self, request: HttpRequest, form: ColumnsForm, facts: CampaignFacts, file: Any) -> HttpResponse:
+    def _save_choices(
+        self, request: HttpRequest, form: ColumnsForm, facts: CampaignFacts, file: Any, header: list[str]
+    ) -> HttpResponse:
         """Store the choices; queue the import if the person asked for it and no choice is wrong."""
         given, values = form.given, form.values()
         if is_reread := form.format != format_of(given):
             # The new format has other columns than the page showed, so their choices are void.
             values["columns"] = _guessed(file, form.format, facts)
         try:
+            if "make_fields" in request.POST and not is_reread:
+                values["columns"] |= self._make_fields(request, given, header, values["columns"])
             describe_import(given, actor_of(request), **values)
             if "start" in request.POST and not is_reread and not check_choices(columns_of(given), given.region, facts):
                 queue_import(given, actor_of(request))
@@ -203,10 +214,34 @@ class RecordImportAdmin(ReadOnlyAdmin):
             return redirect(self.url_of("change", given.pk))
         return redirect(self.url_of("columns", given.pk))
 
+    def _make_fields(
+        self, request: HttpRequest, given: RecordImport, header: list[str], columns: Mapping[str, str]
+    ) -> dict[str, str]:
+        """Make a field of the campaign of each column that is not imported. Return their targets."""
+        if not _may_make_fields(request) or given.campaign is None:
+            raise PermissionDenied
+        wanted = _without_target(header, columns)
+        edit_campaign(given.campaign, actor_of(request), field_names=[*wanted.values()])
+        keys = dict(given.campaign.fields.values_list("name", "pk"))
+        self.say_done(
+            request,
+            ngettext("%(count)s column is a field now.", "%(count)s columns are fields now.", len(wanted)),
+            len(wanted),
+        )
+        return {position: f"field:{keys[name]}" for position, name in wanted.items()}
+
     def _preview(self, given: RecordImport, facts: CampaignFacts, file: Any) -> dict[str, Any]:
         columns = columns_of(given)
         is_skipping = given.duplicates == RecordImport.Duplicates.SKIP
-        shown: Preview = preview(file, format_of(given), facts, columns, given.region, is_skipping=is_skipping)
+        shown: Preview = preview(
+            file,
+            format_of(given),
+            facts,
+            columns,
+            given.region,
+            is_skipping=is_skipping,
+            refuses_invalid=given.refuses_invalid,
+        )
         names = {f"field:{key}": name for name, key in facts.fields.items()}
         targets = [
             target
@@ -307,6 +342,20 @@ def _head(file: Any, given: RecordImport) -> tuple[list[str], list[list[str]], l
         return *head(file, format_of(given)), []
     except Invalid as error:
         return [], [], error.messages
+
+
+def _may_make_fields(request: HttpRequest) -> bool:
+    return request.user.has_perm("campaigns.change_campaign") and request.user.has_perm("campaigns.add_campaignfield")
+
+
+def _without_target(header: list[str], columns: Mapping[str, str]) -> dict[str, str]:
+    """Return the names of the columns that are not imported, each name once, by their positions."""
+    names: dict[str, str] = {}
+    for position, title in enumerate(header):
+        name = title.strip()[:LONGEST_NAME]
+        if name and str(position) not in columns and name not in names.values():
+            names[str(position)] = name
+    return names
 
 
 def _guessed(file: Any, form: Format, facts: CampaignFacts) -> dict[str, str]:

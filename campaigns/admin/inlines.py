@@ -7,9 +7,10 @@ from django.db.models import ForeignKey
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
-from callcentre.admin import Inline
+from callcentre.admin import Inline, WeekdaysInline
 from callcentre.admin.inlines import InlineFormSet
 from callcentre.admin.theme import ModelForm
+from callcentre.core.opening_hours import WeekdaysFormSet
 from campaigns.models import Campaign, CampaignField, CampaignHours, Record, RecordStatus, RetryRule
 from campaigns.verbs.retries import DEFAULTS, NEVER_RETRIED
 
@@ -69,8 +70,9 @@ class FieldInline(Inline):
     verbose_name_plural = _("fields")
 
 
-class HoursInline(Inline):
+class HoursInline(WeekdaysInline):
     model = CampaignHours
+    formset = WeekdaysFormSet
     fields = ("weekday", "begins_at", "ends_at")
     tab = True
     verbose_name_plural = _("calling hours")

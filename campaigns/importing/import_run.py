@@ -51,7 +51,7 @@ def load(campaign: CampaignFacts, given: RecordImport, file: BinaryIO, progress:
     is_skipping = given.duplicates == RecordImport.Duplicates.SKIP
     merge = Merge(campaign, given.actor, is_skipping=is_skipping, progress=progress)
     with Rows(file, format_of(given)) as rows:
-        reader = RowReader(campaign, columns, rows, given.region)
+        reader = RowReader(campaign, columns, rows, given.region, refuses_invalid=given.refuses_invalid)
         merge.stage(rows, reader)
     return merge.merge(), merge
 

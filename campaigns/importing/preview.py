@@ -14,6 +14,7 @@ from campaigns.importing.rows import Rows
 from campaigns.models.record_fields import IMPORTED
 from campaigns.models.record_rows import ids_by_number, taken_identifiers
 from campaigns.models.rules import CampaignFacts, Draft
+from campaigns.models.status import as_read
 
 SHOWN_ROWS = 20
 CHECKED_ROWS = 1000
@@ -30,6 +31,7 @@ class PreviewRow:
     # Target -> text of the imported columns.
     values: Mapping[str, str]
     faults: Sequence[str]
+    has_invalid_number: bool
 
 
 @dataclass(slots=True)
@@ -53,6 +55,7 @@ class Preview:
     """The first rows for the page, and counts among the `checked` rows.
 
     `duplicates` have a number of the campaign, `repeats` a number of an earlier row, `faulty` rows any other fault.
+    `invalid` rows are imported although a number is not valid.
     `reasons` lists faults before duplicates and repeats, and frequent reasons before rare ones.
     """
 
@@ -62,6 +65,7 @@ class Preview:
     faulty: int = 0
     duplicates: int = 0
     repeats: int = 0
+    invalid: int = 0
 
     @property
     def is_whole_file(self) -> bool:
@@ -82,12 +86,19 @@ def head(file: BinaryIO, form: Format) -> tuple[list[str], list[list[str]]]:
 
 
 def preview(
-    file: BinaryIO, form: Format, campaign: CampaignFacts, columns: Mapping[int, str], region: str, *, is_skipping: bool
+    file: BinaryIO,
+    form: Format,
+    campaign: CampaignFacts,
+    columns: Mapping[int, str],
+    region: str,
+    *,
+    is_skipping: bool,
+    refuses_invalid: bool = False,
 ) -> Preview:
     """Read the first rows like the import, and look for taken numbers and identifiers."""
     shown = Preview()
     with Rows(file, form) as rows:
-        reader = RowReader(campaign, columns, rows, region)
+        reader = RowReader(campaign, columns, rows, region, refuses_invalid=refuses_invalid)
         rows_read = [(line, reader.read(cells)) for line, cells in islice(rows, CHECKED_ROWS)]
     taken = _Taken(campaign, [row for _, row in rows_read], is_skipping=is_skipping)
     names = {key: name for name, key in campaign.fields.items()}
@@ -101,6 +112,7 @@ def preview(
         shown.duplicates += is_duplicate and not is_repeat
         messages = [showable(fault.message) for fault in (*row.faults, *duplicate)]
         shown.faulty += bool(messages) and not is_duplicate
+        shown.invalid += not messages and row.has_invalid_number
         for message in messages:
             reasons.setdefault((message, is_duplicate), Reason(message, is_duplicate)).add(line, row)
         if len(shown.rows) < SHOWN_ROWS:
@@ -118,7 +130,8 @@ def _row(line: int, row: ImportedRow, faults: Sequence[str], names: Mapping[str,
         **{f"field:{key}": text for key, text in draft.fields.items() if key in names},
     }
     values = {target: showable(text) for target, text in values.items()}
-    return PreviewRow(line, showable(row.phone_number), row.number, draft.status.name, values, faults)
+    status = as_read(draft.status.name)
+    return PreviewRow(line, showable(row.phone_number), row.number, status, values, faults, row.has_invalid_number)
 
 
 def _shown(value: Any) -> str:

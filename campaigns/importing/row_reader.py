@@ -10,7 +10,7 @@ from typing import Any
 from callcentre.core.errors import ErrorCode, Fault, besides
 from callcentre.core.field_tables import Kind
 from callcentre.core.parsing import INT32, Reject, parse_instant, parse_integer
-from callcentre.core.phone import PhoneError, normalise
+from callcentre.core.phone import PhoneError, is_valid, normalise
 from callcentre.core.spreadsheets import as_entered
 from campaigns.importing.columns import REPEATABLE, label_of
 from campaigns.importing.formats import ENCODINGS
@@ -39,12 +39,27 @@ class ImportedRow:
     additional: list[tuple[str, str]] = field(default_factory=list)
     faults: list[Fault] = field(default_factory=list)
 
+    @property
+    def has_invalid_number(self) -> bool:
+        """Whether a number is as long as one of its country, and is none."""
+        numbers = [self.number, *(number for _raw, number in self.additional)]
+        return any(number and not is_valid(number) for number in numbers)
+
 
 class RowReader:
     """Reader of rows for one campaign and one choice of columns."""
 
-    def __init__(self, campaign: CampaignFacts, columns: Mapping[int, str], rows: Rows, region: str) -> None:
+    def __init__(
+        self,
+        campaign: CampaignFacts,
+        columns: Mapping[int, str],
+        rows: Rows,
+        region: str,
+        *,
+        refuses_invalid: bool = False,
+    ) -> None:
         self._campaign = campaign
+        self._refuses_invalid = refuses_invalid
         self._region = region
         self._encoding = ENCODINGS[rows.form.encoding]
         self._width = rows.width
@@ -102,6 +117,8 @@ class RowReader:
             self._read_fields(cells, count, values, faults)
         if self._additional:
             self._read_additional(cells, count, row)
+        if self._refuses_invalid and row.has_invalid_number:
+            faults.append(Fault(ErrorCode.PHONE_NOT_VALID, self._phone[1]))
         row.draft, broken = check(values, self._campaign, self._agents, self._start, row.number)
         faults += besides(
             faults, (Fault(fault.code, self._labels.get(fault.field, fault.field), fault.params) for fault in broken)

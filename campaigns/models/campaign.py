@@ -16,6 +16,7 @@ from callcentre.core.audit import audited
 from callcentre.core.changes import TimestampedModel
 from callcentre.core.errors import ErrorCode, Fault
 from callcentre.core.holiday_calendars import has_calendar
+from callcentre.core.phone import PhoneError, normalise
 from callcentre.core.scope import Lookups
 from telephony.models import Agent
 
@@ -24,6 +25,15 @@ PARAMETERS = ("caller_id", "preview_timeout", "predictive_max_calls", "predictiv
 # Fields that one rule compares with each other.
 _DATES = frozenset(("start_date", "end_date"))
 _RATIOS = frozenset(("parameters.predictive_max_calls", "parameters.predictive_min_calls"))
+
+
+def faults_of_caller_id(caller_id: str | None) -> list[Fault]:
+    """Return the fault of a number to present that is no phone number."""
+    try:
+        normalise(caller_id or "0")
+    except PhoneError as error:
+        return [error.fault("parameters.caller_id")]
+    return []
 
 
 @audited()

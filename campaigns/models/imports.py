@@ -81,6 +81,7 @@ class RecordImport(AskedFor):
     columns = models.JSONField(_("columns"), default=dict)
     region = models.CharField(_("region of national numbers"), max_length=2, default=default_region)
     duplicates = models.CharField(_("duplicates"), max_length=10, choices=Duplicates, default=Duplicates.SKIP)
+    refuses_invalid = models.BooleanField(_("numbers that are not valid are refused"), default=False, db_default=False)
     records_events = models.BooleanField(_("an event for each record"), default=False)
 
     state = models.CharField(_("state"), max_length=10, choices=State, default=State.UPLOADED)
@@ -124,9 +125,12 @@ class RecordImport(AskedFor):
     @property
     def actor(self) -> Actor:
         """The actor that the history of the added records names."""
-        if self.recycled is not None:
-            return Actor(self.actor_kind, self.actor_id, self.actor_name)  # type: ignore[arg-type]
-        return Actor("import", self.pk, self.file_name)
+        return self.asker if self.recycled is not None else Actor("import", self.pk, self.file_name)
+
+    @property
+    def asker(self) -> Actor:
+        """The person or program that asked for the import."""
+        return Actor(self.actor_kind, self.actor_id, self.actor_name)  # type: ignore[arg-type]
 
     @property
     def is_of_records(self) -> bool:

@@ -24,7 +24,8 @@ from campaigns.models import (
     RecordStatus,
     RetryRule,
 )
-from campaigns.models.campaign import PARAMETERS
+from campaigns.models.campaign import PARAMETERS, faults_of_caller_id
+from campaigns.scripts import unknown_fields
 from telephony.models import Agent
 
 logger = logging.getLogger(__name__)
@@ -53,7 +54,9 @@ def create_campaign(
     Raises Invalid with the given and its own faults.
     """
     with transaction.atomic():
-        campaign = _insert(values, [*faults, *_faults_of_fields(field_names, is_crm=bool(values.get("is_crm")))])
+        of_fields = _faults_of_fields(field_names, is_crm=bool(values.get("is_crm")))
+        faults = [*faults, *of_fields, *faults_of_caller_id(values.get("caller_id"))]
+        campaign = _insert(values, [*faults, *_faults_of_script(values.get("script"), field_names)])
         _add_fields(campaign, field_names)
         RecordStatus.objects.bulk_create(
             RecordStatus(
@@ -81,7 +84,7 @@ def clone_campaign(source: Campaign, actor: Actor, faults: Sequence[Fault] = (),
     with transaction.atomic():
         copied = {name: getattr(source, name) for name in _CLONED}
         copied["ignores_hours"] = source.ignores_hours and _may_ignore_hours()
-        campaign = _insert({**copied, **values}, faults)
+        campaign = _insert({**copied, **values}, [*faults, *faults_of_caller_id(values.get("caller_id"))])
         CampaignField.objects.bulk_create(
             CampaignField(campaign=campaign, name=field.name, order=field.order) for field in source.fields.all()
         )
@@ -153,14 +156,18 @@ def edit_campaign(
     """
     with transaction.atomic():
         locked = Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
-        zone_field = locked.zone_field_id
-        known = set(locked.fields.values_list("name", flat=True)) if field_names else set()
+        zone_field, caller_id = locked.zone_field_id, locked.caller_id
+        script = values.get("script")
+        known = set(locked.fields.values_list("name", flat=True)) if field_names or script else set()
         new_fields = [name for name in field_names if name not in known]
         empty = [name for name, value in values.items() if value is None and not Campaign._meta.get_field(name).null]
         for name in values.keys() - set(empty):
             setattr(locked, name, values[name])
         faults = [*faults, *(Fault(ErrorCode.EMPTY, name) for name in empty), *locked.faults(faults)]
-        if faults := [*faults, *_faults_of_hours(values), *_faults_of_fields(new_fields, is_crm=locked.is_crm)]:
+        if locked.caller_id != caller_id:
+            faults += faults_of_caller_id(locked.caller_id)
+        faults += [*_faults_of_hours(values), *_faults_of_fields(new_fields, is_crm=locked.is_crm)]
+        if faults := [*faults, *_faults_of_script(script, [*known, *new_fields])]:
             raise Invalid(faults)
         _add_fields(locked, new_fields)
         locked.save(update_fields=[*values, "updated_at"])
@@ -206,6 +213,11 @@ def _insert(values: dict[str, Any], faults: Sequence[Fault]) -> Campaign:
 
 def _faults_of_fields(names: Sequence[str], *, is_crm: bool) -> list[Fault]:
     return [Fault(ErrorCode.FIELDS_IN_CRM, "field_names")] if is_crm and names else []
+
+
+def _faults_of_script(script: str | None, field_names: Iterable[str]) -> list[Fault]:
+    unknown = unknown_fields(script or "", field_names)
+    return [Fault(ErrorCode.SCRIPT_FIELD_UNKNOWN, "script", {"name": name}) for name in unknown]
 
 
 def _add_fields(campaign: Campaign, names: Sequence[str]) -> None:

@@ -15,6 +15,7 @@ from callcentre.core.changes import change_columns
 from callcentre.core.enqueue import enqueue
 from callcentre.core.errors import Conflict, ErrorCode
 from callcentre.core.request_id import current_request_id
+from callcentre.core.sender import acting
 from campaigns.models import Campaign, RecordImport
 
 # A queued import waits this long for a worker; then its message is sent once more.
@@ -26,12 +27,10 @@ MAX_ATTEMPTS = 5
 def upload_import(campaign: Campaign | None, actor: Actor, file: "File[bytes]", **values: Any) -> RecordImport:
     """Store a file of records, or of do-not-call entries without a campaign; `values` describe it as far as known."""
     name = (file.name or "records.csv").replace("\\", "/").rpartition("/")[2][-200:]
-    with transaction.atomic():
-        given = RecordImport.objects.create(
-            campaign=campaign, file=file, file_name=name, file_size=file.size, **change_columns(actor), **values
-        )
-        record(actor, AuditAction.IMPORT, given, name=name)
-    return given
+    columns = change_columns(actor)
+    return RecordImport.objects.create(
+        campaign=campaign, file=file, file_name=name, file_size=file.size, **columns, **values
+    )
 
 
 def describe_import(given: RecordImport, actor: Actor, **values: Any) -> None:
@@ -83,7 +82,10 @@ def fail_import(given: RecordImport, message: Any) -> None:
 
 
 def finish_import(given: RecordImport, attempt: int, values: Mapping[str, Any]) -> None:
-    """End an import, in the transaction that adds its records. Raises Conflict if another worker has taken it over."""
+    """End an import, in the transaction that adds its records. Raises Conflict if another worker has taken it over.
+
+    The audit log has one entry for the import, and none for each record.
+    """
     ours = RecordImport.objects.filter(pk=given.pk, state=RecordImport.State.RUNNING, attempts=attempt)
     if not ours.update(
         state=RecordImport.State.FINISHED,
@@ -94,6 +96,9 @@ def finish_import(given: RecordImport, attempt: int, values: Mapping[str, Any]) 
         **values,
     ):
         raise Conflict(ErrorCode.CONFLICT)
+    counts = {name: [None, count] for name, count in values.items() if name.endswith("_count")}
+    with acting(given.asker, given.actor_address):
+        record(given.asker, AuditAction.IMPORT, given, name=given.file_name, changes=counts)
 
 
 def remove_import_files(given: RecordImport) -> None:

@@ -127,7 +127,8 @@ class ExportAdmin(ReportPage, PartsPage, FileJobAdmin):
             pk = repeat_export(export, actor_of(request)).pk
         except ValidationError as error:
             self.say_refused(request, error)
-        return redirect(self.url_of("change", pk))
+            return redirect(self.url_of("change", pk))
+        return redirect(f"{self.url_of('change', pk)}#fetch")
 
     def resend_view(self, request: HttpRequest, pk: int, mail_pk: int) -> HttpResponse:
         export = self._export(request, pk)

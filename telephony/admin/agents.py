@@ -82,8 +82,8 @@ class AgentAdmin(Undeletable, Admin):
         QueueFilter,
     )
     list_select_related = ("group",)
-    search_fields = ("login", "name", "surname", "number")
-    search_help_text = _("Login, name or number")
+    search_fields = ("login", "name", "surname", "number", "email")
+    search_help_text = _("Login, name, number or e-mail")
     actions = ("log_out_selected", "pause_selected", "free_selected", "activate", "deactivate")
     actions_list = ("new_agent",)
     actions_detail = ("log_out", "pause", "free")
@@ -158,7 +158,7 @@ class AgentAdmin(Undeletable, Admin):
     ) -> HttpResponse:
         if self._apply(request, [agent], verb, label):
             self.message_user(request, f"{agent}: {label}", messages.SUCCESS)
-        return redirect(self.url_of("change", agent.pk))
+        return redirect(self.back_url(request, agent))
 
     @page_action(description=_("Log out"), url_path="log-out", icon="logout", permissions=["change"])
     def log_out(self, request: HttpRequest, object_id: str) -> HttpResponse:

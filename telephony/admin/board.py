@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from callcentre.core.scope import ALL, Scope
 from telephony.current_states import LOGGED_OUT, ORDER, Current, current_states
-from telephony.customers import pages_of_customers
+from telephony.customers import name_beside, pages_of_customers
 from telephony.models import Agent, Connection
 
 # The most rows of a board. The list of agents has the rest.
@@ -59,5 +59,5 @@ def _others(connection_ids: set[int | None], scope: Scope) -> dict[int | None, t
     for call in calls:
         number = call.src if call.direction == Connection.Direction.INBOUND else call.dst
         customer, url = pages.get(call.customer_id or 0, (None, ""))
-        others[call.pk] = number, customer.label if customer else "", url
+        others[call.pk] = number, name_beside(number, customer.label) if customer else "", url
     return others

@@ -3,16 +3,22 @@
 from datetime import datetime
 from typing import Any
 
+from django.db.models import Model
+
 from callcentre.core.scope import ALL, Scope
 from callcentre.core.search import Hit, SearchText, candidates, ids_inside, read_by_list, union
 from callcentre.core.statements import rows_of
 from callcentre.core.times import second
+from telephony.admin.agent_search import AGENT_NAMES
+from telephony.call_lookups import of_keys, registered_branches
 from telephony.models import Connection
 from telephony.models.connection import UID
 from telephony.numbers import comparable
 
-# The most results of a search by number.
+# The most results of a search.
 MAX_FOUND = 500
+# The calls among which parts of calls are found: not every call has a recording.
+MOST_OF_PARTS = 1_000
 
 _OF_NUMBER = (
     "SELECT id FROM telephony_connection WHERE src_number = %(number)s ORDER BY created_at DESC, id DESC",
@@ -25,9 +31,13 @@ _OF_ENDING = (
     f"SELECT id FROM telephony_connection WHERE state = 'ended' AND {_CUSTOMER_NUMBER} LIKE {{ending}}",  # noqa: S608
     f"SELECT id FROM telephony_connection WHERE state <> 'ended' AND {_CUSTOMER_NUMBER} LIKE {{ending}}",  # noqa: S608
 )
+_AGENTS = "SELECT id FROM telephony_agent WHERE {words}"
+_QUEUES = "SELECT id FROM telephony_queue WHERE {words}"
 _OF_ID = "SELECT id FROM telephony_connection WHERE id = %(id)s AND created_at = to_timestamp(%(epoch)s)"
 _NEWEST = """
-SELECT id FROM telephony_connection WHERE id IN ({branches}) ORDER BY created_at DESC, id DESC LIMIT %(most)s
+SELECT found.id FROM ({branches}) AS found(id) CROSS JOIN LATERAL (
+  SELECT c.created_at FROM telephony_connection c WHERE c.id = found.id LIMIT 1) AS call
+ORDER BY call.created_at DESC, found.id DESC LIMIT %(most)s
 """
 _HITS = """
 SELECT c.id, c.created_at, c.direction, c.src, c.dst, c.disposition, c.state, a.login
@@ -47,21 +57,36 @@ CROSS JOIN LATERAL (
 """
 
 
-def ids_found(text: str, scope: Scope = ALL) -> tuple[list[int], bool]:
-    """Return the keys of the connections with this id of the wire, or this number of either side in any spelling.
+def ids_found(text: str, scope: Scope = ALL, model: type[Model] = Connection) -> tuple[list[int], bool]:
+    """Return the keys of the calls that a text finds, or of the rows of a model that belong to them by `connection`.
 
-    The second value is whether the search stopped before it found all.
+    It finds them by the id of the call, the number of either side in any spelling, the agent, the queue, and what other
+    apps have registered. The second value is whether the search stopped before it found all.
     """
+    ids, is_cut = _calls_found(text, scope, model)
+    if model is not Connection:
+        ids = list(model._default_manager.filter(connection__in=ids).order_by().values_list("pk", flat=True))
+    return ids[:MAX_FOUND], is_cut or len(ids) > MAX_FOUND
+
+
+def _calls_found(text: str, scope: Scope, model: type[Model]) -> tuple[list[int], bool]:
     found = list(Connection.objects.with_uid(text.strip()).values_list("pk", flat=True))
     if found:
         return found, False
     search = SearchText.read(text)
-    most = read_by_list(MAX_FOUND, Connection, scope)
-    branches = union([*_OF_NUMBER, *search.with_endings(*_OF_ENDING)], most)
+    is_part = model is not Connection
+    most = read_by_list(MOST_OF_PARTS if is_part else MAX_FOUND, Connection, scope)
+    branches = [*_OF_NUMBER, *search.with_endings(*_OF_ENDING), *registered_branches(search)]
+    if search.patterns:
+        branches += [
+            of_keys("agent_id", _AGENTS.format(words=search.like_words(AGENT_NAMES))),
+            of_keys("queue_id", _QUEUES.format(words=search.like_words("callcentre_name(name)"))),
+        ]
+    branches = [branch.replace("{most}", str(most)) for branch in branches]
     values = {**search.parameters, "number": comparable(text.replace("\0", "")), "most": most}
-    read = [pk for (pk,) in rows_of(_NEWEST.format(branches=branches), values)]
-    ids = ids_inside(read, Connection, scope)[:MAX_FOUND]
-    return ids, len(read) == most or len(ids) == MAX_FOUND
+    read = [pk for (pk,) in rows_of(_NEWEST.format(branches=union(branches, most)), values)]
+    ids = ids_inside(read, Connection, scope)
+    return ids if is_part else ids[:MAX_FOUND], len(read) == most or (not is_part and len(ids) >= MAX_FOUND)
 
 
 def calls(search: SearchText, count: int, scope: Scope = ALL) -> list[Hit]:

@@ -1,6 +1,6 @@
 """Calls, read-only. The table has millions of rows: the list counts none and reads the newest by an index."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -8,22 +8,21 @@ from django.contrib import admin
 from django.contrib.admin.utils import flatten_fieldsets
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest
-from django.utils.html import format_html
 from django.utils.translation import gettext_lazy as _
 from unfold.admin import TabularInline
 from unfold.contrib.filters.admin import DropdownFilter
 
-from callcentre.admin import DatesFilter, ReadOnlyAdmin, UncountedChangeList, UncountedMixin, display, link
+from callcentre.admin import DatesFilter, UncountedChangeList, display
 from callcentre.admin.lists import rows_up_to, takes_all_rows
 from callcentre.admin.scope import AutocompleteSelectFilter, AutocompleteSelectMultipleFilter, scope_of
 from callcentre.core.times import second
 from telephony import causes
 from telephony.admin import connection_search
+from telephony.admin.call_columns import CallsAdmin, players_of, recordings_of
 from telephony.admin.report_filter import Counted
 from telephony.admin.state_labels import minutes
 from telephony.admin.topics import topic_of
-from telephony.admin.transcriptions import CONVERSATION_STYLES, conversation_of
-from telephony.customers import pages_of_customers
+from telephony.admin.transcriptions import conversation_of
 from telephony.models import CallCommand, Connection, Leg, Offer, Talk, Transfer
 
 COLOURS: dict[str, str] = {
@@ -101,6 +100,8 @@ class DispositionFilter(_ResultFilter):
 
 
 class NewestChangeList(UncountedChangeList):
+    """A list in the order of the start. The ids of imported calls have another order."""
+
     def get_ordering(self, request: HttpRequest, queryset: QuerySet[Any]) -> list[str]:
         return ["-created_at", "-pk"]
 
@@ -189,13 +190,14 @@ class CommandInline(_PartInline):
 
 
 @admin.register(Connection)
-class ConnectionAdmin(UncountedMixin, ReadOnlyAdmin):
+class ConnectionAdmin(CallsAdmin):
     """Calls, their results, recordings and words."""
 
-    has_own_history = True  # never edited: Django's history would be empty
-    list_display = ("start", "way", "src", "dst", "result", "talk", "login", "queue", "uid")
-    list_display_links = ("start", "uid")
+    # A phone shows the first five.
+    list_display = ("start", "customer", "number", "result", "heard", "login", "place", "way", "talk")
+    list_display_links = ("start",)
     list_further = (
+        *("src", "dst", "queue", "uid"),
         *("agent", "answer", "end", "ring_seconds", "wait_seconds", "hung_up_by", "reason", "cause"),
         *("caller_id", "campaign_code", "customer_id", "request_of"),
     )
@@ -209,8 +211,6 @@ class ConnectionAdmin(UncountedMixin, ReadOnlyAdmin):
         Counted,
     )
     list_select_related = ("agent", "queue")
-    search_fields = ("id",)
-    search_help_text = _("Id, or number of either side in any spelling")
     fieldsets = (
         (None, {"fields": (("uid", "outcome"), ("way", "customer"), ("src", "dst"), ("agent", "queue"))}),
         (_("Course"), {"fields": (("start", "ring_seconds"), ("answer", "wait_seconds"), ("end", "talk"))}),
@@ -220,11 +220,20 @@ class ConnectionAdmin(UncountedMixin, ReadOnlyAdmin):
     change_form_outer_before_template = "telephony/_recordings.html"
     change_form_outer_after_template = "admin/telephony/connection.html"
 
-    class Media:
-        css = CONVERSATION_STYLES
-
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[UncountedChangeList]:
         return NewestChangeList
+
+    def get_list_display(self, request: HttpRequest) -> Any:
+        """Leave the recordings out for a person who may not hear them."""
+        columns = super().get_list_display(request)
+        may_hear = request.user.has_perm("telephony.view_recording")
+        return columns if may_hear else [name for name in columns if name != "heard"]
+
+    def complete_rows(self, rows: Sequence[Any]) -> None:
+        super().complete_rows(rows)
+        recordings = recordings_of(rows)
+        for call in rows:
+            call.players = recordings.get(call.pk, [])
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Connection]:
         return super().get_queryset(request).select_related("agent", "queue")
@@ -239,19 +248,6 @@ class ConnectionAdmin(UncountedMixin, ReadOnlyAdmin):
             for inline in self.inlines
             if (obj and obj.has_talks if inline is TalkInline else inline.model.objects.filter(connection=obj).exists())
         ]
-
-    def get_search_results(
-        self, request: HttpRequest, queryset: QuerySet[Connection], search_term: str
-    ) -> tuple[QuerySet[Connection], bool]:
-        if search_term.strip():
-            most = connection_search.MAX_FOUND
-            ids, is_cut = connection_search.ids_found(search_term, scope_of(request))
-            queryset = self.rows_found(request, queryset, ids, most, is_cut=is_cut)
-        return queryset, False
-
-    @display(description=_("start"))
-    def start(self, call: Connection) -> str:
-        return format_html('<span class="whitespace-nowrap">{}</span>', second(call.created_at))
 
     @display(description=_("answered"))
     def answer(self, call: Connection) -> str:
@@ -283,16 +279,6 @@ class ConnectionAdmin(UncountedMixin, ReadOnlyAdmin):
     def reason(self, call: Connection) -> str:
         return causes.shown(call.cause_text) or "–"
 
-    @display(description=_("customer"))
-    def customer(self, call: Connection) -> str:
-        if call.customer_id is None:
-            return "–"
-        found = pages_of_customers([call.customer_id]).get(call.customer_id)
-        if found is None:
-            return str(call.customer_id)
-        customer, address = found
-        return link(address, customer.label)
-
     @display(description=_("request id"))
     def request_of(self, call: Connection) -> str:
         return call.request_id or "–"
@@ -301,9 +287,9 @@ class ConnectionAdmin(UncountedMixin, ReadOnlyAdmin):
     def talk(self, call: Connection) -> str:
         return minutes(call.billsec)
 
-    @display(description=_("agent"))
-    def login(self, call: Connection) -> str:
-        return call.agent.login if call.agent else "–"
+    @display(description=_("recording"))
+    def heard(self, call: Any) -> str:
+        return players_of(call.players)
 
     def page_context(self, request: HttpRequest, obj: Connection | None) -> dict[str, Any]:
         return topic_of(obj) | conversation_of(request, obj) if obj else {}

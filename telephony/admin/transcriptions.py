@@ -22,10 +22,12 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 from unfold.contrib.filters.admin import ChoicesDropdownFilter
 
-from callcentre.admin import DeletableMixin, ReadOnlyAdmin, UncountedMixin, actor_of, display, link
+from callcentre.admin import DeletableMixin, UncountedChangeList, actor_of, display
 from callcentre.admin.scope import scope_of
 from callcentre.core.audit import AuditAction, record_once
+from callcentre.core.times import spell_length
 from telephony.admin.audio_ranges import sound
+from telephony.admin.call_columns import CallPartsAdmin, player_of
 from telephony.admin.state_labels import minutes
 from telephony.models import Connection, EvaluationCriterion, Recording, Transcription, TranscriptionUsage
 from telephony.talk_ratio import CUSTOMER, USER, ratio
@@ -50,8 +52,6 @@ SENTIMENTS = {
     "NEUTRAL": ("info", _("neutral")),
     "NEGATIVE": ("danger", _("negative")),
 }
-# The styles of the pages that show players or words.
-CONVERSATION_STYLES = {"all": ("telephony/transcription.css",)}
 SPEAKERS = {USER: _("Agent"), CUSTOMER: _("Customer")}
 
 
@@ -102,8 +102,7 @@ def _lines(parts: Sequence[Any], connection: Connection, recordings: Sequence[Re
         speaker = part["speaker"]
         who = agent if speaker == USER and agent else str(SPEAKERS.get(speaker, _("Unknown speaker")))
         player, at = _heard_in(part["begin"], recordings)
-        clock = f"{int(part['begin']) // 60}:{int(part['begin']) % 60:02}"
-        lines.append(Utterance(speaker, who, clock, part["text"], player, at))
+        lines.append(Utterance(speaker, who, spell_length(part["begin"]), part["text"], player, at))
     return lines
 
 
@@ -124,38 +123,14 @@ def _criteria(evaluated: Sequence[Any]) -> list[dict[str, Any]]:
     ]
 
 
-def connection_found(term: str) -> int | None:
-    """Return the key of the connection with this id of the wire."""
-    return Connection.objects.with_uid(term.strip()).values_list("pk", flat=True).first()
-
-
-class OfCallsAdmin(UncountedMixin, ReadOnlyAdmin):
-    """The admin of rows that belong to a call and are searched by its id."""
-
-    has_own_history = True
-    search_fields = ("connection",)
-    search_help_text = _("Id of the call")
-
-    def get_search_results(
-        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
-    ) -> tuple[QuerySet[Any], bool]:
-        if search_term.strip():
-            return queryset.filter(connection=connection_found(search_term)), False
-        return queryset, False
-
-    @display(description=_("call"))
-    def call_link(self, row: Any) -> str:
-        return link(reverse("admin:telephony_connection_change", args=[row.connection_id]), row.connection.uid)
-
-
 @admin.register(Transcription)
-class TranscriptionAdmin(OfCallsAdmin):
+class TranscriptionAdmin(CallPartsAdmin):
     """Transcriptions, with the errors of failed ones."""
 
-    list_display = ("call", "created_at", "state", "length", "sentiment_shown", "error")
-    list_display_links = ("call",)
+    list_display = ("start", "customer", "number", "login", "place", "state", "length", "sentiment_shown", "error")
+    list_display_links = ("start",)
+    list_further = ("call", "created_at")
     list_filter = (("status", ChoicesDropdownFilter),)
-    list_select_related = ("connection",)
     list_before_template = "admin/telephony/minutes.html"
     actions = ("transcribe_again",)
     fields = ("call_link", "created_at", "finished_at", "attempts", "requested_by")
@@ -163,18 +138,11 @@ class TranscriptionAdmin(OfCallsAdmin):
     change_form_outer_before_template = "telephony/_recordings.html"
     change_form_outer_after_template = "telephony/_transcription.html"
 
-    class Media:
-        css = CONVERSATION_STYLES
-
     def get_queryset(self, request: HttpRequest) -> QuerySet[Transcription]:
         """Leave the words out of the list."""
         rows: QuerySet[Transcription] = super().get_queryset(request)
         is_list = request.path == self.url_of("changelist")
         return rows.defer("parts", "summary", "evaluated_criteria") if is_list else rows
-
-    @display(description=_("call"))
-    def call(self, transcription: Transcription) -> str:
-        return transcription.connection.uid
 
     @display(description=_("status"), label=STATUSES)
     def state(self, transcription: Transcription) -> tuple[str, str]:
@@ -218,20 +186,37 @@ class TranscriptionAdmin(OfCallsAdmin):
         return conversation_of(request, obj.connection) if obj else {}
 
 
+class RecordingChangeList(UncountedChangeList):
+    """A list in the order of the start. The index of a state has the order of the ids."""
+
+    def get_ordering(self, request: HttpRequest, queryset: QuerySet[Any]) -> list[str]:
+        is_of_state = any(name.startswith("state__") for name in request.GET)
+        return super().get_ordering(request, queryset) if is_of_state else ["-started_at", "-pk"]
+
+
 @admin.register(Recording)
-class RecordingAdmin(DeletableMixin, OfCallsAdmin):
+class RecordingAdmin(DeletableMixin, CallPartsAdmin):
     """Recordings, with the errors of failed ones."""
 
     deletion_kind = "recording"
-    list_display = ("name", "started_at", "shown_state", "length", "error")
-    list_display_links = ("name",)
-    list_further = ("connection", "ready_at", "seconds", "size", "attempts", "id")
+    list_display = ("start", "heard", "customer", "number", "login", "place")
+    list_display_links = ("start",)
+    list_further = (
+        *("name", "call", "started_at", "shown_state", "length", "error"),
+        *("ready_at", "seconds", "size", "attempts", "id"),
+    )
     list_filter = (("state", ChoicesDropdownFilter),)
     date_column = "started_at"
-    list_select_related = ("connection",)
     actions = ("fetch_again",)
     fields = ("call_link", "player", "started_at", "state", "length", "size", "ready_at", "attempts", "error")
     readonly_fields = fields
+
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[UncountedChangeList]:
+        return RecordingChangeList
+
+    @display(description=_("recording"))
+    def heard(self, recording: Recording) -> str:
+        return player_of(recording)
 
     @display(description=_("state"), label=STATES)
     def shown_state(self, recording: Recording) -> tuple[str, str]:

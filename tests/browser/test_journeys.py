@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from django.core.files.base import ContentFile
@@ -18,6 +19,7 @@ from callcentre.models import User
 from campaigns.importing.import_run import run
 from campaigns.models import DoNotCall, Record, RecordImport
 from knowledgebase.models import Article
+from reports.models import Export
 from telephony.models import Connection, Recording
 from telephony.verbs import presence
 from tests.backoffice import page_of
@@ -25,6 +27,7 @@ from tests.browser.conftest import Visit
 from tests.campaigns.factories import CampaignFactory, DiallingDayFactory, RecordFactory
 from tests.conftest import ACTOR
 from tests.knowledgebase.factories import CategoryFactory
+from tests.reports.exports import built
 from tests.telephony.factories import AgentFactory, ConnectionFactory, PauseFactory, QueueFactory, RecordingFactory
 from tests.telephony.sound import wav
 from tests.tickets.factories import ChatFactory, CustomerFactory, MessageFactory, TicketFactory
@@ -97,8 +100,8 @@ def test_an_agent_is_paused_in_two_clicks(walk: Walk) -> None:
     expect(walk.page.get_by_text("paused for Lunch")).to_be_visible()
 
     assert walk.steps == 2
-    walk.page.goto(f"{walk.page.url.split('/admin')[0]}{HOME}")
-    # The state and the reason need no click.
+    # Back at the overview, where the state and the reason need no click.
+    assert urlsplit(walk.page.url).path == HOME
     expect(walk.page.get_by_role("row", name="anna")).to_contain_text("Lunch")
 
 
@@ -113,17 +116,26 @@ def test_a_customer_is_found_by_four_digits_in_two_steps(walk: Walk) -> None:
     assert walk.steps == 2
 
 
-def test_a_recording_is_heard_in_three_clicks(walk: Walk, own_storage: Path) -> None:
-    recording: Recording = RecordingFactory(ready=True, seconds=20)
+@pytest.mark.parametrize("menu", ["Calls", "Recordings"])
+def test_a_recording_of_a_customer_is_found_and_heard_in_its_row_in_three_steps(
+    walk: Walk, own_storage: Path, menu: str
+) -> None:
+    customer = CustomerFactory(name="Jan", surname="Kowal")
+    call = ConnectionFactory(agent=AgentFactory(login="anna"), customer_id=customer.pk)
+    recording: Recording = RecordingFactory(ready=True, seconds=20, connection=call)
     recording.file.name = default_storage.save(recording.path, ContentFile(wav(1000, seconds=20)))
     recording.save(update_fields=["file"])
+    RecordingFactory(ready=True)
 
-    walk.menu("Calls")
-    walk.click(walk.page.locator("#result_list tbody th a").first)
-    # The left end of the player is its button.
-    walk.click(walk.page.locator("audio"), position={"x": 20, "y": 27})
+    walk.menu(menu)
+    walk.page.locator("#searchbar").focus()
+    walk.type("kowal\n")
+    row = walk.page.get_by_role("row").filter(has_text="Jan Kowal")
+    expect(walk.page.locator("#result_list tbody tr")).to_have_count(1)
+    walk.click(row.get_by_role("link", name="Play the recording of 0:20"))
 
-    expect(walk.page.locator("audio")).to_have_js_property("paused", value=False)
+    expect(row.locator("audio")).to_have_js_property("paused", value=False)
+    expect(row).to_contain_text("anna")
     assert walk.steps == 3
 
 
@@ -145,23 +157,36 @@ def test_a_mail_is_answered_in_three_steps_and_seen_to_be_sent(walk: Walk, super
 
 def test_ten_tickets_are_assigned_in_twelve_clicks(walk: Walk) -> None:
     AgentFactory(login="anna")
-    TicketFactory.create_batch(10)
+    TicketFactory.create_batch(20)
 
     walk.menu("Tickets")
     boxes = walk.page.locator("#result_list input.action-select")
-    walk.click(boxes.first)
-    walk.click(boxes.nth(9), modifiers=["Shift"])
+    for number in range(10):
+        walk.click(boxes.nth(2 * number))
     walk.steps += 1
-    walk.page.select_option("select[name=action]", label="Assign to an agent")
-    walk.click(walk.page.locator("#changelist-actions-wrapper button[type=submit]"))
-    walk.steps += 1
-    anna = walk.page.locator("#action-form option", has_text="anna").first.get_attribute("value")
-    walk.page.select_option("#action-form select", anna)
-    walk.click(walk.page.locator("#action-form [type=submit], #action-form button").first)
+    walk.page.get_by_label("Assign to").select_option("anna")
     expect(walk.page.get_by_text("10 tickets").first).to_be_visible()
 
-    assert walk.steps <= 12
+    assert walk.steps == 12
     assert Ticket.objects.filter(agent__login="anna").count() == 10
+
+
+def test_the_arrow_keys_pass_agents_and_enter_assigns(walk: Walk) -> None:
+    AgentFactory(login="anna"), AgentFactory(login="maria")
+    ticket = TicketFactory()
+
+    walk.menu("Tickets")
+    walk.click(walk.page.locator("#result_list input.action-select").first)
+    walk.page.get_by_label("Assign to").focus()
+    walk.page.keyboard.press("ArrowDown")
+    walk.page.keyboard.press("ArrowDown")
+    ticket.refresh_from_db()
+    assert ticket.agent is None
+    walk.page.keyboard.press("Enter")
+    expect(walk.page.get_by_text("1 ticket").first).to_be_visible()
+
+    ticket.refresh_from_db()
+    assert ticket.agent.login == "maria"
 
 
 def test_two_tickets_are_merged_and_split_again(walk: Walk) -> None:
@@ -222,6 +247,48 @@ def test_a_list_with_faults_is_imported_in_six_steps(walk: Walk, own_storage: Pa
     assert (Record.objects.count(), RecordImport.objects.get().state) == (1, "finished")
 
 
+def test_a_list_makes_the_fields_of_a_new_campaign_in_seven_steps(
+    walk: Walk, own_storage: Path, tmp_path: Path
+) -> None:
+    campaign = CampaignFactory(code="T7007", name="Spring offer")
+    path = tmp_path / "numbers.csv"
+    path.write_text("phone_number,city\n22 555 01 01,Gdynia\n22 555,Sopot\n")
+
+    walk.page.reload()
+    walk.click(walk.page.get_by_role("row", name="T7007").get_by_role("link", name="T7007"))
+    walk.link("Import records")
+    walk.steps += 1
+    walk.page.set_input_files("input[type=file]", path)
+    walk.button("Upload")
+    expect(walk.page.get_by_text("The campaign has no fields of its own")).to_be_visible()
+    expect(walk.page.get_by_text("not valid", exact=True)).to_be_visible()
+    walk.button("Make fields of the columns that are not imported")
+    expect(walk.page.get_by_text("1 column is a field now.")).to_be_visible()
+    walk.button("Start the import")
+    expect(walk.page.locator("#import-progress")).to_be_visible()
+    run(RecordImport.objects.get().pk)
+    expect(walk.page.locator(".cc-tiles")).to_contain_text("records added")
+
+    assert walk.steps <= 7
+    assert list(campaign.fields.values_list("name", flat=True)) == ["city"]
+    assert Record.objects.filter(campaign=campaign).count() == 2
+
+
+def test_opening_hours_of_a_week_take_one_row(walk: Walk) -> None:
+    queue = QueueFactory(name="Hotline")
+
+    walk.page.goto(f"{walk.page.url.split('/admin')[0]}{page_of(queue)}")
+    walk.link("Opening hours")
+    walk.link("Add another Opening hours")
+    for name, text in (("opens_at", "08:00"), ("closes_at", "16:00")):
+        walk.page.locator(f"input[name=opening_hours-0-{name}]").fill(text)
+    walk.page.locator("select[name=opening_hours-0-weekday]").select_option("Monday to Friday")
+    walk.button("Save and continue editing")
+    expect(walk.page.get_by_text("was changed successfully")).to_be_visible()
+
+    assert [hours.weekday for hours in queue.opening_hours.order_by("weekday")] == [1, 2, 3, 4, 5]
+
+
 def test_a_campaign_is_started_and_watched(walk: Walk) -> None:
     campaign = CampaignFactory(code="T7007", is_dialling=False)
     walk.page.reload()
@@ -249,7 +316,7 @@ def test_a_record_says_why_it_is_not_dialled(walk: Walk) -> None:
     assert walk.steps == 2
 
 
-def test_last_weeks_report_is_downloaded_in_three_clicks(walk: Walk) -> None:
+def test_last_weeks_report_is_a_file_in_three_clicks(walk: Walk, own_storage: Path) -> None:
     presence.log_in(AgentFactory(login="anna"), ACTOR, timezone.now() - timedelta(days=10))
 
     walk.menu("Agents work report")
@@ -257,6 +324,9 @@ def test_last_weeks_report_is_downloaded_in_three_clicks(walk: Walk) -> None:
     walk.click(walk.page.get_by_role("button", name="CSV"))
 
     expect(walk.page.locator("#export-progress")).to_be_visible()
+    with walk.page.expect_download() as download:
+        built(Export.objects.get())
+    assert "anna" in Path(download.value.path()).read_text()
     assert walk.steps == 3
 
 

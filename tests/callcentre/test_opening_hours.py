@@ -9,7 +9,8 @@ from django.apps import apps
 from django.db import IntegrityError, connection
 from django.urls import reverse
 
-from tests.backoffice import superuser
+from tests.backoffice import errors_of, page_of, superuser
+from tests.campaigns.factories import CampaignFactory
 from tests.telephony.factories import OpeningHoursFactory, QueueFactory
 from tests.tickets.factories import TicketQueueFactory, TicketQueueHoursFactory
 
@@ -26,7 +27,7 @@ def clock(text: str) -> time:
     return time.fromisoformat(text)
 
 
-def rows(*hours: tuple[int, str, str], initial: tuple[Any, ...] = ()) -> dict[str, str]:
+def rows(*hours: tuple[int | str, str, str], initial: tuple[Any, ...] = ()) -> dict[str, str]:
     """Return the fields of a form with these hours, the first of which are already stored."""
     fields = {
         "language": "en",
@@ -42,6 +43,38 @@ def rows(*hours: tuple[int, str, str], initial: tuple[Any, ...] = ()) -> dict[st
 def stored(queue: Any) -> list[tuple[int, str, str]]:
     hours = queue.opening_hours.order_by("weekday", "opens_at")
     return [(each.weekday, f"{each.opens_at:%H:%M}", f"{each.closes_at:%H:%M}") for each in hours]
+
+
+@kinds
+def test_one_row_fills_several_days(page: str, queue_factory: Any, hours_factory: Any) -> None:
+    queue = queue_factory()
+    address = reverse(f"admin:{page}_change", args=[queue.pk])
+
+    superuser().submit(address, **rows(("1-5", "08:00", "16:00"), (6, "09:00", "13:00")))
+
+    week = [(day, "08:00", "16:00") for day in range(1, 6)]
+    assert stored(queue) == [*week, (6, "09:00", "13:00")]
+
+
+@kinds
+def test_several_days_do_not_overlap_others(page: str, queue_factory: Any, hours_factory: Any) -> None:
+    queue = queue_factory()
+    address = reverse(f"admin:{page}_change", args=[queue.pk])
+
+    response = superuser().submit(address, expected=200, **rows(("1-7", "08:00", "16:00"), (3, "09:00", "13:00")))
+
+    assert stored(queue) == []
+    assert "overlap" in str(errors_of(response))
+
+
+def test_one_row_fills_several_days_of_a_campaign() -> None:
+    campaign = CampaignFactory()
+    fields = {"hours-TOTAL_FORMS": "1", "hours-INITIAL_FORMS": "0", "hours-0-weekday": "1-7"}
+    fields |= {"hours-0-begins_at": "09:00", "hours-0-ends_at": "20:00"}
+
+    superuser().submit(page_of(campaign), **fields)
+
+    assert list(campaign.hours.order_by("weekday").values_list("weekday", flat=True)) == [*range(1, 8)]
 
 
 @kinds

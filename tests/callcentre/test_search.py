@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.urls import reverse
 
 from callcentre.core.search import SearchText
@@ -12,12 +13,17 @@ from tests.conftest import ACTOR
 from tests.knowledgebase.factories import ArticleFactory
 from tests.telephony.factories import AgentFactory, ConnectionFactory
 from tests.tickets.factories import (
+    ChatFactory,
+    ChatMessageFactory,
     CompanyFactory,
     CustomerFactory,
     CustomFieldFactory,
     MessageFactory,
+    ReceivedMailFactory,
     TicketFactory,
 )
+from tickets.admin import chat_search
+from tickets.models import Chat, Customer, Ticket
 from tickets.verbs.customer_merges import merge_customers
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
@@ -133,6 +139,48 @@ def test_customers_and_tickets_are_found_by_their_address(text: str) -> None:
     assert found(text) == [page_of(customer), page_of(ticket)]
 
 
+@pytest.mark.parametrize("text", ["customer3@", "Customer3@Client", "customer3", "customer3@client.example"])
+def test_the_beginning_of_an_address_finds_all_that_has_it(text: str) -> None:
+    rows = (
+        CustomerFactory(email="customer3@client.example"),
+        TicketFactory(sender="customer3@client.example"),
+        ChatFactory(client_name="Jan", client_email="customer3@client.example"),
+        AgentFactory(email="customer3@client.example"),
+    )
+    CustomerFactory(email="customer30@client.example" if "@" in text else "customer4@client.example")
+    mail = ReceivedMailFactory(sender="customer3@client.example")
+
+    assert found(text) == [page_of(row) for row in rows]
+    for row in rows:
+        name = f"{row._meta.app_label}_{row._meta.model_name}"
+        assert page_of(row) in superuser().page(reverse(f"admin:{name}_changelist"), q=text), name
+    mails = superuser().page(reverse("admin:tickets_receivedmail_changelist"), q=text.casefold())
+    assert page_of(mail) in mails
+
+
+@pytest.mark.parametrize("text", ["customer_@", "customer%", "%@client.example"])
+def test_signs_of_patterns_begin_no_address(text: str) -> None:
+    CustomerFactory(email="customer3@client.example")
+
+    assert found(text) == []
+
+
+def test_beginnings_of_addresses_are_found_by_indexes() -> None:
+    indexes = {
+        Customer: ("email", "customer_address"),
+        Ticket: ("sender", "ticket_address"),
+        Chat: ("client_email", "chat_address"),
+    }
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL enable_seqscan = off")
+        for model, (column, index) in indexes.items():
+            table = model._meta.db_table
+            for condition in ("LIKE UPPER(%s)", "= UPPER(%s)"):
+                statement = f"EXPLAIN SELECT id FROM {table} WHERE UPPER({column}) {condition} AND {column} <> ''"
+                cursor.execute(statement, ["customer3@%"])
+                assert index in str(cursor.fetchall()), (column, condition)
+
+
 def test_a_merged_customer_leads_to_the_other_one() -> None:
     source, target = CustomerFactory(email="jan@client.example", surname="Kowal"), CustomerFactory(surname="Nowak")
     merge_customers(source, target, ACTOR)
@@ -184,6 +232,36 @@ def test_a_ticket_is_found_by_words_of_its_subject_and_of_its_messages(text: str
     MessageFactory(ticket=other, body='<p class="noga">Where is it?</p>')
 
     assert found(text) == [page_of(ticket)]
+
+
+def test_a_chat_is_found_by_words_of_its_messages_and_by_its_client() -> None:
+    chat = ChatFactory(client_name="Łucja Żak", client_email="")
+    ChatMessageFactory(chat=chat, body="Where is my przesyłka?")
+    ChatMessageFactory(chat=ChatFactory(client_name="Zbigniew"), body="Hello.")
+
+    for text in ("przesylka", "przesy", "my przesyłka", "zak", "lucja zak"):
+        assert found(text) == [page_of(chat)], text
+        page = superuser().page(reverse("admin:tickets_chat_changelist"), q=text)
+        assert page.count(f'href="{page_of(chat)}') > 0, text
+        assert "Zbigniew" not in page, text
+
+
+def test_a_word_of_very_many_chats_finds_some_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chat_search, "MAX_FOUND", 3)
+    ChatMessageFactory.create_batch(5, body="Good morning.")
+
+    page = superuser().page(reverse("admin:tickets_chat_changelist"), q="morning")
+
+    assert page.count(">Jan Kowal<") == 3
+    assert "The search stopped" in page
+
+
+def test_an_unknown_caller_stands_once_in_a_hit() -> None:
+    CustomerFactory(name="", surname="+48 22 555 01 07", email="", phone_numbers=["+48 22 555 01 07"])
+
+    [group] = superuser().values(SEARCH, q="0107")["groups"]
+
+    assert [(hit.title, hit.notes) for hit, _url in group["hits"]] == [("+48 22 555 01 07", ())]
 
 
 def test_a_comment_is_searched_and_a_tag_is_not() -> None:
@@ -263,7 +341,7 @@ def test_a_text_of_one_character_searches_nothing(django_assert_num_queries: Any
 @pytest.mark.parametrize("count", [1, 30])
 @pytest.mark.parametrize(
     ("text", "queries"),
-    [("kowal", 8), ("+48225550107", 8), ("jan@client.example", 6), ("ERP-77", 8), ("0107", 8)],
+    [("kowal", 9), ("+48225550107", 9), ("jan@client.example", 7), ("ERP-77", 9), ("0107", 9)],
 )
 def test_the_query_count_is_constant(text: str, queries: int, count: int, django_assert_num_queries: Any) -> None:
     for number in range(count):

@@ -70,7 +70,12 @@ class CampaignFactory(factory.django.DjangoModelFactory[Campaign]):
 
     @classmethod
     def _create(cls, model_class: type[Campaign], *args: Any, **kwargs: Any) -> Campaign:
-        return create_campaign(SYSTEM, **kwargs)
+        script = kwargs.pop("script", "")
+        campaign = create_campaign(SYSTEM, **kwargs)
+        if script:  # it may name fields that come later, or that are gone
+            Campaign.objects.filter(pk=campaign.pk).update(script=script)
+            campaign.script = script
+        return campaign
 
     @factory.post_generation  # type: ignore[untyped-decorator]
     def fields(self, create: bool, names: list[str] | None, **kwargs: Any) -> None:

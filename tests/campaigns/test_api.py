@@ -119,6 +119,7 @@ def test_a_campaign_cannot_end_before_it_starts(api: ApiClient) -> None:
         ("predictive_min_calls", -0.01, ErrorCode.OUT_OF_RANGE),
         ("caller_id", "x" * 41, ErrorCode.TOO_LONG),
         ("caller_id", {}, ErrorCode.NOT_TEXT),
+        ("caller_id", "our shop", ErrorCode.PHONE_LETTERS),
     ],
 )
 def test_an_unknown_parameter_or_one_out_of_range_is_refused(
@@ -126,6 +127,19 @@ def test_an_unknown_parameter_or_one_out_of_range_is_refused(
 ) -> None:
     assert faults(create(api, parameters={name: value})) == {(f"parameters.{name}", code.number)}
     assert not Campaign.objects.exists()
+
+
+def test_a_wrong_caller_id_is_named_with_all_other_faults(api: ApiClient) -> None:
+    CampaignFactory(code="DEMO1")
+    Campaign.objects.update(caller_id="our shop")
+    given = {"end_date": "2001-01-01", "start_date": "2001-01-02", "parameters": {"caller_id": "shop"}}
+    wrong = {("parameters.caller_id", ErrorCode.PHONE_LETTERS.number), ("end_date", ErrorCode.END_BEFORE_START.number)}
+
+    assert faults(create(api, **given)) == wrong
+    assert faults(api.put("/api/outbounds/DEMO1", given)) == wrong
+    assert faults(api.post("/api/outbounds/DEMO1/clone", {"name": "Copy", **given})) == wrong
+    # One from before the rule stays until it is changed.
+    assert api.put("/api/outbounds/DEMO1", {"name": "Renamed"}).status_code == 204
 
 
 def test_parameters_may_be_sent_as_strings(api: ApiClient) -> None:

@@ -90,6 +90,12 @@ def test_duplicates_may_be_allowed(campaign: Campaign, tmp_path: Path) -> None:
     assert [record.is_primary for record in records] == [True, False]
 
 
+def test_numbers_that_are_not_valid_may_be_refused(campaign: Campaign, tmp_path: Path) -> None:
+    output = run(tmp_path, "phone\n225550101\n22555\n", "--refuse-invalid")
+
+    assert output.startswith("2 rows read: 1 added, 0 left out as duplicates, 1 faulty.")
+
+
 def test_the_region_may_be_given(campaign: Campaign, tmp_path: Path) -> None:
     run(tmp_path, "phone\n020 7946 0018\n", "--region", "gb")
 

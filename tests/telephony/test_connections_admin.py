@@ -39,7 +39,7 @@ def test_the_list_of_calls_shows_parties_and_results() -> None:
 
     page = superuser().page(LIST)
 
-    for text in (call.uid, call.src, call.dst, "anna", "Hotline", "2026-07-01 10:00:05", "1:00", "answered"):
+    for text in (call.dst, "anna", "Hotline", "2026-07-01 10:00:05", "1:00", "answered"):
         assert text in page, text
 
 
@@ -48,7 +48,7 @@ def test_the_list_takes_the_same_queries_however_many_there_are(count: int, djan
     ConnectionFactory.create_batch(count, agent=AgentFactory(), queue=QueueFactory())
     client = superuser()
 
-    with django_assert_num_queries(3):
+    with django_assert_num_queries(4):
         client.get(LIST)
 
 

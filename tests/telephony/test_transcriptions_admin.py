@@ -120,8 +120,8 @@ def test_a_transcription_is_found_by_the_id_of_its_connection_and_by_its_status(
     failed = client.page(LIST, status__exact="ERROR")
 
     for page in (found, failed):
-        assert two.connection.uid in page
-        assert one.connection.uid not in page
+        assert page_of(two) in page
+        assert page_of(one) not in page
 
 
 def test_a_failed_transcription_is_made_again(settings: Any) -> None:

@@ -80,7 +80,7 @@ def test_tagged_reply_from_a_merged_address_joins_the_ticket() -> None:
     [
         # Two indexes begin with the customer.
         ("/api/tickets?customer_id={old}", "Index Cond: (customer_id ="),
-        ("/api/customers?email=old@client.example", "customer_email"),
+        ("/api/customers?email=old@client.example", "customer_address"),
         ("/api/customers?identifier=OLD-1", "customer_merged_identifier"),
     ],
 )

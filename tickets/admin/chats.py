@@ -34,6 +34,7 @@ from callcentre.admin.scope import (
     scope_of,
 )
 from telephony.models import Agent
+from tickets.admin import chat_search
 from tickets.admin.chat_page import ChatPageMixin
 from tickets.models import Chat, ChatMessage
 from tickets.verbs.chats import assign_chat, close_chat, start_chat
@@ -88,13 +89,13 @@ class ChatAdmin(ChatPageMixin, DeletableMixin, UncountedMixin, Admin):
     )
     list_select_related = ("queue", "agent")
     search_fields = ("client_email",)
-    search_help_text = _("The client's e-mail, or the id of a chat")
+    search_help_text = _("Name or e-mail of the client, words of messages, or the id of a chat")
     actions = ("close_selected",)
     actions_detail = ("answer", "assign", "close")
     has_own_history = True  # the page shows all times
 
     class Media:
-        js = ("tickets/chat.js",)
+        js = ("tickets/canned.js", "tickets/chat.js")
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[UncountedChangeList]:
         return ChatChangeList
@@ -111,7 +112,8 @@ class ChatAdmin(ChatPageMixin, DeletableMixin, UncountedMixin, Admin):
         try:
             return queryset.filter(pk=term), False
         except (ValueError, forms.ValidationError):
-            return queryset & Chat.objects.of_emails([term]), False
+            ids, is_cut = chat_search.find(term, scope_of(request))
+            return self.rows_found(request, queryset, ids, chat_search.MAX_FOUND, is_cut=is_cut), False
 
     @display(description=_("started"))
     def started(self, chat: Chat) -> Any:

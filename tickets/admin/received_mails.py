@@ -61,7 +61,7 @@ class ReceivedMailAdmin(DeletableMixin, UncountedMixin, ReadOnlyAdmin):
     date_column = "received_at"
     list_select_related = ("queue",)
     search_fields = ("sender",)
-    search_help_text = _("The sender's address, or a Message-ID")
+    search_help_text = _("The beginning of the sender's address, or a Message-ID")
     actions = ("retry_selected", "discard_selected")
     actions_detail = ("retry", "discard")
     fieldsets = (
@@ -80,7 +80,7 @@ class ReceivedMailAdmin(DeletableMixin, UncountedMixin, ReadOnlyAdmin):
         if term := search_term.replace("\0", "").strip(" <>"):
             header_id = ReceivedMail.objects.filter(header_id=term).exclude(header_id="").values("pk")
             is_of_sender = not header_id.exists()
-            queryset = queryset.filter(sender=term) if is_of_sender else queryset.filter(pk__in=header_id)
+            queryset = queryset.filter(sender__startswith=term) if is_of_sender else queryset.filter(pk__in=header_id)
         return queryset, False
 
     @display(description=pgettext_lazy("of a mail", "subject"))

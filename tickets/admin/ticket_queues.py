@@ -16,9 +16,8 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 from unfold.widgets import UnfoldAdminTextareaWidget
 
-from callcentre.admin import Admin, Inline, actor_of, confirm_first, display, page_action
+from callcentre.admin import Admin, WeekdaysInline, actor_of, confirm_first, display, page_action
 from callcentre.admin.base import with_images_from_elsewhere
-from callcentre.core.opening_hours import HoursFormSet
 from tickets.admin.password_form import PasswordForm
 from tickets.models import MailboxTest, TicketQueue, TicketQueueHours
 from tickets.placeholders import has_placeholder
@@ -59,9 +58,8 @@ class TicketQueueForm(PasswordForm):
         return template
 
 
-class HoursInline(Inline):
+class HoursInline(WeekdaysInline):
     model = TicketQueueHours
-    formset = HoursFormSet
     fields = ("weekday", "opens_at", "closes_at")
 
 

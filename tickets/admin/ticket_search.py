@@ -40,7 +40,7 @@ SELECT found.id FROM tickets_customfield f CROSS JOIN LATERAL (
   LIMIT 50) AS found
 WHERE f.owner = 'ticket' AND f.type = 'text'
 """
-_FROM = "SELECT id FROM tickets_ticket WHERE UPPER(sender) = UPPER(%(text)s) AND sender <> ''"
+_FROM = "SELECT id FROM tickets_ticket WHERE UPPER(sender) LIKE UPPER(%(address)s) AND sender <> ''"
 _HITS = """
 SELECT t.id, t.subject, trim(c.name || ' ' || c.surname), concat_ws(' - ', s.name, u.name), t.updated_at
 FROM tickets_ticket t JOIN tickets_ticketstatus s ON s.id = t.status_id
@@ -76,8 +76,9 @@ def find(text: str, scope: Scope = ALL) -> tuple[list[int], bool]:
     if not re.fullmatch(r"\[?#?[0-9]{1,5}\]?", text):
         customers = customer_search.ids_found(text)
         branches.append(_of_customers(customers, most))
-        words = [] if "@" in text else _by_words(text, most)
-        branches.append(_by_sender(text, most) if "@" in text else words)
+        search = SearchText.read(text)
+        words = [] if search.is_address else _by_words(search, most)
+        branches += [_by_sender(search, most), words]
         is_cut = len(customers) == customer_search.MAX_FOUND or len(words) >= min(most, _FREQUENT)
     is_cut = is_cut or any(len(branch) >= most for branch in branches)
     ids = ids_inside(list(dict.fromkeys(chain.from_iterable(branches))), Ticket, scope)[:MAX_FOUND]
@@ -88,9 +89,9 @@ def tickets(search: SearchText, count: int, scope: Scope = ALL) -> list[Hit]:
     """Return tickets by number, sender, a field of free text, or words of the subject and of messages, newest first."""
     ids = _by_number(search.text)
     branches = [_BY_ID, _WITH_FIELD]
-    if search.is_address:
+    if search.address:
         branches.append(_FROM)
-    elif search.query:
+    if search.query and not search.is_address:
         branches.append(_WITH_WORDS)
     most = candidates(scope)
     values = {**search.parameters, "id": ids[0] if ids else None, "most": most, "shown": count, **scope.by_column}
@@ -123,12 +124,11 @@ def _of_customers(customer_ids: Iterable[int], most: int) -> list[int]:
     return _last_changed(Ticket.objects.filter(customer__in=ids), most) if ids else []
 
 
-def _by_sender(text: str, most: int) -> list[int]:
-    return _last_changed(Ticket.objects.exclude(sender="").filter(sender__iexact=text), most)
+def _by_sender(search: SearchText, most: int) -> list[int]:
+    return sorted(_ids(f"{_FROM} LIMIT {most}", search.parameters), reverse=True) if search.address else []
 
 
-def _by_words(text: str, most: int) -> list[int]:
-    search = SearchText.read(text)
+def _by_words(search: SearchText, most: int) -> list[int]:
     return _ids(_WITH_WORDS, {**search.parameters, "most": most}) if search.query else []
 
 

@@ -2,6 +2,7 @@ from collections.abc import Iterable
 from typing import ClassVar
 from uuid import uuid4
 
+from django.contrib.postgres.indexes import GinIndex, OpClass
 from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Upper
@@ -11,6 +12,7 @@ from django.utils.translation import pgettext_lazy
 
 from callcentre.core.audit import audited
 from callcentre.core.scope import Lookups
+from callcentre.core.search import Words
 from telephony.models import Agent, Queue
 
 MOST_OF_CLIENT = 500
@@ -89,12 +91,13 @@ class Chat(models.Model):
             models.Index(fields=["agent", "closed_at"], condition=Q(closed_at__isnull=False), name="chat_closed"),
             models.Index(fields=["queue", "created_at"], condition=Q(closed_at=None), name="chat_open"),
             models.Index(
-                Upper("client_email"),
+                OpClass(Upper("client_email"), "text_pattern_ops"),
                 F("created_at").desc(),
                 F("id").desc(),
                 condition=~Q(client_email=""),
-                name="chat_in_timeline",
+                name="chat_address",
             ),
+            GinIndex(Words("client_name"), name="chat_words", gin_pending_list_limit=512),
         ]
 
     def __str__(self) -> str:
@@ -125,6 +128,7 @@ class ChatMessage(models.Model):
             models.Index(
                 fields=["agent", "created_at", "chat"], condition=Q(agent__isnull=False), name="chatmessage_of_agent"
             ),
+            GinIndex(Words("body"), name="chatmessage_words", gin_pending_list_limit=512),
         ]
 
     def __str__(self) -> str:

@@ -121,7 +121,7 @@ class Customer(TimestampedModel):
             )
         ]
         indexes = [
-            models.Index(Upper("email"), condition=~Q(email=""), name="customer_email"),
+            models.Index(OpClass(Upper("email"), "text_pattern_ops"), condition=~Q(email=""), name="customer_address"),
             models.Index(
                 fields=["identifier"],
                 condition=~Q(identifier="") & Q(merged_into__isnull=False),

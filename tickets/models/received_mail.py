@@ -91,7 +91,11 @@ class ReceivedMail(models.Model):
             models.Index(
                 fields=["-id"], condition=Q(outcome__in=["received", "quarantined"]), name="receivedmail_open"
             ),
-            models.Index(fields=["sender", "received_at"], name="receivedmail_sender"),
+            models.Index(
+                fields=["sender", "received_at"],
+                opclasses=["varchar_pattern_ops", "timestamptz_ops"],
+                name="receivedmail_address",
+            ),
             models.Index(fields=["-id"], condition=Q(outcome="ignored"), name="receivedmail_ignored"),
             models.Index(fields=["queue", "-id"], name="receivedmail_of_queue"),
             models.Index(fields=["-received_at", "-id"], name="receivedmail_newest"),

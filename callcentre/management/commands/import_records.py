@@ -44,6 +44,11 @@ class Command(BaseCommand):
             help="add numbers of existing records again; they are left out otherwise",
         )
         parser.add_argument(
+            "--refuse-invalid",
+            action="store_true",
+            help="refuse numbers that are not valid in their country; otherwise a possible length is enough",
+        )
+        parser.add_argument(
             "--errors",
             type=Path,
             metavar="FILE",
@@ -117,6 +122,7 @@ class Command(BaseCommand):
             columns={str(position): target for position, target in columns.items()},
             region=region,
             duplicates=RecordImport.Duplicates.ALLOW if options["allow_duplicates"] else RecordImport.Duplicates.SKIP,
+            refuses_invalid=options["refuse_invalid"],
             records_events=options["events"],
             state=RecordImport.State.QUEUED,
             leased_until=timezone.now() + LEASE,

@@ -13,6 +13,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from callcentre.admin import may_see
+from callcentre.core.times import recent
 
 Piece = dict[str, Any]
 
@@ -77,7 +78,4 @@ def _local(epoch: float) -> datetime:
 
 def moment(epoch: float | None) -> str:
     """Spell an instant: the time of today, else the day and the time."""
-    if epoch is None:
-        return ""
-    at = _local(epoch)
-    return f"{at:%H:%M}" if at.date() == timezone.localdate() else f"{at:%Y-%m-%d %H:%M}"
+    return "" if epoch is None else recent(_local(epoch))

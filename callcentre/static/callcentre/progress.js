@@ -3,13 +3,19 @@
 "use strict";
 
 document.addEventListener("DOMContentLoaded", () => {
+    // The file of an export that was just asked for is fetched once it is ready.
+    const file = window.location.hash === "#fetch" && !document.querySelector("[data-follow]") && document.querySelector('a[href$="/download/"]');
+    if (file) {
+        window.history.replaceState(null, "", window.location.pathname + window.location.search);
+        file.click();
+    }
     document.querySelectorAll("[data-follow]").forEach((element) => {
         const bar = element.querySelector(".cc-bar > div");
         const progress = element.querySelector(".cc-progress");
         const show = (name, text) => { element.querySelector(`[data-show=${name}]`).textContent = text; };
         const ask = async () => {
             try {
-                const response = await fetch(element.dataset.follow, { headers: { Accept: "application/json", "X-Poll": "1" } });
+                const response = await window.poll.fetch(element.dataset.follow, { headers: { Accept: "application/json" }, redirect: "follow" });
                 const now = response.redirected ? null : await response.json();
                 if (now === null || now.has_ended) {
                     window.location.reload();
@@ -25,8 +31,7 @@ document.addEventListener("DOMContentLoaded", () => {
             } catch {
                 // The server does not answer: ask again.
             }
-            window.setTimeout(ask, 1000);
         };
-        window.setTimeout(ask, 500);
+        window.poll(1000, ask);
     });
 });

@@ -1,0 +1,126 @@
+"""Lists of calls and of rows that belong to calls: their columns, player and search."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.html import format_html, format_html_join
+from django.utils.translation import gettext_lazy as _
+
+from callcentre.admin import ReadOnlyAdmin, UncountedMixin, display, link
+from callcentre.admin.scope import scope_of
+from callcentre.core.times import second
+from telephony.admin import connection_search
+from telephony.admin.state_labels import minutes
+from telephony.call_lookups import names_of_campaigns
+from telephony.customers import Customer, customers_of, name_beside, pages_of_customers
+from telephony.models import Connection, Recording
+from telephony.numbers import comparable
+
+# The styles of the pages that show players or words.
+CONVERSATION_STYLES = {"all": ("telephony/transcription.css",)}
+
+
+def _id_of(customer: Customer | None) -> int:
+    return customer.id if customer else 0
+
+
+def player_of(recording: Recording) -> str:
+    """Return the link that plays a recording in its row, or the state of one that cannot be played."""
+    if recording.state != Recording.State.READY:
+        return f"{recording.get_state_display()}: {recording.error}".removesuffix(": ")
+    address, length = reverse("admin:telephony_recording_audio", args=[recording.pk]), minutes(recording.seconds)
+    label = _("Play the recording of %s") % length
+    return format_html('<a class="cc-play" href="{}" aria-label="{}">{}</a>', address, label, length)
+
+
+class CallsAdmin(UncountedMixin, ReadOnlyAdmin):
+    """The base of lists whose rows are calls, or belong to one by `connection`."""
+
+    has_own_history = True  # never edited: Django's history would be empty
+    search_fields = ("id",)
+    search_help_text = _("Agent, customer, number, queue, campaign, or id of the call")
+
+    class Media:
+        css = CONVERSATION_STYLES
+        js = ("telephony/player.js",)
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
+    ) -> tuple[QuerySet[Any], bool]:
+        if search_term.strip():
+            ids, is_cut = connection_search.ids_found(search_term, scope_of(request), self.model)
+            queryset = self.rows_found(request, queryset, ids, connection_search.MAX_FOUND, is_cut=is_cut)
+        return queryset, False
+
+    def call_of(self, row: Any) -> Any:
+        return row if isinstance(row, Connection) else row.connection
+
+    def complete_rows(self, rows: Sequence[Any]) -> None:
+        """Add the customers, the names of campaigns and the recordings of the calls."""
+        calls = [self.call_of(row) for row in rows]
+        by_number = customers_of({comparable(call.customer_number) for call in calls if not call.customer_id})
+        ids = {id(call): call.customer_id or _id_of(by_number.get(comparable(call.customer_number))) for call in calls}
+        customers = pages_of_customers({pk for pk in ids.values() if pk})
+        campaigns = names_of_campaigns({call.campaign_code for call in calls if call.campaign_code})
+        for call in calls:
+            call.known_customer = customers.get(ids[id(call)])
+            call.campaign_name = campaigns.get(call.campaign_code, "")
+
+    @display(description=_("start"))
+    def start(self, row: Any) -> str:
+        return format_html('<span class="whitespace-nowrap">{}</span>', second(self.call_of(row).created_at))
+
+    @display(description=_("agent"))
+    def login(self, row: Any) -> str:
+        agent = self.call_of(row).agent
+        return agent.login if agent else "–"
+
+    @display(description=_("customer"))
+    def customer(self, row: Any) -> str:
+        call = self.call_of(row)
+        if not hasattr(call, "known_customer"):  # on the page of a row
+            CallsAdmin.complete_rows(self, [row])
+        if call.known_customer is None:
+            return str(call.customer_id or "–")
+        customer, address = call.known_customer
+        return link(address, name_beside(call.customer_number, customer.label) or _("unknown"))
+
+    @display(description=_("number"))
+    def number(self, row: Any) -> str:
+        return format_html('<span class="whitespace-nowrap">{}</span>', self.call_of(row).customer_number)
+
+    @display(description=_("queue or campaign"))
+    def place(self, row: Any) -> str:
+        call = self.call_of(row)
+        campaign = f"{call.campaign_code} {call.campaign_name}".strip()
+        return str(call.queue or campaign or "–")
+
+
+class CallPartsAdmin(CallsAdmin):
+    """The base of lists whose rows belong to calls."""
+
+    list_select_related = ("connection__agent", "connection__queue")
+
+    @display(description=_("id of the call"))
+    def call(self, row: Any) -> str:
+        return str(row.connection.uid)
+
+    @display(description=_("call"))
+    def call_link(self, row: Any) -> str:
+        return link(reverse("admin:telephony_connection_change", args=[row.connection_id]), row.connection.uid)
+
+
+def recordings_of(calls: Iterable[Any]) -> dict[int, list[Recording]]:
+    """Return the recordings of the calls, in one query."""
+    found: dict[int, list[Recording]] = defaultdict(list)
+    for recording in Recording.objects.filter(connection__in=[call.pk for call in calls]).order_by("id"):
+        found[recording.connection_id].append(recording)
+    return found
+
+
+def players_of(recordings: Iterable[Recording]) -> str:
+    return format_html_join(" ", "{}", ((player_of(recording),) for recording in recordings)) or "–"

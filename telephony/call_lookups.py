@@ -1,0 +1,40 @@
+"""Look-ups of calls by what other apps know, customers and campaigns. These apps register them when they are ready."""
+
+from collections.abc import Callable, Collection, Mapping
+
+from callcentre.core.search import SearchText
+
+# A text -> SELECTs of the ids of calls, the newest first, whose parameters are those of the text. `{most}` stands for
+# the number of calls.
+CallSearch = Callable[[SearchText], list[str]]
+# Codes of campaigns -> their names, in one query.
+CampaignNames = Callable[[Collection[str]], Mapping[str, str]]
+
+_searches: list[CallSearch] = []
+_names: list[CampaignNames] = []
+
+
+def register_call_search(search: CallSearch) -> None:
+    _searches.append(search)
+
+
+def register_campaign_names(names: CampaignNames) -> None:
+    _names[:] = [names]
+
+
+def registered_branches(search: SearchText) -> list[str]:
+    """Return the SELECTs of all registered searches."""
+    return [branch for find in _searches for branch in find(search)]
+
+
+def names_of_campaigns(codes: Collection[str]) -> Mapping[str, str]:
+    return _names[0](codes) if _names and codes else {}
+
+
+def of_keys(column: str, keys: str) -> str:
+    """Return the SELECT of the newest calls with each of some keys in a column, which an index has in this order."""
+    return f"""
+SELECT calls.id FROM ({keys}) AS found(key) CROSS JOIN LATERAL (
+  SELECT c.id, c.created_at FROM telephony_connection c WHERE c.{column} = found.key
+  ORDER BY c.created_at DESC, c.id DESC LIMIT {{most}}) AS calls
+ORDER BY calls.created_at DESC, calls.id DESC"""  # noqa: S608  (of our own constants)

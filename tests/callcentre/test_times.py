@@ -1,0 +1,55 @@
+"""Times on pages: those that are not of today carry their date. Lengths of time are spelt alike everywhere."""
+
+import re
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from callcentre.core.times import recent, spell_length
+
+ROOT = Path(__file__).parents[2]
+# A time of the day alone: of the moment at which a page was made, or of a chart.
+OF_NOW = {"at", "counted_at", "status.at"}
+
+
+@pytest.mark.parametrize(
+    ("instant", "shown"),
+    [
+        (datetime(2026, 11, 24, 11, 5, 9, tzinfo=UTC), "12:05"),
+        (datetime(2026, 11, 23, 23, 30, tzinfo=UTC), "00:30"),
+        (datetime(2026, 11, 23, 22, 30, tzinfo=UTC), "2026-11-23 23:30"),
+        (datetime(2026, 11, 25, 7, 0, tzinfo=UTC), "2026-11-25 08:00"),
+        (None, ""),
+    ],
+)
+def test_a_time_of_another_day_carries_its_date(instant: datetime | None, shown: str, time_machine: Any) -> None:
+    time_machine.move_to(datetime(2026, 11, 24, 12, 0, tzinfo=UTC), tick=False)
+
+    assert recent(instant) == shown
+
+
+def test_no_template_shows_a_stored_time_without_its_day() -> None:
+    templates = [path for path in ROOT.glob("*/**/templates/**/*.html") if ".venv" not in path.parts]
+    bare = re.compile(r"([\w.]+)\|(?:date|time):[\"']H:i")
+    found = {(path.name, name) for path in templates for name in bare.findall(path.read_text())}
+
+    assert [(file, name) for file, name in found if name not in OF_NOW] == []
+    assert len(templates) > 100
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0, "0:00"),
+        (-3, "0:00"),
+        (39.9, "0:39"),
+        (979, "16:19"),
+        (3600, "1:00:00"),
+        (3723, "1:02:03"),
+        (360_000, "100:00:00"),
+    ],
+)
+def test_lengths_have_hours_only_where_there_are_some(seconds: float, text: str) -> None:
+    assert spell_length(seconds) == text
