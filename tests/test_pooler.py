@@ -140,13 +140,11 @@ def test_a_cursor_of_the_server_lives_in_a_transaction_only() -> None:
     CampaignFactory()
 
     def kept() -> list[str]:
-        rows = Campaign.objects.iterator()
-        next(rows)
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT name FROM pg_cursors WHERE name <> ''")
-            names = [name for (name,) in cursor]
-        rows.close()
-        return names
+        for _campaign in Campaign.objects.iterator():
+            with connection.cursor() as cursor:
+                cursor.execute("SELECT name FROM pg_cursors WHERE name <> ''")
+                return [name for (name,) in cursor]
+        raise AssertionError
 
     assert kept() == []
     with transaction.atomic():

@@ -1,7 +1,7 @@
 """The mark of the folder of stored files, by which a host notices that it has another folder than the other hosts.
 
-The first web server that starts, or that is asked whether it is ready, writes a mark into its folder and then into the
-database.
+The first web server or worker that starts writes a mark into its folder and then into the database, as does a host that
+is asked whether it is ready.
 """
 
 import logging
@@ -57,7 +57,7 @@ def check_folder() -> None:
 
 
 def mark_folder() -> None:
-    """Mark the folder at the start of a web server, so that hosts that join later are compared with it."""
+    """Mark the folder at the start of a process, so that hosts that join later are compared with it."""
     try:
         check_folder()
     except NotReadyError as error:

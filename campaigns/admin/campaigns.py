@@ -297,8 +297,8 @@ class CampaignAdmin(DiallingPages, DropMessagePage, Admin):
     def response_add(self, request: HttpRequest, obj: Any, post_url_continue: str | None = None) -> HttpResponse:
         """Lead to the page of the new campaign, which has the rest of its settings."""
         if "_addanother" not in request.POST:
-            request.POST = request.POST.copy()
-            request.POST["_continue"] = "1"
+            request.POST = request.POST.copy()  # type: ignore[assignment]
+            request.POST["_continue"] = "1"  # type: ignore[misc]
         return super().response_add(request, obj, post_url_continue)
 
     def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:

@@ -6,15 +6,7 @@ from typing import Any
 from django.db.models import Model
 
 from callcentre.core.scope import ALL, Scope
-from callcentre.core.search import (
-    CANDIDATES_OF_LIST,
-    Hit,
-    SearchText,
-    candidates,
-    ids_inside,
-    read_by_list,
-    union,
-)
+from callcentre.core.search import Hit, SearchText, candidates, ids_inside, read_by_list, union
 from callcentre.core.statements import rows_of
 from callcentre.core.times import second
 from telephony.admin.agent_search import AGENT_NAMES
@@ -23,8 +15,10 @@ from telephony.models import Connection
 from telephony.models.connection import UID
 from telephony.numbers import comparable
 
-# The most results of a search by number.
+# The most results of a search.
 MAX_FOUND = 500
+# The calls among which parts of calls are found: not every call has a recording.
+MOST_OF_PARTS = 1_000
 
 _OF_NUMBER = (
     "SELECT id FROM telephony_connection WHERE src_number = %(number)s ORDER BY created_at DESC, id DESC",
@@ -41,7 +35,9 @@ _AGENTS = "SELECT id FROM telephony_agent WHERE {words}"
 _QUEUES = "SELECT id FROM telephony_queue WHERE {words}"
 _OF_ID = "SELECT id FROM telephony_connection WHERE id = %(id)s AND created_at = to_timestamp(%(epoch)s)"
 _NEWEST = """
-SELECT id FROM telephony_connection WHERE id IN ({branches}) ORDER BY created_at DESC, id DESC LIMIT %(most)s
+SELECT found.id FROM ({branches}) AS found(id) CROSS JOIN LATERAL (
+  SELECT c.created_at FROM telephony_connection c WHERE c.id = found.id LIMIT 1) AS call
+ORDER BY call.created_at DESC, found.id DESC LIMIT %(most)s
 """
 _HITS = """
 SELECT c.id, c.created_at, c.direction, c.src, c.dst, c.disposition, c.state, a.login
@@ -79,8 +75,7 @@ def _calls_found(text: str, scope: Scope, model: type[Model]) -> tuple[list[int]
         return found, False
     search = SearchText.read(text)
     is_part = model is not Connection
-    # Most calls may have no such part.
-    most = CANDIDATES_OF_LIST if is_part else read_by_list(MAX_FOUND, Connection, scope)
+    most = read_by_list(MOST_OF_PARTS if is_part else MAX_FOUND, Connection, scope)
     branches = [*_OF_NUMBER, *search.with_endings(*_OF_ENDING), *registered_branches(search)]
     if search.patterns:
         branches += [

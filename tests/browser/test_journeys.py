@@ -280,9 +280,9 @@ def test_opening_hours_of_a_week_take_one_row(walk: Walk) -> None:
     walk.page.goto(f"{walk.page.url.split('/admin')[0]}{page_of(queue)}")
     walk.link("Opening hours")
     walk.link("Add another Opening hours")
-    walk.page.get_by_label("Day").last.select_option("Monday to Friday")
-    walk.page.get_by_label("Opens").last.fill("08:00")
-    walk.page.get_by_label("Closes").last.fill("16:00")
+    for name, text in (("opens_at", "08:00"), ("closes_at", "16:00")):
+        walk.page.locator(f"input[name=opening_hours-0-{name}]").fill(text)
+    walk.page.locator("select[name=opening_hours-0-weekday]").select_option("Monday to Friday")
     walk.button("Save and continue editing")
     expect(walk.page.get_by_text("was changed successfully")).to_be_visible()
 

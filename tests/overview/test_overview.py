@@ -364,7 +364,7 @@ def test_tasks_that_no_worker_takes_are_said() -> None:
 
 # Rights
 
-ALL = ("notes", "tiles", "queues", "campaigns", "agents", "chart-calls", "chart-tickets")
+ALL = ("notes", "tiles", "agents", "queues", "campaigns", "chart-calls", "chart-tickets")
 
 
 @pytest.mark.parametrize(

@@ -181,7 +181,7 @@ def test_the_form_says_of_each_action_what_has_happened_and_groups_it():
     page = superuser().page(ADD)
 
     for action in EventType:
-        assert action.label != action.value
+        assert str(action.label) != action.value
         assert f"{action.label} <code>{action.value}</code>" in page
     assert page.count("<legend>") == len({str(title) for title in GROUPS.values()})
 

@@ -4,7 +4,6 @@ from callcentre.core.integers import integer_of
 from callcentre.core.scope import ALL, Scope
 from callcentre.core.search import CANDIDATES, Hit, SearchText, union
 from callcentre.core.statements import rows_of
-from telephony.call_lookups import of_keys
 
 # The most customers found; people narrow a search with more results.
 MAX_FOUND = 500
@@ -12,7 +11,6 @@ MAX_FOUND = 500
 _BY_ID = "SELECT id FROM tickets_customer WHERE id = %(id)s"
 _BY_NUMBER = "SELECT customer_id FROM tickets_customernumber WHERE number = %(number)s"
 _BY_ENDING = "SELECT customer_id FROM tickets_customernumber WHERE reverse(number) LIKE {ending}"
-_NUMBERS = "SELECT number FROM tickets_customernumber WHERE customer_id IN ({ids})"
 _BY_EMAIL = "SELECT id FROM tickets_customer WHERE UPPER(email) LIKE UPPER(%(address)s) AND email <> ''"
 _BY_IDENTIFIER = """
 SELECT id FROM tickets_customer WHERE identifier = %(text)s AND identifier <> '' AND merged_into_id IS NULL
@@ -30,6 +28,21 @@ FROM tickets_customer c LEFT JOIN tickets_company o ON o.id = c.company_id
 WHERE c.merged_into_id IS NULL AND c.id IN (
   SELECT COALESCE(f.merged_into_id, f.id) FROM tickets_customer f WHERE f.id IN ({branches}))
 ORDER BY c.id DESC LIMIT %(shown)s
+"""
+# The newest calls of each customer, and with each number of a customer.
+_CALLS = """
+SELECT calls.id FROM ({ids}) AS found(id) CROSS JOIN LATERAL (
+  (SELECT c.id, c.created_at FROM telephony_connection c WHERE c.customer_id = found.id
+   ORDER BY c.created_at DESC LIMIT {{most}})
+  UNION ALL
+  SELECT of_number.id, of_number.created_at FROM tickets_customernumber n CROSS JOIN LATERAL (
+    (SELECT c.id, c.created_at FROM telephony_connection c WHERE c.src_number = n.number
+     ORDER BY c.created_at DESC, c.id DESC LIMIT {{most}})
+    UNION ALL
+    (SELECT c.id, c.created_at FROM telephony_connection c WHERE c.dst_number = n.number
+     ORDER BY c.created_at DESC, c.id DESC LIMIT {{most}})) AS of_number
+  WHERE n.customer_id = found.id) AS calls
+ORDER BY calls.created_at DESC, calls.id DESC
 """
 _COMPANIES = "SELECT id, name FROM tickets_company WHERE {words} LIMIT %(shown)s"
 
@@ -57,13 +70,9 @@ def customers(search: SearchText, count: int, scope: Scope = ALL) -> list[Hit]:
 
 
 def call_branches(search: SearchText) -> list[str]:
-    """Return the SELECTs of the calls of the customers whom a text finds otherwise than by number."""
-    branches = [] if search.number else [*_branches(search), *_names(search, _BY_NAME)]
-    if not branches:
-        return []
-    ids = union(branches, MAX_FOUND)
-    numbers = _NUMBERS.format(ids=ids)
-    return [of_keys("customer_id", ids), of_keys("src_number", numbers), of_keys("dst_number", numbers)]
+    """Return the SELECT of the calls of the customers whom a text finds otherwise than by number."""
+    branches = [] if search.number else [*_branches(search), *_names(search, _SOME_BY_NAME)]
+    return [_CALLS.format(ids=union(branches, MAX_FOUND))] if branches else []
 
 
 def companies(search: SearchText, count: int, scope: Scope = ALL) -> list[Hit]:

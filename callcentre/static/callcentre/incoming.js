@@ -7,7 +7,7 @@ document.addEventListener("DOMContentLoaded", () => {
     if (!bar) return;
     const [EVERY_MS, DESK_MS, AWAY_MS, LIMIT_MS] = [1500, 1000, 5000, 8000];
     // The most lines of the bar.
-    const SHOWN = 3;
+    const SHOWN = matchMedia("(max-width: 767px)").matches ? 2 : 3;
     // The service is called away after this time without an answer.
     const PATIENCE_MS = 10_000;
     const LOOKED_AT = "callcentre.looked-at";
@@ -105,7 +105,7 @@ document.addEventListener("DOMContentLoaded", () => {
             done.add(`aloud:${name}`);
             said.push(text);
         }
-        if (said.length) aloud.textContent = said.join(". ");
+        if (said.length || !known.size) aloud.textContent = said.join(". ");
         setTimeout(() => { silent.hidden = !known.size || window.sounds.chosen.isMuted || !window.sounds.isBlocked(); }, 500);
     };
     const showTitle = () => {

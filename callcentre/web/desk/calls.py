@@ -67,7 +67,15 @@ def call_facts(desk: Situation) -> Any:
     if call is None:
         return desk.offer is not None
     connection = call.connection
-    return connection.pk, call.state, call.since, connection.state, connection.is_on_hold, connection.agent_id
+    return (
+        connection.pk,
+        call.state,
+        call.since,
+        connection.state,
+        connection.is_on_hold,
+        connection.agent_id,
+        connection.customer_id,
+    )
 
 
 def call_context(desk: Situation, facts: Any) -> dict[str, Any]:
@@ -79,6 +87,7 @@ def call_context(desk: Situation, facts: Any) -> dict[str, Any]:
     return {
         "call": call,
         "connection": connection,
+        "customer": desk.customer,
         "campaign": campaign_of(connection),
         "is_inbound": connection.direction == connection.Direction.INBOUND,
         "label": LABELS.get(call.state, ""),

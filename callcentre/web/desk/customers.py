@@ -7,8 +7,6 @@ from django.urls import reverse
 
 from callcentre.admin import may_see, user_of
 from callcentre.web.desk.situation import Situation
-from campaigns.models import Record
-from telephony.customers import customers_of
 from telephony.numbers import comparable
 from tickets.models import Customer
 from tickets.timeline import Reader, kinds, read_page
@@ -26,8 +24,7 @@ def customer_facts(desk: Situation) -> Any:
 
 def customer_context(desk: Situation, facts: Any) -> dict[str, Any]:
     """Return the card of the customer. An agent needs no permission for the customer of the present call."""
-    number = number_at(desk)
-    customer = customer_at(desk, number)
+    number, customer = desk.number, desk.customer
     user = user_of(desk.request)
     context: dict[str, Any] = {
         "customer": customer,
@@ -56,20 +53,3 @@ def _new_ticket_url(customer: Customer | None, number: str) -> str:
     """Return the address of the form of a ticket by phone, with the customer and the number."""
     query = {"sender": comparable(number), **({"customer": customer.pk} if customer else {})}
     return f"{reverse('admin:tickets_ticket_add')}?{urlencode(query)}"
-
-
-def number_at(desk: Situation) -> str:
-    if desk.offer:
-        record = Record.objects.filter(pk=desk.offer.record_id).only("phone_number").first()
-        return record.phone_number if record else ""
-    return desk.shown_call.connection.customer_number if desk.shown_call else ""
-
-
-def customer_at(desk: Situation, number: str) -> Customer | None:
-    pk = desk.shown_call.connection.customer_id if desk.shown_call and not desk.offer else None
-    if pk is None and number:
-        found = customers_of([comparable(number)])
-        pk = next(iter(found.values())).id if found else None
-    customers = Customer.objects.select_related("company", "merged_into__company")
-    customer = customers.filter(pk=pk).first() if pk else None
-    return customer.merged_into or customer if customer else None

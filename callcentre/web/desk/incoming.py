@@ -13,7 +13,6 @@ from django.utils.translation import gettext as _now
 from callcentre.admin import may_see, user_of
 from callcentre.core.statements import rows_of
 from callcentre.web.desk.calls import campaign_of
-from callcentre.web.desk.customers import customer_at, number_at
 from callcentre.web.desk.situation import Call, Situation
 from telephony.current_states import LOGGED_OUT
 from telephony.models import AgentLine, Connection
@@ -154,8 +153,7 @@ def _offer(desk: Situation) -> Item:
 
 def _who(desk: Situation) -> tuple[str, str]:
     """Return the number of the call or of the offered record, and the name of its customer, or else the number."""
-    number = number_at(desk)
-    customer = customer_at(desk, number)
+    number, customer = desk.number, desk.customer
     return number, str(customer) if customer and str(customer) else number or _now("unknown number")
 
 

@@ -21,7 +21,7 @@ def offer_facts(desk: Situation) -> Any:
 
 
 def offer_context(desk: Situation, facts: Any) -> dict[str, Any]:
-    return {"offer": desk.offer}
+    return {"offer": desk.offer, "customer": desk.customer if desk.offer else None}
 
 
 def record_facts(desk: Situation) -> Any:

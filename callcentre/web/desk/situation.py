@@ -13,11 +13,14 @@ from callcentre.admin import actor_of
 from callcentre.core.actor import Actor
 from callcentre.core.statements import rows_of
 from campaigns.dialling import previews
-from campaigns.models import Attempt, RecordOffer
+from campaigns.models import Attempt, Record, RecordOffer
 from campaigns.models.attempt import RESULT_OPEN
 from telephony.current_states import Current, current_call, current_states
+from telephony.customers import customers_of
 from telephony.models import Agent, AgentLine, Connection
 from telephony.models.agent_intervals import StateKind
+from telephony.numbers import comparable
+from tickets.models import Customer
 
 # The state of a call that is over and is still shown.
 OVER = "over"
@@ -94,6 +97,25 @@ class Situation:
     def shown_call(self) -> Call | None:
         """The call that the desk shows: an offered record takes the place of a call that is over."""
         return None if self.offer and self.call and self.call.state in (OVER, StateKind.WRAP_UP) else self.call
+
+    @cached_property
+    def number(self) -> str:
+        """The number of the customer of the offered record or of the shown call, "" without one."""
+        if self.offer:
+            record = Record.objects.filter(pk=self.offer.record_id).only("phone_number").first()
+            return record.phone_number if record else ""
+        return self.shown_call.connection.customer_number if self.shown_call else ""
+
+    @cached_property
+    def customer(self) -> Customer | None:
+        """The customer of the offered record or of the shown call, if there is one."""
+        pk = self.shown_call.connection.customer_id if self.shown_call and not self.offer else None
+        if pk is None and self.number:
+            found = customers_of([comparable(self.number)])
+            pk = next(iter(found.values())).id if found else None
+        customers = Customer.objects.select_related("company", "merged_into__company")
+        customer = customers.filter(pk=pk).first() if pk else None
+        return customer.merged_into or customer if customer else None
 
     @cached_property
     def attempt(self) -> Attempt | None:

@@ -65,7 +65,8 @@ def test_the_page_shows_the_pace_and_the_records() -> None:
 
     assert "Calls are placed." in shown
     assert "1.4" in shown
-    assert '<span class="cc-number">3</span><span>to be called</span>' in shown
+    assert '<span class="cc-number">3</span><span>records to call</span>' in shown
+    assert "<dd><b>3</b> to be called</dd>" in shown
 
 
 def test_the_charts_have_a_column_for_each_minute_and_day_with_calls() -> None:
