@@ -8,17 +8,22 @@ COMPILE = $(PYTHON) -m uv pip compile --quiet --universal --python-version 3.11 
 # The service and the tests run dozens of processes. Compiled modules are kept, so that only the first one compiles them.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test browser check bench messages screenshots lock unusable
+.PHONY: run test chosen trials check bench messages screenshots lock unusable
 
 run: .venv/installed
 	$(LAUNCH) -m callcentre.supervisor
 
+# The quick tests.
 test: .venv/developing
-	$(LAUNCH) -m pytest -n 3 --dist worksteal
+	$(LAUNCH) -m pytest -n 3 --dist worksteal -m 'not slow'
 
-# Each page of the admin in Chromium, on a desk's screen and a phone's. `make test` opens a sample of them.
-browser: .venv/developing
-	$(LAUNCH) -m pytest -n 2 --dist worksteal -m '' tests/browser
+# The slow tests that CI runs.
+chosen: .venv/developing
+	$(LAUNCH) -m pytest -n 3 --dist worksteal -m 'slow and chosen'
+
+# All tests: an hour. A release needs them green.
+trials: .venv/developing
+	$(LAUNCH) -m pytest -n 3 --dist worksteal --strict-tiers
 
 check: .venv/developing
 	$(PYTHON) -m ruff format --check .

@@ -110,7 +110,7 @@ PICTURES_OF: dict[str, tuple[str, Callable[[Page], None] | None]] = {
     "dialling": ("/admin/campaigns/campaign/", dialling),
     "import": ("/admin/campaigns/campaign/", upload),
     "ticket": ("/admin/tickets/ticket/", first_row),
-    "report": ("/admin/reports/export/report/", None),
+    "report": ("/admin/reports/export/work-report/", None),
     "first-steps": ("/admin/first-steps/", None),
 }
 

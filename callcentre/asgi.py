@@ -32,6 +32,7 @@ _django.request_class = Utf8Request
 from django.conf import settings  # noqa: E402
 
 from callcentre.checks import refuse_unsafe_settings  # noqa: E402
+from callcentre.core.file_store import mark_folder  # noqa: E402
 from callcentre.core.phone import warm_up  # noqa: E402
 from callcentre.core.transactions import limit_lock_waits  # noqa: E402
 from callcentre.environment import env_int  # noqa: E402
@@ -43,6 +44,7 @@ warm_up()
 # A request that waits for a row of a long transaction, such as an import, blocks a thread. After so many seconds it is
 # answered 409.
 limit_lock_waits(env_int("DATABASE_LOCK_TIMEOUT", 3))
+mark_folder()
 # Objects loaded so far stay for ever, so the garbage collector need not scan them, and it runs at every 20,000th
 # instead of every 700th new object. A batch of 10,000 records is a tenth of a second faster.
 gc.collect()

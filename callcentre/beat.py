@@ -2,11 +2,11 @@
 
 import logging
 import time
-from datetime import timedelta
+from datetime import UTC
 from typing import Any
 
 import psycopg
-from celery.beat import PersistentScheduler
+from celery import beat
 from django.core.management import CommandError
 
 from callcentre.core.direct_connection import connect_directly
@@ -17,16 +17,17 @@ logger = logging.getLogger(__name__)
 _LOCK = 0x62656174
 # Between two looks at the lock.
 LOOK_SECONDS = 1.0
-# A beat that begins to lead sends what was due since then, in case the former one did not.
-MARGIN = timedelta(minutes=1)
+_LAST_BEAT = "SELECT beat_at FROM callcentre_heartbeat WHERE process = %s ORDER BY beat_at DESC LIMIT 1"
 # Between two lines of the log about tasks that could not be sent.
 COMPLAINT_SECONDS = 60.0
 
 
-class Scheduler(PersistentScheduler):
+class Scheduler(beat.Scheduler):
     """Celery's scheduler without its early waking, led by one process, with few words about a broker that is away.
 
     Celery wakes 10 ms before an entry is due, and then asks whether it is due until it is: beat used twice the time.
+    A beat that begins to lead sends what was due since the last heartbeat of any beat. A file with these times, as
+    Celery keeps, cannot be written to a full disk, and another machine does not have it.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -44,11 +45,6 @@ class Scheduler(PersistentScheduler):
         """Send what is due, if this beat leads. Return the seconds of sleep."""
         if self.is_leading():
             return float(super().tick(*args, **kwargs))
-        # While the database is away no beat leads, and what is due then is sent afterwards.
-        if self._own:
-            for entry in self.schedule.values():
-                entry.last_run_at = entry.default_now() - MARGIN
-        self._heap = None
         return LOOK_SECONDS
 
     def is_leading(self) -> bool:
@@ -67,6 +63,7 @@ class Scheduler(PersistentScheduler):
                 row = self._own.execute("SELECT pg_try_advisory_lock(%s, 0)", [_LOCK]).fetchone()
                 if row != (True,):
                     return False
+                self._continue(self._own)
             self._own.execute("SELECT 1")
             self._pulse.beat(self._own.execute)
         except CommandError as error:
@@ -76,6 +73,14 @@ class Scheduler(PersistentScheduler):
             self._leave()
             return False
         return True
+
+    def _continue(self, own: "psycopg.Connection[tuple[Any, ...]]") -> None:
+        """Let the timetable go on from the last heartbeat of the beat that led before."""
+        for (last,) in own.execute(_LAST_BEAT, [BEAT]):
+            for entry in self.schedule.values():
+                # The clock of the database may be ahead.
+                entry.last_run_at = min(last.astimezone(UTC), entry.default_now())
+        self._heap = None
 
     def _leave(self) -> None:
         if self._own:

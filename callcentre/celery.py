@@ -54,7 +54,10 @@ def keep_connections(**kwargs: Any) -> None:
 
 @worker_ready.connect
 def show_life(sender: Any, **kwargs: Any) -> None:
-    """Renew the heartbeats of this worker's queues as long as its main process lives."""
+    """Renew the heartbeats of this worker's queues as long as its main process lives. Look at the folder of files."""
+    from callcentre.core.file_store import mark_folder  # noqa: PLC0415  (Django is set up only now)
+
+    mark_folder()
     pulse = Pulse(*sender.app.amqp.queues.consume_from)
     threading.Thread(target=_beat, args=[pulse], name="heartbeat", daemon=True).start()
 

@@ -83,14 +83,17 @@ def database(url: str, name: str = "DATABASE_URL") -> dict[str, Any]:
     parts = urlsplit(url)
     if parts.scheme not in ("postgres", "postgresql"):
         raise ImproperlyConfigured(f"{name}: PostgreSQL is the only database; the URL starts postgresql://")
+    is_one_host = "," not in parts.netloc.rpartition("@")[2]
     try:
         port = parts.port
-    except ValueError as error:
+    except ValueError:
+        is_one_host = False
+    if not is_one_host:
         raise ImproperlyConfigured(
             f"{name}: give one host with one port. For a cluster, give the address that leads to its primary server."
-        ) from error
+        )
     return {
-        "ENGINE": "django.db.backends.postgresql",
+        "ENGINE": "callcentre.core.postgresql",
         "NAME": unquote(parts.path.lstrip("/")),
         "USER": unquote(parts.username or ""),
         "PASSWORD": unquote(parts.password or ""),

@@ -45,6 +45,8 @@ SCHEDULE: dict[str, Any] = {
     "tickets.sweep_dispatches": {"task": "tickets.sweep_dispatches", "schedule": 5.0, "options": {"expires": 5}},
     # once a minute: read the mailboxes of ticket queues
     "tickets.poll_mailboxes": {"task": "tickets.poll_mailboxes", "schedule": 60.0, "options": {"expires": 60}},
+    # every 10 seconds: end the response targets of tickets whose customers were answered in a call or chat
+    "tickets.sweep_answers": {"task": "tickets.sweep_answers", "schedule": 10.0, "options": {"expires": 10}},
     # once an hour: delete unused uploaded files that are 24 hours old
     "tickets.prune_files": {"task": "tickets.prune_files", "schedule": crontab(minute="23")},
     # every 5 seconds: settle calls without a result and end previews that are over, in case no dialler does

@@ -387,7 +387,6 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
 }
 
 CELERY_BEAT_SCHEDULER = "callcentre.beat.Scheduler"
-CELERY_BEAT_SCHEDULE_FILENAME = str(VAR / "run" / "beat-schedule")
 CELERY_BEAT_SCHEDULE = SCHEDULE
 
 LOGGING = logging_config(level=env("LOG_LEVEL", "INFO").upper(), as_json=env_bool("LOG_JSON", True))

@@ -7,6 +7,7 @@ import orjson
 from django.utils.translation import gettext_lazy as _
 
 from campaigns.models import Attempt
+from campaigns.models.status import as_read
 from telephony.models import Connection
 from tickets.timeline import Entry, Kind, Reader
 from tickets.timeline.calls import PARTS, parts_of, rows_of
@@ -52,6 +53,7 @@ def _entry(row: Mapping[str, Any]) -> Entry:
         **parts,
     }
     shown |= {name: row[name] for name in ("campaign", "campaign_id", "existing_record_id")}
+    shown["status"] = as_read(details["status"])
     return Entry(
         row["created_at"],
         row["connection_uid"],

@@ -4,7 +4,7 @@
 A column is counted from the grains of the ledgers (reports.ledgers). Other measures are computed from these figures.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
@@ -139,3 +139,18 @@ _SUMMED = {one.name: one.metadata for one in fields(Row) if one.metadata}
 COLUMNS = {name: figure["column"] for name, figure in _SUMMED.items() if figure["column"]} | _LISTS
 # The figures that are summed over rows `r` of rollups.
 FIGURES = {name: figure["together"].format(r=f"r.{name}") for name, figure in _SUMMED.items()}
+
+
+def total_of(rows: Sequence[Row]) -> Row:
+    """Return the sum of these rows, at least one, as a row of no agent and no period."""
+    pauses: dict[int, tuple[int, int]] = {}
+    for row in rows:
+        for reason, (count, seconds) in row.pauses.items():
+            before = pauses.get(reason, (0, 0))
+            pauses[reason] = (before[0] + count, before[1] + seconds)
+    total = Row(0, {}, "", rows[0].is_narrowed, pauses)
+    for name in _SUMMED.keys() - {"pauses"}:
+        together = {"first_login_at": min, "last_logout_at": max}.get(name, sum)
+        values = [value for row in rows if (value := getattr(row, name)) is not None]
+        setattr(total, name, together(values) if values else None)
+    return total

@@ -16,7 +16,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from callcentre.core.exporting.formats import Unit
-from callcentre.core.times import second, zone
+from callcentre.core.times import second, spell_length, zone
 from reports.figures import Row, mean, percent
 from telephony.models import Pause
 
@@ -86,16 +86,12 @@ class Measure:
         return f"{value:.2f}" if self.unit in (Unit.NUMBER, Unit.PERCENT) else str(value)
 
     def shown(self, row: Any) -> str:
-        """Spell the value for people: durations by the clock, per cent with their sign, a dash for None."""
-        match self.unit, self.text(row):
-            case _, "":
-                return "–"
-            case Unit.SECONDS, text:
-                return clock(int(text))
-            case Unit.PERCENT, text:
-                return f"{text} %"
-            case _, text:
-                return text
+        """Spell the value for people: lengths as on all pages, per cent with their sign, a dash for None."""
+        if self.unit in (Unit.SECONDS, Unit.DURATION):
+            seconds: Any = self.value(row)
+            return "–" if seconds is None else spell_length(seconds)
+        text = self.text(row) or "–"
+        return f"{text} %" if self.unit is Unit.PERCENT and text != "–" else text
 
 
 _INBOUND, _CHATS, _TICKETS = _("Inbound calls"), _("Chats"), _("Tickets")
@@ -114,13 +110,14 @@ def counted(
     examples: tuple[int, int] = (0, 0),
     *,
     in_api: bool = True,
+    is_usual: bool = True,
 ) -> list[Measure]:
     """Build the three measures of things that are counted and last: how many, how long, the average."""
     return [
         Measure(f"{name}.count", group, _COUNT, COUNT, count, examples[0],
-                "How many began in the period.", in_api=in_api),
+                "How many began in the period.", is_usual=is_usual, in_api=in_api),
         Measure(f"{name}.sum", group, _TIME, DURATION, seconds, examples[1],
-                "Their talk time in the period.", in_api=in_api),
+                "Their talk time in the period.", is_usual=is_usual, in_api=in_api),
         Measure(f"{name}.average", group, _AVERAGE, DURATION, lambda row: mean(seconds(row), count(row)),
                 mean(*reversed(examples)), "Sum ÷ count.", is_usual=False, in_api=in_api),
     ]  # fmt: skip
@@ -156,7 +153,8 @@ MEASURES = [
             "Answered ÷ logged-in hours of the period; 0 without a login.", is_usual=False),
     *counted("outbound_above_threshold", _ABOVE, lambda row: row.calls - row.calls_below,
              lambda row: row.calls_seconds - row.calls_below_seconds, (12, 3600)),
-    *counted("outbound_below_threshold", _BELOW, of("calls_below"), of("calls_below_seconds"), (12, 0)),
+    # Without a threshold there are none.
+    *counted("outbound_below_threshold", _BELOW, of("calls_below"), of("calls_below_seconds"), (12, 0), is_usual=False),
     Measure("chat.closed", _CHATS, _("closed"), COUNT, of("chats_closed"), 5,
             "Chats of the agent that were closed."),
     Measure("chat.responded", _CHATS, _("written in"), COUNT, of("chats_answered"), 6,

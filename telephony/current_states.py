@@ -7,6 +7,7 @@ from datetime import datetime
 from django.db import connection
 
 from telephony.models import Connection
+from telephony.models.agent_intervals import StateKind
 from telephony.models.connection import LEG_OCCUPIES_PHONE
 
 LOGGED_OUT = "logged_out"
@@ -15,12 +16,15 @@ LOGGED_OUT = "logged_out"
 ORDER = ("talking", "ringing", "preview", "wrap_up", "free", "paused", LOGGED_OUT)
 # The index finds the last state of each agent, however long the history is.
 _LAST_STATES = """
-SELECT agent.id, last.kind, last.started_at, last.ended_at, last.pause_id, pause.name, last.connection_id
+SELECT agent.id, last.kind, last.started_at, last.ended_at, last.pause_id, COALESCE(pause.name, ''),
+  last.connection_id, last.ends_at, last.resumes_as, last.resumes_pause_id, COALESCE(following.name, ''),
+  last.awaits_topic, last.is_extended
 FROM unnest(%s::bigint[]) AS agent(id)
 LEFT JOIN LATERAL (
   SELECT * FROM telephony_agentstate WHERE agent_id = agent.id ORDER BY started_at DESC, id DESC LIMIT 1
 ) AS last ON true
 LEFT JOIN telephony_pause AS pause ON pause.id = last.pause_id
+LEFT JOIN telephony_pause AS following ON following.id = last.resumes_pause_id
 """
 # The call of an agent's state; for an agent who has paused or logged out during a call, that of the phone.
 _CALL = f"""
@@ -48,6 +52,21 @@ class Current:
     pause_id: int | None = None
     pause_name: str = ""
     connection_id: int | None = None
+    # Of a call and its wrap-up: the due end, the state and the pause after it, and what the ledger says of the wrap-up.
+    ends_at: datetime | None = None
+    resumes_as: str = ""
+    next_pause_id: int | None = None
+    next_pause_name: str = ""
+    awaits_topic: bool = False
+    is_extended: bool = False
+
+    @property
+    def waits_for_topic(self) -> bool:
+        return self.status == StateKind.WRAP_UP and self.awaits_topic
+
+    @property
+    def is_binding(self) -> bool:
+        return self.status in (StateKind.RINGING, StateKind.TALKING) or self.waits_for_topic
 
 
 def current_states(agent_ids: Collection[int]) -> dict[int, Current]:
@@ -55,10 +74,8 @@ def current_states(agent_ids: Collection[int]) -> dict[int, Current]:
     with connection.cursor() as cursor:
         cursor.execute(_LAST_STATES, [list(agent_ids)])
         return {
-            agent_id: Current(kind, since, pause_id, pause_name or "", connection_id)
-            if kind and ended_at is None
-            else Current(LOGGED_OUT, ended_at)
-            for agent_id, kind, since, ended_at, pause_id, pause_name, connection_id in cursor.fetchall()
+            agent_id: Current(kind, since, *rest) if kind and ended_at is None else Current(LOGGED_OUT, ended_at)
+            for agent_id, kind, since, ended_at, *rest in cursor.fetchall()
         }
 
 
@@ -67,5 +84,5 @@ def current_call(agent_id: int) -> tuple[Connection, str, datetime] | None:
     with connection.cursor() as cursor:
         cursor.execute(_CALL, {"agent": agent_id})
         row = cursor.fetchone()
-    call = Connection.objects.filter(pk=row[0]).first() if row else None
+    call = Connection.objects.select_related("queue").filter(pk=row[0]).first() if row else None
     return (call, row[1], row[2]) if call else None

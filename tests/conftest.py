@@ -1,6 +1,7 @@
 """Fixtures for all tests: API clients per right, a clean Redis, callbacks of committed transactions."""
 
 import base64
+import gc
 from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import lru_cache
@@ -48,6 +49,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     tests is left for the end.
     """
     items.sort(key=lambda item: WAITING.isdisjoint(getattr(item, "fixturenames", ())))
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_finish() -> None:
+    """Leave the modules and the collected tests out of garbage collection: a fifth of the processor time."""
+    gc.collect()
+    gc.freeze()
 
 
 class ApiClient(Client):

@@ -43,9 +43,9 @@ class Operation:
     def __str__(self) -> str:
         return f"{self.method} {self.path.partition('?')[0]}"
 
-    def call(self, client: ApiClient, path: str = "") -> Any:
+    def call(self, client: ApiClient, path: str = "", **headers: Any) -> Any:
         body = "" if self.body is None else self.body if isinstance(self.body, bytes) else to_json(self.body)
-        return client.generic(self.method, f"/api{path or self.path}", body, self.content_type)
+        return client.generic(self.method, f"/api{path or self.path}", body, self.content_type, **headers)
 
 
 def ours(*args: Any, **kwargs: Any) -> Operation:

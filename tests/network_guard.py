@@ -11,6 +11,7 @@ from functools import wraps
 from typing import Any
 
 import requests
+from django.core.mail.backends import locmem
 from django.db import connections
 
 from webhooks.transport import dns
@@ -46,8 +47,9 @@ def install() -> None:
     _guard(socket, "getaddrinfo")
     # A look-up has a thread of its own.
     _guard(dns, "_share")
-    # `responses` answers without a socket.
+    # `responses` answers without a socket, and this back end keeps mails.
     _guard(requests.Session, "send")
+    _guard(locmem.EmailBackend, "send_messages")
 
 
 def _guard(owner: Any, name: str) -> None:

@@ -17,10 +17,12 @@ from django.urls import reverse
 from pytest_django import DjangoDbBlocker
 
 from callcentre.core.encryption import EncryptedTextField
+from callcentre.models import User
 from tests.admin_pages import addresses, list_of, row_of_each_model
 from tests.backoffice import page_of, staff, superuser
 from tests.conftest import kept_for_all
 from tests.processes import ROOT
+from tests.telephony.factories import AgentFactory
 from tests.tickets.factories import MarketplaceFactory, TicketQueueFactory
 from tests.webhooks.factories import WebhookFactory
 
@@ -67,6 +69,7 @@ def answers(static_folder: Path, django_db_setup: None, django_db_blocker: Djang
     def visit() -> None:
         paths = addresses(row_of_each_model())
         client = superuser()
+        AgentFactory(user=User.objects.filter(is_superuser=True).latest("pk"))
         client.raise_request_exception = False
         found.update((path, client.get(path)) for path in paths)
 
@@ -110,6 +113,13 @@ def test_every_link_to_a_list_uses_filters_of_the_list(
 
     assert len(asked) > 20
     assert {path: status for path in asked.values() if (status := client.get(path).status_code) != 200} == {}
+
+
+def test_every_page_of_an_agent_has_the_bar_of_incoming_calls(answers: dict[str, Any], pages: dict[str, Page]) -> None:
+    whole = {path: answers[path].content for path in pages if b"<html" in answers[path].content}
+
+    assert len(whole) > 100
+    assert [path for path, content in whole.items() if b'id="incoming"' not in content] == []
 
 
 def test_no_page_has_an_inline_script(pages: dict[str, Page]) -> None:

@@ -22,6 +22,7 @@ import tests.tickets.contract
 import tests.webhooks.contract
 from callcentre.core.errors import ErrorCode
 from callcentre.models import ApiUser
+from tests import network_guard
 from tests.conftest import ApiClient, kept_for_all
 from tests.contract import JSON, Operation, has_shape, ours
 
@@ -140,6 +141,20 @@ def test_an_operation_costs_the_same_statements_for_one_object_and_for_fifty(
     # In the test a savepoint stands for the transaction of the service.
     statements = [query["sql"] for query in captured if "SAVEPOINT" not in query["sql"]]
     assert len(statements) == operation.queries, "\n".join(statements)
+
+
+@pytest.mark.parametrize("operation", [operation for operation in OPERATIONS if operation.method == "POST"], ids=str)
+@of_one
+def test_a_post_with_a_key_runs_once_and_asks_no_network_in_its_transaction(
+    operation: Operation, world: None, api: ApiClient
+) -> None:
+    """The guard of all tests refuses the network: sockets, look-ups, and the switch that answers."""
+    first, again = (operation.call(api, HTTP_IDEMPOTENCY_KEY="once") for _ in range(2))
+
+    assert first.status_code == again.status_code == operation.status, first.content
+    assert ("Idempotent-Replayed" in first, again["Idempotent-Replayed"]) == (False, "true")
+    assert first.content == again.content
+    assert not network_guard.refused
 
 
 @each_operation

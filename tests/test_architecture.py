@@ -43,6 +43,7 @@ WITHOUT_ADMIN = {
     "campaigns.DiallerState": "shown on the page of dialling of its campaign",
     "campaigns.DiallingDay": "shown on the pages of dialling and compliance",
     "campaigns.RetryRule": "edited with its campaign",
+    "campaigns.FormerCode": "read only for the next free code",
     "campaigns.TrunkFailure": "shown as the reason of the campaigns that rest, and by an alarm",
     "campaigns.RecordStatus": "edited with its campaign",
     "overview.AlarmMail": "shown with its alarm",

@@ -12,7 +12,7 @@ from django.core import mail
 from django.db import DatabaseError
 from django.utils import timezone
 
-from callcentre.core import mail_outbox
+from callcentre.core import leases, mail_outbox
 from callcentre.core.mail_outbox import DueMail, Outbox, QueuedMail
 from callcentre.overview import mails as alarm_mails
 from callcentre.overview import tasks as alarm_tasks
@@ -22,6 +22,7 @@ from reports import tasks as export_tasks
 from reports.exporting import mails as export_mails
 from tests.callcentre.factories import PasswordResetFactory, UserFactory
 from tests.overview.factories import AlarmMailFactory
+from tests.processes import wait_for
 from tests.reports.factories import ExportFactory, ExportMailFactory, ScheduleFactory
 
 pytestmark = pytest.mark.django_db
@@ -204,15 +205,38 @@ def test_a_message_id_does_not_come_back_with_a_primary_key() -> None:
 
 
 def test_a_mail_whose_worker_died_is_sent_by_the_next(case: Case, clock: Any) -> None:
-    row = case.make(attempt_count=1, next_attempt_at=timezone.now() + case.outbox.lease)
+    row = case.make(attempt_count=1, next_attempt_at=timezone.now() + leases.LEASE)
 
     case.send(row.pk)
     assert (mail.outbox, case.outbox.due_now()) == ([], [])
-    clock.shift(case.outbox.lease + timedelta(seconds=1))
+    clock.shift(leases.LEASE + timedelta(seconds=1))
     assert case.outbox.due_now() == [row.pk]
     case.send(row.pk)
 
     assert state_of(row) == expected(row, "sent", "", 2, False)
+
+
+@pytest.mark.usefixtures("committed_db")
+def test_a_worker_keeps_its_mail_however_long_the_server_takes(
+    case: Case, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another connection renews the lease, so the row is committed."""
+    monkeypatch.setattr(leases, "RENEW_SECONDS", 0.01)
+    row = case.make()
+
+    def is_renewed_again() -> bool:
+        last = row.next_attempt_at
+        row.refresh_from_db()
+        return bool(row.next_attempt_at > last > timezone.now())
+
+    def send_slowly(messages: Any) -> int:
+        wait_for(is_renewed_again, "the lease is renewed")
+        return len(messages)
+
+    monkeypatch.setattr(server, "send_messages", send_slowly)
+    case.send(row.pk)
+
+    assert state_of(row) == expected(row, "sent", "", 1, False)
 
 
 def test_a_mail_that_ended_every_worker_fails(case: Case) -> None:
@@ -240,7 +264,7 @@ def test_a_slow_worker_keeps_the_result_of_the_next(case: Case, clock: Any) -> N
     row = case.make()
 
     def overtaken(mail_: Any) -> Any:
-        clock.shift(case.outbox.lease + timedelta(seconds=1))
+        clock.shift(leases.LEASE + timedelta(seconds=1))
         case.send(mail_.pk)
         raise OSError("too late")
 

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import requests
 from django.conf import settings
+from django.core.mail import send_mail
 from django.db import transaction
 from redis import Redis
 
@@ -19,6 +20,7 @@ USES: list[Callable[[], Any]] = [
     lambda: socket.socket().connect_ex(NOWHERE),
     lambda: requests.get("http://127.0.0.1:9", timeout=1),
     lambda: look_up("localhost", 80, 1),
+    lambda: send_mail("Subject", "Body", None, ["anna@example.com"]),
 ]
 
 

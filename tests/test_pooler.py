@@ -134,6 +134,23 @@ def edits(server: WebServer, login: str, edit: Callable[..., int]) -> list[int]:
     return [edit(server, login, number) for number in range(10)]
 
 
+@pytest.mark.usefixtures("committed_db")
+def test_a_cursor_of_the_server_lives_in_a_transaction_only() -> None:
+    """Without one, Django would keep a cursor in the session, also for the choices of a field."""
+    CampaignFactory()
+
+    def kept() -> list[str]:
+        for _campaign in Campaign.objects.iterator():
+            with connection.cursor() as cursor:
+                cursor.execute("SELECT name FROM pg_cursors WHERE name <> ''")
+                return [name for (name,) in cursor]
+        raise AssertionError
+
+    assert kept() == []
+    with transaction.atomic():
+        assert len(kept()) == 1
+
+
 @with_pgbouncer
 def test_locks_of_leaders_need_a_connection_without_the_pooler(pooled: dict[str, str], settings: Any) -> None:
     settings.DIRECT_DATABASE = database(pooled["DATABASE_URL"])

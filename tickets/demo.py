@@ -209,7 +209,8 @@ class _Month:
         else:
             comment = f"Told {ticket.customer} on the phone: {matter.answer}"
             moved = self._move(ticket, Kind.IN_PROGRESS)
-            self._say(ticket, at, "COMMENT", agent=agent, comment=comment, system_comment=moved)
+            self._say(ticket, at, "COMMENT", agent=agent, comment=comment, system_comment=moved, is_answer=True)
+            ticket.awaiting_since = None
         if not is_old:
             return
         if number % 5 == 0:

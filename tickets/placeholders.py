@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _
 
 if TYPE_CHECKING:
     from telephony.models import Agent
+    from tickets.models.chat import Chat
     from tickets.models.ticket import Ticket
 
 # An editor may replace blanks by non-breaking spaces.
@@ -33,10 +34,19 @@ def values_for(ticket: "Ticket", agent: "Agent | None" = None) -> dict[str, str]
         "customer_name": str(customer) if customer else ticket.sender_name or ticket.sender,
         "customer_email": ticket.sender if "@" in ticket.sender else customer.email if customer else "",
         "queue_name": ticket.queue.sender_name or ticket.queue.name,
-        "agent_name": agent.full_name if agent else "",
-        "agent_email": agent.email if agent else "",
     }
-    return {name: html.escape(value) for name, value in values.items()}
+    return _escaped(values, agent)
+
+
+def values_for_chat(chat: "Chat", agent: "Agent") -> dict[str, str]:
+    """Return the value of each placeholder that a chat has, as HTML."""
+    values = {"customer_name": chat.client_name, "customer_email": chat.client_email, "queue_name": chat.queue.name}
+    return _escaped(values, agent)
+
+
+def _escaped(values: Mapping[str, str], agent: "Agent | None") -> dict[str, str]:
+    own = {"agent_name": agent.full_name if agent else "", "agent_email": agent.email if agent else ""}
+    return {name: html.escape(value) for name, value in {**values, **own}.items()}
 
 
 def fill(markup: str, values: Mapping[str, str]) -> str:

@@ -4,6 +4,7 @@ from callcentre.core.enqueue import enqueue
 from tickets import pruning
 from tickets.mail import dispatcher, intake, mailbox_check, mailbox_poll
 from tickets.models import MailboxTest, TicketQueue
+from tickets.verbs import answers
 
 
 @shared_task(name="tickets.dispatch")
@@ -44,6 +45,12 @@ def test_mailbox(pk: int) -> None:
 @shared_task(name="tickets.process_mail")
 def process_mail(pk: int) -> None:
     intake.process(pk)
+
+
+@shared_task(name="tickets.sweep_answers")
+def sweep_answers() -> None:
+    """End the response targets of tickets whose customers were answered in a call or chat."""
+    answers.end_answered_targets()
 
 
 @shared_task(name="tickets.prune_files")

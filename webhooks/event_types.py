@@ -3,43 +3,44 @@
 from typing import Any
 
 from django.db import models
+from django.utils.translation import gettext_lazy as _
 
 
 class EventType(models.TextChoices):
-    """The published actions. Their names come from the interface and never change."""
+    """The published actions, each with what has happened. Their names come from the interface and never change."""
 
-    CHAT_CONVERSATION_CREATED = "CHAT_CONVERSATION_CREATED"
-    CHAT_AGENT_ASSIGNED = "CHAT_AGENT_ASSIGNED"
-    CHAT_MESSAGE_ADDED = "CHAT_MESSAGE_ADDED"
-    CHAT_CONVERSATION_CLOSED = "CHAT_CONVERSATION_CLOSED"
-    CHAT_CONVERSATION_DELETED = "CHAT_CONVERSATION_DELETED"
-    CUSTOMER_CREATED = "CUSTOMER_CREATED"
-    CUSTOMER_UPDATED = "CUSTOMER_UPDATED"
-    CUSTOMER_NOTE_ADDED = "CUSTOMER_NOTE_ADDED"
-    CUSTOMER_DELETED = "CUSTOMER_DELETED"
-    TICKET_CREATED = "TICKET_CREATED"
-    TICKET_UPDATED = "TICKET_UPDATED"
-    TICKET_MESSAGE_RECEIVED = "TICKET_MESSAGE_RECEIVED"
-    TICKET_AGENT_RESPONDED = "TICKET_AGENT_RESPONDED"
-    TICKET_COMMENTED = "TICKET_COMMENTED"
-    TICKET_DELETED = "TICKET_DELETED"
-    AGENT_RINGING = "AGENT_RINGING"
-    CONNECTION_STARTED = "CONNECTION_STARTED"
-    CONNECTION_ANSWERED = "CONNECTION_ANSWERED"
-    CONNECTION_ENDED = "CONNECTION_ENDED"
-    RECORDING_READY = "RECORDING_READY"
-    TRANSCRIPTION_READY = "TRANSCRIPTION_READY"
-    AGENT_LOGGED_IN = "AGENT_LOGGED_IN"
-    AGENT_LOGGED_OUT = "AGENT_LOGGED_OUT"
-    AGENT_FREE = "AGENT_FREE"
-    AGENT_PAUSED = "AGENT_PAUSED"
-    OUTBOUND_CREATED = "OUTBOUND_CREATED"
-    OUTBOUND_RECORD_CREATED = "OUTBOUND_RECORD_CREATED"
-    OUTBOUND_RECORD_STATUS_CHANGED = "OUTBOUND_RECORD_STATUS_CHANGED"
-    RECORD_OFFERED = "RECORD_OFFERED"
-    RECORD_DROPPED = "RECORD_DROPPED"
-    ALARM_RAISED = "ALARM_RAISED"
-    ALARM_CLEARED = "ALARM_CLEARED"
+    CHAT_CONVERSATION_CREATED = "CHAT_CONVERSATION_CREATED", _("A customer begins a chat.")
+    CHAT_AGENT_ASSIGNED = "CHAT_AGENT_ASSIGNED", _("An agent gets a chat.")
+    CHAT_MESSAGE_ADDED = "CHAT_MESSAGE_ADDED", _("A message is written in a chat.")
+    CHAT_CONVERSATION_CLOSED = "CHAT_CONVERSATION_CLOSED", _("A chat is closed.")
+    CHAT_CONVERSATION_DELETED = "CHAT_CONVERSATION_DELETED", _("A chat is deleted.")
+    CUSTOMER_CREATED = "CUSTOMER_CREATED", _("A customer is added.")
+    CUSTOMER_UPDATED = "CUSTOMER_UPDATED", _("The data of a customer change.")
+    CUSTOMER_NOTE_ADDED = "CUSTOMER_NOTE_ADDED", _("A note about a customer is written.")
+    CUSTOMER_DELETED = "CUSTOMER_DELETED", _("A customer is deleted.")
+    TICKET_CREATED = "TICKET_CREATED", _("A ticket is opened.")
+    TICKET_UPDATED = "TICKET_UPDATED", _("The data or the status of a ticket change.")
+    TICKET_MESSAGE_RECEIVED = "TICKET_MESSAGE_RECEIVED", _("A customer writes in a ticket.")
+    TICKET_AGENT_RESPONDED = "TICKET_AGENT_RESPONDED", _("An agent replies in a ticket.")
+    TICKET_COMMENTED = "TICKET_COMMENTED", _("An agent comments on a ticket.")
+    TICKET_DELETED = "TICKET_DELETED", _("A ticket is deleted.")
+    AGENT_RINGING = "AGENT_RINGING", _("The phone of an agent rings.")
+    CONNECTION_STARTED = "CONNECTION_STARTED", _("A call begins.")
+    CONNECTION_ANSWERED = "CONNECTION_ANSWERED", _("A call is answered.")
+    CONNECTION_ENDED = "CONNECTION_ENDED", _("A call ends.")
+    RECORDING_READY = "RECORDING_READY", _("A recording can be fetched.")
+    TRANSCRIPTION_READY = "TRANSCRIPTION_READY", _("A transcription is ready, or has failed.")
+    AGENT_LOGGED_IN = "AGENT_LOGGED_IN", _("An agent logs in.")
+    AGENT_LOGGED_OUT = "AGENT_LOGGED_OUT", _("An agent logs out.")
+    AGENT_FREE = "AGENT_FREE", _("An agent is ready for calls.")
+    AGENT_PAUSED = "AGENT_PAUSED", _("An agent begins a pause.")
+    OUTBOUND_CREATED = "OUTBOUND_CREATED", _("A campaign is added.")
+    OUTBOUND_RECORD_CREATED = "OUTBOUND_RECORD_CREATED", _("A record is added to a campaign.")
+    OUTBOUND_RECORD_STATUS_CHANGED = "OUTBOUND_RECORD_STATUS_CHANGED", _("The status of a record changes.")
+    RECORD_OFFERED = "RECORD_OFFERED", _("A record is offered to an agent.")
+    RECORD_DROPPED = "RECORD_DROPPED", _("A person answers, and no agent is free: the call is dropped.")
+    ALARM_RAISED = "ALARM_RAISED", _("An alarm is raised.")
+    ALARM_CLEARED = "ALARM_CLEARED", _("An alarm is over.")
 
     @property
     def example(self) -> dict[str, Any]:
@@ -59,8 +60,11 @@ class EventType(models.TextChoices):
 
 
 def event_choices() -> list[tuple[str, str]]:
-    """Return the choices of columns that hold actions. Migrations name this function, so an action needs none."""
-    return EventType.choices
+    """Return the choices of columns that hold actions: lists of events show the names that receivers see.
+
+    Migrations name this function, so an action needs none.
+    """
+    return [(value, value) for value in EventType.values]
 
 
 # The action of test events. A person sends one to one webhook; webhooks cannot subscribe to it.

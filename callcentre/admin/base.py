@@ -221,6 +221,8 @@ class Admin(NamelessLogMixin, ScopedMixin, ListTools):
 
     def render_change_form(self, request: HttpRequest, context: dict[str, Any], *args: Any, **options: Any) -> Any:
         context |= self.page_context(request, options.get("obj"))
+        # For the tabs above the form, which the theme renders without the rest of the context.
+        vars(request)["adminform"] = context["adminform"]
         return super().render_change_form(request, context, *args, **options)
 
     def delete_view(self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None) -> Any:

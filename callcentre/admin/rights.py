@@ -155,10 +155,7 @@ def shown_rights(permissions: QuerySet[Permission]) -> str:
 
 
 def _by_area(permissions: Iterable[Permission], held: Set[str]) -> dict[str, Any]:
-    """Return the rights in tables of their areas, and the rights that are of no use.
-
-    An area is open if the role or person has one of its rights.
-    """
+    """Return the rights in tables of their areas, and the rights that are of no use."""
     rows: dict[str, dict[str, dict[str, Any]]] = defaultdict(lambda: defaultdict(dict))
     own: dict[str, list[dict[str, Any]]] = defaultdict(list)
     unused: list[dict[str, Any]] = []
@@ -179,7 +176,8 @@ def _area_table(title: str, rows: dict[str, dict[str, Any]], own: list[dict[str,
     boxes = [*own, *(box for by_verb in rows.values() for box in by_verb.values())]
     return {
         "title": title,
-        "is_open": any(box["is_held"] for box in boxes),
+        "held": sum(box["is_held"] for box in boxes),
+        "count": len(boxes),
         "rows": [
             {"title": name, "boxes": [by_verb.get(verb) for verb in VERBS]}
             for name, by_verb in sorted(rows.items(), key=_by_title)

@@ -101,6 +101,7 @@ class ErrorCode(enum.Enum):
     GROUP_NOT_FOUND = 120007, _("Campaign group not found.")
     HOLIDAYS_UNKNOWN = 120010, _('The holidays of "%(country)s" are not known.')
     ZONE_FIELD_OF_OTHER = 120011, _("The field belongs to another campaign.")
+    SCRIPT_FIELD_UNKNOWN = 120014, _('The script names the field "%(name)s", which the campaign does not have.')
     HOURS_BIND = 120013, _("Hours can be ignored on the simulated switch only.")
     NOTHING_TO_RECYCLE = 120012, _("No record of the campaign has these statuses and outcomes.")
     CAMPAIGN_HAS_RECORDS = 120009, _("The campaign has records: it can be made inactive, not deleted.")

@@ -1,16 +1,21 @@
 """The mark of the folder of stored files, by which a host notices that it has another folder than the other hosts.
 
-The first host that is asked whether it is ready writes a mark into its folder and then into the database.
+The first web server or worker that starts writes a mark into its folder and then into the database, as does a host that
+is asked whether it is ready.
 """
 
+import logging
 from contextlib import suppress
 from pathlib import Path
 from uuid import UUID, uuid4
 
+import psycopg
 from django.core.files.storage import default_storage
 from django.db import models
 
 from callcentre.core.monitoring import NotReadyError, query
+
+logger = logging.getLogger(__name__)
 
 MARK = ".callcentre-files"
 _KNOWN = "SELECT mark FROM callcentre_filestore"
@@ -49,3 +54,14 @@ def check_folder() -> None:
         known = query(_MAKE_KNOWN % UUID(file.read_text()))
     if not file.exists() or (UUID(file.read_text()),) not in known:
         raise NotReadyError("The folder of files is not the one that the other hosts use.")
+
+
+def mark_folder() -> None:
+    """Mark the folder at the start of a process, so that hosts that join later are compared with it."""
+    try:
+        check_folder()
+    except NotReadyError as error:
+        logger.error("%s", error)  # noqa: TRY400
+    except (psycopg.Error, OSError) as error:
+        # Whether the host is ready is asked again later.
+        logger.warning("folder of files not marked", extra={"error": repr(error)})

@@ -21,6 +21,7 @@ from django.utils.crypto import salted_hmac
 from django.utils.translation import gettext_lazy as _
 
 from callcentre.core.enqueue import enqueue
+from callcentre.core.leases import Lease
 
 logger = logging.getLogger(__name__)
 
@@ -122,8 +123,7 @@ class Outbox(Generic[Mail]):
     """The mails of a model: how they are composed, and when they are tried again.
 
     `task` sends one mail, by its primary key. `written_at` returns the time of the row, which is a part of the
-    Message-ID: after the restore of a backup, another row may have the same primary key. The lease is longer than any
-    attempt.
+    Message-ID: after the restore of a backup, another row may have the same primary key.
     """
 
     model: type[Mail]
@@ -132,7 +132,6 @@ class Outbox(Generic[Mail]):
     language: Callable[[Mail], str]
     written_at: Callable[[Mail], datetime]
     delays: Sequence[timedelta]
-    lease: timedelta = timedelta(minutes=5)
     # Rows that a mail is read with.
     related: Sequence[str] = ()
 
@@ -151,14 +150,14 @@ class Outbox(Generic[Mail]):
 
     def send(self, pk: int) -> None:
         """Send this mail, if it is due and no other worker has claimed it."""
-        now = timezone.now()
-        until = now + self.lease
         rows: Any = self.model._default_manager.filter(pk=pk)
-        if not rows.due(now).update(next_attempt_at=until, attempt_count=F("attempt_count") + 1):
+        lease = Lease(rows)
+        if not lease.extend(rows.due(timezone.now()), attempt_count=F("attempt_count") + 1):
             return
         mail = rows.select_related(*self.related).get()
-        result = self._attempt(mail)
-        rows.filter(next_attempt_at=until).update(**self.model.columns_of(result))
+        with lease:
+            result = self._attempt(mail)
+        rows.filter(next_attempt_at=lease.until).update(**self.model.columns_of(result))
 
     def _attempt(self, mail: Mail) -> Result:
         unexpected = None

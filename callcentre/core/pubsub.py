@@ -50,16 +50,21 @@ def subscribe(topic: str, act: Callable[[], object], stopping: threading.Event) 
 
 
 def _listen(topic: str, act: Callable[[], object], stopping: threading.Event) -> None:
+    is_logged = False
     while not stopping.is_set():
         try:
             # By default the client gives up after 5 s and tries ten times.
             store = redis.Redis.from_url(settings.REDIS_URL, socket_timeout=None, socket_connect_timeout=2, retry=None)
             with store, store.pubsub(ignore_subscribe_messages=True) as subscription:  # type: ignore[no-untyped-call]
                 subscription.subscribe(_channel(topic))
+                is_logged = False
                 act()
                 while not stopping.is_set():
                     if subscription.get_message(timeout=1.0) is not None:
                         act()
         except redis.RedisError as error:
-            logger.warning("no subscription", extra={"topic": topic, "error": type(error).__name__})
+            # Once, not at each try while Redis is away.
+            if not is_logged:
+                logger.warning("no subscription", extra={"topic": topic, "error": type(error).__name__})
+            is_logged = True
             stopping.wait(PAUSE_AFTER_FAILURE_SECONDS)

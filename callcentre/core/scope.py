@@ -10,7 +10,6 @@ from functools import cache
 from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol, TypeVar, cast
 
-from django.apps import apps
 from django.db.models import Field, Model, Q, QuerySet
 from django.db.models.constants import LOOKUP_SEP
 
@@ -25,14 +24,17 @@ DIMENSIONS: Mapping[str, str] = MappingProxyType(
 )
 
 
-class Code(NamedTuple):
-    """A column that names a row by another unique column than its id, such as the code of a campaign; "" is none."""
+class Kept(NamedTuple):
+    """A column with an id, and the column beside it that keeps the name when the row of the id is deleted.
+
+    Ids are never given twice, but names are. A row belongs to none only if the name is empty.
+    """
 
     lookup: str
-    column: str
+    name: str
 
 
-Lookups = Mapping[str, "str | Code"]
+Lookups = Mapping[str, "str | Kept"]
 # The lookups of a model whose rows can hold facts of any queue, campaign or group: people with a scope see none.
 WITHOUT_SCOPE_ONLY: Lookups = MappingProxyType({"*": ""})
 # The lookups of a model with a scope of its own in columns of the same names: people see the rows whose scope is within
@@ -138,32 +140,30 @@ def is_for_people_without_scope(model: type[Model]) -> bool:
     return lookups_of(model) is WITHOUT_SCOPE_ONLY
 
 
-def _holds(model: type[Model], lookup: str | Code, column: str, ids: list[int], prefix: str) -> Q:
+def _holds(model: type[Model], lookup: str | Kept, column: str, ids: list[int], prefix: str) -> Q:
     """Return the condition of one dimension. It lets rows pass that belong to no queue, campaign or group."""
     if isinstance(lookup, str) and lookup.endswith(column):
         return Q(**{f"{prefix}{lookup}__contained_by": ids})
-    if isinstance(lookup, Code):
-        codes = apps.get_model(DIMENSIONS[column])._default_manager.filter(pk__in=ids).values(lookup.column)
-        return Q(**{f"{prefix}{lookup.lookup}": ""}) | Q(**{f"{prefix}{lookup.lookup}__in": codes})
+    if isinstance(lookup, Kept):
+        name = "".join(lookup.lookup.rpartition(LOOKUP_SEP)[:2]) + lookup.name
+        return Q(**{f"{prefix}{name}": ""}) | Q(**{f"{prefix}{lookup.lookup}__in": ids})
     inside = Q(**{f"{prefix}{lookup}__in": ids})
     return inside | Q(**{f"{prefix}{lookup}": None}) if _may_be_empty(model, lookup) else inside
 
 
-def _statement(model: type[Model], alias: str, lookup: str | Code, column: str) -> str:
+def _statement(model: type[Model], alias: str, lookup: str | Kept, column: str) -> str:
     """Return the condition of one dimension in SQL. Each foreign key on the way becomes a subselect."""
-    first, _separator, rest = (lookup.lookup if isinstance(lookup, Code) else lookup).partition(LOOKUP_SEP)
+    first, _separator, rest = (lookup.lookup if isinstance(lookup, Kept) else lookup).partition(LOOKUP_SEP)
     field = cast("Field[Any, Any]", model._meta.get_field(first))
     place = f"{alias}.{field.column}"
     if rest:
         other = cast("type[Model]", field.related_model)
-        further = _statement(other, "s", lookup._replace(lookup=rest) if isinstance(lookup, Code) else rest, column)
+        further = _statement(other, "s", lookup._replace(lookup=rest) if isinstance(lookup, Kept) else rest, column)
         inside = f"{place} IN (SELECT s.id FROM {other._meta.db_table} s WHERE {further})"  # noqa: S608  (our names)
-    elif isinstance(lookup, Code):
-        table = apps.get_model(DIMENSIONS[column])._meta.db_table
-        codes = f"SELECT {lookup.column} FROM {table} WHERE id = ANY(%({column})s::bigint[])"  # noqa: S608  (our names)
-        return f"({place} = '' OR {place} IN ({codes}))"
     else:
         inside = f"{place} = ANY(%({column})s::bigint[])"
+        if isinstance(lookup, Kept):
+            return f"({alias}.{lookup.name} = '' OR {inside})"
     return f"({place} IS NULL OR {inside})" if field.null else inside
 
 

@@ -28,6 +28,13 @@ def second(instant: datetime | None) -> str:
     return "%04d-%02d-%02d %02d:%02d:%02d" % (at.year, at.month, at.day, at.hour, at.minute, at.second)  # noqa: UP031
 
 
+def spell_length(seconds: float) -> str:
+    """Spell a length of time for people: m:ss, from an hour on h:mm:ss. No length is below 0."""
+    whole = max(int(seconds), 0)
+    minutes = f"{whole // 60}" if whole < 3600 else f"{whole // 3600}:{whole // 60 % 60:02}"
+    return f"{minutes}:{whole % 60:02}"
+
+
 def recent(instant: datetime | None) -> str:
     """Return `hh:mm` for a time of today, `YYYY-MM-DD hh:mm` for another day, "" for None."""
     if not instant:

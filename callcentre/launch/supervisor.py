@@ -31,7 +31,8 @@ from callcentre.launch.servers import StoreError, is_free, make_folder, remember
 
 HOST = "127.0.0.1"
 ROOT = Path(__file__).resolve().parents[2]
-RESTART_DELAYS_SECONDS = (1, 2, 5, 10, 30)
+# The longest one is short: calls wait for the dialler and the listener.
+RESTART_DELAYS_SECONDS = (1, 2, 5)
 # A process that has run this long has recovered; its next crash counts as the first.
 WELL_AFTER_SECONDS = 60.0
 TICK_SECONDS = 0.25

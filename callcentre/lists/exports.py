@@ -25,7 +25,6 @@ from callcentre.models import User
 RIGHT = "lists.add_listexport"
 # Rows that are read together.
 PORTION = 2_000
-_LOCK = 0x6C697374
 
 
 def ask_export(user: User, list_name: str, title: str, query: str, format_: str) -> ListExport:
@@ -51,7 +50,7 @@ def ask_export(user: User, list_name: str, title: str, query: str, format_: str)
 def build_next() -> bool:
     """Build the next export. Return False if there is none, or other workers build."""
     too_long = _("It would have taken longer than an hour. Filter the list further.")
-    return Builder(ListExport, _LOCK, _write, ListExport.finish, too_long).build_next()
+    return Builder(ListExport, _write, ListExport.finish, too_long).build_next()
 
 
 def _write(export: ListExport, output: IO[bytes], desk: Desk) -> int:

@@ -5,35 +5,48 @@ their values in files of that folder, and `/metrics` of each web process shows t
 """
 
 import contextvars
+import itertools
 import os
-import socket
 import time
 from collections.abc import Callable
+from contextlib import suppress
+from fcntl import LOCK_EX, LOCK_NB, flock
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
-from billiard.process import current_process
 from celery.exceptions import TimeLimitExceeded, WorkerLostError
 from django.db.backends.signals import connection_created
 from prometheus_client import Counter, Histogram, values
 
-# Containers that share the folder have equal process ids. An underscore would end the name.
-_HOST = socket.gethostname().replace("_", "-")
 
+class _Place:
+    """The place of this process among those that share the folder: the first that no living process has.
 
-def _process_name() -> str:
-    """Return the name for the files of a process. A pool process continues the files of its predecessor.
-
-    With files named by process id, workers whose processes are renewed every thousand tasks would fill the disk.
+    A process locks the file of its place until it ends, and continues the counts of the one that had it before. With
+    files named by process id, each restart would leave some, and each scrape would read them.
     """
-    place = getattr(current_process(), "index", None)
-    return f"{_HOST}-{os.getpid()}" if place is None else f"{_HOST}-{os.getppid()}-{place}"
+
+    def __init__(self, folder: str) -> None:
+        self._folder = Path(folder)
+        self._pid = 0
+        self._lock: IO[bytes] | None = None
+
+    def name(self) -> str:
+        """Return the name for the files of this process. A forked process gets a place of its own."""
+        if self._pid != os.getpid():
+            self._pid = os.getpid()
+            for self._name in map(str, itertools.count()):
+                self._lock = (self._folder / f"{self._name}.lock").open("ab")
+                with suppress(BlockingIOError):
+                    flock(self._lock, LOCK_EX | LOCK_NB)
+                    break
+        return self._name
 
 
 if folder := os.environ.get("PROMETHEUS_MULTIPROC_DIR"):
     Path(folder).mkdir(parents=True, exist_ok=True)
-    values.ValueClass = values.MultiProcessValue(_process_name)  # type: ignore[no-untyped-call]
+    values.ValueClass = values.MultiProcessValue(_Place(folder).name)  # type: ignore[no-untyped-call]
 
 requests = Histogram(
     "callcentre_request_seconds",

@@ -109,6 +109,7 @@ def _agents(scope: Scope) -> Figures:
             "name": row.agent.full_name,
             "status": row.current.status,
             "pause": row.current.pause_name,
+            "next_pause": row.current.next_pause_name,
             "since": _epoch(row.current.since),
             "number": row.number,
             "customer": row.customer,
@@ -147,15 +148,16 @@ def _campaigns(now: datetime, scope: Scope) -> Figures:
 
 
 def _tickets(now: datetime, scope: Scope) -> Figures:
-    """Return how many tickets are overdue or due soon, and the most urgent of them."""
+    """Return how many tickets are overdue or due soon, and the most urgent of them without postponed ones."""
     seen = scope.within(Ticket.objects.all())
-    late, soon = due_tickets.counts(seen, COUNTED + 1, now)
-    urgent = due_tickets.late(seen, URGENT, now) if late else []
-    if soon and len(urgent) < URGENT:
-        urgent += due_tickets.soon(seen, URGENT - len(urgent), now)
+    counts = due_tickets.counts(seen, COUNTED + 1, now)
+    urgent: list[int] = []
+    for kind in (due_tickets.LATE, due_tickets.SOON_DUE):
+        if counts[kind] and len(urgent) < URGENT:
+            urgent += due_tickets.nearest(seen, kind, URGENT - len(urgent), now)
     tickets = Ticket.objects.select_related("queue", "agent").in_bulk(urgent)
     rows = [_ticket(tickets[pk]) for pk in urgent if pk in tickets]
-    return {"late": late, "soon": soon, "rows": rows}
+    return {**counts, "rows": rows}
 
 
 def _ticket(ticket: Ticket) -> Figures:

@@ -31,8 +31,9 @@ from campaigns.admin.drop_message import DropMessagePage
 from campaigns.admin.inlines import FieldInline, HoursInline, RetryRuleInline, StatusInline
 from campaigns.admin.progress import snapshot
 from campaigns.exporting import export_rows
-from campaigns.models import Campaign
+from campaigns.models import Campaign, CampaignField
 from campaigns.models.campaign import faults_of_caller_id
+from campaigns.scripts import PHONE_NUMBER
 from campaigns.verbs.campaigns import (
     add_agents,
     clone_campaign,
@@ -45,7 +46,7 @@ from telephony.models import Agent
 
 SETTINGS = ("name", "dialer", "is_crm", "is_active", "start_date", "end_date", "order", "parity", "group")
 PARAMETERS = ("caller_id", "preview_timeout", "predictive_min_calls", "predictive_max_calls")
-WORK = ("wrap_up_seconds", "preview_end", "detects_machines", "script")
+WORK = ("wrap_up_seconds", "preview_end", "detects_machines")
 RULES = ("number_turn", "zone_field", "holiday_country", "ignores_hours")
 
 # The verb's name of a field -> the form's.
@@ -60,12 +61,18 @@ SENTENCES = {ErrorCode.RATIOS_CROSSED: _("The lowest ratio cannot be above the h
 class CampaignForm(ModelForm):
     class Meta:
         model = Campaign
-        fields = ("code", *SETTINGS, *PARAMETERS, *WORK, *RULES, "agents")
+        fields = ("code", *SETTINGS, *PARAMETERS, *WORK, *RULES, "agents", "script")
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         if zone_field := self.fields.get("zone_field"):
             cast("forms.ModelChoiceField[Any]", zone_field).queryset = self.instance.fields.all()
+        if (script := self.fields.get("script")) and self.instance.pk:
+            names = [*self.instance.fields.values_list("name", flat=True), PHONE_NUMBER]
+            script.help_text = render_to_string("admin/campaigns/script_fields.html", {"names": names})
+
+    class Media:
+        js = ("campaigns/script_fields.js",)
 
     def _post_clean(self) -> None:
         """Check each field, then the rules of several fields, so that the page shows all faults at once."""
@@ -121,12 +128,6 @@ class RunningFilter(DropdownFilter):
         return queryset
 
 
-def _without_zone_field(fields: Iterable[Any]) -> list[Any]:
-    """Return the fields of the page of a new campaign, which has no fields of records yet."""
-    rows = [name if isinstance(name, str) else tuple(one for one in name if one != "zone_field") for name in fields]
-    return [row for row in rows if row]
-
-
 def has_records(campaign: Campaign) -> bool:
     return campaign.records.exists()
 
@@ -172,22 +173,47 @@ class CampaignAdmin(DiallingPages, DropMessagePage, Admin):
     actions_row = ("dialling", "show_records", "import_records", "clone", "download")
     fault_fields = FAULT_FIELDS
     sentences = SENTENCES
-    fieldsets = (
-        (None, {"fields": ("code", "name", "dialer", "is_crm", "group")}),
-        (_("When"), {"fields": ("is_active", ("start_date", "end_date"), ("order", "parity"))}),
+    # A new campaign needs no more. The rest has defaults, and follows on its page.
+    add_fieldsets = (
         (
-            _("Parameters of the dialler"),
+            None,
             {
+                "fields": (
+                    "code",
+                    "name",
+                    "dialer",
+                    "is_crm",
+                    "group",
+                    ("start_date", "end_date"),
+                    "caller_id",
+                    "agents",
+                )
+            },
+        ),
+    )
+    fieldsets = (
+        (None, {"fields": ("code_shown", "name", "dialer", ("is_active", "is_crm"), "group", "agents")}),
+        (_("When"), {"fields": (("start_date", "end_date"), ("order", "parity"))}),
+        (
+            _("Dialler"),
+            {
+                "classes": ("tab",),
                 "fields": (
                     "caller_id",
                     ("predictive_min_calls", "predictive_max_calls"),
                     ("preview_timeout", "preview_end"),
                     ("wrap_up_seconds", "detects_machines"),
-                )
+                ),
             },
         ),
-        (_("Numbers and hours"), {"fields": (("number_turn", "zone_field"), ("holiday_country", "ignores_hours"))}),
-        (_("Agents"), {"fields": ("agents", "script")}),
+        (
+            _("Numbers and hours"),
+            {
+                "classes": ("tab",),
+                "fields": (("number_turn", "zone_field"), ("holiday_country", "ignores_hours")),
+            },
+        ),
+        (_("Script"), {"classes": ("tab",), "fields": ("script",)}),
     )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Campaign]:
@@ -195,14 +221,8 @@ class CampaignAdmin(DiallingPages, DropMessagePage, Admin):
         return campaigns
 
     def get_fieldsets(self, request: HttpRequest, obj: Campaign | None = None) -> Any:
-        """Show the id of an existing campaign read-only: it never changes."""
-        if obj is None:
-            return [
-                (name, {**options, "fields": _without_zone_field(options["fields"])})
-                for name, options in self.fieldsets
-            ]
-        name, options = self.fieldsets[0]
-        return [(name, {**options, "fields": ("code_shown", *options["fields"][1:])}), *self.fieldsets[1:]]
+        """Show few fields of a new campaign, and the id of an existing one read-only: it never changes."""
+        return self.fieldsets if obj else self.add_fieldsets
 
     def get_readonly_fields(self, request: HttpRequest, obj: Campaign | None = None) -> tuple[str, ...]:
         return ("code_shown",) if obj else ()
@@ -212,9 +232,9 @@ class CampaignAdmin(DiallingPages, DropMessagePage, Admin):
         return campaign.code
 
     def get_inlines(self, request: HttpRequest, obj: Campaign | None = None) -> list[Any]:
-        """Show no statuses of a new campaign, which come from the dictionary, and no fields of a CRM campaign."""
+        """Show none of a new campaign, whose statuses come from the dictionary, and no fields of a CRM campaign."""
         if obj is None:
-            return [FieldInline]
+            return []
         inlines = [StatusInline, HoursInline, RetryRuleInline]
         return inlines if obj.is_crm else [*inlines, FieldInline]
 
@@ -265,13 +285,21 @@ class CampaignAdmin(DiallingPages, DropMessagePage, Admin):
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         if not change:
-            rules = [name for name in RULES if name in form.cleaned_data]
-            values = {name: form.cleaned_data[name] for name in ("code", *SETTINGS, *PARAMETERS, *WORK, *rules)}
+            values = {name: value for name, value in form.cleaned_data.items() if name != "agents"}
             obj.__dict__.update(create_campaign(actor_of(request), **values).__dict__)
             return
-        values = {name: form.cleaned_data[name] for name in form.changed_data if name != "agents"}
+        # The script is stored with the fields that it may name.
+        others = ("agents", "script")
+        values = {name: form.cleaned_data[name] for name in form.changed_data if name not in others}
         if values:
             edit_campaign(obj, actor_of(request), **values)
+
+    def response_add(self, request: HttpRequest, obj: Any, post_url_continue: str | None = None) -> HttpResponse:
+        """Lead to the page of the new campaign, which has the rest of its settings."""
+        if "_addanother" not in request.POST:
+            request.POST = request.POST.copy()  # type: ignore[assignment]
+            request.POST["_continue"] = "1"  # type: ignore[misc]
+        return super().response_add(request, obj, post_url_continue)
 
     def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
         """Add and remove agents by the verbs: only the difference, so that two simultaneous edits both count."""
@@ -284,6 +312,9 @@ class CampaignAdmin(DiallingPages, DropMessagePage, Admin):
             remove_agents(campaign, actor_of(request), [agent.login for agent in before - wanted])
         for formset in formsets:
             self.save_formset(request, form, formset, change=change)
+        are_changed = any(formset.model is CampaignField and formset.has_changed() for formset in formsets)
+        if "script" in form.changed_data or (are_changed and campaign.script):
+            edit_campaign(campaign, actor_of(request), script=form.cleaned_data.get("script", campaign.script))
 
     def delete_view(self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None) -> Any:
         """Delete an empty campaign; for others show what would be lost, and offer to deactivate."""

@@ -11,6 +11,7 @@ from django.utils.translation import gettext_lazy as _
 from callcentre.admin import ChangeMixin, ReadOnlyAdmin, UncountedMixin, display, link
 from callcentre.admin.history import in_words
 from campaigns.models import RecordChange
+from campaigns.models.status import as_read
 
 
 @admin.register(RecordChange)
@@ -41,8 +42,8 @@ class RecordChangeAdmin(ChangeMixin, UncountedMixin, ReadOnlyAdmin):
 
     @display(description=_("status"))
     def from_to(self, change: RecordChange) -> str:
-        before = change.from_status or change.from_system_status
-        after = change.to_status or change.to_system_status
+        before = as_read(change.from_status, change.from_system_status)
+        after = as_read(change.to_status, change.to_system_status)
         return after if before in ("", after) else f"{before} → {after}"
 
     def changes_of(self, change: RecordChange) -> list[tuple[Any, Any, Any]]:

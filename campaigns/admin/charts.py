@@ -9,6 +9,8 @@ from django.utils.translation import gettext_lazy as _
 from campaigns.dialling.day_counts import CallCounts
 
 WIDTH, HEIGHT = 600, 120
+# Columns that a chart has at least.
+FEWEST = 7
 # Kind of bar -> its label, from the bottom of a column to its top.
 KINDS: dict[str, Any] = {"answered": _("answered"), "dropped": _("dropped"), "others": _("not answered")}
 
@@ -37,6 +39,9 @@ class Chart:
 
 
 def chart_of(columns: Sequence[CallCounts]) -> Chart:
+    """Draw the columns from the first one with calls on: a chart of a new campaign is not empty but for its end."""
+    first = next((place for place, column in enumerate(columns) if column.placed), len(columns))
+    columns = columns[min(first, max(len(columns) - FEWEST, 0)) :]
     most = max((column.placed for column in columns), default=0)
     step = WIDTH / max(len(columns), 1)
     bars = []

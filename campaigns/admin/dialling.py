@@ -57,7 +57,7 @@ SWITCHES: Mapping[str, Any] = {
     "pause": pgettext_lazy("dialling", "paused"),
     "stop": pgettext_lazy("dialling", "stopped"),
 }
-LIVE = forms.Media(css={"all": ("campaigns/dialling.css",)}, js=("callcentre/update.js", "callcentre/live.js"))
+LIVE = forms.Media(css={"all": ("campaigns/dialling.css",)}, js=("callcentre/live.js",))
 # Switches that the page shows.
 SHOWN_SWITCHES = 5
 COLUMNS = (

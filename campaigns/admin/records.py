@@ -29,6 +29,7 @@ from campaigns.models import Campaign, Record, RecordChange, RecordStatus, Syste
 from campaigns.models.record_customers import customers_of_records
 from campaigns.models.record_fields import BY_NAME
 from campaigns.models.rules import CampaignFacts
+from campaigns.models.status import as_read
 from campaigns.verbs.new_records import NewRecord, add_records
 from campaigns.verbs.record_edits import Edit, edit_records
 from campaigns.verbs.records import remove_record
@@ -116,7 +117,7 @@ class RecordAdmin(RecordActions, HistoryMixin, UncountedMixin, Admin):
 
     @display(description=_("status"), label={status.value: colour for status, colour in STATUS_COLOURS.items()})
     def state(self, record: Record) -> tuple[str, str]:
-        return record.system_status, record.status.name if record.status else record.get_system_status_display()
+        return record.system_status, str(record.status or record.get_system_status_display())
 
     # The page
 
@@ -285,9 +286,8 @@ def changes_of(change: RecordChange, names: dict[str, str]) -> list[tuple[Any, A
     """Return (label, old, new) of each change in an entry of the history."""
     changes: list[tuple[Any, Any, Any]] = []
     if change.to_status != change.from_status or change.to_system_status != change.from_system_status:
-        changes.append(
-            (_("status"), change.from_status or change.from_system_status, change.to_status or change.to_system_status)
-        )
+        before = as_read(change.from_status, change.from_system_status)
+        changes.append((_("status"), before, as_read(change.to_status, change.to_system_status)))
     for name, (old, new) in change.changes.items():
         if name == "fields":
             keys = [*dict.fromkeys([*old, *new])]

@@ -6,16 +6,17 @@ from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
 from callcentre.admin import Admin, actor_of, display
+from callcentre.admin.installed_names import InstalledNamesMixin
 from campaigns.models import CampaignGroup, DictionaryStatus
 from campaigns.verbs.campaigns import create_group
 
 
 @admin.register(DictionaryStatus)
-class DictionaryStatusAdmin(Admin):
+class DictionaryStatusAdmin(InstalledNamesMixin, Admin):
     """The statuses that a new campaign gets."""
 
-    list_display = ("name", "system_status", "is_success", "is_wrong_number", "order")
-    list_display_links = ("name",)
+    list_display = ("both_names", "system_status", "is_success", "is_wrong_number", "order")
+    list_display_links = ("both_names",)
     fields = ("name", "system_status", "is_success", "is_wrong_number", "order")
     search_fields = ("name",)
 

@@ -69,7 +69,7 @@ describe(
 )
 describe(
     CampaignInput,
-    id="Five letters or digits that never change; the lowest free number if left out.",
+    id="Five letters or digits that never change; the lowest number that no campaign has or had if left out.",
     active={"default": True},
     start_date=FIRST_DAY,
     order={"default": 50},
@@ -77,7 +77,7 @@ describe(
 )
 describe(
     CloneInput,
-    new_id="Id of the new campaign: five letters or digits; the lowest free number if left out.",
+    new_id="Id of the new campaign: five letters or digits; the lowest number that no campaign has or had if left out.",
     name="Name of the new campaign.",
     start_date=FIRST_DAY,
     end_date=LAST_DAY,

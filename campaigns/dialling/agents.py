@@ -21,7 +21,7 @@ _LOOK_BACK = timedelta(minutes=1)
 # phone, though the state says free, as after a pause during a call. `of_other`: the call is of another campaign.
 _AGENTS = f"""
 WITH own AS MATERIALIZED (
-  SELECT id, code, CASE
+  SELECT id, CASE
     WHEN EXISTS (
       SELECT FROM campaigns_trunkfailure WHERE trunk = %(trunk)s AND ended_at IS NULL AND try_at > %(now)s
     ) THEN 'trunk_failed'
@@ -40,7 +40,7 @@ SELECT a.id, a.login, a.number, a.has_line, st.kind, st.started_at, {phone_is_oc
   st.ends_at, st.resumes_as,
   st.connection_id IS NOT NULL AND EXISTS (
     SELECT FROM telephony_connection c
-    WHERE c.id = st.connection_id AND c.campaign_code NOT IN ('', own.code)) AS is_in_call_of_other,
+    WHERE c.id = st.connection_id AND c.campaign_id <> own.id) AS is_in_call_of_other,
   st.kind = 'free' AND (
     EXISTS (
       SELECT FROM (SELECT * FROM telephony_agentline WHERE agent_id = a.id ORDER BY id DESC LIMIT 1) AS line

@@ -92,6 +92,7 @@ def _number(
 
 def _target(campaign: Campaign, record_id: int, number: numbers.CallableNumber) -> Target:
     return Target(
+        campaign_id=campaign.pk,
         campaign_code=campaign.code,
         record_id=record_id,
         phone_number=number.phone_number,

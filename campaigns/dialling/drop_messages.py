@@ -10,7 +10,6 @@ from pathlib import Path
 
 from django.conf import settings
 from django.core import signing
-from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 from django.db import transaction
 
@@ -32,7 +31,7 @@ def set_message(campaign: Campaign, actor: Actor, sound: bytes | None) -> None:
         if sound is None:
             locked.drop_message = ""
         else:
-            locked.drop_message.save(f"{locked.code}.wav", ContentFile(sound), save=False)
+            locked.store_message(sound)
         locked.save(update_fields=["drop_message", "updated_at"])
     campaign.drop_message = locked.drop_message
 

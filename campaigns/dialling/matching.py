@@ -25,11 +25,11 @@ IN_TIME_SECONDS = 2.0
 # The free agent of the campaign with a line who has waited the longest. Agents whom another answer has locked are
 # passed over. The state is read again once the agent is locked.
 _NEXT_AGENT = f"""
-SELECT a.id FROM campaigns_campaign c
-JOIN campaigns_campaign_agents member ON member.campaign_id = c.id
+SELECT a.id FROM campaigns_attempt t
+JOIN campaigns_campaign_agents member ON member.campaign_id = t.campaign_id
 JOIN telephony_agent a ON a.id = member.agent_id AND a.is_active AND a.outbound_mode
 JOIN telephony_agentstate st ON st.agent_id = a.id AND st.ended_at IS NULL AND st.kind = 'free'
-WHERE c.code = %(code)s AND a.id <> ALL(%(passed)s)
+WHERE t.connection_id = %(call)s AND a.id <> ALL(%(passed)s)
   AND EXISTS (SELECT FROM telephony_agentline WHERE agent_id = a.id AND {LINE_IS_READY})
 ORDER BY st.started_at, a.id LIMIT 1 FOR NO KEY UPDATE OF a SKIP LOCKED
 """  # noqa: S608  (of our own constants)
@@ -37,8 +37,8 @@ ORDER BY st.started_at, a.id LIMIT 1 FOR NO KEY UPDATE OF a SKIP LOCKED
 _IS_WANTED = f"""
 SELECT EXISTS (
   SELECT FROM telephony_connection call
-  JOIN campaigns_campaign c ON c.code = call.campaign_code
-  JOIN campaigns_campaign_agents member ON member.campaign_id = c.id
+  JOIN campaigns_attempt t ON t.connection_id = call.id
+  JOIN campaigns_campaign_agents member ON member.campaign_id = t.campaign_id
   JOIN telephony_agent a ON a.id = member.agent_id AND a.is_active AND a.outbound_mode
   WHERE {IS_ANSWERED_WITHOUT_AGENT} AND a.id = %(agent)s
     AND EXISTS (SELECT FROM telephony_agentline WHERE agent_id = a.id AND {LINE_IS_READY})
@@ -48,7 +48,7 @@ SELECT EXISTS (
 
 def next_agent(connection: Connection, passed: Sequence[int]) -> int | None:
     with database.cursor() as cursor:
-        cursor.execute(_NEXT_AGENT, {"code": connection.campaign_code, "passed": list(passed)})
+        cursor.execute(_NEXT_AGENT, {"call": connection.pk, "passed": list(passed)})
         row = cursor.fetchone()
     return row[0] if row else None
 

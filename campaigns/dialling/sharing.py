@@ -39,9 +39,9 @@ _TAKE_TURNS = "UPDATE campaigns_diallerstate SET turn = turn + %s WHERE campaign
 # which queues are served. Campaigns have negative numbers here.
 _WAITING = f"""
 SELECT place, callers FROM (
-  SELECT -c.id AS place, count(*) AS callers, -1 AS priority
-  FROM telephony_connection call JOIN campaigns_campaign c ON c.code = call.campaign_code
-  WHERE {IS_ANSWERED_WITHOUT_AGENT} AND c.code <> %(own)s GROUP BY c.id
+  SELECT -call.campaign_id AS place, count(*) AS callers, -1 AS priority
+  FROM telephony_connection call
+  WHERE {IS_ANSWERED_WITHOUT_AGENT} AND call.campaign_id <> %(own)s GROUP BY call.campaign_id
   UNION ALL
   SELECT c.queue_id, count(*), q.priority
   FROM telephony_connection c JOIN telephony_queue q ON q.id = c.queue_id
@@ -84,7 +84,7 @@ def left_by_queues(free: Sequence[CampaignAgent], campaign: Campaign) -> tuple[l
     Also return the number of callers for whom an agent was set aside.
     """
     ids = [agent.id for agent in free]
-    waiting = rows_of(_WAITING, {"own": campaign.code}) if free else []
+    waiting = rows_of(_WAITING, {"own": campaign.pk}) if free else []
     if not waiting:
         return list(free), 0
     members = rows_of(_MEMBERS, {"places": [place for place, _ in waiting], "agents": ids})

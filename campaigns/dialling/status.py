@@ -36,7 +36,7 @@ WHERE member.campaign_id = %s GROUP BY 1
 """
 _CALLS = """
 SELECT count(*) FILTER (WHERE answered_at IS NULL), count(*) FILTER (WHERE state = 'waiting')
-FROM telephony_connection WHERE state <> 'ended' AND campaign_code = %s
+FROM telephony_connection WHERE state <> 'ended' AND campaign_id = %s
 """
 _DAYS = """
 SELECT campaign_id, (day = %(today)s) AS is_today, sum(live_answers)::int, sum(drops)::int
@@ -98,7 +98,7 @@ def dialling_status(campaign: Campaign) -> DiallingStatus:
     now = timezone.now()
     state, code, lines_per_agent = states_of([campaign], now)[campaign.pk]
     agents = dict.fromkeys(AGENT_STATES, 0) | dict(rows_of(_AGENTS, [campaign.pk]))
-    ((ringing, waiting),) = rows_of(_CALLS, [campaign.code])
+    ((ringing, waiting),) = rows_of(_CALLS, [campaign.pk])
     today, days_30 = days_of([campaign.pk], now)[campaign.pk]
     records = _records(campaign, now)
     ((calls, first),) = rows_of(_PACE, [campaign.pk, now - PACE_SPAN])

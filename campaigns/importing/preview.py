@@ -14,6 +14,7 @@ from campaigns.importing.rows import Rows
 from campaigns.models.record_fields import IMPORTED
 from campaigns.models.record_rows import ids_by_number, taken_identifiers
 from campaigns.models.rules import CampaignFacts, Draft
+from campaigns.models.status import as_read
 
 SHOWN_ROWS = 20
 CHECKED_ROWS = 1000
@@ -129,9 +130,8 @@ def _row(line: int, row: ImportedRow, faults: Sequence[str], names: Mapping[str,
         **{f"field:{key}": text for key, text in draft.fields.items() if key in names},
     }
     values = {target: showable(text) for target, text in values.items()}
-    return PreviewRow(
-        line, showable(row.phone_number), row.number, draft.status.name, values, faults, row.has_invalid_number
-    )
+    status = as_read(draft.status.name)
+    return PreviewRow(line, showable(row.phone_number), row.number, status, values, faults, row.has_invalid_number)
 
 
 def _shown(value: Any) -> str:

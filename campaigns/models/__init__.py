@@ -1,5 +1,5 @@
 from campaigns.models.attempt import Attempt, DiallingDay
-from campaigns.models.campaign import Campaign, CampaignField, CampaignGroup
+from campaigns.models.campaign import Campaign, CampaignField, CampaignGroup, FormerCode
 from campaigns.models.dialling import DiallerState, DiallingSwitch, RecordOffer, RetryRule, TrunkFailure
 from campaigns.models.do_not_call import DoNotCall
 from campaigns.models.hours import CampaignHours, LegalHours
@@ -19,6 +19,7 @@ __all__ = [
     "DiallingSwitch",
     "DictionaryStatus",
     "DoNotCall",
+    "FormerCode",
     "LegalHours",
     "Record",
     "RecordChange",

@@ -5,7 +5,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from callcentre.core.scope import Code, Lookups
+from callcentre.core.scope import Kept, Lookups
 from campaigns.models.campaign import Campaign
 from telephony.models import Agent
 
@@ -20,7 +20,7 @@ class Attempt(models.Model):
     """
 
     scope_lookups: ClassVar[Lookups] = {
-        "scope_outbounds": Code("campaign_code", "code"),
+        "scope_outbounds": Kept("campaign_id", "campaign_code"),
         "scope_agent_groups": "agent__group_id",
     }
 

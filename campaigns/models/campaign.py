@@ -1,8 +1,10 @@
 import re
 from collections.abc import Iterable
 from datetime import date
+from hashlib import sha256
 from typing import Any, ClassVar
 
+from django.core.files.base import ContentFile
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import F, Q
@@ -240,6 +242,13 @@ class Campaign(TimestampedModel):
         values = {name: getattr(self, name) for name in PARAMETERS}
         return {name: value for name, value in values.items() if value not in (None, "")}
 
+    def store_message(self, sound: bytes) -> None:
+        """Store the message of dropped calls, without saving the row.
+
+        The name is of the content, because the switch keeps copies by name.
+        """
+        self.drop_message.save(f"{sha256(sound).hexdigest()[:40]}.wav", ContentFile(sound), save=False)
+
     def faults(self, unread: Iterable[Fault] = ()) -> list[Fault]:
         """Return the faults of rules about several fields. Fields in `unread` have no value and break no rule."""
         faults, wrong = [], {fault.field for fault in unread}
@@ -284,3 +293,17 @@ class CampaignField(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+
+class FormerCode(models.Model):
+    """The code of a deleted campaign. No new campaign is given it unless a client chooses it."""
+
+    code = models.CharField(max_length=5, primary_key=True)
+
+    class Meta:
+        verbose_name = _("id of a deleted campaign")
+        verbose_name_plural = _("ids of deleted campaigns")
+        ordering = ["code"]
+
+    def __str__(self) -> str:
+        return self.code

@@ -2,6 +2,7 @@ from typing import ClassVar
 
 from django.db import models
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from callcentre.core.audit import audited
 from callcentre.core.scope import Lookups
@@ -18,6 +19,11 @@ class SystemStatus(models.TextChoices):
     ABANDONED_AFTER_N_TRIES = "ABANDONED_AFTER_N_TRIES", _("Rejected after n tries")
     CALL_NO_SOONER_THAN = "CALL_NO_SOONER_THAN", _("Call no sooner than")
     CALL_PROGRESSIVE = "CALL_PROGRESSIVE", _("Call in progressive mode")
+
+    @property
+    def meaning(self) -> str:
+        """The consequence for a record, in words for the agent who chooses a result."""
+        return str(_MEANINGS.get(self, ""))
 
     @classmethod
     def needing_agent(cls) -> set[str]:
@@ -41,6 +47,40 @@ class SystemStatus(models.TextChoices):
     def completed(cls) -> set[str]:
         """Return the statuses of records that are not called any more."""
         return {cls.NO_CALL.value, cls.ABANDONED_AFTER_N_TRIES.value}
+
+
+_MEANINGS = {
+    SystemStatus.TO_CALL: _("called after all others, like a new record"),
+    SystemStatus.CALL: _("called before all others"),
+    SystemStatus.MY_RECORD: _("called by you at the chosen time"),
+    SystemStatus.NO_CALL: _("not called any more"),
+    SystemStatus.ABANDONED_AFTER_N_TRIES: _("given up, not called any more"),
+    SystemStatus.CALL_NO_SOONER_THAN: _("called after the chosen time"),
+    SystemStatus.CALL_PROGRESSIVE: _("called again, when an agent is ready for it"),
+}
+# The installed statuses. People read their names in their language, until a status gets another name. Programs, files
+# and the history use the name itself.
+SYSTEM_NAMES = {
+    "To be called": SystemStatus.TO_CALL.label,
+    "In progress": SystemStatus.IN_PROGRESS.label,
+    "Call": SystemStatus.CALL.label,
+    "Own record": pgettext_lazy("result of a call", "Own record"),
+    "Do not call": SystemStatus.NO_CALL.label,
+    "Rejected after n tries": SystemStatus.ABANDONED_AFTER_N_TRIES.label,
+    "Call no sooner than": SystemStatus.CALL_NO_SOONER_THAN.label,
+    "Call in progressive mode": SystemStatus.CALL_PROGRESSIVE.label,
+}
+_INSTALLED = {
+    **SYSTEM_NAMES,
+    "Contacted": pgettext_lazy("result of a call", "Contacted"),
+    "Wrong number": pgettext_lazy("result of a call", "Wrong number"),
+    "Call later": pgettext_lazy("result of a call", "Call later"),
+}
+
+
+def as_read(name: str, system_status: str = "") -> str:
+    """Return the name of a status, or without one that of its system status, in the language of the reader."""
+    return str(_INSTALLED.get(name, name) if name else dict(SystemStatus.choices).get(system_status, system_status))
 
 
 @audited()
@@ -67,7 +107,7 @@ class DictionaryStatus(models.Model):
         ]
 
     def __str__(self) -> str:
-        return self.name
+        return as_read(self.name)
 
 
 @audited(part_of="campaign")
@@ -120,4 +160,4 @@ class RecordStatus(models.Model):
         ]
 
     def __str__(self) -> str:
-        return self.name
+        return as_read(self.name)

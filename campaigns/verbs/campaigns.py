@@ -5,7 +5,6 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from django.conf import settings
-from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 from django.db import connection, transaction
 from django.db.models import Max
@@ -21,10 +20,12 @@ from campaigns.models import (
     CampaignGroup,
     CampaignHours,
     DictionaryStatus,
+    FormerCode,
     RecordStatus,
     RetryRule,
 )
 from campaigns.models.campaign import PARAMETERS, faults_of_caller_id
+from campaigns.scripts import unknown_fields
 from telephony.models import Agent
 
 logger = logging.getLogger(__name__)
@@ -54,7 +55,8 @@ def create_campaign(
     """
     with transaction.atomic():
         of_fields = _faults_of_fields(field_names, is_crm=bool(values.get("is_crm")))
-        campaign = _insert(values, [*faults, *of_fields, *faults_of_caller_id(values.get("caller_id"))])
+        faults = [*faults, *of_fields, *faults_of_caller_id(values.get("caller_id"))]
+        campaign = _insert(values, [*faults, *_faults_of_script(values.get("script"), field_names)])
         _add_fields(campaign, field_names)
         RecordStatus.objects.bulk_create(
             RecordStatus(
@@ -137,11 +139,11 @@ def _clone_message(source: Campaign, campaign: Campaign) -> None:
         return
     try:
         with default_storage.open(source.drop_message.name) as file:
-            sound = ContentFile(file.read())
+            sound = file.read()
     except FileNotFoundError:
         logger.warning("the message of a campaign is lost", extra={"file": source.drop_message.name})
         return
-    campaign.drop_message.save(f"{campaign.code}.wav", sound, save=False)
+    campaign.store_message(sound)
     campaign.save(update_fields=["drop_message"])
 
 
@@ -155,7 +157,8 @@ def edit_campaign(
     with transaction.atomic():
         locked = Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
         zone_field, caller_id = locked.zone_field_id, locked.caller_id
-        known = set(locked.fields.values_list("name", flat=True)) if field_names else set()
+        script = values.get("script")
+        known = set(locked.fields.values_list("name", flat=True)) if field_names or script else set()
         new_fields = [name for name in field_names if name not in known]
         empty = [name for name, value in values.items() if value is None and not Campaign._meta.get_field(name).null]
         for name in values.keys() - set(empty):
@@ -163,7 +166,8 @@ def edit_campaign(
         faults = [*faults, *(Fault(ErrorCode.EMPTY, name) for name in empty), *locked.faults(faults)]
         if locked.caller_id != caller_id:
             faults += faults_of_caller_id(locked.caller_id)
-        if faults := [*faults, *_faults_of_hours(values), *_faults_of_fields(new_fields, is_crm=locked.is_crm)]:
+        faults += [*_faults_of_hours(values), *_faults_of_fields(new_fields, is_crm=locked.is_crm)]
+        if faults := [*faults, *_faults_of_script(script, [*known, *new_fields])]:
             raise Invalid(faults)
         _add_fields(locked, new_fields)
         locked.save(update_fields=[*values, "updated_at"])
@@ -191,6 +195,7 @@ def remove_campaign(campaign: Campaign, actor: Actor) -> None:
         if campaign.records.exists():
             raise Conflict(ErrorCode.CAMPAIGN_HAS_RECORDS)
         FileRemoval.add([locked.drop_message.name or ""])
+        FormerCode.objects.bulk_create([FormerCode(code=locked.code)], ignore_conflicts=True)
         campaign.delete()
 
 
@@ -208,6 +213,11 @@ def _insert(values: dict[str, Any], faults: Sequence[Fault]) -> Campaign:
 
 def _faults_of_fields(names: Sequence[str], *, is_crm: bool) -> list[Fault]:
     return [Fault(ErrorCode.FIELDS_IN_CRM, "field_names")] if is_crm and names else []
+
+
+def _faults_of_script(script: str | None, field_names: Iterable[str]) -> list[Fault]:
+    unknown = unknown_fields(script or "", field_names)
+    return [Fault(ErrorCode.SCRIPT_FIELD_UNKNOWN, "script", {"name": name}) for name in unknown]
 
 
 def _add_fields(campaign: Campaign, names: Sequence[str]) -> None:
@@ -233,10 +243,14 @@ def _faults_of_hours(values: dict[str, Any]) -> list[Fault]:
 
 
 def _free_code() -> str:
-    """Return the lowest free number. The lock until the commit gives two requests at once two numbers."""
+    """Return the lowest number that no campaign has or had.
+
+    The lock until the commit gives two requests at once two numbers.
+    """
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_CODE_LOCK])
-    taken = set(Campaign.objects.filter(code__regex="^[0-9]{5}$").order_by().values_list("code", flat=True))
+    known = (model.objects.order_by().filter(code__regex="^[0-9]{5}$") for model in (Campaign, FormerCode))
+    taken = {code for codes in known for code in codes.values_list("code", flat=True)}
     for number in range(1, 100_000):
         if (code := f"{number:05}") not in taken:
             return code

@@ -5,11 +5,12 @@ transaction, the feed of events would stop at the event of the clone until all r
 """
 
 from collections.abc import Collection, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 import orjson
-from django.db import connection, transaction
+from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 
 from callcentre.core.actor import Actor
@@ -36,6 +37,9 @@ WHERE r.campaign_id = %(source)s AND NOT {IS_LEASED}
   AND (%(statuses)s::bigint[] IS NULL OR r.status_id = ANY(%(statuses)s))
   AND (%(outcomes)s::text[] IS NULL OR last.outcome = ANY(%(outcomes)s))
 """  # noqa: S608  (of our own constants)
+# A record of the new campaign that is added during the copying may have a copy's number or identifier. The next try
+# sees it.
+_MOST_TRIES = 5
 _COUNT = f"SELECT status_id, outcome, count(*) FROM ({_CHOSEN}) AS chosen GROUP BY status_id, outcome"  # noqa: S608
 
 # Column of a new record -> its value, where it is not the value of the old one.
@@ -197,9 +201,14 @@ def copy_records(given: RecordImport) -> int:
         "fields": orjson.dumps(names).decode(),
         **change_columns(given.actor),
     }
-    # Records that are added meanwhile wait, as they may have the same numbers.
-    Campaign.objects.select_for_update().get(pk=given.campaign.pk)
+    for _ in range(_MOST_TRIES - 1):
+        with suppress(IntegrityError), transaction.atomic():
+            return _copy(choice | copied)
+    return _copy(choice | copied)
+
+
+def _copy(values: dict[str, Any]) -> int:
     with connection.cursor() as cursor:
-        cursor.execute(_COPY, choice | copied)
+        cursor.execute(_COPY, values)
         count: int = cursor.fetchone()[0]
     return count

@@ -6,10 +6,11 @@ Locks: the attempt, then the record.
 
 import logging
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import transaction
+from django.db.models import F
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
@@ -63,6 +64,12 @@ def give_result(
         if attempt.ended_at:
             attempt.settled_at = attempt.settled_at or now
         attempt.save(update_fields=["result", "settled_at"])
+
+
+def await_result(connection_id: int, longer: timedelta) -> None:
+    """Wait longer for the result of a campaign's call that has ended."""
+    waiting = Attempt.objects.filter(connection_id=connection_id, settled_at=None, settle_at__isnull=False)
+    waiting.update(settle_at=F("settle_at") + longer)
 
 
 def write_kept_result(attempt: Attempt, record: Record) -> bool:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any, cast
 
 from django.core.exceptions import PermissionDenied, ValidationError
@@ -64,10 +65,10 @@ class ReportPage(ReadOnlyAdmin):
         """Return the chart as JSON; the page asks for it once it is loaded."""
         described = self._open(request, kind)
         try:
-            question, _columns, _terms = read_table(described, request.GET, scope_of(request))
+            question, columns, _terms = read_table(described, request.GET, scope_of(request))
         except Invalid as invalid:
             return JsonResponse({"reason": " ".join(invalid.messages)}, status=400)
-        return JsonResponse(chart_of(described, question))
+        return JsonResponse(chart_of(described, question, columns[len(described.fixed) :]))
 
     def _open(self, request: HttpRequest, kind: str) -> Report:
         if not (self.has_view_permission(request) and REPORTS[kind].is_open_to(request.user)):
@@ -109,9 +110,12 @@ class ReportPage(ReadOnlyAdmin):
         return {
             "question": question,
             "columns": figures,
+            "groups": [(group, len([*some])) for group, some in groupby(figures, lambda column: column.group)],
             "rows": [(line, _cells(figures, line, links)) for line in shown],
             "section": _section(described, question, links) if shown else None,
             "total": _cells(figures, total, links) if total and shown else None,
+            # The total of agents comes with the chart, which reads all rows.
+            "total_follows": described.subjects is None and bool(shown),
             "first": (number - 1) * PER_PAGE + 1,
             "last": (number - 1) * PER_PAGE + len(shown),
             "previous_url": _with(request.GET, p=number - 1) if number > 1 and shown else "",

@@ -20,13 +20,11 @@ from reports.report import Question
 from reports.verbs.exports import finish_export
 from telephony.models import Agent
 
-_LOCK = 0x6578706F
-
 
 def build_next() -> bool:
     """Build the next export. Return False if there is none, or other workers build."""
     too_long = _("It would have taken longer than an hour. Ask for a shorter span, or for fewer agents.")
-    return Builder(Export, _LOCK, _write, finish_export, too_long).build_next()
+    return Builder(Export, _write, finish_export, too_long).build_next()
 
 
 def _write(export: Export, output: IO[bytes], desk: Desk) -> int:

@@ -55,6 +55,5 @@ outbox = Outbox(
     written_at=attrgetter("export.created_at"),
     # A mail server that is down in the night is tried until noon.
     delays=[timedelta(minutes=minutes) for minutes in (1, 5, 15, 60, 240, 480)],
-    lease=timedelta(minutes=15),
     related=["export__schedule"],
 )

@@ -11,7 +11,9 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext, pgettext_lazy
 
 from callcentre.admin import Admin, Inline, WeekdaysInline, confirm_first, display
+from callcentre.core.times import spell_length
 from telephony import queue_waits
+from telephony.admin.state_labels import length
 from telephony.admin.undeletable import Undeletable
 from telephony.customers import name_beside
 from telephony.models import OpeningHours, Queue, QueueMember
@@ -40,8 +42,8 @@ class QueueAdmin(Undeletable, Admin):
 
     list_display = ("name", "number", "waiting", "longest", "estimate", "free_agents", "is_active")
     list_further = (
-        *("priority", "ring_seconds", "wrap_up_seconds", "longest_wait_seconds", "overflow_queue", "overflow_number"),
-        *("music_class", "id"),
+        *("priority", "ring_seconds", "wrap_up_seconds", "topic_minutes", "longest_wait_seconds", "overflow_queue"),
+        *("overflow_number", "music_class", "id"),
     )
     list_select_related = ("overflow_queue",)
     list_filter = ("is_active",)
@@ -51,7 +53,7 @@ class QueueAdmin(Undeletable, Admin):
     autocomplete_fields = ("overflow_queue",)
     fieldsets = (
         (None, {"fields": ("name", "number", "is_active", "priority")}),
-        (_("Agents' work"), {"fields": ("ring_seconds", "wrap_up_seconds")}),
+        (_("Agents' work"), {"fields": ("ring_seconds", "wrap_up_seconds", "topic_minutes")}),
         (
             _("Waiting"),
             {"fields": ("longest_wait_seconds", "overflow_queue", "overflow_number", "music_class")},
@@ -61,7 +63,7 @@ class QueueAdmin(Undeletable, Admin):
     change_form_outer_before_template = "admin/telephony/callers.html"
 
     class Media:
-        js = ("callcentre/update.js", "callcentre/live.js")
+        js = ("callcentre/live.js",)
 
     def complete_rows(self, rows: Sequence[Any]) -> None:
         found = queue_waits.situations([queue.pk for queue in rows])
@@ -76,12 +78,12 @@ class QueueAdmin(Undeletable, Admin):
     @display(description=_("longest"))
     def longest(self, queue: Any) -> str:
         since = queue.situation.longest_since
-        return _clock(int((timezone.now() - since).total_seconds())) if since else "–"
+        return length(since) or "–"
 
     @display(description=_("estimated wait"))
     def estimate(self, queue: Any) -> str:
         seconds = queue.situation.estimated_seconds
-        return "–" if seconds is None else _clock(seconds)
+        return "–" if seconds is None else spell_length(seconds)
 
     @display(description=_("agents ready / at work"))
     def free_agents(self, queue: Any) -> str:
@@ -90,16 +92,11 @@ class QueueAdmin(Undeletable, Admin):
     def page_context(self, request: HttpRequest, obj: Queue | None) -> dict[str, Any]:
         if obj is None:
             return {}
-        now = timezone.now()
         callers = [
-            (
-                caller,
-                name_beside(caller.number, caller.customer_label),
-                _clock(int((now - caller.since).total_seconds())),
-            )
+            (caller, name_beside(caller.number, caller.customer_label), length(caller.since))
             for caller in queue_waits.callers(obj)
         ]
-        return {"callers": callers, "is_open": obj.is_open(now)}
+        return {"callers": callers, "is_open": obj.is_open(timezone.now())}
 
     @admin.action(description=_("Activate"), permissions=["change"])
     def activate(self, request: HttpRequest, queues: QuerySet[Queue]) -> None:
@@ -116,9 +113,3 @@ class QueueAdmin(Undeletable, Admin):
         count = queues.exclude(is_active=False).update(is_active=False, updated_at=timezone.now())
         sentence = ngettext("%(count)s queue deactivated.", "%(count)s queues deactivated.", count)
         self.say_done(request, sentence, count)
-
-
-def _clock(seconds: int) -> str:
-    """Return minutes and seconds. After the clock was set back, an arrival may be later than now."""
-    seconds = max(seconds, 0)
-    return f"{seconds // 60}:{seconds % 60:02}"

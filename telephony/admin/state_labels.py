@@ -1,11 +1,13 @@
 """Names and colours of agents' states in the admin, and the format of instants and lengths."""
 
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from django.utils import timezone
+from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 
+from callcentre.core.times import spell_length
 from telephony.current_states import LOGGED_OUT, Current
 from telephony.models import AgentState
 
@@ -23,9 +25,15 @@ COLOURS: dict[str, str] = {
 
 
 def label_of(current: Current) -> str:
-    """Return the name of the state, and of the pause."""
-    label = str(LABELS[current.status])
-    return f"{label}: {current.pause_name}" if current.pause_name else label
+    return state_label(current.status, current.pause_name, current.next_pause_name)
+
+
+def state_label(status: str, pause: str, next_pause: str) -> str:
+    """Return the name of the state, of the pause, and of the pause after a call."""
+    label = str(LABELS[status])
+    if next_pause:
+        return _now("%(state)s, then %(pause)s") % {"state": label, "pause": next_pause}
+    return f"{label}: {pause}" if pause else label
 
 
 def moment(instant: datetime | None) -> str:
@@ -34,13 +42,10 @@ def moment(instant: datetime | None) -> str:
 
 
 def length(since: datetime | None, until: datetime | None = None) -> str:
-    """Return h:mm:ss between two instants; an open interval lasts until now."""
-    if since is None:
-        return ""
-    seconds = max(int(((until or timezone.now()) - since) / timedelta(seconds=1)), 0)
-    return f"{seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02}"
+    """Return the length between two instants; an open interval lasts until now."""
+    return spell_length(((until or timezone.now()) - since).total_seconds()) if since else ""
 
 
 def minutes(seconds: float) -> str:
-    """Return m:ss, or a dash for 0."""
-    return f"{int(seconds) // 60}:{int(seconds) % 60:02}" if seconds else "–"
+    """Return the length, or a dash for 0."""
+    return spell_length(seconds) if seconds else "–"

@@ -25,6 +25,7 @@ from unfold.contrib.filters.admin import ChoicesDropdownFilter
 from callcentre.admin import DeletableMixin, UncountedChangeList, actor_of, display
 from callcentre.admin.scope import scope_of
 from callcentre.core.audit import AuditAction, record_once
+from callcentre.core.times import spell_length
 from telephony.admin.audio_ranges import sound
 from telephony.admin.call_columns import CallPartsAdmin, player_of
 from telephony.admin.state_labels import minutes
@@ -101,8 +102,7 @@ def _lines(parts: Sequence[Any], connection: Connection, recordings: Sequence[Re
         speaker = part["speaker"]
         who = agent if speaker == USER and agent else str(SPEAKERS.get(speaker, _("Unknown speaker")))
         player, at = _heard_in(part["begin"], recordings)
-        clock = f"{int(part['begin']) // 60}:{int(part['begin']) % 60:02}"
-        lines.append(Utterance(speaker, who, clock, part["text"], player, at))
+        lines.append(Utterance(speaker, who, spell_length(part["begin"]), part["text"], player, at))
     return lines
 
 

@@ -19,6 +19,7 @@ from telephony.verbs import ledger, presence
 class Target:
     """The number to call, and the campaign and record that it is called for."""
 
+    campaign_id: int
     campaign_code: str
     record_id: int
     phone_number: str
@@ -106,6 +107,7 @@ def _create(target: Target, now: datetime, *, state: str, agent: Agent | None) -
         customer_id=customer.id if customer else None,
         caller_id=caller_id,
         created_at=now.replace(microsecond=0),
+        campaign_id=target.campaign_id,
         campaign_code=target.campaign_code,
         record_id=target.record_id,
         campaign_wrap_up_seconds=target.wrap_up_seconds,

@@ -1,5 +1,6 @@
 """Channels of standing lines that are over, and lines in silence: a part of telephony.calls.reconciliation."""
 
+import logging
 from collections.abc import Collection
 
 from django.utils import timezone
@@ -8,7 +9,9 @@ from callcentre.core.pubsub import publish
 from telephony.calls import line_requests
 from telephony.channels import line_of, line_of_tone
 from telephony.models import AgentLine
-from telephony.switch.base import Switch
+from telephony.switch.base import Switch, SwitchError
+
+logger = logging.getLogger(__name__)
 
 
 def left_over(channel_ids: Collection[str], lines: Collection[str]) -> list[tuple[int, str, str]]:
@@ -33,9 +36,14 @@ def end_offline(switch: Switch) -> None:
     A line in a call ends after it, because its phone may only have failed to answer the switch for a moment.
     """
     lasting = AgentLine.objects.filter(ended_at=None, state=AgentLine.State.UP, hangup_asked_at=None)
-    if lasting.exists() and lasting.filter(agent__number__in=switch.offline_phones()).update(
-        hangup_asked_at=timezone.now()
-    ):
+    if not lasting.exists():
+        return
+    try:
+        offline = switch.offline_phones()
+    except SwitchError as error:
+        logger.warning("the switch does not list its phones", extra={"error": str(error)})
+        return
+    if lasting.filter(agent__number__in=offline).update(hangup_asked_at=timezone.now()):
         publish("calls")
 
 

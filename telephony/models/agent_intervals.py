@@ -81,7 +81,8 @@ class AgentState(models.Model):
     """A state of an agent, in whole seconds. The one without an end is the current state.
 
     In a call the states are ringing, talking and wrap-up; `resumes_as` is the state after the call, and `ends_at` the
-    due end of the wrap-up. Pauses and calls may be outside a session; ready time is inside one.
+    due end of the wrap-up. The agent may choose another state after the call, as long as the call or its wrap-up lasts.
+    Pauses and calls may be outside a session; ready time is inside one.
     """
 
     scope_lookups: ClassVar[Lookups] = {"scope_agent_groups": "agent__group_id"}
@@ -107,6 +108,10 @@ class AgentState(models.Model):
     # The state after the call: free, paused or "", none.
     resumes_as = models.CharField(max_length=10, blank=True)
     resumes_pause = models.ForeignKey(Pause, models.PROTECT, null=True, related_name="+")
+    # A talk: the agent is at the desk, so that the wrap-up waits for the topic. A wrap-up: it waits for the topic.
+    awaits_topic = models.BooleanField(default=False, db_default=False)
+    # The agent has made the wrap-up longer, which is possible once.
+    is_extended = models.BooleanField(default=False, db_default=False)
 
     class Meta:
         verbose_name = _("state of an agent")

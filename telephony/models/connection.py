@@ -13,7 +13,7 @@ from django.db.models.functions import Reverse
 from django.db.models.lookups import GreaterThan
 from django.utils.translation import gettext_lazy as _
 
-from callcentre.core.scope import Code, Lookups
+from callcentre.core.scope import Kept, Lookups
 from telephony import causes
 from telephony.channels import bridge_id
 from telephony.models.agent import Agent
@@ -67,7 +67,7 @@ class Connection(models.Model):
 
     scope_lookups: ClassVar[Lookups] = {
         "scope_call_queues": "queue_id",
-        "scope_outbounds": Code("campaign_code", "code"),
+        "scope_outbounds": Kept("campaign_id", "campaign_code"),
         "scope_agent_groups": "agent__group_id",
     }
 
@@ -142,7 +142,9 @@ class Connection(models.Model):
     # The latest instant for placing a QUEUED call.
     place_until = models.DateTimeField(null=True)
     request_id = models.CharField(max_length=64, blank=True)
-    # A call that the dialler placed: code of the campaign, id of the record, wrap-up. Telephony knows no campaigns.
+    # A call that the dialler placed: its campaign, record and wrap-up. Telephony knows no campaigns. The id refers to
+    # the campaign; the code, which may be given again after a deletion, is shown.
+    campaign_id = models.BigIntegerField(null=True, editable=False)
     campaign_code = models.CharField(_("campaign"), max_length=5, blank=True, default="", db_default="")
     record_id = models.BigIntegerField(null=True, editable=False)
     campaign_wrap_up_seconds = models.PositiveSmallIntegerField(default=0, db_default=0, editable=False)

@@ -6,7 +6,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from callcentre.core.scope import Code, Lookups
+from callcentre.core.scope import Kept, Lookups
 from telephony.models.agent import Agent
 from telephony.models.connection import Connection, is_long
 from telephony.models.queue import Queue
@@ -21,7 +21,7 @@ class Offer(models.Model):
 
     scope_lookups: ClassVar[Lookups] = {
         "scope_call_queues": "queue_id",
-        "scope_outbounds": Code("connection__campaign_code", "code"),
+        "scope_outbounds": Kept("connection__campaign_id", "campaign_code"),
         "scope_agent_groups": "agent__group_id",
     }
 

@@ -46,6 +46,15 @@ class Queue(TimestampedModel):
     wrap_up_seconds = models.PositiveIntegerField(
         _("wrap-up time in s"), default=10, validators=[MaxValueValidator(3600)]
     )
+    topic_minutes = models.PositiveSmallIntegerField(
+        _("wait for the topic in min"),
+        default=0,
+        db_default=0,
+        validators=[MaxValueValidator(60)],
+        help_text=_(
+            "At the desk the wrap-up lasts until the call has a topic, at most so long; 0: no topic is required."
+        ),
+    )
     ring_seconds = models.PositiveIntegerField(
         _("ringing time in s"),
         default=20,

@@ -8,7 +8,7 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
-from callcentre.core.scope import Code, Lookups
+from callcentre.core.scope import Kept, Lookups
 from telephony.models.connection import Connection
 
 # A recording is fetched this long after the end of its call, even if the switch has not reported it as finished.
@@ -58,7 +58,7 @@ class Recording(models.Model):
 
     scope_lookups: ClassVar[Lookups] = {
         "scope_call_queues": "connection__queue_id",
-        "scope_outbounds": Code("connection__campaign_code", "code"),
+        "scope_outbounds": Kept("connection__campaign_id", "campaign_code"),
         "scope_agent_groups": "connection__agent__group_id",
     }
 

@@ -11,7 +11,7 @@ from django.utils.translation import pgettext_lazy
 
 from callcentre.core.audit import audited
 from callcentre.core.changes import TimestampedModel
-from callcentre.core.scope import Code, Lookups
+from callcentre.core.scope import Kept, Lookups
 from telephony.models.connection import Connection
 from telephony.models.queue import Queue
 
@@ -77,7 +77,7 @@ class Transcription(models.Model):
 
     scope_lookups: ClassVar[Lookups] = {
         "scope_call_queues": "connection__queue_id",
-        "scope_outbounds": Code("connection__campaign_code", "code"),
+        "scope_outbounds": Kept("connection__campaign_id", "campaign_code"),
         "scope_agent_groups": "connection__agent__group_id",
     }
 

@@ -15,4 +15,4 @@ def record_by_other(agent: Agent, actor: Actor, action: AuditAction, changes: di
         actor.kind == "user" and actor.id is not None and actor.id == agent.user_id
     )
     if actor.kind != "system" and not is_self:
-        record(actor, action, agent, name=agent.login, changes=changes)
+        record(actor, action, agent, changes=changes)

@@ -30,6 +30,8 @@ class State:
     # The state after the call: free, paused (for this pause) or, "", none.
     resumes_as: str = ""
     resumes_pause_id: int | None = None
+    awaits_topic: bool = False
+    is_extended: bool = False
 
     @property
     def is_in_call(self) -> bool:
@@ -38,6 +40,16 @@ class State:
     @property
     def is_of_call(self) -> bool:
         return self.is_in_call or self.kind == StateKind.WRAP_UP
+
+    @property
+    def waits_for_topic(self) -> bool:
+        """Whether this is a wrap-up that lasts until the call has a topic."""
+        return self.kind == StateKind.WRAP_UP and self.awaits_topic
+
+    @property
+    def is_binding(self) -> bool:
+        """Whether the agent can leave the state only later: it is a call, or its wrap-up waits for the topic."""
+        return self.is_in_call or self.waits_for_topic
 
     @property
     def resumption(self) -> "State | None":
@@ -89,7 +101,7 @@ _LOCK_IN_ORDER = "SELECT FROM telephony_agent WHERE id = ANY(%s) ORDER BY id FOR
 # The last state and the last session, by the index however long the history is. Only the last one can be open.
 _READ = """
 SELECT state.id, state.kind, state.pause_id, state.connection_id, state.ends_at, state.resumes_as,
-  state.resumes_pause_id, state.started_at, state.ended_at IS NULL,
+  state.resumes_pause_id, state.awaits_topic, state.is_extended, state.started_at, state.ended_at IS NULL,
   session.id, session.started_at, session.ended_at IS NULL,
   GREATEST(state.started_at, state.ended_at, session.started_at, session.ended_at)
 FROM (SELECT %s::bigint AS id) AS agent
@@ -108,16 +120,20 @@ SELECT connection_id, state FROM (
   FROM telephony_agentline WHERE agent_id = %(agent)s AND ended_at IS NULL AND connection_id IS NOT NULL
 ) AS calls WHERE connection_id IS DISTINCT FROM %(leaving)s::bigint ORDER BY asked_at LIMIT 1
 """  # noqa: S608  (of our own constants)
-_COLUMNS = "kind, pause_id, connection_id, ends_at, resumes_as, resumes_pause_id"
+_COLUMNS = "kind, pause_id, connection_id, ends_at, resumes_as, resumes_pause_id, awaits_topic, is_extended"
 _END = "UPDATE telephony_agentstate SET ended_at = %(at)s WHERE id = %(state_id)s"
 # `done` makes the insert wait for the end of the old row: the constraint compares both.
 _CHANGE_STATE = f"""
 WITH ended AS ({_END} RETURNING id)
 INSERT INTO telephony_agentstate (agent_id, started_at, {_COLUMNS})
 SELECT %(agent_id)s, %(at)s, %(kind)s, %(pause_id)s, %(connection_id)s, %(ends_at)s, %(resumes_as)s,
-  %(resumes_pause_id)s
+  %(resumes_pause_id)s, %(awaits_topic)s, %(is_extended)s
 FROM (SELECT count(*) FROM ended) AS done
 """  # noqa: S608
+_AMEND = """
+UPDATE telephony_agentstate
+SET ends_at = %s, resumes_as = %s, resumes_pause_id = %s, awaits_topic = %s, is_extended = %s WHERE id = %s
+"""
 # The listener hangs up the standing line, after the call that it is in.
 _CLOSE_SESSION = """
 WITH ended AS (
@@ -183,17 +199,17 @@ def lock(agent_id: int) -> LockedAgent:
         login, is_active = cursor.fetchone()
         cursor.execute(_READ, [agent_id])
         row = cursor.fetchone()
-    is_in_state, is_logged_in = row[8] and row[0] is not None, row[11] and row[9] is not None
+    is_in_state, is_logged_in = row[10] and row[0] is not None, row[13] and row[11] is not None
     return LockedAgent(
         agent_id,
         login,
         is_active,
         state_id=row[0] if is_in_state else None,
-        state=State(*row[1:7]) if is_in_state else None,
-        state_since=row[7] if is_in_state else None,
-        session_id=row[9] if is_logged_in else None,
-        session_since=row[10] if is_logged_in else None,
-        latest=row[12],
+        state=State(*row[1:9]) if is_in_state else None,
+        state_since=row[9] if is_in_state else None,
+        session_id=row[11] if is_logged_in else None,
+        session_since=row[12] if is_logged_in else None,
+        latest=row[14],
     )
 
 
@@ -233,6 +249,15 @@ def change_state(agent: LockedAgent, at: datetime, state: State | None) -> None:
     if state:
         previous_pause_id = agent.state.pause_id if agent.state else None
         _announce([(agent.agent_id, agent.login, state, previous_pause_id)])
+
+
+def amend(agent: LockedAgent, **values: Any) -> None:
+    """Change what the agent's state of a call says about its end and the state after it."""
+    assert agent.state
+    state = replace(agent.state, **values)
+    later = (state.ends_at, state.resumes_as, state.resumes_pause_id, state.awaits_topic, state.is_extended)
+    with connection.cursor() as cursor:
+        cursor.execute(_AMEND, [*later, agent.state_id])
 
 
 def open_session(agent: LockedAgent, at: datetime) -> None:

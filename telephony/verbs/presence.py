@@ -16,9 +16,13 @@ from telephony.models.agent import Agent
 from telephony.models.agent_intervals import StateKind
 from telephony.models.connection import Connection
 from telephony.models.pause import Pause
+from telephony.models.topic import ConnectionTopic, Topic
 from telephony.verbs import ledger
 from telephony.verbs.agent_audit import record_by_other
 from telephony.verbs.ledger import State
+
+# An agent can make a wrap-up longer by this time, once.
+EXTENSION = timedelta(minutes=1)
 
 
 def log_in(agent: Agent, actor: Actor, at: datetime | None = None) -> None:
@@ -50,11 +54,18 @@ def log_out(agent: Agent, actor: Actor, at: datetime | None = None) -> None:
 
 
 def pause(
-    agent: Agent, actor: Actor, pause_id: int | None, faults: Sequence[Fault] = (), at: datetime | None = None
+    agent: Agent,
+    actor: Actor,
+    pause_id: int | None,
+    faults: Sequence[Fault] = (),
+    at: datetime | None = None,
+    *,
+    after_call: bool = False,
 ) -> None:
     """End the state and begin this pause, within a session or outside. The same pause again changes nothing.
 
-    A call goes on, outside the ledger. Raises Invalid.
+    A call goes on, outside the ledger. With `after_call` the pause begins after the call and its wrap-up. Raises
+    Invalid.
     """
     with transaction.atomic():
         now = ledger.lock(agent.pk)
@@ -65,24 +76,53 @@ def pause(
             faults = [*faults, Fault(ErrorCode.PAUSE_NOT_FOUND, "pause_id")]
         if faults:
             raise Invalid(faults)
-        if now.state is None or now.state.pause_id != pause_id:
+        if after_call and now.state and now.state.is_binding:
+            ledger.amend(now, resumes_as=StateKind.PAUSED, resumes_pause_id=pause_id)
+        elif now.state is None or now.state.pause_id != pause_id:
             ledger.change_state(now, now.instant(at), State(StateKind.PAUSED, pause_id=pause_id))
             named = {"pause": [None, chosen.name]} if chosen else None
             record_by_other(agent, actor, AuditAction.PAUSE_AGENT, named)
 
 
-def free(agent: Agent, actor: Actor, at: datetime | None = None) -> None:
-    """End a pause or wrap-up: ready for calls. Raises Invalid without a session, Conflict during a call."""
+def free(agent: Agent, actor: Actor, at: datetime | None = None, *, after_call: bool = False) -> None:
+    """End a pause or wrap-up: ready for calls. Raises Invalid without a session, Conflict during a call.
+
+    With `after_call` a call is no conflict: the agent is ready after it and its wrap-up.
+    """
     with transaction.atomic():
         now = ledger.lock(agent.pk)
         if not now.is_logged_in:
             raise Invalid([Fault(ErrorCode.AGENT_NOT_LOGGED_IN)])
         if now.state and now.state.kind == StateKind.FREE:
             return
+        if after_call and now.state and now.state.is_binding:
+            ledger.amend(now, resumes_as=StateKind.FREE, resumes_pause_id=None)
+            return
         if (now.state and now.state.is_in_call) or ledger.call_on_phone(agent.pk):
             raise Conflict(ErrorCode.AGENT_IN_CALL)
         ledger.change_state(now, now.instant(at), State(StateKind.FREE))
         record_by_other(agent, actor, AuditAction.FREE_AGENT)
+
+
+def await_topic(agent: Agent, connection: Connection) -> None:
+    """Let the wrap-up after this talk wait for the topic. Do nothing if the agent does not talk in this call."""
+    with transaction.atomic():
+        now = ledger.lock(agent.pk)
+        if now.state and now.state.kind == StateKind.TALKING and now.state.connection_id == connection.pk:
+            ledger.amend(now, awaits_topic=True)
+
+
+def extend_wrap_up(agent: Agent, actor: Actor) -> int | None:
+    """Let the wrap-up end later by EXTENSION. Return the call, by its key.
+
+    Return None and do nothing a second time, and without a wrap-up that ends by itself.
+    """
+    with transaction.atomic():
+        now = ledger.lock(agent.pk)
+        if not now.state or not now.state.ends_at or now.state.is_extended or now.state.waits_for_topic:
+            return None
+        ledger.amend(now, ends_at=now.state.ends_at + EXTENSION, is_extended=True)
+        return now.state.connection_id
 
 
 def deactivate(agent: Agent, actor: Actor) -> None:
@@ -119,7 +159,7 @@ def talk(agent: Agent, connection: Connection, at: datetime) -> None:
 
 
 def leave_call(agent: Agent, connection: Connection, at: datetime, wrap_up_seconds: int = 0) -> None:
-    """End the call for the agent: wrap-up, then the state before the call. Do nothing for one who paused or left."""
+    """End the call for the agent: wrap-up, then the state after the call. Do nothing for one who paused or left."""
     with transaction.atomic(savepoint=False):
         now = ledger.lock(agent.pk)
         if now.state is None or not now.state.is_in_call or now.state.connection_id != connection.pk:
@@ -127,12 +167,35 @@ def leave_call(agent: Agent, connection: Connection, at: datetime, wrap_up_secon
         moment, before = now.instant(at), now.state.resumption
         if other := ledger.call_on_phone(agent.pk, leaving=connection.pk):
             following: State | None = other.followed_by(before)
-        elif wrap_up_seconds:
-            ends_at = moment + timedelta(seconds=wrap_up_seconds)
-            following = State(StateKind.WRAP_UP, connection_id=connection.pk, ends_at=ends_at).followed_by(before)
+        elif seconds := max(wrap_up_seconds, waits := _topic_seconds(connection) if now.state.awaits_topic else 0):
+            following = State(
+                StateKind.WRAP_UP,
+                connection_id=connection.pk,
+                ends_at=moment + timedelta(seconds=seconds),
+                awaits_topic=waits > 0,
+            ).followed_by(before)
         else:
             following = before
         ledger.change_state(now, moment, following)
+
+
+def _topic_seconds(connection: Connection) -> int:
+    """Return how long a wrap-up waits for the topic of the call; 0 if none can be chosen, or the call goes on."""
+    queue = connection.queue
+    if connection.ended_at is None or queue is None or not queue.topic_minutes:
+        return 0
+    lacks_topic = not ConnectionTopic.objects.filter(connection=connection).exists()
+    return 60 * queue.topic_minutes if lacks_topic and Topic.objects.active().filter(group__queue=queue).exists() else 0
+
+
+def topic_given(connection: Connection) -> None:
+    """End the wait of a wrap-up for the topic of its call: it ends when it would have ended without the wait."""
+    if connection.agent_id is None:
+        return
+    now = ledger.lock(connection.agent_id)
+    if now.state and now.state.waits_for_topic and now.state.connection_id == connection.pk and now.state_since:
+        regular_end = now.state_since + timedelta(seconds=connection.wrap_up_seconds)
+        ledger.amend(now, ends_at=max(regular_end, now.instant(None)), awaits_topic=False)
 
 
 # Sweeps

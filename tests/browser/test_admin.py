@@ -15,6 +15,7 @@ from tests.browser.conftest import SCREENS, Visit
 from tests.callcentre.factories import UserFactory
 from tests.campaigns.factories import CampaignFactory, RecordFactory
 from tests.conftest import ApiClient
+from tests.tickets.factories import CustomerFactory, TicketFactory
 from tests.webhooks.factories import ResendFactory
 
 pytestmark = pytest.mark.usefixtures("plain_static")
@@ -23,7 +24,7 @@ pytestmark = pytest.mark.usefixtures("plain_static")
 LABELS = sorted({model._meta.app_label for model in admin.site._registry})
 
 
-# `make test` opens one page of so many of each app on each screen, beginning with this one.
+# CI opens one page of so many of each app on each screen, beginning with this one.
 SAMPLE = 12
 FIRST = {"desk": 0, "phone": SAMPLE // 2}
 KIND_OF_SCREEN = {"desk": "light", "phone": "dark"}
@@ -65,7 +66,6 @@ def test_the_scroll_bar_follows_the_colour_mode(visit: Visit) -> None:
     assert dark < 100
 
 
-@pytest.mark.every_page
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("screen", SCREENS)
 @pytest.mark.parametrize("label", LABELS)
@@ -158,13 +158,51 @@ def test_a_field_is_added_to_a_campaign_in_its_tab(visit):
     campaign = CampaignFactory()
     page = visit.open(reverse("admin:campaigns_campaign_change", args=[campaign.pk]))
 
-    page.locator("#tabs-items").get_by_text("Fields").click()
+    page.locator("#tabs-items").get_by_text("Fields", exact=True).click()
     page.get_by_text("Add another Campaign field").click()
     page.fill("#id_fields-0-name", "city")
     with page.expect_navigation():
         page.click("button[name=_continue]")
 
     assert [field.name for field in Campaign.objects.get().fields.all()] == ["city"]
+
+
+@pytest.mark.parametrize("screen", SCREENS)
+def test_the_first_fault_of_a_form_is_in_sight_in_its_tab_and_all_tabs_are(screen: str, visit: Visit) -> None:
+    campaign = CampaignFactory(dialer="predictive")
+    visit.page.set_viewport_size(SCREENS[screen])  # type: ignore[arg-type]
+    page = visit.open(page_of(campaign))
+    tabs = page.locator("#tabs-items a")
+    assert all(tab.is_visible() for tab in tabs.all())
+    assert tabs.count() == 8
+
+    tabs.filter(has_text="Dialler").click()
+    page.fill("#id_wrap_up_seconds", "9999")
+    tabs.filter(has_text="Statuses").click()
+    page.click("button[name=_save]")
+
+    expect(page.locator("#id_wrap_up_seconds")).to_be_focused()
+    expect(page.locator("#id_wrap_up_seconds")).to_be_in_viewport(ratio=1)
+    assert page.evaluate(
+        """() => {
+            const bar = document.querySelector("#submit-row").getBoundingClientRect();
+            return document.activeElement.getBoundingClientRect().bottom <= bar.top;
+        }"""
+    )
+    assert visit.trouble == []
+
+
+def test_the_bar_that_saves_is_beside_the_form_and_not_under_the_timeline(visit: Visit) -> None:
+    customer = CustomerFactory()
+    TicketFactory.create_batch(12, customer=customer)
+    page = visit.open(page_of(customer))
+    bar = page.locator("#submit-row")
+    expect(bar).to_be_hidden()
+
+    page.get_by_role("link", name="Edit the data").click()
+
+    expect(bar).to_be_visible()
+    expect(bar.get_by_role("link", name="Delete")).to_have_css("background-color", "rgb(255, 255, 255)")
 
 
 def test_a_person_logs_in_and_changes_the_language(browser, session_id, live_server):

@@ -8,7 +8,7 @@ from tests.backoffice import page_of
 from tests.browser.conftest import Visit
 from tests.conftest import ACTOR
 from tests.telephony.factories import AgentFactory
-from tests.tickets.factories import ChatFactory
+from tests.tickets.factories import CannedReplyFactory, ChatFactory
 from tickets.models import Chat
 from tickets.verbs.chats import close_chat, write_in_chat
 
@@ -42,9 +42,13 @@ def test_new_messages_appear_while_the_agent_types(chat: Chat, visit: Visit) -> 
 
 
 def test_an_answer_is_sent_without_leaving_the_page(chat: Chat, visit: Visit) -> None:
+    CannedReplyFactory(name="Question", body="<p>How can {{ agent_name }} help?</p>")
     page = visit.open(page_of(chat))
     page.evaluate("window.isTheSamePage = true")
     answer = page.get_by_label("Answer")
+    page.get_by_label("Find a canned reply by its name").press_sequentially("quest")
+    page.keyboard.press("Enter")
+    expect(answer).to_have_value("How can Anna Nowak help?")
 
     for text in ("Good morning.", "How can I help?"):
         answer.fill(text)

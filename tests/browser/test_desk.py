@@ -1,6 +1,8 @@
 """The desk of an agent in a real Chromium: journeys by clicks and by keys, and texts that stay."""
 
+import re
 from collections.abc import Iterator
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -17,11 +19,17 @@ from tests.browser.conftest import SCREENS, Visit
 from tests.campaigns.dialling.calls import answered_call, hang_up, open_call
 from tests.campaigns.factories import RecordOfferFactory
 from tests.conftest import ACTOR
-from tests.desk.agents import Desk, campaign_talk, desk_of
+from tests.desk.agents import Desk, campaign_talk, desk_of, talk
 from tests.processes import heard_switch
 from tests.telephony.doubles import RecordingSwitch
-from tests.telephony.factories import ConnectionFactory, PauseFactory, QueueFactory, TransferShortcutFactory
-from tests.tickets.factories import ChatFactory, CustomerFactory, TicketFactory
+from tests.telephony.factories import (
+    ConnectionFactory,
+    PauseFactory,
+    QueueFactory,
+    TopicFactory,
+    TransferShortcutFactory,
+)
+from tests.tickets.factories import CannedReplyFactory, ChatFactory, CustomerFactory, TicketFactory
 from tickets.models import ChatMessage
 from tickets.verbs.chats import write_in_chat
 
@@ -98,6 +106,7 @@ def test_a_previewed_record_is_called_and_gets_its_result(desk: Desk, visit: Vis
 def test_a_chat_is_answered_in_two_clicks_and_then_one_a_line(desk: Desk, visit: Visit) -> None:
     chat = ChatFactory(queue=QueueFactory(members=[desk.agent]), client_name="Jan Kowal")
     write_in_chat(chat, ACTOR, body="Is anybody there?")
+    CannedReplyFactory(name="Regret", body="<p>I am sorry</p>")
     page, click = visit.open(HOME), Clicks()
     page.evaluate("window.isTheSamePage = true")
 
@@ -111,7 +120,11 @@ def test_a_chat_is_answered_in_two_clicks_and_then_one_a_line(desk: Desk, visit:
     assert click.count == 2
     write_in_chat(chat, ACTOR, body="My table is broken.")
     expect(page.get_by_role("log").get_by_text("My table is broken.")).to_be_visible()
-    page.keyboard.type("I am sorry to hear that.")
+    search = page.get_by_label("Find a canned reply by its name")
+    search.press_sequentially("regr")
+    search.press("Enter")
+    expect(answer).to_have_value("I am sorry")
+    page.keyboard.type(" to hear that.")
     page.keyboard.press("Enter")
     expect(page.get_by_role("log").get_by_text("I am sorry to hear that.")).to_be_visible()
 
@@ -209,6 +222,11 @@ def test_a_note_for_an_earlier_call_is_kept(desk: Desk, visit: Visit) -> None:
     presence.leave_call(desk.agent, call, timezone.now())
     campaign_talk(desk, campaign__name="Next campaign")
     expect(page.get_by_role("heading", name="Next campaign")).to_be_visible()
+    # A key gives the result of the present call.
+    page.keyboard.press("1")
+    expect(page.locator("#desk-record").get_by_role("button", name="Contacted", pressed=True)).to_be_visible()
+    page.get_by_text("Other results").last.click()
+    expect(page.locator("#desk-record").get_by_text("called before all others")).to_be_visible()
 
     expect(page.get_by_text("You wrote this for an earlier call and have not sent it.")).to_be_visible()
     kept = page.locator("#desk-kept")
@@ -220,7 +238,8 @@ def test_a_note_for_an_earlier_call_is_kept(desk: Desk, visit: Visit) -> None:
 
 
 def test_a_shift_by_the_keyboard_alone(desk: Desk, visit: Visit, switch: RecordingSwitch) -> None:
-    PauseFactory(name="Lunch")
+    for name in ("Break", "Lunch"):
+        PauseFactory(name=name)
     queue = QueueFactory(members=[desk.agent])
     ConnectionFactory(inbound=True, unanswered=True, queue=queue, src="+48225550107")
     presence.log_out(desk.agent, ACTOR)
@@ -229,8 +248,10 @@ def test_a_shift_by_the_keyboard_alone(desk: Desk, visit: Visit, switch: Recordi
 
     page.keyboard.press("i")
     expect(state.get_by_text("ready", exact=True)).to_be_visible()
-    page.keyboard.press("Shift+Digit1")
+    page.keyboard.press("Shift+Digit2")
     expect(state.get_by_text("paused: Lunch")).to_be_visible()
+    page.keyboard.press("Shift+Digit1")
+    expect(state.get_by_text("paused: Break")).to_be_visible()
     page.keyboard.press("r")
     expect(state.get_by_text("ready", exact=True)).to_be_visible()
     page.keyboard.press("b")
@@ -247,6 +268,35 @@ def test_a_shift_by_the_keyboard_alone(desk: Desk, visit: Visit, switch: Recordi
     expect(state.get_by_text("logged out")).to_be_visible()
 
     assert Connection.objects.filter(direction="OUTBOUND", dst="+48225550107").count() == 1
+    assert visit.trouble == []
+
+
+def test_the_pause_after_a_call_waits_for_its_topic(desk: Desk, visit: Visit, switch: RecordingSwitch) -> None:
+    PauseFactory(name="Lunch")
+    queue = QueueFactory(topic_minutes=5, wrap_up_seconds=20)
+    TopicFactory(group__queue=queue, name="Invoice")
+    call = talk(desk, inbound=True, queue=queue)
+    page = visit.open(HOME)
+    state, topic = page.locator("#desk-state"), page.get_by_role("region", name="Topic")
+    expect(topic.get_by_text("required")).to_be_visible()
+
+    page.keyboard.press("Shift+Digit1")
+    expect(state.get_by_text("talking, then Lunch")).to_be_visible()
+    expect(state.get_by_role("button", name="Lunch", pressed=True)).to_be_visible()
+    Connection.objects.filter(pk=call.pk).update(state="ended", ended_at=timezone.now(), disposition="ANSWERED")
+    call.refresh_from_db()
+    presence.leave_call(desk.agent, call, timezone.now(), 20)
+    expect(state.get_by_text("until then the wrap-up goes on")).to_be_visible()
+    expect(state.locator("time[data-until]")).to_have_text(re.compile("[34]:[0-5][0-9]"))
+    expect(state.get_by_role("button", name="Log out")).to_be_hidden()
+    topic.get_by_role("combobox").select_option("Invoice")
+    topic.get_by_role("button", name="Save the topic").click()
+    expect(state.locator("time[data-until]")).to_have_text(re.compile("0:[01][0-9]"))
+    page.keyboard.press("e")
+    expect(state.locator("time[data-until]")).to_have_text(re.compile("1:[01][0-9]"))
+    expect(state.get_by_role("button", name="One minute more")).to_be_hidden()
+    presence.end_wrap_ups(timezone.now() + timedelta(minutes=2))
+    expect(state.get_by_text("paused: Lunch")).to_be_visible()
     assert visit.trouble == []
 
 

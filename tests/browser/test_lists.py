@@ -157,5 +157,17 @@ def test_a_list_on_a_phone_is_dense_and_no_wider_than_the_screen(page: Page) -> 
     page.goto(list_of(Agent))
 
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    # Fifty rows of at most four lines.
-    assert page.evaluate("document.querySelector('#result_list').getBoundingClientRect().height") < 50 * 100
+    # Rows of at most four lines, fifteen at first.
+    height = "document.querySelector('#result_list').getBoundingClientRect().height"
+    rows = page.locator("#result_list > tbody:visible")
+    expect(rows).to_have_count(15)
+    assert page.evaluate(height) < 15 * 100
+
+    page.get_by_role("button", name="More rows").click()
+    expect(rows).to_have_count(30)
+    expect(rows.nth(15).locator(":focus")).to_have_count(1)
+
+    page.locator("#action-toggle").check()
+    expect(rows).to_have_count(50)
+    expect(page.get_by_role("button", name="More rows")).to_be_hidden()
+    assert page.evaluate(height) < 50 * 100

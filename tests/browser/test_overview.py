@@ -42,10 +42,13 @@ def test_a_waiting_caller_appears_and_goes_by_itself(queue: Queue, overview: Pag
     tiles = overview.locator("[data-key=tiles]").first
     waiting, longest = (tiles.locator(f"[data-key={key}] .cc-number") for key in ("waiting", "longest"))
     expect(waiting).to_have_text("0")
+    expect(overview.get_by_role("heading", name="Callers wait")).to_have_count(0)
 
     call = caller(queue, 90)
     expect(waiting).to_have_text("1")
-    expect(overview.get_by_role("row", name="Hotline")).to_contain_text(re.compile(r"1:[3-9]\d|[2-9]:\d\d"))
+    of_queue = overview.locator("section[data-key=waiting]").get_by_role("row", name="Hotline")
+    expect(of_queue).to_contain_text(re.compile(r"1:[3-9]\d|[2-9]:\d\d"))
+    expect(of_queue.locator("td.ov-danger").nth(1)).to_be_visible()
     first = longest.inner_text()
     expect(longest).not_to_have_text(first)
 
@@ -61,7 +64,7 @@ def test_focus_selection_and_scrolling_stay(queue: Queue, overview: Page) -> Non
     overview.evaluate(
         """() => {
             const range = document.createRange();
-            range.selectNodeContents(document.querySelector("[data-key=queues] h2"));
+            range.selectNodeContents(document.querySelector("section[data-key=queues] h2"));
             getSelection().removeAllRanges();
             getSelection().addRange(range);
             scrollTo(0, 60);
@@ -72,8 +75,8 @@ def test_focus_selection_and_scrolling_stay(queue: Queue, overview: Page) -> Non
 
     for name in ("Before", "Later"):
         caller(QueueFactory(name=name), 600)
-    expect(overview.get_by_role("row", name="Before")).to_contain_text("1")
-    expect(overview.get_by_role("row", name="Later")).to_contain_text("1")
+    for name in ("Before", "Later"):
+        expect(overview.locator("section[data-key=queues]").get_by_role("row", name=name)).to_contain_text("1")
 
     expect(link).to_be_focused()
     assert overview.evaluate("window.focused === document.activeElement")
@@ -142,4 +145,16 @@ def test_the_wallboard_shows_the_chosen_queue(queue: Queue, visit: Visit) -> Non
     caller(queue)
 
     expect(page.locator(f"[data-key=queue-{queue.pk}] [data-key=waiting] .cc-number")).to_have_text("1")
+
+    # Fewer figures, larger letters; nothing is wider or higher than the screen.
+    number = page.locator("[data-key=waiting] .cc-number")
+    height = number.bounding_box()["height"]  # type: ignore[index]
+    page.get_by_text("Choose what is shown").click()
+    page.get_by_label("waiting now").check()
+    page.get_by_role("button", name="Show").click()
+    page.wait_for_url(re.compile("figure=waiting"))
+    expect(page.locator(".cc-tile")).to_have_count(1)
+    assert number.first.bounding_box()["height"] > height  # type: ignore[index]
+    fits = "document.documentElement.scrollWidth <= innerWidth && document.documentElement.scrollHeight <= innerHeight"
+    assert page.evaluate(fits)
     assert visit.trouble == []

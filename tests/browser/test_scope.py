@@ -18,7 +18,7 @@ from tickets.models import Chat, Customer, ReceivedMail, Ticket, TicketQueue
 
 pytestmark = pytest.mark.usefixtures("plain_static")
 
-# What the journey of `make test` opens.
+# The pages that the journey opens.
 SAMPLE = (Ticket, Chat, ReceivedMail, Connection, Recording, Record, Campaign, Queue, TicketQueue)
 
 _FETCH = """async (path) => {

@@ -1,6 +1,7 @@
 """The page of a ticket in a real Chromium: the text of a mail is shown, and its scripts do not run."""
 
 import re
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -11,15 +12,16 @@ from django.utils import timezone
 from playwright.sync_api import Page, Route, expect
 
 from callcentre.models import User
+from telephony.models import Agent
 from tests.backoffice import page_of
 from tests.browser.conftest import Visit
 from tests.callcentre.factories import UserFactory
 from tests.conftest import ACTOR
 from tests.knowledgebase.factories import PNG
 from tests.telephony.factories import AgentFactory
-from tests.tickets.factories import TicketFactory
+from tests.tickets.factories import CannedReplyFactory, CustomerFactory, TicketFactory
 from tickets.admin import ticket_page_presence
-from tickets.models import Message, StoredFile
+from tickets.models import Dispatch, Message, StoredFile
 from tickets.verbs.messages import receive_message
 
 pytestmark = pytest.mark.usefixtures("plain_static", "own_storage")
@@ -211,4 +213,67 @@ def test_the_next_ticket_of_the_list_is_one_click_away(visit: Visit) -> None:
     page.wait_for_url(f"**{listed[2]}")
 
     expect(page.get_by_role("link", name="Next ticket")).to_be_hidden()
+    assert visit.trouble == []
+
+
+def test_a_phone_ticket_is_answered_by_mail_and_another_way_with_canned_replies(visit: Visit) -> None:
+    as_agent()
+    late = {"response_due_at": timezone.now() - timedelta(hours=1), "sender": "+48225550107"}
+    ticket, other = TicketFactory.create_batch(2, source="phone", customer=CustomerFactory(email="j@x.example"), **late)
+    for name, body in (
+        ("Refund", "<p>In <b>14</b> days</p>"),
+        ("Refund of a return", "x"),
+        ("Greeting", "<p>Hello</p>"),
+    ):
+        CannedReplyFactory(name=name, body=body)
+    page = visit.open(page_of(ticket))
+    search = page.get_by_label("Find a canned reply by its name")
+
+    # A comment is for colleagues, who get no canned reply. A press of a key inserts the reply, and writing goes on.
+    expect(search).to_be_hidden()
+    page.get_by_label("Reply to the customer").check()
+    for words in ("greet", "Refund"):
+        search.press_sequentially(words)
+        search.press("Enter")
+        expect(page.locator(".jodit-wysiwyg")).to_be_focused()
+    expect(search).to_have_value("")
+    page.keyboard.type(" Yours")
+    page.get_by_role("button", name="Send", exact=True).click()
+    expect(page.get_by_text("The reply is on its way.")).to_be_visible()
+    assert "Hello" in ticket.messages.get().body
+    assert "<b>14</b> days Yours" in ticket.messages.get().body.replace("strong>", "b>")
+    assert Dispatch.objects.get().recipients == ["j@x.example"]
+
+    page = visit.open(page_of(other))
+    due = page.get_by_text("first response: overdue by 1")
+    expect(due).to_be_visible()
+    page.get_by_label("Answered another way").check()
+    write(page, "Told on the phone")
+    page.get_by_role("button", name="Add comment", exact=True).click()
+    expect(page.get_by_text("the customer counts as answered.")).to_be_visible()
+    expect(due).to_be_hidden()
+    assert visit.trouble == []
+
+
+def test_the_next_ticket_follows_the_desk_and_the_overview(visit: Visit) -> None:
+    as_agent()
+    agent = Agent.objects.get()
+    late = [TicketFactory(agent=agent, response_due_at=timezone.now() - timedelta(hours=hours)) for hours in (3, 2, 1)]
+    following = page_of(late[1])
+
+    page = visit.open(reverse("desk"))
+    page.keyboard.press("g")
+    page.wait_for_url(f"**{page_of(late[0])}")
+    page.get_by_role("link", name="Next ticket").click()
+    page.wait_for_url(f"**{following}")
+    page = visit.open(reverse("admin:index"))
+    page.get_by_role("link", name=f"#{late[0].pk} ").click()
+    page.get_by_role("link", name="Next ticket").click()
+    page.wait_for_url(f"**{following}")
+
+    # A ticket that was opened without a list: the next one of the agent's own.
+    page.evaluate("sessionStorage.clear()")
+    page = visit.open(page_of(late[0]))
+    page.keyboard.press("n")
+    page.wait_for_url(f"**{following}")
     assert visit.trouble == []

@@ -99,7 +99,11 @@ def test_presence_that_another_person_changes_is_logged_once_each() -> None:
 
     assert actions_by(ACTOR) == ["log_in_agent", "pause_agent", "free_agent", "log_out_agent"]
     paused = AuditEntry.objects.get(action="pause_agent")
-    assert (paused.model, paused.object_id, paused.object_name) == ("telephony.agent", str(agent.pk), "anna")
+    assert (paused.model, paused.object_id, paused.object_name) == (
+        "telephony.agent",
+        str(agent.pk),
+        "anna (Anna Nowak)",
+    )
     assert paused.changes == {"pause": [None, "Lunch"]}
 
 

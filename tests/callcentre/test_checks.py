@@ -182,7 +182,7 @@ def test_no_process_starts_with_unsafe_settings(arguments: list[str], tmp_path: 
     assert (code, "callcentre.E002" in output, "Traceback" in output) == (1, True, False)
 
 
-@pytest.mark.parametrize("hosts", ["a:5432,b:5432", "a:no"])
+@pytest.mark.parametrize("hosts", ["a:5432,b:5432", "a,b", "a,b:5432", "a:no"])
 def test_an_address_with_two_hosts_is_refused_in_a_sentence(hosts: str) -> None:
     with pytest.raises(ImproperlyConfigured, match="DATABASE_URL: give one host"):
         database(f"postgresql://user:word@{hosts}/name")

@@ -3,11 +3,13 @@
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 from django.core.files.storage import FileSystemStorage
 from django.test import Client
 
-from callcentre.core.file_store import MARK, FileStore
+from callcentre.core import file_store
+from callcentre.core.file_store import MARK, FileStore, mark_folder
 
 # The probes use connections of their own.
 pytestmark = pytest.mark.usefixtures("committed_db")
@@ -47,3 +49,28 @@ def test_a_restored_database_takes_the_mark_of_the_folder(client: Client, folder
 
     assert outcome(client)["status"] == "ok"
     assert str(FileStore.objects.get().mark) == (folder / MARK).read_text()
+
+
+def test_a_web_server_marks_its_folder_when_it_starts(
+    client: Client, folder: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """An installation whose readiness was never asked for keeps its folder when a second host joins."""
+    mark_folder()
+    use(folder / "of another host", monkeypatch)
+
+    assert outcome(client)["status"] == "failed"
+    caplog.clear()
+    mark_folder()
+    assert caplog.messages == ["The folder of files is not the one that the other hosts use."]
+
+
+def test_a_web_server_starts_without_a_database(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(_sql: str) -> None:
+        raise psycopg.OperationalError("refused")
+
+    monkeypatch.setattr(file_store, "query", fail)
+    mark_folder()
+
+    assert caplog.messages == ["folder of files not marked"]

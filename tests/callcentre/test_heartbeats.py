@@ -1,14 +1,17 @@
 """Heartbeats of processes, their check and metrics, and two beats of which one leads."""
 
-from pathlib import Path
+from datetime import datetime, timedelta
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
+import time_machine
 from django.test import Client
 
 from callcentre.beat import LOOK_SECONDS, Scheduler
 from callcentre.celery import app
 from callcentre.models import Heartbeat
+from callcentre.schedule import SCHEDULE, LocalTime
 from tests.callcentre.factories import HeartbeatFactory
 from tests.processes import wait_for
 
@@ -50,9 +53,9 @@ class Recorder(Scheduler):
 
     producer: Any = None
 
-    def __init__(self, folder: Path, name: str) -> None:
+    def __init__(self) -> None:
         self.sent: list[str] = []
-        super().__init__(app, schedule_filename=str(folder / name))
+        super().__init__(app)
 
     def tick(self, *args: Any, **kwargs: Any) -> float:
         self._look_at = float("-inf")
@@ -63,9 +66,9 @@ class Recorder(Scheduler):
 
 
 @pytest.mark.usefixtures("committed_db")
-def test_a_second_beat_stands_by_and_takes_over(tmp_path: Path) -> None:
+def test_a_second_beat_stands_by_and_takes_over() -> None:
     Heartbeat.objects.all().delete()
-    first, second = Recorder(tmp_path, "first"), Recorder(tmp_path, "second")
+    first, second = Recorder(), Recorder()
 
     assert first.tick() < LOOK_SECONDS
     assert second.tick() == LOOK_SECONDS
@@ -79,13 +82,35 @@ def test_a_second_beat_stands_by_and_takes_over(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("committed_db")
+@pytest.mark.parametrize("zone", ["Europe/Warsaw", "Asia/Tokyo"])
+def test_a_beat_that_begins_to_lead_sends_what_was_due_since_the_last_heartbeat(settings: Any, zone: str) -> None:
+    settings.TIME_ZONE = zone
+    nightly = [entry for entry in SCHEDULE.values() if isinstance(entry["schedule"], LocalTime)]
+    night = datetime(2026, 6, 2, tzinfo=ZoneInfo(zone))
+    Heartbeat.objects.all().delete()
+    Heartbeat.objects.create(process="beat", name="former", beat_at=night + timedelta(hours=3, minutes=10))
+
+    with time_machine.travel(night + timedelta(hours=20), tick=False):
+        beat = Recorder()
+        while beat.tick() <= 0:
+            pass
+        beat.close()
+
+    later = {
+        entry["task"] for entry in nightly if max(entry["schedule"].hour) == 3 and max(entry["schedule"].minute) > 10
+    }
+    assert len(later) > 5
+    assert {entry["task"] for entry in nightly}.intersection(beat.sent) == later
+
+
+@pytest.mark.usefixtures("committed_db")
 def test_a_broker_that_is_away_is_said_once_a_minute(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def fail(*args: Any, **kwargs: Any) -> None:
         raise ConnectionError("refused")
 
-    beat = Recorder(tmp_path, "away")
+    beat = Recorder()
     monkeypatch.setattr(beat, "apply_async", fail)
 
     for entry in beat.schedule.values():

@@ -18,7 +18,7 @@ from prometheus_client import REGISTRY
 from prometheus_client.parser import text_string_to_metric_families
 
 from callcentre.celery import bind_context, clear_context, count_loss
-from callcentre.monitoring import health, metrics
+from callcentre.monitoring import health
 from campaigns.dialling import dialler
 from telephony import event_dispatcher
 from telephony.leader_election import Leadership
@@ -196,11 +196,23 @@ def test_a_task_whose_process_died_is_counted_as_lost() -> None:
 # Several processes
 
 
-def test_processes_add_up_in_one_folder(tmp_path: Path) -> None:
-    count = "from callcentre.monitoring.metrics import queries; queries.inc(2)"
-    environment = {**os.environ, "PROMETHEUS_MULTIPROC_DIR": str(tmp_path / "metrics")}
-    for _ in range(2):
-        subprocess.run([sys.executable, "-c", count], cwd=ROOT, env=environment, check=True)
+# A forked process counts apart from its parent, which lives on.
+COUNT = """
+import os
+from callcentre.monitoring.metrics import queries
+queries.inc(2)
+if os.fork():
+    os.wait()
+else:
+    queries.inc(3)
+"""
+
+
+def test_processes_add_up_in_one_folder_and_continue_the_files_of_those_that_ended(tmp_path: Path) -> None:
+    folder = tmp_path / "metrics"
+    environment = {**os.environ, "PROMETHEUS_MULTIPROC_DIR": str(folder)}
+    for _ in range(3):
+        subprocess.run([sys.executable, "-c", COUNT], cwd=ROOT, env=environment, check=True)
 
     read = (
         "from prometheus_client import CollectorRegistry, generate_latest, multiprocess as m;"
@@ -210,13 +222,8 @@ def test_processes_add_up_in_one_folder(tmp_path: Path) -> None:
         [sys.executable, "-c", read], cwd=ROOT, env=environment, check=True, capture_output=True, text=True
     )
 
-    assert "callcentre_queries_total 4.0" in said.stdout
-
-
-def test_a_renewed_pool_process_continues_the_files_of_its_predecessor(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(metrics, "current_process", lambda: SimpleNamespace(index=1))
-
-    assert metrics._process_name().endswith(f"-{os.getppid()}-1")
+    assert "callcentre_queries_total 15.0" in said.stdout
+    assert len(list(folder.glob("counter_*.db"))) == 2
 
 
 # The dashboard

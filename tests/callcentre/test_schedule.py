@@ -3,7 +3,6 @@
 from collections import defaultdict
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -40,20 +39,20 @@ class Recorder(Scheduler):
 
 
 @pytest.fixture(scope="module", params=[SPRING, AUTUMN], ids=["spring", "autumn"])
-def published(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[datetime]]:
+def published(request: pytest.FixtureRequest) -> dict[str, list[datetime]]:
     """Run the timetable over a clock change, with the waits that the scheduler asks for."""
     assert settings.TIME_ZONE == "Europe/Warsaw"
     with time_machine.travel(request.param, tick=False) as clock:
-        beat = Recorder(app, schedule_filename=str(tmp_path_factory.mktemp("beat") / "schedule"))
+        beat = Recorder(app)
         while datetime.now(UTC) < request.param + SPAN:
             clock.shift(max(beat.tick(), 0.001))
         beat.close()
     return beat.published
 
 
-def test_beat_wakes_only_when_an_entry_is_due(tmp_path: Path) -> None:
+def test_beat_wakes_only_when_an_entry_is_due() -> None:
     with time_machine.travel(SPRING, tick=False) as clock:
-        beat = Recorder(app, schedule_filename=str(tmp_path / "schedule"))
+        beat = Recorder(app)
         wakes = 0
         while datetime.now(UTC) < SPRING + timedelta(minutes=1):
             if (wait := beat.tick()) > 0:
@@ -104,17 +103,3 @@ def test_every_entry_is_an_interval_an_hour_or_a_local_time() -> None:
         when: Any = entry["schedule"]
         is_hourly = type(entry["schedule"]) is crontab and when.hour == set(range(24)) and len(when.minute) == 1
         assert isinstance(when, float | LocalTime) or is_hourly, name
-
-
-def test_another_time_zone_is_kept_at_the_next_start(settings: Any, tmp_path: Path) -> None:
-    """The file of the last run contains instants of the old zone."""
-    path = str(tmp_path / "beat")
-    with time_machine.travel(datetime(2026, 6, 1, 18, 30, tzinfo=UTC), tick=False) as clock:
-        Recorder(app, schedule_filename=path).close()
-        settings.TIME_ZONE = "Asia/Tokyo"
-        beat = Recorder(app, schedule_filename=path)
-        while not beat.published["telephony.prune_recordings"]:
-            clock.shift(max(beat.tick(), 0.001))
-        beat.close()
-
-    assert f"{timezone.localtime(beat.published['telephony.prune_recordings'][0]):%H:%M}" == "03:41"

@@ -25,7 +25,7 @@ from django.utils import timezone
 from callcentre.core.errors import ErrorCode
 from callcentre.launch import service
 from callcentre.launch.servers import StoreError
-from callcentre.launch.supervisor import Program, chosen_port, kept_secrets, programs
+from callcentre.launch.supervisor import RESTART_DELAYS_SECONDS, Program, chosen_port, kept_secrets, programs
 from tests.callcentre.launching import assert_all_gone, processes_of
 from tests.processes import ROOT, wait_until
 from tests.serving import WebServer, free_port
@@ -135,6 +135,11 @@ def test_lines_have_the_name_of_their_process_and_a_crashed_one_restarts(launch:
         "two       | up\n",
     )
     assert launch.log.read_text().count("one       | up\n") == 2
+
+
+def test_a_process_that_ends_often_is_soon_back() -> None:
+    """While it is away, no record is dialled and no call is answered."""
+    assert max(RESTART_DELAYS_SECONDS) <= 5
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])

@@ -1,4 +1,4 @@
-"""Times on pages: those that are not of today carry their date."""
+"""Times on pages: those that are not of today carry their date. Lengths of time are spelt alike everywhere."""
 
 import re
 from datetime import UTC, datetime
@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from callcentre.core.times import recent
+from callcentre.core.times import recent, spell_length
 
 ROOT = Path(__file__).parents[2]
 # A time of the day alone: of the moment at which a page was made, or of a chart.
@@ -35,5 +35,21 @@ def test_no_template_shows_a_stored_time_without_its_day() -> None:
     bare = re.compile(r"([\w.]+)\|(?:date|time):[\"']H:i")
     found = {(path.name, name) for path in templates for name in bare.findall(path.read_text())}
 
-    assert {(file, name) for file, name in found if name not in OF_NOW} <= {("dialling.html", "status.done_at")}
+    assert [(file, name) for file, name in found if name not in OF_NOW] == []
     assert len(templates) > 100
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0, "0:00"),
+        (-3, "0:00"),
+        (39.9, "0:39"),
+        (979, "16:19"),
+        (3600, "1:00:00"),
+        (3723, "1:02:03"),
+        (360_000, "100:00:00"),
+    ],
+)
+def test_lengths_have_hours_only_where_there_are_some(seconds: float, text: str) -> None:
+    assert spell_length(seconds) == text

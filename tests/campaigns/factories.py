@@ -25,6 +25,7 @@ from campaigns.models import (
     DiallingSwitch,
     DictionaryStatus,
     DoNotCall,
+    FormerCode,
     LegalHours,
     Record,
     RecordChange,
@@ -69,7 +70,12 @@ class CampaignFactory(factory.django.DjangoModelFactory[Campaign]):
 
     @classmethod
     def _create(cls, model_class: type[Campaign], *args: Any, **kwargs: Any) -> Campaign:
-        return create_campaign(SYSTEM, **kwargs)
+        script = kwargs.pop("script", "")
+        campaign = create_campaign(SYSTEM, **kwargs)
+        if script:  # it may name fields that come later, or that are gone
+            Campaign.objects.filter(pk=campaign.pk).update(script=script)
+            campaign.script = script
+        return campaign
 
     @factory.post_generation  # type: ignore[untyped-decorator]
     def fields(self, create: bool, names: list[str] | None, **kwargs: Any) -> None:
@@ -305,3 +311,10 @@ class PastAttemptFactory(factory.django.DjangoModelFactory[Attempt]):
     connection_id = factory.Sequence(lambda n: 5_000_000 + n)
     dialled_at = factory.LazyFunction(timezone.now)
     outcome = Attempt.Outcome.NO_ANSWER
+
+
+class FormerCodeFactory(factory.django.DjangoModelFactory[FormerCode]):
+    class Meta:
+        model = FormerCode
+
+    code = factory.Sequence(lambda n: f"{n + 1:05}")

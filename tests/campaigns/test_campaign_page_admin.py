@@ -34,22 +34,22 @@ def _count_again():
 # The page
 
 
-def test_a_new_campaign_has_the_entered_values_and_the_dictionary_statuses():
+def test_a_new_campaign_has_the_entered_values_and_the_dictionary_statuses_and_leads_to_its_page():
     agent, group = AgentFactory(), CampaignGroupFactory()
 
-    superuser().submit(
+    response = superuser().submit(
         ADD,
         name="Spring offer",
         dialer="predictive",
         group=group.pk,
-        predictive_max_calls="2.5",
+        caller_id="+48225550100",
         agents=[agent.pk],
-        **{"fields-TOTAL_FORMS": "1", "fields-0-name": "city", "fields-0-order": "10"},
     )
 
     campaign = Campaign.objects.get()
-    assert (campaign.code, campaign.group, campaign.predictive_max_calls) == ("00001", group, 2.5)
-    assert [field.name for field in campaign.fields.all()] == ["city"]
+    assert (campaign.code, campaign.group, campaign.caller_id) == ("00001", group, "+48225550100")
+    assert campaign.is_active
+    assert response["Location"] == page_of(campaign)
     assert list(campaign.agents.all()) == [agent]
     assert campaign.statuses.count() == DictionaryStatus.objects.count() > 0
 
@@ -60,6 +60,22 @@ def test_a_new_campaign_has_the_entered_values_and_the_dictionary_statuses():
         ({"code": "TAKEN"}, "code"),
         ({"code": "ab"}, "code"),
         ({"end_date": "2000-01-01"}, "end_date"),
+        ({"name": ""}, "name"),
+    ],
+)
+def test_a_broken_rule_of_a_new_campaign_is_shown_at_its_field(values, field):
+    CampaignFactory(code="TAKEN")
+
+    response = superuser().submit(ADD, expected=200, **{"name": "Spring offer", "dialer": "preview", **values})
+
+    assert list(errors_of(response)) == [field]
+    assert Campaign.objects.count() == 1
+
+
+@pytest.mark.parametrize(
+    ("values", "field"),
+    [
+        ({"end_date": "2000-01-01"}, "end_date"),
         ({"predictive_min_calls": "3", "predictive_max_calls": "2"}, "predictive_min_calls"),
         ({"preview_timeout": "0"}, "preview_timeout"),
         ({"order": "100000"}, "order"),
@@ -67,13 +83,15 @@ def test_a_new_campaign_has_the_entered_values_and_the_dictionary_statuses():
         ({"name": ""}, "name"),
     ],
 )
-def test_a_broken_rule_is_shown_at_its_field(values, field):
-    CampaignFactory(code="TAKEN")
+def test_a_broken_rule_is_shown_at_its_field_and_counted_at_its_tab(values, field):
+    campaign = CampaignFactory(code="TAKEN")
 
-    response = superuser().submit(ADD, expected=200, **{"name": "Spring offer", "dialer": "preview", **values})
+    response = superuser().submit(page_of(campaign), expected=200, **values)
 
     assert list(errors_of(response)) == [field]
-    assert Campaign.objects.count() == 1
+    tabs = response.content.decode().partition('id="tabs-items"')[2].partition("</nav>")[0]
+    is_in_tab = field.startswith(("predictive", "preview"))
+    assert tabs.count("bg-red-500") == (1 if is_in_tab else 0)
 
 
 def test_all_faults_are_shown_at_once():
@@ -137,6 +155,62 @@ def test_agents_are_kept_when_another_field_is_corrected():
     assert (campaign.name, list(campaign.agents.all())) == ("Mended", [agent])
 
 
+# The script
+
+FIELDS = {"fields-TOTAL_FORMS": "1", "fields-0-order": "10"}
+
+
+@pytest.mark.parametrize(
+    ("script", "unknown"),
+    [
+        ("Good morning, {first_name} { city }!", ["first_name"]),
+        ("{city} {phone_number} {phone}{phone}{}", ["phone", ""]),
+        ("{city}, {phone_number}. A } and a { alone.", []),
+        ("No field.", []),
+    ],
+)
+def test_a_script_names_only_fields_of_its_campaign(script, unknown):
+    new = {"name": "Spring offer", "dialer": "preview", "script": script, **FIELDS, "fields-0-name": "city"}
+    campaign = CampaignFactory(fields=["city"])
+    sentences = [f'The script names the field "{name}", which the campaign does not have.' for name in unknown]
+
+    for path, values in ((ADD, new), (page_of(campaign), {"script": script})):
+        response = superuser().submit(path, expected=200 if unknown else 302, **values)
+        assert errors_of(response).get("script", []) == sentences if unknown else True
+
+    assert list(Campaign.objects.order_by("pk").values_list("script", flat=True)) == (
+        [""] if unknown else [script, script]
+    )
+
+
+@pytest.mark.parametrize("change", [{"fields-0-DELETE": "on"}, {"fields-0-name": "town"}])
+def test_a_field_that_the_script_names_is_neither_removed_nor_renamed_alone(change):
+    campaign = CampaignFactory(fields=["city"], script="In {city}.")
+
+    response = superuser().submit(page_of(campaign), expected=200, **change)
+
+    assert errors_of(response) == {"script": ['The script names the field "city", which the campaign does not have.']}
+    assert campaign.fields.get().name == "city"
+
+
+def test_a_field_and_its_place_in_the_script_are_renamed_together():
+    campaign = CampaignFactory(fields=["city"], script="In {city}.")
+
+    superuser().submit(page_of(campaign), **{"fields-0-name": "town", "script": "In {town}."})
+
+    campaign.refresh_from_db()
+    assert (campaign.script, campaign.fields.get().name) == ("In {town}.", "town")
+
+
+def test_the_fields_stand_beside_the_script():
+    page = superuser().page(page_of(CampaignFactory(fields=["city"])))
+
+    assert [place for place in ("{city}", "{phone_number}") if f'data-insert="{place}"' in page] == [
+        "{city}",
+        "{phone_number}",
+    ]
+
+
 @pytest.mark.parametrize("count", [1, 20])
 def test_queries_of_the_page_do_not_grow_with_its_content(count, django_assert_num_queries):
     campaign = CampaignFactory(fields=[f"field {number}" for number in range(count)])
@@ -145,7 +219,7 @@ def test_queries_of_the_page_do_not_grow_with_its_content(count, django_assert_n
     RecordFactory.create_batch(count, campaign=campaign)
     client = superuser()
 
-    with django_assert_num_queries(15):
+    with django_assert_num_queries(16):
         client.page(page_of(campaign))
 
 

@@ -1,8 +1,10 @@
 """Records that are called again in a new campaign, over HTTP."""
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
+from django.db import connection, transaction
 from django.utils import timezone
 
 from callcentre.core.errors import ErrorCode
@@ -18,8 +20,16 @@ from tests.campaigns.factories import (
     RecordFactory,
 )
 from tests.conftest import ApiClient
+from tests.processes import wait_for
 
 pytestmark = pytest.mark.django_db
+
+
+def is_waiting(cursor: Any) -> bool:
+    """Return whether another session of this database waits for a row."""
+    cursor.execute("SELECT pg_stat_clear_snapshot()")
+    cursor.execute("SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'")
+    return bool(cursor.rowcount)
 
 
 @pytest.fixture
@@ -169,6 +179,33 @@ def test_records_that_the_clone_got_before_the_copies_stay(api: ApiClient, campa
         ("+48221000001", "A1", False),
         ("+48221000003", "A3", True),
     ]
+
+
+@pytest.mark.usefixtures("committed_db")
+def test_a_record_that_the_clone_gets_during_the_copying_stays(
+    api: ApiClient, campaign: Campaign, sent: list[Any]
+) -> None:
+    status = status_of(campaign, "contacted")
+    RecordFactory(campaign=campaign, status=status, phone_number="+48221000001", system_status="NO_CALL")
+    api.post(f"/api/outbounds/{campaign.code}/recycle", {"name": "Again", "statuses": [status.pk]})
+    given = RecordImport.objects.get()
+
+    def copy() -> None:
+        try:
+            tasks.import_records(given.pk)
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(1) as pool:
+        with transaction.atomic(), connection.cursor() as cursor:
+            added = RecordFactory(campaign=given.campaign, phone_number="+48221000001")
+            copying = pool.submit(copy)
+            wait_for(lambda: is_waiting(cursor))
+        copying.result(60)
+
+    records = Record.objects.filter(campaign=given.campaign)
+    assert sorted(records.values_list("number", "is_primary")) == [(added.number, False), (added.number, True)]
+    assert records.get(is_primary=True) == added
 
 
 @pytest.mark.parametrize(

@@ -64,7 +64,8 @@ def talk(desk: Desk, **values: Any) -> Connection:
 def campaign_talk(desk: Desk, fields: list[str] | None = None, **values: Any) -> Connection:
     """Return a call of a campaign in which the agent talks."""
     record = RecordFactory(system_status="IN_PROGRESS", **values)
-    connection = talk(desk, campaign_code=record.campaign.code, record_id=record.pk, dst=record.phone_number)
+    campaign = {"campaign_id": record.campaign_id, "campaign_code": record.campaign.code}
+    connection = talk(desk, **campaign, record_id=record.pk, dst=record.phone_number)
     AttemptFactory(record=record, connection=connection, agent=desk.agent)
     return connection
 

@@ -1,22 +1,27 @@
 """The actions of the desk on states and calls, each by its verb, for the agent of the user and for no other."""
 
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
 from django.utils import timezone
 
+from campaigns.models import Attempt
 from telephony.calls import commands
 from telephony.models import Agent, AgentLine, AgentState, CallCommand, Connection
 from telephony.verbs import presence
-from tests.desk.agents import Desk, desk_of, errors_of, talk
+from tests.desk.agents import Desk, campaign_talk, desk_of, errors_of, talk
 from tests.telephony.factories import (
     ConnectionFactory,
+    ConnectionTopicFactory,
+    LegFactory,
     OfferFactory,
     PauseFactory,
     QueueFactory,
+    TopicFactory,
     TransferShortcutFactory,
 )
-from tests.tickets.factories import ChatFactory
+from tests.tickets.factories import ChatFactory, CustomerFactory
 from tickets.models import ChatMessage
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
@@ -85,6 +90,105 @@ def test_only_the_own_state_changes(desk: Desk, other: Desk) -> None:
     assert (desk.state, other.state) == ("paused", "free")
 
 
+# After the call
+
+
+def after(desk: Desk) -> tuple[str, str]:
+    """Return the open state and the one after the call."""
+    state = AgentState.objects.get(agent=desk.agent, ended_at=None)
+    return state.kind, str(state.resumes_pause or state.resumes_as)
+
+
+def test_a_pause_during_a_call_begins_after_it(desk: Desk) -> None:
+    lunch, call = PauseFactory(name="Lunch"), talk(desk)
+    assert "After this call:" in desk.part("state")
+
+    desk.act("pause", pause_id=lunch.pk)
+    asked = after(desk), "talking, then Lunch" in desk.part("state")
+    desk.act("ready")
+    changed = after(desk)
+    desk.act("pause", pause_id=lunch.pk)
+    presence.leave_call(desk.agent, call, timezone.now(), 30)
+    wrapping_up = after(desk)
+    presence.end_wrap_ups(timezone.now() + timedelta(minutes=1))
+
+    assert asked == (("talking", "Lunch"), True)
+    assert (changed, wrapping_up) == (("talking", "free"), ("wrap_up", "Lunch"))
+    assert AgentState.objects.get(agent=desk.agent, ended_at=None).pause == lunch
+
+
+def test_a_wrap_up_counts_down_and_is_extended_once(desk: Desk) -> None:
+    call = campaign_talk(desk)
+    now = timezone.now()
+    Attempt.objects.update(ended_at=now, settle_at=now + timedelta(seconds=30))
+    presence.leave_call(desk.agent, call, now, 30)
+    due = AgentState.objects.get(ended_at=None).ends_at
+    assert due
+    shown = desk.part("state")
+
+    desk.act("extend")
+    desk.act("extend")
+
+    assert f'data-until="{due.timestamp():.0f}"' in shown
+    assert AgentState.objects.get(ended_at=None).ends_at == due + presence.EXTENSION
+    assert Attempt.objects.get().settle_at == now + timedelta(seconds=30) + presence.EXTENSION
+    assert ("One minute more" in shown, "One minute more" in desk.part("state")) == (True, False)
+
+
+@pytest.mark.parametrize(
+    ("minutes", "others", "seconds"),
+    [
+        (2, (), 120),
+        (0, (), 10),
+        (2, ("no topics",), 10),
+        (2, ("not at the desk",), 10),
+        (2, ("topic given",), 10),
+    ],
+)
+def test_a_required_topic_holds_the_wrap_up_at_the_desk(
+    desk: Desk, minutes: int, others: tuple[str, ...], seconds: int
+) -> None:
+    queue = QueueFactory(topic_minutes=minutes, wrap_up_seconds=10)
+    topic = TopicFactory(group__queue=queue, is_active="no topics" not in others)
+    call = talk(desk, inbound=True, queue=queue)
+    if "not at the desk" not in others:
+        desk.now()
+    if "topic given" in others:
+        ConnectionTopicFactory(connection=call, topic=topic)
+    end = timezone.now().replace(microsecond=0)
+
+    hang_up(call, end)
+
+    state = AgentState.objects.get(ended_at=None)
+    assert state.ends_at == end + timedelta(seconds=seconds)
+    assert state.awaits_topic == (seconds == 120)
+
+
+def hang_up(call: Connection, end: datetime) -> None:
+    call.state, call.ended_at, call.disposition = "ended", end, "ANSWERED"
+    call.save()
+    assert call.agent
+    presence.leave_call(call.agent, call, end, call.wrap_up_seconds)
+
+
+def test_the_topic_ends_the_wait_and_ready_does_not(desk: Desk) -> None:
+    lunch, queue = PauseFactory(name="Lunch"), QueueFactory(topic_minutes=2, wrap_up_seconds=0)
+    topic = TopicFactory(group__queue=queue)
+    call = talk(desk, inbound=True, queue=queue)
+    desk.now()
+    hang_up(call, timezone.now() - timedelta(seconds=5))
+
+    desk.act("ready")
+    desk.act("extend")
+    held = after(desk), "Save the topic of the call" in desk.part("state")
+    desk.act("pause", pause_id=lunch.pk)
+    desk.act("topic", connection=call.uid, topic_id=topic.pk)
+    presence.end_wrap_ups(timezone.now() + timedelta(seconds=1))
+
+    assert held == (("wrap_up", "free"), True)
+    assert AgentState.objects.get(ended_at=None).pause == lunch
+
+
 # The standing line
 
 
@@ -144,15 +248,58 @@ def test_a_missed_caller_is_called_back(desk: Desk) -> None:
     assert "+48225550107" in shown
     call = Connection.objects.get(direction="OUTBOUND")
     assert (call.agent, call.dst) == (desk.agent, "+48225550107")
+    # While the call goes on, no other agent calls.
     assert desk.part("missed") == ""
 
 
-def test_a_caller_who_was_answered_later_is_not_missed(desk: Desk) -> None:
+@pytest.mark.parametrize(
+    ("later", "said"),
+    [
+        ([{"inbound": True}], None),
+        ([{"inbound": True, "waiting": True}], None),
+        ([{}], None),
+        ([{"unanswered": True}, {}], None),
+        ([{"talking": True, "state": "dialling", "answered_at": None}], None),
+        ([{"unanswered": True}], "tried once"),
+        ([{"unanswered": True, "disposition": "BUSY"}, {"unanswered": True}], "tried 2 times"),
+        ([{"unanswered": True, "disposition": "FAILED", "rung": False}], ""),
+        ([{"inbound": True, "unanswered": True}], ""),
+    ],
+)
+def test_only_an_answered_call_removes_a_missed_caller(
+    desk: Desk, later: list[dict[str, Any]], said: str | None
+) -> None:
+    """`said` is None for a caller who is not shown."""
+    queue, number = QueueFactory(members=[desk.agent]), "+48225550107"
+    begin = timezone.now().replace(microsecond=0) - timedelta(minutes=9)
+    ConnectionFactory(inbound=True, unanswered=True, queue=queue, src=number, created_at=begin)
+    for minute, values in enumerate(later, 1):
+        is_rung = values.pop("rung", True)
+        side = {"queue": queue, "src": number} if values.get("inbound") else {"dst": number}
+        call = ConnectionFactory(**{"created_at": begin + timedelta(minutes=minute), **side, **values})
+        if is_rung and call.direction == "OUTBOUND":
+            LegFactory(connection=call)
+
+    html = desk.part("missed")
+
+    assert (number in html) == (said is not None)
+    assert (said or "tried") in html or not said
+    assert ("tried" in html) == bool(said)
+
+
+def test_missed_callers_have_names_and_the_untried_come_first(desk: Desk) -> None:
     queue = QueueFactory(members=[desk.agent])
-    ConnectionFactory(inbound=True, unanswered=True, queue=queue, src="+48225550107")
-    ConnectionFactory(inbound=True, queue=queue, src="+48225550107", created_at=timezone.now().replace(microsecond=0))
+    customer = CustomerFactory(name="Jan", surname="Kowal", phone_numbers=["+48225550107"])
+    now = timezone.now().replace(microsecond=0)
+    for minutes, number in ((3, "+48225550199"), (2, "+48225550107")):
+        at = now - timedelta(minutes=minutes)
+        ConnectionFactory(inbound=True, unanswered=True, queue=queue, src=number, created_at=at)
+    LegFactory(connection=ConnectionFactory(unanswered=True, dst="+48225550107", created_at=now))
 
-    assert desk.part("missed") == ""
+    html = desk.part("missed")
+
+    assert f"<strong>{customer}</strong>" in html
+    assert html.index("+48225550199") < html.index("+48225550107")
 
 
 def test_a_caller_of_another_queue_is_not_the_agents(desk: Desk, other: Desk) -> None:

@@ -1,18 +1,31 @@
 """The desk as the home of an agent: who has it, what it shows, and its poll."""
 
+import re
+from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.contrib.auth.models import Permission
 from django.urls import reverse
+from django.utils import timezone
 
 from callcentre.models import User
+from campaigns.models import Attempt, RecordStatus
 from telephony.verbs import presence
-from tests.backoffice import staff, superuser
-from tests.campaigns.factories import RecordOfferFactory
+from tests.backoffice import inputs_of, page_of, staff, superuser
+from tests.campaigns.factories import RecordOfferFactory, RecordStatusFactory
 from tests.conftest import ACTOR
 from tests.desk.agents import campaign_talk, desk_of, talk
 from tests.telephony.factories import AgentFactory, ConnectionFactory, PauseFactory, QueueFactory
-from tests.tickets.factories import ChatFactory, ChatMessageFactory, CustomerFactory, TicketFactory
+from tests.tickets.factories import (
+    CannedReplyFactory,
+    ChatFactory,
+    ChatMessageFactory,
+    CustomerFactory,
+    TicketFactory,
+    TicketQueueFactory,
+)
+from tickets.models import Ticket, TicketStatus
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
 
@@ -111,8 +124,9 @@ def test_the_poll_of_a_free_agent_takes_few_queries(django_assert_num_queries: A
     QueueFactory(members=[desk.agent])
     known = {name: part["digest"] for name, part in desk.now().items()}
 
-    # Session, user with agent, line, connection to the PBX, state, call, last call, chats, missed callers, tickets.
-    with django_assert_num_queries(10):
+    # Session, user with agent, state, call, chats, assigned tickets; line, connection to the PBX, last call, missed
+    # callers, own tickets.
+    with django_assert_num_queries(11):
         assert desk.now(**known) == {}
 
 
@@ -124,7 +138,7 @@ def test_the_poll_during_a_call_takes_few_queries(django_assert_num_queries: Any
     known = {name: part["digest"] for name, part in desk.now(chat_id=chat.pk).items()}
 
     # Besides: the call itself, its attempt, the chosen chat and its last message; no line and no last call.
-    with django_assert_num_queries(12):
+    with django_assert_num_queries(13):
         assert desk.now(chat_id=chat.pk, **known) == {}
 
 
@@ -139,6 +153,19 @@ def test_a_poll_does_not_extend_the_session() -> None:
 
 def test_no_cache_keeps_a_poll() -> None:
     assert "no-store" in desk_of().get(f"{DESK}now")["Cache-Control"]
+
+
+def test_all_pauses_keep_their_keys() -> None:
+    desk = desk_of()
+    breaks = [PauseFactory(name=name) for name in ("Break", "Lunch")]
+    keys = []
+    for state in (None, *breaks):
+        if state:
+            presence.pause(desk.agent, ACTOR, state.pk)
+        keys.append(re.findall(r'data-hotkey="(shift.\d)"[^>]*>.*?(Break|Lunch)', desk.part("state")))
+    talk(desk_of("piotr"))
+
+    assert keys == [[("shift+1", "Break"), ("shift+2", "Lunch")]] * 3
 
 
 # The parts
@@ -162,6 +189,23 @@ def test_the_call_is_shown_with_its_customer() -> None:
     assert "href" not in parts["customer"]
 
 
+@pytest.mark.parametrize("is_known", [True, False])
+def test_a_ticket_is_opened_from_the_call(is_known: bool) -> None:
+    desk = desk_of()
+    desk.agent.user.user_permissions.add(Permission.objects.get(codename="add_ticket"))
+    customer = CustomerFactory(email="jan@client.example") if is_known else None
+    talk(desk, customer_id=customer and customer.pk, inbound=True, src="22 555 01 07")
+    queue = TicketQueueFactory()
+
+    address = re.findall(r'href="([^"]+)"', desk.part("customer"))[0].replace("&amp;", "&")
+    inputs = inputs_of(desk.get(address).content.decode())
+    desk.post(address, {**inputs, "subject": "Called", "body": "It is broken", "queue": queue.pk})
+
+    ticket = Ticket.objects.get()
+    assert (ticket.source, ticket.sender, ticket.customer) == ("phone", "+48225550107", customer)
+    assert ticket.agent == desk.agent
+
+
 def test_five_contacts_are_shown() -> None:
     desk = desk_of()
     customer = CustomerFactory()
@@ -178,9 +222,42 @@ def test_a_record_is_shown_with_its_script() -> None:
 
     html = desk.part("record")
 
-    assert "Good morning to , {name}!" in html
+    # The campaign has no field `name` any more.
+    assert "Good morning to , …!" in html
     assert "Contacted" in html
     assert "In progress" not in html
+
+
+def test_results_begin_with_the_campaigns_own_and_fold_those_of_the_system() -> None:
+    desk = desk_of()
+    connection = campaign_talk(desk)
+    campaign = Attempt.objects.get(connection_id=connection.pk).campaign
+    RecordStatusFactory(campaign=campaign, name="Ordered", order=99, is_success=True)
+    RecordStatus.objects.filter(campaign=campaign, name="Do not call").update(name="Not interested")
+
+    html = desk.part("record")
+
+    large, folded = html.split("Other results")
+    names = [text.strip() for text in re.findall(r"<button[^>]*>([^<]+)", large + folded)]
+    assert names[:5] == ["Not interested", "Ordered", "Contacted", "Wrong number", "Call later"]
+    assert re.findall(
+        r'<li><button.*? data-hotkey="(\d)".*?>([^<]+?) <kbd.*?<span class="cc-subtle">([^<]+)', folded, re.DOTALL
+    ) == [
+        ("6", "To be called", "called after all others, like a new record"),
+        ("7", "Call", "called before all others"),
+    ]
+
+
+def test_results_are_read_in_the_language_of_the_agent() -> None:
+    desk = desk_of()
+    connection = campaign_talk(desk)
+    status = Attempt.objects.get(connection_id=connection.pk).campaign.statuses.get(name="Call later")
+
+    answer = desk.get(f"{DESK}now", headers={"Accept-Language": "pl"}).json()["parts"]["record"]["html"]
+
+    assert "Oddzwonić" in answer
+    assert "Call later" not in answer
+    assert status.name == "Call later"
 
 
 def test_the_fields_of_an_offered_record_are_shown() -> None:
@@ -238,6 +315,56 @@ def test_own_tickets_are_counted() -> None:
     assert "Broken table" in html
     assert "Other" not in html
     assert "<strong>1</strong> unread" in html
+
+
+def test_a_postponed_ticket_that_is_overdue_is_not_due() -> None:
+    desk = desk_of()
+    values = {"agent": desk.agent, "response_due_at": timezone.now() - timedelta(hours=2)}
+    TicketFactory(status=TicketStatus.objects.get(kind="postponed"), subject="Later", **values)
+    TicketFactory(subject="Now", **values)
+
+    html = desk.part("tickets")
+
+    assert "<strong>1</strong> due" in html
+    assert html.index("Now") < html.index("Later")
+    assert html.count("overdue by 2") == 2
+
+
+def test_the_next_ticket_is_the_one_that_wants_work_most() -> None:
+    desk = desk_of()
+    desk.agent.user.user_permissions.add(Permission.objects.get(codename="view_ticket"))
+    answered = TicketFactory(agent=desk.agent, first_agent_responded_at=timezone.now())
+    unread = TicketFactory(agent=desk.agent)
+    late = TicketFactory(agent=desk.agent, response_due_at=timezone.now() - timedelta(hours=1))
+    TicketFactory(agent=AgentFactory(), response_due_at=timezone.now() - timedelta(hours=2))
+
+    following = {
+        ticket.pk: desk.get(reverse("admin:tickets_ticket_next"), {"after": ticket.pk}).url
+        for ticket in (answered, late, unread)
+    }
+
+    end = f"{reverse('admin:tickets_ticket_changelist')}?view=mine"
+    assert following == {answered.pk: page_of(late), late.pk: page_of(unread), unread.pk: end}
+    assert f"{reverse('admin:tickets_ticket_next')}?after={late.pk}" in desk.get(page_of(late)).content.decode()
+    assert staff("view_ticket").get(reverse("admin:tickets_ticket_next")).status_code == 403
+
+
+def test_canned_replies_are_offered_in_a_chat() -> None:
+    desk = desk_of(name="Anna", surname="Nowak")
+    chat = ChatFactory(agent=desk.agent, client_name="Jan & Eva")
+    CannedReplyFactory(name="Greeting", body="<p>Good morning, {{ customer_name }}!</p><p>{{ agent_name }}</p>")
+    CannedReplyFactory(name="Of a ticket", body="<p>#{{ ticket_id }}</p>")
+    CannedReplyFactory(name="Of a queue", queue=TicketQueueFactory())
+
+    html = desk.part("canned", chat_id=chat.pk)
+    digest = desk.now(chat_id=chat.pk)["canned"]["digest"]
+    ChatMessageFactory(chat=chat)
+
+    assert re.findall(r'<option value="([^"]+)" data-text="([^"]+)">', html) == [
+        ("Greeting", "Good morning, Jan &amp; Eva!\nAnna Nowak")
+    ]
+    assert "canned" not in desk.now(chat_id=chat.pk, canned=digest)
+    assert "option" not in desk.part("canned", chat_id=ChatFactory(agent=AgentFactory()).pk)
 
 
 def test_the_numbers_of_today_are_those_of_the_report() -> None:

@@ -27,6 +27,7 @@ from callcentre.lists.models import ListExport, SavedView
 from callcentre.models import User
 from campaigns.admin import record_search
 from campaigns.models import Record
+from reports.exporting.builds import build_next as build_next_report
 from telephony.admin import connection_search
 from telephony.models import Agent, Connection
 from tests.admin_pages import factory_of, list_of, row_of_each_model
@@ -35,6 +36,7 @@ from tests.callcentre.factories import UserFactory
 from tests.campaigns.factories import RecordFactory
 from tests.conftest import ACTOR
 from tests.reports.exports import cells_of
+from tests.reports.factories import ExportFactory
 from tests.rights.people import client_of, person
 from tests.telephony.factories import AgentFactory, AgentGroupFactory, ConnectionFactory, QueueFactory
 from tests.tickets.deleting import left_of
@@ -97,14 +99,19 @@ def test_every_list_is_exported() -> None:
 def test_a_long_export_of_a_person_stops_no_other_persons() -> None:
     client = superuser()
     mine = [asked(client, Agent), asked(client, Agent)]
+    # One of another kind takes no second place.
+    report = ExportFactory(actor_kind="user", actor_id=mine[0].actor_id)
     other = asked(staff("view_agent", "add_listexport"), Agent)
     with closing(Desk()) as long:
         assert long.lock(builds._PLACE_LOCK, 0)
-        assert long.lock(exports._LOCK, lock_key("user", mine[0].actor_id))
+        assert long.lock(builds._PERSON_LOCK, lock_key("user", mine[0].actor_id))
 
         assert exports.build_next()
         assert not exports.build_next()
+        assert not build_next_report()
 
+    report.refresh_from_db()
+    assert report.state == "queued"
     assert [ListExport.objects.get(pk=export.pk).state for export in (*mine, other)] == ["queued", "queued", "finished"]
 
 

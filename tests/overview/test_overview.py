@@ -8,6 +8,7 @@ from typing import Any
 import orjson
 import pytest
 from django.core.cache import cache
+from django.db import transaction
 from django.urls import reverse
 from django.utils import timezone
 
@@ -25,7 +26,8 @@ from tests.overview.reading import answer_of, notes_of, parts_of, row_of, texts_
 from tests.telephony.factories import AgentFactory, ConnectionFactory, QueueFactory, QueueMemberFactory
 from tests.tickets.factories import ReceivedMailFactory, TicketFactory, TicketQueueFactory
 from tests.webhooks.factories import WebhookFactory
-from tickets.models import Ticket
+from tickets import due_tickets
+from tickets.models import Ticket, TicketStatus
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
 
@@ -129,6 +131,39 @@ def test_queues_with_the_longest_wait_come_first(noon: datetime) -> None:
     assert [row["cells"][0]["text"] for row in rows] == ["Cleo", "Bert", "Anna"]
 
 
+@pytest.mark.parametrize(("seconds", "tone"), [(5, "warning"), (30, "danger")])
+def test_a_wait_longer_than_the_time_for_answers_is_urgent(seconds: int, tone: str, noon: datetime) -> None:
+    queue, since = QueueFactory(), noon - timedelta(seconds=seconds)
+    ConnectionFactory(waiting=True, queue=queue, created_at=since, waiting_since=since)
+    client = superuser()
+
+    parts = parts_of(client)
+    tiles = {tile["key"]: tile for tile in parts["tiles"]["tiles"]}
+    of_wall = parts_of(client, "?wall=1")[f"queue-{queue.pk}"]["tiles"]
+
+    assert tiles["longest"]["tone"] == tone
+    assert row_of(parts["waiting"], f"waiting-{queue.pk}")[2]["tone"] == tone
+    assert row_of(parts["queues"], f"queue-{queue.pk}")[2]["tone"] == tone
+    assert [tile["tone"] for tile in of_wall if tile["key"] == "longest"] == [tone]
+
+
+def test_what_needs_a_person_comes_first_then_people_then_the_rest(noon: datetime) -> None:
+    quiet, busy = QueueFactory(), QueueFactory()
+    ConnectionFactory(waiting=True, queue=busy, created_at=noon, waiting_since=noon)
+    presence.log_in(AgentFactory(), ACTOR)
+    ticket = TicketFactory()
+    Ticket.objects.filter(pk=ticket.pk).update(response_due_at=noon - timedelta(hours=1))
+    CampaignFactory()
+    AlarmFactory(raised=True, queue=busy)
+
+    parts = parts_of(superuser())
+
+    first = ["notes", "tiles", "waiting", "agents", "tickets", "queues", "campaigns"]
+    assert list(parts) == [*first, "chart-calls", "chart-tickets"]
+    assert [row["key"] for row in parts["waiting"]["rows"]] == [f"waiting-{busy.pk}"]
+    assert {row["key"] for row in parts["queues"]["rows"]} == {f"queue-{busy.pk}", f"queue-{quiet.pk}"}
+
+
 # Charts
 
 
@@ -180,18 +215,24 @@ def test_overdue_and_soon_due_tickets_are_counted_as_their_views_list_them(noon:
         "later": {"response_due_at": 61, "resolution_due_at": 300},
         "response is not owed": {"response_due_at": -5, "resolution_due_at": 30, "first_agent_responded_at": -60},
         "closed": {"resolution_due_at": -5, "closed_at": -1},
+        "postponed, late": {"response_due_at": -9, "resolution_due_at": 30},
+        "postponed, soon": {"resolution_due_at": 50},
     }
+    postponed = TicketStatus.objects.get(kind="postponed")
     for subject, instants in dues.items():
-        values = {name: noon + timedelta(minutes=minutes) for name, minutes in instants.items()}
+        values: dict[str, Any] = {name: noon + timedelta(minutes=minutes) for name, minutes in instants.items()}
+        values |= {"awaiting_since": None} if "first_agent_responded_at" in instants else {}
+        values |= {"status": postponed} if subject.startswith("postponed") else {}
         Ticket.objects.filter(pk=TicketFactory(subject=subject).pk).update(**values)
     client = superuser()
 
     tiles = {tile["key"]: tile for tile in parts_of(client)["tiles"]["tiles"]}
 
-    late, soon = ([row.subject for row in rows_behind(client, tiles[key])] for key in ("late", "soon"))
+    late, apart, soon = ([row.subject for row in rows_behind(client, tiles[key])] for key in due_tickets.KINDS)
     assert late == ["late by response", "late by resolution"]
-    assert soon == ["soon by response", "response is not owed", "soon by resolution"]
-    assert (tiles["late"]["text"], tiles["soon"]["text"]) == ("2", "3")
+    assert apart == ["postponed, late"]
+    assert soon == ["soon by response", "response is not owed", "postponed, soon", "soon by resolution"]
+    assert [tiles[key]["text"] for key in due_tickets.KINDS] == ["2", "1", "4"]
     assert [row.subject for row in rows_behind(client, {"url": f"{tiles['soon']['url']}&q=response"})] == soon[:2]
 
 
@@ -252,11 +293,17 @@ def test_agents_show_their_state_and_its_beginning() -> None:
     presence.log_in(agent, ACTOR)
     presence.pause(agent, ACTOR, Pause.objects.create(name="Lunch").pk)
     AgentFactory(login="away")
+    leaving = AgentFactory(login="ewa")
+    presence.log_in(leaving, ACTOR)
+    with transaction.atomic():
+        presence.ring(leaving, ConnectionFactory(talking=True), timezone.now())
+    presence.pause(leaving, ACTOR, Pause.objects.get().pk, after_call=True)
 
     part = parts_of(superuser())["agents"]
 
     assert texts_of(row_of(part, f"agent-{agent.pk}"))[:2] == ["anna", "paused: Lunch"]
-    assert len(part["rows"]) == 1
+    assert texts_of(row_of(part, f"agent-{leaving.pk}"))[:2] == ["ewa", "ringing, then Lunch"]
+    assert len(part["rows"]) == 2
     counts = {tile["key"]: tile["text"] for tile in part["tiles"]}
     assert (counts["state-paused"], counts["state-logged_out"], counts["state-free"]) == ("1", "1", "0")
 
@@ -317,7 +364,7 @@ def test_tasks_that_no_worker_takes_are_said() -> None:
 
 # Rights
 
-ALL = ("notes", "tiles", "queues", "campaigns", "agents", "chart-calls", "chart-tickets")
+ALL = ("notes", "tiles", "agents", "queues", "campaigns", "chart-calls", "chart-tickets")
 
 
 @pytest.mark.parametrize(

@@ -48,7 +48,7 @@ def test_the_queries_of_a_reading_do_not_grow(count: int, django_assert_num_quer
     client = superuser()
     cache.clear()
 
-    with django_assert_num_queries(21):
+    with django_assert_num_queries(22):
         client.get(LIVE)
 
 

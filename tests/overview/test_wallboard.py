@@ -30,6 +30,27 @@ def test_the_wallboard_shows_everything_without_a_choice_and_nothing_without_a_r
     assert set(parts_of(staff("view_article"), "?wall=1")) == {"empty"}
 
 
+def test_the_wallboard_shows_the_chosen_figures_and_offers_what_it_can_show() -> None:
+    queue, _campaign = QueueFactory(name="Hotline"), CampaignFactory(name="Spring")
+
+    chosen = parts_of(superuser(), "?wall=1&figure=longest&figure=free&figure=nonsense")
+    parts = parts_of(superuser(), "?wall=1&figure=nonsense")
+
+    assert [tile["key"] for tile in chosen[f"queue-{queue.pk}"]["tiles"]] == ["longest", "free"]
+    assert {key for key in chosen if key != "notes"} == {f"queue-{queue.pk}"}
+    offered = {
+        name: values for _title, name, values in superuser().values(reverse("wallboard"), figure="free")["choices"]
+    }
+    assert offered["queue"] == [(str(queue.pk), "Hotline", False)]
+    assert [value for value, _label, is_chosen in offered["figure"] if is_chosen] == ["free"]
+    assert {value for value, _label, _chosen in offered["figure"]} >= {
+        tile["key"] for part in parts.values() for tile in part.get("tiles", ())
+    }
+    assert "outbound" not in {
+        name for _title, name, _values in staff("view_queue").values(reverse("wallboard"))["choices"]
+    }
+
+
 def test_the_wallboard_has_no_menu_and_keeps_the_session_of_a_viewer_only() -> None:
     QueueFactory(name="Hotline")
     address = reverse("wallboard")

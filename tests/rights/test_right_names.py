@@ -189,6 +189,7 @@ def test_a_right_without_effect_can_be_taken_away() -> None:
     client = superuser()
 
     assert "Rights without effect" in client.page(page_of(group))
+    assert "rights: 1 of " in client.page(page_of(group))
     client.submit(page_of(group), permissions=[kept.pk])
 
     assert list(group.permissions.all()) == [kept]

@@ -16,17 +16,20 @@ from telephony.models import Agent, AgentSession, AgentState, Connection
 from telephony.verbs import ledger, presence
 from tests.conftest import ACTOR
 from tests.serving import at_once
-from tests.telephony.factories import AgentFactory, ConnectionFactory, LegFactory, PauseFactory
+from tests.telephony.factories import AgentFactory, ConnectionFactory, LegFactory, PauseFactory, TopicFactory
 from tests.telephony.ledgers import assert_consistent, at, states, told
 from webhooks.models import Event
 
 CALLS = 2
+VERBS = [
+    *("log_in", "log_out", "pause", "free", "ring", "talk", "leave_call", "tick", "limit", "move"),
+    # At the desk: the state after the call, a longer wrap-up, and one that waits for the topic.
+    *("pause_later", "free_later", "extend", "await_topic", "topic_given"),
+]
 # (verb, which call or pause, seconds since the last one: the clock may go back)
 STEPS = st.lists(
     st.tuples(
-        st.sampled_from(
-            ["log_in", "log_out", "pause", "free", "ring", "talk", "leave_call", "leave_call", "tick", "limit", "move"]
-        ),
+        st.sampled_from([*VERBS, "leave_call"]),
         st.integers(0, CALLS - 1),
         st.integers(-20, 40),
         st.sampled_from([0, 7]),
@@ -44,6 +47,8 @@ def act(agent: Agent, calls: list[Connection], pauses: list[int], step: tuple[st
                 getattr(presence, verb)(agent, ACTOR, at(now))
             case "pause":
                 presence.pause(agent, ACTOR, pauses[which], at=at(now))
+            case "pause_later" | "free_later" | "extend" | "await_topic" | "topic_given":
+                act_at_desk(agent, calls[which], pauses[which], verb, now)
             case "tick":
                 presence.end_wrap_ups(at(now))
             case "move":
@@ -55,6 +60,7 @@ def act(agent: Agent, calls: list[Connection], pauses: list[int], step: tuple[st
                     connection = Connection.objects.select_for_update(no_key=True).get(pk=calls[which].pk)
                     if verb == "leave_call":
                         connection.legs.filter(agent=agent).update(ended_at=at(now), state="ended")
+                        connection.ended_at = at(now)  # of the call that is passed on alone
                         presence.leave_call(agent, connection, at(now), wrap_up_seconds)
                     else:
                         new = {"ended_at": None, "state": "up" if verb == "talk" else "ringing"}
@@ -62,6 +68,21 @@ def act(agent: Agent, calls: list[Connection], pauses: list[int], step: tuple[st
                         getattr(presence, verb)(agent, connection, at(now))
     except (Invalid, Conflict):
         pass
+
+
+def act_at_desk(agent: Agent, call: Connection, pause: int, verb: str, now: int) -> None:
+    match verb:
+        case "pause_later":
+            presence.pause(agent, ACTOR, pause, at=at(now), after_call=True)
+        case "free_later":
+            presence.free(agent, ACTOR, at(now), after_call=True)
+        case "extend":
+            presence.extend_wrap_up(agent, ACTOR)
+        case "await_topic":
+            presence.await_topic(agent, call)
+        case "topic_given":
+            with transaction.atomic():
+                presence.topic_given(call)
 
 
 def move_end(agent: Agent, call: Connection, seconds: int) -> None:
@@ -75,7 +96,8 @@ def move_end(agent: Agent, call: Connection, seconds: int) -> None:
 
 
 def calls_of(agent: Agent) -> list[Connection]:
-    connections: list[Connection] = ConnectionFactory.create_batch(CALLS, talking=True, agent=agent)
+    queue = TopicFactory(group__queue__topic_minutes=1).group.queue
+    connections: list[Connection] = ConnectionFactory.create_batch(CALLS, talking=True, agent=agent, queue=queue)
     for connection in connections:
         LegFactory(connection=connection, role="agent", agent=agent, state="ended", ended_at=at(0))
     return connections
@@ -157,9 +179,7 @@ def worker(
         chance = random.Random(number)
         for _ in range(25):
             agent = chance.choice(agents)
-            verb = chance.choice(
-                ["log_in", "log_out", "pause", "free", "ring", "talk", "leave_call", "tick", "limit", "move"]
-            )
+            verb = chance.choice(VERBS)
             step = (
                 verb,
                 chance.randrange(CALLS),

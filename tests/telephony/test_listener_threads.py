@@ -169,6 +169,19 @@ def test_the_line_of_a_phone_that_went_offline_unheard_ends_after_its_call(liste
     assert lines.has_open(busy.pk)
 
 
+def test_a_question_that_the_switch_refuses_does_not_hinder_the_comparison(
+    anna: Agent, listening: AriServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    AgentLineFactory.create(agent=anna, channel_id=line_channel_id(7), state="up", pk=7)
+    # As without the modules res_ari_endpoints and res_ari_asterisk.
+    listening.failing |= {"GET endpoints/PJSIP": 1, "GET asterisk/variable": 1}
+    listening.cut(for_good=False)
+
+    wait_for(lambda: not lines.has_open(anna.pk), "the line without a channel has ended")
+    assert not any(listening.failing.values())
+    assert "not done" not in caplog.messages
+
+
 # The order of the events of one call
 
 

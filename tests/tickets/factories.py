@@ -182,6 +182,9 @@ class TicketFactory(factory.django.DjangoModelFactory[Ticket]):
     sender = "jan@client.example"
     queue = factory.SubFactory(TicketQueueFactory)
     status = factory.LazyFunction(lambda: TicketStatus.objects.get(kind="new"))
+    created_at = factory.LazyFunction(timezone.now)
+    awaiting_since = factory.LazyAttribute(lambda new: None if new.first_agent_responded_at else new.created_at)
+    first_agent_responded_at = None
 
     class Params:
         of_customer = factory.Trait(customer=factory.SubFactory(CustomerFactory))

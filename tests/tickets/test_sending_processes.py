@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -39,6 +40,12 @@ def a_worker(pk: int, server: MailServer, folder: Path) -> subprocess.Popen[byte
     return subprocess.Popen(command, cwd=ROOT, env=variables)
 
 
+def leased_for(row: Dispatch) -> timedelta:
+    row.refresh_from_db()
+    assert row.next_attempt_at
+    return row.next_attempt_at - timezone.now()
+
+
 def expire(row: Dispatch) -> None:
     """End the worker's lease."""
     Dispatch.objects.filter(pk=row.pk).update(next_attempt_at=timezone.now())
@@ -53,6 +60,7 @@ def test_a_worker_killed_after_the_message_leaves_the_outcome_unknown(server: Ma
     worker.kill()
     worker.wait()
     assert due_now() == []
+    assert leased_for(row) <= timedelta(minutes=1)
     expire(row)
     assert due_now() == []
 
@@ -102,6 +110,7 @@ def test_a_worker_killed_before_the_message_is_retried(server: MailServer, tmp_p
     worker.kill()
     worker.wait()
     server.go_on.set()
+    assert leased_for(row) <= timedelta(minutes=1)
     expire(row)
 
     assert due_now() == [row.pk]

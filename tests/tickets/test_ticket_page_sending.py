@@ -1,5 +1,6 @@
 """Replies and comments from the page of a ticket: each is sent once, and no typed text is lost."""
 
+from datetime import timedelta
 from threading import Barrier, Thread
 
 import pytest
@@ -11,7 +12,7 @@ from tests.backoffice import BackOffice, inputs_of, messages_of, page_of, superu
 from tests.callcentre.factories import UserFactory
 from tests.conftest import ACTOR
 from tests.telephony.factories import AgentFactory
-from tests.tickets.factories import ReceivedMailFactory, TicketFactory
+from tests.tickets.factories import CustomerFactory, ReceivedMailFactory, TicketFactory
 from tickets.models import CannedReply, Dispatch, Message, StoredFile, TicketStatus
 from tickets.verbs.merges import merge_tickets
 from tickets.verbs.messages import receive_message, reply_to
@@ -133,13 +134,46 @@ def test_a_marketplace_gets_plain_text_only(client):
     assert [(m.body, m.body_type) for m in ticket.messages.all()] == [("a < b", "PLAIN")]
 
 
-def test_a_phone_ticket_is_commented_only(client):
-    ticket = TicketFactory(source="phone")
+def test_a_phone_ticket_without_an_address_is_commented_only(client):
+    ticket = TicketFactory(source="phone", sender="+48225550107")
 
     page = client.page(page_of(ticket))
 
-    assert "cannot be replied to from here" in page
+    assert "There is no address for a reply by mail." in page
     assert 'value="reply"' not in page
+
+
+@pytest.mark.parametrize("source", ["phone", "sms", "chat", "www"])
+def test_a_ticket_whose_customer_has_an_address_is_answered_by_mail(client, source):
+    customer = CustomerFactory(email="jan@client.example")
+    ticket = TicketFactory(source=source, sender="+48225550107", customer=customer)
+
+    inputs = inputs_of(client.page(page_of(ticket)))
+    response = send(client, ticket, kind="reply", body="<p>Here</p>", body_type="HTML")
+
+    # What is written without a choice of the kind stays inside.
+    assert (inputs["m-kind"], inputs["m-to"]) == ("comment", "jan@client.example")
+    assert messages_of(response) == ["The reply is on its way."]
+    assert (Dispatch.objects.get().source, Dispatch.objects.get().recipients) == ("email", ["jan@client.example"])
+
+
+def test_an_answer_given_another_way_ends_the_target_and_takes_the_ticket(client, agent):
+    late = timezone.now() - timedelta(hours=1)
+    ticket = TicketFactory(source="phone", response_due_at=late)
+    before = client.page(page_of(ticket))
+
+    response = send(client, ticket, kind="answer", body="Told on the phone")
+
+    ticket.refresh_from_db()
+    message = ticket.messages.get(type="COMMENT")
+    after = client.page(page_of(ticket))
+    assert messages_of(response) == ["The comment is there, and the customer counts as answered."]
+    assert (message.is_answer, ticket.agent, ticket.status.kind, ticket.owes_response) == (True, agent, "new", False)
+    assert ("ends the target of the response" in before, "ends the target of the response" in after) == (True, False)
+    assert "overdue by 1" in before
+    assert "overdue by 1" not in after
+    assert "answered another way" in after
+    assert "the customer was answered: <ins>another way, as a comment says" in after
 
 
 @pytest.mark.parametrize(
@@ -255,11 +289,11 @@ def test_all_recipients_of_the_customers_mail_may_be_answered(client):
 
 def test_a_canned_reply_is_appended_to_the_text(client):
     ticket = TicketFactory(sender_name="Jan")
-    canned = CannedReply.objects.create(name="Greeting", body="<p>Dear {{ customer_name }}</p>")
+    CannedReply.objects.create(name="Greeting", body="<p>Dear {{ customer_name }}</p>")
     CannedReply.objects.create(name="Elsewhere", body="x", queue=TicketFactory().queue)
 
     page = client.page(page_of(ticket))
-    response = send(client, ticket, body="So: ", do="canned", canned=str(canned.pk))
+    response = send(client, ticket, body="So: ", do="canned", canned="greet")
 
     assert "Greeting" in page
     assert "Elsewhere" not in page

@@ -16,6 +16,8 @@ from tests.webhooks.factories import (
     WebhookChangeFactory,
     WebhookFactory,
 )
+from webhooks.admin.forms import GROUPS
+from webhooks.event_types import EventType
 from webhooks.models import Webhook
 from webhooks.verbs.webhooks import edit_webhook, rotate_secret
 
@@ -173,6 +175,22 @@ def test_the_list_is_filtered_by_state():
 
 
 # Adding and editing
+
+
+def test_the_form_says_of_each_action_what_has_happened_and_groups_it():
+    page = superuser().page(ADD)
+
+    for action in EventType:
+        assert str(action.label) != action.value
+        assert f"{action.label} <code>{action.value}</code>" in page
+    assert page.count("<legend>") == len({str(title) for title in GROUPS.values()})
+
+
+def test_lists_and_readers_see_actions_by_what_they_are_about():
+    webhook = WebhookFactory(actions=["TICKET_CREATED", "TICKET_DELETED", "AGENT_FREE"])
+
+    assert "Tickets 2, Agents 1" in superuser().page(LIST)
+    assert "Tickets: A ticket is opened. A ticket is deleted." in staff("view_webhook").page(page_of(webhook))
 
 
 def test_a_webhook_is_added_by_the_verb():

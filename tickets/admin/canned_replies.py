@@ -2,6 +2,7 @@ from typing import Any
 
 from django.contrib import admin
 from django.core.exceptions import PermissionDenied, ValidationError
+from django.db.models import Q
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, JsonResponse
 from django.urls import URLPattern
 from django.utils.decorators import method_decorator
@@ -17,8 +18,16 @@ from callcentre.core.integers import integer_of
 from telephony.models import Agent
 from tickets import html
 from tickets.admin.ticket_page_thread import preview_of
-from tickets.models import CannedReply, Ticket
-from tickets.placeholders import PLACEHOLDERS, check_placeholders, fill, spelled, values_for
+from tickets.models import CannedReply, Chat, Ticket
+from tickets.placeholders import (
+    PLACEHOLDERS,
+    check_placeholders,
+    fill,
+    has_placeholder,
+    spelled,
+    values_for,
+    values_for_chat,
+)
 
 
 class CannedReplyForm(ModelForm):
@@ -26,6 +35,23 @@ class CannedReplyForm(ModelForm):
         model = CannedReply
         fields = ("name", "queue", "body")
         widgets = {"body": UnfoldAdminTextareaWidget(attrs={"data-editor": "1", "data-height": "260"})}
+
+
+def canned_replies_for(ticket: Ticket, agent: Agent | None, body_type: str) -> list[tuple[str, str]]:
+    """Return the names of the replies that a ticket may get, and their texts with its facts."""
+    replies = CannedReply.objects.filter(Q(queue=None) | Q(queue=ticket.queue_id))
+    return [(reply.name, reply.text_for(ticket, agent, body_type)) for reply in replies]
+
+
+def canned_replies_for_chat(chat: Chat, agent: Agent) -> list[tuple[str, str]]:
+    """Return the names and texts of the replies for any queue that want no fact of a ticket: a chat has none."""
+    values = values_for_chat(chat, agent)
+    missing = set(PLACEHOLDERS) - values.keys()
+    return [
+        (reply.name, html.as_text(fill(reply.body, values)))
+        for reply in CannedReply.objects.filter(queue=None)
+        if not any(has_placeholder(reply.body, name) for name in missing)
+    ]
 
 
 @admin.register(CannedReply)

@@ -17,6 +17,7 @@ from callcentre.admin import Admin, actor_of, page_action, user_of
 from callcentre.admin.base import REFUSALS
 from callcentre.core.integers import integer_of
 from telephony.models import Agent
+from tickets.admin.canned_replies import canned_replies_for_chat
 from tickets.models import Chat, ChatState
 from tickets.verbs.chats import write_in_chat
 
@@ -90,11 +91,12 @@ class ChatPageMixin(Admin):
     def _answer(self, request: HttpRequest, chat: Chat) -> dict[str, Any]:
         if chat.closed_at or not self.has_change_permission(request, chat):
             return {}
-        is_agent = Agent.objects.of_user(user_of(request)) is not None
+        if (agent := Agent.objects.of_user(user_of(request))) is None:
+            return {"is_no_agent": True}
         return {
-            "answer_form": AnswerForm() if is_agent else None,
-            "answer_url": reverse("admin:tickets_chat_answer", args=[chat.pk]) if is_agent else "",
-            "is_no_agent": not is_agent,
+            "answer_form": AnswerForm(),
+            "answer_url": reverse("admin:tickets_chat_answer", args=[chat.pk]),
+            "canned": canned_replies_for_chat(chat, agent),
         }
 
 

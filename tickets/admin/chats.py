@@ -95,7 +95,7 @@ class ChatAdmin(ChatPageMixin, DeletableMixin, UncountedMixin, Admin):
     has_own_history = True  # the page shows all times
 
     class Media:
-        js = ("tickets/chat.js",)
+        js = ("tickets/canned.js", "tickets/chat.js")
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[UncountedChangeList]:
         return ChatChangeList

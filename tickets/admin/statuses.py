@@ -1,14 +1,10 @@
 """The statuses, sub-statuses and categories of tickets."""
 
-from typing import Any
-
 from django.contrib import admin
 from django.http import HttpRequest
-from django.utils.html import format_html
-from django.utils.translation import gettext as _now
-from django.utils.translation import gettext_lazy as _
 
-from callcentre.admin import Admin, Inline, display
+from callcentre.admin import Admin, Inline
+from callcentre.admin.installed_names import InstalledNamesMixin
 from tickets.models import TicketCategory, TicketStatus, TicketSubstatus
 
 
@@ -18,7 +14,7 @@ class SubstatusInline(Inline):
 
 
 @admin.register(TicketStatus)
-class TicketStatusAdmin(Admin):
+class TicketStatusAdmin(InstalledNamesMixin, Admin):
     """The statuses of tickets. The service moves tickets by their kind and order."""
 
     list_display = ("both_names", "kind", "order")
@@ -26,21 +22,6 @@ class TicketStatusAdmin(Admin):
     fields = ("name", "kind", "order")
     search_fields = ("name",)
     inlines = (SubstatusInline,)
-
-    @display(description=_("name"), ordering="name")
-    def both_names(self, status: TicketStatus) -> str:
-        """Return the name as shown, and after it the stored name if the shown one is a translation."""
-        if str(status) == status.name:
-            return status.name
-        return format_html('{} <span class="cc-subtle">{}</span>', status, status.name)
-
-    def get_form(
-        self, request: HttpRequest, obj: TicketStatus | None = None, change: bool = False, **kwargs: Any
-    ) -> Any:
-        if obj and str(obj) != obj.name:
-            told = _now("On these pages it reads “%(name)s”, in the language of the reader, until it is renamed.")
-            kwargs["help_texts"] = {"name": told % {"name": obj}}
-        return super().get_form(request, obj, change=change, **kwargs)
 
     def get_readonly_fields(self, request: HttpRequest, obj: TicketStatus | None = None) -> tuple[str, ...]:
         """Keep the kind of a status: closed tickets have a closing time, merged ones point to another ticket."""

@@ -35,11 +35,13 @@ class OpeningForm(forms.Form):
     )
     customer = forms.ModelChoiceField(label=_("Customer"), queryset=Customer.objects.current(), required=False)
     sender = forms.CharField(
-        label=_("E-mail or name"),
+        label=_("E-mail, number or name"),
         max_length=320,
         required=False,
         widget=UnfoldAdminTextInputWidget(),
-        help_text=_("Where a reply by mail goes to; a customer with this address is found by it."),
+        help_text=_(
+            "A reply by mail goes to this address, else to the customer's. A customer with the address is found by it."
+        ),
     )
     subject = forms.CharField(label=_("Subject"), max_length=500, widget=UnfoldAdminTextInputWidget())
     body = forms.CharField(
@@ -64,7 +66,7 @@ def add_view(admin: Admin, request: HttpRequest) -> HttpResponse:
         raise PermissionDenied
     agent = Agent.objects.of_user(user_of(request))
     known = Customer.objects.current().filter(pk=integer_of(request.GET.get("customer", "")) or 0).first()
-    initial = {"customer": known, "sender": known.email if known else ""}
+    initial = {"customer": known, "sender": request.GET.get("sender") or (known.email if known else "")}
     form = OpeningForm(request.POST or None, initial=initial, is_agent=agent is not None)
     offer_choices(form, scope_of(request))
     if request.method == "POST" and form.is_valid():

@@ -13,6 +13,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.translation import gettext as _now
+from django.utils.translation import gettext_lazy as _
 
 from callcentre.admin import Admin, actor_of, user_of
 from callcentre.admin.base import REFUSALS
@@ -20,13 +21,15 @@ from callcentre.admin.scope import scope_of
 from callcentre.core.integers import integer_of
 from telephony.models import Agent
 from tickets.admin import ticket_page_presence as presence
+from tickets.admin.canned_replies import canned_replies_for
 from tickets.admin.ticket_page_composer import ChangedMeanwhile, seen_now, write
 from tickets.admin.ticket_page_files import KeptFiles, keep_files
-from tickets.admin.ticket_page_forms import COMMENT, REPLY, ComposerForm, PropertiesForm, statuses_for
+from tickets.admin.ticket_page_forms import ANSWER, COMMENT, REPLY, ComposerForm, PropertiesForm, statuses_for
 from tickets.admin.ticket_page_sidebar import (
     OTHERS,
+    Audience,
+    answers_of,
     audience_of,
-    canned_replies_for,
     connected_with,
     dues_of,
     history_of,
@@ -55,6 +58,11 @@ STATUS_COLOURS: dict[str, str] = {
     TicketStatus.Kind.CLOSED: "success",
     TicketStatus.Kind.MERGED: "success",
 }
+WRITTEN: dict[str, Any] = {
+    REPLY: _("The reply is on its way."),
+    ANSWER: _("The comment is there, and the customer counts as answered."),
+    COMMENT: _("The comment is there."),
+}
 # New messages and changes that are shown to a person who wrote without having seen them.
 SHOWN_MEANWHILE = 10
 
@@ -74,6 +82,19 @@ class TicketPage:
     @cached_property
     def fields(self) -> list[CustomField]:
         return list(CustomField.objects.of(CustomField.Owner.TICKET))
+
+    @cached_property
+    def audience(self) -> Audience | None:
+        return audience_of(self.ticket)
+
+    @property
+    def may_reply(self) -> bool:
+        return self.agent is not None and (self.audience is not None or self.ticket.source in MARKETPLACES)
+
+    @property
+    def _usual_type(self) -> Message.BodyType:
+        """The type of what the composer writes: a marketplace takes plain text only."""
+        return Message.BodyType.PLAIN if self.ticket.source in MARKETPLACES else Message.BodyType.HTML
 
     @property
     def _pictures_url(self) -> str:
@@ -133,6 +154,7 @@ class TicketPage:
             ),
             "is_earlier": bool(request.GET.get("before")),
             "dues": dues_of(ticket),
+            "answers": answers_of(ticket) if ticket.owes_response else "",
             "history": history_of(ticket, self.fields),
             "custom_values": [(field.name, ticket.custom_fields.get(str(field.pk), "")) for field in self.fields],
             "others": others[:OTHERS],
@@ -152,13 +174,13 @@ class TicketPage:
         }
         # The text of a refused form is shown again, also if the ticket was merged meanwhile.
         if may_change or composer:
-            audience = audience_of(ticket)
+            audience = self.audience
             initial = {
                 "version": seen.version,
                 "seen": seen.message,
                 "seen_change": seen.change,
-                "to": audience.to,
-                "cc": ", ".join(audience.others) if request.GET.get("all") else "",
+                "to": audience.to if audience else "",
+                "cc": ", ".join(audience.others) if audience and request.GET.get("all") else "",
             }
             composer = composer or self._composer(initial=initial)
             properties = properties or self._properties()
@@ -166,10 +188,8 @@ class TicketPage:
                 "composer": composer,
                 "properties": properties,
                 "media": admin.media + properties.media,
-                "canned": [
-                    (canned.pk, canned.name, canned.text_for(ticket, self.agent))
-                    for canned in canned_replies_for(ticket)
-                ],
+                "may_reply": self.may_reply,
+                "canned": canned_replies_for(ticket, self.agent, self._usual_type),
                 "audience": audience,
                 "closed_status": _closed_status(composer),
             }
@@ -182,16 +202,18 @@ class TicketPage:
         kept: Sequence[tuple[str, str]] = (),
         initial: Mapping[str, Any] | None = None,
     ) -> ComposerForm:
-        """Build the composer. Only agents reply, and only to tickets whose source takes replies."""
-        kinds = [REPLY, COMMENT] if self.agent and self.ticket.source in REPLY_SOURCES else [COMMENT]
-        usual = {"kind": kinds[0], "take": self.ticket.agent_id is None and self.agent is not None}
+        """Build the composer. Only agents reply, and only to a marketplace or an address."""
+        kinds = [*([REPLY] if self.may_reply else []), ANSWER, COMMENT]
+        # What was written for other agents is neither sent nor counted by mistake.
+        kind = REPLY if self.may_reply and self.ticket.source in REPLY_SOURCES else COMMENT
+        usual = {"kind": kind, "take": self.ticket.agent_id is None and self.agent is not None}
         return ComposerForm(
             data,
             initial={**usual, **(initial or {})},
             prefix="m",
             kinds=kinds,
             statuses=statuses_for(self.ticket),
-            is_html=self.ticket.source not in MARKETPLACES,
+            is_html=self._usual_type == Message.BodyType.HTML,
             kept=kept,
         )
 
@@ -215,15 +237,13 @@ class TicketPage:
             form.add_error("attached", fault)
         form.is_valid()
         values = form.cleaned_data
-        if values.get("kind") == REPLY and self.ticket.source == Source.EMAIL and "to" in values and not values["to"]:
+        if values.get("kind") == REPLY and self.audience and "to" in values and not values["to"]:
             form.add_error("to", _now("To whom?"))
         meanwhile = None
         if form.is_valid():
             try:
                 if write(actor_of(request), self.agent, self.ticket, values, [file.token for file in kept.files]):
-                    is_comment = values["kind"] == COMMENT
-                    sentence = _now("The comment is there.") if is_comment else _now("The reply is on its way.")
-                    self.admin.message_user(request, sentence, messages.SUCCESS)
+                    self.admin.message_user(request, WRITTEN[values["kind"]], messages.SUCCESS)
                 else:
                     sentence = _now("This was sent already: it was not sent twice.")
                     self.admin.message_user(request, sentence, messages.INFO)
@@ -253,12 +273,12 @@ class TicketPage:
         }
 
     def _insert_canned(self) -> HttpResponse:
-        """Append a canned reply to the text, for browsers without scripts."""
+        """Append the first canned reply whose name has the words to the text, for browsers without scripts."""
         kept, data = self._kept_files(), self.request.POST.copy()
-        body, body_type = data.get("m-body", ""), data.get("m-body_type", Message.BodyType.PLAIN)
-        for canned in canned_replies_for(self.ticket):
-            if str(canned.pk) == data.get("canned"):
-                data["m-body"] = f"{body}{canned.text_for(self.ticket, self.agent, body_type)}"
+        wanted, body_type = data.get("canned", "").strip().lower(), data.get("m-body_type", Message.BodyType.PLAIN)
+        replies = canned_replies_for(self.ticket, self.agent, body_type)
+        found = [text for name, text in replies if wanted in name.lower()] if wanted else []
+        data["m-body"] = "".join([data.get("m-body", ""), *found[:1]])
         return self._show(composer=self._composer(data, kept=kept.choices), kept=kept)
 
     # Edit

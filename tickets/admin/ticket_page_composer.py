@@ -10,7 +10,7 @@ from callcentre.core.actor import Actor
 from callcentre.core.errors import Fault, Invalid
 from telephony.models import Agent
 from tickets import html
-from tickets.admin.ticket_page_forms import COMMENT, status_values
+from tickets.admin.ticket_page_forms import ANSWER, COMMENT, REPLY, status_values
 from tickets.models import Message, Ticket, TicketChange, TicketStatus, TicketSubstatus
 from tickets.verbs.messages import comment_on, reply_to
 from tickets.verbs.ticket_row import lock_ticket
@@ -65,9 +65,16 @@ def write(
         is_moved_back = _is_open(then)
         faults = _edit(actor, locked, assigned if is_moved_back else {**assigned, **then})
         text, text_type = values["body"], values["body_type"]
-        if values["kind"] == COMMENT:
+        if values["kind"] != REPLY:
             comment_on(
-                locked, actor, faults, agent_login=login, text=text, text_type=text_type, attachments=attachments
+                locked,
+                actor,
+                faults,
+                agent_login=login,
+                text=text,
+                text_type=text_type,
+                attachments=attachments,
+                is_answer=values["kind"] == ANSWER,
             )
         else:
             reply_to(
@@ -80,6 +87,7 @@ def write(
                 attachments=attachments,
                 recipients=values["to"],
                 copies=values["cc"],
+                may_be_mail=True,
             )
         if is_moved_back:
             edit_ticket(locked, actor, **then)
@@ -106,7 +114,7 @@ def _is_open(then: dict[str, Any]) -> bool:
 
 def _is_sent_already(actor: Actor, agent: Agent | None, ticket: Ticket, values: dict[str, Any]) -> bool:
     """Return whether the same person has written the same text since the page was shown: a form sent twice."""
-    is_comment = values["kind"] == COMMENT
+    is_comment = values["kind"] != REPLY
     is_html = values["body_type"] == Message.BodyType.HTML
     text = html.clean(values["body"]) if is_html else values["body"]
     said = Message.objects.filter(

@@ -26,7 +26,8 @@ from tickets.admin.customer_select import CustomerSelect
 from tickets.admin.merge_confirmation import MergeConfirmationForm
 from tickets.models import Customer, CustomField, Message, Ticket, TicketCategory, TicketQueue, TicketStatus
 
-REPLY, COMMENT = "reply", "comment"
+# A reply to the customer; a comment about an answer that the customer got another way; a comment for other agents.
+REPLY, ANSWER, COMMENT = "reply", "answer", "comment"
 MAX_RECIPIENTS = 50
 MAX_TAGS = 100
 
@@ -152,7 +153,12 @@ class ComposerForm(forms.Form):
         choices=Message.BodyType.choices, widget=forms.HiddenInput, initial=Message.BodyType.PLAIN
     )
     kind = forms.ChoiceField(
-        label=_("Kind"), choices=[(REPLY, _("Reply to the customer")), (COMMENT, _("Internal comment"))]
+        label=_("Kind"),
+        choices=[
+            (REPLY, _("Reply to the customer")),
+            (ANSWER, _("Answered another way")),
+            (COMMENT, _("Internal comment")),
+        ],
     )
     to = AddressesField(label=_("To"), required=False)
     cc = AddressesField(label=_("Cc"), required=False)
@@ -186,7 +192,7 @@ class ComposerForm(forms.Form):
     @property
     def is_comment(self) -> bool:
         """Whether the chosen kind is a comment, which the customer does not get."""
-        return bool(self["kind"].value() == COMMENT)
+        return bool(self["kind"].value() != REPLY)
 
     def clean_body(self) -> str:
         body: str = self.cleaned_data["body"].replace("\r\n", "\n")

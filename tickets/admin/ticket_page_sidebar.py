@@ -15,8 +15,9 @@ from callcentre.admin.history import SHOWN, Entry, entry_of, in_words
 from callcentre.core.scope import Scope
 from tickets.admin.custom_field_inputs import Change, changes_of_values
 from tickets.due_tickets import SOON
-from tickets.models import CannedReply, CustomField, Ticket, TicketChange, as_read
+from tickets.models import CustomField, Ticket, TicketChange, TicketStatus, as_read
 from tickets.models.participants import participants_of
+from tickets.models.ticket import MARKETPLACES, REPLY_SOURCES
 
 OTHERS = 5
 MAX_PEOPLE = 20
@@ -38,16 +39,22 @@ NAMES = {
     "split_from": _("split from"),
     "connected": _("linked to"),
     "state": _("state"),
+    "answered": _("the customer was answered"),
 }
 ACTIONS = {
     "merge": _("merged"),
     "split": _("split"),
     "connect": _("linked"),
+    "answer": pgettext_lazy("of a customer", "answered"),
     "resend": _("sent again"),
     "bounce": _("bounced"),
     "delete_message": _("message deleted"),
     "delete_file": _("file deleted"),
 }
+
+
+# How a customer was answered outside the mails of a ticket.
+ANSWERS = {"comment": _("another way, as a comment says"), "call": _("in a call"), "chat": _("in a chat")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +76,24 @@ def dues_of(ticket: Ticket, now: datetime | None = None) -> list[Due]:
         owed.append((_now("first response") if is_first else _now("response"), ticket.response_due_at))
     if ticket.closed_at is None and ticket.resolution_due_at:
         owed.append((_now("resolution"), ticket.resolution_due_at))
-    return [_due(label, at, now) for label, at in owed]
+    is_postponed = ticket.status.kind == TicketStatus.Kind.POSTPONED
+    return [_due(label, at, now, is_postponed=is_postponed) for label, at in owed]
 
 
-def _due(label: str, at: datetime, now: datetime) -> Due:
+def answers_of(ticket: Ticket) -> str:
+    """Return what ends the response target of a ticket of this source."""
+    if ticket.source in REPLY_SOURCES:
+        return _now("A reply, or a comment “answered another way”, ends the target of the response.")
+    return _now(
+        "A mail, an answered call to the customer, a message to the customer in a chat, or a comment “answered another"
+        " way” ends the target of the response."
+    )
+
+
+def _due(label: str, at: datetime, now: datetime, *, is_postponed: bool) -> Due:
     if at < now:
-        return Due(label, at, "danger", _now("overdue by %(time)s") % {"time": timesince(at, now, depth=1)})
+        colour = "info" if is_postponed else "danger"
+        return Due(label, at, colour, _now("overdue by %(time)s") % {"time": timesince(at, now, depth=1)})
     colour = "warning" if at - now < SOON else "info"
     return Due(label, at, colour, _now("in %(time)s") % {"time": timeuntil(at, now, depth=1)})
 
@@ -94,6 +113,8 @@ def changes_of(change: TicketChange, names: dict[str, str]) -> list[Change]:
             found += changes_of_values(old, new, names)
         elif name in ("merged_into", "merged", "split", "split_from", "connected"):
             found.append((NAMES[name], "", f"#{new}"))
+        elif name == "answered":
+            found.append((NAMES[name], "", ANSWERS.get(new, new)))
         elif name == "status":
             found.append((NAMES[name], as_read(old), as_read(new)))
         else:
@@ -114,19 +135,21 @@ def connected_with(ticket: Ticket, scope: Scope) -> list[Ticket]:
     return list(scope.within(found).select_related("status").order_by("-id")[:MAX_PEOPLE])
 
 
-def canned_replies_for(ticket: Ticket) -> list[CannedReply]:
-    return list(CannedReply.objects.filter(Q(queue=None) | Q(queue=ticket.queue_id)))
-
-
 @dataclass(frozen=True, slots=True)
 class Audience:
-    """The recipients of a reply, and the other participants."""
+    """The recipients of a reply by mail, and the other participants."""
 
     to: str
     others: Sequence[str]
 
 
-def audience_of(ticket: Ticket) -> Audience:
-    """Return the sender of the last mail and the other participants; without a mail, the customer."""
+def audience_of(ticket: Ticket) -> Audience | None:
+    """Return the sender of the last mail and the other participants; without a mail, the customer.
+
+    Replies to a marketplace are no mails, and a ticket that came another way needs an address: None.
+    """
+    if ticket.source in MARKETPLACES:
+        return None
     recipients, copies = participants_of(ticket)
-    return Audience(", ".join(recipients) or (ticket.customer.email if ticket.customer else ""), copies)
+    audience = Audience(", ".join(recipients) or (ticket.customer.email if ticket.customer else ""), copies)
+    return audience if audience.to or ticket.source in REPLY_SOURCES else None

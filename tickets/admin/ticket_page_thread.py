@@ -47,6 +47,7 @@ class ThreadEntry:
     reply_to: str
     at: datetime
     is_automatic: bool
+    is_answer: bool
     # Either the text with links, or the document of a frame.
     text: SafeString
     document: str
@@ -98,6 +99,7 @@ def entry_of(message: Message, *, pictures: str, with_images: bool = False) -> T
         reply_to=message.reply_to,
         at=message.created_at,
         is_automatic=message.is_automatic,
+        is_answer=message.is_answer,
         text=mark_safe("") if is_html else with_links(body),
         document=document_of(message, body, pictures, with_images=with_images) if is_html and body else "",
         quoted="" if is_html else message.quoted,

@@ -43,6 +43,7 @@ from callcentre.lists.saved_views import WHOLE_LIST
 from telephony.models import Agent
 from tickets import due_tickets
 from tickets.admin import ticket_search
+from tickets.admin.own_tickets import next_view
 from tickets.admin.report_filter import Counted
 from tickets.admin.ticket_add_page import add_view
 from tickets.admin.ticket_bulk_actions import ACTIONS, assign_selected
@@ -53,16 +54,18 @@ from tickets.admin.ticket_page_forms import AgentField, tags_of
 from tickets.admin.ticket_page_presence import presence_view
 from tickets.admin.ticket_page_sidebar import dues_of
 from tickets.admin.ticket_relations import connect_view, merge_view, split_view
+from tickets.due_tickets import LATE, POSTPONED, SOON_DUE
 from tickets.models import Ticket
 from tickets.models.ticket import RESPONSE_IS_OWED
 
-MINE, UNASSIGNED, WAITING, LATE, SOON = "mine", "unassigned", "waiting", "late", "soon"
+MINE, UNASSIGNED, WAITING = "mine", "unassigned", "waiting"
 VIEWS = {
     MINE: _("Mine"),
     UNASSIGNED: _("Unassigned"),
     WAITING: _("Waiting for us"),
     LATE: _("Overdue"),
-    SOON: _("Due soon"),
+    POSTPONED: _("Overdue, postponed"),
+    SOON_DUE: _("Due soon"),
 }
 RELATED = ("queue", "status", "substatus", "category", "agent", "customer__company", "merged_into")
 # The parameters that narrow a view. The quick ways to find the first rows of a view serve only without them.
@@ -112,20 +115,19 @@ class ViewFilter(admin.SimpleListFilter):
                 return queryset.filter(status__kind__in=OPEN_KINDS)
             case "waiting":
                 return queryset.filter(pk__in=ticket_search.waiting_for_us(self.rows, user_of(request).scope))
-            case "late" | "soon" as view:
+            case view if view in due_tickets.KINDS:
                 return _due(queryset, view, self.rows, is_searched=self.takes_all_rows or bool(request.GET.get("q")))
         return queryset
 
 
-def _due(queryset: QuerySet[Ticket], view: str, count: int, *, is_searched: bool) -> QuerySet[Ticket]:
+def _due(queryset: QuerySet[Ticket], kind: str, count: int, *, is_searched: bool) -> QuerySet[Ticket]:
     """Return the first overdue tickets, or those that are due soon, with the earlier of their due times."""
     now = timezone.now()
     due_at = Least(Case(When(RESPONSE_IS_OWED, then=F("response_due_at"))), "resolution_due_at")
     if is_searched:  # the search is applied after the filters and finds few rows
-        conditions = due_tickets.late_conditions if view == LATE else due_tickets.soon_conditions
-        return queryset.filter(reduce(or_, conditions(now).values()), closed_at=None).annotate(due_at=due_at)
-    find = due_tickets.late if view == LATE else due_tickets.soon
-    return queryset.filter(pk__in=find(queryset, count, now)).annotate(due_at=due_at)
+        is_due = reduce(or_, due_tickets.KINDS[kind](now).values())
+        return queryset.filter(is_due, closed_at=None).annotate(due_at=due_at)
+    return queryset.filter(pk__in=due_tickets.nearest(queryset, kind, count, now)).annotate(due_at=due_at)
 
 
 class TagsFilter(TextFilter):
@@ -151,7 +153,7 @@ class TicketChangeList(UncountedChangeList):
     """The list in the order of the last change, as the indexes have it; overdue tickets in the order of due times."""
 
     def get_ordering(self, request: HttpRequest, queryset: QuerySet[Any]) -> list[str]:
-        if request.GET.get("view") in (LATE, SOON):
+        if request.GET.get("view") in due_tickets.KINDS:
             return ["due_at", "pk"]
         if any(request.GET.get(f"date_{end}") for end in ("from", "to")):
             return ["-created_at", "-pk"]
@@ -192,11 +194,15 @@ class TicketAdmin(DeletableMixin, UncountedMixin, Admin):
 
     class Media:
         css = {"all": ("callcentre/jodit/jodit.min.css", "callcentre/editor.css", "tickets/ticket.css")}
-        js = ("callcentre/jodit/jodit.min.js", "callcentre/editor.js", "tickets/ticket.js", "tickets/ticket_list.js")
+        js = (
+            *("callcentre/jodit/jodit.min.js", "callcentre/editor.js", "tickets/canned.js", "tickets/ticket.js"),
+            "tickets/ticket_list.js",
+        )
 
     def get_urls(self) -> list[URLPattern]:
         return [
             self.url_to("file/<str:token>", partial(file_view, self), "file"),
+            self.url_to("next/", partial(next_view, self), "next"),
             self.url_to("<int:ticket_id>/presence", partial(presence_view, self), "presence"),
             self.url_to("<int:ticket_id>/merge/", partial(merge_view, self), "merge"),
             self.url_to("<int:ticket_id>/connect/", partial(connect_view, self), "connect"),
@@ -316,13 +322,13 @@ def views_of(request: HttpRequest) -> list[dict[str, Any]]:
     with connection.cursor() as cursor:
         cursor.execute(_COUNTS.format(inside=scope.sql(Ticket, "t")), values)
         mine, unassigned, waiting = cursor.fetchone()
-    late, soon = due_tickets.counts(scope.within(Ticket.objects.all()), COUNTED + 1, timezone.now())
-    counts = {MINE: mine, UNASSIGNED: unassigned, WAITING: waiting, LATE: late, SOON: soon}
+    counts = {MINE: mine, UNASSIGNED: unassigned, WAITING: waiting}
+    counts |= due_tickets.counts(scope.within(Ticket.objects.all()), COUNTED + 1, timezone.now())
     chosen = request.GET.get("view", "")
     views: list[dict[str, Any]] = [{"query": WHOLE_LIST, "name": _("All tickets"), "is_chosen": not chosen}]
     for name, label in VIEWS.items():
         count = counts[name]
-        if name != MINE or agent:
+        if (name != MINE or agent) and (name != POSTPONED or count or chosen == name):
             said = f"{COUNTED}+" if count > COUNTED else str(count)
             views.append(
                 {

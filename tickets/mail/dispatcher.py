@@ -8,13 +8,14 @@ message again. Attempts go to the recipients that have neither accepted it nor r
 import threading
 import time
 from collections.abc import Callable
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 from django.db import transaction
 from django.db.models import F, Q
 from django.utils import timezone
 
+from callcentre.core.leases import Lease
 from tickets.mail import marketplaces, smtp
 from tickets.mail.send_results import Answer, Lost, Refused, Sent, TakenOver
 from tickets.models import Dispatch, Source
@@ -22,8 +23,6 @@ from tickets.models.dispatch import refusals_in_words
 
 State = Dispatch.State
 
-# Longer than any attempt: a dozen answers of a slow server, and its last one, which may take four minutes.
-LEASE = timedelta(minutes=15)
 # A mail server that is down on a Saturday gets its mail on Monday.
 DELAYS = tuple(timedelta(minutes=minutes) for minutes in (1, 5, 15, 60, 240, 720, 1440, 1440))
 UNKNOWN = "outcome unknown"
@@ -74,49 +73,44 @@ def _next_due(*, is_mail: bool) -> int | None:
 
 
 def _dispatch(pk: int) -> None:
-    if (leased_until := _claim(pk)) is None:
+    row = Dispatch.objects.filter(pk=pk)
+    lease = Lease(row)
+    if not lease.extend(row.due(timezone.now()), attempt_count=F("attempt_count") + 1):
         return
-    due = Dispatch.objects.select_related(
+    due = row.select_related(
         "message__agent", "message__ticket__queue", "message__ticket__customer", "message__ticket__agent"
-    ).get(pk=pk)
+    ).get()
     send = smtp.send if due.is_mail else marketplaces.send
     result: Sent | Refused | Lost
     try:
-        result = send(due, _beginning(due, leased_until))
+        with lease:
+            result = send(due, _beginning(due, lease))
     except TakenOver:
         return
     except (Lost, Refused) as reason:
         result = reason
-    _save_result(due, leased_until, result)
+    _save_result(due, lease, result)
 
 
-def _claim(pk: int) -> datetime | None:
-    """Claim the dispatch, so that no other worker does. Return the end of the lease, or None if it is not due."""
-    now = timezone.now()
-    until = now + LEASE
-    ready = Dispatch.objects.due(now).filter(pk=pk)
-    return until if ready.update(next_attempt_at=until, attempt_count=F("attempt_count") + 1) else None
-
-
-def _beginning(due: Dispatch, leased_until: datetime) -> Callable[[], None]:
+def _beginning(due: Dispatch, lease: Lease) -> Callable[[], None]:
     def begin() -> None:
         """Commit that the server is about to get the message. Raise TakenOver if the claim is no longer ours."""
         now = timezone.now()
-        ours = Dispatch.objects.filter(pk=due.pk, state=State.QUEUED, begun_at=None, next_attempt_at=leased_until)
-        if not ours.update(begun_at=now, next_attempt_at=now + LEASE):
+        ours = Dispatch.objects.filter(pk=due.pk, state=State.QUEUED, begun_at=None)
+        if not lease.extend(ours, begun_at=now):
             raise TakenOver
         due.begun_at = now
 
     return begin
 
 
-def _save_result(due: Dispatch, leased_until: datetime, result: Sent | Refused | Lost) -> None:
+def _save_result(due: Dispatch, lease: Lease, result: Sent | Refused | Lost) -> None:
     """Save the result, unless another worker has claimed the dispatch.
 
     A dispatch that was begun is still ours: others can only have marked its outcome as unknown, and now it is known.
     """
     if due.begun_at is None:
-        ours = Dispatch.objects.filter(pk=due.pk, state=State.QUEUED, begun_at=None, next_attempt_at=leased_until)
+        ours = Dispatch.objects.filter(pk=due.pk, state=State.QUEUED, begun_at=None, next_attempt_at=lease.until)
     else:
         ours = Dispatch.objects.filter(pk=due.pk, begun_at=due.begun_at, state__in=[State.QUEUED, State.FAILED])
     with transaction.atomic():

@@ -55,6 +55,8 @@ class Message(models.Model):
     is_automatic = models.BooleanField(_("automatic"), default=False)
     # Copies of the tokens of its files and of its ratings, so that a list of tickets reads one row for each message.
     attachments = ArrayField(models.CharField(max_length=64), default=list, blank=True)
+    # A comment about an answer that the customer got another way. It ends the response target.
+    is_answer = models.BooleanField(_("answer"), default=False, db_default=False)
     ratings = ArrayField(
         models.SmallIntegerField(validators=[MinValueValidator(1), MaxValueValidator(5)]), default=list, blank=True
     )

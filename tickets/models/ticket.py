@@ -35,15 +35,16 @@ MARKETPLACES = (Source.MARKETPLACE_MESSAGE, Source.MARKETPLACE_DISPUTE)
 # Sources of tickets to which an agent can reply.
 REPLY_SOURCES = (Source.EMAIL, *MARKETPLACES)
 
-# No agent has responded yet, or the customer has written since. Meant for tickets with `response_due_at`.
-RESPONSE_IS_OWED = Q(first_agent_responded_at=None) | Q(awaiting_since__isnull=False)
+# The customer waits for a response. Meant for tickets with `response_due_at`.
+RESPONSE_IS_OWED = Q(awaiting_since__isnull=False)
 
 
 class Ticket(models.Model):
     """A matter of a customer, from the first message until it is closed. A reply of the customer opens it again.
 
     Only the verbs change a ticket. Each of them sets `updated_at`, writes history and records its event in one
-    transaction. A ticket that was merged into another has no messages and leads to the other.
+    transaction; an answer outside the ticket changes nothing that is published. A ticket that was merged into another
+    has no messages and leads to the other.
     """
 
     scope_lookups: ClassVar[Lookups] = {"scope_ticket_queues": "queue_id"}
@@ -105,15 +106,14 @@ class Ticket(models.Model):
     # The assignee when it was closed.
     closed_by = models.ForeignKey(Agent, models.PROTECT, null=True, related_name="+", db_index=False, editable=False)
     first_agent_responded_at = models.DateTimeField(_("first response"), null=True, editable=False)
-    # The time since which the customer waits for a response; NULL once an agent has responded. NULL before the first
-    # response means: since the ticket began.
+    # The time since which the customer waits for a response; NULL once the customer was answered.
     awaiting_since = models.DateTimeField(null=True, editable=False)
     # When the targets began: the last reopening; NULL means the creation.
     targets_began_at = models.DateTimeField(null=True, editable=False)
     # Instants since then, in turn: when the ticket began to wait for the customer, and when that ended.
     waits = ArrayField(models.DateTimeField(), default=list, db_default=[], blank=True, editable=False)
-    # When the targets of the queue want a response and the end; NULL if none is owed, and while the ticket waits for
-    # the customer.
+    # When the targets of the queue want a response and the end; NULL after a reply, and while the ticket waits for the
+    # customer. Without a reply the report wants the first response also if the customer was answered otherwise.
     response_due_at = models.DateTimeField(_("response due"), null=True, editable=False)
     resolution_due_at = models.DateTimeField(_("resolution due"), null=True, editable=False)
 
@@ -163,7 +163,8 @@ class Ticket(models.Model):
             ),
             models.Index(
                 fields=["response_due_at"],
-                condition=RESPONSE_IS_OWED & Q(closed_at=None, response_due_at__isnull=False),
+                condition=(Q(first_agent_responded_at=None) | RESPONSE_IS_OWED)
+                & Q(closed_at=None, response_due_at__isnull=False),
                 name="ticket_response_owed",
             ),
             models.Index(
@@ -191,8 +192,7 @@ class Ticket(models.Model):
     @property
     def owes_response(self) -> bool:
         """Whether the customer waits for a response that has a due time."""
-        is_owed = self.first_agent_responded_at is None or self.awaiting_since is not None
-        return self.closed_at is None and self.response_due_at is not None and is_owed
+        return self.closed_at is None and self.response_due_at is not None and self.awaiting_since is not None
 
     @property
     def next_due_at(self) -> datetime | None:

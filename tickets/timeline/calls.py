@@ -8,6 +8,7 @@ from django.db import connection
 from django.utils.translation import gettext_lazy as _
 
 from callcentre.core.field_tables import named_rows
+from callcentre.core.times import spell_length
 from telephony.models import Connection
 from tickets.timeline.kind import Entry, Kind, Reader
 
@@ -78,8 +79,7 @@ def _entry(row: Mapping[str, Any]) -> Entry:
         "billsec": call.billsec,
         **parts,
     }
-    minutes, seconds = divmod(call.billsec, 60)
-    talk = f"{minutes}:{seconds:02}" if call.billsec else ""
+    talk = spell_length(call.billsec) if call.billsec else ""
     shown |= {"call": call, "queue": row["queue"], "talk": talk}
     return Entry(call.created_at, call.uid, row["login"] or "", details, shown)
 

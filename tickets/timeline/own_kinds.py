@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from django.utils.translation import gettext_lazy as _
 
 from callcentre.core.times import minute
-from tickets.models import Chat, CustomerNote, Rating, Ticket
+from tickets.models import Chat, CustomerNote, Rating, Ticket, as_read
 from tickets.models.rating import stars
 from tickets.timeline.kind import Entry, Kind, Reader
 
@@ -48,7 +48,7 @@ def _read_tickets(ids: Sequence[str], reader: Reader) -> dict[str, Entry]:
                 "full_status_name": ticket.full_status_name,
                 "closed_at": minute(ticket.closed_at),
             },
-            {"ticket": ticket},
+            {"ticket": ticket, "status": as_read(ticket.full_status_name)},
         )
         for ticket in tickets.order_by()
     }

@@ -31,7 +31,12 @@ def due_times(ticket: Ticket) -> dict[str, datetime | None]:
     """Return when the response and the resolution are due. Nothing is due while the ticket waits for the customer."""
     queue = ticket.queue
     targets = (
-        ("response_due_at", awaited_since(ticket), queue.first_response_minutes),
+        # Without a reply the first response has a due time in the report, also if the customer was answered otherwise.
+        (
+            "response_due_at",
+            ticket.awaiting_since or (None if ticket.first_agent_responded_at else _began_at(ticket)),
+            queue.first_response_minutes,
+        ),
         ("resolution_due_at", _began_at(ticket), queue.resolution_minutes),
     )
     running = [(name, start, minutes) for name, start, minutes in targets if start and minutes is not None]
@@ -44,37 +49,34 @@ def due_times(ticket: Ticket) -> dict[str, datetime | None]:
     return found
 
 
-def awaited_since(ticket: Ticket) -> datetime | None:
-    """Return the time since which the customer waits for a response; None if an agent has responded."""
-    return ticket.awaiting_since or (None if ticket.first_agent_responded_at else _began_at(ticket))
-
-
 def after_status(ticket: Ticket, status: TicketStatus, now: datetime) -> dict[str, Any]:
     """Return the columns that another status sets: reopening begins new targets, waiting for the customer a pause."""
     is_waiting = status.kind == TicketStatus.Kind.WAITING_FOR_CUSTOMER
     if ticket.closed_at is not None and not status.is_over:
-        awaiting_since = None if ticket.first_agent_responded_at else now
+        is_answered = ticket.first_agent_responded_at or ticket.awaiting_since is None
+        awaiting_since = None if is_answered else now
         return {"targets_began_at": now, "waits": [now] if is_waiting else [], "awaiting_since": awaiting_since}
     return {"waits": [*ticket.waits, now]} if is_waiting != _is_paused(ticket) else {}
 
 
 def after_reply(ticket: Ticket, at: datetime) -> dict[str, Any]:
     """Return the columns that an agent's reply sets. A reply from before the customer's message does not answer it."""
-    is_owed = ticket.awaiting_since is not None or ticket.response_due_at is not None
+    if ticket.awaiting_since is None:
+        return {"awaiting_since": None} if ticket.response_due_at else {}
     # A date from the API has minutes only.
-    answers = ticket.awaiting_since is None or at >= ticket.awaiting_since.replace(second=0, microsecond=0)
-    return {"awaiting_since": None} if is_owed and answers else {}
+    return {"awaiting_since": None} if at >= ticket.awaiting_since.replace(second=0, microsecond=0) else {}
 
 
 def awaited_after_merge(source: Ticket, target: Ticket) -> datetime | None:
     """Return the time since which the customer of two merged tickets waits for a response; None if none is owed."""
-    waited = [awaited_since(ticket) for ticket in (source, target) if ticket.closed_at is None]
+    waited = [ticket.awaiting_since for ticket in (source, target) if ticket.closed_at is None]
     return min((since for since in waited if since and not _is_answered(target, since)), default=None)
 
 
-def unanswered_since(ticket: Ticket) -> datetime | None:
-    """Return the time of the first message in the ticket that no agent has answered."""
-    last = _replies(ticket).aggregate(at=Max("created_at"))["at"]
+def unanswered_since(ticket: Ticket, contact_at: datetime | None = None) -> datetime | None:
+    """Return the time of the first message in the ticket that no agent has answered, there or in a contact later."""
+    last = _answers(ticket).aggregate(at=Max("created_at"))["at"]
+    last = max(filter(None, (last, contact_at)), default=None)
     mails = ticket.messages.filter(type=Message.Type.MAIL, is_automatic=False, created_at__gte=_began_at(ticket))
     if last is not None:
         mails = mails.filter(created_at__gt=last)
@@ -94,7 +96,11 @@ def first_response(ticket: Ticket) -> datetime | None:
 
 
 def _is_answered(ticket: Ticket, since: datetime) -> bool:
-    return bool(_replies(ticket).filter(created_at__gte=since).exists())
+    return bool(_answers(ticket).filter(created_at__gte=since).exists())
+
+
+def _answers(ticket: Ticket) -> Any:
+    return _replies(ticket) | ticket.messages.filter(is_answer=True)
 
 
 def _replies(ticket: Ticket) -> Any:

@@ -25,8 +25,9 @@ from tickets.models.message import Message
 from tickets.models.participants import recipients_of
 from tickets.models.rules import active_agent, check_agent, check_body, check_not_merged, cleaned
 from tickets.models.ticket import MARKETPLACES, REPLY_SOURCES, Source, Ticket
+from tickets.verbs.answers import end_target
 from tickets.verbs.attachments import attach, lock_unused_files
-from tickets.verbs.due_times import after_reply, awaited_since, set_columns
+from tickets.verbs.due_times import after_reply, set_columns
 from tickets.verbs.status_changes import Kind, change_status, status_of_kind
 from tickets.verbs.ticket_row import lock_ticket, save_ticket
 
@@ -59,10 +60,12 @@ def reply_to(
     attachments: Sequence[str] = (),
     recipients: Sequence[str] = (),
     copies: Sequence[str] = (),
+    may_be_mail: bool = False,
 ) -> Message:
     """Write an agent's reply to the customer, which a worker then sends to `recipients` (default: `recipients_of`).
 
-    A ticket that is new or in progress waits for the customer from then on. The first reply is its first response.
+    With `may_be_mail` the reply to a ticket that came by phone, SMS, chat or form is a mail. A ticket that is new or in
+    progress waits for the customer from then on. The first reply is its first response.
     """
     faults, kept = list(faults), cleaned(body, body_type)
     with transaction.atomic():
@@ -70,12 +73,13 @@ def reply_to(
         agent = active_agent(agent_login, faults)
         _check_ticket(ticket, at, now, faults)
         faults += check_body(body, kept, body_type)
-        if ticket.source not in REPLY_SOURCES:
+        is_mail = ticket.source == Source.EMAIL or (may_be_mail and ticket.source not in MARKETPLACES)
+        if ticket.source not in REPLY_SOURCES and not is_mail:
             faults.append(Fault(ErrorCode.REPLY_UNSUPPORTED, params={"source": ticket.source}))
         elif ticket.source in MARKETPLACES and body_type != Message.BodyType.PLAIN:
             faults.append(Fault(ErrorCode.PLAIN_ONLY, "body_type", {"source": ticket.source}))
         to = list(recipients) or recipients_of(ticket)
-        if ticket.source == Source.EMAIL and not to:
+        if is_mail and not to:
             faults.append(Fault(ErrorCode.RECIPIENT_UNKNOWN))
         faults += check_addresses(recipients, "recipients") + check_addresses(copies, "copies")
         files = lock_unused_files(actor, attachments, faults)
@@ -157,7 +161,7 @@ def receive_message(
             system_comment, created_at = "", max(at or now, began_at)
             if not is_automatic:
                 columns, system_comment = change_status(ticket, status_of_kind(Kind.NEW), None, now)
-                if "targets_began_at" in columns or awaited_since(ticket) is None:
+                if "targets_began_at" in columns or ticket.awaiting_since is None:
                     columns["awaiting_since"] = created_at
             message = _write(
                 ticket,
@@ -190,8 +194,12 @@ def comment_on(
     text: str = "",
     text_type: str = Message.BodyType.HTML,
     attachments: Sequence[str] = (),
+    is_answer: bool = False,
 ) -> Message:
-    """Add an agent's comment for other agents. The status stays."""
+    """Add an agent's comment for other agents. The status stays.
+
+    A comment that `is_answer` says what the customer was told another way; it ends the response target.
+    """
     faults, kept = list(faults), cleaned(text, text_type)
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(_LOCK_FOR_COMMENT, [agent_login, ticket.pk])
@@ -212,11 +220,14 @@ def comment_on(
             comment=kept,
             body_type=str(text_type),
             attachments=[file.token for file in files],
+            is_answer=is_answer,
             created_at=timezone.now(),
         )
         cursor.execute(_COMMENT, vars(message))
         (message.pk,) = cursor.fetchone()
         attach(message, files)
+        if is_answer:
+            end_target(ticket, actor, "comment", message.created_at)
         events.ticket_commented(ticket, agent_login, message.pk)
     return message
 
@@ -231,8 +242,8 @@ def _write(
 
 
 def _queue(message: Message, recipients: Sequence[str], copies: Sequence[str], now: datetime) -> None:
-    """Queue the message for a worker, which sends it by mail or to the marketplace that the ticket came from."""
-    source = message.ticket.source
+    """Queue the message for a worker, which sends it to the marketplace that the ticket came from, or by mail."""
+    source = message.ticket.source if message.ticket.source in MARKETPLACES else Source.EMAIL
     dispatch = Dispatch.objects.create(
         message=message,
         source=source,

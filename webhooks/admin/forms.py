@@ -1,4 +1,5 @@
 from collections import defaultdict
+from collections.abc import Iterable
 from typing import Any
 
 from django import forms
@@ -41,11 +42,16 @@ class ActionBoxes(forms.CheckboxSelectMultiple):
     template_name = "admin/webhooks/action_boxes.html"
 
 
-def _choices() -> list[tuple[str, list[tuple[str, str]]]]:
+def by_group(actions: Iterable[str]) -> dict[str, list[tuple[str, str]]]:
+    """Return actions with their sentences, by what they are about."""
     grouped = defaultdict(list)
-    for action in EventType:
-        grouped[str(GROUPS[action.value.partition("_")[0]])].append((action.value, action.value))
-    return list(grouped.items())
+    for action in map(EventType, actions):
+        grouped[str(GROUPS[action.value.partition("_")[0]])].append((action.value, str(action.label)))
+    return grouped
+
+
+def _choices() -> list[tuple[str, list[tuple[str, str]]]]:
+    return list(by_group(EventType).items())
 
 
 class ActionsField(forms.MultipleChoiceField):

@@ -35,7 +35,7 @@ class ResendAdmin(ReadOnlyAdmin):
     change_form_outer_before_template = "admin/webhooks/resend.html"
 
     class Media:
-        js = ("callcentre/update.js", "callcentre/live.js")
+        js = ("callcentre/live.js",)
 
     @display(description=_("state"), label={state.value: colour for state, colour in COLOURS.items()})
     def progress(self, resend: Resend) -> tuple[str, str]:

@@ -10,6 +10,7 @@ from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.formats import localize
+from django.utils.html import format_html_join
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
@@ -22,7 +23,7 @@ from callcentre.admin.secrets import OwnPasswordForm, password_inputs
 from callcentre.core.actor import Actor
 from callcentre.core.errors import ErrorCode, Outdated
 from webhooks.admin.changes import ACTIONS, changes_of
-from webhooks.admin.forms import CREDENTIALS, ResendForm, RotateForm, WebhookForm
+from webhooks.admin.forms import CREDENTIALS, ResendForm, RotateForm, WebhookForm, by_group
 from webhooks.admin.health import CHART_OPTIONS, MOST_COUNTED, health_of, queue_of, state_of
 from webhooks.admin.targets import TargetAdmin
 from webhooks.models import Webhook
@@ -97,7 +98,7 @@ class WebhookAdmin(HistoryMixin, TargetAdmin):
 
     @display(description=_("actions"))
     def actions_summary(self, webhook: Webhook) -> str:
-        return ", ".join(webhook.actions[:2]) + (f" + {len(webhook.actions) - 2}" if len(webhook.actions) > 2 else "")
+        return ", ".join(f"{group} {len(some)}" for group, some in by_group(webhook.actions).items())
 
     @display(description=_("state"), label={c: c for c in ("success", "warning", "danger", "info")})
     def state(self, webhook: Webhook) -> tuple[str, str]:
@@ -148,7 +149,10 @@ class WebhookAdmin(HistoryMixin, TargetAdmin):
 
     @display(description=_("actions"))
     def actions_shown(self, webhook: Webhook) -> str:
-        return ", ".join(webhook.actions)
+        lines = (
+            (f"{group}: ", " ".join(text for _name, text in some)) for group, some in by_group(webhook.actions).items()
+        )
+        return format_html_join("", "<div>{}{}</div>", lines)
 
     @display(description=_("credentials"))
     def credentials(self, webhook: Webhook) -> str:

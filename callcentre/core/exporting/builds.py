@@ -36,7 +36,7 @@ Job = TypeVar("Job", bound=FileJob)
 
 # The exports of all models that are built at one time.
 PLACES = 2
-_PLACE_LOCK = 0x706C6163
+_PLACE_LOCK, _PERSON_LOCK = 0x706C6163, 0x70657273
 _PROGRESS = """
 UPDATE {table} SET percent = %s, row_count = %s, read_at = %s
 WHERE id = %s AND attempts = %s AND state = 'running' RETURNING id
@@ -78,7 +78,6 @@ class Builder(Generic[Job]):
     """
 
     model: type[Job]
-    lock: int
     write: Callable[[Job, IO[bytes], Desk], int]
     finish: Callable[..., None]
     too_long: Any
@@ -95,11 +94,11 @@ class Builder(Generic[Job]):
         return True
 
     def _claim(self, desk: Desk) -> Job | None:
-        """Claim the next export of a person for whom no worker builds."""
+        """Claim the next export of a person for whom no worker builds, of this or another model."""
         waiting = self.model.objects.waiting()
         people = waiting.values_list("actor_kind", "actor_id").annotate(tries=Min("attempts"), first=Min("id"))
         for kind, pk, _tries, _first in people.order_by("tries", "first"):
-            if not desk.lock(self.lock, lock_key(kind, pk)):
+            if not desk.lock(_PERSON_LOCK, lock_key(kind, pk)):
                 continue
             for job in waiting.filter(actor_kind=kind, actor_id=pk).order_by("attempts", "id"):
                 if job.attempts < MAX_ATTEMPTS:
@@ -107,7 +106,7 @@ class Builder(Generic[Job]):
                 # No worker builds it: it ended all of them.
                 logger.error("export given up", extra={"export": job.pk})
                 _fail(job, _("The export was started %s times and ended early each time.") % MAX_ATTEMPTS)
-            desk.unlock(self.lock, lock_key(kind, pk))
+            desk.unlock(_PERSON_LOCK, lock_key(kind, pk))
         return None
 
     def _build(self, job: Job, desk: Desk) -> None:

@@ -75,7 +75,7 @@ class FileJobQuerySet(AskedForQuerySet):
 class FileJob(AskedFor, Written):
     """An export: queued, running, finished or failed.
 
-    A worker builds one of a model at a time, from one snapshot (`read_at`). The row names the file only when the file
+    A worker builds one of a person at a time, from one snapshot (`read_at`). The row names the file only when the file
     is whole. A worker that dies leaves a running row, which the next worker starts again. The file is kept for 30 days,
     the row for ever.
     """

@@ -14,7 +14,7 @@ from callcentre.core.integers import integer_of
 from callcentre.overview import snapshot
 from callcentre.overview.admin.cells import Piece, Viewer, clock
 from callcentre.overview.admin.parts import parts_of
-from callcentre.overview.admin.wallboard import wallboard_parts
+from callcentre.overview.admin.wallboard import choices, wallboard_parts
 from callcentre.overview.figures import Figures
 
 # Both pages ask this address again; with this parameter it answers with the parts of the wallboard.
@@ -53,6 +53,10 @@ def wallboard(request: HttpRequest) -> HttpResponse:
         "first": orjson.dumps(_answer(figures, viewer, _wall(request, figures, viewer))).decode(),
         "keeps_session": _may_only_view(request.user),
         "mode": query.get("mode", "") if query.get("mode") in ("dark", "light") else "",
+        "choices": [
+            (title, name, [(value, label, value in request.GET.getlist(name)) for value, label in offered])
+            for title, name, offered in choices(figures, viewer)
+        ],
     }
     return TemplateResponse(request, "admin/overview/wallboard.html", values)
 
@@ -67,7 +71,7 @@ def _wall(request: HttpRequest, figures: Figures, viewer: Viewer) -> list[Piece]
         {pk for text in request.GET.getlist(name) if (pk := integer_of(text)) is not None}
         for name in ("queue", "outbound")
     )
-    return wallboard_parts(figures, viewer, queues, campaigns)
+    return wallboard_parts(figures, viewer, queues, campaigns, request.GET.getlist("figure"))
 
 
 def _answer(figures: Figures, viewer: Viewer, parts: list[Piece]) -> Piece:

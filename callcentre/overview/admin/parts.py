@@ -19,13 +19,16 @@ from callcentre.overview.figures import COUNTED, SHOWN, Figures
 from callcentre.overview.periods import day_of
 from campaigns.admin.dialling import STATES
 from campaigns.dialling.obstacles import reason
-from telephony.admin.state_labels import COLOURS, LABELS
+from telephony.admin.state_labels import COLOURS, LABELS, state_label
+from tickets.due_tickets import LATE, POSTPONED, SOON_DUE
 
 # A user who may view rows of none of these has no overview.
 SHOWN_MODELS = (
     *("telephony.queue", "telephony.agent", "telephony.connection", "campaigns.campaign", "tickets.ticket"),
     *("tickets.ticketqueue", "tickets.receivedmail", "webhooks.webhook", "overview.alarm"),
 )
+# The columns of queues that are about this moment.
+PRESENT = 4
 STATE_WORDS: Mapping[str, Any] = {
     "dialling": pgettext_lazy("campaign", "dialling"),
     "waiting": pgettext_lazy("campaign", "waiting"),
@@ -35,19 +38,23 @@ STATE_WORDS: Mapping[str, Any] = {
 
 
 def parts_of(figures: Figures, viewer: Viewer) -> list[Piece]:
-    """Return the parts in the order of the page: what needs action first, the charts of the day last."""
+    """Return the parts in the order of the page: what needs a person first, then people, then the rest."""
     if not any(map(viewer.may_see, SHOWN_MODELS)):
         return []
     parts: list[Piece] = [{"key": "notes", "notes": notes(figures, viewer)}]
     parts.append({"key": "tiles", "tiles": _tiles(figures, viewer)})
     makers = {
-        "telephony.queue": _queues,
-        "tickets.ticket": _tickets,
-        "campaigns.campaign": _campaigns,
-        "telephony.agent": _agents,
+        "waiting": ("telephony.queue", _waiting),
+        "agents": ("telephony.agent", _agents),
+        "tickets": ("tickets.ticket", _tickets),
+        "queues": ("telephony.queue", _queues),
+        "campaigns": ("campaigns.campaign", _campaigns),
     }
-    parts += [make(figures, viewer) for model, make in makers.items() if viewer.may_see(model)]
-    return [part for part in [*parts, *charts(figures, viewer)] if _has_content(part)]
+    made = {key: make(figures, viewer) for key, (model, make) in makers.items() if viewer.may_see(model)}
+    made = {key: part for key, part in made.items() if _has_content(part)}
+    if {"agents", "tickets"} <= made.keys():
+        made["agents"]["half"] = made["tickets"]["half"] = True
+    return [part for part in [*parts, *made.values(), *charts(figures, viewer)] if _has_content(part)]
 
 
 def _has_content(part: Piece) -> bool:
@@ -62,24 +69,50 @@ def _tiles(figures: Figures, viewer: Viewer) -> list[Piece]:
         waiting = sum(queue["waiting"] for queue in queues)
         since = min((queue["since"] for queue in queues if queue["since"]), default=None)
         tiles.append(number(waiting, url, label=_("callers waiting"), tone="danger" if waiting else "", key="waiting"))
-        tiles.append(cell("0:00", url if since else "", since=since, label=_("longest wait"), key="longest"))
+        urgency = urgency_of(since, figures)
+        tiles.append(
+            cell("0:00", url if since else "", since=since, label=_("longest wait"), tone=urgency, key="longest")
+        )
     if viewer.may_see("telephony.agent"):
         url = viewer.list_of("telephony.agent", state="free", is_active__exact=1)
         tiles.append(number(figures["agents"]["counts"]["free"], url, label=_("agents ready"), key="free"))
     if viewer.may_see("tickets.ticket"):
-        late, soon = figures["tickets"]["late"], figures["tickets"]["soon"]
-        for key, count, label, tone in (
-            ("late", late, _("tickets overdue"), "danger"),
-            ("soon", soon, _("tickets due within the hour"), "warning"),
+        for key, label, tone in (
+            (LATE, _("tickets overdue"), "danger"),
+            (POSTPONED, _("postponed tickets overdue"), ""),
+            (SOON_DUE, _("tickets due within the hour"), "warning"),
         ):
+            count = figures["tickets"][key]
+            if key == POSTPONED and not count:
+                continue
             url = viewer.list_of("tickets.ticket", view=key) if count else ""
             tiles.append(cell(up_to(count, COUNTED), url, label=label, tone=tone if count else "", key=key))
     return tiles
 
 
-def _queues(figures: Figures, viewer: Viewer) -> Piece:
-    queues = figures["queues"]
-    columns = [
+def urgency_of(since: float | None, figures: Figures) -> str:
+    """Return the colour of a wait: urgent once it is longer than the time within which callers are to be answered."""
+    if since is None:
+        return ""
+    return "danger" if figures["at"] - since > figures["within"] else "warning"
+
+
+def _waiting(figures: Figures, viewer: Viewer) -> Piece:
+    """Return the present figures of those queues in which callers wait."""
+    queues = [queue for queue in figures["queues"] if queue["waiting"]]
+    return {
+        "key": "waiting",
+        "title": _("Callers wait"),
+        "columns": _queue_columns(figures)[:PRESENT],
+        "rows": [
+            {"key": f"waiting-{queue['id']}", "cells": _queue(queue, figures, viewer)[:PRESENT]}
+            for queue in queues[:SHOWN]
+        ],
+    }
+
+
+def _queue_columns(figures: Figures) -> list[tuple[str, bool]]:
+    return [
         (_("Queue"), False),
         (_("Waiting now"), True),
         (_("Longest wait"), True),
@@ -88,11 +121,15 @@ def _queues(figures: Figures, viewer: Viewer) -> Piece:
         (_("Answered today"), True),
         (_("Abandoned today"), True),
     ]
+
+
+def _queues(figures: Figures, viewer: Viewer) -> Piece:
+    queues = figures["queues"]
     return {
         "key": "queues",
         "title": _("Queues"),
         "url": viewer.list_of("telephony.queue"),
-        "columns": columns,
+        "columns": _queue_columns(figures),
         "rows": [{"key": f"queue-{queue['id']}", "cells": _queue(queue, figures, viewer)} for queue in queues[:SHOWN]],
         "more": _more(len(queues), viewer.list_of("telephony.queue", is_active__exact=1)),
         "none": _("No queue is active."),
@@ -112,7 +149,11 @@ def _queue(queue: Figures, figures: Figures, viewer: Viewer) -> list[Piece]:
         cell(queue["name"], page),
         number(queue["waiting"], page, tone="danger" if queue["waiting"] else ""),
         cell(
-            "–" if queue["since"] is None else "", page if queue["since"] else "", since=queue["since"], is_number=True
+            "–" if queue["since"] is None else "",
+            page if queue["since"] else "",
+            since=queue["since"],
+            tone=urgency_of(queue["since"], figures),
+            is_number=True,
         ),
         number(
             queue["free"],
@@ -190,14 +231,18 @@ def _agents(figures: Figures, viewer: Viewer) -> Piece:
 
 
 def _agent(agent: Figures, viewer: Viewer, *, may_change: bool) -> list[Piece]:
-    label, is_paused = str(LABELS[agent["status"]]), agent["status"] == "paused"
+    # A process of the release before may have read the figures.
+    label, is_paused = (
+        state_label(agent["status"], agent["pause"], agent.get("next_pause", "")),
+        agent["status"] == "paused",
+    )
     page, action = ("free", _("Set ready")) if is_paused else ("pause", _("Pause"))
     customer = {"note": agent["customer"], "note_url": agent["customer_url"]}
     if not viewer.may_see("tickets.customer"):
         customer = {}
     return [
         cell(agent["login"], viewer.page_of("telephony.agent", agent["id"]), note=agent["name"]),
-        cell(f"{label}: {agent['pause']}" if agent["pause"] else label, state=COLOURS[agent["status"]]),
+        cell(label, state=COLOURS[agent["status"]]),
         cell("", since=agent["since"], is_number=True),
         cell(agent["number"], **customer),
         *([cell(action, viewer.page_of("telephony.agent", agent["id"], page))] if may_change else []),

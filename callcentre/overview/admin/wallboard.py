@@ -1,12 +1,13 @@
 """The parts of a wallboard: big figures of chosen queues and campaigns, from the reading of the overview."""
 
 from collections.abc import Collection
+from typing import Any
 
 from django.template.defaultfilters import floatformat
 from django.utils.translation import gettext as _
 
 from callcentre.overview.admin.cells import Piece, Viewer, cell, number
-from callcentre.overview.admin.parts import campaign_state
+from callcentre.overview.admin.parts import campaign_state, urgency_of
 from callcentre.overview.admin.troubles import alarm_notes, process_notes
 from callcentre.overview.figures import Figures
 
@@ -15,9 +16,9 @@ SHOWN = 12
 
 
 def wallboard_parts(
-    figures: Figures, viewer: Viewer, queue_ids: Collection[int], campaign_ids: Collection[int]
+    figures: Figures, viewer: Viewer, queue_ids: Collection[int], campaign_ids: Collection[int], keys: Collection[str]
 ) -> list[Piece]:
-    """Return the parts of these queues and campaigns. None chosen: the first queues and campaigns."""
+    """Return the parts of these queues and campaigns, with these figures. None chosen: the first ones, and all."""
     is_chosen = bool(queue_ids or campaign_ids)
     shown = None if is_chosen else SHOWN
     queues = [queue for queue in figures["queues"] if not is_chosen or queue["id"] in queue_ids]
@@ -36,15 +37,38 @@ def wallboard_parts(
         parts += [_campaign(row, figures) for row in sorted(campaigns, key=lambda row: row["code"])[:shown]]
     if not parts:
         return [{"key": "empty", "none": _("None of these queues and campaigns may be shown to you.")}]
+    # What has none of the chosen figures is left out.
+    narrowed = [{**part, "tiles": [tile for tile in part["tiles"] if tile["key"] in keys]} for part in parts]
+    parts = [part for part in narrowed if part["tiles"]] or parts
     notes = [*alarm_notes(alarms, viewer), *process_notes(figures["processes"], viewer)]
     return [{"key": "notes", "notes": notes}, *parts] if notes else parts
+
+
+def choices(figures: Figures, viewer: Viewer) -> list[tuple[Any, str, list[tuple[str, str]]]]:
+    """Return what a wallboard may be made of: a title, the parameter, and its values with their labels."""
+    found: list[tuple[Any, str, list[tuple[str, str]]]] = []
+    shown: list[Piece] = []
+    if viewer.may_see("telephony.queue") and (queues := figures["queues"]):
+        found.append((_("Queues"), "queue", sorted(((str(one["id"]), one["name"]) for one in queues), key=_label)))
+        shown += _queue(queues[0], figures)["tiles"]
+    if viewer.may_see("campaigns.campaign") and (rows := figures["campaigns"]["rows"]):
+        labels = ((str(row["id"]), f"{row['code']} {row['name']}") for row in rows)
+        found.append((_("Campaigns"), "outbound", sorted(labels, key=_label)))
+        shown += _campaign(rows[0], figures)["tiles"]
+    return [*found, (_("Figures"), "figure", [(tile["key"], tile["label"]) for tile in shown])] if found else []
+
+
+def _label(choice: tuple[str, str]) -> str:
+    return choice[1]
 
 
 def _queue(queue: Figures, figures: Figures) -> Piece:
     waiting, target = queue["waiting"], _("answered within %(seconds)s s today") % {"seconds": figures["within"]}
     tiles = [
         cell(waiting, label=_("waiting now"), tone="danger" if waiting else "", key="waiting"),
-        cell("–", since=queue["since"], label=_("longest wait"), tone="danger" if waiting else "", key="longest"),
+        cell(
+            "–", since=queue["since"], label=_("longest wait"), tone=urgency_of(queue["since"], figures), key="longest"
+        ),
         cell(
             queue["free"],
             label=_("agents ready"),

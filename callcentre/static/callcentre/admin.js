@@ -6,6 +6,22 @@ addEventListener("DOMContentLoaded", () => {
     if (content && !document.querySelector("main")) content.setAttribute("role", "main");
 });
 
+// A refused form shows its first fault: in its tab, with the focus, above the bar of buttons.
+document.addEventListener("alpine:initialized", () => {
+    const fault = document.querySelector("#content-main [aria-invalid=true]");
+    if (!fault) return;
+    const group = fault.closest("[id$='-group']")?.id.slice(0, -"-group".length);
+    const tab = [...document.querySelectorAll("#tabs-items a")].find((link) => link.hash === `#${group}`);
+    (tab ?? document.querySelector("#tabs-items a[href='#general']"))?.click();
+    setTimeout(() => { fault.focus(); fault.scrollIntoView({ block: "center" }); });
+});
+
+// The bar that saves a form is shown while the form is in sight, not under what stands before it.
+addEventListener("DOMContentLoaded", () => {
+    const [bar, fields] = [document.getElementById("submit-row"), document.querySelector("#content-main > form > div:has(fieldset)")];
+    if (bar && fields) new IntersectionObserver(([seen]) => { bar.classList.toggle("cc-away", !seen.isIntersecting); }).observe(fields);
+});
+
 // The theme builds a search field beside its select, which has the label: name the field by that label.
 new MutationObserver((changes) => {
     // A label on an element without a role is not read. The list of chosen options holds a button beside its items.

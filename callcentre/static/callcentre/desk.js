@@ -1,22 +1,16 @@
-// The desk of an agent. It asks once a second for the parts that have changed, and updates them in place, so that focus,
-// selection, scrolling and half-written texts stay. Buttons and forms are sent without leaving the page.
+// The desk of an agent. The poll of the bar (incoming.js) brings the parts that have changed, and they are updated in place,
+// so that focus, selection, scrolling and half-written texts stay. Buttons and forms are sent without leaving the page.
 "use strict";
 
 document.addEventListener("DOMContentLoaded", () => {
     const desk = document.getElementById("desk");
     if (!desk) return;
-    const EVERY_MS = 1000;
     const JSON_ONLY = { Accept: "application/json" };
     const parts = new Map([...desk.querySelectorAll("[data-part]")].map((part) => [part.dataset.part, part]));
     const kept = document.getElementById("desk-kept");
     const away = desk.querySelector(".desk-away");
     let chatId = desk.dataset.chat;
-    // The server's clock, and when it was read.
-    let readAt = Number(desk.dataset.at);
-    let shownAt = performance.now();
     let isStale = false;
-    let isAsking = false;
-    let isAskedAgain = false;
     let hasTyped = false;
     // The chosen chat gets the focus when it is shown.
     let isChoosing = false;
@@ -28,6 +22,9 @@ document.addEventListener("DOMContentLoaded", () => {
         for (const form of part.querySelectorAll("form[data-draft]")) {
             const section = form.closest("section[data-key]");
             if (!isWritten(form) || fresh.querySelector(`[data-key="${section.dataset.key}"]`)) continue;
+            // Its keys are those of the present call from now on.
+            for (const one of section.querySelectorAll("[data-hotkey]")) one.removeAttribute("data-hotkey");
+            for (const key of section.querySelectorAll("kbd")) key.remove();
             kept.append(section);
             kept.hidden = false;
         }
@@ -63,7 +60,6 @@ document.addEventListener("DOMContentLoaded", () => {
         if (name === "topic") showTopicFields();
         restoreAnswer(part);
         if (name === "conversation") focusChosen();
-        if (name === "state") showTitle();
     };
     const focusChosen = () => {
         const answer = parts.get("conversation").querySelector(`section[data-key="chat-${chatId}"] [data-answer]`);
@@ -71,9 +67,6 @@ document.addEventListener("DOMContentLoaded", () => {
         isChoosing = false;
         answer.focus();
     };
-    // The tab shows the state, as the agent may look at another one.
-    const title = document.title;
-    const showTitle = () => { document.title = `${parts.get("state").querySelector(".cc-state").textContent} | ${title}`; };
     const showTopicFields = () => {
         for (const fields of desk.querySelectorAll("[data-of-topic]")) {
             const choice = fields.closest("form").querySelector("select[name=topic_id]");
@@ -81,39 +74,12 @@ document.addEventListener("DOMContentLoaded", () => {
         }
     };
 
-    const address = () => {
-        const query = new URLSearchParams();
-        for (const [name, part] of parts) query.set(name, part.dataset.digest);
-        if (chatId) query.set("chat_id", chatId);
-        if (desk.querySelector(".desk-transfer[open]")) query.set("targets", "1");
-        return `${desk.dataset.url}?${query}`;
-    };
-    const ask = async () => {
-        if (isAsking) {
-            isAskedAgain = true;
-            return;
-        }
-        isAsking = true;
-        // A request extends the session only if the person has typed.
-        const headers = hasTyped ? JSON_ONLY : { ...JSON_ONLY, "X-Poll": "1" };
-        hasTyped = false;
-        try {
-            const answer = await fetch(address(), { headers, redirect: "error", signal: AbortSignal.timeout(8000) });
-            if (!answer.ok) throw new Error(String(answer.status));
-            const { at, parts: changed } = await answer.json();
-            readAt = at;
-            shownAt = performance.now();
-            for (const [name, part] of Object.entries(changed)) show(name, part);
-            setStale(false);
-        } catch {
-            setStale(true);
-        } finally {
-            isAsking = false;
-        }
-        if (isAskedAgain) {
-            isAskedAgain = false;
-            await ask();
-        }
+    const query = () => {
+        const known = new URLSearchParams();
+        for (const [name, part] of parts) known.set(name, part.dataset.digest);
+        if (chatId) known.set("chat_id", chatId);
+        if (desk.querySelector(".desk-transfer[open]")) known.set("targets", "1");
+        return known;
     };
     const setStale = (isNow) => {
         if (isNow === isStale) return;
@@ -121,14 +87,6 @@ document.addEventListener("DOMContentLoaded", () => {
         desk.classList.toggle("desk-stale", isNow);
         away.textContent = isNow ? desk.dataset.away : "";
         away.hidden = !isNow;
-    };
-
-    // Between two answers the time goes on; without answers it stands still.
-    const tick = () => {
-        if (isStale) return;
-        const now = readAt + (performance.now() - shownAt) / 1000;
-        for (const time of desk.querySelectorAll("time[data-since]")) time.textContent = window.spellLength(now - Number(time.dataset.since));
-        for (const time of desk.querySelectorAll("time[data-until]")) time.textContent = window.spellLength(Number(time.dataset.until) - now);
     };
 
     const say = (form, sentences) => {
@@ -156,7 +114,7 @@ document.addEventListener("DOMContentLoaded", () => {
             if (text?.matches("[data-answer]")) text.focus();
             if (kept.contains(form)) form.closest("section").remove();
             dropEmptyKept();
-            await ask();
+            await window.incoming.ask();
         } catch {
             say(form, [desk.dataset.away]);
         } finally {
@@ -169,7 +127,7 @@ document.addEventListener("DOMContentLoaded", () => {
         isChoosing = Boolean(id);
         history.replaceState(null, "", id ? `?chat_id=${id}` : location.pathname);
         focusChosen();
-        ask();
+        window.incoming.ask();
     };
 
     desk.addEventListener("submit", (event) => {
@@ -178,7 +136,8 @@ document.addEventListener("DOMContentLoaded", () => {
         event.preventDefault();
         send(form, event.submitter);
     });
-    desk.addEventListener("click", (event) => {
+    // The bar has links to chats, too.
+    document.addEventListener("click", (event) => {
         const link = event.target.closest("[data-chat]");
         if (link && link !== desk && !(event.ctrlKey || event.metaKey || event.shiftKey)) {
             event.preventDefault();
@@ -203,12 +162,21 @@ document.addEventListener("DOMContentLoaded", () => {
         if (event.target.name === "topic_id") showTopicFields();
     });
     // The event does not bubble.
-    desk.addEventListener("toggle", (event) => { if (event.target.matches(".desk-transfer")) ask(); }, true);
+    desk.addEventListener("toggle", (event) => { if (event.target.matches(".desk-transfer")) window.incoming.ask(); }, true);
 
     showTopicFields();
-    showTitle();
-    tick();
-    // Also in a hidden tab, whose title shows a call that rings.
-    setInterval(ask, EVERY_MS);
-    setInterval(tick, 500);
+    window.incoming.join({
+        url: desk.dataset.url,
+        query,
+        show: (changed) => { for (const [name, part] of Object.entries(changed)) show(name, part); },
+        setStale,
+        // The tab shows the state, as the agent may look at another one.
+        state: () => parts.get("state").querySelector(".cc-state").textContent,
+        // Say whether the agent has typed since the last poll.
+        takeTyping: () => {
+            const said = hasTyped;
+            hasTyped = false;
+            return said;
+        },
+    });
 });

@@ -1,14 +1,14 @@
 // Keeps a page up to date: the list of queues, the callers of a queue, the progress of a resend. It pauses while boxes are
-// ticked. X-Poll marks requests that no person made: they do not extend the session (callcentre/web/sessions.py).
+// ticked.
 (() => {
   const EVERY_MS = 3000;
   const LIVE = "#result_list, [data-live]";
 
-  const isLooking = () => document.visibilityState === "visible" && document.querySelector(LIVE) && !document.querySelector("input.action-select:checked");
+  const isLooking = () => document.querySelector(LIVE) && !document.querySelector("input.action-select:checked");
 
   const refresh = async () => {
-    const answer = await fetch(location.href, { credentials: "same-origin", redirect: "error", headers: { "X-Poll": "1" } });
-    if (!answer.ok || !isLooking()) return;
+    const answer = await window.poll.fetch(location.href);
+    if (!answer.ok || document.hidden || !isLooking()) return;
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
     const fresh = [...page.querySelectorAll(LIVE)];
     const shown = [...document.querySelectorAll(LIVE)];
@@ -19,5 +19,5 @@
     });
   };
 
-  setInterval(() => { if (isLooking()) refresh().catch(() => {}); }, EVERY_MS);
+  window.poll(EVERY_MS, async () => { if (isLooking()) await refresh().catch(() => {}); });
 })();

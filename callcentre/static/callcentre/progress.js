@@ -15,7 +15,7 @@ document.addEventListener("DOMContentLoaded", () => {
         const show = (name, text) => { element.querySelector(`[data-show=${name}]`).textContent = text; };
         const ask = async () => {
             try {
-                const response = await fetch(element.dataset.follow, { headers: { Accept: "application/json", "X-Poll": "1" } });
+                const response = await window.poll.fetch(element.dataset.follow, { headers: { Accept: "application/json" }, redirect: "follow" });
                 const now = response.redirected ? null : await response.json();
                 if (now === null || now.has_ended) {
                     window.location.reload();
@@ -31,8 +31,7 @@ document.addEventListener("DOMContentLoaded", () => {
             } catch {
                 // The server does not answer: ask again.
             }
-            window.setTimeout(ask, 1000);
         };
-        window.setTimeout(ask, 500);
+        window.poll(1000, ask);
     });
 });

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from django.core.exceptions import ValidationError
+from django.db import transaction
 from django.http import Http404, QueryDict
 from django.utils.translation import gettext as _now
 
@@ -21,7 +22,7 @@ from callcentre.web.desk.work import missed_or_404
 from campaigns.api.serializers import ResultInput
 from campaigns.dialling import previews
 from campaigns.models import Attempt, RecordOffer, RecordStatus, SystemStatus, record_rows
-from campaigns.verbs.results import give_result
+from campaigns.verbs.results import await_result, give_result
 from telephony.api.agents import PauseInput
 from telephony.api.calls import TransferInput
 from telephony.api.topics import ConnectionTopicInput
@@ -49,12 +50,19 @@ def log_out(desk: Situation, form: QueryDict) -> None:
 
 
 def ready(desk: Situation, form: QueryDict) -> None:
-    presence.free(desk.agent, desk.actor)
+    presence.free(desk.agent, desk.actor, after_call=True)
 
 
 def pause(desk: Situation, form: QueryDict) -> None:
     values, faults = PauseInput.read(form.dict())
-    presence.pause(desk.agent, desk.actor, values.get("pause_id"), faults)
+    presence.pause(desk.agent, desk.actor, values.get("pause_id"), faults, after_call=True)
+
+
+def extend(desk: Situation, form: QueryDict) -> None:
+    """Extend the wrap-up, and with it the time for the result of a campaign's call."""
+    with transaction.atomic():
+        if connection_id := presence.extend_wrap_up(desk.agent, desk.actor):
+            await_result(connection_id, presence.EXTENSION)
 
 
 def switch_mode(desk: Situation, form: QueryDict) -> None:
@@ -231,6 +239,7 @@ ACTIONS: Mapping[str, Callable[[Situation, QueryDict], None]] = {
     "log-out": log_out,
     "ready": ready,
     "pause": pause,
+    "extend": extend,
     "mode": switch_mode,
     "begin-line": begin_line,
     "end-line": end_line,

@@ -10,12 +10,12 @@ from telephony.admin.state_labels import COLOURS, LABELS, label_of
 from telephony.api.topics import topics_data
 from telephony.current_states import LOGGED_OUT
 from telephony.leader_election import is_connected
-from telephony.models import AgentState, ConnectionTopic, Pause, Queue, TransferShortcut
+from telephony.models import AgentState, Connection, ConnectionTopic, Pause, Queue, TransferShortcut
 from telephony.models.agent_intervals import StateKind
+from telephony.verbs import presence
 
 # The most free agents, and queues, of the list of targets.
 MOST_TARGETS = 60
-IN_CALL = (StateKind.RINGING, StateKind.TALKING)
 
 
 def state_facts(desk: Situation) -> Any:
@@ -31,19 +31,35 @@ def state_facts(desk: Situation) -> Any:
 
 
 def state_context(desk: Situation, facts: Any) -> dict[str, Any]:
-    status, (*_others, has_pbx) = desk.current.status, facts
+    current, (*_others, has_pbx) = desk.current, facts
+    is_binding = current.is_binding
+    chosen = current.next_pause_id if is_binding else current.pause_id
     return {
         "agent": desk.agent,
-        "current": desk.current,
-        "label": label_of(desk.current),
-        "colour": COLOURS[status],
-        "is_logged_out": status == LOGGED_OUT,
-        "may_be_ready": status in (StateKind.PAUSED, StateKind.WRAP_UP, StateKind.PREVIEW),
-        "may_leave": status not in IN_CALL,
-        "pauses": [pause for pause in Pause.objects.active() if pause.pk != desk.current.pause_id],
+        "current": current,
+        "label": label_of(current),
+        "colour": COLOURS[current.status],
+        "is_logged_out": current.status == LOGGED_OUT,
+        "is_binding": is_binding,
+        "may_be_ready": is_binding or current.status in (StateKind.PAUSED, StateKind.WRAP_UP, StateKind.PREVIEW),
+        "may_extend": current.ends_at and not is_binding and not current.is_extended,
+        "is_ready_next": _pressed(current.resumes_as == StateKind.FREE),
+        # All of them, so that each keeps its key.
+        "pauses": [
+            {"pk": pause.pk, "name": pause.name, "pressed": _pressed(pause.pk == chosen)}
+            for pause in Pause.objects.active()
+        ],
         "line": desk.line,
         "has_pbx": has_pbx,
     }
+
+
+def _pressed(is_pressed: bool) -> str:
+    return "true" if is_pressed else "false"
+
+
+def campaign_of(connection: Connection) -> Campaign | None:
+    return Campaign.objects.filter(pk=connection.campaign_id).first() if connection.campaign_id else None
 
 
 def call_facts(desk: Situation) -> Any:
@@ -51,7 +67,15 @@ def call_facts(desk: Situation) -> Any:
     if call is None:
         return desk.offer is not None
     connection = call.connection
-    return connection.pk, call.state, call.since, connection.state, connection.is_on_hold, connection.agent_id
+    return (
+        connection.pk,
+        call.state,
+        call.since,
+        connection.state,
+        connection.is_on_hold,
+        connection.agent_id,
+        connection.customer_id,
+    )
 
 
 def call_context(desk: Situation, facts: Any) -> dict[str, Any]:
@@ -59,12 +83,12 @@ def call_context(desk: Situation, facts: Any) -> dict[str, Any]:
     if call is None:
         return {"call": None, "offer": desk.offer}
     connection = call.connection
-    campaign = Campaign.objects.filter(code=connection.campaign_code).first() if connection.campaign_code else None
     is_own = call.is_open and connection.agent_id == desk.agent.pk
     return {
         "call": call,
         "connection": connection,
-        "campaign": campaign,
+        "customer": desk.customer,
+        "campaign": campaign_of(connection),
         "is_inbound": connection.direction == connection.Direction.INBOUND,
         "label": LABELS.get(call.state, ""),
         "colour": COLOURS.get(call.state, "default"),
@@ -109,6 +133,14 @@ def transfer_context(desk: Situation, facts: Any) -> dict[str, Any]:
     }
 
 
+def expect_topic(desk: Situation) -> None:
+    """Let the wrap-up wait for the topic if the queue requires one: the agent talks, and is at the desk."""
+    call, current = desk.call, desk.current
+    queue = call.connection.queue if call and call.is_talking and current.status == StateKind.TALKING else None
+    if call and queue and queue.topic_minutes and not current.awaits_topic:
+        presence.await_topic(desk.agent, call.connection)
+
+
 def topic_facts(desk: Situation) -> Any:
     """Return the call and the time of its topic. Only calls of a queue have topics to choose from."""
     call = desk.shown_call
@@ -128,6 +160,7 @@ def topic_context(desk: Situation, facts: Any) -> dict[str, Any]:
     return {
         "connection": call.connection,
         "stored": stored,
+        "is_required": call.connection.queue.topic_minutes > 0,
         "groups": [group for group in known["topic_groups"] if group["topics"]],
         "fields": [{**field, "value": values.get(field["id"], "")} for field in known["custom_fields"]],
     }

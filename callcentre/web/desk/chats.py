@@ -7,34 +7,21 @@ from django.db.models import Q
 from django.http import Http404
 from django.utils.translation import gettext as _now
 
-from callcentre.core.statements import rows_of
 from callcentre.web.desk.situation import Situation
 from telephony.models import Agent
+from tickets.admin.canned_replies import canned_replies_for_chat
 from tickets.models import Chat
 
-# The newest messages of a conversation, and the most chats of the list.
-LINES, MOST = 200, 50
-_OPEN = """
-SELECT c.id, c.client_name, c.agent_id IS NULL, q.name, c.created_at,
-  newest.id, left(newest.body, 120), newest.agent_id IS NULL, newest.created_at
-FROM tickets_chat c JOIN telephony_queue q ON q.id = c.queue_id
-LEFT JOIN LATERAL (
-  SELECT id, body, agent_id, created_at FROM tickets_chatmessage m WHERE m.chat_id = c.id ORDER BY id DESC LIMIT 1
-) newest ON true
-WHERE c.closed_at IS NULL AND (c.agent_id = %(agent)s OR c.agent_id IS NULL AND c.queue_id IN (
-  SELECT queue_id FROM telephony_queuemember WHERE agent_id = %(agent)s))
-ORDER BY c.agent_id IS NULL, c.created_at, c.id LIMIT %(most)s
-"""
-_NAMES = ("pk", "client", "is_waiting", "queue", "began_at", "line", "text", "is_clients", "written_at")
+# The newest messages of a conversation.
+LINES = 200
 
 
 def chats_facts(desk: Situation) -> Any:
-    return rows_of(_OPEN, {"agent": desk.agent.pk, "most": MOST}), desk.request.GET.get("chat_id")
+    return desk.chats, desk.request.GET.get("chat_id")
 
 
 def chats_context(desk: Situation, facts: Any) -> dict[str, Any]:
-    rows, chosen = facts
-    chats = [dict(zip(_NAMES, row, strict=True)) for row in rows]
+    chats, chosen = facts
     unanswered = [chat["pk"] for chat in chats if chat["is_clients"]]
     others = [pk for pk in (*unanswered, *(chat["pk"] for chat in chats)) if str(pk) != chosen]
     return {"chats": chats, "chosen": chosen, "unanswered": len(unanswered), "next": others[0] if others else None}
@@ -72,3 +59,13 @@ def conversation_context(desk: Situation, facts: Any) -> dict[str, Any]:
     chat = chat_of(desk.agent, chat_id)
     newest = list(chat.messages.select_related("agent").order_by("-id")[:LINES]) if chat else []
     return {"chat": chat, "chat_id": chat_id, "lines": newest[::-1], "is_cut_off": len(newest) == LINES, "limit": LINES}
+
+
+def canned_facts(desk: Situation) -> Any:
+    """Return the chosen chat: its canned replies are sent once."""
+    return desk.request.GET.get("chat_id")
+
+
+def canned_context(desk: Situation, facts: Any) -> dict[str, Any]:
+    chat = chat_of(desk.agent, facts) if facts else None
+    return {"replies": canned_replies_for_chat(chat, desk.agent) if chat else []}

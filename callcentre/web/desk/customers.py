@@ -1,11 +1,12 @@
 """The customer of the call or of the offered record, with the last contacts."""
 
 from typing import Any
+from urllib.parse import urlencode
+
+from django.urls import reverse
 
 from callcentre.admin import may_see, user_of
 from callcentre.web.desk.situation import Situation
-from campaigns.models import Record
-from telephony.customers import customers_of
 from telephony.numbers import comparable
 from tickets.models import Customer
 from tickets.timeline import Reader, kinds, read_page
@@ -23,13 +24,13 @@ def customer_facts(desk: Situation) -> Any:
 
 def customer_context(desk: Situation, facts: Any) -> dict[str, Any]:
     """Return the card of the customer. An agent needs no permission for the customer of the present call."""
-    number = _number(desk)
-    customer = _customer(desk, number)
+    number, customer = desk.number, desk.customer
     user = user_of(desk.request)
     context: dict[str, Any] = {
         "customer": customer,
         "customer_number": number,
         "may_see_customer": may_see(user, "tickets", "customer"),
+        "new_ticket_url": _new_ticket_url(customer, number) if user.has_perm("tickets.add_ticket") else "",
     }
     if customer is None:
         return context
@@ -48,18 +49,7 @@ def customer_context(desk: Situation, facts: Any) -> dict[str, Any]:
     return context
 
 
-def _number(desk: Situation) -> str:
-    if desk.offer:
-        record = Record.objects.filter(pk=desk.offer.record_id).only("phone_number").first()
-        return record.phone_number if record else ""
-    return desk.shown_call.connection.customer_number if desk.shown_call else ""
-
-
-def _customer(desk: Situation, number: str) -> Customer | None:
-    pk = desk.shown_call.connection.customer_id if desk.shown_call and not desk.offer else None
-    if pk is None and number:
-        found = customers_of([comparable(number)])
-        pk = next(iter(found.values())).id if found else None
-    customers = Customer.objects.select_related("company", "merged_into__company")
-    customer = customers.filter(pk=pk).first() if pk else None
-    return customer.merged_into or customer if customer else None
+def _new_ticket_url(customer: Customer | None, number: str) -> str:
+    """Return the address of the form of a ticket by phone, with the customer and the number."""
+    query = {"sender": comparable(number), **({"customer": customer.pk} if customer else {})}
+    return f"{reverse('admin:tickets_ticket_add')}?{urlencode(query)}"

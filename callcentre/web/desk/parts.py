@@ -5,13 +5,13 @@ the facts stands on the page, and the page sends it back with the next poll.
 """
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from django.template.loader import render_to_string
 
-from callcentre.web.desk import calls, chats, customers, records, work
+from callcentre.web.desk import calls, chats, customers, incoming, records, work
 from callcentre.web.desk.situation import Situation
 
 
@@ -28,6 +28,8 @@ class Part:
         return f"admin/desk/{self.name}.html"
 
 
+# The bar of every page of an agent.
+INCOMING = Part("incoming", incoming.incoming_facts, incoming.incoming_context)
 PARTS = (
     Part("state", calls.state_facts, calls.state_context),
     Part("offer", records.offer_facts, records.offer_context),
@@ -38,16 +40,17 @@ PARTS = (
     Part("customer", customers.customer_facts, customers.customer_context),
     Part("chats", chats.chats_facts, chats.chats_context),
     Part("conversation", chats.conversation_facts, chats.conversation_context),
+    Part("canned", chats.canned_facts, chats.canned_context),
     Part("missed", work.missed_facts, work.missed_context),
     Part("tickets", work.tickets_facts, work.tickets_context),
     Part("numbers", work.numbers_facts, work.numbers_context),
 )
 
 
-def changed_parts(desk: Situation, known: Mapping[str, str]) -> dict[str, dict[str, str]]:
+def changed_parts(desk: Situation, parts: Iterable[Part], known: Mapping[str, str]) -> dict[str, dict[str, str]]:
     """Return the digest and the HTML of each part whose digest is not the known one."""
     changed = {}
-    for part in PARTS:
+    for part in parts:
         facts = part.facts(desk)
         digest = _digest(facts)
         if known.get(part.name) != digest:

@@ -1,6 +1,5 @@
 """The record of the call or of the offer: its fields, the script of the campaign, and the result."""
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,8 +9,11 @@ from django.utils.dateparse import parse_datetime
 
 from callcentre.web.desk.situation import Situation
 from campaigns.models import Campaign, RecordStatus, SystemStatus, record_rows
+from campaigns.models.status import SYSTEM_NAMES, as_read
+from campaigns.scripts import filled
 
-_PLACE = re.compile(r"\{([^{}]{1,100})\}")
+# The order of results.
+_OWN, _SERVICE, _SYSTEM = range(3)
 
 
 def offer_facts(desk: Situation) -> Any:
@@ -19,7 +21,7 @@ def offer_facts(desk: Situation) -> Any:
 
 
 def offer_context(desk: Situation, facts: Any) -> dict[str, Any]:
-    return {"offer": desk.offer}
+    return {"offer": desk.offer, "customer": desk.customer if desk.offer else None}
 
 
 def record_facts(desk: Situation) -> Any:
@@ -46,6 +48,7 @@ def record_context(desk: Situation, facts: Any) -> dict[str, Any]:
     values: dict[str, str] = {one["name"]: one["value"] for one in fields}
     context = {
         "record": row,
+        "status": as_read(row["status"], row["system_status"]),
         "fields": fields,
         "campaign": campaign,
         "script": filled(campaign.script, {"phone_number": row["phone_number"], **values}),
@@ -57,7 +60,7 @@ def record_context(desk: Situation, facts: Any) -> dict[str, Any]:
     given = result.get("values", {})
     return context | {
         "connection_uid": attempt.connection_uid,
-        "statuses": _statuses(campaign),
+        **_statuses(campaign, given.get("status_id")),
         "chosen": given.get("status_id"),
         "note": given.get("last_note", "") or "",
         "next_call": _as_input(given.get("next_call_at")),
@@ -80,24 +83,32 @@ def fields_of(row: Mapping[str, Any]) -> list[dict[str, str]]:
     ]
 
 
-def filled(script: str, values: Mapping[str, str]) -> str:
-    """Put values of the record into the places of a script: `{city}` becomes the value of the field city."""
-    return _PLACE.sub(lambda place: values.get(place[1].strip(), place[0]), script)
-
-
-def _statuses(campaign: Campaign) -> list[dict[str, Any]]:
-    """Return the statuses that a result can have. Those of the service's own results come first."""
+def _statuses(campaign: Campaign, chosen: int | None) -> dict[str, Any]:
+    """Return the statuses that a result can have: first the campaign's own, then the service's, folded the system's."""
     statuses = RecordStatus.objects.filter(campaign=campaign).exclude(system_status=SystemStatus.IN_PROGRESS)
-    ordered = sorted(
-        statuses.select_related("dictionary_status"),
-        key=lambda status: not (status.dictionary_status and status.dictionary_status.key),
-    )
-    return [
+    ordered = sorted(statuses.select_related("dictionary_status"), key=_place)
+    results = [
         {
             "pk": status.pk,
-            "name": status.name,
+            "name": str(status),
             "needs_time": status.system_status in SystemStatus.needing_next_call(),
             "is_success": status.is_success,
+            "is_system": _place(status) == _SYSTEM,
+            "meaning": SystemStatus(status.system_status).meaning,
+            "key": str(number) if number < 10 else "",
         }
-        for status in ordered
+        for number, status in enumerate(ordered, 1)
     ]
+    folded = [result for result in results if result["is_system"]]
+    return {
+        "results": [result for result in results if not result["is_system"]],
+        "system_results": folded,
+        "is_unfolded": len(folded) == len(results) or any(result["pk"] == chosen for result in folded),
+    }
+
+
+def _place(status: RecordStatus) -> int:
+    entry = status.dictionary_status
+    if entry and entry.key:
+        return _SERVICE
+    return _SYSTEM if entry and status.name in SYSTEM_NAMES else _OWN

@@ -1,8 +1,9 @@
-"""The situation of an agent: state, call, offered record and standing line, each read once for a request."""
+"""The situation of an agent: state, call, offered record, line and chats, each read once for a request."""
 
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
+from typing import Any
 
 from django.http import Http404, HttpRequest
 from django.utils import timezone
@@ -10,15 +11,33 @@ from django.utils.translation import gettext as _now
 
 from callcentre.admin import actor_of
 from callcentre.core.actor import Actor
+from callcentre.core.statements import rows_of
 from campaigns.dialling import previews
-from campaigns.models import Attempt, RecordOffer
+from campaigns.models import Attempt, Record, RecordOffer
 from campaigns.models.attempt import RESULT_OPEN
 from telephony.current_states import Current, current_call, current_states
+from telephony.customers import customers_of
 from telephony.models import Agent, AgentLine, Connection
 from telephony.models.agent_intervals import StateKind
+from telephony.numbers import comparable
+from tickets.models import Customer
 
 # The state of a call that is over and is still shown.
 OVER = "over"
+# The most chats of the agent, and of the agent's queues.
+MOST_CHATS = 50
+_CHATS = """
+SELECT c.id, c.client_name, c.agent_id IS NULL, q.name, c.created_at,
+  newest.id, left(newest.body, 120), newest.agent_id IS NULL, newest.created_at
+FROM tickets_chat c JOIN telephony_queue q ON q.id = c.queue_id
+LEFT JOIN LATERAL (
+  SELECT id, body, agent_id, created_at FROM tickets_chatmessage m WHERE m.chat_id = c.id ORDER BY id DESC LIMIT 1
+) newest ON true
+WHERE c.closed_at IS NULL AND (c.agent_id = %(agent)s OR c.agent_id IS NULL AND c.queue_id IN (
+  SELECT queue_id FROM telephony_queuemember WHERE agent_id = %(agent)s))
+ORDER BY c.agent_id IS NULL, c.created_at, c.id LIMIT %(most)s
+"""
+_CHAT_NAMES = ("pk", "client", "is_waiting", "queue", "began_at", "line", "text", "is_clients", "written_at")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +73,16 @@ class Situation:
         return current_states([self.agent.pk])[self.agent.pk]
 
     @cached_property
+    def present_call(self) -> Call | None:
+        """The call that the agent is rung for, is in, or wraps up."""
+        found = current_call(self.agent.pk)
+        return Call(*found) if found else None
+
+    @cached_property
     def call(self) -> Call | None:
         """The present call; without one the last call, as long as its result may be given."""
-        if found := current_call(self.agent.pk):
-            return Call(*found)
+        if self.present_call:
+            return self.present_call
         last = Connection.objects.filter(agent=self.agent).order_by("-created_at", "-id").first()
         if last and last.ended_at and self.now - last.ended_at < RESULT_OPEN:
             return Call(last, OVER, last.ended_at)
@@ -74,6 +99,25 @@ class Situation:
         return None if self.offer and self.call and self.call.state in (OVER, StateKind.WRAP_UP) else self.call
 
     @cached_property
+    def number(self) -> str:
+        """The number of the customer of the offered record or of the shown call, "" without one."""
+        if self.offer:
+            record = Record.objects.filter(pk=self.offer.record_id).only("phone_number").first()
+            return record.phone_number if record else ""
+        return self.shown_call.connection.customer_number if self.shown_call else ""
+
+    @cached_property
+    def customer(self) -> Customer | None:
+        """The customer of the offered record or of the shown call, if there is one."""
+        pk = self.shown_call.connection.customer_id if self.shown_call and not self.offer else None
+        if pk is None and self.number:
+            found = customers_of([comparable(self.number)])
+            pk = next(iter(found.values())).id if found else None
+        customers = Customer.objects.select_related("company", "merged_into__company")
+        customer = customers.filter(pk=pk).first() if pk else None
+        return customer.merged_into or customer if customer else None
+
+    @cached_property
     def attempt(self) -> Attempt | None:
         """The attempt of the shown call, if a dialler placed it."""
         call = self.shown_call
@@ -87,6 +131,12 @@ class Situation:
         if not self.agent.has_line:
             return None
         return AgentLine.objects.filter(agent=self.agent, ended_at=None).first()
+
+    @cached_property
+    def chats(self) -> list[dict[str, Any]]:
+        """The open chats of the agent, then those that wait in the agent's queues."""
+        rows = rows_of(_CHATS, {"agent": self.agent.pk, "most": MOST_CHATS})
+        return [dict(zip(_CHAT_NAMES, row, strict=True)) for row in rows]
 
     def connection_or_404(self, uid: str) -> Connection:
         """Return a call that is or was this agent's. Raises Http404 for the calls of others."""

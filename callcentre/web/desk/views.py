@@ -14,8 +14,9 @@ from django.utils.translation import gettext as _now
 from callcentre.admin import user_of
 from callcentre.admin.base import REFUSALS
 from callcentre.web.desk.actions import ACTIONS
+from callcentre.web.desk.calls import expect_topic
 from callcentre.web.desk.home import agent_of
-from callcentre.web.desk.parts import changed_parts
+from callcentre.web.desk.parts import INCOMING, PARTS, Part, changed_parts
 from callcentre.web.desk.refusals import sentences_of
 from callcentre.web.desk.situation import Situation
 
@@ -37,20 +38,26 @@ def desk_view(request: HttpRequest) -> HttpResponse:
         **admin.site.each_context(request),
         "title": _now("My desk"),
         "agent": desk.agent,
-        "parts": changed_parts(desk, {}),
-        "at": desk.now.timestamp(),
+        "parts": changed_parts(desk, PARTS, {}),
         "chat_id": request.GET.get("chat_id", ""),
     }
     return TemplateResponse(request, "admin/desk/desk.html", context)
 
 
-def now_view(request: HttpRequest) -> HttpResponse:
-    """Answer with the parts that have changed since the digests of the address."""
+def now_view(request: HttpRequest, *parts: Part) -> HttpResponse:
+    """Answer with the parts that have changed since the digests of the address: of the desk, and the bar."""
     desk = situation_of(request)
-    changed = changed_parts(desk, request.GET.dict())
+    if not parts:
+        expect_topic(desk)
+    changed = changed_parts(desk, parts or (INCOMING, *PARTS), request.GET.dict())
     response = JsonResponse({"at": desk.now.timestamp(), "parts": changed})
     add_never_cache_headers(response)
     return response
+
+
+def incoming_view(request: HttpRequest) -> HttpResponse:
+    """Answer with the bar, if it has changed: the poll of all other pages of an agent."""
+    return now_view(request, INCOMING)
 
 
 def act_view(request: HttpRequest, action: str) -> HttpResponse:
@@ -83,5 +90,6 @@ def urls() -> list[URLPattern]:
     return [
         path("admin/desk/", own(desk_view), name="desk"),
         path("admin/desk/now", own(now_view), name="desk-now"),
+        path("admin/desk/incoming", own(incoming_view), name="desk-incoming"),
         path("admin/desk/<slug:action>/", own(act_view), name="desk-act"),
     ]

@@ -1,6 +1,5 @@
 """The agent's tickets, missed callers, and numbers of today."""
 
-from dataclasses import dataclass
 from datetime import datetime, time, timedelta
 from typing import Any
 
@@ -11,18 +10,17 @@ from django.utils.translation import gettext_lazy as _
 
 from callcentre.admin import may_see
 from callcentre.core.statements import rows_of
+from callcentre.core.times import spell_length
 from callcentre.web.desk.situation import Situation
 from reports import report
-from reports.measures import clock
 from reports.periods import Aggregation
 from reports.report import Question
+from telephony.customers import customers_of
 from telephony.models import Agent, Connection
-from tickets.admin.ticket_page_sidebar import dues_of
-from tickets.due_tickets import SOON
-from tickets.models import Ticket
+from tickets.admin.own_tickets import READ, own_tickets
 
-# Tickets that are read, and those that the desk shows.
-READ, SHOWN = 200, 8
+# Tickets that the desk shows.
+SHOWN = 8
 # Missed callers are shown for this time.
 MISSED_FOR = timedelta(hours=8)
 MOST_MISSED = 5
@@ -30,22 +28,34 @@ MOST_MISSED = 5
 NUMBERS_SECONDS = 15
 
 _OPEN_TICKETS = "SELECT count(*), max(updated_at) FROM tickets_ticket WHERE agent_id = %s AND closed_at IS NULL"
-# Callers of the agent's queues who were not answered, and since then neither answered nor called.
+# Callers of the agent's queues who were not answered, each with the last call, and how often the caller was rung since.
+# A caller who was reached since then is left out, and so is one with whom a call is going on.
 _MISSED = """
-SELECT DISTINCT ON (c.src_number) c.id, c.src, c.created_at, q.name, c.src_number
-FROM telephony_queuemember m
-JOIN telephony_queue q ON q.id = m.queue_id
-JOIN telephony_connection c ON c.queue_id = q.id AND c.created_at > %(since)s AND c.direction = 'INBOUND'
-  AND c.disposition = 'NO ANSWER'
-WHERE m.agent_id = %(agent)s AND c.answered_at IS NULL AND c.src_number ~ '[0-9]'
-AND NOT EXISTS (
-  SELECT FROM telephony_connection later WHERE later.dst_number = c.src_number AND later.created_at >= c.created_at
-    AND later.direction = 'OUTBOUND')
-AND NOT EXISTS (
-  SELECT FROM telephony_connection later WHERE later.src_number = c.src_number AND later.created_at >= c.created_at
-    AND later.direction = 'INBOUND' AND (later.answered_at IS NOT NULL OR later.state <> 'ended'))
-ORDER BY c.src_number, c.created_at DESC
+SELECT c.id, c.src, c.created_at, c.queue, c.src_number, later.tries, later.tried_at
+FROM (
+  SELECT DISTINCT ON (c.src_number) c.id, c.src, c.created_at, q.name AS queue, c.src_number
+  FROM telephony_queuemember m
+  JOIN telephony_queue q ON q.id = m.queue_id
+  JOIN telephony_connection c ON c.queue_id = q.id AND c.created_at > %(since)s AND c.direction = 'INBOUND'
+    AND c.disposition = 'NO ANSWER'
+  WHERE m.agent_id = %(agent)s AND c.answered_at IS NULL AND c.src_number ~ '[0-9]'
+  ORDER BY c.src_number, c.created_at DESC, c.id DESC
+) c
+CROSS JOIN LATERAL (
+  SELECT count(*) FILTER (WHERE is_try) AS tries, max(created_at) FILTER (WHERE is_try) AS tried_at,
+    bool_or(answered_at IS NOT NULL OR state <> 'ended') AS is_reached
+  FROM (
+    SELECT out.*, EXISTS (SELECT FROM telephony_leg WHERE connection_id = out.id AND role = 'customer') AS is_try
+    FROM telephony_connection out
+    WHERE out.dst_number = c.src_number AND out.created_at >= c.created_at AND out.direction = 'OUTBOUND'
+  ) calls
+) later
+WHERE later.is_reached IS NOT TRUE AND NOT EXISTS (
+  SELECT FROM telephony_connection back WHERE back.src_number = c.src_number AND back.created_at >= c.created_at
+    AND back.direction = 'INBOUND' AND (back.answered_at IS NOT NULL OR back.state <> 'ended'))
+ORDER BY later.tries, c.created_at DESC, c.id DESC LIMIT %(most)s
 """
+_MISSED_NAMES = ("pk", "src", "at", "queue", "number", "tries", "tried_at")
 # The results that the agent gave: those of calls that the agent had, by the agent's index of calls.
 _RESULTS = """
 SELECT count(*), count(*) FILTER (WHERE s.is_success)
@@ -64,23 +74,8 @@ def tickets_facts(desk: Situation) -> Any:
     return rows_of(_OPEN_TICKETS, [desk.agent.pk]), int(desk.now.timestamp() // 60)
 
 
-@dataclass(frozen=True, slots=True)
-class OwnTicket:
-    ticket: Ticket
-    due: Any
-    # The customer wrote last.
-    is_unread: bool
-
-    @property
-    def is_due(self) -> bool:
-        return self.due is not None and self.due.colour != "info"
-
-
 def tickets_context(desk: Situation, facts: Any) -> dict[str, Any]:
-    """Return the agent's open tickets: first those that are due soonest, then the unread ones."""
-    mine = Ticket.objects.filter(agent=desk.agent, closed_at=None).order_by("-updated_at", "-id")
-    rows = [_own(ticket, desk.now) for ticket in mine.select_related("status", "customer")[:READ]]
-    rows.sort(key=lambda row: (not row.is_due, row.due.at if row.is_due else desk.now + SOON, not row.is_unread))
+    rows = own_tickets(desk.agent, desk.now)
     return {
         "tickets": rows[:SHOWN],
         "count": len(rows),
@@ -91,27 +86,21 @@ def tickets_context(desk: Situation, facts: Any) -> dict[str, Any]:
     }
 
 
-def _own(ticket: Ticket, now: datetime) -> OwnTicket:
-    dues = sorted(dues_of(ticket, now), key=lambda due: due.at)
-    is_unread = ticket.awaiting_since is not None or ticket.first_agent_responded_at is None
-    return OwnTicket(ticket, dues[0] if dues else None, is_unread)
-
-
 # Missed callers
 
 
 def missed_facts(desk: Situation) -> Any:
-    rows = rows_of(_MISSED, {"agent": desk.agent.pk, "since": desk.now - MISSED_FOR})
-    return sorted(rows, key=lambda row: row[2], reverse=True)[:MOST_MISSED]
+    """Return the missed callers, those who were tried least first, so that the others do not hide them."""
+    return rows_of(_MISSED, {"agent": desk.agent.pk, "since": desk.now - MISSED_FOR, "most": MOST_MISSED})
 
 
 def missed_context(desk: Situation, facts: Any) -> dict[str, Any]:
-    return {
-        "missed": [
-            {"pk": pk, "uid": Connection(pk=pk, created_at=at).uid, "number": number, "at": at, "queue": queue}
-            for pk, number, at, queue, _normal_form in facts
-        ]
-    }
+    rows = [dict(zip(_MISSED_NAMES, row, strict=True)) for row in facts]
+    customers = customers_of({row["number"] for row in rows})
+    for row in rows:
+        row["uid"] = Connection(pk=row["pk"], created_at=row["at"]).uid
+        row["customer"] = customers.get(row["number"])
+    return {"missed": rows}
 
 
 def missed_or_404(agent: Agent, uid: str) -> Connection:
@@ -144,11 +133,11 @@ def numbers_context(desk: Situation, facts: Any) -> dict[str, Any]:
         "numbers": [
             (_("calls answered"), f"{row.answered} / {row.offered}"),
             (_("calls placed"), row.calls),
-            (_("talk time"), clock(row.talk_in_and_out)),
+            (_("talk time"), spell_length(row.talk_in_and_out)),
             (_("results"), results),
             (_("of them successes"), successes),
             (_("chats"), row.chats_answered),
             (_("tickets replied to"), row.tickets_answered),
-            (_("time in pauses"), clock(row.pause_seconds)),
+            (_("time in pauses"), spell_length(row.pause_seconds)),
         ]
     }

@@ -18,6 +18,13 @@ function watchRanges(form) {
     }));
 }
 
+// The total of all rows, those of other pages too.
+function showTotal(foot, total) {
+    if (!foot || !total?.length) return;
+    for (const text of total) foot.rows[0].append(Object.assign(document.createElement("td"), { className: "cc-right", textContent: text }));
+    foot.hidden = false;
+}
+
 async function draw(section) {
     const [calls, occupancy] = ["report-calls", "report-occupancy"].map((id) => document.getElementById(id));
     const note = section.querySelector("p");
@@ -29,6 +36,7 @@ async function draw(section) {
         section.hidden = true;
         return;
     }
+    showTotal(document.getElementById("report-total"), data.total);
     if (data.reason || !data.labels.length) {
         section.querySelectorAll(".cc-chart").forEach((chart) => { chart.hidden = true; });
         note.textContent = data.reason || "";

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
@@ -64,7 +65,8 @@ def test_the_page_shows_the_pace_and_the_records() -> None:
 
     assert "Calls are placed." in shown
     assert "1.4" in shown
-    assert '<span class="cc-number">3</span><span>to be called</span>' in shown
+    assert '<span class="cc-number">3</span><span>records to call</span>' in shown
+    assert "<dd><b>3</b> to be called</dd>" in shown
 
 
 def test_the_charts_have_a_column_for_each_minute_and_day_with_calls() -> None:
@@ -105,6 +107,13 @@ def test_the_buttons_switch_the_dialling(switch: str, is_dialling: bool) -> None
     assert messages_of(response)
     row = DiallingSwitch.objects.get()
     assert (row.campaign, row.action, row.actor_kind) == (campaign, switch, "user")
+
+
+@pytest.mark.parametrize(("is_dialling", "offered"), [(True, {"pause", "stop"}), (False, {"start", "stop"})])
+def test_the_page_offers_the_switches_that_change_something(is_dialling: bool, offered: set[str]) -> None:
+    html = superuser().page(page(CampaignFactory(is_dialling=is_dialling)))
+
+    assert set(re.findall(r'name="switch" value="(\w+)"', html)) == offered
 
 
 def test_people_who_may_only_view_get_no_buttons() -> None:

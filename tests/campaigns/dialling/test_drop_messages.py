@@ -205,6 +205,22 @@ def test_asterisk_finds_the_message_in_a_shared_folder(campaign: Campaign, setti
     assert sound_of(campaign) == name
 
 
+def test_the_folder_has_a_copy_of_each_message_under_a_name_of_its_own(campaign: Campaign, settings, tmp_path) -> None:
+    """The storage gives the name of a removed file again, and the copy in the folder stays."""
+    settings.SWITCH_BACKEND, settings.SOUNDS_FOLDER = "asterisk", str(tmp_path)
+    code, first = campaign.code, to_telephone(io.BytesIO(wav()))
+    sound_of(campaign)
+    remove_campaign(campaign, ACTOR)
+    remove_files()
+    other = CampaignFactory(code=code)
+    set_message(other, ACTOR, to_telephone(io.BytesIO(wav(2))))
+
+    copy = tmp_path / f"{Path(sound_of(other)).name}.wav"
+
+    assert copy.read_bytes() != first
+    assert copy.read_bytes() == other.drop_message.read()
+
+
 def test_without_a_way_to_asterisk_there_is_no_message(campaign: Campaign, settings) -> None:
     settings.SWITCH_BACKEND = "asterisk"
 

@@ -46,7 +46,12 @@ def test_a_dial_writes_call_attempt_history_and_event(switch: RecordingSwitch) -
 
     call, attempt = open_call(), only_attempt()
     record.refresh_from_db()
-    assert (call.campaign_code, call.record_id, call.caller_id) == (campaign.code, record.pk, "+48225550100")
+    assert (call.campaign_id, call.campaign_code, call.record_id, call.caller_id) == (
+        campaign.pk,
+        campaign.code,
+        record.pk,
+        "+48225550100",
+    )
     assert (attempt.record_id, attempt.connection_uid, attempt.outcome) == (record.pk, call.uid, "")
     assert (record.leased_by, record.leased_until, record.is_leased) == (f"call:{call.pk}", None, True)
     assert record.called_at == attempt.dialled_at

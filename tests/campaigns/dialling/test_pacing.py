@@ -90,7 +90,7 @@ def test_a_call_that_is_joined_while_a_tick_reads_leaves_no_agent_too_many(
 def test_an_agent_in_a_call_of_another_campaign_is_not_expected(switch: RecordingSwitch, seen: Seen) -> None:
     campaign = predictive()
     other = CampaignFactory()
-    set_states(campaign, "talking", connection=ConnectionFactory(campaign_code=other.code))
+    set_states(campaign, "talking", connection=ConnectionFactory(campaign_id=other.pk))
 
     assert ask(seen, campaign).busy == []
 
@@ -239,7 +239,7 @@ def test_a_caller_is_not_forgotten_because_an_agent_is_left_to_another_person(
     # A person of another campaign has answered, and gets one of the other agents.
     other = share_agents(campaign, 0)
     other.agents.set(others[1:2])
-    ConnectionFactory(talking=True, state="waiting", campaign_code=other.code)
+    ConnectionFactory(talking=True, state="waiting", campaign_id=other.pk)
     set_states(campaign, *["talking"] * 6)
     AgentState.objects.filter(ended_at=None, agent__in=[first, second][:served] + others[1:]).update(kind="free")
 

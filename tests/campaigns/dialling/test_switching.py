@@ -169,7 +169,7 @@ def test_a_stop_hangs_up_the_calls_of_the_campaign_that_only_ring(switch: Record
     add_agent(other, "other", "301")
     tick(campaign)
     tick(other)
-    rings_at_agent, rings_at_customer, talks = Connection.objects.filter(campaign_code=campaign.code).order_by("id")
+    rings_at_agent, rings_at_customer, talks = Connection.objects.filter(campaign_id=campaign.pk).order_by("id")
     pick_up(rings_at_customer, Leg.Role.AGENT)
     answered_call(talks)
 

@@ -2,6 +2,7 @@
 
 import logging
 import threading
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,6 +22,7 @@ from telephony.switch.base import (
     Up,
 )
 from tests.telephony.switch.ari_causes import CAUSES
+from tests.telephony.switch.ari_routes import ROUTES
 from tests.telephony.switch.harness import Listener, Pair, asked, wait_for
 
 # Outcomes
@@ -386,3 +388,11 @@ def test_a_peer_that_has_gone_silent_is_noticed_without_a_traceback(
     assert "ping timeout" in line.listener.of(Offline)[-1].reason
     assert [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING] == []
     server.is_deaf = False
+
+
+def test_the_document_names_the_module_of_each_request() -> None:
+    document = (Path(__file__).parents[3] / "docs/telephony-switch.md").read_text()
+
+    missing = {module for _, path, _ in ROUTES if f"`{(module := f'res_ari_{path[0]}')}`" not in document}
+
+    assert missing == set()

@@ -29,12 +29,11 @@ document.addEventListener("DOMContentLoaded", () => {
         if (form) form.querySelector("[type=submit]").disabled = fresh.dataset.state === "closed";
     };
     const ask = async () => {
-        if (document.hidden) return;
         // A request extends the session only if the person has typed.
-        const headers = hasTyped ? {} : { "X-Poll": "1" };
+        const isMarked = !hasTyped;
         hasTyped = false;
         try {
-            const answer = await fetch(`${chat.dataset.lines}?after=${last()}`, { headers, redirect: "error", signal: AbortSignal.timeout(8000) });
+            const answer = await window.poll.fetch(`${chat.dataset.lines}?after=${last()}`, { isMarked });
             if (!answer.ok) throw new Error(answer.status);
             show(new DOMParser().parseFromString(await answer.text(), "text/html"));
             if (trouble.textContent === chat.dataset.away) warn("");
@@ -66,6 +65,5 @@ document.addEventListener("DOMContentLoaded", () => {
         });
     }
     toEnd();
-    setInterval(ask, EVERY_MS);
-    document.addEventListener("visibilitychange", ask);
+    window.poll(EVERY_MS, ask);
 });

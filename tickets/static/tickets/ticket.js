@@ -52,7 +52,7 @@ document.addEventListener("DOMContentLoaded", () => {
         }
     });
 
-    // The next ticket of the list from which this one was opened: ticket_list.js has kept its addresses.
+    // The next ticket of the list from which this one was opened: ticket_links.js has kept its addresses.
     try {
         const listed = JSON.parse(sessionStorage.getItem("callcentre.tickets")) || [];
         const place = listed.findIndex((address) => new URL(address, location).pathname === location.pathname);
@@ -118,7 +118,7 @@ document.addEventListener("DOMContentLoaded", () => {
         }
         // The labels of the buttons show that a comment is not sent.
         const name = () => {
-            for (const button of composer.querySelectorAll("button[data-comment]")) button.textContent = kindOf() === "comment" ? button.dataset.comment : button.dataset.reply;
+            for (const button of composer.querySelectorAll("button[data-comment]")) button.textContent = kindOf() !== "reply" ? button.dataset.comment : button.dataset.reply;
         };
         composer.addEventListener("change", name);
         name();
@@ -142,16 +142,6 @@ document.addEventListener("DOMContentLoaded", () => {
             event.preventDefault();
             document.getElementById("id_m-cc").value = all.dataset.others;
         });
-        const insert = document.getElementById("insert-canned");
-        if (insert) insert.addEventListener("click", (event) => {
-            event.preventDefault();
-            const choice = document.getElementById("id_canned").selectedOptions[0];
-            if (!choice || !choice.dataset.text) return;
-            const open = editor();
-            if (open) { open.selection.focus(); open.selection.insertHTML(choice.dataset.text); open.synchronizeValues(); }
-            else field.value += plain(choice.dataset.text);
-            field.dispatchEvent(new Event("input", {bubbles: true}));
-        });
     }
 
     // While the page is visible, it asks for the other people there and for news.
@@ -159,13 +149,11 @@ document.addEventListener("DOMContentLoaded", () => {
     const say = (line, text) => { if (line.textContent !== text) line.textContent = text; line.hidden = !text; };
     const form = (values) => { const data = new FormData(); for (const [name, value] of Object.entries(values)) data.set(name, value); return data; };
     const ask = async () => {
-        if (document.hidden) return;
         try {
             const isWriting = Boolean(page.isWriting && page.isWriting());
             const body = form({version: facts.version, seen: facts.seen, writing: isWriting ? "1" : "0"});
             // A request extends the session only if the person writes.
-            const headers = {"X-CSRFToken": facts.token, ...(isWriting ? {} : {"X-Poll": "1"})};
-            const answer = await fetch(facts.presence, {method: "POST", body, headers, redirect: "error", signal: AbortSignal.timeout(8000)});
+            const answer = await window.poll.fetch(facts.presence, {method: "POST", body, headers: {"X-CSRFToken": facts.token}, isMarked: !isWriting});
             if (!answer.ok) throw new Error(answer.status);
             const now = await answer.json();
             say(visitors, now.visitors.join(" "));
@@ -183,8 +171,7 @@ document.addEventListener("DOMContentLoaded", () => {
             say(away, facts.away);
         }
     };
-    window.setInterval(ask, Number(facts.every) * 1000);
-    document.addEventListener("visibilitychange", ask);
+    window.poll(Number(facts.every) * 1000, ask);
     addEventListener("pagehide", () => {
         const body = form({leaving: "1", csrfmiddlewaretoken: facts.token});
         navigator.sendBeacon(facts.presence, body);

@@ -1,18 +1,7 @@
-// The list of tickets: the page of a ticket leads to the next one of the list as it was shown here.
-"use strict";
-
-addEventListener("DOMContentLoaded", () => {
-    const list = document.getElementById("result_list");
-    if (!list) return;
-    const links = list.querySelectorAll("tbody th a");
-    const addresses = [...links].map((link) => link.getAttribute("href"));
-    runAtOnce(document.querySelector("select[data-run]"));
-    try { sessionStorage.setItem("callcentre.tickets", JSON.stringify(addresses)); } catch { /* this browser stores nothing */ }
-});
-
 // A choice runs its action on the selected rows; with the arrow keys, which pass others, after Enter. All rows that match
 // are confirmed on a page.
-function runAtOnce(select) {
+addEventListener("DOMContentLoaded", () => {
+    const select = document.querySelector("select[data-run]");
     if (!select) return;
     let isPassing = false;
     const run = () => {
@@ -30,4 +19,4 @@ function runAtOnce(select) {
         run();
     });
     select.addEventListener("change", () => isPassing || run());
-}
+});

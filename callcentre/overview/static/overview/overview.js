@@ -6,9 +6,6 @@ document.addEventListener("DOMContentLoaded", () => {
     const root = document.getElementById("overview");
     if (!root) return;
     const EVERY = 2000;
-    // X-Poll marks requests that no person made: they do not extend the session (callcentre/web/sessions.py). Only the
-    // wallboard of a user who may change nothing keeps its session.
-    const LIMIT = 5000;
     // Seconds after which figures are no longer called present.
     const OLD = 10;
     const now = root.querySelector(".ov-now");
@@ -170,9 +167,9 @@ document.addEventListener("DOMContentLoaded", () => {
         away.textContent = text.replace("{time}", readTime);
     };
     const ask = async () => {
-        if (document.hidden) return;
         try {
-            const response = await fetch(root.dataset.url, { headers: root.dataset.keeps ? {} : { "X-Poll": "1" }, redirect: "manual", signal: AbortSignal.timeout(LIMIT) });
+            // Only the wallboard of a user who may change nothing keeps its session.
+            const response = await window.poll.fetch(root.dataset.url, { isMarked: !root.dataset.keeps, redirect: "manual" });
             if (response.type === "opaqueredirect") return doubt(root.dataset.out);
             if (!response.ok) throw new Error(response.status);
             show(await response.json());
@@ -188,14 +185,8 @@ document.addEventListener("DOMContentLoaded", () => {
             if (time.textContent !== length) time.textContent = length;
         }
     };
-    // The next question follows the answer, so that a slow server is not asked twice at once.
-    const follow = async () => {
-        await ask();
-        window.setTimeout(follow, EVERY);
-    };
 
     show(JSON.parse(root.dataset.first));
-    document.addEventListener("visibilitychange", ask);
     window.setInterval(tick, 1000);
-    window.setTimeout(follow, EVERY);
+    window.poll(EVERY, ask);
 });

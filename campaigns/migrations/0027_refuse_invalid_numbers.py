@@ -2,7 +2,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("campaigns", "0024_calls_ended_by_our_side")]
+    dependencies = [("campaigns", "0026_fill_campaigns_of_calls")]
 
     operations = [
         migrations.AddField(

@@ -8,7 +8,7 @@ from callcentre.core.migration_steps import AddMissingIndex, RemovePresentIndex
 
 class Migration(migrations.Migration):
     atomic = False
-    dependencies = [("campaigns", "0025_refuse_invalid_numbers")]
+    dependencies = [("campaigns", "0027_refuse_invalid_numbers")]
 
     operations = [
         AddMissingIndex(

@@ -42,7 +42,7 @@ DROP FUNCTION IF EXISTS chats_with_words(tsquery, integer);
 
 class Migration(migrations.Migration):
     atomic = False
-    dependencies = [("tickets", "0029_lists_by_day")]
+    dependencies = [("tickets", "0031_answered_tickets")]
 
     operations = [
         AddMissingIndex(

@@ -1,0 +1,249 @@
+// The bar of an agent's pages: calls, offered records, chats and tickets that want the agent. It is the only poll of these
+// pages, the desk's included. Of several tabs one asks and tells the others; sounds and notifications come once.
+"use strict";
+
+document.addEventListener("DOMContentLoaded", () => {
+    const bar = document.getElementById("incoming");
+    if (!bar) return;
+    const [EVERY_MS, DESK_MS, AWAY_MS, LIMIT_MS] = [1500, 1000, 5000, 8000];
+    // The most lines of the bar.
+    const SHOWN = matchMedia("(max-width: 767px)").matches ? 2 : 3;
+    // The service is called away after this time without an answer.
+    const PATIENCE_MS = 10_000;
+    const LOOKED_AT = "callcentre.looked-at";
+    const facts = bar.dataset;
+    const list = bar.querySelector(".in-list");
+    const [aloud, away, silent] = ["#incoming-aloud", ".in-away", ".in-silent"].map((name) => document.querySelector(name));
+    const title = document.title;
+    const channel = new BroadcastChannel(`callcentre.incoming.${facts.user}`);
+    // The desk, whose parts are asked for together with the bar.
+    let desk = null;
+    let [html, digest] = ["", ""];
+    // The server's clock, and when it was read.
+    let [readAt, shownAt] = [0, 0];
+    // When a tab last asked, and when the service last answered.
+    let [askedAt, answeredAt] = [-EVERY_MS, performance.now()];
+    let [isAsking, isAskedAgain, isStale] = [false, false, false];
+
+    // Texts that all tabs of this browser keep.
+    const kept = (key) => {
+        const read = () => { try { return JSON.parse(localStorage.getItem(key)) ?? []; } catch { return []; } };
+        const write = (texts) => { try { localStorage.setItem(key, JSON.stringify(texts)); } catch { /* this browser stores nothing */ } };
+        return {
+            key,
+            has: (text) => read().includes(text),
+            add: (text) => write([...new Set([...read(), text])]),
+            remove: (isGone) => { const texts = read(); if (texts.some(isGone)) write(texts.filter((text) => !isGone(text))); },
+        };
+    };
+    const hidden = kept("callcentre.incoming.hidden");
+    const done = kept("callcentre.incoming.done");
+
+    // Do something for a piece of news in one tab only. Its lock holds the other tabs off until they can read that it is done.
+    const releases = new Map();
+    const once = (name, act) => {
+        const claim = () => {
+            if (done.has(name)) return null;
+            done.add(name);
+            act();
+            return new Promise((release) => { releases.set(name, release); });
+        };
+        if (navigator.locks) navigator.locks.request(`callcentre.${name}`, { ifAvailable: true }, (lock) => lock && claim());
+        else claim();
+    };
+
+    // The tab that has the focus says so by a lock, which also ends with its tab.
+    let lookAway = () => {};
+    const look = () => {
+        lookAway();
+        navigator.locks?.request(LOOKED_AT, { mode: "shared" }, () => document.hasFocus() && new Promise((release) => { lookAway = release; }));
+    };
+    const isLookedAt = async () => document.hasFocus() || Boolean((await navigator.locks?.query())?.held.some(({ name }) => name === LOOKED_AT));
+
+    // News that this tab knows: the key of its line with its sound.
+    let known = new Set();
+    const stops = new Map();
+    const notes = new Map();
+    let chimedAt = -Infinity;
+    const sound = async (name, kind) => {
+        await window.sounds.ready();
+        silent.hidden = true;
+        if (!known.has(name) || (kind === "chime" && performance.now() - chimedAt < 1000)) return;
+        once(`sound:${name}`, () => {
+            chimedAt = performance.now();
+            stops.set(name, window.sounds.play(kind));
+            bar.dataset.sounded = String(Number(bar.dataset.sounded ?? 0) + 1);
+        });
+    };
+    const notify = async (name, text, link) => {
+        if (!window.sounds.chosen.notifies || window.Notification?.permission !== "granted" || (await isLookedAt())) return;
+        once(`note:${name}`, () => {
+            try {
+                const note = new Notification(text, { tag: name, icon: facts.icon, silent: true });
+                note.addEventListener("click", () => { window.focus(); note.close(); if (link) go(link); });
+                notes.set(name, note);
+            } catch { /* phones notify from service workers only */ }
+        });
+    };
+    const hear = () => {
+        const news = new Map([...list.querySelectorAll("[data-news]")].map((line) => [`${line.dataset.key}:${line.dataset.sound}`, line]));
+        const fresh = [...news].filter(([name]) => !known.has(name));
+        for (const name of known) {
+            if (news.has(name)) continue;
+            stops.get(name)?.();
+            notes.get(name)?.close();
+            for (const act of ["sound", "note"]) releases.get(`${act}:${name}`)?.();
+        }
+        known = new Set(news.keys());
+        done.remove((text) => !known.has(text.slice(text.indexOf(":") + 1)));
+        const said = [];
+        for (const [name, line] of fresh) {
+            const { news: text, sound: kind } = line.dataset;
+            if (kind) sound(name, kind);
+            notify(name, text, line.querySelector("a")?.href);
+            if (document.hidden || done.has(`aloud:${name}`)) continue;
+            done.add(`aloud:${name}`);
+            said.push(text);
+        }
+        if (said.length || !known.size) aloud.textContent = said.join(". ");
+        setTimeout(() => { silent.hidden = !known.size || window.sounds.chosen.isMuted || !window.sounds.isBlocked(); }, 500);
+    };
+    const showTitle = () => {
+        const words = [list.querySelector("[data-news]")?.dataset.news, desk?.state(), title].filter(Boolean).join(" | ");
+        if (document.title !== words) document.title = words;
+    };
+    const show = () => {
+        const fresh = list.cloneNode(false);
+        fresh.innerHTML = html;
+        const lines = [...fresh.querySelectorAll("li[data-sound]")];
+        hidden.remove((key) => !lines.some((line) => line.dataset.key === key));
+        for (const line of lines) {
+            const { key } = line.dataset;
+            // The page of the ticket itself needs no word that it was assigned.
+            if (key.startsWith("ticket-") && line.querySelector("a")?.pathname === location.pathname) hidden.add(key);
+            if (hidden.has(key)) line.remove();
+        }
+        const rest = [...fresh.querySelectorAll("li[data-sound]")].slice(SHOWN);
+        for (const line of rest) line.remove();
+        if (!rest.length) fresh.querySelector("[data-key=more]")?.remove();
+        window.updateInPlace(list, fresh);
+        bar.hidden = !list.querySelector("li") && away.hidden;
+        hear();
+        tick();
+    };
+    const take = (answer) => {
+        [readAt, shownAt, answeredAt] = [answer.at, performance.now(), performance.now()];
+        const isNew = answer.digest !== digest;
+        ({ html, digest } = answer);
+        if (isNew) show();
+        setStale(false);
+    };
+    const setStale = (isNow) => {
+        isStale = isNow;
+        desk?.setStale(isNow);
+        away.hidden = !isNow || Boolean(desk) || performance.now() - answeredAt < PATIENCE_MS;
+        bar.hidden = !list.querySelector("li") && away.hidden;
+    };
+
+    const ask = async () => {
+        if (isAsking) {
+            isAskedAgain = true;
+            return;
+        }
+        isAsking = true;
+        askedAt = performance.now();
+        channel.postMessage(null);
+        const query = new URLSearchParams(desk?.query());
+        query.set("incoming", digest);
+        // A request extends the session only if the person has typed on the desk.
+        const headers = { Accept: "application/json", ...(desk?.takeTyping() ? {} : { "X-Poll": "1" }) };
+        try {
+            const answer = await fetch(`${desk?.url ?? facts.url}?${query}`, { headers, redirect: "error", signal: AbortSignal.timeout(LIMIT_MS) });
+            if (!answer.ok) throw new Error(String(answer.status));
+            const { at, parts: { incoming, ...parts } } = await answer.json();
+            const bare = { at, html, digest, ...incoming };
+            channel.postMessage(bare);
+            take(bare);
+            desk?.show(parts);
+            showTitle();
+            tick();
+        } catch {
+            setStale(true);
+        } finally {
+            isAsking = false;
+        }
+        if (isAskedAgain) {
+            isAskedAgain = false;
+            await ask();
+        }
+    };
+    // Another tab may have asked a moment ago.
+    const beat = () => { if (desk || performance.now() - askedAt >= (isStale ? AWAY_MS : EVERY_MS) - 200) ask(); };
+    channel.addEventListener("message", ({ data }) => {
+        askedAt = performance.now();
+        if (!data) return;
+        take(data);
+        showTitle();
+    });
+
+    // Between two answers the time goes on; without answers it stands still.
+    const tick = () => {
+        if (isStale) return;
+        const now = readAt + (performance.now() - shownAt) / 1000;
+        for (const time of document.querySelectorAll(":is(#incoming, #desk) time[data-since]")) time.textContent = window.spellLength(now - Number(time.dataset.since));
+        for (const time of document.querySelectorAll(":is(#incoming, #desk) time[data-until]")) time.textContent = window.spellLength(Number(time.dataset.until) - now);
+    };
+
+    // A page on which something is written stays open beside the desk.
+    const isWritten = () => [...document.querySelectorAll("#content :is(textarea, input:not([type=hidden], [type=checkbox], [type=radio]))")].some((field) => field.value !== field.defaultValue);
+    const go = (address) => { if (!desk && isWritten()) window.open(address, "callcentre.desk"); else location.assign(address); };
+    bar.addEventListener("submit", async (event) => {
+        event.preventDefault();
+        const form = event.target;
+        const trouble = form.querySelector(".desk-trouble");
+        let said = [facts.away];
+        try {
+            const answer = await fetch(form.action, { method: "POST", body: new FormData(form), headers: { Accept: "application/json" }, redirect: "error" });
+            if (answer.ok || answer.status === 400 || answer.status === 404) ({ errors: said } = await answer.json());
+        } catch { /* the service is away */ }
+        trouble.textContent = said.join(" ");
+        trouble.hidden = !said.length;
+        if (said.length) ask();
+        else go(form.closest("li").querySelector("a").href);
+    });
+    bar.addEventListener("click", (event) => {
+        const button = event.target.closest("[data-hide]");
+        const link = event.target.closest("a[href]");
+        if (button) {
+            hidden.add(button.dataset.hide);
+            show();
+            showTitle();
+        } else if (link && !desk && !(event.ctrlKey || event.metaKey || event.shiftKey)) {
+            event.preventDefault();
+            go(link.href);
+        }
+    });
+    addEventListener("storage", ({ key }) => {
+        if (key !== hidden.key) return;
+        show();
+        showTitle();
+    });
+    // The next page of this tab, or another tab, goes on ringing.
+    addEventListener("pagehide", () => done.remove((text) => text.endsWith(":ring") && releases.has(text)));
+    addEventListener("focus", look);
+    addEventListener("blur", () => lookAway());
+    look();
+
+    const clock = new Worker(facts.clock);
+    clock.addEventListener("message", beat);
+    window.incoming = {
+        ask,
+        join: (page) => {
+            desk = page;
+            clock.postMessage(DESK_MS);
+        },
+    };
+    clock.postMessage(EVERY_MS);
+    setInterval(tick, 500);
+    setTimeout(ask);
+});

@@ -1,0 +1,188 @@
+"""The bar on every page of an agent: the call, the offered record, chats and assigned tickets that want the agent.
+
+Its facts are a part of the desk's poll. Other pages ask for this part alone (incoming.js).
+"""
+
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.urls import reverse
+from django.utils.translation import gettext as _now
+
+from callcentre.admin import may_see, user_of
+from callcentre.core.statements import rows_of
+from callcentre.web.desk.calls import campaign_of
+from callcentre.web.desk.situation import Call, Situation
+from telephony.current_states import LOGGED_OUT
+from telephony.models import AgentLine, Connection
+from telephony.models.agent_intervals import StateKind
+
+# Sounds of the bar: a call rings until it is answered, other things are heard once.
+RING, CHIME = "ring", "chime"
+# The most chats and tickets that are sent. The page shows the newest that the person has not hidden.
+MOST = 10
+# A ticket that another person assigned is shown for this time; only the agent's last changed tickets are looked at.
+ASSIGNED_FOR = timedelta(hours=8)
+MOST_READ = 20
+_ASSIGNED = """
+SELECT given.id, given.at, ticket.id, ticket.subject
+FROM (
+  SELECT id, subject FROM tickets_ticket
+  WHERE agent_id = %(agent)s AND closed_at IS NULL AND updated_at > %(since)s
+  ORDER BY updated_at DESC, id DESC LIMIT %(most)s
+) ticket
+CROSS JOIN LATERAL (
+  SELECT id, at, actor_kind, actor_id FROM tickets_ticketchange
+  WHERE ticket_id = ticket.id AND (action = 'create' OR changes ? 'agent') ORDER BY id DESC LIMIT 1
+) given
+WHERE given.at > %(since)s AND (given.actor_kind, given.actor_id) IS DISTINCT FROM ('user', %(user)s)
+ORDER BY given.id DESC LIMIT %(shown)s
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Item:
+    """A line of the bar. With `is_news` the page says its heading aloud, in its title and in a notification."""
+
+    key: str
+    icon: str
+    heading: str
+    about: list[str] = field(default_factory=list)
+    since: datetime | None = None
+    until: datetime | None = None
+    hint: str = ""
+    sound: str = ""
+    is_news: bool = True
+    # An action of the desk, with the name and value that it sends.
+    action: str = ""
+    action_label: str = ""
+    name: str = ""
+    value: Any = ""
+    # The page that has the rest.
+    url: str = ""
+    url_label: str = ""
+    chat: Any = ""
+
+
+def incoming_facts(desk: Situation) -> Any:
+    """Return what the bar shows. An agent in a call hears nothing else, and one in a pause is asked for no new chat."""
+    call = desk.present_call if desk.present_call and desk.present_call.is_open else None
+    is_away = desk.current.status in (LOGGED_OUT, StateKind.PAUSED)
+    chats = [
+        (chat["pk"], chat["is_waiting"])
+        for chat in desk.chats
+        if (not is_away if chat["is_waiting"] else chat["is_clients"])
+    ]
+    values = {"agent": desk.agent.pk, "user": user_of(desk.request).pk, "since": desk.now - ASSIGNED_FOR}
+    tickets = rows_of(_ASSIGNED, {**values, "most": MOST_READ, "shown": MOST})
+    return (
+        (call.connection.pk, call.state, call.connection.state) if call else None,
+        desk.offer.pk if desk.offer else None,
+        chats,
+        tickets,
+        bool(chats or tickets) and desk.current.status in (StateKind.RINGING, StateKind.TALKING),
+    )
+
+
+def incoming_context(desk: Situation, facts: Any) -> dict[str, Any]:
+    call, offer, chats, tickets, is_busy = facts
+    sound = "" if is_busy else CHIME
+    wanted = {pk for pk, _is_waiting in chats}
+    items = [_chat(chat, sound) for chat in desk.chats if chat["pk"] in wanted]
+    may_open = may_see(desk.request.user, "tickets", "ticket")
+    items += [_ticket(*row, sound=sound, may_open=may_open) for row in tickets]
+    items.sort(key=lambda item: item.since or desk.now, reverse=True)
+    first = [_call(desk, desk.present_call)] if call and desk.present_call else []
+    first += [_offer(desk)] if offer else []
+    return {"items": [*first, *items[:MOST]]}
+
+
+def _call(desk: Situation, call: Call) -> Item:
+    """Return the call. It has a sound while the phone rings for it, unless the agent asked for the call."""
+    connection = call.connection
+    is_inbound = connection.direction == Connection.Direction.INBOUND
+    is_rung = call.state == StateKind.RINGING and connection.state != Connection.State.DIALLING
+    is_of_others = is_inbound or connection.is_answered or bool(connection.campaign_id)
+    number, who = _who(desk)
+    if not is_rung:
+        heading = _now("Call: %(who)s")
+    elif is_of_others:
+        heading = _now("Incoming call: %(who)s")
+    else:
+        heading = _now("Your call: %(who)s")
+    campaign = campaign_of(connection)
+    origin = campaign.name if campaign else connection.queue.name if connection.queue else ""
+    hint = ""
+    if is_rung:
+        is_on_line = desk.line is not None and desk.line.state == AgentLine.State.UP
+        hint = _now("You hear a tone, then the caller.") if is_on_line else _now("Pick up your phone to answer.")
+    return Item(
+        key=f"call-{connection.pk}",
+        icon="call",
+        heading=heading % {"who": who},
+        about=[text for text in (number if number != who else "", origin) if text],
+        since=call.since,
+        hint=hint,
+        sound=RING if is_rung and is_of_others else "",
+        is_news=is_rung and is_of_others,
+        url=f"{reverse('desk')}#desk-call",
+        url_label=_now("Show the call"),
+    )
+
+
+def _offer(desk: Situation) -> Item:
+    offer = desk.offer
+    assert offer is not None
+    number, who = _who(desk)
+    return Item(
+        key=f"offer-{offer.pk}",
+        icon="contact_phone",
+        heading=_now("Offered record: %(who)s") % {"who": who},
+        about=[text for text in (number if number != who else "", offer.campaign.name) if text],
+        until=offer.expires_at,
+        sound=CHIME,
+        action="accept",
+        action_label=_now("Call it"),
+        name="offer",
+        value=offer.pk,
+        url=f"{reverse('desk')}#desk-offer",
+        url_label=_now("Show the record"),
+    )
+
+
+def _who(desk: Situation) -> tuple[str, str]:
+    """Return the number of the call or of the offered record, and the name of its customer, or else the number."""
+    number, customer = desk.number, desk.customer
+    return number, str(customer) if customer and str(customer) else number or _now("unknown number")
+
+
+def _chat(chat: dict[str, Any], sound: str) -> Item:
+    heading = _now("New chat: %(who)s") if chat["is_waiting"] else _now("Unanswered chat: %(who)s")
+    return Item(
+        key=f"chat-{chat['pk']}",
+        icon="chat",
+        heading=heading % {"who": chat["client"]},
+        about=[text for text in (chat["queue"], chat["text"]) if text],
+        since=chat["written_at"] or chat["began_at"],
+        sound=sound,
+        action="take-chat" if chat["is_waiting"] else "",
+        action_label=_now("Take the chat"),
+        name="chat",
+        value=chat["pk"],
+        url=f"{reverse('desk')}?chat_id={chat['pk']}",
+        url_label=_now("Show the chat"),
+        chat=chat["pk"],
+    )
+
+
+def _ticket(change: int, at: datetime, pk: int, subject: str, *, sound: str, may_open: bool) -> Item:
+    return Item(
+        key=f"ticket-{pk}-{change}",
+        icon="confirmation_number",
+        heading=_now("Assigned to you: %(ticket)s") % {"ticket": f"#{pk} {subject}"},
+        since=at,
+        sound=sound,
+        url=reverse("admin:tickets_ticket_change", args=[pk]) if may_open else "",
+        url_label=_now("Open the ticket"),
+    )

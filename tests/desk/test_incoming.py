@@ -1,0 +1,353 @@
+"""The bar on every page of an agent: what it shows and offers, and its poll."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import Permission
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from callcentre.core.actor import Actor
+from telephony.models import Connection
+from telephony.verbs import presence
+from tests.callcentre.factories import UserFactory
+from tests.campaigns.factories import RecordFactory, RecordOfferFactory
+from tests.conftest import ACTOR
+from tests.desk.agents import Desk, desk_of, talk
+from tests.telephony.factories import AgentLineFactory, ConnectionFactory, PauseFactory, QueueFactory
+from tests.tickets.factories import ChatFactory, CustomerFactory, TicketFactory, TicketQueueFactory
+from tickets.models import Ticket
+from tickets.verbs.chats import write_in_chat
+from tickets.verbs.tickets import edit_ticket, open_ticket
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
+
+POLL = "/admin/desk/incoming"
+# A user who is none of the agents.
+SUPERVISOR = Actor("user", 0, "supervisor")
+
+
+def answer_to(desk: Desk, digest: str = "") -> dict[str, Any]:
+    """Return the answer to the poll of a page that shows the bar with this digest."""
+    answer = desk.get(POLL, {"incoming": digest}, headers={"X-Poll": "1"})
+    assert answer.status_code == 200, answer.status_code
+    found: dict[str, Any] = answer.json()["parts"]
+    return found
+
+
+def bar_of(desk: Desk) -> str:
+    html: str = answer_to(desk)["incoming"]["html"]
+    return html
+
+
+def ring(desk: Desk, **values: Any) -> Connection:
+    """Return a call for which the agent's phone rings: a caller's, unless the values say otherwise."""
+    call: Connection = ConnectionFactory(**{"waiting": True, "unanswered": True, "disposition": "", **values})
+    presence.ring(desk.agent, call, call.created_at)
+    return call
+
+
+def assign(ticket: Ticket, desk: Desk, actor: Actor = SUPERVISOR) -> None:
+    edit_ticket(ticket, actor, agent_login=desk.agent.login)
+
+
+# Calls
+
+
+def test_a_caller_is_named_with_number_and_queue(desk: Desk) -> None:
+    customer = CustomerFactory(name="Jan", surname="Kowal")
+    ring(desk, customer_id=customer.pk, src="+48225550107", queue=QueueFactory(name="Invoices"))
+
+    bar = bar_of(desk)
+
+    assert 'data-sound="ring" data-news="Incoming call: Jan Kowal"' in bar
+    for text in ("+48225550107", "Invoices", "Pick up your phone to answer.", 'href="/admin/desk/#desk-call"'):
+        assert text in bar
+
+
+def test_an_unknown_caller_is_named_by_the_number_once(desk: Desk) -> None:
+    ring(desk, src="+48225550107")
+
+    bar = bar_of(desk)
+
+    assert 'data-news="Incoming call: +48225550107"' in bar
+    assert "<span>+48225550107</span>" not in bar
+
+
+def test_a_caller_without_a_number_is_unknown(desk: Desk) -> None:
+    ring(desk, src="")
+
+    assert "Incoming call: unknown number" in bar_of(desk)
+
+
+def test_on_a_standing_line_the_agent_waits_for_the_tone() -> None:
+    desk = desk_of(has_line=True)
+    AgentLineFactory(agent=desk.agent, state="up", up_at=timezone.now())
+    ring(desk)
+
+    bar = bar_of(desk)
+
+    assert "You hear a tone, then the caller." in bar
+    assert "Pick up" not in bar
+
+
+@pytest.mark.parametrize(
+    ("values", "heading", "is_heard"),
+    [
+        ({"state": "originating"}, "Your call: +48225550107", False),
+        ({"state": "dialling"}, "Call: +48225550107", False),
+        ({"state": "talking", "answered_at": timezone.now()}, "Incoming call: +48225550107", True),
+    ],
+    ids=["asked for by the agent", "rings the customer", "handed on by another agent"],
+)
+def test_of_outbound_calls_only_those_of_others_are_heard(
+    values: dict[str, Any], heading: str, is_heard: bool, desk: Desk
+) -> None:
+    ring(desk, waiting=False, ended_at=None, dst="+48225550107", **values)
+
+    bar = bar_of(desk)
+
+    assert f"{heading}</strong>" in bar
+    assert ('data-sound="ring"' in bar, "data-news" in bar) == (is_heard, is_heard)
+
+
+def test_a_call_of_a_campaign_that_rings_the_agent_first_is_heard(desk: Desk) -> None:
+    record = RecordFactory(campaign__name="Renewals")
+    code = record.campaign.code
+    ring(desk, waiting=False, ended_at=None, state="originating", campaign_code=code, record_id=record.pk)
+
+    bar = bar_of(desk)
+
+    assert 'data-sound="ring"' in bar
+    assert "Renewals" in bar
+
+
+def test_a_talk_is_shown_without_a_sound(desk: Desk) -> None:
+    talk(desk, dst="+48225550107")
+
+    bar = bar_of(desk)
+
+    assert "Call: +48225550107" in bar
+    assert 'data-sound=""' in bar
+    assert "data-news" not in bar
+
+
+def test_a_call_that_is_over_is_not_shown(desk: Desk) -> None:
+    call = talk(desk)
+    Connection.objects.filter(pk=call.pk).update(state="ended", ended_at=timezone.now(), disposition="ANSWERED")
+    presence.leave_call(desk.agent, call, timezone.now())
+
+    assert bar_of(desk) == ""
+
+
+def test_calls_chats_and_tickets_of_others_are_not_shown(desk: Desk, other: Desk) -> None:
+    ring(other)
+    ChatFactory(queue=QueueFactory(members=[other.agent]))
+    assign(TicketFactory(), other)
+
+    assert bar_of(desk) == ""
+
+
+# Offered records
+
+
+def test_an_offered_record_can_be_called(desk: Desk) -> None:
+    offer = RecordOfferFactory(agent=desk.agent, record__campaign__name="Renewals")
+    number = offer.campaign.records.get().phone_number
+
+    bar = bar_of(desk)
+
+    assert f'data-sound="chime" data-news="Offered record: {number}"' in bar
+    assert "Renewals" in bar
+    assert 'action="/admin/desk/accept/"' in bar
+    assert f'name="offer" value="{offer.pk}"' in bar
+
+
+# Chats
+
+
+def test_a_new_chat_can_be_taken(desk: Desk) -> None:
+    chat = ChatFactory(queue=QueueFactory(members=[desk.agent]), client_name="Jan Kowal")
+    write_in_chat(chat, ACTOR, body="Is anybody there?")
+
+    bar = bar_of(desk)
+
+    assert 'data-sound="chime" data-news="New chat: Jan Kowal"' in bar
+    assert "Is anybody there?" in bar
+    assert 'action="/admin/desk/take-chat/"' in bar
+    assert f'href="/admin/desk/?chat_id={chat.pk}"' in bar
+
+
+@pytest.mark.parametrize("is_paused", [True, False])
+def test_an_agent_who_does_not_work_is_asked_for_no_new_chat(is_paused: bool, desk: Desk) -> None:
+    ChatFactory(queue=QueueFactory(members=[desk.agent]))
+    if is_paused:
+        presence.pause(desk.agent, ACTOR, PauseFactory().pk)
+    else:
+        presence.log_out(desk.agent, ACTOR)
+
+    assert bar_of(desk) == ""
+
+
+def test_an_own_chat_is_shown_until_it_is_answered(desk: Desk) -> None:
+    chat = ChatFactory(agent=desk.agent, client_name="Jan Kowal")
+    write_in_chat(chat, ACTOR, body="Hello?")
+    unanswered = bar_of(desk)
+
+    write_in_chat(chat, ACTOR, body="Good morning.", agent_login=desk.agent.login)
+
+    assert "Unanswered chat: Jan Kowal" in unanswered
+    assert "take-chat" not in unanswered
+    assert bar_of(desk) == ""
+
+
+def test_an_agent_in_a_call_hears_no_chat(desk: Desk) -> None:
+    ChatFactory(agent=desk.agent, client_name="Jan Kowal")
+    talk(desk)
+
+    bar = bar_of(desk)
+
+    assert 'data-sound="" data-news="Unanswered chat: Jan Kowal"' in bar
+    assert "chime" not in bar
+
+
+def test_the_newest_comes_first(desk: Desk) -> None:
+    now = timezone.now()
+    ChatFactory(agent=desk.agent, client_name="Ewa Lis", created_at=now - timedelta(hours=2))
+    ChatFactory(agent=desk.agent, client_name="Jan Kowal", created_at=now - timedelta(hours=1))
+    assign(TicketFactory(subject="Broken table"), desk)
+
+    bar = bar_of(desk)
+
+    assert bar.index("Broken table") < bar.index("Jan Kowal") < bar.index("Ewa Lis")
+
+
+# Tickets
+
+
+def test_a_ticket_that_another_person_assigned_is_shown(desk: Desk) -> None:
+    ticket = TicketFactory(subject="Broken table")
+    assign(ticket, desk)
+
+    bar = bar_of(desk)
+
+    assert f'data-news="Assigned to you: #{ticket.pk} Broken table"' in bar
+    # Without permissions there are no links.
+    assert f"/tickets/ticket/{ticket.pk}/" not in bar
+
+
+def test_an_assigned_ticket_is_opened_by_those_who_may(desk: Desk) -> None:
+    user = desk.agent.user
+    assert user is not None
+    user.user_permissions.set(Permission.objects.filter(codename="view_ticket"))
+    ticket = TicketFactory()
+    assign(ticket, desk)
+
+    assert f'href="/admin/tickets/ticket/{ticket.pk}/change/"' in bar_of(desk)
+
+
+def test_a_ticket_that_was_opened_for_the_agent_is_shown(desk: Desk) -> None:
+    TicketQueueFactory()
+    opened = open_ticket(
+        SUPERVISOR, subject="Broken table", body="It broke.", sender="jan@client.example", agent_login=desk.agent.login
+    )
+
+    assert f"Assigned to you: #{opened.ticket_id} Broken table" in bar_of(desk)
+
+
+def test_a_ticket_is_news_until_it_is_closed_or_given_to_another_agent(desk: Desk, other: Desk) -> None:
+    closed, given = TicketFactory(), TicketFactory()
+    for ticket in (closed, given):
+        assign(ticket, desk)
+    Ticket.objects.filter(pk=closed.pk).update(closed_at=timezone.now())
+    assign(given, other)
+
+    assert bar_of(desk) == ""
+
+
+def test_a_ticket_that_the_agent_took_is_no_news(desk: Desk) -> None:
+    user = desk.agent.user
+    assert user is not None
+    assign(TicketFactory(), desk, user.actor)
+
+    assert bar_of(desk) == ""
+
+
+def test_a_later_change_of_an_assigned_ticket_is_no_news(desk: Desk) -> None:
+    ticket = TicketFactory()
+    assign(ticket, desk)
+    before = answer_to(desk)["incoming"]["digest"]
+
+    edit_ticket(ticket, ACTOR, subject="Broken chair")
+
+    html = answer_to(desk, before)["incoming"]["html"]
+    assert html.count("data-news") == 1
+    assert "Broken chair" in html
+
+
+# The poll
+
+
+def test_a_poll_without_news_is_small_and_takes_few_queries(django_assert_num_queries: Any) -> None:
+    desk = desk_of(has_line=True)
+    queue = QueueFactory(members=[desk.agent])
+    for count in (1, 9):
+        for chat in ChatFactory.create_batch(count, queue=queue):
+            write_in_chat(chat, ACTOR, body="Hello?")
+        for ticket in TicketFactory.create_batch(count):
+            assign(ticket, desk)
+        digest = answer_to(desk)["incoming"]["digest"]
+
+        # Session, user with agent, state, call, chats, assigned tickets.
+        with django_assert_num_queries(6):
+            assert answer_to(desk, digest) == {}
+
+
+def test_the_poll_while_the_phone_rings_takes_few_queries(django_assert_num_queries: Any, desk: Desk) -> None:
+    ring(desk, customer_id=CustomerFactory().pk)
+    digest = answer_to(desk)["incoming"]["digest"]
+
+    # Besides: the call itself.
+    with django_assert_num_queries(7):
+        assert answer_to(desk, digest) == {}
+
+
+def test_a_poll_does_not_extend_the_session(desk: Desk) -> None:
+    before = dict(desk.session)
+
+    answer = desk.get(POLL, headers={"X-Poll": "1"})
+
+    assert dict(desk.session) == before
+    assert "no-store" in answer["Cache-Control"]
+
+
+def test_the_desk_gets_the_bar_with_its_own_poll(desk: Desk) -> None:
+    known = {name: part["digest"] for name, part in desk.now().items()}
+    ring(desk)
+
+    assert {"incoming", "state", "call"} <= set(desk.now(**known))
+
+
+def test_a_page_costs_no_query_for_the_bar(desk: Desk) -> None:
+    without = Desk()
+    without.force_login(UserFactory(staff=True))
+    counts = []
+    for client in (without, without, desk):
+        with CaptureQueriesContext(connection) as queries:
+            assert client.get("/admin/password_change/").status_code == 200
+        counts.append(len(queries))
+
+    assert counts[1] == counts[2]
+
+
+def test_users_without_an_active_agent_have_no_bar(desk: Desk) -> None:
+    page = "/admin/password_change/"
+    assert 'id="incoming"' in desk.get(page).content.decode()
+
+    desk.agent.is_active = False
+    desk.agent.save()
+
+    assert 'id="incoming"' not in desk.get(page).content.decode()
+    assert desk.get(POLL).status_code == 403
