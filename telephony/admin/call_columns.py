@@ -105,7 +105,7 @@ class CallPartsAdmin(CallsAdmin):
 
     list_select_related = ("connection__agent", "connection__queue")
 
-    @display(description=_("id of the call"))
+    @display(description=_("Id of the call"))
     def call(self, row: Any) -> str:
         return str(row.connection.uid)
 

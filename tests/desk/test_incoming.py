@@ -115,8 +115,8 @@ def test_of_outbound_calls_only_those_of_others_are_heard(
 
 def test_a_call_of_a_campaign_that_rings_the_agent_first_is_heard(desk: Desk) -> None:
     record = RecordFactory(campaign__name="Renewals")
-    of = {"campaign_id": record.campaign_id, "campaign_code": record.campaign.code, "record_id": record.pk}
-    ring(desk, waiting=False, ended_at=None, state="originating", **of)
+    campaign = {"campaign_id": record.campaign_id, "campaign_code": record.campaign.code}
+    ring(desk, waiting=False, ended_at=None, state="originating", record_id=record.pk, **campaign)
 
     bar = bar_of(desk)
 

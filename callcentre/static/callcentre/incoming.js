@@ -240,6 +240,7 @@ document.addEventListener("DOMContentLoaded", () => {
         ask,
         join: (page) => {
             desk = page;
+            showTitle();
             clock.postMessage(DESK_MS);
         },
     };
