@@ -249,8 +249,8 @@ def _free_code() -> str:
     """
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_CODE_LOCK])
-    known = (model.objects.order_by().filter(code__regex="^[0-9]{5}$") for model in (Campaign, FormerCode))
-    taken = {code for codes in known for code in codes.values_list("code", flat=True)}
+    codes, former = (model.objects.order_by().values_list("code", flat=True) for model in (Campaign, FormerCode))
+    taken = set(codes.union(former))
     for number in range(1, 100_000):
         if (code := f"{number:05}") not in taken:
             return code
