@@ -38,7 +38,7 @@ def target_ended(connection: Connection, leg: Leg, at: datetime) -> None:
 
 
 def agent_ended(connection: Connection, leg: Leg, at: datetime) -> None:
-    """Handle the end of an agent's leg in a call of a queue. A caller whom nobody heard waits again."""
+    """Handle the end of an agent's leg in a call of a queue. A caller who was joined to a dead phone waits again."""
     if connection.queue is None or not _is_unheard(connection, leg, at):
         inbound.agent_ended(connection, leg, at)
         return
