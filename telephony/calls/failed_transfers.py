@@ -1,4 +1,6 @@
-"""The end of a transfer's target. If the target was not reached, the customer returns to an agent or a queue.
+"""Phones that were not reached: the customer returns to an agent or a queue.
+
+It is the target of a transfer that did not pick up, or a phone that had vanished from the network when it was joined.
 
 The customer returns to the agent who transferred the call, else to the queue of the call. In a call of a dialler the
 agent takes the customer back by the standing line only: otherwise the call ends, and the record is called again. The
@@ -9,7 +11,7 @@ from datetime import datetime
 
 from callcentre.core.actor import SYSTEM
 from callcentre.core.changes import actor_columns
-from telephony.calls import campaign_hooks, inbound, legs, lines, offers, transfers
+from telephony.calls import campaign_hooks, inbound, legs, lines, offers, talk_times, transfers
 from telephony.calls.inbound import OVERFLOW
 from telephony.models import Agent, Connection, Leg, Queue, Transfer
 from telephony.verbs import ledger, presence
@@ -21,7 +23,8 @@ RETURN = "return"
 
 def target_ended(connection: Connection, leg: Leg, at: datetime) -> None:
     """End the call of a target that has hung up. Return the customer of a target that was not reached."""
-    if not leg.up_at:
+    is_reached = leg.up_at is not None and not _is_unheard(connection, leg, at)
+    if not is_reached:
         last = connection.transfers.select_related("from_agent").last()
         giver = last.from_agent if last and last.action not in (OVERFLOW, RETURN) else None
         if leg.agent and giver:
@@ -31,11 +34,30 @@ def target_ended(connection: Connection, leg: Leg, at: datetime) -> None:
             return
         campaign_hooks.of(connection).transfer_failed(connection)
     talked = Party.AGENT if leg.agent else Party.TARGET
-    legs.end_with_leg(connection, leg, at, Disposition.NO_ANSWER, talked if leg.up_at else Party.SYSTEM)
+    legs.end_with_leg(connection, leg, at, Disposition.NO_ANSWER, talked if is_reached else Party.SYSTEM)
+
+
+def agent_ended(connection: Connection, leg: Leg, at: datetime) -> None:
+    """Handle the end of an agent's leg in a call of a queue. A caller who was joined to a dead phone waits again."""
+    if connection.queue is None or not _is_unheard(connection, leg, at):
+        inbound.agent_ended(connection, leg, at)
+        return
+    _release_target(connection, leg, at)
+    _store_return(connection, leg, queue=connection.queue)
+    inbound.enter_queue(connection, connection.queue, at)
+
+
+def _is_unheard(connection: Connection, leg: Leg, at: datetime) -> bool:
+    """Return whether the customer was joined to a phone that had vanished from the network, and is still there."""
+    since, customer = legs.unheard_since(leg, at), connection.leg_of(Role.CUSTOMER)
+    if since is None or leg.up_at is None or customer is None or connection.is_on_hold:
+        return False
+    return connection.state == Connection.State.TALKING and leg.up_at >= since
 
 
 def _release_target(connection: Connection, leg: Leg, at: datetime) -> None:
-    """End the ringing of the agent whose phone was the target, and the offer to that agent."""
+    """End the part of the agent whose phone was not reached, and the offer to that agent."""
+    talk_times.end(connection, at)
     if leg.agent:
         if (offer := offers.current(connection)) and offer.agent_id == leg.agent_id:
             offers.close(offer, at, offers.outcome_of(leg))

@@ -1,8 +1,9 @@
 """Legs of connections, and the end of calls, for outbound and inbound calls. The connection is locked."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import structlog
+from django.conf import settings
 from django.db import connection as database
 from django.db import transaction
 from prometheus_client import Counter
@@ -14,6 +15,8 @@ from telephony.models import Agent, Connection, Leg, Queue
 from telephony.verbs import ledger, presence
 
 NORMAL = 16
+# Q.850 cause of a phone that sends no packets any more, and the time for the switch to notice that beyond its limit.
+NO_MEDIA, UNHEARD_MARGIN = 44, timedelta(seconds=2)
 
 ended = Counter("callcentre_calls", "Calls that are over", ["direction", "disposition"])
 
@@ -200,6 +203,14 @@ def _part(connection: Connection, at: datetime, hangup_cause: int) -> None:
             lines.release(leg)
     for agent in rung:
         presence.leave_call(agent, connection, at)
+
+
+def unheard_since(leg: Leg, at: datetime) -> datetime | None:
+    """Return the instant since which this phone, whose leg has ended, was silent; None if it has not vanished.
+
+    The switch ends a phone that sends nothing for RTP_TIMEOUT. A person who was joined to it later was not heard.
+    """
+    return at - settings.RTP_TIMEOUT - UNHEARD_MARGIN if leg.cause == NO_MEDIA else None
 
 
 def end_with_leg(connection: Connection, leg: Leg, at: datetime, failure: str, hung_up_by: str) -> None:

@@ -23,8 +23,6 @@ P = ParamSpec("P")
 R = TypeVar("R")
 State = AgentLine.State
 
-# Q.850, as Asterisk says after `rtp_timeout`.
-NO_PACKETS = 44
 # A tone whose end was not reported is over by then.
 TONE_LIMIT = timedelta(seconds=2)
 # The line may change its call this often while its locks are acquired.
@@ -160,7 +158,7 @@ def _end_part(connection: Connection, leg: Leg, at: datetime) -> None:
     if leg.role == Leg.Role.TARGET:
         failed_transfers.target_ended(connection, leg, at)
     elif connection.waiting_since:
-        inbound.agent_ended(connection, leg, at)
+        failed_transfers.agent_ended(connection, leg, at)
     elif not matching.match_again(connection, at):
         outbound.agent_ended(connection, leg, at)
 
@@ -171,7 +169,7 @@ def hang_up_lost(number: str, at: datetime) -> None:
     The request is repeated until the line has ended (`due`), also when the listener restarts.
     """
     lost = AgentLine.objects.filter(agent__number=number, ended_at=None, asked_at__lt=at).exclude(state=State.REFUSED)
-    if lost.update(hangup_asked_at=at, cause=NO_PACKETS):
+    if lost.update(hangup_asked_at=at, cause=legs.NO_MEDIA):
         publish("calls")
 
 

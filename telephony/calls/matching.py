@@ -8,7 +8,6 @@ whenever an agent becomes free. After two seconds the person hears the campaign'
 import logging
 from datetime import datetime, timedelta
 
-from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
@@ -25,8 +24,6 @@ Disposition, Party, State = Connection.Disposition, Connection.Party, Connection
 
 # An answered call that has no agent by then is dropped.
 DROP_AFTER = timedelta(seconds=2)
-# Q.850 cause of a phone that sends no packets any more, and the time for the switch to notice that beyond its limit.
-NO_MEDIA, UNHEARD_MARGIN = 44, timedelta(seconds=2)
 # The result of a detection, or the end of a message, that was not reported is overdue by then.
 DETECTION_LIMIT, MESSAGE_LIMIT = timedelta(seconds=7), timedelta(seconds=75)
 
@@ -93,15 +90,13 @@ def _take_from_agent(connection: Connection, agent: Agent, at: datetime) -> None
 
 
 def drop_unheard(connection: Connection, agent: Leg, at: datetime) -> bool:
-    """Drop a person who was joined to a phone that had vanished from the network. Return whether that is so.
-
-    The switch ends a phone that sends nothing for RTP_TIMEOUT_SECONDS. A join within that time was heard by no agent.
-    """
+    """Drop a person who was joined to a phone that had vanished from the network. Return whether that is so."""
     customer = connection.leg_of(Leg.Role.CUSTOMER)
-    if agent.cause != NO_MEDIA or connection.state != State.TALKING or customer is None or connection.agent is None:
+    # By the instant of the event, as a listener under load may handle it later.
+    since = legs.unheard_since(agent, at)
+    if since is None or connection.state != State.TALKING or customer is None or connection.agent is None:
         return False
-    # The instant of the event, as a listener under load may handle it later.
-    if not campaign_hooks.of(connection).is_unheard(connection, at - settings.RTP_TIMEOUT - UNHEARD_MARGIN):
+    if not campaign_hooks.of(connection).is_unheard(connection, since):
         return False
     _take_from_agent(connection, connection.agent, at)
     _drop(connection, customer, at)

@@ -136,7 +136,7 @@ def ended(channel_id: str, at: datetime, cause: int | None, tech_cause: str = ""
     elif leg.role == Role.CUSTOMER:
         outbound.customer_ended(connection, leg, at)
     elif _is_of_queue(connection):
-        inbound.agent_ended(connection, leg, at)
+        failed_transfers.agent_ended(connection, leg, at)
     else:
         outbound.agent_ended(connection, leg, at)
 

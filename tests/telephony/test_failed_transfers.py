@@ -4,10 +4,13 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.utils import timezone
 
+from telephony import causes
 from telephony.calls import commands, placement, switch_events
-from telephony.models import Agent, Connection, Queue
+from telephony.calls.legs import NO_MEDIA
+from telephony.models import Agent, Connection, Queue, Talk
 from telephony.switch.base import Ended, Ringing, SwitchError, Up
 from telephony.verbs import connections, presence
 from tests.backoffice import page_of, superuser
@@ -22,6 +25,7 @@ from tests.telephony.callers import (
     member,
     offers,
     pick_up,
+    ringing_channel,
     state,
 )
 from tests.telephony.doubles import RecordingSwitch
@@ -273,3 +277,51 @@ def test_a_returned_call_can_be_transferred_again(inbound: Connection, anna: Age
 
     assert not commands.outstanding()
     assert (fresh(inbound).queue, state(zoe)) == (support, "ringing")
+
+
+# Phones that have vanished from the network
+
+
+def test_a_caller_who_was_joined_to_a_dead_phone_waits_again(
+    inbound: Connection, anna: Agent, queue: Queue, switch: RecordingSwitch
+) -> None:
+    zoe = member(queue, "zoe", "109")
+    inbound.legs.update(up_at=timezone.now() - settings.RTP_TIMEOUT)
+    switch_events.handle(Ended(ringing_channel(inbound), timezone.now(), NO_MEDIA))
+    call, states = fresh(inbound), (state(anna), state(zoe))
+    distribute()
+
+    assert (call.state, call.disposition, states, state(zoe)) == ("waiting", "", ("free", "free"), "ringing")
+    assert ways(inbound) == [("return", str(queue), "", f"101: {causes.text_of(NO_MEDIA)}")]
+    assert offers(inbound) == [("anna", "answered"), ("zoe", "ringing")]
+    assert [command[0] for command in switch.told] == ["destroy_bridge", "play_music", "call_agent"]
+
+
+@pytest.mark.parametrize(("seconds", "cause", "is_held"), [(30, NO_MEDIA, False), (5, 16, False), (5, NO_MEDIA, True)])
+def test_a_call_whose_agent_was_heard_ends_with_the_phone(
+    seconds: int, cause: int, is_held: bool, inbound: Connection, switch: RecordingSwitch
+) -> None:
+    if is_held:
+        ask(inbound, "hold")
+    inbound.legs.update(up_at=timezone.now() - timedelta(seconds=seconds))
+    switch_events.handle(Ended(ringing_channel(inbound), timezone.now(), cause))
+
+    assert (fresh(inbound).state, fresh(inbound).hung_up_by) == ("ended", "agent")
+
+
+@pytest.mark.parametrize("way", ["inbound", "outbound"])
+def test_a_customer_who_was_handed_on_to_a_dead_phone_goes_back(
+    way: str, request: pytest.FixtureRequest, switch: RecordingSwitch
+) -> None:
+    call: Connection = request.getfixturevalue(way)
+    zoe = AgentFactory(login="zoe", number="109")
+    presence.log_in(zoe, ACTOR)
+    ask(call, "transfer", number="109")
+    switch_events.handle(Up(target(call), timezone.now()))
+    target_ends(call, NO_MEDIA)
+    ringing, dead = fresh(call), state(zoe)
+    switch_events.handle(Up(target(call), timezone.now()))
+
+    assert (ringing.state, fresh(call).state, dead) == ("dialling", "talking", "free")
+    assert ways(call)[-1] == ("return", "", "101", f"109: {causes.text_of(NO_MEDIA)}")
+    assert not Talk.objects.filter(connection=call, agent=zoe, ended_at=None).exists()
