@@ -213,6 +213,8 @@ def _measure_joins(table: Table, running: Service, how: str, seconds: float, *, 
     time.sleep(seconds)
     after = _buckets(running)
     counts = {limit: after[limit] - before.get(limit, 0) for limit in after}
+    if not counts[float("inf")]:
+        raise RuntimeError(f"{how}: no answer in {seconds} s; all agents may be in their wrap-up: measure for longer")
     print(f"{how}: {counts[float('inf')]:.0f} answers, not within 300 ms:", file=sys.stderr, end=" ")
     print(f"{counts[float('inf')] - counts[0.3]:.0f}, 2 s: {counts[float('inf')] - counts[2.0]:.0f}", file=sys.stderr)
     for share in (0.5, 0.99):

@@ -21,5 +21,5 @@ def call_branches(search: SearchText) -> list[str]:
     return [_CALLS.format(words=words)] if search.patterns else []
 
 
-def names(codes: Collection[str]) -> Mapping[str, str]:
-    return dict(Campaign.objects.filter(code__in=codes).order_by().values_list("code", "name"))
+def names(ids: Collection[int]) -> Mapping[int, str]:
+    return dict(Campaign.objects.filter(pk__in=ids).order_by().values_list("pk", "name"))

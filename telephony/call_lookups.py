@@ -7,8 +7,8 @@ from callcentre.core.search import SearchText
 # A text -> SELECTs of the ids of calls, the newest first, whose parameters are those of the text. `{most}` stands for
 # the number of calls.
 CallSearch = Callable[[SearchText], list[str]]
-# Codes of campaigns -> their names, in one query.
-CampaignNames = Callable[[Collection[str]], Mapping[str, str]]
+# Ids of campaigns -> their names, in one query.
+CampaignNames = Callable[[Collection[int]], Mapping[int, str]]
 
 _searches: list[CallSearch] = []
 _names: list[CampaignNames] = []
@@ -27,8 +27,8 @@ def registered_branches(search: SearchText) -> list[str]:
     return [branch for find in _searches for branch in find(search)]
 
 
-def names_of_campaigns(codes: Collection[str]) -> Mapping[str, str]:
-    return _names[0](codes) if _names and codes else {}
+def names_of_campaigns(ids: Collection[int]) -> Mapping[int, str]:
+    return _names[0](ids) if _names and ids else {}
 
 
 def of_keys(column: str, keys: str) -> str:

@@ -13,7 +13,7 @@ from django.utils.text import capfirst
 from callcentre.admin.base import user_of, without_buttons
 from callcentre.admin.scope import offer_within, scope_of
 from callcentre.admin.theme import TabularInline
-from callcentre.core.opening_hours import SEVERAL_DAYS, HoursFormSet
+from callcentre.core.opening_hours import SEVERAL_DAYS, HoursFormSet, WeekdaysFormSet
 from callcentre.core.scope import within_scope
 
 
@@ -71,7 +71,7 @@ class Inline(TabularInline):
 class WeekdaysInline(Inline):
     """Hours of days of the week. One row may fill several days."""
 
-    formset = HoursFormSet
+    formset: type[WeekdaysFormSet] = HoursFormSet
 
     def formfield_for_choice_field(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         if db_field.name == "weekday":

@@ -128,7 +128,7 @@ def read_by_list(most: int, model: type[Model], scope: Scope) -> int:
     return CANDIDATES_OF_LIST if scope.sql(model, "r") else most
 
 
-def ids_inside(ids: list[int], model: type[Model], scope: Scope) -> list[int]:
+def ids_inside(ids: list[Any], model: type[Model], scope: Scope) -> list[Any]:
     """Return the ids of rows inside the scope, in the same order."""
     condition = scope.sql(model, "r")
     if not (condition and ids):

@@ -132,7 +132,8 @@ def judge(attempt: Attempt) -> Sequence[Attempt]:
         Attempt.objects.filter(pk__in=[one.pk for one in earlier]).update(
             outcome=Attempt.Outcome.NOT_DIALLED, settle_at=now, settled_at=None
         )
-    elif attempt.dialled_at > failure.began_at:
+    elif failure.try_at == attempt.dialled_at + _trial_lasts():
+        # This call was to try the trunk. Others were placed in the moment of the failure, and lengthen no pause.
         failure.trials += 1
         failure.try_at = now + min(FIRST_PAUSE * 2 ** min(failure.trials, 10), LONGEST_PAUSE)
         failure.save(update_fields=["trials", "try_at"])
@@ -160,10 +161,13 @@ def present_failure() -> TrunkFailure | None:
     return TrunkFailure.objects.filter(trunk=settings.TRUNK, ended_at=None).first()
 
 
+def _trial_lasts() -> timedelta:
+    return timedelta(seconds=settings.AGENT_RING_SECONDS + settings.RING_SECONDS) + FIRST_PAUSE
+
+
 def may_call(now: datetime) -> bool:
     """Return whether the trunk works, or this call is to try it: then no other call may, until this one is over."""
-    lasts = timedelta(seconds=settings.AGENT_RING_SECONDS + settings.RING_SECONDS) + FIRST_PAUSE
-    values: dict[str, Any] = {"trunk": settings.TRUNK, "now": now, "until": now + lasts}
+    values: dict[str, Any] = {"trunk": settings.TRUNK, "now": now, "until": now + _trial_lasts()}
     ((may,),) = rows_of(_CLAIM, values)
     return bool(may)
 

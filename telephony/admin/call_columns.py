@@ -65,10 +65,10 @@ class CallsAdmin(UncountedMixin, ReadOnlyAdmin):
         by_number = customers_of({comparable(call.customer_number) for call in calls if not call.customer_id})
         ids = {id(call): call.customer_id or _id_of(by_number.get(comparable(call.customer_number))) for call in calls}
         customers = pages_of_customers({pk for pk in ids.values() if pk})
-        campaigns = names_of_campaigns({call.campaign_code for call in calls if call.campaign_code})
+        campaigns = names_of_campaigns({call.campaign_id for call in calls if call.campaign_id})
         for call in calls:
             call.known_customer = customers.get(ids[id(call)])
-            call.campaign_name = campaigns.get(call.campaign_code, "")
+            call.campaign_name = campaigns.get(call.campaign_id, "")
 
     @display(description=_("start"))
     def start(self, row: Any) -> str:
@@ -105,7 +105,7 @@ class CallPartsAdmin(CallsAdmin):
 
     list_select_related = ("connection__agent", "connection__queue")
 
-    @display(description=_("id of the call"))
+    @display(description=_("Id of the call"))
     def call(self, row: Any) -> str:
         return str(row.connection.uid)
 

@@ -49,6 +49,7 @@ def call() -> Connection:
         dst="+48 22 555 01 07",
         agent=AgentFactory(login="anna", name="Anna", surname="Żak", number="107"),
         customer_id=CustomerFactory(name="Jan", surname="Kowal", email="jan7@client.example", identifier="ERP-77").pk,
+        campaign_id=campaign.pk,
         campaign_code="T7007",
     )
     AttemptFactory(connection=call, campaign=campaign, record=RecordFactory(), ended_at=call.ended_at)
@@ -96,6 +97,17 @@ def test_a_row_names_agent_customer_number_and_campaign(path: str, call: Connect
         assert text in page, text
 
 
+@of_each_list
+def test_a_call_of_a_deleted_campaign_is_not_named_after_the_next_one_with_its_code(path: str) -> None:
+    whole_call(campaign_id=7_000_077, campaign_code="T7007")
+    CampaignFactory(code="T7007", name="Autumn offer")
+
+    page = superuser().page(path)
+
+    assert "T7007" in page
+    assert "Autumn offer" not in page
+
+
 def test_a_ready_recording_is_played_in_its_row_and_another_says_its_state(call: Connection) -> None:
     failed = RecordingFactory(state="failed", error="HTTP 404")
     ready = Recording.objects.get(connection=call)
@@ -133,7 +145,7 @@ def test_the_statements_do_not_grow_with_the_rows(
     agent, campaign = AgentFactory(login="anna"), CampaignFactory(code="T7007")
     client = superuser()
     for _ in range(30):
-        whole_call(agent=agent, customer_id=CustomerFactory().pk, campaign_code=campaign.code)
+        whole_call(agent=agent, customer_id=CustomerFactory().pk, campaign_id=campaign.pk)
 
     with django_assert_max_num_queries(9):
         assert len(calls_of(path, client, **query)) == 30

@@ -306,6 +306,7 @@ def test_groups_have_five_hits_in_the_box_and_lead_to_the_list() -> None:
         ("view_customer", "Customers"),
         ("view_company", "Companies"),
         ("change_ticket", "Tickets"),
+        ("view_chat", "Chats"),
         ("view_connection", "Calls"),
         ("view_record", "Records"),
         ("view_article", "Articles"),
@@ -317,6 +318,7 @@ def test_a_group_needs_the_permission_to_view_its_rows(right: str, title: str) -
     CustomerFactory(identifier=text)
     CompanyFactory(name=text)
     TicketFactory(subject=text)
+    ChatMessageFactory(body=text)
     ConnectionFactory(dst=text)
     RecordFactory(identifier=text)
     ArticleFactory(is_public=True, title=f"Parcel {text}")

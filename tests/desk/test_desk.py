@@ -15,7 +15,7 @@ from telephony.verbs import presence
 from tests.backoffice import inputs_of, page_of, staff, superuser
 from tests.campaigns.factories import RecordOfferFactory, RecordStatusFactory
 from tests.conftest import ACTOR
-from tests.desk.agents import campaign_talk, desk_of, talk
+from tests.desk.agents import Desk, campaign_talk, desk_of, talk
 from tests.telephony.factories import AgentFactory, ConnectionFactory, PauseFactory, QueueFactory
 from tests.tickets.factories import (
     CannedReplyFactory,
@@ -189,10 +189,15 @@ def test_the_call_is_shown_with_its_customer() -> None:
     assert "href" not in parts["customer"]
 
 
+def allow(desk: Desk, codename: str) -> None:
+    assert desk.agent.user
+    desk.agent.user.user_permissions.add(Permission.objects.get(codename=codename))
+
+
 @pytest.mark.parametrize("is_known", [True, False])
 def test_a_ticket_is_opened_from_the_call(is_known: bool) -> None:
     desk = desk_of()
-    desk.agent.user.user_permissions.add(Permission.objects.get(codename="add_ticket"))
+    allow(desk, "add_ticket")
     customer = CustomerFactory(email="jan@client.example") if is_known else None
     talk(desk, customer_id=customer and customer.pk, inbound=True, src="22 555 01 07")
     queue = TicketQueueFactory()
@@ -332,14 +337,14 @@ def test_a_postponed_ticket_that_is_overdue_is_not_due() -> None:
 
 def test_the_next_ticket_is_the_one_that_wants_work_most() -> None:
     desk = desk_of()
-    desk.agent.user.user_permissions.add(Permission.objects.get(codename="view_ticket"))
+    allow(desk, "view_ticket")
     answered = TicketFactory(agent=desk.agent, first_agent_responded_at=timezone.now())
     unread = TicketFactory(agent=desk.agent)
     late = TicketFactory(agent=desk.agent, response_due_at=timezone.now() - timedelta(hours=1))
     TicketFactory(agent=AgentFactory(), response_due_at=timezone.now() - timedelta(hours=2))
 
     following = {
-        ticket.pk: desk.get(reverse("admin:tickets_ticket_next"), {"after": ticket.pk}).url
+        ticket.pk: desk.get(reverse("admin:tickets_ticket_next"), {"after": ticket.pk})["Location"]
         for ticket in (answered, late, unread)
     }
 

@@ -48,7 +48,7 @@ def test_the_list_takes_the_same_queries_however_many_there_are(count: int, djan
     ConnectionFactory.create_batch(count, agent=AgentFactory(), queue=QueueFactory())
     client = superuser()
 
-    with django_assert_num_queries(4):
+    with django_assert_num_queries(5):
         client.get(LIST)
 
 
@@ -133,7 +133,7 @@ def test_the_page_of_a_call_takes_the_same_queries_however_much_happened(django_
             OfferFactory(connection=call, ended_at=START + timedelta(days=900), offered_at=START)
             LegFactory(connection=call, agent=AgentFactory())
             TransferFactory(connection=call, from_agent=AgentFactory(), queue=QueueFactory())
-        with django_assert_num_queries(13):
+        with django_assert_num_queries(14):
             client.get(page_of(call))
 
 

@@ -1,5 +1,7 @@
 """The search for chats by the client's name or address, and by words of their messages, by indexes alone."""
 
+from typing import Any
+
 from callcentre.core.scope import ALL, Scope
 from callcentre.core.search import Hit, SearchText, candidates, ids_inside, read_by_list, union
 from callcentre.core.statements import rows_of
@@ -20,7 +22,7 @@ WHERE c.id IN ({branches}){inside} ORDER BY c.created_at DESC, c.id DESC LIMIT %
 """
 
 
-def find(text: str, scope: Scope = ALL) -> tuple[list[str], bool]:
+def find(text: str, scope: Scope = ALL) -> tuple[list[Any], bool]:
     """Return the ids of the chats that a text finds, and whether the search stopped before it found all."""
     search, most = SearchText.read(text), read_by_list(MAX_FOUND, Chat, scope)
     if not (branches := _branches(search)):

@@ -115,7 +115,7 @@ class ViewFilter(admin.SimpleListFilter):
                 return queryset.filter(status__kind__in=OPEN_KINDS)
             case "waiting":
                 return queryset.filter(pk__in=ticket_search.waiting_for_us(self.rows, user_of(request).scope))
-            case view if view in due_tickets.KINDS:
+            case str() as view if view in due_tickets.KINDS:
                 return _due(queryset, view, self.rows, is_searched=self.takes_all_rows or bool(request.GET.get("q")))
         return queryset
 

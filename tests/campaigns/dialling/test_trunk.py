@@ -177,6 +177,21 @@ def test_one_call_at_a_time_tries_the_trunk_after_pauses_that_grow(switch: Recor
     assert settled()[0] == {"not_dialled"}
 
 
+def test_a_call_that_was_placed_in_the_moment_of_the_failure_lengthens_no_pause(switch: RecordingSwitch) -> None:
+    campaign = calling_campaign(agents=4)
+    late = call(campaign, None)
+    assert late is not None
+    for number in Connection.objects.open().exclude(pk=late.pk):
+        hang_up(number, Leg.Role.CUSTOMER, CONGESTION)
+    # Its dialler did not see the failure, which was not committed yet.
+    Attempt.objects.filter(connection_id=late.pk).update(dialled_at=timezone.now())
+    hang_up(late, Leg.Role.CUSTOMER, CONGESTION)
+
+    failure = TrunkFailure.objects.get()
+    assert (failure.trials, failure.try_at - failure.began_at) == (0, trunk.FIRST_PAUSE)
+    assert settled()[0] == {"not_dialled"}
+
+
 def test_a_phone_that_rings_ends_the_failure(switch: RecordingSwitch) -> None:
     campaign = calling_campaign(agents=4)
     late = call(campaign, None)
