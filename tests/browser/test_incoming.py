@@ -16,7 +16,7 @@ from tests.backoffice import page_of
 from tests.browser.conftest import SCREENS, Visit, barriers
 from tests.campaigns.factories import RecordOfferFactory
 from tests.conftest import ACTOR
-from tests.desk.agents import Desk, desk_of
+from tests.desk.agents import Desk, desk_of, talk
 from tests.desk.test_incoming import assign, ring
 from tests.telephony.factories import QueueFactory
 from tests.tickets.factories import ChatFactory, CustomerFactory, TicketFactory
@@ -145,6 +145,22 @@ def test_of_two_tabs_one_asks_and_one_is_heard(desk: Desk, ticket: Ticket, visit
     other.get_by_role("button", name="Hide").click()
     for tab in (page, other):
         expect(line_of(tab)).to_be_hidden()
+
+
+def test_a_chat_chimes_once_also_if_a_call_comes_between(desk: Desk, ticket: Ticket, visit: Visit) -> None:
+    page = visit.open(page_of(ticket))
+    page.locator("#content").click(position={"x": 1, "y": 1})
+    write_in_chat(ChatFactory(agent=desk.agent, client_name="Ewa Lis"), ACTOR, body="Hello?")
+    wait_until_heard(page)
+    line = line_of(page, "Unanswered chat: Ewa Lis")
+
+    call = talk(desk)
+    expect(line).to_have_attribute("data-sound", "")
+    presence.leave_call(desk.agent, call, timezone.now())
+    expect(line).to_have_attribute("data-sound", "chime")
+
+    page.wait_for_timeout(1000)
+    assert heard(page) == 1
 
 
 def test_a_tab_that_is_left_hands_the_asking_on(desk: Desk, ticket: Ticket, visit: Visit) -> None:

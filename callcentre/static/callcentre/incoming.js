@@ -60,8 +60,9 @@ document.addEventListener("DOMContentLoaded", () => {
     };
     const isLookedAt = async () => document.hasFocus() || Boolean((await navigator.locks?.query())?.held.some(({ name }) => name === LOOKED_AT));
 
-    // News that this tab knows: the key of its line with its sound.
+    // News that this tab knows by the keys of lines, and what it has tried to sound. A call that rings again is news again.
     let known = new Set();
+    const tried = new Set();
     const stops = new Map();
     const notes = new Map();
     let chimedAt = -Infinity;
@@ -86,20 +87,26 @@ document.addEventListener("DOMContentLoaded", () => {
         });
     };
     const hear = () => {
-        const news = new Map([...list.querySelectorAll("[data-news]")].map((line) => [`${line.dataset.key}:${line.dataset.sound}`, line]));
+        const news = new Map([...list.querySelectorAll("[data-news]")].map((line) => [line.dataset.key + (line.dataset.sound === "ring" ? ":ring" : ""), line]));
         const fresh = [...news].filter(([name]) => !known.has(name));
         for (const name of known) {
             if (news.has(name)) continue;
+            tried.delete(name);
             stops.get(name)?.();
             notes.get(name)?.close();
             for (const act of ["sound", "note"]) releases.get(`${act}:${name}`)?.();
         }
         known = new Set(news.keys());
         done.remove((text) => !known.has(text.slice(text.indexOf(":") + 1)));
+        // A chat that came during a call is heard after it.
+        for (const [name, line] of news) {
+            if (!line.dataset.sound || tried.has(name)) continue;
+            tried.add(name);
+            sound(name, line.dataset.sound);
+        }
         const said = [];
         for (const [name, line] of fresh) {
-            const { news: text, sound: kind } = line.dataset;
-            if (kind) sound(name, kind);
+            const { news: text } = line.dataset;
             notify(name, text, line.querySelector("a")?.href);
             if (document.hidden || done.has(`aloud:${name}`)) continue;
             done.add(`aloud:${name}`);
