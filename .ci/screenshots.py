@@ -93,6 +93,11 @@ def dialling(page: Page) -> None:
     page.get_by_role("link", name="Dialling").first.click()
 
 
+def this_month(page: Page) -> None:
+    page.get_by_role("link", name="This month").click()
+    page.locator("#report-total td").nth(2).wait_for()
+
+
 def upload(page: Page) -> None:
     lines = ["phone_number,city", *(f"22 556 {number:04d},Warszawa" for number in range(40)), "12,no number"]
     file = {"name": "numbers.csv", "mimeType": "text/csv", "buffer": "\n".join(lines).encode()}
@@ -110,7 +115,7 @@ PICTURES_OF: dict[str, tuple[str, Callable[[Page], None] | None]] = {
     "dialling": ("/admin/campaigns/campaign/", dialling),
     "import": ("/admin/campaigns/campaign/", upload),
     "ticket": ("/admin/tickets/ticket/", first_row),
-    "report": ("/admin/reports/export/work-report/", None),
+    "report": ("/admin/reports/export/work-report/", this_month),
     "first-steps": ("/admin/first-steps/", None),
 }
 

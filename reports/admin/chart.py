@@ -44,7 +44,7 @@ def _of_agents(asked: Question, columns: Sequence[Measure]) -> dict[str, Any]:
         by_period[row.period].append(row)
     labels = sorted(by_period)
     sums = {label: total_of(by_period[label]) for label in labels}
-    total = total_of(rows) if rows else None
+    total = total_of([*sums.values()]) if sums else None
     return {
         "total": [column.shown(total) for column in columns] if total else [],
         "labels": labels,
