@@ -66,7 +66,7 @@ class Item:
 
 
 def incoming_facts(desk: Situation) -> Any:
-    """Return what the bar shows. An agent in a call hears nothing else; an agent in a pause is asked for no new chat."""
+    """Return what the bar shows. An agent in a call hears nothing else; in a pause no new chat is shown."""
     call = desk.present_call if desk.present_call and desk.present_call.is_open else None
     is_away = desk.current.status in (LOGGED_OUT, StateKind.PAUSED)
     chats = [
