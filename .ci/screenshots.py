@@ -57,7 +57,7 @@ class Demonstration:
 
     def visitor(self, browser: Browser, name: str) -> Page:
         """Return a page on which this user is logged in."""
-        page = browser.new_page(viewport=SCREEN, locale="en-GB")
+        page = browser.new_page(viewport=SCREEN, locale="en-GB", timezone_id="Europe/Warsaw")
         page.goto(f"{self.address}/admin/login/")
         page.fill("#id_username", name)
         page.fill("#id_password", self.passwords["admin"])
@@ -96,6 +96,8 @@ def dialling(page: Page) -> None:
 def this_month(page: Page) -> None:
     page.get_by_role("link", name="This month").click()
     page.locator("#report-total td").nth(2).wait_for()
+    page.locator("#report-charts").scroll_into_view_if_needed()
+    page.mouse.wheel(0, 420)
 
 
 def upload(page: Page) -> None:
