@@ -57,6 +57,7 @@ WITHOUT_ENTRY = {
     "campaigns/dialling/previews.py:skip": "the offer has the agent and the reason",
     "campaigns/verbs/imports.py:describe_import": "the import names the person who queues it",
     "telephony/verbs/connections.py:call": "the call is a row",
+    "telephony/verbs/presence.py:extend_wrap_up": "only the agent does it, at the desk, and the state is marked",
     "tickets/verbs/chats.py:write_in_chat": "the message has the agent",
     "tickets/verbs/messages.py:receive_message": "the message is a row",
 }
