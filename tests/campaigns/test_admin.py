@@ -57,7 +57,7 @@ def test_queries_of_the_front_page_do_not_grow_with_campaigns(count, django_asse
         RecordImportFactory(campaign=campaign)
     client = superuser()
 
-    with django_assert_num_queries(27):
+    with django_assert_num_queries(28):
         client.page(INDEX)
 
 
@@ -65,7 +65,7 @@ def test_records_are_counted_at_most_once_in_thirty_seconds(django_assert_num_qu
     client = superuser()
     client.page(INDEX)
 
-    with django_assert_num_queries(25):
+    with django_assert_num_queries(26):
         client.page(INDEX)
 
 

@@ -326,7 +326,7 @@ def test_the_question_of_the_page_becomes_a_file(committed_db: None) -> None:
     done = client.page(asked.url)
     file = client.get(f"/admin/reports/export/{export.pk}/download/")
 
-    assert asked.url == f"/admin/reports/export/{export.pk}/change/"
+    assert asked.url == f"/admin/reports/export/{export.pk}/change/#fetch"
     assert "export-progress" in waiting.content.decode()
     assert progress == {"label": "queued", "percent": 0, "rows": 0, "has_ended": False}
     assert (export.agent_ids, export.threshold) == ([people.agents[0].pk], 30)
@@ -379,7 +379,7 @@ def test_an_export_is_asked_for_once_more() -> None:
     newest = Export.objects.first()
     assert "Broken." in page
     assert newest is not None
-    assert again.url == f"/admin/reports/export/{newest.pk}/change/"
+    assert again.url == f"/admin/reports/export/{newest.pk}/change/#fetch"
     assert (newest.state, newest.terms, newest.begins_at) == ("queued", export.terms, export.begins_at)
     assert not messages_of(again)
 

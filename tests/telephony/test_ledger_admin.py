@@ -263,7 +263,7 @@ def test_the_board_shows_a_call_of_a_deleted_customer():
 
 
 @pytest.mark.parametrize("count", [1, 30])
-@pytest.mark.parametrize(("is_known", "queries"), [(False, 21), (True, 22)])
+@pytest.mark.parametrize(("is_known", "queries"), [(False, 22), (True, 23)])
 def test_the_board_takes_the_same_queries_however_many_work(count, is_known, queries, django_assert_num_queries):
     for agent in AgentFactory.create_batch(count):
         presence.log_in(agent, ACTOR)

@@ -161,8 +161,11 @@ def test_a_call_is_not_queued_behind_a_phone_without_a_connected_listener(
     placement.place(asked[0].pk)
     Connection.objects.filter(pk=asked[1].pk).update(place_until=timezone.now() - timedelta(seconds=1))
     with Leadership() as other:
+        # Other processes of the run hold these locks in their databases.
         other._own.execute(
-            "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND classid = %s", [LOCK_SPACE]
+            "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND classid = %s"
+            " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())",
+            [LOCK_SPACE],
         )
         wait_for(lambda: not is_connected())
         placement.place(asked[1].pk)
