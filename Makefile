@@ -8,7 +8,7 @@ COMPILE = $(PYTHON) -m uv pip compile --quiet --universal --python-version 3.11 
 # The service and the tests run dozens of processes. Compiled modules are kept, so that only the first one compiles them.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test chosen trials check bench messages screenshots lock unusable
+.PHONY: run test slow trials check bench messages screenshots lock unusable
 
 run: .venv/installed
 	$(LAUNCH) -m callcentre.supervisor
@@ -17,13 +17,13 @@ run: .venv/installed
 test: .venv/developing
 	$(LAUNCH) -m pytest -n 3 --dist worksteal -m 'not slow'
 
-# The slow tests that CI runs.
-chosen: .venv/developing
-	$(LAUNCH) -m pytest -n 3 --dist worksteal -m 'slow and chosen'
+# The slow tests of CI: with processes, Chromium, or all pages.
+slow: .venv/developing
+	$(LAUNCH) -m pytest -n 3 --dist worksteal -m 'slow and not trial'
 
-# All tests: an hour. A release needs them green.
+# All tests. A release needs them green.
 trials: .venv/developing
-	$(LAUNCH) -m pytest -n 3 --dist worksteal --strict-tiers
+	$(LAUNCH) -m pytest -n 3 --dist worksteal
 
 check: .venv/developing
 	$(PYTHON) -m ruff format --check .

@@ -23,7 +23,11 @@ from tests.admin_pages import Rows, addresses, kept_rows, list_of, path_of, rout
 from tests.backoffice import BackOffice, superuser
 from tickets.models import Ticket
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
+pytestmark = [
+    pytest.mark.django_db,
+    pytest.mark.usefixtures("plain_static"),
+    pytest.mark.slow("opens every page with many values"),
+]
 
 MODELS = sorted(admin.site._registry, key=lambda model: model._meta.label)
 each_model = pytest.mark.parametrize("model", MODELS, ids=lambda model: model._meta.label)

@@ -100,6 +100,7 @@ def test_the_list_and_the_row_of_every_model_are_shown(answers: dict[str, Any]) 
     assert sorted(of_rows) == [200] * (len(MODELS) - 1) + [302]
 
 
+@pytest.mark.slow("opens every page")
 def test_every_link_to_a_list_uses_filters_of_the_list(
     answers: dict[str, Any], pages: dict[str, Page], collected_static: None
 ) -> None:

@@ -162,6 +162,7 @@ def test_an_action_continues_after_a_locked_row() -> None:
     assert set(Campaign.objects.filter(is_active=False)) == {free}
 
 
+@pytest.mark.slow("opens every page")
 @pytest.mark.usefixtures("impatient")
 def test_no_page_of_the_admin_fails_while_all_rows_are_locked(monkeypatch: pytest.MonkeyPatch) -> None:
     """Send every form as it is shown, while all tables are read only.

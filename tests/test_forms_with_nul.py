@@ -15,7 +15,7 @@ from tests.backoffice import BackOffice, errors_of, inputs_of, superuser
 from tests.tickets.factories import MessageFactory
 from tickets.models import Ticket, TicketQueue
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static"), pytest.mark.slow("sends every form")]
 
 REFUSED = "A text has a character that cannot be saved."
 VIEWS = f"{list_of(Ticket)}list-views/"

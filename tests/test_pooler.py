@@ -26,6 +26,8 @@ from tests.campaigns.factories import CampaignFactory
 from tests.processes import ROOT, environment, wait_for
 from tests.serving import WebServer, at_once, free_port, web_servers
 
+pytestmark = pytest.mark.slow("starts PgBouncer and a web server")
+
 PGBOUNCER = shutil.which("pgbouncer")
 with_pgbouncer = pytest.mark.skipif(not PGBOUNCER, reason="pgbouncer is not installed (apt install pgbouncer)")
 CONFIGURATION = """

@@ -1,13 +1,12 @@
-"""A pytest plug-in for the two tiers of the tests: quick ones, and slow ones with a reason.
+"""A pytest plug-in for the tiers of the tests: quick ones, slow ones with a reason, and trials.
 
-`make test` runs the quick tests. CI also runs the slow ones that are `chosen`, and `make trials` runs all. A test is
-slow if it is marked `slow("reason")`, or if it uses a fixture that starts Chromium, stores or web servers. The end of a
-run lists the tests in the wrong tier, and fails with `--strict-tiers`. Processor time decides, because it depends less
-on the load of the machine; the time of fixtures does not count.
+`make test` runs the quick tests. CI also runs the slow ones (`make slow`), but those that are marked `trial`, and
+`make trials` runs all. A test is slow if it is marked `slow("reason")`, or if it uses a fixture that starts Chromium,
+stores or web servers. The end of a run lists the tests in the wrong tier. Processor time decides, because it depends
+less on the load of the machine; the time of fixtures does not count.
 """
 
 import os
-import sys
 from collections.abc import Generator, Iterator
 from typing import Any
 
@@ -22,17 +21,10 @@ FIXTURES = {
 # Seconds of processor time: more makes a test slow, less makes a mark needless. A test between them may have one.
 MOST_OF_QUICK, LEAST_OF_SLOW = 0.5, 0.15
 
-_started: list[str] = []
-
-
-def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--strict-tiers", action="store_true", help="fail if a test is in the wrong tier")
-
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "slow(reason): runs in `make trials`, and in CI if it is `chosen`")
-    config.addinivalue_line("markers", "chosen: a slow test that CI runs")
-    sys.addaudithook(lambda event, given: _started.append(str(given[0])) if event == "subprocess.Popen" else None)
+    config.addinivalue_line("markers", "slow(reason): runs in CI and in `make trials`, not in `make test`")
+    config.addinivalue_line("markers", "trial: a slow test that runs in `make trials` only")
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -47,29 +39,20 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
-    _started.clear()
     before = os.times()
     try:
         return (yield)
     finally:
         after = os.times()
-        # Real and processor times of this process, and of its children that have ended.
+        # The times of this process, and of its children that have ended.
         item.user_properties.append(("seconds", sum(after[:4]) - sum(before[:4])))
-        item.user_properties.append(("started", len(_started)))
 
 
-def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+def pytest_terminal_summary(terminalreporter: Any) -> None:
     if wrong := list(_in_wrong_tier(terminalreporter)):
         terminalreporter.section("tests in the wrong tier (docs/contributing.md)")
         for line in sorted(wrong):
             terminalreporter.line(line)
-
-
-@pytest.hookimpl(trylast=True)
-def pytest_sessionfinish(session: pytest.Session) -> None:
-    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
-    if session.config.getoption("--strict-tiers") and reporter and any(_in_wrong_tier(reporter)):
-        session.exitstatus = session.exitstatus or pytest.ExitCode.TESTS_FAILED
 
 
 def _in_wrong_tier(reporter: Any) -> Iterator[str]:
@@ -78,9 +61,7 @@ def _in_wrong_tier(reporter: Any) -> Iterator[str]:
         if report.when != "call" or "seconds" not in facts:
             continue
         seconds, tier = facts["seconds"], facts["tier"]
-        if tier == "quick" and facts["started"]:
-            yield f"starts a process, and is not marked: {report.nodeid}"
-        elif tier == "quick" and seconds > MOST_OF_QUICK:
+        if tier == "quick" and seconds > MOST_OF_QUICK:
             yield f"{seconds:.1f} s, and is not marked: {report.nodeid}"
-        elif tier == "marked" and seconds < LEAST_OF_SLOW and not facts["started"]:
+        elif tier == "marked" and seconds < LEAST_OF_SLOW:
             yield f"{seconds:.1f} s, and is marked as slow: {report.nodeid}"

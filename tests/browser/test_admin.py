@@ -66,6 +66,7 @@ def test_the_scroll_bar_follows_the_colour_mode(visit: Visit) -> None:
     assert dark < 100
 
 
+@pytest.mark.trial
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("screen", SCREENS)
 @pytest.mark.parametrize("label", LABELS)

@@ -105,6 +105,7 @@ def test_a_list_is_exported_with_its_filter(page: Page) -> None:
     assert len(list(csv.DictReader(io.StringIO(text)))) == 60
 
 
+@pytest.mark.trial
 def test_a_list_of_100_000_rows_is_exported_with_progress(page: Page, half_written: threading.Event) -> None:
     with connection.cursor() as cursor:
         cursor.execute(_COMPANIES)

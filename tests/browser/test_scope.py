@@ -92,6 +92,7 @@ def test_an_agent_of_another_queue_finds_no_row(scene: Scene, visit: Visit) -> N
     assert [path for path in shared_pages(scene) if opened(visit, path) == SECRET] == []
 
 
+@pytest.mark.trial
 def test_an_agent_of_another_queue_finds_no_row_by_any_address(scene: Scene, visit: Visit) -> None:
     paths = scene.pages_outside()
     visit.open("/admin/desk/")

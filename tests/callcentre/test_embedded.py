@@ -28,7 +28,7 @@ from tests.processes import ROOT, wait_until
 
 IS_ROOT = os.geteuid() == 0
 NOBODY = pwd.getpwnam("nobody")
-pytestmark = pytest.mark.usefixtures("no_stores_given")
+pytestmark = [pytest.mark.usefixtures("no_stores_given"), pytest.mark.slow("starts stores")]
 needs_root = pytest.mark.skipif(not IS_ROOT, reason="only root can become another user or mount")
 
 

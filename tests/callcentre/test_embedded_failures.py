@@ -10,7 +10,7 @@ import pytest
 from callcentre.launch.embedded import Stores
 from tests.processes import ROOT
 
-pytestmark = pytest.mark.usefixtures("no_stores_given")
+pytestmark = [pytest.mark.usefixtures("no_stores_given"), pytest.mark.slow("starts stores")]
 
 
 def failure(var: Path, **environment: str) -> str:

@@ -15,6 +15,8 @@ from callcentre.launch.postgres import programs_for
 from tests.migrated import migrated_database, url_of
 from tests.processes import ROOT
 
+pytestmark = pytest.mark.slow("migrates from nothing")
+
 MIGRATE = "import django; django.setup(); from callcentre.launch.service import migrate; migrate()"
 
 

@@ -98,6 +98,7 @@ def documents(draw: st.DrawFn) -> str:
     return "".join([*parts, *(f"</{tag}>" for tag in reversed(opened))])
 
 
+@pytest.mark.slow("runs many examples")
 @settings(max_examples=300, deadline=None)
 @given(text=documents())
 def test_a_harmless_text_hardly_grows(text: str) -> None:

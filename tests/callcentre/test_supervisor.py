@@ -31,6 +31,8 @@ from tests.processes import ROOT, wait_until
 from tests.serving import WebServer, free_port
 from webhooks.delivery_worker import slots
 
+pytestmark = pytest.mark.slow("starts the whole service")
+
 LAUNCHER = """
 import os, sys
 from pathlib import Path

@@ -131,6 +131,7 @@ def test_progress_is_visible_before_the_records(campaign: Campaign, monkeypatch:
     assert seen == [(State.RUNNING, 5000, 0)]
 
 
+@pytest.mark.slow("starts a worker")
 def test_a_killed_worker_adds_nothing_and_another_imports_all(campaign: Campaign, tmp_path: Path) -> None:
     given = queued(campaign, many_numbers())
     worker = start_worker(given, tmp_path)

@@ -42,6 +42,7 @@ def test_every_number_imported_in_one_spelling_is_stored_in_its_normal_form(
     assert set(Record.objects.values_list("number", flat=True)) == {number.expected for number in some}
 
 
+@pytest.mark.slow("tries numbers of all countries")
 def test_every_spelling_finds_the_number(api: Any, numbers: list[RealNumber]) -> None:
     imported([number for number in numbers if number.kind == "international"])
     found = dict(Record.objects.values_list("id", "number"))

@@ -59,6 +59,7 @@ def share_found(category: Category, pairs: list[tuple[str, str]]) -> float:
     return sum(hits) / len(hits)
 
 
+@pytest.mark.slow("fills a catalog")
 @pytest.mark.parametrize("language", ["simple", "polish"])
 def test_nine_of_ten_articles_are_found_by_another_form_beside_articles_with_the_exact_one(language: str) -> None:
     held_out = pairs("held_out.tsv")

@@ -158,6 +158,7 @@ def _twice(client: BackOffice, model: type[Model], name: str, values: dict[str, 
     return counts[0], counts[1]
 
 
+@pytest.mark.slow("runs every action")
 def test_no_action_counts_a_row_as_changed_that_it_changed_before() -> None:
     row_of_each_model()
     client, values = superuser(), _values_of_forms()

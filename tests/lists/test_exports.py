@@ -74,6 +74,7 @@ def page_of_list(user: User, model: type[Model], query: str = "") -> Any:
     return admin.site._registry[model].get_changelist_instance(request)
 
 
+@pytest.mark.slow("exports every list")
 def test_every_list_is_exported() -> None:
     rows, client = row_of_each_model(), superuser()
     for model in rows:
@@ -140,6 +141,7 @@ def test_an_export_has_the_filters_the_search_and_the_rows_of_all_pages(monkeypa
     assert [row["Login"] for row in rows_of(found)] == ["resting"]
 
 
+@pytest.mark.slow("exports every list in each order")
 def test_each_order_of_each_list_is_that_of_its_export() -> None:
     """Actions put a column of boxes before the others, which orders count."""
     user, compared, boxes = UserFactory(admin=True), 0, 0

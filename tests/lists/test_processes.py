@@ -18,7 +18,7 @@ from tests.processes import ROOT, environment, wait_for
 from tests.tickets.factories import CompanyFactory, TicketFactory, TicketQueueFactory
 from tickets.models import Company, Ticket, TicketChange
 
-pytestmark = pytest.mark.usefixtures("committed_db")
+pytestmark = [pytest.mark.usefixtures("committed_db"), pytest.mark.slow("starts workers")]
 
 
 def a_process(folder: Path, *arguments: object) -> subprocess.Popen[bytes]:

@@ -39,6 +39,7 @@ def agree(scene: Scene, now: datetime) -> None:
         assert rows == expected, aggregation
 
 
+@pytest.mark.slow("compares with a slow reference")
 @given(scene=scenes())
 @settings(
     max_examples=EXAMPLES,

@@ -113,6 +113,7 @@ def summed_up(people: Cast, doing: object = None) -> None:
     assert_right(people, doing)
 
 
+@pytest.mark.slow("writes every ledger")
 def test_a_write_by_sql_is_in_the_report_before_and_after_it_is_summed(db: None) -> None:
     people = cast()
     summed_up(people)

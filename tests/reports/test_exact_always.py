@@ -193,6 +193,7 @@ def work(play: Play) -> None:
             transaction.set_rollback(True)
 
 
+@pytest.mark.slow("runs many examples")
 @pytest.mark.django_db
 @given(seed=st.integers(0, 10**9))
 @settings(
@@ -217,6 +218,7 @@ def people(db: None) -> Cast:
     return cast()
 
 
+@pytest.mark.slow("runs threads for seconds")
 def test_while_others_work_and_the_worker_sums_every_snapshot_is_right(committed_db: None) -> None:
     people = cast()
     is_over = threading.Event()

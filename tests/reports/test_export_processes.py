@@ -21,7 +21,7 @@ from tests.reports.exports import an_export
 from tests.reports.scenes import BASES
 from tests.telephony.factories import AgentFactory
 
-pytestmark = pytest.mark.usefixtures("committed_db")
+pytestmark = [pytest.mark.usefixtures("committed_db"), pytest.mark.slow("starts workers")]
 
 
 @pytest.fixture

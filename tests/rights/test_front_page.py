@@ -11,7 +11,11 @@ from tests.knowledgebase.factories import ArticleFactory, SearchMissFactory
 from tests.rights.people import ROLES, client_of, person
 from webhooks.models import Webhook
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
+pytestmark = [
+    pytest.mark.django_db,
+    pytest.mark.usefixtures("plain_static"),
+    pytest.mark.slow("opens every link as each role"),
+]
 
 SCOPES: dict[str, dict[str, Any]] = {"all": {}, "none": {column: [] for column in DIMENSIONS}}
 

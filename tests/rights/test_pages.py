@@ -37,7 +37,11 @@ from tests.conftest import kept_for_all
 from tests.rights.people import ROLES, client_of, person
 from tests.rights.scenes import SECRET, placed_rows, scope_of_all
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
+pytestmark = [
+    pytest.mark.django_db,
+    pytest.mark.usefixtures("plain_static"),
+    pytest.mark.slow("opens every page as each role"),
+]
 
 TABLE = Path(__file__).parent / "pages.txt"
 # The desk needs no right; it is for users who are agents (tests/desk).

@@ -22,7 +22,7 @@ from tests.conftest import kept_for_all
 from tests.rights.scenes import ASKED, SECRET, Scene
 from tickets.models import Chat, TicketQueue
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static"), pytest.mark.slow("opens every page")]
 
 SEARCH = "/admin/search/"
 

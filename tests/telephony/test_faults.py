@@ -275,6 +275,7 @@ def test_a_database_that_is_restarted_under_load_loses_no_call(service: Service,
         assert not AgentState.objects.filter(ended_at=None, kind__in=["ringing", "talking"]).exists()
 
 
+@pytest.mark.trial
 @pytest.mark.parametrize("victims", ["the switch", "the switch, the listener and the database"])
 def test_an_outage_is_no_talk_time(victims: str, service: Service, agents: list[Agent]) -> None:
     """The calls ended at the last contact, which is stored even if all processes were killed.

@@ -15,7 +15,7 @@ from tests.tickets.imap_server import Mailbox, local_mailboxes, serving  # noqa:
 from tests.tickets.mails import a_mail
 from tickets.models import Message, ReceivedMail, Ticket
 
-pytestmark = pytest.mark.usefixtures("committed_db")
+pytestmark = [pytest.mark.usefixtures("committed_db"), pytest.mark.slow("starts workers")]
 
 
 @pytest.fixture(autouse=True)

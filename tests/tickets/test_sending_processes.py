@@ -19,7 +19,7 @@ from tickets.models import Dispatch
 from tickets.verbs.dispatches import resend
 from tickets.verbs.messages import reply_to
 
-pytestmark = pytest.mark.usefixtures("committed_db")
+pytestmark = [pytest.mark.usefixtures("committed_db"), pytest.mark.slow("starts workers")]
 
 
 @pytest.fixture

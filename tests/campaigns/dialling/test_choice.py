@@ -78,6 +78,7 @@ def rows_read(plan: dict[str, Any]) -> float:
     return max([own, *map(rows_read, plan.get("Plans", []))])
 
 
+@pytest.mark.slow("writes many records")
 @pytest.mark.django_db
 def test_records_of_one_time_are_read_in_their_order_without_a_sort() -> None:
     campaign, now = CampaignFactory(), timezone.now()

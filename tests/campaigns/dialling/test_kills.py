@@ -59,6 +59,7 @@ def assert_called_once_for_each_attempt(service: Dialling, campaign: Campaign) -
     assert {attempt.outcome for attempt in attempts} == {"answered"}
 
 
+@pytest.mark.trial
 @pytest.mark.parametrize(
     ("step", "not_dialled"),
     [
@@ -80,6 +81,7 @@ def test_a_dialler_that_is_killed_at_a_step_calls_no_number_twice(
     assert Attempt.objects.filter(outcome="not_dialled").count() == not_dialled
 
 
+@pytest.mark.trial
 @pytest.mark.parametrize(
     ("step", "failed"),
     [
@@ -103,6 +105,7 @@ def test_a_dialler_that_is_killed_while_it_calls_ahead_calls_no_number_twice(
     assert Attempt.objects.count() == RECORDS
 
 
+@pytest.mark.trial
 @pytest.mark.parametrize("step", ["ringing", "answered", "matched", "joined", "ending", "ended"])
 def test_a_listener_that_is_killed_at_a_step_leaves_nothing_open(
     service: Dialling, predictive: Campaign, step: str
