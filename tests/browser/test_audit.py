@@ -13,6 +13,7 @@ pytestmark = pytest.mark.usefixtures("plain_static")
 def test_log_names_who_changed_a_campaign_by_page_and_by_api(visit: Visit, api: ApiClient) -> None:
     campaign = CampaignFactory(name="Spring", wrap_up_seconds=30)
     page = visit.open(f"/admin/campaigns/campaign/{campaign.pk}/change/")
+    page.locator("#tabs-items a").filter(has_text="Dialler").click()
     page.locator("#id_wrap_up_seconds").fill("45")
     page.locator("#id_wrap_up_seconds").press("Enter")
     page.wait_for_load_state()
