@@ -203,8 +203,9 @@ def credential(committed_db: None) -> str:
 def servers(
     django_db_setup: None, django_db_blocker: DjangoDbBlocker, tmp_path_factory: pytest.TempPathFactory
 ) -> Generator[list[WebServer]]:
-    """Run two web servers, each in a process of its own."""
-    with django_db_blocker.unblock(), web_servers(2, tmp_path_factory.mktemp("servers")) as running:
+    """Run two web servers, each in a process of its own, which wait for locks as long as a busy machine needs."""
+    folder = tmp_path_factory.mktemp("servers")
+    with django_db_blocker.unblock(), web_servers(2, folder, DATABASE_LOCK_TIMEOUT="60") as running:
         yield running
 
 

@@ -258,6 +258,7 @@ def test_the_page_of_an_assigned_ticket_needs_no_line_of_its_own(desk: Desk, tic
 
     page.get_by_role("link", name="Open the ticket").click()
     expect(page.locator("#composer")).to_be_visible()
+    page.wait_for_function("localStorage.getItem('callcentre.incoming.hidden')?.includes('ticket-')")
     expect(line).to_be_hidden()
 
     visit.open("/admin/password_change/")
