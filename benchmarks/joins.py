@@ -5,7 +5,7 @@ python -m benchmarks.joins [simulated|asterisk] [SECONDS]
 Listener, dialler and web server are processes of their own; `asterisk` is the stand-in of the tests, or with ARI_URL in
 the environment a PBX: 50 agents with the numbers 200 to 249; numbers that end with 01 are busy, and those that end with
 08 answer and hang up after some seconds. The time from the answer to the join ends when the switch has carried out the
-join. It is measured for SECONDS (45) with nothing else, then for as long beside ten requests and a report a second. The
+join. It is measured for SECONDS (60) with nothing else, then for as long beside ten requests and a report a second. The
 processor time of a tick is that of the dialler's process. At the end all campaigns are stopped, and the rows must say
 that nothing was called twice or forgotten. All this takes about four minutes.
 """
