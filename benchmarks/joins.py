@@ -240,7 +240,7 @@ def _report(connection: Any) -> None:
 
 def main() -> None:
     switch = sys.argv[1] if len(sys.argv) > 1 else "simulated"
-    seconds = float(sys.argv[2]) if len(sys.argv) > 2 else 45.0
+    seconds = float(sys.argv[2]) if len(sys.argv) > 2 else 60.0
     table = Table("Predictive dialling")
     table.head()
     measure(table, switch, seconds)
