@@ -45,6 +45,7 @@ from campaigns.verbs.campaigns import (
 from telephony.models import Agent
 
 SETTINGS = ("name", "dialer", "is_crm", "is_active", "start_date", "end_date", "order", "parity", "group")
+SETTINGS_OF_NEW = ("code", "name", "dialer", "is_crm", "group")
 PARAMETERS = ("caller_id", "preview_timeout", "predictive_min_calls", "predictive_max_calls")
 WORK = ("wrap_up_seconds", "preview_end", "detects_machines")
 RULES = ("number_turn", "zone_field", "holiday_country", "ignores_hours")
@@ -174,23 +175,7 @@ class CampaignAdmin(DiallingPages, DropMessagePage, Admin):
     fault_fields = FAULT_FIELDS
     sentences = SENTENCES
     # A new campaign needs no more. The rest has defaults, and follows on its page.
-    add_fieldsets = (
-        (
-            None,
-            {
-                "fields": (
-                    "code",
-                    "name",
-                    "dialer",
-                    "is_crm",
-                    "group",
-                    ("start_date", "end_date"),
-                    "caller_id",
-                    "agents",
-                )
-            },
-        ),
-    )
+    add_fieldsets = ((None, {"fields": (*SETTINGS_OF_NEW, ("start_date", "end_date"), "caller_id", "agents")}),)
     fieldsets = (
         (None, {"fields": ("code_shown", "name", "dialer", ("is_active", "is_crm"), "group", "agents")}),
         (_("When"), {"fields": (("start_date", "end_date"), ("order", "parity"))}),

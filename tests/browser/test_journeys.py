@@ -226,17 +226,22 @@ def test_a_chat_is_answered_in_three_clicks_and_one_a_line(walk: Walk, superviso
     assert ChatMessage.objects.get(chat=chat).body == "Good morning."
 
 
-def test_a_list_with_faults_is_imported_in_six_steps(walk: Walk, own_storage: Path, tmp_path: Path) -> None:
-    CampaignFactory(code="T7007", name="Spring offer", fields=["city"])
-    path = tmp_path / "numbers.csv"
-    path.write_text("phone_number,city\n22 555 01 01,Gdynia\nnone,Sopot\n")
-
+def upload_into_campaign(walk: Walk, path: Path) -> None:
+    """Open the campaign T7007 from the list, and upload a file of records to it: four steps."""
     walk.page.reload()
     walk.click(walk.page.get_by_role("row", name="T7007").get_by_role("link", name="T7007"))
     walk.link("Import records")
     walk.steps += 1
     walk.page.set_input_files("input[type=file]", path)
     walk.button("Upload")
+
+
+def test_a_list_with_faults_is_imported_in_six_steps(walk: Walk, own_storage: Path, tmp_path: Path) -> None:
+    CampaignFactory(code="T7007", name="Spring offer", fields=["city"])
+    path = tmp_path / "numbers.csv"
+    path.write_text("phone_number,city\n22 555 01 01,Gdynia\nnone,Sopot\n")
+
+    upload_into_campaign(walk, path)
     walk.button("Start the import")
     expect(walk.page.locator("#import-progress")).to_be_visible()
     run(RecordImport.objects.get().pk)
@@ -253,12 +258,7 @@ def test_a_list_makes_the_fields_of_a_new_campaign_in_seven_steps(
     path = tmp_path / "numbers.csv"
     path.write_text("phone_number,city\n22 555 01 01,Gdynia\n22 555,Sopot\n")
 
-    walk.page.reload()
-    walk.click(walk.page.get_by_role("row", name="T7007").get_by_role("link", name="T7007"))
-    walk.link("Import records")
-    walk.steps += 1
-    walk.page.set_input_files("input[type=file]", path)
-    walk.button("Upload")
+    upload_into_campaign(walk, path)
     expect(walk.page.get_by_text("The campaign has no fields of its own")).to_be_visible()
     expect(walk.page.get_by_text("not valid", exact=True)).to_be_visible()
     walk.button("Make fields of the other columns")
