@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import structlog
-from django.contrib.admin.models import LogEntry
 from django.db import InterfaceError, OperationalError, transaction
 from django.db.models import F, QuerySet
 from django.http import HttpResponseBase
@@ -27,7 +26,6 @@ from callcentre.core.exporting.builds import Refused
 from callcentre.core.request_id import current_request_id
 from callcentre.core.scope import DIMENSIONS
 from callcentre.core.sender import acting
-from callcentre.core.writes import watched_writes
 from callcentre.lists.listed import Listed, WorkerRequest, address_of, person, query_of_log, without_search
 from callcentre.lists.models import ListAction
 from callcentre.models import User
@@ -176,7 +174,7 @@ def _do_portion(pk: int, ids: "_Ids") -> bool:
 
 @dataclass(frozen=True)
 class _Outcome:
-    """The effect of an action on a row: the sentences of its refusal, or whether the action wrote anything."""
+    """The effect of an action on a row: the sentences of its refusal, or whether its verb changed the row."""
 
     refusals: list[str] = field(default_factory=list)
     has_changed: bool = False
@@ -237,8 +235,7 @@ class _Worker:
         """Apply the action to a row."""
         admin, request = self.listed.admin, self._request()
         try:
-            # Traces of what the person did are no change.
-            with transaction.atomic(), watched_writes(LogEntry, AuditEntry) as writes:
+            with transaction.atomic():
                 row = admin.get_queryset(request).filter(pk=pk)
                 response = self.action(admin, request, row)
         except Exception as error:
@@ -251,7 +248,7 @@ class _Worker:
                 return _Outcome([str(_("The service failed; its log has the cause."))])
         if isinstance(response, HttpResponseBase):  # the page of the action again: its form is not valid any more
             return _Outcome([str(_("The input of the action is not valid for this row."))])
-        return _Outcome(request.run.refused, has_changed=writes.rows > 0)
+        return _Outcome(request.run.refused, has_changed=request.run.has_changed)
 
     def _note(self, sentences: list[str], pk: str) -> None:
         for sentence in sentences:

@@ -32,7 +32,10 @@ class Run:
         """Return whether the page shows the message."""
         return True
 
-    def shows_counts(self) -> bool:
+    def note(self, changed: int) -> None:
+        """Take the number of rows that a verb changed. Without it, the action changed those to which it was applied."""
+
+    def shows_count(self, count: int) -> bool:
         """Return whether the page shows to how many rows the action was applied."""
         return True
 
@@ -101,6 +104,9 @@ class WorkerRun(Run):
     facts: dict[str, Any]
     # The sentences of the refusal of the row.
     refused: list[str] = field(default_factory=list)
+    applied: int = 0
+    # The number of rows that the verbs say they changed; None if they did not say.
+    changed: int | None = None
 
     def fact(self, name: str, of_selected: Any, of_all: Callable[[QuerySet[Any]], Any]) -> Any:
         return self.facts[name]
@@ -110,8 +116,16 @@ class WorkerRun(Run):
             self.refused.append(message)
         return False
 
-    def shows_counts(self) -> bool:
+    def note(self, changed: int) -> None:
+        self.changed = (self.changed or 0) + changed
+
+    def shows_count(self, count: int) -> bool:
+        self.applied += count
         return False
+
+    @property
+    def has_changed(self) -> bool:
+        return bool(self.applied if self.changed is None else self.changed)
 
     def refusal(self, subject: str, sentence: str) -> str:
         return sentence
