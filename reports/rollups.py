@@ -13,6 +13,7 @@ from typing import Any
 from django.db import connection
 
 from callcentre.core.advisory_locks import try_lock
+from callcentre.core.statements import Statement
 from reports import ledgers
 from reports.figures import COLUMNS
 from reports.ledgers import Part, Source
@@ -47,17 +48,17 @@ SELECT min(since), max(until) FROM (
 _EVERYTHING = """
 INSERT INTO telephony_ledgerchange (agent_id, since, until) SELECT id, %s, %s FROM telephony_agent
 """
-_DELETE = f"""
-WITH {ledgers.STRETCHES}
+_DELETE = Statement("""
+WITH {stretches}
 DELETE FROM reports_sums r USING stretch
 WHERE r.agent_id = stretch.agent_id AND r.level = %(level)s AND r.started_at >= a AND r.started_at < b
-"""  # noqa: S608
-_INSERT = f"""
-WITH {ledgers.STRETCHES}, {ledgers.ROWS}
-INSERT INTO reports_sums (level, agent_id, queue_id, started_at, {", ".join(COLUMNS)})
-SELECT %(level)s, agent_id, queue_id, started_at, {", ".join(COLUMNS)} FROM counted
+""").of(stretches=ledgers.STRETCHES)
+_INSERT = Statement("""
+WITH {stretches}, {rows}
+INSERT INTO reports_sums (level, agent_id, queue_id, started_at, {columns})
+SELECT %(level)s, agent_id, queue_id, started_at, {columns} FROM counted
 ORDER BY agent_id, queue_id, started_at
-"""  # noqa: S608
+""").of(stretches=ledgers.STRETCHES, rows=ledgers.ROWS, columns=", ".join(COLUMNS))
 
 
 def alone() -> AbstractContextManager[bool]:

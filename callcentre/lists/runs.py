@@ -21,6 +21,10 @@ def some_of(names: Sequence[str]) -> str:
     return ", ".join(names[:NAMED]) + more
 
 
+class InvalidForm(Exception):
+    """An action would show its form again: the input is not valid for the row."""
+
+
 class Run:
     """The run of an action on the selected rows: the next page shows all messages."""
 
@@ -101,7 +105,7 @@ class ForAll(Run):
 class WorkerRun(Run):
     """The run of an action on one row by a worker. The worker names and counts the rows itself."""
 
-    facts: dict[str, Any]
+    facts: dict[str, Any] = field(default_factory=dict)
     # The sentences of the refusal of the row.
     refused: list[str] = field(default_factory=list)
     applied: int = 0
@@ -126,6 +130,9 @@ class WorkerRun(Run):
     @property
     def has_changed(self) -> bool:
         return bool(self.applied if self.changed is None else self.changed)
+
+    def page_context(self) -> dict[str, Any]:
+        raise InvalidForm  # the action asks for input that it has got already
 
     def refusal(self, subject: str, sentence: str) -> str:
         return sentence

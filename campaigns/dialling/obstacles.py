@@ -6,6 +6,7 @@ from django.db import connection
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
+from callcentre.core.statements import Statement
 from campaigns.models import Campaign
 from campaigns.models.dialling import ALL_DIALLING_RUNS
 
@@ -34,9 +35,9 @@ TEXTS: dict[str, str | Promise] = {
 
 
 # The lock of the row makes a pause of the campaign wait for the dials that have read it, and those after it see it.
-_IS_SWITCHED_ON = f"""
-SELECT is_dialling AND {ALL_DIALLING_RUNS} FROM campaigns_campaign WHERE id = %s FOR SHARE
-"""  # noqa: S608  (of our own constants)
+_IS_SWITCHED_ON = Statement("""
+SELECT is_dialling AND {all_dialling_runs} FROM campaigns_campaign WHERE id = %s FOR SHARE
+""").of(all_dialling_runs=ALL_DIALLING_RUNS)
 
 
 def is_switched_on(campaign: Campaign) -> bool:

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 
 from django.db import connection
 
+from callcentre.core.statements import Statement
+
 # Records found by another number of their customer. Callers add conditions on `x.number` and on the campaign `c`.
 FOUND_BY_CUSTOMER = """
 SELECT x.number, r.id AS record_id
@@ -34,9 +36,9 @@ CUSTOMER_ZONE = """(
   FROM tickets_customernumber named JOIN tickets_customer customer ON customer.id = named.customer_id
   WHERE named.number = {number} ORDER BY named.customer_id LIMIT 1
 )"""
-_ZONES = f"""
-SELECT given.number, {CUSTOMER_ZONE.format(number="given.number")} FROM unnest(%s::text[]) AS given(number)
-"""  # noqa: S608  (of our own constants)
+_ZONES = Statement("""
+SELECT given.number, {customer_zone} FROM unnest(%s::text[]) AS given(number)
+""").of(customer_zone=CUSTOMER_ZONE.format(number="given.number"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop, ngettext
 
 from callcentre.core.deletions import Busy, Consequences, Deletion, FileRemoval, Part, forget_log_entries
+from callcentre.core.statements import Statement
 from tickets import events
 from tickets.deletions.mail_and_files import strip
 from tickets.models import Dispatch, Message, Rating, ReceivedMail, StoredFile, Ticket, TicketChange
@@ -89,10 +90,17 @@ def _delete_rows(ids: Sequence[int], connected: Sequence[int]) -> Counter[str]:
     of_messages = "message_id IN (SELECT id FROM tickets_message WHERE ticket_id = ANY(%s))"
     with connection.cursor() as cursor:
         for label, model in _PARTS:
-            cursor.execute(f"DELETE FROM {model._meta.db_table} WHERE {of_messages}", [list(ids)])  # noqa: S608  (ours)
+            cursor.execute(
+                Statement("DELETE FROM {db_table} WHERE {of_messages}").of(
+                    db_table=model._meta.db_table, of_messages=of_messages
+                ),
+                [list(ids)],
+            )
             deleted[label] = cursor.rowcount
         for table in ("message", "ticketchange"):
-            cursor.execute(f"DELETE FROM tickets_{table} WHERE ticket_id = ANY(%s)", [list(ids)])  # noqa: S608
+            cursor.execute(
+                Statement("DELETE FROM tickets_{table} WHERE ticket_id = ANY(%s)").of(table=table), [list(ids)]
+            )
             deleted[f"tickets.{table}"] = cursor.rowcount
         cursor.execute(_DISCONNECT, [list(ids), list(connected)])
         cursor.execute("DELETE FROM tickets_ticket WHERE id = ANY(%s)", [list(ids)])

@@ -6,12 +6,13 @@ from django.utils.translation import gettext_lazy as _
 
 from callcentre.core.audit import audited
 from callcentre.core.errors import ErrorCode, Fault
+from callcentre.core.statements import Statement
 
 _COLUMNS = ("id", "owner", "name", "type", "options", "is_active", "order")
-_ACTIVE = f"""
-SELECT {", ".join(f'"{name}"' for name in _COLUMNS)} FROM tickets_customfield WHERE owner = %s AND is_active
+_ACTIVE = Statement("""
+SELECT {columns} FROM tickets_customfield WHERE owner = %s AND is_active
 ORDER BY "order", id
-"""  # noqa: S608
+""").of(columns=", ".join(f'"{name}"' for name in _COLUMNS))
 
 
 class CustomFieldQuerySet(models.QuerySet["CustomField"]):
@@ -81,7 +82,10 @@ class CustomField(models.Model):
         table = f"tickets_{self.owner}"
         with connection.cursor() as cursor:
             # No index has the keys. The query is rare: it runs when a type changes.
-            cursor.execute(f"SELECT EXISTS (SELECT FROM {table} WHERE custom_fields ? %s)", [str(self.pk)])  # noqa: S608
+            cursor.execute(
+                Statement("SELECT EXISTS (SELECT FROM {table} WHERE custom_fields ? %s)").of(table=table),
+                [str(self.pk)],
+            )
             return bool(cursor.fetchone()[0])
 
 
