@@ -22,6 +22,7 @@ from reports.parts import LEVELS
 from reports.periods import DAY, FIRST, HOUR, LAST, RESOLUTION, Aggregation, Span, end_of, start_of, union
 from reports.report import snapshot
 from telephony.models import Agent
+from telephony.models.ledger_change import LedgerChange
 
 # The advisory lock of the one process that sums.
 _LOCK = 0x726F6C6C
@@ -100,7 +101,7 @@ def refresh() -> int:
                 for span in union((max(begin, first), min(end, border)) for begin, end in whole):
                     stretches[span].append(agent_id)
             write(length, stretches)
-        cursor.execute("DELETE FROM telephony_ledgerchange WHERE id = ANY(%s)", [done])
+        LedgerChange.objects.filter(pk__in=done).delete()
     return len(done)
 
 

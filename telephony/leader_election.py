@@ -7,11 +7,10 @@ from contextlib import suppress
 from datetime import datetime
 
 import psycopg
-from django.db import connection
 
 from callcentre.core.direct_connection import connect_directly
 from callcentre.core.heartbeats import LISTENER, Pulse
-from callcentre.core.statements import Statement
+from callcentre.core.statements import Statement, rows_of
 
 LOCK_SPACE, LEADER, CONNECTED = 0x63616C73, 0, 1
 
@@ -39,9 +38,7 @@ _LAST_CONTACT = "SELECT heard_at FROM telephony_switchcontact WHERE id = 1"
 
 def is_connected() -> bool:
     """Return whether a listener is connected to the switch. Otherwise no event of a call would be stored."""
-    with connection.cursor() as cursor:
-        cursor.execute(f"SELECT {IS_CONNECTED}")
-        return bool(cursor.fetchone()[0])
+    return bool(rows_of(f"SELECT {IS_CONNECTED}")[0][0])
 
 
 class Leadership:

@@ -12,7 +12,7 @@ class Statement(SQL):
     Parts are SQL of ours, numbers, or parts of psycopg. Values that others gave are no parts, but parameters.
     """
 
-    def of(self, **parts: str | int | Composable) -> str:
+    def of(self, **parts: str | float | Composable) -> str:
         """Return the statement with these parts."""
         return self.format(**{name: _composable(part) for name, part in parts.items()}).as_string()
 
@@ -21,7 +21,7 @@ def _composable(part: Any) -> Composable:
     match part:
         case str():
             return SQL(part)
-        case int():
+        case int() | float():
             return Literal(part)
     return part  # type: ignore[no-any-return]
 

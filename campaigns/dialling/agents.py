@@ -5,10 +5,9 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
-from django.db import connection
 from django.utils import timezone
 
-from callcentre.core.statements import Statement
+from callcentre.core.statements import Statement, rows_of
 from campaigns.dialling.refusals import NUMBER, PHONE
 from telephony.models.connection import LINE_IS_READY, phone_is_occupied
 
@@ -108,6 +107,4 @@ def agents_of(campaign_id: int) -> list[CampaignAgent]:
         "campaign_rests": CAMPAIGN_RESTS,
         "trunk": settings.TRUNK,
     }
-    with connection.cursor() as cursor:
-        cursor.execute(_AGENTS, values)
-        return [CampaignAgent(*row) for row in cursor.fetchall()]
+    return [CampaignAgent(*row) for row in rows_of(_AGENTS, values)]

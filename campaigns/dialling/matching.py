@@ -9,7 +9,7 @@ from datetime import datetime
 from django.db import connection as database
 from django.utils import timezone
 
-from callcentre.core.statements import Statement
+from callcentre.core.statements import Statement, rows_of
 from campaigns import events
 from campaigns.dialling import day_counts
 from campaigns.dialling.drop_messages import sound_of
@@ -56,9 +56,7 @@ def next_agent(connection: Connection, passed: Sequence[int]) -> int | None:
 
 def is_wanted(agent_id: int) -> bool:
     """Return whether an answered call waits that the agent can take."""
-    with database.cursor() as cursor:
-        cursor.execute(_IS_WANTED, {"agent": agent_id})
-        return bool(cursor.fetchone()[0])
+    return bool(rows_of(_IS_WANTED, {"agent": agent_id})[0][0])
 
 
 def answered(connection: Connection, at: datetime) -> bool:

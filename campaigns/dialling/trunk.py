@@ -18,10 +18,10 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
-from django.db import connection as database
 from django.db.models import Q
 from django.utils import timezone
 
+from callcentre.core.advisory_locks import lock_until_commit
 from callcentre.core.pubsub import publish
 from callcentre.core.statements import Statement, rows_of
 from campaigns.dialling.refusals import NUMBER
@@ -110,8 +110,7 @@ def judge(attempt: Attempt) -> Sequence[Attempt]:
     Return the earlier attempts that this call has shown not to be dialled either. They are due to be settled anew.
     """
     now = timezone.now()
-    with database.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_xact_lock(%s, 0)", [_LOCK_SPACE])
+    lock_until_commit(_LOCK_SPACE, 0)
     failure = TrunkFailure.objects.filter(trunk=settings.TRUNK).first()
     earlier: list[Attempt] = []
     if failure and failure.ended_at and attempt.dialled_at < failure.ended_at:

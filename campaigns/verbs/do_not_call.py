@@ -12,7 +12,7 @@ from django.utils import timezone
 from callcentre.core.actor import Actor
 from callcentre.core.errors import ErrorCode, Fault
 from callcentre.core.phone import PhoneError, normalise, normalise_prefix
-from callcentre.core.statements import Statement
+from callcentre.core.statements import Statement, rows_of
 from campaigns.models import Campaign, DoNotCall
 from campaigns.models.record_rows import IDS_WITH_NUMBERS
 
@@ -109,9 +109,7 @@ def add_entries(actor: Actor, entries: Sequence[NewEntry]) -> None:
     ]
     if not rows:
         return
-    with connection.cursor() as cursor:
-        cursor.execute(_ADD_GIVEN, [orjson.dumps(rows).decode()])
-        ids = {tuple(key): pk for pk, *key in cursor.fetchall()}
+    ids = {tuple(key): pk for pk, *key in rows_of(_ADD_GIVEN, [orjson.dumps(rows).decode()])}
     for entry in entries:
         if not entry.faults:
             entry.id = ids[entry.number, entry.is_prefix, entry.campaign_id]

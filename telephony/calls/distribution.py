@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from django.db import connection as database
 from django.db import transaction
 
+from callcentre.core.statements import rows_of
 from telephony.calls import campaign_hooks, legs, offers
 from telephony.models import Agent, Connection, Leg, Offer
 from telephony.models.agent_intervals import StateKind
@@ -96,9 +97,7 @@ def _next(now: datetime, passed: list[int], wanted: list[int]) -> tuple[int, int
 
 
 def _ids(statement: str, *parameters: datetime) -> list[int]:
-    with database.cursor() as cursor:
-        cursor.execute(statement, parameters)
-        return [pk for (pk,) in cursor.fetchall()]
+    return [pk for (pk,) in rows_of(statement, parameters)]
 
 
 @transaction.atomic

@@ -6,7 +6,6 @@ from functools import cached_property
 from typing import ClassVar
 
 from django.contrib.postgres.indexes import OpClass
-from django.db import connection as database
 from django.db import models
 from django.db.models import Case, F, Q, Value, When
 from django.db.models.functions import Reverse
@@ -14,7 +13,7 @@ from django.db.models.lookups import GreaterThan
 from django.utils.translation import gettext_lazy as _
 
 from callcentre.core.scope import Kept, Lookups
-from callcentre.core.statements import Statement
+from callcentre.core.statements import Statement, rows_of
 from telephony import causes
 from telephony.channels import bridge_id
 from telephony.models.agent import Agent
@@ -200,9 +199,7 @@ class Connection(models.Model):
     @staticmethod
     def next_id() -> int:
         """Reserve an id for a connection."""
-        with database.cursor() as cursor:
-            cursor.execute("SELECT nextval(pg_get_serial_sequence('telephony_connection', 'id'))")
-            return int(cursor.fetchone()[0])
+        return int(rows_of("SELECT nextval(pg_get_serial_sequence('telephony_connection', 'id'))")[0][0])
 
     @property
     def uid(self) -> str:

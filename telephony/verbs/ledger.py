@@ -13,7 +13,7 @@ from django.db import connection
 from django.utils import timezone
 
 from callcentre.core.pubsub import publish
-from callcentre.core.statements import Statement
+from callcentre.core.statements import Statement, rows_of
 from telephony import events
 from telephony.models.agent_intervals import StateKind
 from telephony.models.connection import LEG_OCCUPIES_PHONE
@@ -282,9 +282,7 @@ def close_session(agent: LockedAgent, at: datetime, ended_by: str) -> None:
 
 def overdue_agents(before: datetime) -> list[int]:
     """Return the agents who have been logged in, or paused outside a session, since then or longer."""
-    with connection.cursor() as cursor:
-        cursor.execute(_OVERDUE, {"before": before})
-        return [agent_id for (agent_id,) in cursor.fetchall()]
+    return [agent_id for (agent_id,) in rows_of(_OVERDUE, {"before": before})]
 
 
 def end_wrap_ups(now: datetime) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 from django.db import connection
 
 from callcentre.core.actor import Actor
+from callcentre.core.advisory_locks import lock_until_commit
 from callcentre.core.changes import change_columns
 from callcentre.core.errors import Conflict, ErrorCode
 from callcentre.core.joined_rows import JoinedRows
@@ -49,8 +50,7 @@ def lock_ticket(ticket: Ticket) -> Ticket:
 
 def lock_merges() -> None:
     """Let no other transaction merge tickets until this one ends, so that `merged_into` stays as it is."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_MERGES])
+    lock_until_commit(_MERGES)
 
 
 def save_ticket(ticket: Ticket, columns: Mapping[str, Any], now: datetime) -> None:
