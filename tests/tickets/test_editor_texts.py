@@ -136,6 +136,7 @@ def test_a_style_that_loads_or_moves_something_is_taken_out(style: str) -> None:
     assert saved(canned, "body") == '<p style="color: red">x</p>'
 
 
+@pytest.mark.slow("cleans costly HTML")
 def test_a_text_that_cannot_be_made_safe_is_refused_and_the_old_one_stays() -> None:
     canned = CannedReplyFactory.create(body="<p>before</p>")
 
