@@ -97,8 +97,8 @@ def run(name: str, arguments: tuple[str, ...]) -> None:
 
 
 def migrate() -> None:
-    # Migrations make and drop hundreds of versions of each model. To collect them costs a fifth of the time, and this
-    # process ends soon.
+    # Migrations make and drop many versions of each model. To collect them costs a fifth of the time, and this process
+    # ends soon.
     gc.disable()
     connection.settings_dict.update(settings.DIRECT_DATABASE or {})
     with connection.cursor() as cursor:
