@@ -21,8 +21,7 @@ from callcentre.core.audit import AUDITED, AuditEntry, AuditLog, histories, owne
 from callcentre.core.sender import acting
 from callcentre.models import ApiUser, Lockout, User
 from callcentre.tasks import prune_audit
-from campaigns.models import Campaign, DoNotCall
-from campaigns.verbs.dialling import pause_dialling, start_dialling, stop_dialling
+from campaigns.models import DoNotCall
 from campaigns.verbs.records import remove_record
 from knowledgebase.verbs.articles import create_article, delete_article
 from telephony.models import AgentGroup, Pause
@@ -391,26 +390,3 @@ def test_action_has_the_words_of_its_history(admin_client: Client) -> None:
     article.changes.create(action="publish", number=1, actor_kind="user", actor_name="anna")
     page = admin_client.get(f"/admin/callcentre/auditlog/?object=knowledgebase.article:{article.pk}").content.decode()
     assert "published" in page
-
-
-def test_a_trigger_leaves_out_what_a_history_tells() -> None:
-    """A table has a trigger or a history. Of campaigns, the history has the switches of the dialling."""
-    with_both = {model for model in map(_owner_model, histories()) if model._meta.db_table in AUDITED}
-
-    assert with_both == {Campaign}
-    assert AUDITED[Campaign._meta.db_table].ignored == ("is_dialling",)
-
-
-def _owner_model(history: Any) -> Any:
-    return owner_of(history).related_model
-
-
-@pytest.mark.parametrize("switch", [start_dialling, pause_dialling, stop_dialling])
-def test_a_switch_of_dialling_is_one_entry(switch: Callable[[Campaign, Actor], None]) -> None:
-    campaign = CampaignFactory(is_dialling=switch is not start_dialling)
-    before = AuditLog.objects.count()
-
-    switch(campaign, ACTOR)
-
-    [entry] = AuditLog.objects.order_by("-at", "-id")[: AuditLog.objects.count() - before]
-    assert (entry.action, entry.actor_name) == (switch.__name__.removesuffix("_dialling"), ACTOR.name)
