@@ -16,7 +16,6 @@ from django.utils.translation import pgettext_lazy
 
 from callcentre.admin.periods import value_of
 from callcentre.core.exporting.formats import Unit
-from callcentre.core.statements import Statement
 from campaigns.dialling.matching import IN_TIME_SECONDS
 from campaigns.models import SystemStatus
 from reports.counting import Counting, Source, SubjectRow, border, figure, in_span
@@ -29,13 +28,11 @@ from reports.stretches import MOST_STRETCHES, stretches_of
 
 _ATTEMPTS = f"a.outcome <> 'not_dialled' AND {in_span('a.dialled_at', 'a.campaign_id')}"
 # The statuses that agents gave as results: one row for each campaign, period and status.
-_RESULTS = Statement("""(
-  SELECT a.campaign_id, {border} AS started_at, a.result->'values'->>'status_id' AS status_id, count(*)
+_RESULTS = f"""(
+  SELECT a.campaign_id, {border("a.dialled_at")} AS started_at, a.result->'values'->>'status_id' AS status_id, count(*)
   FROM campaigns_attempt a
-  WHERE a.result->'values'->>'status_id' IS NOT NULL AND {attempts} GROUP BY 1, 2, 3
-) given LEFT JOIN campaigns_recordstatus s ON s.id = given.status_id::bigint""").of(
-    border=border("a.dialled_at"), attempts=_ATTEMPTS
-)
+  WHERE a.result->'values'->>'status_id' IS NOT NULL AND {_ATTEMPTS} GROUP BY 1, 2, 3
+) given LEFT JOIN campaigns_recordstatus s ON s.id = given.status_id::bigint"""  # noqa: S608  (of constants)
 _OVER = ", ".join(f"'{status}'" for status in sorted(SystemStatus.completed()))
 _DONE = f"""campaigns_attempt a JOIN campaigns_record r ON r.id = a.record_id AND r.system_status IN ({_OVER})
 AND NOT EXISTS (

@@ -13,7 +13,7 @@ from typing import Any
 from django.db import connection
 
 from callcentre.core.advisory_locks import try_lock
-from callcentre.core.statements import Statement
+from callcentre.core.statements import Statement, row_of
 from reports import ledgers
 from reports.figures import COLUMNS
 from reports.ledgers import Part, Source
@@ -123,9 +123,7 @@ def settle(now: datetime) -> int:
 
 def bounds() -> Span | None:
     """Return the first instant and the last of which any ledger, or any rollup, says something."""
-    with connection.cursor() as cursor:
-        cursor.execute(_BOUNDS)
-        since, until = cursor.fetchone()
+    since, until = row_of(_BOUNDS)
     return (since, until) if since else None
 
 

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from django.db import connection
 
-from callcentre.core.statements import Statement
+from callcentre.core.statements import Statement, row_of
 from telephony.models import Connection
 from telephony.models.agent_intervals import StateKind
 from telephony.models.connection import LEG_OCCUPIES_PHONE
@@ -82,8 +82,6 @@ def current_states(agent_ids: Collection[int]) -> dict[int, Current]:
 
 def current_call(agent_id: int) -> tuple[Connection, str, datetime] | None:
     """Return the call that an agent is in or wraps up, the state in it and its start; None without a call."""
-    with connection.cursor() as cursor:
-        cursor.execute(_CALL, {"agent": agent_id})
-        row = cursor.fetchone()
+    row = row_of(_CALL, {"agent": agent_id})
     call = Connection.objects.select_related("queue").filter(pk=row[0]).first() if row else None
     return (call, row[1], row[2]) if call else None

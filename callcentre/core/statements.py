@@ -32,3 +32,10 @@ def rows_of(statement: str, parameters: Any = None) -> list[Any]:
         cursor.execute(statement, parameters)
         rows: list[Any] = cursor.fetchall()
     return rows
+
+
+def row_of(statement: str, parameters: Any = None) -> Any:
+    """Return the first row of a statement, or None."""
+    with connection.cursor() as cursor:
+        cursor.execute(statement, parameters)
+        return cursor.fetchone()

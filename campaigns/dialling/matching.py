@@ -6,10 +6,9 @@ Locks: the connection, the agent, the attempt, the record, the counts of the day
 from collections.abc import Sequence
 from datetime import datetime
 
-from django.db import connection as database
 from django.utils import timezone
 
-from callcentre.core.statements import Statement, rows_of
+from callcentre.core.statements import Statement, row_of, rows_of
 from campaigns import events
 from campaigns.dialling import day_counts
 from campaigns.dialling.drop_messages import sound_of
@@ -48,9 +47,7 @@ SELECT EXISTS (
 
 
 def next_agent(connection: Connection, passed: Sequence[int]) -> int | None:
-    with database.cursor() as cursor:
-        cursor.execute(_NEXT_AGENT, {"call": connection.pk, "passed": list(passed)})
-        row = cursor.fetchone()
+    row = row_of(_NEXT_AGENT, {"call": connection.pk, "passed": list(passed)})
     return row[0] if row else None
 
 

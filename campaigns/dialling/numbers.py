@@ -16,7 +16,6 @@ from django.db.models import F, Func, TextField, Value
 
 from callcentre.core.field_tables import named_rows
 from callcentre.core.phone import calling_code
-from callcentre.core.statements import Statement
 from campaigns.dialling.choice import FOR_GOOD, LISTED_UNTIL, PAUSED_UNTIL
 from campaigns.dialling.hours import Hours, closure, next_opening, permission
 from campaigns.models import Attempt, Campaign, Record
@@ -31,11 +30,11 @@ RECHECK = timedelta(hours=1)
 # The space of our advisory locks; no other lock uses the number.
 _NUMBER_LOCK = 0x6E756D62
 _IS_PAUSED = f"SELECT {PAUSED_UNTIL.format(number='%(number)s', record='%(record)s')} IS NOT NULL"
-_NUMBERS = Statement("""
+_NUMBERS = f"""
 SELECT n.phone_number, n.number, n.is_wrong,
-  CASE WHEN %(is_crm)s THEN {customer_zone} END AS zone,
-  {listed_until} AS listed_until,
-  {paused_until} AS paused_until
+  CASE WHEN %(is_crm)s THEN {CUSTOMER_ZONE.format(number="n.own")} END AS zone,
+  {LISTED_UNTIL.format(number="n.number")} AS listed_until,
+  {PAUSED_UNTIL.format(number="n.number", record="n.record_id")} AS paused_until
 FROM (
   SELECT 0 AS place, r.id AS record_id, r.phone_number, r.number, r.is_number_wrong AS is_wrong, r.number AS own
   FROM campaigns_record r WHERE r.id = %(record)s
@@ -43,11 +42,7 @@ FROM (
   SELECT a.id, a.record_id, a.phone_number, a.number, a.is_wrong, r.number
   FROM campaigns_additionalnumber a JOIN campaigns_record r ON r.id = a.record_id WHERE a.record_id = %(record)s
 ) AS n ORDER BY n.place
-""").of(
-    customer_zone=CUSTOMER_ZONE.format(number="n.own"),
-    listed_until=LISTED_UNTIL.format(number="n.number"),
-    paused_until=PAUSED_UNTIL.format(number="n.number", record="n.record_id"),
-)
+"""  # noqa: S608  (of our own constants)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from django.db import connection
 from django.utils import timezone
 
 from callcentre.core.pubsub import publish
-from callcentre.core.statements import Statement, rows_of
+from callcentre.core.statements import Statement, row_of, rows_of
 from telephony import events
 from telephony.models.agent_intervals import StateKind
 from telephony.models.connection import LEG_OCCUPIES_PHONE
@@ -222,9 +222,7 @@ def lock_in_order(agent_ids: list[int]) -> None:
 
 def call_on_phone(agent_id: int, *, leaving: int | None = None) -> State | None:
     """Return the state for a call that occupies the agent's phone, other than the connection being left; else None."""
-    with connection.cursor() as cursor:
-        cursor.execute(_CALL_ON_PHONE, {"agent": agent_id, "leaving": leaving})
-        row = cursor.fetchone()
+    row = row_of(_CALL_ON_PHONE, {"agent": agent_id, "leaving": leaving})
     return State(StateKind.TALKING if row[1] == "up" else StateKind.RINGING, connection_id=row[0]) if row else None
 
 
