@@ -14,6 +14,7 @@ from callcentre.api.authentication import Principal
 from callcentre.api.exceptions import WrongMediaType
 from callcentre.api.filters import Query
 from callcentre.api.idempotency import HEADER, run_once
+from callcentre.api.openapi import operation
 from callcentre.api.serializers import Input
 from callcentre.core.actor import Actor
 from callcentre.core.errors import ErrorCode, Fault, Invalid
@@ -112,6 +113,12 @@ class ApiViewSet(ViewSet):
 class PingViewSet(ApiViewSet):
     """The cheapest authenticated request, for monitors."""
 
+    @operation(
+        "ping",
+        "Check that the service answers",
+        "The cheapest request there is: for monitors, and to try a credential.",
+        answer_description="The service answers and the credential is right.",
+    )
     def ping(self, request: Request) -> Response:
         """Answer 204 to any API user with a right credential."""
         return Response(status=204)

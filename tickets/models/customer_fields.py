@@ -1,5 +1,6 @@
 """The table of a customer's fields: answers, the input, documents and SQL follow from it. `c` is the customer."""
 
+from callcentre.core.errors import ErrorCode as E
 from callcentre.core.field_tables import Field, Kind
 from tickets.models.ticket_fields import minute_sql
 
@@ -18,7 +19,7 @@ CUSTOMER_FIELDS = (
     ),
     Field(
         name="email", kind=Kind.TEXT, sentence="E-mail address; may be empty.", example="jan.kowal@client.example",
-        sql="c.email", inputs=(CREATE,), max_length=254,
+        sql="c.email", inputs=(CREATE,), errors=(E.ADDRESS_MALFORMED,), max_length=254,
     ),
     Field(
         name="phone_number", kind=Kind.TEXT, sentence="The main phone number; may be empty.",
@@ -30,11 +31,12 @@ CUSTOMER_FIELDS = (
     ),
     Field(
         name="company_id", kind=Kind.ID, sentence="The company.", example=4, sql="c.company_id", unset=None,
-        inputs=(CREATE,),
+        inputs=(CREATE,), errors=(E.COMPANY_NOT_FOUND,),
     ),
     Field(
         name="identifier", kind=Kind.TEXT, sentence="The id in another system; may be empty.", example="C-77",
-        sql="c.identifier", inputs=(CREATE,), input_note="No two customers share one.", max_length=100,
+        sql="c.identifier", inputs=(CREATE,), input_note="No two customers share one.",
+        errors=(E.CUSTOMER_IDENTIFIER_TAKEN, E.NOT_ONE_LINE), max_length=100,
     ),
     Field(
         name="time_zone", kind=Kind.TEXT, sentence="The time zone, an IANA name; may be empty.",
