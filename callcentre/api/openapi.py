@@ -346,6 +346,8 @@ class Operation:
     is_paged: bool = False
     most: int = MAX_LIMIT
     query: Sequence[Parameter] = ()
+    # Requests a minute of one API user, beside the limit of the user; 0 is no limit.
+    rate: int = 0
     # Faults beside those of the parameters and of the body's fields, also with the field that they name.
     errors: Sequence[ErrorCode] | Mapping[ErrorCode, str] = ()
     conflicts: Sequence[ErrorCode] = ()

@@ -112,6 +112,7 @@ def _description(operation: Operation, right: str) -> str:
         for part in (
             "**Extension** of the interface." if operation.is_extension else "",
             operation.description,
+            f"At most {operation.rate} requests a minute." if operation.rate else "",
             f"Needs the right `{right}`." if right else "Needs no right beyond a valid credential.",
         )
         if part

@@ -211,6 +211,7 @@ class TicketAdmin(DeletableMixin, UncountedMixin, Admin):
         ]
 
     def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Ticket | None:
+        """Return the ticket with what its page shows, without the columns of the list."""
         pk = integer_of(object_id)
         tickets = within_scope(Ticket.objects.select_related(*RELATED), user_of(request))
         return None if pk is None else tickets.filter(pk=pk).first()
