@@ -21,8 +21,7 @@ from webhooks.api.filters import EventFilterSet
 from webhooks.api.serializers import WebhookInput
 from webhooks.api.views import EventViewSet, WebhookViewSet
 from webhooks.event_types import EventType
-from webhooks.models import Webhook
-from webhooks.models.delivery import DELAYS
+from webhooks.models import Delivery, Webhook
 
 ID = {"webhook_id": path("id", "Id of the webhook.", "17", ErrorCode.WEBHOOK_NOT_FOUND)}
 ACTIONS = [action.value for action in EventType]
@@ -39,7 +38,7 @@ EXAMPLE = EventType.OUTBOUND_RECORD_STATUS_CHANGED
 DELIVERY = f"""
 Each event of one of the actions is sent to `subscription_url` by POST, at least once: any 2xx is a success, nothing
 else is, and no redirect is followed. An attempt takes 15 seconds at most; after a failure the next ones follow
-{", ".join(_in_units(delay) for delay in DELAYS)} later, or when `Retry-After` says.
+{", ".join(_in_units(delay) for delay in Delivery.delays)} later, or when `Retry-After` says.
 410 disables the webhook at once; so do five days of nothing but failures.
 
 The body is the payload, as JSON or (`format`: `form`) as a form in which unset values are the word `null`. It has
