@@ -67,6 +67,7 @@ def test_an_action_whose_worker_was_killed_goes_on_and_does_no_row_twice(tmp_pat
     assert all(ticket.history.count() == 1 for ticket in Ticket.objects.all())
 
 
+@pytest.mark.trial
 def test_a_list_of_100_000_rows_is_exported(tmp_path: Path) -> None:
     CompanyFactory(name="first")
     Company.objects.bulk_create((Company(name=f"company {number}") for number in range(99_999)), batch_size=10_000)
