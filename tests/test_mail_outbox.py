@@ -13,7 +13,6 @@ from django.db import DatabaseError
 from django.utils import timezone
 
 from callcentre.core import mail_outbox
-from callcentre.core.due_work import LEASE
 from callcentre.core.mail_outbox import DueMail, Outbox, QueuedMail
 from callcentre.overview import mails as alarm_mails
 from callcentre.overview import tasks as alarm_tasks
@@ -212,16 +211,3 @@ def test_a_database_that_is_down_costs_a_lease(case: Case, monkeypatch: pytest.M
         outbox.send(row.pk)
 
     assert state_of(row) == expected(row, "queued", "", 1, True)
-
-
-def test_a_slow_worker_keeps_the_result_of_the_next(case: Case, clock: Any) -> None:
-    row = case.make()
-
-    def overtaken(mail_: Any) -> Any:
-        clock.shift(LEASE + timedelta(seconds=1))
-        case.send(mail_.pk)
-        raise OSError("too late")
-
-    replace(case.outbox, compose=overtaken).send(row.pk)
-
-    assert state_of(row) == expected(row, "sent", "", 2, False)

@@ -9,7 +9,8 @@ class Migration(migrations.Migration):
         ('callcentre', '0013_heartbeat'),
     ]
 
-    operations = [
+    # The columns, the index and the constraint keep their names: nothing changes in the database.
+    operations = [migrations.SeparateDatabaseAndState(state_operations=[
         migrations.RemoveConstraint(
             model_name='deletion',
             name='deletion_waiting_is_due',
@@ -46,4 +47,4 @@ class Migration(migrations.Migration):
             model_name='deletion',
             constraint=models.CheckConstraint(condition=models.Q(models.Q(('state__in', ['queued', 'running']), _negated=True), ('next_attempt_at__isnull', False), _connector='OR'), name='deletion_waiting_is_due'),
         ),
-    ]
+    ])]

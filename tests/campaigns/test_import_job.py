@@ -84,17 +84,6 @@ def test_an_import_runs_once(campaign: Campaign) -> None:
     assert Record.objects.count() == 1
 
 
-def test_one_of_several_simultaneous_workers_imports(campaign: Campaign) -> None:
-    given = queued(campaign, many_numbers(3000), duplicates=RecordImport.Duplicates.ALLOW)
-
-    done = at_once([lambda: import_run.run(given.pk)] * 4)
-
-    assert Record.objects.count() == 3000
-    given.refresh_from_db()
-    assert (given.state, given.attempt_count) == (State.FINISHED, 1)
-    assert [result.state for result in done if result] == [State.FINISHED]
-
-
 def test_progress_is_visible_before_the_records(campaign: Campaign, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(due_work, "PROGRESS_SECONDS", 0.01)
     given = queued(campaign, many_numbers(5000))
@@ -157,17 +146,6 @@ def is_merging() -> bool:
     with connection.cursor() as cursor:
         cursor.execute(merging)
         return bool(cursor.fetchone()[0])
-
-
-def test_an_import_fails_after_too_many_attempts(campaign: Campaign) -> None:
-    given = queued(campaign)
-    RecordImport.objects.filter(pk=given.pk).update(attempt_count=5, state=State.RUNNING)
-
-    tasks.import_records(given.pk)
-
-    given.refresh_from_db()
-    assert given.state == State.FAILED
-    assert given.message == "The import was started 5 times and ended early each time."
 
 
 def test_an_import_of_a_killed_command_fails(campaign: Campaign) -> None:

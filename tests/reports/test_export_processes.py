@@ -79,21 +79,6 @@ def test_an_export_whose_worker_was_killed_is_built_by_the_next(export: Export, 
 
 
 @pytest.mark.trial
-def test_of_two_workers_one_builds(export: Export, tmp_path: Path) -> None:
-    (tmp_path / "half.wait").touch()
-    first = a_worker(tmp_path)
-    wait_for((tmp_path / "half").exists)
-
-    second = a_worker(tmp_path)
-    assert second.wait(100) == 0
-    (tmp_path / "half.wait").unlink()
-    assert first.wait(100) == 0
-
-    export.refresh_from_db()
-    assert (export.state, export.attempt_count, files(tmp_path)) == ("finished", 1, [f"{export.pk}-1.csv"])
-
-
-@pytest.mark.trial
 def test_what_an_attempt_left_in_the_storage_goes_with_the_next(export: Export, tmp_path: Path) -> None:
     """Killed after the file, and before its row."""
     Export.objects.filter(pk=export.pk).update(state="running", attempt_count=1)

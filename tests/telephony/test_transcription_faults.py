@@ -291,27 +291,6 @@ def test_a_removed_recording_cannot_be_transcribed_again(call: Connection) -> No
 
 
 @pytest.mark.django_db(transaction=True)
-def test_one_of_many_workers_asks_the_provider(provider: Provider, call: Connection) -> None:
-    together = threading.Barrier(4)
-
-    def work() -> None:
-        try:
-            together.wait(timeout=100)
-            run(call.pk)
-        finally:
-            database.close()
-
-    threads = [threading.Thread(target=work) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-
-    assert Transcription.objects.get().status == "SUCCESS"
-    assert (len(provider.heard), seconds_used(), told()) == (1, 10, ["SUCCESS"])
-
-
-@pytest.mark.django_db(transaction=True)
 def test_one_of_two_calls_at_the_limit_of_the_month_is_transcribed(
     provider: Provider, settings: Any, call: Connection
 ) -> None:

@@ -1,6 +1,5 @@
 """Mails to a real server on a socket: the outcome of each success and failure."""
 
-import threading
 from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
@@ -9,7 +8,6 @@ import pytest
 from django.core.mail.backends.base import BaseEmailBackend
 from django.utils import timezone
 
-from callcentre.core.due_work import DIED
 from callcentre.core.errors import Conflict, Invalid
 from tests.conftest import ACTOR
 from tests.telephony.factories import AgentFactory
@@ -216,31 +214,6 @@ def test_a_server_without_tls_gets_no_mail_that_wants_it(settings: Any, server: 
     assert not server.received
 
 
-def test_two_workers_at_once_send_one_mail(committed_db: None, settings: Any) -> None:
-    with mail_server(settings) as server:
-        row = a_reply()
-        server.holds = True
-        workers = [threading.Thread(target=_work, args=(row.pk,)) for _ in range(2)]
-        for worker in workers:
-            worker.start()
-        assert server.is_held.wait(100)
-        server.go_on.set()
-        for worker in workers:
-            worker.join(100)
-
-    row.refresh_from_db()
-    assert (row.state, row.attempt_count, len(server.received)) == ("sent", 1, 1)
-
-
-def _work(pk: int) -> None:
-    from django.db import connection
-
-    try:
-        dispatch(pk)
-    finally:
-        connection.close()
-
-
 def test_a_task_sends_further_messages_that_are_due(server: MailServer) -> None:
     first, *others = [a_reply() for _ in range(3)]
 
@@ -281,13 +254,6 @@ def test_an_answer_after_the_lease_decides(server: MailServer, monkeypatch: pyte
     monkeypatch.setattr(smtp, "_transmit", slowly)
 
     assert outcome(sent(row)) == ("sent", False, "")
-
-
-def test_a_message_that_kills_every_worker_fails(server: MailServer) -> None:
-    row = a_reply()
-    Dispatch.objects.filter(pk=row.pk).update(attempt_count=len(Dispatch.delays) + 1)
-
-    assert outcome(sent(row)) == ("failed", False, DIED)
 
 
 # A person
