@@ -355,7 +355,7 @@ CELERY_TASK_ROUTES = {
     "overview.*": {"queue": "mail"},
     "signin.*": {"queue": "mail"},
     "reports.mail_export": {"queue": "mail"},
-    "reports.sweep_mails": {"queue": "mail"},
+    "callcentre.sweep_due_work": {"queue": "calls"},
     "reports.*": {"queue": "reports"},
     "lists.*": {"queue": "reports"},
 }

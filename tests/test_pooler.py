@@ -45,7 +45,6 @@ OF_SESSIONS = {
     r"pg_(?:try_)?advisory_(?:un)?lock(?:_shared)?\(": {
         "callcentre/beat.py",
         "callcentre/core/advisory_locks.py",
-        "callcentre/core/exporting/builds.py",
         "campaigns/dialling/ownership.py",
         "telephony/leader_election.py",
     },

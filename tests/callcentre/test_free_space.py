@@ -120,7 +120,7 @@ def test_workers_begin_nothing_that_needs_space(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr("campaigns.tasks.run", fail)
     monkeypatch.setattr(recording_files, "_attempt", fail)
     monkeypatch.setattr(mailbox_poll, "open_mailbox", fail)
-    monkeypatch.setattr("callcentre.core.exporting.builds.Desk", fail)
+    monkeypatch.setattr("callcentre.core.exporting.builds.Builder._claim", fail)
     queue = TicketQueueFactory(imap_host="mail.us.example", is_active=True)
 
     import_records(RecordImport(pk=1).pk)
