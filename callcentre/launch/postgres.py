@@ -5,20 +5,14 @@ import re
 import shutil
 import signal
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import psycopg
 
-from callcentre.launch.process_guard import ProcessGuard
 from callcentre.launch.servers import (
-    DATABASE,
-    POSTGRES_SETTINGS,
-    ROLE,
-    THROWAWAY_POSTGRES_SETTINGS,
     Server,
     StoreError,
-    make_folder,
     more_settings,
     new_password,
     remembered_secret,
@@ -27,18 +21,40 @@ from callcentre.launch.servers import (
     write_private,
 )
 
+DATABASE = ROLE = "callcentre"
+POSTGRES_SETTINGS = {
+    "listen_addresses": "127.0.0.1",
+    "unix_socket_directories": "",
+    "max_connections": "200",
+    "shared_buffers": "256MB",
+    "effective_cache_size": "1GB",
+    "work_mem": "16MB",
+    "maintenance_work_mem": "128MB",
+    # Without wal_compression: for half the log it doubles the time of the first writes after a checkpoint.
+    "max_wal_size": "2GB",
+    "random_page_cost": "1.1",
+    "jit": "off",
+    "autovacuum": "on",
+    "timezone": "UTC",
+    "log_timezone": "UTC",
+    # Statements and their details contain phone numbers and addresses, so they are not logged.
+    "log_min_error_statement": "panic",
+    "log_error_verbosity": "terse",
+}
+# For temporary stores: no data must survive, so no write waits for the disk.
+THROWAWAY_POSTGRES_SETTINGS = {
+    "fsync": "off",
+    "synchronous_commit": "off",
+    "full_page_writes": "off",
+    "shared_buffers": "128MB",
+}
+
 
 class Postgres(Server):
     name = "PostgreSQL"
     key = "postgres"
     # A fast shutdown, then an immediate one: the next start recovers, and no commit is lost.
     ending = (signal.SIGINT, signal.SIGQUIT)
-
-    def __init__(
-        self, var: Path, guard: ProcessGuard, *, durable: bool, meanwhile: Callable[[], None] = lambda: None
-    ) -> None:
-        super().__init__(var, guard, durable=durable)
-        self._meanwhile = meanwhile
 
     @property
     def url(self) -> str:
@@ -49,7 +65,6 @@ class Postgres(Server):
         return self.folder / "data"
 
     def _prepare(self) -> None:
-        make_folder(self.folder, 0o711)
         password_file = self.folder / "password"
         if self._data.exists() and not password_file.exists():
             raise StoreError(f"The password of the database is gone: put {password_file} back.")
@@ -69,9 +84,8 @@ class Postgres(Server):
         draft.mkdir(mode=0o700)
         password_file = self.folder / "password.initdb"
         write_private(password_file, self._password)
-        if self._account.uid is not None and self._account.gid is not None:
-            os.chown(draft, self._account.uid, self._account.gid)
-            os.chown(password_file, self._account.uid, self._account.gid)
+        self._own(draft)
+        self._own(password_file)
         command: list[str | Path] = [
             self._bin / "initdb",
             f"--pgdata={draft}",
@@ -83,20 +97,9 @@ class Postgres(Server):
             "--no-instructions",
             *(["--data-checksums"] if self.durable else ["--no-sync", "--wal-segsize=1"]),
         ]
-        process = self._guard.spawn(
-            command,
-            account=self._account,
-            cwd="/",
-            env=self._environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-        )
-        try:
-            self._meanwhile()
-            output = process.communicate()[0].decode(errors="replace")
-        finally:
-            self._guard.bury(process)
-            password_file.unlink(missing_ok=True)
+        process = self._spawn(command, subprocess.PIPE)
+        output = process.communicate()[0].decode(errors="replace")
+        password_file.unlink(missing_ok=True)
         if process.returncode != 0:
             failure = self._failure(output)
             shutil.rmtree(draft, ignore_errors=True)
@@ -125,20 +128,8 @@ class Postgres(Server):
         if not self.durable:
             settings |= THROWAWAY_POSTGRES_SETTINGS
         settings |= more_settings("EMBEDDED_POSTGRES_SETTINGS")
-        return self._guard.spawn(
-            [
-                self._bin / "postgres",
-                "-D",
-                self._data,
-                *(f"--{name}={value}" for name, value in settings.items()),
-            ],
-            ending=self.ending,
-            account=self._account,
-            cwd="/",
-            env=self._environment,
-            stdout=log,
-            stderr=log,
-        )
+        options = [f"--{name}={value}" for name, value in settings.items()]
+        return self._spawn([self._bin / "postgres", "-D", self._data, *options], log)
 
     def _answers(self) -> bool:
         """Return whether the server accepts connections; create the database the first time."""

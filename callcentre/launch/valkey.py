@@ -5,6 +5,7 @@ import platform
 import shutil
 import socket
 import subprocess
+from contextlib import suppress
 from pathlib import Path
 
 from callcentre.launch.servers import (
@@ -28,7 +29,6 @@ class Valkey(Server):
         return f"redis://:{self._password}@127.0.0.1:{self.port}/0"
 
     def _prepare(self) -> None:
-        make_folder(self.folder, 0o711)
         data = self.folder / "data"
         make_folder(data, 0o700)
         self._password = remembered_secret(self.folder / "password", new_password)
@@ -48,23 +48,11 @@ class Valkey(Server):
             "daemonize": "no",
             "requirepass": self._password,
         } | more_settings("EMBEDDED_VALKEY_SETTINGS")
-        process = self._guard.spawn(
-            [self._program, "-"],
-            ending=self.ending,
-            account=self._account,
-            cwd="/",
-            env=self._environment,
-            stdin=subprocess.PIPE,
-            stdout=log,
-            stderr=log,
-        )
+        process = self._spawn([self._program, "-"], log, stdin=subprocess.PIPE)
         # Through the pipe, so that the password is in no file and in no process list.
         assert process.stdin is not None
-        try:
-            with process.stdin as pipe:
-                pipe.write("".join(_line(name, value) for name, value in settings.items()).encode())
-        except BrokenPipeError:
-            pass
+        with suppress(BrokenPipeError), process.stdin as pipe:
+            pipe.write("".join(_line(name, value) for name, value in settings.items()).encode())
         return process
 
     def _answers(self) -> bool:
