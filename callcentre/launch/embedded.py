@@ -5,7 +5,6 @@ folder. While they run, `var/run/stores.json` holds their addresses.
 """
 
 import argparse
-import errno
 import fcntl
 import json
 import os
@@ -38,16 +37,20 @@ def default_var() -> Path:
 
 
 def read_environment(var: Path) -> dict[str, str]:
-    """Return the variables of the service that runs in this data folder, for a command in another terminal.
-
-    They are those of a living launcher, which has the lock. Without one, return {}.
-    """
+    """Return the variables of the service whose launcher has locked this folder, for a command beside it; else {}."""
     with suppress(OSError), (var / "run" / "lock").open() as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except BlockingIOError:
+        if not _try_lock(lock.fileno(), fcntl.LOCK_SH):
             return dict(json.loads((var / "run" / "stores.json").read_text()))
     return {}
+
+
+def _try_lock(handle: int, kind: int = fcntl.LOCK_EX) -> bool:
+    """Lock this file if no other process has, and return whether we did."""
+    try:
+        fcntl.flock(handle, kind | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 class Stores:
@@ -118,8 +121,7 @@ def temporary_stores(*, durable: bool = False) -> Iterator[Stores]:
     _delete_abandoned()
     folder = Path(tempfile.mkdtemp(prefix=TEMPORARY))
     try:
-        if os.geteuid() == 0:
-            folder.chmod(0o711)
+        folder.chmod(0o711)
         with Stores(folder, durable=durable) as stores:
             yield stores
     finally:
@@ -131,8 +133,7 @@ def _delete_abandoned() -> None:
     for lock in Path(tempfile.gettempdir()).glob(f"{TEMPORARY}*/run/lock"):
         with suppress(OSError), lock.open() as handle:
             # Another launcher may have made it in this moment, and not locked it yet.
-            if time.time() - lock.stat().st_mtime > 10:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if time.time() - lock.stat().st_mtime > 10 and _try_lock(handle.fileno()):
                 shutil.rmtree(lock.parents[1], ignore_errors=True)
 
 
@@ -146,18 +147,12 @@ def _lock(var: Path) -> int:
     """Lock the data folder for this launcher. Its stores hold the lock too, until they have ended."""
     handle = os.open(var / "run" / "lock", os.O_RDWR | os.O_CREAT, 0o600)
     deadline = time.monotonic() + LEFTOVERS_GONE_WITHIN_SECONDS
-    while True:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            break
-        except BlockingIOError:
-            holder = os.pread(handle, 20, 0).decode()
-            if (holder and Path("/proc", holder).exists()) or time.monotonic() > deadline:
-                os.close(handle)
-                raise StoreError(
-                    f"This checkout is running already, as process {holder}: its data is in {var}."
-                ) from None
-            time.sleep(0.1)
+    while not _try_lock(handle):
+        holder = os.pread(handle, 20, 0).decode()
+        if (holder and Path("/proc", holder).exists()) or time.monotonic() > deadline:
+            os.close(handle)
+            raise StoreError(f"This checkout is running already, as process {holder}: its data is in {var}.")
+        time.sleep(0.1)
     os.truncate(handle, 0)
     os.pwrite(handle, str(os.getpid()).encode(), 0)
     return handle
@@ -165,14 +160,7 @@ def _lock(var: Path) -> int:
 
 def sentence(error: OSError, var: Path) -> str:
     """Describe the fault of the data folder for the person at the terminal."""
-    if error.errno == errno.ENOSPC:
-        return f"No space left on the disk of {var}."
     return f"The data folder {var} cannot be used: {error.strerror} ({error.filename})."
-
-
-def fail(error: StoreError) -> NoReturn:
-    sys.stderr.write(f"{error}\n")
-    raise SystemExit(1)
 
 
 def end_on_signals() -> None:
@@ -213,6 +201,6 @@ def main() -> int:
         with Stores(var) if arguments.kept else temporary_stores(durable=arguments.durable) as stores:
             return execute(arguments.command, stores.var, stores.environment)
     except FileNotFoundError as error:
-        fail(StoreError(f"There is no such command: {error.filename}."))
+        sys.exit(f"There is no such command: {error.filename}.")
     except StoreError as error:
-        fail(error)
+        sys.exit(str(error))

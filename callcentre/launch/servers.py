@@ -4,7 +4,6 @@ The programs come from the wheels of requirements.lock, else from the system. Bo
 random password, and run as children of the launcher.
 """
 
-import errno
 import os
 import pwd
 import random
@@ -29,8 +28,6 @@ LOG_KEPT_BYTES = 10_000_000
 SHARED_MEMORY = Path("/dev/shm")  # noqa: S108  (mkdtemp makes a folder of our own in it)
 # Below the range of ports for outgoing connections.
 PORT_RANGE = range(15_000, 32_768)
-# The account of the stores of root.
-UNPRIVILEGED = "nobody"
 
 
 class StoreError(Exception):
@@ -49,15 +46,10 @@ def choose_port(file: Path) -> int:
 
 def is_free(port: int, host: str = "127.0.0.1") -> bool:
     """Return whether a program can listen at this port."""
-    with socket.socket() as attempt:
-        attempt.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            attempt.bind((host, port))
-            attempt.listen(1)
-        except OSError as error:
-            if error.errno in {errno.EADDRINUSE, errno.EACCES}:
-                return False
-            raise
+    try:
+        socket.create_server((host, port)).close()
+    except OSError:
+        return False
     return True
 
 
@@ -73,16 +65,11 @@ def telemetry_folder(link: Path) -> Path:
 
     Processes map files of this folder. If it were on a disk that is full, the system would end each of them.
     """
-    former = link.resolve()
-    if link.is_symlink():
-        link.unlink()
-    shutil.rmtree(former, ignore_errors=True)
-    if not os.access(SHARED_MEMORY, os.W_OK):
-        link.mkdir()
-        return link
-    folder = Path(tempfile.mkdtemp(prefix="callcentre-", dir=SHARED_MEMORY))
-    link.symlink_to(folder)
-    return folder
+    shutil.rmtree(link.resolve(), ignore_errors=True)
+    link.unlink(missing_ok=True)
+    memory = SHARED_MEMORY if os.access(SHARED_MEMORY, os.W_OK) else link.parent
+    link.symlink_to(tempfile.mkdtemp(prefix="callcentre-", dir=memory))
+    return link.resolve()
 
 
 def write_private(file: Path, text: str) -> None:
@@ -96,26 +83,26 @@ def write_private(file: Path, text: str) -> None:
     draft.replace(file)
 
 
-def remembered_secret(file: Path, make: Callable[[], str]) -> str:
+def remembered_secret(file: Path, make: Callable[[], str] = lambda: secrets.token_urlsafe(24)) -> str:
     """Return the secret in a file; make it the first time."""
     if not file.exists():
         write_private(file, make())
     return file.read_text().strip()
 
 
-def unprivileged_account(folder: Path, *programs: Path) -> dict[str, Any]:
+def unprivileged_account(folder: Path, program: Path) -> dict[str, Any]:
     """Return the options of `spawn` for the account of the stores: PostgreSQL refuses root.
 
-    Root becomes UNPRIVILEGED if that account may enter the folders. Otherwise root stays in a user namespace of its
+    Root becomes `nobody` if that account may enter the folders. Otherwise root stays in a user namespace of its
     own, under that name. No permission is widened for either.
     """
     if os.geteuid() != 0:
         return {}
     try:
-        nobody = pwd.getpwnam(UNPRIVILEGED)
+        nobody = pwd.getpwnam("nobody")
     except KeyError:
-        raise StoreError(f"The stores cannot run as root, and there is no account `{UNPRIVILEGED}`.") from None
-    paths = [path.resolve() for path in (folder, *programs)]
+        raise StoreError("The stores cannot run as root, and there is no account `nobody`.") from None
+    paths = [folder.resolve(), program.resolve()]
     is_open = all(step.stat().st_mode & 0o001 for path in paths for step in (path, *path.parents))
     become = {"user": nobody.pw_uid, "group": nobody.pw_gid, "extra_groups": []}
     if is_open and _works(["true"], **become):
@@ -124,9 +111,8 @@ def unprivileged_account(folder: Path, *programs: Path) -> dict[str, Any]:
     if _works([*namespace, "true"]):
         return {"prefix": namespace}
     raise StoreError(
-        f"The stores cannot run as root, and the account `{UNPRIVILEGED}` may not enter {folder} "
-        "or the programs: run as an ordinary user, move the checkout to a folder that others may "
-        "enter, or set DATABASE_URL and REDIS_URL."
+        f"The stores cannot run as root, and the account `nobody` may not enter {folder} or the program: run as an "
+        "ordinary user, move the checkout to a folder that others may enter, or set DATABASE_URL and REDIS_URL."
     )
 
 
@@ -164,6 +150,8 @@ class Server:
     def start(self) -> None:
         """Start, and wait until the store answers."""
         make_folder(self.folder, 0o711)
+        self._program = self._find_program()
+        self._account = unprivileged_account(self.folder, self._program)
         self._prepare()
         self.port = choose_port(self._port_file)
         if self.log.exists() and self.log.stat().st_size > LOG_KEPT_BYTES:
@@ -192,6 +180,9 @@ class Server:
         self.stop()
         self.start()
         return True
+
+    def _find_program(self) -> Path:
+        raise NotImplementedError
 
     def _prepare(self) -> None:
         raise NotImplementedError
@@ -235,10 +226,4 @@ def more_settings(variable: str) -> dict[str, str]:
 def wheel_folder(package: str) -> Path | None:
     """Return the folder of a package without importing it: importing these two has side effects."""
     spec = find_spec(package)
-    if spec is None or not spec.submodule_search_locations:
-        return None
-    return Path(spec.submodule_search_locations[0])
-
-
-def new_password() -> str:
-    return secrets.token_urlsafe(24)
+    return Path(spec.submodule_search_locations[0]) if spec and spec.submodule_search_locations else None

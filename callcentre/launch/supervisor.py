@@ -14,15 +14,14 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing, suppress
 from pathlib import Path
 from threading import Thread
-from typing import IO, Any, TextIO
+from typing import IO, Any
 
 from callcentre.launch.children import bury, spawn
-from callcentre.launch.embedded import Stores, default_var, end_on_signals, fail, sentence
+from callcentre.launch.embedded import Stores, default_var, end_on_signals, sentence
 from callcentre.launch.servers import StoreError, is_free, make_folder, remembered_secret, telemetry_folder
 
 HOST = "127.0.0.1"
@@ -36,38 +35,21 @@ TICK_SECONDS = 0.25
 PATIENCE_SECONDS = 12.0
 
 
-@dataclass(frozen=True)
-class Program:
-    """A process of the service: its name, and the arguments of Python."""
+def programs(port: int) -> dict[str, list[str]]:
+    """Return the arguments of Python for the fewest processes that make up the service.
 
-    name: str
-    arguments: Sequence[str]
-    # The signal that it gets if the launcher is killed.
-    orphaned: signal.Signals = signal.SIGKILL
-
-
-def programs(port: int) -> list[Program]:
-    """Return the fewest processes that make up the service, by the commands of deploy/systemd.
-
-    One web process and one worker suffice for one machine. The worker has threads for 24 slow receivers of webhooks,
-    and as many for all else.
+    The worker has threads for the 24 receivers of webhooks that may be slow, and as many for all else.
     """
-    web = (
-        "-m granian --interface asginl --http 1 --no-ws --workers 1 --respawn-failed-workers --no-access-log"
-        f" --log-config deploy/granian-logging.json --host {HOST} --port {port} callcentre.asgi:application"
-    )
-    worker = (
-        "-m celery --quiet -A callcentre worker --without-gossip --without-mingle -n worker@%h"
-        " -Q calls,mail,webhooks,default,reports -P threads -c 48"
-    )
-    return [
-        # Granian's main process ends its worker.
-        Program("web", web.split(), orphaned=signal.SIGTERM),
-        Program("worker", worker.split()),
-        Program("listener", ("manage.py", "listen_to_switch")),
-        Program("dialler", ("manage.py", "run_dialer")),
-        Program("beat", ["-m", "celery", "--quiet", "-A", "callcentre", "beat", "--pidfile="]),
-    ]
+    commands = {
+        "web": "-m granian --interface asginl --http 1 --no-ws --workers 1 --respawn-failed-workers --no-access-log"
+        f" --log-config deploy/granian-logging.json --host {HOST} --port {port} callcentre.asgi:application",
+        "worker": "-m celery --quiet -A callcentre worker --without-gossip --without-mingle -n worker@%h"
+        " -Q calls,mail,webhooks,default,reports -P threads -c 48",
+        "listener": "manage.py listen_to_switch",
+        "dialler": "manage.py run_dialer",
+        "beat": "-m celery --quiet -A callcentre beat --pidfile=",
+    }
+    return {name: command.split() for name, command in commands.items()}
 
 
 def run_python(arguments: Sequence[str], environment: Mapping[str, str], **options: Any) -> subprocess.Popen[bytes]:
@@ -76,22 +58,35 @@ def run_python(arguments: Sequence[str], environment: Mapping[str, str], **optio
     return spawn(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, **options)
 
 
-@dataclass
 class Child:
-    """One program and its process, if it is running."""
+    """A program, and its process if it is running."""
 
-    program: Program
-    output: TextIO
-    process: subprocess.Popen[bytes] | None = None
-    started_at: float = 0.0
-    start_at: float = 0.0
-    crashes: int = 0
+    def __init__(self, name: str, arguments: Sequence[str], environment: Mapping[str, str]) -> None:
+        self.name = name
+        self.process: subprocess.Popen[bytes] | None = None
+        self._arguments = arguments
+        self._environment = environment
+        self._started_at = self._start_at = 0.0
+        self._crashes = 0
 
-    def start(self, environment: Mapping[str, str]) -> None:
-        self.started_at = time.monotonic()
-        self.process = run_python(self.program.arguments, environment, orphaned=self.program.orphaned)
-        self._reader = Thread(target=self._pass_on, args=[self.process.stdout], daemon=True)
-        self._reader.start()
+    def attend(self) -> None:
+        """Start the process when it is due. Notice that it has ended."""
+        now = time.monotonic()
+        if self.process is None and now >= self._start_at:
+            # Granian's main process ends its worker.
+            orphaned = signal.SIGTERM if self.name == "web" else signal.SIGKILL
+            self.process = run_python(self._arguments, self._environment, orphaned=orphaned)
+            self._started_at = now
+            self._reader = Thread(target=self._print, args=[self.process.stdout], daemon=True)
+            self._reader.start()
+        elif self.process and self.process.poll() is not None:
+            code = self.end()
+            if now - self._started_at > WELL_AFTER_SECONDS:
+                self._crashes = 0
+            delay = RESTART_DELAYS_SECONDS[min(self._crashes, len(RESTART_DELAYS_SECONDS) - 1)]
+            self._crashes += 1
+            self._start_at = now + delay
+            say(self.name, f"ended with {code}; starts again in {delay} s")
 
     def end(self) -> int:
         """Kill what is left of the process, print its last lines, and return its exit code."""
@@ -101,95 +96,52 @@ class Child:
         self.process = None
         return code
 
-    def say(self, line: str) -> None:
-        say(f"{self.program.name:<9} | {line}", self.output)
-
-    def _pass_on(self, pipe: IO[bytes]) -> None:
+    def _print(self, pipe: IO[bytes]) -> None:
         with pipe:
             for line in pipe:
-                self.say(line.decode(errors="replace").rstrip("\r\n"))
+                say(self.name, line.decode(errors="replace").rstrip("\r\n"))
 
 
-@dataclass
-class Supervisor:
-    """The parent that keeps the programs running until it is asked to stop."""
+def supervise(stores: Stores, programs: Mapping[str, Sequence[str]], environment: Mapping[str, str]) -> None:
+    """Keep stores and programs running until a signal raises SystemExit (end_on_signals)."""
+    children = [Child(name, arguments, environment) for name, arguments in programs.items()]
+    try:
+        while True:
+            for child in children:
+                child.attend()
+            try:
+                for name in stores.revive():
+                    say("stores", f"{name} had ended and was started again")
+            except StoreError as error:
+                say("stores", f"{error} Trying again.")
+            time.sleep(TICK_SECONDS)
+    except SystemExit:
+        stop_all(children)
 
-    stores: Stores
-    programs: Sequence[Program]
-    environment: Mapping[str, str] = field(default_factory=lambda: os.environ)
-    # Printed once the web server answers.
-    announcement: str = ""
-    port: int = 0
-    output: TextIO = sys.stdout
 
-    def run(self) -> None:
-        """Keep the programs running until a signal raises SystemExit (end_on_signals)."""
-        self.children = [Child(program, self.output) for program in self.programs]
-        try:
-            while True:
-                self._start_due()
-                self._notice_ends()
-                self._revive_stores()
-                self._announce()
-                time.sleep(TICK_SECONDS)
-        except SystemExit:
-            self._stop_all()
+def stop_all(children: Iterable[Child]) -> None:
+    """Ask all children to end, wait for the slowest, and kill what is left."""
+    say("stopping", "running tasks get a few seconds to end; Ctrl-C again ends them now")
+    running = {child: child.process for child in children if child.process}
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    with suppress(SystemExit, subprocess.TimeoutExpired):
+        for process in running.values():
+            process.terminate()
+        for process in running.values():
+            process.wait(deadline - time.monotonic())
+    for child in running:
+        child.end()
 
-    def _start_due(self) -> None:
-        for child in self.children:
-            if child.process is None and time.monotonic() >= child.start_at:
-                child.start(self.environment)
 
-    def _notice_ends(self) -> None:
-        for child in self.children:
-            if child.process is None or child.process.poll() is None:
-                continue
-            code = child.end()
-            now = time.monotonic()
-            if now - child.started_at > WELL_AFTER_SECONDS:
-                child.crashes = 0
-            delay = RESTART_DELAYS_SECONDS[min(child.crashes, len(RESTART_DELAYS_SECONDS) - 1)]
-            child.crashes += 1
-            child.start_at = now + delay
-            child.say(f"ended with {code}; starts again in {delay} s")
-
-    def _revive_stores(self) -> None:
-        try:
-            for name in self.stores.revive():
-                self._say("stores", f"{name} had ended and was started again")
-        except StoreError as error:
-            self._say("stores", f"{error} Trying again.")
-
-    def _announce(self) -> None:
-        """Print the address of the service once the web server answers."""
-        if not self.announcement:
-            return
-        connection = http.client.HTTPConnection(HOST, self.port, timeout=1)
-        try:
+def announce(port: int, lines: Iterable[str]) -> None:
+    """Print the lines once the web server answers."""
+    while True:
+        connection = http.client.HTTPConnection(HOST, port, timeout=1)
+        with suppress(OSError, http.client.HTTPException), closing(connection):
             connection.request("GET", "/health/live")
             connection.getresponse()
-        except (OSError, http.client.HTTPException):
-            return
-        finally:
-            connection.close()
-        say(self.announcement, self.output)
-        self.announcement = ""
-
-    def _stop_all(self) -> None:
-        """Ask all children to end, wait for the slowest, and kill what is left."""
-        self._say("stopping", "running tasks get a few seconds to end; Ctrl-C again ends them now")
-        running = [child for child in self.children if child.process]
-        deadline = time.monotonic() + PATIENCE_SECONDS
-        with suppress(SystemExit, subprocess.TimeoutExpired):
-            for child in running:
-                child.process.terminate()
-            for child in running:
-                child.process.wait(deadline - time.monotonic())
-        for child in running:
-            child.end()
-
-    def _say(self, name: str, line: str) -> None:
-        say(f"{name:<9} | {line}", self.output)
+            return write("\n" + "".join(f"  {line}\n" for line in lines))
+        time.sleep(TICK_SECONDS)
 
 
 def service_environment(stores: Stores, port: int) -> dict[str, str]:
@@ -207,7 +159,6 @@ def service_environment(stores: Stores, port: int) -> dict[str, str]:
         **{name: os.environ.get(name) or default for name, default in defaults.items()},
         **kept_secrets(stores.var / "secrets"),
         **stores.environment,
-        "PORT": str(port),
         "PUBLIC_URL": os.environ.get("PUBLIC_URL") or f"http://localhost:{port}",
         "CALLCENTRE_VAR": str(stores.var),
         "PROMETHEUS_MULTIPROC_DIR": str(telemetry_folder(stores.var / "run" / "metrics")),
@@ -215,11 +166,9 @@ def service_environment(stores: Stores, port: int) -> dict[str, str]:
 
 
 def kept_secrets(folder: Path) -> dict[str, str]:
-    """Return given keys, else keys made at the first start and kept in a folder. The settings read key files
-    themselves.
-    """
+    """Return given keys, else keys made at the first start and kept in a folder. The settings read files of keys."""
     folder.mkdir(exist_ok=True, mode=0o700)
-    makers: dict[str, Callable[[], str]] = {
+    makers = {
         "SECRET_KEY": lambda: secrets.token_urlsafe(64),
         "FIELD_ENCRYPTION_KEYS": lambda: base64.urlsafe_b64encode(os.urandom(32)).decode(),
     }
@@ -230,11 +179,11 @@ def kept_secrets(folder: Path) -> dict[str, str]:
     }
 
 
-def output_of(name: str, process: subprocess.Popen[bytes]) -> str:
+def output_of(process: subprocess.Popen[bytes], name: str) -> str:
     """Wait for the end of a command of manage.py, and return its output."""
-    output = process.communicate()[0].decode(errors="replace")
+    output = process.communicate()[0].decode(errors="replace").strip()
     if process.returncode != 0:
-        raise StoreError(f"{output.rstrip()}\nmanage.py {name} failed: see above.")
+        raise StoreError(f"{output}\nmanage.py {name} failed: see above.")
     return output
 
 
@@ -254,23 +203,15 @@ def describe_mail_delivery(var: Path) -> str:
     return f"is not sent (no EMAIL_HOST): each is a file in {var / 'mail'}"
 
 
-def say(line: str, output: TextIO = sys.stdout) -> None:
+def say(name: str, line: str) -> None:
+    write(f"{name:<9} | {line}")
+
+
+def write(text: str) -> None:
     # If the terminal is gone, SIGHUP follows and stops the service.
     with suppress(OSError):
-        output.write(f"{line}\n")
-        output.flush()
-
-
-def describe(port: int, logins: str, mail: str) -> str:
-    address = f"http://localhost:{port}"
-    return (
-        f"\n  The service is at {address}\n"
-        f"  API:       {address}/api (documents: {address}/api/docs)\n"
-        f"  Admin:     {address}/admin/\n"
-        + "".join(f"  {line}\n" for line in logins.strip().splitlines())
-        + f"  Mail:      {mail}\n"
-        + "  Ctrl-C stops everything; the data stays.\n"
-    )
+        sys.stdout.write(f"{text}\n")
+        sys.stdout.flush()
 
 
 def serve() -> None:
@@ -280,19 +221,27 @@ def serve() -> None:
     with Stores(default_var()) as stores:
         for name in ("files", "mail"):
             make_folder(stores.var / name, 0o700)
-            # An older folder may be open to others.
-            (stores.var / name).chmod(0o700)
         own = service_environment(stores, port)
         stores.publish(own)
         environment = {**os.environ, **own}
-        say("Preparing the database …")
-        static_files = run_python(("manage.py", "collectstatic", "--no-input", "--verbosity=0"), environment)
-        output_of("migrate", run_python(("manage.py", "migrate", "--no-input", "--verbosity=0"), environment))
-        logins = output_of("demo", run_python(("manage.py", "demo"), environment))
-        output_of("collectstatic", static_files)
-        announcement = describe(port, logins, describe_mail_delivery(stores.var))
+        write("Preparing the database …")
+        collect = run_python(["manage.py", "collectstatic", "--no-input", "--verbosity=0"], environment)
+        migrate = run_python(["manage.py", "migrate", "--no-input", "--verbosity=0"], environment)
+        output_of(migrate, "migrate")
+        logins = output_of(run_python(["manage.py", "demo"], environment), "demo")
+        output_of(collect, "collectstatic")
+        address = f"http://localhost:{port}"
+        lines = [
+            f"The service is at {address}",
+            f"API:       {address}/api (documents: {address}/api/docs)",
+            f"Admin:     {address}/admin/",
+            *logins.splitlines(),
+            f"Mail:      {describe_mail_delivery(stores.var)}",
+            "Ctrl-C stops everything; the data stays.",
+        ]
+        Thread(target=announce, args=[port, lines], daemon=True).start()
         try:
-            Supervisor(stores, programs(port), environment, announcement, port).run()
+            supervise(stores, programs(port), environment)
         finally:
             shutil.rmtree(own["PROMETHEUS_MULTIPROC_DIR"], ignore_errors=True)
 
@@ -302,7 +251,7 @@ def main() -> int:
     try:
         serve()
     except StoreError as error:
-        fail(error)
+        sys.exit(str(error))
     except OSError as error:
-        fail(StoreError(sentence(error, default_var())))
+        sys.exit(sentence(error, default_var()))
     return 0
