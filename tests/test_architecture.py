@@ -192,6 +192,7 @@ def _codes_named_in(path: Path) -> set[str]:
     }
 
 
+@pytest.mark.slow("reads the whole code")
 def test_every_code_that_is_raised_exists() -> None:
     named = {name for path in _sources() for name in _codes_named_in(path)}
 

@@ -137,6 +137,7 @@ def test_a_style_that_loads_or_moves_something_is_taken_out(style: str) -> None:
     assert saved(canned, "body") == '<p style="color: red">x</p>'
 
 
+@pytest.mark.slow("cleans costly HTML")
 def test_a_text_that_cannot_be_made_safe_is_refused_and_the_old_one_stays() -> None:
     canned = CannedReplyFactory.create(body="<p>before</p>")
 
@@ -156,6 +157,7 @@ def test_an_expression_is_left_to_the_database() -> None:
     assert saved(canned, "body") == "<p>a</p><p>b</p>"
 
 
+@pytest.mark.slow("cleans costly HTML")
 def test_texts_that_were_saved_before_are_cleaned_by_a_migration() -> None:
     canned, queue = CannedReplyFactory.create(), TicketQueueFactory.create()
     untouched = CannedReplyFactory.create(body=STYLED)
