@@ -211,7 +211,8 @@ def test_a_command_without_redis_ends_with_a_sentence(tmp_path: Path) -> None:
 
 
 def test_a_command_whose_database_is_down_ends_with_a_sentence(tmp_path: Path) -> None:
-    down = {"DATABASE_URL": "postgresql://user:secret@127.0.0.1:1/name", "CALLCENTRE_VAR": str(tmp_path)}
+    url = "postgresql://user:secret@127.0.0.1:1/name"
+    down = {"DATABASE_URL": url, "CALLCENTRE_VAR": str(tmp_path), "ALLOWED_HOSTS": "localhost"}
 
     code, output = started("manage.py", "create_api_user", "anna", **down)
     _, traced = started("manage.py", "create_api_user", "anna", "--traceback", **down)
