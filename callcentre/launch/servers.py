@@ -28,6 +28,7 @@ LOG_KEPT_BYTES = 10_000_000
 SHARED_MEMORY = Path("/dev/shm")  # noqa: S108  (mkdtemp makes a folder of our own in it)
 # Below the range of ports for outgoing connections.
 PORT_RANGE = range(15_000, 32_768)
+UNPRIVILEGED = "nobody"
 
 
 class StoreError(Exception):
@@ -93,26 +94,26 @@ def remembered_secret(file: Path, make: Callable[[], str] = lambda: secrets.toke
 def unprivileged_account(folder: Path, program: Path) -> dict[str, Any]:
     """Return the options of `spawn` for the account of the stores: PostgreSQL refuses root.
 
-    Root becomes `nobody` if that account may enter the folders. Otherwise root stays in a user namespace of its
+    Root becomes UNPRIVILEGED if that account may enter the folders. Otherwise root stays in a user namespace of its
     own, under that name. No permission is widened for either.
     """
     if os.geteuid() != 0:
         return {}
     try:
-        nobody = pwd.getpwnam("nobody")
+        account = pwd.getpwnam(UNPRIVILEGED)
     except KeyError:
-        raise StoreError("The stores cannot run as root, and there is no account `nobody`.") from None
+        raise StoreError(f"The stores cannot run as root, and there is no account `{UNPRIVILEGED}`.") from None
     paths = [folder.resolve(), program.resolve()]
     is_open = all(step.stat().st_mode & 0o001 for path in paths for step in (path, *path.parents))
-    become = {"user": nobody.pw_uid, "group": nobody.pw_gid, "extra_groups": []}
+    become = {"user": account.pw_uid, "group": account.pw_gid, "extra_groups": []}
     if is_open and _works(["true"], **become):
         return become
-    namespace = ("unshare", "--user", f"--map-user={nobody.pw_uid}", f"--map-group={nobody.pw_gid}")
+    namespace = ("unshare", "--user", f"--map-user={account.pw_uid}", f"--map-group={account.pw_gid}")
     if _works([*namespace, "true"]):
         return {"prefix": namespace}
     raise StoreError(
-        f"The stores cannot run as root, and the account `nobody` may not enter {folder} or the program: run as an "
-        "ordinary user, move the checkout to a folder that others may enter, or set DATABASE_URL and REDIS_URL."
+        f"The stores cannot run as root, and the account `{UNPRIVILEGED}` may not enter {folder} or the program: run"
+        " as an ordinary user, move the checkout to a folder that others may enter, or set DATABASE_URL and REDIS_URL."
     )
 
 
