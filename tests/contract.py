@@ -30,7 +30,7 @@ class Operation:
     right: str
     status: int
     answer: Any
-    # The most statements, including that of authentication.
+    # The usual number of statements, including that of authentication.
     queries: int
     body: Any = None
     # The same operation of an unknown object.
