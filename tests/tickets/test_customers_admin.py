@@ -85,7 +85,7 @@ def test_the_query_count_of_a_search_is_constant():
 
 def test_the_query_count_of_a_customers_page_is_constant():
     customer = CustomerFactory(of_company=True, email="jan@client.example", phone_numbers=["+48225550101"])
-    for number in range(30):
+    for number in range(15):
         TicketFactory(customer=customer, assigned=True)
         ConnectionFactory(customer_id=customer.pk, created_at=timezone.now())
         CustomerNoteFactory(customer=customer)
