@@ -52,7 +52,7 @@ def strings_of_theme(translated: set[str]) -> Iterator[Found]:
     unused = ("unfold/contrib/", "unfold_crispy")
     for name, msgid, context, comments in strings_of(Path(unfold.__file__).parent):
         is_used = name.startswith("unfold/contrib/filters/") or not any(part in name for part in unused)
-        if is_used and _first(msgid) not in translated:
+        if is_used and first_of(msgid) not in translated:
             yield name, msgid, context, comments
 
 
@@ -62,38 +62,46 @@ def strings_of_django() -> set[str]:
     found: set[str] = set()
     for path in (framework / "conf", framework / "contrib" / "admin", framework / "contrib" / "auth"):
         with (path / "locale" / "pl" / "LC_MESSAGES" / "django.mo").open("rb") as file:
-            found |= {_first(message.id) for message in read_mo(file)}
+            found |= {first_of(message.id) for message in read_mo(file)}
     return found
 
 
-def _first(msgid: str | tuple[str, ...] | list[str]) -> str:
+def first_of(msgid: str | tuple[str, ...] | list[str]) -> str:
     return msgid if isinstance(msgid, str) else msgid[0]
 
 
-def main() -> None:
-    with FILE.open("rb") as file:
-        catalogue = read_po(file, locale="pl")
+def updated(catalogue: Catalog) -> Catalog:
+    """Give the catalogue the strings of the code, and no others."""
     template = Catalog(creation_date=catalogue.creation_date)
     of_django = strings_of_django()
     ours = [found for app in APPS for found in strings_of(ROOT / app)]
     for name, msgid, context, comments in (*ours, *strings_of_theme(of_django)):
         template.add(msgid, locations=[(name, 0)], auto_comments=comments, context=context)
     for message in catalogue:
-        if message.id and _first(message.id) in of_django and not template.get(message.id, message.context):
+        if message.id and first_of(message.id) in of_django and not template.get(message.id, message.context):
             template.add(message.id, locations=[("django", 0)], context=message.context)
     catalogue.update(template, no_fuzzy_matching=True)
+    return catalogue
 
+
+def read() -> Catalog:
+    with FILE.open("rb") as file:
+        return read_po(file, locale="pl")
+
+
+def main() -> None:
+    catalogue = updated(read())
     with FILE.open("wb") as file:
         # Without line numbers, the catalogue changes only when a string does.
         write_po(file, catalogue, width=120, ignore_obsolete=True, include_lineno=False)
     with FILE.with_suffix(".mo").open("wb") as file:
         write_mo(file, catalogue)
-    missing = [_first(message.id) for message in catalogue if message.id and not all(_texts(message.string))]
+    missing = [first_of(message.id) for message in catalogue if message.id and not all(texts_of(message.string))]
     if missing:
         sys.exit("\n".join(["These have no Polish yet:", *missing]))
 
 
-def _texts(string: str | tuple[str, ...] | list[str] | None) -> list[str]:
+def texts_of(string: str | tuple[str, ...] | list[str] | None) -> list[str]:
     return list(string) if isinstance(string, (tuple, list)) else [string or ""]
 
 
