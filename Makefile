@@ -1,4 +1,4 @@
-# Each target needs only make, and Python 3.11 with its venv module.
+# Each target needs only make, and Python 3.11 to 3.14 with its venv module.
 PYTHON = .venv/bin/python
 # A launcher ends with this make, which is the parent of the shell that becomes the launcher.
 LAUNCH = @FOLLOW_PARENT=$$PPID exec $(PYTHON)
