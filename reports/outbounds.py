@@ -16,7 +16,7 @@ from django.utils.translation import pgettext_lazy
 
 from callcentre.admin.periods import value_of
 from callcentre.core.exporting.formats import Unit
-from campaigns.dialling.matching import IN_TIME_SECONDS
+from campaigns.dialling.answered_calls import IN_TIME_SECONDS
 from campaigns.models import SystemStatus
 from reports.counting import Counting, Source, SubjectRow, border, figure, in_span
 from reports.figures import mean, percent

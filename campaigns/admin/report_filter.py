@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy as _
 
 from callcentre.admin import PeriodFilter
 from callcentre.admin.periods import Spans, within
-from campaigns.dialling.matching import IN_TIME_SECONDS
+from campaigns.dialling.answered_calls import IN_TIME_SECONDS
 from campaigns.models import Attempt, Record, RecordStatus, SystemStatus
 
 _DROPPED = Q(outcome=Attempt.Outcome.DROPPED)
