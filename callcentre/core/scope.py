@@ -10,18 +10,12 @@ from functools import cache
 from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol, TypeVar, cast
 
+from django.apps import apps
 from django.db.models import Field, Model, Q, QuerySet
 from django.db.models.constants import LOOKUP_SEP
 
-# Column of the user -> the model whose ids it has.
-DIMENSIONS: Mapping[str, str] = MappingProxyType(
-    {
-        "scope_ticket_queues": "tickets.TicketQueue",
-        "scope_call_queues": "telephony.Queue",
-        "scope_outbounds": "campaigns.Campaign",
-        "scope_agent_groups": "telephony.AgentGroup",
-    }
-)
+# The columns of the user.
+DIMENSIONS = ("scope_ticket_queues", "scope_call_queues", "scope_outbounds", "scope_agent_groups")
 
 
 class Kept(NamedTuple):
@@ -134,6 +128,12 @@ def lookups_of(model: type[Model]) -> Lookups:
     """Return the lookups that the model declares. A model without them is shared by all people."""
     lookups: Lookups = getattr(model, "scope_lookups", MappingProxyType({}))
     return lookups
+
+
+@cache
+def model_of(column: str) -> type[Model]:
+    """Return the model whose ids a column of the scope has: its lookup is the id."""
+    return next(model for model in apps.get_models() if lookups_of(model).get(column) == "id")
 
 
 def is_for_people_without_scope(model: type[Model]) -> bool:

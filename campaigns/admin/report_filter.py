@@ -9,7 +9,8 @@ from django.db.models.lookups import IsNull
 from django.utils.translation import gettext_lazy as _
 
 from callcentre.admin import PeriodFilter
-from callcentre.admin.periods import Spans, within
+from callcentre.admin.periods import within
+from callcentre.core.counted import Spans
 from campaigns.dialling.answered_calls import IN_TIME_SECONDS
 from campaigns.models import Attempt, Record, RecordStatus, SystemStatus
 

@@ -13,7 +13,7 @@ from django.conf import settings
 from django.utils import timezone
 from prometheus_client import REGISTRY
 
-from callcentre.api import rate_limits
+from callcentre import rate_limits
 from callcentre.core import redis_client
 from callcentre.core.actor import SYSTEM
 from callcentre.core.errors import ErrorCode
