@@ -140,6 +140,12 @@ def is_for_people_without_scope(model: type[Model]) -> bool:
     return lookups_of(model) is WITHOUT_SCOPE_ONLY
 
 
+def may_see(user: Any, app: str, model: str) -> bool:
+    """Return whether the user may view or change rows of a model: the admin shows them to both."""
+    is_permitted = any(user.has_perm(f"{app}.{access}_{model}") for access in ("view", "change"))
+    return is_permitted and (not is_for_people_without_scope(apps.get_model(app, model)) or user.scope.is_all)
+
+
 def _holds(model: type[Model], lookup: str | Kept, column: str, ids: list[int], prefix: str) -> Q:
     """Return the condition of one dimension. It lets rows pass that belong to no queue, campaign or group."""
     if isinstance(lookup, str) and lookup.endswith(column):

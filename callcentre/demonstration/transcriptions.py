@@ -53,16 +53,16 @@ def seed(queue: Queue) -> None:
             criteria = zip(EvaluationCriterion.objects.values_list("pk", flat=True), given["fulfilled"], strict=False)
             evaluated = [{"criteriaId": str(pk), "fulfilled": is_fulfilled} for pk, is_fulfilled in criteria]
             texts = {"parts": parts, "summary": given["summary"], "sentiment": given["sentiment"]}
-            _add(call, status.SUCCESS, attempts=1, seconds=call.billsec, evaluated_criteria=evaluated, **texts)
+            _add(call, status.SUCCESS, attempt_count=1, seconds=call.billsec, evaluated_criteria=evaluated, **texts)
             _set_topic(call)
         elif place == 1:
             # Due in a century, so that no sweep takes it and it stays in progress.
             due_at = call.created_at + timedelta(days=36_500)
             _add(call, status.PENDING, finished_at=None, next_attempt_at=due_at)
         elif place == 2:
-            _add(call, status.ERROR, attempts=5, error="no answer: ConnectTimeout")
+            _add(call, status.ERROR, attempt_count=5, error="no answer: ConnectTimeout")
         else:
-            _add(call, status.LIMIT_EXCEEDED, attempts=1)
+            _add(call, status.LIMIT_EXCEEDED, attempt_count=1)
 
 
 def _add(call: Connection, status: str, **values: Any) -> None:
@@ -109,7 +109,7 @@ def _record(call: Connection, parts: list[dict[str, Any]]) -> None:
         seconds=call.billsec,
         started_at=call.answered_at or call.created_at,
         ready_at=call.ended_at,
-        attempts=1,
+        attempt_count=1,
         is_considered=True,
     )
     default_storage.delete(recording.path)
