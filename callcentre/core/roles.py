@@ -27,11 +27,12 @@ NAMES = {
 def has_right(role: str, app: str, codename: str) -> bool:
     """Return whether a delivered role has the permission. Supervisors have the rights of agents, too."""
     access, _underscore, model = codename.partition("_")
-    # Groups are a model of Django.
-    none = {} if (app, model) == ("auth", "group") else None
-    declared: RoleRights | None = getattr(apps.get_app_config(app), "role_rights", none)
+    declared: RoleRights | None = getattr(apps.get_app_config(app), "role_rights", None)
     if declared is None:
-        return False
+        # A model of Django.
+        if (app, model) != ("auth", "group"):
+            return False
+        declared = {}
     if role in ("Administrator", "Auditor"):
         return role == "Administrator" or access == ACCESS["v"]
     roles = ("Agent", role) if role == "Supervisor" else (role,)
