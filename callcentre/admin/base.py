@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Any, ClassVar, TypeVar, cast
 from urllib.parse import urlencode
 
@@ -167,11 +167,13 @@ class Admin(NamelessLogMixin, ScopedMixin, ListTools):
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         """Save the changed columns only: two people who edit one row at once keep each other's changes."""
-        if not change:
-            obj.save(force_insert=True)
-        elif form.changed_data:
-            touched = ["updated_at"] if hasattr(obj, "updated_at") else []
-            obj.save(update_fields=[*form.changed_data, *touched])
+        touched = ["updated_at"] if hasattr(obj, "updated_at") else []
+        columns = {"update_fields": [*form.changed_data, *touched] if form.changed_data else []}
+        obj.save = partial(obj.save, **(columns if change else {"force_insert": True}))
+        try:
+            super().save_model(request, obj, form, change)
+        finally:
+            del obj.save
 
     def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
         form = super().get_form(request, obj, change=change, **kwargs)

@@ -107,11 +107,11 @@ class RateLimiter:
     """
 
     def __init__(self) -> None:
-        self._shares: dict[int, _Share] = {}
+        self._shares: dict[int | str, _Share] = {}
         self._lock = threading.Lock()
 
-    def admit(self, user_id: int, limit: int) -> Admission:
-        """Count a request of this user, and decide whether it may proceed."""
+    def admit(self, user_id: int | str, limit: int) -> Admission:
+        """Count a request of this user, or of a user to one operation, and decide whether it may proceed."""
         window, elapsed = divmod(int(time.time()), RATE_WINDOW_SECONDS)
         reset = RATE_WINDOW_SECONDS - elapsed
         if not limit:
@@ -125,7 +125,7 @@ class RateLimiter:
                 return Admission(limit, share.own + share.untaken, reset)
         return self._ask(user_id, share, reset)
 
-    def _ask(self, user_id: int, share: _Share, reset: int) -> Admission:
+    def _ask(self, user_id: int | str, share: _Share, reset: int) -> Admission:
         """Take another share. Redis is asked without the lock, so that a slow answer delays only this request."""
         wanted = max(share.limit // SHARES, 1)
         answer = _take([f"cc:rate:{user_id}:{share.window}"], [share.limit, wanted, 2 * RATE_WINDOW_SECONDS])

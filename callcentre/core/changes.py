@@ -22,6 +22,14 @@ def still_there(rows: models.QuerySet[Row]) -> Row:
     return row
 
 
+def copy_of(row: Row, **values: Any) -> Row:
+    """Return a new row with every column of this one but its key, and with the values given."""
+    columns = {
+        field.attname: getattr(row, field.attname) for field in row._meta.concrete_fields if not field.primary_key
+    }
+    return type(row)(**columns | values)
+
+
 class TimestampedModel(models.Model):
     created_at = models.DateTimeField(_("created"), db_default=Now(), editable=False)
     updated_at = models.DateTimeField(_("changed"), auto_now=True, editable=False)

@@ -303,7 +303,7 @@ def test_an_unreadable_request_gets_a_page():
 
 
 def test_the_api_has_no_pages(api: ApiClient, api_client: Callable[..., ApiClient], monkeypatch):
-    monkeypatch.setattr("telephony.api.agents.agent_data", Mock(side_effect=ValueError))
+    monkeypatch.setattr("telephony.api.agents.agent_or_404", Mock(side_effect=ValueError))
     AgentFactory(login="anna")
     api.raise_request_exception = False
 

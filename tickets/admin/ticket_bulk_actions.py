@@ -58,6 +58,7 @@ class TagsForm(forms.Form):
     )
 
     def clean(self) -> dict[str, Any]:
+        super().clean()
         for name in ("added", "removed"):
             if any(len(tag) > 100 for tag in tags_of(self.cleaned_data.get(name, ""))):
                 raise ValidationError({name: _now("A tag has at most 100 characters.")})

@@ -89,7 +89,7 @@ def reply_to(
         system_comment = ""
         # A given time has minutes only, so it can lie before the creation.
         at = max(at or now, ticket.created_at)
-        if ticket.status.kind in (Kind.NEW, Kind.IN_PROGRESS):
+        if ticket.status.meaning.is_open:
             columns, system_comment = change_status(ticket, status_of_kind(Kind.WAITING_FOR_CUSTOMER), None, now)
         if ticket.first_agent_responded_at is None:
             columns["first_agent_responded_at"] = at

@@ -28,7 +28,7 @@ def change_status(
     columns: dict[str, Any] = {"status": status, "substatus": substatus, **after_status(ticket, status, now)}
     if status.kind == Kind.CLOSED and ticket.closed_at is None:
         columns |= {"closed_at": now, "closed_by": ticket.agent}
-    elif not status.is_over and ticket.closed_at is not None:
+    elif not status.meaning.is_over and ticket.closed_at is not None:
         columns |= {"closed_at": None, "closed_by": None}
     return columns, status_comment(ticket.full_status_name, full_name(status, substatus))
 
