@@ -85,7 +85,8 @@ def clone_campaign(source: Campaign, actor: Actor, faults: Sequence[Fault] = (),
         copied = {name: getattr(source, name) for name in _CLONED}
         copied["ignores_hours"] = source.ignores_hours and _may_ignore_hours()
         campaign = _insert({**copied, **values}, [*faults, *faults_of_caller_id(values.get("caller_id"))])
-        for model in (CampaignField, RecordStatus, CampaignHours):
+        models: tuple[Any, ...] = (CampaignField, RecordStatus, CampaignHours)
+        for model in models:
             rows = model.objects.filter(campaign=source)
             model.objects.bulk_create(copy_of(row, campaign_id=campaign.pk) for row in rows)
         _clone_rules(source, campaign)

@@ -23,18 +23,18 @@ def values_of(row: models.Model, *but: str) -> dict[str, Any]:
 
 
 def test_a_clone_has_each_column_of_its_source() -> None:
-    source = CampaignFactory(
+    made = CampaignFactory(
         wrap_up_seconds=17, order=3, parity=4, number_turn="rotate", holiday_country="PL", detects_machines=True
     )
-    CampaignField.objects.create(campaign=source, name="city", order=7)
-    CampaignHours.objects.create(campaign=source, weekday=3, begins_at=time(9), ends_at=time(17))
+    CampaignField.objects.create(campaign=made, name="city", order=7)
+    CampaignHours.objects.create(campaign=made, weekday=3, begins_at=time(9), ends_at=time(17))
     status = RecordStatus.objects.create(
-        campaign=source, name="Bad number", system_status="NO_CALL", order=9, is_success=True, is_wrong_number=True
+        campaign=made, name="Bad number", system_status="NO_CALL", order=9, is_success=True, is_wrong_number=True
     )
     RetryRule.objects.create(
-        campaign=source, outcome="busy", status=None, delay_seconds=60, is_multiplied=True, most_attempts=4
+        campaign=made, outcome="busy", status=None, delay_seconds=60, is_multiplied=True, most_attempts=4
     )
-    source = Campaign.objects.get(pk=source.pk)
+    source = Campaign.objects.get(pk=made.pk)
 
     clone = Campaign.objects.get(pk=clone_campaign(source, ACTOR, name="Clone").pk)
 

@@ -64,7 +64,7 @@ def test_what_happened_fits_together() -> None:
         said = sorted(ticket.messages.all(), key=lambda message: message.created_at)
         assert said[0].created_at >= ticket.created_at
         assert said[-1].created_at <= ticket.updated_at
-        assert (ticket.closed_at is not None) == ticket.status.is_over
+        assert (ticket.closed_at is not None) == ticket.status.meaning.is_over
 
 
 def test_a_second_time_adds_nothing() -> None:
