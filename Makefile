@@ -1,4 +1,4 @@
-# Each target needs only make, and Python 3.11 with its venv module.
+# Each target needs only make, and Python 3.11 to 3.14 with its venv module.
 PYTHON = .venv/bin/python
 # A launcher ends with this make, which is the parent of the shell that becomes the launcher.
 LAUNCH = @FOLLOW_PARENT=$$PPID exec $(PYTHON)
@@ -21,9 +21,9 @@ test: .venv/developing
 slow: .venv/developing
 	$(LAUNCH) -m pytest -n 3 --dist worksteal -m 'slow and not trial'
 
-# All tests. A release needs them green.
+# All tests. A release needs them green, and each in its tier.
 trials: .venv/developing
-	$(LAUNCH) -m pytest -n 3 --dist worksteal
+	$(LAUNCH) -m pytest -n 3 --dist worksteal --strict-tiers
 
 check: .venv/developing
 	$(PYTHON) -m ruff format --check .

@@ -27,6 +27,7 @@ pytestmark = [
     pytest.mark.django_db,
     pytest.mark.usefixtures("plain_static"),
     pytest.mark.slow("opens every page with many values"),
+    pytest.mark.walk("tickets.Ticket"),
 ]
 
 MODELS = sorted(admin.site._registry, key=lambda model: model._meta.label)
@@ -179,6 +180,7 @@ def parameters_read(rows: Rows, client: BackOffice, monkeypatch: pytest.MonkeyPa
     return {address: names for address, names in read.items() if names}
 
 
+@pytest.mark.trial
 def test_a_page_takes_any_value_of_its_parameters(parameters_read: dict[str, set[str]], client: BackOffice) -> None:
     assert {"app_label", "date_from", "with", "images", "target"} <= {*chain(*parameters_read.values())}
 
@@ -187,6 +189,7 @@ def test_a_page_takes_any_value_of_its_parameters(parameters_read: dict[str, set
         none_fails(client, [f"{address}?{name}={value}" for name, value in product(sorted(names), VALUES)])
 
 
+@pytest.mark.trial
 def test_an_autocomplete_takes_any_field_of_any_model(client: BackOffice) -> None:
     """The fields include reverse relations."""
     address = reverse("admin:autocomplete")

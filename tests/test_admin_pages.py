@@ -100,6 +100,7 @@ def test_the_list_and_the_row_of_every_model_are_shown(answers: dict[str, Any]) 
     assert sorted(of_rows) == [200] * (len(MODELS) - 1) + [302]
 
 
+@pytest.mark.trial
 @pytest.mark.slow("opens every page")
 def test_every_link_to_a_list_uses_filters_of_the_list(
     answers: dict[str, Any], pages: dict[str, Page], collected_static: None
@@ -116,6 +117,7 @@ def test_every_link_to_a_list_uses_filters_of_the_list(
     assert {path: status for path in asked.values() if (status := client.get(path).status_code) != 200} == {}
 
 
+@pytest.mark.slow("opens many pages")
 def test_every_page_of_an_agent_has_the_bar_of_incoming_calls(answers: dict[str, Any], pages: dict[str, Page]) -> None:
     whole = {path: answers[path].content for path in pages if b"<html" in answers[path].content}
 
@@ -123,6 +125,7 @@ def test_every_page_of_an_agent_has_the_bar_of_incoming_calls(answers: dict[str,
     assert [path for path, content in whole.items() if b'id="incoming"' not in content] == []
 
 
+@pytest.mark.slow("opens many pages")
 def test_no_page_has_an_inline_script(pages: dict[str, Page]) -> None:
     assert {path: page.inline_scripts for path, page in pages.items() if page.inline_scripts} == {}
 

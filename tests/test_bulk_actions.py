@@ -46,6 +46,7 @@ def _writes(queries: CaptureQueriesContext) -> list[str]:
     return [query["sql"] for query in queries if query["sql"].startswith(("INSERT", "UPDATE", "DELETE"))]
 
 
+@pytest.mark.slow("opens many pages")
 def test_an_action_with_confirmation_names_the_rows_and_changes_nothing_yet() -> None:
     rows, client = row_of_each_model(), superuser()
     found = [(model, name) for model, name in _actions() if name not in AT_ONCE]

@@ -70,6 +70,7 @@ def adding_record(campaign: Campaign) -> Any:
 # During an import
 
 
+@pytest.mark.slow("runs threads")
 @pytest.mark.usefixtures("impatient")
 def test_a_campaign_can_be_stopped_and_edited_during_an_import() -> None:
     campaign = CampaignFactory(name="Autumn")
@@ -120,6 +121,7 @@ def test_a_row_can_be_edited_while_another_transaction_refers_to_it(make: Callab
         edit()
 
 
+@pytest.mark.slow("reads the whole code")
 def test_only_deletions_lock_the_key_of_a_row() -> None:
     """Other locks that wait have `no_key=True`. Locks that skip locked rows do not wait."""
     found: dict[str, int] = {}
@@ -162,6 +164,7 @@ def test_an_action_continues_after_a_locked_row() -> None:
     assert set(Campaign.objects.filter(is_active=False)) == {free}
 
 
+@pytest.mark.trial
 @pytest.mark.slow("opens every page")
 @pytest.mark.usefixtures("impatient")
 def test_no_page_of_the_admin_fails_while_all_rows_are_locked(monkeypatch: pytest.MonkeyPatch) -> None:

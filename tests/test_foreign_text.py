@@ -38,6 +38,7 @@ def culprits(kind: str) -> list[str]:
         found.append(f"{lines[-1]} {process.stderr[-500:]}".strip())
 
 
+@pytest.mark.trial
 @pytest.mark.slow("attacks every pattern")
 @pytest.mark.timeout(1200)
 def test_regular_expressions_take_linear_time() -> None:
@@ -45,16 +46,19 @@ def test_regular_expressions_take_linear_time() -> None:
     assert culprits("patterns") == []
 
 
+@pytest.mark.slow("reads the whole code")
 def test_patterns_built_by_functions_are_tried_too() -> None:
     assert made_in_functions() == FILES
 
 
+@pytest.mark.trial
 @pytest.mark.slow("attacks every function")
 @pytest.mark.timeout(1200)
 def test_functions_read_foreign_text_in_linear_time() -> None:
     assert culprits("functions") == []
 
 
+@pytest.mark.trial
 @pytest.mark.slow("runs slow patterns")
 def test_patterns_that_are_too_slow_are_found() -> None:
     assert {case.partition(" | ")[0] for case in culprits("known")} == set(SLOW)

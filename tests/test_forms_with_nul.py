@@ -44,6 +44,7 @@ def status(client: BackOffice, address: str, values: dict[str, Any]) -> int:
     return answer
 
 
+@pytest.mark.walk("webhooks")
 @pytest.mark.parametrize("app", sorted({route.partition("/")[0] for route in routes()}))
 def test_no_form_fails_with_nul_in_its_texts(app: str, rows: Rows, client: BackOffice) -> None:
     """In all texts of the page at once; and in each alone, on pages that are not Django's."""

@@ -54,10 +54,12 @@ def call(server: WebServer, credential: str, operation: str, **arguments: Any) -
         return importlib.import_module(f"{PACKAGE}.api.{operation}").sync_detailed(client=client, **arguments)
 
 
+@pytest.mark.slow("starts processes")
 def test_an_independent_validator_finds_no_fault(document: Any) -> None:
     assert [error.message for error in OpenAPIV30SpecValidator(document).iter_errors()] == []
 
 
+@pytest.mark.slow("starts processes")
 def test_the_generated_client_has_every_operation(document: Any, generated: Path) -> None:
     wanted = {
         f"{operation['tags'][0]}.{operation['operationId']}"

@@ -9,6 +9,8 @@ from importlib.metadata import packages_distributions
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[1]
 OURS = {path.parent.name for path in ROOT.glob("*/__init__.py")}
 # The folders of programs that run with requirements.lock alone.
@@ -47,6 +49,7 @@ def imported(path: Path) -> Iterator[str]:
             yield node.module.partition(".")[0]
 
 
+@pytest.mark.slow("starts processes")
 def test_the_service_imports_only_packages_of_its_own_lock() -> None:
     distributions, locked = packages_distributions(), pins("requirements.lock")
     files = [ROOT / "manage.py", *(path for folder in SHIPPED for path in (ROOT / folder).rglob("*.py"))]

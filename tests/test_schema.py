@@ -142,6 +142,7 @@ def names() -> dict[str, str]:
 # The document
 
 
+@pytest.mark.slow("makes the document of the API")
 def test_the_document_is_made_without_a_warning() -> None:
     GENERATOR_STATS.reset()
 
@@ -293,6 +294,7 @@ def query_of(operation: Any) -> str:
 IGNORED = "agent_logn, status[x]%0D%0A, limit[]"
 
 
+@pytest.mark.slow("makes the document of the API")
 def test_answers_of_reads_fit_their_schemas_and_name_ignored_parameters(api: ApiClient, demonstration: None) -> None:
     wrong: list[str] = []
     for path, method, operation in operations():

@@ -4,6 +4,8 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 TESTS = Path(__file__).parent
 SETTINGS = TESTS.parent / "callcentre" / "settings.py"
 READERS = {"env", "env_bool", "env_choice", "env_int", "env_list", "env_url", "env_zone"}
@@ -49,12 +51,14 @@ def set_by_tests() -> Iterator[tuple[str, str]]:
                         yield part.attr, file.name
 
 
+@pytest.mark.slow("reads the whole code")
 def test_tests_set_only_settings_of_production() -> None:
     known = read_from_environment() | set(REASONS)
 
     assert {(name, file) for name, file in set_by_tests() if name not in known} == set()
 
 
+@pytest.mark.slow("reads the whole code")
 def test_every_exception_is_needed() -> None:
     assert set(REASONS) - {name for name, _file in set_by_tests()} == set()
     assert set(REASONS) & read_from_environment() == set()

@@ -1,40 +1,88 @@
 """A pytest plug-in for the tiers of the tests: quick ones, slow ones with a reason, and trials.
 
 `make test` runs the quick tests. CI also runs the slow ones (`make slow`), but those that are marked `trial`, and
-`make trials` runs all. A test is slow if it is marked `slow("reason")`, or if it uses a fixture that starts Chromium,
-stores or web servers. The end of a run lists the tests in the wrong tier. Processor time decides, because it depends
-less on the load of the machine; the time of fixtures does not count.
+`make trials` runs all. A test is slow if it is marked `slow("reason")`, or if it starts a process: if its code, that of
+its fixtures, or the code of tests that these call, names `subprocess`. The end of a run lists the tests in the wrong
+tier, and `make trials` fails for them. Processor time decides, because it depends less on the load of the machine; the
+time of fixtures does not count.
 """
 
+import inspect
 import os
+import subprocess
 from collections.abc import Generator, Iterator
+from functools import cache
+from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 import pytest
+from playwright.sync_api import sync_playwright
 
-# Fixture -> the reason why tests with it are slow.
-FIXTURES = {
-    "chromium": "opens pages in Chromium",
-    "spare_stores": "starts a PostgreSQL and a Valkey of its own",
-    "servers": "starts web servers",
-}
+from callcentre.launch.embedded import temporary_stores
+
+STARTERS = {subprocess, subprocess.Popen, subprocess.run, sync_playwright, temporary_stores}
 # Seconds of processor time: more makes a test slow, less makes a mark needless. A test between them may have one.
 MOST_OF_QUICK, LEAST_OF_SLOW = 0.5, 0.15
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--strict-tiers", action="store_true", help="fail if tests are in the wrong tier")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "slow(reason): runs in CI and in `make trials`, not in `make test`")
     config.addinivalue_line("markers", "trial: a slow test that runs in `make trials` only")
+    config.addinivalue_line("markers", "walk(id, ...): CI runs these cases of a slow test, and `make trials` runs all")
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(items: list[Any]) -> None:
     for item in items:
-        found = [reason for name, reason in FIXTURES.items() if name in getattr(item, "fixturenames", ())]
+        starts_process = _starts_process(item)
         by_hand = item.get_closest_marker("slow")
-        if found and not by_hand:
-            item.add_marker(pytest.mark.slow(found[0]))
-        item.user_properties.append(("tier", "found" if found else "marked" if by_hand else "quick"))
+        if starts_process and not by_hand:
+            item.add_marker(pytest.mark.slow("starts a process"))
+        walk = item.get_closest_marker("walk")
+        if walk and getattr(item, "callspec", None) and item.callspec.id not in walk.args:
+            item.add_marker(pytest.mark.trial)
+        item.user_properties.append(("tier", "found" if starts_process else "marked" if by_hand else "quick"))
+
+
+def _starts_process(item: Any) -> bool:
+    """Return whether a test, a fixture of it, or code of the tests that these call, names what starts a process."""
+    found = {item.function}
+    for definitions in item._fixtureinfo.name2fixturedefs.values():
+        found.update(definition.func for definition in definitions)
+    waiting = list(found)
+    while waiting:
+        called = _called_by(waiting.pop())
+        if not called.isdisjoint(STARTERS):
+            return True
+        waiting += called - found
+        found |= called
+    return False
+
+
+@cache
+def _called_by(caller: Any) -> frozenset[Any]:
+    """Return the functions, classes and modules that a function or class of the tests names."""
+    caller = inspect.unwrap(caller)
+    if not (getattr(caller, "__module__", None) or "").startswith("tests."):
+        return frozenset()
+    if inspect.isclass(caller):
+        return frozenset(part for part in vars(caller).values() if isinstance(part, FunctionType))
+    if not isinstance(caller, FunctionType):
+        return frozenset()
+    values = [caller.__globals__[name] for name in _names(caller.__code__) if name in caller.__globals__]
+    kinds = (FunctionType, type, ModuleType)
+    return frozenset(value for value in values if isinstance(value, kinds))
+
+
+def _names(code: CodeType) -> Iterator[str]:
+    yield from code.co_names
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _names(constant)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -46,6 +94,13 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
         after = os.times()
         # The times of this process, and of its children that have ended.
         item.user_properties.append(("seconds", sum(after[:4]) - sum(before[:4])))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    if session.config.option.strict_tiers and reporter and any(_in_wrong_tier(reporter)) and not session.exitstatus:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:

@@ -87,20 +87,6 @@ class WeeklyHours(models.Model):
         return _end(first.closes_at) > _seconds(second.opens_at)
 
 
-def join_overlapping(model: Any) -> None:
-    """Join overlapping rows of a queue and day. `model` has the columns of WeeklyHours and a queue."""
-    kept: Any = None
-    for row in model.objects.order_by("queue_id", "weekday", "opens_at", "id"):
-        is_same_day = kept is not None and (kept.queue_id, kept.weekday) == (row.queue_id, row.weekday)
-        if not is_same_day or _seconds(row.opens_at) >= _end(kept.closes_at):
-            kept = row
-            continue
-        if _end(row.closes_at) > _end(kept.closes_at):
-            kept.closes_at = row.closes_at
-            kept.save(update_fields=["closes_at"])
-        row.delete()
-
-
 def _seconds(clock: time) -> int:
     return clock.hour * 3600 + clock.minute * 60 + clock.second
 

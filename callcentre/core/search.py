@@ -1,4 +1,4 @@
-"""The text that a person searches for, and the functions of the indexes that find it (migrations/0005)."""
+"""The text that a person searches for, and the functions of the indexes that find it (migrations/0001_initial.sql)."""
 
 import re
 import unicodedata

@@ -12,14 +12,12 @@ import warnings
 from hashlib import sha256
 from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 import django
 from django.conf import settings
 from django.contrib.staticfiles.finders import get_finders
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 from django.db import connection
-from django.db.migrations.state import ProjectState
 from django.utils.module_loading import import_string
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -99,28 +97,17 @@ def run(name: str, arguments: tuple[str, ...]) -> None:
 
 
 def migrate() -> None:
-    # Migrations make and drop hundreds of versions of each model. To collect them costs a fifth of the time, and this
-    # process ends soon.
+    # Migrations make and drop many versions of each model. To collect them costs a fifth of the time, and this process
+    # ends soon.
     gc.disable()
     connection.settings_dict.update(settings.DIRECT_DATABASE or {})
     with connection.cursor() as cursor:
         # This session only. If PostgreSQL crashes now and loses the last migrations, the next start runs them again.
         cursor.execute("SET synchronous_commit = off")
-        is_new = not connection.introspection.table_names(cursor)
-    if is_new:
-        # Patch Django for this process only.
-        ProjectState._find_reload_model = _changed_model  # type: ignore[attr-defined]
-    call_command("migrate", interactive=False, verbosity=0)
-
-
-def _changed_model(state: Any, app_label: str, model_name: str, delay: bool = False) -> set[tuple[str, str]]:
-    """Return the models that are made anew after an operation of a migration: the changed one.
-
-    Django also makes all models around it anew, for two thirds of the time. These matter to an operation only by their
-    tables and keys, which stay. Code of a migration gets all models anew. A test compares the tables of both ways.
-    """
-    state.is_delayed = True
-    return {(app_label, model_name)}
+    try:
+        call_command("migrate", interactive=False, verbosity=0)
+    except CommandError as error:
+        sys.exit(str(error))
 
 
 def add_demonstration_data() -> None:

@@ -126,7 +126,7 @@ class _Migrations:
         missing = [
             f"{app}.{name}"
             for (app, name), migration in sorted(known.items())
-            if (app, name) not in applied and not (migration.replaces and applied.issuperset(migration.replaces))
+            if not applied.issuperset(migration.replaces or [(app, name)])
         ]
         if missing:
             raise NotReadyError(f"Migrations are not applied: {', '.join(missing)}.")

@@ -72,9 +72,9 @@ class Article(TimestampedModel):
     published_number = models.PositiveIntegerField(null=True, editable=False)
     positive_count = models.PositiveIntegerField(_("helpful"), default=0, editable=False)
     negative_count = models.PositiveIntegerField(_("not helpful"), default=0, editable=False)
-    # The database fills `search` and `peaks`. A trigger makes them of title and text (migrations/0008), and the worker
-    # adds the lemmas of Polish words (knowledgebase/word_forms.py). `forms_version` is 0 until then. They are declared
-    # as generated fields, so that Django never writes them.
+    # The database fills `search` and `peaks`. A trigger makes them of title and text (migrations/0001_initial.sql), and
+    # the worker adds the lemmas of Polish words (knowledgebase/word_forms.py). `forms_version` is 0 until then. They
+    # are declared as generated fields, so that Django never writes them.
     forms_version = models.PositiveSmallIntegerField(default=0, db_default=0, editable=False)
     search = models.GeneratedField(
         expression=Func("language", "title", "text", function="knowledgebase_vector"),

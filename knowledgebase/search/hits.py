@@ -28,7 +28,7 @@ class _Article(NamedTuple):
 
 
 class _Fact(NamedTuple):
-    """One row of knowledgebase_search (migrations/0008): `kind` says which of the other columns are set."""
+    """One row of knowledgebase_search (migrations/0001_initial.sql): `kind` says which of the other columns are set."""
 
     kind: str
     place: int

@@ -48,7 +48,6 @@ class Rollup(models.Model):
     ticket_ids = ArrayField(models.BigIntegerField(), null=True)
 
     class Meta:
-        # Its predecessor is reports_rollup, which the next release drops.
         db_table = "reports_sums"
         verbose_name = _("sum of the report")
         verbose_name_plural = _("sums of the report")

@@ -81,6 +81,7 @@ def test_every_page_fits_the_screen_loads_nothing_from_elsewhere_no_script_fails
     assert visit.trouble == []
 
 
+@pytest.mark.walk("tickets-phone", "campaigns-desk")
 @pytest.mark.parametrize("screen", SCREENS)
 @pytest.mark.parametrize("label", LABELS)
 def test_a_sample_of_the_pages_fits_the_screen_and_no_script_fails(
@@ -168,6 +169,7 @@ def test_a_field_is_added_to_a_campaign_in_its_tab(visit):
     assert [field.name for field in Campaign.objects.get().fields.all()] == ["city"]
 
 
+@pytest.mark.walk("phone")
 @pytest.mark.parametrize("screen", SCREENS)
 def test_the_first_fault_of_a_form_is_in_sight_in_its_tab_and_all_tabs_are(screen: str, visit: Visit) -> None:
     campaign = CampaignFactory(dialer="predictive")

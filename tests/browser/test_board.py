@@ -49,6 +49,7 @@ def test_a_change_of_state_appears_by_itself(anna: Agent, board: Page) -> None:
     expect(board.get_by_text("No agent is logged in.")).to_be_visible()
 
 
+@pytest.mark.trial
 def test_the_tiles_count_by_themselves(anna: Agent, board: Page) -> None:
     free = board.locator("[data-key=state-free] .cc-number")
     expect(free).to_have_text("1")
@@ -58,6 +59,7 @@ def test_the_tiles_count_by_themselves(anna: Agent, board: Page) -> None:
     expect(free).to_have_text("2")
 
 
+@pytest.mark.trial
 def test_the_board_shows_that_the_switch_is_connected_again(anna: Agent, board: Page) -> None:
     expect(board.get_by_text(UNHEARD)).to_be_visible()
 
@@ -67,6 +69,7 @@ def test_the_board_shows_that_the_switch_is_connected_again(anna: Agent, board: 
     expect(board.get_by_text(UNHEARD)).to_be_visible()
 
 
+@pytest.mark.trial
 def test_the_focus_stays_while_the_board_changes(anna: Agent, board: Page) -> None:
     link = board.get_by_role("link", name="anna")
     link.focus()
@@ -89,6 +92,7 @@ def test_the_focus_stays_while_the_board_changes(anna: Agent, board: Page) -> No
     assert board.evaluate("[window.focused === document.activeElement, window.blurs]") == [True, 0]
 
 
+@pytest.mark.trial
 def test_the_focus_stays_on_the_board_when_the_focused_row_goes(anna: Agent, board: Page) -> None:
     presence.log_in(AgentFactory(login="bert", name="Bert", surname="Kos"), ACTOR)
     expect(board.get_by_role("row", name="bert")).to_be_visible()

@@ -136,6 +136,7 @@ def test_a_chat_is_answered_in_two_clicks_and_then_one_a_line(desk: Desk, visit:
     assert visit.trouble == []
 
 
+@pytest.mark.trial
 def test_each_chat_keeps_its_half_written_answer(desk: Desk, visit: Visit) -> None:
     for name in ("Jan Kowal", "Ewa Lis"):
         write_in_chat(ChatFactory(agent=desk.agent, client_name=name), ACTOR, body="Hello?")
@@ -178,6 +179,7 @@ def test_a_refusal_stands_beside_its_button(visit: Visit) -> None:
     expect(page.get_by_label("Call a number")).to_have_value("nobody")
 
 
+@pytest.mark.trial
 def test_a_change_by_another_window_is_shown(desk: Desk, visit: Visit) -> None:
     lunch = PauseFactory(name="Lunch")
     page = visit.open(HOME)
@@ -213,6 +215,7 @@ def test_a_half_written_note_stays(desk: Desk, visit: Visit) -> None:
     expect(note).to_be_focused()
 
 
+@pytest.mark.trial
 def test_a_note_for_an_earlier_call_is_kept(desk: Desk, visit: Visit) -> None:
     call = campaign_talk(desk)
     page = visit.open(HOME)
@@ -314,6 +317,7 @@ def test_a_call_is_transferred_in_two_clicks(desk: Desk, visit: Visit, switch: R
     assert click.count == 2
 
 
+@pytest.mark.walk("phone")
 @pytest.mark.parametrize("screen", SCREENS)
 def test_the_desk_fits_the_screen(screen: str, desk: Desk, visit: Visit) -> None:
     customer = CustomerFactory(surname="Kowal" * 15, email=f"{'jan' * 20}@client.example")

@@ -147,6 +147,7 @@ def test_of_two_tabs_one_asks_and_one_is_heard(desk: Desk, ticket: Ticket, visit
         expect(line_of(tab)).to_be_hidden()
 
 
+@pytest.mark.trial
 def test_a_chat_chimes_once_also_if_a_call_comes_between(desk: Desk, ticket: Ticket, visit: Visit) -> None:
     page = visit.open(page_of(ticket))
     page.locator("#content").click(position={"x": 1, "y": 1})
@@ -163,6 +164,7 @@ def test_a_chat_chimes_once_also_if_a_call_comes_between(desk: Desk, ticket: Tic
     assert heard(page) == 1
 
 
+@pytest.mark.trial
 def test_a_tab_that_is_left_hands_the_asking_on(desk: Desk, ticket: Ticket, visit: Visit) -> None:
     visit.open(page_of(ticket))
     other = visit.page.context.new_page()
@@ -174,6 +176,7 @@ def test_a_tab_that_is_left_hands_the_asking_on(desk: Desk, ticket: Ticket, visi
     expect(line_of(other)).to_be_visible()
 
 
+@pytest.mark.walk("False")
 @pytest.mark.parametrize("is_looked_at", [False, True])
 def test_a_person_who_looks_elsewhere_is_notified_once(
     is_looked_at: bool, desk: Desk, ticket: Ticket, visit: Visit
@@ -196,6 +199,7 @@ def test_a_person_who_looks_elsewhere_is_notified_once(
     assert notes == ([] if is_looked_at else ["Incoming call: Jan Kowal", "closed"])
 
 
+@pytest.mark.trial
 def test_sounds_are_chosen_tried_and_muted(desk: Desk, ticket: Ticket, visit: Visit) -> None:
     visit.page.add_init_script(BEGINNINGS)
     page = visit.open(page_of(ticket))
@@ -251,6 +255,7 @@ def test_a_refusal_stands_in_the_bar(desk: Desk, ticket: Ticket, visit: Visit) -
     expect(page.locator("#incoming").get_by_role("alert")).to_have_text("No connection to the PBX.")
 
 
+@pytest.mark.trial
 def test_the_page_of_an_assigned_ticket_needs_no_line_of_its_own(desk: Desk, ticket: Ticket, visit: Visit) -> None:
     assign(ticket, desk)
     page = visit.open("/admin/password_change/")
@@ -265,6 +270,7 @@ def test_the_page_of_an_assigned_ticket_needs_no_line_of_its_own(desk: Desk, tic
     expect(line).to_be_hidden()
 
 
+@pytest.mark.walk("light-phone")
 @pytest.mark.parametrize("screen", SCREENS)
 @pytest.mark.parametrize("mode", ["light", "dark"])
 def test_the_bar_fits_the_screen_and_has_no_barriers(

@@ -105,6 +105,7 @@ def test_an_agent_is_paused_in_two_clicks(walk: Walk) -> None:
     expect(walk.page.get_by_role("row", name="anna")).to_contain_text("Lunch")
 
 
+@pytest.mark.trial
 def test_a_customer_is_found_by_four_digits_in_two_steps(walk: Walk) -> None:
     CustomerFactory(name="Jan", surname="Kowal", phone_numbers=["+48225550107"])
 
@@ -116,6 +117,7 @@ def test_a_customer_is_found_by_four_digits_in_two_steps(walk: Walk) -> None:
     assert walk.steps == 2
 
 
+@pytest.mark.trial
 @pytest.mark.parametrize("menu", ["Calls", "Recordings"])
 def test_a_recording_of_a_customer_is_found_and_heard_in_its_row_in_three_steps(
     walk: Walk, own_storage: Path, menu: str
@@ -155,6 +157,7 @@ def test_a_mail_is_answered_in_three_steps_and_seen_to_be_sent(walk: Walk, super
     expect(walk.page.locator(".tk-sending").first).to_contain_text("sent")
 
 
+@pytest.mark.trial
 def test_ten_tickets_are_assigned_in_twelve_clicks(walk: Walk) -> None:
     AgentFactory(login="anna")
     TicketFactory.create_batch(20)
@@ -171,6 +174,7 @@ def test_ten_tickets_are_assigned_in_twelve_clicks(walk: Walk) -> None:
     assert Ticket.objects.filter(agent__login="anna").count() == 10
 
 
+@pytest.mark.trial
 def test_the_arrow_keys_pass_agents_and_enter_assigns(walk: Walk) -> None:
     AgentFactory(login="anna"), AgentFactory(login="maria")
     ticket = TicketFactory()
@@ -188,6 +192,7 @@ def test_the_arrow_keys_pass_agents_and_enter_assigns(walk: Walk) -> None:
     assert Ticket.objects.get(agent__login="maria") == ticket
 
 
+@pytest.mark.trial
 def test_two_tickets_are_merged_and_split_again(walk: Walk) -> None:
     customer = CustomerFactory()
     first = TicketFactory(customer=customer, subject="The first one")
@@ -251,6 +256,7 @@ def test_a_list_with_faults_is_imported_in_six_steps(walk: Walk, own_storage: Pa
     assert (Record.objects.count(), RecordImport.objects.get().state) == (1, "finished")
 
 
+@pytest.mark.trial
 def test_a_list_makes_the_fields_of_a_new_campaign_in_seven_steps(
     walk: Walk, own_storage: Path, tmp_path: Path
 ) -> None:
@@ -273,6 +279,7 @@ def test_a_list_makes_the_fields_of_a_new_campaign_in_seven_steps(
     assert Record.objects.filter(campaign=campaign).count() == 2
 
 
+@pytest.mark.trial
 def test_opening_hours_of_a_week_take_one_row(walk: Walk) -> None:
     queue = QueueFactory(name="Hotline")
 
@@ -303,6 +310,7 @@ def test_a_campaign_is_started_and_watched(walk: Walk) -> None:
     assert walk.steps <= 3
 
 
+@pytest.mark.trial
 def test_a_record_says_why_it_is_not_dialled(walk: Walk) -> None:
     RecordFactory(phone_number="+48225550107", campaign__is_dialling=True)
     DoNotCall.objects.create(number="+48225550107", reason="Asked not to be called.")
@@ -329,6 +337,7 @@ def test_last_weeks_report_is_a_file_in_three_clicks(walk: Walk, own_storage: Pa
     assert walk.steps == 3
 
 
+@pytest.mark.trial
 def test_an_article_is_published(walk: Walk) -> None:
     category = CategoryFactory()
 
@@ -348,6 +357,7 @@ def test_an_article_is_published(walk: Walk) -> None:
     assert walk.steps <= 9
 
 
+@pytest.mark.trial
 def test_what_failed_for_a_webhook_is_sent_again(walk: Walk) -> None:
     webhook = WebhookFactory(failing=True)
     DeliveryFactory(webhook=webhook, state=Delivery.State.FAILED, finished_at=timezone.now(), next_attempt_at=None)

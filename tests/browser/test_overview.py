@@ -84,6 +84,7 @@ def test_focus_selection_and_scrolling_stay(queue: Queue, overview: Page) -> Non
     assert overview.evaluate("scrollY === window.scrolled")
 
 
+@pytest.mark.trial
 def test_figures_without_an_answer_say_since_when(queue: Queue, visit: Visit) -> None:
     page = visit.open(reverse("admin:index"))
     expect(page.locator(".ov-time")).to_have_text(re.compile(r"Read at \d\d:\d\d:\d\d\."))
@@ -97,6 +98,7 @@ def test_figures_without_an_answer_say_since_when(queue: Queue, visit: Visit) ->
     expect(page.locator(".ov-away")).to_have_text("")
 
 
+@pytest.mark.trial
 def test_the_end_of_the_session_is_said(queue: Queue, visit: Visit) -> None:
     page = visit.open(reverse("admin:index"))
 
@@ -105,6 +107,7 @@ def test_the_end_of_the_session_is_said(queue: Queue, visit: Visit) -> None:
     expect(page.locator(".ov-away")).to_have_text(re.compile("you are logged out"))
 
 
+@pytest.mark.trial
 def test_a_chart_that_is_open_as_a_table_stays_open(queue: Queue, overview: Page) -> None:
     now = timezone.now()
     ConnectionFactory(inbound=True, queue=queue, created_at=now)
@@ -136,6 +139,7 @@ def test_an_alarm_appears_and_sounds_once(queue: Queue, overview: Page) -> None:
     expect(overview.locator("#overview")).to_have_attribute("data-sounded", "1")
 
 
+@pytest.mark.trial
 def test_the_wallboard_shows_the_chosen_queue(queue: Queue, visit: Visit) -> None:
     QueueFactory(name="Elsewhere")
     page = visit.open(f"{reverse('wallboard')}?queue={queue.pk}")

@@ -63,6 +63,7 @@ def answer_of_poll(page: Page) -> Response:
     return answer.value
 
 
+@pytest.mark.walk("desk", "ticket")
 @pytest.mark.parametrize("page", PAGES)
 def test_requests_of_scripts_are_marked(page: str, visit: Visit) -> None:
     asked: list[Any] = []
@@ -78,6 +79,7 @@ def test_requests_of_scripts_are_marked(page: str, visit: Visit) -> None:
     assert {sent.headers.get("x-poll") for sent in asked} == {"1"}
 
 
+@pytest.mark.trial
 def test_writing_a_reply_extends_the_session_and_looking_does_not(visit: Visit) -> None:
     visit.page.clock.install()
     page = visit.open(ticket())
@@ -91,6 +93,7 @@ def test_writing_a_reply_extends_the_session_and_looking_does_not(visit: Visit) 
     assert "x-poll" not in writing.request.headers
 
 
+@pytest.mark.trial
 def test_the_page_of_a_resend_shows_its_end_by_itself(visit: Visit) -> None:
     resend = ResendFactory()
     page = visit.open(page_of(resend))

@@ -26,6 +26,7 @@ def test_callers_appear_and_disappear_on_the_page_of_their_queue(visit: Visit) -
     expect(page.get_by_label("Name")).to_have_value("Hotline 2")
 
 
+@pytest.mark.trial
 def test_the_list_of_queues_counts_by_itself(visit: Visit) -> None:
     queue = QueueFactory(name="Hotline")
     page = visit.open(reverse("admin:telephony_queue_changelist"))
@@ -35,6 +36,7 @@ def test_the_list_of_queues_counts_by_itself(visit: Visit) -> None:
     expect(page.get_by_role("cell", name="7", exact=True)).to_be_visible()
 
 
+@pytest.mark.trial
 def test_the_focus_stays_in_the_list_of_queues_while_it_changes(visit: Visit) -> None:
     queue = QueueFactory(name="Hotline")
     page = visit.open(reverse("admin:telephony_queue_changelist"))

@@ -58,6 +58,7 @@ def test_the_chart_can_be_read_by_light_and_in_the_dark(visit: Visit) -> None:
     assert visit.trouble == []
 
 
+@pytest.mark.trial
 @pytest.mark.parametrize("screen", SCREENS)
 def test_headings_of_rows_and_columns_stay_in_sight(screen: str, visit: Visit) -> None:
     """Headings stay in sight while the table is scrolled, and the page is never wider than the screen."""

@@ -41,6 +41,7 @@ def give_code(page: Page, code: str) -> None:
     page.keyboard.press("Enter")
 
 
+@pytest.mark.walk("phone")
 def test_a_person_logs_in_with_the_second_factor(visit: Visit) -> None:
     factor = SecondFactorFactory(user=UserFactory(username="ewa", admin=True))
 
@@ -57,6 +58,7 @@ def test_a_person_logs_in_with_the_second_factor(visit: Visit) -> None:
     assert visit.faults_of(pages) == []
 
 
+@pytest.mark.walk("desk")
 def test_a_person_sets_up_the_second_factor_and_logs_in_with_a_recovery_code(visit: Visit, settings: Any) -> None:
     settings.TWO_FACTOR = "supervisors"
     user = UserFactory(username="ewa", admin=True)
@@ -65,6 +67,7 @@ def test_a_person_sets_up_the_second_factor_and_logs_in_with_a_recovery_code(vis
     expect(page.get_by_alt_text("QR code with the key")).to_be_visible()
     page.get_by_label("Code of your app").fill(code_of(SecondFactor.objects.get()))
     page.get_by_role("button", name="Switch on").click()
+    expect(page.locator("#recovery-codes code")).to_have_count(10)
     codes = page.locator("#recovery-codes code").all_text_contents()
     page.get_by_role("link", name="I have kept them").click()
     expect(page).to_have_url(f"{visit.address}{HOME}")
@@ -76,6 +79,7 @@ def test_a_person_sets_up_the_second_factor_and_logs_in_with_a_recovery_code(vis
     assert RecoveryCode.objects.filter(user=user).count() == 9
 
 
+@pytest.mark.walk("phone")
 def test_the_pages_around_the_log_in_fit_and_are_accessible(visit: Visit, settings: Any) -> None:
     settings.TWO_FACTOR = "supervisors"
     user = UserFactory(username="ewa", admin=True)

@@ -53,6 +53,7 @@ def write(page: Page, text: str) -> None:
     page.keyboard.type(text)
 
 
+@pytest.mark.walk("True")
 @pytest.mark.parametrize("is_cleaned", [True, False])
 def test_a_mail_runs_no_script_and_loads_no_file(visit: Visit, is_cleaned: bool) -> None:
     """Test the sanitised mail and the original: the frame does not trust the sanitiser."""
@@ -150,6 +151,7 @@ def test_a_draft_is_restored_after_the_page_was_lost(visit: Visit) -> None:
     assert visit.trouble == []
 
 
+@pytest.mark.trial
 def test_a_reply_after_another_persons_reply_needs_confirmation(visit: Visit) -> None:
     as_agent()
     ticket = TicketFactory()
@@ -255,6 +257,7 @@ def test_a_phone_ticket_is_answered_by_mail_and_another_way_with_canned_replies(
     assert visit.trouble == []
 
 
+@pytest.mark.trial
 def test_the_next_ticket_follows_the_desk_and_the_overview(visit: Visit) -> None:
     as_agent()
     agent = Agent.objects.get()

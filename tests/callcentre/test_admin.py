@@ -181,6 +181,7 @@ def test_sending_the_page_of_a_new_secret_twice_makes_one_secret():
     assert ApiClient("robot", first).get("/api/ping").status_code == 204
 
 
+@pytest.mark.slow("hashes passwords")
 def test_a_password_replaces_the_secret():
     client = superuser()
     user, secret = made(client)
@@ -335,6 +336,7 @@ def test_the_right_password_leads_to_the_front_page():
     assert response.url == INDEX
 
 
+@pytest.mark.slow("hashes passwords")
 def test_after_too_many_attempts_the_form_says_when_to_retry(settings):
     settings.LOGIN_FAILURES_PER_LOGIN = 3
     UserFactory(username="ewa", staff=True)
@@ -348,6 +350,7 @@ def test_after_too_many_attempts_the_form_says_when_to_retry(settings):
     assert "_auth_user_id" not in client.session
 
 
+@pytest.mark.slow("hashes passwords")
 def test_a_lockout_does_not_affect_another_person_at_the_same_address(settings):
     settings.LOGIN_FAILURES_PER_LOGIN = 3
     UserFactory(username="jan", staff=True)

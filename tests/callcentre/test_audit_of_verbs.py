@@ -74,6 +74,7 @@ def _verbs_without_use_of_actor() -> Iterator[str]:
                     yield f"{path.relative_to(ROOT)}:{node.name}"
 
 
+@pytest.mark.slow("reads the whole code")
 def test_each_verb_uses_its_actor_or_changes_a_table_with_a_trigger() -> None:
     assert set(_verbs_without_use_of_actor()) == BY_TRIGGER.keys() | WITHOUT_ENTRY.keys()
     assert set(BY_TRIGGER.values()) <= AUDITED.keys()
@@ -152,6 +153,7 @@ def test_what_a_person_asks_for_is_logged(action: str, do: Callable[[], Any]) ->
     assert "kowalska" not in f"{entry.object_name}{entry.changes}"
 
 
+@pytest.mark.slow("opens many pages")
 def test_stop_of_all_dialling_says_what_and_why(admin_client: Client) -> None:
     switch_dialling(ACTOR, is_running=False, reason="fire alarm")
 

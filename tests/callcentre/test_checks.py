@@ -166,6 +166,8 @@ def started(*arguments: str, **environment: str) -> tuple[int, str]:
     return done.returncode, done.stdout + done.stderr
 
 
+@pytest.mark.walk("web")
+@pytest.mark.slow("starts processes")
 @pytest.mark.parametrize(
     "arguments",
     [

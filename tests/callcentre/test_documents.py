@@ -23,6 +23,7 @@ def loaded(document: bytes) -> Any:
     return yaml.load(document, Loader=yaml.CSafeLoader)
 
 
+@pytest.mark.slow("makes the document of the API")
 def test_an_api_user_reads_the_document_as_yaml_or_json(api: ApiClient) -> None:
     as_yaml, as_json = api.get("/api/schema"), api.get("/api/schema?format=json")
 
@@ -45,6 +46,7 @@ def test_an_empty_header_leaves_the_session_of_a_back_office_user(db: None) -> N
     assert response.status_code == 200
 
 
+@pytest.mark.slow("makes the document of the API")
 @pytest.mark.parametrize(
     ("query", "accept", "content_type"),
     [
@@ -88,6 +90,7 @@ def test_the_document_names_the_server_by_the_address_of_its_request(api: ApiCli
     }
 
 
+@pytest.mark.slow("makes the document of the API")
 def test_the_document_is_english_in_every_language(api: ApiClient) -> None:
     from callcentre.api.documents import rendered_document
 

@@ -55,6 +55,7 @@ def test_a_forbidden_page_names_the_user_and_links_onwards():
     assert client.get(INDEX).status_code == 200
 
 
+@pytest.mark.slow("hashes passwords")
 def test_another_user_can_log_in_and_lands_on_the_refused_page():
     client, other = staff(), UserFactory(admin=True)
     other.set_password("of the other one")
@@ -136,6 +137,7 @@ def test_a_missing_page_in_polish():
 # Stale forms
 
 
+@pytest.mark.slow("hashes passwords")
 def test_after_a_log_in_in_another_tab_the_first_tab_leads_to_its_page():
     client, typed = browser_with_two_tabs()
     other_tab = client.page(LOGIN)
@@ -149,6 +151,7 @@ def test_after_a_log_in_in_another_tab_the_first_tab_leads_to_its_page():
     assert f'href="{USERS}"' in page
 
 
+@pytest.mark.slow("hashes passwords")
 def test_after_a_log_out_in_another_tab_the_log_in_is_opened_again_and_works():
     client, typed = browser_with_two_tabs()
     client.post(LOGIN, typed)
@@ -201,6 +204,7 @@ def test_a_browser_without_cookies_is_named_as_the_cause():
     assert "Your browser sent no cookies" in response.content.decode()
 
 
+@pytest.mark.slow("hashes passwords")
 def test_a_stale_form_in_polish():
     client, typed = browser_with_two_tabs()
     client.post(LOGIN, typed)

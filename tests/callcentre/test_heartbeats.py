@@ -25,6 +25,7 @@ def all_alive(committed_db: None) -> None:
         HeartbeatFactory(process=kind)
 
 
+@pytest.mark.slow("runs the checks of each process")
 @pytest.mark.usefixtures("all_alive")
 @pytest.mark.parametrize("dead", [*KINDS, "dialler"])
 def test_a_process_that_is_silent_for_a_minute_fails_the_check(dead: str) -> None:

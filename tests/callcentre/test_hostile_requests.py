@@ -45,6 +45,7 @@ def test_a_per_cent_sign_before_two_noughts_is_no_nul() -> None:
 CHARSETS = ["hex", "rot13", "undefined", "idna", "utf-16", "unicode_escape", "utf-7"]
 
 
+@pytest.mark.trial
 @pytest.mark.parametrize("charset", CHARSETS)
 def test_no_charset_of_a_client_causes_a_failure(charset: str, servers: list[WebServer]) -> None:
     """Django decodes the query with it before any middleware runs."""

@@ -182,6 +182,7 @@ def test_of_many_suspicious_texts_at_once_some_are_refused_at_once(monkeypatch: 
     assert sorted(outcomes) == [""] * 6 + ["refused"]
 
 
+@pytest.mark.slow("cleans costly HTML")
 @pytest.mark.parametrize("text", ["<div>" * 200_000, "x" * 2_000_001, f"<p>{FONTS * 40}</p>" + "<p>x</p>" * 8_000])
 def test_html_beyond_the_limits_is_uncleanable(text: str) -> None:
     with pytest.raises(Uncleanable):

@@ -221,6 +221,7 @@ def environment(tmp_path: Path) -> dict[str, str]:
     }
 
 
+@pytest.mark.slow("starts processes")
 def test_a_worker_writes_json_with_the_request_id_and_no_secret(environment: dict[str, str], tmp_path: Path) -> None:
     program = f"""
 import logging, structlog, sys

@@ -208,6 +208,7 @@ else:
 """
 
 
+@pytest.mark.slow("starts processes")
 def test_processes_add_up_in_one_folder_and_continue_the_files_of_those_that_ended(tmp_path: Path) -> None:
     folder = tmp_path / "metrics"
     environment = {**os.environ, "PROMETHEUS_MULTIPROC_DIR": str(folder)}

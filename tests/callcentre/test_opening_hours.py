@@ -1,11 +1,9 @@
 """Opening hours of queues of calls and of tickets: hours of one day must not overlap."""
 
 from datetime import time
-from importlib import import_module
 from typing import Any
 
 import pytest
-from django.apps import apps
 from django.db import IntegrityError, connection
 from django.urls import reverse
 
@@ -134,37 +132,3 @@ def test_the_database_refuses_hours_that_overlap(page: str, queue_factory: Any, 
     with connection.cursor() as cursor, pytest.raises(IntegrityError, match="do_not_overlap"):
         cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
     connection.needs_rollback = True
-
-
-@pytest.mark.parametrize(
-    ("migration", "queue_factory", "hours_factory"),
-    [
-        ("telephony.migrations.0016_join_overlapping_hours", QueueFactory, OpeningHoursFactory),
-        ("tickets.migrations.0017_open_targets", TicketQueueFactory, TicketQueueHoursFactory),
-    ],
-)
-def test_the_migration_joins_overlapping_hours(migration: str, queue_factory: Any, hours_factory: Any) -> None:
-    queue, other = queue_factory(), queue_factory()
-    for day, opens_at, closes_at in (
-        (1, "08:00", "12:00"),
-        (1, "11:00", "16:00"),
-        (1, "13:00", "14:00"),
-        (1, "16:00", "17:00"),
-        (1, "20:00", "00:00"),
-        (1, "21:00", "22:00"),
-        (2, "11:00", "16:00"),
-    ):
-        hours_factory(queue=queue, weekday=day, opens_at=clock(opens_at), closes_at=clock(closes_at))
-    hours_factory(queue=other, weekday=1, opens_at=clock("11:00"), closes_at=clock("16:00"))
-
-    import_module(migration).join_hours(apps, None)
-
-    assert stored(queue) == [
-        (1, "08:00", "16:00"),
-        (1, "16:00", "17:00"),
-        (1, "20:00", "00:00"),
-        (2, "11:00", "16:00"),
-    ]
-    assert stored(other) == [(1, "11:00", "16:00")]
-    with connection.cursor() as cursor:
-        cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")

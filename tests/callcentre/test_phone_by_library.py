@@ -46,6 +46,7 @@ SEPARATORS = " \t\u00a0\u202f-\u2011\u2013\u2212./()\u200b\u200e\u202c\ufeff"
 TEXTS = st.text(st.sampled_from("0123456789++() ;:.-/abtel=\u0664\uff10\uff0b\ufeff\x00\n")) | st.text()
 
 
+@pytest.mark.slow("runs many examples")
 @settings(max_examples=1000)
 @given(raw=TEXTS, region=st.sampled_from(REGIONS))
 def test_any_text_is_refused_or_has_a_stable_normal_form(raw: str, region: str) -> None:
@@ -58,6 +59,7 @@ def test_any_text_is_refused_or_has_a_stable_normal_form(raw: str, region: str) 
     assert normalise(normal, region) == normal
 
 
+@pytest.mark.slow("runs many examples")
 @settings(max_examples=1000)
 @given(
     digits=st.text(st.sampled_from("123456789"), min_size=1, max_size=15),
@@ -130,6 +132,7 @@ def test_numbers_of_entities_without_country_are_read_as_the_library_reads_them(
     assert normals == [settled_by_library(number, "PL") for number in numbers]
 
 
+@pytest.mark.slow("runs many examples")
 def test_a_normal_form_is_its_own_normal_form_in_every_region() -> None:
     digits = random.Random("again")
     normals = {

@@ -234,6 +234,7 @@ def test_a_ticket_is_found_by_words_of_its_subject_and_of_its_messages(text: str
     assert found(text) == [page_of(ticket)]
 
 
+@pytest.mark.slow("opens many pages")
 def test_a_chat_is_found_by_words_of_its_messages_and_by_its_client() -> None:
     chat = ChatFactory(client_name="Łucja Żak", client_email="")
     ChatMessageFactory(chat=chat, body="Where is my przesyłka?")

@@ -4,7 +4,6 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.contrib.sessions.models import Session
 from django.urls import reverse
 from django.utils import timezone
 
@@ -124,22 +123,6 @@ def test_expired_sessions_are_not_listed() -> None:
     UserSession.objects.update(expire_date=timezone.now() - timedelta(seconds=1))
 
     assert sessions_of(User.objects.get(username="ewa")) == []
-
-
-def test_open_sessions_are_taken_over_by_the_upgrade() -> None:
-    from importlib import import_module
-
-    from django.apps import apps
-
-    client = log_in()
-    row = UserSession.objects.get()
-    Session.objects.create(session_key=row.session_key, session_data=row.session_data, expire_date=row.expire_date)
-    UserSession.objects.all().delete()
-
-    import_module("callcentre.signin.migrations.0002_open_sessions").take_over(apps, None)
-
-    assert UserSession.objects.filter(user__username="ewa").count() == 1
-    assert client.get(INDEX).status_code == 200
 
 
 @pytest.mark.parametrize(

@@ -61,6 +61,7 @@ def test_a_session_ends_after_twelve_hours_without_activity(clock: Any) -> None:
         assert client.get(INDEX).status_code == expected
 
 
+@pytest.mark.slow("hashes passwords")
 def test_polling_does_not_extend_a_session(clock: Any) -> None:
     client = logged_in()
 

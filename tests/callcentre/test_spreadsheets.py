@@ -110,6 +110,7 @@ def test_an_xlsx_file_never_has_a_formula() -> None:
     assert [text for text in ("'=1+1", "'@SUM(A1)", "'-cmd", ">plain<", ">-5<") if text not in written] == []
 
 
+@pytest.mark.slow("reads the whole code")
 def test_every_spreadsheet_of_the_product_is_written_by_the_one_module() -> None:
     writing = {"csv.writer", "csv.DictWriter", "xlsxwriter.Workbook", "Workbook"}
     root = ROOT

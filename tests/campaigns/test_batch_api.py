@@ -324,6 +324,7 @@ def _items(count: int, campaign: Campaign) -> list[dict[str, Any]]:
     ]
 
 
+@pytest.mark.trial
 @pytest.mark.slow("sends ten thousand items")
 @pytest.mark.parametrize("method", ["put", "post"])
 def test_statements_and_memory_of_ten_thousand_items(method: str, api: ApiClient, campaign: Campaign) -> None:

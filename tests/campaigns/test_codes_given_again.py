@@ -1,7 +1,5 @@
 """The code of a deleted campaign may be chosen again. Nothing of the old campaign belongs to the new one."""
 
-from collections.abc import Callable
-from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -20,7 +18,6 @@ from telephony.models import CallCommand, Connection, Offer, Recording, Transcri
 from tests.callcentre.factories import UserFactory
 from tests.campaigns.factories import CampaignFactory, PastAttemptFactory
 from tests.conftest import ACTOR, ApiClient
-from tests.reports.test_migrations import apply
 from tests.rights.people import client_of, person
 from tests.telephony.factories import (
     AgentFactory,
@@ -153,36 +150,3 @@ def test_a_client_may_choose_the_code_of_a_deleted_campaign(api: ApiClient) -> N
 def _create(api: ApiClient, **values: Any) -> str:
     made = api.post("/api/outbounds", {"name": "Spring", "dialer": "progressive", "crm": False, **values})
     return str(made.json()["id"])
-
-
-def forget(*calls: Connection) -> None:
-    Connection.objects.filter(pk__in=[call.pk for call in calls]).update(campaign_id=None)
-
-
-def test_the_upgrade_finds_the_campaign_of_each_call() -> None:
-    old, campaign = given_again()
-    own, without_attempt, of_none = call_for(campaign), call_for(campaign), ConnectionFactory()
-    Attempt.objects.filter(connection_id=without_attempt.pk).delete()
-    Connection.objects.filter(pk=old.pk).update(created_at=campaign.created_at - timedelta(days=1))
-    Connection.objects.filter(pk=without_attempt.pk).update(created_at=campaign.created_at.replace(microsecond=0))
-    forget(old, own, without_attempt)
-
-    apply("0026_fill_campaigns_of_calls", "campaigns")
-
-    found = dict(Connection.objects.values_list("pk", "campaign_id"))
-    assert found == {old.pk: None, own.pk: campaign.pk, without_attempt.pk: campaign.pk, of_none.pk: None}
-
-
-@pytest.mark.parametrize("trace", [Attempt, Connection])
-def test_the_upgrade_notes_the_codes_of_deleted_campaigns(trace: type[Model], api: ApiClient) -> None:
-    call = call_for(CampaignFactory(code="00001"))
-    other: Callable[[], Any] = Attempt.objects.all if trace is Connection else Offer.objects.none
-    other().delete()
-    if trace is Attempt:
-        Connection.objects.filter(pk=call.pk).update(campaign_code="", campaign_id=None)
-    Campaign.objects.get(code="00001").delete()
-    forget(call)
-
-    apply("0026_fill_campaigns_of_calls", "campaigns")
-
-    assert _create(api) == "00002"

@@ -117,6 +117,7 @@ def test_an_export_can_be_imported_unchanged(campaign: Campaign) -> None:
 _OWN = {"record_id", "last_change_by"}
 
 
+@pytest.mark.slow("writes many rows")
 @pytest.mark.usefixtures("committed_db")
 def test_an_interrupted_download_releases_the_connection(campaign: Campaign) -> None:
     RecordFactory.create_batch(1000, campaign=campaign, last_note="x" * 1000)

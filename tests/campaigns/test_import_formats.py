@@ -40,6 +40,7 @@ def test_big_endian_utf_16_with_a_byte_order_mark_is_read(campaign: Campaign) ->
     assert field_values(campaign, "first_name") == ["Żaneta", "Święta"]
 
 
+@pytest.mark.slow("reads a large file")
 def test_a_polish_letter_at_the_end_of_the_file_decides_its_encoding(campaign: Campaign) -> None:
     rows = "".join(f"+48 22 {number:07};Jan\n" for number in range(8000))
 
@@ -113,6 +114,7 @@ def test_an_open_cell_over_the_limit_loses_no_row(campaign: Campaign) -> None:
     assert outcome.totals == Totals(read=3001, added=3000, faulty=1)
 
 
+@pytest.mark.slow("reads a large file")
 def test_open_quotation_marks_in_many_rows_refuse_only_these_rows(campaign: Campaign) -> None:
     # The second cell opens a quotation mark, and so does each row after it.
     outcome = import_text(campaign, "phone,first_name\n" + 'a"b,"c\n' * 3000 + "225550101,Ewa\n")

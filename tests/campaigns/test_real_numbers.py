@@ -29,6 +29,7 @@ def numbers(tmp_path_factory: pytest.TempPathFactory) -> list[RealNumber]:
         return [RealNumber(**row) for row in csv.DictReader(file)]
 
 
+@pytest.mark.slow("runs many examples")
 @pytest.mark.parametrize("kind", SPELLINGS)
 def test_every_number_imported_in_one_spelling_is_stored_in_its_normal_form(
     db: None, numbers: list[RealNumber], kind: str
@@ -42,6 +43,7 @@ def test_every_number_imported_in_one_spelling_is_stored_in_its_normal_form(
     assert set(Record.objects.values_list("number", flat=True)) == {number.expected for number in some}
 
 
+@pytest.mark.trial
 @pytest.mark.slow("tries numbers of all countries")
 def test_every_spelling_finds_the_number(api: Any, numbers: list[RealNumber]) -> None:
     imported([number for number in numbers if number.kind == "international"])

@@ -1,11 +1,8 @@
 """The zone of a record: of the campaign's field, else of the customer, else of the number."""
 
-from importlib import import_module
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from django.db import connection
 
 from campaigns.models import Campaign, Record
 from campaigns.verbs.campaigns import edit_campaign
@@ -131,20 +128,3 @@ def test_an_import_reads_the_zones_of_customers() -> None:
     import_text(CampaignFactory(crm=True), "phone_number\n+48225550117\n+48225550118\n")
 
     assert zones() == {"+48225550117": ("Asia/Tokyo", "48"), "+48225550118": ("Europe/Warsaw", "48")}
-
-
-def test_the_migration_fills_the_zones_of_existing_records(monkeypatch: pytest.MonkeyPatch) -> None:
-    migration = import_module("campaigns.migrations.0010_fill_zones")
-    monkeypatch.setattr(migration, "BATCH", 2)
-    for number in ("+48225550117", "101", "+12125550117", "+48225550118", "+34612345678"):
-        RecordFactory(phone_number=number, zone="", calling_code="")
-
-    migration.fill(None, SimpleNamespace(connection=connection))
-
-    assert zones() == {
-        "+48225550117": ("Europe/Warsaw", "48"),
-        "101": ("", ""),
-        "+12125550117": ("America/New_York", "1"),
-        "+48225550118": ("Europe/Warsaw", "48"),
-        "+34612345678": ("Atlantic/Canary Europe/Madrid", "34"),
-    }

@@ -183,6 +183,7 @@ def test_wrong_rules_are_refused(rows: dict[str, Any], prefix: str) -> None:
     assert not RetryRule.objects.exists()
 
 
+@pytest.mark.slow("opens many pages")
 def test_hours_are_ignored_on_the_simulated_switch_only(settings: Any) -> None:
     campaign = CampaignFactory()
     superuser().submit(page_of(campaign), ignores_hours="on")

@@ -89,6 +89,7 @@ def test_a_query_without_words_finds_nothing(category: Category, text: str) -> N
     assert titles(category, text) == []
 
 
+@pytest.mark.slow("runs many examples")
 @given(st.text(max_size=200))
 @settings(max_examples=300, deadline=None)
 def test_any_text_is_a_valid_query(text: str) -> None:

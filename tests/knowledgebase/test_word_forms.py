@@ -59,6 +59,7 @@ def share_found(category: Category, pairs: list[tuple[str, str]]) -> float:
     return sum(hits) / len(hits)
 
 
+@pytest.mark.trial
 @pytest.mark.slow("fills a catalog")
 @pytest.mark.parametrize("language", ["simple", "polish"])
 def test_nine_of_ten_articles_are_found_by_another_form_beside_articles_with_the_exact_one(language: str) -> None:
@@ -68,6 +69,7 @@ def test_nine_of_ten_articles_are_found_by_another_form_beside_articles_with_the
     assert share_found(CategoryFactory(catalog__language=language), held_out) >= 0.9
 
 
+@pytest.mark.slow("writes many rows")
 def test_words_that_only_look_alike_are_not_found(category: Category) -> None:
     assert share_found(category, pairs("different_words.tsv")) <= 0.05
 

@@ -59,6 +59,7 @@ def changed_and_unchanged(job: ListAction) -> tuple[int | None, int, int]:
     return job.total_count, job.done_count, job.unchanged_count
 
 
+@pytest.mark.slow("opens many pages")
 def test_an_action_is_applied_to_all_rows_that_match(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(actions, "PORTION", 7)
     queue, target, other = TicketQueueFactory(), TicketQueueFactory(), TicketQueueFactory()
@@ -103,6 +104,7 @@ def test_a_form_that_is_not_valid_is_shown_again() -> None:
     assert not ListAction.objects.exists()
 
 
+@pytest.mark.slow("opens many pages")
 @pytest.mark.parametrize(("action", "is_active"), [("activate", False), ("deactivate", True)])
 def test_rows_that_need_no_change_are_counted_apart(action: str, is_active: bool) -> None:
     AgentFactory.create_batch(2, is_active=is_active)
@@ -158,6 +160,7 @@ def _twice(client: BackOffice, model: type[Model], name: str, values: dict[str, 
     return counts[0], counts[1]
 
 
+@pytest.mark.trial
 @pytest.mark.slow("runs every action")
 def test_no_action_counts_a_row_as_changed_that_it_changed_before() -> None:
     row_of_each_model()
@@ -364,6 +367,7 @@ def test_an_action_is_in_the_audit_log_without_words_of_searches_and_forms() -> 
     assert entry.changes == {}
 
 
+@pytest.mark.slow("opens many pages")
 def test_an_action_with_rows_outside_the_present_scope_is_missing() -> None:
     inside, outside = AgentFactory(group=AgentGroupFactory()), AgentFactory(group=AgentGroupFactory())
     client = staff("view_agent", "change_agent")
@@ -380,6 +384,7 @@ def test_an_action_with_rows_outside_the_present_scope_is_missing() -> None:
     assert not outside.is_active
 
 
+@pytest.mark.slow("opens many pages")
 def test_every_action_of_every_list_is_offered_for_all_rows_and_changes_nothing_yet() -> None:
     row_of_each_model()
     client = superuser()

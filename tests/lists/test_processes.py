@@ -74,6 +74,7 @@ def _ended(job: ListAction) -> bool:
     return job.has_ended
 
 
+@pytest.mark.trial
 def test_a_list_of_100_000_rows_is_exported(tmp_path: Path) -> None:
     CompanyFactory(name="first")
     Company.objects.bulk_create((Company(name=f"company {number}") for number in range(99_999)), batch_size=10_000)

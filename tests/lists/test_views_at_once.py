@@ -38,6 +38,7 @@ def test_a_default_view_is_chosen_by_several_requests(user: User) -> None:
     assert (found, DefaultView.objects.count()) == ({302}, 1)
 
 
+@pytest.mark.slow("runs threads")
 def test_a_view_is_saved_by_several_requests_under_one_name(user: User) -> None:
     values = {"is_default": "on"}
 
@@ -48,6 +49,7 @@ def test_a_view_is_saved_by_several_requests_under_one_name(user: User) -> None:
     assert (found, SavedView.objects.count(), DefaultView.objects.count()) == ({200, 302}, 4, 1)
 
 
+@pytest.mark.slow("runs threads")
 def test_a_view_is_chosen_and_deleted_at_once(user: User) -> None:
     views = [SavedView.objects.create(user=user, list_name="tickets.ticket", name=f"Lamps {n}") for n in range(4)]
     verbs = iter(["default", "delete"] * 12)

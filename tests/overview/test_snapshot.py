@@ -31,6 +31,7 @@ def _count_again() -> None:
     cache.clear()
 
 
+@pytest.mark.slow("writes many rows")
 @pytest.mark.parametrize("count", [1, 20])
 def test_the_queries_of_a_reading_do_not_grow(count: int, django_assert_num_queries: Callable[[int], Any]) -> None:
     for _ in range(count):

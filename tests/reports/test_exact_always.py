@@ -218,6 +218,7 @@ def people(db: None) -> Cast:
     return cast()
 
 
+@pytest.mark.trial
 @pytest.mark.slow("runs threads for seconds")
 def test_while_others_work_and_the_worker_sums_every_snapshot_is_right(committed_db: None) -> None:
     people = cast()

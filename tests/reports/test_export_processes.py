@@ -76,6 +76,7 @@ def test_an_export_whose_worker_was_killed_is_built_by_the_next(export: Export, 
     assert len(file.read_text(encoding="utf-8-sig").splitlines()) == 169
 
 
+@pytest.mark.trial
 def test_of_two_workers_one_builds(export: Export, tmp_path: Path) -> None:
     (tmp_path / "half.wait").touch()
     first = a_worker(tmp_path)
@@ -90,6 +91,7 @@ def test_of_two_workers_one_builds(export: Export, tmp_path: Path) -> None:
     assert (export.state, export.attempts, files(tmp_path)) == ("finished", 1, [f"{export.pk}-1.csv"])
 
 
+@pytest.mark.trial
 def test_what_an_attempt_left_in_the_storage_goes_with_the_next(export: Export, tmp_path: Path) -> None:
     """Killed after the file, and before its row."""
     Export.objects.filter(pk=export.pk).update(state="running", attempts=1)
@@ -103,6 +105,7 @@ def test_what_an_attempt_left_in_the_storage_goes_with_the_next(export: Export, 
     assert files(tmp_path) == [f"{export.pk}-2.csv"]
 
 
+@pytest.mark.trial
 def test_what_ends_every_worker_is_given_up(export: Export, tmp_path: Path) -> None:
     Export.objects.filter(pk=export.pk).update(state="running", attempts=MAX_ATTEMPTS)
     export.refresh_from_db()
@@ -120,6 +123,7 @@ def test_what_ends_every_worker_is_given_up(export: Export, tmp_path: Path) -> N
     )
 
 
+@pytest.mark.trial
 def test_what_happens_meanwhile_is_not_in_it(export: Export, tmp_path: Path) -> None:
     """One instant, however long it takes."""
     (tmp_path / "half.wait").touch()

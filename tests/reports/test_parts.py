@@ -92,6 +92,8 @@ def cells(client: BackOffice, **query: Any) -> list[tuple[str, str, str, Any]]:
     ]
 
 
+@pytest.mark.walk("False-hour-2")
+@pytest.mark.slow("compares with a slow reference")
 @pytest.mark.usefixtures("unrendered")
 @pytest.mark.parametrize(("aggregation", "seed"), [("hour", 2), ("hour_of_day", 3), ("month", 7)])
 @pytest.mark.parametrize("narrowed", [False, True])

@@ -235,6 +235,7 @@ def test_the_number_of_queries_does_not_depend_on_the_agents(people: Cast) -> No
     assert counts[0] == counts[1]
 
 
+@pytest.mark.slow("opens many pages")
 def test_pages_follow_one_another(monkeypatch: pytest.MonkeyPatch, people: Cast) -> None:
     now, client = play(Scene(people, BASES[4], 4)), superuser()
     query = {"date_from": "2026-06-01", "date_to": "2026-06-30", "aggregate_by": "hour"}

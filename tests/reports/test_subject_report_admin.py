@@ -72,6 +72,7 @@ def test_the_page_shows_what_the_api_answers(report: Report, api: ApiClient) -> 
             assert shown[name].text == str(row[name])
 
 
+@pytest.mark.slow("compares with a slow reference")
 @of_each
 @pytest.mark.usefixtures("unrendered")
 @pytest.mark.parametrize("aggregation", ["day", "hour"])

@@ -20,6 +20,7 @@ pytestmark = [
 SCOPES: dict[str, dict[str, Any]] = {"all": {}, "none": {column: [] for column in DIMENSIONS}}
 
 
+@pytest.mark.walk("Supervisor-all")
 @pytest.mark.parametrize("scope", SCOPES)
 @pytest.mark.parametrize("role", ROLES)
 def test_each_link_of_the_front_page_opens(role: str, scope: str) -> None:

@@ -22,6 +22,7 @@ def add(client: BackOffice, expected: int = 302, **values: Any) -> Any:
     return client.submit(PATH, expected=expected, **{**GIVEN, **values})
 
 
+@pytest.mark.slow("opens many pages")
 def test_an_agent_and_a_user_with_role_and_scope_are_made_in_one_step() -> None:
     queue, group = QueueFactory(), AgentGroupFactory()
 
@@ -99,6 +100,7 @@ def test_a_person_gives_no_role_with_rights_that_they_lack() -> None:
     assert list(answer.context_data["form"].errors) == ["role"]
 
 
+@pytest.mark.slow("opens many pages")
 def test_a_person_with_a_scope_gives_no_wider_one() -> None:
     inside, outside = QueueFactory(), QueueFactory()
     maker = person("Administrator", scope_call_queues=[inside.pk])

@@ -172,6 +172,7 @@ def column_of(role: str) -> dict[str, str]:
     return {name: values[ROLES.index(role)] for name, values in table().items()}
 
 
+@pytest.mark.walk("Supervisor")
 @pytest.mark.usefixtures("unrendered", "bare_refusals")
 @pytest.mark.parametrize("role", ROLES)
 def test_each_role_reaches_what_the_table_says(role: str, place: Place) -> None:
@@ -188,6 +189,7 @@ def test_each_role_reaches_what_the_table_says(role: str, place: Place) -> None:
     assert wrong == {}
 
 
+@pytest.mark.walk("Supervisor")
 @pytest.mark.parametrize("role", ROLES)
 def test_an_action_leaves_a_row_outside_as_it_is(role: str, place: Place) -> None:
     """The person outside sends the action for the row all the same."""

@@ -107,6 +107,7 @@ def test_no_page_shows_the_names_of_django(language: str) -> None:
 # The rights that are offered
 
 
+@pytest.mark.slow("reads the whole code")
 def test_the_rights_that_code_names_are_offered() -> None:
     known = {code_of(one) for one in Permission.objects.select_related("content_type")}
     named = {text for text in strings_in_code() if CODE.fullmatch(text)} & known
@@ -115,6 +116,7 @@ def test_the_rights_that_code_names_are_offered() -> None:
     assert named <= asked_rights()
 
 
+@pytest.mark.slow("reads the whole code")
 def test_read_only_pages_ask_for_no_right_to_change() -> None:
     """Unless code or the API asks for it by name."""
     named = set(strings_in_code()) | {code for codes in needed_permissions().values() for code in codes}
@@ -151,6 +153,7 @@ def test_saving_a_role_unchanged_keeps_its_rights(role: str) -> None:
     assert given(group.permissions.all()) == before
 
 
+@pytest.mark.slow("opens many pages")
 def test_saving_keeps_rights_that_are_not_asked_for() -> None:
     group, user = Group.objects.create(name="All"), UserFactory(staff=True)
     everything = given(Permission.objects.all())

@@ -55,6 +55,7 @@ def test_a_code_of_the_app_completes_the_log_in() -> None:
     assert client.get(INDEX).status_code == 200
 
 
+@pytest.mark.slow("hashes passwords")
 def test_between_the_steps_no_page_of_the_admin_opens() -> None:
     paths = [*addresses(row_of_each_model()), "/admin/autocomplete/", "/admin/search/", "/admin/overview/now"]
     paths += ["/admin/desk/", "/admin/desk/now", "/admin/wallboard/", OVERVIEW, SET_UP, CODES, OFF, "/admin/sessions/"]

@@ -30,6 +30,7 @@ def enforced(settings: Any) -> None:
     settings.TWO_FACTOR = "supervisors"
 
 
+@pytest.mark.slow("hashes passwords")
 def test_an_enforced_person_reaches_only_the_set_up(enforced: None) -> None:
     paths = [*addresses(row_of_each_model()), "/admin/search/", "/admin/overview/now", "/admin/desk/", OVERVIEW, SET_UP]
     UserFactory(username="ewa", admin=True)

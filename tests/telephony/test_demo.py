@@ -26,6 +26,7 @@ def _seeded(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterat
         yield
 
 
+@pytest.mark.slow("makes the demonstration")
 def test_every_agent_has_something_of_everything() -> None:
     agents = Agent.objects.order_by("login")
 
@@ -55,6 +56,7 @@ def test_a_second_time_adds_nothing() -> None:
     assert counts() == before
 
 
+@pytest.mark.slow("makes the demonstration")
 def test_it_is_the_same_every_time() -> None:
     def calls() -> list[tuple[Any, ...]]:
         month = Month(Queue.objects.get(), list(Agent.objects.order_by("login")), list(Pause.objects.all()))

@@ -90,6 +90,7 @@ def test_a_listener_killed_during_thirty_calls_continues_them(service: Service, 
         assert [by[pk] for pk in talking[:4]] == ["customer", "customer", "agent", "agent"]
 
 
+@pytest.mark.trial
 def test_events_that_a_broken_stream_has_lost_are_made_up_for(service: Service, agents: list[Agent]) -> None:
     with service.worker(), service.listener():
         pks = calls(agents)
@@ -136,6 +137,7 @@ def test_a_switch_that_is_killed_takes_its_calls_with_it(service: Service, agent
         assert set(Connection.objects.filter(pk__in=pks).values_list("hung_up_by", flat=True)) <= {"system", "agent"}
 
 
+@pytest.mark.trial
 def test_the_second_of_two_listeners_replaces_the_leader(service: Service, agents: list[Agent]) -> None:
     with service.worker(), service.listener() as first:
         wait_for(lambda: service.count_in_log('"leading"') == 1, "one leads")
@@ -151,6 +153,7 @@ def test_the_second_of_two_listeners_replaces_the_leader(service: Service, agent
             assert led == 1
 
 
+@pytest.mark.trial
 def test_callers_during_a_kill_of_the_listener_are_stored_by_the_standby(service: Service, agents: list[Agent]) -> None:
     queue = QueueFactory(number=HOTLINE)
     with service.listener() as first:
@@ -179,6 +182,7 @@ def test_callers_during_a_kill_of_the_listener_are_stored_by_the_standby(service
             assert service.count_in_log("a caller was missed") == 2
 
 
+@pytest.mark.trial
 def test_a_worker_killed_between_commit_and_originate_has_placed_no_call(service: Service, agents: list[Agent]) -> None:
     with service.listener(OVERDUE_SECONDS="600"), service.worker(DIES="before") as victim:
         service.wait_until_heard()
@@ -226,6 +230,7 @@ def test_calls_that_are_asked_for_while_the_broker_is_down_are_placed(service: S
         assert_over_and_counted_once(service, pks)
 
 
+@pytest.mark.walk("asterisk")
 @pytest.mark.parametrize("backend", ["asterisk", "simulated"])
 def test_calls_stay_queued_without_a_connection_and_are_placed_once_there_is_one(
     backend: str, service: Service, agents: list[Agent]
@@ -243,6 +248,7 @@ def test_calls_stay_queued_without_a_connection_and_are_placed_once_there_is_one
     assert set(Connection.objects.values_list("disposition", flat=True)) == {"ANSWERED"}
 
 
+@pytest.mark.trial
 def test_a_call_not_placed_in_time_has_failed_and_is_not_placed_later(service: Service, agents: list[Agent]) -> None:
     pks = calls(agents[:2])
     Connection.objects.filter(pk=pks[0]).update(place_until=timezone.now() - timedelta(seconds=1))

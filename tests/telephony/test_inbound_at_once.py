@@ -67,6 +67,7 @@ def distribute_until(is_over: threading.Event) -> Callable[[], None]:
     return run
 
 
+@pytest.mark.slow("runs threads")
 def test_all_are_served_once_and_in_their_order(queue: Queue, agents: list[Agent]) -> None:
     is_over = threading.Event()
 

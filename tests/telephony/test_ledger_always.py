@@ -112,6 +112,7 @@ def assert_told(agent: Agent) -> None:
     assert names.count("AGENT_PAUSED") == AgentState.objects.filter(agent=agent, kind="paused").count()
 
 
+@pytest.mark.slow("runs many examples")
 @pytest.mark.django_db
 @settings(
     max_examples=60,
@@ -135,6 +136,7 @@ def test_whatever_is_done_in_whatever_order_the_ledger_is_consistent(db: None, s
 CALL = [("log_in", 0, 0, 0), ("ring", 0, 10, 0), ("talk", 0, 5, 0)]
 
 
+@pytest.mark.slow("runs many examples")
 @pytest.mark.django_db
 @settings(
     max_examples=60,
@@ -192,6 +194,7 @@ def worker(
     return run
 
 
+@pytest.mark.slow("runs many examples")
 @pytest.mark.parametrize("agent_count", [1, 3])
 def test_ten_threads_neither_break_the_ledger_nor_deadlock(agent_count: int, committed_db: None) -> None:
     agents, pauses = AgentFactory.create_batch(agent_count), [pause.pk for pause in PauseFactory.create_batch(2)]

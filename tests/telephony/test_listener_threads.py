@@ -118,6 +118,7 @@ def test_a_caller_with_a_failed_arrival_is_stored_by_the_next_comparison(
     wait_for(lambda: is_over(channel), "the end is heard")
 
 
+@pytest.mark.slow("runs threads")
 def test_callers_who_hang_up_as_the_agent_picks_up_leave_no_bridge(
     anna: Agent, listening: AriServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -137,6 +137,7 @@ def test_the_end_of_the_recording_replaces_the_presumed_end(
     assert shown["pauses"][1]["sum"] == str(free).rjust(8, "0")
 
 
+@pytest.mark.slow("sums many hours")
 def test_a_recording_that_went_on_until_the_end_was_found_says_nothing(
     talking: Connection, switch: RecordingSwitch, clock: Clock
 ) -> None:
@@ -332,6 +333,7 @@ def test_a_call_without_legs_ended_with_the_last_of_them(
     assert fresh(talking).billsec == 20
 
 
+@pytest.mark.slow("sums many hours")
 def test_the_hours_of_the_presumed_end_and_of_the_right_one_are_summed_anew(
     talking: Connection, anna: Agent, switch: RecordingSwitch, clock: Clock
 ) -> None:

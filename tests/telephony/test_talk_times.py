@@ -4,13 +4,11 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
-from django.db import connection as database
 from django.db import transaction
-from django.db.migrations.loader import MigrationLoader
 
 from callcentre.core.times import second
 from telephony.calls import commands, legs, placement, switch_events
-from telephony.models import Agent, Connection, LedgerChange, Leg, Offer, Talk
+from telephony.models import Agent, Connection, LedgerChange, Offer, Talk
 from telephony.switch.base import Arrived, Ended, Up
 from telephony.verbs import connections, presence
 from tests.conftest import ACTOR, ApiClient
@@ -21,11 +19,9 @@ from tests.telephony.doubles import RecordingSwitch
 from tests.telephony.factories import (
     AgentFactory,
     ConnectionFactory,
-    LegFactory,
     OfferFactory,
     QueueFactory,
     QueueMemberFactory,
-    TransferFactory,
 )
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -242,42 +238,3 @@ def test_the_end_of_a_call_ends_its_talk_once(talking: Connection, clock: Clock,
     noted = LedgerChange.objects.filter(until=at, since=at - timedelta(seconds=4))
     assert [change.agent.login for change in noted] == ["zoe"]
     assert not Talk.objects.filter(ended_at=None).exists()
-
-
-def apply(name: str) -> None:
-    """Apply a migration of telephony that changes rows only, on the database as it is."""
-    loader = MigrationLoader(database)
-    migration = loader.get_migration("telephony", name)
-    with database.schema_editor() as editor:
-        migration.apply(loader.project_state(("telephony", name), at_end=False), editor)
-
-
-def test_an_update_finds_the_talks_of_calls_that_were_transferred_before(anna: Agent, zoe: Agent) -> None:
-    placed_for, handed_to = QueueFactory(), QueueFactory()
-    call = ConnectionFactory(agent=zoe, queue=handed_to, created_at=MORNING, ended_at=MORNING + timedelta(seconds=21))
-    at = [MORNING + timedelta(seconds=seconds) for seconds in (5, 16, 17, 20)]
-    LegFactory(connection=call, role="agent", agent=anna, up_at=at[0], hangup_asked_at=at[1], ended_at=at[2])
-    LegFactory(connection=call)
-    # Picked up too late, and hung up at once.
-    LegFactory(connection=call, role="agent", agent=anna, up_at=at[2], hangup_asked_at=at[2], ended_at=at[2])
-    LegFactory(connection=call, role="agent", agent=zoe, up_at=at[2], ended_at=MORNING + timedelta(seconds=30))
-    TransferFactory(connection=call, from_agent=anna, from_queue=placed_for, queue=handed_to, number="")
-    untouched = ConnectionFactory(agent=anna, created_at=MORNING)
-    Leg.objects.exclude(connection=call).delete()
-    LedgerChange.objects.all().delete()
-
-    for _ in range(2):
-        apply("0014_talks_of_transferred_calls")
-
-    found = Talk.objects.values_list("agent__login", "queue", "counted_at", "started_at", "ended_at")
-    assert list(found) == [
-        ("anna", placed_for.pk, MORNING, MORNING + timedelta(seconds=10), at[1]),
-        ("zoe", handed_to.pk, at[2], at[2], MORNING + timedelta(seconds=21)),
-    ]
-    assert [Connection.objects.get(pk=one.pk).has_talks for one in (call, untouched)] == [True, False]
-    noted = LedgerChange.objects.values_list("agent__login", "since", "until")
-    assert set(noted) == {
-        ("anna", MORNING, at[1]),
-        ("zoe", MORNING, call.ended_at),
-        ("zoe", at[2], call.ended_at),
-    }

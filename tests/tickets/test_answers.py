@@ -2,13 +2,9 @@
 
 from collections.abc import Callable
 from datetime import timedelta
-from importlib import import_module
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from django.apps import apps
-from django.db import connection
 from django.db.models import Q
 
 from telephony.models import Agent
@@ -19,7 +15,6 @@ from tests.tickets.factories import (
     ChatMessageFactory,
     CustomerFactory,
     MessageFactory,
-    TicketFactory,
     TicketQueueFactory,
 )
 from tests.tickets.test_targets import START, Clock, after, clock, dues, turn, write
@@ -200,28 +195,3 @@ def test_sweep_takes_one_statement_if_no_customer_was_answered(
 
     with django_assert_num_queries(1):
         end_answered_targets()
-
-
-def test_migration_ends_targets_that_no_reply_could_end(clock: Clock) -> None:
-    old = {"created_at": START, "response_due_at": after(1), "awaiting_since": None}
-    unread = TicketFactory(**old)
-    noted, asked_again, mailed = (
-        TicketFactory(**{**old, "source": source, "awaiting_since": START}) for source in ("phone", "www", "email")
-    )
-    for ticket in (noted, asked_again, mailed):
-        MessageFactory(ticket=ticket, comment_of_agent=True, created_at=after(0.5))
-    MessageFactory(ticket=asked_again, created_at=after(0.75))
-    tickets = (unread, noted, asked_again, mailed)
-    upgrade = import_module("tickets.migrations.0031_answered_tickets")
-
-    for _ in range(2):
-        upgrade.end_answered_targets(apps, SimpleNamespace(connection=connection))
-
-    for ticket in tickets:
-        ticket.refresh_from_db()
-    assert [ticket.awaiting_since for ticket in tickets] == [START, None, START, START]
-    assert [list(ticket.messages.filter(is_answer=True)) for ticket in tickets[1:]] == [
-        [noted.messages.get()],
-        [],
-        [],
-    ]

@@ -88,6 +88,7 @@ def mutated(draw: st.DrawFn) -> bytes:
     return bytes(raw)
 
 
+@pytest.mark.slow("runs many examples")
 @settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(st.one_of(mutated(), st.binary(max_size=300)))
 @example(b"")
@@ -106,6 +107,7 @@ def test_any_bytes_are_saved_with_an_outcome(raw: bytes) -> None:
     check(take_in(BytesIO(raw)), raw)
 
 
+@pytest.mark.slow("runs many examples")
 @settings(max_examples=600)
 @given(st.one_of(mutated(), st.binary(max_size=2000), st.text(max_size=500).map(str.encode)))
 def test_parsing_any_bytes_raises_only_unreadable(raw: bytes) -> None:
@@ -125,6 +127,7 @@ def test_parsing_any_bytes_raises_only_unreadable(raw: bytes) -> None:
         text.encode()
 
 
+@pytest.mark.slow("runs many examples")
 def test_a_hundred_mutations_beside_good_mail_lose_none_of_it() -> None:
     TicketQueueFactory()
     randomness = random.Random(5)

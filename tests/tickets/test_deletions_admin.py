@@ -164,6 +164,7 @@ def test_traces_are_found_by_object_and_person(query: dict[str, str], expected: 
     assert [index for index, trace in enumerate(traces) if page_of(trace) in page] == expected
 
 
+@pytest.mark.slow("writes many rows")
 @pytest.mark.parametrize("count", [1, 20])
 def test_the_list_of_traces_takes_few_queries(count: int, django_assert_num_queries: Any) -> None:
     DeletionFactory.create_batch(count, finished=True)

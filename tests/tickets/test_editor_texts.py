@@ -1,13 +1,12 @@
 """Texts that an HTML editor shows in its page: whatever saves them, nothing in them runs there."""
 
 from collections.abc import Callable
-from importlib import import_module
 from typing import Any
 
 import pytest
 from django.apps import apps
 from django.contrib.admin import site
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import F, Value
 from django.db.models.functions import Concat
 
@@ -17,7 +16,7 @@ from tests.backoffice import errors_of, page_of, superuser
 from tests.tickets.factories import CannedReplyFactory, TicketFactory, TicketQueueFactory
 from tests.tickets.test_html import _ATTRIBUTE, _KNOWN, _TAG, HOSTILE, nested
 from tickets.mail.composition import body_html
-from tickets.models import CannedReply, Message, TicketQueue
+from tickets.models import CannedReply, Message
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
 
@@ -137,6 +136,7 @@ def test_a_style_that_loads_or_moves_something_is_taken_out(style: str) -> None:
     assert saved(canned, "body") == '<p style="color: red">x</p>'
 
 
+@pytest.mark.slow("cleans costly HTML")
 def test_a_text_that_cannot_be_made_safe_is_refused_and_the_old_one_stays() -> None:
     canned = CannedReplyFactory.create(body="<p>before</p>")
 
@@ -154,20 +154,3 @@ def test_an_expression_is_left_to_the_database() -> None:
     CannedReply.objects.update(body=Concat(F("body"), Value("<p>b</p>")))
 
     assert saved(canned, "body") == "<p>a</p><p>b</p>"
-
-
-def test_texts_that_were_saved_before_are_cleaned_by_a_migration() -> None:
-    canned, queue = CannedReplyFactory.create(), TicketQueueFactory.create()
-    untouched = CannedReplyFactory.create(body=STYLED)
-    with connection.cursor() as cursor:
-        cursor.execute("UPDATE tickets_cannedreply SET body = %s WHERE id = %s", [BAD, canned.pk])
-        cursor.execute(
-            "UPDATE tickets_ticketqueue SET signature = %s, acknowledgement = %s WHERE id = %s",
-            [BAD, f"deep{nested(100_000)}", queue.pk],
-        )
-
-    import_module("tickets.migrations.0012_clean_texts").clean_texts(apps, None)
-
-    assert (saved(canned, "body"), saved(untouched, "body")) == (GOOD, STYLED)
-    assert (saved(queue, "signature"), saved(queue, "acknowledgement")) == (GOOD, "deepdeep")
-    assert TicketQueue.objects.filter(pk=queue.pk, name=queue.name).exists()

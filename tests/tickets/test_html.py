@@ -128,6 +128,7 @@ def reopened(count: int) -> str:
     return "<p>" + "".join(f"<font size={each}>" for each in range(count)) + "</p>" + "<p>x</p>" * count
 
 
+@pytest.mark.slow("cleans costly HTML")
 @pytest.mark.parametrize(
     "markup",
     [
@@ -153,6 +154,7 @@ def test_costly_html_ends_within_the_limits(markup: str) -> None:
     assert "<script" not in cleaned
 
 
+@pytest.mark.slow("cleans costly HTML")
 def test_html_that_cannot_be_cleaned_becomes_text() -> None:
     hidden = "<style>p{}</style><script>alert(1)</script>"
 

@@ -46,6 +46,7 @@ def raw_mails_on_disk(folder: Path) -> int:
     return sum(path.is_file() for path in (folder / "files").rglob("*"))
 
 
+@pytest.mark.walk("stored")
 @pytest.mark.parametrize("place", ["kept", "stored"])
 def test_a_worker_killed_at_any_moment_loses_and_doubles_no_mail(box: Mailbox, folder: Path, place: str) -> None:
     queue = TicketQueueFactory(
@@ -84,6 +85,7 @@ def test_two_processes_with_the_same_mails_store_each_message_once(folder: Path)
     assert raw_mails_on_disk(folder) == 15
 
 
+@pytest.mark.trial
 def test_mails_of_a_mail_server_become_tickets(folder: Path) -> None:
     TicketQueueFactory()
     queue = TicketQueueFactory(address="other@us.example")
@@ -99,6 +101,7 @@ def test_mails_of_a_mail_server_become_tickets(folder: Path) -> None:
     assert "it has no headers" in unreadable.stdout.decode()
 
 
+@pytest.mark.trial
 def test_the_exit_code_tells_a_mail_server_what_to_do_with_a_refused_mail(folder: Path) -> None:
     TicketQueueFactory()
 

@@ -78,6 +78,7 @@ def test_ten_thousand_old_mails_cost_nothing_and_the_unread_ones_are_taken(box: 
     assert poll(queue.pk) == 0
 
 
+@pytest.mark.slow("writes many rows")
 def test_ten_thousand_unread_mails_are_taken_in_their_order_in_turns(
     box: Mailbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:

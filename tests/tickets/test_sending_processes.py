@@ -74,6 +74,7 @@ def test_a_worker_killed_after_the_message_leaves_the_outcome_unknown(server: Ma
     assert (row.state, len(server.received)) == ("sent", 2)
 
 
+@pytest.mark.trial
 def test_a_killed_worker_sends_no_second_mail_to_an_accepted_recipient(server: MailServer, tmp_path: Path) -> None:
     server.rcpt_answers["eva@client.example"] = "450 Busy"
     row = a_reply("eva@client.example")
@@ -101,6 +102,7 @@ def test_a_killed_worker_sends_no_second_mail_to_an_accepted_recipient(server: M
     assert (row.state, row.condition) == ("sent", "sent")
 
 
+@pytest.mark.trial
 def test_a_worker_killed_before_the_message_is_retried(server: MailServer, tmp_path: Path) -> None:
     row = a_reply()
     server.holds_recipients = True
@@ -119,6 +121,7 @@ def test_a_worker_killed_before_the_message_is_retried(server: MailServer, tmp_p
     assert (row.state, row.attempt_count, len(server.received)) == ("sent", 2, 1)
 
 
+@pytest.mark.trial
 def test_only_one_of_two_processes_sends(server: MailServer, tmp_path: Path) -> None:
     row = a_reply()
     server.holds = True

@@ -2,13 +2,11 @@
 
 from collections.abc import Callable
 from datetime import UTC, datetime, time, timedelta
-from importlib import import_module
 from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
 import time_machine
-from django.apps import apps
 
 from tests.conftest import ACTOR
 from tests.telephony.factories import AgentFactory
@@ -321,32 +319,7 @@ def test_wait_over_night_costs_no_working_time_of_the_next_day(clock: Clock) -> 
     assert dues(ticket) == (27, 7 * 24 + 1)
 
 
-# The migration
-
-
-def test_migration_pauses_only_open_tickets_that_wait(clock: Clock) -> None:
-    kinds = {status.kind: status for status in TicketStatus.objects.all()}
-    owed = TicketFactory(response_due_at=after(1), resolution_due_at=after(2))
-    answered = TicketFactory(
-        response_due_at=after(1), resolution_due_at=after(2), first_agent_responded_at=START, status=kinds["postponed"]
-    )
-    waiting = TicketFactory(
-        response_due_at=after(1),
-        resolution_due_at=after(2),
-        first_agent_responded_at=START,
-        status=kinds["waiting_for_customer"],
-    )
-    closed = TicketFactory(response_due_at=after(1), resolution_due_at=after(2), closed=True)
-    upgrade = import_module("tickets.migrations.0017_open_targets")
-
-    for _ in range(2):
-        upgrade.pause_waiting_tickets(apps, None)
-
-    assert [dues(each) for each in (owed, answered, waiting, closed)] == [(1, 2), (1, 2), (None, None), (1, 2)]
-    for each in (owed, answered, waiting, closed):
-        each.refresh_from_db()
-    assert waiting.waits == [START]
-    assert [each.owes_response for each in (owed, answered, waiting, closed)] == [True, False, False, False]
+# Rows of old code
 
 
 def test_row_written_by_old_code(clock: Clock) -> None:

@@ -177,6 +177,7 @@ def test_an_attachment_is_downloaded_and_not_shown(own_storage):
     assert staff("view_agent").get(reverse("admin:tickets_ticket_file", args=["a.png"])).status_code == 403
 
 
+@pytest.mark.slow("writes many rows")
 @pytest.mark.parametrize("count", [1, 70])
 def test_the_query_count_of_a_tickets_page_is_constant(count, django_assert_num_queries):
     customer, agent = CustomerFactory(), AgentFactory()

@@ -104,6 +104,7 @@ def test_a_user_without_an_agent_has_no_view_of_own_tickets():
     assert "Mine" not in [str(view["name"]) for view in client.get(LIST).context["views"]]
 
 
+@pytest.mark.slow("opens many pages")
 def test_tickets_are_found_by_each_searched_column():
     customer = CustomerFactory(name="Maria", surname="Kowalska", email="maria@client.example", identifier="K-17")
     CustomerNumberFactory(customer=customer, phone_number="22 555 01 07")

@@ -269,6 +269,7 @@ def test_all_faults_are_reported_at_once(api: ApiClient) -> None:
     assert {error["field"] for error in answer.json()["errors"]} == {"limit", "before", "kind"}
 
 
+@pytest.mark.slow("writes many rows")
 @pytest.mark.parametrize("count", [1, 30])
 def test_the_query_count_is_constant(count: int, api: ApiClient, django_assert_num_queries: Any) -> None:
     customer = CustomerFactory(email="jan@client.example")

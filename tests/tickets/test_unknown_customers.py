@@ -1,21 +1,17 @@
 """Customers created from the first mail or call, once, if the setting is on."""
 
-import importlib
-from collections.abc import Callable
 from typing import Any
 
 import pytest
-from django.apps import apps
 from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 
 from tests.backoffice import page_of, superuser
-from tests.callcentre.factories import ApiUserFactory, UserFactory
 from tests.conftest import ACTOR, ApiClient
 from tests.telephony.callers import CALLER, HOTLINE, call_in
 from tests.telephony.conftest import heard, switch  # noqa: F401  (fixtures)
-from tests.telephony.factories import AgentFactory, ConnectionFactory, QueueFactory
-from tests.tickets.factories import CustomerFactory, TicketFactory, TicketQueueFactory
+from tests.telephony.factories import AgentFactory, QueueFactory
+from tests.tickets.factories import CustomerFactory, TicketQueueFactory
 from tests.tickets.mails import a_mail, taken
 from tests.tickets.test_concurrency import at_once, refusals
 from tickets.customer_lookups import customer_of_caller
@@ -239,35 +235,6 @@ def test_first_mails_of_different_senders_do_not_wait_for_each_other() -> None:
 
 def test_setting_is_on_in_a_new_installation() -> None:
     assert CustomerSettings.objects.get().creates_unknown
-
-
-@pytest.mark.parametrize(
-    ("use", "creates"),
-    [
-        (lambda: None, True),
-        (UserFactory, False),
-        (ApiUserFactory, False),
-        (CustomerFactory, False),
-        (TicketFactory, False),
-        (ConnectionFactory, False),
-    ],
-    ids=["new", "a user", "an API user", "a customer", "a ticket", "a call"],
-)
-def test_setting_after_an_upgrade_of_an_installation_in_use(use: Callable[[], Any], creates: bool) -> None:
-    CustomerSettings.objects.all().delete()
-    use()
-
-    importlib.import_module("tickets.migrations.0014_customer_settings_row").write(apps, connection.schema_editor())
-
-    assert CustomerSettings.objects.get().creates_unknown is creates
-
-
-def test_migration_that_runs_twice_keeps_the_setting() -> None:
-    create_customers(False)
-
-    importlib.import_module("tickets.migrations.0014_customer_settings_row").write(apps, connection.schema_editor())
-
-    assert not CustomerSettings.objects.get().creates_unknown
 
 
 @pytest.mark.usefixtures("plain_static")

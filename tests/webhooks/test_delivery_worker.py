@@ -262,6 +262,7 @@ def test_neither_secrets_nor_credentials_nor_payloads_are_logged(
         assert word not in logged
 
 
+@pytest.mark.slow("sends many events")
 def test_a_delivery_costs_the_same_statements_for_one_event_and_for_a_batch(django_assert_num_queries: Any) -> None:
     with receiver(always()) as running:
         webhook = registered(running, healthy=True)

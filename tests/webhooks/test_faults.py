@@ -77,6 +77,7 @@ def _stopped_with(worker: subprocess.Popen[bytes], count: int) -> bool:
     return False
 
 
+@pytest.mark.trial
 def test_a_worker_that_is_asked_to_end_sends_nothing_twice(stores: Stores, folder: Path, beat: Any) -> None:
     # Slow enough that the request to stop comes long before the end.
     with receiver(taking(0.2)) as running, a_worker(stores, folder) as leaving:
@@ -116,6 +117,7 @@ def test_a_broker_that_is_killed_costs_time_and_no_event(stores: Stores, folder:
         assert duplicates(running) == 0
 
 
+@pytest.mark.trial
 def test_a_database_that_is_restarted_costs_at_most_what_was_in_flight(stores: Stores, folder: Path, beat: Any) -> None:
     # Deliveries in flight come again when their lease is over.
     with receiver(taking(0.005)) as running, a_worker(stores, folder, TEST_LEASE_SECONDS="20"):
@@ -144,6 +146,7 @@ def trickling(peer: Peer) -> None:
     peer.trickle(b"HTTP/1.1 200 OK\r\nX-Padding: ".ljust(100, b"x"), 1)
 
 
+@pytest.mark.trial
 def test_slow_receivers_fail_visibly(stores: Stores, folder: Path, beat: Any) -> None:
     with (
         receiver(silent) as dumb,

@@ -24,6 +24,7 @@ def hangs(peer: Peer) -> None:
     peer.receiver.is_over.wait(600)
 
 
+@pytest.mark.trial
 def test_ten_receivers_that_begin_to_hang_delay_neither_a_call_nor_another_receiver(
     stores: Stores, folder: Path, beat: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -53,6 +53,7 @@ def has_failed() -> bool:
     return Delivery.objects.get().state == "failed"
 
 
+@pytest.mark.trial
 def test_a_redirect_fails_visibly_and_is_not_followed(worker: Any) -> None:
     with receiver(always()) as elsewhere, receiver(always(302, Location=elsewhere.url)) as running:
         webhook = registered(running)
@@ -81,6 +82,7 @@ def test_410_disables_and_what_comes_later_is_not_sent(worker: Any) -> None:
     assert webhook.history.filter(action="disable: gone").count() == 1
 
 
+@pytest.mark.trial
 def test_a_gigabyte_of_body_is_not_read(worker: subprocess.Popen[bytes]) -> None:
     written: list[int] = []
 

@@ -17,7 +17,7 @@ from tickets.models.custom_values import WrongValue, parse
 from tickets.models.status import OPEN_KINDS, as_read
 
 MAX_FOUND = 500
-# Of a word that more tickets have, the index returns some by chance (migrations/0025).
+# Of a word that more tickets have, the index returns some by chance (migrations/0001_initial.sql).
 _FREQUENT = 1_000
 
 # Find the last changed tickets of each status, then the last changed of all: the index orders within one status.

@@ -76,6 +76,7 @@ def test_of_two_calls_that_are_answered_at_once_one_gets_the_free_agent(switch: 
     assert Attempt.objects.filter(joined_at__isnull=False).count() == 1
 
 
+@pytest.mark.slow("runs threads")
 def test_twenty_answers_at_once_use_each_agent_once(switch: RecordingSwitch, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(matching, "DROP_AFTER", timedelta(minutes=1))  # a machine under load is slower than people
     predictive(agents=12, records=20)

@@ -78,6 +78,7 @@ def rows_read(plan: dict[str, Any]) -> float:
     return max([own, *map(rows_read, plan.get("Plans", []))])
 
 
+@pytest.mark.trial
 @pytest.mark.slow("writes many records")
 @pytest.mark.django_db
 def test_records_of_one_time_are_read_in_their_order_without_a_sort() -> None:
@@ -340,6 +341,8 @@ def test_no_change_of_a_dropped_record_brings_its_next_call_forward(
     assert [record.needs_agent for record in found] == [True]
 
 
+@pytest.mark.trial
+@pytest.mark.slow("runs threads")
 def test_several_diallers_never_reserve_the_same_record(committed_db: None) -> None:
     campaign = CampaignFactory()
     RecordFactory.create_batch(60, campaign=campaign)

@@ -149,6 +149,7 @@ def test_the_form_has_the_settings_of_dialling() -> None:
     assert (campaign.wrap_up_seconds, campaign.preview_end, campaign.detects_machines) == (45, "dial", True)
 
 
+@pytest.mark.slow("opens many pages")
 def test_statuses_are_marked_as_success_and_wrong_number() -> None:
     campaign = CampaignFactory()
     superuser().submit(page_of(campaign), **{"statuses-0-is_success": "on", "statuses-1-is_wrong_number": "on"})

@@ -121,6 +121,7 @@ def test_a_listener_that_is_killed_at_a_step_leaves_nothing_open(
     assert set(Attempt.objects.values_list("outcome", flat=True)) <= {"answered", "failed", "no_answer", "dropped"}
 
 
+@pytest.mark.trial
 def test_a_switch_that_is_killed_ends_its_calls_and_the_dialling_goes_on(
     service: Dialling, predictive: Campaign
 ) -> None:
@@ -133,6 +134,7 @@ def test_a_switch_that_is_killed_ends_its_calls_and_the_dialling_goes_on(
         assert_settled(predictive, service.asked)
 
 
+@pytest.mark.trial
 def test_a_simulated_switch_that_is_killed_with_its_listener_leaves_nothing_open(
     service: Dialling, predictive: Campaign
 ) -> None:

@@ -59,6 +59,7 @@ def start(service: Service, context: ExitStack) -> "subprocess.Popen[bytes]":
     return listener
 
 
+@pytest.mark.trial
 def test_all_records_are_called_once_and_joined_with_lines(service: Service) -> None:
     predictive(agents=6, records=20)
     with ExitStack() as context:
@@ -101,6 +102,7 @@ def test_a_listener_that_is_killed_leaves_lines_that_the_next_one_uses(service: 
         wait_for(lambda: not Record.objects.filter(system_status="IN_PROGRESS").exists(), "all are settled")
 
 
+@pytest.mark.trial
 def test_a_running_dialler_obeys_the_switch_of_all_dialling(service: Service) -> None:
     campaign = predictive(agents=5, records=90)
     with ExitStack() as context:

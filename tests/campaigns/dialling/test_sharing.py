@@ -84,6 +84,7 @@ def place(campaigns: list[Campaign], calls: int) -> Counter[str]:
     return Counter(Attempt.objects.values_list("campaign_code", flat=True))
 
 
+@pytest.mark.slow("runs threads")
 @pytest.mark.django_db(transaction=True)
 def test_campaigns_share_their_agent_by_parity(switch: RecordingSwitch) -> None:
     first = dialling_campaign(records=50, parity=75)

@@ -1,0 +1,154 @@
+"""Upgrades of a database of 0.1.0 with the demonstration's data, the last version before 1.0.0.
+
+An upgrade test of a later version starts at the release before it.
+"""
+
+import lzma
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import psycopg
+import pytest
+from django.conf import settings
+
+from callcentre.environment import VAR
+from callcentre.launch.postgres import programs_for
+from tests.migrated import migrated_database, url_of
+from tests.processes import ROOT
+
+pytestmark = [pytest.mark.slow("restores a dump and migrates it"), pytest.mark.django_db]
+
+DUMP = Path(__file__).with_name("0.1.0.sql.xz")
+# What reports/0002 drops.
+DROP = """
+DROP FUNCTION reports_ready(integer, bigint[], timestamptz, timestamptz, bigint, bigint);
+DROP TABLE reports_rollup, reports_stalerollup;
+"""
+PROBE = "import django; django.setup(); from callcentre.monitoring.health import migrations; migrations.check()"
+REFUSAL = "The database is older than 0.1.0, the last version before 1.0.0 (apps: {}): install 0.1.0, run its `migrate`"
+
+
+@contextmanager
+def copy_of(template: str) -> Iterator[str]:
+    """Yield the name of a copy of a database."""
+    name = f"upgrade_{uuid4().hex}"
+    with psycopg.connect(settings.DATABASE_URL, autocommit=True) as server:
+        server.execute(f"CREATE DATABASE {name} TEMPLATE {template}")
+        try:
+            yield name
+        finally:
+            server.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@pytest.fixture(scope="module")
+def dump() -> Iterator[str]:
+    """The name of the database of 0.1.0, which no test changes."""
+    with copy_of("template0") as name:
+        restore(name, lzma.decompress(DUMP.read_bytes()))
+        yield name
+
+
+@pytest.fixture
+def old(dump: str) -> Iterator[str]:
+    with copy_of(dump) as name:
+        yield name
+
+
+def run(database: str, *arguments: str) -> tuple[int, str]:
+    """Run Python on a database. Return the exit code and the output."""
+    environment = {
+        **os.environ,
+        "DATABASE_URL": url_of(database),
+        "ALLOWED_HOSTS": "localhost",
+        "PYTHONWARNINGS": "ignore",
+    }
+    command = [sys.executable, *arguments]
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=120, check=False)
+    return done.returncode, done.stdout + done.stderr
+
+
+def execute(database: str, sql: str) -> list[Any]:
+    with psycopg.connect(url_of(database)) as connection:
+        cursor = connection.execute(sql)
+        return cursor.fetchall() if cursor.description else []
+
+
+def restore(database: str, dump: bytes) -> None:
+    psql: list[Any] = [programs_for(VAR / "postgres" / "data") / "psql", "--no-psqlrc", "--set=ON_ERROR_STOP=1"]
+    subprocess.run([*psql, "--quiet", "--output=/dev/null", url_of(database)], input=dump, check=True)
+
+
+def schema(database: str) -> list[str]:
+    """Return the schema, once restored: PostgreSQL writes a condition differently after it has read its own text."""
+    with copy_of("template0") as restored:
+        restore(restored, "\n".join(content(database, "--schema-only")).encode())
+        return content(restored, "--schema-only")
+
+
+def content(database: str, *options: str) -> list[str]:
+    command: list[Any] = [programs_for(VAR / "postgres" / "data") / "pg_dump", "--no-owner", *options, url_of(database)]
+    lines = subprocess.run(command, capture_output=True, check=True, text=True).stdout.splitlines()
+    # The keys of these commands differ in each dump.
+    return [line for line in lines if not line.startswith(("\\restrict ", "\\unrestrict "))]
+
+
+def recorded(database: str) -> list[Any]:
+    return execute(database, "SELECT app, name FROM django_migrations ORDER BY app, name")
+
+
+def test_an_upgrade_changes_no_row_and_leads_to_the_tables_of_a_new_database(dump: str, old: str) -> None:
+    code, output = run(old, "manage.py", "migrate")
+    assert code == 0, output
+
+    with copy_of(dump) as expected:
+        execute(expected, DROP)
+        # `migrate` makes the view of the audit log again.
+        others = [f"--exclude-table={name}" for name in ("django_migrations", "callcentre_auditlog")]
+        assert content(old, *others) == content(expected, *others)
+    with migrated_database() as new:
+        assert schema(old) == schema(new)
+        assert recorded(old) == recorded(new)
+    assert run(old, "manage.py", "makemigrations", "--check", "--dry-run")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("app", "kept"),
+    [
+        ("campaigns", "name < '0028'"),
+        ("tickets", "name < '0002'"),
+        ("knowledgebase", "name < '0003'"),
+        ("lists", "name <> '0003_address_and_unchanged_rows'"),
+    ],
+)
+def test_a_database_with_a_part_of_the_former_migrations_is_refused(old: str, app: str, kept: str) -> None:
+    execute(old, f"DELETE FROM django_migrations WHERE app = '{app}' AND NOT {kept}")
+    before = recorded(old)
+
+    code, output = run(old, "manage.py", "migrate")
+
+    assert (code, REFUSAL.format(app) in output, "Traceback" in output) == (1, True, False), output
+    assert recorded(old) == before
+
+
+def test_the_service_does_not_start_on_such_a_database(old: str) -> None:
+    execute(old, "DELETE FROM django_migrations WHERE app = 'tickets' AND name > '0031'")
+
+    code, output = run(old, "-m", "callcentre.supervisor")
+
+    assert code != 0
+    assert REFUSAL.format("tickets") in output
+    assert "Traceback" not in output
+
+
+def test_the_probe_names_a_migration_of_which_a_part_is_applied(old: str) -> None:
+    execute(old, "DELETE FROM django_migrations WHERE app = 'tickets' AND name > '0031'")
+
+    code, output = run(old, "-c", PROBE)
+
+    assert (code, "tickets.0001_initial" in output) == (1, True)
