@@ -1,9 +1,9 @@
-"""Update the Polish catalogue: run by `make messages`.
+"""Update the catalogues of the languages: run by `make messages`.
 
 Every translatable string of the apps gets an entry, and unused entries are removed. The theme of the admin brings no
-Polish: its strings are ours too, except those that Django translates. An entry added by hand for a string of Django's
-stays and replaces Django's Polish. Babel reads Python and templates itself, so that no gettext is needed on the
-machine.
+translations: its strings are ours too, except those that Django translates. An entry added by hand for a string of
+Django's stays and replaces Django's translation. Babel reads Python and templates itself, so that no gettext is needed
+on the machine.
 """
 
 import sys
@@ -21,7 +21,7 @@ from django.utils.translation.template import templatize
 
 ROOT = Path(__file__).resolve().parent.parent
 APPS = ("callcentre", "campaigns", "knowledgebase", "reports", "telephony", "tickets", "webhooks")
-FILE = ROOT / "callcentre" / "locale" / "pl" / "LC_MESSAGES" / "django.po"
+FOLDER = ROOT / "callcentre" / "locale"
 KEYWORDS: dict[str, tuple[int | tuple[int, str], ...] | None] = {
     **dict.fromkeys(("_", "_now", "gettext", "gettext_lazy", "gettext_noop")),
     **dict.fromkeys(("ngettext", "ngettext_lazy"), (1, 2)),
@@ -56,12 +56,12 @@ def strings_of_theme(translated: set[str]) -> Iterator[Found]:
             yield name, msgid, context, comments
 
 
-def strings_of_django() -> set[str]:
-    """Return the strings that Django itself translates into Polish."""
+def strings_of_django(language: str) -> set[str]:
+    """Return the strings that Django itself translates."""
     framework = Path(django.__file__).parent
     found: set[str] = set()
     for path in (framework / "conf", framework / "contrib" / "admin", framework / "contrib" / "auth"):
-        with (path / "locale" / "pl" / "LC_MESSAGES" / "django.mo").open("rb") as file:
+        with (path / "locale" / language / "LC_MESSAGES" / "django.mo").open("rb") as file:
             found |= {_first(message.id) for message in read_mo(file)}
     return found
 
@@ -71,10 +71,18 @@ def _first(msgid: str | tuple[str, ...] | list[str]) -> str:
 
 
 def main() -> None:
-    with FILE.open("rb") as file:
-        catalogue = read_po(file, locale="pl")
+    missing = [entry for file in sorted(FOLDER.glob("*/LC_MESSAGES/django.po")) for entry in update(file)]
+    if missing:
+        sys.exit("\n".join(["These have no translation yet:", *missing]))
+
+
+def update(path: Path) -> list[str]:
+    """Update a catalogue, and return the strings that have no translation."""
+    language = path.parts[-3]
+    with path.open("rb") as file:
+        catalogue = read_po(file, locale=language)
     template = Catalog(creation_date=catalogue.creation_date)
-    of_django = strings_of_django()
+    of_django = strings_of_django(language)
     ours = [found for app in APPS for found in strings_of(ROOT / app)]
     for name, msgid, context, comments in (*ours, *strings_of_theme(of_django)):
         template.add(msgid, locations=[(name, 0)], auto_comments=comments, context=context)
@@ -83,14 +91,14 @@ def main() -> None:
             template.add(message.id, locations=[("django", 0)], context=message.context)
     catalogue.update(template, no_fuzzy_matching=True)
 
-    with FILE.open("wb") as file:
+    with path.open("wb") as file:
         # Without line numbers, the catalogue changes only when a string does.
         write_po(file, catalogue, width=120, ignore_obsolete=True, include_lineno=False)
-    with FILE.with_suffix(".mo").open("wb") as file:
+    with path.with_suffix(".mo").open("wb") as file:
         write_mo(file, catalogue)
-    missing = [_first(message.id) for message in catalogue if message.id and not all(_texts(message.string))]
-    if missing:
-        sys.exit("\n".join(["These have no Polish yet:", *missing]))
+    return [
+        f"{language}: {_first(message.id)}" for message in catalogue if message.id and not all(_texts(message.string))
+    ]
 
 
 def _texts(string: str | tuple[str, ...] | list[str] | None) -> list[str]:

@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from callcentre.core.actor import Actor
-from callcentre.core.changes import AskedFor, AskedForQuerySet
+from callcentre.core.changes import AskedFor, AskedForQuerySet, languages
 from callcentre.core.errors import Conflict, ErrorCode
 
 # An export that ended its workers so often is not started again.
@@ -39,9 +39,7 @@ class Written(models.Model):
         XLSX = "xlsx", "XLSX"
 
     format = models.CharField(_("format"), max_length=4, choices=Format, default=Format.CSV)
-    language = models.CharField(
-        _("language"), max_length=10, choices=settings.LANGUAGES, default=settings.LANGUAGE_CODE
-    )
+    language = models.CharField(_("language"), max_length=10, choices=languages, default=settings.LANGUAGE_CODE)
 
     class Meta:
         abstract = True
