@@ -87,7 +87,7 @@ def _finished(call: Connection) -> None:
     _transcription(
         call,
         Transcription.Status.SUCCESS,
-        attempts=1,
+        attempt_count=1,
         parts=[
             {
                 "begin": round(begin * factor, 2),
@@ -127,11 +127,11 @@ def _pending(call: Connection) -> None:
 
 
 def _failed(call: Connection) -> None:
-    _transcription(call, Transcription.Status.ERROR, attempts=5, error="no answer: ConnectTimeout")
+    _transcription(call, Transcription.Status.ERROR, attempt_count=5, error="no answer: ConnectTimeout")
 
 
 def _exceeded(call: Connection) -> None:
-    _transcription(call, Transcription.Status.LIMIT_EXCEEDED, attempts=1)
+    _transcription(call, Transcription.Status.LIMIT_EXCEEDED, attempt_count=1)
 
 
 def _transcription(call: Connection, status: str, **values: Any) -> None:
@@ -154,7 +154,7 @@ def _record(call: Connection) -> None:
         seconds=call.billsec,
         started_at=call.answered_at or call.created_at,
         ready_at=call.ended_at,
-        attempts=1,
+        attempt_count=1,
         is_considered=True,
     )
     default_storage.delete(recording.path)

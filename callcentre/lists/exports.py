@@ -12,8 +12,9 @@ from django.utils.translation import gettext_lazy as _
 
 from callcentre.core.audit import AuditAction, record
 from callcentre.core.changes import actor_columns
+from callcentre.core.due_work import Claim
 from callcentre.core.enqueue import enqueue
-from callcentre.core.exporting.builds import Builder, Desk, Progress, Refused
+from callcentre.core.exporting.builds import Builder, Progress, Refused
 from callcentre.core.exporting.formats import writer_of
 from callcentre.core.request_id import current_request_id
 from callcentre.core.scope import DIMENSIONS
@@ -50,14 +51,14 @@ def ask_export(user: User, list_name: str, title: str, query: str, format_: str)
 def build_next() -> bool:
     """Build the next export. Return False if there is none, or other workers build."""
     too_long = _("It would have taken longer than an hour. Filter the list further.")
-    return Builder(ListExport, _write, ListExport.finish, too_long).build_next()
+    return Builder(ListExport, _write, Claim.finish, too_long).build_next()
 
 
-def _write(export: ListExport, output: IO[bytes], desk: Desk) -> int:
+def _write(export: ListExport, output: IO[bytes]) -> int:
     """Write all rows of the list, as of one instant. Return their number."""
-    done, progress = 0, Progress(export, desk, timezone.now())
+    done, progress = 0, Progress(export, timezone.now())
     listed = _list_of(export)
-    # Outside the transaction: the progress is written to the same row by another connection.
+    # Outside the transaction: another connection writes the progress to the same row.
     export.scope, export.search_limit = listed.person.scope, listed.search_limit
     export.save(update_fields=[*DIMENSIONS, "search_limit"])
     # A cursor reads its rows as of its opening.
@@ -73,7 +74,6 @@ def _write(export: ListExport, output: IO[bytes], desk: Desk) -> int:
         writer.close()
     # The right may have been taken away meanwhile.
     _list_of(export)
-    progress.write(99, done)
     return done
 
 

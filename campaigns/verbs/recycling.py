@@ -24,7 +24,6 @@ from campaigns.models.record import IS_LEASED
 from campaigns.models.record_fields import STORED
 from campaigns.models.rules import CampaignFacts
 from campaigns.verbs.campaigns import clone_campaign
-from campaigns.verbs.imports import RESEND_AFTER
 
 # The chosen records with the outcome of their last call, NULL without one. Records in a call or reserved are left out.
 _CHOSEN = f"""
@@ -174,7 +173,7 @@ def _queue_copy(source: Campaign, clone: Campaign, actor: Actor, choice: dict[st
         file_name=f"{source.code} → {clone.code}",
         file_size=0,
         state=RecordImport.State.QUEUED,
-        leased_until=timezone.now() + RESEND_AFTER,
+        next_attempt_at=timezone.now(),
         request_id=current_request_id(),
         **change_columns(actor),
     )

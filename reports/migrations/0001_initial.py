@@ -208,7 +208,7 @@ class Migration(migrations.Migration):
                 ('file', models.FileField(blank=True, max_length=300, upload_to=callcentre.core.exporting.jobs.path_of, verbose_name='file')),
                 ('file_size', models.PositiveBigIntegerField(default=0, verbose_name='size in bytes')),
                 ('message', models.TextField(blank=True, verbose_name='message')),
-                ('attempts', models.PositiveSmallIntegerField(default=0, editable=False, verbose_name='attempts')),
+                ('attempt_count', models.PositiveSmallIntegerField(db_column='attempts', default=0, editable=False, verbose_name='attempts')),
                 ('request_id', models.CharField(blank=True, editable=False, max_length=64)),
                 ('actor_kind', models.CharField(editable=False, max_length=10)),
                 ('actor_id', models.BigIntegerField(editable=False, null=True)),

@@ -133,7 +133,7 @@ class TranscriptionAdmin(CallPartsAdmin):
     list_filter = (("status", ChoicesDropdownFilter),)
     list_before_template = "admin/telephony/minutes.html"
     actions = ("transcribe_again",)
-    fields = ("call_link", "created_at", "finished_at", "attempts", "requested_by")
+    fields = ("call_link", "created_at", "finished_at", "attempt_count", "requested_by")
     readonly_fields = fields
     change_form_outer_before_template = "telephony/_recordings.html"
     change_form_outer_after_template = "telephony/_transcription.html"
@@ -208,8 +208,12 @@ class RecordingAdmin(DeletableMixin, CallPartsAdmin):
     list_filter = (("state", ChoicesDropdownFilter),)
     date_column = "started_at"
     actions = ("fetch_again",)
-    fields = ("call_link", "player", "started_at", "state", "length", "size", "ready_at", "attempts", "error")
+    fields = ("call_link", "player", "started_at", "state", "length", "size", "ready_at", "attempt_count", "error")
     readonly_fields = fields
+
+    @display(description=_("attempts"), ordering="attempt_count")
+    def attempts(self, recording: Recording) -> int:
+        return recording.attempt_count
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[UncountedChangeList]:
         return RecordingChangeList

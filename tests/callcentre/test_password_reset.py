@@ -16,7 +16,6 @@ from django.utils.http import urlsafe_base64_encode
 from callcentre.core.audit import AuditAction, AuditEntry
 from callcentre.models import User
 from callcentre.monitoring.logging import LineFormatter
-from callcentre.signin.mails import outbox
 from callcentre.signin.models import PasswordReset
 from callcentre.signin.models.password_reset import MOST_PER_LOGIN, MOST_PER_SOURCE
 from callcentre.signin.tasks import mail_reset, prune_resets
@@ -49,8 +48,8 @@ def ewa(**values: Any) -> User:
 def mailed(typed: str) -> list[Any]:
     """Ask for a new password, let the worker work, and return the mails."""
     BackOffice().submit(ASK, typed=typed)
-    for pk in outbox.due_now():
-        mail_reset(pk)
+    for reset in PasswordReset.objects.due():
+        mail_reset(reset.pk)
     return mail.outbox
 
 

@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from callcentre.core import deletions
 from callcentre.core.deletions import Deletion, FileRemoval, consequences_of
+from callcentre.core.due_work import Claim
 from callcentre.core.errors import Conflict
 from telephony import recording_files
 from telephony.models import Connection, Recording, Transcription
@@ -83,9 +84,9 @@ def test_a_recording_that_is_just_being_fetched_leaves_no_file(
     settings.RECORDINGS_FOLDER = "/srv/recordings"
     recording = RecordingFactory(fetching=True)
 
-    def copy(fetched: Recording) -> tuple[int, float]:
+    def copy(fetched: Claim[Recording]) -> tuple[int, float]:
         removed(recording)
-        default_storage.save(fetched.path, ContentFile(b"voice"))
+        default_storage.save(fetched.row.path, ContentFile(b"voice"))
         return 5, 1.0
 
     monkeypatch.setattr(recording_files, "_copy", copy)

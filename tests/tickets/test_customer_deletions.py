@@ -143,7 +143,7 @@ def test_a_customer_is_deleted_after_the_end_of_their_call() -> None:
     waiting = removed("customer", customer)
     assert (waiting.state, waiting.error) == ("running", "A call still goes on.")
     Connection.objects.filter(pk=call.pk).update(state="ended", ended_at=timezone.now(), disposition="ANSWERED")
-    Deletion.objects.update(due_at=timezone.now())
+    Deletion.objects.update(next_attempt_at=timezone.now())
     deletions.run(waiting.pk)
 
     waiting.refresh_from_db()
@@ -169,7 +169,7 @@ def test_an_interrupted_deletion_continues_and_counts_all(monkeypatch: pytest.Mo
     with monkeypatch.context() as dying:
         dying.setattr(Deletion, "step", step)
         for _ in range(20):
-            Deletion.objects.filter(pk=deletion.pk, state="running").update(due_at=timezone.now())
+            Deletion.objects.filter(pk=deletion.pk, state="running").update(next_attempt_at=timezone.now())
             try:
                 deletions.run(deletion.pk)
             except SystemExit:

@@ -13,8 +13,7 @@ from callcentre.core.lookups import get_or_404
 from webhooks.api.filters import EventFilterSet
 from webhooks.api.serializers import ACTION, EVENT, REGISTRATION, WEBHOOK, WebhookInput
 from webhooks.event_types import TEST_ACTION, EventType
-from webhooks.models import Event, Webhook
-from webhooks.models.delivery import DELAYS
+from webhooks.models import Delivery, Event, Webhook
 from webhooks.verbs.webhooks import (
     create_webhook,
     disable_webhook,
@@ -38,7 +37,7 @@ def _in_units(delay: timedelta) -> str:
 DELIVERY = f"""
 Each event of one of the actions is sent to `subscription_url` by POST, at least once: any 2xx is a success, nothing
 else is, and no redirect is followed. An attempt takes 15 seconds at most; after a failure the next ones follow
-{", ".join(_in_units(delay) for delay in DELAYS)} later, or when `Retry-After` says.
+{", ".join(_in_units(delay) for delay in Delivery.delays)} later, or when `Retry-After` says.
 410 disables the webhook at once; so do five days of nothing but failures.
 
 The body is the payload, as JSON or (`format`: `form`) as a form in which unset values are the word `null`. It has
