@@ -29,7 +29,7 @@ def as_read(full_name: str) -> str:
 
 
 class Meaning(NamedTuple):
-    """What the service makes of tickets whose status is of a kind."""
+    """The treatment of tickets whose status is of a kind."""
 
     # Of the label.
     colour: str
