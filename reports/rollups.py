@@ -15,10 +15,10 @@ from django.db import connection
 from callcentre.core.advisory_locks import try_lock
 from callcentre.core.statements import Statement, row_of
 from reports import ledgers
+from reports.composition import LEVELS
 from reports.figures import COLUMNS
 from reports.ledgers import Part, Source
 from reports.models import RollupProgress
-from reports.parts import LEVELS
 from reports.periods import DAY, FIRST, HOUR, LAST, RESOLUTION, Aggregation, Span, end_of, start_of, union
 from reports.report import snapshot
 from telephony.models import Agent

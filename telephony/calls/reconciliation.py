@@ -289,7 +289,7 @@ def restore(pk: int) -> None:
         if len(here) > 1:
             bridges.join(connection, *here, is_repeated=True)
     elif connection.state in (State.DETECTING, State.PLAYING) or _waits_for_dialler(connection):
-        # The result, the end of the message or the next agent is awaited: telephony.calls.matching.
+        # The result, the end of the message or the next agent is awaited: telephony.calls.dialler_calls.
         return
     elif customer in here:
         if connection.join_count:

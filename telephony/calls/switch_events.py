@@ -13,11 +13,11 @@ from callcentre.core.statements import row_of
 from telephony import call_clock
 from telephony.calls import (
     campaign_hooks,
+    dialler_calls,
     failed_transfers,
     inbound,
     legs,
     line_events,
-    matching,
     outbound,
     switch_requests,
     transfers,
@@ -55,9 +55,9 @@ def handle(event: Event) -> None:
         case Ended(channel_id, at, cause, tech_cause):
             ended(channel_id, at, cause, tech_cause)
         case Detected():
-            matching.detected(event)
+            dialler_calls.detected(event)
         case Played():
-            matching.played(event)
+            dialler_calls.played(event)
         case Arrived():
             inbound.arrived(event)
         case Unregistered(number, at):

@@ -8,7 +8,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from callcentre.api import rate_limits
+from callcentre import rate_limits
 from callcentre.core.actor import SYSTEM
 from callcentre.models import ApiUser, ApiUserChange, Lockout, User, hash_secret
 from tests.backoffice import BackOffice, errors_of, inputs_of, messages_of, page_of, staff, superuser

@@ -8,7 +8,7 @@ from django.core.cache import cache
 from django.urls import reverse
 from django.utils import timezone
 
-from campaigns.admin import progress
+from campaigns import progress
 from campaigns.models import Campaign, CampaignGroup, DictionaryStatus, SystemStatus
 from campaigns.verbs.campaigns import add_agents
 from tests.backoffice import messages_of, page_of, staff, superuser
