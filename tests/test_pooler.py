@@ -50,7 +50,6 @@ OF_SESSIONS = {
     },
     r"\"SET (?!LOCAL|TRANSACTION|CONSTRAINTS)": {
         "callcentre/core/direct_connection.py",
-        "callcentre/launch/service.py",
         "campaigns/dialling/ownership.py",
     },
     r"set_config\([^()]*, false\)": set(),

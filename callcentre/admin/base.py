@@ -282,7 +282,7 @@ class Admin(NamelessLogMixin, ScopedMixin, ListTools):
 
     def say_done(self, request: HttpRequest, sentence: str, count: int) -> None:
         """Show to how many rows an action was applied."""
-        if run_of(request).shows_counts():
+        if run_of(request).shows_count(count):
             level = messages.SUCCESS if count else messages.WARNING
             self.message_user(request, sentence % {"count": count}, level)
 
@@ -301,11 +301,14 @@ class Admin(NamelessLogMixin, ScopedMixin, ListTools):
         verb: Callable[[Row], object],
         subject: Callable[[Row], object] = str,
     ) -> int:
-        """Apply a verb to each row and return the number of successes. A refusal is shown and stops no other row."""
+        """Apply a verb to each row and return the number of successes. A refusal is shown and stops no other row.
+
+        A verb that found nothing to change returns False.
+        """
         count = 0
         for row in rows:
             try:
-                verb(row)
+                run_of(request).note(verb(row) is not False)
                 count += 1
             except REFUSALS as error:
                 self.say_refused(request, error, str(subject(row)))

@@ -13,6 +13,8 @@ from typing import Any, NamedTuple, Protocol, TypeVar, cast
 from django.db.models import Field, Model, Q, QuerySet
 from django.db.models.constants import LOOKUP_SEP
 
+from callcentre.core.statements import Statement
+
 # Column of the user -> the model whose ids it has.
 DIMENSIONS: Mapping[str, str] = MappingProxyType(
     {
@@ -159,7 +161,9 @@ def _statement(model: type[Model], alias: str, lookup: str | Kept, column: str) 
     if rest:
         other = cast("type[Model]", field.related_model)
         further = _statement(other, "s", lookup._replace(lookup=rest) if isinstance(lookup, Kept) else rest, column)
-        inside = f"{place} IN (SELECT s.id FROM {other._meta.db_table} s WHERE {further})"  # noqa: S608  (our names)
+        inside = Statement("{place} IN (SELECT s.id FROM {db_table} s WHERE {further})").of(
+            place=place, db_table=other._meta.db_table, further=further
+        )
     else:
         inside = f"{place} = ANY(%({column})s::bigint[])"
         if isinstance(lookup, Kept):
