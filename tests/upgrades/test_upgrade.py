@@ -5,6 +5,7 @@ An upgrade test of a later version starts at the release before it.
 
 import lzma
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -101,6 +102,10 @@ def content(database: str, *options: str) -> list[str]:
     return [line for line in lines if not line.startswith(("\\restrict ", "\\unrestrict "))]
 
 
+def without_audit(lines: list[str]) -> list[str]:
+    return [line for line in lines if not re.match(r"(CREATE|COMMENT ON) TRIGGER callcentre_audit ", line)]
+
+
 def recorded(database: str) -> list[Any]:
     return execute(database, "SELECT app, name FROM django_migrations ORDER BY app, name")
 
@@ -111,9 +116,9 @@ def test_an_upgrade_changes_no_row_and_leads_to_the_tables_of_a_new_database(dum
 
     with copy_of(dump) as expected:
         execute(expected, CHANGES)
-        # `migrate` makes the view of the audit log again.
+        # `migrate` makes the view and the triggers of the audit log again.
         others = [f"--exclude-table={name}" for name in ("django_migrations", "callcentre_auditlog")]
-        assert content(old, *others) == content(expected, *others)
+        assert without_audit(content(old, *others)) == without_audit(content(expected, *others))
     with migrated_database() as new:
         assert schema(old) == schema(new)
         assert recorded(old) == recorded(new)
