@@ -1,9 +1,9 @@
-"""Update the Polish catalogue: run by `make messages`.
+"""Update the catalogues of the languages: run by `make messages`.
 
 Every translatable string of the apps gets an entry, and unused entries are removed. The theme of the admin brings no
-Polish: its strings are ours too, except those that Django translates. An entry added by hand for a string of Django's
-stays and replaces Django's Polish. Babel reads Python and templates itself, so that no gettext is needed on the
-machine.
+translations: its strings are ours too, except those that Django translates. An entry added by hand for a string of
+Django's stays and replaces Django's translation. Babel reads Python and templates itself, so that no gettext is needed
+on the machine.
 """
 
 import sys
@@ -21,7 +21,7 @@ from django.utils.translation.template import templatize
 
 ROOT = Path(__file__).resolve().parent.parent
 APPS = ("callcentre", "campaigns", "knowledgebase", "reports", "telephony", "tickets", "webhooks")
-FILE = ROOT / "callcentre" / "locale" / "pl" / "LC_MESSAGES" / "django.po"
+FILES = sorted((ROOT / "callcentre" / "locale").glob("*/LC_MESSAGES/django.po"))
 KEYWORDS: dict[str, tuple[int | tuple[int, str], ...] | None] = {
     **dict.fromkeys(("_", "_now", "gettext", "gettext_lazy", "gettext_noop")),
     **dict.fromkeys(("ngettext", "ngettext_lazy"), (1, 2)),
@@ -56,12 +56,12 @@ def strings_of_theme(translated: set[str]) -> Iterator[Found]:
             yield name, msgid, context, comments
 
 
-def strings_of_django() -> set[str]:
-    """Return the strings that Django itself translates into Polish."""
+def strings_of_django(language: str) -> set[str]:
+    """Return the strings that Django itself translates."""
     framework = Path(django.__file__).parent
     found: set[str] = set()
     for path in (framework / "conf", framework / "contrib" / "admin", framework / "contrib" / "auth"):
-        with (path / "locale" / "pl" / "LC_MESSAGES" / "django.mo").open("rb") as file:
+        with (path / "locale" / language / "LC_MESSAGES" / "django.mo").open("rb") as file:
             found |= {first_of(message.id) for message in read_mo(file)}
     return found
 
@@ -73,7 +73,7 @@ def first_of(msgid: str | tuple[str, ...] | list[str]) -> str:
 def updated(catalogue: Catalog) -> Catalog:
     """Give the catalogue the strings of the code, and no others."""
     template = Catalog(creation_date=catalogue.creation_date)
-    of_django = strings_of_django()
+    of_django = strings_of_django(str(catalogue.locale))
     ours = [found for app in APPS for found in strings_of(ROOT / app)]
     for name, msgid, context, comments in (*ours, *strings_of_theme(of_django)):
         template.add(msgid, locations=[(name, 0)], auto_comments=comments, context=context)
@@ -84,21 +84,26 @@ def updated(catalogue: Catalog) -> Catalog:
     return catalogue
 
 
-def read() -> Catalog:
-    with FILE.open("rb") as file:
-        return read_po(file, locale="pl")
+def read(path: Path) -> Catalog:
+    with path.open("rb") as file:
+        return read_po(file, locale=path.parts[-3])
+
+
+def update(path: Path) -> list[str]:
+    """Update a catalogue, and return the strings that have no translation."""
+    catalogue = updated(read(path))
+    with path.open("wb") as file:
+        # Without line numbers, the catalogue changes only when a string does.
+        write_po(file, catalogue, width=120, ignore_obsolete=True, include_lineno=False)
+    with path.with_suffix(".mo").open("wb") as file:
+        write_mo(file, catalogue)
+    missing = [first_of(message.id) for message in catalogue if message.id and not all(texts_of(message.string))]
+    return [f"{catalogue.locale}: {string}" for string in missing]
 
 
 def main() -> None:
-    catalogue = updated(read())
-    with FILE.open("wb") as file:
-        # Without line numbers, the catalogue changes only when a string does.
-        write_po(file, catalogue, width=120, ignore_obsolete=True, include_lineno=False)
-    with FILE.with_suffix(".mo").open("wb") as file:
-        write_mo(file, catalogue)
-    missing = [first_of(message.id) for message in catalogue if message.id and not all(texts_of(message.string))]
-    if missing:
-        sys.exit("\n".join(["These have no Polish yet:", *missing]))
+    if missing := [string for path in FILES for string in update(path)]:
+        sys.exit("\n".join(["These have no translation yet:", *missing]))
 
 
 def texts_of(string: str | tuple[str, ...] | list[str] | None) -> list[str]:

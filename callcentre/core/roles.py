@@ -6,6 +6,7 @@ they belong to the installation.
 """
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 from django.apps import apps
 from django.utils.translation import gettext_lazy as _
@@ -46,3 +47,13 @@ def has_right(role: str, app: str, codename: str) -> bool:
 def rights_of(role: str, permissions: Iterable[tuple[int, str, str]]) -> list[int]:
     """Return the keys of the permissions (key, app, code name) that the role has."""
     return [pk for pk, app, codename in permissions if has_right(role, app, codename)]
+
+
+def deliver(apps: Any, roles: Iterable[str]) -> None:
+    """Write these roles as groups, in a migration. A group of the same name stays as it is."""
+    group, permission = apps.get_model("auth", "Group"), apps.get_model("auth", "Permission")
+    known = list(permission.objects.values_list("pk", "content_type__app_label", "codename"))
+    for role in roles:
+        made, is_new = group.objects.get_or_create(name=role)
+        if is_new:
+            made.permissions.set(rights_of(role, known))

@@ -11,7 +11,7 @@ from django.contrib.postgres.operations import TrigramExtension, UnaccentExtensi
 from django.db import migrations, models
 from pathlib import Path
 
-from callcentre.core.roles import NAMES, rights_of
+from callcentre.core.roles import NAMES, deliver
 
 SQL = Path(__file__).with_suffix(".sql").read_text()
 
@@ -20,10 +20,7 @@ def deliver_roles(apps, schema_editor):
     """Deliver the roles as groups. Permissions are usually written after all migrations, so they are written here first."""
     for config in present.get_app_configs():
         create_permissions(config, verbosity=0)
-    group, permission = apps.get_model("auth", "Group"), apps.get_model("auth", "Permission")
-    known = list(permission.objects.values_list("pk", "content_type__app_label", "codename"))
-    for role in NAMES:
-        group.objects.create(name=role).permissions.set(rights_of(role, known))
+    deliver(apps, NAMES)
 
 
 class Migration(migrations.Migration):

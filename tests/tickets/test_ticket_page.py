@@ -14,7 +14,7 @@ from tests.statements import few_statements
 from tests.telephony.factories import AgentFactory
 from tests.tickets.factories import CustomerFactory, CustomFieldFactory, TicketFactory
 from tickets.file_storage import type_of
-from tickets.models import CannedReply, Dispatch, Message, StoredFile, Ticket, TicketStatus
+from tickets.models import CannedReply, Dispatch, Message, StoredFile, Ticket
 from tickets.verbs.merges import merge_tickets
 from tickets.verbs.messages import comment_on, receive_message, reply_to
 from tickets.verbs.tickets import edit_ticket
@@ -260,12 +260,6 @@ def test_an_open_page_gets_news():
 
     expected = ("", "1 new entry in the conversation.", "The ticket was changed.")
     assert (unchanged, written, edited) == expected
-
-
-def test_statuses_have_a_colour():
-    from tickets.admin.ticket_page import STATUS_COLOURS
-
-    assert set(STATUS_COLOURS) == set(TicketStatus.Kind.values)
 
 
 def test_a_message_without_a_text_says_so():

@@ -29,7 +29,7 @@ def as_read(full_name: str) -> str:
 
 
 class Meaning(NamedTuple):
-    """The treatment of tickets whose status is of a kind."""
+    """The meaning of a kind of statuses: how the service treats tickets of such a status."""
 
     # Of the label.
     colour: str

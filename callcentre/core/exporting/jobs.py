@@ -16,7 +16,7 @@ from django.utils.translation import pgettext_lazy
 
 from callcentre.core.actor import Actor
 from callcentre.core.advisory_locks import lock_until_commit
-from callcentre.core.changes import AskedFor, AskedForQuerySet
+from callcentre.core.changes import AskedFor, AskedForQuerySet, languages
 from callcentre.core.due_work import DueQuerySet, DueWork, Retries
 from callcentre.core.enqueue import enqueue
 
@@ -40,9 +40,7 @@ class Written(models.Model):
         XLSX = "xlsx", "XLSX"
 
     format = models.CharField(_("format"), max_length=4, choices=Format, default=Format.CSV)
-    language = models.CharField(
-        _("language"), max_length=10, choices=settings.LANGUAGES, default=settings.LANGUAGE_CODE
-    )
+    language = models.CharField(_("language"), max_length=10, choices=languages, default=settings.LANGUAGE_CODE)
 
     class Meta:
         abstract = True

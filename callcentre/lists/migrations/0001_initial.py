@@ -1,3 +1,4 @@
+import callcentre.core.changes
 import callcentre.core.exporting.jobs
 import django.contrib.postgres.fields
 import django.db.models.deletion
@@ -71,7 +72,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('format', models.CharField(choices=[('csv', 'CSV'), ('xlsx', 'XLSX')], default='csv', max_length=4, verbose_name='format')),
-                ('language', models.CharField(choices=[('en', 'English'), ('pl', 'Polish')], default='en', max_length=10, verbose_name='language')),
+                ('language', models.CharField(choices=callcentre.core.changes.languages, default='en', max_length=10, verbose_name='language')),
                 ('state', models.CharField(choices=[('queued', 'queued'), ('running', 'running'), ('finished', 'finished'), ('failed', 'failed')], default='queued', max_length=10, verbose_name='state')),
                 ('percent', models.PositiveSmallIntegerField(default=0, verbose_name='progress')),
                 ('row_count', models.PositiveIntegerField(default=0, verbose_name='rows')),
