@@ -20,7 +20,7 @@ from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis
 from pytest_django import DjangoDbBlocker
 
-from callcentre.api import rate_limits
+from callcentre import rate_limits
 from callcentre.core.actor import SYSTEM, Actor
 from callcentre.launch.embedded import Stores, temporary_stores
 from callcentre.models import ApiUser
@@ -86,7 +86,7 @@ def _redis() -> redis.Redis:
 @pytest.fixture(autouse=True)
 def _limits(monkeypatch: pytest.MonkeyPatch) -> None:
     """Start each test without counts, and wait for Redis, so that everything is counted."""
-    store = _redis()
+    store: Any = _redis()
     if keys := [key for key in store.keys("cc:*") if key.startswith((b"cc:fail:", b"cc:rate:", b"cc:overview:"))]:
         store.delete(*keys)
     monkeypatch.setattr(rate_limits, "client", _redis)

@@ -25,7 +25,7 @@ from rest_framework.authentication import BaseAuthentication, SessionAuthenticat
 from rest_framework.exceptions import NotAuthenticated
 from rest_framework.request import Request
 
-from callcentre.api import rate_limits
+from callcentre import rate_limits
 from callcentre.api.exceptions import TooMany
 from callcentre.core.actor import Actor
 from callcentre.core.errors import ErrorCode

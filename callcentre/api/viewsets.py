@@ -11,7 +11,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 from rest_framework.viewsets import ViewSet
 
-from callcentre.api import rate_limits
+from callcentre import rate_limits
 from callcentre.api.authentication import Principal
 from callcentre.api.exceptions import TooMany, WrongMediaType
 from callcentre.api.filters import Query

@@ -10,10 +10,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import structlog
-from django.contrib.admin.models import LogEntry
 from django.db import InterfaceError, OperationalError, transaction
 from django.db.models import QuerySet
-from django.http import HttpResponseBase
+from django.http import QueryDict
 from django.utils import timezone, translation
 from django.utils.translation import gettext_lazy as _
 
@@ -27,9 +26,9 @@ from callcentre.core.exporting.builds import Refused
 from callcentre.core.request_id import current_request_id
 from callcentre.core.scope import DIMENSIONS
 from callcentre.core.sender import acting
-from callcentre.core.writes import watched_writes
-from callcentre.lists.listed import Listed, WorkerRequest, address_of, person, query_of_log, without_search
+from callcentre.lists.listed import Asked, admin_of, list_of, person, query_of_log, without_search
 from callcentre.lists.models import ListAction
+from callcentre.lists.runs import InvalidForm, WorkerRun
 from callcentre.models import User
 
 logger = logging.getLogger(__name__)
@@ -164,7 +163,7 @@ def _do_portion(claim: Claim[ListAction], ids: "_Ids") -> bool:
 
 @dataclass(frozen=True)
 class _Outcome:
-    """The effect of an action on a row: the sentences of its refusal, or whether the action wrote anything."""
+    """The effect of an action on a row: the sentences of its refusal, or whether its verb changed the row."""
 
     refusals: list[str] = field(default_factory=list)
     has_changed: bool = False
@@ -178,16 +177,17 @@ class _Worker:
         self.user = person(job.actor_id or 0)
         # The search finds the rows once: a later one may stop at other rows.
         query = job.query if job.total_count is None else without_search(job.query)
-        self.listed = Listed(WorkerRequest(self.user, address_of(job.list_name), query), job.list_name)
-        actions = self.listed.admin.get_actions(self._request())
+        self.listed = list_of(admin_of(job.list_name), self.user, query)
+        self.admin = self.listed.model_admin
+        actions = self.admin.get_actions(self._asked())
         if job.action not in actions:
             raise Refused(_("The person who asked may not do this any more."))
         self.action = actions[job.action][0]
-        self.rows = self.listed.rows
+        self.rows: QuerySet[Any] = self.listed.queryset
 
-    def _request(self) -> WorkerRequest:
+    def _asked(self) -> Asked:
         job = self.job
-        return WorkerRequest(self.user, address_of(job.list_name), job.query, job.form, job.facts)
+        return Asked(self.user, QueryDict(job.query), QueryDict(job.form), WorkerRun(job.facts))
 
     def ids(self) -> list[str]:
         """Return the ids that match, in their order."""
@@ -223,23 +223,21 @@ class _Worker:
 
     def _apply(self, pk: str) -> _Outcome:
         """Apply the action to a row."""
-        admin, request = self.listed.admin, self._request()
+        asked = self._asked()
         try:
-            # Traces of what the person did are no change.
-            with transaction.atomic(), watched_writes(LogEntry, AuditEntry) as writes:
-                row = admin.get_queryset(request).filter(pk=pk)
-                response = self.action(admin, request, row)
+            with transaction.atomic():
+                self.action(self.admin, asked, self.admin.get_queryset(asked).filter(pk=pk))
+        except InvalidForm:
+            return _Outcome([str(_("The input of the action is not valid for this row."))])
         except Exception as error:
             if isinstance(error, OperationalError | InterfaceError) and not is_lock_refusal(error):
                 raise
             try:
-                return _Outcome([sentence for _field, sentence in admin.refusals_of(error)])
+                return _Outcome([sentence for _field, sentence in self.admin.refusals_of(error)])
             except Exception:
                 logger.exception("action failed on a row", extra={"list_action": self.job.pk, "row": pk})
                 return _Outcome([str(_("The service failed; its log has the cause."))])
-        if isinstance(response, HttpResponseBase):  # the page of the action again: its form is not valid any more
-            return _Outcome([str(_("The input of the action is not valid for this row."))])
-        return _Outcome(request.run.refused, has_changed=writes.rows > 0)
+        return _Outcome(asked.run.refused, has_changed=asked.run.has_changed)
 
     def _note(self, sentences: list[str], pk: str) -> None:
         for sentence in sentences:

@@ -6,10 +6,11 @@ from typing import Any
 
 from django.conf import settings
 from django.core.files.storage import default_storage
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import Max
 
 from callcentre.core.actor import Actor
+from callcentre.core.advisory_locks import lock_until_commit
 from callcentre.core.changes import copy_of
 from callcentre.core.deletions import FileRemoval
 from callcentre.core.enqueue import enqueue
@@ -224,8 +225,7 @@ def _free_code() -> str:
 
     The lock until the commit gives two requests at once two numbers.
     """
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_CODE_LOCK])
+    lock_until_commit(_CODE_LOCK)
     codes, former = (model.objects.order_by().values_list("code", flat=True) for model in (Campaign, FormerCode))
     taken = set(codes.union(former))
     for number in range(1, 100_000):

@@ -19,6 +19,7 @@ from callcentre.core.enqueue import enqueue
 from callcentre.core.errors import ErrorCode, Fault, Invalid, numbered
 from callcentre.core.field_tables import columns
 from callcentre.core.request_id import current_request_id
+from callcentre.core.statements import rows_of
 from campaigns.models import Campaign, RecordImport
 from campaigns.models.record import IS_LEASED
 from campaigns.models.record_fields import STORED
@@ -207,7 +208,5 @@ def copy_records(given: RecordImport) -> int:
 
 
 def _copy(values: dict[str, Any]) -> int:
-    with connection.cursor() as cursor:
-        cursor.execute(_COPY, values)
-        count: int = cursor.fetchone()[0]
+    count: int = rows_of(_COPY, values)[0][0]
     return count

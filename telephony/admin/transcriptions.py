@@ -138,11 +138,9 @@ class TranscriptionAdmin(CallPartsAdmin):
     change_form_outer_before_template = "telephony/_recordings.html"
     change_form_outer_after_template = "telephony/_transcription.html"
 
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Transcription]:
+    def for_list(self, rows: QuerySet[Transcription]) -> QuerySet[Transcription]:
         """Leave the words out of the list."""
-        rows: QuerySet[Transcription] = super().get_queryset(request)
-        is_list = request.path == self.url_of("changelist")
-        return rows.defer("parts", "summary", "evaluated_criteria") if is_list else rows
+        return rows.defer("parts", "summary", "evaluated_criteria")
 
     @display(description=_("status"), label=STATUSES)
     def state(self, transcription: Transcription) -> tuple[str, str]:

@@ -15,7 +15,7 @@ from django.utils import timezone
 from prometheus_client import REGISTRY
 from rest_framework.throttling import BaseThrottle
 
-from callcentre.api import rate_limits
+from callcentre import rate_limits
 from callcentre.api.viewsets import PingViewSet
 from callcentre.core import redis_client
 from callcentre.core.actor import SYSTEM

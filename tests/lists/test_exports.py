@@ -20,7 +20,7 @@ from callcentre.core.audit import AuditEntry, AuditLog
 from callcentre.core.deletions import Deletion
 from callcentre.core.exporting.jobs import MOST_WAITING
 from callcentre.lists import exports
-from callcentre.lists.listed import Listed, WorkerRequest
+from callcentre.lists.listed import list_of as listed_as
 from callcentre.lists.models import ListExport, SavedView
 from callcentre.models import User
 from campaigns.admin import record_search
@@ -161,10 +161,10 @@ def test_each_order_of_each_list_is_that_of_its_export() -> None:
                 continue
             for order in (str(place), f"-{place}"):
                 shown = page_of_list(user, model, f"o={order}")
-                listed = Listed(WorkerRequest(user, list_of(model), f"o={order}"), model._meta.label_lower)
+                listed = listed_as(admin.site._registry[model], user, f"o={order}")
                 first = [row.pk for row in shown.result_list]
-                assert [row.pk for row in listed.rows[: len(first)]] == first, (model, name)
-                assert str(listed.rows.query.order_by) == str(shown.queryset.query.order_by), (model, name)
+                assert [row.pk for row in listed.queryset[: len(first)]] == first, (model, name)
+                assert str(listed.queryset.query.order_by) == str(shown.queryset.query.order_by), (model, name)
                 compared += 1
     assert (compared > 300, boxes > 10) == (True, True)
 

@@ -16,6 +16,7 @@ from telephony import recording_files
 from telephony.models import Connection, Recording, Transcription
 from telephony.verbs import recordings
 from tests.conftest import ACTOR
+from tests.statements import few_statements
 from tests.telephony.factories import ConnectionFactory, RecordingFactory, TranscriptionFactory
 from webhooks import outbox
 from webhooks.event_types import EventType
@@ -114,10 +115,10 @@ def test_a_recording_that_is_gone_already_is_refused() -> None:
         removed(recording)
 
 
-def test_the_page_asks_a_fixed_number_of_questions(django_assert_num_queries: Any) -> None:
+def test_the_page_asks_a_fixed_number_of_questions() -> None:
     recording = RecordingFactory(ready=True)
 
-    with django_assert_num_queries(1):
+    with few_statements(1):
         consequences_of("recording", recording)
 
 

@@ -121,6 +121,19 @@ def test_a_receiver_without_tls_is_a_failure(sender: Sender) -> None:
     assert (outcome.status, outcome.error) == (None, "tls: wrong version number")
 
 
+@pytest.mark.parametrize("is_reset", [False, True])
+def test_a_receiver_that_hangs_up_in_the_handshake_is_a_failure(sender: Sender, is_reset: bool) -> None:
+    def script(peer: Peer) -> None:
+        peer.sock.recv(100_000)
+        if is_reset:
+            peer.reset()
+
+    with receiver(script) as running:
+        outcome = post(sender, running.url.replace("http:", "https:"))
+
+    assert (outcome.status, outcome.error, outcome.has_begun) == (None, "reset", False)
+
+
 @pytest.mark.filterwarnings("ignore:ssl.TLSVersion:DeprecationWarning")
 def test_tls_too_old_is_a_failure(sender: Sender, tmp_path: Path) -> None:
     tls = tls_for(tmp_path, "127.0.0.1")
@@ -223,7 +236,7 @@ def test_a_used_connection_that_closes_within_the_answer_is_a_failure(sender: Se
         peer.request()
         peer.answer()
         peer.request()
-        peer.sock.sendall(b"HTTP/1.1 20")
+        peer.sock.sendall(b"HTTP/1.1 200 OK\r\nContent-Le")
 
     with receiver(script) as running:
         first, second = (post(sender, running.url) for _ in range(2))
@@ -254,10 +267,10 @@ def test_an_unrequested_answer_is_not_read_as_the_next_one(sender: Sender) -> No
 
 
 def test_a_connection_is_not_used_after_a_while(sender: Sender, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("webhooks.transport.connections.IDLE_SECONDS", 0.05)
+    monkeypatch.setattr("webhooks.transport.sender.IDLE_SECONDS", 1)
     with receiver(always()) as running:
         post(sender, running.url)
-        time.sleep(0.1)
+        time.sleep(1.1)
         post(sender, running.url)
 
     assert running.connections == 2
@@ -279,7 +292,7 @@ def test_threads_share_a_sender(sender: Sender) -> None:
 
 
 def test_old_receivers_make_room_for_new_ones(sender: Sender, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("webhooks.transport.connections.MOST_RECEIVERS", 1)
+    monkeypatch.setattr("webhooks.transport.sender.MOST_IDLE", 1)
     with receiver(always()) as first, receiver(always()) as second:
         for running in (first, second, first):
             assert post(sender, running.url).status == 200

@@ -7,7 +7,6 @@ from typing import Any
 
 from django.contrib import admin
 from django.contrib.admin.utils import unquote
-from django.db import connection
 from django.db.models import Case, F, QuerySet, When
 from django.db.models.functions import Least
 from django.http import HttpRequest, HttpResponse
@@ -39,6 +38,7 @@ from callcentre.admin.scope import (
 from callcentre.core.errors import ErrorCode
 from callcentre.core.integers import integer_of
 from callcentre.core.scope import within_scope
+from callcentre.core.statements import row_of
 from callcentre.lists.saved_views import WHOLE_LIST
 from telephony.models import Agent
 from tickets import due_tickets
@@ -318,9 +318,7 @@ def views_of(request: HttpRequest) -> list[dict[str, Any]]:
     agent = Agent.objects.of_user(user_of(request))
     statuses, scope = ticket_search.waiting_statuses(), user_of(request).scope
     values = {"agent": agent.pk if agent else -1, "statuses": statuses, "limit": COUNTED + 1, **scope.by_column}
-    with connection.cursor() as cursor:
-        cursor.execute(_COUNTS.format(inside=scope.sql(Ticket, "t")), values)
-        mine, unassigned, waiting = cursor.fetchone()
+    mine, unassigned, waiting = row_of(_COUNTS.format(inside=scope.sql(Ticket, "t")), values)
     counts = {MINE: mine, UNASSIGNED: unassigned, WAITING: waiting}
     counts |= due_tickets.counts(scope.within(Ticket.objects.all()), COUNTED + 1, timezone.now())
     chosen = request.GET.get("view", "")

@@ -2,8 +2,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from django.db import connection
-from django.db.models import QuerySet
+from django.db.models import QuerySet, Sum
 from rest_framework.exceptions import APIException
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -24,6 +23,7 @@ from tickets.api.serializers import (
     TicketInput,
 )
 from tickets.models import Ticket, TicketCategory, TicketQueue, TicketStatus
+from tickets.models.ticket import TicketCount
 from tickets.models.ticket_fields import MESSAGE_FIELDS, TICKET_FIELDS
 from tickets.models.ticket_rows import read_tickets
 from tickets.verbs.messages import comment_on, receive_message, reply_to
@@ -48,9 +48,7 @@ class TicketPages(LimitOffset):
     def count_of(self, queryset: Any) -> int:
         if queryset.query.where:
             return super().count_of(queryset)
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT sum(count)::bigint FROM tickets_ticketcount")
-            return cursor.fetchone()[0] or 0
+        return int(TicketCount.objects.aggregate(total=Sum("count"))["total"] or 0)
 
 
 MESSAGE = shape("TicketMessage", "A part of the conversation.", **properties(MESSAGE_FIELDS))

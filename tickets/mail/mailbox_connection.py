@@ -111,7 +111,7 @@ class _Client(imaplib.IMAP4):
         queue = self._connection.queue
         permits = are_within if queue.imap_allows_plain else are_allowed
         is_permitted = partial(permits, networks=settings.MAILBOX_ALLOWED_NETWORKS)
-        sock = open_socket(self._target, self._connection.deadline, is_permitted, socket.socket)
+        sock = open_socket(self._target, self._connection.deadline, is_permitted)
         sock.settimeout(timeout)
         return self._context.wrap_socket(sock, server_hostname=self.host) if queue.imap_uses_tls else sock
 

@@ -1,29 +1,43 @@
-"""The sender of deliveries: http.client with idle connections of each receiver, and a total time limit."""
+"""The sender of deliveries: libcurl, whose connections are opened here, to checked addresses, in one time limit."""
 
 import base64
-import logging
-import ssl
+import re
+import select
+import socket
 import time
-from collections.abc import Iterable, Mapping
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from functools import cached_property
-from http.client import HTTPException
-from typing import cast
+from functools import partial
+from typing import Any
 
+import pycurl
 from django.conf import settings
+from requests.utils import DEFAULT_CA_BUNDLE_PATH
 
-from webhooks.transport.connections import Answer, Connection, IdleConnections, Stale, tls_context
-from webhooks.transport.sockets import Failure, tls_text
-from webhooks.transport.targets import Target, TargetError, parse_target
-
-logger = logging.getLogger(__name__)
+from webhooks.transport.sockets import Failure, open_socket
+from webhooks.transport.targets import Target, TargetError, are_allowed, parse_target
 
 USER_AGENT = "callcentre-webhooks/1"
 LONGEST_RETRY_AFTER = 86_400.0
 # Bytes of an answer's body that are kept.
 ANSWER_BYTES = 2048
+# Idle connections that a client keeps, of all receivers.
+MOST_IDLE = 64
+# An idle connection is not used after this long, because a firewall may have dropped it silently.
+IDLE_SECONDS = 50
+# A connection is not used after this long, so that the name is looked up again.
+CONNECTION_SECONDS = 300
+
+_REASONS = {
+    pycurl.E_OPERATION_TIMEDOUT: "timeout",
+    pycurl.E_GOT_NOTHING: "reset",
+    pycurl.E_PARTIAL_FILE: "reset",
+    pycurl.E_SEND_ERROR: "reset",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,117 +67,156 @@ class Sender:
         allowed_networks: Iterable[str] | None = None,
         authorities: str | None = None,
     ) -> None:
-        """Take `authorities` as a PEM file of certificates to trust beside the usual ones."""
+        """Take `authorities` as a PEM file of certificates to trust in place of the usual ones."""
         self._timeout = timeout
         self._allowed_networks = None if allowed_networks is None else tuple(allowed_networks)
-        self._authorities = authorities
-        self._idle = IdleConnections()
+        self._authorities = authorities or DEFAULT_CA_BUNDLE_PATH
+        # The last one that was used goes first, so that few clients keep connections.
+        self._clients: deque[_Client] = deque()
 
     def send(self, url: str, headers: Mapping[str, str], body: bytes, auth: tuple[str, str] | None = None) -> Outcome:
-        started = time.monotonic()
         timeout = float(settings.WEBHOOK_TIMEOUT_SECONDS) if self._timeout is None else self._timeout
         try:
             target = parse_target(url)
-            complete = _complete(headers, auth)
-            answer, content, error_text = self._exchange(target, complete, body, started + timeout)
         except TargetError as error:
             text = "forbidden address" if error.code == "address" else "bad url"
-            return Outcome(None, text, b"", time.monotonic() - started, None)
-        except Failure as failure:
-            return Outcome(None, str(failure), b"", time.monotonic() - started, None)
-        except Exception as error:  # noqa: BLE001  (parsers may raise anything on a receiver's bytes)
-            return Outcome(None, _reason(error), b"", time.monotonic() - started, None, has_begun=True)
-        wait = _retry_after(answer.headers.get("Retry-After", ""))
-        return Outcome(answer.status, error_text, content, time.monotonic() - started, wait)
+            return Outcome(None, text, b"", 0.0, None)
+        client = self._client_for(target.origin)
+        networks = settings.WEBHOOK_ALLOWED_NETWORKS if self._allowed_networks is None else self._allowed_networks
+        try:
+            return client.post(target, networks, _lines(headers, auth), body, timeout)
+        finally:
+            self._clients.append(client)
+
+    def _client_for(self, origin: str) -> "_Client":
+        with suppress(IndexError):
+            client = self._clients.pop()
+            if client.is_clean(origin):
+                return client
+            client.curl.close()
+        return _Client(self._authorities)
 
     def close(self) -> None:
-        self._idle.close()
+        while self._clients:
+            self._clients.pop().curl.close()
 
-    def _exchange(
-        self, target: Target, headers: Mapping[str, str], body: bytes, ends_at: float
-    ) -> tuple[Answer, bytes, str]:
-        """Return the answer, the beginning of its body, and the reason if that was cut short. Follow no redirect.
 
-        Send the request once more if an idle connection turns out to be closed.
+class _Client:
+    """A handle of libcurl with its idle connections. It follows no redirect, and sends a request once more if a reused
+    connection was closed before the first byte of the answer.
+    """
+
+    def __init__(self, authorities: str) -> None:
+        self.curl = curl = pycurl.Curl()
+        options: dict[int, Any] = {
+            curl.NOSIGNAL: 1,
+            curl.HTTP_VERSION: curl.CURL_HTTP_VERSION_1_1,
+            curl.PATH_AS_IS: 1,
+            # The variables of the environment are ignored.
+            curl.PROXY: "",
+            curl.CAINFO: authorities,
+            curl.MAXCONNECTS: MOST_IDLE,
+            curl.MAXAGE_CONN: IDLE_SECONDS,
+            curl.MAXLIFETIME_CONN: CONNECTION_SECONDS,
+            # libcurl looks no name up. Each of its connections is one that was opened here.
+            curl.CONNECT_TO: ["::0.0.0.0:"],
+            curl.OPENSOCKETFUNCTION: self._open,
+            curl.SOCKOPTFUNCTION: lambda *_: curl.SOCKOPT_ALREADY_CONNECTED,
+            curl.HEADERFUNCTION: self._take_line,
+            curl.WRITEFUNCTION: self._take_body,
+        }
+        for option, value in options.items():
+            curl.setopt(option, value)
+        # The idle connections, by origin.
+        self._sockets: dict[str, int] = {}
+
+    def is_clean(self, origin: str) -> bool:
+        """Return whether no byte has come from this origin since its last answer. It would be read as the next answer,
+        because libcurl looks only once a second.
         """
-        while True:
-            connection = self._idle.take(target.origin)
-            try:
-                if connection is None:
-                    connection = self._opened(target, ends_at)
-                answer = connection.post(target.path, headers, body, ends_at)
-            except Stale:
-                cast("Connection", connection).close()
-                continue
-            except BaseException:
-                if connection:
-                    connection.close()
-                raise
-            content, error_text = _read(answer)
-            if answer.is_complete and not answer.will_close and not error_text:
-                answer.close()
-                self._idle.give_back(target.origin, connection)
-            else:
-                # A connection with unread bytes is not used again.
-                answer.close()
-                connection.close()
-            return answer, content, error_text
+        poll = select.poll()
+        if (idle := self._sockets.pop(origin, -1)) >= 0:
+            poll.register(idle, select.POLLIN)
+        return not poll.poll(0)
 
-    def _opened(self, target: Target, ends_at: float) -> Connection:
-        connection = Connection(target, self._networks, self._tls if target.scheme == "https" else None)
+    def post(self, target: Target, networks: Iterable[str], lines: list[str], body: bytes, timeout: float) -> Outcome:
+        curl = self.curl
+        self._connect: Callable[[], socket.socket] = partial(
+            open_socket, target, time.monotonic() + timeout, partial(are_allowed, networks=networks)
+        )
+        self._failure: Failure | None = None
+        self._head: list[bytes] = []
+        self._is_head_over = False
+        self._content = bytearray()
+        error = ""
+        curl.setopt(curl.URL, target.origin + target.path)
+        curl.setopt(curl.HTTPHEADER, lines)
+        curl.setopt(curl.POSTFIELDS, body)
+        curl.setopt(curl.TIMEOUT_MS, round(timeout * 1000))
         try:
-            connection.open(ends_at)
-        except BaseException:
-            connection.close()
-            raise
-        return connection
+            curl.perform()
+        except pycurl.error as problem:
+            error = str(self._failure or _reason(*problem.args))
+        else:
+            self._sockets[target.origin] = curl.getinfo(curl.ACTIVESOCKET)
+        status = curl.getinfo(curl.RESPONSE_CODE) if self._is_head_over else 0
+        seconds = curl.getinfo(curl.TOTAL_TIME)
+        if status < 200:
+            return Outcome(None, error or "reset", b"", seconds, None, has_begun=curl.getinfo(curl.REQUEST_SIZE) > 0)
+        if len(self._content) > ANSWER_BYTES:
+            error = ""
+        return Outcome(status, error, bytes(self._content[:ANSWER_BYTES]), seconds, _retry_after(self._head))
 
-    def _networks(self) -> Iterable[str]:
-        """Return the networks that requests may go to beside public ones."""
-        return settings.WEBHOOK_ALLOWED_NETWORKS if self._allowed_networks is None else self._allowed_networks
+    def _open(self, *_: Any) -> socket.socket | int:
+        try:
+            return self._connect()
+        except Failure as failure:
+            self._failure = failure
+        except TimeoutError:
+            self._failure = Failure("timeout")
+        return int(pycurl.SOCKET_BAD)
 
-    @cached_property
-    def _tls(self) -> ssl.SSLContext:
-        return tls_context(self._authorities)
+    def _take_line(self, line: bytes) -> None:
+        """Take a line of the head, or of an interim answer (1xx) before it, or of the trailer, which is not kept."""
+        if not self._is_head_over:
+            self._head.append(line)
+            if line in (b"\r\n", b"\n"):
+                self._is_head_over = self._head[0][9:10] != b"1"
+                self._head = self._head if self._is_head_over else []
+
+    def _take_body(self, piece: bytes) -> int | None:
+        """Take a piece of the body. End a longer one; its connection is not used again."""
+        self._content += piece[: ANSWER_BYTES + 1]
+        return None if len(self._content) <= ANSWER_BYTES else -1
 
 
-def _complete(headers: Mapping[str, str], auth: tuple[str, str] | None) -> dict[str, str]:
+def _lines(headers: Mapping[str, str], auth: tuple[str, str] | None) -> list[str]:
+    """Return the lines of the headers; those without a value are not sent."""
     # Answers are never unpacked, so that a small one cannot become a large one.
-    complete = {"User-Agent": USER_AGENT, "Accept-Encoding": "identity", **headers}
+    complete = {"User-Agent": USER_AGENT, "Accept-Encoding": "identity", "Accept": "", "Expect": "", **headers}
     if auth:
         # UTF-8, because Latin-1 has no Polish letters.
         complete["Authorization"] = "Basic " + base64.b64encode(":".join(auth).encode()).decode()
-    return complete
+    return [f"{name}: {value}" for name, value in complete.items()]
 
 
-def _read(answer: Answer) -> tuple[bytes, str]:
-    """Return the beginning of the body, and the reason if it was cut short."""
-    content = bytearray()
-    try:
-        # One more byte shows whether the body was longer.
-        for piece in answer.pieces(ANSWER_BYTES + 1):
-            content += piece
-    except Exception as error:  # noqa: BLE001  (parsers may raise anything on a receiver's bytes)
-        return bytes(content[:ANSWER_BYTES]), _reason(error)
-    return bytes(content[:ANSWER_BYTES]), ""
-
-
-def _reason(error: Exception) -> str:
-    """Describe why an answer could not be read, in a short stable text."""
-    if isinstance(error, TimeoutError):
-        return "timeout"
-    if isinstance(error, ssl.SSLError):
-        return tls_text(error)
-    if isinstance(error, OSError):
+def _reason(code: int, text: str) -> str:
+    """Describe a failure in a few stable words."""
+    # Codes of TLS and of receiving also stand for a closed connection.
+    if text.startswith(("Recv failure", "OpenSSL")) or " eof " in text:
         return "reset"
-    if not isinstance(error, HTTPException):
-        logger.warning("an answer to a webhook broke its parser", exc_info=error)
-    return "protocol"
+    detail = re.sub(r" \(\d+\)$", "", text).rpartition(": ")[2].rpartition(":")[2]
+    if code == pycurl.E_PEER_FAILED_VERIFICATION:
+        return "tls: the certificate is for another host" if "no alternative" in text else f"tls: {detail}"
+    if code == pycurl.E_SSL_CONNECT_ERROR:
+        return f"tls: {detail}"
+    return _REASONS.get(code, "protocol")
 
 
-def _retry_after(text: str) -> float | None:
+def _retry_after(head: list[bytes]) -> float | None:
     """Return seconds from now, at most a day; None if the header is missing or invalid."""
-    text = text.strip()
+    values = [value for name, _, value in (line.partition(b":") for line in head) if name.lower() == b"retry-after"]
+    text = values[0].decode("latin-1").strip() if values else ""
     if not text:
         return None
     if text.isascii() and text.isdecimal():

@@ -90,7 +90,8 @@ class Target:
 
     @property
     def origin(self) -> str:
-        host = f"[{self.host}]" if ":" in self.host else self.host
+        # A fully qualified name may end in a dot; its certificate has none.
+        host = f"[{self.host}]" if ":" in self.host else self.host.removesuffix(".")
         return f"{self.scheme}://{host}:{self.port}"
 
 

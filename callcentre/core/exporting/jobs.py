@@ -7,7 +7,7 @@ from zlib import crc32
 
 from django.conf import settings
 from django.core.exceptions import ValidationError
-from django.db import connection, models
+from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 from django.utils import timezone, translation
@@ -15,6 +15,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from callcentre.core.actor import Actor
+from callcentre.core.advisory_locks import lock_until_commit
 from callcentre.core.changes import AskedFor, AskedForQuerySet, languages
 from callcentre.core.due_work import DueQuerySet, DueWork, Retries
 from callcentre.core.enqueue import enqueue
@@ -58,8 +59,7 @@ def lock_key(actor_kind: str, actor_id: int | None) -> int:
 class FileJobQuerySet(AskedForQuerySet, DueQuerySet):  # type: ignore[override]  # as_manager, made by the plugin
     def check_may_ask(self, actor: Actor) -> None:
         """Raise ValidationError if too many exports of the person wait. Requests at once wait for each other."""
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", [_ASK_LOCK, lock_key(actor.kind, actor.id)])
+        lock_until_commit(_ASK_LOCK, lock_key(actor.kind, actor.id))
         if self.waiting().filter(actor_kind=actor.kind, actor_id=actor.id).count() >= MOST_WAITING:
             raise ValidationError(_("%(count)s exports of yours wait already."), params={"count": MOST_WAITING})
 

@@ -11,7 +11,7 @@ from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext, pgettext_lazy
 
-from callcentre.admin.periods import PARAMETER, value_of
+from callcentre.core.counted import PARAMETER, value_of
 from callcentre.overview.admin.cells import Piece, Viewer, cell, clock, moment, number, percent, up_to
 from callcentre.overview.admin.charts import charts
 from callcentre.overview.admin.troubles import notes

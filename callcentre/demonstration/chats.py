@@ -2,34 +2,33 @@
 
 import random
 from datetime import datetime, time, timedelta
-from itertools import cycle
 
 from django.db import transaction
 from django.utils import timezone
 
 from telephony.models import Agent, Queue
-from tickets.demo_texts import CHATS, CUSTOMERS
 from tickets.models import Chat, ChatMessage
 
 DAYS, A_DAY = 30, 3
 
 
 @transaction.atomic
-def seed(agents: list[Agent]) -> None:
-    """Once: a database that knows chats is left alone."""
+def seed(agents: list[Agent], conversations: list[list[str]], customers: list[list[str]]) -> None:
+    """Add chats to a database without chats."""
     queue = Queue.objects.filter(name="Hotline").first()
     if queue is None or Chat.objects.exists():
         return
     chance = random.Random("a month of chats")  # noqa: S311  (a demonstration, no secret)
     chats: list[Chat] = []
     messages: list[ChatMessage] = []
-    turns = zip(cycle(agents), cycle(CHATS), cycle(enumerate(CUSTOMERS, start=1)), range(DAYS * A_DAY), strict=False)
-    for agent, lines, (number, (name, surname)), position in turns:
+    for position in range(DAYS * A_DAY):
+        agent, lines = agents[position % len(agents)], conversations[position % len(conversations)]
+        number = position % len(customers)
         day = timezone.localdate() - timedelta(days=DAYS - position // A_DAY)
         at = timezone.make_aware(datetime.combine(day, time(8))) + timedelta(seconds=chance.randrange(32_400))
         chat = Chat(
-            client_name=f"{name} {surname}",
-            client_email=f"customer{number}@client.example",
+            client_name=" ".join(customers[number]),
+            client_email=f"customer{number + 1}@client.example",
             queue=queue,
             created_at=at,
         )

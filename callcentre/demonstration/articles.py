@@ -1,16 +1,14 @@
 """Demonstration data of the knowledge base."""
 
-from pathlib import Path
-
 from django.db import transaction
 
 from callcentre.core.actor import SYSTEM
+from callcentre.demonstration import DATA
 from knowledgebase.exchange.folder_import import import_folder
 from knowledgebase.models import Catalog, Category, Term
 
 CATALOG = "Customer help"
 CATEGORIES = ("Orders", "Payments and invoices", "Account")
-FOLDER = Path(__file__).parent / "demonstration"
 
 
 @transaction.atomic
@@ -21,7 +19,7 @@ def seed() -> None:
         return
     for place, name in enumerate(CATEGORIES, start=1):
         Category.objects.create(catalog=catalog, name=name, order=10 * place)
-    for outcome in import_folder(SYSTEM, catalog, FOLDER):
+    for outcome in import_folder(SYSTEM, catalog, DATA / "articles"):
         if outcome.problem:
             raise ValueError(f"{outcome.path}: {outcome.problem}")
     Term.objects.count_anew(catalog)

@@ -6,9 +6,9 @@ Locks: the connection, the agent, the attempt, the record, the counts of the day
 from collections.abc import Sequence
 from datetime import datetime
 
-from django.db import connection as database
 from django.utils import timezone
 
+from callcentre.core.statements import Statement, row_of, rows_of
 from campaigns import events
 from campaigns.dialling import day_counts
 from campaigns.dialling.drop_messages import sound_of
@@ -24,40 +24,36 @@ IN_TIME_SECONDS = 2.0
 
 # The free agent of the campaign with a line who has waited the longest. Agents whom another answer has locked are
 # passed over. The state is read again once the agent is locked.
-_NEXT_AGENT = f"""
+_NEXT_AGENT = Statement("""
 SELECT a.id FROM campaigns_attempt t
 JOIN campaigns_campaign_agents member ON member.campaign_id = t.campaign_id
 JOIN telephony_agent a ON a.id = member.agent_id AND a.is_active AND a.outbound_mode
 JOIN telephony_agentstate st ON st.agent_id = a.id AND st.ended_at IS NULL AND st.kind = 'free'
 WHERE t.connection_id = %(call)s AND a.id <> ALL(%(passed)s)
-  AND EXISTS (SELECT FROM telephony_agentline WHERE agent_id = a.id AND {LINE_IS_READY})
+  AND EXISTS (SELECT FROM telephony_agentline WHERE agent_id = a.id AND {line_is_ready})
 ORDER BY st.started_at, a.id LIMIT 1 FOR NO KEY UPDATE OF a SKIP LOCKED
-"""  # noqa: S608  (of our own constants)
+""").of(line_is_ready=LINE_IS_READY)
 # An answered call waits for an agent of one of these campaigns. The agent takes its calls by a line that is ready.
-_IS_WANTED = f"""
+_IS_WANTED = Statement("""
 SELECT EXISTS (
   SELECT FROM telephony_connection call
   JOIN campaigns_attempt t ON t.connection_id = call.id
   JOIN campaigns_campaign_agents member ON member.campaign_id = t.campaign_id
   JOIN telephony_agent a ON a.id = member.agent_id AND a.is_active AND a.outbound_mode
-  WHERE {IS_ANSWERED_WITHOUT_AGENT} AND a.id = %(agent)s
-    AND EXISTS (SELECT FROM telephony_agentline WHERE agent_id = a.id AND {LINE_IS_READY})
+  WHERE {is_answered_without_agent} AND a.id = %(agent)s
+    AND EXISTS (SELECT FROM telephony_agentline WHERE agent_id = a.id AND {line_is_ready})
 )
-"""  # noqa: S608  (of our own constants)
+""").of(is_answered_without_agent=IS_ANSWERED_WITHOUT_AGENT, line_is_ready=LINE_IS_READY)
 
 
 def next_agent(connection: Connection, passed: Sequence[int]) -> int | None:
-    with database.cursor() as cursor:
-        cursor.execute(_NEXT_AGENT, {"call": connection.pk, "passed": list(passed)})
-        row = cursor.fetchone()
+    row = row_of(_NEXT_AGENT, {"call": connection.pk, "passed": list(passed)})
     return row[0] if row else None
 
 
 def is_wanted(agent_id: int) -> bool:
     """Return whether an answered call waits that the agent can take."""
-    with database.cursor() as cursor:
-        cursor.execute(_IS_WANTED, {"agent": agent_id})
-        return bool(cursor.fetchone()[0])
+    return bool(rows_of(_IS_WANTED, {"agent": agent_id})[0][0])
 
 
 def answered(connection: Connection, at: datetime) -> bool:

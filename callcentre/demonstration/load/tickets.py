@@ -1,29 +1,33 @@
-"""Millions of tickets for load tests, generated inside the database."""
+"""Tickets of the last two years, generated inside the database."""
 
 from typing import Any
 
 from django.db import connection, transaction
 
-from telephony.models import Agent
+from callcentre.demonstration import add, data, load
 from tickets.models import CustomField, TicketCategory, TicketQueue
 
-AGENTS, QUEUES, CATEGORIES, COMPANIES = 40, 6, 12, 500
-DAYS = 730
-# Tickets of one transaction, so that its list of foreign keys to check stays small.
-BATCH = 100_000
+QUEUES, CATEGORIES, COMPANIES = 6, 12, 500
 SENTENCE = (
     "The parcel has not come yet, although the courier says that it was handed over on Tuesday at noon; please look"
     " into it and tell me what happens next. "
 )
 _CUSTOMERS = """
+WITH companies AS (
+INSERT INTO tickets_company (created_at, updated_at, name)
+SELECT now(), now(), 'Load test ' || n FROM generate_series(1, %(companies)s) AS n RETURNING id
+), new AS (
 INSERT INTO tickets_customer (created_at, updated_at, name, surname, email, company_id, identifier, custom_fields)
 SELECT now(), now(), 'Load', 'Test ' || n, 'load' || n || '@client.example',
-  CASE WHEN n %% 3 > 0 THEN (%(companies)s::bigint[])[1 + n %% cardinality(%(companies)s::bigint[])] END, '', '{}'
-FROM generate_series(1, %(count)s) AS n
+  CASE WHEN n %% 3 > 0 THEN ids[1 + n %% cardinality(ids)] END, '', '{}'
+FROM generate_series(1, %(count)s) AS n, (SELECT array_agg(id) AS ids FROM companies) AS companies
 RETURNING id
+)
+SELECT min(id), max(id) FROM new
 """
 # Oldest first, so that ids grow with time. Random values come from a seed. Recent tickets are open.
 _TICKETS = """
+WITH new AS (
 INSERT INTO tickets_ticket (subject, source, queue_id, category_id, status_id, agent_id, customer_id, sender,
   sender_name, tags, custom_fields, connected_ids, created_at, updated_at, closed_at, closed_by_id,
   first_agent_responded_at)
@@ -52,6 +56,8 @@ JOIN LATERAL (
 ) AS other ON true
 ORDER BY n
 RETURNING id
+)
+SELECT min(id), max(id) FROM new
 """
 # A question, an answer and a comment, in the order of time, so that rows of one ticket do not lie together.
 _MESSAGES = """
@@ -69,65 +75,36 @@ ORDER BY 14, 1
 
 
 def generate(count: int) -> None:
-    """Create tickets of the last two years, each with three messages, and a fifth as many customers."""
-    fields = [
-        CustomField.objects.get_or_create(owner=CustomField.Owner.TICKET, name=name, defaults=defaults)[0].pk
-        for name, defaults in (
-            ("order_number", {}),
-            ("priority", {"type": CustomField.Type.CHOICE, "options": ["low", "normal", "high"]}),
-        )
-    ]
-    agents = _agents()
-    queues = [TicketQueue.objects.get_or_create(name=f"Load test {n}")[0].pk for n in range(1, QUEUES + 1)]
-    names = range(1, CATEGORIES + 1)
-    categories = [TicketCategory.objects.get_or_create(name=f"Load test {n}")[0].pk for n in names]
+    """Create tickets, each with three messages, and a fifth as many customers."""
+    fields = add(CustomField, data("tickets")["custom_fields"], owner=CustomField.Owner.TICKET)
+    queues = add(TicketQueue, [{"name": f"Load test {number}"} for number in range(1, QUEUES + 1)])
+    categories = add(TicketCategory, [{"name": f"Load test {number}"} for number in range(1, CATEGORIES + 1)])
     customers = _customers(max(count // 5, 1))
     parameters: dict[str, Any] = {
-        "count": count,
-        "days": DAYS,
+        "days": load.DAYS,
         "sentence": SENTENCE,
-        "order_number": str(fields[0]),
-        "priority": str(fields[1]),
+        **{field.name: str(field.pk) for field in fields},
         "first_customer": customers.start,
         "customer_count": len(customers),
-        "agents": agents,
-        "queues": queues,
-        "categories": categories,
+        "agents": load.agents(),
+        "queues": [queue.pk for queue in queues],
+        "categories": [category.pk for category in categories],
     }
-    for first in range(1, count + 1, BATCH):
-        batch = {"first": first, "last": min(first + BATCH - 1, count)}
+    for batch in load.batches(count):
         with transaction.atomic(), connection.cursor() as cursor:
             # No other session takes an id between the first and the last one.
             cursor.execute("LOCK TABLE tickets_ticket IN SHARE ROW EXCLUSIVE MODE")
-            cursor.execute("SELECT setseed(%s)", [first / count])
-            cursor.execute(f"WITH new AS ({_TICKETS}) SELECT min(id), max(id) FROM new", parameters | batch)  # noqa: S608
+            cursor.execute("SELECT setseed(%s)", [batch["first"] / count])
+            cursor.execute(_TICKETS, parameters | batch)
             ids = dict(zip(("first_id", "last_id"), cursor.fetchone(), strict=True))
             cursor.execute(_MESSAGES, parameters | ids)
-    with connection.cursor() as cursor:
-        for table in ("tickets_ticket", "tickets_message", "tickets_customer"):
-            cursor.execute(f"ANALYZE {table}")
-
-
-def _agents() -> list[int]:
-    """Return the ids of all agents; create some first if there are few."""
-    if Agent.objects.count() < AGENTS:
-        new = [Agent(login=f"load{n:03}", name="Load", surname=f"Test {n}") for n in range(1, AGENTS + 1)]
-        Agent.objects.bulk_create(new, ignore_conflicts=True)
-    return list(Agent.objects.order_by("id").values_list("pk", flat=True))
+    load.analyse("tickets_ticket", "tickets_message", "tickets_customer")
 
 
 def _customers(count: int) -> range:
+    """Create customers of 500 companies. Return their ids."""
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("LOCK TABLE tickets_customer IN SHARE ROW EXCLUSIVE MODE")
-        cursor.execute(
-            """
-            INSERT INTO tickets_company (created_at, updated_at, name)
-            SELECT now(), now(), 'Load test ' || n FROM generate_series(1, %s) AS n RETURNING id
-            """,
-            [COMPANIES],
-        )
-        companies = [pk for (pk,) in cursor.fetchall()]
-        statement = f"WITH new AS ({_CUSTOMERS}) SELECT min(id), max(id) FROM new"  # noqa: S608
-        cursor.execute(statement, {"companies": companies, "count": count})
+        cursor.execute(_CUSTOMERS, {"companies": COMPANIES, "count": count})
         first, last = cursor.fetchone()
     return range(first, last + 1)

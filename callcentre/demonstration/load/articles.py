@@ -1,4 +1,4 @@
-"""Articles for load tests, written by COPY, with words as common and as rare as those of a language."""
+"""Articles, written by COPY, with words as common and as rare as those of a language."""
 
 import random
 from collections.abc import Iterable, Iterator
@@ -8,6 +8,8 @@ from uuid import UUID
 
 from django.db import connection, transaction
 
+from callcentre.demonstration import add
+from callcentre.demonstration.load import analyse
 from knowledgebase.models import Catalog, Category, Term
 
 CATEGORIES = 10
@@ -49,42 +51,19 @@ def fill(name: str, count: int, common: Iterable[str] = ()) -> Catalog:
     `common` are real words that are more common than the made-up ones.
     """
     catalog, _is_new = Catalog.objects.get_or_create(name=name)
-    categories = [
-        Category.objects.get_or_create(catalog=catalog, name=f"Category {number}")[0]
-        for number in range(1, CATEGORIES + 1)
-    ]
+    rows = [{"name": f"Category {number}"} for number in range(1, CATEGORIES + 1)]
+    categories = add(Category, rows, catalog=catalog)
     known = catalog.articles.count()
     chance = random.Random(f"{name} {known}")  # noqa: S311
     with transaction.atomic(), connection.cursor() as cursor:
         with cursor.copy(COPY) as copy:
             for number, (title, text) in enumerate(_texts(count, [*common, *vocabulary()], chance), start=known):
-                chosen = categories[number % CATEGORIES]
-                pk = UUID(int=chance.getrandbits(128), version=4)
-                now = datetime.now(UTC)
-                html = f"<p>{text}</p>"
-                copy.write_row(
-                    (
-                        pk,
-                        catalog.pk,
-                        chosen.pk,
-                        catalog.language,
-                        title,
-                        html,
-                        text,
-                        True,
-                        now,
-                        1,
-                        1,
-                        number % 7,
-                        0,
-                        now,
-                    )
-                )
+                pk, now = UUID(int=chance.getrandbits(128), version=4), datetime.now(UTC)
+                place = (pk, catalog.pk, categories[number % CATEGORIES].pk, catalog.language)
+                copy.write_row((*place, title, f"<p>{text}</p>", text, True, now, 1, 1, number % 7, 0, now))
         cursor.execute(VERSIONS, [catalog.pk])
     Term.objects.count_anew(catalog)
-    with connection.cursor() as cursor:
-        cursor.execute("ANALYZE knowledgebase_article")
-        cursor.execute("ANALYZE knowledgebase_term")
+    analyse("knowledgebase_article", "knowledgebase_term")
     return catalog
 
 

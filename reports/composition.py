@@ -10,21 +10,22 @@ from datetime import datetime
 
 from django.db import connection
 
+from callcentre.core.statements import Statement
 from reports.ledgers import GOING_ON, Part, Source, array
 from reports.models import RollupProgress
 from reports.periods import FIRST, LAST, LENGTHS, RESOLUTION, Aggregation, Span, end_of, start_of, union
 
 # The lengths of the rollups, the longest first.
 LEVELS = {Aggregation.MONTH: Source.MONTH, Aggregation.DAY: Source.DAY, Aggregation.HOUR: Source.HOUR}
-_UNSETTLED = f"""
-SELECT agent_id, {Source.OPEN} AS source, min(since) AS since, GREATEST(max(since), %(now)s) AS until
-FROM ({GOING_ON}) going_on(agent_id, since) GROUP BY agent_id
+_UNSETTLED = Statement("""
+SELECT agent_id, {open} AS source, min(since) AS since, GREATEST(max(since), %(now)s) AS until
+FROM ({going_on}) going_on(agent_id, since) GROUP BY agent_id
 UNION ALL
-SELECT agent_id, {Source.CLOSED}, GREATEST(since, %(first)s), LEAST(until, %(last)s) FROM telephony_ledgerchange
+SELECT agent_id, {closed}, GREATEST(since, %(first)s), LEAST(until, %(last)s) FROM telephony_ledgerchange
 WHERE agent_id = ANY(%(ids)s::bigint[]) AND since < %(end)s AND until >= %(begin)s
 UNION ALL
 SELECT NULL, level, NULL, until FROM reports_rollupprogress
-"""  # noqa: S608
+""").of(open=Source.OPEN, going_on=GOING_ON, closed=Source.CLOSED)
 
 
 def find(
