@@ -9,8 +9,9 @@ import django
 from babel.messages import Catalog
 from babel.messages.mofile import read_mo
 from django.apps import apps
-from messages import APPS, FILE, ROOT, read, texts_of, updated
+from messages import APPS, ROOT, read, texts_of, updated
 
+POLISH = ROOT / "callcentre" / "locale" / "pl" / "LC_MESSAGES" / "django.po"
 DOCUMENTS = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
 # A folder ends with a slash, a file with an ending of ours. `<app>` and `*` stand for several.
 PATH = re.compile(r"`((?:[\w.<>*{},-]+/)+(?:[\w.<>*{},-]+\.(?:py|md|html|js|css|sql|conf|yaml|toml|sh|service))?)`")
@@ -88,9 +89,9 @@ def faults_of_glossary() -> Iterator[str]:
 
 def faults_of_catalogue() -> Iterator[str]:
     """Yield the Polish texts that are missing, old, or differ from the English in what people notice."""
-    catalogue, wanted = read(), updated(read())
+    catalogue, wanted = read(POLISH), updated(read(POLISH))
     ours = _texts(catalogue)
-    with FILE.with_suffix(".mo").open("rb") as file:
+    with POLISH.with_suffix(".mo").open("rb") as file:
         if _texts(read_mo(file)) != ours or _texts(wanted).keys() != ours.keys() or catalogue.obsolete:
             yield "Polish: the catalogue is older than the code: run `make messages`"
     for message in catalogue:
@@ -109,7 +110,7 @@ def faults_of_catalogue() -> Iterator[str]:
 
 def faults_of_words() -> Iterator[str]:
     """Yield retired phrases, and words of the trade that people do not see."""
-    texts = _texts(read())
+    texts = _texts(read(POLISH))
     found = {(context, english[0]): polish for (context, english), polish in texts.items()}
     for phrase in RETIRED:
         if _key(phrase) in found:

@@ -1,9 +1,9 @@
-"""Update the catalogues of all languages: run by `make messages`.
+"""Update the catalogues of the languages: run by `make messages`.
 
 Every translatable string of the apps gets an entry, and unused entries are removed. The theme of the admin brings no
-Polish: its strings are ours too, except those that Django translates. An entry added by hand for a string of Django's
-stays and replaces Django's Polish. Babel reads Python and templates itself, so that no gettext is needed on the
-machine.
+translations: its strings are ours too, except those that Django translates. An entry added by hand for a string of
+Django's stays and replaces Django's translation. Babel reads Python and templates itself, so that no gettext is needed
+on the machine.
 """
 
 import sys
@@ -21,7 +21,6 @@ from django.utils.translation.template import templatize
 
 ROOT = Path(__file__).resolve().parent.parent
 APPS = ("callcentre", "campaigns", "knowledgebase", "reports", "telephony", "tickets", "webhooks")
-FILE = ROOT / "callcentre" / "locale" / "pl" / "LC_MESSAGES" / "django.po"
 FILES = sorted((ROOT / "callcentre" / "locale").glob("*/LC_MESSAGES/django.po"))
 KEYWORDS: dict[str, tuple[int | tuple[int, str], ...] | None] = {
     **dict.fromkeys(("_", "_now", "gettext", "gettext_lazy", "gettext_noop")),
@@ -85,23 +84,25 @@ def updated(catalogue: Catalog) -> Catalog:
     return catalogue
 
 
-def read(path: Path = FILE) -> Catalog:
+def read(path: Path) -> Catalog:
     with path.open("rb") as file:
         return read_po(file, locale=path.parts[-3])
 
 
+def update(path: Path) -> list[str]:
+    """Update a catalogue, and return the strings that have no translation."""
+    catalogue = updated(read(path))
+    with path.open("wb") as file:
+        # Without line numbers, the catalogue changes only when a string does.
+        write_po(file, catalogue, width=120, ignore_obsolete=True, include_lineno=False)
+    with path.with_suffix(".mo").open("wb") as file:
+        write_mo(file, catalogue)
+    missing = [first_of(message.id) for message in catalogue if message.id and not all(texts_of(message.string))]
+    return [f"{catalogue.locale}: {string}" for string in missing]
+
+
 def main() -> None:
-    missing = []
-    for path in FILES:
-        catalogue = updated(read(path))
-        with path.open("wb") as file:
-            # Without line numbers, the catalogue changes only when a string does.
-            write_po(file, catalogue, width=120, ignore_obsolete=True, include_lineno=False)
-        with path.with_suffix(".mo").open("wb") as file:
-            write_mo(file, catalogue)
-        untold = [first_of(message.id) for message in catalogue if message.id and not all(texts_of(message.string))]
-        missing += [f"{catalogue.locale}: {text}" for text in untold]
-    if missing:
+    if missing := [string for path in FILES for string in update(path)]:
         sys.exit("\n".join(["These have no translation yet:", *missing]))
 
 

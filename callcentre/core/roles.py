@@ -1,8 +1,8 @@
 """The roles that a new installation delivers as groups of users (docs/security.md#roles).
 
 Each app declares in `role_rights` of its `apps.py` the rights that the roles have over its models. Administrators have
-all rights over the models of these apps, auditors may view all. Each group is written once, by a migration. After
-it the group belongs to the installation.
+all rights over the models of these apps, auditors may view all. The groups are written once, by a migration. After it
+they belong to the installation.
 """
 
 from collections.abc import Iterable, Mapping
@@ -49,9 +49,9 @@ def rights_of(role: str, permissions: Iterable[tuple[int, str, str]]) -> list[in
     return [pk for pk, app, codename in permissions if has_right(role, app, codename)]
 
 
-def deliver(state: Any, roles: Iterable[str]) -> None:
+def deliver(apps: Any, roles: Iterable[str]) -> None:
     """Write these roles as groups, in a migration. A group of the same name stays as it is."""
-    group, permission = state.get_model("auth", "Group"), state.get_model("auth", "Permission")
+    group, permission = apps.get_model("auth", "Group"), apps.get_model("auth", "Permission")
     known = list(permission.objects.values_list("pk", "content_type__app_label", "codename"))
     for role in roles:
         made, is_new = group.objects.get_or_create(name=role)

@@ -148,7 +148,8 @@ def test_a_whole_number_has_many_spellings() -> None:
 
 
 def test_malformed_whole_numbers_are_refused() -> None:
-    for value in ("", "x", "7.0", "7e1", "٧", "1_000", "0x7", 7.5, True, None, [], {}, float("inf")):
+    wrong: list[Any] = ["", "x", "7.0", "7e1", "٧", "1_000", "0x7", 7.5, True, None, [], {}, float("inf")]
+    for value in wrong:
         assert rejected(parse_integer, value) is ErrorCode.NOT_INTEGER, value
 
 
@@ -167,7 +168,8 @@ def test_an_impossible_id_reads_as_an_unknown_id() -> None:
 
 
 def test_malformed_booleans_are_refused() -> None:
-    for value in (None, "yes", "on", 2, -1, 1.0, 0.0, "", [], {}):
+    wrong: list[Any] = [None, "yes", "on", 2, -1, 1.0, 0.0, "", [], {}]
+    for value in wrong:
         assert rejected(parse_boolean, value) is ErrorCode.NOT_BOOLEAN, value
 
 
@@ -181,7 +183,8 @@ def test_a_text_keeps_its_inner_blanks() -> None:
 
 
 def test_values_that_are_no_text_are_refused() -> None:
-    for value in (True, 1.5, [], {}, None):
+    wrong: list[Any] = [True, 1.5, [], {}, None]
+    for value in wrong:
         assert rejected(parse_text, value) is ErrorCode.NOT_TEXT, value
 
 
@@ -191,7 +194,8 @@ def test_a_ratio_may_be_sent_as_a_string() -> None:
 
 
 def test_a_ratio_has_bounds_and_is_a_number() -> None:
-    for value in ("NaN", "inf", "1e2", "1,5", float("nan"), float("inf"), -0.1, 100.1, True, []):
+    wrong: list[Any] = ["NaN", "inf", "1e2", "1,5", float("nan"), float("inf"), -0.1, 100.1, True, []]
+    for value in wrong:
         code = rejected(fields.NumberField(min_value=0, max_value=100).to_internal_value, value)
         assert code in {ErrorCode.NOT_NUMBER, ErrorCode.OUT_OF_RANGE}, value
 

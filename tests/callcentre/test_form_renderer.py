@@ -42,7 +42,7 @@ def test_a_choice_is_what_the_template_of_django_draws() -> None:
 
 
 def assert_same(widget: forms.Widget, value: Any) -> None:
-    ours, theirs = (widget.render("value", value, None, each()) for each in (FormRenderer, DjangoTemplates))
+    ours, theirs = (str(widget.render("value", value, None, each())) for each in (FormRenderer, DjangoTemplates))
     if isinstance(widget, forms.Select):
         ours, theirs = ("".join(text.split()) for text in (ours, theirs))
     assert ours == theirs

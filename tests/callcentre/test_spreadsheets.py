@@ -6,6 +6,7 @@ import io
 import re
 import zipfile
 from itertools import product
+from typing import Any
 
 import pytest
 from django.db import connection
@@ -61,7 +62,8 @@ def test_a_formula_gets_apostrophes_that_an_import_removes_and_other_cells_stay_
 @pytest.mark.parametrize("ours", [",", ";"])
 @pytest.mark.parametrize("theirs", [",", ";", "\t", "|"])
 def test_no_cell_is_a_formula_to_a_spreadsheet_of_another_separator(ours: str, theirs: str) -> None:
-    for text, quoting in product(FORMULAS, (csv.QUOTE_MINIMAL, csv.QUOTE_NONE)):
+    quotings: tuple[Any, ...] = (csv.QUOTE_MINIMAL, csv.QUOTE_NONE)
+    for text, quoting in product(FORMULAS, quotings):
         output = io.StringIO()
         CsvWriter(output, delimiter=ours).write([["first", text, text, 1]])
 
