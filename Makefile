@@ -1,7 +1,7 @@
 # Each target needs only make, and Python 3.11 to 3.14 with its venv module.
 PYTHON = .venv/bin/python
-# A launcher ends with this make, which is the parent of the shell that becomes the launcher.
-LAUNCH = @FOLLOW_PARENT=$$PPID exec $(PYTHON)
+# A launcher gets SIGTERM when this make, its parent, ends.
+LAUNCH = @exec setpriv --pdeathsig TERM $(PYTHON)
 STORES = $(LAUNCH) -m callcentre.embedded exec
 COMPILE = $(PYTHON) -m uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header
 

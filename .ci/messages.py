@@ -1,9 +1,9 @@
-"""Update the Polish catalogue: run by `make messages`.
+"""Update the catalogues of the languages: run by `make messages`.
 
 Every translatable string of the apps gets an entry, and unused entries are removed. The theme of the admin brings no
-Polish: its strings are ours too, except those that Django translates. An entry added by hand for a string of Django's
-stays and replaces Django's Polish. Babel reads Python and templates itself, so that no gettext is needed on the
-machine.
+translations: its strings are ours too, except those that Django translates. An entry added by hand for a string of
+Django's stays and replaces Django's translation. Babel reads Python and templates itself, so that no gettext is needed
+on the machine.
 """
 
 import sys
@@ -21,7 +21,7 @@ from django.utils.translation.template import templatize
 
 ROOT = Path(__file__).resolve().parent.parent
 APPS = ("callcentre", "campaigns", "knowledgebase", "reports", "telephony", "tickets", "webhooks")
-FILE = ROOT / "callcentre" / "locale" / "pl" / "LC_MESSAGES" / "django.po"
+FILES = sorted((ROOT / "callcentre" / "locale").glob("*/LC_MESSAGES/django.po"))
 KEYWORDS: dict[str, tuple[int | tuple[int, str], ...] | None] = {
     **dict.fromkeys(("_", "_now", "gettext", "gettext_lazy", "gettext_noop")),
     **dict.fromkeys(("ngettext", "ngettext_lazy"), (1, 2)),
@@ -52,48 +52,61 @@ def strings_of_theme(translated: set[str]) -> Iterator[Found]:
     unused = ("unfold/contrib/", "unfold_crispy")
     for name, msgid, context, comments in strings_of(Path(unfold.__file__).parent):
         is_used = name.startswith("unfold/contrib/filters/") or not any(part in name for part in unused)
-        if is_used and _first(msgid) not in translated:
+        if is_used and first_of(msgid) not in translated:
             yield name, msgid, context, comments
 
 
-def strings_of_django() -> set[str]:
-    """Return the strings that Django itself translates into Polish."""
+def strings_of_django(language: str) -> set[str]:
+    """Return the strings that Django itself translates."""
     framework = Path(django.__file__).parent
     found: set[str] = set()
     for path in (framework / "conf", framework / "contrib" / "admin", framework / "contrib" / "auth"):
-        with (path / "locale" / "pl" / "LC_MESSAGES" / "django.mo").open("rb") as file:
-            found |= {_first(message.id) for message in read_mo(file)}
+        with (path / "locale" / language / "LC_MESSAGES" / "django.mo").open("rb") as file:
+            found |= {first_of(message.id) for message in read_mo(file)}
     return found
 
 
-def _first(msgid: str | tuple[str, ...] | list[str]) -> str:
+def first_of(msgid: str | tuple[str, ...] | list[str]) -> str:
     return msgid if isinstance(msgid, str) else msgid[0]
 
 
-def main() -> None:
-    with FILE.open("rb") as file:
-        catalogue = read_po(file, locale="pl")
+def updated(catalogue: Catalog) -> Catalog:
+    """Give the catalogue the strings of the code, and no others."""
     template = Catalog(creation_date=catalogue.creation_date)
-    of_django = strings_of_django()
+    of_django = strings_of_django(str(catalogue.locale))
     ours = [found for app in APPS for found in strings_of(ROOT / app)]
     for name, msgid, context, comments in (*ours, *strings_of_theme(of_django)):
         template.add(msgid, locations=[(name, 0)], auto_comments=comments, context=context)
     for message in catalogue:
-        if message.id and _first(message.id) in of_django and not template.get(message.id, message.context):
+        if message.id and first_of(message.id) in of_django and not template.get(message.id, message.context):
             template.add(message.id, locations=[("django", 0)], context=message.context)
     catalogue.update(template, no_fuzzy_matching=True)
+    return catalogue
 
-    with FILE.open("wb") as file:
+
+def read(path: Path) -> Catalog:
+    with path.open("rb") as file:
+        return read_po(file, locale=path.parts[-3])
+
+
+def update(path: Path) -> list[str]:
+    """Update a catalogue, and return the strings that have no translation."""
+    catalogue = updated(read(path))
+    with path.open("wb") as file:
         # Without line numbers, the catalogue changes only when a string does.
         write_po(file, catalogue, width=120, ignore_obsolete=True, include_lineno=False)
-    with FILE.with_suffix(".mo").open("wb") as file:
+    with path.with_suffix(".mo").open("wb") as file:
         write_mo(file, catalogue)
-    missing = [_first(message.id) for message in catalogue if message.id and not all(_texts(message.string))]
-    if missing:
-        sys.exit("\n".join(["These have no Polish yet:", *missing]))
+    missing = [first_of(message.id) for message in catalogue if message.id and not all(texts_of(message.string))]
+    return [f"{catalogue.locale}: {string}" for string in missing]
 
 
-def _texts(string: str | tuple[str, ...] | list[str] | None) -> list[str]:
+def main() -> None:
+    if missing := [string for path in FILES for string in update(path)]:
+        sys.exit("\n".join(["These have no translation yet:", *missing]))
+
+
+def texts_of(string: str | tuple[str, ...] | list[str] | None) -> list[str]:
     return list(string) if isinstance(string, (tuple, list)) else [string or ""]
 
 

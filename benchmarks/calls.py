@@ -19,7 +19,7 @@ import requests
 
 from benchmarks.flood import MESSAGES_PER_CALL
 from benchmarks.harness import ROOT, Client, Service, Table, medians, service
-from callcentre.launch.servers import Ports
+from callcentre.launch.servers import choose_port
 from tests.telephony.switch.ari_server import PASSWORD, USER
 
 CALLS = 30
@@ -77,7 +77,7 @@ def processes(running: Service, *commands: list[str]) -> Iterator[None]:
 def calls_service() -> Iterator[tuple[Service, str]]:
     """Run the service with a listener and the worker of calls; yield the address for an Asterisk that starts later."""
     with service(0) as running:
-        port = Ports(Path(running.environment["CALLCENTRE_VAR"]) / "run" / "ari-port.json").choose("ari")
+        port = choose_port(Path(running.environment["CALLCENTRE_VAR"]) / "run" / "ari.port")
         url = f"http://127.0.0.1:{port}/ari"
         running.environment |= {
             "SWITCH_BACKEND": "asterisk",

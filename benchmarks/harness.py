@@ -9,6 +9,7 @@ import http.client
 import json
 import os
 import secrets
+import signal
 import statistics
 import subprocess
 import sys
@@ -21,8 +22,9 @@ from typing import Any
 
 import psycopg
 
+from callcentre.launch.children import spawn, stop
 from callcentre.launch.embedded import temporary_stores
-from callcentre.launch.servers import Ports
+from callcentre.launch.servers import choose_port
 from callcentre.launch.supervisor import programs
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -188,9 +190,16 @@ def medians(turns: int, *actions: Callable[[], Any], warm_up: int = 50) -> list[
     return [statistics.median(column) for column in zip(*times, strict=True)]
 
 
+def web_arguments(port: int) -> list[str]:
+    """Return the arguments of Python for a web server with two processes."""
+    arguments = programs(port)["web"]
+    arguments[arguments.index("--workers") + 1] = "2"
+    return arguments
+
+
 @contextmanager
 def service(records: int) -> Iterator[Service]:
-    """Run the web part of the service as `make run` does, on durable stores, with this many records."""
+    """Run the web part of the service as deploy/systemd does, on durable stores, with this many records."""
     with temporary_stores(durable=True) as stores:
         metrics = stores.var / "run" / "metrics"
         metrics.mkdir()
@@ -210,15 +219,10 @@ def service(records: int) -> Iterator[Service]:
         # Given stores may have served an earlier service.
         login = f"bench-{secrets.token_hex(4)}"
         secret = manage(environment, "create_api_user", login, "--right", "*").strip()
-        port = Ports(stores.var / "run" / "web-port.json").choose("web")
+        port = choose_port(stores.var / "run" / "web.port")
         log = (stores.var / "log" / "web.log").open("wb")
-        web = stores.guard.spawn(
-            [sys.executable, *programs(port)[0].arguments],
-            env=environment,
-            cwd=ROOT,
-            stdout=log,
-            stderr=subprocess.STDOUT,
-        )
+        command = [sys.executable, *web_arguments(port)]
+        web = spawn(command, orphaned=signal.SIGTERM, env=environment, cwd=ROOT, stdout=log, stderr=subprocess.STDOUT)
         try:
             running = Service(port, stores.database_url, environment, login, secret)
             wait_until_up(running)
@@ -226,16 +230,16 @@ def service(records: int) -> Iterator[Service]:
                 fill(running, records)
             yield running
         finally:
-            stores.guard.stop(web)
+            stop(web, signal.SIGTERM)
             log.close()
 
 
 @contextmanager
 def web_server(running: Service, name: str, *, bare: bool = False, **environment: str) -> Iterator[Service]:
     """Run another web server beside that of the service: with other settings, or with a bare Django view."""
-    port = Ports(Path(running.environment["CALLCENTRE_VAR"]) / "run" / f"{name}-port.json").choose(name)
+    port = choose_port(Path(running.environment["CALLCENTRE_VAR"]) / "run" / f"{name}.port")
     replaced = {"asginl": "wsgi", "callcentre.asgi:application": "benchmarks.bare_django:application"} if bare else {}
-    arguments = [replaced.get(word, word) for word in programs(port)[0].arguments]
+    arguments = [replaced.get(word, word) for word in web_arguments(port)]
     quiet: Any = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     process = subprocess.Popen([sys.executable, *arguments], env=running.environment | environment, cwd=ROOT, **quiet)
     try:

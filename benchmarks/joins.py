@@ -24,7 +24,7 @@ from typing import Any
 
 from benchmarks.calls import processes
 from benchmarks.harness import Service, Table, service
-from callcentre.launch.servers import Ports
+from callcentre.launch.servers import choose_port
 from tests.telephony.switch.ari_server import PASSWORD, USER
 
 PBX = os.environ.get("ARI_URL")
@@ -176,7 +176,7 @@ def measure(table: Table, switch: str, seconds: float) -> None:
             running.environment["SWITCH_BACKEND"] = "asterisk"
             numbers = ("208", "201") if PBX else ("200", "486")
         if switch == "asterisk" and not PBX:
-            port = Ports(folder / "run" / "ari-port.json").choose("ari")
+            port = choose_port(folder / "run" / "ari.port")
             running.environment |= {
                 "ARI_URL": f"http://127.0.0.1:{port}/ari",
                 "ARI_USER": USER,

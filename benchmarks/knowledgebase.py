@@ -15,7 +15,7 @@ import psycopg
 
 from benchmarks.harness import WARM_UP, Service, Table, manage, medians, service
 
-FILL = "from knowledgebase.load_test_articles import fill; print(fill('Benchmark', {articles}).pk)"
+FILL = "from callcentre.demonstration.load.articles import fill; print(fill('Benchmark', {articles}).pk)"
 COLUMNS = "a.id, a.title, a.category_id, k.name, a.text"
 MATCHES = """
 FROM knowledgebase_article a JOIN knowledgebase_category k ON k.id = a.category_id

@@ -18,7 +18,7 @@ from typing import Any
 from celery import Celery
 
 from benchmarks.harness import ROOT, Service, Table, service, timed
-from callcentre.launch.servers import Ports
+from callcentre.launch.servers import choose_port
 
 FILL = """
 WITH events AS (
@@ -35,7 +35,7 @@ SELECT id, %s, 'waiting', 0, now() FROM events
 
 class Receiver:
     def __init__(self, running: Service, folder: Path, name: str, *, hangs: bool = False) -> None:
-        self.port = Ports(folder / "ports.json").choose(name)
+        self.port = choose_port(folder / f"{name}.port")
         arguments = ["HANG"] if hangs else []
         command = [sys.executable, "-m", "benchmarks.receiver", str(self.port), *arguments]
         self._process = subprocess.Popen(command, cwd=ROOT, env=running.environment)

@@ -2,6 +2,8 @@ from django.apps import AppConfig, apps
 from django.contrib.admin import apps as admin_apps
 from django.utils.translation import gettext_lazy as _
 
+from callcentre.core.roles import RoleRights
+
 
 class AdminConfig(admin_apps.AdminConfig):
     default = False
@@ -12,6 +14,8 @@ class CallcentreConfig(AppConfig):
     default = True
     name = "callcentre"
     verbose_name = _("Access")
+    # No role beside administrators and auditors has rights here (callcentre/core/roles.py).
+    role_rights: RoleRights = {}
 
     def ready(self) -> None:
         from django.contrib.auth.signals import user_logged_in  # noqa: PLC0415  (apps load before it)

@@ -1,12 +1,13 @@
 """The entry point of the web server: `granian --interface asginl callcentre.asgi:application`."""
 
 import gc
-import os
 
 from django.core.handlers.wsgi import WSGIRequest
 from django.core.wsgi import get_wsgi_application
 
-os.environ.setdefault("DJANGO_SETTINGS_MODULE", "callcentre.settings")
+from callcentre.environment import env_int, read_settings
+
+read_settings()
 
 
 class Utf8Request(WSGIRequest):
@@ -35,7 +36,6 @@ from callcentre.checks import refuse_unsafe_settings  # noqa: E402
 from callcentre.core.file_store import mark_folder  # noqa: E402
 from callcentre.core.phone import warm_up  # noqa: E402
 from callcentre.core.transactions import limit_lock_waits  # noqa: E402
-from callcentre.environment import env_int  # noqa: E402
 from callcentre.web.bodies import allowance  # noqa: E402
 from callcentre.web.front import Front  # noqa: E402
 

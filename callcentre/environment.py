@@ -4,11 +4,13 @@ If `NAME` is not set, `NAME_FILE` is read: secrets can be mounted as files.
 """
 
 import os
+import sys
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
 from callcentre.launch.embedded import default_var, read_environment
@@ -16,6 +18,15 @@ from callcentre.launch.embedded import default_var, read_environment
 VAR = default_var()
 # Variables of a `make run` in another terminal, so that commands beside it work with the same settings.
 _RUNNING = read_environment(VAR)
+
+
+def read_settings() -> None:
+    """Read the settings. End this process with one sentence if they cannot be read."""
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "callcentre.settings")
+    try:
+        settings.INSTALLED_APPS  # noqa: B018  (the first access reads them)
+    except ImproperlyConfigured as error:
+        sys.exit(str(error))
 
 
 def env(name: str, default: str = "") -> str:

@@ -14,7 +14,7 @@ from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
-from callcentre.api import rate_limits
+from callcentre import rate_limits
 from callcentre.core.hashing import RETRY_AFTER_SECONDS, Busy, HashGate
 from callcentre.core.network import client_address
 from callcentre.models import User

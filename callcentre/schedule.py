@@ -23,11 +23,13 @@ class LocalTime(crontab):
 
 
 SCHEDULE: dict[str, Any] = {
+    # every 5 seconds: enqueue work that is due, and work whose message or worker was lost
+    "callcentre.sweep_due_work": {"task": "callcentre.sweep_due_work", "schedule": 5.0, "options": {"expires": 5}},
     # every second: place calls whose message was lost or that had to wait, in case the listener does not
     "telephony.sweep_calls": {"task": "telephony.sweep_calls", "schedule": 1.0, "options": {"expires": 2}},
     # every 5 seconds: end wrap-ups that the listener did not end, and sessions past their limit
     "telephony.sweep_agents": {"task": "telephony.sweep_agents", "schedule": 5.0, "options": {"expires": 5}},
-    # every 5 seconds: fetch recordings and make transcriptions that are due or whose message or worker was lost
+    # every 5 seconds: look for recordings that the switch has not reported, and ask for their transcriptions
     "telephony.sweep_recordings": {
         "task": "telephony.sweep_recordings",
         "schedule": 5.0,
@@ -41,8 +43,6 @@ SCHEDULE: dict[str, Any] = {
     "webhooks.sweep_resends": {"task": "webhooks.sweep_resends", "schedule": 10.0, "options": {"expires": 10}},
     # at 2:41 every night: delete events that are 90 days old, and rows of removed webhooks
     "webhooks.prune": {"task": "webhooks.prune", "schedule": LocalTime(hour="2", minute="41")},
-    # every 5 seconds: send messages that are due, and those whose message to the worker was lost
-    "tickets.sweep_dispatches": {"task": "tickets.sweep_dispatches", "schedule": 5.0, "options": {"expires": 5}},
     # once a minute: read the mailboxes of ticket queues
     "tickets.poll_mailboxes": {"task": "tickets.poll_mailboxes", "schedule": 60.0, "options": {"expires": 60}},
     # every 10 seconds: end the response targets of tickets whose customers were answered in a call or chat
@@ -51,24 +51,14 @@ SCHEDULE: dict[str, Any] = {
     "tickets.prune_files": {"task": "tickets.prune_files", "schedule": crontab(minute="23")},
     # every 5 seconds: settle calls without a result and end previews that are over, in case no dialler does
     "campaigns.sweep_calls": {"task": "campaigns.sweep_calls", "schedule": 5.0, "options": {"expires": 5}},
-    # every 10 seconds: start imports whose message or worker was lost
-    "campaigns.sweep_imports": {"task": "campaigns.sweep_imports", "schedule": 10.0, "options": {"expires": 10}},
     # every 5 seconds: renew stale rollups of hours, and of longer periods that are over
     "reports.refresh": {"task": "reports.refresh", "schedule": 5.0, "options": {"expires": 5}},
     # at 3:47 every night: compare a sample of the rollups with the ledgers
     "reports.compare_rollups": {"task": "reports.compare_rollups", "schedule": LocalTime(hour="3", minute="47")},
-    # every 10 seconds: build exports of the report whose message or worker was lost
-    "reports.build_exports": {"task": "reports.build_exports", "schedule": 10.0, "options": {"expires": 10}},
     # every 20 seconds: start scheduled exports that are due
     "reports.run_schedules": {"task": "reports.run_schedules", "schedule": 20.0, "options": {"expires": 20}},
-    # every 10 seconds: mail exports that are due, and those whose message was lost
-    "reports.sweep_mails": {"task": "reports.sweep_mails", "schedule": 10.0, "options": {"expires": 10}},
     # at 3:17 every night: remove files of exports that are 30 days old
     "reports.prune_exports": {"task": "reports.prune_exports", "schedule": LocalTime(hour="3", minute="17")},
-    # every 10 seconds: build exports of lists whose message or worker was lost
-    "lists.build_exports": {"task": "lists.build_exports", "schedule": 10.0, "options": {"expires": 10}},
-    # every 10 seconds: continue actions on lists whose message or worker was lost
-    "lists.sweep_actions": {"task": "lists.sweep_actions", "schedule": 10.0, "options": {"expires": 10}},
     # at 3:19 every night: remove files of exports of lists that are 30 days old
     "lists.prune_exports": {"task": "lists.prune_exports", "schedule": LocalTime(hour="3", minute="19")},
     # once an hour: count the words of catalogs whose articles have changed, for searches
@@ -83,12 +73,8 @@ SCHEDULE: dict[str, Any] = {
     "knowledgebase.prune": {"task": "knowledgebase.prune", "schedule": LocalTime(hour="3", minute="41")},
     # every 5 seconds: raise and clear alarms; the overview takes it as the sign that beat and the worker are there
     "overview.watch_alarms": {"task": "overview.watch_alarms", "schedule": 5.0, "options": {"expires": 5}},
-    # every 10 seconds: mail alarms that are due, and those whose message was lost
-    "overview.sweep_mails": {"task": "overview.sweep_mails", "schedule": 10.0, "options": {"expires": 10}},
     # at 3:35 every night: delete mails of alarms that are 30 days old
     "overview.prune_mails": {"task": "overview.prune_mails", "schedule": LocalTime(hour="3", minute="35")},
-    # every 10 seconds: mail links to new passwords that are due, and those whose message was lost
-    "signin.sweep_resets": {"task": "signin.sweep_resets", "schedule": 10.0, "options": {"expires": 10}},
     # at 3:27 every night: delete requests for new passwords that are a day old
     "signin.prune_resets": {"task": "signin.prune_resets", "schedule": LocalTime(hour="3", minute="27")},
     # once an hour: delete answers of retried writes that are 24 hours old
@@ -101,6 +87,6 @@ SCHEDULE: dict[str, Any] = {
     "campaigns.prune_attempts": {"task": "campaigns.prune_attempts", "schedule": LocalTime(hour="3", minute="5")},
     # at 2:53 every night: delete entries of the audit log past their retention
     "callcentre.prune_audit": {"task": "callcentre.prune_audit", "schedule": LocalTime(hour="2", minute="53")},
-    # every 10 seconds: resume deletions whose message or worker was lost, and remove the files that they left
-    "callcentre.sweep_deletions": {"task": "callcentre.sweep_deletions", "schedule": 10.0, "options": {"expires": 10}},
+    # every 10 seconds: remove the files that deletions left
+    "callcentre.remove_files": {"task": "callcentre.remove_files", "schedule": 10.0, "options": {"expires": 10}},
 }

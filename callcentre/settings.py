@@ -9,7 +9,6 @@ from django.core.exceptions import ImproperlyConfigured
 from django.utils.translation import gettext_lazy as _
 
 from callcentre.environment import VAR, database, env, env_bool, env_choice, env_int, env_list, env_url, env_zone
-from callcentre.launch.embedded import read_stores
 from callcentre.monitoring import metrics  # noqa: F401  (before other modules create metrics)
 from callcentre.monitoring.logging import logging_config
 from callcentre.schedule import SCHEDULE
@@ -32,9 +31,8 @@ TRUSTED_PROXIES = env_list("TRUSTED_PROXIES")
 # Networks (CIDR) that may read /metrics.
 METRICS_ALLOWED_NETWORKS = env_list("METRICS_ALLOWED_NETWORKS", "127.0.0.0/8,::1")
 
-_stores = read_stores(VAR) or {}
-DATABASE_URL = env("DATABASE_URL") or _stores.get("database_url", "")
-REDIS_URL = env("REDIS_URL") or _stores.get("redis_url", "")
+DATABASE_URL = env("DATABASE_URL")
+REDIS_URL = env("REDIS_URL")
 if not DATABASE_URL:
     raise ImproperlyConfigured("There is no database: start `make run` in another terminal, or set DATABASE_URL.")
 if not REDIS_URL:
@@ -355,7 +353,7 @@ CELERY_TASK_ROUTES = {
     "overview.*": {"queue": "mail"},
     "signin.*": {"queue": "mail"},
     "reports.mail_export": {"queue": "mail"},
-    "reports.sweep_mails": {"queue": "mail"},
+    "callcentre.sweep_due_work": {"queue": "calls"},
     "reports.*": {"queue": "reports"},
     "lists.*": {"queue": "reports"},
 }

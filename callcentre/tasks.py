@@ -2,7 +2,7 @@ from celery import shared_task
 from django.conf import settings
 from django.utils import timezone
 
-from callcentre.core import audit, deletions
+from callcentre.core import audit, deletions, due_work
 from callcentre.models import IdempotencyRecord, Lockout
 from callcentre.signin.models import SessionStore
 
@@ -33,7 +33,13 @@ def delete_personal_data(pk: int) -> None:
     deletions.run(pk)
 
 
-@shared_task(name="callcentre.sweep_deletions")
-def sweep_deletions() -> None:
-    """Resume deletions that lost their message or worker, and remove files that a deletion left in the storage."""
-    deletions.sweep()
+@shared_task(name="callcentre.remove_files")
+def remove_files() -> None:
+    """Remove the files that deletions left in the storage."""
+    deletions.remove_files()
+
+
+@shared_task(name="callcentre.sweep_due_work")
+def sweep_due_work() -> None:
+    """Enqueue work that is due again, or whose message or worker was lost."""
+    due_work.sweep()

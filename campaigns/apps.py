@@ -1,6 +1,8 @@
 from django.apps import AppConfig
 from django.utils.translation import gettext_lazy as _
 
+from callcentre.core.roles import RoleRights
+
 
 class CampaignsConfig(AppConfig):
     name = "campaigns"
@@ -16,6 +18,17 @@ class CampaignsConfig(AppConfig):
         "reports:read": ("view_campaign",),
         "system:read": ("view_diallingswitch",),
         "system:write": ("add_diallingswitch",),
+    }
+    # Role -> letters of rights -> models (callcentre/core/roles.py).
+    role_rights: RoleRights = {
+        "Supervisor": {
+            "vacd": "campaign record campaignfield campaignhours retryrule recordstatus additionalnumber",
+            "vad": "donotcall",
+            "va": "recordimport diallingswitch",
+            "v": (
+                "attempt recordchange recordoffer diallingday diallerstate campaigngroup dictionarystatus legalhours"
+            ),
+        },
     }
 
     def ready(self) -> None:

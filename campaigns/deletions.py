@@ -2,14 +2,14 @@
 
 from collections.abc import Iterable
 
-from django.db import connection
 from django.utils.translation import ngettext
 
+from callcentre.core.statements import Statement, row_of
 from campaigns.models import Campaign
 from campaigns.models.record_rows import IDS_WITH_NUMBERS
 from tickets.models import Customer
 
-_COUNT = f"SELECT count(*) FROM ({IDS_WITH_NUMBERS}) AS found"  # noqa: S608  (a text of ours)
+_COUNT = Statement("SELECT count(*) FROM ({ids_with_numbers}) AS found").of(ids_with_numbers=IDS_WITH_NUMBERS)
 
 
 def remarks(customer: Customer) -> Iterable[str]:
@@ -18,9 +18,7 @@ def remarks(customer: Customer) -> Iterable[str]:
     if not numbers:
         return
     campaigns = list(Campaign.objects.order_by().values_list("pk", flat=True))
-    with connection.cursor() as cursor:
-        cursor.execute(_COUNT, {"campaigns": campaigns, "numbers": numbers})
-        (count,) = cursor.fetchone()
+    (count,) = row_of(_COUNT, {"campaigns": campaigns, "numbers": numbers})
     if count:
         yield ngettext(
             "%(count)s record of campaigns with a number of the customer stays.",

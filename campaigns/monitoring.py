@@ -6,24 +6,25 @@ from django.utils import timezone
 from prometheus_client.core import Metric
 
 from callcentre.core.monitoring import NotReadyError, database_figures, gauge, gauges, probes, query
+from callcentre.core.statements import Statement
 from campaigns.dialling.ownership import DIALLER, HOLDERS
 from campaigns.models.dialling import ALL_DIALLING_RUNS
 
 # Campaigns whose dialling is running, unless all dialling is switched off; and whether a dialler has each.
-CAMPAIGNS = f"""
-SELECT count(*), count(*) FILTER (WHERE id NOT IN (SELECT key FROM ({HOLDERS}) AS held))
+CAMPAIGNS = Statement("""
+SELECT count(*), count(*) FILTER (WHERE id NOT IN (SELECT key FROM ({holders}) AS held))
 FROM campaigns_campaign
 WHERE is_dialling AND is_active AND start_date <= '{{day}}' AND (end_date IS NULL OR end_date >= '{{day}}')
-  AND {ALL_DIALLING_RUNS}
-"""  # noqa: S608  (of our own constants)
+  AND {all_dialling_runs}
+""").of(holders=HOLDERS, all_dialling_runs=ALL_DIALLING_RUNS)
 _TRUNK = """
 SELECT COALESCE(max(EXTRACT(epoch FROM now() - began_at)), 0)::float8 FROM campaigns_trunkfailure WHERE ended_at IS NULL
 """
 _COUNTS = ("attempts", "live_answers", "drops", "machines")
-_TODAY = f"""
-SELECT {", ".join(f"COALESCE(sum({name}), 0)::int" for name in _COUNTS)}
+_TODAY = Statement("""
+SELECT {counts}
 FROM campaigns_diallingday WHERE day = '{{day}}'
-"""  # noqa: S608
+""").of(counts=", ".join(f"COALESCE(sum({name}), 0)::int" for name in _COUNTS))
 
 
 def _of_today(statement: str) -> tuple[int, ...]:

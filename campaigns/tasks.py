@@ -9,7 +9,7 @@ from campaigns.dialling import outcomes, previews
 from campaigns.importing.import_run import Interrupted, run
 from campaigns.models import Campaign, RecordImport
 from campaigns.verbs.attempts import prune_old_attempts
-from campaigns.verbs.imports import remove_import_files, resume_import
+from campaigns.verbs.imports import remove_import_files
 from campaigns.verbs.record_zones import fill_zones
 
 
@@ -36,13 +36,6 @@ def prune_attempts() -> None:
     """Delete attempts past their retention, in batches."""
     while prune_old_attempts():
         pass
-
-
-@shared_task(name="campaigns.sweep_imports")
-def sweep_imports() -> None:
-    """Start imports whose message or worker was lost."""
-    for record_import in RecordImport.objects.due():
-        resume_import(record_import)
 
 
 @shared_task(name="campaigns.sweep_calls")

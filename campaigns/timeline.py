@@ -6,6 +6,7 @@ from typing import Any
 import orjson
 from django.utils.translation import gettext_lazy as _
 
+from callcentre.core.statements import Statement
 from campaigns.models import Attempt
 from campaigns.models.status import as_read
 from telephony.models import Connection
@@ -21,17 +22,17 @@ SELECT newest.created_at, newest.id FROM unnest(%(customers)s::bigint[]) AS one(
 ) newest
 """
 # The key is that of the call. The result is a status that the agent chose; it may have been deleted since.
-_READ = f"""
+_READ = Statement("""
 SELECT c.id, c.created_at, t.campaign_code, p.name AS campaign, p.id AS campaign_id, t.record_id,
   (SELECT r.id FROM campaigns_record r WHERE r.id = t.record_id) AS existing_record_id, t.phone_number,
-  t.connection_uid, t.outcome, t.result->'values' AS result, s.name AS status, a.login, {PARTS}
+  t.connection_uid, t.outcome, t.result->'values' AS result, s.name AS status, a.login, {parts}
 FROM telephony_connection c
 JOIN campaigns_attempt t ON t.connection_id = c.id
 LEFT JOIN campaigns_campaign p ON p.id = t.campaign_id
 LEFT JOIN campaigns_recordstatus s ON s.id = (t.result->'values'->>'status_id')::bigint
 LEFT JOIN telephony_agent a ON a.id = t.agent_id
 WHERE c.id = ANY(%(ids)s::bigint[])
-"""  # noqa: S608  (a text of ours)
+""").of(parts=PARTS)
 
 
 def _read(ids: Sequence[str], reader: Reader) -> dict[str, Entry]:

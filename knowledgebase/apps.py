@@ -1,6 +1,8 @@
 from django.apps import AppConfig
 from django.utils.translation import gettext_lazy as _
 
+from callcentre.core.roles import RoleRights
+
 
 class KnowledgebaseConfig(AppConfig):
     name = "knowledgebase"
@@ -9,4 +11,17 @@ class KnowledgebaseConfig(AppConfig):
     api_permissions = {
         "knowledge_base:read": ("view_catalog", "view_article"),
         "knowledge_base:write": ("change_article",),
+    }
+    # Role -> letters of rights -> models (callcentre/core/roles.py).
+    role_rights: RoleRights = {
+        "Agent": {
+            "v": "article catalog category",
+        },
+        "Supervisor": {
+            "v": "searchmiss",
+        },
+        "Knowledge editor": {
+            "vacd": "article catalog category articleimage searchmiss",
+            "v": "articleversion articlechange",
+        },
     }

@@ -1,6 +1,8 @@
 from django.apps import AppConfig
 from django.utils.translation import gettext_lazy as _
 
+from callcentre.core.roles import RoleRights
+
 
 class ReportsConfig(AppConfig):
     name = "reports"
@@ -9,4 +11,11 @@ class ReportsConfig(AppConfig):
     api_permissions = {
         "reports:read": ("view_export",),
         "reports:write": ("add_export",),
+    }
+    # Role -> letters of rights -> models (callcentre/core/roles.py).
+    role_rights: RoleRights = {
+        "Supervisor": {
+            "va": "export",
+            "vacd": "schedule",
+        },
     }

@@ -6,6 +6,7 @@ from datetime import datetime
 
 from prometheus_client import Counter
 
+from callcentre.core.statements import Statement
 from reports import ledgers, rollups
 from reports.figures import COLUMNS
 from reports.periods import DAY, Aggregation, end_of, start_of
@@ -17,8 +18,8 @@ repaired = Counter("callcentre_rollups_repaired", "Rollups that differed from th
 
 _ROW = ", ".join(("agent_id", "queue_id", "started_at", *COLUMNS))
 # Time that the log names is summed anew in any case. In this snapshot, all other rollups are equal to the ledgers.
-_LOG_WRONG_ONES = f"""
-WITH {ledgers.STRETCHES}, {ledgers.ROWS},
+_LOG_WRONG_ONES = Statement("""
+WITH {stretches}, {rows},
 kept AS (
   SELECT r.* FROM reports_sums r JOIN stretch
     ON r.agent_id = stretch.agent_id AND r.level = %(level)s AND r.started_at >= a AND r.started_at < b
@@ -26,9 +27,9 @@ kept AS (
 wrong AS (
   SELECT agent_id, min(started_at) AS since, max(started_at) AS until, count(DISTINCT (queue_id, started_at)) AS count
   FROM (
-    (SELECT {_ROW} FROM counted EXCEPT SELECT {_ROW} FROM kept)
+    (SELECT {row} FROM counted EXCEPT SELECT {row} FROM kept)
     UNION ALL
-    (SELECT {_ROW} FROM kept EXCEPT SELECT {_ROW} FROM counted)
+    (SELECT {row} FROM kept EXCEPT SELECT {row} FROM counted)
   ) different
   WHERE NOT EXISTS (
     SELECT FROM telephony_ledgerchange l JOIN stretch USING (agent_id)
@@ -38,7 +39,7 @@ wrong AS (
 ),
 logged AS (INSERT INTO telephony_ledgerchange (agent_id, since, until) SELECT agent_id, since, until FROM wrong)
 SELECT agent_id, since, count FROM wrong
-"""  # noqa: S608  (of our own constants)
+""").of(stretches=ledgers.STRETCHES, rows=ledgers.ROWS, row=_ROW)
 
 
 def compare_sample(now: datetime) -> int:

@@ -6,9 +6,9 @@ from typing import Any
 
 from django.db.models import Model
 
-from callcentre.admin import may_see
 from callcentre.core.errors import ErrorCode
 from callcentre.core.parsing import parse_id
+from callcentre.core.scope import may_see
 from reports.counting import Answer
 from reports.measures import Measure
 from reports.models.export import ReportKind

@@ -14,9 +14,9 @@ import orjson
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
-from callcentre.admin.periods import value_of
+from callcentre.core.counted import value_of
 from callcentre.core.exporting.formats import Unit
-from campaigns.dialling.matching import IN_TIME_SECONDS
+from campaigns.dialling.answered_calls import IN_TIME_SECONDS
 from campaigns.models import SystemStatus
 from reports.counting import Counting, Source, SubjectRow, border, figure, in_span
 from reports.figures import mean, percent

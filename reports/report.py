@@ -14,7 +14,7 @@ from django.db import connection, transaction
 from psycopg.pq import Format
 
 from callcentre.core.times import zone
-from reports import ledgers, parts
+from reports import composition, ledgers
 from reports.figures import COLUMNS, FIGURES, Row
 from reports.ledgers import Part, Source, array
 from reports.periods import LENGTHS, Aggregation
@@ -120,10 +120,12 @@ WHERE period BETWEEN first_period AND last_period GROUP BY place, agent_id, peri
 def page(question: Question, limit: int, offset: int) -> list[Row]:
     """Return so many rows of the report, from there on."""
     with snapshot():
-        found, read = parts.find([*question.subjects], question.begin, question.end, question.aggregation, question.now)
+        found, read = composition.find(
+            [*question.subjects], question.begin, question.end, question.aggregation, question.now
+        )
         if not found:
             return []
-        level = parts.LEVELS.get(question.aggregation)
+        level = composition.LEVELS.get(question.aggregation)
         statement = _statement(found, is_level=question.queues is None and [part.source for part in found] == [level])
         parameters = {
             **ledgers.parameters(found, question.aggregation, read),

@@ -13,14 +13,16 @@ from typing import Any
 from django.db import connection
 
 from callcentre.core.advisory_locks import try_lock
+from callcentre.core.statements import Statement, row_of
 from reports import ledgers
+from reports.composition import LEVELS
 from reports.figures import COLUMNS
 from reports.ledgers import Part, Source
 from reports.models import RollupProgress
-from reports.parts import LEVELS
 from reports.periods import DAY, FIRST, HOUR, LAST, RESOLUTION, Aggregation, Span, end_of, start_of, union
 from reports.report import snapshot
 from telephony.models import Agent
+from telephony.models.ledger_change import LedgerChange
 
 # The advisory lock of the one process that sums.
 _LOCK = 0x726F6C6C
@@ -47,17 +49,17 @@ SELECT min(since), max(until) FROM (
 _EVERYTHING = """
 INSERT INTO telephony_ledgerchange (agent_id, since, until) SELECT id, %s, %s FROM telephony_agent
 """
-_DELETE = f"""
-WITH {ledgers.STRETCHES}
+_DELETE = Statement("""
+WITH {stretches}
 DELETE FROM reports_sums r USING stretch
 WHERE r.agent_id = stretch.agent_id AND r.level = %(level)s AND r.started_at >= a AND r.started_at < b
-"""  # noqa: S608
-_INSERT = f"""
-WITH {ledgers.STRETCHES}, {ledgers.ROWS}
-INSERT INTO reports_sums (level, agent_id, queue_id, started_at, {", ".join(COLUMNS)})
-SELECT %(level)s, agent_id, queue_id, started_at, {", ".join(COLUMNS)} FROM counted
+""").of(stretches=ledgers.STRETCHES)
+_INSERT = Statement("""
+WITH {stretches}, {rows}
+INSERT INTO reports_sums (level, agent_id, queue_id, started_at, {columns})
+SELECT %(level)s, agent_id, queue_id, started_at, {columns} FROM counted
 ORDER BY agent_id, queue_id, started_at
-"""  # noqa: S608
+""").of(stretches=ledgers.STRETCHES, rows=ledgers.ROWS, columns=", ".join(COLUMNS))
 
 
 def alone() -> AbstractContextManager[bool]:
@@ -99,7 +101,7 @@ def refresh() -> int:
                 for span in union((max(begin, first), min(end, border)) for begin, end in whole):
                     stretches[span].append(agent_id)
             write(length, stretches)
-        cursor.execute("DELETE FROM telephony_ledgerchange WHERE id = ANY(%s)", [done])
+        LedgerChange.objects.filter(pk__in=done).delete()
     return len(done)
 
 
@@ -121,9 +123,7 @@ def settle(now: datetime) -> int:
 
 def bounds() -> Span | None:
     """Return the first instant and the last of which any ledger, or any rollup, says something."""
-    with connection.cursor() as cursor:
-        cursor.execute(_BOUNDS)
-        since, until = cursor.fetchone()
+    since, until = row_of(_BOUNDS)
     return (since, until) if since else None
 
 

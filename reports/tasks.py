@@ -49,9 +49,3 @@ def run_schedules() -> None:
 def mail_export(pk: int) -> None:
     """Send an export to one of its recipients."""
     outbox.send(pk)
-
-
-@shared_task(name="reports.sweep_mails")
-def sweep_mails() -> None:
-    """Enqueue the mails that are due again, and those for which no message was sent."""
-    outbox.sweep()

@@ -17,7 +17,7 @@ from typing import Any
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
-from callcentre.admin.periods import value_of
+from callcentre.core.counted import value_of
 from callcentre.core.exporting.formats import Unit
 from callcentre.core.statements import rows_of
 from callcentre.core.times import zone

@@ -1,6 +1,8 @@
 from django.apps import AppConfig
 from django.utils.translation import gettext_lazy as _
 
+from callcentre.core.roles import RoleRights
+
 
 class TelephonyConfig(AppConfig):
     name = "telephony"
@@ -15,6 +17,17 @@ class TelephonyConfig(AppConfig):
         "reports:read": ("view_queue",),
         "system:read": ("view_pause", "view_transfershortcut"),
         "system:write": ("change_pause", "change_transfershortcut"),
+    }
+    # Role -> letters of rights -> models (callcentre/core/roles.py).
+    role_rights: RoleRights = {
+        "Supervisor": {
+            "vc": "agent queue recording transcription",
+            "vacd": "queuemember openinghours",
+            "v": (
+                "agentgroup pause agentsession agentstate connection offer leg talk transfer callcommand "
+                "connectiontopic topicgroup topic topicfield evaluationcriterion transfershortcut"
+            ),
+        },
     }
 
     def ready(self) -> None:

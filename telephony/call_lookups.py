@@ -3,6 +3,7 @@
 from collections.abc import Callable, Collection, Mapping
 
 from callcentre.core.search import SearchText
+from callcentre.core.statements import Statement
 
 # A text -> SELECTs of the ids of calls, the newest first, whose parameters are those of the text. `{most}` stands for
 # the number of calls.
@@ -33,8 +34,8 @@ def names_of_campaigns(ids: Collection[int]) -> Mapping[int, str]:
 
 def of_keys(column: str, keys: str) -> str:
     """Return the SELECT of the newest calls with each of some keys in a column, which an index has in this order."""
-    return f"""
+    return Statement("""
 SELECT calls.id FROM ({keys}) AS found(key) CROSS JOIN LATERAL (
   SELECT c.id, c.created_at FROM telephony_connection c WHERE c.{column} = found.key
   ORDER BY c.created_at DESC, c.id DESC LIMIT {{most}}) AS calls
-ORDER BY calls.created_at DESC, calls.id DESC"""  # noqa: S608  (of our own constants)
+ORDER BY calls.created_at DESC, calls.id DESC""").of(keys=keys, column=column)

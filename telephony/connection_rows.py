@@ -8,6 +8,7 @@ from django.core.exceptions import EmptyResultSet
 from django.db import connection
 
 from callcentre.core.field_tables import named_rows, select_list
+from callcentre.core.statements import row_of
 from telephony.models.connection import ConnectionQuerySet
 from telephony.models.connection_fields import CONNECTION_FIELDS, DETAIL_FIELDS
 
@@ -79,9 +80,7 @@ def page(connections: ConnectionQuerySet, limit: int, offset: int) -> tuple[int,
     if (condition := _condition(connections)) is None:
         return 0, []
     where, parameters = condition
-    with connection.cursor() as cursor:
-        cursor.execute(_COUNT.format(where=where), parameters)
-        (count,) = cursor.fetchone()
+    (count,) = row_of(_COUNT.format(where=where), parameters)
     return count, _rows(LIST, connections, limit, offset) if offset < count else []
 
 

@@ -6,6 +6,7 @@ from datetime import datetime
 
 from django.db import connection
 
+from callcentre.core.statements import Statement, row_of
 from telephony.models import Connection
 from telephony.models.agent_intervals import StateKind
 from telephony.models.connection import LEG_OCCUPIES_PHONE
@@ -27,20 +28,20 @@ LEFT JOIN telephony_pause AS pause ON pause.id = last.pause_id
 LEFT JOIN telephony_pause AS following ON following.id = last.resumes_pause_id
 """
 # The call of an agent's state; for an agent who has paused or logged out during a call, that of the phone.
-_CALL = f"""
+_CALL = Statement("""
 SELECT connection_id, kind, since FROM (
   SELECT 1 AS rank, connection_id, kind, started_at AS since FROM telephony_agentstate
   WHERE agent_id = %(agent)s AND ended_at IS NULL AND connection_id IS NOT NULL
   UNION ALL
   SELECT 2, connection_id, CASE state WHEN 'up' THEN 'talking' ELSE 'ringing' END,
     date_trunc('second', COALESCE(up_at, asked_at))
-  FROM telephony_leg WHERE agent_id = %(agent)s AND {LEG_OCCUPIES_PHONE}
+  FROM telephony_leg WHERE agent_id = %(agent)s AND {leg_occupies_phone}
   UNION ALL
   SELECT 2, connection_id, CASE WHEN joined_at IS NULL THEN 'ringing' ELSE 'talking' END,
     date_trunc('second', called_at)
   FROM telephony_agentline WHERE agent_id = %(agent)s AND ended_at IS NULL AND connection_id IS NOT NULL
 ) AS calls ORDER BY rank, since LIMIT 1
-"""  # noqa: S608  (of our own constants)
+""").of(leg_occupies_phone=LEG_OCCUPIES_PHONE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +82,6 @@ def current_states(agent_ids: Collection[int]) -> dict[int, Current]:
 
 def current_call(agent_id: int) -> tuple[Connection, str, datetime] | None:
     """Return the call that an agent is in or wraps up, the state in it and its start; None without a call."""
-    with connection.cursor() as cursor:
-        cursor.execute(_CALL, {"agent": agent_id})
-        row = cursor.fetchone()
+    row = row_of(_CALL, {"agent": agent_id})
     call = Connection.objects.select_related("queue").filter(pk=row[0]).first() if row else None
     return (call, row[1], row[2]) if call else None

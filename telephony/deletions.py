@@ -10,9 +10,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
 from callcentre.core.deletions import Busy, Consequences, Deletion, FileRemoval, Kind, Part, register
+from callcentre.core.due_work import LEASE
 from telephony import events
 from telephony.models import Connection, ConnectionTopic, Leg, Recording, Transcription
-from telephony.verbs.recordings import LEASE
 
 # Calls of one step.
 BATCH = 500

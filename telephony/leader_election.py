@@ -7,26 +7,26 @@ from contextlib import suppress
 from datetime import datetime
 
 import psycopg
-from django.db import connection
 
 from callcentre.core.direct_connection import connect_directly
 from callcentre.core.heartbeats import LISTENER, Pulse
+from callcentre.core.statements import Statement, rows_of
 
 LOCK_SPACE, LEADER, CONNECTED = 0x63616C73, 0, 1
 
 # The locks that are held in this database.
-_HELD = f"""
+_HELD = Statement("""
 SELECT objid::int AS key, pid FROM pg_locks
-WHERE locktype = 'advisory' AND classid = {LOCK_SPACE} AND objsubid = 2 AND granted
+WHERE locktype = 'advisory' AND classid = {lock_space} AND objsubid = 2 AND granted
   AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
-"""  # noqa: S608  (of our own constants)
+""").of(lock_space=LOCK_SPACE)
 # SQL: a listener is connected to the switch.
 IS_CONNECTED = f"EXISTS (SELECT FROM ({_HELD}) AS held WHERE key = {CONNECTED})"
 # The held locks of LEADER and CONNECTED, and the seconds since the holder's last statement.
-HOLDERS = f"""
+HOLDERS = Statement("""
 SELECT key, EXTRACT(epoch FROM clock_timestamp() - state_change)::float8
-FROM ({_HELD}) AS held JOIN pg_stat_activity USING (pid)
-"""  # noqa: S608
+FROM ({held}) AS held JOIN pg_stat_activity USING (pid)
+""").of(held=_HELD)
 
 # The one row of telephony.models.SwitchContact.
 _KEEP_CONTACT = """
@@ -38,9 +38,7 @@ _LAST_CONTACT = "SELECT heard_at FROM telephony_switchcontact WHERE id = 1"
 
 def is_connected() -> bool:
     """Return whether a listener is connected to the switch. Otherwise no event of a call would be stored."""
-    with connection.cursor() as cursor:
-        cursor.execute(f"SELECT {IS_CONNECTED}")
-        return bool(cursor.fetchone()[0])
+    return bool(rows_of(f"SELECT {IS_CONNECTED}")[0][0])
 
 
 class Leadership:

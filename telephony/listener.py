@@ -20,11 +20,11 @@ from callcentre.core.pubsub import subscribe
 from telephony import call_clock
 from telephony.calls import (
     commands,
+    dialler_calls,
     distribution,
     inbound,
     line_comparison,
     line_events,
-    matching,
     placement,
     reconciliation,
     switch_events,
@@ -200,7 +200,7 @@ class Listener:
                 self._match,
                 self._submit_commands,
                 self._submit_lines,
-                lambda: self._submit_all(matching.overdue(now), partial(matching.go_on, now=now)),
+                lambda: self._submit_all(dialler_calls.overdue(now), partial(dialler_calls.go_on, now=now)),
                 lambda: self._submit_all(distribution.overdue(now), partial(inbound.overflow, now=now)),
                 lambda: distribution.distribute(now),
             ]
@@ -211,7 +211,7 @@ class Listener:
                 return
 
     def _match(self) -> None:
-        self._has_waiting = matching.match_waiting()
+        self._has_waiting = dialler_calls.match_waiting()
 
     def _submit_lines(self) -> None:
         for channel_id, what in line_events.due(call_clock.now()):

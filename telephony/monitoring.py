@@ -5,17 +5,18 @@ from collections.abc import Iterable
 from prometheus_client.core import Metric
 
 from callcentre.core.monitoring import database_figures, gauge, gauges, query
+from callcentre.core.statements import Statement
 from telephony.leader_election import CONNECTED, HOLDERS, LEADER
 from telephony.models import AgentState
 from telephony.models.connection import PHONE_IS_IN_CALL
 
-_OPEN_CALLS = f"""
+_OPEN_CALLS = Statement("""
 SELECT state, count(*), GREATEST(EXTRACT(epoch FROM now() - min(created_at) FILTER (
   -- A call that waits for its agent's phone is not late.
-  WHERE state <> 'queued' OR NOT {PHONE_IS_IN_CALL}
+  WHERE state <> 'queued' OR NOT {phone_is_in_call}
 )), 0)::float8
 FROM telephony_connection WHERE state <> 'ended' GROUP BY state
-"""  # noqa: S608  (of our own constants)
+""").of(phone_is_in_call=PHONE_IS_IN_CALL)
 _WAITING_CALLERS = """
 SELECT q.name, count(c.id), GREATEST(EXTRACT(epoch FROM now() - min(c.waiting_since)), 0)::float8
 FROM telephony_queue q LEFT JOIN telephony_connection c ON c.queue_id = q.id AND c.state = 'waiting'

@@ -3,7 +3,6 @@
 import logging
 import tempfile
 import threading
-import time
 import wave
 from collections.abc import Iterator
 from contextlib import suppress
@@ -16,10 +15,10 @@ from django.core.files.storage import default_storage
 from django.db import transaction
 from django.utils import timezone
 
-from callcentre.core.enqueue import enqueue
+from callcentre.core.due_work import Claim, NotOurs
 from callcentre.core.free_space import is_full
 from telephony.calls import presumed_ends
-from telephony.models import Recording, Transcription
+from telephony.models import Recording
 from telephony.models.transcription import is_configured
 from telephony.switch import current_switch
 from telephony.switch.base import SwitchError, SwitchUnreachable
@@ -31,19 +30,12 @@ logger = logging.getLogger(__name__)
 PIECE_BYTES = 64 * 1024
 # More than 37 hours of a telephone's voice: no call is longer.
 MOST_BYTES = 2 * 1024**3
-RENEW_SECONDS = 30.0
 REMOVED_AT_ONCE = 500
 # Before the switch is asked again to remove a copy.
 AGAIN_AFTER = timedelta(minutes=10)
 # The most threads of a worker, which also place calls, that fetch recordings at one time.
 _slots = threading.BoundedSemaphore(4)
-# Tasks that a sweep enqueues at most; each task enqueues the next.
-ENQUEUED_AT_ONCE = 8
 REQUESTED_AT_ONCE = 100
-
-
-class _LeaseLost(Exception):
-    """The lease has expired, and another worker has the recording."""
 
 
 def fetch(pk: int) -> None:
@@ -51,39 +43,38 @@ def fetch(pk: int) -> None:
     if is_full() or not _slots.acquire(blocking=False):
         return
     try:
-        recording = Recording.objects.filter(pk=pk).first()
-        if recording is not None and recordings.claim(recording):
-            _attempt(recording)
+        if claim := Recording.objects.claim(pk):
+            with claim:
+                _attempt(claim)
     finally:
         _slots.release()
-    for waiting in Recording.objects.due(timezone.now()).order_by("next_attempt_at")[:1]:
-        enqueue("telephony.fetch_recording", waiting.pk)
+    Recording.objects.enqueue_due(1)
 
 
-def _attempt(recording: Recording) -> None:
+def _attempt(claim: Claim[Recording]) -> None:
+    recording = claim.row
     try:
-        size, seconds = _copy(recording)
+        size, seconds = _copy(claim)
     except SwitchUnreachable as error:
-        recordings.put_off(recording, str(error))
+        claim.fail(error)
     except SwitchError as error:
-        recordings.put_off(recording, str(error), is_refused=True, is_absent=True)
+        recordings.put_off(claim, str(error), is_absent=True)
     except (wave.Error, EOFError) as error:
-        recordings.put_off(recording, f"no WAV with sound: {error or 'it ends early'}", is_refused=True)
+        recordings.put_off(claim, f"no WAV with sound: {error or 'it ends early'}")
     except OSError as error:
-        recordings.put_off(recording, f"cannot be stored: {error.strerror or error}")
-    except _LeaseLost:
-        logger.warning("recording was taken over", extra={"recording": recording.name})
+        claim.fail(f"cannot be stored: {error.strerror or error}")
     else:
-        with transaction.atomic():
-            if is_stored := recordings.store(recording, size=size, seconds=seconds):
+        try:
+            with transaction.atomic():
+                recordings.store(claim, size=size, seconds=seconds)
                 presumed_ends.correct(recording.connection_id)
-        if not is_stored:
+        except NotOurs:
             _discard_if_deleted(recording)
-        else:
-            if not settings.RECORDINGS_FOLDER:
-                with suppress(SwitchUnreachable):  # the sweep retries it
-                    _remove_from_switch(recording)
-            request_transcription(recording.connection_id)
+            raise
+        if not settings.RECORDINGS_FOLDER:
+            with suppress(SwitchUnreachable):  # the sweep retries it
+                _remove_from_switch(recording)
+        request_transcription(recording.connection_id)
 
 
 def _discard_if_deleted(recording: Recording) -> None:
@@ -98,23 +89,19 @@ def request_transcription(connection_id: int) -> None:
         transcriptions.request(connection_id)
 
 
-def _copy(recording: Recording) -> tuple[int, float]:
+def _copy(claim: Claim[Recording]) -> tuple[int, float]:
     """Copy the recording into our storage. Return its size in bytes and its length in seconds."""
+    recording = claim.row
     with tempfile.NamedTemporaryFile() as copy:
-        size, renewed_at = 0, time.monotonic()
+        size = 0
         for piece in _pieces(recording.name):
             size += copy.write(piece)
             if size > MOST_BYTES:
                 raise SwitchError(f"longer than {MOST_BYTES} bytes")
-            if time.monotonic() - renewed_at > RENEW_SECONDS:
-                renewed_at = time.monotonic()
-                if not recordings.renew(recording):
-                    raise _LeaseLost
         if not (seconds := mend(copy, size)):
             # As from an Asterisk without a timing module.
             raise wave.Error("it is empty")
-        if not recordings.renew(recording):
-            raise _LeaseLost
+        claim.check()
         # The storage would choose another name if an earlier attempt has left a file.
         default_storage.delete(recording.path)
         copy.seek(0)
@@ -160,19 +147,13 @@ def _remove_from_switch(recording: Recording) -> None:
 
 
 def sweep(now: datetime) -> None:
-    """Continue recordings and transcriptions that a lost task, a dead worker or a missing provider has left."""
+    """Fetch recordings that the switch has not reported, and request transcriptions that had no provider."""
     for name in Recording.objects.overdue(now).values_list("name", flat=True)[:REQUESTED_AT_ONCE]:
         recordings.finish(name)
-    due = Recording.objects.due(now).order_by("next_attempt_at")
-    for pk in due.values_list("pk", flat=True)[:ENQUEUED_AT_ONCE]:
-        enqueue("telephony.fetch_recording", pk)
     if is_configured():
         untranscribed = Recording.objects.untranscribed().order_by("-id")
         for connection_id in untranscribed.values_list("connection_id", flat=True)[:REQUESTED_AT_ONCE]:
             transcriptions.request(connection_id)
-    waiting = Transcription.objects.due(now).order_by("next_attempt_at")
-    for pk in waiting.values_list("pk", flat=True)[:ENQUEUED_AT_ONCE]:
-        enqueue("telephony.transcribe", pk)
 
 
 def prune(now: datetime) -> None:

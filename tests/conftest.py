@@ -20,7 +20,7 @@ from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis
 from pytest_django import DjangoDbBlocker
 
-from callcentre.api import rate_limits
+from callcentre import rate_limits
 from callcentre.core.actor import SYSTEM, Actor
 from callcentre.launch.embedded import Stores, temporary_stores
 from callcentre.models import ApiUser
@@ -86,8 +86,8 @@ def _redis() -> redis.Redis:
 @pytest.fixture(autouse=True)
 def _limits(monkeypatch: pytest.MonkeyPatch) -> None:
     """Start each test without counts, and wait for Redis, so that everything is counted."""
-    store = _redis()
-    if keys := [key for pattern in ("cc:fail:*", "cc:rate:*", "cc:overview:*") for key in store.scan_iter(pattern)]:
+    store: Any = _redis()
+    if keys := [key for key in store.keys("cc:*") if key.startswith((b"cc:fail:", b"cc:rate:", b"cc:overview:"))]:
         store.delete(*keys)
     monkeypatch.setattr(rate_limits, "client", _redis)
     monkeypatch.setattr(rate_limits._Script, "paused_until", 0.0)
@@ -150,6 +150,7 @@ def django_db_setup(request: pytest.FixtureRequest, django_db_blocker: DjangoDbB
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(TransactionTestCase, "_fixture_teardown", lambda self: pristine.restore())
         yield
+    pristine.close()
 
 
 @contextmanager

@@ -23,14 +23,14 @@ NUMBER = frozenset({int, float})
 GROUP = {"id": int, "name": str}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Operation:
     method: str
     path: str
     right: str
     status: int
     answer: Any
-    # Statements, including that of authentication.
+    # The usual number of statements, including that of authentication.
     queries: int
     body: Any = None
     # The same operation of an unknown object.

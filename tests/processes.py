@@ -1,6 +1,7 @@
 """Processes that tests start: their environment, their output, and waiting for their effects."""
 
 import os
+import re
 import subprocess
 import sys
 import time
@@ -36,6 +37,13 @@ def running(arguments: list[str], variables: dict[str, str], log: Path) -> Itera
     finally:
         process.kill()
         process.wait()
+
+
+def arguments_of(unit: str) -> list[str]:
+    """Return the arguments of Python in a unit of systemd."""
+    text = (ROOT / "deploy" / "systemd" / f"callcentre-{unit}.service").read_text()
+    (command,) = re.findall(r"^ExecStart=\S+ (.*)$", text, re.MULTILINE)
+    return str(command).replace("%%", "%").split()
 
 
 def enqueue_into(stores: Stores) -> Callable[..., None]:

@@ -1,7 +1,7 @@
 """A pytest plug-in that starts stores for the tests before Django reads its settings.
 
-All workers of a run share one pair; DATABASE_URL and REDIS_URL each replace one. Nothing is left after the tests, even
-if they are killed.
+All workers of a run share one pair; DATABASE_URL and REDIS_URL each replace one. No process is left after the tests,
+even if they are killed.
 """
 
 import os
@@ -15,14 +15,12 @@ import psycopg
 import pytest
 
 from callcentre.launch.embedded import temporary_stores
-from callcentre.launch.process_guard import follow_parent
 from callcentre.launch.servers import StoreError
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None]:
     # A wrapper, because pytest-django imports the settings in this same hook.
-    follow_parent()
     if not (os.environ.get("DATABASE_URL") and os.environ.get("REDIS_URL")):
         context = ExitStack()
         try:

@@ -12,7 +12,7 @@ from django.core import mail
 from django.db import DatabaseError
 from django.utils import timezone
 
-from callcentre.core import leases, mail_outbox
+from callcentre.core import mail_outbox
 from callcentre.core.mail_outbox import DueMail, Outbox, QueuedMail
 from callcentre.overview import mails as alarm_mails
 from callcentre.overview import tasks as alarm_tasks
@@ -22,7 +22,6 @@ from reports import tasks as export_tasks
 from reports.exporting import mails as export_mails
 from tests.callcentre.factories import PasswordResetFactory, UserFactory
 from tests.overview.factories import AlarmMailFactory
-from tests.processes import wait_for
 from tests.reports.factories import ExportFactory, ExportMailFactory, ScheduleFactory
 
 pytestmark = pytest.mark.django_db
@@ -47,13 +46,12 @@ class Case:
     # The mails of a row.
     count: int
     send: Callable[[int], None]
-    sweep: Callable[[], None]
 
 
 CASES = {
-    "alarms": Case(alarm_mails.outbox, AlarmMailFactory, 1, alarm_tasks.mail_alarm, alarm_tasks.sweep_mails),
-    "exports": Case(export_mails.outbox, mail_of_an_export, 1, export_tasks.mail_export, export_tasks.sweep_mails),
-    "resets": Case(reset_mails.outbox, reset_of_two_users, 2, reset_tasks.mail_reset, reset_tasks.sweep_resets),
+    "alarms": Case(alarm_mails.outbox, AlarmMailFactory, 1, alarm_tasks.mail_alarm),
+    "exports": Case(export_mails.outbox, mail_of_an_export, 1, export_tasks.mail_export),
+    "resets": Case(reset_mails.outbox, reset_of_two_users, 2, reset_tasks.mail_reset),
 }
 
 
@@ -133,17 +131,15 @@ def test_a_server_that_is_down_is_tried_again_until_the_attempts_are_over(
     row = case.make()
     server.error = OSError("connection refused")
 
-    for attempt, delay in enumerate(case.outbox.delays, 1):
+    for attempt, delay in enumerate(case.outbox.model.delays, 1):
         case.send(row.pk)
         assert state_of(row) == expected(row, "queued", "connection refused", attempt, True)
         clock.shift(delay - timedelta(seconds=1))
-        assert case.outbox.due_now() == []
+        case.send(row.pk)
         clock.shift(timedelta(seconds=2))
-        assert case.outbox.due_now() == [row.pk]
     case.send(row.pk)
 
-    assert state_of(row) == expected(row, "failed", "connection refused", len(case.outbox.delays) + 1, False)
-    assert case.outbox.due_now() == []
+    assert state_of(row) == expected(row, "failed", "connection refused", len(case.outbox.model.delays) + 1, False)
 
 
 @pytest.mark.parametrize(
@@ -175,7 +171,7 @@ def test_the_copy_of_another_attempt_has_the_same_message_id(case: Case, server:
     case.send(row.pk)
 
     server.error = None
-    clock.shift(case.outbox.delays[0] + timedelta(seconds=1))
+    clock.shift(case.outbox.model.delays[0] + timedelta(seconds=1))
     case.send(row.pk)
 
     ids = [each.message()["Message-ID"] for each in mail.outbox]
@@ -204,49 +200,6 @@ def test_a_message_id_does_not_come_back_with_a_primary_key() -> None:
     assert outbox._header_id(first, letter) != outbox._header_id(restored, letter)
 
 
-def test_a_mail_whose_worker_died_is_sent_by_the_next(case: Case, clock: Any) -> None:
-    row = case.make(attempt_count=1, next_attempt_at=timezone.now() + leases.LEASE)
-
-    case.send(row.pk)
-    assert (mail.outbox, case.outbox.due_now()) == ([], [])
-    clock.shift(leases.LEASE + timedelta(seconds=1))
-    assert case.outbox.due_now() == [row.pk]
-    case.send(row.pk)
-
-    assert state_of(row) == expected(row, "sent", "", 2, False)
-
-
-@pytest.mark.usefixtures("committed_db")
-def test_a_worker_keeps_its_mail_however_long_the_server_takes(
-    case: Case, server: Server, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Another connection renews the lease, so the row is committed."""
-    monkeypatch.setattr(leases, "RENEW_SECONDS", 0.01)
-    row = case.make()
-
-    def is_renewed_again() -> bool:
-        last = row.next_attempt_at
-        row.refresh_from_db()
-        return bool(row.next_attempt_at > last > timezone.now())
-
-    def send_slowly(messages: Any) -> int:
-        wait_for(is_renewed_again, "the lease is renewed")
-        return len(messages)
-
-    monkeypatch.setattr(server, "send_messages", send_slowly)
-    case.send(row.pk)
-
-    assert state_of(row) == expected(row, "sent", "", 1, False)
-
-
-def test_a_mail_that_ended_every_worker_fails(case: Case) -> None:
-    row = case.make(attempt_count=len(case.outbox.delays) + 1)
-
-    assert case.outbox.due_now() == []
-    assert state_of(row)[:-2] == expected(row, "failed", "the worker died at every attempt")
-    assert row.next_attempt_at is None
-
-
 def test_a_database_that_is_down_costs_a_lease(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
     row = case.make()
 
@@ -258,27 +211,3 @@ def test_a_database_that_is_down_costs_a_lease(case: Case, monkeypatch: pytest.M
         outbox.send(row.pk)
 
     assert state_of(row) == expected(row, "queued", "", 1, True)
-
-
-def test_a_slow_worker_keeps_the_result_of_the_next(case: Case, clock: Any) -> None:
-    row = case.make()
-
-    def overtaken(mail_: Any) -> Any:
-        clock.shift(leases.LEASE + timedelta(seconds=1))
-        case.send(mail_.pk)
-        raise OSError("too late")
-
-    replace(case.outbox, compose=overtaken).send(row.pk)
-
-    assert state_of(row) == expected(row, "sent", "", 2, False)
-
-
-def test_the_sweep_enqueues_what_is_due(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
-    enqueued: list[tuple[str, int]] = []
-    monkeypatch.setattr(mail_outbox, "enqueue", lambda task, pk: enqueued.append((task, pk)))
-    due = case.make()
-    case.make(next_attempt_at=timezone.now() + timedelta(minutes=1))
-
-    case.sweep()
-
-    assert enqueued == [(case.send.name, due.pk)]  # type: ignore[attr-defined]

@@ -45,13 +45,11 @@ OF_SESSIONS = {
     r"pg_(?:try_)?advisory_(?:un)?lock(?:_shared)?\(": {
         "callcentre/beat.py",
         "callcentre/core/advisory_locks.py",
-        "callcentre/core/exporting/builds.py",
         "campaigns/dialling/ownership.py",
         "telephony/leader_election.py",
     },
     r"\"SET (?!LOCAL|TRANSACTION|CONSTRAINTS)": {
         "callcentre/core/direct_connection.py",
-        "callcentre/launch/service.py",
         "campaigns/dialling/ownership.py",
     },
     r"set_config\([^()]*, false\)": set(),

@@ -66,16 +66,11 @@ def demonstration(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> 
 
 
 def demonstrate() -> None:
-    from campaigns.demo import seed as seed_campaigns
-    from knowledgebase.demo import seed as seed_articles
-    from telephony.demo import seed as seed_telephony
-    from tickets.demo import seed as seed_tickets
+    from callcentre.demonstration import articles, campaigns, switchboard, tickets
 
     keep_small_ids_free()
-    seed_telephony()
-    seed_tickets()
-    seed_campaigns()
-    seed_articles()
+    for part in (switchboard, tickets, campaigns, articles):
+        part.seed()
     EventFactory()
     WebhookFactory()
     # The objects that the examples of the document name.

@@ -75,7 +75,7 @@ def _called_by(caller: Any) -> frozenset[Any]:
         return frozenset()
     values = [caller.__globals__[name] for name in _names(caller.__code__) if name in caller.__globals__]
     kinds = (FunctionType, type, ModuleType)
-    return frozenset(value for value in values if isinstance(value, kinds) and value.__hash__)
+    return frozenset(value for value in values if isinstance(value, kinds))
 
 
 def _names(code: CodeType) -> Iterator[str]:

@@ -1,6 +1,8 @@
 from django.apps import AppConfig
 from django.utils.translation import gettext_lazy as _
 
+from callcentre.core.roles import RoleRights
+
 
 class TicketsConfig(AppConfig):
     name = "tickets"
@@ -13,6 +15,20 @@ class TicketsConfig(AppConfig):
         "reports:read": ("view_ticketqueue",),
         "customers:read": ("view_customer", "view_company"),
         "customers:write": ("add_customer", "change_customer", "add_company"),
+    }
+    # Role -> letters of rights -> models (callcentre/core/roles.py).
+    role_rights: RoleRights = {
+        "Agent": {
+            "vac": "ticket chat customer company",
+        },
+        "Supervisor": {
+            "vc": "receivedmail dispatch",
+            "vacd": "cannedreply",
+            "v": (
+                "ticketqueue ticketqueuehours customfield ticketstatus ticketsubstatus ticketcategory rating "
+                "storedfile customerchange"
+            ),
+        },
     }
 
     def ready(self) -> None:

@@ -13,13 +13,6 @@ def dispatch(pk: int) -> None:
     dispatcher.dispatch(pk)
 
 
-@shared_task(name="tickets.sweep_dispatches")
-def sweep_dispatches() -> None:
-    """Enqueue dispatches that are due again, or whose task was lost."""
-    for pk in dispatcher.due_now():
-        enqueue("tickets.dispatch", pk)
-
-
 @shared_task(name="tickets.poll_mailboxes")
 def poll_mailboxes() -> None:
     """Poll each mailbox. Enqueue mailbox tests and mails again whose task or worker was lost."""

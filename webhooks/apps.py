@@ -1,6 +1,8 @@
 from django.apps import AppConfig
 from django.utils.translation import gettext_lazy as _
 
+from callcentre.core.roles import RoleRights
+
 
 class WebhooksConfig(AppConfig):
     name = "webhooks"
@@ -10,3 +12,5 @@ class WebhooksConfig(AppConfig):
         "webhooks:read": ("view_event", "change_webhook"),
         "webhooks:write": ("add_webhook", "change_webhook", "delete_webhook"),
     }
+    # No role beside administrators and auditors has rights here (callcentre/core/roles.py).
+    role_rights: RoleRights = {}

@@ -16,7 +16,8 @@ from django.conf import settings
 from django.db import InterfaceError, OperationalError, connection, transaction
 
 from callcentre.core.actor import SYSTEM
-from webhooks.models.delivery import DELAYS, LEASE_SECONDS
+from callcentre.core.due_work import LEASE
+from webhooks.models import Delivery
 from webhooks.models.event import message
 from webhooks.models.webhook import Webhook
 from webhooks.slots import Receiver, Slots
@@ -58,7 +59,7 @@ WITH untried AS MATERIALIZED (
   ORDER BY is_retry, next_attempt_at, id LIMIT %(size)s
 ), claimed AS (
   UPDATE webhooks_delivery d
-  SET next_attempt_at = now() + %(lease)s * interval '1 second'
+  SET next_attempt_at = now() + %(lease)s
   FROM due WHERE d.id = due.id
   RETURNING d.id, d.event_id, d.is_retry, d.attempt_count, d.next_attempt_at
 )
@@ -74,8 +75,8 @@ WHERE id = %s AND COALESCE(open_until <= now(), true)
 # one has claimed or finished the delivery.
 _GIVE_BACK = """
 UPDATE webhooks_delivery d SET next_attempt_at = now()
-FROM json_to_recordset(%s::json) AS g(id bigint, leased_until timestamptz)
-WHERE d.id = g.id AND d.next_attempt_at = g.leased_until AND d.state = 'waiting'
+FROM json_to_recordset(%s::json) AS g(id bigint, claimed_until timestamptz)
+WHERE d.id = g.id AND d.next_attempt_at = g.claimed_until AND d.state = 'waiting'
 """
 # Pruned deliveries get no attempts. A success counts even if another worker has claimed the delivery since; a failure
 # counts only for the worker that still holds it. An attempt counts when its result is known, so a worker that dies
@@ -84,7 +85,7 @@ _STORE = """
 WITH given AS MATERIALIZED (
   SELECT g.*, d.next_attempt_at AS held_until, d.state AS current_state
   FROM json_to_recordset(%(results)s::json)
-    AS g(id bigint, leased_until timestamptz, state text, next_attempt_at timestamptz, finished_at timestamptz,
+    AS g(id bigint, claimed_until timestamptz, state text, next_attempt_at timestamptz, finished_at timestamptz,
          started_at timestamptz, milliseconds int, status smallint, error text, answer text)
   JOIN webhooks_delivery d ON d.id = g.id ORDER BY d.id FOR NO KEY UPDATE OF d
 ), attempts AS (
@@ -96,7 +97,7 @@ WITH given AS MATERIALIZED (
       attempt_count = d.attempt_count + 1
   FROM given g
   WHERE d.id = g.id AND g.current_state = 'waiting'
-  AND (g.state = 'succeeded' OR g.leased_until = g.held_until)
+  AND (g.state = 'succeeded' OR g.claimed_until = g.held_until)
   RETURNING d.id
 )
 UPDATE webhooks_webhook SET
@@ -118,7 +119,7 @@ class Claimed(NamedTuple):
     id: int
     # Including this attempt.
     attempt_count: int
-    leased_until: datetime
+    claimed_until: datetime
     event_id: UUID
     sequence: int
     action: str
@@ -142,7 +143,7 @@ class Result:
 
     @property
     def is_last(self) -> bool:
-        return self.outcome.status == GONE or self.delivery.attempt_count > len(DELAYS)
+        return self.outcome.status == GONE or self.delivery.attempt_count > len(Delivery.delays)
 
     @property
     def is_outage(self) -> bool:
@@ -162,7 +163,7 @@ class Result:
         state = "succeeded" if self.is_success else "failed" if self.is_last else "waiting"
         return {
             "id": self.delivery.id,
-            "leased_until": self.delivery.leased_until,
+            "claimed_until": self.delivery.claimed_until,
             "state": state,
             "next_attempt_at": None if is_over else now + self._delay,
             "finished_at": now if is_over else None,
@@ -175,7 +176,7 @@ class Result:
 
     @property
     def _delay(self) -> timedelta:
-        planned = DELAYS[self.delivery.attempt_count - 1] * random.uniform(1, 1.1)  # noqa: S311  (jitter)
+        planned = Delivery.delays[self.delivery.attempt_count - 1] * random.uniform(1, 1.1)  # noqa: S311  (jitter)
         return max(planned, timedelta(seconds=self.outcome.retry_after or 0))
 
 
@@ -262,7 +263,7 @@ def _batch_size(webhook: Webhook) -> int:
 
 
 def _claim(webhook: Webhook) -> list[Claimed]:
-    given = {"webhook": webhook.pk, "size": _batch_size(webhook), "lease": LEASE_SECONDS}
+    given: dict[str, Any] = {"webhook": webhook.pk, "size": _batch_size(webhook), "lease": LEASE}
     with connection.cursor() as cursor:
         if not webhook.failures_in_a_row:
             cursor.execute(_CLAIM, given)
@@ -298,7 +299,7 @@ def _store_surely(webhook: Webhook, results: Sequence[Result], left: Sequence[Cl
 
     Without stored results the deliveries would be sent twice.
     """
-    ends_at = time.monotonic() + LEASE_SECONDS / 2
+    ends_at = time.monotonic() + LEASE.total_seconds() / 2
     while True:
         try:
             return _store(webhook, results, left, failures)
@@ -314,7 +315,7 @@ def _store(webhook: Webhook, results: Sequence[Result], left: Sequence[Claimed],
     is_one_statement = bool(results) and results[-1].is_success and not left
     with nullcontext() if is_one_statement else transaction.atomic(), connection.cursor() as cursor:
         if left:
-            rows = [{"id": delivery.id, "leased_until": delivery.leased_until} for delivery in left]
+            rows = [{"id": delivery.id, "claimed_until": delivery.claimed_until} for delivery in left]
             cursor.execute(_GIVE_BACK, [orjson.dumps(rows).decode()])
         if not results:
             return

@@ -6,7 +6,6 @@ from callcentre.admin.base import (
     actor_of,
     cut,
     link,
-    may_see,
     user_of,
     without_buttons,
 )
@@ -23,6 +22,7 @@ from callcentre.admin.theme import ModelForm, display, page_action
 
 # Registers our own models.
 from callcentre.admin import api_users, audit_log, list_actions, list_exports, users  # noqa: F401  # isort: skip
+from callcentre.core.scope import may_see
 
 __all__ = [
     "Admin",

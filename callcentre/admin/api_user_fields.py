@@ -59,9 +59,6 @@ class RightsField(forms.MultipleChoiceField):
         chosen = super().clean(value)
         return [right for right in RIGHTS if right in chosen]
 
-    def has_changed(self, initial: Any, data: Any) -> bool:
-        return set(initial or ()) != set(data or ())
-
 
 class NetworksField(ListField):
     """A list of networks, one a line or with commas between them."""

@@ -25,7 +25,7 @@ from callcentre.core.audit import AUDITED, AuditAction, AuditEntry, AuditLog, Au
 from callcentre.core.changes import Change
 from callcentre.core.deletions import model_name
 from callcentre.core.integers import integer_of
-from callcentre.core.scope import DIMENSIONS
+from callcentre.core.scope import DIMENSIONS, model_of
 
 
 class AtFilter(DatesFilter):
@@ -201,7 +201,7 @@ def _model(label: str) -> type[Model] | None:
 def _related(entry: AuditLog) -> dict[str, type[Model]]:
     """Return the changed columns that hold ids of rows, with the models of these rows."""
     model = _model(entry.part or entry.model)
-    models: dict[str, Any] = {column: apps.get_model(label) for column, label in DIMENSIONS.items()}
+    models: dict[str, Any] = {column: model_of(column) for column in DIMENSIONS}
     fields = model._meta.concrete_fields if model else []
     models |= {field.attname: field.related_model for field in fields if field.related_model}
     return {column: models[column] for column in entry.changes if column in models}

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Any, ClassVar, TypeVar, cast
 from urllib.parse import urlencode
 
@@ -35,7 +35,7 @@ from callcentre.admin.scope import ScopedMixin
 from callcentre.admin.secrets import OwnPasswordForm
 from callcentre.core.actor import Actor
 from callcentre.core.errors import Conflict, ErrorCode, Fault, Invalid, is_lock_refusal
-from callcentre.core.scope import is_for_people_without_scope
+from callcentre.core.scope import may_see
 from callcentre.lists.runs import run_of
 from callcentre.models import User
 
@@ -57,12 +57,6 @@ Row = TypeVar("Row")
 def user_of(request: HttpRequest) -> User:
     """Return the person at the page, who has logged in."""
     return cast("User", request.user)
-
-
-def may_see(user: Any, app: str, model: str) -> bool:
-    """Return whether the user may view or change rows of a model: the admin shows them to both."""
-    is_permitted = any(user.has_perm(f"{app}.{access}_{model}") for access in ("view", "change"))
-    return is_permitted and (not is_for_people_without_scope(apps.get_model(app, model)) or user.scope.is_all)
 
 
 def actor_of(request: HttpRequest) -> Actor:
@@ -167,11 +161,13 @@ class Admin(NamelessLogMixin, ScopedMixin, ListTools):
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         """Save the changed columns only: two people who edit one row at once keep each other's changes."""
-        if not change:
-            obj.save(force_insert=True)
-        elif form.changed_data:
-            touched = ["updated_at"] if hasattr(obj, "updated_at") else []
-            obj.save(update_fields=[*form.changed_data, *touched])
+        touched = ["updated_at"] if hasattr(obj, "updated_at") else []
+        columns = {"update_fields": [*form.changed_data, *touched] if form.changed_data else []}
+        obj.save = partial(obj.save, **(columns if change else {"force_insert": True}))
+        try:
+            super().save_model(request, obj, form, change)
+        finally:
+            del obj.save
 
     def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
         form = super().get_form(request, obj, change=change, **kwargs)
@@ -280,7 +276,7 @@ class Admin(NamelessLogMixin, ScopedMixin, ListTools):
 
     def say_done(self, request: HttpRequest, sentence: str, count: int) -> None:
         """Show to how many rows an action was applied."""
-        if run_of(request).shows_counts():
+        if run_of(request).shows_count(count):
             level = messages.SUCCESS if count else messages.WARNING
             self.message_user(request, sentence % {"count": count}, level)
 
@@ -299,11 +295,14 @@ class Admin(NamelessLogMixin, ScopedMixin, ListTools):
         verb: Callable[[Row], object],
         subject: Callable[[Row], object] = str,
     ) -> int:
-        """Apply a verb to each row and return the number of successes. A refusal is shown and stops no other row."""
+        """Apply a verb to each row and return the number of successes. A refusal is shown and stops no other row.
+
+        A verb that found nothing to change returns False.
+        """
         count = 0
         for row in rows:
             try:
-                verb(row)
+                run_of(request).note(verb(row) is not False)
                 count += 1
             except REFUSALS as error:
                 self.say_refused(request, error, str(subject(row)))

@@ -25,4 +25,4 @@ class ListField(forms.CharField):
         """Skip the validators of a text: the value is a list."""
 
     def has_changed(self, initial: Any, data: Any) -> bool:
-        return bool(self.to_python(initial) != self.to_python(data))
+        return super().has_changed(self.to_python(initial), data)

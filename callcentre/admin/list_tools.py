@@ -20,7 +20,6 @@ from callcentre.core.exporting.builds import Refused
 from callcentre.lists.actions import ask_action, changed_by
 from callcentre.lists.counts import MOST_COUNTED, count_up_to
 from callcentre.lists.exports import RIGHT, ask_export
-from callcentre.lists.listed import SEARCH_LIMIT
 from callcentre.lists.models import ListExport
 from callcentre.lists.runs import ForAll, run_of
 from callcentre.models import User
@@ -55,12 +54,16 @@ class ListTools(ListViews):
         filters = super().get_list_filter(request)
         return [*filters, dates_filter(self.date_column)] if self.date_column else filters
 
+    def for_list(self, rows: QuerySet[Any]) -> QuerySet[Any]:
+        """Return the rows with what the list alone needs of its query."""
+        return rows
+
     def rows_found(
         self, request: HttpRequest, rows: QuerySet[Any], ids: Sequence[Any], most: int, *, is_cut: bool
     ) -> QuerySet[Any]:
         """Return the rows that a search found. If it stopped at the most that it finds, the pages say so."""
         if is_cut:
-            vars(request)[SEARCH_LIMIT] = most
+            vars(request)["search_limit"] = most
         return rows.filter(pk__in=ids)
 
     def complete_rows(self, rows: Sequence[Any]) -> None:
@@ -87,7 +90,7 @@ class ListTools(ListViews):
         if not self.has_view_or_change_permission(request):
             raise PermissionDenied
         try:
-            number = count_up_to(self._listed(request).rows)
+            number = count_up_to(self._listed(request).queryset)
         except Refused:
             number = None
         if number is None:
@@ -119,7 +122,7 @@ class ListTools(ListViews):
         except Refused as refusal:
             self.message_user(request, str(refusal.args[0]), messages.WARNING)
             return None
-        rows, changed = listed.rows, changed_by(action)
+        rows, changed = listed.queryset, changed_by(action)
         changing = count_up_to(rows.filter(**changed)) if changed else None
         for_all = ForAll(rows, count_up_to(rows), changing, listed.search_limit, getattr(action, "consequence", ""))
         request.run = for_all  # type: ignore[attr-defined]

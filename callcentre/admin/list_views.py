@@ -18,7 +18,7 @@ from callcentre.admin.pages import Pages
 from callcentre.core.exporting.builds import Refused
 from callcentre.core.integers import integer_of
 from callcentre.lists.cells import ListColumn
-from callcentre.lists.listed import Listed, WorkerRequest
+from callcentre.lists.listed import list_of
 from callcentre.lists.models import SavedView
 from callcentre.lists.saved_views import (
     SAVED,
@@ -153,10 +153,9 @@ class ListViews(Pages):
             query[ORDER_VAR] = order_by_names(order, self.columns_with_box(request))
         return query.urlencode()
 
-    def _listed(self, request: HttpRequest) -> Listed:
+    def _listed(self, request: HttpRequest) -> Any:
         """Return the list with this address, as a worker reads it: all its pages. Raises Refused."""
-        as_worker = WorkerRequest(cast("User", request.user), request.path, request.GET.urlencode())
-        return Listed(as_worker, self._list_name)
+        return list_of(self, cast("User", request.user), request.GET.urlencode())
 
     @property
     def _list_name(self) -> str:

@@ -10,7 +10,6 @@ from django.db import models
 from django.http import HttpRequest
 from django.utils.formats import localize
 from unfold.contrib.filters.admin import DropdownFilter
-from unfold.templatetags import unfold_list
 from unfold.views import ChangeList as ThemeChangeList
 
 from callcentre.admin.dates import DATES
@@ -18,25 +17,10 @@ from callcentre.admin.theme import ModelAdmin
 from callcentre.core.integers import integer_of
 from callcentre.core.search import text_of_list
 from callcentre.lists.counts import MOST_COUNTED, count_up_to
-from callcentre.lists.listed import SEARCH_LIMIT
 from callcentre.lists.saved_views import SAVED, WHOLE_LIST
 
 # The parameter of an address with the columns that a person chose, with commas between them.
 COLUMNS = "cols"
-
-
-_make_head = unfold_list.result_headers
-
-
-def _head_of(change_list: Any) -> list[Any]:
-    """Return the head of the table, made once for a page. The theme would make it again for each row."""
-    if not hasattr(change_list, "head"):
-        change_list.head = list(_make_head(change_list))
-    head: list[Any] = change_list.head
-    return head
-
-
-unfold_list.result_headers = _head_of
 
 
 class ChangeList(ThemeChangeList):
@@ -75,16 +59,19 @@ class ChangeList(ThemeChangeList):
     @property
     def search_limit(self) -> int | None:
         """The number of rows at which the search stopped; None if it found all."""
-        return vars(self.request).get(SEARCH_LIMIT)
+        return vars(self.request).get("search_limit")
 
     def get_queryset(self, request: HttpRequest, *rest: Any, **more: Any) -> models.QuerySet[Any]:
         self.request, self.query = request, text_of_list(self.query)
+        self.root_queryset = self.model_admin.for_list(self.model_admin.get_queryset(request))
         if order := self.params.get(ORDER_VAR):
             self.params[ORDER_VAR] = _order_by_places(order, self.list_display)
         rows: models.QuerySet[Any] = super().get_queryset(request, *rest, **more)
         return rows
 
     def get_results(self, request: HttpRequest) -> None:
+        if takes_all_rows(request):
+            return  # the caller reads them
         super().get_results(request)
         self.has_other_rows = self.result_count > len(self.result_list)
         self.known_count = localize(self.result_count)
@@ -131,6 +118,8 @@ class UncountedChangeList(ChangeList):
         return rows if self.is_unsorted else rows.order_by(*ThemeChangeList.get_ordering(self, request, rows))
 
     def get_results(self, request: HttpRequest) -> None:
+        if takes_all_rows(request):
+            return
         per_page = self.list_per_page
         if not 1 <= self.page_num <= self.last_page:
             raise IncorrectLookupParameters

@@ -15,14 +15,17 @@ class NamelessLogMixin(ModelAdmin):
     """Entries without the names of rows, which may be those of customers: the log is kept longer than the rows."""
 
     def log_addition(self, request: HttpRequest, obj: Any, message: Any) -> LogEntry:
+        """Write the entry without the name of the row."""
         [entry] = _write(request, [obj], ADDITION, message)
         return entry
 
     def log_change(self, request: HttpRequest, obj: Any, message: Any) -> LogEntry:
+        """Write the entry without the name of the row."""
         [entry] = _write(request, [obj], CHANGE, message)
         return entry
 
     def log_deletions(self, request: HttpRequest, queryset: Any) -> list[LogEntry]:
+        """Write the entries without the names of the rows."""
         return _write(request, queryset, DELETION, "")
 
 

@@ -51,6 +51,7 @@ class Pages(ModelAdmin):
         **context: Any,
     ) -> HttpResponse:
         """Answer with the page on which an action asks for input, or for confirmation."""
+        of_run = run_of(request).page_context()
         defaults = {
             "form": form,
             "media": self.media + (form.media if form else forms.Media()),
@@ -62,7 +63,7 @@ class Pages(ModelAdmin):
             "cancel_url": self.back_url(request, obj) if obj else request.get_full_path(),
             "back": self.back_url(request, obj) if obj else "",
         }
-        context = defaults | context | run_of(request).page_context()
+        context = defaults | context | of_run
         return self.page(request, "admin/action.html", obj, title=title, **context)
 
     def back_url(self, request: HttpRequest, obj: models.Model) -> str:

@@ -1,8 +1,7 @@
 """A filter of a list that leaves exactly the rows that a figure of a report counts."""
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from functools import reduce
 from operator import or_
 from typing import Any, ClassVar
@@ -14,20 +13,10 @@ from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import DropdownFilter
 
-# Spans in whole seconds, without their end.
-Spans = Sequence[tuple[datetime, datetime]]
+from callcentre.core.counted import PARAMETER, Spans, read
 
-PARAMETER = "counted"
 # Longer than any call lasts.
 LONGEST = timedelta(days=31)
-_VALUE = re.compile(
-    r"\A(?P<way>[a-z_]+)(?P<arguments>(:[0-9]{1,18})*)@(?P<spans>[0-9]{1,10}-[0-9]{1,10}(,[0-9]{1,10}-[0-9]{1,10})*)"
-)
-
-
-def value_of(way: str, spans: Spans) -> str:
-    """Build the value of the parameter for rows counted one way (`name`, `name:1`, `name:1:2`, …) in these spans."""
-    return f"{way}@" + ",".join(f"{a.timestamp():.0f}-{b.timestamp():.0f}" for a, b in spans)
 
 
 def within(column: str, spans: Spans) -> Q:
@@ -62,9 +51,9 @@ class PeriodFilter(DropdownFilter):
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> Iterable[tuple[str, Any]]:
         value = self.value() or ""
-        if (read := self._read()) is None:
+        if (found := self._read()) is None:
             return []
-        way, _arguments, spans = read
+        way, _arguments, spans = found
         first, last = timezone.localtime(spans[0][0]), timezone.localtime(spans[-1][1])
         label = f"{self.ways[way]}, {first:%Y-%m-%d %H:%M} – {last:%Y-%m-%d %H:%M}"
         if len(spans) > 1:
@@ -72,16 +61,9 @@ class PeriodFilter(DropdownFilter):
         return [(value, label)]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        read = self._read()
-        return queryset if read is None else queryset.filter(self.of(*read))
+        found = self._read()
+        return queryset if found is None else queryset.filter(self.of(*found))
 
     def _read(self) -> tuple[str, list[int], Spans] | None:
-        found = _VALUE.fullmatch(self.value() or "")
-        if found is None or found["way"] not in self.ways:
-            return None
-        spans = []
-        for span in found["spans"].split(","):
-            start, end = (datetime.fromtimestamp(int(bound), UTC) for bound in span.split("-"))
-            spans.append((start, end))
-        arguments = [int(argument) for argument in found["arguments"].split(":")[1:]]
-        return found["way"], arguments or [0], spans
+        found = read(self.value() or "")
+        return found if found and found[0] in self.ways else None

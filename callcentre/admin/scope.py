@@ -11,7 +11,7 @@ from django.http import HttpRequest
 from unfold.contrib.filters import admin as theme
 
 from callcentre.admin.theme import ModelAdmin
-from callcentre.core.scope import DIMENSIONS, Scope, is_for_people_without_scope, lookups_of, within_scope
+from callcentre.core.scope import Scope, is_for_people_without_scope, lookups_of, within_scope
 from callcentre.models import User
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class ScopedMixin(ModelAdmin):
     def _would_lose(self, request: HttpRequest) -> bool:
         """Return whether a new row, such as a queue, would be outside the scope of the person who adds it."""
         narrowed = (column for column, ids in scope_of(request).by_column.items() if ids is not None)
-        return any(DIMENSIONS[column] == self.opts.label for column in narrowed)
+        return any(lookups_of(self.model).get(column) == "id" for column in narrowed)
 
     def _holds_beyond(self, request: HttpRequest, obj: Any) -> bool:
         """Return whether a setting holds for all queues or campaigns, and the scope has not all of them."""

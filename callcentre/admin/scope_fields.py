@@ -4,13 +4,12 @@ from collections.abc import Iterable
 from typing import Any
 
 from django import forms
-from django.apps import apps
 from django.utils.text import capfirst
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 from unfold.widgets import UnfoldAdminSelect2MultipleWidget
 
-from callcentre.core.scope import DIMENSIONS, Scope
+from callcentre.core.scope import DIMENSIONS, Scope, model_of
 from callcentre.models import User
 
 FIELDSET: Any = (
@@ -31,7 +30,7 @@ class ScopeField(forms.TypedMultipleChoiceField):
 
         A person with a scope has to choose: an empty field would give more than they see.
         """
-        model = apps.get_model(DIMENSIONS[column])
+        model = model_of(column)
         names = {row.pk: str(row) for row in scope.within(model._default_manager.all())}
         gone = {pk: _now("gone (%(id)s)") % {"id": pk} for pk in chosen if pk not in names}
         self.choices = [*names.items(), *gone.items()]

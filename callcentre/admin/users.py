@@ -25,9 +25,9 @@ from callcentre.admin.scope_fields import FIELDSET, ScopeForm, scope_field
 from callcentre.admin.secrets import OwnPasswordForm, password_inputs
 from callcentre.admin.sign_in import SignInMixin
 from callcentre.admin.theme import ModelAdmin, display
-from callcentre.api.rate_limits import forget_failures
 from callcentre.core.scope import DIMENSIONS
 from callcentre.models import Lockout, User
+from callcentre.rate_limits import forget_failures
 
 
 class GivableFieldsMixin(ModelAdmin):

@@ -25,7 +25,7 @@ from rest_framework.authentication import BaseAuthentication, SessionAuthenticat
 from rest_framework.exceptions import NotAuthenticated
 from rest_framework.request import Request
 
-from callcentre.api import rate_limits
+from callcentre import rate_limits
 from callcentre.api.exceptions import TooMany
 from callcentre.core.actor import Actor
 from callcentre.core.errors import ErrorCode
@@ -280,5 +280,5 @@ class BackOfficeAuthentication(SessionAuthentication):
     """A back-office user's session in the admin, valid for the documents of the API only."""
 
     def authenticate(self, request: Request) -> tuple[Any, None] | None:
-        user = request._request.user
-        return (user, None) if user.is_active and user.is_staff else None
+        found = super().authenticate(request)
+        return found if found and found[0].is_staff else None

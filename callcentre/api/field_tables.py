@@ -41,17 +41,12 @@ class TableInput(Input):
         fields = super().get_fields()
         for name, field in self.accepted().items():
             source = {} if name == field.name else {"source": field.name}
-            fields[name] = _INPUTS[field.kind](field, required=field.is_required, **source)
+            example = {} if field.example == "" else {"example": field.example}
+            sentence = f"{field.sentence} {field.input_note}".strip()
+            fields[name] = _INPUTS[field.kind](
+                field, sentence=sentence, errors=field.errors, required=field.is_required, **example, **source
+            )
         return fields
-
-
-def describe_input(reader: type[TableInput], /, **more: str | openapi.Schema) -> None:
-    """Document an input with the sentences and examples of its table, and the fields that it adds to the table."""
-    notes: dict[str, str | openapi.Schema] = {}
-    for name, field in reader.accepted().items():
-        example = {"example": field.example} if field.example != "" else {}
-        notes[name] = {"description": f"{field.sentence} {field.input_note}".strip(), **example}
-    openapi.describe(reader, **notes | more)
 
 
 def row_writer(fields: Iterable[Field]) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
@@ -67,7 +62,7 @@ def row_writer(fields: Iterable[Field]) -> Callable[[Mapping[str, Any]], dict[st
     return write_row
 
 
-def properties(fields: Iterable[Field]) -> dict[str, Any]:
+def properties(fields: Iterable[Field]) -> Any:
     """Return the properties of an answer for the API's documents."""
     return {field.wire: property_of(field) for field in fields if field.sql}
 

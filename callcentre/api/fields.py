@@ -1,7 +1,7 @@
 """DRF fields that read the wire's values strictly and raise Reject for others; the OpenAPI document knows them."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import date, datetime
 from typing import Any
 
@@ -20,17 +20,32 @@ from callcentre.core.parsing import (
     parse_text,
 )
 
+# What a field tells the documents alone: verbs fill in defaults.
+_NOTED = ("example", "default", "minItems")
 
-class TextField(serializers.CharField):
-    def __init__(self, **kwargs: Any) -> None:
-        kwargs.setdefault("allow_blank", not kwargs.get("required", False))
+
+class _Wire(serializers.Field[Any, Any, Any, Any]):
+    """A field with what the documents say of it: a sentence, an example, and the faults of its rules."""
+
+    # The input that reads the value, of an object.
+    nested: Any = None
+
+    def __init__(self, sentence: str = "", *, errors: Sequence[ErrorCode] = (), **kwargs: Any) -> None:
+        self.note = {"description": sentence} | {key: kwargs.pop(key) for key in _NOTED if key in kwargs}
+        self.errors = errors
         super().__init__(**kwargs)
+
+
+class TextField(_Wire, serializers.CharField):
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        kwargs.setdefault("allow_blank", not kwargs.get("required", False))
+        super().__init__(*args, **kwargs)
 
     def to_internal_value(self, data: Any) -> str:
         return parse_text(data, self.max_length, trim=self.trim_whitespace)
 
 
-class _EmptyIsNone(serializers.Field[Any, Any, Any, Any]):
+class _EmptyIsNone(_Wire):
     """A field that reads "" as None."""
 
     def to_internal_value(self, data: Any) -> Any:
@@ -70,7 +85,7 @@ class NumberField(_EmptyIsNone, serializers.FloatField):
         return float(data)
 
 
-class BooleanField(serializers.BooleanField):
+class BooleanField(_Wire, serializers.BooleanField):
     def to_internal_value(self, data: Any) -> bool:
         return parse_boolean(data)
 
@@ -96,7 +111,7 @@ class ChoiceField(_EmptyIsNone, serializers.ChoiceField):
         return data
 
 
-class ListField(serializers.ListField):
+class ListField(_Wire, serializers.ListField):
     """An array whose entries `child` reads; faults name the entry (`logins.2`)."""
 
     def to_internal_value(self, data: Any) -> list[Any]:
@@ -117,7 +132,7 @@ class ListField(serializers.ListField):
         return list(values.values())
 
 
-class TextMapField(serializers.DictField):
+class TextMapField(_Wire, serializers.DictField):
     """An object of name -> text; null clears a text as "" does."""
 
     def to_internal_value(self, data: Any) -> dict[str, str]:

@@ -40,6 +40,9 @@ class Query(QueryDict):
 class _Wire:
     """A reader of one parameter, which raises Reject."""
 
+    # Faults of the documents, beside those of all filters of this kind.
+    errors: tuple[ErrorCode, ...] = ()
+
     def read(self, params: QueryDict, name: str) -> Any:
         text = params.get(name, "")
         return self.parse(text) if text.strip() else None

@@ -1,11 +1,11 @@
-"""The language of `<app>/api/docs.py`: shapes of answers, inputs, parameters and operations.
+"""The language of the API's documents: shapes of answers, inputs, parameters and operations.
 
 A property's example stands beside its description, so that the example of a whole answer is composed from them.
 """
 
 import dataclasses
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar
 
 from django.utils.functional import Promise
 
@@ -13,6 +13,7 @@ from callcentre.api import fields as wire
 from callcentre.api import filters
 from callcentre.api.pagination import MAX_LIMIT
 from callcentre.api.serializers import Input
+from callcentre.core import times
 from callcentre.core.errors import ErrorCode
 
 Schema = dict[str, Any]
@@ -22,9 +23,9 @@ INSTANT = "`YYYY-MM-DD`, `YYYY-MM-DD hh:mm` or `YYYY-MM-DD hh:mm:ss`"
 
 # Shapes by name: the schemas among the document's components.
 SHAPES: dict[str, Schema] = {}
-# Descriptions of inputs' fields, beside those of the fields themselves.
-NOTES: dict[type[Input], dict[str, Schema]] = {}
-NESTED: dict[type, type[Input]] = {}
+# The parts of addresses: the view's name -> the name in the interface, and the fault of an unknown one.
+PATHS: dict[str, "Parameter"] = {}
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 # Properties
@@ -34,22 +35,29 @@ def text(description: str, example: str = "", **more: Any) -> Schema:
     return {"type": "string", "description": description, "example": example, **more}
 
 
-def integer(description: str, example: int | None, **more: Any) -> Schema:
-    """Return a property that is null while unset, if its example or `nullable` says so."""
-    nullable: Schema = {"nullable": True} if example is None else {}
-    return {"type": "integer", "description": description, "example": example, **nullable, **more}
+def integer(description: str, example: int, **more: Any) -> Schema:
+    return {"type": "integer", "description": description, "example": example, **more}
+
+
+def count(description: str, example: int, **more: Any) -> Schema:
+    return integer(description, example, minimum=0, **more)
 
 
 def number(description: str, example: float, **more: Any) -> Schema:
     return {"type": "number", "description": description, "example": example, **more}
 
 
-def boolean(description: str, *, example: bool) -> Schema:
-    return {"type": "boolean", "description": description, "example": example}
+def boolean(description: str, *, example: bool, **more: Any) -> Schema:
+    return {"type": "boolean", "description": description, "example": example, **more}
 
 
-def minute(description: str, example: str = "") -> Schema:
-    return text(f"{description} `YYYY-MM-DD hh:mm`; an empty string when unset.", example, pattern=MINUTE_PATTERN)
+def minute(description: str, example: str = "", **more: Any) -> Schema:
+    sentence = f"{description} `YYYY-MM-DD hh:mm`; an empty string when unset."
+    return text(sentence, example, pattern=MINUTE_PATTERN, write=times.minute, **more)
+
+
+def second(description: str, example: str = "", **more: Any) -> Schema:
+    return text(description, example, write=times.second, **more)
 
 
 def mapping(description: str, values: Schema, example: Mapping[str, Any]) -> Schema:
@@ -69,9 +77,27 @@ def page(items: Schema) -> Schema:
     return {"type": "object", "required": list(properties), "additionalProperties": False, "properties": properties}
 
 
-def shape(name: str, description: str, /, *, optional: tuple[str, ...] = (), **properties: Schema) -> Schema:
+class Shape(dict[str, Any]):
+    """The schema of an object of the answers, which also makes the object of a row or of a model's instance."""
+
+    readers: dict[str, Callable[[Any], Any]]
+
+    def data(self, source: Any, **given: Any) -> dict[str, Any]:
+        """Return the answer. Each key not given is read: `of` names the attribute or is a function."""
+        return {name: given[name] if name in given else read(source) for name, read in self.readers.items()}
+
+
+def _reader(name: str, schema: Schema) -> Callable[[Any], Any]:
+    of, write = schema.pop("of", name), schema.pop("write", None)
+    read = of if callable(of) else lambda row: row[of] if isinstance(row, Mapping) else getattr(row, of)
+    return (lambda row: write(read(row))) if write else read
+
+
+def shape(name: str, description: str, /, *, optional: tuple[str, ...] = (), **properties: Schema) -> Shape:
     """An object of the answers, under its name among the components. It has all its keys except the optional ones."""
     required = [key for key in properties if key not in optional]
+    properties = {key: schema if isinstance(schema, Shape) else dict(schema) for key, schema in properties.items()}
+    readers = {key: _reader(key, schema) for key, schema in properties.items()}
     SHAPES[name] = {
         "type": "object",
         "description": description,
@@ -79,13 +105,18 @@ def shape(name: str, description: str, /, *, optional: tuple[str, ...] = (), **p
         "additionalProperties": False,
         "properties": properties,
     }
-    return {"$ref": f"#/components/schemas/{name}"}
+    made = Shape({"$ref": f"#/components/schemas/{name}"})
+    made.readers = readers
+    return made
+
+
+def resolved(schema: Schema) -> Schema:
+    return SHAPES[schema["$ref"].rpartition("/")[2]] if "$ref" in schema else schema
 
 
 def example_of(schema: Schema) -> Any:
     """Compose the example of a schema from its parts' examples."""
-    if "$ref" in schema:
-        return example_of(SHAPES[schema["$ref"].rpartition("/")[2]])
+    schema = resolved(schema)
     if "example" in schema:
         return schema["example"]
     if "allOf" in schema:
@@ -98,39 +129,26 @@ def example_of(schema: Schema) -> Any:
 # Inputs
 
 
-def nest(field: type, reader: type[Input]) -> None:
-    """Declare the input that reads values of this kind of field."""
-    NESTED[field] = reader
-
-
-def describe(reader: type[Input], /, **notes: str | Schema) -> None:
-    """Describe the fields of an input, each by a sentence or by keys of the schema (description, default, example)."""
-    NOTES[reader] = {name: {"description": note} if isinstance(note, str) else note for name, note in notes.items()}
-
-
 def input_shape(reader: type[Input], *, is_partial: bool = False) -> Schema:
     """Return the shape of a request's body. In a partial one no field is required and missing fields stay unchanged."""
     plan = reader.plan()
     required = [] if is_partial else [name for name, field in plan.items() if field.required]
+    properties = {name: _described(field) for name, field in plan.items()}
+    if is_partial:
+        for schema in properties.values():
+            schema.pop("default", None)
     SHAPES[reader.__name__] = {
         "type": "object",
         **({"required": required} if required else {}),
-        "properties": {name: _with_note(_field_schema(field), _note(reader, name)) for name, field in plan.items()},
+        "properties": properties,
     }
     return {"$ref": f"#/components/schemas/{reader.__name__}"}
 
 
-def _note(reader: type[Input], name: str) -> Schema:
-    """Return the description of a field; a class overrides its bases."""
-    note: Schema = {}
-    for owner in reversed(reader.__mro__):
-        note |= NOTES.get(owner, {}).get(name, {})
-    return note
-
-
-def _with_note(schema: Schema, note: Schema) -> Schema:
+def _described(field: Any) -> Schema:
     # OpenAPI 3.0 ignores keys beside a $ref.
-    return {"allOf": [schema], **note} if "$ref" in schema else schema | note
+    schema = _field_schema(field)
+    return {**({"allOf": [schema]} if "$ref" in schema else schema), **field.note}
 
 
 # Kind of field -> its schema, and the faults of unreadable values; None in a schema is left out.
@@ -174,19 +192,34 @@ def _kind(field: Any) -> tuple[Callable[[Any], Schema], tuple[ErrorCode, ...]]:
 
 
 def _field_schema(field: Any) -> Schema:
-    if (nested := NESTED.get(type(field))) is not None:
-        return input_shape(nested)
+    if field.nested is not None:
+        return input_shape(field.nested)
     schema = _kind(field)[0](field)
     return {key: value for key, value in schema.items() if value is not None}
 
 
-def input_errors(reader: type[Input]) -> dict[ErrorCode, str]:
+def batch_shape(name: str, key: str, reader: type[Input], most: int, example: list[dict[str, Any]]) -> Shape:
+    """Return the shape of a request with many items."""
+    properties: Any = {key: array(input_shape(reader), "The items.", minItems=1, maxItems=most, example=example)}
+    return shape(name, "Many items at once.", **properties)
+
+
+def rule_errors(reader: type[Input], parents: str = "") -> dict[ErrorCode, str]:
+    """Return the faults that rules find in the fields, each with the first field that can have it."""
+    errors: dict[ErrorCode, str] = {}
+    for name, field in reader.plan().items():
+        nested = rule_errors(field.nested, f"{parents}{name}.") if field.nested else {}
+        errors = errors | dict.fromkeys(field.errors, parents + name) | nested | errors
+    return errors
+
+
+def input_errors(reader: type[Input], parents: str = "") -> dict[ErrorCode, str]:
     """Return the faults that reading the fields can find, each with the first field that can have it."""
     errors: dict[ErrorCode, str] = {}
     for name, field in reader.plan().items():
         required = [ErrorCode.EMPTY] if field.required else []
-        for code in (*required, *_field_errors(field)):
-            errors.setdefault(code, name)
+        nested = input_errors(field.nested, f"{parents}{name}.") if field.nested else {}
+        errors = errors | dict.fromkeys((*required, *_field_errors(field)), parents + name) | nested | errors
     return errors
 
 
@@ -195,6 +228,12 @@ def _field_errors(field: Any) -> Iterator[ErrorCode]:
     if isinstance(field, wire.ListField):
         yield ErrorCode.EMPTY  # the field of an entry
         yield from _field_errors(field.child)
+
+
+def input_example(reader: type[Input]) -> dict[str, Any]:
+    """Return the example of a request: that of the input, else the examples of its fields."""
+    named = {name: field.note["example"] for name, field in reader.plan().items() if "example" in field.note}
+    return reader.example or named
 
 
 # Parameters
@@ -207,7 +246,7 @@ class Parameter:
     name: str
     schema: Schema
     description: str
-    errors: tuple[ErrorCode, ...] = ()
+    errors: Sequence[ErrorCode] = ()
     is_required: bool = False
     style: str = ""
 
@@ -218,9 +257,10 @@ class Parameter:
         return {"in": place, "name": self.name, **more, "description": self.description, "schema": self.schema}
 
 
-def path(name: str, description: str, example: str, missing: ErrorCode) -> Parameter:
+def path(view_name: str, name: str, description: str, example: str, missing: ErrorCode) -> None:
     """Describe a part of an address, with the code of the 404 for an unknown one."""
-    return Parameter(name, {"type": "string", "minLength": 1, "example": example}, description, (missing,))
+    schema = {"type": "string", "minLength": 1, "example": example}
+    PATHS[view_name] = Parameter(name, schema, description, (missing,))
 
 
 def flag(name: str, description: str) -> Parameter:
@@ -247,6 +287,11 @@ def query_parameters(filter_set: type[filters.FilterSet]) -> list[Parameter]:
 
 
 def _query_parameter(name: str, filter_: Any) -> Parameter:
+    parameter = _plain_parameter(name, filter_)
+    return dataclasses.replace(parameter, errors=(*filter_.errors, *parameter.errors))
+
+
+def _plain_parameter(name: str, filter_: Any) -> Parameter:
     description = str(filter_.extra.get("help_text", ""))
     match filter_:
         case filters.IdListFilter():
@@ -275,15 +320,16 @@ def _query_parameter(name: str, filter_: Any) -> Parameter:
 # Operations
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
+@dataclasses.dataclass(frozen=True)
 class Operation:
-    """A method of a path. `errors` and `conflicts`: fault -> the field that it usually names, or ""."""
+    """A method of a path."""
 
     id: str
     summary: str
     description: str = ""
+    _: dataclasses.KW_ONLY
     # An addition of ours to the interface.
-    is_extension: bool = False
+    is_extension: bool = True
     body: type[Input] | Schema | None = None
     is_partial: bool = False
     request_example: Any = None
@@ -299,11 +345,14 @@ class Operation:
     filter_set: type[filters.FilterSet] | None = None
     is_paged: bool = False
     most: int = MAX_LIMIT
-    query: tuple[Parameter, ...] = ()
-    errors: Mapping[ErrorCode, str] = dataclasses.field(default_factory=dict)
-    conflicts: Mapping[ErrorCode, str] = dataclasses.field(default_factory=dict)
+    query: Sequence[Parameter] = ()
+    # Requests a minute of one API user, beside the limit of the user; 0 is no limit.
+    rate: int = 0
+    # Faults beside those of the parameters and of the body's fields, also with the field that they name.
+    errors: Sequence[ErrorCode] | Mapping[ErrorCode, str] = ()
+    conflicts: Sequence[ErrorCode] = ()
     # Reasons for a 404 beside an unknown part of the address.
-    missing: tuple[ErrorCode, ...] = ()
+    missing: Sequence[ErrorCode] = ()
 
     def parameters(self) -> list[Parameter]:
         return [
@@ -313,15 +362,14 @@ class Operation:
         ]
 
 
-OPERATIONS: dict[tuple[type, str], Operation] = {}
-# The view's name of a path parameter -> its name in the interface.
-PATHS: dict[type, dict[str, Parameter]] = {}
+def operation(*args: Any, **kwargs: Any) -> Callable[[F], F]:
+    """Describe an action of a viewset: the decorator takes what `Operation` takes."""
 
+    def decorate(action: F) -> F:
+        action.operation = Operation(*args, **kwargs)  # type: ignore[attr-defined]
+        return action
 
-def document(view: type, parameters: Mapping[str, Parameter] | None = None, /, **operations: Operation) -> None:
-    """Describe the operations of a viewset, by the names of its actions."""
-    PATHS[view] = dict(parameters or {})
-    OPERATIONS.update({(view, action): operation for action, operation in operations.items()})
+    return decorate
 
 
 # Messages
@@ -340,6 +388,7 @@ SAMPLES = {
     "logins": "agent8, agent9",
     "name": "colour",
     "status": "MY_RECORD",
+    "source": "marketplace_message",
 }
 
 

@@ -1,18 +1,16 @@
-"""The OpenAPI document, composed by drf-spectacular from the routes and the `<app>/api/docs.py` of every app."""
+"""The OpenAPI document, composed by drf-spectacular from routes, views, inputs and tables of fields."""
 
 import re
 from collections.abc import Iterable
 from typing import Any
 
 from django.conf import settings
-from django.utils.module_loading import autodiscover_modules
 from drf_spectacular.drainage import error as schema_error
 from drf_spectacular.openapi import AutoSchema
 
 from callcentre.api.exceptions import BY_STATUS
 from callcentre.api.openapi import (
     JSON,
-    OPERATIONS,
     PATHS,
     SAMPLES,
     SHAPES,
@@ -20,7 +18,10 @@ from callcentre.api.openapi import (
     Schema,
     example_of,
     input_errors,
+    input_example,
     input_shape,
+    resolved,
+    rule_errors,
     sentence,
 )
 from callcentre.api.permissions import needed_right
@@ -55,6 +56,8 @@ HEADERS = {
     "Idempotent-Replayed": ("string", "`true` where this is the kept answer of an earlier request.", "true"),
     "WWW-Authenticate": ("string", "The scheme that is wanted.", 'Basic realm="api", charset="UTF-8"'),
 }
+# The faults of a batch as a whole.
+BATCH_ERRORS = (ErrorCode.EMPTY, ErrorCode.NOT_LIST, ErrorCode.TOO_MANY, ErrorCode.NOT_OBJECT)
 # Statuses with the same answer in all operations.
 SHARED = {
     401: [ErrorCode.UNAUTHENTICATED],
@@ -67,18 +70,18 @@ SHARED = {
 
 
 class OperationSchema(AutoSchema):
-    """The schema of one operation: the description from the app's `docs.py`, and the parts that all operations have."""
+    """The schema of one operation: the description from the view, and the parts that all operations have."""
 
     def get_operation(
         self, path: str, path_regex: str, path_prefix: str, method: str, registry: Any
     ) -> dict[str, Any] | None:
         view: Any = self.view
-        operation = OPERATIONS.get((type(view), view.action))
+        operation = getattr(view, "operation", None) or getattr(getattr(view, view.action), "operation", None)
         if operation is None:
             schema_error(f"{type(view).__name__}.{view.action} is not described")
             return None
         right = needed_right(view, method)
-        of_path = [parameter for name, parameter in PATHS[type(view)].items() if f"(?P<{name}>" in path_regex]
+        of_path = [parameter for name, parameter in PATHS.items() if f"(?P<{name}>" in path_regex]
         missing = [code for parameter in of_path for code in parameter.errors]
         parameters = [parameter.as_dict("path") for parameter in of_path]
         parameters += [parameter.as_dict("query") for parameter in operation.parameters()]
@@ -96,7 +99,8 @@ class OperationSchema(AutoSchema):
         if operation.is_extension:
             described["x-extension"] = True
         if operation.body:
-            content = {"schema": _body(operation), "example": operation.request_example}
+            schema, example = _body(operation)
+            content = {"schema": schema, "example": operation.request_example or example}
             described["requestBody"] = {"required": True, "content": {operation.request_type: content}}
         described["responses"] = _responses(operation, method, right, missing)
         return described
@@ -108,17 +112,19 @@ def _description(operation: Operation, right: str) -> str:
         for part in (
             "**Extension** of the interface." if operation.is_extension else "",
             operation.description,
+            f"At most {operation.rate} requests a minute." if operation.rate else "",
             f"Needs the right `{right}`." if right else "Needs no right beyond a valid credential.",
         )
         if part
     )
 
 
-def _body(operation: Operation) -> Schema:
+def _body(operation: Operation) -> tuple[Schema, Any]:
+    """Return the schema of the body and its example."""
     if isinstance(operation.body, dict):
-        return operation.body
+        return operation.body, example_of(operation.body)
     assert operation.body is not None
-    return input_shape(operation.body, is_partial=operation.is_partial)
+    return input_shape(operation.body, is_partial=operation.is_partial), input_example(operation.body)
 
 
 # Answers
@@ -177,13 +183,20 @@ def _success_headers(method: str) -> Schema:
 
 
 def _bad_input(operation: Operation, method: str) -> dict[ErrorCode, str]:
-    """Return all reasons for a 400, the operation's own first, each with the field that it names."""
-    codes = dict(operation.errors)
+    """Return all reasons for a 400, those of rules first, each with the field that it names."""
+    body = operation.body if operation.request_type == JSON else None
+    codes: dict[ErrorCode, str] = {}
+    if isinstance(body, type):
+        codes |= rule_errors(body)
+    elif body:  # of many items
+        codes |= dict.fromkeys(BATCH_ERRORS, next(iter(resolved(body)["properties"])))
+    errors = operation.errors
+    codes = codes | (errors if isinstance(errors, dict) else dict.fromkeys(errors, "")) | codes
     for parameter in operation.parameters():
-        codes |= {code: parameter.name for code in parameter.errors if code not in codes}
-    if operation.body and operation.request_type == JSON:
-        if not isinstance(operation.body, dict):
-            codes = codes | input_errors(operation.body) | codes
+        codes = codes | dict.fromkeys(parameter.errors, parameter.name) | codes
+    if body:
+        if isinstance(body, type):
+            codes = codes | input_errors(body) | codes
         codes |= {ErrorCode.NOT_JSON: "", ErrorCode.BODY_NOT_OBJECT: ""}
     if method == "POST":
         codes[ErrorCode.KEY_TOO_LONG] = ""
@@ -227,19 +240,12 @@ def _headers(*names: str) -> Schema:
 
 
 def prepare_endpoints(endpoints: Iterable[tuple[str, str, str, Any]]) -> list[tuple[str, str, str, Any]]:
-    """Load the apps' descriptions; spell paths and their parameters as in the interface."""
-    autodiscover_modules("api.docs")
-    return [
-        (_interface_path(path, getattr(callback, "cls", None)), path_regex, method, callback)
-        for path, path_regex, method, callback in endpoints
-    ]
+    """Spell paths and their parameters as in the interface."""
+    return [(_interface_path(path), path_regex, method, callback) for path, path_regex, method, callback in endpoints]
 
 
-def _interface_path(path: str, view: type | None) -> str:
-    names = PATHS.get(view, {}) if view else {}
-    return re.sub(
-        r"{(\w+)}", lambda match: f"{{{names[match[1]].name}}}" if match[1] in names else match[0], path.rstrip("/")
-    )
+def _interface_path(path: str) -> str:
+    return re.sub(r"{(\w+)}", lambda match: f"{{{PATHS[match[1]].name}}}", path.rstrip("/"))
 
 
 def complete_document(result: dict[str, Any], **kwargs: Any) -> dict[str, Any]:

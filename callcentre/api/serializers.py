@@ -1,6 +1,6 @@
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any
+from typing import Any, ClassVar
 
 from rest_framework import serializers
 
@@ -13,8 +13,11 @@ class Input(serializers.Serializer[Any]):
 
     Rules about several fields belong to the model: the verb gets the faults found here and raises them together with
     its own. `source` is the model's name of a field, used for values and faults; the view keeps `wire_names` to name
-    the field as the client did.
+    the field as the client did. In the documents the examples of the fields make the example of a request, unless
+    there is an `example`.
     """
+
+    example: ClassVar[dict[str, Any]] = {}
 
     @classmethod
     @lru_cache

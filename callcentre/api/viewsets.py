@@ -1,7 +1,8 @@
 from codecs import BOM_UTF8
 from functools import partial
 from hashlib import sha256
-from typing import Any, ClassVar, cast
+from math import ceil
+from typing import Any, ClassVar, NoReturn, cast
 
 from django.http import Http404
 from rest_framework import exceptions
@@ -10,10 +11,12 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 from rest_framework.viewsets import ViewSet
 
+from callcentre import rate_limits
 from callcentre.api.authentication import Principal
-from callcentre.api.exceptions import WrongMediaType
+from callcentre.api.exceptions import TooMany, WrongMediaType
 from callcentre.api.filters import Query
 from callcentre.api.idempotency import HEADER, run_once
+from callcentre.api.openapi import operation
 from callcentre.api.serializers import Input
 from callcentre.core.actor import Actor
 from callcentre.core.errors import ErrorCode, Fault, Invalid
@@ -32,32 +35,47 @@ class ApiViewSet(ViewSet):
     secret_actions: ClassVar[tuple[str, ...]] = ()
     wire_names: dict[str, str] = {}
 
-    def dispatch(self, request: Any, *args: Any, **kwargs: Any) -> Any:
-        """Dispatch as DRF does, but run the handler of a POST with an Idempotency-Key only once."""
-        self.args, self.kwargs = args, kwargs
-        self.request = request = self.initialize_request(request, *args, **kwargs)
-        self.headers = self.default_response_headers
-        try:
-            self.initial(request, *args, **kwargs)
-            handler = partial(self._run, getattr(self, request.method.lower(), self.http_method_not_allowed))
-            prepare = getattr(self, f"prepare_{self.action}", None)
-            if request.method == "POST" and HEADER in request.META and self.action:
-                body_hash = self.body_digest(request)
-                response = run_once(
-                    request,
-                    body_hash,
-                    prepare and partial(prepare, request, *args, **kwargs),
-                    partial(handler, request, *args, **kwargs),
-                    self.handle_exception,
-                )
-            else:
-                if prepare:
-                    prepare(request, *args, **kwargs)
-                response = handler(request, *args, **kwargs)
-        except Exception as error:  # noqa: BLE001  (the client gets an answer to any error)
-            response = self.handle_exception(error)
-        self.response = self.finalize_response(request, response, *args, **kwargs)
-        return self.response
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        """Check the request as DRF does, then its body and address. Put retried writes around its handler."""
+        super().initial(request, *args, **kwargs)
+        if int(request.META.get("CONTENT_LENGTH") or 0) and not request.content_type:
+            raise WrongMediaType(ErrorCode.NO_MEDIA_TYPE)
+        if any("\0" in value for value in kwargs.values()):
+            raise Http404  # PostgreSQL has no text with NUL, so no row has such an id
+        method = (request.method or "").lower()
+        setattr(self, method, partial(self._answer, getattr(self, method, self.http_method_not_allowed)))
+
+    def check_permissions(self, request: Request) -> None:
+        """Refuse a request without a credential before one with a missing method or right."""
+        if not request.user:
+            raise exceptions.NotAuthenticated
+        if not self.action and request.method != "OPTIONS":
+            raise exceptions.MethodNotAllowed(request.method or "")
+        super().check_permissions(request)
+
+    def check_throttles(self, request: Request) -> None:
+        """Apply the throttles of DRF, and the rate of the operation."""
+        super().check_throttles(request)
+        described = getattr(getattr(self, self.action or "", None), "operation", None)
+        if described and described.rate:
+            key = f"{self.principal.id}:{described.id}"
+            if wait := rate_limits.rates.admit(key, described.rate).retry_after:
+                self.throttled(request, wait)
+
+    def throttled(self, request: Request, wait: float | None) -> NoReturn:
+        """Refuse the request, as any limit does."""
+        raise TooMany(ceil(wait or rate_limits.RATE_WINDOW_SECONDS))
+
+    def _answer(self, handler: Any, request: Request, *args: Any, **kwargs: Any) -> Any:
+        """Run the handler, that of a POST with an Idempotency-Key only once."""
+        run = partial(self._run, handler, request, *args, **kwargs)
+        prepare = getattr(self, f"prepare_{self.action}", None)
+        prepare = prepare and partial(prepare, request, *args, **kwargs)
+        if request.method == "POST" and HEADER in request.META and self.action:
+            return run_once(request, self.body_digest(request), prepare, run, self.handle_exception)
+        if prepare:
+            prepare()
+        return run()
 
     def _run(self, handler: Any, request: Request, *args: Any, **kwargs: Any) -> Any:
         """Run the handler. A header of its answer names the parameters of the query that it did not read."""
@@ -71,21 +89,9 @@ class ApiViewSet(ViewSet):
             response["Ignored-Parameters"] = ignored
         return response
 
-    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        self.format_kwarg = None
-        request.accepted_renderer, request.accepted_media_type = self.perform_content_negotiation(request)
-        if not request.user:  # before the error for a missing method
-            raise exceptions.NotAuthenticated
-        if not self.action and request.method != "OPTIONS":
-            raise exceptions.MethodNotAllowed(request.method or "")
-        self.check_permissions(request)
-        if int(request.META.get("CONTENT_LENGTH") or 0) and not request.content_type:
-            raise WrongMediaType(ErrorCode.NO_MEDIA_TYPE)
-        if any("\0" in value for value in kwargs.values()):
-            raise Http404  # PostgreSQL has no text with NUL, so no row has such an id
-
     @property
     def default_response_headers(self) -> dict[str, str]:
+        """No headers: DRF's `Vary` is for several renderers, and its `Allow` stands in the answer 405."""
         return {}
 
     def body_digest(self, request: Request) -> str:
@@ -112,6 +118,12 @@ class ApiViewSet(ViewSet):
 class PingViewSet(ApiViewSet):
     """The cheapest authenticated request, for monitors."""
 
+    @operation(
+        "ping",
+        "Check that the service answers",
+        "The cheapest request there is: for monitors, and to try a credential.",
+        answer_description="The service answers and the credential is right.",
+    )
     def ping(self, request: Request) -> Response:
         """Answer 204 to any API user with a right credential."""
         return Response(status=204)

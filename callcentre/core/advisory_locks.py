@@ -3,7 +3,15 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from django.db import connection
+
 from callcentre.core.direct_connection import connect_directly
+
+
+def lock_until_commit(*keys: int) -> None:
+    """Wait for a lock, by one key or two, and hold it until the transaction ends."""
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT pg_advisory_xact_lock({', '.join(['%s'] * len(keys))})", keys)
 
 
 @contextmanager

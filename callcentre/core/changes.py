@@ -2,6 +2,7 @@
 
 from typing import Any, ClassVar, Self, TypeVar
 
+from django.conf import settings
 from django.db import models
 from django.db.models.functions import Now
 from django.utils import timezone
@@ -20,6 +21,19 @@ def still_there(rows: models.QuerySet[Row]) -> Row:
     if row is None:
         raise Conflict(ErrorCode.CONFLICT)
     return row
+
+
+def languages() -> list[tuple[str, Any]]:
+    """Return the choices of a column with a language: a further language changes no migration."""
+    return settings.LANGUAGES
+
+
+def copy_of(row: Row, **values: Any) -> Row:
+    """Return a new row with every column of this one but its key, and with the values given."""
+    columns = {
+        field.attname: getattr(row, field.attname) for field in row._meta.concrete_fields if not field.primary_key
+    }
+    return type(row)(**columns | values)
 
 
 class TimestampedModel(models.Model):

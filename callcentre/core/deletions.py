@@ -27,6 +27,7 @@ from django.utils.translation import gettext_noop, pgettext_lazy
 from callcentre.core.actor import Actor
 from callcentre.core.audit import AuditAction, AuditEntry, counts_of, record
 from callcentre.core.changes import change_columns
+from callcentre.core.due_work import Claim, DueQuerySet, DueWork, NotOurs, Retries
 from callcentre.core.enqueue import enqueue
 from callcentre.core.errors import Conflict, ErrorCode, Fault, Invalid
 from callcentre.core.sender import acting
@@ -35,13 +36,9 @@ logger = logging.getLogger(__name__)
 
 RIGHT = "callcentre.delete_personal_data"
 LONGEST_REASON = 500
-# A worker renews its lease with each step.
-LEASE = timedelta(minutes=2)
-# The pause after an attempt that found the object in use, and after one that failed.
+# The pause after an attempt that found the object in use, and after a file that could not be removed.
 BUSY_PAUSE = timedelta(seconds=10)
 FAILED_PAUSE = timedelta(minutes=1)
-# A deletion fails after so many attempts in a row without a finished step.
-MOST_FAILURES = 5
 # After this time a deletion lets the worker do other tasks and is enqueued again.
 TURN_SECONDS = 300.0
 REMOVED_AT_ONCE = 500
@@ -117,10 +114,6 @@ class Busy(Exception):
     """The object is in use: the deletion is tried again soon. The text is stored, in English."""
 
 
-class NotOurs(Exception):
-    """Another worker has the deletion now."""
-
-
 # Sent when the rows of a deletion are gone, before it is finished; twice if the worker dies in between.
 personal_data_deleted = Signal()
 
@@ -129,21 +122,17 @@ class _TurnOver(Exception):
     """The deletion has had the worker for TURN_SECONDS and continues after other tasks."""
 
 
-class DeletionQuerySet(models.QuerySet["Deletion"]):
-    def under_way(self) -> "DeletionQuerySet":
-        return self.filter(state__in=[Deletion.State.QUEUED, Deletion.State.RUNNING])
-
-    def due(self) -> "DeletionQuerySet":
-        return self.under_way().filter(due_at__lte=timezone.now())
-
-
-class Deletion(models.Model):
+class Deletion(DueWork):
     """The trace of a deletion: the person, the time, the reason, and the number of deleted rows.
 
     It names the object by kind and id and holds no personal data. It is QUEUED until a worker takes it. RUNNING ones
     proceed in small transactions that also store the counts, so another worker can continue after a crash. FINISHED
     rows never change, and no row is ever deleted.
     """
+
+    waits = Q(state__in=["queued", "running"])
+    delays = Retries.DELETION
+    task = "callcentre.delete_personal_data"
 
     class State(models.TextChoices):
         QUEUED = "queued", _("queued")
@@ -167,15 +156,15 @@ class Deletion(models.Model):
     emptied = models.JSONField(_("emptied"), default=dict)
     # Ids of deleted rows that a later step needs.
     notes = models.JSONField(default=dict)
-    # The time at which a worker may take it, if it is queued or running.
-    due_at = models.DateTimeField(null=True)
-    # It grows with each claim, so that a worker notices when another worker has claimed the deletion.
+    next_attempt_at = models.DateTimeField(null=True, db_column="due_at")
+    # Attempts in a row without a finished step.
+    attempt_count = models.PositiveSmallIntegerField(default=0, db_column="failure_count")
+    # Not used since 1.0.0, whose workers name a claim by the end of its lease. The next release drops the column.
     claim_number = models.PositiveIntegerField(default=0)
-    failure_count = models.PositiveSmallIntegerField(default=0)
     # The reason for waiting or for the failure.
     error = models.CharField(_("error"), max_length=300, blank=True)
 
-    objects = DeletionQuerySet.as_manager()
+    objects = DueQuerySet.as_manager()
 
     class Meta:
         app_label = "callcentre"
@@ -195,11 +184,11 @@ class Deletion(models.Model):
             ),
             models.CheckConstraint(
                 name="deletion_waiting_is_due",
-                condition=~Q(state__in=["queued", "running"]) | Q(due_at__isnull=False),
+                condition=~Q(state__in=["queued", "running"]) | Q(next_attempt_at__isnull=False),
             ),
         ]
         indexes = [
-            models.Index(fields=["due_at"], condition=Q(state__in=["queued", "running"]), name="deletion_due"),
+            models.Index(fields=["next_attempt_at"], condition=Q(state__in=["queued", "running"]), name="deletion_due"),
             models.Index(fields=["kind", "object_id"], name="deletion_object"),
         ]
 
@@ -223,7 +212,7 @@ class Deletion(models.Model):
                 kind=name,
                 object_id=str(row.pk),
                 reason=reason,
-                due_at=timezone.now(),
+                next_attempt_at=timezone.now(),
                 **change_columns(actor),
             )
             # Without the name: the object is gone soon, with all that names the person.
@@ -234,8 +223,9 @@ class Deletion(models.Model):
     def ask_again(self, actor: Actor) -> None:
         """Retry a failed deletion. Raise Conflict if it has not failed."""
         failed = Deletion.objects.filter(pk=self.pk, state=self.State.FAILED)
+        again = {"state": self.State.QUEUED, "next_attempt_at": timezone.now(), "attempt_count": 0, "error": ""}
         with transaction.atomic():
-            if not failed.update(state=self.State.QUEUED, due_at=timezone.now(), failure_count=0, error=""):
+            if not failed.update(**again):
                 raise Conflict(ErrorCode.CONFLICT)
             record(actor, AuditAction.ASK_DELETION_AGAIN, self, name=self.kind)
             enqueue("callcentre.delete_personal_data", self.pk)
@@ -259,6 +249,9 @@ class Deletion(models.Model):
 
     # For workers
 
+    def begin(self, claim: Claim["Deletion"]) -> None:
+        self.claim, self._ends_at = claim, time.monotonic() + TURN_SECONDS
+
     @contextmanager
     def step(self) -> Iterator["Counter[str]"]:
         """Run one transaction of the deletion; yield the counter of deleted rows by model.
@@ -268,43 +261,26 @@ class Deletion(models.Model):
         if time.monotonic() > self._ends_at:
             raise _TurnOver
         with transaction.atomic():
-            if self._ours().select_for_update(no_key=True).first() is None:
-                raise NotOurs
+            self.claim.lock()
             deleted: Counter[str] = Counter()
             yield deleted
             self.deleted = _sum(self.deleted, deleted)
-            self.due_at, self.failure_count, self.error = timezone.now() + LEASE, 0, ""
-            self.save(update_fields=["deleted", "emptied", "notes", "due_at", "failure_count", "error"])
+            self.attempt_count, self.error = 0, ""
+            self.save(update_fields=["deleted", "emptied", "notes", "attempt_count", "error"])
 
     def count_emptied(self, model: str, count: int) -> None:
         """Count rows that stay without the person; called within a step."""
         self.emptied = _sum(self.emptied, {model: count})
 
-    def claim(self) -> bool:
-        """Claim the deletion for this worker; return False if another worker has it."""
-        due = Deletion.objects.due().filter(pk=self.pk)
-        is_over = due.filter(failure_count__gte=MOST_FAILURES)
-        if is_over.update(state=self.State.FAILED, due_at=None, finished_at=timezone.now()):
-            return False
-        taken = {"claim_number": F("claim_number") + 1, "failure_count": F("failure_count") + 1}
-        if not due.update(state=self.State.RUNNING, due_at=timezone.now() + LEASE, **taken):
-            return False
-        self.refresh_from_db()
-        self._ends_at = time.monotonic() + TURN_SECONDS
-        return True
-
     def finish(self) -> None:
         """End the deletion, and leave one entry with its counts in the audit log: the histories are gone."""
         with transaction.atomic():
-            if self._ours().update(state=self.State.FINISHED, finished_at=timezone.now(), due_at=None, error=""):
-                gone = apps.get_model(_kinds[self.kind].model)(pk=self.object_id)
-                record(self.actor, "delete", gone, changes=counts_of(self.deleted))
+            self.claim.finish(state=self.State.FINISHED, finished_at=timezone.now(), error="")
+            gone = apps.get_model(_kinds[self.kind].model)(pk=self.object_id)
+            record(self.actor, "delete", gone, changes=counts_of(self.deleted))
 
-    def put_off(self, pause: timedelta, **values: Any) -> None:
-        self._ours().update(due_at=timezone.now() + pause, **values)
-
-    def _ours(self) -> DeletionQuerySet:
-        return Deletion.objects.filter(pk=self.pk, state=self.State.RUNNING, claim_number=self.claim_number)
+    def given_up(self, error: str) -> dict[str, Any]:
+        return {**super().given_up(error), "finished_at": timezone.now()}
 
 
 def _sum(one: dict[str, int], other: dict[str, int]) -> dict[str, int]:
@@ -313,9 +289,16 @@ def _sum(one: dict[str, int], other: dict[str, int]) -> dict[str, int]:
 
 def run(pk: int) -> None:
     """Start or continue a deletion, if it is due and no other worker has it."""
-    deletion = Deletion.objects.filter(pk=pk).first()
-    if deletion is None or not deletion.claim():
-        return
+    if claim := Deletion.objects.claim(pk):
+        with claim:
+            _run(claim)
+        remove_files()
+
+
+def _run(claim: Claim[Deletion]) -> None:
+    deletion = claim.row
+    claim.write(state=Deletion.State.RUNNING)
+    deletion.begin(claim)
     try:
         # Without entries in the audit log for the rows: they would keep what must go.
         with acting(deletion.actor, deletion.actor_address, is_bulk=True):
@@ -323,16 +306,15 @@ def run(pk: int) -> None:
             personal_data_deleted.send(Deletion)
             deletion.finish()
     except NotOurs:
-        return
+        raise
     except _TurnOver:
-        deletion.put_off(timedelta(), failure_count=0)
-        enqueue("callcentre.delete_personal_data", pk)
+        claim.put_off(attempt_count=0)
+        enqueue("callcentre.delete_personal_data", deletion.pk)
     except Busy as reason:
-        deletion.put_off(BUSY_PAUSE, failure_count=0, error=str(reason)[:300])
+        claim.put_off(BUSY_PAUSE, attempt_count=0, error=str(reason)[:300])
     except Exception as error:
-        logger.exception("deletion interrupted", extra={"deletion": pk})
-        deletion.put_off(FAILED_PAUSE, error=type(error).__name__)
-    remove_files()
+        logger.exception("deletion interrupted", extra={"deletion": deletion.pk})
+        claim.fail(type(error).__name__)
 
 
 class FileRemoval(models.Model):
@@ -386,10 +368,3 @@ def remove_files() -> int:
             removal.delete()
             count += 1
     return count
-
-
-def sweep() -> None:
-    """Enqueue due deletions and those whose worker was lost, and remove files that are still in the storage."""
-    for pk in Deletion.objects.due().order_by("due_at").values_list("pk", flat=True)[:100]:
-        enqueue("callcentre.delete_personal_data", pk)
-    remove_files()

@@ -10,6 +10,8 @@ from enum import Enum
 from operator import attrgetter
 from typing import Any, Final
 
+from callcentre.core.errors import ErrorCode
+
 
 class Kind(Enum):
     """The type of a field; the value is the type of its column."""
@@ -54,6 +56,8 @@ class Field:
     inputs: tuple[str, ...] = ()
     input_name: str = ""
     input_note: str = ""
+    # Faults that rules find in it.
+    errors: tuple[ErrorCode, ...] = ()
     is_required: bool = False
     minimum: int | None = None
     max_length: int | None = None

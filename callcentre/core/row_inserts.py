@@ -9,6 +9,8 @@ from typing import Any
 from django.db import connection
 from django.db.models import Model
 
+from callcentre.core.statements import Statement
+
 
 class RowInsert:
     """The INSERT of one row of a model, which returns its id. Other parts of the statement see it by the name."""
@@ -23,7 +25,9 @@ class RowInsert:
         columns = ", ".join([*expressions, *(f'"{field.column}"' for _parameter, field in self._fields)])
         values = ", ".join([*expressions.values(), *(f"%({parameter})s" for parameter, _field in self._fields)])
         table = model._meta.db_table
-        insert = f"INSERT INTO {table} ({columns}) VALUES ({values}) RETURNING id"  # noqa: S608  (our own model)
+        insert = Statement("INSERT INTO {table} ({columns}) VALUES ({values}) RETURNING id").of(
+            table=table, columns=columns, values=values
+        )
         self.query = f"{name} AS ({insert})"
 
     def parameters(self, instance: Model) -> dict[str, Any]:

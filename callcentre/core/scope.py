@@ -10,18 +10,14 @@ from functools import cache
 from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol, TypeVar, cast
 
+from django.apps import apps
 from django.db.models import Field, Model, Q, QuerySet
 from django.db.models.constants import LOOKUP_SEP
 
-# Column of the user -> the model whose ids it has.
-DIMENSIONS: Mapping[str, str] = MappingProxyType(
-    {
-        "scope_ticket_queues": "tickets.TicketQueue",
-        "scope_call_queues": "telephony.Queue",
-        "scope_outbounds": "campaigns.Campaign",
-        "scope_agent_groups": "telephony.AgentGroup",
-    }
-)
+from callcentre.core.statements import Statement
+
+# The columns of the user.
+DIMENSIONS = ("scope_ticket_queues", "scope_call_queues", "scope_outbounds", "scope_agent_groups")
 
 
 class Kept(NamedTuple):
@@ -136,8 +132,20 @@ def lookups_of(model: type[Model]) -> Lookups:
     return lookups
 
 
+@cache
+def model_of(column: str) -> type[Model]:
+    """Return the model whose ids a column of the scope has: its lookup is the id."""
+    return next(model for model in apps.get_models() if lookups_of(model).get(column) == "id")
+
+
 def is_for_people_without_scope(model: type[Model]) -> bool:
     return lookups_of(model) is WITHOUT_SCOPE_ONLY
+
+
+def may_see(user: Any, app: str, model: str) -> bool:
+    """Return whether the user may view or change rows of a model: the admin shows them to both."""
+    is_permitted = any(user.has_perm(f"{app}.{access}_{model}") for access in ("view", "change"))
+    return is_permitted and (not is_for_people_without_scope(apps.get_model(app, model)) or user.scope.is_all)
 
 
 def _holds(model: type[Model], lookup: str | Kept, column: str, ids: list[int], prefix: str) -> Q:
@@ -159,7 +167,9 @@ def _statement(model: type[Model], alias: str, lookup: str | Kept, column: str) 
     if rest:
         other = cast("type[Model]", field.related_model)
         further = _statement(other, "s", lookup._replace(lookup=rest) if isinstance(lookup, Kept) else rest, column)
-        inside = f"{place} IN (SELECT s.id FROM {other._meta.db_table} s WHERE {further})"  # noqa: S608  (our names)
+        inside = Statement("{place} IN (SELECT s.id FROM {db_table} s WHERE {further})").of(
+            place=place, db_table=other._meta.db_table, further=further
+        )
     else:
         inside = f"{place} = ANY(%({column})s::bigint[])"
         if isinstance(lookup, Kept):

@@ -11,7 +11,7 @@ from django.utils.text import smart_split
 
 from callcentre.core.phone import PhoneError, normalise
 from callcentre.core.scope import Scope
-from callcentre.core.statements import rows_of
+from callcentre.core.statements import Statement, rows_of
 
 # The longest text that is searched, and the most words of it.
 MAX_LENGTH = 200
@@ -133,7 +133,9 @@ def ids_inside(ids: list[Any], model: type[Model], scope: Scope) -> list[Any]:
     condition = scope.sql(model, "r")
     if not (condition and ids):
         return ids
-    statement = f"SELECT r.id FROM {model._meta.db_table} r WHERE r.id = ANY(%(ids)s){condition}"  # noqa: S608  (our names)
+    statement = Statement("SELECT r.id FROM {db_table} r WHERE r.id = ANY(%(ids)s){condition}").of(
+        db_table=model._meta.db_table, condition=condition
+    )
     inside = {pk for (pk,) in rows_of(statement, {"ids": ids, **scope.by_column})}
     return [pk for pk in ids if pk in inside]
 

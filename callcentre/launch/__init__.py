@@ -1,1 +1,1 @@
-"""The processes of the service: the supervisor, the embedded stores, and the process guard."""
+"""The processes of `make run`: the supervisor, the embedded stores, and child processes that end with the launcher."""

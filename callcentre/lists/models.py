@@ -4,12 +4,13 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
-from django.utils import timezone
+from django.utils import timezone, translation
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import gettext_noop, pgettext_lazy
 
 from callcentre.core.audit import audited
 from callcentre.core.changes import AskedFor, AskedForQuerySet
+from callcentre.core.due_work import DueQuerySet, DueWork, Retries
 from callcentre.core.exporting.jobs import FileJob
 from callcentre.models import ScopeColumns, User
 
@@ -30,6 +31,7 @@ class ListExport(ScopeColumns, FileJob):
     """
 
     folder = "lists"
+    task = "lists.build_exports"
 
     # Label of the model, such as "tickets.ticket".
     list_name = models.CharField(_("list"), max_length=100)
@@ -55,18 +57,22 @@ class ListExport(ScopeColumns, FileJob):
         return f"{self.list_name.rpartition('.')[2]}-{asked:%Y-%m-%d-%H%M}-{self.pk}.{self.format}"
 
 
-class ListActionQuerySet(AskedForQuerySet):
+class ListActionQuerySet(AskedForQuerySet, DueQuerySet):  # type: ignore[override]  # as_manager, made by the plugin
     def waiting(self) -> "ListActionQuerySet":
-        return self.filter(state__in=[ListAction.State.QUEUED, ListAction.State.RUNNING])
+        return self.filter(ListAction.waits)
 
 
-class ListAction(AskedFor, ScopeColumns):
+class ListAction(AskedFor, ScopeColumns, DueWork):
     """An action of a list on all rows that match its filters and search, done by a worker.
 
     The worker stores the ids that match (`ids`) once, in their order, and then takes them in portions: the rows of a
     portion, its results and its `place` among the ids are one transaction. Its scope is the one within which the ids
     were found: the report names rows.
     """
+
+    waits = Q(state__in=["queued", "running"])
+    delays = Retries.JOB
+    task = "lists.run_action"
 
     class State(models.TextChoices):
         QUEUED = "queued", _("queued")
@@ -102,7 +108,9 @@ class ListAction(AskedFor, ScopeColumns):
     refusals = models.JSONField(default=dict)
     message = models.TextField(pgettext_lazy("of an error", "message"), blank=True)
     # Starts without a portion in between.
-    failure_count = models.PositiveSmallIntegerField(default=0)
+    attempt_count = models.PositiveSmallIntegerField(default=0, db_column="failure_count")
+    # Of an action that a web server of the release before asks for: the database says now.
+    next_attempt_at = models.DateTimeField(null=True, editable=False, default=timezone.now, db_default=Now())
     request_id = models.CharField(max_length=64, blank=True, editable=False)
     # The address of the request that asked, for what the worker writes into histories.
     actor_address = models.GenericIPAddressField(null=True, editable=False)
@@ -131,6 +139,15 @@ class ListAction(AskedFor, ScopeColumns):
     @property
     def has_ended(self) -> bool:
         return self.state not in (self.State.QUEUED, self.State.RUNNING)
+
+    def given_up(self, error: str) -> dict[str, Any]:
+        with translation.override(self.language):
+            said = error or _("The action was started %s times and ended early each time.") % self.attempt_count
+            return {**self.ended(self.State.FAILED), "message": str(said)}
+
+    def ended(self, state: str) -> dict[str, Any]:
+        """Return the columns of the end, without the ids: there may be a million of them, and the row stays."""
+        return {"state": state, "finished_at": timezone.now(), "ids": None}
 
     @property
     def percent(self) -> int:

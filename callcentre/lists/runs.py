@@ -21,6 +21,10 @@ def some_of(names: Sequence[str]) -> str:
     return ", ".join(names[:NAMED]) + more
 
 
+class InvalidForm(Exception):
+    """An action would show its form again: the input is not valid for the row."""
+
+
 class Run:
     """The run of an action on the selected rows: the next page shows all messages."""
 
@@ -32,7 +36,10 @@ class Run:
         """Return whether the page shows the message."""
         return True
 
-    def shows_counts(self) -> bool:
+    def note(self, changed: int) -> None:
+        """Take the number of rows that a verb changed. Without it, the action changed those to which it was applied."""
+
+    def shows_count(self, count: int) -> bool:
         """Return whether the page shows to how many rows the action was applied."""
         return True
 
@@ -98,9 +105,12 @@ class ForAll(Run):
 class WorkerRun(Run):
     """The run of an action on one row by a worker. The worker names and counts the rows itself."""
 
-    facts: dict[str, Any]
+    facts: dict[str, Any] = field(default_factory=dict)
     # The sentences of the refusal of the row.
     refused: list[str] = field(default_factory=list)
+    applied: int = 0
+    # The number of rows that the verbs say they changed; None if they did not say.
+    changed: int | None = None
 
     def fact(self, name: str, of_selected: Any, of_all: Callable[[QuerySet[Any]], Any]) -> Any:
         return self.facts[name]
@@ -110,8 +120,19 @@ class WorkerRun(Run):
             self.refused.append(message)
         return False
 
-    def shows_counts(self) -> bool:
+    def note(self, changed: int) -> None:
+        self.changed = (self.changed or 0) + changed
+
+    def shows_count(self, count: int) -> bool:
+        self.applied += count
         return False
+
+    @property
+    def has_changed(self) -> bool:
+        return bool(self.applied if self.changed is None else self.changed)
+
+    def page_context(self) -> dict[str, Any]:
+        raise InvalidForm  # the action asks for input that it has got already
 
     def refusal(self, subject: str, sentence: str) -> str:
         return sentence

@@ -23,9 +23,3 @@ def prune_exports() -> None:
 def run_action(pk: int) -> None:
     """Apply an action of a list to rows that match, for some seconds."""
     actions.run(pk)
-
-
-@shared_task(name="lists.sweep_actions")
-def sweep_actions() -> None:
-    """Enqueue the actions whose message or worker was lost."""
-    actions.sweep()

@@ -11,7 +11,7 @@ from django.contrib.postgres.operations import TrigramExtension, UnaccentExtensi
 from django.db import migrations, models
 from pathlib import Path
 
-from callcentre.core.roles import NAMES, rights_of
+from callcentre.core.roles import NAMES, deliver
 
 SQL = Path(__file__).with_suffix(".sql").read_text()
 
@@ -20,10 +20,7 @@ def deliver_roles(apps, schema_editor):
     """Deliver the roles as groups. Permissions are usually written after all migrations, so they are written here first."""
     for config in present.get_app_configs():
         create_permissions(config, verbosity=0)
-    group, permission = apps.get_model("auth", "Group"), apps.get_model("auth", "Permission")
-    known = list(permission.objects.values_list("pk", "content_type__app_label", "codename"))
-    for role in NAMES:
-        group.objects.create(name=role).permissions.set(rights_of(role, known))
+    deliver(apps, NAMES)
 
 
 class Migration(migrations.Migration):
@@ -147,9 +144,9 @@ class Migration(migrations.Migration):
                 ('deleted', models.JSONField(default=dict, verbose_name='deleted')),
                 ('emptied', models.JSONField(default=dict, verbose_name='emptied')),
                 ('notes', models.JSONField(default=dict)),
-                ('due_at', models.DateTimeField(null=True)),
+                ('next_attempt_at', models.DateTimeField(db_column='due_at', null=True)),
                 ('claim_number', models.PositiveIntegerField(default=0)),
-                ('failure_count', models.PositiveSmallIntegerField(default=0)),
+                ('attempt_count', models.PositiveSmallIntegerField(db_column='failure_count', default=0)),
                 ('error', models.CharField(blank=True, max_length=300, verbose_name='error')),
                 ('actor_address', models.GenericIPAddressField(null=True)),
             ],
@@ -159,8 +156,8 @@ class Migration(migrations.Migration):
                 'ordering': ['-id'],
                 'permissions': [('delete_personal_data', 'Can delete customers, tickets, chats, mail, files and recordings')],
                 'default_permissions': ('view',),
-                'indexes': [models.Index(condition=models.Q(('state__in', ['queued', 'running'])), fields=['due_at'], name='deletion_due'), models.Index(fields=['kind', 'object_id'], name='deletion_object')],
-                'constraints': [models.UniqueConstraint(condition=models.Q(('state__in', ['queued', 'running'])), fields=('kind', 'object_id'), name='deletion_is_asked_once', violation_error_message='It is being deleted already.'), models.CheckConstraint(condition=models.Q(models.Q(('state__in', ['queued', 'running']), _negated=True), ('due_at__isnull', False), _connector='OR'), name='deletion_waiting_is_due')],
+                'indexes': [models.Index(condition=models.Q(('state__in', ['queued', 'running'])), fields=['next_attempt_at'], name='deletion_due'), models.Index(fields=['kind', 'object_id'], name='deletion_object')],
+                'constraints': [models.UniqueConstraint(condition=models.Q(('state__in', ['queued', 'running'])), fields=('kind', 'object_id'), name='deletion_is_asked_once', violation_error_message='It is being deleted already.'), models.CheckConstraint(condition=models.Q(models.Q(('state__in', ['queued', 'running']), _negated=True), ('next_attempt_at__isnull', False), _connector='OR'), name='deletion_waiting_is_due')],
             },
         ),
         migrations.CreateModel(

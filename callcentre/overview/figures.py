@@ -15,13 +15,13 @@ from django.utils import timezone
 from callcentre.core.scope import ALL, Scope
 from callcentre.overview import processes
 from callcentre.overview.models import Alarm
-from campaigns.admin.progress import snapshot as progress_of_campaigns
 from campaigns.dialling.compliance import MOST_DROPS
 from campaigns.dialling.status import days_of, states_of
 from campaigns.models import Campaign
+from campaigns.progress import snapshot as progress_of_campaigns
 from reports.parameters import USUAL_WITHIN
 from telephony import inbound_day, queue_waits
-from telephony.admin.board import board
+from telephony.board import board
 from telephony.inbound_day import Day, InboundCounts
 from telephony.models import Queue
 from tickets import day_counts, due_tickets

@@ -1,6 +1,5 @@
-"""The mails of alarms: their content, and when they are tried again."""
+"""The mails of alarms."""
 
-from datetime import timedelta
 from operator import attrgetter
 
 from django.conf import settings
@@ -27,11 +26,8 @@ def _letters(mail: AlarmMail) -> list[Letter]:
 
 outbox = Outbox(
     AlarmMail,
-    task="overview.mail_alarm",
     compose=_letters,
     language=attrgetter("alarm.language"),
     written_at=attrgetter("at"),
-    # After that the mail would be no help any more.
-    delays=[timedelta(minutes=minutes) for minutes in (1, 2, 5, 15, 30)],
     related=["alarm__queue", "alarm__campaign"],
 )

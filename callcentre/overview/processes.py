@@ -9,13 +9,15 @@ from callcentre.core import free_space
 from callcentre.core.broker_queues import waiting_tasks
 from callcentre.core.heartbeats import BEAT, DIALLER, LISTENER, SILENCES, missing
 from callcentre.core.redis_client import client
-from callcentre.core.statements import rows_of
+from callcentre.core.statements import Statement, rows_of
 from campaigns.monitoring import CAMPAIGNS
 from telephony.leader_election import IS_CONNECTED
 
 # Seconds after which a waiting task says that no worker takes it. Imports and exports may keep the last two busy.
 LATE_SECONDS = {"calls": 15, "webhooks": 15, "mail": 60, "default": 300, "reports": 300}
-_STATE = f"SELECT {IS_CONNECTED}, to_dial, without FROM ({CAMPAIGNS}) AS campaign (to_dial, without)"  # noqa: S608
+_STATE = Statement("SELECT {is_connected}, to_dial, without FROM ({campaigns}) AS campaign (to_dial, without)").of(
+    is_connected=IS_CONNECTED, campaigns=CAMPAIGNS
+)
 
 
 def read() -> dict[str, Any]:

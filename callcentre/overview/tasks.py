@@ -19,12 +19,6 @@ def mail_alarm(pk: int) -> None:
     outbox.send(pk)
 
 
-@shared_task(name="overview.sweep_mails")
-def sweep_mails() -> None:
-    """Enqueue the mails that are due again, and those for which no message was sent."""
-    outbox.sweep()
-
-
 @shared_task(name="overview.prune_mails")
 def prune_mails() -> None:
     """Delete the mails of changes long ago."""

@@ -1,6 +1,5 @@
-"""The mails with the link to a new password: their users, their content, and when they are tried again."""
+"""The mails with the link to a new password: their users and their content."""
 
-from datetime import timedelta
 from operator import attrgetter
 
 from django.contrib.auth.tokens import default_token_generator
@@ -52,10 +51,7 @@ def _letter(reset: PasswordReset, user: User) -> Letter:
 
 outbox = Outbox(
     PasswordReset,
-    task="signin.mail_reset",
     compose=_letters,
     language=attrgetter("language"),
     written_at=attrgetter("created_at"),
-    # A person who waits longer asks again.
-    delays=[timedelta(minutes=minutes) for minutes in (1, 2, 5, 15)],
 )

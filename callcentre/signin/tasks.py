@@ -10,12 +10,6 @@ def mail_reset(pk: int) -> None:
     outbox.send(pk)
 
 
-@shared_task(name="signin.sweep_resets")
-def sweep_resets() -> None:
-    """Enqueue the mails that are due again, and those for which no message was sent."""
-    outbox.sweep()
-
-
 @shared_task(name="signin.prune_resets")
 def prune_resets() -> None:
     """Delete the requests of yesterday."""

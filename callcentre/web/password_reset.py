@@ -17,11 +17,11 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.cache import never_cache
 from unfold.widgets import UnfoldAdminPasswordWidget, UnfoldAdminTextInputWidget
 
-from callcentre.api.rate_limits import source_of
 from callcentre.core.audit import AuditAction, record
 from callcentre.core.network import client_address
 from callcentre.core.sender import acting, sender
 from callcentre.models import User
+from callcentre.rate_limits import source_of
 from callcentre.signin.verbs.password_resets import ask_for_reset, may_ask
 from callcentre.signin.verbs.sessions import end_sessions
 

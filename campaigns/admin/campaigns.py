@@ -29,10 +29,10 @@ from callcentre.core.integers import integer_of
 from campaigns.admin.dialling import DiallingPages
 from campaigns.admin.drop_message import DropMessagePage
 from campaigns.admin.inlines import FieldInline, HoursInline, RetryRuleInline, StatusInline
-from campaigns.admin.progress import snapshot
 from campaigns.exporting import export_rows
 from campaigns.models import Campaign, CampaignField
 from campaigns.models.campaign import faults_of_caller_id
+from campaigns.progress import snapshot
 from campaigns.scripts import PHONE_NUMBER
 from campaigns.verbs.campaigns import (
     add_agents,

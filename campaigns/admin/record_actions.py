@@ -15,6 +15,7 @@ from unfold.widgets import UnfoldAdminSplitDateTimeWidget
 from callcentre.admin import Admin, actor_of
 from callcentre.admin.base import MAX_SELECTED
 from callcentre.admin.scope import offer_within, scope_of
+from callcentre.lists.runs import run_of
 from campaigns.admin.record_form import autocomplete, status_choice
 from campaigns.models import DictionaryStatus, Record, RecordStatus
 from campaigns.models.rules import CampaignFacts
@@ -112,6 +113,7 @@ class RecordActions(Admin):
         """Report the count of changed records and, for the others, each reason with some of the numbers."""
         refused = [(pk, edit) for pk, edit in edits if edit.faults]
         done = len(edits) - len(refused)
+        run_of(request).note(sum(edit.is_change for _pk, edit in edits if not edit.faults))
         if done:
             sentence = ngettext("%(count)s record changed.", "%(count)s records changed.", done)
             self.say_done(request, sentence, done)

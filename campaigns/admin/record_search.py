@@ -4,19 +4,19 @@ from typing import Any
 
 from callcentre.core.scope import ALL, Scope
 from callcentre.core.search import Hit, SearchText, candidates, union
-from callcentre.core.statements import rows_of
+from callcentre.core.statements import Statement, rows_of
 from campaigns.models import Campaign, Record
 from campaigns.models.record_rows import IDS_WITH_NUMBERS
 
 # The most results; people refine a search with more.
 MAX_FOUND = 500
 
-_FIND = f"""
-{IDS_WITH_NUMBERS}
+_FIND = Statement("""
+{ids_with_numbers}
 UNION
 SELECT id FROM campaigns_record
 WHERE campaign_id = ANY(%(campaigns)s) AND identifier <> '' AND identifier = %(identifier)s
-"""  # noqa: S608  (a text of ours)
+""").of(ids_with_numbers=IDS_WITH_NUMBERS)
 
 # Some records whose number, or additional number, ends so.
 _WITH_ENDING = (

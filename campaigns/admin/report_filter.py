@@ -9,8 +9,9 @@ from django.db.models.lookups import IsNull
 from django.utils.translation import gettext_lazy as _
 
 from callcentre.admin import PeriodFilter
-from callcentre.admin.periods import Spans, within
-from campaigns.dialling.matching import IN_TIME_SECONDS
+from callcentre.admin.periods import within
+from callcentre.core.counted import Spans
+from campaigns.dialling.answered_calls import IN_TIME_SECONDS
 from campaigns.models import Attempt, Record, RecordStatus, SystemStatus
 
 _DROPPED = Q(outcome=Attempt.Outcome.DROPPED)

@@ -1,23 +1,88 @@
 """The dialling of a campaign and of all campaigns."""
 
-from typing import Any
-
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from callcentre.api.fields import BooleanField, TextField
+from callcentre.api.openapi import boolean, count, minute, number, operation, second, shape, text
 from callcentre.api.serializers import Input
 from callcentre.api.viewsets import ApiViewSet
-from callcentre.core.times import minute, second
 from campaigns.api.views import campaign_or_404
-from campaigns.dialling.status import Counts, DiallingStatus, dialling_status
+from campaigns.dialling.obstacles import TEXTS
+from campaigns.dialling.status import dialling_status
 from campaigns.models import DiallingSwitch
 from campaigns.verbs.dialling import pause_dialling, start_dialling, stop_dialling, switch_dialling
 
 
 class SwitchInput(Input):
-    running = BooleanField(source="is_running")
-    reason = TextField(required=False, max_length=300)
+    running = BooleanField("Whether calls of campaigns are placed.", source="is_running", example=False)
+    reason = TextField("Why; shown to those who ask.", required=False, max_length=300, example="Fire drill")
+
+
+COUNTS = shape(
+    "DiallingCounts",
+    "Answers and drops of a span of days.",
+    live_answers=count("Calls that persons have answered.", 400),
+    drops=count("Those among them that got no agent in time.", 8),
+    drop_rate=number("The drops in percent of the live answers; 0 without an answer.", 2.0, minimum=0, maximum=100),
+)
+PACE = shape(
+    "DiallingPace",
+    "How fast the campaign is dialled.",
+    lines_per_agent=number(
+        "Calls that are placed for each free agent; null while nothing is dialled.", 1.4, nullable=True
+    ),
+    calls_per_minute=number("Calls a minute, in the last ten minutes.", 12.5, minimum=0),
+    done_at=minute("When all records have been called once at this pace.", "2026-11-21 11:30"),
+)
+STATUS = shape(
+    "DiallingStatus",
+    "The present dialling of a campaign.",
+    state=text(
+        "`dialling`: calls are placed. `waiting`: none can be placed now. `paused`: the dialling of the campaign is"
+        " paused. `stopped`: the campaign is inactive or outside its dates, or all dialling is switched off.",
+        "dialling",
+        enum=["dialling", "waiting", "paused", "stopped"],
+    ),
+    code=text(
+        "Reason for which nothing is dialled; an empty string while it is. " + ", ".join(f"`{code}`" for code in TEXTS)
+    ),
+    reason=text("The reason in one sentence, in the language of the request; an empty string while it is dialled."),
+    agents=shape(
+        "DiallingAgents",
+        "The active agents of the campaign in outbound mode, by state.",
+        free=count("Free agents.", 2),
+        preview=count("Agents who look at an offered record.", 0),
+        ringing=count("Agents whose phone rings, or who are held for a call that is placed.", 1),
+        talking=count("Agents in a call.", 5),
+        wrap_up=count("Agents in wrap-up.", 1),
+        paused=count("Agents on a pause.", 1),
+        logged_out=count("Agents who are not logged in.", 3),
+    ),
+    ringing=count("Calls of the campaign that are placed and not answered.", 4),
+    waiting=count("Answered calls of the campaign that wait for an agent.", 0),
+    today=COUNTS,
+    days_30=COUNTS,
+    records=shape(
+        "DiallingRecords",
+        "The records of the campaign.",
+        to_call=count("Records that are to be called, now or later.", 150),
+        due=count("Those among them that may be called now.", 120),
+        in_progress=count("Records in a call.", 6),
+        done=count("Records that are not called any more.", 44),
+        not_callable_now=count("Records to be called that may not be called now.", 30),
+    ),
+    pace=PACE,
+    at=second("When this was read: `YYYY-MM-DD hh:mm:ss`.", "2026-11-21 09:30:00"),
+)
+SWITCH = shape(
+    "AllDialling",
+    "The switch of all dialling.",
+    running=boolean("Whether calls of campaigns are placed.", example=True, of="is_running"),
+    reason=text("The reason that was given with the last switch.", "Fire drill"),
+    since=second("Time of the last switch: `YYYY-MM-DD hh:mm:ss`; an empty string if there was none.", of="at"),
+    by=text("Who switched last; an empty string if there was none.", "demo", of="actor_name"),
+)
 
 
 class DiallingViewSet(ApiViewSet):
@@ -25,17 +90,38 @@ class DiallingViewSet(ApiViewSet):
 
     area = "campaigns"
 
+    @operation(
+        "read_dialling",
+        "Read the dialling of a campaign",
+        "State, reason, agents, calls, drop rates, records and pace.",
+        answer=STATUS,
+    )
     def retrieve(self, request: Request, code: str) -> Response:
-        return Response(_status_data(dialling_status(campaign_or_404(code))))
+        status = dialling_status(campaign_or_404(code))
+        counts = {"today": COUNTS.data(status.today), "days_30": COUNTS.data(status.days_30)}
+        return Response(STATUS.data(status, pace=PACE.data(status), **counts))
 
+    @operation(
+        "start_dialling",
+        "Start the dialling of a campaign",
+        "The dialler calls its records while it is active, in its dates and hours, and agents are free.",
+    )
     def start(self, request: Request, code: str) -> Response:
         start_dialling(campaign_or_404(code), self.actor)
         return Response(status=204)
 
+    @operation(
+        "pause_dialling", "Pause the dialling of a campaign", "No new call is placed. Calls that ring or talk go on."
+    )
     def pause(self, request: Request, code: str) -> Response:
         pause_dialling(campaign_or_404(code), self.actor)
         return Response(status=204)
 
+    @operation(
+        "stop_dialling",
+        "Stop the dialling of a campaign",
+        "No new call is placed, and calls that are not answered yet are hung up.",
+    )
     def stop(self, request: Request, code: str) -> Response:
         stop_dialling(campaign_or_404(code), self.actor)
         return Response(status=204)
@@ -46,42 +132,19 @@ class AllDiallingViewSet(ApiViewSet):
 
     area = "system"
 
+    @operation("read_all_dialling", "Read the switch of all dialling", answer=SWITCH)
     def retrieve(self, request: Request) -> Response:
         newest = DiallingSwitch.objects.of_all().first()
-        return Response(
-            {
-                "running": newest.is_running if newest else True,
-                "reason": newest.reason if newest else "",
-                "since": second(newest.at) if newest else "",
-                "by": newest.actor_name if newest else "",
-            }
-        )
+        never = {"running": True, "reason": "", "since": "", "by": ""}
+        return Response(SWITCH.data(newest) if newest else never)
 
+    @operation(
+        "switch_all_dialling",
+        "Switch all dialling on or off",
+        "Off: no call of any campaign is placed from the next second on. Calls that ring or talk go on.",
+        body=SwitchInput,
+    )
     def switch(self, request: Request) -> Response:
         values, faults = self.read(SwitchInput)
         switch_dialling(self.actor, faults, **values)
         return Response(status=204)
-
-
-def _status_data(status: DiallingStatus) -> dict[str, Any]:
-    return {
-        "state": status.state,
-        "code": status.code,
-        "reason": status.reason,
-        "agents": status.agents,
-        "ringing": status.ringing,
-        "waiting": status.waiting,
-        "today": _counts_data(status.today),
-        "days_30": _counts_data(status.days_30),
-        "records": status.records,
-        "pace": {
-            "lines_per_agent": status.lines_per_agent,
-            "calls_per_minute": status.calls_per_minute,
-            "done_at": minute(status.done_at),
-        },
-        "at": second(status.at),
-    }
-
-
-def _counts_data(counts: Counts) -> dict[str, Any]:
-    return {"live_answers": counts.live_answers, "drops": counts.drops, "drop_rate": counts.drop_rate}

@@ -7,12 +7,27 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from callcentre.api.exceptions import renamed
+from callcentre.api.field_tables import properties, property_of
+from callcentre.api.fields import BooleanField, TextField
+from callcentre.api.openapi import (
+    Schema,
+    array,
+    batch_shape,
+    boolean,
+    flag,
+    integer,
+    mapping,
+    minute,
+    operation,
+    page,
+    shape,
+    text,
+)
 from callcentre.api.pagination import LimitOffset
 from callcentre.api.viewsets import ApiViewSet
 from callcentre.core.errors import Conflict, ErrorCode, Fault, Invalid, NotFound
 from callcentre.core.parsing import Reject, parse_boolean, parse_text
 from callcentre.core.phone import PhoneError, normalise
-from callcentre.core.times import minute
 from campaigns.api.filters import RecordFilterSet
 from campaigns.api.serializers import (
     RecordEditInput,
@@ -22,14 +37,62 @@ from campaigns.api.serializers import (
     record_data,
     record_fields_data,
 )
-from campaigns.dialling.why import explain_number
+from campaigns.dialling.why import TEXTS, explain_number
 from campaigns.lookups import facts_or_404
 from campaigns.models import AdditionalNumber, Record, record_rows
 from campaigns.models.record_customers import customers_of_records
+from campaigns.models.record_fields import BY_NAME, RECORD_FIELDS
 from campaigns.verbs.new_records import NewRecord, add_records
 from campaigns.verbs.record_edits import Edit, edit_records
 
 MAX_BATCH = 10_000
+
+
+class RecordBatchItem(RecordEditInput):
+    """An item of the batch edit in the documents. The view reads these two fields itself."""
+
+    phone_number = TextField("Number of the record, in any spelling.", max_length=100, example="+48 22 555 0117")
+    search_in_additional_numbers = BooleanField("As in the query, for this item.", required=False)
+
+
+CORE: Any = properties(RECORD_FIELDS)
+FIELDS = property_of(BY_NAME["fields"])
+RECORD = shape(
+    "Record",
+    "A number to be called in a campaign.",
+    optional=("record_fields",),
+    **CORE,
+    record_fields=FIELDS | {"description": "Only with `include_record_fields=true`: name of a field -> its text."},
+)
+LISTED_RECORD = shape(
+    "ListedRecord",
+    "A record with all that is known of it.",
+    **CORE,
+    customer_id=integer("In a CRM campaign the oldest customer with the number.", 77, nullable=True),
+    additional_numbers=property_of(BY_NAME["additional_numbers"])
+    | {"description": "Further numbers of the same person; in a CRM campaign those of its customer too."},
+    record_fields=FIELDS,
+)
+SEARCH = flag("search_in_additional_numbers", "Whether the number is looked for among additional numbers too.")
+INCLUDE = flag("include_record_fields", "Adds `record_fields` to the answer.")
+REASON = shape(
+    "Reason",
+    "A reason why the record is not called now.",
+    code=text("The reason, for programs.", "outside_hours", enum=list(TEXTS)),
+    text=text("The reason, for people.", str(TEXTS["outside_hours"])),
+    until=minute("It holds until then, if that is known.", "2026-03-02 09:00"),
+)
+EXPLANATION = shape(
+    "RecordExplanation",
+    "Whether the dialler may call the record now, and if not, why.",
+    callable=boolean("Whether there is no reason.", example=False, of="is_callable"),
+    reasons=array(REASON, "The reasons."),
+    next_call_at=minute("The first time at which no reason is left, if it is known.", "2026-03-02 09:00"),
+)
+
+
+def by_number(entry: Schema, example: dict[str, Any]) -> Schema:
+    return mapping("The result of each item. One entry for each number, keyed as it was sent.", entry, example)
 
 
 class RecordViewSet(ApiViewSet):
@@ -37,6 +100,14 @@ class RecordViewSet(ApiViewSet):
 
     area = "campaigns"
 
+    @operation(
+        "list_records",
+        "List the records of a campaign",
+        "Ordered by id.",
+        answer=page(LISTED_RECORD),
+        filter_set=RecordFilterSet,
+        is_paged=True,
+    )
     def list(self, request: Request, code: str) -> Response:
         facts = facts_or_404(code)
         paginator = LimitOffset()
@@ -63,6 +134,15 @@ class RecordViewSet(ApiViewSet):
         ]
         return paginator.get_paginated_response(result)
 
+    @operation(
+        "create_record",
+        "Add a record to a campaign",
+        "A number that the campaign already has, in any spelling, is refused. Without a status the record"
+        " is to be called (`TO_CALL`). `record_fields` can be set in CSV campaigns only.",
+        is_extension=False,
+        body=RecordInput,
+        answer=shape("CreatedRecord", "The record that was added.", record_id=text("Its id.", "1042")),
+    )
     def create(self, request: Request, code: str) -> Response:
         facts = facts_or_404(code)
         record = NewRecord(*self.read(RecordInput))
@@ -71,6 +151,14 @@ class RecordViewSet(ApiViewSet):
             raise Invalid(record.faults)
         return Response({"record_id": str(record.id)}, status=201)
 
+    @operation(
+        "read_record",
+        "Read a record by its number",
+        "Of several records with this number the oldest one.",
+        is_extension=False,
+        query=[INCLUDE, SEARCH],
+        answer=RECORD,
+    )
     def retrieve(self, request: Request, code: str, phone_number: str) -> Response:
         faults: list[Fault] = []
         include_fields, is_searching = _flags(request, faults, "include_record_fields", "search_in_additional_numbers")
@@ -81,12 +169,26 @@ class RecordViewSet(ApiViewSet):
         row = record_rows.by_number(code, number, include_fields=include_fields, is_searching_additional=is_searching)
         return _record_response(code, row, faults)
 
+    @operation(
+        "read_record_by_identifier",
+        "Read a record by its identifier",
+        is_extension=False,
+        query=[INCLUDE],
+        answer=RECORD,
+    )
     def retrieve_by_identifier(self, request: Request, code: str, identifier: str) -> Response:
         faults: list[Fault] = []
         (include_fields,) = _flags(request, faults, "include_record_fields")
         row = record_rows.by_identifier(code, identifier, include_fields=include_fields)
         return _record_response(code, row, faults)
 
+    @operation(
+        "explain_record",
+        "Say why a record is not called now",
+        "All reasons that hold now. A record with several numbers has reasons of its numbers only if none"
+        " of them may be called. Other codes may be added.",
+        answer=EXPLANATION,
+    )
     def explain(self, request: Request, code: str, phone_number: str) -> Response:
         try:
             number = normalise(phone_number)
@@ -95,11 +197,18 @@ class RecordViewSet(ApiViewSet):
         found = explain_number(code, number, timezone.now())
         if found is None:
             raise _not_found(code)
-        reasons = [
-            {"code": reason.code, "text": reason.text, "until": minute(reason.until)} for reason in found.reasons
-        ]
-        return Response({"callable": found.is_callable, "reasons": reasons, "next_call_at": minute(found.next_call_at)})
+        return Response(EXPLANATION.data(found, reasons=[REASON.data(reason) for reason in found.reasons]))
 
+    @operation(
+        "edit_record",
+        "Edit a record",
+        "Missing fields, and fields that are null, stay as they are. As strict as an item of the batch edit.",
+        body=RecordPutInput,
+        is_partial=True,
+        query=[SEARCH],
+        errors=[ErrorCode.NUMBER_AMBIGUOUS],
+        conflicts=[ErrorCode.RECORD_BUSY],
+    )
     def update(self, request: Request, code: str, phone_number: str) -> Response:
         facts = facts_or_404(code)
         faults: list[Fault] = []
@@ -125,6 +234,33 @@ class RecordBatchViewSet(ApiViewSet):
 
     area = "campaigns"
 
+    @operation(
+        "create_records",
+        "Add many records",
+        f"1 to {MAX_BATCH:,} items; each stands alone, as strict as a single record.",
+        body=batch_shape(
+            "RecordBatch",
+            "records",
+            RecordInput,
+            MAX_BATCH,
+            [{"phone_number": "+48 22 555 0318"}, {"phone_number": "22 555 01 18"}],
+        ),
+        answer=by_number(
+            shape(
+                "AddedRecord",
+                "The result of one item.",
+                optional=("record_id", "message"),
+                status=text("What was done.", "ADDED", enum=["ADDED", "ALREADY_EXISTS", "FAILED"]),
+                record_id=text("Id of the added record, or of the one that has the number.", "1042"),
+                message=text("The reason of the failure.", "A phone number has no letters."),
+            ),
+            {
+                "+48 22 555 0318": {"status": "ADDED", "record_id": "1042"},
+                "22 555 01 18": {"status": "ALREADY_EXISTS", "record_id": "118"},
+            },
+        ),
+        errors=[ErrorCode.NOT_TEXT, ErrorCode.NUL],
+    )
     def create(self, request: Request, code: str) -> Response:
         facts = facts_or_404(code)
         items = _items(request.data, [])
@@ -143,6 +279,40 @@ class RecordBatchViewSet(ApiViewSet):
                 answer[item["phone_number"]] = entry
         return Response(answer, status=201)
 
+    @operation(
+        "edit_records",
+        "Edit many records",
+        f"1 to {MAX_BATCH:,} items; each stands alone: it is applied whole (`204`) or not at all (`400`, with a"
+        " message), and never stops another. Of two items that mean the same record the first is applied. Only a"
+        " body that is no array of objects with a `phone_number` is refused as a whole.",
+        is_extension=False,
+        body=batch_shape(
+            "RecordBatchEdit",
+            "records",
+            RecordBatchItem,
+            MAX_BATCH,
+            [
+                {"phone_number": "+48 22 555 0117", "agent_login": "agent1", "next_call_date": "2026-03-04 10:30"},
+                {"phone_number": "22 555 0118", "agent_login": "agent99"},
+            ],
+        ),
+        query=[SEARCH],
+        status=207,
+        answer=by_number(
+            shape(
+                "EditedRecord",
+                "The result of one item.",
+                optional=("message",),
+                http_status=integer("204: edited; 400: refused.", 204, enum=[204, 400]),
+                message=text("The reason of a refusal.", "Agent not found."),
+            ),
+            {
+                "+48 22 555 0117": {"http_status": 204},
+                "22 555 0118": {"http_status": 400, "message": "Agent not found."},
+            },
+        ),
+        errors=[ErrorCode.NOT_TEXT, ErrorCode.NUL],
+    )
     def update(self, request: Request, code: str) -> Response:
         facts = facts_or_404(code)
         faults: list[Fault] = []

@@ -16,6 +16,7 @@ from callcentre.api.fields import (
     TextField,
     TextMapField,
 )
+from callcentre.api.openapi import array, boolean, input_shape, integer, shape, text
 from callcentre.api.serializers import Input
 from callcentre.core.errors import ErrorCode, Fault
 from callcentre.core.times import day
@@ -23,13 +24,25 @@ from campaigns.models import Campaign
 from campaigns.models.record_fields import ADD, BATCH_EDIT, EDIT, RECORD_FIELDS
 
 MAX_FIELDS = 200
+_ID_ERRORS = [ErrorCode.CAMPAIGN_ID_TAKEN, ErrorCode.CAMPAIGN_ID_MALFORMED, ErrorCode.CAMPAIGN_IDS_EXHAUSTED]
 
 
 class Parameters(Input):
-    caller_id = TextField(required=False, max_length=40)
-    preview_timeout = IntegerField(required=False, min_value=1, max_value=3600)
-    predictive_max_calls = NumberField(required=False, min_value=0, max_value=100)
-    predictive_min_calls = NumberField(required=False, min_value=0, max_value=100)
+    caller_id = TextField("Number presented by the campaign.", required=False, max_length=40, example="+48225550100")
+    preview_timeout = IntegerField(
+        "Seconds an agent has to look at a record.", required=False, min_value=1, max_value=3600, example=60
+    )
+    predictive_max_calls = NumberField(
+        "Maximum over-dialling ratio.", required=False, min_value=0, max_value=100, example=2.5
+    )
+    predictive_min_calls = NumberField(
+        "Minimum over-dialling ratio; at most the maximum.",
+        required=False,
+        min_value=0,
+        max_value=100,
+        example=1.1,
+        errors=[ErrorCode.RATIOS_CROSSED],
+    )
 
     @classmethod
     def read(cls, data: Any, *, is_partial: bool = False) -> tuple[dict[str, Any], list[Fault]]:
@@ -53,66 +66,137 @@ class WithParameters(Input):
 
 
 class ParametersField(TextMapField):
+    nested = Parameters
+
     def to_internal_value(self, data: Any) -> Any:
         super().to_internal_value({} if isinstance(data, dict) else data)
         return data if isinstance(data, dict) else {}
 
 
 class CampaignEditInput(WithParameters):
-    name = TextField(max_length=200)
-    dialer = ChoiceField(choices=Campaign.Dialer.values)
-    crm = BooleanField(source="is_crm")
-    active = BooleanField(source="is_active", required=False)
-    start_date = DateField(required=False)
-    end_date = DateField(required=False)
-    order = IntegerField(required=False, min_value=1, max_value=99_999)
-    parity = IntegerField(required=False, min_value=1, max_value=100)
-    parameters = ParametersField(required=False)
-    group_id = IdField(required=False)
+    name = TextField("Name of the campaign.", max_length=200, example="Spring offer")
+    dialer = ChoiceField("How the campaign dials.", choices=Campaign.Dialer.values, example="progressive")
+    crm = BooleanField("What feeds the campaign: the CRM (true) or CSV files (false).", source="is_crm", example=False)
+    active = BooleanField("Whether the campaign may be dialled.", source="is_active", required=False, default=True)
+    start_date = DateField("First day of dialling; by default the current day.", required=False, example="2026-03-02")
+    end_date = DateField(
+        "Last day of dialling; not before the first. Without it the campaign goes on.",
+        required=False,
+        example="2026-03-31",
+        errors=[ErrorCode.END_BEFORE_START],
+    )
+    order = IntegerField(
+        "Order among the campaigns: the lowest is dialled first.",
+        required=False,
+        min_value=1,
+        max_value=99_999,
+        default=50,
+    )
+    parity = IntegerField(
+        "Share of the dialling among campaigns of the same order.",
+        required=False,
+        min_value=1,
+        max_value=100,
+        default=50,
+    )
+    parameters = ParametersField(
+        "Parameters of the dialler; an unknown key is refused.",
+        required=False,
+        example={"caller_id": "+48225550100", "predictive_max_calls": 2.5},
+        errors=[ErrorCode.PARAMETER_UNKNOWN],
+    )
+    group_id = IdField("A campaign group.", required=False, errors=[ErrorCode.GROUP_NOT_FOUND])
     # DRF takes the declared fields out of the class, so that this one hides no attribute.
     fields = ListField(  # type: ignore[assignment]
-        source="field_names", child=TextField(max_length=100), required=False, max_length=MAX_FIELDS
+        "Names of fields that its records have. Fields that the campaign lacks are added, none is removed."
+        " A CRM campaign has no fields.",
+        source="field_names",
+        child=TextField(max_length=100),
+        required=False,
+        max_length=MAX_FIELDS,
+        example=["first_name", "city"],
+        errors=[ErrorCode.FIELDS_IN_CRM],
     )
 
 
 class CampaignInput(CampaignEditInput):
-    id = TextField(source="code", required=False, max_length=5, min_length=5, help_text="5 letters or digits")
+    id = TextField(
+        "Five letters or digits that never change; the lowest number that no campaign has or had if left out.",
+        source="code",
+        required=False,
+        max_length=5,
+        min_length=5,
+        example="SPR26",
+        errors=_ID_ERRORS,
+    )
 
 
 class CloneInput(WithParameters):
-    new_id = TextField(source="code", required=False, max_length=5, min_length=5)
-    name = TextField(max_length=200)
-    start_date = DateField(required=False)
-    end_date = DateField(required=False)
-    parameters = ParametersField(required=False)
+    new_id = TextField(
+        "Id of the new campaign: five letters or digits; the lowest number that no campaign has or had if left out.",
+        source="code",
+        required=False,
+        max_length=5,
+        min_length=5,
+        example="SUM26",
+        errors=_ID_ERRORS,
+    )
+    name = TextField("Name of the new campaign.", max_length=200, example="Summer offer")
+    start_date = DateField("First day of dialling; by default the current day.", required=False, example="2026-06-01")
+    end_date = DateField(
+        "Last day of dialling; not before the first. Without it the campaign goes on.",
+        required=False,
+        errors=[ErrorCode.END_BEFORE_START],
+    )
+    parameters = ParametersField(
+        "Parameters that differ from the source's.",
+        required=False,
+        errors=[ErrorCode.PARAMETER_UNKNOWN],
+    )
 
 
 class LoginsInput(Input):
-    logins = ListField(child=TextField(max_length=100), max_length=10_000)
+    logins = ListField(
+        "Logins of agents.",
+        child=TextField(max_length=100),
+        max_length=10_000,
+        example=["agent1", "agent2"],
+        errors=[ErrorCode.AGENTS_NOT_FOUND],
+    )
 
 
 class CampaignGroupInput(Input):
-    name = TextField(max_length=100)
+    name = TextField("Name of the group; groups may share one.", max_length=100, example="Spring")
 
 
-def campaign_data(campaign: Campaign) -> dict[str, Any]:
-    """Return a campaign with the names of its fields; `fields` must be prefetched."""
-    return {
-        "id": campaign.code,
-        "outbound_id": campaign.code,
-        "name": campaign.name,
-        "dialer": campaign.dialer,
-        "crm": campaign.is_crm,
-        "active": campaign.is_active,
-        "dialing": "running" if campaign.is_dialling else "paused",
-        "start_date": day(campaign.start_date),
-        "end_date": day(campaign.end_date),
-        "order": campaign.order,
-        "parity": campaign.parity,
-        "parameters": campaign.parameters,
-        "group_id": campaign.group_id,
-        "fields": [field.name for field in campaign.fields.all()],
-    }
+CAMPAIGN = shape(
+    "Campaign",
+    "An outbound campaign.",
+    id=text("The campaign's id.", "DEMO1", minLength=5, maxLength=5, of="code"),
+    outbound_id=text("The id again.", "DEMO1", minLength=5, maxLength=5, of="code"),
+    name=text("Name of the campaign.", "Spring offer"),
+    dialer=text("How the campaign dials.", "progressive", enum=["predictive", "progressive", "preview"]),
+    crm=boolean("Fed by the CRM (true) or by CSV files (false).", example=False, of="is_crm"),
+    active=boolean("Whether it may be dialled.", example=True, of="is_active"),
+    dialing=text(
+        "Whether the dialler calls its records.",
+        "running",
+        enum=["running", "paused"],
+        of=lambda campaign: "running" if campaign.is_dialling else "paused",
+    ),
+    start_date=text("First day of dialling, `YYYY-MM-DD`.", "2026-03-02", write=day),
+    end_date=text("Last day of dialling, `YYYY-MM-DD`; an empty string when unset.", write=day),
+    order=integer("Order among the campaigns: the lowest is dialled first.", 50, minimum=1, maximum=99_999),
+    parity=integer("Share of the dialling among campaigns of the same order.", 50, minimum=1, maximum=100),
+    parameters={"allOf": [input_shape(Parameters)], "description": "The parameters that are set."},
+    group_id=integer("The campaign's group.", 1, nullable=True),
+    # The fields must be prefetched.
+    fields=array(
+        {"type": "string", "example": "first_name"},
+        "Names of the fields that its records have.",
+        of=lambda campaign: [field.name for field in campaign.fields.all()],
+    ),
+)
 
 
 # Records
@@ -130,6 +214,7 @@ class RecordPutInput(TableInput):
 
     table = RECORD_FIELDS
     accepts = EDIT
+    example = {"agent_login": "agent1", "next_call_date": "2026-03-04 10:30", "note": "Call in the morning."}
 
 
 class RecordInput(TableInput):
@@ -137,6 +222,11 @@ class RecordInput(TableInput):
 
     table = RECORD_FIELDS
     accepts = ADD
+    example = {
+        "phone_number": "+48 22 555 0317",
+        "identifier": "C-10317",
+        "record_fields": {"first_name": "Joanna", "city": "Gdańsk"},
+    }
 
 
 record_data = row_writer(RECORD_FIELDS)
@@ -156,10 +246,50 @@ def full_record_data(row: Mapping[str, Any]) -> dict[str, Any]:
 class ResultInput(Input):
     """The result of a campaign's call: an edit of its record."""
 
-    status_id = IdField(required=False)
-    dictionary_status_id = IdField(required=False)
-    next_call_date = InstantField(source="next_call_at", required=False)
-    assign_to_login = TextField(source="agent_login", required=False, max_length=100)
-    note = TextField(source="last_note", required=False, max_length=10_000)
-    record_fields = TextMapField(source="fields", required=False)
-    is_wrong_number = BooleanField(source="is_number_wrong", required=False)
+    status_id = IdField(
+        "Status of the record, of its campaign; this or `dictionary_status_id` is needed.",
+        required=False,
+        example=14,
+        errors=[ErrorCode.EMPTY, ErrorCode.RESULT_IN_PROGRESS, ErrorCode.STATUS_NOT_FOUND],
+    )
+    dictionary_status_id = IdField(
+        "Entry of the dictionary: the campaign's status for it is meant.",
+        required=False,
+        errors=[ErrorCode.DICTIONARY_STATUS_NOT_FOUND, ErrorCode.STATUSES_DISAGREE],
+    )
+    next_call_date = InstantField(
+        "When the record is to be called next: `YYYY-MM-DD hh:mm`; needed for `MY_RECORD` and"
+        " `CALL_NO_SOONER_THAN`. A time that was planned before the call does not stay.",
+        source="next_call_at",
+        required=False,
+        example="2026-03-04 10:30",
+        errors=[ErrorCode.NEXT_CALL_REQUIRED],
+    )
+    assign_to_login = TextField(
+        "Agent who gets the record; needed for `MY_RECORD`. An empty string takes the agent away.",
+        source="agent_login",
+        required=False,
+        max_length=100,
+        example="agent1",
+        errors=[ErrorCode.AGENT_NOT_FOUND, ErrorCode.AGENT_REQUIRED],
+    )
+    note = TextField(
+        "The last note of the record.",
+        source="last_note",
+        required=False,
+        max_length=10_000,
+        example="Wants to be called in the morning.",
+    )
+    record_fields = TextMapField(
+        "Fields to change; an empty text clears.",
+        source="fields",
+        required=False,
+        example={"city": "Gdańsk"},
+        errors=[ErrorCode.FIELD_UNKNOWN, ErrorCode.FIELDS_IN_CRM],
+    )
+    is_wrong_number = BooleanField(
+        "Whether the number that was called is wrong, and is never called again for this record. Without it"
+        " the status decides.",
+        source="is_number_wrong",
+        required=False,
+    )

@@ -1,4 +1,5 @@
 from callcentre.api.exceptions import CONSTRAINTS
+from callcentre.api.openapi import path
 from callcentre.api.routers import route
 from callcentre.core.errors import ErrorCode, Fault
 from campaigns.api.calls import AgentCallViewSet, PreviewViewSet, ResultViewSet
@@ -7,6 +8,17 @@ from campaigns.api.do_not_call import DoNotCallBatchViewSet, DoNotCallViewSet
 from campaigns.api.records import RecordBatchViewSet, RecordViewSet
 from campaigns.api.recycling import RecycleViewSet
 from campaigns.api.views import CampaignGroupViewSet, CampaignViewSet
+
+path("code", "id", "Id of the campaign: five characters.", "DEMO1", ErrorCode.CAMPAIGN_NOT_FOUND)
+path("pk", "id", "Id of the entry.", "501", ErrorCode.DO_NOT_CALL_NOT_FOUND)
+path(
+    "phone_number",
+    "phone_number",
+    "Number of the record, in any spelling, URL-encoded.",
+    "+48225550117",
+    ErrorCode.RECORD_NOT_FOUND,
+)
+path("identifier", "identifier", "Identifier of the record.", "C-10117", ErrorCode.RECORD_NOT_FOUND)
 
 urlpatterns = [
     route("outbounds", CampaignViewSet, get="list", post="create"),

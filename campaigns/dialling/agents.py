@@ -5,9 +5,9 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
-from django.db import connection
 from django.utils import timezone
 
+from callcentre.core.statements import Statement, rows_of
 from campaigns.dialling.refusals import NUMBER, PHONE
 from telephony.models.connection import LINE_IS_READY, phone_is_occupied
 
@@ -19,21 +19,21 @@ _LOOK_BACK = timedelta(minutes=1)
 
 # Agents of the campaign in outbound mode who are logged in, with their states. `is_on_phone`: a call occupies the
 # phone, though the state says free, as after a pause during a call. `of_other`: the call is of another campaign.
-_AGENTS = f"""
+_AGENTS = Statement("""
 WITH own AS MATERIALIZED (
   SELECT id, CASE
     WHEN EXISTS (
       SELECT FROM campaigns_trunkfailure WHERE trunk = %(trunk)s AND ended_at IS NULL AND try_at > %(now)s
     ) THEN 'trunk_failed'
     WHEN (
-      SELECT figures->>'refused' = '{NUMBER}' AND ended_at > %(now)s - %(campaign_rests)s FROM campaigns_attempt
+      SELECT figures->>'refused' = '{number}' AND ended_at > %(now)s - %(campaign_rests)s FROM campaigns_attempt
       WHERE campaign_id = %(campaign)s AND dialled_at > %(now)s - %(look_back)s AND ended_at IS NOT NULL
       ORDER BY ended_at DESC LIMIT 1
     ) THEN 'call_refused' ELSE '' END AS rest
   FROM campaigns_campaign WHERE id = %(campaign)s
 )
-SELECT a.id, a.login, a.number, a.has_line, st.kind, st.started_at, {phone_is_occupied("a.id")} AS is_on_phone,
-  EXISTS (SELECT FROM telephony_agentline WHERE agent_id = a.id AND {LINE_IS_READY}) AS is_line_ready,
+SELECT a.id, a.login, a.number, a.has_line, st.kind, st.started_at, {phone_is_occupied} AS is_on_phone,
+  EXISTS (SELECT FROM telephony_agentline WHERE agent_id = a.id AND {line_is_ready}) AS is_line_ready,
   CASE WHEN a.has_line THEN
     EXISTS (SELECT FROM telephony_agentline WHERE agent_id = a.id AND ended_at IS NULL AND state = 'up')
     ELSE false END AS is_line_up,
@@ -48,7 +48,7 @@ SELECT a.id, a.login, a.number, a.has_line, st.kind, st.started_at, {phone_is_oc
     OR a.id IN (
       SELECT agent_id FROM campaigns_attempt
       WHERE dialled_at > %(now)s - %(look_back)s AND ended_at > %(now)s - %(agent_rests)s
-        AND outcome = 'not_dialled' AND figures->>'refused' = '{PHONE}')
+        AND outcome = 'not_dialled' AND figures->>'refused' = '{phone}')
   ) AS is_resting,
   own.rest
 FROM own
@@ -57,7 +57,7 @@ JOIN telephony_agent a ON a.id = member.agent_id AND a.is_active AND a.outbound_
 JOIN telephony_agentsession s ON s.agent_id = a.id AND s.ended_at IS NULL
 JOIN telephony_agentstate st ON st.agent_id = a.id AND st.ended_at IS NULL
 ORDER BY st.started_at, a.id
-"""  # noqa: S608  (of our own constants)
+""").of(number=NUMBER, phone_is_occupied=phone_is_occupied("a.id"), line_is_ready=LINE_IS_READY, phone=PHONE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +107,4 @@ def agents_of(campaign_id: int) -> list[CampaignAgent]:
         "campaign_rests": CAMPAIGN_RESTS,
         "trunk": settings.TRUNK,
     }
-    with connection.cursor() as cursor:
-        cursor.execute(_AGENTS, values)
-        return [CampaignAgent(*row) for row in cursor.fetchall()]
+    return [CampaignAgent(*row) for row in rows_of(_AGENTS, values)]

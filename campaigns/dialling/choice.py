@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 from django.conf import settings
 from django.db import connection, transaction
 
+from callcentre.core.statements import rows_of
 from campaigns.models.record import IS_LEASED
 
 # The reservations of a dialler that has died end after this time.
@@ -284,9 +285,7 @@ def give_back(record_ids: Collection[int], holder: str) -> None:
 
 def groups_of(campaign_id: int) -> list[Group]:
     """Return the zones and countries of the campaign's records that may be called now or later."""
-    with connection.cursor() as cursor:
-        cursor.execute(GROUPS, {"campaign": campaign_id})
-        return [Group(*row) for row in cursor.fetchall()]
+    return [Group(*row) for row in rows_of(GROUPS, {"campaign": campaign_id})]
 
 
 def release_held(now: datetime) -> int:

@@ -10,9 +10,9 @@ from datetime import date, datetime, time, timedelta
 from typing import Any
 
 from django.conf import settings
-from django.db import connection
 from django.utils import timezone
 
+from callcentre.core.statements import rows_of
 from campaigns.models import Campaign, DiallingDay
 
 DAYS = 30
@@ -119,7 +119,4 @@ def compliance(campaigns: dict[int, Campaign], until: date) -> Compliance:
 def _outside(campaign_ids: list[int], since: date) -> list[tuple[int, date, int]]:
     midnight = timezone.make_aware(datetime.combine(since, time()))
     values: dict[str, Any] = {"campaigns": campaign_ids, "since": midnight, "zone": settings.TIME_ZONE}
-    with connection.cursor() as cursor:
-        cursor.execute(_OUTSIDE, values)
-        rows: list[tuple[int, date, int]] = cursor.fetchall()
-        return rows
+    return rows_of(_OUTSIDE, values)

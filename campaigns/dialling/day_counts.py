@@ -6,8 +6,10 @@ from datetime import date, datetime, timedelta
 from typing import Any
 
 from django.db import connection
+from django.db.models import F
 from django.utils import timezone
 
+from callcentre.core.statements import rows_of
 from campaigns.models import Attempt, Campaign, DiallingDay
 
 MINUTES, DAYS = 60, 30
@@ -30,9 +32,6 @@ ON CONFLICT (campaign_id, day) DO UPDATE SET
   attempts = d.attempts + EXCLUDED.attempts, live_answers = d.live_answers + EXCLUDED.live_answers,
   drops = d.drops + EXCLUDED.drops, machines = d.machines + EXCLUDED.machines
 """
-_TAKE_BACK = """
-UPDATE campaigns_diallingday SET {count} = {count} - 1 WHERE campaign_id = %s AND day = %s AND {count} > 0
-"""
 
 
 def add(attempt: Attempt, **counts: int) -> None:
@@ -49,8 +48,8 @@ def take_back(attempt: Attempt, count: str) -> None:
     """Count one less of a kind: the person is to be joined with another agent, or the number was not dialled."""
     if attempt.campaign_id:
         day = timezone.localdate(attempt.dialled_at)
-        with connection.cursor() as cursor:
-            cursor.execute(_TAKE_BACK.format(count=count), [attempt.campaign_id, day])
+        counted = DiallingDay.objects.filter(campaign=attempt.campaign_id, day=day, **{f"{count}__gt": 0})
+        counted.update(**{count: F(count) - 1})
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +70,7 @@ class CallCounts:
 
 def of_hour(campaign: Campaign, now: datetime) -> list[CallCounts]:
     """Return the counts of each of the last 60 minutes, the earliest first."""
-    with connection.cursor() as cursor:
-        cursor.execute(_OF_HOUR, {"campaign": campaign.pk, "now": now})
-        found = {minutes_ago: counts for minutes_ago, *counts in cursor.fetchall()}
+    found = {minutes_ago: counts for minutes_ago, *counts in rows_of(_OF_HOUR, {"campaign": campaign.pk, "now": now})}
     return [
         CallCounts(f"{timezone.localtime(now - timedelta(minutes=ago)):%H:%M}", *found.get(ago, (0, 0, 0)))
         for ago in range(MINUTES - 1, -1, -1)

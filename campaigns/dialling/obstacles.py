@@ -2,10 +2,10 @@
 
 from datetime import date
 
-from django.db import connection
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
+from callcentre.core.statements import Statement, row_of
 from campaigns.models import Campaign
 from campaigns.models.dialling import ALL_DIALLING_RUNS
 
@@ -34,16 +34,14 @@ TEXTS: dict[str, str | Promise] = {
 
 
 # The lock of the row makes a pause of the campaign wait for the dials that have read it, and those after it see it.
-_IS_SWITCHED_ON = f"""
-SELECT is_dialling AND {ALL_DIALLING_RUNS} FROM campaigns_campaign WHERE id = %s FOR SHARE
-"""  # noqa: S608  (of our own constants)
+_IS_SWITCHED_ON = Statement("""
+SELECT is_dialling AND {all_dialling_runs} FROM campaigns_campaign WHERE id = %s FOR SHARE
+""").of(all_dialling_runs=ALL_DIALLING_RUNS)
 
 
 def is_switched_on(campaign: Campaign) -> bool:
     """Return whether the campaign's dialling and all dialling run. A pause waits for the end of the transaction."""
-    with connection.cursor() as cursor:
-        cursor.execute(_IS_SWITCHED_ON, [campaign.pk])
-        row = cursor.fetchone()
+    row = row_of(_IS_SWITCHED_ON, [campaign.pk])
     return bool(row and row[0])
 
 

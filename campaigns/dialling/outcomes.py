@@ -13,7 +13,7 @@ from django.db import InterfaceError, OperationalError, transaction
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
-from campaigns.dialling import day_counts, matching, refusals, trunk
+from campaigns.dialling import answered_calls, day_counts, refusals, trunk
 from campaigns.dialling.choice import ONE_TO_ONE_AFTER_DROP
 from campaigns.models import Attempt, Record, RecordStatus, SystemStatus
 from campaigns.verbs import retries
@@ -46,16 +46,16 @@ SETTLED_AGAIN = timedelta(minutes=1)
 class Hooks:
     """The hooks that telephony calls, within the transaction of the call."""
 
-    answered = staticmethod(matching.answered)
-    detected = staticmethod(matching.detected)
-    next_agent = staticmethod(matching.next_agent)
-    is_wanted = staticmethod(matching.is_wanted)
-    joined = staticmethod(matching.joined)
-    unjoin = staticmethod(matching.unjoin)
-    is_unheard = staticmethod(matching.is_unheard)
-    waiting = staticmethod(matching.waiting)
-    dropped = staticmethod(matching.dropped)
-    transfer_failed = staticmethod(matching.transfer_failed)
+    answered = staticmethod(answered_calls.answered)
+    detected = staticmethod(answered_calls.detected)
+    next_agent = staticmethod(answered_calls.next_agent)
+    is_wanted = staticmethod(answered_calls.is_wanted)
+    joined = staticmethod(answered_calls.joined)
+    unjoin = staticmethod(answered_calls.unjoin)
+    is_unheard = staticmethod(answered_calls.is_unheard)
+    waiting = staticmethod(answered_calls.waiting)
+    dropped = staticmethod(answered_calls.dropped)
+    transfer_failed = staticmethod(answered_calls.transfer_failed)
 
     def ended(self, connection: Connection, at: datetime) -> None:
         attempt = lock_attempt(connection.pk)
@@ -66,7 +66,7 @@ class Hooks:
         is_alone = attempt.answered_at and not attempt.joined_at
         if not attempt.outcome and (is_alone or _may_be_cut_off(connection)):
             # The person has hung up while waiting for an agent, or may have answered while no listener was connected.
-            counts = matching.drop(attempt)
+            counts = answered_calls.drop(attempt)
         if not attempt.outcome and not attempt.answered_at:
             refusals.note(attempt, connection)
         attempt.outcome = attempt.outcome or _outcome(connection)
@@ -90,7 +90,7 @@ class Hooks:
         if attempt is None or attempt.answered_at:
             return
         attempt.answered_at = at
-        counts = {"attempts": int(attempt.outcome == Outcome.NOT_DIALLED)} | matching.drop(attempt)
+        counts = {"attempts": int(attempt.outcome == Outcome.NOT_DIALLED)} | answered_calls.drop(attempt)
         attempt.save(update_fields=["answered_at", "outcome"])
         _settle(attempt, attempt.ended_at or at)
         day_counts.add(attempt, **counts)

@@ -13,18 +13,18 @@ import psycopg
 from callcentre.core.direct_connection import connect_directly
 from callcentre.core.heartbeats import DIALLER as DIALLER_PROCESS
 from callcentre.core.heartbeats import Pulse
-from callcentre.core.statements import rows_of
+from callcentre.core.statements import Statement, rows_of
 
 LOCK_SPACE, GROUP_SPACE = 0x6469616C, 0x64696167
 # The key that all diallers share; those of campaigns are their ids.
 DIALLER = 0
 # SQL: the locks that diallers hold in this database, and the seconds since the last statement of each holder.
-HOLDERS = f"""
+HOLDERS = Statement("""
 SELECT objid::int AS key, EXTRACT(epoch FROM clock_timestamp() - state_change)::float8 AS seconds
 FROM pg_locks JOIN pg_stat_activity USING (pid)
-WHERE locktype = 'advisory' AND classid = {LOCK_SPACE} AND objsubid = 2 AND granted
+WHERE locktype = 'advisory' AND classid = {lock_space} AND objsubid = 2 AND granted
   AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
-"""  # noqa: S608  (of our own constants)
+""").of(lock_space=LOCK_SPACE)
 # A machine that vanishes loses its locks after 1 + 2 * 1 s.
 # The campaigns of each agent who is in several of them.
 _SHARED = """

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import orjson
 from django.utils import timezone
 
-from callcentre.core.statements import rows_of
+from callcentre.core.statements import Statement, rows_of
 from campaigns.dialling.agents import CampaignAgent
 from campaigns.dialling.pacer import (
     CALLS_KEPT,
@@ -36,13 +36,13 @@ PLACED_FOR = "placed_for"
 # Calls that were not placed for a known agent, and have none yet, of the campaign and of others with one of its agents:
 # whether they are its own, the begins of those that ring, the number of those answered, the campaign's agents, and the
 # free agents that the calls were placed for.
-_OPEN = f"""
+_OPEN = Statement("""
 SELECT call.campaign_id = %(campaign)s,
   COALESCE(array_agg(EXTRACT(epoch FROM call.dialled_at)::float8 ORDER BY call.dialled_at)
     FILTER (WHERE call.answered_at IS NULL), ARRAY[]::float8[]),
   count(call.answered_at),
   ARRAY(SELECT agent_id FROM campaigns_campaign_agents WHERE campaign_id = call.campaign_id),
-  array_agg(DISTINCT call.figures->>'{PLACED_FOR}')
+  array_agg(DISTINCT call.figures->>'{placed_for}')
 FROM campaigns_attempt call
 WHERE call.ended_at IS NULL AND call.joined_at IS NULL AND call.outcome = '' AND call.mode = 'predictive'
   AND call.campaign_id IN (
@@ -50,7 +50,7 @@ WHERE call.ended_at IS NULL AND call.joined_at IS NULL AND call.outcome = '' AND
     JOIN campaigns_campaign_agents theirs ON theirs.agent_id = own.agent_id
     WHERE own.campaign_id = %(campaign)s)
 GROUP BY call.campaign_id
-"""  # noqa: S608  (of our own constants)
+""").of(placed_for=PLACED_FOR)
 _WINDOWS = """
 SELECT COALESCE(sum(live_answers) FILTER (WHERE day = %(today)s), 0)::int,
   COALESCE(sum(drops) FILTER (WHERE day = %(today)s), 0)::int,

@@ -19,7 +19,7 @@ from callcentre.core.pubsub import publish
 from callcentre.core.sweeps import going_on
 from campaigns import events
 from campaigns.dialling import dials
-from campaigns.dialling.matching import is_wanted
+from campaigns.dialling.answered_calls import is_wanted
 from campaigns.dialling.obstacles import is_switched_on, standing_obstacle
 from campaigns.models import Attempt, Campaign, DiallingSwitch, Record, RecordOffer
 from campaigns.verbs.record_calls import lock_held

@@ -13,11 +13,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from django.db import connection
+from django.db.models import F
 
-from callcentre.core.statements import rows_of
+from callcentre.core.statements import Statement, rows_of
 from campaigns.dialling.agents import CampaignAgent
 from campaigns.models import Campaign
+from campaigns.models.dialling import DiallerState
 from telephony.models.connection import IS_ANSWERED_WITHOUT_AGENT
 
 # An older state belongs to a dialler that has died: its campaign wants no agent.
@@ -33,15 +34,13 @@ LEFT JOIN campaigns_diallerstate s ON s.campaign_id = c.id
 WHERE member.agent_id = ANY(%(agents)s)
 GROUP BY c.id, s.campaign_id ORDER BY c.id <> %(campaign)s, c.id
 """
-_SET_TURN = "UPDATE campaigns_diallerstate SET turn = %s WHERE campaign_id = %s"
-_TAKE_TURNS = "UPDATE campaigns_diallerstate SET turn = turn + %s WHERE campaign_id = %s"
 # Answered calls of other campaigns without an agent, then callers for whom no phone rings, by queue, in the order in
 # which queues are served. Campaigns have negative numbers here.
-_WAITING = f"""
+_WAITING = Statement("""
 SELECT place, callers FROM (
   SELECT -call.campaign_id AS place, count(*) AS callers, -1 AS priority
   FROM telephony_connection call
-  WHERE {IS_ANSWERED_WITHOUT_AGENT} AND call.campaign_id <> %(own)s GROUP BY call.campaign_id
+  WHERE {is_answered_without_agent} AND call.campaign_id <> %(own)s GROUP BY call.campaign_id
   UNION ALL
   SELECT c.queue_id, count(*), q.priority
   FROM telephony_connection c JOIN telephony_queue q ON q.id = c.queue_id
@@ -49,7 +48,7 @@ SELECT place, callers FROM (
     SELECT FROM telephony_offer o WHERE o.connection_id = c.id AND o.ended_at IS NULL)
   GROUP BY c.queue_id, q.priority
 ) AS places ORDER BY priority, place
-"""  # noqa: S608  (of our own constants)
+""").of(is_answered_without_agent=IS_ANSWERED_WITHOUT_AGENT)
 _MEMBERS = """
 SELECT place, agent_id FROM (
   SELECT m.queue_id AS place, m.agent_id, m.priority FROM telephony_queuemember m
@@ -141,11 +140,9 @@ def first_turn(own: Contender, rivals: Iterable[Contender]) -> float:
 
 
 def set_turn(campaign: Campaign, turn: float) -> None:
-    with connection.cursor() as cursor:
-        cursor.execute(_SET_TURN, [turn, campaign.pk])
+    DiallerState.objects.filter(campaign=campaign).update(turn=turn)
 
 
 def take_turns(campaign: Campaign, calls: int) -> None:
     """Move the campaign's turn on by its calls."""
-    with connection.cursor() as cursor:
-        cursor.execute(_TAKE_TURNS, [calls / campaign.parity, campaign.pk])
+    DiallerState.objects.filter(campaign=campaign).update(turn=F("turn") + calls / campaign.parity)

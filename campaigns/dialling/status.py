@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 from django.utils import timezone
 
-from callcentre.core.statements import rows_of
+from callcentre.core.statements import Statement, rows_of
 from campaigns.dialling.choice import Group
 from campaigns.dialling.hours import open_groups, read_hours
 from campaigns.dialling.obstacles import reason, standing_obstacle
@@ -22,10 +22,10 @@ PACE_SPAN, LEAST_SPAN = timedelta(minutes=10), timedelta(minutes=1)
 AGENT_STATES = ("free", "preview", "ringing", "talking", "wrap_up", "paused", "logged_out")
 
 # Whether all dialling runs, and whether there is a dialler that ticks.
-_RUNNING = f"""
-SELECT {ALL_DIALLING_RUNS},
-  EXISTS (SELECT FROM ({HOLDERS}) AS held WHERE key = {DIALLER} AND seconds < {FRESH.total_seconds()})
-"""  # noqa: S608  (of our own constants)
+_RUNNING = Statement("""
+SELECT {all_dialling_runs},
+  EXISTS (SELECT FROM ({holders}) AS held WHERE key = {dialler} AND seconds < {fresh})
+""").of(all_dialling_runs=ALL_DIALLING_RUNS, holders=HOLDERS, dialler=DIALLER, fresh=FRESH.total_seconds())
 # Agents of the campaign in outbound mode. A pause may be outside a session; any other state is of a session.
 _AGENTS = """
 SELECT COALESCE(st.kind, 'logged_out'), count(*)

@@ -18,12 +18,12 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
-from django.db import connection as database
 from django.db.models import Q
 from django.utils import timezone
 
+from callcentre.core.advisory_locks import lock_until_commit
 from callcentre.core.pubsub import publish
-from callcentre.core.statements import rows_of
+from callcentre.core.statements import Statement, rows_of
 from campaigns.dialling.refusals import NUMBER
 from campaigns.models import Attempt, TrunkFailure
 from telephony.models import Connection
@@ -54,26 +54,26 @@ _ALIVE_AT = f"""GREATEST(customer.ringing_at, COALESCE(attempt.answered_at, cust
 _CUSTOMERS = """JOIN telephony_leg customer ON customer.connection_id = call.id AND customer.role = 'customer'
   LEFT JOIN campaigns_attempt attempt ON attempt.connection_id = call.id"""
 # The doubtful attempts since the last sign of life, among the last calls.
-_ROW = f"""
+_ROW = Statement("""
 WITH calls AS (
-  SELECT attempt.id, attempt.ended_at, attempt.figures ? '{DOUBTFUL}' AS is_doubtful, {_ALIVE_AT} AS alive_at
+  SELECT attempt.id, attempt.ended_at, attempt.figures ? '{doubtful}' AS is_doubtful, {alive_at} AS alive_at
   FROM (
     SELECT id FROM telephony_connection WHERE direction = 'OUTBOUND' AND created_at > %(now)s - interval '1 hour'
     ORDER BY created_at DESC, id DESC LIMIT 500
-  ) AS call {_CUSTOMERS}
+  ) AS call {customers}
 )
 SELECT id FROM calls
 WHERE is_doubtful AND ended_at > COALESCE((SELECT max(alive_at) FROM calls), '-infinity') ORDER BY id
-"""  # noqa: S608  (of our own constants)
+""").of(doubtful=DOUBTFUL, alive_at=_ALIVE_AT, customers=_CUSTOMERS)
 # A call that was placed a moment before the failure may ring after it.
-_RECOVER = f"""
+_RECOVER = Statement("""
 UPDATE campaigns_trunkfailure failure SET ended_at = %(now)s
 WHERE ended_at IS NULL AND (trunk <> %(trunk)s OR EXISTS (
-  SELECT FROM telephony_connection call {_CUSTOMERS}
+  SELECT FROM telephony_connection call {customers}
   WHERE call.direction = 'OUTBOUND' AND call.created_at > failure.began_at - interval '5 minutes'
-    AND {_ALIVE_AT} > failure.began_at))
+    AND {alive_at} > failure.began_at))
 RETURNING began_at
-"""  # noqa: S608
+""").of(customers=_CUSTOMERS, alive_at=_ALIVE_AT)
 _CLAIM = """
 WITH open AS (
   SELECT FROM campaigns_trunkfailure WHERE trunk = %(trunk)s AND ended_at IS NULL
@@ -110,8 +110,7 @@ def judge(attempt: Attempt) -> Sequence[Attempt]:
     Return the earlier attempts that this call has shown not to be dialled either. They are due to be settled anew.
     """
     now = timezone.now()
-    with database.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_xact_lock(%s, 0)", [_LOCK_SPACE])
+    lock_until_commit(_LOCK_SPACE, 0)
     failure = TrunkFailure.objects.filter(trunk=settings.TRUNK).first()
     earlier: list[Attempt] = []
     if failure and failure.ended_at and attempt.dialled_at < failure.ended_at:

@@ -11,6 +11,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from callcentre.core.field_tables import named_rows
+from callcentre.core.statements import Statement
 from campaigns.dialling import obstacles
 from campaigns.dialling.choice import FOR_GOOD
 from campaigns.dialling.hours import Hours, closure, next_opening, read_hours
@@ -45,17 +46,17 @@ _READY_AGENT = """
   JOIN telephony_agentsession s ON s.agent_id = a.id AND s.ended_at IS NULL
   WHERE m.campaign_id = c.id AND a.is_active AND a.outbound_mode AND a.number <> ''
 """
-_FACTS = f"""
+_FACTS = Statement("""
 SELECT r.id, r.system_status, r.fields, r.next_call_at, r.held_until, r.leased_until, r.agent_id, c.code,
-  {IS_LEASED} AS is_leased, c.id AS campaign_id, c.is_active, c.start_date, c.end_date, c.is_dialling, c.zone_field_id,
+  {is_leased} AS is_leased, c.id AS campaign_id, c.is_active, c.start_date, c.end_date, c.is_dialling, c.zone_field_id,
   c.is_crm, c.holiday_country, c.ignores_hours,
-  {ALL_DIALLING_RUNS} AS is_running,
-  EXISTS ({_READY_AGENT}) AS has_agent,
-  EXISTS ({_READY_AGENT} AND a.id = r.agent_id AND EXISTS (
+  {all_dialling_runs} AS is_running,
+  EXISTS ({ready_agent}) AS has_agent,
+  EXISTS ({ready_agent} AND a.id = r.agent_id AND EXISTS (
     SELECT FROM telephony_agentstate t WHERE t.agent_id = a.id AND t.ended_at IS NULL AND t.kind = 'free'
   )) AS is_agent_free
 FROM campaigns_record r JOIN campaigns_campaign c ON c.id = r.campaign_id
-"""  # noqa: S608  (of our own constants)
+""").of(is_leased=IS_LEASED, all_dialling_runs=ALL_DIALLING_RUNS, ready_agent=_READY_AGENT)
 _BY_NUMBER = f"{_FACTS} WHERE c.code = %s AND r.is_primary AND r.number = %s"
 _BY_ID = f"{_FACTS} WHERE r.id = %s"
 

@@ -14,6 +14,7 @@ from django.utils import timezone
 from callcentre.core.errors import ErrorCode, Fault, Invalid
 from callcentre.core.parsing import Reject, parse_instant, parse_text
 from callcentre.core.spreadsheets import as_entered
+from callcentre.core.statements import Statement
 from campaigns.importing.formats import showable
 from campaigns.importing.merge import Progress, Refusal, Totals
 from campaigns.importing.rows import Rows, Torn
@@ -41,10 +42,10 @@ CREATE TEMPORARY TABLE import_entry (
 _COPY = "COPY import_entry FROM STDIN"
 _FAULTLESS = "FROM import_entry WHERE place >= %(first)s AND place < %(last)s AND message IS NULL"
 _ADD = ADD.format(rows=f"SELECT place, phone_number, number, is_prefix, campaign_id, reason, since, until {_FAULTLESS}")
-_REMOVE = f"""
-DELETE FROM campaigns_donotcall d USING (SELECT DISTINCT number, is_prefix, campaign_id {_FAULTLESS}) AS given
+_REMOVE = Statement("""
+DELETE FROM campaigns_donotcall d USING (SELECT DISTINCT number, is_prefix, campaign_id {faultless}) AS given
 WHERE d.number = given.number AND d.is_prefix = given.is_prefix AND d.campaign_id IS NOT DISTINCT FROM given.campaign_id
-"""  # noqa: S608  (of our own constants)
+""").of(faultless=_FAULTLESS)
 
 
 def columns_of_header(header: Sequence[str]) -> dict[int, str]:

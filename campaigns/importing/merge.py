@@ -21,6 +21,7 @@ from callcentre.core.actor import Actor
 from callcentre.core.changes import change_columns
 from callcentre.core.errors import ErrorCode, Fault
 from callcentre.core.field_tables import Kind, columns, typed_columns
+from callcentre.core.statements import Statement
 from campaigns import events
 from campaigns.importing.formats import showable
 from campaigns.importing.row_reader import ImportedRow, RowReader
@@ -146,11 +147,11 @@ SELECT count(*) FILTER (WHERE message IS NULL AND number_taken_by IS NOT NULL), 
 """
 
 # Records of customers with a time zone, which are few.
-_ZONES_OF_CUSTOMERS = f"""
+_ZONES_OF_CUSTOMERS = Statement("""
 UPDATE campaigns_record r SET zone = customer.zone
-FROM import_row i CROSS JOIN LATERAL (SELECT {CUSTOMER_ZONE.format(number="i.number")} AS zone) AS customer
+FROM import_row i CROSS JOIN LATERAL (SELECT {customer_zone} AS zone) AS customer
 WHERE r.id = i.id AND customer.zone <> ''
-"""  # noqa: S608  (of our own constants)
+""").of(customer_zone=CUSTOMER_ZONE.format(number="i.number"))
 # The rows of a slice that became records, in the order of the file.
 _BECAME_RECORDS = """
 SELECT r.id, r.line FROM import_row r JOIN campaigns_record x ON x.id = r.id WHERE {slice}

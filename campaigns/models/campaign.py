@@ -57,7 +57,7 @@ class CampaignQuerySet(models.QuerySet["Campaign"]):
         return self.filter(Q(end_date=None) | Q(end_date__gte=day), is_active=True, start_date__lte=day)
 
 
-@audited()
+@audited(ignored=("is_dialling",))  # DiallingSwitch tells it
 class Campaign(TimestampedModel):
     """An outbound campaign: records to call, agents who call, a dialler and its parameters.
 

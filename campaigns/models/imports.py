@@ -1,5 +1,5 @@
 from datetime import timedelta
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from django.conf import settings
 from django.db import models
@@ -11,11 +11,10 @@ from django.utils.translation import pgettext_lazy
 
 from callcentre.core.actor import Actor
 from callcentre.core.changes import AskedFor
+from callcentre.core.due_work import DueQuerySet, DueWork, Retries
 from callcentre.core.scope import Lookups
 from campaigns.models.campaign import Campaign
 
-# A worker renews its lease every second; a worker that is silent for this long is dead.
-LEASE = timedelta(seconds=30)
 FILES_KEPT = timedelta(days=30)
 
 
@@ -23,28 +22,24 @@ def default_region() -> str:
     return str(settings.DEFAULT_REGION)
 
 
-class RecordImportQuerySet(models.QuerySet["RecordImport"]):
-    def due(self) -> "RecordImportQuerySet":
-        """Return imports that are queued or running and have lost their message or their worker."""
-        return self.filter(
-            state__in=[RecordImport.State.QUEUED, RecordImport.State.RUNNING], leased_until__lt=timezone.now()
-        )
-
+class RecordImportQuerySet(DueQuerySet):
     def with_outdated_files(self) -> "RecordImportQuerySet":
         """Return old imports that still have files and are neither queued nor running."""
-        return self.filter(~Q(file="") | ~Q(error_file=""), created_at__lt=timezone.now() - FILES_KEPT).exclude(
-            state__in=[RecordImport.State.QUEUED, RecordImport.State.RUNNING]
-        )
+        has_files = ~Q(file="") | ~Q(error_file="")
+        return self.filter(has_files, ~RecordImport.waits, created_at__lt=timezone.now() - FILES_KEPT)
 
 
-class RecordImport(AskedFor):
+class RecordImport(AskedFor, DueWork):
     """A file of records or do-not-call entries, and its import: uploaded, described, queued, running, finished, failed.
 
-    One transaction adds all rows and sets the state `finished`. After a crash the lease expires and the sweep
-    starts the import again. An import by the command has no `file`, and neither has one of another campaign's records.
+    One transaction adds all rows and sets the state `finished`; after a crash the import is started again. An import by
+    the command has no `file`, and neither has one of another campaign's records.
     """
 
     scope_lookups: ClassVar[Lookups] = {"scope_outbounds": "campaign_id"}
+    waits = Q(state__in=["queued", "running"])
+    delays = Retries.JOB
+    task = "campaigns.import_records"
 
     class State(models.TextChoices):
         UPLOADED = "uploaded", _("uploaded")
@@ -94,10 +89,9 @@ class RecordImport(AskedFor):
     faulty_count = models.PositiveIntegerField(_("faulty rows"), default=0)
     error_file = models.FileField(_("rows not imported"), upload_to="imports/%Y/%m/", max_length=300, blank=True)
     message = models.TextField(pgettext_lazy("of an error", "message"), blank=True)
-    # While running: the end of the worker's lease. While queued: the time when the sweep sends the message again.
-    leased_until = models.DateTimeField(null=True, editable=False)
-    # Counts the starts. A worker whose attempt is not the latest has lost the import.
-    attempts = models.PositiveIntegerField(default=0, editable=False)
+    next_attempt_at = models.DateTimeField(null=True, editable=False, db_column="leased_until")
+    # Counts the starts.
+    attempt_count = models.PositiveIntegerField(default=0, editable=False, db_column="attempts")
     # The id of the request that queued the import, for its log lines, also after a new start.
     request_id = models.CharField(max_length=20, blank=True, editable=False)
     actor_name = models.CharField(_("imported by"), max_length=150, editable=False)
@@ -143,6 +137,10 @@ class RecordImport(AskedFor):
     @property
     def has_ended(self) -> bool:
         return self.state in (self.State.FINISHED, self.State.FAILED)
+
+    def given_up(self, error: str) -> dict[str, Any]:
+        said = error or _("The import was started %s times and ended early each time.") % self.attempt_count
+        return {"state": self.State.FAILED, "message": str(said), "finished_at": timezone.now()}
 
     @property
     def seconds(self) -> int | None:

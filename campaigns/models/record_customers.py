@@ -7,7 +7,7 @@ stored, so that new customers, merges and moved numbers change no record. No rec
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from django.db import connection
+from callcentre.core.statements import Statement, rows_of
 
 # Records found by another number of their customer. Callers add conditions on `x.number` and on the campaign `c`.
 FOUND_BY_CUSTOMER = """
@@ -34,9 +34,9 @@ CUSTOMER_ZONE = """(
   FROM tickets_customernumber named JOIN tickets_customer customer ON customer.id = named.customer_id
   WHERE named.number = {number} ORDER BY named.customer_id LIMIT 1
 )"""
-_ZONES = f"""
-SELECT given.number, {CUSTOMER_ZONE.format(number="given.number")} FROM unnest(%s::text[]) AS given(number)
-"""  # noqa: S608  (of our own constants)
+_ZONES = Statement("""
+SELECT given.number, {customer_zone} FROM unnest(%s::text[]) AS given(number)
+""").of(customer_zone=CUSTOMER_ZONE.format(number="given.number"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,15 +51,11 @@ def zones_of_customers(numbers: Collection[str]) -> dict[str, str]:
     """Return number -> the time zone of its customer, for the numbers of customers who have one."""
     if not numbers:
         return {}
-    with connection.cursor() as cursor:
-        cursor.execute(_ZONES, [list(numbers)])
-        return {number: zone for number, zone in cursor.fetchall() if zone}
+    return {number: zone for number, zone in rows_of(_ZONES, [list(numbers)]) if zone}
 
 
 def customers_of_records(record_ids: Collection[int]) -> dict[int, RecordCustomer]:
     """Return record -> customer for the records of a CRM campaign that have one, in one statement."""
     if not record_ids:
         return {}
-    with connection.cursor() as cursor:
-        cursor.execute(_CUSTOMERS, [list(record_ids)])
-        return {record_id: RecordCustomer(*rest) for record_id, *rest in cursor.fetchall()}
+    return {record_id: RecordCustomer(*rest) for record_id, *rest in rows_of(_CUSTOMERS, [list(record_ids)])}

@@ -8,6 +8,7 @@ from typing import Any
 
 from django.utils.translation import gettext_lazy as _
 
+from callcentre.core.errors import ErrorCode as E
 from callcentre.core.field_tables import Field, Kind, stored_values
 from campaigns.models.status import SystemStatus
 
@@ -38,6 +39,7 @@ RECORD_FIELDS = (
         name="phone_number", wire="phone_number", kind=Kind.TEXT, max_length=100, is_required=True,
         sentence="The number as it was sent.", example="+48 22 555 0117",
         sql="r.phone_number", inputs=(ADD,), input_note="Any spelling will do.",
+        errors=(E.NUMBER_DUPLICATED, E.PHONE_LETTERS, E.PHONE_INVALID, E.PHONE_TOO_LONG),
         is_exported=True, import_label=_("phone number"),
     ),
     RecordField(
@@ -45,6 +47,7 @@ RECORD_FIELDS = (
         sentence="Identifier, unique in the campaign; an empty string for none.", example="C-10117",
         sql="r.identifier", stored="identifier", in_history=True,
         inputs=(ADD, EDIT), input_note="One line, without control characters.",
+        errors=(E.IDENTIFIER_TAKEN, E.NOT_ONE_LINE),
         is_exported=True, import_label=_("identifier"), form="identifier",
     ),
     RecordField(
@@ -55,12 +58,14 @@ RECORD_FIELDS = (
     RecordField(
         name="status_id", wire="status_id", kind=Kind.ID, unset=None,
         sentence="Id of the record's status in the campaign.", example=14,
-        sql="r.status_id", stored="status.id", inputs=_EVERY, import_label=_("id of the status"), form="status",
+        sql="r.status_id", stored="status.id", inputs=_EVERY, errors=(E.STATUS_NOT_FOUND,),
+        import_label=_("id of the status"), form="status",
     ),
     RecordField(
         name="dictionary_status_id", wire="dictionary_status_id", kind=Kind.ID,
         sentence="An entry of the dictionary of statuses: the campaign's status for it is meant.",
-        inputs=_EVERY, import_label=_("id of the dictionary status"),
+        inputs=_EVERY, errors=(E.DICTIONARY_STATUS_NOT_FOUND, E.STATUSES_DISAGREE),
+        import_label=_("id of the dictionary status"),
     ),
     RecordField(
         name="system_status", wire="system_status", kind=Kind.CHOICE, choices=tuple(SystemStatus.values),
@@ -73,6 +78,7 @@ RECORD_FIELDS = (
         sentence="Login of the agent the record is assigned to; an empty string for none.", example="agent1",
         sql="COALESCE(a.login, '')", in_history=True,
         inputs=_EVERY, input_note="Needed for `MY_RECORD`. An empty string takes the agent away.",
+        errors=(E.AGENT_NOT_FOUND, E.AGENT_REQUIRED),
         is_exported=True, import_label=_("login of the agent"), form="agent",
     ),
     RecordField(
@@ -84,7 +90,7 @@ RECORD_FIELDS = (
         name="next_call_at", wire="next_call_date", kind=Kind.MINUTE, unset="",
         sentence="When it is to be called next.", example="2026-03-04 10:30",
         sql="r.next_call_at", stored="next_call_at", in_history=True,
-        inputs=_EVERY,
+        inputs=_EVERY, errors=(E.NEXT_CALL_REQUIRED,),
         input_note="`YYYY-MM-DD hh:mm`; `MY_RECORD` and `CALL_NO_SOONER_THAN` need it, `CALL_PROGRESSIVE` obeys it.",
         is_exported=True, import_label=_("next call (YYYY-MM-DD hh:mm)"), form="next_call_at",
     ),
@@ -117,13 +123,15 @@ RECORD_FIELDS = (
     RecordField(
         name="additional_numbers", wire="additional_numbers", kind=Kind.TEXTS, max_length=100, max_items=20,
         sentence="Further numbers of the same person.", example=["+48 601 234 567"],
-        inputs=(ADD, EDIT), input_note="All of them.", import_label=_("additional numbers"),
+        inputs=(ADD, EDIT), input_note="All of them.", errors=(E.PHONE_LETTERS, E.PHONE_INVALID),
+        import_label=_("additional numbers"),
     ),
     # Keyed by the names of the campaign's fields on the wire, by their ids in the column.
     RecordField(
         name="fields", wire="record_fields", kind=Kind.TEXT_MAP,
         sentence="Name of a field of the campaign -> its text.", example={"first_name": "Joanna", "city": "Gdańsk"},
-        stored="fields", in_history=True, inputs=_EVERY, input_note="Only given fields change; an empty text clears.",
+        stored="fields", in_history=True, inputs=_EVERY, errors=(E.FIELD_UNKNOWN, E.FIELDS_IN_CRM),
+        input_note="Only given fields change; an empty text clears.",
     ),
 )  # fmt: skip
 BY_NAME = {field.name: field for field in RECORD_FIELDS}

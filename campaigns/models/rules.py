@@ -6,11 +6,11 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 import orjson
-from django.db import connection
 
 from callcentre.core.errors import ErrorCode, Fault, check_lines
 from callcentre.core.phone import calling_code
 from callcentre.core.phone_zones import zone_named, zones_of_number
+from callcentre.core.statements import row_of
 from campaigns.models.record_fields import PLAIN
 from campaigns.models.status import SystemStatus
 
@@ -45,9 +45,7 @@ class CampaignFacts:
     @classmethod
     def read(cls, code: str) -> "CampaignFacts | None":
         """Return the facts of the campaign with this code, or None."""
-        with connection.cursor() as cursor:
-            cursor.execute(_FACTS, [code])
-            row = cursor.fetchone()
+        row = row_of(_FACTS, [code])
         if row is None:
             return None
         campaign_id, is_crm, zone_field, statuses, fields = row

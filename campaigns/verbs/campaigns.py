@@ -6,10 +6,12 @@ from typing import Any
 
 from django.conf import settings
 from django.core.files.storage import default_storage
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import Max
 
 from callcentre.core.actor import Actor
+from callcentre.core.advisory_locks import lock_until_commit
+from callcentre.core.changes import copy_of
 from callcentre.core.deletions import FileRemoval
 from callcentre.core.enqueue import enqueue
 from callcentre.core.errors import Conflict, ErrorCode, Fault, Invalid
@@ -24,7 +26,7 @@ from campaigns.models import (
     RecordStatus,
     RetryRule,
 )
-from campaigns.models.campaign import PARAMETERS, faults_of_caller_id
+from campaigns.models.campaign import faults_of_caller_id
 from campaigns.scripts import unknown_fields
 from telephony.models import Agent
 
@@ -32,11 +34,10 @@ logger = logging.getLogger(__name__)
 
 # The key of our advisory lock; no other lock uses the number.
 _CODE_LOCK = 7_301
-_CLONED = (
-    *("dialer", "is_crm", "is_active", "order", "parity", "group_id", *PARAMETERS),
-    *("wrap_up_seconds", "number_turn", "preview_end", "holiday_country", "ignores_hours", "detects_machines"),
-    "script",
-)
+# Columns that a clone does not take over, beside the key. `_clone_rules` and `_clone_message` set two of them.
+_OWN = {"id", "code", "name", "start_date", "end_date", "is_dialling", "zone_field_id", "drop_message"}
+_OWN |= {"created_at", "updated_at"}
+_CLONED = [field.attname for field in Campaign._meta.concrete_fields if field.attname not in _OWN]
 
 
 def create_group(actor: Actor, name: str, faults: Sequence[Fault] = ()) -> CampaignGroup:
@@ -85,21 +86,10 @@ def clone_campaign(source: Campaign, actor: Actor, faults: Sequence[Fault] = (),
         copied = {name: getattr(source, name) for name in _CLONED}
         copied["ignores_hours"] = source.ignores_hours and _may_ignore_hours()
         campaign = _insert({**copied, **values}, [*faults, *faults_of_caller_id(values.get("caller_id"))])
-        CampaignField.objects.bulk_create(
-            CampaignField(campaign=campaign, name=field.name, order=field.order) for field in source.fields.all()
-        )
-        RecordStatus.objects.bulk_create(
-            RecordStatus(
-                campaign=campaign,
-                name=status.name,
-                system_status=status.system_status,
-                dictionary_status_id=status.dictionary_status_id,
-                order=status.order,
-                is_success=status.is_success,
-                is_wrong_number=status.is_wrong_number,
-            )
-            for status in source.statuses.all()
-        )
+        models: tuple[Any, ...] = (CampaignField, RecordStatus, CampaignHours)
+        for model in models:
+            rows = model.objects.filter(campaign=source)
+            model.objects.bulk_create(copy_of(row, campaign_id=campaign.pk) for row in rows)
         _clone_rules(source, campaign)
         _clone_message(source, campaign)
         _link_agents(campaign, source.agents.values_list("pk", flat=True))
@@ -108,24 +98,12 @@ def clone_campaign(source: Campaign, actor: Actor, faults: Sequence[Fault] = (),
 
 
 def _clone_rules(source: Campaign, campaign: Campaign) -> None:
-    """Copy the hours, the rules of retries, and the choice of the field with the zone."""
-    hours = source.hours.all()
-    CampaignHours.objects.bulk_create(
-        CampaignHours(campaign=campaign, weekday=row.weekday, begins_at=row.begins_at, ends_at=row.ends_at)
-        for row in hours
-    )
+    """Copy the rules of retries and the choice of the field with the zone."""
     rules = list(source.retry_rules.select_related("status"))
     of_statuses = any(rule.status for rule in rules)
     statuses = dict(campaign.statuses.order_by().values_list("name", "pk")) if of_statuses else {}
     RetryRule.objects.bulk_create(
-        RetryRule(
-            campaign=campaign,
-            outcome=rule.outcome,
-            status_id=statuses[rule.status.name] if rule.status else None,
-            delay_seconds=rule.delay_seconds,
-            is_multiplied=rule.is_multiplied,
-            most_attempts=rule.most_attempts,
-        )
+        copy_of(rule, campaign_id=campaign.pk, status_id=statuses[rule.status.name] if rule.status else None)
         for rule in rules
     )
     if source.zone_field:
@@ -247,8 +225,7 @@ def _free_code() -> str:
 
     The lock until the commit gives two requests at once two numbers.
     """
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_CODE_LOCK])
+    lock_until_commit(_CODE_LOCK)
     codes, former = (model.objects.order_by().values_list("code", flat=True) for model in (Campaign, FormerCode))
     taken = set(codes.union(former))
     for number in range(1, 100_000):

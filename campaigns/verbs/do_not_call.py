@@ -12,6 +12,7 @@ from django.utils import timezone
 from callcentre.core.actor import Actor
 from callcentre.core.errors import ErrorCode, Fault
 from callcentre.core.phone import PhoneError, normalise, normalise_prefix
+from callcentre.core.statements import Statement, rows_of
 from campaigns.models import Campaign, DoNotCall
 from campaigns.models.record_rows import IDS_WITH_NUMBERS
 
@@ -33,9 +34,9 @@ SELECT * FROM json_to_recordset(%s::json) AS g(place integer, phone_number text,
   campaign_id bigint, reason text, since timestamptz, until timestamptz)
 """
 _ADD_GIVEN = f"{ADD.format(rows=_GIVEN)} RETURNING id, number, is_prefix, campaign_id"
-_HELD_WITH_NUMBER = f"""
-SELECT id FROM campaigns_record WHERE held_until IS NOT NULL AND id IN ({IDS_WITH_NUMBERS})
-"""  # noqa: S608  (a text of ours)
+_HELD_WITH_NUMBER = Statement("""
+SELECT id FROM campaigns_record WHERE held_until IS NOT NULL AND id IN ({ids_with_numbers})
+""").of(ids_with_numbers=IDS_WITH_NUMBERS)
 # Held records are few among all, and have an index.
 _HELD_WITH_PREFIX = """
 SELECT r.id FROM campaigns_record r
@@ -108,9 +109,7 @@ def add_entries(actor: Actor, entries: Sequence[NewEntry]) -> None:
     ]
     if not rows:
         return
-    with connection.cursor() as cursor:
-        cursor.execute(_ADD_GIVEN, [orjson.dumps(rows).decode()])
-        ids = {tuple(key): pk for pk, *key in cursor.fetchall()}
+    ids = {tuple(key): pk for pk, *key in rows_of(_ADD_GIVEN, [orjson.dumps(rows).decode()])}
     for entry in entries:
         if not entry.faults:
             entry.id = ids[entry.number, entry.is_prefix, entry.campaign_id]

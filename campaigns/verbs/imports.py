@@ -1,27 +1,21 @@
 """The life of an import of records: uploaded, described, queued, running, finished or failed."""
 
 from collections.abc import Mapping
-from datetime import timedelta
 from typing import Any
 
 from django.core.files import File
 from django.db import transaction
 from django.utils import timezone
-from django.utils.translation import gettext_lazy as _
 
 from callcentre.core.actor import Actor
 from callcentre.core.audit import AuditAction, record
 from callcentre.core.changes import change_columns
+from callcentre.core.due_work import Claim
 from callcentre.core.enqueue import enqueue
 from callcentre.core.errors import Conflict, ErrorCode
 from callcentre.core.request_id import current_request_id
 from callcentre.core.sender import acting
 from campaigns.models import Campaign, RecordImport
-
-# A queued import waits this long for a worker; then its message is sent once more.
-RESEND_AFTER = timedelta(seconds=60)
-# An import whose workers died this often is not started again.
-MAX_ATTEMPTS = 5
 
 
 def upload_import(campaign: Campaign | None, actor: Actor, file: "File[bytes]", **values: Any) -> RecordImport:
@@ -48,9 +42,9 @@ def queue_import(given: RecordImport, actor: Actor) -> None:
         _lock_idle(given)
         given.state = RecordImport.State.QUEUED
         given.message = ""
-        given.attempts = given.progress_percent = given.read_count = 0
+        given.attempt_count = given.progress_percent = given.read_count = 0
         given.started_at = given.finished_at = None
-        given.leased_until = timezone.now() + RESEND_AFTER
+        given.next_attempt_at = timezone.now()
         given.request_id = current_request_id()
         for name, value in change_columns(actor).items():
             setattr(given, name, value)
@@ -58,44 +52,13 @@ def queue_import(given: RecordImport, actor: Actor) -> None:
         enqueue("campaigns.import_records", given.pk)
 
 
-def resume_import(given: RecordImport) -> None:
-    """Queue an import again that lost its message or its worker; fail it if it has no file or too many attempts."""
-    with transaction.atomic():
-        due = RecordImport.objects.due().filter(pk=given.pk)
-        due = due.select_for_update(skip_locked=True, no_key=True, of=("self",))
-        if not due.exists():
-            return
-        if not given.can_start_again:
-            fail_import(given, _("The command ended before the import did; start it again."))
-        elif given.attempts >= MAX_ATTEMPTS:
-            fail_import(given, _("The import was started %s times and ended early each time.") % given.attempts)
-        else:
-            due.update(leased_until=timezone.now() + RESEND_AFTER, state=RecordImport.State.QUEUED)
-            enqueue("campaigns.import_records", given.pk)
-
-
-def fail_import(given: RecordImport, message: Any) -> None:
-    """End an import that added no record; the message is the reason."""
-    RecordImport.objects.filter(pk=given.pk).exclude(state=RecordImport.State.FINISHED).update(
-        state=RecordImport.State.FAILED, message=str(message), finished_at=timezone.now(), leased_until=None
-    )
-
-
-def finish_import(given: RecordImport, attempt: int, values: Mapping[str, Any]) -> None:
-    """End an import, in the transaction that adds its records. Raises Conflict if another worker has taken it over.
+def finish_import(claim: Claim[RecordImport], values: Mapping[str, Any]) -> None:
+    """End an import, in the transaction that adds its records. Raises NotOurs if another worker has taken it over.
 
     The audit log has one entry for the import, and none for each record.
     """
-    ours = RecordImport.objects.filter(pk=given.pk, state=RecordImport.State.RUNNING, attempts=attempt)
-    if not ours.update(
-        state=RecordImport.State.FINISHED,
-        message="",
-        progress_percent=100,
-        finished_at=timezone.now(),
-        leased_until=None,
-        **values,
-    ):
-        raise Conflict(ErrorCode.CONFLICT)
+    given, now = claim.row, timezone.now()
+    claim.finish(state=RecordImport.State.FINISHED, message="", progress_percent=100, finished_at=now, **values)
     counts = {name: [None, count] for name, count in values.items() if name.endswith("_count")}
     with acting(given.asker, given.actor_address):
         record(given.asker, AuditAction.IMPORT, given, name=given.file_name, changes=counts)

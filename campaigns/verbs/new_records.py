@@ -11,6 +11,7 @@ from callcentre.core.changes import change_columns
 from callcentre.core.errors import ErrorCode, Fault, besides, numbered
 from callcentre.core.field_tables import columns, typed_columns
 from callcentre.core.phone import PhoneError, normalise
+from callcentre.core.statements import Statement
 from campaigns import events
 from campaigns.models.record_customers import zones_of_customers
 from campaigns.models.record_fields import STORED, values_to_store
@@ -37,13 +38,13 @@ class NewRecord:
 # another request adds the same number meanwhile, the unique index makes the statement wait; it locks nothing else. Ids
 # are in the order of the records. Rows are written in the order of numbers, so that two batches with common numbers
 # cannot deadlock.
-INSERT = f"""
+INSERT = Statement("""
 given AS MATERIALIZED (
   SELECT nextval('campaigns_record_id_seq') AS id, g.* FROM json_to_recordset(%(records)s::json)
-    AS g(phone_number text, number text, status_name text, agent_login text, {typed_columns(STORED)})
+    AS g(phone_number text, number text, status_name text, agent_login text, {typed_columns})
 ), added AS (
-  INSERT INTO campaigns_record (id, campaign_id, phone_number, number, is_primary, leased_by, {columns(STORED)})
-  SELECT id, %(campaign)s, phone_number, number, true, '', {columns(STORED)}
+  INSERT INTO campaigns_record (id, campaign_id, phone_number, number, is_primary, leased_by, {columns})
+  SELECT id, %(campaign)s, phone_number, number, true, '', {columns}
   FROM given ORDER BY number
   ON CONFLICT DO NOTHING
   RETURNING id, number
@@ -58,7 +59,7 @@ given AS MATERIALIZED (
   SELECT added.id, %(campaign)s, a.phone_number, a.number
   FROM json_to_recordset(%(additional)s::json) AS a(of_number text, phone_number text, number text)
   JOIN added ON added.number = a.of_number
-)"""  # noqa: S608  (composed of our own table)
+)""").of(typed_columns=typed_columns(STORED), columns=columns(STORED))
 _ADDED = """
 SELECT given.*, %(campaign_code)s AS campaign_code, given.id AS position FROM given WHERE id IN (SELECT id FROM added)
 """

@@ -48,6 +48,10 @@ class Edit:
     # [old, new] if the additional numbers change.
     additional_change: list[list[str]] | None = None
 
+    @property
+    def is_change(self) -> bool:
+        return self.after != self.before or bool(self.additional_change)
+
 
 _FIND_DUPLICATED = """
 SELECT DISTINCT number FROM campaigns_record WHERE campaign_id = %s AND NOT is_primary AND number = ANY(%s)
@@ -129,7 +133,7 @@ def edit_records(campaign: CampaignFacts, actor: Actor, edits: Sequence[Edit], *
         _refuse_taken_identifiers(campaign, edits)
         made = [edit for edit in edits if edit.record_id is not None and not edit.faults]
         _replace_additional(cursor, campaign, made)
-        if changed := [edit for edit in made if edit.after != edit.before or edit.additional_change]:
+        if changed := [edit for edit in made if edit.is_change]:
             _write(cursor, campaign, actor, action, changed)
 
 

@@ -19,12 +19,12 @@ from callcentre.core.enqueue import enqueue
 from callcentre.core.errors import ErrorCode, Fault, Invalid, numbered
 from callcentre.core.field_tables import columns
 from callcentre.core.request_id import current_request_id
+from callcentre.core.statements import rows_of
 from campaigns.models import Campaign, RecordImport
 from campaigns.models.record import IS_LEASED
 from campaigns.models.record_fields import STORED
 from campaigns.models.rules import CampaignFacts
 from campaigns.verbs.campaigns import clone_campaign
-from campaigns.verbs.imports import RESEND_AFTER
 
 # The chosen records with the outcome of their last call, NULL without one. Records in a call or reserved are left out.
 _CHOSEN = f"""
@@ -174,7 +174,7 @@ def _queue_copy(source: Campaign, clone: Campaign, actor: Actor, choice: dict[st
         file_name=f"{source.code} → {clone.code}",
         file_size=0,
         state=RecordImport.State.QUEUED,
-        leased_until=timezone.now() + RESEND_AFTER,
+        next_attempt_at=timezone.now(),
         request_id=current_request_id(),
         **change_columns(actor),
     )
@@ -208,7 +208,5 @@ def copy_records(given: RecordImport) -> int:
 
 
 def _copy(values: dict[str, Any]) -> int:
-    with connection.cursor() as cursor:
-        cursor.execute(_COPY, values)
-        count: int = cursor.fetchone()[0]
+    count: int = rows_of(_COPY, values)[0][0]
     return count

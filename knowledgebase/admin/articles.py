@@ -154,10 +154,8 @@ class ArticleAdmin(HistoryMixin, Admin):
 
     @admin.action(description=_("Publish"), permissions=["change"])
     def publish_selected(self, request: HttpRequest, articles: QuerySet[Article]) -> None:
-        count = 0
-        for article in articles:
-            publish_article(article, actor_of(request))
-            count += 1
+        actor = actor_of(request)
+        count = self.apply_to_each(request, articles, lambda article: publish_article(article, actor))
         sentence = ngettext("%(count)s article published.", "%(count)s articles published.", count)
         self.say_done(request, sentence, count)
 

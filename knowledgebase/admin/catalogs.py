@@ -30,12 +30,9 @@ class CatalogAdmin(Admin):
     def get_readonly_fields(self, request: HttpRequest, obj: Catalog | None = None) -> Any:
         return ("identifier",)
 
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Catalog]:
-        """Return the catalogs, with their counts for the list only. A join of both would count each pair."""
-        catalogs: QuerySet[Catalog] = super().get_queryset(request)
-        if request.path != self.url_of("changelist"):
-            return catalogs
-        return catalogs.annotate(
+    def for_list(self, rows: QuerySet[Catalog]) -> QuerySet[Catalog]:
+        """Add the counts. A join of both would count each pair."""
+        return rows.annotate(
             category_count=_count_of(Category.objects.all()),
             article_count=_count_of(Article.objects.filter(is_published=True)),
         )

@@ -1,5 +1,11 @@
+from callcentre.api.openapi import path
 from callcentre.api.routers import route
+from callcentre.core.errors import ErrorCode
+from knowledgebase.api.serializers import ARTICLE_ID, CATALOG_ID
 from knowledgebase.api.views import ArticleViewSet, CatalogViewSet
+
+path("article_id", "articleId", "Id of the article.", ARTICLE_ID, ErrorCode.ARTICLE_NOT_FOUND)
+path("catalog_id", "catalogId", "Id of the catalog.", CATALOG_ID, ErrorCode.CATALOG_NOT_FOUND)
 
 urlpatterns = [
     route("knowledge_base/articles/:article_id", ArticleViewSet, get="retrieve"),

@@ -5,6 +5,7 @@ from django.contrib.postgres.indexes import GinIndex
 from django.db import connection, models, transaction
 from django.utils.translation import gettext_lazy as _
 
+from callcentre.core.advisory_locks import lock_until_commit
 from knowledgebase.models.catalog import Catalog
 
 # A term in fewer articles is not common: ranking all of them takes milliseconds.
@@ -59,7 +60,7 @@ class TermQuerySet(models.QuerySet["Term"]):
     def count_anew(self, catalog: Catalog) -> None:
         """Count the terms of a catalog again. Searches see the old terms until this is committed."""
         with transaction.atomic(), connection.cursor() as cursor:
-            cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_COUNT_LOCK])
+            lock_until_commit(_COUNT_LOCK)
             cursor.execute("SELECT now()")
             (now,) = cursor.fetchone()
             articles = catalog.articles.published().count()

@@ -95,12 +95,12 @@ def edit_article(
     return cleaned
 
 
-def publish_article(article: Article, actor: Actor) -> None:
-    """Let readers see the newest version. If they see it already, do nothing."""
+def publish_article(article: Article, actor: Actor) -> bool:
+    """Let readers see the newest version. Return False, and do nothing, if they see it already."""
     with transaction.atomic():
         locked = _lock(article)
         if locked.is_published and not locked.has_draft:
-            return
+            return False
         newest = locked.newest
         _show(locked, newest.title, newest.content)
         locked.is_published, locked.published_number = True, locked.number
@@ -110,6 +110,7 @@ def publish_article(article: Article, actor: Actor) -> None:
         Term.objects.learn(locked.pk)
         _enqueue_word_forms(locked)
     article.refresh_from_db()
+    return True
 
 
 def withdraw_article(article: Article, actor: Actor) -> None:

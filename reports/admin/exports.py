@@ -19,8 +19,8 @@ from callcentre.admin import actor_of, display
 from callcentre.admin.file_jobs import FileJobAdmin
 from callcentre.core.errors import Conflict
 from callcentre.core.exporting.jobs import FileJobQuerySet
+from reports.admin.breakdown import PartsPage
 from reports.admin.naming import AGENTS, GROUPS, KINDS, QUEUES
-from reports.admin.parts import PartsPage
 from reports.admin.report import ReportPage
 from reports.catalogue import REPORTS, of_open_reports
 from reports.description import Report

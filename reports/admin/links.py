@@ -9,7 +9,7 @@ from django.http import HttpRequest
 from django.urls import reverse
 
 from callcentre.admin import may_see
-from callcentre.admin.periods import PARAMETER, value_of
+from callcentre.core.counted import PARAMETER, value_of
 from reports.figures import Row
 from reports.measures import MEASURES, Measure
 from reports.periods import Span

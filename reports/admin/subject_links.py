@@ -9,7 +9,7 @@ from django.apps import apps
 from django.urls import reverse
 
 from callcentre.admin import may_see
-from callcentre.admin.periods import PARAMETER, value_of
+from callcentre.core.counted import PARAMETER, value_of
 from callcentre.core.exporting.formats import Unit
 from reports.counting import SubjectRow
 from reports.description import Report

@@ -6,7 +6,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 
-from callcentre.core.exporting.builds import Builder, Desk, Progress, Refused
+from callcentre.core.exporting.builds import Builder, Progress, Refused
 from callcentre.core.exporting.formats import writer_of
 from callcentre.core.scope import within_scope
 from callcentre.models import User
@@ -27,14 +27,14 @@ def build_next() -> bool:
     return Builder(Export, _write, finish_export, too_long).build_next()
 
 
-def _write(export: Export, output: IO[bytes], desk: Desk) -> int:
+def _write(export: Export, output: IO[bytes]) -> int:
     """Write all rows, read of one instant. Return their number."""
     rows = 0
     if not _may_be_seen(export):
         raise Refused(_("The person who asked may not see this report any more."))
     with report.snapshot():
         question = question_of(export)
-        progress = Progress(export, desk, question.now)
+        progress = Progress(export, question.now)
         described = REPORTS[export.report]
         columns = described.columns_of(export.columns)
         # The names of the row and its period stay.
@@ -46,7 +46,6 @@ def _write(export: Export, output: IO[bytes], desk: Desk) -> int:
         if described.subjects and rows:
             writer.write_total(described.answer(question, 0, 0).total)
         writer.close()
-        progress.write(99, rows)
     return rows
 
 

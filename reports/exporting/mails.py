@@ -1,6 +1,5 @@
-"""Mails of scheduled exports: their content, and when they are tried again."""
+"""Mails of scheduled exports."""
 
-from datetime import timedelta
 from operator import attrgetter
 
 from django.conf import settings
@@ -49,11 +48,8 @@ def _content(export: Export) -> bytes:
 
 outbox = Outbox(
     ExportMail,
-    task="reports.mail_export",
     compose=_letters,
     language=attrgetter("export.language"),
     written_at=attrgetter("export.created_at"),
-    # A mail server that is down in the night is tried until noon.
-    delays=[timedelta(minutes=minutes) for minutes in (1, 5, 15, 60, 240, 480)],
     related=["export__schedule"],
 )

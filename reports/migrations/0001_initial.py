@@ -1,3 +1,4 @@
+import callcentre.core.changes
 import callcentre.core.exporting.jobs
 import django.contrib.postgres.fields
 import django.core.validators
@@ -166,7 +167,7 @@ class Migration(migrations.Migration):
                 ('queue_ids', django.contrib.postgres.fields.ArrayField(base_field=models.BigIntegerField(), blank=True, default=list, size=None, verbose_name='queues')),
                 ('columns', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(max_length=60), default=list, size=None, verbose_name='columns')),
                 ('format', models.CharField(choices=[('csv', 'CSV'), ('xlsx', 'XLSX')], default='csv', max_length=4, verbose_name='format')),
-                ('language', models.CharField(choices=[('en', 'English'), ('pl', 'Polish')], default='en', max_length=10, verbose_name='language')),
+                ('language', models.CharField(choices=callcentre.core.changes.languages, default='en', max_length=10, verbose_name='language')),
                 ('name', models.CharField(max_length=100, unique=True, verbose_name='name')),
                 ('is_active', models.BooleanField(default=True, verbose_name='active')),
                 ('repeats', models.CharField(choices=[('daily', 'every day'), ('weekly', 'every Monday'), ('monthly', 'on the first of every month')], default='daily', max_length=10, verbose_name='how often')),
@@ -198,7 +199,7 @@ class Migration(migrations.Migration):
                 ('queue_ids', django.contrib.postgres.fields.ArrayField(base_field=models.BigIntegerField(), blank=True, default=list, size=None, verbose_name='queues')),
                 ('columns', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(max_length=60), default=list, size=None, verbose_name='columns')),
                 ('format', models.CharField(choices=[('csv', 'CSV'), ('xlsx', 'XLSX')], default='csv', max_length=4, verbose_name='format')),
-                ('language', models.CharField(choices=[('en', 'English'), ('pl', 'Polish')], default='en', max_length=10, verbose_name='language')),
+                ('language', models.CharField(choices=callcentre.core.changes.languages, default='en', max_length=10, verbose_name='language')),
                 ('begins_at', models.DateTimeField(verbose_name='from')),
                 ('ends_at', models.DateTimeField(verbose_name='to')),
                 ('state', models.CharField(choices=[('queued', 'queued'), ('running', 'running'), ('finished', 'finished'), ('failed', 'failed')], default='queued', max_length=10, verbose_name='state')),
@@ -207,7 +208,7 @@ class Migration(migrations.Migration):
                 ('file', models.FileField(blank=True, max_length=300, upload_to=callcentre.core.exporting.jobs.path_of, verbose_name='file')),
                 ('file_size', models.PositiveBigIntegerField(default=0, verbose_name='size in bytes')),
                 ('message', models.TextField(blank=True, verbose_name='message')),
-                ('attempts', models.PositiveSmallIntegerField(default=0, editable=False, verbose_name='attempts')),
+                ('attempt_count', models.PositiveSmallIntegerField(db_column='attempts', default=0, editable=False, verbose_name='attempts')),
                 ('request_id', models.CharField(blank=True, editable=False, max_length=64)),
                 ('actor_kind', models.CharField(editable=False, max_length=10)),
                 ('actor_id', models.BigIntegerField(editable=False, null=True)),

@@ -8,11 +8,11 @@ from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from callcentre.core.exporting.jobs import FILES_KEPT, MAX_ATTEMPTS, FileJob, Written, path_of
+from callcentre.core.exporting.jobs import FILES_KEPT, FileJob, Written, path_of
 from callcentre.models import ScopeColumns
 from reports.periods import Aggregation
 
-__all__ = ["AGGREGATIONS", "FILES_KEPT", "MAX_ATTEMPTS", "MOST_SECONDS", "Asked", "Export", "path_of"]
+__all__ = ["AGGREGATIONS", "FILES_KEPT", "MOST_SECONDS", "Asked", "Export", "path_of"]
 
 # The longest time within which an answered offer may count as in time, in seconds.
 MOST_SECONDS = 3600
@@ -71,11 +71,12 @@ class Asked(Written):
 class Export(ScopeColumns, Asked, FileJob):
     """A table of the report as a file: queued, running, finished or failed.
 
-    A worker builds one at a time, from one snapshot (`read_at`). The row names the file only when the file is whole. A
-    worker that dies leaves a running row, which the next worker starts again. The file is kept for 30 days, the row for
-    ever. An export of a schedule has its `schedule`, and when it was due. It has the rows within the scope that the
-    person who asked had then.
+    A worker builds one at a time, from one snapshot (`read_at`). The row names the file only when the file is whole.
+    The file is kept for 30 days, the row for ever. An export of a schedule has its `schedule`, and when it was due. It
+    has the rows within the scope that the person who asked had then.
     """
+
+    task = "reports.build_exports"
 
     begins_at = models.DateTimeField(_("from"))
     # Not included.

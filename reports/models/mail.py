@@ -2,16 +2,20 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from callcentre.core.mail_outbox import QueuedMail, QueuedMailQuerySet
+from callcentre.core.due_work import DueQuerySet, Retries
+from callcentre.core.mail_outbox import QueuedMail
 from reports.models.export import Export
 
 
 class ExportMail(QueuedMail):
     """A scheduled export for one of its recipients."""
 
+    delays = Retries.REPORT
+    task = "reports.mail_export"
+
     export = models.ForeignKey(Export, models.CASCADE, related_name="mails", verbose_name=_("export of the report"))
 
-    objects = QueuedMailQuerySet.as_manager()
+    objects = DueQuerySet.as_manager()
 
     class Meta:
         verbose_name = _("mail of an export")

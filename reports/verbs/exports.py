@@ -9,6 +9,7 @@ from django.utils import timezone
 from callcentre.core.actor import Actor
 from callcentre.core.audit import AuditAction, record
 from callcentre.core.changes import actor_columns
+from callcentre.core.due_work import Claim
 from callcentre.core.enqueue import enqueue
 from callcentre.core.errors import Conflict, ErrorCode
 from callcentre.core.request_id import current_request_id
@@ -39,10 +40,11 @@ def repeat_export(export: Export, actor: Actor) -> Export:
     return ask_export(actor, export.begins_at, export.ends_at, export.scope, **export.terms)
 
 
-def finish_export(export: Export, attempt: int, **values: Any) -> None:
-    """Name the file, and enqueue its mails. Raises Conflict if another worker has taken over."""
+def finish_export(claim: Claim[Export], **values: Any) -> None:
+    """Name the file, and enqueue its mails. Raises NotOurs if another worker has taken over."""
+    export = claim.row
     with transaction.atomic():
-        export.finish(attempt, **values)
+        claim.finish(**values)
         if export.schedule:
             mails = [ExportMail(export=export, recipient=one) for one in dict.fromkeys(export.schedule.recipients)]
             for mail in ExportMail.objects.bulk_create(mails):

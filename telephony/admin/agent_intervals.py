@@ -23,8 +23,9 @@ from callcentre.admin import (
     display,
     link,
 )
-from callcentre.admin.periods import Spans, touching, within
+from callcentre.admin.periods import touching, within
 from callcentre.admin.scope import AutocompleteSelectFilter, RelatedDropdownFilter
+from callcentre.core.counted import Spans
 from telephony.admin.state_labels import COLOURS, length, moment
 from telephony.admin.undeletable import Undeletable
 from telephony.models import AgentSession, AgentState, Pause

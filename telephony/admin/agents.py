@@ -144,17 +144,18 @@ class AgentAdmin(Undeletable, Admin):
 
     # Actions on one agent
 
-    def _apply(self, request: HttpRequest, agents: Iterable[Agent], verb: Callable[[Agent], None], label: str) -> int:
+    def _apply(self, request: HttpRequest, agents: Iterable[Agent], verb: Callable[[Agent], object], label: str) -> int:
         """Apply a verb to each agent, log it, and return the number of successes."""
 
-        def apply(agent: Agent) -> None:
-            verb(agent)
+        def apply(agent: Agent) -> object:
+            outcome = verb(agent)
             self.log_change(request, agent, label)
+            return outcome
 
         return self.apply_to_each(request, agents, apply)
 
     def _apply_to_one(
-        self, request: HttpRequest, agent: Agent, verb: Callable[[Agent], None], label: str
+        self, request: HttpRequest, agent: Agent, verb: Callable[[Agent], object], label: str
     ) -> HttpResponse:
         if self._apply(request, [agent], verb, label):
             self.message_user(request, f"{agent}: {label}", messages.SUCCESS)

@@ -21,8 +21,9 @@ from callcentre.admin import (
     display,
     link,
 )
-from callcentre.admin.periods import Spans, near, touching, within
+from callcentre.admin.periods import near, touching, within
 from callcentre.admin.scope import AutocompleteSelectFilter, AutocompleteSelectMultipleFilter
+from callcentre.core.counted import Spans
 from callcentre.core.parsing import INT32
 from callcentre.core.times import second
 from telephony.models import Connection, Offer

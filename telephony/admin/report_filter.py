@@ -8,7 +8,8 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from callcentre.admin import PeriodFilter
-from callcentre.admin.periods import Spans, near, touching, within
+from callcentre.admin.periods import near, touching, within
+from callcentre.core.counted import Spans
 from callcentre.core.parsing import INT32
 from telephony.models import Connection, Talk
 

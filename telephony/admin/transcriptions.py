@@ -133,16 +133,14 @@ class TranscriptionAdmin(CallPartsAdmin):
     list_filter = (("status", ChoicesDropdownFilter),)
     list_before_template = "admin/telephony/minutes.html"
     actions = ("transcribe_again",)
-    fields = ("call_link", "created_at", "finished_at", "attempts", "requested_by")
+    fields = ("call_link", "created_at", "finished_at", "attempt_count", "requested_by")
     readonly_fields = fields
     change_form_outer_before_template = "telephony/_recordings.html"
     change_form_outer_after_template = "telephony/_transcription.html"
 
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Transcription]:
+    def for_list(self, rows: QuerySet[Transcription]) -> QuerySet[Transcription]:
         """Leave the words out of the list."""
-        rows: QuerySet[Transcription] = super().get_queryset(request)
-        is_list = request.path == self.url_of("changelist")
-        return rows.defer("parts", "summary", "evaluated_criteria") if is_list else rows
+        return rows.defer("parts", "summary", "evaluated_criteria")
 
     @display(description=_("status"), label=STATUSES)
     def state(self, transcription: Transcription) -> tuple[str, str]:
@@ -208,8 +206,12 @@ class RecordingAdmin(DeletableMixin, CallPartsAdmin):
     list_filter = (("state", ChoicesDropdownFilter),)
     date_column = "started_at"
     actions = ("fetch_again",)
-    fields = ("call_link", "player", "started_at", "state", "length", "size", "ready_at", "attempts", "error")
+    fields = ("call_link", "player", "started_at", "state", "length", "size", "ready_at", "attempt_count", "error")
     readonly_fields = fields
+
+    @display(description=_("attempts"), ordering="attempt_count")
+    def attempts(self, recording: Recording) -> int:
+        return recording.attempt_count
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[UncountedChangeList]:
         return RecordingChangeList

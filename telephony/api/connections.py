@@ -3,11 +3,11 @@ from typing import cast
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from callcentre.api.field_tables import row_writer
+from callcentre.api.field_tables import properties, row_writer
+from callcentre.api.openapi import array, count, operation, page, second, shape, text
 from callcentre.api.pagination import limit_and_offset
 from callcentre.api.viewsets import ApiViewSet
 from callcentre.core.errors import ErrorCode, Fault, NotFound
-from callcentre.core.times import second
 from telephony import connection_rows
 from telephony.api.filters import ConnectionFilterSet
 from telephony.models import Connection
@@ -17,11 +17,36 @@ from telephony.models.connection_fields import CONNECTION_FIELDS, DETAIL_FIELDS
 _listed, _detailed = row_writer(CONNECTION_FIELDS), row_writer(DETAIL_FIELDS)
 
 
+CONNECTION = shape("Connection", "A call, in or out.", **properties(CONNECTION_FIELDS))
+TALK = shape(
+    "Talk",
+    "The time for which one agent talked with the customer.",
+    agent_login=text("The agent's login.", "agent1"),
+    started_at=second("Start: `YYYY-MM-DD hh:mm:ss`.", "2026-11-21 09:30:07"),
+    seconds=count("Whole seconds, time on hold included; 0 for an open talk.", 58),
+)
+CONNECTION_DETAILS = shape(
+    "ConnectionDetails",
+    "A call, in or out, with the cause of its end and the talk of each agent.",
+    **properties(DETAIL_FIELDS),
+    talks=array(TALK, "In the order of their starts. A call that comes back to an agent is a further talk."),
+)
+
+
 class ConnectionViewSet(ApiViewSet):
     """Calls, in and out, open and ended."""
 
     area = "connections"
 
+    @operation(
+        "list_connections",
+        "List the connections",
+        "Open and ended ones, newest first. A filter by an unknown agent or queue finds none. Numbers are"
+        " compared in their normal form: `+48 22 555 01 07` finds `225550107`.",
+        filter_set=ConnectionFilterSet,
+        is_paged=True,
+        answer=page(CONNECTION),
+    )
     def list(self, request: Request) -> Response:
         faults: list[Fault] = []
         limit, offset = limit_and_offset(request.query_params, faults)
@@ -29,12 +54,16 @@ class ConnectionViewSet(ApiViewSet):
         count, rows = connection_rows.page(cast("ConnectionQuerySet", connections), limit, offset)
         return Response({"count": count, "result": [_listed(row) for row in rows]})
 
+    @operation(
+        "read_connection",
+        "Read a connection",
+        "The row of the list, the cause of the end of the call, and how long each agent talked. A call that"
+        " was transferred has a talk for each agent.",
+        answer=CONNECTION_DETAILS,
+    )
     def retrieve(self, request: Request, connection_id: str) -> Response:
         row = connection_rows.details(Connection.objects.with_uid(connection_id))
         if row is None:
             raise NotFound(ErrorCode.CONNECTION_NOT_FOUND)
-        talks = [
-            {"agent_login": talk.agent_login, "started_at": second(talk.started_at), "seconds": talk.seconds}
-            for talk in connection_rows.talks(row["id"])
-        ]
+        talks = [TALK.data(talk) for talk in connection_rows.talks(row["id"])]
         return Response({**_detailed(row), "talks": talks})

@@ -6,6 +6,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from callcentre.api import fields
+from callcentre.api.openapi import array, boolean, integer, operation, shape, text
 from callcentre.api.serializers import Input
 from callcentre.api.viewsets import ApiViewSet
 from callcentre.core.errors import ErrorCode, Fault, NotFound
@@ -15,10 +16,6 @@ from telephony.api.queues import queue_or_404
 from telephony.models import ConnectionTopic, Queue, Topic, TopicField, TopicGroup
 from telephony.models.topic import LONGEST_TEXT, GivenValue
 from telephony.verbs.topics import set_topic
-
-
-class FieldValueField(fields.TextMapField):
-    """An object {field_id, value}, which FieldValueInput reads."""
 
 
 class FieldValuesField(fields.ListField):
@@ -38,8 +35,14 @@ class FieldValuesField(fields.ListField):
 
 
 class FieldValueInput(Input):
-    field_id = fields.IdField(required=True)
-    value = fields.TextField(required=True, allow_blank=True)
+    field_id = fields.IdField("Active field of the topic's queue.", required=True)
+    value = fields.TextField("An empty string is no value.", required=True, allow_blank=True)
+
+
+class FieldValueField(fields.TextMapField):
+    """An object {field_id, value}."""
+
+    nested = FieldValueInput
 
 
 def _field_value(position: int, item: Any) -> tuple[GivenValue | None, list[Fault]]:
@@ -57,11 +60,87 @@ def _field_value(position: int, item: Any) -> tuple[GivenValue | None, list[Faul
 
 
 class ConnectionTopicInput(Input):
-    connection_id = fields.TextField(required=True)
-    topic_id = fields.IdField(required=True)
-    comment = fields.TextField(required=False, max_length=LONGEST_TEXT)
-    custom_fields = FieldValuesField(child=FieldValueField(), required=False)
-    agent_login = fields.TextField(required=False, max_length=100)
+    connection_id = fields.TextField(
+        "Id of the connection.", required=True, example="1416225570.341", errors=[ErrorCode.CONNECTION_NOT_FOUND]
+    )
+    topic_id = fields.IdField(
+        "Active topic of a queue that the call is or was in; any, for a call of no queue.",
+        required=True,
+        example=5,
+        errors=[ErrorCode.TOPIC_NOT_FOUND, ErrorCode.TOPIC_OF_OTHER_QUEUE],
+    )
+    comment = fields.TextField(
+        "A comment.", required=False, max_length=LONGEST_TEXT, example="Wants a copy of the invoice."
+    )
+    custom_fields = FieldValuesField(
+        "Values of fields. They replace those that were set before.",
+        child=FieldValueField(),
+        required=False,
+        example=[{"field_id": 3, "value": "FV/2026/11/0815"}],
+        errors=[
+            ErrorCode.TOPIC_FIELD_NOT_FOUND,
+            ErrorCode.TOPIC_FIELD_TWICE,
+            ErrorCode.TOPIC_FIELD_REQUIRED,
+            ErrorCode.NOT_NUMBER,
+            ErrorCode.NOT_DATE,
+            ErrorCode.NOT_BOOLEAN,
+        ],
+    )
+    agent_login = fields.TextField(
+        "Agent of the call, by default the agent of the connection.",
+        required=False,
+        max_length=100,
+        example="agent1",
+        errors=[ErrorCode.AGENT_NOT_FOUND],
+    )
+
+
+TOPIC = shape(
+    "Topic",
+    "A subject of calls.",
+    id=integer("The topic's id.", 5, of="pk"),
+    name=text("The topic's name.", "Invoice"),
+    show_custom_fields=boolean("Whether the fields go with this topic; only then required ones are.", example=True),
+)
+TOPIC_GROUP = shape(
+    "TopicGroup",
+    "Topics that are shown together.",
+    group_name=text("The group's name.", "Payments", of="name"),
+    topics=array(TOPIC, "Its active topics; an empty group has none."),
+)
+TOPIC_FIELD = shape(
+    "TopicField",
+    "A field that agents fill in for a call.",
+    id=integer("The field's id.", 3, of="pk"),
+    name=text("The field's name.", "Invoice number"),
+    type=text(
+        "How its value is written; every value is a string. `NUMBER` with a dot, `DATE` `YYYY-MM-DD`, `BOOLEAN`"
+        " `true` or `false`; `LONG_TEXT` has up to 10,000 characters, others 255.",
+        "TEXT",
+        enum=TopicField.Type.values,
+    ),
+    require=boolean("Whether it must have a value.", example=True, of="is_required"),
+)
+QUEUE_TOPICS = shape(
+    "QueueTopics",
+    "Topics and fields for calls of a queue.",
+    topic_groups=array(TOPIC_GROUP, "Active groups, those without topics too."),
+    custom_fields=array(TOPIC_FIELD, "Active fields of the queue."),
+)
+FIELD_VALUE = shape(
+    "TopicFieldValue",
+    "The value of a field.",
+    field_id=integer("The field.", 3),
+    value=text("Its value.", "FV/2026/11/0815"),
+)
+CONNECTION_TOPIC = shape(
+    "ConnectionTopic",
+    "The topic of a call, with comment and values of fields.",
+    topic_id=integer("The topic.", 5),
+    agent_login=text("Agent of the call; an empty string for none.", "agent1"),
+    comment=text("The agent's comment.", "Wants a copy of the invoice."),
+    custom_fields=array(FIELD_VALUE, "Fields that have a value."),
+)
 
 
 class TopicViewSet(ApiViewSet):
@@ -69,9 +148,23 @@ class TopicViewSet(ApiViewSet):
 
     area = "connections"
 
+    @operation(
+        "list_queue_topics",
+        "List the topics of a queue",
+        "Active groups and in them active topics, in the order of the back office.",
+        is_extension=False,
+        answer=QUEUE_TOPICS,
+    )
     def of_queue(self, request: Request, queue_id: str) -> Response:
         return Response(topics_data(queue_or_404(queue_id)))
 
+    @operation(
+        "read_connection_topic",
+        "Read the topic of a connection",
+        is_extension=False,
+        answer=CONNECTION_TOPIC,
+        missing=[ErrorCode.TOPIC_NOT_SET],
+    )
     def of_connection(self, request: Request, connection_id: str) -> Response:
         connection = connection_or_404(connection_id)
         topic = ConnectionTopic.objects.select_related("agent").filter(connection=connection).first()
@@ -87,6 +180,12 @@ class TopicViewSet(ApiViewSet):
             }
         )
 
+    @operation(
+        "set_connection_topic",
+        "Set the topic of a connection",
+        "Replaces the one that was set before, with its comment and values.",
+        body=ConnectionTopicInput,
+    )
     def set_topic(self, request: Request) -> Response:
         values, faults = self.read(ConnectionTopicInput)
         set_topic(self.actor, values, faults)
@@ -97,16 +196,11 @@ def topics_data(queue: Queue) -> dict[str, Any]:
     """Return the active topics and fields of a queue."""
     topics = defaultdict(list)
     for topic in Topic.objects.active().filter(group__queue=queue):
-        topics[topic.group_id].append(
-            {"id": topic.pk, "name": topic.name, "show_custom_fields": topic.show_custom_fields}
-        )
+        topics[topic.group_id].append(TOPIC.data(topic))
     return {
         "topic_groups": [
-            {"group_name": group.name, "topics": topics[group.pk]}
+            TOPIC_GROUP.data(group, topics=topics[group.pk])
             for group in TopicGroup.objects.filter(queue=queue, is_active=True)
         ],
-        "custom_fields": [
-            {"id": field.pk, "name": field.name, "type": field.type, "require": field.is_required}
-            for field in TopicField.objects.active().filter(queue=queue)
-        ],
+        "custom_fields": [TOPIC_FIELD.data(field) for field in TopicField.objects.active().filter(queue=queue)],
     }

@@ -4,6 +4,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from callcentre.api.filters import BooleanFilter, FilterSet
+from callcentre.api.openapi import array, boolean, number, operation, shape, text
 from callcentre.api.viewsets import ApiViewSet
 from callcentre.core.audit import AuditAction, record_once
 from callcentre.core.errors import ErrorCode, Fault, Invalid, NotFound
@@ -46,11 +47,75 @@ class TranscriptionExtras(FilterSet):
         return wanted
 
 
+PART = shape(
+    "TranscriptionPart",
+    "An utterance.",
+    begin=number("Seconds from the start of the recording.", 4.2, minimum=0),
+    end=number("When it ends, likewise.", 7.9, minimum=0),
+    speaker=text(
+        "`USER` is the agent; `UNKNOWN` an unrecognised speaker.",
+        "CUSTOMER",
+        enum=["USER", "CUSTOMER", "UNKNOWN"],
+    ),
+    text=text("The words.", "I am calling about my invoice."),
+)
+SUMMARY = shape(
+    "TranscriptionSummaryItem",
+    "One point of the summary.",
+    content=text("The point, in a sentence.", "The customer asks for a copy of invoice 0815."),
+    important=boolean("Whether it matters more than others.", example=True),
+)
+SENTIMENT = shape(
+    "TranscriptionSentiment",
+    "The mood of the customer.",
+    sentiment=text("In one word.", "POSITIVE", enum=["POSITIVE", "NEUTRAL", "NEGATIVE"]),
+    justification=text("The reason for this judgement.", "The customer thanks the agent twice."),
+)
+CRITERION = shape(
+    "EvaluatedCriterion",
+    "Whether the call meets a criterion of the back office.",
+    criteriaId=text("Id of the criterion.", "3"),
+    fulfilled=boolean("Whether it does.", example=True),
+)
+RATIO = shape(
+    "TalkListenSilenceRatio",
+    "Per cent of the call's length; they sum to 100. What both say at once is half talking and half listening.",
+    talk=number("The agent talks.", 41.5, minimum=0, maximum=100),
+    listen=number("The customer talks.", 46.25, minimum=0, maximum=100),
+    silence=number("Both are silent.", 12.25, minimum=0, maximum=100),
+)
+TRANSCRIPTION = shape(
+    "Transcription",
+    "The words of a call and, if requested and available, their analysis by a model.",
+    optional=("summary", "sentiment", "evaluatedCriteria", "talkListenSilenceRatio"),
+    status=text(
+        "`PENDING` until it is ready or has failed; `LIMIT_EXCEEDED` when the month's minutes were used up.",
+        "SUCCESS",
+        enum=Transcription.Status.values,
+    ),
+    parts=array(PART, "In the order in which they begin; empty unless `SUCCESS`, but for an analysis that failed."),
+    summary=array(SUMMARY, "Summary; with `includeSummary`."),
+    sentiment=SENTIMENT,
+    evaluatedCriteria=array(CRITERION, "With `includeEvaluatedCriteria`."),
+    talkListenSilenceRatio=RATIO,
+)
+
+
 class TranscriptionViewSet(ApiViewSet):
     """Transcriptions of calls."""
 
     area = "connections"
 
+    @operation(
+        "read_transcription",
+        "Read the transcription of a connection",
+        "An extra that was not asked for is absent, and so is one that is not available: without an"
+        " analysing model, without criteria, or if the speakers were not recognised.",
+        is_extension=False,
+        filter_set=TranscriptionExtras,
+        answer=TRANSCRIPTION,
+        missing=[ErrorCode.TRANSCRIPTION_NOT_FOUND, ErrorCode.TRANSCRIPTION_NOT_CONFIGURED],
+    )
     def retrieve(self, request: Request, connection_id: str) -> Response:
         connection = connection_or_404(connection_id)
         transcription = Transcription.objects.filter(pk=connection.pk).first() or _coming(connection)

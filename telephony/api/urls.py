@@ -1,4 +1,6 @@
+from callcentre.api.openapi import path
 from callcentre.api.routers import route
+from callcentre.core.errors import ErrorCode
 from telephony.api.agents import AgentGroupViewSet, AgentViewSet, PauseViewSet
 from telephony.api.calls import CallViewSet
 from telephony.api.connections import ConnectionViewSet
@@ -6,6 +8,10 @@ from telephony.api.queues import QueueViewSet
 from telephony.api.shortcuts import ShortcutViewSet
 from telephony.api.topics import TopicViewSet
 from telephony.api.transcriptions import TranscriptionViewSet
+
+path("login", "login", "Login of the agent.", "agent1", ErrorCode.AGENT_NOT_FOUND)
+path("connection_id", "id", "Id of the connection.", "1416225570.341", ErrorCode.CONNECTION_NOT_FOUND)
+path("queue_id", "id", "Id of the queue.", "3", ErrorCode.QUEUE_NOT_FOUND)
 
 urlpatterns = [
     route("agents", AgentViewSet, get="list"),

@@ -8,9 +8,9 @@ of a campaign waits is left to that call.
 from collections import Counter
 from datetime import datetime, timedelta
 
-from django.db import connection as database
 from django.db import transaction
 
+from callcentre.core.statements import row_of, rows_of
 from telephony.calls import campaign_hooks, legs, offers
 from telephony.models import Agent, Connection, Leg, Offer
 from telephony.models.agent_intervals import StateKind
@@ -89,16 +89,12 @@ def distribute(now: datetime) -> int:
 
 
 def _next(now: datetime, passed: list[int], wanted: list[int]) -> tuple[int, int] | None:
-    with database.cursor() as cursor:
-        cursor.execute(_NEXT, {"now": now, "rested": now - REST, "passed": passed, "wanted": wanted})
-        row: tuple[int, int] | None = cursor.fetchone()
+    row: tuple[int, int] | None = row_of(_NEXT, {"now": now, "rested": now - REST, "passed": passed, "wanted": wanted})
     return row
 
 
 def _ids(statement: str, *parameters: datetime) -> list[int]:
-    with database.cursor() as cursor:
-        cursor.execute(statement, parameters)
-        return [pk for (pk,) in cursor.fetchall()]
+    return [pk for (pk,) in rows_of(statement, parameters)]
 
 
 @transaction.atomic

@@ -9,6 +9,7 @@ from django.db import transaction
 from prometheus_client import Counter
 
 from callcentre.core.joined_rows import JoinedRows
+from callcentre.core.statements import Statement
 from telephony import call_clock, causes, channels, events
 from telephony.calls import bridges, campaign_hooks, lines, offers, switch_requests, talk_times
 from telephony.models import Agent, Connection, Leg, Queue
@@ -27,13 +28,13 @@ FOR NO KEY UPDATE
 
 # A leg and its agent; its connection with agent and queue.
 _PARTS = JoinedRows(leg=Leg, leg_agent=Agent, connection=Connection, agent=Agent, queue=Queue)
-_EVERYTHING = f"""
-SELECT {_PARTS.columns} FROM telephony_leg leg LEFT JOIN telephony_agent leg_agent ON leg_agent.id = leg.agent_id
+_EVERYTHING = Statement("""
+SELECT {columns} FROM telephony_leg leg LEFT JOIN telephony_agent leg_agent ON leg_agent.id = leg.agent_id
 JOIN telephony_connection connection ON connection.id = leg.connection_id
 LEFT JOIN telephony_agent agent ON agent.id = connection.agent_id
 LEFT JOIN telephony_queue queue ON queue.id = connection.queue_id
 WHERE leg.connection_id = %s ORDER BY leg.id
-"""  # noqa: S608
+""").of(columns=_PARTS.columns)
 
 
 def lock(pk: int) -> Connection | None:

@@ -14,7 +14,16 @@ from django.db import transaction
 
 from callcentre.core.pubsub import publish
 from telephony import causes
-from telephony.calls import failed_transfers, inbound, legs, line_requests, matching, outbound, placement, transfers
+from telephony.calls import (
+    dialler_calls,
+    failed_transfers,
+    inbound,
+    legs,
+    line_requests,
+    outbound,
+    placement,
+    transfers,
+)
 from telephony.calls.offers import CALL_REJECTED
 from telephony.models import AgentLine, Connection, Leg
 from telephony.verbs import ledger
@@ -159,7 +168,7 @@ def _end_part(connection: Connection, leg: Leg, at: datetime) -> None:
         failed_transfers.target_ended(connection, leg, at)
     elif connection.waiting_since:
         failed_transfers.agent_ended(connection, leg, at)
-    elif not matching.match_again(connection, at):
+    elif not dialler_calls.match_again(connection, at):
         outbound.agent_ended(connection, leg, at)
 
 

@@ -17,6 +17,7 @@ from callcentre.core.actor import Actor
 from callcentre.core.audit import AuditAction
 from callcentre.core.errors import Conflict, ErrorCode, Fault, Invalid
 from callcentre.core.pubsub import publish
+from callcentre.core.statements import Statement
 from telephony import call_clock
 from telephony.calls import line_requests
 from telephony.channels import line_channel_id
@@ -28,11 +29,11 @@ from telephony.verbs.agent_audit import record_by_other
 
 State = AgentLine.State
 
-_ATTACH = f"""
+_ATTACH = Statement("""
 UPDATE telephony_agentline SET connection_id = %(connection)s, role = %(role)s, called_at = %(at)s,
   joined_at = %(joined_at)s
-WHERE agent_id = %(agent)s AND {LINE_IS_READY} RETURNING id
-"""  # noqa: S608  (of our own constants)
+WHERE agent_id = %(agent)s AND {line_is_ready} RETURNING id
+""").of(line_is_ready=LINE_IS_READY)
 _RELEASE = """
 UPDATE telephony_agentline SET connection_id = NULL, role = '', called_at = NULL, joined_at = NULL,
   hangup_asked_at = CASE WHEN state = 'up' THEN hangup_asked_at ELSE COALESCE(hangup_asked_at, %s) END

@@ -4,7 +4,7 @@ from datetime import datetime
 
 from django.conf import settings
 
-from telephony.calls import campaign_hooks, legs, matching, switch_requests
+from telephony.calls import campaign_hooks, dialler_calls, legs, switch_requests
 from telephony.calls.offers import CALL_REJECTED, NO_ANSWER, NO_USER_RESPONDING, USER_BUSY
 from telephony.models import Connection, Leg
 from telephony.verbs import presence
@@ -40,12 +40,12 @@ def customer_up(connection: Connection, leg: Leg, at: datetime, heard_at: dateti
         connection.save(update_fields=["state", "ring_seconds"])
         switch_requests.send("detect", leg.channel_id)
     else:
-        matching.person_answered(connection, leg, at)
+        dialler_calls.person_answered(connection, leg, at)
 
 
 def agent_ended(connection: Connection, leg: Leg, at: datetime) -> None:
     """End the call: the agent did not pick up, has hung up, or has a dead phone."""
-    if matching.drop_unheard(connection, leg, at):
+    if dialler_calls.drop_unheard(connection, leg, at):
         return
     customer = connection.leg_of(Leg.Role.CUSTOMER)
     if customer and not connection.answered_at:

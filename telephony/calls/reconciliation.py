@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 
-from django.db import connection as database
 from django.db import transaction
 from django.db.models import Exists, OuterRef
 
+from callcentre.core.statements import rows_of
 from telephony import call_clock, causes
 from telephony.calls import (
     bridges,
@@ -252,9 +252,7 @@ OR EXISTS (SELECT FROM telephony_agentline WHERE ended_at IS NULL AND asked_at <
 
 def is_overdue(now: datetime) -> bool:
     """Return whether the switch should have reported the start or the end of a leg by now."""
-    with database.cursor() as cursor:
-        cursor.execute(_OVERDUE, {"then": now - timedelta(seconds=GRACE_SECONDS)})
-        return bool(cursor.fetchone()[0])
+    return bool(rows_of(_OVERDUE, {"then": now - timedelta(seconds=GRACE_SECONDS)})[0][0])
 
 
 def without_legs(now: datetime) -> list[int]:
@@ -291,7 +289,7 @@ def restore(pk: int) -> None:
         if len(here) > 1:
             bridges.join(connection, *here, is_repeated=True)
     elif connection.state in (State.DETECTING, State.PLAYING) or _waits_for_dialler(connection):
-        # The result, the end of the message or the next agent is awaited: telephony.calls.matching.
+        # The result, the end of the message or the next agent is awaited: telephony.calls.dialler_calls.
         return
     elif customer in here:
         if connection.join_count:

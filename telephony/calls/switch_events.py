@@ -5,19 +5,19 @@ The end of a leg that we asked to hang up has no further consequences: the code 
 
 from datetime import datetime
 
-from django.db import connection as database
 from django.db import transaction
 from django.utils import timezone
 from prometheus_client import Histogram
 
+from callcentre.core.statements import row_of
 from telephony import call_clock
 from telephony.calls import (
     campaign_hooks,
+    dialler_calls,
     failed_transfers,
     inbound,
     legs,
     line_events,
-    matching,
     outbound,
     switch_requests,
     transfers,
@@ -55,9 +55,9 @@ def handle(event: Event) -> None:
         case Ended(channel_id, at, cause, tech_cause):
             ended(channel_id, at, cause, tech_cause)
         case Detected():
-            matching.detected(event)
+            dialler_calls.detected(event)
         case Played():
-            matching.played(event)
+            dialler_calls.played(event)
         case Arrived():
             inbound.arrived(event)
         case Unregistered(number, at):
@@ -81,9 +81,7 @@ def _handle_of_line(event: Ringing | Up | Ended | Played) -> None:
 def ringing(channel_id: str, at: datetime) -> None:
     connection_id = connection_of(channel_id)
     at = call_clock.on_call(connection_id, at) if connection_id else at
-    with database.cursor() as cursor:
-        cursor.execute(_RINGING, [at, channel_id])
-        row = cursor.fetchone()
+    row = row_of(_RINGING, [at, channel_id])
     if row and row[0]:
         switch_requests.hang_up_channel(channel_id)
 

@@ -129,4 +129,5 @@ class Agent(TimestampedModel):
         return Actor("agent", self.pk, self.login)
 
     def delete(self, *args: Any, **kwargs: Any) -> Any:
+        """Refuse the deletion: calls and sessions name their agents."""
         raise ValidationError(_("An agent is made inactive, not deleted."))

@@ -1,8 +1,8 @@
-from django.db import connection as database
 from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
+from callcentre.core.statements import rows_of
 from telephony import causes
 from telephony.models.agent import Agent
 
@@ -55,6 +55,4 @@ class AgentLine(models.Model):
     @staticmethod
     def next_id() -> int:
         """Reserve an id for a line, which its channel contains."""
-        with database.cursor() as cursor:
-            cursor.execute("SELECT nextval(pg_get_serial_sequence('telephony_agentline', 'id'))")
-            return int(cursor.fetchone()[0])
+        return int(rows_of("SELECT nextval(pg_get_serial_sequence('telephony_agentline', 'id'))")[0][0])

@@ -6,7 +6,6 @@ from functools import cached_property
 from typing import ClassVar
 
 from django.contrib.postgres.indexes import OpClass
-from django.db import connection as database
 from django.db import models
 from django.db.models import Case, F, Q, Value, When
 from django.db.models.functions import Reverse
@@ -14,6 +13,7 @@ from django.db.models.lookups import GreaterThan
 from django.utils.translation import gettext_lazy as _
 
 from callcentre.core.scope import Kept, Lookups
+from callcentre.core.statements import Statement, rows_of
 from telephony import causes
 from telephony.channels import bridge_id
 from telephony.models.agent import Agent
@@ -199,9 +199,7 @@ class Connection(models.Model):
     @staticmethod
     def next_id() -> int:
         """Reserve an id for a connection."""
-        with database.cursor() as cursor:
-            cursor.execute("SELECT nextval(pg_get_serial_sequence('telephony_connection', 'id'))")
-            return int(cursor.fetchone()[0])
+        return int(rows_of("SELECT nextval(pg_get_serial_sequence('telephony_connection', 'id'))")[0][0])
 
     @property
     def uid(self) -> str:
@@ -289,10 +287,10 @@ LINE_IS_READY = "ended_at IS NULL AND state = 'up' AND connection_id IS NULL AND
 
 def phone_is_occupied(agent: str) -> str:
     """Return SQL: a call occupies the phone of the agent with this id, a column of the statement."""
-    return f"""(
-  EXISTS (SELECT FROM telephony_leg WHERE agent_id = {agent} AND {LEG_OCCUPIES_PHONE})
-  OR EXISTS (SELECT FROM telephony_agentline WHERE agent_id = {agent} AND {LINE_OCCUPIES_PHONE})
-)"""  # noqa: S608  (of our own constants)
+    return Statement("""(
+  EXISTS (SELECT FROM telephony_leg WHERE agent_id = {agent} AND {leg_occupies_phone})
+  OR EXISTS (SELECT FROM telephony_agentline WHERE agent_id = {agent} AND {line_occupies_phone})
+)""").of(agent=agent, leg_occupies_phone=LEG_OCCUPIES_PHONE, line_occupies_phone=LINE_OCCUPIES_PHONE)
 
 
 # SQL: the phone of the call's agent is in a call.

@@ -1,13 +1,16 @@
 """Recordings of calls. The switch makes them, a worker fetches them; they are removed after the retention time."""
 
 from datetime import datetime, timedelta
-from typing import ClassVar
+from typing import Any, ClassVar
 
+from django.conf import settings
 from django.db import models
 from django.db.models import Q
+from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
+from callcentre.core.due_work import DueQuerySet, DueWork, Retries
 from callcentre.core.scope import Kept, Lookups
 from telephony.models.connection import Connection
 
@@ -15,16 +18,13 @@ from telephony.models.connection import Connection
 LOOKED_FOR_AFTER = timedelta(seconds=60)
 
 
-class RecordingQuerySet(models.QuerySet["Recording"]):
+class RecordingQuerySet(DueQuerySet):
     def open(self) -> "RecordingQuerySet":
         """Recordings that are not stored yet."""
         return self.filter(state__in=[Recording.State.EXPECTED, Recording.State.FETCHING])
 
     def ready(self) -> "RecordingQuerySet":
         return self.filter(state=Recording.State.READY)
-
-    def due(self, now: datetime) -> "RecordingQuerySet":
-        return self.filter(state=Recording.State.FETCHING, next_attempt_at__lte=now)
 
     def overdue(self, now: datetime) -> "RecordingQuerySet":
         """Recordings of ended calls that the switch has not reported as finished."""
@@ -48,7 +48,7 @@ class RecordingQuerySet(models.QuerySet["Recording"]):
         )
 
 
-class Recording(models.Model):
+class Recording(DueWork):
     """A recording of a call, from the join of the legs until the end of the bridge.
 
     A call that is held or transferred has several recordings. A recording is EXPECTED from the request to the switch,
@@ -61,6 +61,9 @@ class Recording(models.Model):
         "scope_outbounds": Kept("connection__campaign_id", "campaign_code"),
         "scope_agent_groups": "connection__agent__group_id",
     }
+    waits = Q(state="fetching")
+    delays = Retries.RECORDING
+    task = "telephony.fetch_recording"
 
     class State(models.TextChoices):
         EXPECTED = "expected", _("being recorded")
@@ -78,8 +81,7 @@ class Recording(models.Model):
     seconds = models.FloatField(_("length in s"), default=0)
     started_at = models.DateTimeField(_("start"))
     ready_at = models.DateTimeField(_("ready"), null=True)
-    # Each attempt counts up, so that a worker notices when it has lost its lease.
-    attempts = models.PositiveSmallIntegerField(_("attempts"), default=0)
+    attempt_count = models.PositiveSmallIntegerField(_("attempts"), default=0, db_column="attempts")
     next_attempt_at = models.DateTimeField(null=True)
     # When to remove the switch's copy: once it is stored here, or after the retention time of a failed one. NULL while
     # the copy may be needed, and after its removal.
@@ -117,6 +119,9 @@ class Recording(models.Model):
     @property
     def filename(self) -> str:
         return f"{self.name}.wav"
+
+    def given_up(self, error: str) -> dict[str, Any]:
+        return {**super().given_up(error), "leaves_switch_at": timezone.now() + settings.RECORDING_RETENTION}
 
     @property
     def path(self) -> str:

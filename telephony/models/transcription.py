@@ -1,16 +1,17 @@
 """Transcriptions of calls, evaluation criteria, and the minutes used by month."""
 
-from datetime import datetime
 from typing import Any, ClassVar
 
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
+from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from callcentre.core.audit import audited
 from callcentre.core.changes import TimestampedModel
+from callcentre.core.due_work import DIED, DueQuerySet, DueWork, Retries
 from callcentre.core.scope import Kept, Lookups
 from telephony.models.connection import Connection
 from telephony.models.queue import Queue
@@ -63,12 +64,7 @@ class EvaluationCriterion(TimestampedModel):
         return self.name
 
 
-class TranscriptionQuerySet(models.QuerySet["Transcription"]):
-    def due(self, now: datetime) -> "TranscriptionQuerySet":
-        return self.filter(status=Transcription.Status.PENDING, next_attempt_at__lte=now)
-
-
-class Transcription(models.Model):
+class Transcription(DueWork):
     """The words of a connection, and their analysis by a model.
 
     PENDING until the last attempt has succeeded or failed. `parts` are stored at once, so that a failed analysis is
@@ -80,6 +76,9 @@ class Transcription(models.Model):
         "scope_outbounds": Kept("connection__campaign_id", "campaign_code"),
         "scope_agent_groups": "connection__agent__group_id",
     }
+    waits = Q(status="PENDING")
+    delays = Retries.TRANSCRIPTION
+    task = "telephony.transcribe"
 
     class Status(models.TextChoices):
         PENDING = "PENDING", _("in progress")
@@ -103,10 +102,9 @@ class Transcription(models.Model):
     created_at = models.DateTimeField(_("requested"))
     finished_at = models.DateTimeField(_("finished"), null=True)
     # Since the request.
-    attempts = models.PositiveSmallIntegerField(_("attempts"), default=0)
-    # Each claim counts up, so that a worker notices when it has lost its lease.
+    attempt_count = models.PositiveSmallIntegerField(_("attempts"), default=0, db_column="attempts")
+    # Not used since 1.0.0, whose workers name a claim by the end of its lease. The next release drops the column.
     claim_number = models.PositiveIntegerField(default=0)
-    next_attempt_at = models.DateTimeField(_("next attempt"), null=True)
     error = models.CharField(_("error"), max_length=300, blank=True)
     # Seconds charged to `charged_month`; refunded if the transcription fails without words.
     charged_seconds = models.PositiveIntegerField(default=0)
@@ -114,7 +112,7 @@ class Transcription(models.Model):
     # The user who requested it again; empty for the automatic request.
     requested_by = models.CharField(_("requested by"), max_length=150, blank=True)
 
-    objects = TranscriptionQuerySet.as_manager()
+    objects = DueQuerySet.as_manager()
 
     class Meta:
         verbose_name = _("transcription")
@@ -132,6 +130,9 @@ class Transcription(models.Model):
 
     def __str__(self) -> str:
         return str(self.connection)
+
+    def given_up(self, error: str) -> dict[str, Any]:
+        return {"status": self.Status.ERROR, "finished_at": timezone.now(), **self.failed(error or DIED)}
 
     @property
     def has_content(self) -> bool:

@@ -1,15 +1,13 @@
 """One attempt at a transcription: the provider transcribes the recordings, the model analyses the words."""
 
-import logging
 import threading
 from collections.abc import Iterator
 from typing import Any
 
 from django.conf import settings
 from django.core.files.storage import default_storage
-from django.utils import timezone
 
-from callcentre.core.enqueue import enqueue
+from callcentre.core.due_work import Claim
 from telephony.models import Connection, EvaluationCriterion, Recording, Transcription
 from telephony.models.transcription import NOTHING_MADE, is_configured
 from telephony.talk_ratio import CUSTOMER, UNKNOWN, USER
@@ -18,8 +16,6 @@ from telephony.transcription.pieces import Piece, pieces
 from telephony.transcription.provider import ProviderError, Segment, transcribe
 from telephony.verbs import transcriptions
 
-logger = logging.getLogger(__name__)
-
 # The most threads of a worker, which also place calls, that wait for a provider at one time.
 _slots = threading.BoundedSemaphore(4)
 # Labels of providers that recognise the speakers.
@@ -27,60 +23,53 @@ AGENT_LABELS = {"agent", "user", "operator", "advisor"}
 CUSTOMER_LABELS = {"customer", "client", "caller"}
 
 
-class _LeaseLost(Exception):
-    """The lease has expired, and another worker has the transcription."""
-
-
 def run(connection_id: int) -> None:
     """Make one attempt at a transcription that is due. Without a free slot, the sweep retries it."""
     if not _slots.acquire(blocking=False):
         return
     try:
-        transcription = Transcription.objects.select_related("connection").filter(pk=connection_id).first()
-        if transcription is not None and transcriptions.claim(transcription):
-            _attempt(transcription)
+        claim = Transcription.objects.select_related("connection").claim(connection_id, transcriptions.put_off)
+        if claim:
+            with claim:
+                _attempt(claim)
     finally:
         _slots.release()
-    for waiting in Transcription.objects.due(timezone.now()).order_by("next_attempt_at")[:1]:
-        enqueue("telephony.transcribe", waiting.pk)
+    Transcription.objects.enqueue_due(1)
 
 
-def _attempt(transcription: Transcription) -> None:
+def _attempt(claim: Claim[Transcription]) -> None:
+    transcription = claim.row
     if not is_configured():
-        transcriptions.withdraw(transcription)
+        transcriptions.withdraw(claim)
         return
     recordings = list(Recording.objects.ready().filter(connection=transcription.pk).order_by("id"))
     try:
         if transcription.parts is None:
             if not recordings:
                 raise ProviderError("the recording is gone", is_final=True)
-            if not transcriptions.charge(transcription, sum(recording.seconds for recording in recordings)):
-                transcriptions.exceed_limit(transcription)
+            if not transcriptions.charge(claim, sum(recording.seconds for recording in recordings)):
+                transcriptions.exceed_limit(claim)
                 return
-            _transcribe(transcription, recordings)
-        transcriptions.succeed(transcription, **_analysis_of(transcription))
+            _transcribe(claim, recordings)
+        transcriptions.succeed(claim, **_analysis_of(claim))
     except ProviderError as error:
-        logger.warning("transcription failed", extra={"connection": transcription.pk, "error": str(error)})
-        transcriptions.put_off(transcription, str(error), is_final=error.is_final, retry_after=error.retry_after)
+        transcriptions.put_off(claim, str(error), is_final=error.is_final, retry_after=error.retry_after)
     except (OSError, EOFError) as error:
-        transcriptions.put_off(transcription, f"the recording cannot be read: {error}")
-    except _LeaseLost:
-        logger.warning("transcription was taken over", extra={"connection": transcription.pk})
+        transcriptions.put_off(claim, f"the recording cannot be read: {error}")
 
 
-def _transcribe(transcription: Transcription, recordings: list[Recording]) -> None:
+def _transcribe(claim: Claim[Transcription], recordings: list[Recording]) -> None:
     """Transcribe the recordings one after another, and store the words."""
     parts: list[dict[str, Any]] = []
     offset = 0.0
     for recording in recordings:
         with default_storage.open(recording.path) as file:
             for piece in pieces(file):
-                if not transcriptions.renew(transcription):
-                    raise _LeaseLost
-                parts += _parts(piece, transcribe(piece), offset, transcription.connection)
+                claim.check()
+                parts += _parts(piece, transcribe(piece), offset, claim.row.connection)
         offset += recording.seconds
     parts.sort(key=lambda part: (part["begin"], part["end"]))
-    transcriptions.keep_parts(transcription, parts, offset)
+    transcriptions.keep_parts(claim, parts, offset)
 
 
 def _parts(piece: Piece, segments: list[Segment], offset: float, call: Connection) -> Iterator[dict[str, Any]]:
@@ -114,14 +103,13 @@ def _speakers(piece: Piece, segments: list[Segment], call: Connection) -> dict[s
     return dict.fromkeys(labels, other) | {labels[0]: first}
 
 
-def _analysis_of(transcription: Transcription) -> dict[str, Any]:
+def _analysis_of(claim: Claim[Transcription]) -> dict[str, Any]:
     """Return the model's analysis of the words; empty without a model or words."""
-    parts = transcription.parts or []
+    parts = claim.row.parts or []
     if not settings.ANALYSIS_MODEL or not parts:
         return NOTHING_MADE
-    if not transcriptions.renew(transcription):
-        raise _LeaseLost
-    criteria = list(EvaluationCriterion.objects.for_queue(transcription.connection.queue_id))
+    claim.check()
+    criteria = list(EvaluationCriterion.objects.for_queue(claim.row.connection.queue_id))
     analysis = analyse(parts, criteria)
     if analysis.speakers:
         said = zip(parts, analysis.speakers, strict=True)

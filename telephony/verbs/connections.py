@@ -12,6 +12,7 @@ from callcentre.core.enqueue import enqueue
 from callcentre.core.errors import ErrorCode, Fault, Invalid
 from callcentre.core.phone import PhoneError, normalise
 from callcentre.core.request_id import current_request_id
+from callcentre.core.statements import Statement
 from telephony.models import Agent, Connection
 from telephony.numbers import comparable
 
@@ -21,11 +22,11 @@ _COLUMNS = (
     *("created_at", "place_until", "request_id", "disposition", "hung_up_by", "ring_seconds", "wait_seconds"),
     *("is_on_hold", "join_count"),
 )
-_INSERT = f"""
-INSERT INTO telephony_connection ({", ".join(_COLUMNS)}, agent_id)
-SELECT {", ".join("%s" for _ in _COLUMNS)}, id FROM telephony_agent WHERE number = %s AND is_active
+_INSERT = Statement("""
+INSERT INTO telephony_connection ({columns}, agent_id)
+SELECT {values}, id FROM telephony_agent WHERE number = %s AND is_active
 RETURNING id, agent_id
-"""  # noqa: S608  (names of columns)
+""").of(columns=", ".join(_COLUMNS), values=", ".join("%s" for _ in _COLUMNS))
 
 
 def call(

@@ -13,6 +13,7 @@ from django.db import connection
 from django.utils import timezone
 
 from callcentre.core.pubsub import publish
+from callcentre.core.statements import Statement, row_of, rows_of
 from telephony import events
 from telephony.models.agent_intervals import StateKind
 from telephony.models.connection import LEG_OCCUPIES_PHONE
@@ -112,24 +113,24 @@ LEFT JOIN LATERAL (
   SELECT * FROM telephony_agentsession WHERE agent_id = agent.id ORDER BY started_at DESC, id DESC LIMIT 1
 ) AS session ON true
 """
-_CALL_ON_PHONE = f"""
+_CALL_ON_PHONE = Statement("""
 SELECT connection_id, state FROM (
-  SELECT connection_id, state, asked_at FROM telephony_leg WHERE agent_id = %(agent)s AND {LEG_OCCUPIES_PHONE}
+  SELECT connection_id, state, asked_at FROM telephony_leg WHERE agent_id = %(agent)s AND {leg_occupies_phone}
   UNION ALL
   SELECT connection_id, CASE WHEN joined_at IS NULL THEN 'ringing' ELSE 'up' END, called_at
   FROM telephony_agentline WHERE agent_id = %(agent)s AND ended_at IS NULL AND connection_id IS NOT NULL
 ) AS calls WHERE connection_id IS DISTINCT FROM %(leaving)s::bigint ORDER BY asked_at LIMIT 1
-"""  # noqa: S608  (of our own constants)
+""").of(leg_occupies_phone=LEG_OCCUPIES_PHONE)
 _COLUMNS = "kind, pause_id, connection_id, ends_at, resumes_as, resumes_pause_id, awaits_topic, is_extended"
 _END = "UPDATE telephony_agentstate SET ended_at = %(at)s WHERE id = %(state_id)s"
 # `done` makes the insert wait for the end of the old row: the constraint compares both.
-_CHANGE_STATE = f"""
-WITH ended AS ({_END} RETURNING id)
-INSERT INTO telephony_agentstate (agent_id, started_at, {_COLUMNS})
+_CHANGE_STATE = Statement("""
+WITH ended AS ({end} RETURNING id)
+INSERT INTO telephony_agentstate (agent_id, started_at, {columns})
 SELECT %(agent_id)s, %(at)s, %(kind)s, %(pause_id)s, %(connection_id)s, %(ends_at)s, %(resumes_as)s,
   %(resumes_pause_id)s, %(awaits_topic)s, %(is_extended)s
 FROM (SELECT count(*) FROM ended) AS done
-"""  # noqa: S608
+""").of(end=_END, columns=_COLUMNS)
 _AMEND = """
 UPDATE telephony_agentstate
 SET ends_at = %s, resumes_as = %s, resumes_pause_id = %s, awaits_topic = %s, is_extended = %s WHERE id = %s
@@ -221,9 +222,7 @@ def lock_in_order(agent_ids: list[int]) -> None:
 
 def call_on_phone(agent_id: int, *, leaving: int | None = None) -> State | None:
     """Return the state for a call that occupies the agent's phone, other than the connection being left; else None."""
-    with connection.cursor() as cursor:
-        cursor.execute(_CALL_ON_PHONE, {"agent": agent_id, "leaving": leaving})
-        row = cursor.fetchone()
+    row = row_of(_CALL_ON_PHONE, {"agent": agent_id, "leaving": leaving})
     return State(StateKind.TALKING if row[1] == "up" else StateKind.RINGING, connection_id=row[0]) if row else None
 
 
@@ -281,9 +280,7 @@ def close_session(agent: LockedAgent, at: datetime, ended_by: str) -> None:
 
 def overdue_agents(before: datetime) -> list[int]:
     """Return the agents who have been logged in, or paused outside a session, since then or longer."""
-    with connection.cursor() as cursor:
-        cursor.execute(_OVERDUE, {"before": before})
-        return [agent_id for (agent_id,) in cursor.fetchall()]
+    return [agent_id for (agent_id,) in rows_of(_OVERDUE, {"before": before})]
 
 
 def end_wrap_ups(now: datetime) -> None:

@@ -44,13 +44,15 @@ def log_in(agent: Agent, actor: Actor, at: datetime | None = None) -> None:
         record_by_other(agent, actor, AuditAction.LOG_IN_AGENT)
 
 
-def log_out(agent: Agent, actor: Actor, at: datetime | None = None) -> None:
-    """End the session and the state. A call goes on, outside the ledger."""
+def log_out(agent: Agent, actor: Actor, at: datetime | None = None) -> bool:
+    """End the session and the state. A call goes on, outside the ledger. Return whether there was one of them."""
     with transaction.atomic():
         now = ledger.lock(agent.pk)
-        if now.is_logged_in or now.state:
-            ledger.close_session(now, now.instant(at), "logout")
-            record_by_other(agent, actor, AuditAction.LOG_OUT_AGENT)
+        if not (now.is_logged_in or now.state):
+            return False
+        ledger.close_session(now, now.instant(at), "logout")
+        record_by_other(agent, actor, AuditAction.LOG_OUT_AGENT)
+        return True
 
 
 def pause(
@@ -61,11 +63,11 @@ def pause(
     at: datetime | None = None,
     *,
     after_call: bool = False,
-) -> None:
+) -> bool:
     """End the state and begin this pause, within a session or outside. The same pause again changes nothing.
 
-    A call goes on, outside the ledger. With `after_call` the pause begins after the call and its wrap-up. Raises
-    Invalid.
+    A call goes on, outside the ledger. With `after_call` the pause begins after the call and its wrap-up. Return
+    whether anything changed. Raises Invalid.
     """
     with transaction.atomic():
         now = ledger.lock(agent.pk)
@@ -78,14 +80,19 @@ def pause(
             raise Invalid(faults)
         if after_call and now.state and now.state.is_binding:
             ledger.amend(now, resumes_as=StateKind.PAUSED, resumes_pause_id=pause_id)
-        elif now.state is None or now.state.pause_id != pause_id:
-            ledger.change_state(now, now.instant(at), State(StateKind.PAUSED, pause_id=pause_id))
-            named = {"pause": [None, chosen.name]} if chosen else None
-            record_by_other(agent, actor, AuditAction.PAUSE_AGENT, named)
+            return True
+        if now.state and now.state.pause_id == pause_id:
+            return False
+        ledger.change_state(now, now.instant(at), State(StateKind.PAUSED, pause_id=pause_id))
+        named = {"pause": [None, chosen.name]} if chosen else None
+        record_by_other(agent, actor, AuditAction.PAUSE_AGENT, named)
+        return True
 
 
-def free(agent: Agent, actor: Actor, at: datetime | None = None, *, after_call: bool = False) -> None:
-    """End a pause or wrap-up: ready for calls. Raises Invalid without a session, Conflict during a call.
+def free(agent: Agent, actor: Actor, at: datetime | None = None, *, after_call: bool = False) -> bool:
+    """End a pause or wrap-up: ready for calls. Return whether anything changed.
+
+    Raises Invalid without a session, Conflict during a call.
 
     With `after_call` a call is no conflict: the agent is ready after it and its wrap-up.
     """
@@ -94,14 +101,15 @@ def free(agent: Agent, actor: Actor, at: datetime | None = None, *, after_call: 
         if not now.is_logged_in:
             raise Invalid([Fault(ErrorCode.AGENT_NOT_LOGGED_IN)])
         if now.state and now.state.kind == StateKind.FREE:
-            return
+            return False
         if after_call and now.state and now.state.is_binding:
             ledger.amend(now, resumes_as=StateKind.FREE, resumes_pause_id=None)
-            return
+            return True
         if (now.state and now.state.is_in_call) or ledger.call_on_phone(agent.pk):
             raise Conflict(ErrorCode.AGENT_IN_CALL)
         ledger.change_state(now, now.instant(at), State(StateKind.FREE))
         record_by_other(agent, actor, AuditAction.FREE_AGENT)
+        return True
 
 
 def await_topic(agent: Agent, connection: Connection) -> None:

@@ -1,4 +1,4 @@
-"""Verbs of transcriptions: request, attempt, finish. Workers hold a lease on the transcription they attempt."""
+"""Verbs of transcriptions: request, attempt, finish."""
 
 import math
 from datetime import timedelta
@@ -12,6 +12,7 @@ from django.utils import timezone
 
 from callcentre.core.actor import Actor
 from callcentre.core.audit import AuditAction, record
+from callcentre.core.due_work import Claim
 from callcentre.core.enqueue import enqueue
 from telephony import events
 from telephony.models.connection import Connection
@@ -19,16 +20,12 @@ from telephony.models.recording import Recording
 from telephony.models.transcription import (
     NOTHING_MADE,
     Transcription,
-    TranscriptionQuerySet,
     TranscriptionUsage,
     is_configured,
 )
 
-# Delays between the attempts; the first attempt is made at once. After the last one the transcription has failed.
-DELAYS = (timedelta(seconds=10), timedelta(minutes=1), timedelta(minutes=5), timedelta(minutes=30))
+# The longest delay that a provider may ask for.
 LONGEST_DELAY = timedelta(hours=1)
-# The lease beyond the longest request. A worker renews its lease before each request.
-LEASE_MARGIN = timedelta(minutes=2)
 
 Status = Transcription.Status
 
@@ -64,10 +61,9 @@ def request_again(transcription: Transcription, actor: Actor) -> bool:
             parts=None,
             **NOTHING_MADE,
             created_at=now,
-            next_attempt_at=now,
+            next_attempt_at=now,  # a worker that is at work on it loses its claim
             finished_at=None,
-            attempts=0,
-            claim_number=F("claim_number") + 1,  # a worker that is at work on it loses its lease
+            attempt_count=0,
             error="",
             charged_seconds=0,
             charged_month="",
@@ -78,34 +74,17 @@ def request_again(transcription: Transcription, actor: Actor) -> bool:
     return True
 
 
-def claim(transcription: Transcription) -> bool:
-    """Acquire the lease for one attempt. Return whether the transcription was due and without a lease."""
-    now = timezone.now()
-    due = Transcription.objects.due(now).filter(pk=transcription.pk)
-    counted = {"attempts": F("attempts") + 1, "claim_number": F("claim_number") + 1}
-    if not due.update(next_attempt_at=now + _lease(), **counted):
-        return False
-    transcription.refresh_from_db()
-    if transcription.attempts > len(DELAYS) + 1:  # the last attempt ended with its worker
-        _end(transcription, Status.ERROR, error=transcription.error or "the attempts ended early")
-        return False
-    return True
-
-
-def renew(transcription: Transcription) -> bool:
-    """Extend the lease before a request. Return whether this worker still held it."""
-    return bool(_leased(transcription).update(next_attempt_at=timezone.now() + _lease()))
-
-
-def withdraw(transcription: Transcription) -> None:
+def withdraw(claim: Claim[Transcription]) -> None:
     """Delete a transcription for which there is no provider any more. It is requested again once there is one."""
     with transaction.atomic():
-        if _leased(transcription).delete()[0]:
-            Recording.objects.filter(connection=transcription.pk).update(is_considered=False)
+        claim.lock()
+        Recording.objects.filter(connection=claim.row.pk).update(is_considered=False)
+        claim.row.delete()
 
 
-def charge(transcription: Transcription, seconds: float) -> bool:
+def charge(claim: Claim[Transcription], seconds: float) -> bool:
     """Charge these seconds to the month, unless an earlier attempt did. Return false if they exceed the limit."""
+    transcription = claim.row
     if transcription.charged_month:
         return True
     needed = math.ceil(seconds)
@@ -114,7 +93,7 @@ def charge(transcription: Transcription, seconds: float) -> bool:
         if not take_seconds(month, needed):
             return False
         transcription.charged_month, transcription.charged_seconds = month, needed
-        _leased(transcription).update(charged_month=month, charged_seconds=needed)
+        claim.write(charged_month=month, charged_seconds=needed)
     return True
 
 
@@ -127,53 +106,41 @@ def take_seconds(month: str, seconds: int) -> bool:
         return bool(cursor.rowcount)
 
 
-def keep_parts(transcription: Transcription, parts: list[dict[str, Any]], seconds: float) -> None:
+def keep_parts(claim: Claim[Transcription], parts: list[dict[str, Any]], seconds: float) -> None:
     """Store the words, so that a later attempt does not transcribe again."""
-    transcription.parts, transcription.seconds = parts, seconds
-    _leased(transcription).update(parts=parts, seconds=seconds)
+    claim.row.parts, claim.row.seconds = parts, seconds
+    claim.write(parts=parts, seconds=seconds)
 
 
-def succeed(transcription: Transcription, **made: Any) -> None:
+def succeed(claim: Claim[Transcription], **made: Any) -> None:
     """Mark the transcription as ready, with the model's analysis."""
-    _end(transcription, Status.SUCCESS, **made)
+    _end(claim, Status.SUCCESS, **made)
 
 
-def exceed_limit(transcription: Transcription) -> None:
-    _end(transcription, Status.LIMIT_EXCEEDED)
+def exceed_limit(claim: Claim[Transcription]) -> None:
+    _end(claim, Status.LIMIT_EXCEEDED)
 
 
-def put_off(transcription: Transcription, error: str, *, is_final: bool = False, retry_after: float = 0) -> None:
+def put_off(claim: Claim[Transcription], error: str = "", *, is_final: bool = False, retry_after: float = 0) -> None:
     """Store why an attempt failed, and schedule the next attempt unless this was the last."""
-    if is_final or transcription.attempts > len(DELAYS):
-        _end(transcription, Status.ERROR, error=error[:300])
-        return
-    wait = max(DELAYS[transcription.attempts - 1], min(timedelta(seconds=retry_after), LONGEST_DELAY))
-    _leased(transcription).update(error=error[:300], next_attempt_at=timezone.now() + wait)
-
-
-def _end(transcription: Transcription, status: str, **values: Any) -> None:
     with transaction.atomic():
-        call = _lock_call(transcription.pk)
-        values = {"error": "", **values}
-        if not _leased(transcription).update(status=status, finished_at=timezone.now(), next_attempt_at=None, **values):
+        transcription, call = claim.row, _lock_call(claim.row.pk)
+        claim.fail(error, is_final=is_final, retry_after=min(timedelta(seconds=retry_after), LONGEST_DELAY))
+        if not (is_final or claim.is_last):
             return
-        if status == Status.ERROR and transcription.parts is None and transcription.charged_month:
+        if transcription.parts is None and transcription.charged_month:
             # The provider has returned no words.
             charged = TranscriptionUsage.objects.filter(month=transcription.charged_month)
             charged.update(seconds=F("seconds") - transcription.charged_seconds)
+        events.transcription_ready(call.uid, Status.ERROR)
+
+
+def _end(claim: Claim[Transcription], status: str, **values: Any) -> None:
+    with transaction.atomic():
+        call = _lock_call(claim.row.pk)
+        claim.finish(status=status, finished_at=timezone.now(), error="", **values)
         events.transcription_ready(call.uid, status)
 
 
 def _lock_call(connection_id: int) -> Connection:
     return Connection.objects.select_for_update(no_key=True, of=("self",)).get(pk=connection_id)
-
-
-def _leased(transcription: Transcription) -> TranscriptionQuerySet:
-    return Transcription.objects.filter(
-        pk=transcription.pk, status=Status.PENDING, claim_number=transcription.claim_number
-    )
-
-
-def _lease() -> timedelta:
-    """Return a lease longer than the longest request: an answer that trickles may take twice the time-out."""
-    return 2 * timedelta(seconds=settings.TRANSCRIPTION_TIMEOUT_SECONDS) + LEASE_MARGIN

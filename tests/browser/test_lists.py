@@ -12,7 +12,7 @@ from django.db import connection
 from django.db.models import QuerySet
 from playwright.sync_api import Page, expect
 
-from callcentre.core.exporting import builds
+from callcentre.core import due_work
 from callcentre.lists import actions, exports
 from callcentre.lists.models import ListAction
 from telephony.models import Agent
@@ -57,7 +57,7 @@ def half_written(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
             yield portion
 
     monkeypatch.setattr(exports, "portions", halting)
-    monkeypatch.setattr(builds, "PROGRESS_SECONDS", 0)
+    monkeypatch.setattr(due_work, "PROGRESS_SECONDS", 0.05)
     return event
 
 

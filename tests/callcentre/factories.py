@@ -116,12 +116,15 @@ class DeletionFactory(factory.django.DjangoModelFactory[Deletion]):
     reason = "request of 21 November"
     actor_kind = "user"
     actor_name = "tester"
-    due_at = factory.LazyFunction(timezone.now)
+    next_attempt_at = factory.LazyFunction(timezone.now)
 
     class Params:
-        finished = factory.Trait(state="finished", due_at=None, finished_at=factory.LazyFunction(timezone.now))
+        finished = factory.Trait(state="finished", next_attempt_at=None, finished_at=factory.LazyFunction(timezone.now))
         failed = factory.Trait(
-            state="failed", due_at=None, finished_at=factory.LazyFunction(timezone.now), error="OperationalError"
+            state="failed",
+            next_attempt_at=None,
+            finished_at=factory.LazyFunction(timezone.now),
+            error="OperationalError",
         )
 
 

@@ -8,12 +8,13 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from callcentre.api import rate_limits
+from callcentre import rate_limits
 from callcentre.core.actor import SYSTEM
 from callcentre.models import ApiUser, ApiUserChange, Lockout, User, hash_secret
 from tests.backoffice import BackOffice, errors_of, inputs_of, messages_of, page_of, staff, superuser
 from tests.callcentre.factories import ApiUserFactory, UserFactory
 from tests.conftest import ApiClient
+from tests.statements import few_statements
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
 
@@ -227,33 +228,31 @@ def test_a_user_with_view_permission_cannot_change_an_api_user(page):
     assert [change.action for change in user.changes.all()] == ["create"]
 
 
-@pytest.mark.parametrize("count", [1, 40])
-def test_the_list_of_api_users_has_a_constant_number_of_queries(count, django_assert_num_queries):
-    ApiUserFactory.create_batch(count, rights=["*"])
+def test_the_list_of_api_users_has_a_constant_number_of_queries():
+    ApiUserFactory.create_batch(40, rights=["*"])
     client = superuser()
 
-    with django_assert_num_queries(5):
+    with few_statements(5):
         client.page(API_USERS)
 
 
-@pytest.mark.parametrize("count", [1, 40])
-def test_the_page_of_an_api_user_has_a_constant_number_of_queries(count, django_assert_num_queries):
+def test_the_page_of_an_api_user_has_a_constant_number_of_queries():
     user = ApiUserFactory()
-    for number in range(count):
+    for number in range(40):
         user.edit(SYSTEM, description=str(number))
     client = superuser()
 
-    with django_assert_num_queries(4):
+    with few_statements(4):
         client.page(page_of(user))
 
 
-def test_the_changes_of_api_users_are_listed_and_read_only(django_assert_num_queries):
+def test_the_changes_of_api_users_are_listed_and_read_only():
     user = ApiUserFactory(login="robot")
     user.edit(SYSTEM, rate_limit=10)
     change = ApiUserChange.objects.latest("pk")
     client = superuser()
 
-    with django_assert_num_queries(6):
+    with few_statements(6):
         page = client.page(reverse("admin:callcentre_apiuserchange_changelist"))
 
     assert "requests per minute: 10" in page
@@ -299,11 +298,11 @@ def test_only_a_superuser_changes_a_superuser(page):
 
 
 @pytest.mark.parametrize(("name", "queries"), [("callcentre_user", 6), ("auth_group", 5), ("callcentre_lockout", 5)])
-def test_other_lists_of_access_take_few_queries(name, queries, django_assert_num_queries):
+def test_other_lists_of_access_take_few_queries(name, queries):
     UserFactory.create_batch(20)
     client = superuser()
 
-    with django_assert_num_queries(queries):
+    with few_statements(queries):
         client.page(reverse(f"admin:{name}_changelist"))
 
 

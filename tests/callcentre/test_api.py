@@ -72,7 +72,7 @@ def test_codes_have_six_digits_and_none_is_used_twice() -> None:
 
 
 def test_an_unforeseen_error_is_a_500_without_its_cause(api: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("telephony.api.agents.agent_data", lambda agent: 1 / 0)
+    monkeypatch.setattr("telephony.api.agents.agent_or_404", lambda agent: 1 / 0)
     AgentFactory(login="anna")
     api.raise_request_exception = False
 

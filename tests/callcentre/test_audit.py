@@ -14,12 +14,12 @@ from django.db.models import DO_NOTHING, BinaryField
 from django.test import Client, RequestFactory
 from django.utils import timezone
 
-from callcentre.api.rate_limits import count_failure
 from callcentre.core import audit_schema
 from callcentre.core.actor import Actor
 from callcentre.core.audit import AUDITED, AuditEntry, AuditLog, histories, owner_of, record
 from callcentre.core.sender import acting
 from callcentre.models import ApiUser, Lockout, User
+from callcentre.rate_limits import count_failure
 from callcentre.tasks import prune_audit
 from campaigns.models import DoNotCall
 from campaigns.verbs.records import remove_record

@@ -137,7 +137,7 @@ def _transcribe_again() -> None:
     [
         ("transcribe_again", _transcribe_again),
         ("fetch_again", lambda: recordings.fetch_again(RecordingFactory(state="failed"), ACTOR)),
-        ("ask_deletion_again", lambda: DeletionFactory(state="failed", due_at=None).ask_again(ACTOR)),
+        ("ask_deletion_again", lambda: DeletionFactory(state="failed", next_attempt_at=None).ask_again(ACTOR)),
         ("resend_report", lambda: resend_mail(ExportMailFactory(state="failed"), ACTOR)),
         ("cancel_action", lambda: cancel_action(ListAction.objects.create(list_title="Agents"), ACTOR)),
         ("delete", lambda: remove_record(RecordFactory(), ACTOR)),

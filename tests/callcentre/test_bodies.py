@@ -112,8 +112,8 @@ def test_no_body_is_read_from_a_refused_api_user(change: dict[str, Any], api: Ap
 
 def test_the_allowance_of_a_credential_counts_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     counted: list[str] = []
-    monkeypatch.setattr("callcentre.api.rate_limits.count_failure", lambda *failure: counted.append("failure"))
-    monkeypatch.setattr("callcentre.api.rate_limits.rates.admit", lambda *request: counted.append("request"))
+    monkeypatch.setattr("callcentre.rate_limits.count_failure", lambda *failure: counted.append("failure"))
+    monkeypatch.setattr("callcentre.rate_limits.rates.admit", lambda *request: counted.append("request"))
 
     allowance(environ("/api/outbounds", HTTP_AUTHORIZATION="Basic YTpi"))
 

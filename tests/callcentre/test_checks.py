@@ -184,6 +184,44 @@ def test_no_process_starts_with_unsafe_settings(arguments: list[str], tmp_path: 
     assert (code, "callcentre.E002" in output, "Traceback" in output) == (1, True, False)
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["manage.py", "migrate"],
+        ["manage.py", "demo"],
+        ["manage.py", "listen_to_switch"],
+        ["manage.py", "misspelled"],
+        ["-m", "celery", "-A", "callcentre", "worker"],
+        ["-m", "celery", "-A", "callcentre", "beat"],
+        ["-c", "import callcentre.asgi"],
+    ],
+    ids=" ".join,
+)
+def test_a_process_without_a_store_ends_with_a_sentence(arguments: list[str], tmp_path: Path) -> None:
+    var = {"CALLCENTRE_VAR": str(tmp_path)}
+    sentence = "There is no database: start `make run` in another terminal, or set DATABASE_URL.\n"
+
+    assert started(*arguments, **var, DATABASE_URL="") == (1, sentence)
+
+
+def test_a_command_without_redis_ends_with_a_sentence(tmp_path: Path) -> None:
+    sentence = "There is no Redis: start `make run` in another terminal, or set REDIS_URL.\n"
+
+    assert started("manage.py", "demo", CALLCENTRE_VAR=str(tmp_path), REDIS_URL="") == (1, sentence)
+
+
+def test_a_command_whose_database_is_down_ends_with_a_sentence(tmp_path: Path) -> None:
+    url = "postgresql://user:secret@127.0.0.1:1/name"
+    down = {"DATABASE_URL": url, "CALLCENTRE_VAR": str(tmp_path), "ALLOWED_HOSTS": "localhost"}
+
+    code, output = started("manage.py", "create_api_user", "anna", **down)
+    _, traced = started("manage.py", "create_api_user", "anna", "--traceback", **down)
+
+    assert (code, "secret" in output) == (1, False)
+    assert re.fullmatch("The database cannot be used: connection failed: .*\n", output)
+    assert "Traceback" in traced
+
+
 @pytest.mark.parametrize("hosts", ["a:5432,b:5432", "a,b", "a,b:5432", "a:no"])
 def test_an_address_with_two_hosts_is_refused_in_a_sentence(hosts: str) -> None:
     with pytest.raises(ImproperlyConfigured, match="DATABASE_URL: give one host"):

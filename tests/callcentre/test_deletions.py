@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from callcentre.core import deletions
 from callcentre.core.deletions import Busy, Consequences, Deletion, FileRemoval, Kind
+from callcentre.core.due_work import NotOurs
 from callcentre.core.errors import Conflict, Invalid
 from callcentre.models import Lockout
 from tests.callcentre.factories import DeletionFactory, FileRemovalFactory
@@ -56,7 +57,7 @@ def asked(reason: str = "on request") -> Deletion:
 
 
 def let_time_pass(deletion: Deletion) -> None:
-    Deletion.objects.filter(pk=deletion.pk).update(due_at=timezone.now())
+    Deletion.objects.filter(pk=deletion.pk).update(next_attempt_at=timezone.now())
 
 
 def ran(deletion: Deletion) -> Deletion:
@@ -74,7 +75,7 @@ def test_a_deletion_leaves_a_full_trace(rows: Rows, tmp_path: Path) -> None:
     before = ran(deletion)
 
     assert (before.state, before.actor_name, before.reason) == (State.FINISHED, "tester", "request of 21 November")
-    assert (before.kind, before.deleted, before.due_at) == ("row", {"callcentre.lockout": 3}, None)
+    assert (before.kind, before.deleted, before.next_attempt_at) == ("row", {"callcentre.lockout": 3}, None)
     assert before.finished_at is not None
     assert (Lockout.objects.count(), FileRemoval.objects.count(), files(tmp_path)) == (0, 0, 0)
 
@@ -117,11 +118,11 @@ def test_a_deletion_of_an_object_in_use_waits_and_never_fails(rows: Rows) -> Non
     rows.failures = {number: [Busy("A call still goes on.")] for number in range(1, 20)}
     deletion = asked()
 
-    for _ in range(2 * deletions.MOST_FAILURES):
+    for _ in range(2 * len(Deletion.delays)):
         let_time_pass(deletion)
         ran(deletion)
 
-    assert (deletion.state, deletion.error, deletion.failure_count) == (State.RUNNING, "A call still goes on.", 0)
+    assert (deletion.state, deletion.error, deletion.attempt_count) == (State.RUNNING, "A call still goes on.", 0)
     rows.failures.clear()
     let_time_pass(deletion)
     assert ran(deletion).state == State.FINISHED
@@ -131,11 +132,11 @@ def test_a_deletion_fails_after_repeated_errors_until_a_person_retries(rows: Row
     rows.failures = {number: [RuntimeError("x")] for number in range(1, 20)}
     deletion = asked()
 
-    for _ in range(deletions.MOST_FAILURES + 1):
+    for _ in range(len(Deletion.delays) + 2):
         let_time_pass(deletion)
         ran(deletion)
 
-    assert (deletion.state, rows.steps) == (State.FAILED, deletions.MOST_FAILURES)
+    assert (deletion.state, rows.steps) == (State.FAILED, len(Deletion.delays) + 1)
     rows.failures.clear()
     deletion.ask_again(ACTOR)
     assert ran(deletion).state == State.FINISHED
@@ -146,23 +147,16 @@ def test_only_a_failed_deletion_can_be_retried() -> None:
         DeletionFactory(finished=True).ask_again(ACTOR)
 
 
-def test_only_one_of_two_workers_deletes(rows: Rows) -> None:
-    deletion = asked()
-    assert deletion.claim()
-
-    assert not Deletion.objects.get(pk=deletion.pk).claim()
-    assert ran(deletion).state == State.RUNNING
-    assert rows.steps == 0
-
-
 def test_a_worker_that_lost_its_lease_deletes_no_more(rows: Rows) -> None:
-    first = asked()
-    assert first.claim()
-    let_time_pass(first)
-    assert Deletion.objects.get(pk=first.pk).claim()
+    deletion = asked()
+    first = Deletion.objects.claim(deletion.pk)
+    assert first
+    first.row.begin(first)
+    let_time_pass(deletion)
+    assert Deletion.objects.claim(deletion.pk)
 
-    with pytest.raises(deletions.NotOurs):
-        rows.delete(first)
+    with pytest.raises(NotOurs):
+        rows.delete(first.row)
 
     assert (Lockout.objects.count(), rows.steps) == (3, 0)
 
@@ -175,21 +169,8 @@ def test_a_long_deletion_lets_other_tasks_run(rows: Rows, monkeypatch: pytest.Mo
 
     ran(deletion)
 
-    assert (deletion.state, deletion.failure_count, rows.steps) == (State.RUNNING, 0, 0)
+    assert (deletion.state, deletion.attempt_count, rows.steps) == (State.RUNNING, 0, 0)
     assert enqueued == [("callcentre.delete_personal_data", deletion.pk)] * 2
-
-
-def test_the_sweep_resumes_deletions_of_lost_messages_and_workers(monkeypatch: pytest.MonkeyPatch) -> None:
-    enqueued: list[Any] = []
-    monkeypatch.setattr(deletions, "enqueue", lambda *call: enqueued.append(call))
-    queued, orphan = DeletionFactory(), DeletionFactory(state="running")
-    DeletionFactory(due_at=timezone.now() + timedelta(minutes=1), state="running")
-    DeletionFactory(finished=True)
-    DeletionFactory(failed=True)
-
-    deletions.sweep()
-
-    assert sorted(pk for _task, pk in enqueued) == [queued.pk, orphan.pk]
 
 
 # Files
@@ -208,7 +189,7 @@ def test_a_file_that_the_storage_fails_to_remove_is_removed_later(
     assert deletions.remove_files() == 0
 
     FileRemoval.objects.update(due_at=timezone.now())
-    deletions.sweep()
+    deletions.remove_files()
 
     assert (FileRemoval.objects.count(), files(tmp_path)) == (0, 0)
 

@@ -10,12 +10,13 @@ import yaml
 from django.conf import settings
 from django.urls import URLPattern, reverse
 
-from callcentre.launch.servers import POSTGRES_SETTINGS
+from callcentre.launch.postgres import POSTGRES_SETTINGS
 from callcentre.launch.supervisor import programs
 from callcentre.monitoring.logging import LineFormatter
 from callcentre.urls import urlpatterns
 from callcentre.web.bodies import FIELDS_BYTES, MB, OPEN_FORM_BYTES, file_forms
-from tests.processes import ROOT
+from tests.processes import ROOT, arguments_of
+from webhooks.delivery_worker import slots
 
 SECRET = "cxyz-s3cret.91"
 DEPLOY = ROOT / "deploy"
@@ -176,16 +177,11 @@ def words(command: str) -> list[str]:
 
 
 def expected() -> dict[str, list[str]]:
-    return {program.name: words(" ".join(("python", *program.arguments))) for program in programs(8000)}
+    """Return the commands of the units."""
+    return {name: words(" ".join(("python", *arguments_of(name)))) for name in UNITS if name != "standby"}
 
 
-def test_the_units_run_the_processes_of_make_run() -> None:
-    commands = {name: re.findall(r"^ExecStart=(.*)$", UNITS[name], re.MULTILINE) for name in expected()}
-
-    assert {name: words(command) for name, (command,) in commands.items()} == expected()
-
-
-def test_the_containers_run_the_processes_of_make_run(compose: dict[str, Any]) -> None:
+def test_the_containers_run_the_processes_of_the_units(compose: dict[str, Any]) -> None:
     image = (DEPLOY / "Containerfile").read_text().replace("\\\n", "")
     (web,) = re.findall(r"^CMD \[(.*)\]$", image, re.MULTILINE)
     commands = {name: compose["services"][name].get("command") for name in expected()}
@@ -194,7 +190,50 @@ def test_the_containers_run_the_processes_of_make_run(compose: dict[str, Any]) -
     assert {name: words(command) for name, command in commands.items()} == expected()
 
 
-def test_the_documented_commands_are_those_of_make_run() -> None:
+def without(command: list[str], *options: str) -> list[str]:
+    """Return a command without these options and their values."""
+    places = {command.index(option) for option in options}
+    return [word for place, word in enumerate(command) if not {place, place - 1} & places]
+
+
+def test_make_run_starts_processes_as_the_units_do() -> None:
+    ours = {name: words(" ".join(("python", *arguments))) for name, arguments in programs(8000).items()}
+    units = expected()
+
+    # It has one web process, and one worker for all queues.
+    assert without(ours.pop("web"), "--workers") == without(units["web"], "--workers")
+    of_worker = ("-n", "-Q", "-P", "-c")
+    assert without(ours.pop("worker"), *of_worker) == without(units["processes"], *of_worker)
+    assert ours == {name: units[name] for name in ("listener", "dialler", "beat")}
+
+
+def option(command: list[str], name: str) -> str:
+    return command[command.index(name) + 1]
+
+
+BY_QUEUE = {queue: words for words in expected().values() if "-Q" in words for queue in option(words, "-Q").split(",")}
+
+
+def test_every_queue_has_a_worker() -> None:
+    worker = programs(8000)["worker"]
+
+    assert sorted(BY_QUEUE) == sorted(option(worker, "-Q").split(",")) == sorted(settings.CELERY_TASK_QUEUE_NAMES)
+
+
+def test_calls_share_no_worker_with_webhooks() -> None:
+    assert BY_QUEUE["calls"] != BY_QUEUE["webhooks"]
+
+
+def test_mail_has_a_worker_of_its_own() -> None:
+    assert option(BY_QUEUE["mail"], "-Q") == "mail"
+
+
+def test_a_quarter_of_the_webhook_threads_is_free_of_slow_receivers() -> None:
+    for worker in (BY_QUEUE["webhooks"], programs(8000)["worker"]):
+        assert slots.bound <= int(option(worker, "-c")) * 3 // 4
+
+
+def test_the_documented_commands_are_those_of_the_units() -> None:
     """Ignore options of logging, which the document leaves to the units."""
     plain = [
         [word for word in command if word not in ("--log-config", "deploy/granian-logging.json", "-q")]

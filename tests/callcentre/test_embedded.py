@@ -22,7 +22,7 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from callcentre.launch import postgres
-from callcentre.launch.embedded import Stores, read_environment, read_stores, temporary_stores
+from callcentre.launch.embedded import TEMPORARY, Stores, read_environment, temporary_stores
 from tests.callcentre.launching import assert_all_gone, processes_of
 from tests.processes import ROOT, wait_until
 
@@ -93,22 +93,21 @@ def test_durable_stores_wait_for_the_disk_and_refuse_to_evict(tmp_path: Path) ->
 def test_only_the_owner_can_read_the_addresses_of_running_stores() -> None:
     with temporary_stores() as stores:
         stores.publish({"SECRET_KEY": "x"})
-        running = read_stores(stores.var), read_environment(stores.var)
+        running = read_environment(stores.var)
         mode = stat.S_IMODE((stores.var / "run" / "stores.json").stat().st_mode)
-        urls = {"database_url": stores.database_url, "redis_url": stores.redis_url}
+        expected = {"DATABASE_URL": stores.database_url, "REDIS_URL": stores.redis_url, "SECRET_KEY": "x"}
         var = stores.var
 
-    assert (running, mode) == ((urls, {"SECRET_KEY": "x"}), 0o600)
-    assert (read_stores(var), read_environment(var)) == (None, {})
+    assert (running, mode) == (expected, 0o600)
+    assert read_environment(var) == {}
 
 
 def test_the_file_of_a_killed_launcher_is_ignored(tmp_path: Path) -> None:
     (tmp_path / "run").mkdir()
-    # A living process that started at another time than the launcher.
-    stale = {"launcher": {"pid": os.getpid(), "started": 1}, "database_url": "x", "redis_url": "y"}
-    (tmp_path / "run" / "stores.json").write_text(json.dumps(stale))
+    (tmp_path / "run" / "lock").write_text("1")
+    (tmp_path / "run" / "stores.json").write_text(json.dumps({"DATABASE_URL": "x", "REDIS_URL": "y"}))
 
-    assert read_stores(tmp_path) is None
+    assert read_environment(tmp_path) == {}
 
 
 def test_strangers_cannot_log_in() -> None:
@@ -138,14 +137,15 @@ def test_a_taken_port_is_replaced(tmp_path: Path) -> None:
         other.bind(("127.0.0.1", 0))
         other.listen()
         taken = other.getsockname()[1]
-        (var / "run" / "ports.json").write_text(json.dumps({"postgres": taken, "valkey": taken}))
+        for name in ("postgres", "valkey"):
+            (var / "run" / f"{name}.port").write_text(str(taken))
 
         with Stores(var, durable=False) as stores:
-            ports = json.loads((var / "run" / "ports.json").read_text())
+            ports = [int((var / "run" / f"{name}.port").read_text()) for name in ("postgres", "valkey")]
 
             assert query(stores, "SELECT 1") == 1
-            assert taken not in ports.values()
-            assert all(1024 < port < 32768 for port in ports.values())
+            assert taken not in ports
+            assert all(1024 < port < 32768 for port in ports)
 
 
 def test_two_checkouts_run_side_by_side(tmp_path: Path) -> None:
@@ -279,32 +279,42 @@ def test_exec_with_the_kept_stores_works_on_their_data(tmp_path: Path, is_runnin
     assert output == b"42\n"
 
 
-def test_a_killed_launcher_leaves_no_process_and_no_folder(tmp_path: Path) -> None:
-    process = execute(tmp_path, "sh", "-c", "sleep 1000 & sleep 1000")
-    wait_for_command(tmp_path)
-
-    process.kill()
-    process.communicate()
-
-    assert_all_gone(tmp_path)
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_launcher_killed_with_its_process_guard_leaves_no_process(tmp_path: Path) -> None:
+def test_a_killed_launcher_leaves_no_process(tmp_path: Path) -> None:
     process = execute(tmp_path, "sleep", "1000")
     wait_for_command(tmp_path)
-    guard = next(pid for pid, c in processes_of(tmp_path).items() if "process_guard.py" in c)
 
-    os.kill(guard, signal.SIGKILL)
     process.kill()
     process.communicate()
 
     assert_all_gone(tmp_path)
+
+
+def test_the_folder_of_a_killed_launcher_is_deleted_by_the_next_one(tmp_path: Path) -> None:
+    living = tmp_path / f"{TEMPORARY}living"
+    with Stores(living, durable=False):
+        (abandoned := tmp_path / f"{TEMPORARY}abandoned" / "run").mkdir(parents=True)
+        (abandoned / "lock").write_text("1")
+        for folder in (living / "run", abandoned):
+            os.utime(folder / "lock", (0, 0))
+
+        process = execute(tmp_path, "true")
+
+        assert process.wait(60) == 0
+        assert list(tmp_path.iterdir()) == [living]
+
+
+def test_the_stores_of_a_killed_launcher_hold_its_folder_until_they_have_ended(tmp_path: Path) -> None:
+    with Stores(tmp_path / "var", durable=False) as stores:
+        lock = (stores.var / "run" / "lock").stat()
+        server = next(pid for pid, command in processes_of(stores.var).items() if "postgres -D" in command)
+        held = [handle.stat() for handle in Path(f"/proc/{server}/fd").iterdir() if handle.exists()]
+
+        assert (lock.st_dev, lock.st_ino) in {(found.st_dev, found.st_ino) for found in held}
 
 
 @pytest.mark.parametrize("killed", ["the shell", "the shell and all it started"])
 def test_a_killed_parent_of_the_launcher_leaves_no_process(tmp_path: Path, killed: str) -> None:
-    line = f"FOLLOW_PARENT=$$ {sys.executable} -m callcentre.embedded exec -- sleep 1000; :"
+    line = f"setpriv --pdeathsig TERM {sys.executable} -m callcentre.embedded exec -- sleep 1000; :"
     shell = subprocess.Popen(
         ["sh", "-c", line],
         cwd=ROOT,
@@ -320,4 +330,3 @@ def test_a_killed_parent_of_the_launcher_leaves_no_process(tmp_path: Path, kille
     shell.wait()
 
     assert_all_gone(tmp_path)
-    assert list(tmp_path.iterdir()) == []

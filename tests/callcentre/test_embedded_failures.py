@@ -17,10 +17,10 @@ def failure(var: Path, **environment: str) -> str:
     """Return the sentence of a launcher that cannot start and exits with code 1."""
     code = (
         "import sys; from pathlib import Path\n"
-        "from callcentre.launch.embedded import Stores, fail\n"
+        "from callcentre.launch.embedded import Stores\n"
         "from callcentre.launch.servers import StoreError\n"
         "try: Stores(Path(sys.argv[1])).__enter__()\n"
-        "except StoreError as error: fail(error)"
+        "except StoreError as error: sys.exit(str(error))"
     )
     finished = subprocess.run(
         [sys.executable, "-c", code, var],

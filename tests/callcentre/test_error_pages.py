@@ -15,6 +15,7 @@ from callcentre.core.errors import is_database_away
 from tests.backoffice import BackOffice, inputs_of, staff, superuser
 from tests.callcentre.factories import ApiUserFactory, UserFactory
 from tests.conftest import ApiClient
+from tests.statements import few_statements
 from tests.telephony.factories import AgentFactory
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
@@ -106,8 +107,8 @@ def test_a_missing_page_keeps_the_menu():
     assert reverse("admin:callcentre_apiuser_changelist") in page
 
 
-def test_the_missing_page_of_a_stranger_needs_no_query(client: Client, django_assert_num_queries):
-    with django_assert_num_queries(0):
+def test_the_missing_page_of_a_stranger_needs_no_query(client: Client):
+    with few_statements(0):
         response = client.get("/nothing")
 
     page = response.content.decode()
@@ -303,7 +304,7 @@ def test_an_unreadable_request_gets_a_page():
 
 
 def test_the_api_has_no_pages(api: ApiClient, api_client: Callable[..., ApiClient], monkeypatch):
-    monkeypatch.setattr("telephony.api.agents.agent_data", Mock(side_effect=ValueError))
+    monkeypatch.setattr("telephony.api.agents.agent_or_404", Mock(side_effect=ValueError))
     AgentFactory(login="anna")
     api.raise_request_exception = False
 

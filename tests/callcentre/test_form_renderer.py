@@ -30,24 +30,22 @@ def test_each_template_has_its_widget() -> None:
     assert {widget.template_name for widget in WIDGETS} == INPUTS
 
 
-@pytest.mark.parametrize("widget", WIDGETS, ids=lambda widget: widget.__name__)
-def test_an_input_is_what_the_template_of_django_draws(widget: type[forms.Widget]) -> None:
-    for value, attributes in product(VALUES, ATTRIBUTES):
-        ours, theirs = (
-            widget(attributes).render("value", value, None, each()) for each in (FormRenderer, DjangoTemplates)
-        )
-
-        assert ours == theirs
+@pytest.mark.parametrize("attributes", ATTRIBUTES)
+def test_an_input_is_what_the_template_of_django_draws(attributes: dict[str, Any]) -> None:
+    for kind, value in product(WIDGETS, VALUES):
+        assert_same(kind(attributes), value)
 
 
-@pytest.mark.parametrize("value", ["a&b", "", None, ["a&b", "7"]])
-@pytest.mark.parametrize("widget", [forms.Select, forms.SelectMultiple])
-def test_a_choice_is_what_the_template_of_django_draws(widget: type[forms.Select], value: Any) -> None:
-    ours, theirs = (
-        widget(ATTRIBUTES[1], CHOICES).render("value", value, None, each()) for each in (FormRenderer, DjangoTemplates)
-    )
+def test_a_choice_is_what_the_template_of_django_draws() -> None:
+    for kind, value in product((forms.Select, forms.SelectMultiple), ("a&b", "", None, ["a&b", "7"])):
+        assert_same(kind(ATTRIBUTES[1], CHOICES), value)
 
-    assert "".join(ours.split()) == "".join(theirs.split())
+
+def assert_same(widget: forms.Widget, value: Any) -> None:
+    ours, theirs = (str(widget.render("value", value, None, each())) for each in (FormRenderer, DjangoTemplates))
+    if isinstance(widget, forms.Select):
+        ours, theirs = ("".join(text.split()) for text in (ours, theirs))
+    assert ours == theirs
 
 
 def test_a_choice_is_what_the_template_of_the_theme_draws() -> None:

@@ -5,9 +5,7 @@ from django.core.management import call_command
 from django.db.models import Count, F, Q
 from django.db.models.functions import Now
 
-import campaigns.bulk
-import telephony.load_test_calls
-import tickets.load_test_tickets
+from callcentre.demonstration import load
 from campaigns.models import Record, RecordChange
 from knowledgebase.models import ArticleVersion, Catalog
 from telephony.models import Connection, Offer
@@ -21,9 +19,7 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture(autouse=True)
 def _small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """As many as there are among millions."""
-    for bulk in (telephony.load_test_calls, campaigns.bulk):
-        monkeypatch.setattr(bulk, "BLOCK", 7)
-    monkeypatch.setattr(tickets.load_test_tickets, "BATCH", 7)
+    monkeypatch.setattr(load, "BATCH", 7)
 
 
 def test_the_requested_number_of_ended_connections_in_order_of_time() -> None:

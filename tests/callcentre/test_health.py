@@ -10,6 +10,7 @@ from django.db.backends.postgresql.base import DatabaseWrapper
 from django.test import Client
 
 from callcentre.monitoring import health
+from tests.statements import few_statements
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -52,10 +53,10 @@ def use_database_at(monkeypatch: pytest.MonkeyPatch, port: int) -> None:
     monkeypatch.setattr(DatabaseWrapper, "get_connection_params", lambda self: dict(parameters))
 
 
-def test_a_live_process_asks_no_store(client: Client, django_assert_num_queries: Any, monkeypatch: Any) -> None:
+def test_a_live_process_asks_no_store(client: Client, monkeypatch: Any) -> None:
     monkeypatch.setattr(health, "_ask", None)
 
-    with django_assert_num_queries(0):
+    with few_statements(0):
         response = client.get("/health/live")
 
     assert (response.status_code, response.json()) == (200, {"status": "ok"})

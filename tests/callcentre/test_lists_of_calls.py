@@ -10,6 +10,7 @@ from telephony.models import Connection, Recording, Transcription
 from tests.backoffice import BackOffice, page_of, staff, superuser
 from tests.callcentre.factories import UserFactory
 from tests.campaigns.factories import AttemptFactory, CampaignFactory, RecordFactory
+from tests.statements import few_statements
 from tests.telephony.factories import (
     AgentFactory,
     ConnectionFactory,
@@ -139,13 +140,11 @@ def test_an_unknown_caller_stands_once() -> None:
 
 @of_each_list
 @pytest.mark.parametrize("query", [{}, {"q": "anna"}])
-def test_the_statements_do_not_grow_with_the_rows(
-    path: str, query: dict[str, str], django_assert_max_num_queries: Any
-) -> None:
+def test_the_statements_do_not_grow_with_the_rows(path: str, query: dict[str, str]) -> None:
     agent, campaign = AgentFactory(login="anna"), CampaignFactory(code="T7007")
     client = superuser()
     for _ in range(30):
         whole_call(agent=agent, customer_id=CustomerFactory().pk, campaign_id=campaign.pk)
 
-    with django_assert_max_num_queries(9):
+    with few_statements(9):
         assert len(calls_of(path, client, **query)) == 30

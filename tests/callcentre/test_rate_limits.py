@@ -3,6 +3,7 @@
 import socket
 import time
 from collections.abc import Callable, Generator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -12,8 +13,10 @@ import time_machine
 from django.conf import settings
 from django.utils import timezone
 from prometheus_client import REGISTRY
+from rest_framework.throttling import BaseThrottle
 
-from callcentre.api import rate_limits
+from callcentre import rate_limits
+from callcentre.api.viewsets import PingViewSet
 from callcentre.core import redis_client
 from callcentre.core.actor import SYSTEM
 from callcentre.core.errors import ErrorCode
@@ -200,6 +203,35 @@ def test_a_wrong_secret_does_not_use_up_the_owners_limit(limited: ApiClient) -> 
         ApiClient(limited.login_name, "wrong").get("/api/ping")
 
     assert limited.get("/api/ping")["RateLimit-Remaining"] == "2"
+
+
+def test_an_operation_may_have_a_rate_of_its_own(api: ApiClient, in_one_minute: None, monkeypatch: Any) -> None:
+    limited = replace(PingViewSet.ping.operation, rate=2)  # type: ignore[attr-defined]
+    monkeypatch.setattr(PingViewSet.ping, "operation", limited)
+
+    answers = [api.get("/api/ping") for _ in range(3)]
+
+    assert [answer.status_code for answer in answers] == [204, 204, 429]
+    assert answers[2].json()["errors"][0]["code"] == ErrorCode.TOO_MANY_REQUESTS.number
+    assert 1 <= int(answers[2]["Retry-After"]) <= 60
+    assert api.get("/api/agents").status_code == 200
+
+
+def test_a_throttle_of_drf_is_applied(api: ApiClient, monkeypatch: Any) -> None:
+    """Check that the base of the views leaves out no step of DRF's."""
+
+    class Never(BaseThrottle):
+        def allow_request(self, request: Any, view: Any) -> bool:
+            return False
+
+        def wait(self) -> float:
+            return 7.5
+
+    monkeypatch.setattr(PingViewSet, "throttle_classes", [Never])
+
+    answer = api.get("/api/ping")
+
+    assert (answer.status_code, answer["Retry-After"]) == (429, "8")
 
 
 @pytest.mark.parametrize("limit", [1, 3, 200, 201, 1000])

@@ -14,60 +14,54 @@ import urllib.request
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from django.core.files.base import ContentFile
-from django.core.files.storage import FileSystemStorage
 from django.utils import timezone
 
 from callcentre.core.errors import ErrorCode
-from callcentre.launch import service
 from callcentre.launch.servers import StoreError
-from callcentre.launch.supervisor import RESTART_DELAYS_SECONDS, Program, chosen_port, kept_secrets, programs
+from callcentre.launch.supervisor import RESTART_DELAYS_SECONDS, chosen_port, kept_secrets, programs
 from tests.callcentre.launching import assert_all_gone, processes_of
 from tests.processes import ROOT, wait_until
 from tests.serving import WebServer, free_port
-from webhooks.delivery_worker import slots
 
 pytestmark = pytest.mark.slow("starts the whole service")
 
 LAUNCHER = """
 import os, sys
 from pathlib import Path
+from callcentre.launch import supervisor
 from callcentre.launch.embedded import Stores, end_on_signals
-from callcentre import supervisor
-from callcentre.launch.supervisor import Program, Supervisor
 # A process that ends within the test's time did not use up this time.
 supervisor.PATIENCE_SECONDS = 1000
 end_on_signals()
 with Stores(Path(sys.argv[1])) as stores:
-    programs = []
+    programs = {}
     for name, code in zip(sys.argv[2::2], sys.argv[3::2]):
         file = stores.var / f"{name}.py"
         file.write_text(code)
-        programs.append(Program(name, (str(file),)))
-    Supervisor(stores, programs).run()
+        programs[name] = [str(file)]
+    supervisor.supervise(stores, programs, os.environ)
 """
 # Its stores wait for the file `written`, or for the request to stop.
 REVIVER = """
-import os, sys
+import os, sys, time
 from pathlib import Path
 from callcentre.launch.embedded import Stores, end_on_signals
-from callcentre.launch.supervisor import Program, Supervisor
+from callcentre.launch.supervisor import supervise
 end_on_signals()
 class SlowStores(Stores):
-    def revive(self, wait):
+    def revive(self):
         print("reviving", flush=True)
         while not (self.var / "written").exists():
-            wait()
+            time.sleep(0.02)
         (self.var / "written").unlink()
         return ["PostgreSQL"]
 with SlowStores(Path(sys.argv[1])) as stores:
     file = stores.var / "web.py"
     file.write_text(sys.argv[2])
-    Supervisor(stores, [Program("web", (str(file),))]).run()
+    supervise(stores, {"web": [str(file)]}, os.environ)
 """
 SLEEPER = "import time; print('up', flush=True); time.sleep(1000)"
 # A request to stop may arrive while it prints, when it cannot print again.
@@ -167,15 +161,15 @@ def test_children_can_log_while_a_store_restarts(launch: Launch) -> None:
 
 def test_requests_are_answered_while_a_store_restarts(launch: Launch) -> None:
     port = free_port()
-    web = next(program for program in programs(port) if program.name == "web")
+    web = programs(port)["web"]
     process = launch.run_reviver(
-        f"import os, sys; os.execv(sys.executable, [sys.executable, *{web.arguments!r}])",
+        f"import os, sys; os.execv(sys.executable, [sys.executable, *{web!r}])",
         DATABASE_URL="postgresql://user:password@127.0.0.1:1/stopped",
         REDIS_URL="redis://127.0.0.1:1/0",
         ALLOWED_HOSTS="127.0.0.1",
         CALLCENTRE_VAR=str(launch.folder / "var"),
     )
-    assert launch.said("reviving", "Started worker-2")
+    assert launch.said("reviving", "Started worker-1")
     server = WebServer(port, process)
     server.wait()
 
@@ -213,14 +207,24 @@ def test_a_second_signal_kills_processes_that_ignore_the_first(launch: Launch) -
     assert process.wait(60) == 0
 
 
-def test_a_killed_supervisor_leaves_no_descendants(launch: Launch) -> None:
-    process = launch.run(one=PARENT, two=SLEEPER)
+def test_a_killed_supervisor_leaves_no_children(launch: Launch) -> None:
+    process = launch.run(one=STUBBORN, two=SLEEPER)
     assert launch.said("one       | up\n", "two       | up\n")
 
     process.kill()
     process.wait()
 
     assert_all_gone(launch.folder)
+
+
+def test_nothing_is_left_of_a_process_that_has_ended(launch: Launch) -> None:
+    process = launch.run(one=PARENT)
+    assert launch.said("one       | up\n")
+
+    process.send_signal(signal.SIGTERM)
+
+    assert process.wait(60) == 0
+    assert processes_of(launch.folder) == {}
 
 
 def test_a_taken_port_is_a_sentence_before_anything_starts(launch: Launch) -> None:
@@ -260,65 +264,6 @@ def test_secrets_are_kept_for_their_owner_and_given_ones_win(tmp_path: Path, mon
     assert {stat.S_IMODE(file.stat().st_mode) for file in tmp_path.iterdir()} == {0o600}
 
 
-def test_static_files_are_collected_again_only_after_a_change(
-    tmp_path: Path, settings: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    given = FileSystemStorage(tmp_path / "given")
-    given.save("page.css", ContentFile(b"a"))
-    finder = SimpleNamespace(list=lambda ignored: [("page.css", given)])
-    monkeypatch.setattr(service, "get_finders", lambda: [finder])
-    collected: list[str] = []
-    monkeypatch.setattr(service, "call_command", lambda name, **options: collected.append(name))
-    settings.STATIC_ROOT = tmp_path
-
-    service.collect_static_files()
-    service.collect_static_files()
-    at_first = list(collected)
-    (tmp_path / "given" / "page.css").write_text("ab")
-    service.collect_static_files()
-
-    assert (at_first, collected) == (["collectstatic"], ["collectstatic"] * 2)
-
-
-def option(program: Program, name: str) -> str:
-    return program.arguments[program.arguments.index(name) + 1]
-
-
-WORKERS = [program for program in programs(8000) if "-Q" in program.arguments]
-BY_QUEUE = {queue: program for program in WORKERS for queue in option(program, "-Q").split(",")}
-
-
-def test_every_queue_has_a_worker() -> None:
-    queues = ",".join(option(program, "-Q") for program in WORKERS).split(",")
-
-    assert sorted(queues) == ["calls", "default", "mail", "reports", "webhooks"]
-
-
-def test_calls_share_no_worker_with_webhooks() -> None:
-    assert BY_QUEUE["calls"] != BY_QUEUE["webhooks"]
-
-
-def test_a_quarter_of_the_webhook_threads_is_free_of_slow_receivers() -> None:
-    assert slots.bound <= int(option(BY_QUEUE["webhooks"], "-c")) * 3 // 4
-
-
-def test_mail_has_a_worker_of_its_own() -> None:
-    assert [queue for queue, program in BY_QUEUE.items() if program == BY_QUEUE["mail"]] == ["mail"]
-
-
-@pytest.mark.parametrize(
-    ("file", "host"),
-    [("deploy/compose.yaml", "%h"), ("deploy/systemd/callcentre-{name}.service", "%%h"), ("docs/operations.md", "%h")],
-)
-def test_each_way_to_run_the_service_has_the_same_workers(file: str, host: str) -> None:
-    for program in programs(8000):
-        if "-Q" in program.arguments:
-            words = program.arguments[program.arguments.index("-n") :]
-            text = (ROOT / file.format(name=program.name)).read_text()
-            assert " ".join(words).replace("%h", host) in text
-            assert f"callcentre-{program.name}.service" in (ROOT / "deploy/systemd/callcentre.target").read_text()
-
-
 def open_to_others(var: Path) -> dict[str, str]:
     """Yield path and mode of files that others than the owner may use. The stores keep their data private."""
     of_stores = {var / "postgres" / "data", var / "valkey" / "data"}
@@ -354,9 +299,7 @@ def test_the_service_answers_keeps_its_files_to_itself_and_stops_in_good_order(l
     own = {"DATABASE_URL": "", "REDIS_URL": "", "PORT": str(port), "CALLCENTRE_VAR": str(launch.folder / "var")}
     process = launch.start("-m", "callcentre.supervisor", **own, DEMO_API_PASSWORD="secret")
     report = first_report(port)
-    assert launch.said(
-        f"The service is at http://localhost:{port}\n", "Admin user: admin", "threads@", "mail@", "processes@"
-    )
+    assert launch.said(f"The service is at http://localhost:{port}\n", "Admin user: admin", "worker@")
 
     with urllib.request.urlopen(f"http://127.0.0.1:{port}/health/ready") as answer:
         status = answer.status
@@ -373,3 +316,19 @@ def test_the_service_answers_keeps_its_files_to_itself_and_stops_in_good_order(l
     assert "starts again" not in log
     assert [line for line in log.splitlines() if line.startswith("web ") and '"level":"info"' not in line] == []
     assert processes_of(launch.folder) == {}
+
+
+def test_a_killed_launcher_leaves_no_process_of_the_service(launch: Launch) -> None:
+    port = free_port()
+    own = {"DATABASE_URL": "", "REDIS_URL": "", "PORT": str(port), "CALLCENTRE_VAR": str(launch.folder / "var")}
+    process = launch.start("-m", "callcentre.supervisor", **own)
+    assert launch.said("The service is at ", "worker@", "beat leads", "leading")
+    running = " ".join(processes_of(launch.folder).values())
+    assert all(
+        word in running for word in ("granian", "worker", "listen_to", "run_dialer", "beat", "postgres", "valkey")
+    )
+
+    process.kill()
+    process.wait()
+
+    assert_all_gone(launch.folder)

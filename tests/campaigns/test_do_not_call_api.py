@@ -12,6 +12,7 @@ from campaigns.models import DoNotCall, Record
 from campaigns.verbs.do_not_call import NewEntry, add_entries
 from tests.campaigns.factories import AdditionalNumberFactory, CampaignFactory, DoNotCallFactory, RecordFactory
 from tests.conftest import ACTOR, ApiClient
+from tests.statements import few_statements
 
 pytestmark = pytest.mark.django_db
 
@@ -120,7 +121,7 @@ def test_the_list_is_filtered_by_a_number_in_any_spelling(api: ApiClient) -> Non
     assert api.get("/api/do_not_call?number=abc").json()["errors"][0]["field"] == "number"
 
 
-def test_a_batch_answers_for_each_item(api: ApiClient, django_assert_num_queries) -> None:
+def test_a_batch_answers_for_each_item(api: ApiClient) -> None:
     CampaignFactory(code="SPR26")
     items = [
         {"number": "+48 22 555 01 17", "outbound_id": "SPR26"},
@@ -131,7 +132,7 @@ def test_a_batch_answers_for_each_item(api: ApiClient, django_assert_num_queries
         {},
     ]
 
-    with django_assert_num_queries(4):
+    with few_statements(4):
         response = api.post("/api/batch/do_not_call", {"entries": items})
 
     assert response.status_code == 207

@@ -40,7 +40,7 @@ def test_an_import_by_command_is_listed(campaign: Campaign, tmp_path: Path) -> N
     assert (given.state, given.file_name, given.progress_percent) == ("finished", "records.csv", 100)
     assert (given.read_count, given.added_count, given.duplicate_count, given.faulty_count) == (3, 1, 1, 1)
     assert given.actor_kind == "system"
-    assert given.leased_until is None
+    assert given.next_attempt_at is None
 
 
 def test_refused_rows_are_stored_with_the_import(campaign: Campaign, tmp_path: Path) -> None:

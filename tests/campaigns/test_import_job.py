@@ -3,22 +3,22 @@
 import signal
 import subprocess
 import sys
-import time
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.core.files.base import ContentFile
-from django.db import connection, transaction
+from django.db import connection
 from django.utils import timezone
 
+from callcentre.core import due_work
 from callcentre.core.errors import Conflict
 from campaigns import tasks
 from campaigns.importing import import_run
 from campaigns.importing.merge import Merge
 from campaigns.models import Campaign, Record, RecordChange, RecordImport
-from campaigns.verbs.imports import MAX_ATTEMPTS, queue_import, upload_import
+from campaigns.verbs.imports import finish_import, queue_import, upload_import
 from tests.campaigns.factories import CampaignFactory
 from tests.conftest import ACTOR
 from tests.processes import ROOT, environment, wait_until
@@ -59,7 +59,7 @@ def many_numbers(count: int = MANY) -> str:
 
 
 def lose_its_worker(given: RecordImport) -> None:
-    RecordImport.objects.filter(pk=given.pk).update(leased_until=timezone.now() - timedelta(seconds=1))
+    RecordImport.objects.filter(pk=given.pk).update(next_attempt_at=timezone.now())
 
 
 def test_a_queued_import_is_sent_to_a_worker_and_finished(campaign: Campaign, sent: list[Any]) -> None:
@@ -84,47 +84,21 @@ def test_an_import_runs_once(campaign: Campaign) -> None:
     assert Record.objects.count() == 1
 
 
-def test_one_of_several_simultaneous_workers_imports(campaign: Campaign) -> None:
-    given = queued(campaign, many_numbers(3000), duplicates=RecordImport.Duplicates.ALLOW)
-
-    done = at_once([lambda: import_run.run(given.pk)] * 4)
-
-    assert Record.objects.count() == 3000
-    given.refresh_from_db()
-    assert (given.state, given.attempts) == (State.FINISHED, 1)
-    assert [result.state for result in done if result] == [State.FINISHED]
-
-
-def test_a_second_worker_skips_an_import_with_an_open_transaction(campaign: Campaign) -> None:
-    given = queued(campaign)
-
-    with transaction.atomic():
-        assert import_run._is_alone(given.pk)
-        (result,) = at_once([lambda: import_run.run(given.pk)])
-
-    assert result is None
-    assert not Record.objects.exists()
-
-
 def test_progress_is_visible_before_the_records(campaign: Campaign, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(import_run, "_RENEWAL_SECONDS", 0.01)
+    monkeypatch.setattr(due_work, "PROGRESS_SECONDS", 0.01)
     given = queued(campaign, many_numbers(5000))
     seen: list[tuple[str, int, int]] = []
 
     def look() -> None:
         assert wait_until(lambda: RecordImport.objects.get(pk=given.pk).read_count)
         now = RecordImport.objects.get(pk=given.pk)
-        assert now.leased_until is not None
         seen.append((now.state, now.read_count, Record.objects.count()))
 
-    stop = import_run._Lease.stop
+    def look_and_finish(claim: Any, values: Any) -> None:
+        at_once([look])
+        finish_import(claim, values)
 
-    def look_and_stop(self: import_run._Lease) -> None:
-        if self._thread:
-            at_once([look])
-        stop(self)
-
-    monkeypatch.setattr(import_run._Lease, "stop", look_and_stop)
+    monkeypatch.setattr(import_run, "finish_import", look_and_finish)
 
     import_run.run(given.pk)
 
@@ -139,18 +113,17 @@ def test_a_killed_worker_adds_nothing_and_another_imports_all(campaign: Campaign
     worker.send_signal(signal.SIGKILL)
     worker.wait(60)
 
-    wait_until_rolled_back(given)
+    assert wait_until(lambda: not is_merging()), "the transaction of the dead worker never ended"
     given.refresh_from_db()
-    assert (given.state, given.attempts) == (State.RUNNING, 1)
+    assert (given.state, given.attempt_count) == (State.RUNNING, 1)
     assert not Record.objects.exists()
     assert not RecordChange.objects.exists()
 
     lose_its_worker(given)
-    tasks.sweep_imports()
     tasks.import_records(given.pk)
 
     given.refresh_from_db()
-    assert (given.state, given.added_count, given.attempts) == (State.FINISHED, MANY, 2)
+    assert (given.state, given.added_count, given.attempt_count) == (State.FINISHED, MANY, 2)
     assert Record.objects.count() == RecordChange.objects.count() == MANY
 
 
@@ -162,62 +135,25 @@ def start_worker(given: RecordImport, tmp_path: Path) -> subprocess.Popen[bytes]
 
 def wait_for_insert() -> None:
     """Wait until the worker is in the middle of its merge."""
+    assert wait_until(is_merging), "the worker never merged"
+
+
+def is_merging() -> bool:
     merging = (
         "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
         " AND state = 'active' AND query LIKE '%%INSERT INTO campaigns_record %%'"
     )
-    deadline = time.monotonic() + 60
     with connection.cursor() as cursor:
-        while time.monotonic() < deadline:
-            cursor.execute(merging)
-            if cursor.fetchone()[0]:
-                return
-            time.sleep(0.002)
-    raise AssertionError("the worker never merged")
+        cursor.execute(merging)
+        return bool(cursor.fetchone()[0])
 
 
-def wait_until_rolled_back(given: RecordImport) -> None:
-    """Wait until PostgreSQL has noticed the dead client, at its next answer to it."""
-
-    def is_over() -> bool:
-        with transaction.atomic():
-            return import_run._is_alone(given.pk)
-
-    assert wait_until(is_over), "the transaction of the dead worker never ended"
-
-
-def test_a_lost_message_is_sent_again(campaign: Campaign, sent: list[Any]) -> None:
-    given = queued(campaign)
-    sent.clear()
-    tasks.sweep_imports()
-    assert sent == []
-    lose_its_worker(given)
-
-    tasks.sweep_imports()
-    tasks.sweep_imports()
-
-    assert sent == [("campaigns.import_records", given.pk)]
-
-
-def test_an_import_fails_after_too_many_attempts(campaign: Campaign, sent: list[Any]) -> None:
-    given = queued(campaign)
-    sent.clear()
-    RecordImport.objects.filter(pk=given.pk).update(attempts=MAX_ATTEMPTS, state=State.RUNNING)
-    lose_its_worker(given)
-
-    tasks.sweep_imports()
-
-    given.refresh_from_db()
-    assert (given.state, sent) == (State.FAILED, [])
-    assert given.message == "The import was started 5 times and ended early each time."
-
-
-def test_an_import_of_a_killed_command_fails(campaign: Campaign, sent: list[Any]) -> None:
+def test_an_import_of_a_killed_command_fails(campaign: Campaign) -> None:
     given = upload(campaign, "phone\n")
     RecordImport.objects.filter(pk=given.pk).update(file="", state=State.RUNNING)
     lose_its_worker(given)
 
-    tasks.sweep_imports()
+    tasks.import_records(given.pk)
 
     given.refresh_from_db()
     assert given.state == State.FAILED
@@ -244,7 +180,6 @@ def test_a_lost_database_connection_repeats_the_import(campaign: Campaign, monke
     assert given.state == State.RUNNING
     assert given in RecordImport.objects.due()
 
-    tasks.sweep_imports()
     tasks.import_records(given.pk)
 
     given.refresh_from_db()
@@ -261,7 +196,7 @@ def test_a_worker_without_its_lease_adds_nothing(campaign: Campaign, monkeypatch
     merge = Merge.merge
 
     def lose_it(self: Merge) -> Any:
-        at_once([lambda: RecordImport.objects.filter(pk=given.pk).update(attempts=7)])
+        at_once([lambda: lose_its_worker(given)])
         return merge(self)
 
     monkeypatch.setattr(Merge, "merge", lose_it)

@@ -12,6 +12,7 @@ from campaigns.models import Campaign, Record, RecordImport
 from tests.backoffice import messages_of, page_of, staff, superuser
 from tests.campaigns.factories import CampaignFactory, RecordImportFactory
 from tests.campaigns.import_pages import LIST, POLISH, upload, uploaded
+from tests.statements import few_statements
 
 State = RecordImport.State
 
@@ -112,11 +113,11 @@ def test_a_missing_file_is_reported(campaign: Campaign) -> None:
     assert messages_of(response) == ["The file is not there any more."]
 
 
-def test_queries_of_the_list_do_not_grow_with_imports(campaign: Campaign, django_assert_num_queries: Any) -> None:
+def test_queries_of_the_list_do_not_grow_with_imports(campaign: Campaign) -> None:
     client = superuser()
     RecordImportFactory.create_batch(20)
 
-    with django_assert_num_queries(6):
+    with few_statements(6):
         client.page(LIST)
 
 

@@ -11,6 +11,7 @@ from campaigns.verbs.records import remove_record
 from tests.backoffice import errors_of, inputs_of, page_of, superuser
 from tests.campaigns.factories import AdditionalNumberFactory, CampaignFactory, RecordFactory, RecordStatusFactory
 from tests.conftest import ACTOR
+from tests.statements import few_statements
 from tests.telephony.factories import AgentFactory
 
 ADD = reverse("admin:campaigns_record_add")
@@ -39,17 +40,16 @@ def test_the_page_has_an_input_for_each_field_of_the_campaign():
     assert "first_name" in page
 
 
-@pytest.mark.parametrize("count", [1, 20])
-def test_queries_of_the_page_do_not_grow_with_its_content(count, django_assert_num_queries):
-    campaign = CampaignFactory(fields=[f"field {number}" for number in range(count)])
+def test_queries_of_the_page_do_not_grow_with_its_content():
+    campaign = CampaignFactory(fields=[f"field {number}" for number in range(20)])
     record = RecordFactory(campaign=campaign, of_agent=True)
-    RecordStatusFactory.create_batch(count, campaign=campaign)
-    AdditionalNumberFactory.create_batch(count, record=record)
-    for _ in range(count):
+    RecordStatusFactory.create_batch(20, campaign=campaign)
+    AdditionalNumberFactory.create_batch(20, record=record)
+    for _ in range(20):
         record.history.create(actor_kind="system", actor_name="system", action="edit")
     client = superuser()
 
-    with django_assert_num_queries(11):
+    with few_statements(11):
         client.page(page_of(record))
 
 

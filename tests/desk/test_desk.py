@@ -16,6 +16,7 @@ from tests.backoffice import inputs_of, page_of, staff, superuser
 from tests.campaigns.factories import RecordOfferFactory, RecordStatusFactory
 from tests.conftest import ACTOR
 from tests.desk.agents import Desk, campaign_talk, desk_of, talk
+from tests.statements import few_statements
 from tests.telephony.factories import AgentFactory, ConnectionFactory, PauseFactory, QueueFactory
 from tests.tickets.factories import (
     CannedReplyFactory,
@@ -119,18 +120,18 @@ def test_a_poll_returns_the_changed_parts_only() -> None:
     assert "paused: Lunch" in desk.part("state")
 
 
-def test_the_poll_of_a_free_agent_takes_few_queries(django_assert_num_queries: Any) -> None:
+def test_the_poll_of_a_free_agent_takes_few_queries() -> None:
     desk = desk_of(has_line=True)
     QueueFactory(members=[desk.agent])
     known = {name: part["digest"] for name, part in desk.now().items()}
 
     # Session, user with agent, state, call, chats, assigned tickets; line, connection to the PBX, last call, missed
     # callers, own tickets.
-    with django_assert_num_queries(11):
+    with few_statements(11):
         assert desk.now(**known) == {}
 
 
-def test_the_poll_during_a_call_takes_few_queries(django_assert_num_queries: Any) -> None:
+def test_the_poll_during_a_call_takes_few_queries() -> None:
     desk = desk_of()
     campaign_talk(desk)
     chat = ChatFactory(agent=desk.agent)
@@ -138,7 +139,7 @@ def test_the_poll_during_a_call_takes_few_queries(django_assert_num_queries: Any
     known = {name: part["digest"] for name, part in desk.now(chat_id=chat.pk).items()}
 
     # Besides: the call itself, its attempt, the chosen chat and its last message; no line and no last call.
-    with django_assert_num_queries(13):
+    with few_statements(13):
         assert desk.now(chat_id=chat.pk, **known) == {}
 
 

@@ -16,6 +16,7 @@ from tests.callcentre.factories import UserFactory
 from tests.campaigns.factories import RecordFactory, RecordOfferFactory
 from tests.conftest import ACTOR
 from tests.desk.agents import Desk, desk_of, talk
+from tests.statements import few_statements
 from tests.telephony.factories import AgentLineFactory, ConnectionFactory, PauseFactory, QueueFactory
 from tests.tickets.factories import ChatFactory, CustomerFactory, TicketFactory, TicketQueueFactory
 from tickets.models import Ticket
@@ -290,7 +291,7 @@ def test_a_later_change_of_an_assigned_ticket_is_no_news(desk: Desk) -> None:
 # The poll
 
 
-def test_a_poll_without_news_is_small_and_takes_few_queries(django_assert_num_queries: Any) -> None:
+def test_a_poll_without_news_is_small_and_takes_few_queries() -> None:
     desk = desk_of(has_line=True)
     queue = QueueFactory(members=[desk.agent])
     for count in (1, 9):
@@ -301,16 +302,16 @@ def test_a_poll_without_news_is_small_and_takes_few_queries(django_assert_num_qu
         digest = answer_to(desk)["incoming"]["digest"]
 
         # Session, user with agent, state, call, chats, assigned tickets.
-        with django_assert_num_queries(6):
+        with few_statements(6):
             assert answer_to(desk, digest) == {}
 
 
-def test_the_poll_while_the_phone_rings_takes_few_queries(django_assert_num_queries: Any, desk: Desk) -> None:
+def test_the_poll_while_the_phone_rings_takes_few_queries(desk: Desk) -> None:
     ring(desk, customer_id=CustomerFactory().pk)
     digest = answer_to(desk)["incoming"]["digest"]
 
     # Besides: the call itself.
-    with django_assert_num_queries(7):
+    with few_statements(7):
         assert answer_to(desk, digest) == {}
 
 

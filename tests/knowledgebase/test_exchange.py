@@ -256,10 +256,10 @@ def test_an_unknown_catalog_is_not_exported(tmp_path: Path) -> None:
 
 
 def test_the_demonstration_has_twelve_articles_and_a_draft(tmp_path: Path, settings: Any) -> None:
-    from knowledgebase import demo
+    from callcentre.demonstration import articles
 
-    demo.seed()
-    demo.seed()
+    articles.seed()
+    articles.seed()
 
     catalog = Catalog.objects.get(name="Customer help")
     assert catalog.categories.count() == 3

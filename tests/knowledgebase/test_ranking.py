@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from django.db import connection
 
+from callcentre.demonstration.load.articles import fill, vocabulary
 from knowledgebase import tasks
-from knowledgebase.load_test_articles import fill, vocabulary
 from knowledgebase.models import Article, Catalog, Term
 from knowledgebase.search import find, ranking
 from knowledgebase.verbs.articles import withdraw_article

@@ -50,6 +50,15 @@ def done(job: ListAction) -> ListAction:
     return job
 
 
+def do_portion(job: ListAction) -> None:
+    """Do one portion, and release the action."""
+    claim = ListAction.objects.defer("ids").claim(job.pk)
+    assert claim
+    with claim:
+        assert actions._do_portion(claim, actions._Ids(job.pk))
+        claim.put_off()
+
+
 def counts_of(job: ListAction) -> tuple[str, int | None, int, int, int]:
     return job.state, job.total_count, job.done_count, job.refused_count, job.skipped_count
 
@@ -197,7 +206,7 @@ def test_rows_that_no_longer_match_are_skipped() -> None:
     queue, target = TicketQueueFactory(), TicketQueueFactory()
     first, *_others = TicketFactory.create_batch(3, queue=queue)
     job = asked(superuser(), Ticket, "move_to_queue", f"?queue__id__exact={queue.pk}", queue=target.pk)
-    assert actions._do_portion(job.pk, actions._Ids(job.pk))  # finds the rows
+    do_portion(job)  # finds the rows
     Ticket.objects.filter(pk=first.pk).update(queue=TicketQueueFactory())
 
     assert counts_of(done(job)) == ("finished", 3, 2, 0, 1)
@@ -209,7 +218,7 @@ def test_rows_that_a_search_found_are_not_searched_for_again(monkeypatch: pytest
     RecordFactory(phone_number="+48225550107")
     agent = AgentFactory(is_active=True)
     job = asked(superuser(), Record, "assign", "?q=22+555+01+07", agent=agent.pk)
-    assert actions._do_portion(job.pk, actions._Ids(job.pk))  # finds the rows
+    do_portion(job)  # finds the rows
     RecordFactory(phone_number="+48225550107")
 
     assert counts_of(done(job)) == ("finished", 1, 1, 0, 0)
@@ -221,8 +230,8 @@ def test_a_cancelled_action_says_what_it_did(monkeypatch: pytest.MonkeyPatch) ->
     AgentFactory.create_batch(5, is_active=True)
     client = superuser()
     job = asked(client, Agent, "deactivate")
-    for _portion in range(2):
-        assert actions._do_portion(job.pk, actions._Ids(job.pk))
+    do_portion(job)
+    do_portion(job)
 
     client.post(f"{list_of(ListAction)}{job.pk}/cancel/")
     done(job)
@@ -240,8 +249,8 @@ def test_a_person_who_lost_the_right_meanwhile_stops_the_action(monkeypatch: pyt
     monkeypatch.setattr(actions, "PORTION", 2)
     AgentFactory.create_batch(5, is_active=True)
     job = asked(staff("view_agent", "change_agent"), Agent, "deactivate")
-    for _portion in range(2):
-        assert actions._do_portion(job.pk, actions._Ids(job.pk))
+    do_portion(job)
+    do_portion(job)
     User.objects.get(pk=job.actor_id or 0).user_permissions.clear()
 
     done(job)

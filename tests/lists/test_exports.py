@@ -3,7 +3,7 @@
 import csv
 import io
 from collections.abc import Callable
-from contextlib import closing, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, cast
 
@@ -18,11 +18,9 @@ from django.test import RequestFactory
 from callcentre.core import deletions
 from callcentre.core.audit import AuditEntry, AuditLog
 from callcentre.core.deletions import Deletion
-from callcentre.core.exporting import builds
-from callcentre.core.exporting.builds import Desk
-from callcentre.core.exporting.jobs import MOST_WAITING, lock_key
+from callcentre.core.exporting.jobs import MOST_WAITING
 from callcentre.lists import exports
-from callcentre.lists.listed import Listed, WorkerRequest
+from callcentre.lists.listed import list_of as listed_as
 from callcentre.lists.models import ListExport, SavedView
 from callcentre.models import User
 from campaigns.admin import record_search
@@ -103,17 +101,24 @@ def test_a_long_export_of_a_person_stops_no_other_persons() -> None:
     # One of another kind takes no second place.
     report = ExportFactory(actor_kind="user", actor_id=mine[0].actor_id)
     other = asked(staff("view_agent", "add_listexport"), Agent)
-    with closing(Desk()) as long:
-        assert long.lock(builds._PLACE_LOCK, 0)
-        assert long.lock(builds._PERSON_LOCK, lock_key("user", mine[0].actor_id))
+    long = ListExport.objects.claim(mine[0].pk)
+    assert long
 
-        assert exports.build_next()
-        assert not exports.build_next()
-        assert not build_next_report()
+    assert exports.build_next()
+    assert not exports.build_next()
+    assert not build_next_report()
 
     report.refresh_from_db()
     assert report.state == "queued"
     assert [ListExport.objects.get(pk=export.pk).state for export in (*mine, other)] == ["queued", "queued", "finished"]
+
+
+def test_at_most_two_exports_are_built_at_one_time() -> None:
+    claims = [ListExport.objects.claim(asked(staff("view_agent", "add_listexport"), Agent).pk) for _place in range(2)]
+    assert all(claims)
+    asked(superuser(), Agent)
+
+    assert not exports.build_next()
 
 
 def test_a_person_asks_for_no_more_exports_than_can_wait() -> None:
@@ -156,10 +161,10 @@ def test_each_order_of_each_list_is_that_of_its_export() -> None:
                 continue
             for order in (str(place), f"-{place}"):
                 shown = page_of_list(user, model, f"o={order}")
-                listed = Listed(WorkerRequest(user, list_of(model), f"o={order}"), model._meta.label_lower)
+                listed = listed_as(admin.site._registry[model], user, f"o={order}")
                 first = [row.pk for row in shown.result_list]
-                assert [row.pk for row in listed.rows[: len(first)]] == first, (model, name)
-                assert str(listed.rows.query.order_by) == str(shown.queryset.query.order_by), (model, name)
+                assert [row.pk for row in listed.queryset[: len(first)]] == first, (model, name)
+                assert str(listed.queryset.query.order_by) == str(shown.queryset.query.order_by), (model, name)
                 compared += 1
     assert (compared > 300, boxes > 10) == (True, True)
 
@@ -387,7 +392,7 @@ def test_deletion_of_a_person_leaves_nothing_of_them_in_files_and_searches(own_s
     export = built(asked(client, Customer, f"?q={MARK}"))
     SavedView.objects.create(user=User.objects.get(), list_name="tickets.customer", name=MARK, query=f"q={MARK}")
     begun = asked(client, Customer)
-    ListExport.objects.filter(pk=begun.pk).update(state="running", attempts=1)
+    ListExport.objects.filter(pk=begun.pk).update(state="running", attempt_count=1)
     assert MARK in str(rows_of(export))
 
     deletion = Deletion.ask(ACTOR, "customer", customer, "on request")

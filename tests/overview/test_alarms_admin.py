@@ -9,6 +9,7 @@ from callcentre.overview.models import Alarm
 from tests.backoffice import errors_of, page_of, staff, superuser
 from tests.campaigns.factories import CampaignFactory
 from tests.overview.factories import AlarmFactory, AlarmMailFactory
+from tests.statements import few_statements
 from tests.telephony.factories import QueueFactory
 from webhooks.event_types import EventType
 from webhooks.models import Event
@@ -57,14 +58,14 @@ def test_the_other_place_is_left_empty() -> None:
     assert list(errors_of(superuser().submit(ADD, expected=200, **VALUES, **both))) == ["campaign"]
 
 
-def test_the_list_shows_which_alarms_are_raised(django_assert_num_queries: Any) -> None:
+def test_the_list_shows_which_alarms_are_raised() -> None:
     AlarmFactory(name="Quiet", queue__name="Hotline", limit=2)
     AlarmFactory(raised=True)
     AlarmFactory(is_active=False)
     AlarmFactory(subject="CAMPAIGN_DROP_RATE", limit=2.5, queue=None, campaign=CampaignFactory(code="SPRNG"))
     client = superuser()
 
-    with django_assert_num_queries(5):
+    with few_statements(5):
         page = client.page(LIST)
 
     for text in ("Hotline: more than 2 callers wait", "raised since", "not raised", "SPRNG", "above 2.5 %"):

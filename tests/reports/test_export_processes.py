@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from django.conf import settings as configured
 from django.db import connection
+from django.utils import timezone
 
 from reports.models import Export
-from reports.models.export import MAX_ATTEMPTS
 from telephony.verbs import presence
 from tests.conftest import ACTOR
 from tests.processes import ROOT
@@ -21,6 +21,7 @@ from tests.reports.exports import an_export
 from tests.reports.scenes import BASES
 from tests.telephony.factories import AgentFactory
 
+STARTS = len(Export.delays) + 1
 pytestmark = [pytest.mark.usefixtures("committed_db"), pytest.mark.slow("starts workers")]
 
 
@@ -66,35 +67,21 @@ def test_an_export_whose_worker_was_killed_is_built_by_the_next(export: Export, 
     export.refresh_from_db()
     left = (export.state, export.file.name, files(tmp_path))
     (tmp_path / "half.wait").unlink()
+    Export.objects.update(next_attempt_at=timezone.now())  # the lease is over
     assert a_worker(tmp_path).wait(100) == 0
 
     export.refresh_from_db()
     assert left == ("running", "", [])
-    assert (export.state, export.attempts, export.row_count) == ("finished", 2, 168)
+    assert (export.state, export.attempt_count, export.row_count) == ("finished", 2, 168)
     assert files(tmp_path) == [f"{export.pk}-2.csv"]
     [file] = (tmp_path / "files").rglob("*.csv")
     assert len(file.read_text(encoding="utf-8-sig").splitlines()) == 169
 
 
 @pytest.mark.trial
-def test_of_two_workers_one_builds(export: Export, tmp_path: Path) -> None:
-    (tmp_path / "half.wait").touch()
-    first = a_worker(tmp_path)
-    wait_for((tmp_path / "half").exists)
-
-    second = a_worker(tmp_path)
-    assert second.wait(100) == 0
-    (tmp_path / "half.wait").unlink()
-    assert first.wait(100) == 0
-
-    export.refresh_from_db()
-    assert (export.state, export.attempts, files(tmp_path)) == ("finished", 1, [f"{export.pk}-1.csv"])
-
-
-@pytest.mark.trial
 def test_what_an_attempt_left_in_the_storage_goes_with_the_next(export: Export, tmp_path: Path) -> None:
     """Killed after the file, and before its row."""
-    Export.objects.filter(pk=export.pk).update(state="running", attempts=1)
+    Export.objects.filter(pk=export.pk).update(state="running", attempt_count=1)
     export.refresh_from_db()
     orphan = tmp_path / "files" / export.name_of_file(1)
     orphan.parent.mkdir(parents=True)
@@ -107,9 +94,9 @@ def test_what_an_attempt_left_in_the_storage_goes_with_the_next(export: Export, 
 
 @pytest.mark.trial
 def test_what_ends_every_worker_is_given_up(export: Export, tmp_path: Path) -> None:
-    Export.objects.filter(pk=export.pk).update(state="running", attempts=MAX_ATTEMPTS)
+    Export.objects.filter(pk=export.pk).update(state="running", attempt_count=STARTS)
     export.refresh_from_db()
-    left = tmp_path / "files" / export.name_of_file(MAX_ATTEMPTS)
+    left = tmp_path / "files" / export.name_of_file(STARTS)
     left.parent.mkdir(parents=True)
     left.write_text("half")
 

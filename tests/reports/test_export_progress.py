@@ -75,18 +75,17 @@ def test_within_an_agent_it_is_the_part_of_the_span_that_is_over(monkeypatch: py
 
 def test_the_bar_is_full_when_the_file_is_there_and_not_before(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("reports.exporting.portions.PORTION", 5)
-    monkeypatch.setattr(jobs, "PROGRESS_SECONDS", 0)
     agent = AgentFactory()
     presence.log_in(agent, ACTOR, BASES[4])
     presence.log_out(agent, ACTOR, BASES[4] + 30 * HOUR)
     said: list[int] = []
-    write = jobs.Progress.write
+    tell = jobs.Progress.tell
 
-    def listening(self: Any, percent: int, rows: int) -> None:
-        said.append(percent)
-        write(self, percent, rows)
+    def listening(self: Any, share: float, rows: int) -> None:
+        tell(self, share, rows)
+        said.append(self._job.percent)
 
-    monkeypatch.setattr(jobs.Progress, "write", listening)
+    monkeypatch.setattr(jobs.Progress, "tell", listening)
     export = built(an_export((BASES[4] - 30 * HOUR, BASES[4] + 60 * HOUR), "hour", columns=["login_sum"]))
 
     assert said == sorted(said)

@@ -211,9 +211,9 @@ def test_old_files_are_removed_and_their_rows_stay() -> None:
 def interrupted(monkeypatch: pytest.MonkeyPatch, error: Exception, *, is_committed: bool) -> Export:
     """Build an export that is interrupted in its last step: after the commit, or before it."""
 
-    def fail(export: Export, attempt: int, **values: Any) -> None:
+    def fail(claim: Any, **values: Any) -> None:
         if is_committed:
-            finish_export(export, attempt, **values)
+            finish_export(claim, **values)
         raise error
 
     monkeypatch.setattr(builds, "finish_export", fail)
@@ -254,12 +254,13 @@ def test_the_slower_of_two_workers_removes_its_file(monkeypatch: pytest.MonkeyPa
     now = datetime.now(tz=zone())
     export = an_export((now, now + timedelta(hours=1)), columns=["login_sum"])
 
-    def taken_over(slow: Export, attempt: int, **values: Any) -> None:
-        Export.objects.filter(pk=slow.pk).update(attempts=attempt + 1)
-        finish_export(slow, attempt, **values)
+    def taken_over(slow: Any, **values: Any) -> None:
+        Export.objects.filter(pk=slow.row.pk).update(next_attempt_at=now)
+        assert Export.objects.claim(slow.row.pk)
+        finish_export(slow, **values)
 
     monkeypatch.setattr(builds, "finish_export", taken_over)
     assert builds.build_next()
 
     export.refresh_from_db()
-    assert (export.state, export.attempts, is_stored(export, 1)) == ("running", 2, False)
+    assert (export.state, export.attempt_count, is_stored(export, 1)) == ("running", 2, False)

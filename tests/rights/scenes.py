@@ -5,13 +5,12 @@ Names and texts of these rows hold a word that no other row has, so a page that 
 
 from typing import Any
 
-from django.apps import apps
 from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 from django.db.models import F, Model, Value
 from django.db.models.functions import Concat
 
-from callcentre.core.scope import DIMENSIONS, lookups_of
+from callcentre.core.scope import DIMENSIONS, lookups_of, model_of
 from callcentre.lists.models import ListAction, ListExport, SavedView
 from callcentre.models import User
 from callcentre.overview.models import Alarm
@@ -172,10 +171,7 @@ def _write_files(rows: Rows) -> None:
 
 def scope_of_all(rows: Rows) -> dict[str, list[int]]:
     """Return the columns of a scope that holds each row there is. Stored scopes of rows become this one."""
-    scope = {
-        column: list(apps.get_model(model)._default_manager.values_list("pk", flat=True))
-        for column, model in DIMENSIONS.items()
-    }
+    scope = {column: list(model_of(column)._default_manager.values_list("pk", flat=True)) for column in DIMENSIONS}
     for model in (Export, ListExport, ListAction):
         model._default_manager.update(**scope)
     User.objects.filter(pk=rows[User].pk).update(**scope)

@@ -8,7 +8,7 @@ from django.contrib import admin
 from django.db.models import Model
 
 from callcentre.admin.base import ReadOnlyAdmin
-from callcentre.core.scope import DIMENSIONS, lookups_of
+from callcentre.core.scope import DIMENSIONS, lookups_of, model_of
 from callcentre.overview.models import Alarm
 from campaigns.models import DoNotCall
 from telephony.models import Agent, TransferShortcut
@@ -56,8 +56,7 @@ INPUT = {
 
 
 def scope_of(owner: Model) -> dict[str, list[int]]:
-    label = owner._meta.label
-    return {column: [owner.pk] for column, of_dimension in DIMENSIONS.items() if of_dimension == label}
+    return {column: [owner.pk] for column in DIMENSIONS if isinstance(owner, model_of(column))}
 
 
 @pytest.mark.parametrize(("path", "make", "name", "owner_factory"), CASES)

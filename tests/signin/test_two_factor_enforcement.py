@@ -21,6 +21,7 @@ from tests.signin.second_factor import (
     after_the_password,
     recovery_codes,
 )
+from tests.statements import few_statements
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static", "quick_hashes")]
 
@@ -106,13 +107,11 @@ def test_an_enforced_person_with_second_factor_logs_in(enforced: None) -> None:
 
 
 @pytest.mark.parametrize("mode", ["off", "supervisors"])
-def test_neither_the_setting_nor_a_second_factor_costs_a_statement(
-    mode: str, settings: Any, django_assert_num_queries: Any
-) -> None:
+def test_neither_the_setting_nor_a_second_factor_costs_a_statement(mode: str, settings: Any) -> None:
     plain, protected = UserFactory(staff=True), a_factor().user
     settings.TWO_FACTOR = mode
     for user in (plain, protected):
         client = Client()
         client.force_login(user)
-        with django_assert_num_queries(2):  # the session, the user
+        with few_statements(2):  # the session, the user
             assert client.get("/api/docs").status_code == 200

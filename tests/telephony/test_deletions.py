@@ -10,11 +10,13 @@ from django.utils import timezone
 
 from callcentre.core import deletions
 from callcentre.core.deletions import Deletion, FileRemoval, consequences_of
+from callcentre.core.due_work import Claim
 from callcentre.core.errors import Conflict
 from telephony import recording_files
 from telephony.models import Connection, Recording, Transcription
 from telephony.verbs import recordings
 from tests.conftest import ACTOR
+from tests.statements import few_statements
 from tests.telephony.factories import ConnectionFactory, RecordingFactory, TranscriptionFactory
 from webhooks import outbox
 from webhooks.event_types import EventType
@@ -83,9 +85,9 @@ def test_a_recording_that_is_just_being_fetched_leaves_no_file(
     settings.RECORDINGS_FOLDER = "/srv/recordings"
     recording = RecordingFactory(fetching=True)
 
-    def copy(fetched: Recording) -> tuple[int, float]:
+    def copy(fetched: Claim[Recording]) -> tuple[int, float]:
         removed(recording)
-        default_storage.save(fetched.path, ContentFile(b"voice"))
+        default_storage.save(fetched.row.path, ContentFile(b"voice"))
         return 5, 1.0
 
     monkeypatch.setattr(recording_files, "_copy", copy)
@@ -113,10 +115,10 @@ def test_a_recording_that_is_gone_already_is_refused() -> None:
         removed(recording)
 
 
-def test_the_page_asks_a_fixed_number_of_questions(django_assert_num_queries: Any) -> None:
+def test_the_page_asks_a_fixed_number_of_questions() -> None:
     recording = RecordingFactory(ready=True)
 
-    with django_assert_num_queries(1):
+    with few_statements(1):
         consequences_of("recording", recording)
 
 

@@ -10,8 +10,8 @@ from django.db.models import F
 from django.utils import timezone
 from pytest_django import DjangoDbBlocker
 
-from telephony import demo
-from telephony.demo_month import Month, days
+from callcentre.demonstration import data, switchboard
+from callcentre.demonstration.calls import Month
 from telephony.models import Agent, AgentSession, AgentState, Connection, Leg, Offer, Pause, Queue, Transfer
 from tests.conftest import kept_for_all
 
@@ -22,7 +22,7 @@ AGENTS = [f"agent{number}" for number in range(1, 6)]
 
 @pytest.fixture(scope="module", autouse=True)
 def _seeded(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
-    with kept_for_all(django_db_blocker, demo.seed):
+    with kept_for_all(django_db_blocker, switchboard.seed):
         yield
 
 
@@ -51,7 +51,7 @@ def test_a_second_time_adds_nothing() -> None:
         return [model.objects.count() for model in models]
 
     before = counts()
-    demo.seed()
+    switchboard.seed()
 
     assert counts() == before
 
@@ -59,10 +59,10 @@ def test_a_second_time_adds_nothing() -> None:
 @pytest.mark.slow("makes the demonstration")
 def test_it_is_the_same_every_time() -> None:
     def calls() -> list[tuple[Any, ...]]:
-        month = Month(Queue.objects.get(), list(Agent.objects.order_by("login")), list(Pause.objects.all()))
-        for day in days():
-            month.play(day)
-        return [(call.created_at, call.src, call.dst, call.disposition, call.ended_at) for call in month.connections]
+        shifts = data("switchboard")["shifts"]
+        month = Month(Queue.objects.get(), list(Agent.objects.order_by("login")), list(Pause.objects.all()), shifts)
+        made = month.rows[Connection]
+        return [(call.created_at, call.src, call.dst, call.disposition, call.ended_at) for call in made]
 
     assert calls() == calls()
 

@@ -9,7 +9,8 @@ import pytest
 from django.utils import timezone
 from pytest_django import DjangoDbBlocker
 
-from telephony import demo, recording_files
+from callcentre.demonstration import switchboard
+from telephony import recording_files
 from telephony.models import Queue, Transcription
 from telephony.transcription.attempt import run
 from tests.conftest import ApiClient, kept_for_all
@@ -21,7 +22,7 @@ ALL = "includeSummary=true&includeSentiment=true&includeEvaluatedCriteria=true&i
 
 @pytest.fixture(scope="module", autouse=True)
 def _seeded(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
-    with kept_for_all(django_db_blocker, demo.seed):
+    with kept_for_all(django_db_blocker, switchboard.seed):
         yield
 
 
@@ -79,6 +80,6 @@ def test_the_states_stay_as_they_are_while_the_service_runs(settings: Any) -> No
 
 
 def test_a_second_time_adds_nothing() -> None:
-    demo.seed()
+    switchboard.seed()
 
     assert Transcription.objects.count() == 4

@@ -1,6 +1,5 @@
 """The inbound calls of a day, of which a process keeps the settled hours."""
 
-from collections.abc import Callable
 from dataclasses import astuple
 from datetime import datetime, timedelta
 from typing import Any
@@ -11,6 +10,7 @@ from django.utils import timezone
 
 from telephony import inbound_day
 from telephony.models import Connection, Queue
+from tests.statements import few_statements
 from tests.telephony.factories import ConnectionFactory, QueueFactory
 
 pytestmark = pytest.mark.django_db
@@ -69,7 +69,7 @@ def test_later_hours_are_added_to_the_kept_ones(queue: Queue, noon: datetime, ti
     assert [counts_of(noon), counts_of(noon)] == [first, first]
 
 
-def test_a_reading_is_one_query(queue: Queue, noon: datetime, django_assert_num_queries: Callable[[int], Any]) -> None:
+def test_a_reading_is_one_query(queue: Queue, noon: datetime) -> None:
     for _ in range(2):
-        with django_assert_num_queries(1):
+        with few_statements(1):
             counts_of(noon)

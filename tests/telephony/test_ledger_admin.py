@@ -15,6 +15,7 @@ from telephony.models import AgentSession, AgentState, Pause
 from telephony.verbs import presence
 from tests.backoffice import messages_of, staff, superuser
 from tests.conftest import ACTOR
+from tests.statements import few_statements
 from tests.telephony.factories import (
     AgentFactory,
     AgentSessionFactory,
@@ -164,13 +165,11 @@ def test_an_agent_who_is_made_inactive_is_logged_out(way):
 
 @pytest.mark.parametrize("count", [2, 40])
 @pytest.mark.parametrize(("path", "factory"), [(STATES, AgentStateFactory), (SESSIONS, AgentSessionFactory)])
-def test_the_lists_of_the_ledger_take_the_same_queries_however_long_they_are(
-    path, factory, count, django_assert_max_num_queries
-):
+def test_the_lists_of_the_ledger_take_the_same_queries_however_long_they_are(path, factory, count):
     factory.create_batch(count)
     client = superuser()
 
-    with django_assert_max_num_queries(4 if factory is AgentSessionFactory else 6):
+    with few_statements(4 if factory is AgentSessionFactory else 6):
         client.get(path)
 
 
@@ -262,17 +261,16 @@ def test_the_board_shows_a_call_of_a_deleted_customer():
     assert "+48225550107" in superuser().page(LIVE)
 
 
-@pytest.mark.parametrize("count", [1, 30])
 @pytest.mark.parametrize(("is_known", "queries"), [(False, 22), (True, 23)])
-def test_the_board_takes_the_same_queries_however_many_work(count, is_known, queries, django_assert_num_queries):
-    for agent in AgentFactory.create_batch(count):
+def test_the_board_takes_the_same_queries_however_many_work(is_known, queries):
+    for agent in AgentFactory.create_batch(30):
         presence.log_in(agent, ACTOR)
         customer_id = CustomerFactory().pk if is_known else None
         presence.ring(agent, ConnectionFactory(talking=True, agent=agent, customer_id=customer_id), timezone.now())
     client = superuser()
     cache.clear()
 
-    with django_assert_num_queries(queries):
+    with few_statements(queries):
         client.get(LIVE)
 
 

@@ -1,14 +1,12 @@
 """Calls in an agent's ledger: ringing, talking, wrap-up, and the state before the call again."""
 
-from collections.abc import Callable
-from typing import Any
-
 import pytest
 from django.db import transaction
 
 from telephony.models import Agent, AgentState, Connection
 from telephony.verbs import presence
 from tests.conftest import ACTOR
+from tests.statements import few_statements
 from tests.telephony.factories import AgentFactory, ConnectionFactory, LegFactory, PauseFactory
 from tests.telephony.ledgers import assert_consistent, at, sessions, states, told
 from webhooks.models import Event
@@ -242,37 +240,34 @@ def test_the_picked_up_one_of_two_ringing_calls_counts(agent: Agent) -> None:
 # Numbers of queries
 
 
-def test_a_call_costs_few_statements(agent: Agent, django_assert_num_queries: Callable[..., Any]) -> None:
+def test_a_call_costs_few_statements(agent: Agent) -> None:
     presence.log_in(agent, ACTOR, at(0))
     connection = call(agent)
     # As in a call: only the agent's primary key is known, and the transaction of the call is open.
     same = Agent(pk=agent.pk)
     with transaction.atomic():
-        with django_assert_num_queries(4):
+        with few_statements(4):
             presence.ring(same, connection, at(1))
-        with django_assert_num_queries(3):
+        with few_statements(3):
             presence.talk(same, connection, at(2))
         end(connection)
-        with django_assert_num_queries(4):
+        with few_statements(4):
             presence.leave_call(same, connection, at(3), wrap_up_seconds=10)
-        with django_assert_num_queries(2):
+        with few_statements(2):
             presence.leave_call(same, connection, at(4), wrap_up_seconds=10)
 
 
-@pytest.mark.parametrize("count", [1, 20])
-def test_wrap_ups_end_in_few_statements_however_many_there_are(
-    count: int, django_assert_num_queries: Callable[..., Any]
-) -> None:
-    for agent in AgentFactory.create_batch(count):
+def test_wrap_ups_end_in_few_statements_however_many_there_are() -> None:
+    for agent in AgentFactory.create_batch(20):
         presence.log_in(agent, ACTOR, at(0))
         connection = call(agent)
         presence.ring(agent, connection, at(0))
         end(connection)
         presence.leave_call(agent, connection, at(1), wrap_up_seconds=10)
 
-    with django_assert_num_queries(5):  # two of them for a savepoint
+    with few_statements(5):  # two of them for a savepoint
         presence.end_wrap_ups(at(20))
-    with django_assert_num_queries(3):
+    with few_statements(3):
         presence.end_wrap_ups(at(20))
 
-    assert AgentState.objects.filter(kind="free", started_at=at(11), ended_at=None).count() == count
+    assert AgentState.objects.filter(kind="free", started_at=at(11), ended_at=None).count() == 20

@@ -10,11 +10,12 @@ from django.core.files.storage import default_storage
 from django.db import connection as database
 from django.utils import timezone
 
+from callcentre.core.due_work import NotOurs
 from telephony import recording_files
 from telephony.models import Recording, Transcription
 from telephony.switch.base import SwitchError, SwitchUnreachable
 from telephony.verbs import recordings
-from telephony.verbs.recordings import DELAYS, REFUSED_ATTEMPTS
+from telephony.verbs.recordings import REFUSED_ATTEMPTS
 from tests.conftest import ACTOR
 from tests.telephony.factories import ConnectionFactory, RecordingFactory
 from tests.telephony.sound import RecorderSwitch, wav
@@ -40,7 +41,7 @@ def events() -> list[Any]:
 
 def state_of(recording: Recording) -> tuple[str, int]:
     recording.refresh_from_db()
-    return recording.state, recording.attempts
+    return recording.state, recording.attempt_count
 
 
 def test_a_recording_that_can_be_read_is_fetched_stored_announced_and_removed_from_the_switch(switch: Any) -> None:
@@ -112,7 +113,7 @@ def test_an_unreachable_switch_is_asked_again_later_until_the_last_time(switch: 
     switch.is_reachable = False
     recording = RecordingFactory(fetching=True)
 
-    for attempt, delay in enumerate(DELAYS, start=1):
+    for attempt, delay in enumerate(Recording.delays, start=1):
         before = timezone.now()
         recording_files.fetch(recording.pk)
         assert state_of(recording) == (State.FETCHING, attempt)
@@ -123,7 +124,7 @@ def test_an_unreachable_switch_is_asked_again_later_until_the_last_time(switch: 
         Recording.objects.update(next_attempt_at=timezone.now())
     recording_files.fetch(recording.pk)
 
-    assert state_of(recording) == (State.FAILED, len(DELAYS) + 1)
+    assert state_of(recording) == (State.FAILED, len(Recording.delays) + 1)
     assert recording.error == "connection refused"
     assert events() == []
 
@@ -150,29 +151,19 @@ def test_a_file_that_is_no_recording_fails_soon(switch: Any, content: bytes | No
     assert error in recording.error
 
 
-def test_a_worker_that_died_leaves_its_recording_to_the_next_one(switch: Any) -> None:
+def test_a_worker_that_was_held_up_stores_nothing_over_its_successor(switch: Any) -> None:
     recording = RecordingFactory(fetching=True)
-    switch.recordings[recording.name] = wav(1000)
-    assert recordings.claim(Recording.objects.get(pk=recording.pk))
-
+    held_up = Recording.objects.claim(recording.pk)
+    assert held_up
     recording_files.fetch(recording.pk)
     assert state_of(recording) == (State.FETCHING, 1)
     Recording.objects.update(next_attempt_at=timezone.now())  # the lease is over
-    recording_files.fetch(recording.pk)
-
-    assert state_of(recording) == (State.READY, 2)
-
-
-def test_a_worker_that_was_held_up_stores_nothing_over_its_successor(switch: Any) -> None:
-    recording = RecordingFactory(fetching=True)
-    held_up = Recording.objects.get(pk=recording.pk)
-    assert recordings.claim(held_up)
-    Recording.objects.update(next_attempt_at=timezone.now())
     switch.recordings[recording.name] = wav(1000)
     recording_files.fetch(recording.pk)
 
-    assert recordings.renew(held_up) is False
-    assert recordings.store(held_up, size=1, seconds=1) is False
+    with pytest.raises(NotOurs):
+        recordings.store(held_up, size=1, seconds=1)
+    assert state_of(recording) == (State.READY, 2)
     assert len(events()) == 1
 
 
@@ -206,7 +197,7 @@ def test_a_folder_that_is_not_mounted_is_looked_into_for_hours(settings: Any, tm
     settings.RECORDINGS_FOLDER = str(tmp_path / "nowhere")
     recording = RecordingFactory(fetching=True)
 
-    for _ in DELAYS:
+    for _ in Recording.delays:
         recording_files.fetch(recording.pk)
         assert state_of(recording)[0] == State.FETCHING
         Recording.objects.update(next_attempt_at=timezone.now())
@@ -216,7 +207,7 @@ def test_a_folder_that_is_not_mounted_is_looked_into_for_hours(settings: Any, tm
 
 
 def test_a_failed_recording_is_fetched_again_on_request(switch: Any) -> None:
-    failed, ready = RecordingFactory(state="failed", attempts=7), RecordingFactory(ready=True)
+    failed, ready = RecordingFactory(state="failed", attempt_count=7), RecordingFactory(ready=True)
     switch.recordings[failed.name] = wav(1000)
 
     assert (recordings.fetch_again(failed, ACTOR), recordings.fetch_again(ready, ACTOR)) == (True, False)
@@ -314,7 +305,7 @@ def test_a_copy_that_the_switch_could_not_remove_is_removed_later(switch: Any, m
 def test_a_copy_that_could_not_be_fetched_leaves_the_switch_when_its_time_has_passed(
     switch: Any, settings: Any
 ) -> None:
-    recording = RecordingFactory(fetching=True, attempts=len(DELAYS))
+    recording = RecordingFactory(fetching=True, attempt_count=len(Recording.delays))
     switch.recordings[recording.name] = b"no sound"
     recording_files.fetch(recording.pk)
     recording_files.clear_switch(timezone.now())

@@ -12,10 +12,10 @@ from django.core.files.storage import default_storage
 from django.db import connection as database
 from django.utils import timezone
 
+from callcentre.core.due_work import Claim, NotOurs
 from telephony.models import Connection, Recording, Transcription, TranscriptionUsage
 from telephony.transcription.attempt import run
 from telephony.verbs import recordings, transcriptions
-from telephony.verbs.transcriptions import DELAYS
 from tests.conftest import ACTOR
 from tests.telephony.factories import EvaluationCriterionFactory, RecordingFactory
 from tests.telephony.provider import ANALYSIS, SEGMENTS, Answer, Asked, Provider, completion, running_provider
@@ -54,7 +54,7 @@ def attempt(call: Connection) -> Transcription:
 
 def all_attempts(call: Connection) -> Transcription:
     """All attempts, and one more."""
-    for _ in range(len(DELAYS) + 2):
+    for _ in range(len(Transcription.delays) + 2):
         made = attempt(call)
     return made
 
@@ -92,7 +92,7 @@ def test_nonsense_of_the_provider_is_tried_again_and_then_an_error(
 
     assert (first.status, bool(first.error)) == ("PENDING", True)
     assert (last.status, last.parts, last.next_attempt_at) == ("ERROR", None, None)
-    assert len(provider.heard) == last.attempts == len(DELAYS) + 1
+    assert len(provider.heard) == last.attempt_count == len(Transcription.delays) + 1
     assert told() == ["ERROR"]
     assert seconds_used() == 0
 
@@ -130,7 +130,7 @@ def test_a_provider_that_asks_for_time_gets_it(provider: Provider, call: Connect
 def test_a_dead_provider_is_an_error_after_the_last_attempt(settings: Any, call: Connection) -> None:
     settings.TRANSCRIPTION_URL = "http://127.0.0.1:9/v1"
 
-    for _ in DELAYS:
+    for _ in Transcription.delays:
         assert attempt(call).status == "PENDING"
     made = attempt(call)
 
@@ -151,7 +151,7 @@ def test_a_provider_that_hangs_is_left(provider: Provider, settings: Any, call: 
     made = attempt(call)
     is_over.set()
 
-    assert (made.status, made.attempts) == ("PENDING", 1)
+    assert (made.status, made.attempt_count) == ("PENDING", 1)
     assert made.error.startswith("no answer: ")
 
 
@@ -162,7 +162,7 @@ def test_a_malformed_http_answer_of_the_provider_is_an_error(size: bytes, settin
         settings.TRANSCRIPTION_URL = broken.at("127.0.0.1", "")
         made = attempt(call)
 
-    assert (made.status, made.attempts) == ("PENDING", 1)
+    assert (made.status, made.attempt_count) == ("PENDING", 1)
     assert made.error != ""
 
 
@@ -197,7 +197,7 @@ def test_a_model_that_talks_nonsense_is_an_error_in_the_end_and_the_words_are_ke
     made = all_attempts(call)
 
     assert (made.status, len(made.parts or []), made.summary) == ("ERROR", 2, None)
-    assert (len(provider.heard), len(provider.thought)) == (1, len(DELAYS) + 1)
+    assert (len(provider.heard), len(provider.thought)) == (1, len(Transcription.delays) + 1)
     assert seconds_used() == 10  # the words were paid for
     response = api.get(f"/api/connections/{call.uid}/transcription?includeSummary=true")
     assert (response.status_code, response.json()["status"]) == (200, "ERROR")
@@ -234,33 +234,37 @@ def test_a_file_that_is_not_there_is_an_error_in_the_end(call: Connection) -> No
     assert all_attempts(call).status == "ERROR"
 
 
+def claimed() -> Claim[Transcription]:
+    claim = Transcription.objects.claim(Transcription.objects.get().pk)
+    assert claim
+    return claim
+
+
 def test_a_worker_that_died_leaves_its_work_to_the_next_one(provider: Provider, call: Connection) -> None:
-    assert transcriptions.claim(Transcription.objects.get())
+    claimed()
 
     run(call.pk)
     assert provider.heard == []  # its lease holds
     made = attempt(call)
 
-    assert (made.status, made.attempts) == ("SUCCESS", 2)
+    assert (made.status, made.attempt_count) == ("SUCCESS", 2)
     assert told() == ["SUCCESS"]
 
 
-def test_work_that_ends_every_worker_is_an_error_and_not_tried_for_ever(provider: Provider, call: Connection) -> None:
-    for _ in range(len(DELAYS) + 1):
-        Transcription.objects.update(next_attempt_at=timezone.now())
-        assert transcriptions.claim(Transcription.objects.get())
+def test_work_that_ends_every_worker_is_told_as_an_error(provider: Provider, call: Connection) -> None:
+    Transcription.objects.update(attempt_count=len(Transcription.delays) + 1, charged_month="2026-11")
 
     assert attempt(call).status == "ERROR"
-    assert provider.heard == []
+    assert (provider.heard, told()) == ([], ["ERROR"])
 
 
 def test_a_worker_that_was_held_up_stores_nothing_over_its_successor(call: Connection) -> None:
-    held_up = Transcription.objects.get()
-    assert transcriptions.claim(held_up)
+    held_up = claimed()
     attempt(call)
 
-    transcriptions.succeed(held_up, summary=[])
-    transcriptions.put_off(held_up, "too late", is_final=True)
+    for end in (transcriptions.succeed, transcriptions.exceed_limit, transcriptions.put_off, transcriptions.withdraw):
+        with pytest.raises(NotOurs):
+            end(held_up)
 
     made = Transcription.objects.get()
     assert (made.status, made.summary, made.error) == ("SUCCESS", None, "")
@@ -268,11 +272,11 @@ def test_a_worker_that_was_held_up_stores_nothing_over_its_successor(call: Conne
 
 
 def test_a_new_request_takes_the_transcription_from_its_worker(provider: Provider, call: Connection) -> None:
-    at_work = Transcription.objects.get()
-    assert transcriptions.claim(at_work)
+    at_work = claimed()
 
-    assert transcriptions.request_again(at_work, ACTOR)
-    transcriptions.succeed(at_work)
+    assert transcriptions.request_again(at_work.row, ACTOR)
+    with pytest.raises(NotOurs):
+        transcriptions.succeed(at_work)
 
     assert Transcription.objects.get().status == "PENDING"
     assert attempt(call).status == "SUCCESS"
@@ -284,27 +288,6 @@ def test_a_removed_recording_cannot_be_transcribed_again(call: Connection) -> No
 
     assert transcriptions.request_again(made, ACTOR) is False
     assert Transcription.objects.get().status == "SUCCESS"
-
-
-@pytest.mark.django_db(transaction=True)
-def test_one_of_many_workers_asks_the_provider(provider: Provider, call: Connection) -> None:
-    together = threading.Barrier(4)
-
-    def work() -> None:
-        try:
-            together.wait(timeout=100)
-            run(call.pk)
-        finally:
-            database.close()
-
-    threads = [threading.Thread(target=work) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-
-    assert Transcription.objects.get().status == "SUCCESS"
-    assert (len(provider.heard), seconds_used(), told()) == (1, 10, ["SUCCESS"])
 
 
 @pytest.mark.django_db(transaction=True)

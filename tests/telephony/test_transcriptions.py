@@ -81,7 +81,7 @@ def test_each_channel_is_a_speaker_and_their_parts_are_in_order(provider: Provid
 
     made = transcribed(recorded(STEREO))
 
-    assert (made.status, made.seconds, made.attempts) == ("SUCCESS", 10, 1)
+    assert (made.status, made.seconds, made.attempt_count) == ("SUCCESS", 10, 1)
     assert made.parts == [
         {"begin": 0.0, "end": 2.0, "speaker": "USER", "text": "Good morning."},
         {"begin": 2.5, "end": 4.75, "speaker": "CUSTOMER", "text": "I have a question."},

@@ -12,6 +12,7 @@ from typing import Any
 from aiosmtpd.smtp import SMTP, Envelope, Session
 
 from tests.webhooks.receivers import Peer
+from tickets.models import Dispatch
 
 
 @dataclass
@@ -133,3 +134,8 @@ def saying(**answers: str | None) -> Callable[[Peer], None]:
                     return
 
     return script
+
+
+def due_now() -> list[int]:
+    """Return the messages that a sweep enqueues."""
+    return list(Dispatch.objects.due().values_list("pk", flat=True))

@@ -9,6 +9,7 @@ from django.db.models import Q
 
 from telephony.models import Agent
 from tests.conftest import ACTOR
+from tests.statements import few_statements
 from tests.telephony.factories import AgentFactory, ConnectionFactory
 from tests.tickets.factories import (
     ChatFactory,
@@ -187,11 +188,9 @@ def test_mail_of_a_phone_ticket_goes_to_the_customer_by_mail(customer: Customer)
     assert (ticket.status.kind, ticket.first_agent_responded_at is None) == ("waiting_for_customer", False)
 
 
-def test_sweep_takes_one_statement_if_no_customer_was_answered(
-    customer: Customer, django_assert_num_queries: Any
-) -> None:
+def test_sweep_takes_one_statement_if_no_customer_was_answered(customer: Customer) -> None:
     for _ in range(3):
         opened(customer)
 
-    with django_assert_num_queries(1):
+    with few_statements(1):
         end_answered_targets()

@@ -10,6 +10,7 @@ import pytest
 
 from callcentre.core.errors import Invalid
 from tests.conftest import ACTOR
+from tests.statements import few_statements
 from tests.telephony.factories import AgentFactory
 from tests.tickets.factories import CustomerFactory, TicketFactory, TicketQueueFactory
 from tests.tickets.mail_servers import mail_server
@@ -290,7 +291,7 @@ def test_a_mail_whose_file_is_gone_fails_and_says_so(settings: Any) -> None:
     assert not server.received
 
 
-def test_a_long_conversation_needs_no_more_queries(django_assert_max_num_queries: Any) -> None:
+def test_a_long_conversation_needs_no_more_queries() -> None:
     ticket = TicketFactory()
     for number in range(20):
         received(ticket, f"{number}@client.example")
@@ -299,7 +300,7 @@ def test_a_long_conversation_needs_no_more_queries(django_assert_max_num_queries
         message=message
     )
 
-    with django_assert_max_num_queries(3):
+    with few_statements(3):
         compose(due)
 
 

@@ -306,7 +306,7 @@ def test_mail_and_replies_while_tickets_are_deleted_end_without_deadlock_or_left
     assert failures == []
     # A deletion waits while the ticket is being connected or its reply is being sent.
     for deletion in Deletion.objects.exclude(state="finished"):
-        Deletion.objects.filter(pk=deletion.pk).update(due_at=timezone.now())
+        Deletion.objects.filter(pk=deletion.pk).update(next_attempt_at=timezone.now())
         deletions.run(deletion.pk)
     assert (Ticket.objects.count(), Message.objects.count()) == (0, 0)
     assert sum(TicketCount.objects.values_list("count", flat=True)) == 0

@@ -6,9 +6,8 @@ from typing import Any
 import pytest
 from pytest_django import DjangoDbBlocker
 
-import telephony.demo
+from callcentre.demonstration import switchboard, tickets
 from tests.conftest import ApiClient, kept_for_all
-from tickets import demo
 from tickets.models import Chat, Customer, Message, Source, StoredFile, Ticket, TicketStatus
 
 pytestmark = pytest.mark.django_db
@@ -19,8 +18,8 @@ AGENTS = {f"agent{number}" for number in range(1, 6)}
 @pytest.fixture(scope="module", autouse=True)
 def _seeded(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
     def seed() -> None:
-        telephony.demo.seed()
-        demo.seed()
+        switchboard.seed()
+        tickets.seed()
 
     with kept_for_all(django_db_blocker, seed):
         yield
@@ -65,7 +64,7 @@ def test_what_happened_fits_together() -> None:
         said = sorted(ticket.messages.all(), key=lambda message: message.created_at)
         assert said[0].created_at >= ticket.created_at
         assert said[-1].created_at <= ticket.updated_at
-        assert (ticket.closed_at is not None) == ticket.status.is_over
+        assert (ticket.closed_at is not None) == ticket.status.meaning.is_over
 
 
 def test_a_second_time_adds_nothing() -> None:
@@ -74,6 +73,6 @@ def test_a_second_time_adds_nothing() -> None:
         return [model.objects.count() for model in models]
 
     before = counts()
-    demo.seed()
+    tickets.seed()
 
     assert counts() == before

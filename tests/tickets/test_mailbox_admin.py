@@ -8,6 +8,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from tests.backoffice import BackOffice, errors_of, page_of, staff, superuser
+from tests.statements import few_statements
 from tests.tickets.factories import MailboxTestFactory, MarketplaceFactory, TicketQueueFactory
 from tests.tickets.imap_server import Mailbox, local_mailboxes, serving  # noqa: F401  (a fixture)
 from tickets.models import MailboxTest, Marketplace, TicketQueue
@@ -164,10 +165,10 @@ def test_the_result_of_other_settings_is_not_shown(change: dict[str, str], is_ke
 
 
 @pytest.mark.parametrize("state", [{}, {"finished_at": timezone.now(), "mail_count": 1, "unseen_count": 0}])
-def test_the_page_of_a_test_takes_few_queries(state: dict[str, Any], django_assert_num_queries: Any) -> None:
+def test_the_page_of_a_test_takes_few_queries(state: dict[str, Any]) -> None:
     test, client = MailboxTestFactory(**state), superuser()
 
-    with django_assert_num_queries(4):
+    with few_statements(4):
         client.page(page_of(test.queue, "test_connection"))
 
 

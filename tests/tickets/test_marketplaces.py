@@ -11,9 +11,10 @@ from standardwebhooks import Webhook as Verifier
 from tests.conftest import ACTOR, ApiClient
 from tests.telephony.factories import AgentFactory
 from tests.tickets.factories import CustomFieldFactory, TicketFactory, TicketQueueFactory
+from tests.tickets.mail_servers import due_now
 from tests.webhooks.receivers import Peer, Receiver, always, receiver, silent
 from tickets.mail import marketplaces
-from tickets.mail.dispatcher import dispatch, due_now
+from tickets.mail.dispatcher import dispatch
 from tickets.models import Dispatch, Marketplace, Ticket
 from tickets.verbs.dispatches import resend
 from tickets.verbs.messages import reply_to

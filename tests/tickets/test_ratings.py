@@ -8,6 +8,7 @@ from django.test import Client
 from django.utils import timezone
 
 from tests.conftest import ACTOR, ApiClient
+from tests.statements import few_statements
 from tests.telephony.factories import AgentFactory
 from tests.tickets.factories import TicketFactory, TicketQueueFactory
 from tickets.models import Message, Rating, Ticket
@@ -127,8 +128,8 @@ def test_link_is_a_full_address(message: Message, settings: Any) -> None:
     assert rating_url(message) == f"https://desk.example/ratings/{token_of(message)}"
 
 
-def test_number_of_queries_of_the_page(client: Client, path: str, django_assert_max_num_queries: Any) -> None:
-    with django_assert_max_num_queries(2):
+def test_number_of_queries_of_the_page(client: Client, path: str) -> None:
+    with few_statements(2):
         client.get(path)
-    with django_assert_max_num_queries(16):
+    with few_statements(16):
         client.post(path, {"value": "3"})

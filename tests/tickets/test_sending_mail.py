@@ -1,6 +1,5 @@
 """Mails to a real server on a socket: the outcome of each success and failure."""
 
-import threading
 from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
@@ -13,10 +12,10 @@ from callcentre.core.errors import Conflict, Invalid
 from tests.conftest import ACTOR
 from tests.telephony.factories import AgentFactory
 from tests.tickets.factories import TicketFactory
-from tests.tickets.mail_servers import MailServer, mail_server, mute, saying, send_to
+from tests.tickets.mail_servers import MailServer, due_now, mail_server, mute, saying, send_to
 from tests.webhooks.receivers import receiver, tls_for
-from tickets.mail import dispatcher, smtp
-from tickets.mail.dispatcher import DELAYS, dispatch, due_now
+from tickets.mail import smtp
+from tickets.mail.dispatcher import dispatch
 from tickets.models import Dispatch, TicketChange
 from tickets.verbs.dispatches import record_bounce, resend
 from tickets.verbs.messages import reply_to
@@ -112,7 +111,7 @@ def test_each_attempt_waits_longer_and_the_last_one_fails(server: MailServer) ->
     row = a_reply()
 
     waited = []
-    for _ in DELAYS:
+    for _ in Dispatch.delays:
         Dispatch.objects.filter(pk=row.pk).update(next_attempt_at=timezone.now())
         sent(row)
         assert row.next_attempt_at is not None
@@ -122,7 +121,7 @@ def test_each_attempt_waits_longer_and_the_last_one_fails(server: MailServer) ->
 
     assert [round(wait / timedelta(minutes=1)) for wait in waited] == [1, 5, 15, 60, 240, 720, 1440, 1440]
     assert outcome(row) == ("failed", False, "451 Not now")
-    assert len(server.received) == len(DELAYS) + 1
+    assert len(server.received) == len(Dispatch.delays) + 1
 
 
 def test_a_server_that_hangs_up_after_the_message_leaves_the_outcome_unknown(server: MailServer) -> None:
@@ -215,31 +214,6 @@ def test_a_server_without_tls_gets_no_mail_that_wants_it(settings: Any, server: 
     assert not server.received
 
 
-def test_two_workers_at_once_send_one_mail(committed_db: None, settings: Any) -> None:
-    with mail_server(settings) as server:
-        row = a_reply()
-        server.holds = True
-        workers = [threading.Thread(target=_work, args=(row.pk,)) for _ in range(2)]
-        for worker in workers:
-            worker.start()
-        assert server.is_held.wait(100)
-        server.go_on.set()
-        for worker in workers:
-            worker.join(100)
-
-    row.refresh_from_db()
-    assert (row.state, row.attempt_count, len(server.received)) == ("sent", 1, 1)
-
-
-def _work(pk: int) -> None:
-    from django.db import connection
-
-    try:
-        dispatch(pk)
-    finally:
-        connection.close()
-
-
 def test_a_task_sends_further_messages_that_are_due(server: MailServer) -> None:
     first, *others = [a_reply() for _ in range(3)]
 
@@ -273,23 +247,13 @@ def test_an_answer_after_the_lease_decides(server: MailServer, monkeypatch: pyte
     def slowly(connection: Any, octets: bytes) -> None:
         transmit(connection, octets)
         Dispatch.objects.filter(pk=row.pk).update(next_attempt_at=timezone.now())
-        assert due_now() == []
+        dispatch(row.pk)  # by another worker
         row.refresh_from_db()
         assert outcome(row) == ("failed", True, "outcome unknown")
 
     monkeypatch.setattr(smtp, "_transmit", slowly)
 
     assert outcome(sent(row)) == ("sent", False, "")
-
-
-def test_a_message_that_kills_every_worker_fails(server: MailServer) -> None:
-    row = a_reply()
-    Dispatch.objects.filter(pk=row.pk).update(attempt_count=len(DELAYS) + 1)
-
-    assert due_now() == []
-
-    row.refresh_from_db()
-    assert outcome(row) == ("failed", False, dispatcher.DIED)
 
 
 # A person

@@ -11,6 +11,7 @@ from django.utils import timezone
 from tests.backoffice import BackOffice, messages_of, staff, superuser
 from tests.callcentre.factories import UserFactory
 from tests.conftest import ACTOR
+from tests.statements import few_statements
 from tests.telephony.factories import AgentFactory
 from tests.tickets.factories import (
     CustomerFactory,
@@ -150,15 +151,14 @@ def test_a_search_for_nul_is_400_as_any_address_with_nul():
 
 
 @pytest.mark.parametrize(("query", "queries"), [({}, 13), ({"view": "waiting"}, 15), ({"view": "late"}, 15)])
-@pytest.mark.parametrize("count", [1, 60])
-def test_the_query_count_of_the_list_of_tickets_is_constant(count, query, queries, django_assert_num_queries):
+def test_the_query_count_of_the_list_of_tickets_is_constant(query, queries):
     TicketFactory.create_batch(
-        count, of_customer=True, assigned=True, response_due_at=hours(-1), tags=["a"], queue=TicketQueueFactory()
+        30, of_customer=True, assigned=True, response_due_at=hours(-1), tags=["a"], queue=TicketQueueFactory()
     )
     client = superuser()
     client.page(LIST)
 
-    with django_assert_num_queries(queries):
+    with few_statements(queries):
         client.page(LIST, **query)
 
 

@@ -10,8 +10,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from callcentre.launch.embedded import Stores
-from callcentre.launch.supervisor import programs
-from tests.processes import environment, running
+from tests.processes import arguments_of, environment, running
 from tests.webhooks.factories import WebhookFactory
 from tests.webhooks.receivers import Peer, Receiver
 from webhooks import outbox
@@ -22,10 +21,12 @@ ACTION = EventType.AGENT_FREE
 
 
 def a_worker(stores: Stores, folder: Path, **more: str) -> Any:
-    """The worker that `make run` has for webhooks."""
-    (program,) = (program for program in programs(8000) if program.name == "webhooks")
-    arguments = " ".join(program.arguments[program.arguments.index("-Q") :]) + " --without-gossip --without-mingle"
-    return celery(f"worker -n w{time.monotonic_ns()} {arguments}", stores, folder, **more)
+    """The worker that deploy/systemd has for webhooks."""
+    unit = arguments_of("webhooks")
+    arguments = " ".join(unit[unit.index("-Q") :])
+    return celery(
+        f"worker -n w{time.monotonic_ns()} {arguments} --without-gossip --without-mingle", stores, folder, **more
+    )
 
 
 def celery(arguments: str, stores: Stores, folder: Path, **more: str) -> Any:

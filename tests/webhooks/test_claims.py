@@ -6,6 +6,7 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
+from callcentre.core.due_work import LEASE
 from tests.conftest import ACTOR
 from tests.serving import at_once
 from tests.webhooks.due import database_now, due, ids, make_due, pks, registered, reread
@@ -14,7 +15,6 @@ from tests.webhooks.receivers import Peer, always, receiver
 from webhooks import delivery_worker
 from webhooks.delivery_worker import deliver
 from webhooks.models import Attempt, Delivery, Webhook
-from webhooks.models.delivery import LEASE_SECONDS
 from webhooks.slots import Slots
 from webhooks.transport import Outcome
 from webhooks.verbs.resends import resend_deliveries
@@ -42,7 +42,7 @@ def test_a_batch_takes_so_many_and_leases_them() -> None:
     claimed = delivery_worker._claim(webhook)
 
     assert len(claimed) == delivery_worker.BATCH
-    assert {delivery.leased_until for delivery in claimed} == {database_now() + timedelta(seconds=LEASE_SECONDS)}
+    assert {delivery.claimed_until for delivery in claimed} == {database_now() + LEASE}
     assert len(delivery_worker._claim(webhook)) == 5
 
 
@@ -98,7 +98,7 @@ def test_a_claim_reads_rows_by_indexes_alone() -> None:
         cursor.execute(MANY_WAITING, [webhook.pk])
         cursor.execute("ANALYZE webhooks_delivery")
         cursor.execute("ANALYZE webhooks_event")
-        given = {"webhook": webhook.pk, "size": delivery_worker.BATCH, "lease": LEASE_SECONDS}
+        given = {"webhook": webhook.pk, "size": delivery_worker.BATCH, "lease": LEASE}
         cursor.execute("EXPLAIN " + delivery_worker._CLAIM, given)
         plan = "\n".join(line for (line,) in cursor.fetchall())
 
@@ -139,7 +139,7 @@ def test_a_worker_after_its_lease_does_not_overwrite_another_worker() -> None:
 
     first, second = webhook.deliveries.order_by("id")
     assert (first.state, first.next_attempt_at) == ("succeeded", None)
-    assert (second.state, second.next_attempt_at) == ("waiting", prompt[1].leased_until)
+    assert (second.state, second.next_attempt_at) == ("waiting", prompt[1].claimed_until)
     assert (first.attempt_count, second.attempt_count) == (1, 0)
 
 

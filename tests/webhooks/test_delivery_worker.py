@@ -19,7 +19,6 @@ from tests.webhooks.sending import Resolve
 from webhooks import delivery_worker
 from webhooks.delivery_worker import FAILURES_TO_OPEN, deliver
 from webhooks.models import Delivery, Webhook
-from webhooks.models.delivery import DELAYS
 from webhooks.verbs.webhooks import rotate_secret, send_test
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("local_receivers", "enqueued")]
@@ -140,8 +139,8 @@ def test_attempts_are_made_by_the_schedule_with_jitter_and_the_last_failure_is_v
                 break
             waits.append((delivery.next_attempt_at - before, delivery.next_attempt_at - timezone.now()))
 
-    assert len(running.requests) == len(DELAYS) + 1 == 8
-    for (from_before, from_after), planned in zip(waits, DELAYS, strict=True):
+    assert len(running.requests) == len(Delivery.delays) + 1 == 8
+    for (from_before, from_after), planned in zip(waits, Delivery.delays, strict=True):
         assert planned <= from_before
         assert from_after <= planned * 1.1
     assert (delivery.state, delivery.attempt_count) == ("failed", 8)
@@ -215,7 +214,7 @@ def test_retry_after_is_never_shorter_than_the_schedule() -> None:
 
     delivery.refresh_from_db()
     assert delivery.next_attempt_at is not None
-    assert delivery.next_attempt_at - before >= DELAYS[3]
+    assert delivery.next_attempt_at - before >= Delivery.delays[3]
 
 
 @pytest.mark.parametrize("status", [429, 503])

@@ -14,7 +14,7 @@ __all__ = ["app"]
 # A worker of the tests waits seconds instead of minutes and hours. Its lease stays long, because a living worker on a
 # busy machine must not lose its deliveries. Tests that kill the worker set a short lease.
 BATCH_SECONDS = 1.0
-LEASE_SECONDS = int(os.environ.get("TEST_LEASE_SECONDS", "60"))
+LEASE = timedelta(seconds=int(os.environ.get("TEST_LEASE_SECONDS", "60")))
 TIMEOUT_SECONDS = float(os.environ.get("TEST_TIMEOUT_SECONDS", "0")) or None
 DELAYS = (timedelta(seconds=0.2), timedelta(seconds=0.2))
 
@@ -22,18 +22,19 @@ DELAYS = (timedelta(seconds=0.2), timedelta(seconds=0.2))
 @celeryd_after_setup.connect
 def shorten(**kwargs: Any) -> None:
     from webhooks import delivery_worker
+    from webhooks.models import Delivery
     from webhooks.transport import Sender
 
     settings: dict[str, Any] = {
         "BATCH_SECONDS": BATCH_SECONDS,
-        "LEASE_SECONDS": LEASE_SECONDS,
-        "DELAYS": DELAYS,
+        "LEASE": LEASE,
         "LONGEST_PAUSE_SECONDS": 0.2,
         "sender": Sender(timeout=TIMEOUT_SECONDS, authorities=os.environ.get("TEST_AUTHORITIES")),
     }
     for name, value in settings.items():
         assert hasattr(delivery_worker, name), name
         setattr(delivery_worker, name, value)
+    Delivery.delays = DELAYS
 
 
 @celeryd_after_setup.connect

@@ -26,13 +26,14 @@ from callcentre.admin import (
 )
 from callcentre.admin.base import MAX_SELECTED, REFUSALS
 from callcentre.admin.lists import ConditionFilter
-from callcentre.admin.periods import Spans, within
+from callcentre.admin.periods import within
 from callcentre.admin.scope import (
     AutocompleteSelectFilter,
     AutocompleteSelectMultipleFilter,
     offer_within,
     scope_of,
 )
+from callcentre.core.counted import Spans
 from telephony.models import Agent
 from tickets.admin import chat_search
 from tickets.admin.chat_page import ChatPageMixin

@@ -11,8 +11,8 @@ from callcentre.admin.theme import ModelForm
 from tickets.admin.custom_field_inputs import input_of, name_of
 from tickets.admin.customer_select import CustomerSelect
 from tickets.models import Customer, CustomField
+from tickets.models.customer_fields import FORM_FIELDS
 
-COLUMNS = ("name", "surname", "email", "company", "identifier", "time_zone")
 MAX_NUMBERS = 50
 
 
@@ -30,7 +30,7 @@ class CustomerForm(ModelForm):
 
     class Meta:
         model = Customer
-        fields = COLUMNS
+        fields = [field.form for field in FORM_FIELDS]
 
     def __init__(self, *args: Any, instance: Customer | None = None, **kwargs: Any) -> None:
         if instance is not None:
@@ -47,9 +47,11 @@ class CustomerForm(ModelForm):
     def values(self) -> dict[str, Any]:
         """Return the changed values by the verb's names; of a new customer, the filled ones."""
         names, given = set(self.changed_data), self.cleaned_data
-        values: dict[str, Any] = {name: given[name] for name in COLUMNS if name in names and name != "company"}
-        if "company" in names:
-            values["company_id"] = given["company"].pk if given["company"] else None
+        values: dict[str, Any] = {
+            field.name: getattr(given[field.form], "pk", given[field.form])
+            for field in FORM_FIELDS
+            if field.form in names
+        }
         if "phone_numbers" in names:
             values["phone_numbers"] = given["phone_numbers"]
         if fields := {custom.name: given[name_of(custom)] for custom in self.custom if name_of(custom) in names}:
@@ -87,7 +89,7 @@ def form_field_of(name: str, fields: Sequence[CustomField]) -> str:
     first, _dot, rest = name.partition(".")
     if first == "custom_fields":
         return next((name_of(custom) for custom in fields if custom.name == rest), "")
-    return {"company_id": "company"}.get(first, first)
+    return next((field.form for field in FORM_FIELDS if field.name == first), first)
 
 
 class NoteForm(forms.Form):

@@ -9,6 +9,7 @@ from callcentre.core.scope import Scope
 from telephony.models import Connection
 from tickets.admin.customer_history import label_of_column
 from tickets.models import Chat, Company, Customer, CustomField
+from tickets.models.customer_fields import FORM_FIELDS
 from tickets.verbs.customer_merges import plan_merge
 
 
@@ -33,8 +34,8 @@ class Preview:
 def preview_of(source: Customer, target: Customer, scope: Scope) -> Preview:
     done = plan_merge(source, target)
     lines = [
-        _preview_of_column(source, target, name, done.values.get(name, getattr(target, name)))
-        for name in ("name", "surname", "email", "company_id", "identifier", "time_zone")
+        _preview_of_column(source, target, field.name, done.values.get(field.name, getattr(target, field.name)))
+        for field in FORM_FIELDS
     ]
     numbers = ", ".join(raw for raw, _number in done.numbers)
     lines.append(

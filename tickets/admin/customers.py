@@ -26,6 +26,7 @@ from tickets.admin.customer_panels import panels_of
 from tickets.admin.customer_select import CustomerChoices
 from tickets.admin.customer_timeline import timeline_of
 from tickets.models import Customer, CustomField
+from tickets.models.customer_fields import FORM_ROWS
 from tickets.verbs.customer_merges import merge_customers
 from tickets.verbs.customers import add_customer_note, create_customer, edit_customer
 
@@ -117,9 +118,7 @@ class CustomerAdmin(DeletableMixin, HistoryMixin, UncountedMixin, Admin):
         return super().get_form(request, obj, change=change, **kwargs)
 
     def get_fieldsets(self, request: HttpRequest, obj: Customer | None = None) -> Any:
-        fieldsets: list[Any] = [
-            (None, {"fields": [("name", "surname"), ("email", "identifier"), ("company", "time_zone")]})
-        ]
+        fieldsets: list[Any] = [(None, {"fields": FORM_ROWS})]
         may_change = self.has_change_permission(request, obj) if obj else True
         fieldsets.append((_("Reached at"), {"fields": ["phone_numbers" if may_change else "numbers_shown"]}))
         if names := [name_of(custom) for custom in self._fields(request)]:

@@ -9,7 +9,8 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from callcentre.admin import PeriodFilter
-from callcentre.admin.periods import Spans, within
+from callcentre.admin.periods import within
+from callcentre.core.counted import Spans
 from tickets.models import Message
 
 

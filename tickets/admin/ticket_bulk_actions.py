@@ -18,6 +18,7 @@ from callcentre.admin import Admin, actor_of
 from callcentre.admin.base import MAX_SELECTED, REFUSALS
 from callcentre.admin.scope import scope_of
 from callcentre.core.errors import ErrorCode, Fault
+from callcentre.lists.runs import run_of
 from tickets.admin.merge_confirmation import MergeConfirmationForm, people_of
 from tickets.admin.ticket_page_forms import AgentField, QueueField, offer_choices, status_values, statuses_for, tags_of
 from tickets.models import Ticket
@@ -58,6 +59,7 @@ class TagsForm(forms.Form):
     )
 
     def clean(self) -> dict[str, Any]:
+        super().clean()
         for name in ("added", "removed"):
             if any(len(tag) > 100 for tag in tags_of(self.cleaned_data.get(name, ""))):
                 raise ValidationError({name: _now("A tag has at most 100 characters.")})
@@ -140,7 +142,9 @@ def _edit(model_admin: Admin, request: HttpRequest, tickets: QuerySet[Ticket], f
     if form.is_valid():
         actor = actor_of(request)
         refused = _apply_to_each(
-            model_admin, selected, lambda ticket: edit_ticket(ticket, actor, **form.values(ticket))
+            model_admin,
+            selected,
+            lambda ticket: run_of(request).note(edit_ticket(ticket, actor, **form.values(ticket))),
         )
         _report(model_admin, request, len(selected), refused)
         return None

@@ -50,14 +50,6 @@ ICONS: dict[str, str] = {
     Source.MARKETPLACE_MESSAGE: "storefront",
     Source.MARKETPLACE_DISPUTE: "gavel",
 }
-STATUS_COLOURS: dict[str, str] = {
-    TicketStatus.Kind.NEW: "danger",
-    TicketStatus.Kind.IN_PROGRESS: "warning",
-    TicketStatus.Kind.WAITING_FOR_CUSTOMER: "info",
-    TicketStatus.Kind.POSTPONED: "info",
-    TicketStatus.Kind.CLOSED: "success",
-    TicketStatus.Kind.MERGED: "success",
-}
 WRITTEN: dict[str, Any] = {
     REPLY: _("The reply is on its way."),
     ANSWER: _("The comment is there, and the customer counts as answered."),
@@ -145,7 +137,7 @@ class TicketPage:
             "subtitle": ticket.subject,
             "ticket": ticket,
             "icon": ICONS.get(ticket.source, "confirmation_number"),
-            "colour": STATUS_COLOURS.get(ticket.status.kind, "info"),
+            "colour": ticket.status.meaning.colour,
             "thread": thread_of(
                 ticket,
                 before=integer_of(request.GET.get("before")),

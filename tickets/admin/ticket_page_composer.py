@@ -12,11 +12,10 @@ from telephony.models import Agent
 from tickets import html
 from tickets.admin.ticket_page_forms import ANSWER, COMMENT, REPLY, status_values
 from tickets.models import Message, Ticket, TicketChange, TicketStatus, TicketSubstatus
+from tickets.models.status import OPEN_KINDS
 from tickets.verbs.messages import comment_on, reply_to
 from tickets.verbs.ticket_row import lock_ticket
 from tickets.verbs.tickets import edit_ticket
-
-OPEN_KINDS = (TicketStatus.Kind.NEW, TicketStatus.Kind.IN_PROGRESS)
 
 
 class ChangedMeanwhile(Exception):

@@ -70,7 +70,9 @@ def statuses_for(ticket: Ticket | None = None) -> list[tuple[str, Any]]:
     ticket would keep the sub-status.
     """
     choices: list[tuple[str, Any]] = []
-    for status in TicketStatus.objects.exclude(kind=TicketStatus.Kind.MERGED).prefetch_related("substatuses"):
+    for status in TicketStatus.objects.prefetch_related("substatuses"):
+        if not status.meaning.is_choice:
+            continue
         if not (ticket and ticket.status_id == status.pk and ticket.substatus_id):
             choices.append((f"s{status.pk}", str(status)))
         choices += [(f"u{sub.pk}", f"{status} - {sub.name}") for sub in status.substatuses.all()]

@@ -12,10 +12,9 @@ from callcentre.core.search import Hit, SearchText, candidates, ids_inside, read
 from callcentre.core.statements import rows_of
 from callcentre.core.times import minute
 from tickets.admin import customer_search
-from tickets.admin.ticket_page_composer import OPEN_KINDS
 from tickets.models import CustomField, Ticket, TicketStatus
 from tickets.models.custom_values import WrongValue, parse
-from tickets.models.status import as_read
+from tickets.models.status import OPEN_KINDS, as_read
 
 MAX_FOUND = 500
 # Of a word that more tickets have, the index returns some by chance (migrations/0001_initial.sql).

@@ -7,7 +7,6 @@ from typing import Any
 
 from django.contrib import admin
 from django.contrib.admin.utils import unquote
-from django.db import connection
 from django.db.models import Case, F, QuerySet, When
 from django.db.models.functions import Least
 from django.http import HttpRequest, HttpResponse
@@ -39,6 +38,7 @@ from callcentre.admin.scope import (
 from callcentre.core.errors import ErrorCode
 from callcentre.core.integers import integer_of
 from callcentre.core.scope import within_scope
+from callcentre.core.statements import row_of
 from callcentre.lists.saved_views import WHOLE_LIST
 from telephony.models import Agent
 from tickets import due_tickets
@@ -47,8 +47,7 @@ from tickets.admin.own_tickets import next_view
 from tickets.admin.report_filter import Counted
 from tickets.admin.ticket_add_page import add_view
 from tickets.admin.ticket_bulk_actions import ACTIONS, assign_selected
-from tickets.admin.ticket_page import ICONS, STATUS_COLOURS, TicketPage
-from tickets.admin.ticket_page_composer import OPEN_KINDS
+from tickets.admin.ticket_page import ICONS, TicketPage
 from tickets.admin.ticket_page_files import file_view
 from tickets.admin.ticket_page_forms import AgentField, tags_of
 from tickets.admin.ticket_page_presence import presence_view
@@ -56,6 +55,7 @@ from tickets.admin.ticket_page_sidebar import dues_of
 from tickets.admin.ticket_relations import connect_view, merge_view, split_view
 from tickets.due_tickets import LATE, POSTPONED, SOON_DUE
 from tickets.models import Ticket
+from tickets.models.status import OPEN_KINDS
 from tickets.models.ticket import RESPONSE_IS_OWED
 
 MINE, UNASSIGNED, WAITING = "mine", "unassigned", "waiting"
@@ -211,6 +211,7 @@ class TicketAdmin(DeletableMixin, UncountedMixin, Admin):
         ]
 
     def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Ticket | None:
+        """Return the ticket with what its page shows, without the columns of the list."""
         pk = integer_of(object_id)
         tickets = within_scope(Ticket.objects.select_related(*RELATED), user_of(request))
         return None if pk is None else tickets.filter(pk=pk).first()
@@ -278,9 +279,7 @@ class TicketAdmin(DeletableMixin, UncountedMixin, Admin):
 
     @display(description=_("status"))
     def state(self, ticket: Ticket) -> str:
-        label = format_html(
-            '<span class="cc-state cc-{}">{}</span>', STATUS_COLOURS.get(ticket.status.kind, "info"), ticket.status
-        )
+        label = format_html('<span class="cc-state cc-{}">{}</span>', ticket.status.meaning.colour, ticket.status)
         return _two_lines(label, ticket.substatus.name if ticket.substatus else "")
 
     @display(description=_("due"))
@@ -319,9 +318,7 @@ def views_of(request: HttpRequest) -> list[dict[str, Any]]:
     agent = Agent.objects.of_user(user_of(request))
     statuses, scope = ticket_search.waiting_statuses(), user_of(request).scope
     values = {"agent": agent.pk if agent else -1, "statuses": statuses, "limit": COUNTED + 1, **scope.by_column}
-    with connection.cursor() as cursor:
-        cursor.execute(_COUNTS.format(inside=scope.sql(Ticket, "t")), values)
-        mine, unassigned, waiting = cursor.fetchone()
+    mine, unassigned, waiting = row_of(_COUNTS.format(inside=scope.sql(Ticket, "t")), values)
     counts = {MINE: mine, UNASSIGNED: unassigned, WAITING: waiting}
     counts |= due_tickets.counts(scope.within(Ticket.objects.all()), COUNTED + 1, timezone.now())
     chosen = request.GET.get("view", "")

@@ -6,12 +6,15 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from callcentre.api.exceptions import TooLarge, WrongMediaType
+from callcentre.api.openapi import Parameter, integer, operation, shape, text
 from callcentre.api.viewsets import ApiViewSet
 from callcentre.core.errors import ErrorCode, Fault, Invalid, NotFound
 from callcentre.core.parsing import Reject, parse_text
 from tickets.file_downloads import response_of
 from tickets.file_storage import Stored, TooLong, clean_name, store
 from tickets.models import StoredFile
+
+FILE = {"type": "string", "format": "binary", "example": "%PDF-1.7 …"}
 
 
 class TemporaryFileViewSet(ApiViewSet):
@@ -27,6 +30,30 @@ class TemporaryFileViewSet(ApiViewSet):
         self._discard()
         return super().handle_exception(exc)
 
+    @operation(
+        "upload_temporary_file",
+        "Upload a file",
+        "For the attachments of a message. It is kept for 24 hours, and only this API user can use it, once.",
+        body=FILE,
+        request_type="application/octet-stream",
+        query=(
+            Parameter(
+                "filename",
+                {"type": "string", "example": "invoice.pdf"},
+                "Name of the file.",
+                (ErrorCode.EMPTY, ErrorCode.TOO_LONG, ErrorCode.NUL),
+                is_required=True,
+            ),
+        ),
+        answer=shape(
+            "TemporaryFile",
+            "The file.",
+            filename=text("Its name, cleaned.", "invoice.pdf"),
+            token=text("The name of the file in `attachments`.", "Zk3vJp"),
+            size=integer("Bytes.", 48_213),
+        ),
+        errors=[ErrorCode.FILE_EMPTY_UPLOAD, ErrorCode.FILE_CUT_SHORT, ErrorCode.TOO_MANY_FILES],
+    )
     def create(self, request: Request) -> Response:
         stored = self._receive(request)
         name, faults = _filename(request)
@@ -85,6 +112,15 @@ class FileViewSet(ApiViewSet):
 
     area = "tickets"
 
+    @operation(
+        "download_file",
+        "Download an attachment",
+        "Always as a download, never shown inside a page. The content type is that of the file.",
+        answer=FILE,
+        missing=[ErrorCode.FILE_GONE],
+        # Client generators use only the first type.
+        answer_types=("application/octet-stream", "*/*"),
+    )
     def retrieve(self, request: Request, token: str) -> FileResponse:
         """A temporary file is its uploader's alone."""
         file = StoredFile.objects.filter(token=token).first()

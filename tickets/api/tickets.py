@@ -2,12 +2,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from django.db import connection
-from django.db.models import QuerySet
+from django.db.models import QuerySet, Sum
 from rest_framework.exceptions import APIException
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from callcentre.api.field_tables import properties
+from callcentre.api.openapi import array, flag, integer, mapping, operation, page, shape, text
 from callcentre.api.pagination import LimitOffset, limit_and_offset
 from callcentre.api.viewsets import ApiViewSet
 from callcentre.core.errors import Conflict, ErrorCode, Fault, Invalid
@@ -22,6 +23,8 @@ from tickets.api.serializers import (
     TicketInput,
 )
 from tickets.models import Ticket, TicketCategory, TicketQueue, TicketStatus
+from tickets.models.ticket import TicketCount
+from tickets.models.ticket_fields import MESSAGE_FIELDS, TICKET_FIELDS
 from tickets.models.ticket_rows import read_tickets
 from tickets.verbs.messages import comment_on, receive_message, reply_to
 from tickets.verbs.tickets import edit_ticket, open_ticket
@@ -45,9 +48,34 @@ class TicketPages(LimitOffset):
     def count_of(self, queryset: Any) -> int:
         if queryset.query.where:
             return super().count_of(queryset)
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT sum(count)::bigint FROM tickets_ticketcount")
-            return cursor.fetchone()[0] or 0
+        return int(TicketCount.objects.aggregate(total=Sum("count"))["total"] or 0)
+
+
+MESSAGE = shape("TicketMessage", "A part of the conversation.", **properties(MESSAGE_FIELDS))
+TICKET = shape(
+    "Ticket",
+    "A matter of a customer and its conversation.",
+    optional=("custom_fields",),
+    **properties(TICKET_FIELDS),
+    messages=array(MESSAGE, "Oldest first."),
+    custom_fields=mapping(
+        "Custom field -> value, null where it has none; with `include_custom_fields`.",
+        {},
+        {"order_number": "A-1204", "priority": None},
+    ),
+)
+NAMED = shape(
+    "Named", "An entry that tickets refer to.", id=integer("Its id.", 2, of="pk"), name=text("Its name.", "Complaints")
+)
+STATUS = shape(
+    "TicketStatus",
+    "A status that tickets can have.",
+    id=integer("The status's id.", 2, of="pk"),
+    name=text("Its name.", "Waiting for customer"),
+    kind=text("What the service makes of it.", "waiting_for_customer"),
+    order=integer("Order among the statuses; of a kind's, the lowest is the one that tickets move to.", 20),
+    substatuses=array(NAMED, "Finer words for it."),
+)
 
 
 class TicketViewSet(ApiViewSet):
@@ -55,6 +83,17 @@ class TicketViewSet(ApiViewSet):
 
     area = "tickets"
 
+    @operation(
+        "list_tickets",
+        "List tickets",
+        "Ordered by their last change, newest first, with their messages.",
+        is_extension=False,
+        answer=page(TICKET),
+        filter_set=TicketFilterSet,
+        is_paged=True,
+        query=[flag("include_custom_fields", "Adds `custom_fields` to each ticket.")],
+        errors={ErrorCode.NOT_CHOICE: "order"},
+    )
     def list(self, request: Request) -> Response:
         paginator = TicketPages()
         faults = paginator.faults(request)
@@ -63,31 +102,77 @@ class TicketViewSet(ApiViewSet):
         page = paginator.page(tickets, request, with_custom_fields=include)
         return paginator.get_paginated_response(page)
 
+    @operation(
+        "create_ticket",
+        "Open a ticket",
+        "With the customer's first message. No mail is sent. Replies to a ticket of the source `email` go"
+        " to `from`: an address, also as `Jan Kowal <jan@client.example>`.",
+        body=TicketInput,
+        answer=shape("CreatedTicket", "The new ticket.", ticket_id=text("Its id.", "5012")),
+        errors=[ErrorCode.TICKET_QUEUE_MISSING],
+    )
     def create(self, request: Request) -> Response:
         values, faults = self.read(TicketInput)
         return Response({"ticket_id": str(open_ticket(self.actor, faults, **values).ticket_id)}, status=201)
 
+    @operation("read_ticket", "Read a ticket", "With its custom fields.", answer=TICKET)
     def retrieve(self, request: Request, ticket_id: str) -> Response:
         return Response(read_tickets([ticket_or_404(ticket_id).pk], with_custom_fields=True)[0])
 
+    @operation(
+        "edit_ticket",
+        "Edit a ticket",
+        "Missing fields, and fields that are null, stay as they are. A change of status leaves a message"
+        " with a `system_comment`. Replies go to `from`: an address, also as `Jan Kowal"
+        " <jan@client.example>`. A ticket without a customer gets the one with that address.",
+        body=TicketEditInput,
+        is_partial=True,
+        errors=[ErrorCode.TICKET_MERGED],
+    )
     def update(self, request: Request, ticket_id: str) -> Response:
         with named_ticket(ticket_id) as ticket:
             values, faults = self.read(TicketEditInput, is_partial=True)
             edit_ticket(ticket, self.actor, faults, **values)
         return Response(status=204)
 
+    @operation(
+        "comment_ticket",
+        "Comment a ticket",
+        "For the other agents. The status stays.",
+        is_extension=False,
+        body=CommentInput,
+        errors=[ErrorCode.TICKET_MERGED],
+    )
     def comment(self, request: Request, ticket_id: str) -> Response:
         with named_ticket(ticket_id) as ticket:
             values, faults = self.read(CommentInput)
             comment_on(ticket, self.actor, faults, **values)
         return Response(status=204)
 
+    @operation(
+        "respond_to_ticket",
+        "Send a message to the customer",
+        "For tickets of the sources `email`, `marketplace_message` and `marketplace_dispute`. A worker"
+        " sends it. A ticket that is new or in progress then waits for the customer.",
+        is_extension=False,
+        body=AgentResponseInput,
+        answer={"type": "array", "items": {"type": "object"}, "maxItems": 0, "example": []},
+        status=201,
+        errors=[ErrorCode.TICKET_MERGED, ErrorCode.REPLY_UNSUPPORTED, ErrorCode.RECIPIENT_UNKNOWN],
+    )
     def agent_response(self, request: Request, ticket_id: str) -> Response:
         with named_ticket(ticket_id) as ticket:
             values, faults = self.read(AgentResponseInput)
             reply_to(ticket, self.actor, faults, **values)
         return Response([], status=201)
 
+    @operation(
+        "add_customer_response",
+        "Add a reply of the customer",
+        "The ticket becomes new again, even if it was closed. After a merge it is the other ticket.",
+        is_extension=False,
+        body=CustomerResponseInput,
+    )
     def customer_response(self, request: Request, ticket_id: str) -> Response:
         with named_ticket(ticket_id) as ticket:
             values, faults = self.read(CustomerResponseInput)
@@ -126,19 +211,11 @@ class TicketStatusViewSet(ApiViewSet):
 
     area = "tickets"
 
+    @operation("list_ticket_statuses", "List the statuses of tickets", answer=array(STATUS))
     def list(self, request: Request) -> Response:
         statuses = TicketStatus.objects.prefetch_related("substatuses")
         return Response(
-            [
-                {
-                    "id": status.pk,
-                    "name": status.name,
-                    "kind": status.kind,
-                    "order": status.order,
-                    "substatuses": [{"id": each.pk, "name": each.name} for each in status.substatuses.all()],
-                }
-                for status in statuses
-            ]
+            [STATUS.data(one, substatuses=[NAMED.data(each) for each in one.substatuses.all()]) for one in statuses]
         )
 
 
@@ -147,6 +224,7 @@ class TicketCategoryViewSet(ApiViewSet):
 
     area = "tickets"
 
+    @operation("list_ticket_categories", "List the categories of tickets", answer=array(NAMED))
     def list(self, request: Request) -> Response:
         return Response(list(TicketCategory.objects.filter(is_active=True).values("id", "name")))
 
@@ -156,5 +234,6 @@ class TicketQueueViewSet(ApiViewSet):
 
     area = "tickets"
 
+    @operation("list_ticket_queues", "List the ticket queues", answer=array(NAMED))
     def list(self, request: Request) -> Response:
         return Response(list(TicketQueue.objects.active().values("id", "name")))

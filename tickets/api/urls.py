@@ -1,10 +1,16 @@
 from callcentre.api.exceptions import CONSTRAINTS
+from callcentre.api.openapi import path
 from callcentre.api.routers import route
 from callcentre.core.errors import ErrorCode, Fault
-from tickets.api.chats import ChatViewSet
+from tickets.api.chats import CHAT_ID, ChatViewSet
 from tickets.api.customers import CompanyViewSet, CustomerViewSet
 from tickets.api.files import FileViewSet, TemporaryFileViewSet
 from tickets.api.tickets import TicketCategoryViewSet, TicketQueueViewSet, TicketStatusViewSet, TicketViewSet
+
+path("customer_id", "id", "Id of the customer.", "77", ErrorCode.CUSTOMER_NOT_FOUND)
+path("chat_id", "id", "Id of the chat: a UUID.", CHAT_ID, ErrorCode.CHAT_NOT_FOUND)
+path("token", "token", "Token of an attachment.", "Zk3vJp", ErrorCode.ATTACHMENT_NOT_FOUND)
+path("ticket_id", "id", "Id of the ticket.", "5012", ErrorCode.TICKET_NOT_FOUND)
 
 urlpatterns = [
     route("tickets", TicketViewSet, get="list", post="create"),

@@ -12,28 +12,22 @@ from datetime import timedelta
 from typing import Any
 
 from django.db import transaction
-from django.db.models import F, Q
+from django.db.models import Q
 from django.utils import timezone
 
-from callcentre.core.leases import Lease
+from callcentre.core.due_work import Claim
 from tickets.mail import marketplaces, smtp
-from tickets.mail.send_results import Answer, Lost, Refused, Sent, TakenOver
+from tickets.mail.send_results import Answer, Lost, Refused, Sent
 from tickets.models import Dispatch, Source
-from tickets.models.dispatch import refusals_in_words
+from tickets.models.dispatch import UNKNOWN, refusals_in_words
 
 State = Dispatch.State
 
-# A mail server that is down on a Saturday gets its mail on Monday.
-DELAYS = tuple(timedelta(minutes=minutes) for minutes in (1, 5, 15, 60, 240, 720, 1440, 1440))
-UNKNOWN = "outcome unknown"
-DIED = "the worker died at every attempt"
 # The threads of one process that may send mails, and replies to marketplaces. The limit keeps threads free to place
 # calls and deliver webhooks while a server hangs.
 _PLACES = {True: threading.BoundedSemaphore(4), False: threading.BoundedSemaphore(2)}
 # After this time a task ends, so that its thread is free for others; the sweep enqueues the next task.
 TURN_SECONDS = 30.0
-# Dispatches that one sweep enqueues; each task then goes on with the next that is due.
-BATCH = 100
 
 
 def dispatch(pk: int) -> None:
@@ -54,66 +48,51 @@ def dispatch(pk: int) -> None:
         _PLACES[is_mail].release()
 
 
-def due_now() -> list[int]:
-    """Return the ids of dispatches whose next attempt is due, the longest due first.
-
-    Dispatches that a dead worker had begun fail with an unknown outcome; those that kill every worker fail too.
-    """
-    now = timezone.now()
-    over: dict[str, Any] = {"state": State.FAILED, "next_attempt_at": None}
-    Dispatch.objects.abandoned(now).update(**over, is_unknown=True, error=UNKNOWN)
-    Dispatch.objects.due(now).filter(attempt_count__gt=len(DELAYS)).update(**over, error=DIED)
-    return list(Dispatch.objects.due(now).order_by("next_attempt_at").values_list("pk", flat=True)[:BATCH])
-
-
 def _next_due(*, is_mail: bool) -> int | None:
     mails = Q(source=Source.EMAIL)
-    due = Dispatch.objects.due(timezone.now()).filter(mails if is_mail else ~mails)
-    return due.filter(attempt_count__lte=len(DELAYS)).order_by("next_attempt_at").values_list("pk", flat=True).first()
+    due = Dispatch.objects.due().filter(mails if is_mail else ~mails)
+    return due.order_by("next_attempt_at").values_list("pk", flat=True).first()
 
 
 def _dispatch(pk: int) -> None:
-    row = Dispatch.objects.filter(pk=pk)
-    lease = Lease(row)
-    if not lease.extend(row.due(timezone.now()), attempt_count=F("attempt_count") + 1):
+    related = ("message__agent", "message__ticket__queue", "message__ticket__customer", "message__ticket__agent")
+    claim = Dispatch.objects.select_related(*related).claim(pk)
+    if claim is None:
         return
-    due = row.select_related(
-        "message__agent", "message__ticket__queue", "message__ticket__customer", "message__ticket__agent"
-    ).get()
-    send = smtp.send if due.is_mail else marketplaces.send
-    result: Sent | Refused | Lost
-    try:
-        with lease:
-            result = send(due, _beginning(due, lease))
-    except TakenOver:
-        return
-    except (Lost, Refused) as reason:
-        result = reason
-    _save_result(due, lease, result)
+    with claim:
+        due = claim.row
+        if due.begun_at is not None:
+            claim.finish(**due.given_up(""), attempt_count=due.attempt_count - 1)
+            return
+        send = smtp.send if due.is_mail else marketplaces.send
+        result: Sent | Refused | Lost
+        try:
+            result = send(due, _beginning(claim))
+        except (Lost, Refused) as reason:
+            result = reason
+        _save_result(claim, result)
 
 
-def _beginning(due: Dispatch, lease: Lease) -> Callable[[], None]:
+def _beginning(claim: Claim[Dispatch]) -> Callable[[], None]:
     def begin() -> None:
-        """Commit that the server is about to get the message. Raise TakenOver if the claim is no longer ours."""
+        """Commit that the server is about to get the message. Raise NotOurs."""
         now = timezone.now()
-        ours = Dispatch.objects.filter(pk=due.pk, state=State.QUEUED, begun_at=None)
-        if not lease.extend(ours, begun_at=now):
-            raise TakenOver
-        due.begun_at = now
+        claim.write(begun_at=now)
+        claim.row.begun_at = now
 
     return begin
 
 
-def _save_result(due: Dispatch, lease: Lease, result: Sent | Refused | Lost) -> None:
-    """Save the result, unless another worker has claimed the dispatch.
+def _save_result(claim: Claim[Dispatch], result: Sent | Refused | Lost) -> None:
+    """Save the result. Raise NotOurs if another worker has claimed the dispatch.
 
     A dispatch that was begun is still ours: others can only have marked its outcome as unknown, and now it is known.
     """
-    if due.begun_at is None:
-        ours = Dispatch.objects.filter(pk=due.pk, state=State.QUEUED, begun_at=None, next_attempt_at=lease.until)
-    else:
-        ours = Dispatch.objects.filter(pk=due.pk, begun_at=due.begun_at, state__in=[State.QUEUED, State.FAILED])
+    due = claim.row
+    ours = Dispatch.objects.filter(pk=due.pk, begun_at=due.begun_at, state__in=[State.QUEUED, State.FAILED])
     with transaction.atomic():
+        if due.begun_at is None:
+            claim.lock()
         # A bounce may have changed the row meanwhile.
         row = ours.select_for_update(no_key=True).first()
         if row is None:
@@ -134,7 +113,7 @@ def _columns_after(row: Dispatch, result: Sent | Refused | Lost) -> dict[str, An
     accepted = row.accepted + [each for each in row.addressees if is_sent and each not in answers]
     if accepted and not is_sent and not answers:
         answers = dict.fromkeys(row.addressees, Answer(str(result), result.is_final))
-    is_over = result.is_final or row.attempt_count > len(DELAYS)
+    is_over = result.is_final or row.attempt_count > len(row.delays)
     refused = row.refused | {each: answer.reason for each, answer in answers.items() if answer.is_final or is_over}
     reasons = refused | {each: answer.reason for each, answer in answers.items()}
     values: dict[str, Any] = {
@@ -146,7 +125,7 @@ def _columns_after(row: Dispatch, result: Sent | Refused | Lost) -> dict[str, An
         values["sent_at"] = row.sent_at or now
     if not is_over:
         asked_for = 0.0 if isinstance(result, Sent) else result.retry_after
-        delay = max(DELAYS[row.attempt_count - 1], timedelta(seconds=asked_for))
+        delay = max(row.delays[row.attempt_count - 1], timedelta(seconds=asked_for))
         return values | {"state": State.QUEUED, "begun_at": None, "next_attempt_at": now + delay}
     if isinstance(result, Sent):
         return values | {"state": result.state}

@@ -40,7 +40,3 @@ class Refused(Exception):
 
 class Lost(Exception):
     """The connection broke while the server received the message: the outcome is unknown."""
-
-
-class TakenOver(Exception):
-    """Another worker, or a person, has taken over this dispatch."""

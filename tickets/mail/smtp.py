@@ -10,9 +10,10 @@ from django.core.mail import EmailMultiAlternatives, get_connection
 from django.core.mail.backends.base import BaseEmailBackend
 from django.db import Error as DatabaseError
 
+from callcentre.core.due_work import NotOurs
 from tickets.addresses import needs_smtputf8, on_the_wire
 from tickets.mail.composition import compose
-from tickets.mail.send_results import Answer, Lost, Refused, Sent, TakenOver
+from tickets.mail.send_results import Answer, Lost, Refused, Sent
 from tickets.models import Dispatch
 
 logger = logging.getLogger(__name__)
@@ -38,7 +39,7 @@ def send(dispatch: Dispatch, begin: Callable[[], None]) -> Sent:
         refused = _watch(backend, begin, [on_the_wire(each) for each in dispatch.addressees])
         if not mail.send():
             raise Refused("it has no recipient", is_final=True)
-    except (Refused, TakenOver, DatabaseError):
+    except (Refused, NotOurs, DatabaseError):
         raise
     except Exception as error:
         raise _judge(error, dispatch) from error

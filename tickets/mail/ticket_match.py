@@ -10,6 +10,7 @@ from django.db import connection
 from django.db.models import Q
 from django.db.models.functions import Lower
 
+from callcentre.core.statements import rows_of
 from tickets.mail.composition import are_of_one_subject, tickets_of_subject
 from tickets.mail.parsing import Mail
 from tickets.mail_ids import ticket_of
@@ -85,9 +86,7 @@ def _known(header_ids: Sequence[str]) -> dict[str, int]:
     """Return the present ticket of the message of each Message-ID. Our own mails win over received ones."""
     if not header_ids:
         return {}
-    with connection.cursor() as cursor:
-        cursor.execute(_KNOWN, {"ids": list(header_ids)})
-        return dict(cursor.fetchall())
+    return dict(rows_of(_KNOWN, {"ids": list(header_ids)}))
 
 
 def _takes_part(mail: Mail, ticket: Ticket) -> bool:

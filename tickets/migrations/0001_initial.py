@@ -1,3 +1,4 @@
+import callcentre.core.changes
 import callcentre.core.encryption
 import callcentre.core.opening_hours
 import callcentre.core.search
@@ -83,7 +84,7 @@ class Migration(migrations.Migration):
                 ('first_response_minutes', models.PositiveIntegerField(blank=True, help_text='To the first message of a ticket, and to each later one that no agent has answered.', null=True, verbose_name='response within min')),
                 ('resolution_minutes', models.PositiveIntegerField(blank=True, null=True, verbose_name='resolution within min')),
                 ('asks_for_rating', models.BooleanField(default=False, help_text='Each reply ends with a link by which it is rated.', verbose_name='asks for ratings')),
-                ('language', models.CharField(choices=[('en', 'English'), ('pl', 'Polish')], default='en', help_text='Of what the service itself writes to customers.', max_length=10, verbose_name='language')),
+                ('language', models.CharField(choices=callcentre.core.changes.languages, default='en', help_text='Of what the service itself writes to customers.', max_length=10, verbose_name='language')),
                 ('failing_since', models.DateTimeField(editable=False, null=True, verbose_name='failing since')),
                 ('imap_pending', django.contrib.postgres.fields.ArrayField(base_field=models.BigIntegerField(), blank=True, default=list, editable=False, size=None)),
                 ('imap_stuck_count', models.PositiveSmallIntegerField(default=0, editable=False)),

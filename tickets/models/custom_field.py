@@ -1,17 +1,19 @@
 from collections.abc import Iterable
 
+from django.apps import apps
 from django.contrib.postgres.fields import ArrayField
-from django.db import connection, models
+from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from callcentre.core.audit import audited
 from callcentre.core.errors import ErrorCode, Fault
+from callcentre.core.statements import Statement, rows_of
 
 _COLUMNS = ("id", "owner", "name", "type", "options", "is_active", "order")
-_ACTIVE = f"""
-SELECT {", ".join(f'"{name}"' for name in _COLUMNS)} FROM tickets_customfield WHERE owner = %s AND is_active
+_ACTIVE = Statement("""
+SELECT {columns} FROM tickets_customfield WHERE owner = %s AND is_active
 ORDER BY "order", id
-"""  # noqa: S608
+""").of(columns=", ".join(f'"{name}"' for name in _COLUMNS))
 
 
 class CustomFieldQuerySet(models.QuerySet["CustomField"]):
@@ -20,9 +22,7 @@ class CustomFieldQuerySet(models.QuerySet["CustomField"]):
 
     def by_name(self, owner: str) -> "dict[str, CustomField]":
         """Return the active fields by name, in order. Building the statement would take longer than it runs."""
-        with connection.cursor() as cursor:
-            cursor.execute(_ACTIVE, [owner])
-            fields = [CustomField.from_db(self.db, _COLUMNS, row) for row in cursor.fetchall()]
+        fields = [CustomField.from_db(self.db, _COLUMNS, row) for row in rows_of(_ACTIVE, [owner])]
         return {field.name: field for field in fields}
 
 
@@ -78,11 +78,9 @@ class CustomField(models.Model):
     @property
     def is_used(self) -> bool:
         """Whether a ticket or a customer has a value of this field. Reads the whole table if none has."""
-        table = f"tickets_{self.owner}"
-        with connection.cursor() as cursor:
-            # No index has the keys. The query is rare: it runs when a type changes.
-            cursor.execute(f"SELECT EXISTS (SELECT FROM {table} WHERE custom_fields ? %s)", [str(self.pk)])  # noqa: S608
-            return bool(cursor.fetchone()[0])
+        # No index has the keys. The query is rare: it runs when a type changes.
+        owners = apps.get_model("tickets", self.owner)._base_manager
+        return bool(owners.filter(custom_fields__has_key=str(self.pk)).exists())
 
 
 def check_options(kind: str, options: Iterable[str]) -> Iterable[Fault]:

@@ -12,6 +12,7 @@ from django.utils.translation import pgettext_lazy
 from callcentre.core.audit import audited
 from callcentre.core.changes import Change, TimestampedModel
 from callcentre.core.search import Name
+from callcentre.core.statements import Statement
 from telephony.models import Agent
 
 # `perhaps_same` looks at so many customers at most.
@@ -73,7 +74,9 @@ class CustomerQuerySet(models.QuerySet["Customer"]):
         return self._held(f"UPPER(email) = UPPER(%s) AND email <> '' {order}", email)
 
     def _held(self, condition: str, value: Any) -> "Customer | None":
-        rows = self.raw(f"SELECT * FROM tickets_customer WHERE {condition} FOR KEY SHARE", [value])  # noqa: S608
+        rows = self.raw(
+            Statement("SELECT * FROM tickets_customer WHERE {condition} FOR KEY SHARE").of(condition=condition), [value]
+        )
         customer = next(iter(rows), None)
         return self.hold(customer.merged_into_id) if customer and customer.merged_into_id else customer
 

@@ -6,16 +6,17 @@ import orjson
 from django.db import connection
 
 from callcentre.core.field_tables import named_rows, select_list
+from callcentre.core.statements import Statement
 from tickets.models.custom_field import CustomField
 from tickets.models.custom_values import keys_by_name
 from tickets.models.customer_fields import CUSTOMER_FIELDS
 
-CUSTOMERS = f"""
+CUSTOMERS = Statement("""
 SELECT
-{select_list(CUSTOMER_FIELDS)},
+{select_list},
   c.custom_fields::text AS custom_fields
 FROM tickets_customer c WHERE c.id = ANY(%s::bigint[]) ORDER BY c.id
-"""  # noqa: S608  (composed of our own table)
+""").of(select_list=select_list(CUSTOMER_FIELDS))
 
 
 def read_customers(ids: list[int]) -> list[dict[str, Any]]:

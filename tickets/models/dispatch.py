@@ -1,6 +1,5 @@
 from collections.abc import Mapping
-from datetime import datetime
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
@@ -10,34 +9,28 @@ from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
+from callcentre.core.due_work import DueQuerySet, DueWork, Retries
 from callcentre.core.scope import Lookups
 from tickets.models.message import Message
 from tickets.models.ticket import Source
 
-
-class DispatchQuerySet(models.QuerySet["Dispatch"]):
-    def due(self, now: datetime) -> "DispatchQuerySet":
-        """Return dispatches that a worker may claim."""
-        return self.filter(state=Dispatch.State.QUEUED, begun_at=None, next_attempt_at__lte=now)
-
-    def abandoned(self, now: datetime) -> "DispatchQuerySet":
-        """Return dispatches whose worker died while the server received the message."""
-        return self.filter(state=Dispatch.State.QUEUED, begun_at__isnull=False, next_attempt_at__lte=now)
+UNKNOWN = "outcome unknown"
 
 
-class Dispatch(models.Model):
+class Dispatch(DueWork):
     """The sending of one message, by mail or to the endpoint of a marketplace.
 
-    QUEUED rows are due at `next_attempt_at`. A worker claims one by moving that time past a lease. If the worker dies
-    after the server has begun to receive the message (`begun_at`), the outcome is unknown: the row is FAILED with
-    `is_unknown`, and only a person may send it again. WRITTEN is a mail that a service without a mail server has
-    written to a file.
+    If its worker dies after the server has begun to receive the message (`begun_at`), the outcome is unknown: the row
+    is FAILED with `is_unknown`, and only a person may send it again. WRITTEN is a mail that a service without a mail
+    server has written to a file.
 
     A server may accept some recipients and refuse others. Each attempt goes to the `addressees`: the recipients that
     the server has neither accepted nor refused yet. QUEUED with `accepted` waits for another attempt for them.
     """
 
     scope_lookups: ClassVar[Lookups] = {"scope_ticket_queues": "message__ticket__queue_id"}
+    delays = Retries.MESSAGE
+    task = "tickets.dispatch"
 
     class State(models.TextChoices):
         QUEUED = "queued", _("queued")
@@ -56,8 +49,6 @@ class Dispatch(models.Model):
     # The Message-ID header, without its brackets; "" for a marketplace.
     header_id = models.CharField(max_length=255, blank=True)
     queued_at = models.DateTimeField(_("queued"), default=timezone.now)
-    attempt_count = models.PositiveSmallIntegerField(_("attempts"), default=0)
-    next_attempt_at = models.DateTimeField(_("next attempt"), null=True)
     begun_at = models.DateTimeField(null=True)
     sent_at = models.DateTimeField(_("sent"), null=True)
     is_unknown = models.BooleanField(_("outcome unknown"), default=False)
@@ -68,7 +59,7 @@ class Dispatch(models.Model):
     error = models.CharField(_("error"), max_length=500, blank=True)
     bounced_at = models.DateTimeField(_("bounced"), null=True)
 
-    objects = DispatchQuerySet.as_manager()
+    objects = DueQuerySet.as_manager()
 
     class Meta:
         verbose_name = _("outgoing message")
@@ -95,6 +86,12 @@ class Dispatch(models.Model):
         whom = self.recipients[0] if self.recipients else self.get_source_display()
         more = f" + {len(self.recipients) - 1}" if len(self.recipients) > 1 else ""
         return f"{whom}{more}, {timezone.localtime(self.queued_at):%Y-%m-%d %H:%M}"
+
+    def given_up(self, error: str) -> dict[str, Any]:
+        if self.begun_at is not None and not error:
+            # The worker died while the server received the message.
+            return {"state": self.State.FAILED, "is_unknown": True, "error": UNKNOWN}
+        return super().given_up(error)
 
     @property
     def is_mail(self) -> bool:

@@ -130,7 +130,7 @@ def _choose_status(values: Mapping[str, Any], after: Choice, faults: list[Fault]
         status = TicketStatus.objects.filter(pk=status_id).first()
         if status is None:
             faults.append(Fault(ErrorCode.TICKET_STATUS_NOT_FOUND, "status_id"))
-        elif status.kind == TicketStatus.Kind.MERGED and status != after.status:
+        elif not status.meaning.is_choice and status != after.status:
             faults.append(Fault(ErrorCode.STATUS_MERGED_BY_HAND, "status_id"))
         elif status != after.status:
             after.status, after.substatus = status, None
@@ -140,7 +140,7 @@ def _choose_status(values: Mapping[str, Any], after: Choice, faults: list[Fault]
         substatus = TicketSubstatus.objects.select_related("status").filter(pk=substatus_id).first()
         if substatus is None or (status_id is not None and substatus.status != after.status):
             faults.append(Fault(ErrorCode.SUBSTATUS_NOT_FOUND, "substatus_id"))
-        elif substatus.status.kind == TicketStatus.Kind.MERGED and substatus.status != after.status:
+        elif not substatus.status.meaning.is_choice and substatus.status != after.status:
             faults.append(Fault(ErrorCode.STATUS_MERGED_BY_HAND, "substatus_id"))
         else:
             after.status, after.substatus = substatus.status, substatus

@@ -1,3 +1,5 @@
+from typing import ClassVar, NamedTuple
+
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
@@ -26,6 +28,21 @@ def as_read(full_name: str) -> str:
     return f"{_INSTALLED.get(name, name)}{dash}{substatus}"
 
 
+class Meaning(NamedTuple):
+    """The meaning of a kind of statuses: how the service treats tickets of such a status."""
+
+    # Of the label.
+    colour: str
+    # Whether the tickets wait for an agent: they are listed as open, and a reply moves them on.
+    is_open: bool = False
+    # Whether the time is no working time of the queue's targets.
+    stops_clock: bool = False
+    # Whether a ticket is done with.
+    is_over: bool = False
+    # Whether people may choose the status.
+    is_choice: bool = True
+
+
 @audited()
 class TicketStatus(models.Model):
     """A status that tickets can have. What the service does with them goes by `kind`; a kind may have several.
@@ -41,6 +58,15 @@ class TicketStatus(models.Model):
         IN_PROGRESS = "in_progress", _("in progress")
         CLOSED = "closed", pgettext_lazy("of a ticket", "closed")
 
+    MEANINGS: ClassVar[dict[str, Meaning]] = {
+        Kind.NEW: Meaning("danger", is_open=True),
+        Kind.WAITING_FOR_CUSTOMER: Meaning("info", stops_clock=True),
+        Kind.POSTPONED: Meaning("info"),
+        Kind.MERGED: Meaning("success", is_over=True, is_choice=False),
+        Kind.IN_PROGRESS: Meaning("warning", is_open=True),
+        Kind.CLOSED: Meaning("success", is_over=True),
+    }
+
     name = models.CharField(_("name"), max_length=100, unique=True)
     kind = models.CharField(_("kind"), max_length=25, choices=Kind)
     order = models.PositiveIntegerField(_("order"), default=50)
@@ -54,9 +80,11 @@ class TicketStatus(models.Model):
         return str(_INSTALLED.get(self.name, self.name))
 
     @property
-    def is_over(self) -> bool:
-        """Whether a ticket of this status is done with: closed, or merged into another."""
-        return self.kind in (self.Kind.CLOSED, self.Kind.MERGED)
+    def meaning(self) -> Meaning:
+        return self.MEANINGS[self.kind]
+
+
+OPEN_KINDS = [kind for kind, meaning in TicketStatus.MEANINGS.items() if meaning.is_open]
 
 
 @audited(part_of="status")

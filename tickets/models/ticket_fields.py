@@ -5,6 +5,7 @@ In SQL `t` is the ticket, `q` its queue, `s` its status, `ss` its sub-status, `m
 
 from django.conf import settings
 
+from callcentre.core.errors import ErrorCode as E
 from callcentre.core.field_tables import Field, Kind
 from tickets.models.message import Message
 from tickets.models.ticket import Source
@@ -33,12 +34,13 @@ TICKET_FIELDS = (
         sentence="Login of the assigned agent; empty for none.", example="agent1", sql="COALESCE(a.login, '')",
         inputs=_BOTH,
         input_note="The agent must be active. A new ticket with an agent counts as entered on behalf of the customer.",
-        max_length=100,
+        errors=(E.AGENT_NOT_FOUND,), max_length=100,
     ),
     Field(
         name="sender", wire="from", kind=Kind.TEXT, sentence="Address of the sender.",
         example="jan.kowal@client.example", sql="t.sender", inputs=_BOTH,
-        input_note="Replies go to it. It may have a name before it. An empty text: none.", max_length=320,
+        input_note="Replies go to it. It may have a name before it. An empty text: none.",
+        errors=(E.ADDRESS_MALFORMED,), max_length=320,
     ),
     Field(
         name="queue_name", wire="ticket_queue_name", kind=Kind.TEXT, sentence="Name of the ticket queue.",
@@ -46,15 +48,17 @@ TICKET_FIELDS = (
     ),
     Field(
         name="queue_id", wire="ticket_queue_id", kind=Kind.ID, sentence="The ticket queue.", example=2,
-        sql="t.queue_id", inputs=_BOTH, input_note="A new ticket without one is in the first active queue.",
+        sql="t.queue_id", inputs=_BOTH, errors=(E.TICKET_QUEUE_NOT_FOUND,),
+        input_note="A new ticket without one is in the first active queue.",
     ),
     Field(
         name="subject", kind=Kind.TEXT, sentence="The subject.", example="Parcel lost", sql="t.subject", inputs=_BOTH,
-        input_note="A new one begins a new conversation in some mail programs.", is_required=True, max_length=500,
+        input_note="A new one begins a new conversation in some mail programs.", errors=(E.NOT_ONE_LINE,),
+        is_required=True, max_length=500,
     ),
     Field(
         name="category_id", kind=Kind.ID, sentence="The category.", example=3, sql="t.category_id", unset=None,
-        inputs=_BOTH, input_note="An empty text: none.",
+        inputs=_BOTH, input_note="An empty text: none.", errors=(E.TICKET_CATEGORY_NOT_FOUND,),
     ),
     Field(
         name="source", kind=Kind.CHOICE, sentence="The way by which it came.", example="email", sql="t.source",
@@ -63,10 +67,12 @@ TICKET_FIELDS = (
     Field(
         name="status_id", kind=Kind.TEXT_ID, sentence="The status.", example=2, sql="t.status_id::text", inputs=_BOTH,
         input_note="The default is the first status of new tickets. Another status clears the sub-status.",
+        errors=(E.TICKET_STATUS_NOT_FOUND, E.STATUS_MERGED_BY_HAND),
     ),
     Field(
         name="substatus_id", kind=Kind.TEXT_ID, sentence="The sub-status; empty for none.",
         sql="COALESCE(t.substatus_id::text, '')", inputs=_BOTH, input_note="One of the status. An empty text: none.",
+        errors=(E.SUBSTATUS_NOT_FOUND,),
     ),
     Field(
         name="tags", kind=Kind.TEXTS, sentence="Words to find it by.", example=["parcel"], sql="t.tags", inputs=_BOTH,
@@ -75,6 +81,7 @@ TICKET_FIELDS = (
     Field(
         name="customer_id", kind=Kind.ID, sentence="The customer.", example=77, sql="t.customer_id", unset=None,
         inputs=_BOTH, input_note="By default the oldest one with the address in `from`. An empty text: none.",
+        errors=(E.CUSTOMER_NOT_FOUND,),
     ),
     Field(
         name="full_status_name", kind=Kind.TEXT, sentence="Names of status and sub-status.",

@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from callcentre.core.audit import audited
-from callcentre.core.changes import TimestampedModel
+from callcentre.core.changes import TimestampedModel, languages
 from callcentre.core.encryption import EncryptedTextField
 from callcentre.core.html_field import CleanHtmlField
 from callcentre.core.opening_hours import WeeklyHours
@@ -84,7 +84,7 @@ class TicketQueue(TimestampedModel):
     language = models.CharField(
         _("language"),
         max_length=10,
-        choices=settings.LANGUAGES,
+        choices=languages,
         default=settings.LANGUAGE_CODE,
         help_text=_("Of what the service itself writes to customers."),
     )

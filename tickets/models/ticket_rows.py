@@ -7,14 +7,15 @@ import orjson
 from django.db import connection
 
 from callcentre.core.field_tables import named_rows, select_list
+from callcentre.core.statements import Statement
 from tickets.models.custom_field import CustomField
 from tickets.models.custom_values import keys_by_name
 from tickets.models.ticket_fields import MESSAGE_FIELDS, TICKET_FIELDS
 
 # The ids are found before. PostgreSQL would plan a statement that finds them too each time, for longer than it runs.
-TICKETS = f"""
+TICKETS = Statement("""
 SELECT
-{select_list(TICKET_FIELDS)},
+{select_list},
   t.custom_fields::text AS custom_fields
 FROM unnest(%s::bigint[]) WITH ORDINALITY AS page(id, place)
 JOIN tickets_ticket t ON t.id = page.id
@@ -23,14 +24,14 @@ JOIN tickets_ticketstatus s ON s.id = t.status_id
 LEFT JOIN tickets_ticketsubstatus ss ON ss.id = t.substatus_id
 LEFT JOIN telephony_agent a ON a.id = t.agent_id
 ORDER BY page.place
-"""  # noqa: S608  (composed of our own table)
-MESSAGES = f"""
+""").of(select_list=select_list(TICKET_FIELDS))
+MESSAGES = Statement("""
 SELECT
   m.ticket_id::text AS ticket_id,
-{select_list(MESSAGE_FIELDS)}
+{select_list}
 FROM tickets_message m LEFT JOIN telephony_agent a ON a.id = m.agent_id
 WHERE m.ticket_id = ANY(%s::bigint[]) ORDER BY m.ticket_id, m.created_at, m.id
-"""  # noqa: S608  (composed of our own table)
+""").of(select_list=select_list(MESSAGE_FIELDS))
 
 
 def read_tickets(ids: list[int], *, with_custom_fields: bool) -> list[dict[str, Any]]:

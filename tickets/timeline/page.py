@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from django.db import connection
-
+from callcentre.core.statements import rows_of
 from tickets.models import Customer
 from tickets.timeline.kind import KIND_NAMES, Entry, Kind, Reader, kinds
 
@@ -89,9 +88,7 @@ def _places(customer: Customer, reader: Reader, wanted: list[Kind], before: Plac
     values |= reader.scope.by_column
     if before is not None:
         values |= {"before_at": before.at, "before_key": before.key}
-    with connection.cursor() as cursor:
-        cursor.execute(_UNION.format(branches=branches), values)
-        return [Place(at, kind, key) for kind, at, key in cursor.fetchall()]
+    return [Place(at, kind, key) for kind, at, key in rows_of(_UNION.format(branches=branches), values)]
 
 
 def _older(kind: Kind, before: Place | None) -> str:

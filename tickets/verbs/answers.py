@@ -10,7 +10,7 @@ from django.db import transaction
 
 from callcentre.core.actor import SYSTEM, Actor
 from callcentre.core.errors import Conflict
-from callcentre.core.statements import rows_of
+from callcentre.core.statements import Statement, rows_of
 from tickets.models.ticket import REPLY_SOURCES, Ticket
 from tickets.verbs.due_times import set_columns, unanswered_since
 from tickets.verbs.ticket_row import lock_ticket, log_ticket
@@ -19,14 +19,14 @@ from tickets.verbs.ticket_row import lock_ticket, log_ticket
 # dialler, or a message of an agent in a chat. Starts of calls are whole seconds.
 _IS_ANSWER = """c.created_at >= date_trunc('second', t.awaiting_since) AND c.answered_at >= t.awaiting_since
     AND c.direction = 'OUTBOUND' AND c.agent_id IS NOT NULL AND c.campaign_code = ''"""
-_CONTACTS = f"""
+_CONTACTS = Statement("""
 SELECT t.id, contact.way, contact.at FROM tickets_ticket t LEFT JOIN tickets_customer owner ON owner.id = t.customer_id
 CROSS JOIN LATERAL (
   SELECT 'call' AS way, c.answered_at AS at FROM telephony_connection c
-  WHERE c.customer_id = t.customer_id AND {_IS_ANSWER}
+  WHERE c.customer_id = t.customer_id AND {is_answer}
   UNION ALL
   SELECT 'call', c.answered_at FROM telephony_connection c
-  WHERE t.sender <> '' AND c.dst_number = t.sender AND {_IS_ANSWER}
+  WHERE t.sender <> '' AND c.dst_number = t.sender AND {is_answer}
   UNION ALL
   SELECT 'chat', m.created_at FROM tickets_chat h JOIN tickets_chatmessage m ON m.chat_id = h.id
   WHERE h.client_email <> '' AND upper(h.client_email) IN (upper(t.sender), upper(owner.email))
@@ -36,7 +36,7 @@ CROSS JOIN LATERAL (
 ) contact
 WHERE t.closed_at IS NULL AND t.response_due_at IS NOT NULL AND t.awaiting_since IS NOT NULL
   AND t.source <> ALL(%(others)s)
-"""  # noqa: S608  (of our own constants)
+""").of(is_answer=_IS_ANSWER)
 
 
 def end_answered_targets() -> None:

@@ -18,11 +18,12 @@ from callcentre.core.errors import Conflict, ErrorCode, Fault, Invalid
 from telephony.models import Connection
 from tickets import events
 from tickets.models.customer import Customer
+from tickets.models.customer_fields import FORM_FIELDS
 from tickets.models.ticket import Ticket, TicketChange
 from tickets.verbs.customers import log_customer, set_numbers
 
 # Columns that move to the target if they are empty there.
-COLUMNS = ("name", "email", "company_id", "identifier", "time_zone")
+COLUMNS = tuple(field.name for field in FORM_FIELDS)
 TRIES = 10
 
 
@@ -46,8 +47,6 @@ def plan_merge(source: Customer, target: Customer) -> Plan:
     left = {
         name: (mine[name], value) for name, value in others.items() if value and mine[name] not in (value, "", None)
     }
-    if source.surname != target.surname:
-        left["surname"] = (target.surname, source.surname)
     fields = {**source.custom_fields, **target.custom_fields}
     left_fields = {key: (fields[key], value) for key, value in source.custom_fields.items() if fields[key] != value}
     spelled: dict[str, str] = {}

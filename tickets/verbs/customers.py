@@ -12,6 +12,7 @@ from callcentre.core.errors import Conflict, ErrorCode, Fault, Invalid, check_li
 from callcentre.core.phone import PhoneError, normalise
 from callcentre.core.phone_zones import UNREADABLE, zone_named
 from callcentre.core.row_inserts import RowInsert, mark_stored
+from callcentre.core.statements import Statement
 from tickets import events
 from tickets.addresses import is_address
 from tickets.models import custom_values
@@ -20,10 +21,10 @@ from tickets.models.customer import Company, Customer, CustomerNote, CustomerNum
 from tickets.models.rules import active_agent
 
 _ADDED = RowInsert("customer", Customer)
-_ADD = f"""{_ADDED.query}, history AS (
+_ADD = Statement("""{query}, history AS (
   INSERT INTO tickets_customerchange (customer_id, actor_kind, actor_id, actor_name, actor_address, action, changes)
   SELECT id, %(actor_kind)s, %(actor_id)s, %(actor_name)s, %(actor_address)s::inet, 'create', '{{}}' FROM customer
-)"""  # noqa: S608  (composed of our own model)
+)""").of(query=_ADDED.query)
 
 
 def create_company(actor: Actor, faults: Sequence[Fault] = (), *, name: str = "") -> Company:

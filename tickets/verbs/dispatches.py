@@ -85,7 +85,9 @@ def _after_bounce(dispatch: Dispatch, bounced: Sequence[str], reason: str) -> di
 
 
 def _lock(dispatch: Dispatch) -> Dispatch:
-    return still_there(Dispatch.objects.select_for_update(no_key=True, of=("self",)).filter(pk=dispatch.pk))
+    rows = Dispatch.objects.select_for_update(no_key=True, of=("self",))
+    locked: Dispatch = still_there(rows.filter(pk=dispatch.pk))
+    return locked
 
 
 def _save(dispatch: Dispatch, actor: Actor, action: str, before: str, values: Mapping[str, Any]) -> None:

@@ -51,8 +51,8 @@ def due_times(ticket: Ticket) -> dict[str, datetime | None]:
 
 def after_status(ticket: Ticket, status: TicketStatus, now: datetime) -> dict[str, Any]:
     """Return the columns that another status sets: reopening begins new targets, waiting for the customer a pause."""
-    is_waiting = status.kind == TicketStatus.Kind.WAITING_FOR_CUSTOMER
-    if ticket.closed_at is not None and not status.is_over:
+    is_waiting = status.meaning.stops_clock
+    if ticket.closed_at is not None and not status.meaning.is_over:
         is_answered = ticket.first_agent_responded_at or ticket.awaiting_since is None
         awaiting_since = None if is_answered else now
         return {"targets_began_at": now, "waits": [now] if is_waiting else [], "awaiting_since": awaiting_since}

@@ -15,6 +15,7 @@ from callcentre.core.actor import Actor
 from callcentre.core.enqueue import enqueue
 from callcentre.core.errors import Conflict, ErrorCode, Fault, Invalid, check_lines
 from callcentre.core.joined_rows import JoinedRows
+from callcentre.core.statements import Statement
 from telephony.models import Agent
 from tickets import events
 from tickets.addresses import check_addresses
@@ -33,19 +34,19 @@ from tickets.verbs.ticket_row import lock_ticket, save_ticket
 
 # A comment is the most frequent change of a ticket: two statements, beside that of the event.
 _WITH_AGENT = JoinedRows(t=Ticket, a=Agent)
-_LOCK_FOR_COMMENT = f"""
-SELECT {_WITH_AGENT.columns}
+_LOCK_FOR_COMMENT = Statement("""
+SELECT {columns}
 FROM tickets_ticket t LEFT JOIN telephony_agent a ON a.login = %s AND a.is_active
 WHERE t.id = %s FOR NO KEY UPDATE OF t
-"""  # noqa: S608  (composed of our own models)
+""").of(columns=_WITH_AGENT.columns)
 _COLUMNS = [field.attname for field in Message._meta.concrete_fields if not field.primary_key]
-_COMMENT = f"""
+_COMMENT = Statement("""
 WITH message AS (
-  INSERT INTO tickets_message ({", ".join(_COLUMNS)}) VALUES ({", ".join(f"%({name})s" for name in _COLUMNS)})
+  INSERT INTO tickets_message ({names}) VALUES ({given})
   RETURNING id
 )
 UPDATE tickets_ticket t SET updated_at = %(created_at)s FROM message WHERE t.id = %(ticket_id)s RETURNING message.id
-"""  # noqa: S608  (composed of our own model)
+""").of(names=", ".join(_COLUMNS), given=", ".join(f"%({name})s" for name in _COLUMNS))
 
 
 def reply_to(
@@ -89,7 +90,7 @@ def reply_to(
         system_comment = ""
         # A given time has minutes only, so it can lie before the creation.
         at = max(at or now, ticket.created_at)
-        if ticket.status.kind in (Kind.NEW, Kind.IN_PROGRESS):
+        if ticket.status.meaning.is_open:
             columns, system_comment = change_status(ticket, status_of_kind(Kind.WAITING_FOR_CUSTOMER), None, now)
         if ticket.first_agent_responded_at is None:
             columns["first_agent_responded_at"] = at

@@ -8,12 +8,11 @@ from tickets.models.ticket import Ticket
 from tickets.verbs.due_times import after_status
 
 Kind = TicketStatus.Kind
-_FIRST = 'SELECT * FROM tickets_ticketstatus WHERE kind = %s ORDER BY "order", id LIMIT 1'
 
 
 def status_of_kind(kind: str) -> TicketStatus:
     """Return the status that a ticket gets when the service moves it to this kind: the one with the lowest order."""
-    return TicketStatus.objects.raw(_FIRST, [kind])[0]
+    return TicketStatus.objects.filter(kind=kind).order_by("order", "id")[0]
 
 
 def change_status(
@@ -28,7 +27,7 @@ def change_status(
     columns: dict[str, Any] = {"status": status, "substatus": substatus, **after_status(ticket, status, now)}
     if status.kind == Kind.CLOSED and ticket.closed_at is None:
         columns |= {"closed_at": now, "closed_by": ticket.agent}
-    elif not status.is_over and ticket.closed_at is not None:
+    elif not status.meaning.is_over and ticket.closed_at is not None:
         columns |= {"closed_at": None, "closed_by": None}
     return columns, status_comment(ticket.full_status_name, full_name(status, substatus))
 

@@ -7,9 +7,11 @@ from typing import Any
 from django.db import connection
 
 from callcentre.core.actor import Actor
+from callcentre.core.advisory_locks import lock_until_commit
 from callcentre.core.changes import change_columns
 from callcentre.core.errors import Conflict, ErrorCode
 from callcentre.core.joined_rows import JoinedRows
+from callcentre.core.statements import Statement
 from telephony.models import Agent
 from tickets.models.customer import Customer
 from tickets.models.message import Message
@@ -20,13 +22,13 @@ from tickets.models.ticket_queue import TicketQueue
 _MERGES = 7_311
 _JOINED = JoinedRows(t=Ticket, s=TicketStatus, ss=TicketSubstatus, q=TicketQueue, a=Agent, c=Customer)
 _LOCK = "SELECT id FROM tickets_ticket WHERE id = %s FOR NO KEY UPDATE"
-_READ = f"""
-SELECT {_JOINED.columns} FROM tickets_ticket t
+_READ = Statement("""
+SELECT {columns} FROM tickets_ticket t
 JOIN tickets_ticketstatus s ON s.id = t.status_id LEFT JOIN tickets_ticketsubstatus ss ON ss.id = t.substatus_id
 JOIN tickets_ticketqueue q ON q.id = t.queue_id LEFT JOIN telephony_agent a ON a.id = t.agent_id
 LEFT JOIN tickets_customer c ON c.id = t.customer_id
 WHERE t.id = %s
-"""  # noqa: S608  (composed of our own models)
+""").of(columns=_JOINED.columns)
 
 
 def lock_ticket(ticket: Ticket) -> Ticket:
@@ -48,8 +50,7 @@ def lock_ticket(ticket: Ticket) -> Ticket:
 
 def lock_merges() -> None:
     """Let no other transaction merge tickets until this one ends, so that `merged_into` stays as it is."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_MERGES])
+    lock_until_commit(_MERGES)
 
 
 def save_ticket(ticket: Ticket, columns: Mapping[str, Any], now: datetime) -> None:

@@ -211,10 +211,10 @@ def edit_ticket(
     tags: Sequence[str] | None = None,
     custom_fields: Mapping[str, Any] | None = None,
     **chosen: Any,
-) -> None:
+) -> bool:
     """Change the given fields; `chosen` is explained at `rules.choose`. A change of status leaves a system comment.
 
-    A new sender also sets the sender's name, and the customer if the ticket has none.
+    A new sender also sets the sender's name, and the customer if the ticket has none. Return whether anything changed.
     """
     faults = list(faults)
     with transaction.atomic():
@@ -239,13 +239,14 @@ def edit_ticket(
         moved, comment = change_status(ticket, choice.status, choice.substatus, now)
         moved = set_columns(ticket, moved)
         if not history and not comment:
-            return
+            return False
         save_ticket(ticket, columns | moved, now)
         if comment:
             add_system_comment(ticket, comment, now)
             history["status"] = [before, ticket.full_status_name]
         log_ticket(ticket, actor, "edit", history)
         events.ticket_updated(ticket)
+        return True
 
 
 def connect_tickets(one: Ticket, other: Ticket, actor: Actor) -> None:

@@ -57,9 +57,6 @@ def _choices() -> list[tuple[str, list[tuple[str, str]]]]:
 class ActionsField(forms.MultipleChoiceField):
     widget = ActionBoxes
 
-    def has_changed(self, initial: Any, data: Any) -> bool:
-        return set(initial or ()) != set(data or ())
-
 
 class WebhookForm(OwnPasswordForm, ModelForm):
     """The form of a webhook. It never shows stored credentials: typed ones replace them, empty fields keep them."""

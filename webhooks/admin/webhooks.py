@@ -83,13 +83,13 @@ class WebhookAdmin(HistoryMixin, TargetAdmin):
     }
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Webhook]:
-        registered: QuerySet[Webhook] = super().get_queryset(request).filter(deleted_at=None)
-        if not (request.resolver_match and request.resolver_match.url_name == "webhooks_webhook_changelist"):
-            return registered
-        waiting = RawSQL(WAITING, [MOST_COUNTED + 1], output_field=IntegerField())  # noqa: S611  (a text of ours)
-        return registered.annotate(waiting_count=waiting)
+        return super().get_queryset(request).filter(deleted_at=None)
 
     # The list
+
+    def for_list(self, rows: QuerySet[Webhook]) -> QuerySet[Webhook]:
+        waiting = RawSQL(WAITING, [MOST_COUNTED + 1], output_field=IntegerField())  # noqa: S611  (a text of ours)
+        return rows.annotate(waiting_count=waiting)
 
     @display(description=_("address"), ordering="subscription_url")
     def address(self, webhook: Webhook) -> str:

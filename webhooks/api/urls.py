@@ -1,5 +1,9 @@
+from callcentre.api.openapi import path
 from callcentre.api.routers import route
+from callcentre.core.errors import ErrorCode
 from webhooks.api.views import EventViewSet, WebhookViewSet
+
+path("webhook_id", "id", "Id of the webhook.", "17", ErrorCode.WEBHOOK_NOT_FOUND)
 
 urlpatterns = [
     route("webhooks", WebhookViewSet, get="list", post="create"),

@@ -1,4 +1,4 @@
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import ClassVar
 
 from django.db import models
@@ -8,48 +8,39 @@ from django.utils import timezone
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 
+from callcentre.core.due_work import LEASE, DueQuerySet, DueWork, Retries
 from callcentre.core.scope import WITHOUT_SCOPE_ONLY, Lookups
 from webhooks.models.event import Event
 from webhooks.models.webhook import Webhook
 
-# The delays between attempts. The first attempt is made at once.
-DELAYS = (
-    timedelta(seconds=5),
-    timedelta(minutes=5),
-    timedelta(minutes=30),
-    timedelta(hours=2),
-    timedelta(hours=5),
-    timedelta(hours=10),
-    timedelta(hours=10),
-)
-# The lease of a claimed delivery: longer than a batch with its last request can take.
-LEASE_SECONDS = 60
 FAILED_ATTEMPT = Q(status__isnull=True) | Q(status__lt=200) | Q(status__gte=300)
 
 
-class DeliveryQuerySet(models.QuerySet["Delivery"]):
+class DeliveryQuerySet(DueQuerySet):
     def waiting(self) -> "DeliveryQuerySet":
-        return self.filter(state=Delivery.State.WAITING)
+        return self.filter(Delivery.waits)
 
     def failed(self) -> "DeliveryQuerySet":
         return self.filter(state=Delivery.State.FAILED)
 
     def put_off(self) -> "DeliveryQuerySet":
         """Deliveries that wait for a next attempt beyond the lease, so that no worker holds them."""
-        return self.waiting().filter(next_attempt_at__gt=Now() + timedelta(seconds=LEASE_SECONDS))
+        return self.waiting().filter(next_attempt_at__gt=Now() + LEASE)
 
     def failed_between(self, since: datetime, until: datetime) -> "DeliveryQuerySet":
         return self.failed().filter(finished_at__gte=since, finished_at__lte=until)
 
 
-class Delivery(models.Model):
+class Delivery(DueWork):
     """The delivery of one event to one webhook: waiting, succeeded, or failed after the last attempt.
 
-    It is due at `next_attempt_at`. A worker that claims it moves that to the end of its lease, so that the delivery
-    becomes due again if the worker dies. Untried deliveries go before retries.
+    A worker claims many of one webhook by one statement, for a lease that is longer than a batch with its last request
+    can take. Untried deliveries go before retries.
     """
 
     scope_lookups: ClassVar[Lookups] = WITHOUT_SCOPE_ONLY
+    waits = Q(state="waiting")
+    delays = Retries.EVENT
 
     class State(models.TextChoices):
         WAITING = "waiting", _("waiting")
@@ -75,10 +66,8 @@ class Delivery(models.Model):
         verbose_name=_("webhook"),
     )
     state = models.CharField(_("state"), max_length=10, choices=State, default=State.WAITING)
-    attempt_count = models.PositiveSmallIntegerField(_("attempts"), default=0)
     # Whether an attempt was made, or a person sent it again. Other deliveries go first.
     is_retry = models.BooleanField(db_default=False, editable=False)
-    next_attempt_at = models.DateTimeField(_("next attempt"), null=True)
     finished_at = models.DateTimeField(_("finished"), null=True)
 
     objects = DeliveryQuerySet.as_manager()

@@ -7,18 +7,19 @@ from zlib import crc32
 
 from django.conf import settings
 from django.core.exceptions import ValidationError
-from django.db import connection, models
+from django.db import models
+from django.db.models import Q
 from django.db.models.functions import Now
-from django.utils import timezone
+from django.utils import timezone, translation
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from callcentre.core.actor import Actor
-from callcentre.core.changes import AskedFor, AskedForQuerySet
-from callcentre.core.errors import Conflict, ErrorCode
+from callcentre.core.advisory_locks import lock_until_commit
+from callcentre.core.changes import AskedFor, AskedForQuerySet, languages
+from callcentre.core.due_work import DueQuerySet, DueWork, Retries
+from callcentre.core.enqueue import enqueue
 
-# An export that ended its workers so often is not started again.
-MAX_ATTEMPTS = 5
 FILES_KEPT = timedelta(days=30)
 # The most exports of a model that wait for one person.
 MOST_WAITING = 10
@@ -39,9 +40,7 @@ class Written(models.Model):
         XLSX = "xlsx", "XLSX"
 
     format = models.CharField(_("format"), max_length=4, choices=Format, default=Format.CSV)
-    language = models.CharField(
-        _("language"), max_length=10, choices=settings.LANGUAGES, default=settings.LANGUAGE_CODE
-    )
+    language = models.CharField(_("language"), max_length=10, choices=languages, default=settings.LANGUAGE_CODE)
 
     class Meta:
         abstract = True
@@ -57,28 +56,37 @@ def lock_key(actor_kind: str, actor_id: int | None) -> int:
     return crc32(f"{actor_kind}:{actor_id}".encode()) - 2**31
 
 
-class FileJobQuerySet(AskedForQuerySet):
+class FileJobQuerySet(AskedForQuerySet, DueQuerySet):  # type: ignore[override]  # as_manager, made by the plugin
     def check_may_ask(self, actor: Actor) -> None:
         """Raise ValidationError if too many exports of the person wait. Requests at once wait for each other."""
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", [_ASK_LOCK, lock_key(actor.kind, actor.id)])
+        lock_until_commit(_ASK_LOCK, lock_key(actor.kind, actor.id))
         if self.waiting().filter(actor_kind=actor.kind, actor_id=actor.id).count() >= MOST_WAITING:
             raise ValidationError(_("%(count)s exports of yours wait already."), params={"count": MOST_WAITING})
 
     def waiting(self) -> "FileJobQuerySet":
-        return self.filter(state__in=[FileJob.State.QUEUED, FileJob.State.RUNNING])
+        return self.filter(FileJob.waits)
+
+    def being_built(self) -> "FileJobQuerySet":
+        return self.waiting().filter(attempt_count__gt=0, next_attempt_at__gt=timezone.now())
+
+    def enqueue_due(self, most: int = 1) -> None:
+        """Enqueue the task, which chooses the export."""
+        if self.due().exists():
+            enqueue(self.model.task)
 
     def with_outdated_files(self) -> "FileJobQuerySet":
         return self.exclude(file="").filter(finished_at__lt=timezone.now() - FILES_KEPT)
 
 
-class FileJob(AskedFor, Written):
+class FileJob(AskedFor, Written, DueWork):
     """An export: queued, running, finished or failed.
 
     A worker builds one of a person at a time, from one snapshot (`read_at`). The row names the file only when the file
-    is whole. A worker that dies leaves a running row, which the next worker starts again. The file is kept for 30 days,
-    the row for ever.
+    is whole. The file is kept for 30 days, the row for ever.
     """
+
+    waits = Q(state__in=["queued", "running"])
+    delays = Retries.JOB
 
     class State(models.TextChoices):
         QUEUED = "queued", _("queued")
@@ -95,8 +103,10 @@ class FileJob(AskedFor, Written):
     file = models.FileField(_("file"), upload_to=path_of, max_length=300, blank=True)
     file_size = models.PositiveBigIntegerField(_("size in bytes"), default=0)
     message = models.TextField(pgettext_lazy("of an error", "message"), blank=True)
-    # Grows with every start, so that a worker notices that another worker has taken over.
-    attempts = models.PositiveSmallIntegerField(_("attempts"), default=0, editable=False)
+    # Counts the starts.
+    attempt_count = models.PositiveSmallIntegerField(_("attempts"), default=0, editable=False, db_column="attempts")
+    # Of an export that a web server of the release before asks for: the database says now.
+    next_attempt_at = models.DateTimeField(null=True, editable=False, default=timezone.now, db_default=Now())
     # The id of the request that asked for it, also in the log lines of the worker.
     request_id = models.CharField(max_length=64, blank=True, editable=False)
     created_at = models.DateTimeField(_("asked for"), db_default=Now(), editable=False)
@@ -131,7 +141,7 @@ class FileJob(AskedFor, Written):
 
     def names_of_files(self) -> Sequence[str]:
         """Return the names under which attempts may have left a file in the storage."""
-        return [self.name_of_file(attempt) for attempt in range(1, self.attempts + 1)]
+        return [self.name_of_file(attempt) for attempt in range(1, self.attempt_count + 1)]
 
     def name_of_file(self, attempt: int) -> str:
         name: str = self.file.field.generate_filename(self, f"{self.pk}-{attempt}.{self.format}")
@@ -149,20 +159,10 @@ class FileJob(AskedFor, Written):
         self.save(update_fields=["file"])
         self.file.storage.delete(file)
 
-    # For workers
-
-    def finish(self, attempt: int, **values: Any) -> None:
-        """Name the file. Raises Conflict if another worker has taken over."""
-        if not self._end(attempt, state=self.State.FINISHED, percent=100, message="", **values):
-            raise Conflict(ErrorCode.CONFLICT)
-
-    def fail(self, attempt: int, message: Any) -> bool:
-        """Mark the export as failed. Return False if it is finished, or another worker has taken over."""
-        return self._end(attempt, state=self.State.FAILED, message=str(message))
-
-    def _end(self, attempt: int, **values: Any) -> bool:
-        ours = type(self)._default_manager.filter(pk=self.pk, state=self.State.RUNNING, attempts=attempt)
-        return bool(ours.update(finished_at=timezone.now(), **values))
+    def given_up(self, error: str) -> dict[str, Any]:
+        with translation.override(self.language):
+            said = error or _("The export was started %s times and ended early each time.") % self.attempt_count
+            return {"state": self.State.FAILED, "message": str(said), "finished_at": timezone.now()}
 
 
 def remove_outdated_files(model: type[FileJob]) -> None:

@@ -1,3 +1,4 @@
+import callcentre.core.changes
 import callcentre.core.exporting.jobs
 import django.contrib.postgres.fields
 import django.db.models.deletion
@@ -41,7 +42,7 @@ class Migration(migrations.Migration):
                 ('skipped_count', models.PositiveIntegerField(default=0, verbose_name='no longer matched')),
                 ('refusals', models.JSONField(default=dict)),
                 ('message', models.TextField(blank=True, verbose_name='message')),
-                ('failure_count', models.PositiveSmallIntegerField(default=0)),
+                ('attempt_count', models.PositiveSmallIntegerField(db_column='failure_count', default=0)),
                 ('request_id', models.CharField(blank=True, editable=False, max_length=64)),
                 ('actor_kind', models.CharField(editable=False, max_length=10)),
                 ('actor_id', models.BigIntegerField(editable=False, null=True)),
@@ -71,14 +72,14 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('format', models.CharField(choices=[('csv', 'CSV'), ('xlsx', 'XLSX')], default='csv', max_length=4, verbose_name='format')),
-                ('language', models.CharField(choices=[('en', 'English'), ('pl', 'Polish')], default='en', max_length=10, verbose_name='language')),
+                ('language', models.CharField(choices=callcentre.core.changes.languages, default='en', max_length=10, verbose_name='language')),
                 ('state', models.CharField(choices=[('queued', 'queued'), ('running', 'running'), ('finished', 'finished'), ('failed', 'failed')], default='queued', max_length=10, verbose_name='state')),
                 ('percent', models.PositiveSmallIntegerField(default=0, verbose_name='progress')),
                 ('row_count', models.PositiveIntegerField(default=0, verbose_name='rows')),
                 ('file', models.FileField(blank=True, max_length=300, upload_to=callcentre.core.exporting.jobs.path_of, verbose_name='file')),
                 ('file_size', models.PositiveBigIntegerField(default=0, verbose_name='size in bytes')),
                 ('message', models.TextField(blank=True, verbose_name='message')),
-                ('attempts', models.PositiveSmallIntegerField(default=0, editable=False, verbose_name='attempts')),
+                ('attempt_count', models.PositiveSmallIntegerField(db_column='attempts', default=0, editable=False, verbose_name='attempts')),
                 ('request_id', models.CharField(blank=True, editable=False, max_length=64)),
                 ('actor_kind', models.CharField(editable=False, max_length=10)),
                 ('actor_id', models.BigIntegerField(editable=False, null=True)),

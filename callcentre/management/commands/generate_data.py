@@ -4,17 +4,14 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser
 
-import campaigns.bulk
-import knowledgebase.load_test_articles
-import telephony.load_test_calls
-import tickets.load_test_tickets
+from callcentre.demonstration.load import articles, calls, records, tickets
 
 # Kind of data -> function that generates it.
 GENERATORS: dict[str, Callable[[int], None]] = {
-    "records": campaigns.bulk.generate,
-    "connections": telephony.load_test_calls.generate,
-    "tickets": tickets.load_test_tickets.generate,
-    "articles": knowledgebase.load_test_articles.generate,
+    "records": records.generate,
+    "connections": calls.generate,
+    "tickets": tickets.generate,
+    "articles": articles.generate,
 }
 
 

@@ -1,27 +1,27 @@
 import threading
 from argparse import ArgumentParser
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from django.core.management.base import BaseCommand, CommandError
-from django.db import OperationalError, transaction
+from django.db import transaction
 from django.utils import timezone
 from tqdm import tqdm
 
 from callcentre.core.changes import actor_columns
+from callcentre.core.due_work import LEASE, Claim
 from callcentre.core.errors import Invalid
 from callcentre.management.terminal import terminal_actor
 from campaigns.importing.columns import check_choices, columns_named, guess_columns
 from campaigns.importing.formats import delimiter_named, encoding_named, guess_format
-from campaigns.importing.import_run import Interrupted, load, run, write_errors
+from campaigns.importing.import_run import Interrupted, load, run_claimed, write_errors
 from campaigns.importing.merge import Progress, Totals
 from campaigns.importing.rows import Rows
 from campaigns.models import Campaign, RecordImport
-from campaigns.models.imports import LEASE, default_region
+from campaigns.models.imports import default_region
 from campaigns.models.rules import CampaignFacts
-from campaigns.verbs.imports import fail_import
 
 _BAR = "{desc} {percentage:3.0f}% |{bar}| {postfix} {elapsed}"
 
@@ -124,8 +124,10 @@ class Command(BaseCommand):
             duplicates=RecordImport.Duplicates.ALLOW if options["allow_duplicates"] else RecordImport.Duplicates.SKIP,
             refuses_invalid=options["refuse_invalid"],
             records_events=options["events"],
-            state=RecordImport.State.QUEUED,
-            leased_until=timezone.now() + LEASE,
+            # It is born claimed: no worker has its file.
+            state=RecordImport.State.RUNNING,
+            attempt_count=1,
+            next_attempt_at=timezone.now() + LEASE,
             **actor_columns(terminal_actor("import_records")),
         )
 
@@ -146,14 +148,12 @@ class Command(BaseCommand):
     ) -> tuple[RecordImport, Totals]:
         given.save(force_insert=True)
         try:
-            done = run(given.pk, file, errors, progress)
+            done = run_claimed(Claim(given), file, errors, progress)
         except Interrupted as error:
             message = "The database went away, or another transaction had to go first."
-            with suppress(OperationalError):
-                fail_import(given, message)
             raise CommandError(f"{message} Nothing was imported; start it again.") from error
-        if done is None or done.state != RecordImport.State.FINISHED:
-            raise CommandError(f"{done.message if done else 'It was taken over.'} Nothing was imported.")
+        if done.state != RecordImport.State.FINISHED:
+            raise CommandError(f"{done.message or 'It was taken over.'} Nothing was imported.")
         return done, Totals(done.read_count, done.added_count, done.duplicate_count, done.faulty_count)
 
     def _summarise(self, given: RecordImport, totals: Totals, options: dict[str, Any]) -> None:

@@ -6,7 +6,7 @@ from django.contrib.humanize.templatetags.humanize import intcomma
 from django.utils.translation import gettext as _
 from django.utils.translation import pgettext
 
-from callcentre.admin.periods import PARAMETER, value_of
+from callcentre.core.counted import PARAMETER, value_of
 from callcentre.overview.admin.cells import Piece, Viewer
 from callcentre.overview.figures import HOURS, Figures
 from callcentre.overview.periods import hour_of

@@ -13,7 +13,7 @@ from callcentre.admin import user_of
 from callcentre.core.integers import integer_of
 from callcentre.overview import snapshot
 from callcentre.overview.admin.cells import Piece, Viewer, clock
-from callcentre.overview.admin.parts import parts_of
+from callcentre.overview.admin.presentation import parts_of
 from callcentre.overview.admin.wallboard import choices, wallboard_parts
 from callcentre.overview.figures import Figures
 

@@ -7,7 +7,7 @@ from django.template.defaultfilters import floatformat
 from django.utils.translation import gettext as _
 
 from callcentre.overview.admin.cells import Piece, Viewer, cell, number
-from callcentre.overview.admin.parts import campaign_state, urgency_of
+from callcentre.overview.admin.presentation import campaign_state, urgency_of
 from callcentre.overview.admin.troubles import alarm_notes, process_notes
 from callcentre.overview.figures import Figures
 

@@ -1,3 +1,4 @@
+import callcentre.core.changes
 import django.contrib.postgres.fields
 import django.core.validators
 import django.db.models.deletion
@@ -34,7 +35,7 @@ class Migration(migrations.Migration):
                 ('limit', models.FloatField(validators=[django.core.validators.MinValueValidator(0), django.core.validators.MaxValueValidator(100000)], verbose_name='limit')),
                 ('sounds', models.BooleanField(default=False, help_text='Open overviews and wallboards sound when it is raised.', verbose_name='sound')),
                 ('recipients', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(max_length=320), blank=True, default=list, size=None, verbose_name='recipients')),
-                ('language', models.CharField(choices=[('en', 'English'), ('pl', 'Polish')], default='en', max_length=10, verbose_name='language of mails')),
+                ('language', models.CharField(choices=callcentre.core.changes.languages, default='en', max_length=10, verbose_name='language of mails')),
                 ('raised_at', models.DateTimeField(editable=False, null=True, verbose_name='raised')),
                 ('value', models.FloatField(editable=False, null=True, verbose_name='value')),
                 ('campaign', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='alarms', to='campaigns.campaign', verbose_name='campaign')),

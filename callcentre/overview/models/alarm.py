@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from callcentre.core.audit import audited
-from callcentre.core.changes import TimestampedModel
+from callcentre.core.changes import TimestampedModel, languages
 from callcentre.core.scope import Lookups, within_scope
 from callcentre.models import User
 from campaigns.models import Campaign
@@ -77,7 +77,7 @@ class Alarm(TimestampedModel):
     )
     recipients = ArrayField(models.CharField(max_length=320), default=list, blank=True, verbose_name=_("recipients"))
     language = models.CharField(
-        _("language of mails"), max_length=10, choices=settings.LANGUAGES, default=settings.LANGUAGE_CODE
+        _("language of mails"), max_length=10, choices=languages, default=settings.LANGUAGE_CODE
     )
     # The person who saved it last; NULL: from before the upgrade. It mails only what this person may see.
     user = models.ForeignKey(

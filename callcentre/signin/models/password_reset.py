@@ -1,6 +1,7 @@
 """Requests for a new password."""
 
 from datetime import timedelta
+from typing import Any
 
 from django.db import models
 from django.db.models import Q
@@ -8,7 +9,8 @@ from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from callcentre.core.mail_outbox import DueMail, DueMailQuerySet
+from callcentre.core.due_work import DueQuerySet, Retries
+from callcentre.core.mail_outbox import DueMail
 
 # Requests are counted and kept for so long.
 WINDOW = timedelta(hours=1)
@@ -18,7 +20,7 @@ MOST_PER_LOGIN = 5
 MOST_PER_SOURCE = 30
 
 
-class PasswordResetQuerySet(DueMailQuerySet):
+class PasswordResetQuerySet(DueQuerySet):
     def recent(self) -> "PasswordResetQuerySet":
         return self.filter(created_at__gt=timezone.now() - WINDOW)
 
@@ -32,6 +34,10 @@ class PasswordReset(DueMail):
     A row is written in each case, and a worker looks for the user, so that neither the answer nor its time tells
     whether there is one.
     """
+
+    waits = Q()
+    delays = Retries.PASSWORD
+    task = "signin.mail_reset"
 
     typed = models.CharField(_("login or e-mail address"), max_length=254)
     source = models.CharField(_("address"), max_length=50)
@@ -53,3 +59,6 @@ class PasswordReset(DueMail):
 
     def __str__(self) -> str:
         return str(self.pk)
+
+    def given_up(self, error: str) -> dict[str, Any]:
+        return {}

@@ -16,7 +16,7 @@ from callcentre.admin.base import REFUSALS
 from callcentre.web.desk.actions import ACTIONS
 from callcentre.web.desk.calls import expect_topic
 from callcentre.web.desk.home import agent_of
-from callcentre.web.desk.parts import INCOMING, PARTS, Part, changed_parts
+from callcentre.web.desk.polling import INCOMING, PARTS, Part, changed_parts
 from callcentre.web.desk.refusals import sentences_of
 from callcentre.web.desk.situation import Situation
 

@@ -4,10 +4,10 @@ from argparse import ArgumentParser
 from typing import Any
 
 from django.core.management.base import BaseCommand
-from django.db import connection
 from django.utils import timezone
 from tqdm import tqdm
 
+from callcentre.core.statements import rows_of
 from reports import rollups
 from reports.periods import FIRST, LAST
 
@@ -57,13 +57,9 @@ class Command(BaseCommand):
 
 def hours_left() -> int:
     """Count the hours of agents that the log names; an hour that several entries name counts as often."""
-    with connection.cursor() as cursor:
-        cursor.execute(_HOURS_LEFT, [LAST, FIRST])
-        return int(cursor.fetchone()[0])
+    return int(rows_of(_HOURS_LEFT, [LAST, FIRST])[0][0])
 
 
 def is_rebuilding() -> bool:
     """Tell whether entries are left that are longer than anything an agent does."""
-    with connection.cursor() as cursor:
-        cursor.execute(_IS_REBUILDING)
-        return bool(cursor.fetchone()[0])
+    return bool(rows_of(_IS_REBUILDING)[0][0])

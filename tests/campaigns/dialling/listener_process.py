@@ -8,13 +8,13 @@ from tests.telephony import listening  # noqa: F401  (sets up Django, with short
 from django.core.management import call_command  # isort: skip
 
 from campaigns.dialling import outcomes
-from telephony.calls import matching, switch_events
+from telephony.calls import dialler_calls, switch_events
 from telephony.switch.asterisk import AsteriskSwitch
 from tests.campaigns.dialling.processes import dying
 
 STEPS: dict[str, tuple[Any, str, bool]] = {
     "ringing": (switch_events, "ringing", True),
-    "answered": (matching, "find_agent", False),
+    "answered": (dialler_calls, "find_agent", False),
     "matched": (AsteriskSwitch, "join", False),
     "joined": (AsteriskSwitch, "join", True),
     "ending": (outcomes.Hooks, "ended", True),

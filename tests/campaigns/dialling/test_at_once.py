@@ -9,7 +9,7 @@ from django.db import connection as database
 from django.utils import timezone
 
 from campaigns.models import Attempt, Campaign
-from telephony.calls import matching, switch_events
+from telephony.calls import dialler_calls, switch_events
 from telephony.models import AgentLine, AgentState, Connection, Leg
 from telephony.switch.base import Ended, Up
 from telephony.verbs import presence
@@ -78,13 +78,13 @@ def test_of_two_calls_that_are_answered_at_once_one_gets_the_free_agent(switch: 
 
 @pytest.mark.slow("runs threads")
 def test_twenty_answers_at_once_use_each_agent_once(switch: RecordingSwitch, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(matching, "DROP_AFTER", timedelta(minutes=1))  # a machine under load is slower than people
+    monkeypatch.setattr(dialler_calls, "DROP_AFTER", timedelta(minutes=1))  # a machine under load is slower than people
     predictive(agents=12, records=20)
     calls = list(Connection.objects.order_by("id"))
 
     at_once(*map(answer, calls))
     # An agent who was locked by another answer is found at the next turn.
-    matching.match_waiting()
+    dialler_calls.match_waiting()
 
     agents = [call.agent_id for call in talking()]
     assert len(agents) == len(set(agents)) == 12
@@ -114,7 +114,7 @@ def test_a_line_that_is_hung_up_in_the_moment_of_the_join(switch: RecordingSwitc
     channel = line_of(first).channel_id
 
     at_once(answer(call), lambda: switch_events.handle(Ended(channel, timezone.now(), 16)))
-    matching.match_waiting()
+    dialler_calls.match_waiting()
 
     call.refresh_from_db()
     assert (call.state, call.agent) == ("talking", second)
@@ -129,7 +129,7 @@ def test_a_customer_who_hangs_up_while_agents_are_looked_for_is_not_joined(switc
     answer(second)()
     channel = second.legs.get().channel_id
 
-    at_once(lambda: switch_events.handle(Ended(channel, timezone.now(), 16)), matching.match_waiting)
+    at_once(lambda: switch_events.handle(Ended(channel, timezone.now(), 16)), dialler_calls.match_waiting)
 
     second.refresh_from_db()
     assert second.state == "ended"

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from campaigns.dialling import previews
 from campaigns.models import Campaign
-from telephony.calls import distribution, matching
+from telephony.calls import dialler_calls, distribution
 from telephony.calls.campaign_calls import hold_agent
 from telephony.models import Agent, AgentLine, AgentState, Connection, Leg, Offer
 from tests.campaigns.dialling.calls import dialling_campaign, open_call, pick_up, tick, with_lines
@@ -92,7 +92,7 @@ def test_a_person_who_has_answered_comes_before_the_callers_of_queues(switch: Re
     states(kind="free")
 
     # In the order of the listener's tick.
-    matching.match_waiting()
+    dialler_calls.match_waiting()
     distribution.distribute(caller.created_at)
 
     dialled.refresh_from_db()
@@ -124,7 +124,7 @@ def test_an_agent_who_becomes_free_after_the_match_is_left_to_the_person_who_has
 
     # The listener has matched before the agent was free.
     distribution.distribute(timezone.now())
-    matching.match_waiting()
+    dialler_calls.match_waiting()
 
     dialled.refresh_from_db()
     assert (dialled.state, dialled.agent) == ("talking", campaign.agents.get())
@@ -162,7 +162,7 @@ def test_no_agent_is_held_for_a_new_call_while_a_person_waits(switch: RecordingS
         campaign=CampaignFactory(is_dialling=True), leased_by="test", leased_until=timezone.now() + timedelta(minutes=1)
     )
     assert not previews.offer_record(other.campaign, other.pk, "test", agent)
-    matching.match_waiting()
+    dialler_calls.match_waiting()
 
     dialled.refresh_from_db()
     assert dialled.agent == agent

@@ -20,6 +20,7 @@ from campaigns.dialling.hours import (
 )
 from campaigns.models import CampaignHours, LegalHours
 from tests.campaigns.factories import CampaignFactory
+from tests.statements import few_statements
 
 EVERY_DAY = frozenset(range(1, 8))
 WARSAW, NEW_YORK = "Europe/Warsaw", "America/New_York"
@@ -171,7 +172,7 @@ def test_the_permission_names_the_rules_of_the_call() -> None:
 
 
 @pytest.mark.django_db
-def test_hours_are_read_of_the_campaign_and_the_law(django_assert_num_queries) -> None:
+def test_hours_are_read_of_the_campaign_and_the_law() -> None:
     campaign = CampaignFactory(holiday_country="PL")
     CampaignHours.objects.create(campaign=campaign, weekday=1, begins_at=time(9), ends_at=time(17))
     CampaignHours.objects.create(campaign=CampaignFactory(), weekday=2, begins_at=time(9), ends_at=time(17))
@@ -179,7 +180,7 @@ def test_hours_are_read_of_the_campaign_and_the_law(django_assert_num_queries) -
         name="Own", prefix="48", weekdays="12345", begins_at=time(8), ends_at=time(20), source="a law"
     )
 
-    with django_assert_num_queries(1):
+    with few_statements(1):
         hours = read_hours(campaign)
 
     assert hours.spans == (Span(frozenset((1,)), time(9), time(17)),)

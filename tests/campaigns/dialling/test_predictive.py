@@ -8,7 +8,7 @@ from django.db.models import F
 from django.utils import timezone
 
 from campaigns.models import Attempt, Campaign, DiallingDay, Record
-from telephony.calls import line_events, matching, switch_events
+from telephony.calls import dialler_calls, line_events, switch_events
 from telephony.calls.reconciliation import Comparison
 from telephony.models import Agent, AgentLine, AgentState, Connection, Leg
 from telephony.switch.base import Channel, Detected, Ended, Played, Up
@@ -115,13 +115,13 @@ def test_an_answered_call_without_a_free_agent_waits_and_is_joined_with_the_next
     call.refresh_from_db()
     assert call.state == "waiting"
 
-    assert matching.match_waiting()
+    assert dialler_calls.match_waiting()
     AgentState.objects.filter(agent=agent, ended_at=None).update(kind="free")
-    matching.match_waiting()
+    dialler_calls.match_waiting()
 
     call.refresh_from_db()
     assert (call.state, call.agent) == ("talking", agent)
-    assert not matching.match_waiting()
+    assert not dialler_calls.match_waiting()
 
 
 def test_a_call_without_an_agent_for_two_seconds_is_dropped(switch: RecordingSwitch) -> None:
@@ -133,7 +133,7 @@ def test_a_call_without_an_agent_for_two_seconds_is_dropped(switch: RecordingSwi
     pass_time(2)
     switch.told.clear()
 
-    matching.match_waiting()
+    dialler_calls.match_waiting()
 
     call.refresh_from_db()
     customer = call.legs.get()
@@ -163,7 +163,7 @@ def test_a_dropped_call_without_a_message_is_hung_up(switch: RecordingSwitch) ->
     pick_up(call, Leg.Role.CUSTOMER)
     pass_time(2)
 
-    matching.match_waiting()
+    dialler_calls.match_waiting()
 
     call.refresh_from_db()
     assert call.state == "ended"
@@ -378,11 +378,11 @@ def test_a_message_that_does_not_end_is_ended(switch: RecordingSwitch) -> None:
     AgentState.objects.filter(ended_at=None).update(kind="wrap_up")
     pick_up(call, Leg.Role.CUSTOMER)
     pass_time(2)
-    matching.match_waiting()
+    dialler_calls.match_waiting()
 
     late = timezone.now() + timedelta(seconds=80)
-    for pk in matching.overdue(late):
-        matching.go_on(pk, late)
+    for pk in dialler_calls.overdue(late):
+        dialler_calls.go_on(pk, late)
 
     call.refresh_from_db()
     assert call.state == "ended"

@@ -23,6 +23,7 @@ from tests.campaigns.factories import (
     RecordFactory,
 )
 from tests.conftest import ACTOR, ApiClient
+from tests.statements import few_statements
 
 pytestmark = pytest.mark.django_db
 
@@ -195,12 +196,12 @@ def test_an_unreadable_zone_is_a_reason(campaign: Campaign) -> None:
     assert codes(why(campaign, "+80012345678")) == ["zone_unreadable"]
 
 
-def test_an_explanation_costs_three_statements(campaign: Campaign, django_assert_num_queries: Any) -> None:
+def test_an_explanation_costs_three_statements(campaign: Campaign) -> None:
     record = RecordFactory(campaign=campaign, phone_number=NUMBER)
     AdditionalNumberFactory.create_batch(5, record=record)
     LegalHours.objects.create(name="Own", prefix="48", begins_at=time(8), ends_at=time(20), source="A law")
 
-    with django_assert_num_queries(3):
+    with few_statements(3):
         explain_record(record.pk, NOON)
 
 
