@@ -20,7 +20,6 @@ from campaigns.models import (
     Campaign,
     CampaignField,
     CampaignGroup,
-    CampaignHours,
     DictionaryStatus,
     FormerCode,
     RecordStatus,
@@ -86,10 +85,9 @@ def clone_campaign(source: Campaign, actor: Actor, faults: Sequence[Fault] = (),
         copied = {name: getattr(source, name) for name in _CLONED}
         copied["ignores_hours"] = source.ignores_hours and _may_ignore_hours()
         campaign = _insert({**copied, **values}, [*faults, *faults_of_caller_id(values.get("caller_id"))])
-        models: tuple[Any, ...] = (CampaignField, RecordStatus, CampaignHours)
-        for model in models:
-            rows = model.objects.filter(campaign=source)
-            model.objects.bulk_create(copy_of(row, campaign_id=campaign.pk) for row in rows)
+        for name in ("fields", "statuses", "hours"):
+            rows: Any = getattr(source, name)
+            rows.model.objects.bulk_create(copy_of(row, campaign_id=campaign.pk) for row in rows.all())
         _clone_rules(source, campaign)
         _clone_message(source, campaign)
         _link_agents(campaign, source.agents.values_list("pk", flat=True))
