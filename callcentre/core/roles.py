@@ -49,9 +49,9 @@ def rights_of(role: str, permissions: Iterable[tuple[int, str, str]]) -> list[in
     return [pk for pk, app, codename in permissions if has_right(role, app, codename)]
 
 
-def deliver(apps: Any, roles: Iterable[str]) -> None:
+def deliver(historical: Any, roles: Iterable[str]) -> None:
     """Write these roles as groups, in a migration. A group of the same name stays as it is."""
-    group, permission = apps.get_model("auth", "Group"), apps.get_model("auth", "Permission")
+    group, permission = historical.get_model("auth", "Group"), historical.get_model("auth", "Permission")
     known = list(permission.objects.values_list("pk", "content_type__app_label", "codename"))
     for role in roles:
         made, is_new = group.objects.get_or_create(name=role)
