@@ -19,7 +19,8 @@ FEW = 1000
 class Pristine:
     def __init__(self) -> None:
         """Remember the default database as it is now."""
-        self._server = psycopg.connect(**_parameters(), autocommit=True, prepare_threshold=0)
+        self._parameters = _parameters()
+        self._connect()
         rows = self._server.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public' ORDER BY tablename")
         self._tables = [f'"{name}"' for (name,) in rows]
         # Table -> its copy, for tables with rows.
@@ -28,10 +29,23 @@ class Pristine:
         for table, copy in self._kept.items():
             self._server.execute(f"CREATE TABLE {copy} AS TABLE {table}")
 
+    def _connect(self) -> None:
+        self._server = psycopg.connect(**self._parameters, autocommit=True, prepare_threshold=0)
+
     def close(self) -> None:
         self._server.close()
 
     def restore(self) -> None:
+        try:
+            self._restore()
+        except psycopg.OperationalError:
+            if not self._server.closed:
+                raise
+            # A test has ended all connections of the database, or the server.
+            self._connect()
+            self._restore()
+
+    def _restore(self) -> None:
         with self._server.transaction():
             self._lock()
             emptied = [table for table in self._tables if table not in self._kept]
