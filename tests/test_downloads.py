@@ -41,6 +41,7 @@ COMMANDS = {
     "import_articles": "the history of articles",
     "import_records": "the import names the person",
     "listen_to_switch": "a process of the service",
+    "migrate": "changes tables",
     "rebuild_rollups": "writes figures into the database",
     "receive_mail": "a process of the service",
     "rotate_field_keys": "writes nothing readable",
