@@ -215,7 +215,7 @@ def test_a_worker_killed_between_originate_and_reply_has_called_once(service: Se
 
 
 def test_calls_that_are_asked_for_while_the_broker_is_down_are_placed(service: Service, agents: list[Agent]) -> None:
-    broker = service.stores._servers["redis_url"].process
+    broker = service.stores._servers["REDIS_URL"].process
     assert broker is not None
     with service.worker(), service.listener():
         broker.kill()
@@ -263,7 +263,7 @@ def test_a_call_not_placed_in_time_has_failed_and_is_not_placed_later(service: S
 
 
 def test_a_database_that_is_restarted_under_load_loses_no_call(service: Service, agents: list[Agent]) -> None:
-    postgres = service.stores._servers["database_url"].process
+    postgres = service.stores._servers["DATABASE_URL"].process
     assert postgres is not None
     with service.worker(), service.listener():
         pks = calls(agents)
@@ -290,7 +290,7 @@ def test_an_outage_is_no_talk_time(victims: str, service: Service, agents: list[
     """
     queue = QueueFactory(number=HOTLINE, overflow_number="+48600100300")
     Agent.objects.filter(pk__in=[agent.pk for agent in agents[:2]]).update(has_line=True)
-    postgres = service.stores._servers["database_url"].process
+    postgres = service.stores._servers["DATABASE_URL"].process
     assert postgres is not None
     with ExitStack() as context:
         context.enter_context(service.worker())

@@ -101,7 +101,7 @@ def test_a_broker_that_is_killed_costs_time_and_no_event(stores: Stores, folder:
         registered(running)
         happen(200)
         wait_for(lambda: len(running.requests) > 20)
-        broker = stores._servers["redis_url"].process
+        broker = stores._servers["REDIS_URL"].process
         assert broker is not None
         broker.kill()
         broker.wait()
@@ -124,7 +124,7 @@ def test_a_database_that_is_restarted_costs_at_most_what_was_in_flight(stores: S
         registered(running)
         happen(400)
         wait_for(lambda: len(running.requests) > 50)
-        postgres = stores._servers["database_url"].process
+        postgres = stores._servers["DATABASE_URL"].process
         assert postgres is not None
         # At once, as in a crash: the next start recovers.
         postgres.send_signal(signal.SIGQUIT)
