@@ -226,9 +226,8 @@ def serve() -> None:
         environment = {**os.environ, **own}
         write("Preparing the database …")
         collect = run_python(["manage.py", "collectstatic", "--no-input", "--verbosity=0"], environment)
-        migrate = run_python(["manage.py", "migrate", "--no-input", "--verbosity=0"], environment)
-        output_of(migrate, "migrate")
-        logins = output_of(run_python(["manage.py", "demo"], environment), "demo")
+        # One process: a start of Django takes a second.
+        logins = output_of(run_python(["manage.py", "demo", "--migrate"], environment), "demo --migrate")
         output_of(collect, "collectstatic")
         address = f"http://localhost:{port}"
         lines = [

@@ -6,7 +6,8 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib.auth.models import Group
-from django.core.management.base import BaseCommand
+from django.core.management import call_command
+from django.core.management.base import BaseCommand, CommandParser
 from django.utils import timezone
 
 from callcentre.core.actor import SYSTEM
@@ -20,7 +21,12 @@ from tickets.models import Ticket
 class Command(BaseCommand):
     help = "Put the demonstration data into the database, once, and print the logins."
 
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--migrate", action="store_true", help="apply the migrations first")
+
     def handle(self, *args: Any, **options: Any) -> None:
+        if options["migrate"]:
+            call_command("migrate", verbosity=0, interactive=False)
         api_password, admin_password = self._passwords()
         is_new = not Ticket.objects.exists()
         # First: the service is running, and its users need not wait for the data.
