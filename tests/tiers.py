@@ -45,6 +45,8 @@ def pytest_collection_modifyitems(items: list[Any]) -> None:
         walk = item.get_closest_marker("walk")
         if walk and getattr(item, "callspec", None) and item.callspec.id not in walk.args:
             item.add_marker(pytest.mark.trial)
+        is_own = any(mark.name == "slow" for mark in item.function.__dict__.get("pytestmark", ()))
+        item.user_properties.append(("marked", item.nodeid.partition("[" if is_own else "::")[0]))
         item.user_properties.append(("tier", "found" if starts_process else "marked" if by_hand else "quick"))
 
 
@@ -111,6 +113,8 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
 
 
 def _in_wrong_tier(reporter: Any) -> Iterator[str]:
+    """Yield the quick tests that take too long, and the marks of which no test takes long."""
+    longest: dict[str, float] = {}
     for report in reporter.stats.get("passed", []):
         facts = dict(report.user_properties)
         if report.when != "call" or "seconds" not in facts:
@@ -118,5 +122,8 @@ def _in_wrong_tier(reporter: Any) -> Iterator[str]:
         seconds, tier = facts["seconds"], facts["tier"]
         if tier == "quick" and seconds > MOST_OF_QUICK:
             yield f"{seconds:.1f} s, and is not marked: {report.nodeid}"
-        elif tier == "marked" and seconds < LEAST_OF_SLOW:
-            yield f"{seconds:.1f} s, and is marked as slow: {report.nodeid}"
+        elif tier == "marked":
+            longest[facts["marked"]] = max(seconds, longest.get(facts["marked"], 0.0))
+    for marked, seconds in longest.items():
+        if seconds < LEAST_OF_SLOW:
+            yield f"{seconds:.1f} s at most, and is marked as slow: {marked}"
