@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from pytest_django import DjangoDbBlocker
 
+from callcentre.core.file_store import FileStore
 from tests.processes import wait_for
 from tests.serving import Answer, WebServer, web_servers
 
@@ -60,6 +61,13 @@ def status_of(client: socket.socket) -> int:
     return int(client.recv(4096).split(b" ", 2)[1])
 
 
+def await_readiness(server: WebServer) -> None:
+    """Wait until the probe says 200. On a busy machine the stores may answer later than it waits for them."""
+    # Another web server of this run may have marked its own folder of files as that of all hosts.
+    FileStore.objects.all().delete()
+    wait_for(lambda: server.request("GET", "/health/ready").status == 200)
+
+
 # Slow clients
 
 
@@ -84,8 +92,7 @@ def test_many_trickling_bodies_delay_no_other_request(
         ask(server, "/ratings/none").status,
         ask(server, "/api/ping", auth=credential).status,
     ]
-    # On a busy machine the stores may answer later than the probe waits for them.
-    wait_for(lambda: ask(server, "/health/ready").status == 200)
+    await_readiness(server)
     for client in clients:
         client.send(b"a")
     waiting = len(clients) - len(select.select(clients, [], [], 0)[0])
@@ -192,9 +199,9 @@ def test_a_request_without_tls_is_redirected_once(server: WebServer) -> None:
     assert "strict-transport-security" not in answer.headers
 
 
-def test_probes_need_no_tls(server: WebServer) -> None:
+def test_probes_need_no_tls(server: WebServer, committed_db: None) -> None:
     assert [server.request("GET", path).status for path in ("/health/live", "/metrics")] == [200, 200]
-    wait_for(lambda: server.request("GET", "/health/ready").status == 200)
+    await_readiness(server)
 
 
 def test_a_foreign_host_is_one_line_in_the_log(server: WebServer, folder: Path) -> None:
