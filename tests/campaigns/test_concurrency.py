@@ -174,6 +174,8 @@ def _uncommitted_record(number: str, *, identifier: str = "", end: str = "ROLLBA
 
 def _waiting_backends() -> int:
     with connection.cursor() as cursor:
+        # In a transaction, PostgreSQL shows the sessions of the first look again and again.
+        cursor.execute("SELECT pg_stat_clear_snapshot()")
         cursor.execute(
             "SELECT count(*) FROM pg_locks WHERE NOT granted AND locktype = 'transactionid'"
             " AND pid IN (SELECT pid FROM pg_stat_activity WHERE datname = current_database())"
