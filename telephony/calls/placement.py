@@ -15,6 +15,8 @@ from django.db import connection as database
 from django.db import transaction
 from django.utils import timezone
 
+from callcentre.core.advisory_locks import lock_until_commit
+from callcentre.core.statements import row_of
 from telephony import causes, events
 from telephony.calls import legs, lines, outbound, switch_requests
 from telephony.channels import channel_id
@@ -197,14 +199,11 @@ def is_line_free() -> bool:
     """Return whether the limits allow one more call now. With limits, others wait until the transaction ends."""
     if not _has_limits():
         return True
-    with database.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_LOCK_SPACE])
-        if settings.TRUNK_LIMIT:
-            cursor.execute(_OPEN)
-            if cursor.fetchone()[0] >= settings.TRUNK_LIMIT:
-                return False
-        if settings.CALLS_PER_SECOND:
-            second = timezone.now() - timedelta(seconds=1)
-            cursor.execute(_PLACED, [second - timedelta(seconds=settings.PLACE_LIMIT_SECONDS), second])
-            return bool(cursor.fetchone()[0] < settings.CALLS_PER_SECOND)
+    lock_until_commit(_LOCK_SPACE)
+    if settings.TRUNK_LIMIT and row_of(_OPEN)[0] >= settings.TRUNK_LIMIT:
+        return False
+    if settings.CALLS_PER_SECOND:
+        second = timezone.now() - timedelta(seconds=1)
+        placed = row_of(_PLACED, [second - timedelta(seconds=settings.PLACE_LIMIT_SECONDS), second])
+        return bool(placed[0] < settings.CALLS_PER_SECOND)
     return True

@@ -15,6 +15,7 @@ from django.db import InterfaceError, OperationalError, connection, transaction
 from django.utils import timezone, translation
 from django.utils.translation import gettext_lazy as _
 
+from callcentre.core.advisory_locks import lock_until_commit
 from callcentre.core.due_work import Claim, NotOurs
 from callcentre.core.exporting.jobs import FileJob
 from callcentre.core.free_space import is_full
@@ -56,9 +57,9 @@ class Builder(Generic[Job]):
 
     def _claim(self) -> Claim[Job] | None:
         """Claim the next export of a person for whom no worker builds, of this or another model."""
-        with transaction.atomic(), connection.cursor() as cursor:
+        with transaction.atomic():
             # One worker after another: each sees the claims of those before.
-            cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_CHOICE_LOCK])
+            lock_until_commit(_CHOICE_LOCK)
             models = [model for model in apps.get_models() if issubclass(model, FileJob)]
             built = [job for model in models for job in model.objects.being_built()]
             due = self.model.objects.due()
