@@ -16,7 +16,6 @@ from callcentre.web.desk import home
 from callcentre.web.desk import views as desk
 from callcentre.web.first_steps import first_steps_view
 from callcentre.web.login import OwnPasswordView, login
-from callcentre.web.own_sessions import own_sessions
 from callcentre.web.search import search_view
 from campaigns.sounds import show_sound
 from knowledgebase.images import show_image
@@ -49,7 +48,7 @@ urlpatterns = [
     path("admin/two-factor/set-up", admin.site.admin_view(second_factor.set_up), name="second-factor-set-up"),
     path("admin/two-factor/codes", admin.site.admin_view(second_factor.new_codes), name="second-factor-codes"),
     path("admin/two-factor/off", admin.site.admin_view(second_factor.switch_off), name="second-factor-off"),
-    path("admin/sessions/", admin.site.admin_view(own_sessions), name="own-sessions"),
+    path("admin/sessions/", admin.site.admin_view(second_factor.own_sessions), name="own-sessions"),
     path("admin/password_change/", admin.site.admin_view(OwnPasswordView.as_view())),
     path("admin/language", set_language, name="language"),
     path("admin/autocomplete/", admin.site.admin_view(Autocomplete.as_view(admin_site=admin.site))),

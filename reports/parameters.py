@@ -39,21 +39,12 @@ def read(params: QueryDict, faults: list[Fault], within: int | None = None, scop
     """
     agents = _agents(params, faults, scope)
     span = _span(params, faults, Aggregation.MONTH)
-    queues = tuple(queue or -1 for queue in _read(query_list(params, "queues_ids"), "queues_ids", faults, parse_id))
+    queues = _queues(params, faults)
     threshold = _one(params, "outbound_threshold", faults, lambda text: parse_integer(text, 0, INT32), 0)
     if faults or span is None:
         raise Invalid(faults)
-    begin, end, aggregation = span
-    return Question(
-        subjects=agents,
-        begin=begin,
-        end=end,
-        aggregation=aggregation,
-        now=timezone.now().replace(microsecond=0),
-        threshold=threshold,
-        queues=queues_within(scope, queues),
-        within=within,
-    )
+    now = timezone.now().replace(microsecond=0)
+    return Question(agents, *span, now, threshold, queues_within(scope, queues), within)
 
 
 def _read_agents_table(
@@ -102,9 +93,7 @@ def read_grouped(
     within = _within(params, faults) if report.has_within else None
     if faults or span is None:
         raise Invalid(faults)
-    begin, end, aggregation = span
-    now = timezone.now().replace(microsecond=0)
-    return Question(subjects, begin, end, aggregation, now, within=within)
+    return Question(subjects, *span, timezone.now().replace(microsecond=0), within=within)
 
 
 def read_table(report: Report, params: QueryDict, scope: Scope) -> tuple[Question, list[Measure], dict[str, Any]]:

@@ -1,4 +1,4 @@
-from collections.abc import Callable
+from collections.abc import Iterable
 from datetime import timedelta
 from typing import Any
 
@@ -14,19 +14,83 @@ from django.utils.formats import localize
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
-from unfold.widgets import UnfoldAdminIntegerFieldWidget, UnfoldAdminPasswordWidget
+from unfold.widgets import UnfoldAdminIntegerFieldWidget, UnfoldAdminPasswordWidget, UnfoldAdminTextareaWidget
 
-from callcentre.admin.api_user_fields import NetworksField, RightsField
 from callcentre.admin.base import REFUSALS, Admin, ReadOnlyAdmin, actor_of, user_of
 from callcentre.admin.confirmations import confirm_first
 from callcentre.admin.grant_limits import givable_rights, is_stronger
 from callcentre.admin.history import SHOWN, ChangeMixin, Entry, HistoryMixin, entry_of, in_words
+from callcentre.admin.list_field import ListField
 from callcentre.admin.secrets import OwnPasswordForm, password_inputs
 from callcentre.admin.theme import ModelForm, display, page_action
 from callcentre.core.errors import Outdated
-from callcentre.models import ApiUser, ApiUserChange
+from callcentre.models import AREAS, RIGHTS, ApiUser, ApiUserChange, validate_networks
 
 EDITABLE = ("description", "is_active", "rights", "allowed_networks", "expires_at", "rate_limit")
+
+
+class RightsMatrix(forms.CheckboxSelectMultiple):
+    """A table of check boxes, a row for each area with one box for read and one for write.
+
+    The rows above them are for all areas and for everything. Rights that the person may not give are left out.
+    """
+
+    template_name = "admin/widgets/rights.html"
+
+    def get_context(self, name: str, value: Any, attrs: dict[str, Any] | None) -> dict[str, Any]:
+        context = super().get_context(name, value, attrs)
+        held = set(value or ())
+        offered = {right for right, _label in self.choices}
+        rows = [("*", _("All areas, also those yet to come")), *AREAS.items()]
+        context["everything"] = {"value": "*", "checked": "*" in held} if "*" in offered else None
+        context["rows"] = [
+            {
+                "name": area,
+                "title": title,
+                "cells": [
+                    {"value": right, "checked": right in held, "label": label, "is_offered": right in offered}
+                    for access, label in (("read", _now("read")), ("write", _now("write")))
+                    for right in [f"{area}:{access}"]
+                ],
+            }
+            for area, title in rows
+            if not offered.isdisjoint((f"{area}:read", f"{area}:write"))
+        ]
+        context["lacks_some"] = len(offered) < len(RIGHTS)
+        return context
+
+
+class RightsField(forms.MultipleChoiceField):
+    widget = RightsMatrix
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(choices=[(right, right) for right in RIGHTS], **kwargs)
+        self.error_messages["invalid_choice"] = _("You cannot give the right %(value)s.")
+
+    def offer(self, rights: Iterable[str]) -> None:
+        """Show and accept these rights only."""
+        self.choices = [(right, right) for right in rights]
+
+    def clean(self, value: Any) -> list[str]:
+        chosen = super().clean(value)
+        return [right for right in RIGHTS if right in chosen]
+
+
+class NetworksField(ListField):
+    """A list of networks, one a line or with commas between them."""
+
+    widget = UnfoldAdminTextareaWidget(attrs={"rows": 3, "class": "cc-monospace"})
+
+    def validate(self, value: Any) -> None:
+        super().validate(value)
+        errors = []
+        for network in value:
+            try:
+                validate_networks([network])
+            except ValidationError as error:
+                errors.append(error)
+        if errors:
+            raise ValidationError(errors)
 
 
 class ApiUserForm(OwnPasswordForm, ModelForm):
@@ -70,19 +134,14 @@ class RotateForm(OwnPasswordForm):
     version = forms.CharField(widget=forms.HiddenInput)
 
 
+def _new_password(label: Any) -> forms.CharField:
+    widget = UnfoldAdminPasswordWidget(attrs={"autocomplete": "new-password"})
+    return forms.CharField(label=label, strip=False, max_length=200, widget=widget)
+
+
 class PasswordForm(OwnPasswordForm):
-    password = forms.CharField(
-        label=_("Password"),
-        strip=False,
-        max_length=200,
-        widget=UnfoldAdminPasswordWidget(attrs={"autocomplete": "new-password"}),
-    )
-    again = forms.CharField(
-        label=_("The same again"),
-        strip=False,
-        max_length=200,
-        widget=UnfoldAdminPasswordWidget(attrs={"autocomplete": "new-password"}),
-    )
+    password = _new_password(_("Password"))
+    again = _new_password(_("The same again"))
 
     def __init__(self, user: ApiUser, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -277,9 +336,7 @@ class ApiUserAdmin(HistoryMixin, Admin):
 
 def _changes(change: ApiUserChange) -> list[tuple[Any, Any, Any]]:
     """Return name, before and after of each change; of a new user only the values that are not empty."""
-    names: dict[str, Callable[[], Any] | Any] = {
-        field.name: field.verbose_name for field in ApiUser._meta.fields if field.name in EDITABLE
-    }
+    names: dict[str, Any] = {field.name: field.verbose_name for field in ApiUser._meta.fields if field.name in EDITABLE}
     return [
         (names.get(name, name), in_words(old), in_words(new))
         for name, (old, new) in change.changes.items()

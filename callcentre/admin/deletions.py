@@ -8,7 +8,7 @@ from django.contrib import admin
 from django.contrib.admin.utils import unquote
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
-from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import URLPattern, reverse
 from django.utils.translation import gettext as _now
@@ -16,27 +16,12 @@ from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import ChoicesDropdownFilter, DropdownFilter
 from unfold.widgets import UnfoldAdminTextInputWidget
 
-from callcentre.admin.base import REFUSALS, Admin, ReadOnlyAdmin, actor_of
+from callcentre.admin.base import REFUSALS, Admin, actor_of
+from callcentre.admin.file_jobs import COLOURS, JobAdmin
 from callcentre.admin.lists import UncountedMixin
 from callcentre.admin.theme import display
-from callcentre.core.deletions import (
-    LONGEST_REASON,
-    RIGHT,
-    Deletion,
-    Part,
-    consequences_of,
-    kind_names,
-    model_name,
-)
+from callcentre.core.deletions import LONGEST_REASON, RIGHT, Deletion, Part, consequences_of, kind_names, model_name
 from callcentre.core.errors import Conflict
-
-State = Deletion.State
-COLOURS: dict[str, str] = {
-    State.QUEUED: "info",
-    State.RUNNING: "info",
-    State.FINISHED: "success",
-    State.FAILED: "danger",
-}
 
 
 class ReasonForm(forms.Form):
@@ -61,11 +46,7 @@ class DeletableMixin(Admin):
     def delete_view(
         self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        row = self.get_object(request, unquote(object_id))
-        if not self.has_delete_permission(request, row):
-            raise PermissionDenied
-        if row is None:
-            raise Http404
+        row = self.row_or_404(request, unquote(object_id), "delete")
         form = ReasonForm(request.POST or None)
         if request.method == "POST" and form.is_valid():
             try:
@@ -99,26 +80,18 @@ class KindFilter(DropdownFilter):
 
 
 @admin.register(Deletion)
-class DeletionAdmin(UncountedMixin, ReadOnlyAdmin):
+class DeletionAdmin(UncountedMixin, JobAdmin):
     """The list of deletions: object, person, time, reason."""
 
     has_own_history = True  # a deletion is its own history
-    list_display = ("created_at", "kind_shown", "object_id", "actor_name", "reason", "state_shown")
+    list_display = ("created_at", "kind_shown", "object_id", "actor_name", "reason", "state_label")
     list_display_links = ("created_at", "object_id")
     list_filter = (KindFilter, ("state", ChoicesDropdownFilter))
     search_fields = ("object_id",)
     search_help_text = _("Id of what was deleted, or the name of the person who had it deleted")
 
-    class Media:
-        css = {"all": ("callcentre/progress.css",)}
-        js = ("callcentre/progress.js",)
-
     def get_urls(self) -> list[URLPattern]:
-        return [
-            self.url_to("<int:pk>/progress/", self.progress_view, "progress"),
-            self.url_to("<int:pk>/again/", self.again_view, "again"),
-            *super().get_urls(),
-        ]
+        return [self.url_to("<int:pk>/again/", self.again_view, "again"), *super().get_urls()]
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Let people who may delete see their deletions."""
@@ -136,12 +109,8 @@ class DeletionAdmin(UncountedMixin, ReadOnlyAdmin):
     def kind_shown(self, deletion: Deletion) -> str:
         return deletion.kind_name
 
-    @display(description=_("state"), label=COLOURS)
-    def state_shown(self, deletion: Deletion) -> tuple[str, str]:
-        return deletion.state, str(deletion.get_state_display())
-
     def change_view(self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None) -> Any:
-        deletion = self._deletion(request, object_id)
+        deletion: Deletion = self.job_or_404(request, object_id)
         return self.page(
             request,
             "admin/deletion.html",
@@ -158,12 +127,11 @@ class DeletionAdmin(UncountedMixin, ReadOnlyAdmin):
             again_url=self.url_of("again", deletion.pk),
         )
 
-    def progress_view(self, request: HttpRequest, pk: int) -> JsonResponse:
-        """Tell the page whether the deletion has ended."""
-        return JsonResponse({"has_ended": self._deletion(request, str(pk)).has_ended})
+    def progress_of(self, job: Any) -> dict[str, Any]:
+        return {"has_ended": job.has_ended}
 
     def again_view(self, request: HttpRequest, pk: int) -> HttpResponse:
-        deletion = self._deletion(request, str(pk))
+        deletion: Deletion = self.job_or_404(request, pk)
         if not request.user.has_perm(RIGHT):
             raise PermissionDenied
         if request.method == "POST":
@@ -172,14 +140,6 @@ class DeletionAdmin(UncountedMixin, ReadOnlyAdmin):
             except Conflict as error:
                 self.say_refused(request, error)
         return redirect(self.url_of("change", pk))
-
-    def _deletion(self, request: HttpRequest, object_id: str) -> Deletion:
-        deletion: Deletion | None = self.get_object(request, object_id)
-        if not self.has_view_permission(request, deletion):
-            raise PermissionDenied
-        if deletion is None:
-            raise Http404
-        return deletion
 
 
 def _parts(counts: Mapping[str, int]) -> list[Part]:

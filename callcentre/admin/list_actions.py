@@ -5,14 +5,15 @@ from typing import Any, cast
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
-from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import URLPattern
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import ChoicesDropdownFilter
 
-from callcentre.admin.base import ReadOnlyAdmin, actor_of
+from callcentre.admin.base import actor_of
+from callcentre.admin.file_jobs import COLOURS, JobAdmin
 from callcentre.admin.lists import UncountedMixin
 from callcentre.admin.theme import display
 from callcentre.core.errors import Conflict
@@ -20,45 +21,22 @@ from callcentre.lists.actions import cancel_action, canceller_of
 from callcentre.lists.listed import address_of
 from callcentre.lists.models import SEES_ALL, ListAction, ListActionQuerySet, sees_all
 
-State = ListAction.State
-COLOURS: dict[str, str] = {
-    State.QUEUED: "info",
-    State.RUNNING: "info",
-    State.FINISHED: "success",
-    State.CANCELLED: "warning",
-    State.FAILED: "danger",
-}
-
 
 @admin.register(ListAction)
-class ListActionAdmin(UncountedMixin, ReadOnlyAdmin):
+class ListActionAdmin(UncountedMixin, JobAdmin):
     """The person's own actions on lists within their present scope. Administrators and auditors see those of all
     people, and administrators cancel them.
     """
 
     list_display = (
-        "what",
-        "state_label",
-        "total_count",
-        "done_count",
-        "unchanged_count",
-        "refused_count",
-        "actor_name",
-        "created_at",
+        *("what", "state_label", "total_count", "done_count", "unchanged_count", "refused_count"),
+        *("actor_name", "created_at"),
     )
     list_display_links = ("what",)
     list_filter = (("state", ChoicesDropdownFilter),)
 
-    class Media:
-        css = {"all": ("callcentre/progress.css",)}
-        js = ("callcentre/progress.js",)
-
     def get_urls(self) -> list[URLPattern]:
-        return [
-            self.url_to("<int:pk>/progress/", self.progress_view, "progress"),
-            self.url_to("<int:pk>/cancel/", self.cancel_view, "cancel"),
-            *super().get_urls(),
-        ]
+        return [self.url_to("<int:pk>/cancel/", self.cancel_view, "cancel"), *super().get_urls()]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[ListAction]:
         rows = cast("ListActionQuerySet", super().get_queryset(request).defer("ids"))
@@ -73,15 +51,10 @@ class ListActionAdmin(UncountedMixin, ReadOnlyAdmin):
     def what(self, job: ListAction) -> str:
         return str(job)
 
-    @display(description=_("state"), label=COLOURS)
-    def state_label(self, job: ListAction) -> tuple[str, str]:
-        label = job.get_state_display()
-        return job.state, f"{label} {job.percent} %" if job.state == State.RUNNING else str(label)
-
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        job = self._job(request, object_id)
+        job: ListAction = self.job_or_404(request, object_id)
         refusals = [
             {"sentence": sentence, "count": entry["count"], "ids": entry["ids"]}
             for sentence, entry in sorted(job.refusals.items(), key=lambda item: -item[1]["count"])
@@ -101,19 +74,8 @@ class ListActionAdmin(UncountedMixin, ReadOnlyAdmin):
             cancel_url=self.url_of("cancel", job.pk) if _may_cancel(request, job) else "",
         )
 
-    def progress_view(self, request: HttpRequest, pk: int) -> JsonResponse:
-        job = self._job(request, str(pk))
-        return JsonResponse(
-            {
-                "label": str(job.get_state_display()),
-                "percent": job.percent,
-                "rows": job.place,
-                "has_ended": job.has_ended,
-            }
-        )
-
     def cancel_view(self, request: HttpRequest, pk: int) -> HttpResponse:
-        job = self._job(request, str(pk))
+        job: ListAction = self.job_or_404(request, pk)
         if not _may_cancel(request, job):
             raise PermissionDenied
         if request.method == "POST":
@@ -122,14 +84,6 @@ class ListActionAdmin(UncountedMixin, ReadOnlyAdmin):
             except Conflict:
                 self.message_user(request, _now("The action has ended already."), messages.WARNING)
         return redirect(self.url_of("change", pk))
-
-    def _job(self, request: HttpRequest, object_id: str) -> ListAction:
-        job: ListAction | None = self.get_object(request, object_id)
-        if job is None:
-            raise Http404
-        if not self.has_view_permission(request, job):
-            raise PermissionDenied
-        return job
 
 
 def _may_cancel(request: HttpRequest, job: ListAction) -> bool:

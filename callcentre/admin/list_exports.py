@@ -45,8 +45,7 @@ class ListExportAdmin(UncountedMixin, FileJobAdmin):
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        export = self.job_or_404(request, object_id)
-        assert isinstance(export, ListExport)
+        export: ListExport = self.job_or_404(request, object_id)
         return self.page(
             request,
             "admin/list_export.html",

@@ -11,7 +11,6 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonRespons
 from django.shortcuts import redirect
 from django.urls import URLPattern, reverse
 from django.utils.formats import localize
-from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 
 from callcentre.admin.dates import dates_filter
@@ -98,13 +97,6 @@ class ListTools(ListViews):
         is_more = number > MOST_COUNTED
         text = _("more than %(count)s") % {"count": localize(MOST_COUNTED)} if is_more else localize(number)
         return JsonResponse({"text": text})
-
-    def url_with_query(self, request: HttpRequest, page: str) -> str:
-        query = request.GET.urlencode()
-        return f"{self.url_of(page)}?{query}" if query else self.url_of(page)
-
-    def _list_title(self) -> str:
-        return str(capfirst(str(self.opts.verbose_name_plural)))
 
     # Actions on all rows that match
 

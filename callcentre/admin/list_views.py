@@ -117,7 +117,7 @@ class ListViews(Pages):
             return self._change_view(request, user, view)
 
     def _change_view(self, request: HttpRequest, user: User, view: SavedView) -> HttpResponse:
-        back = redirect(self._views_url(request))
+        back = redirect(self.url_with_query(request, "list_views"))
         if request.method != "POST":
             return back
         match request.POST.get("do"):
@@ -132,7 +132,7 @@ class ListViews(Pages):
                     title=_("Delete the view %(name)s?") % {"name": view.name},
                     intro=_("It is shared: other people lose it too."),
                     buttons=("do", [("delete-shared", _("Delete"))]),
-                    cancel_url=self._views_url(request),
+                    cancel_url=self.url_with_query(request, "list_views"),
                 )
             case "delete" | "delete-shared" if view.user_id == user.pk:
                 view.delete()
@@ -172,7 +172,7 @@ class ListViews(Pages):
             {
                 "view": view,
                 "address": f"{self.url_of('changelist')}?{address_of_view(view)}",
-                "url": self._with(self.url_of("list_view", view.pk), request),
+                "url": self.url_with_query(request, "list_view", view.pk),
                 "is_own": view.user_id == user.pk,
                 "is_default": opens_with.endswith(f"{SAVED}={view.pk}"),
             }
@@ -181,13 +181,13 @@ class ListViews(Pages):
         return self.page(
             request,
             "admin/list_views.html",
-            title=_("Views and columns: %(list)s") % {"list": capfirst(str(self.opts.verbose_name_plural))},
+            title=_("Views and columns: %(list)s") % {"list": self._list_title()},
             views=views,
             trouble=trouble,
             columns=self._list_columns(request),
             may_share=user.has_perm(SHARES),
-            here=self._views_url(request),
-            back_url=self._with(self.url_of("changelist"), request),
+            here=self.url_with_query(request, "list_views"),
+            back_url=self.url_with_query(request, "changelist"),
         )
 
     def _list_columns(self, request: HttpRequest) -> list[dict[str, Any]]:
@@ -212,9 +212,10 @@ class ListViews(Pages):
         kept = [part for part in from_address if part and not part.startswith((f"{COLUMNS}=", "o="))]
         return f"{self.url_of('changelist')}?{'&'.join([*kept, f'{COLUMNS}=' + ','.join(columns)])}"
 
-    def _views_url(self, request: HttpRequest) -> str:
-        return self._with(self.url_of("list_views"), request)
-
-    def _with(self, address: str, request: HttpRequest) -> str:
+    def url_with_query(self, request: HttpRequest, page: str, *args: Any) -> str:
+        """Return the address of a page of the list, with the list's own parameters."""
         query = request.GET.urlencode()
-        return f"{address}?{query}" if query else address
+        return f"{self.url_of(page, *args)}?{query}" if query else self.url_of(page, *args)
+
+    def _list_title(self) -> str:
+        return str(capfirst(str(self.opts.verbose_name_plural)))

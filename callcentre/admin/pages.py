@@ -5,6 +5,7 @@ from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 from django import forms
+from django.contrib import admin
 from django.contrib.admin import helpers
 from django.core.exceptions import PermissionDenied
 from django.db import models
@@ -16,6 +17,11 @@ from django.utils.http import url_has_allowed_host_and_scheme
 
 from callcentre.admin.theme import ModelAdmin
 from callcentre.lists.runs import run_of
+
+
+def site_page(request: HttpRequest, template: str, title: Any, **context: Any) -> TemplateResponse:
+    """Answer with a page of the admin that belongs to no model."""
+    return TemplateResponse(request, template, {**admin.site.each_context(request), "title": title, **context})
 
 
 class Pages(ModelAdmin):

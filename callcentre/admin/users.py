@@ -66,6 +66,9 @@ class GivableFieldsMixin(ModelAdmin):
     def rights(self, obj: Any) -> str:
         return shown_rights(getattr(obj, self.rights_field).all())
 
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        obj.save()
+
     def save_related(self, request: HttpRequest, form: Any, *rest: Any) -> None:
         """Write only the groups and rights that the person changed, so that others given meanwhile stay."""
         for field in self.opts.many_to_many:
@@ -133,9 +136,6 @@ class UserAdmin(SignInMixin, GivableFieldsMixin, Admin, DjangoUserAdmin):  # typ
         """Refuse: a user who leaves is made inactive, so that the history keeps the name."""
         return False
 
-    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
-        obj.save()
-
     def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
         form = super().get_form(request, obj, change=change, **kwargs)
         form.editors_scope = scope_of(request)
@@ -189,9 +189,6 @@ class GroupAdmin(GivableFieldsMixin, Admin, DjangoGroupAdmin):  # type: ignore[m
 
     def _is_stronger(self, request: HttpRequest, obj: Any) -> bool:
         return isinstance(obj, Group) and stronger_groups(user_of(request)).filter(pk=obj.pk).exists()
-
-    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
-        obj.save()
 
 
 @admin.register(Lockout)

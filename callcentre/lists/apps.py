@@ -9,13 +9,7 @@ class ListsConfig(AppConfig):
     label = "lists"
     verbose_name = _("lists")
     # Role -> letters of rights -> models (callcentre/core/roles.py).
-    role_rights: RoleRights = {
-        "Supervisor": {
-            "va": "listexport",
-            "v": "listaction",
-            "s": "savedview",
-        },
-    }
+    role_rights: RoleRights = {"Supervisor": {"va": "listexport", "v": "listaction", "s": "savedview"}}
 
     def ready(self) -> None:
         from callcentre.core.deletions import personal_data_deleted  # noqa: PLC0415  (apps load before it)

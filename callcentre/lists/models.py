@@ -156,6 +156,11 @@ class ListAction(AskedFor, ScopeColumns, DueWork):
         return 100 * self.place // self.total_count
 
     @property
+    def row_count(self) -> int:
+        """The number of rows that are dealt with, as the page of a job shows it."""
+        return self.place
+
+    @property
     def left_count(self) -> int:
         """The number of rows that were not reached."""
         return (self.total_count or 0) - self.place

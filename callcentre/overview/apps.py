@@ -9,8 +9,4 @@ class OverviewConfig(AppConfig):
     label = "overview"
     verbose_name = _("overview")
     # Role -> letters of rights -> models (callcentre/core/roles.py).
-    role_rights: RoleRights = {
-        "Supervisor": {
-            "vacd": "alarm",
-        },
-    }
+    role_rights: RoleRights = {"Supervisor": {"vacd": "alarm"}}

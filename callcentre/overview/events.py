@@ -10,28 +10,13 @@ if TYPE_CHECKING:
     from callcentre.overview.models import Alarm
 
 
-def alarms_raised(alarms: "Iterable[Alarm]") -> None:
-    _record(EventType.ALARM_RAISED, alarms)
-
-
-def alarms_cleared(alarms: "Iterable[Alarm]") -> None:
-    _record(EventType.ALARM_CLEARED, alarms)
-
-
-def _record(action: EventType, alarms: "Iterable[Alarm]") -> None:
+def alarms_changed(action: EventType, alarms: "Iterable[Alarm]") -> None:
+    """Record that the alarms are raised, or cleared."""
+    names = ("name", "subject", "value", "limit")
     outbox.record_many(
         action,
         [
-            (
-                f"alarm:{alarm.pk}",
-                {
-                    "alarm_id": alarm.pk,
-                    "name": alarm.name,
-                    "subject": alarm.subject,
-                    "value": alarm.value,
-                    "limit": alarm.limit,
-                },
-            )
+            (f"alarm:{alarm.pk}", {"alarm_id": alarm.pk, **{name: getattr(alarm, name) for name in names}})
             for alarm in alarms
         ],
     )

@@ -41,13 +41,8 @@ def refuse(request: HttpRequest, exception: Exception) -> HttpResponse:
 def miss(request: HttpRequest, exception: Exception) -> HttpResponse:
     """Answer 404, with the view's explanation if it gave one."""
     said = exception.args[0] if exception.args else ""
-    text = said if isinstance(said, str) else ""
-    return _page(
-        request,
-        404,
-        title=_now("There is no such page"),
-        text=text or _now("The address is wrong, or what was here has been deleted."),
-    )
+    text = said if isinstance(said, str) and said else _now("The address is wrong, or what was here has been deleted.")
+    return _page(request, 404, title=_now("There is no such page"), text=text)
 
 
 @requires_csrf_token
@@ -97,14 +92,8 @@ def misread(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 def refuse_characters(request: HttpRequest) -> HttpResponse:
     """Answer 400 to a form with a text that PostgreSQL cannot store. Nothing of it was saved."""
-    return _page(
-        request,
-        400,
-        title=_now("This was not understood"),
-        text=_now("A text has a character that cannot be saved. Nothing was saved. Go back and type the text again."),
-        link=_within(request, request.headers.get("Referer")),
-        label=_now("Back"),
-    )
+    text = _now("A text has a character that cannot be saved. Nothing was saved. Go back and type the text again.")
+    return _lead_back(request, 400, _now("This was not understood"), text)
 
 
 def refuse_body(request: HttpRequest, status: int, limit_mb: int = 0) -> HttpResponse:
@@ -119,9 +108,8 @@ def refuse_body(request: HttpRequest, status: int, limit_mb: int = 0) -> HttpRes
         title = _now("This is too large")
         text = _now("What you sent is larger than what is taken here.")
         if limit_mb:
-            text = _now("What you sent is larger than %(limit)s MB, which is the most that is taken here.") % {
-                "limit": limit_mb
-            }
+            text = _now("What you sent is larger than %(limit)s MB, which is the most that is taken here.")
+            text %= {"limit": limit_mb}
     return _bare_page(request, status, title=title, text=text)
 
 
@@ -132,24 +120,19 @@ def refuse_cross_site(request: HttpRequest) -> HttpResponse:
 
 def refuse_busy(request: HttpRequest) -> HttpResponse:
     """Answer 409 to a request that waited too long for a row of another transaction. Nothing of it was done."""
-    return _page(
-        request,
-        409,
-        title=_now("Another user is changing this"),
-        text=_now("Nothing was saved. Go back and try again in a moment."),
-        link=_within(request, request.headers.get("Referer")),
-        label=_now("Back"),
-    )
+    text = _now("Nothing was saved. Go back and try again in a moment.")
+    return _lead_back(request, 409, _now("Another user is changing this"), text)
+
+
+def _lead_back(request: HttpRequest, status: int, title: str, text: str) -> HttpResponse:
+    link = _within(request, request.headers.get("Referer"))
+    return _page(request, status, title=title, text=text, link=link, label=_now("Back"))
 
 
 def refuse_during_upgrade(request: HttpRequest) -> HttpResponse:
     """Answer 503 to a page whose view is not in the database until the migrations are done."""
-    response = _page(
-        request,
-        503,
-        title=_now("The service is being upgraded"),
-        text=_now("This page is back when the upgrade is done. Try again in a few minutes."),
-    )
+    text = _now("This page is back when the upgrade is done. Try again in a few minutes.")
+    response = _page(request, 503, title=_now("The service is being upgraded"), text=text)
     response["Retry-After"] = "60"
     return response
 

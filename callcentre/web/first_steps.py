@@ -3,22 +3,22 @@ belong to the roof."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from django import forms
 from django.conf import settings
-from django.contrib import admin, messages
+from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.formats import localize
 from django.utils.timezone import localtime
 from django.utils.translation import gettext as _now
+from django.utils.translation import gettext_lazy as _
 from unfold.widgets import UnfoldAdminEmailInputWidget, UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 
 from callcentre.admin import actor_of, user_of
+from callcentre.admin.pages import site_page
 from callcentre.core.errors import Invalid
 from callcentre.models import ApiUser, User
 from campaigns.models import Campaign, Record
@@ -55,40 +55,33 @@ class CallForm(forms.Form):
     """The agent and the number of a test call."""
 
     agent = forms.ModelChoiceField(
-        Agent.objects.none(), label="", empty_label=None, widget=UnfoldAdminSelectWidget(attrs={"id": "call-agent"})
+        Agent.objects.active().exclude(number="").order_by("login"),
+        label=_("Agent"),
+        empty_label=None,
+        widget=UnfoldAdminSelectWidget(attrs={"id": "call-agent"}),
     )
-    number = forms.CharField(max_length=50, label="", widget=UnfoldAdminTextInputWidget(attrs={"id": "call-number"}))
+    number = forms.CharField(
+        max_length=50, label=_("Number"), widget=UnfoldAdminTextInputWidget(attrs={"id": "call-number"})
+    )
 
     # The fields of the form that the faults of the verb belong to.
     fault_fields = {"sip": "agent"}
-
-    def __init__(self, *args: Any) -> None:
-        super().__init__(*args)
-        agents: Any = self.fields["agent"]
-        agents.label, self.fields["number"].label = _now("Agent"), _now("Number")
-        agents.queryset = Agent.objects.active().exclude(number="").order_by("login")
 
 
 class MailForm(forms.Form):
     """The address and the ticket queue of a test mail."""
 
     recipient = forms.EmailField(
-        max_length=254, label="", widget=UnfoldAdminEmailInputWidget(attrs={"id": "mail-recipient"})
+        max_length=254, label=_("To"), widget=UnfoldAdminEmailInputWidget(attrs={"id": "mail-recipient"})
     )
     queue = forms.ModelChoiceField(
-        TicketQueue.objects.none(),
-        label="",
+        TicketQueue.objects.active().order_by("id"),
+        label=_("Ticket queue"),
         empty_label=None,
         widget=UnfoldAdminSelectWidget(attrs={"id": "mail-queue"}),
     )
 
     fault_fields = {"sender": "recipient"}
-
-    def __init__(self, *args: Any, **options: Any) -> None:
-        super().__init__(*args, **options)
-        queues: Any = self.fields["queue"]
-        queues.label, self.fields["recipient"].label = _now("Ticket queue"), _now("To")
-        queues.queryset = TicketQueue.objects.active().order_by("id")
 
 
 def first_steps_view(request: HttpRequest) -> HttpResponse:
@@ -106,8 +99,7 @@ def first_steps_view(request: HttpRequest) -> HttpResponse:
     forms_of_steps = {CALL: call_form, MAIL: mail_form}
     steps = [(step, forms_of_steps.get(step.form)) for step in (find() for find in STEPS)]
     done = sum(step.state == DONE for step, _form in steps)
-    context = {"title": _now("First steps"), "steps": steps, "done": done}
-    return TemplateResponse(request, "admin/first_steps.html", {**admin.site.each_context(request), **context})
+    return site_page(request, "admin/first_steps.html", _now("First steps"), steps=steps, done=done)
 
 
 def _has_called(request: HttpRequest, form: CallForm) -> bool:

@@ -38,143 +38,123 @@ class Area(NamedTuple):
 
     title: Any
     pages: tuple[Page, ...]
-    is_folded: bool = False
+    is_folded: bool
+
+
+def area(title: Any, *pages: Page, is_folded: bool = False) -> Area:
+    return Area(title, pages, is_folded)
 
 
 MENU: tuple[Area, ...] = (
-    Area(
+    area(
         _("Customers"),
-        (
-            Page(_("Customers"), "person_search", "tickets", "customer"),
-            Page(_("Companies"), "apartment", "tickets", "company"),
-        ),
+        Page(_("Customers"), "person_search", "tickets", "customer"),
+        Page(_("Companies"), "apartment", "tickets", "company"),
     ),
-    Area(
+    area(
         _("Telephony"),
-        (
-            Page(_("Calls"), "call", "telephony", "connection"),
-            Page(_("Agents"), "support_agent", "telephony", "agent"),
-            Page(_("Queues"), "queue", "telephony", "queue"),
-            Page(_("Recordings"), "graphic_eq", "telephony", "recording"),
-        ),
+        Page(_("Calls"), "call", "telephony", "connection"),
+        Page(_("Agents"), "support_agent", "telephony", "agent"),
+        Page(_("Queues"), "queue", "telephony", "queue"),
+        Page(_("Recordings"), "graphic_eq", "telephony", "recording"),
     ),
-    Area(
+    area(
         _("Tickets"),
-        (
-            Page(_("Tickets"), "confirmation_number", "tickets", "ticket"),
-            Page(_("Chats"), "chat", "tickets", "chat"),
-            Page(_("Received mail"), "inbox", "tickets", "receivedmail"),
-            Page(_("Outgoing messages"), "outgoing_mail", "tickets", "dispatch"),
-            Page(_("Ratings"), "star", "tickets", "rating"),
-        ),
+        Page(_("Tickets"), "confirmation_number", "tickets", "ticket"),
+        Page(_("Chats"), "chat", "tickets", "chat"),
+        Page(_("Received mail"), "inbox", "tickets", "receivedmail"),
+        Page(_("Outgoing messages"), "outgoing_mail", "tickets", "dispatch"),
+        Page(_("Ratings"), "star", "tickets", "rating"),
     ),
-    Area(
+    area(
         _("Campaigns"),
-        (
-            Page(_("Campaigns"), "campaign", "campaigns", "campaign"),
-            Page(_("Records"), "contact_phone", "campaigns", "record"),
-            Page(_("Imports"), "upload_file", "campaigns", "recordimport"),
-            Page(_("Do not call"), "phone_disabled", "campaigns", "donotcall"),
-            Page(_("Compliance"), "gavel", "campaigns", "campaign/compliance"),
-        ),
+        Page(_("Campaigns"), "campaign", "campaigns", "campaign"),
+        Page(_("Records"), "contact_phone", "campaigns", "record"),
+        Page(_("Imports"), "upload_file", "campaigns", "recordimport"),
+        Page(_("Do not call"), "phone_disabled", "campaigns", "donotcall"),
+        Page(_("Compliance"), "gavel", "campaigns", "campaign/compliance"),
     ),
-    Area(
+    area(
         _("Reports"),
-        (
-            Page(_("Agents work report"), "analytics", "reports", "export/report"),
-            Page(_("Queues report"), "phone_in_talk", "reports", "export/queues", QUEUES.is_open_to),
-            Page(_("Campaigns report"), "campaign", "reports", "export/outbounds", OUTBOUNDS.is_open_to),
-            Page(_("Tickets report"), "fact_check", "reports", "export/tickets", TICKETS.is_open_to),
-            Page(_("Exports of the report"), "download", "reports", "export"),
-            Page(_("Exports of lists"), "download", "lists", "listexport"),
-            Page(_("Actions on lists"), "playlist_add_check", "lists", "listaction"),
-            Page(_("Scheduled reports"), "schedule_send", "reports", "schedule"),
-            Page(_("Alarms"), "notifications", "overview", "alarm"),
-        ),
+        Page(_("Agents work report"), "analytics", "reports", "export/report"),
+        Page(_("Queues report"), "phone_in_talk", "reports", "export/queues", QUEUES.is_open_to),
+        Page(_("Campaigns report"), "campaign", "reports", "export/outbounds", OUTBOUNDS.is_open_to),
+        Page(_("Tickets report"), "fact_check", "reports", "export/tickets", TICKETS.is_open_to),
+        Page(_("Exports of the report"), "download", "reports", "export"),
+        Page(_("Exports of lists"), "download", "lists", "listexport"),
+        Page(_("Actions on lists"), "playlist_add_check", "lists", "listaction"),
+        Page(_("Scheduled reports"), "schedule_send", "reports", "schedule"),
+        Page(_("Alarms"), "notifications", "overview", "alarm"),
     ),
-    Area(
+    area(
         _("Knowledge base"),
-        (
-            Page(_("Articles"), "article", "knowledgebase", "article"),
-            Page(_("Catalogs"), "menu_book", "knowledgebase", "catalog"),
-            Page(_("Searches without a result"), "search_off", "knowledgebase", "searchmiss"),
-        ),
+        Page(_("Articles"), "article", "knowledgebase", "article"),
+        Page(_("Catalogs"), "menu_book", "knowledgebase", "catalog"),
+        Page(_("Searches without a result"), "search_off", "knowledgebase", "searchmiss"),
     ),
-    Area(
+    area(
         _("Details of calls"),
-        (
-            Page(_("States of agents"), "timeline", "telephony", "agentstate"),
-            Page(_("Sessions of agents"), "login", "telephony", "agentsession"),
-            Page(_("Calls offered to agents"), "ring_volume", "telephony", "offer"),
-            Page(_("Offered records"), "preview", "campaigns", "recordoffer"),
-            Page(_("Attempts"), "phone_callback", "campaigns", "attempt"),
-            Page(_("Transcriptions"), "forum", "telephony", "transcription"),
-        ),
+        Page(_("States of agents"), "timeline", "telephony", "agentstate"),
+        Page(_("Sessions of agents"), "login", "telephony", "agentsession"),
+        Page(_("Calls offered to agents"), "ring_volume", "telephony", "offer"),
+        Page(_("Offered records"), "preview", "campaigns", "recordoffer"),
+        Page(_("Attempts"), "phone_callback", "campaigns", "attempt"),
+        Page(_("Transcriptions"), "forum", "telephony", "transcription"),
         is_folded=True,
     ),
-    Area(
+    area(
         _("Webhooks"),
-        (
-            Page(_("Webhooks"), "webhook", "webhooks", "webhook"),
-            Page(_("Events"), "bolt", "webhooks", "event"),
-            Page(_("Deliveries"), "outbox", "webhooks", "delivery"),
-            Page(_("Attempts"), "swap_horiz", "webhooks", "attempt"),
-            Page(_("Resends"), "replay", "webhooks", "resend"),
-        ),
+        Page(_("Webhooks"), "webhook", "webhooks", "webhook"),
+        Page(_("Events"), "bolt", "webhooks", "event"),
+        Page(_("Deliveries"), "outbox", "webhooks", "delivery"),
+        Page(_("Attempts"), "swap_horiz", "webhooks", "attempt"),
+        Page(_("Resends"), "replay", "webhooks", "resend"),
         is_folded=True,
     ),
-    Area(
+    area(
         _("Settings of calls"),
-        (
-            Page(_("Agent groups"), "groups", "telephony", "agentgroup"),
-            Page(_("Pauses"), "pause_circle", "telephony", "pause"),
-            Page(_("Topics"), "topic", "telephony", "topicgroup"),
-            Page(_("Fields of calls"), "edit_note", "telephony", "topicfield"),
-            Page(_("Transfer shortcuts"), "phone_forwarded", "telephony", "transfershortcut"),
-            Page(_("Evaluation criteria"), "checklist", "telephony", "evaluationcriterion"),
-            Page(_("Campaign groups"), "folder", "campaigns", "campaigngroup"),
-            Page(_("Dictionary statuses"), "label", "campaigns", "dictionarystatus"),
-            Page(_("Legal calling hours"), "schedule", "campaigns", "legalhours"),
-            Page(_("Switches of dialling"), "power_settings_new", "campaigns", "diallingswitch"),
-        ),
+        Page(_("Agent groups"), "groups", "telephony", "agentgroup"),
+        Page(_("Pauses"), "pause_circle", "telephony", "pause"),
+        Page(_("Topics"), "topic", "telephony", "topicgroup"),
+        Page(_("Fields of calls"), "edit_note", "telephony", "topicfield"),
+        Page(_("Transfer shortcuts"), "phone_forwarded", "telephony", "transfershortcut"),
+        Page(_("Evaluation criteria"), "checklist", "telephony", "evaluationcriterion"),
+        Page(_("Campaign groups"), "folder", "campaigns", "campaigngroup"),
+        Page(_("Dictionary statuses"), "label", "campaigns", "dictionarystatus"),
+        Page(_("Legal calling hours"), "schedule", "campaigns", "legalhours"),
+        Page(_("Switches of dialling"), "power_settings_new", "campaigns", "diallingswitch"),
         is_folded=True,
     ),
-    Area(
+    area(
         _("Settings of tickets"),
-        (
-            Page(_("Ticket queues"), "move_to_inbox", "tickets", "ticketqueue"),
-            Page(_("Canned replies"), "quickreply", "tickets", "cannedreply"),
-            Page(_("Statuses of tickets"), "flag", "tickets", "ticketstatus"),
-            Page(_("Categories"), "category", "tickets", "ticketcategory"),
-            Page(_("Custom fields"), "dynamic_form", "tickets", "customfield"),
-            Page(_("Marketplaces"), "storefront", "tickets", "marketplace"),
-            Page(_("Files"), "attach_file", "tickets", "storedfile"),
-            Page(_("Settings of customers"), "tune", "tickets", "customersettings"),
-        ),
+        Page(_("Ticket queues"), "move_to_inbox", "tickets", "ticketqueue"),
+        Page(_("Canned replies"), "quickreply", "tickets", "cannedreply"),
+        Page(_("Statuses of tickets"), "flag", "tickets", "ticketstatus"),
+        Page(_("Categories"), "category", "tickets", "ticketcategory"),
+        Page(_("Custom fields"), "dynamic_form", "tickets", "customfield"),
+        Page(_("Marketplaces"), "storefront", "tickets", "marketplace"),
+        Page(_("Files"), "attach_file", "tickets", "storedfile"),
+        Page(_("Settings of customers"), "tune", "tickets", "customersettings"),
         is_folded=True,
     ),
-    Area(
+    area(
         _("Access"),
-        (
-            Page(_("API users"), "key", "callcentre", "apiuser"),
-            Page(_("Back-office users"), "person", "callcentre", "user"),
-            Page(_("Groups of users"), "shield_person", "auth", "group"),
-            Page(_("Lockouts"), "lock_person", "callcentre", "lockout"),
-        ),
+        Page(_("API users"), "key", "callcentre", "apiuser"),
+        Page(_("Back-office users"), "person", "callcentre", "user"),
+        Page(_("Groups of users"), "shield_person", "auth", "group"),
+        Page(_("Lockouts"), "lock_person", "callcentre", "lockout"),
         is_folded=True,
     ),
-    Area(
+    area(
         _("Changes"),
-        (
-            Page(_("Audit log"), "manage_search", "callcentre", "auditlog"),
-            Page(_("Changes of records"), "history", "campaigns", "recordchange"),
-            Page(_("Changes of customers"), "history", "tickets", "customerchange"),
-            Page(_("Versions of articles"), "difference", "knowledgebase", "articleversion"),
-            Page(_("Changes of articles"), "history", "knowledgebase", "articlechange"),
-            Page(_("Changes of webhooks"), "history", "webhooks", "webhookchange"),
-            Page(_("Changes of API users"), "manage_history", "callcentre", "apiuserchange"),
-            Page(_("Deletions"), "delete_forever", "callcentre", "deletion"),
-        ),
+        Page(_("Audit log"), "manage_search", "callcentre", "auditlog"),
+        Page(_("Changes of records"), "history", "campaigns", "recordchange"),
+        Page(_("Changes of customers"), "history", "tickets", "customerchange"),
+        Page(_("Versions of articles"), "difference", "knowledgebase", "articleversion"),
+        Page(_("Changes of articles"), "history", "knowledgebase", "articlechange"),
+        Page(_("Changes of webhooks"), "history", "webhooks", "webhookchange"),
+        Page(_("Changes of API users"), "manage_history", "callcentre", "apiuserchange"),
+        Page(_("Deletions"), "delete_forever", "callcentre", "deletion"),
         is_folded=True,
     ),
 )

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
-from django.contrib import admin
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.urls import reverse
@@ -13,6 +12,7 @@ from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 
 from callcentre.admin import may_see, user_of
+from callcentre.admin.pages import site_page
 from callcentre.core.scope import Scope
 from callcentre.core.search import Hit, SearchText
 from campaigns.admin.record_search import records
@@ -64,8 +64,7 @@ def search_view(request: HttpRequest) -> HttpResponse:
     context = {"groups": found, "text": search.text, "is_too_short": is_too_short}
     if is_box:
         return TemplateResponse(request, "admin/search_hits.html", context)
-    title = {"title": _now("Search")}
-    return TemplateResponse(request, "admin/search.html", {**admin.site.each_context(request), **context, **title})
+    return site_page(request, "admin/search.html", _now("Search"), **context)
 
 
 def _found(request: HttpRequest, search: SearchText, count: int) -> list[dict[str, Any]]:

@@ -1,15 +1,15 @@
-"""The pages of the second factor: the second step of the log-in, setting it up, recovery codes, switching it off."""
+"""The pages of the second factor (the second step of the log-in, setting it up, recovery codes, switching it off), and
+of the own sessions."""
 
 from typing import Any
 
 import segno
 from django import forms
-from django.contrib import admin, messages
+from django.contrib import messages
 from django.contrib.auth.signals import user_login_failed
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
-from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.dateparse import parse_datetime
 from django.utils.translation import gettext as _now
@@ -20,7 +20,9 @@ from unfold.widgets import UnfoldAdminTextInputWidget
 
 from callcentre import passwords
 from callcentre.admin import user_of
+from callcentre.admin.pages import site_page
 from callcentre.admin.secrets import OwnPasswordForm
+from callcentre.admin.sign_in import rows_of
 from callcentre.models import User
 from callcentre.signin.enforcement import is_required_of
 from callcentre.signin.models import RecoveryCode, SecondFactor
@@ -33,7 +35,7 @@ from callcentre.signin.verbs.second_factor import (
     renew_recovery_codes,
     waiting_seconds,
 )
-from callcentre.signin.verbs.sessions import end_sessions
+from callcentre.signin.verbs.sessions import end_session, end_sessions
 from callcentre.web import pending_login
 
 # The session's key for the time at which it began to set up a second factor.
@@ -84,7 +86,7 @@ def code_page(request: HttpRequest) -> HttpResponseBase:
         is_right, refusal = _attempt(request, user, form)
         if is_right:
             return redirect(pending_login.complete(request, user))
-    response = _page(request, "admin/second_factor/code.html", _now("Second step"), form=form)
+    response = site_page(request, "admin/second_factor/code.html", _now("Second step"), form=form)
     return _refused(response, refusal)
 
 
@@ -154,7 +156,7 @@ def _confirmed(user: User, form: forms.Form) -> list[str]:
 def overview(request: HttpRequest) -> HttpResponse:
     """Answer with the state of the person's own second factor."""
     user = user_of(request)
-    return _page(
+    return site_page(
         request,
         "admin/second_factor/overview.html",
         _now("Two-factor log-in"),
@@ -203,6 +205,21 @@ def switch_off(request: HttpRequest) -> HttpResponse:
     return _refused(page, refusal)
 
 
+@never_cache
+def own_sessions(request: HttpRequest) -> HttpResponse:
+    """Answer with the sessions of the person; end one of them, or all others."""
+    user = user_of(request)
+    if request.method == "POST":
+        if name := request.POST.get("session"):
+            count = end_session(user, user.actor, name)
+        else:
+            count = end_sessions(user, user.actor, but=request.session.session_key)
+        sentence = ngettext("%(count)s session ended.", "%(count)s sessions ended.", count)
+        messages.success(request, sentence % {"count": count})
+        return redirect("own-sessions")
+    return site_page(request, "admin/second_factor/sessions.html", _now("Sessions"), rows=rows_of(user, request))
+
+
 def _set_up_page(request: HttpRequest, user: User, form: forms.Form, layout: str) -> HttpResponse:
     """Answer with the key as QR code and as text. It stays the same in this session for some minutes."""
     begun = parse_datetime(request.session.get(_BEGUN, ""))
@@ -212,7 +229,7 @@ def _set_up_page(request: HttpRequest, user: User, form: forms.Form, layout: str
     if factor.created_at != begun:
         request.session[_BEGUN] = factor.created_at.isoformat()
     image = segno.make(factor.address, error="m").svg_data_uri(scale=5, border=3, light="white")
-    return _page(
+    return site_page(
         request,
         "admin/second_factor/set_up.html",
         _now("Set up the two-factor log-in"),
@@ -226,15 +243,9 @@ def _set_up_page(request: HttpRequest, user: User, form: forms.Form, layout: str
 
 def _codes_page(request: HttpRequest, codes: list[str], done_url: str, *, layout: str) -> HttpResponse:
     title = _now("Your recovery codes")
-    return _page(request, "admin/second_factor/codes.html", title, codes=codes, done_url=done_url, layout=layout)
+    return site_page(request, "admin/second_factor/codes.html", title, codes=codes, done_url=done_url, layout=layout)
 
 
 def _question(request: HttpRequest, form: forms.Form, **context: Any) -> HttpResponse:
-    return _page(
-        request, "admin/action.html", context.pop("title"), form=form, cancel_url=reverse("second-factor"), **context
-    )
-
-
-def _page(request: HttpRequest, template: str, title: str, **context: Any) -> TemplateResponse:
-    defaults = {**admin.site.each_context(request), "title": title, "media": forms.Media()}
-    return TemplateResponse(request, template, defaults | context)
+    cancel_url = reverse("second-factor")
+    return site_page(request, "admin/action.html", form=form, media=forms.Media(), cancel_url=cancel_url, **context)

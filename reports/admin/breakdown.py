@@ -5,7 +5,6 @@ from dataclasses import replace
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.template.response import TemplateResponse
 
 from callcentre.admin import ReadOnlyAdmin
 from callcentre.admin.scope import scope_of
@@ -43,20 +42,16 @@ class PartsPage(ReadOnlyAdmin):
             raise Http404
         parts = [by_name[name] for name in names]
         links = Links(request, question, parts, [line])
-        return TemplateResponse(
+        return self.page(
             request,
             "admin/reports/parts.html",
-            {
-                **self.admin_site.each_context(request),
-                "title": figure.title,
-                "subtitle": f"{line.agent['login']}, {line.period}",
-                "media": self.media,
-                "figure": figure.shown(line),
-                "line": line,
-                "parts": [(column.title, column.shown(line), links.of(column, line)) for column in parts],
-                "list_url": self.url_of("changelist"),
-                "report_url": self.url_of("report"),
-            },
+            title=figure.title,
+            subtitle=f"{line.agent['login']}, {line.period}",
+            figure=figure.shown(line),
+            line=line,
+            parts=[(column.title, column.shown(line), links.of(column, line)) for column in parts],
+            list_url=self.url_of("changelist"),
+            report_url=self.url_of("report"),
         )
 
 

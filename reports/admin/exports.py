@@ -8,8 +8,7 @@ from django.core.exceptions import PermissionDenied, ValidationError
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.template.response import TemplateResponse
-from django.urls import URLPattern, path
+from django.urls import URLPattern
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext
@@ -69,19 +68,16 @@ class ExportAdmin(ReportPage, PartsPage, FileJobAdmin):
         return request.user.has_perm("reports.add_export")
 
     def get_urls(self) -> list[URLPattern]:
-        def page(route: str, view: Any, name: str) -> URLPattern:
-            pattern: URLPattern = path(route, self.admin_site.admin_view(view), name=f"reports_export_{name}")
-            return pattern
-
+        others = [(kind, partial(self.report_view, kind=kind), partial(self.chart_view, kind=kind)) for kind in OTHERS]
         return [
-            page("work-report/", self.report_view, "report"),
-            page("work-report/chart/", self.chart_view, "chart"),
-            *(page(f"{kind}-report/", partial(self.report_view, kind=kind), kind) for kind in OTHERS),
-            *(page(f"{kind}-report/chart/", partial(self.chart_view, kind=kind), f"{kind}_chart") for kind in OTHERS),
-            page("work-report/parts/", self.parts_view, "parts"),
-            page("add/", self.add_redirect, "add"),
-            page("<int:pk>/again/", self.again_view, "again"),
-            page("<int:pk>/mails/<int:mail_pk>/resend/", self.resend_view, "resend"),
+            self.url_to("work-report/", self.report_view, "report"),
+            self.url_to("work-report/chart/", self.chart_view, "chart"),
+            *(self.url_to(f"{kind}-report/", page, kind) for kind, page, _chart in others),
+            *(self.url_to(f"{kind}-report/chart/", chart, f"{kind}_chart") for kind, _page, chart in others),
+            self.url_to("work-report/parts/", self.parts_view, "parts"),
+            self.url_to("add/", self.add_redirect, "add"),
+            self.url_to("<int:pk>/again/", self.again_view, "again"),
+            self.url_to("<int:pk>/mails/<int:mail_pk>/resend/", self.resend_view, "resend"),
             *super().get_urls(),
         ]
 
@@ -96,29 +92,24 @@ class ExportAdmin(ReportPage, PartsPage, FileJobAdmin):
         return export.file_name
 
     def change_view(self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None) -> Any:
-        export = self._export(request, object_id)
-        return TemplateResponse(
+        export: Export = self.job_or_404(request, object_id)
+        return self.page(
             request,
             "admin/reports/export.html",
-            {
-                **self.admin_site.each_context(request),
-                "title": _now("Export of the report"),
-                "subtitle": export.file_name,
-                "opts": self.opts,
-                "original": export,
-                "export": export,
-                "media": self.media,
-                "asked": _asked(export),
-                "mails": export.mails.all(),
-                "may_export": self.has_add_permission(request),
-                "list_url": self.url_of("changelist"),
-                "report_url": self.page_of(export.report),
-            },
+            export,
+            title=_now("Export of the report"),
+            subtitle=export.file_name,
+            export=export,
+            asked=_asked(export),
+            mails=export.mails.all(),
+            may_export=self.has_add_permission(request),
+            list_url=self.url_of("changelist"),
+            report_url=self.page_of(export.report),
         )
 
     def again_view(self, request: HttpRequest, pk: int) -> HttpResponse:
         """Ask for the same table again, as of now."""
-        export = self._export(request, pk)
+        export: Export = self.job_or_404(request, pk)
         if not self.has_add_permission(request):
             raise PermissionDenied
         if request.method != "POST":
@@ -131,7 +122,7 @@ class ExportAdmin(ReportPage, PartsPage, FileJobAdmin):
         return redirect(f"{self.url_of('change', pk)}#fetch")
 
     def resend_view(self, request: HttpRequest, pk: int, mail_pk: int) -> HttpResponse:
-        export = self._export(request, pk)
+        export: Export = self.job_or_404(request, pk)
         if not self.has_add_permission(request):
             raise PermissionDenied
         mail = export.mails.filter(pk=mail_pk).first()
@@ -143,9 +134,6 @@ class ExportAdmin(ReportPage, PartsPage, FileJobAdmin):
             except Conflict as error:
                 self.say_refused(request, error)
         return redirect(self.url_of("change", pk))
-
-    def _export(self, request: HttpRequest, pk: Any) -> Export:
-        return cast("Export", self.job_or_404(request, pk))
 
 
 def _asked(export: Export) -> list[tuple[Any, str]]:

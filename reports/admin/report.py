@@ -8,7 +8,6 @@ from typing import Any, cast
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.http import HttpRequest, HttpResponse, JsonResponse, QueryDict
 from django.shortcuts import redirect
-from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils import timezone, translation
 
@@ -130,31 +129,28 @@ class ReportPage(ReadOnlyAdmin):
         self, request: HttpRequest, described: Report, form: TableForm, context: dict[str, Any]
     ) -> HttpResponse:
         mine = cast("FileJobQuerySet", self.get_queryset(request)).of_user(request.user).filter(report=described.kind)
-        return TemplateResponse(
+        may_schedule = request.user.has_perm("reports.add_schedule")
+        page = self.page(
             request,
             "admin/reports/report.html",
-            {
-                **self.admin_site.each_context(request),
-                "title": described.kind.label,
-                "described": described,
-                "media": self.media + form.media,
-                "form": form,
-                "ranges": [
-                    (label, first, last, _with(request.GET, date_from=first, date_to=last, p=None))
-                    for label, first, last in ranges()
-                ],
-                "at": timezone.now(),
-                "may_export": self.has_add_permission(request),
-                "exports": mine[:LAST_SHOWN],
-                "list_url": self.url_of("changelist"),
-                "schedule_url": f"{reverse('admin:reports_schedule_add')}?report={described.kind}"
-                if request.user.has_perm("reports.add_schedule")
-                else "",
-                **context,
-            },
-            # A POST reaches this point only with a faulty question.
-            status=400 if request.method == "POST" else 200,
+            title=described.kind.label,
+            described=described,
+            media=self.media + form.media,
+            form=form,
+            ranges=[
+                (label, first, last, _with(request.GET, date_from=first, date_to=last, p=None))
+                for label, first, last in ranges()
+            ],
+            at=timezone.now(),
+            may_export=self.has_add_permission(request),
+            exports=mine[:LAST_SHOWN],
+            list_url=self.url_of("changelist"),
+            schedule_url=f"{reverse('admin:reports_schedule_add')}?report={described.kind}" if may_schedule else "",
+            **context,
         )
+        # A POST reaches this point only with a faulty question.
+        page.status_code = 400 if request.method == "POST" else 200
+        return page
 
 
 def _section(described: Report, question: Question, links: Links | SubjectLinks) -> dict[str, Any] | None:

@@ -18,7 +18,7 @@ from callcentre.admin.scope import scope_of
 from callcentre.admin.theme import ModelForm
 from callcentre.core.errors import ErrorCode
 from callcentre.core.scope import ALL, Scope
-from reports.admin.naming import AGENTS, CAMPAIGNS, GROUPS, KINDS, QUEUES, Kind
+from reports.admin.naming import KINDS, Kind
 from reports.catalogue import REPORTS, of_open_reports
 from reports.description import Report
 from reports.models import Export, ExportMail, Schedule
@@ -58,23 +58,9 @@ class ScheduleForm(EditConflictForm, ModelForm):
     class Meta:
         model = Schedule
         fields = (
-            "report",
-            "name",
-            "is_active",
-            "repeats",
-            "hour",
-            "span",
-            "aggregation",
-            "agent_ids",
-            "agent_group_ids",
-            "queue_ids",
-            "campaign_ids",
-            "threshold",
-            "answered_within",
-            "columns",
-            "format",
-            "language",
-            "recipients",
+            *("report", "name", "is_active", "repeats", "hour", "span", "aggregation"),
+            *("agent_ids", "agent_group_ids", "queue_ids", "campaign_ids", "threshold", "answered_within"),
+            *("columns", "format", "language", "recipients"),
         )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -140,6 +126,11 @@ def _question_of(described: Report) -> Sequence[Any]:
     return (described.subjects.field, *(("answered_within",) if described.has_within else ()))
 
 
+def _names_in(field: str, title: Any) -> Any:
+    """Return the column that names the rows whose ids a field has."""
+    return display(description=title)(lambda _admin, schedule: KINDS[field].names(getattr(schedule, field)))
+
+
 @admin.register(Schedule)
 class ScheduleAdmin(HistoryMixin, Admin):
     """The list of scheduled reports, with the state of the last mail of each."""
@@ -187,21 +178,10 @@ class ScheduleAdmin(HistoryMixin, Admin):
 
         return [(title, {"fields": shown(options["fields"])}) for title, options in fieldsets]
 
-    @display(description=_("agents"))
-    def agents(self, schedule: Schedule) -> str:
-        return AGENTS.names(schedule.agent_ids)
-
-    @display(description=_("agent groups"))
-    def groups(self, schedule: Schedule) -> str:
-        return GROUPS.names(schedule.agent_group_ids)
-
-    @display(description=_("queues"))
-    def queues(self, schedule: Schedule) -> str:
-        return QUEUES.names(schedule.queue_ids)
-
-    @display(description=_("campaigns"))
-    def campaigns(self, schedule: Schedule) -> str:
-        return CAMPAIGNS.names(schedule.campaign_ids)
+    agents = _names_in("agent_ids", _("agents"))
+    groups = _names_in("agent_group_ids", _("agent groups"))
+    queues = _names_in("queue_ids", _("queues"))
+    campaigns = _names_in("campaign_ids", _("campaigns"))
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Schedule]:
         newest = Export.objects.order_by("schedule_id", "-id").distinct("schedule_id").exclude(schedule=None)

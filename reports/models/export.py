@@ -8,11 +8,9 @@ from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from callcentre.core.exporting.jobs import FILES_KEPT, FileJob, Written, path_of
+from callcentre.core.exporting.jobs import FileJob, Written
 from callcentre.models import ScopeColumns
 from reports.periods import Aggregation
-
-__all__ = ["AGGREGATIONS", "FILES_KEPT", "MOST_SECONDS", "Asked", "Export", "path_of"]
 
 # The longest time within which an answered offer may count as in time, in seconds.
 MOST_SECONDS = 3600

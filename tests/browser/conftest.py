@@ -11,7 +11,7 @@ from axe_playwright_python.base import AXE_SCRIPT
 from django.core.cache import cache
 from django.db import connection
 from django.test import Client
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
 
 from tests.callcentre.factories import UserFactory
 from tests.conftest import plain_storages
@@ -25,6 +25,7 @@ TABS = 6
 # Seconds without a request after which a page is quiet, and the longest time to wait for them.
 QUIET, LONGEST = 0.3, 10.0
 
+HOME = "/admin/"
 STOPPED = "stopped by the policy: "
 _REPORT = f"""document.addEventListener("securitypolicyviolation", (event) =>
     console.error("{STOPPED}" + event.effectiveDirective + " " + event.blockedURI + " " + event.sourceFile));"""
@@ -133,26 +134,70 @@ def chromium(django_db_setup: None) -> Iterator[Browser]:
 
 
 @pytest.fixture
-def browser(chromium: Browser) -> Iterator[Browser]:
+def browser(chromium: Browser, committed_db: None, plain_http: None) -> Iterator[Browser]:
+    cache.clear()
     yield chromium
     for context in chromium.contexts:
         context.close()
 
 
 @pytest.fixture
-def session_id(committed_db: None, plain_http: None) -> str:
-    cache.clear()
+def visitor(browser: Browser) -> Client:
+    """A superuser. A module may have another visitor."""
     client = Client()
     client.force_login(UserFactory(admin=True))
-    return client.cookies["sessionid"].value
+    return client
 
 
 @pytest.fixture
-def visit(browser: Browser, session_id: str, live_server: Any) -> Iterator[Visit]:
-    visit = Visit(browser, live_server.url, session_id, viewport=SCREENS["desk"])
-    yield visit
-    visit.page.goto("about:blank")  # this ends its requests
-    assert visit.violations == []
+def session_id(visitor: Client) -> str:
+    return visitor.cookies["sessionid"].value
+
+
+@pytest.fixture
+def free_visit(browser: Browser, session_id: str, live_server: Any) -> Visit:
+    """A visit to pages that may violate the policy."""
+    return Visit(browser, live_server.url, session_id, viewport=SCREENS["desk"])
+
+
+@pytest.fixture
+def visit(free_visit: Visit) -> Iterator[Visit]:
+    yield free_visit
+    for page in free_visit.page.context.pages:
+        page.goto("about:blank")  # this ends its requests
+    assert free_visit.violations == []
+
+
+class Walk:
+    """A supervisor at the overview, whose steps are counted."""
+
+    def __init__(self, visit: Visit) -> None:
+        self.page: Page = visit.open(HOME)
+        self.steps = 0
+
+    def click(self, target: Locator, **options: Any) -> None:
+        self.steps += 1
+        target.click(**options)
+
+    def type(self, text: str) -> None:
+        self.steps += 1
+        self.page.keyboard.type(text)
+
+    def link(self, name: str, *, exact: bool = False) -> None:
+        self.click(self.page.get_by_role("link", name=name, exact=exact).first)
+
+    def button(self, name: str) -> None:
+        self.click(self.page.get_by_role("button", name=name, exact=True).first)
+
+    def menu(self, name: str) -> None:
+        """Click a page in the menu."""
+        self.click(self.page.locator("#nav-sidebar-apps").get_by_role("link", name=name, exact=True))
+
+
+@pytest.fixture
+def walk(committed_db: None, visit: Visit) -> Iterator[Walk]:
+    yield Walk(visit)
+    assert visit.trouble == []
 
 
 @contextmanager

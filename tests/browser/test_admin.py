@@ -1,25 +1,29 @@
 """The admin in a real Chromium: its scripts, the files that it loads, and the width of its pages."""
 
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from django.contrib import admin
+from django.core.files.base import ContentFile
+from django.core.files.storage import default_storage
 from django.urls import reverse
 from playwright.sync_api import Browser, expect
 
 from callcentre.models import ApiUser
 from campaigns.models import Campaign, Record
+from telephony.models import Recording
 from tests.admin_pages import addresses, routes, row_of_each_model
 from tests.backoffice import page_of, superuser
 from tests.browser.conftest import SCREENS, Visit
 from tests.callcentre.factories import UserFactory
 from tests.campaigns.factories import CampaignFactory, RecordFactory
 from tests.conftest import ApiClient
+from tests.telephony.factories import RecordingFactory, TranscriptionFactory
+from tests.telephony.sound import wav
 from tests.tickets.factories import CustomerFactory, TicketFactory
 from tests.webhooks.factories import ResendFactory
-
-pytestmark = pytest.mark.usefixtures("plain_static")
-
 
 LABELS = sorted({model._meta.app_label for model in admin.site._registry})
 
@@ -66,46 +70,39 @@ def test_the_scroll_bar_follows_the_colour_mode(visit: Visit) -> None:
     assert dark < 100
 
 
+@pytest.fixture
+def screened(screen: str, browser: Browser, session_id: str, live_server: Any) -> Iterator[Visit]:
+    """A visit with this screen, whose pages load nothing from elsewhere, fail in no script and break no policy."""
+    visit = Visit(browser, live_server.url, session_id, viewport=SCREENS[screen], color_scheme=KIND_OF_SCREEN[screen])
+    yield visit
+    assert visit.trouble == []
+
+
 @pytest.mark.trial
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("screen", SCREENS)
 @pytest.mark.parametrize("label", LABELS)
 def test_every_page_fits_the_screen_loads_nothing_from_elsewhere_no_script_fails_and_the_policy_stops_nothing(
-    label: str, screen: str, browser: Browser, session_id: str, live_server: Any
+    label: str, screen: str, screened: Visit
 ) -> None:
-    visit = Visit(browser, live_server.url, session_id, viewport=SCREENS[screen], color_scheme=KIND_OF_SCREEN[screen])
-
-    faults = visit.faults_of(pages_of(label))
-
-    assert not faults, "\n".join(faults)
-    assert visit.trouble == []
+    assert screened.faults_of(pages_of(label)) == []
 
 
 @pytest.mark.walk("tickets-phone", "campaigns-desk")
 @pytest.mark.parametrize("screen", SCREENS)
 @pytest.mark.parametrize("label", LABELS)
-def test_a_sample_of_the_pages_fits_the_screen_and_no_script_fails(
-    label: str, screen: str, browser: Browser, session_id: str, live_server: Any
-) -> None:
-    visit = Visit(browser, live_server.url, session_id, viewport=SCREENS[screen], color_scheme=KIND_OF_SCREEN[screen])
-
-    faults = visit.faults_of(pages_of(label, step=SAMPLE, first=FIRST[screen]))
-
-    assert not faults, "\n".join(faults)
-    assert visit.trouble == []
+def test_a_sample_of_the_pages_fits_the_screen_and_no_script_fails(label: str, screen: str, screened: Visit) -> None:
+    assert screened.faults_of(pages_of(label, step=SAMPLE, first=FIRST[screen])) == []
 
 
-def test_a_visit_reports_failures_and_foreign_loads_of_each_tab(
-    browser: Browser, session_id: str, live_server: Any
-) -> None:
-    visit = Visit(browser, live_server.url, session_id, viewport=SCREENS["desk"])
-    tab = visit.page.context.new_page()
+def test_a_visit_reports_failures_and_foreign_loads_of_each_tab(free_visit: Visit) -> None:
+    tab = free_visit.page.context.new_page()
 
-    with visit.page.context.expect_event("weberror"):
+    with tab.context.expect_event("weberror"):
         tab.evaluate("void setTimeout(() => { throw new Error('broken') })")
     tab.evaluate("fetch('http://127.0.0.1:1/').catch(() => null)")
 
-    assert {"broken", "loads http://127.0.0.1:1/"} <= set(visit.trouble)
+    assert {"broken", "loads http://127.0.0.1:1/"} <= set(free_visit.trouble)
 
 
 def test_the_secret_of_a_new_api_user_is_shown_once(visit):
@@ -149,11 +146,8 @@ def test_many_records_are_selected_and_get_a_status(visit):
     page.get_by_role("button", name="Set the status").click()
 
     expect(page.locator("body")).to_contain_text("2 records changed.")
-    assert list(Record.objects.order_by("id").values_list("system_status", flat=True)) == [
-        "NO_CALL",
-        "NO_CALL",
-        "TO_CALL",
-    ]
+    statuses = Record.objects.order_by("id").values_list("system_status", flat=True)
+    assert list(statuses) == ["NO_CALL", "NO_CALL", "TO_CALL"]
 
 
 def test_a_field_is_added_to_a_campaign_in_its_tab(visit):
@@ -219,3 +213,52 @@ def test_a_person_logs_in_and_changes_the_language(browser, session_id, live_ser
     page.get_by_role("button", name="polski").click()
 
     expect(page.locator("html")).to_have_attribute("lang", "pl")
+
+
+def test_log_names_who_changed_a_campaign_by_page_and_by_api(visit: Visit, api: ApiClient) -> None:
+    campaign = CampaignFactory(name="Spring", wrap_up_seconds=30)
+    page = visit.open(page_of(campaign))
+    page.locator("#tabs-items a").filter(has_text="Dialler").click()
+    page.locator("#id_wrap_up_seconds").fill("45")
+    page.locator("#id_wrap_up_seconds").press("Enter")
+    page.wait_for_load_state()
+    api.put(f"/api/outbounds/{campaign.code}", {"name": "Summer"}, REMOTE_ADDR="192.0.2.7")
+
+    visit.open(page_of(campaign, "history"))
+
+    rows = page.locator("#result_list tbody tr")
+    expect(rows.nth(0)).to_contain_text("name: Spring → Summer")
+    expect(rows.nth(0)).to_contain_text("API user")
+    expect(rows.nth(0)).to_contain_text("192.0.2.7")
+    expect(rows.nth(1)).to_contain_text("30 → 45")
+    expect(rows.nth(1)).to_contain_text("127.0.0.1")
+
+
+def test_a_recording_plays_from_the_clicked_line(visit: Visit, own_storage: Path) -> None:
+    recording: Recording = RecordingFactory(ready=True, seconds=20)
+    recording.file.name = default_storage.save(recording.path, ContentFile(wav(1000, seconds=20)))
+    recording.save(update_fields=["file"])
+    page = visit.open(page_of(TranscriptionFactory(connection=recording.connection, finished=True)))
+    player = page.locator("audio")
+    expect(page.get_by_text("I am calling about my invoice.")).to_be_visible()
+    page.get_by_role("button", name="0:15").click()
+
+    expect(player).to_have_js_property("paused", value=False)
+    heard_from = player.evaluate("player => player.played.length ? player.played.start(0) : player.currentTime")
+    assert 14.9 <= heard_from < 20
+    assert player.evaluate("player => player.duration") == 20
+    assert visit.trouble == []
+
+
+def test_swagger_ui_shows_every_area_loads_nothing_from_elsewhere_and_sends_no_credential(free_visit: Visit) -> None:
+    page = free_visit.open("/api/docs#/service/ping")
+    page.locator("#operations-campaigns-create_campaign").click()
+    page.get_by_text("Spring offer").first.wait_for()
+    assert [said for said in free_visit.trouble if said.startswith("loads ")] == []
+
+    operation = page.locator("#operations-service-ping")
+    operation.get_by_role("button", name="Try it out").click()
+    with page.expect_response("**/api/ping") as answer:
+        operation.get_by_role("button", name="Execute").click()
+
+    assert (answer.value.status, "cookie" in answer.value.request.all_headers()) == (401, False)

@@ -6,7 +6,6 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.core.cache import cache
 from django.utils import timezone
 from playwright.sync_api import Browser, Locator, expect
 
@@ -33,8 +32,6 @@ from tests.tickets.factories import CannedReplyFactory, ChatFactory, CustomerFac
 from tickets.models import ChatMessage
 from tickets.verbs.chats import write_in_chat
 
-pytestmark = pytest.mark.usefixtures("plain_static")
-
 HOME = "/admin/"
 
 
@@ -49,18 +46,14 @@ class Clicks:
 
 
 @pytest.fixture
-def desk(committed_db: None, plain_http: None) -> Desk:
-    cache.clear()
+def desk(browser: Browser) -> Desk:
     return desk_of(outbound_mode=True)
 
 
 @pytest.fixture
-def visit(desk: Desk, browser: Browser, live_server: Any) -> Iterator[Visit]:
-    """The browser of an agent without any permission."""
-    visit = Visit(browser, live_server.url, desk.cookies["sessionid"].value, viewport=SCREENS["desk"])
-    yield visit
-    visit.page.goto("about:blank")
-    assert visit.violations == []
+def visitor(desk: Desk) -> Desk:
+    """An agent without any permission."""
+    return desk
 
 
 @pytest.fixture
@@ -156,50 +149,38 @@ def test_each_chat_keeps_its_half_written_answer(desk: Desk, visit: Visit) -> No
     assert visit.trouble == []
 
 
-def test_a_number_is_called_in_two_clicks(desk: Desk, visit: Visit) -> None:
+def test_a_number_is_called_in_two_clicks_and_a_refusal_stands_beside_its_button(desk: Desk, visit: Visit) -> None:
+    lunch = PauseFactory(name="Lunch")
     page, click = visit.open(HOME), Clicks()
-
-    click(page.get_by_label("Call a number"))
-    page.keyboard.type("22 555 01 07")
-    click(page.get_by_role("button", name="Call", exact=True))
-
-    expect(page.get_by_label("Call a number")).to_have_value("")
-    call = Connection.objects.get()
-    assert (call.agent, call.dst_number, click.count) == (desk.agent, "+48225550107", 2)
-    assert visit.trouble == []
-
-
-def test_a_refusal_stands_beside_its_button(visit: Visit) -> None:
-    page = visit.open(HOME)
-
+    page.evaluate("window.isTheSamePage = true")
     page.get_by_label("Call a number").fill("nobody")
     page.keyboard.press("Enter")
 
     expect(page.locator(".desk-dial").get_by_role("alert")).to_have_text("A phone number has no letters.")
     expect(page.get_by_label("Call a number")).to_have_value("nobody")
+    page.get_by_label("Call a number").fill("")
+    visit.trouble.clear()  # the refused request
 
-
-@pytest.mark.trial
-def test_a_change_by_another_window_is_shown(desk: Desk, visit: Visit) -> None:
-    lunch = PauseFactory(name="Lunch")
-    page = visit.open(HOME)
-    page.evaluate("window.isTheSamePage = true")
-    number = page.get_by_label("Call a number")
-    number.click()
+    click(page.get_by_label("Call a number"))
     page.keyboard.type("22 555")
-
+    # Changes by another window are shown, and the typed text stays.
     presence.pause(desk.agent, ACTOR, lunch.pk)
     expect(page.get_by_text("paused: Lunch")).to_be_visible()
     TicketFactory(agent=desk.agent, subject="Broken table")
     expect(page.get_by_text("Broken table")).to_be_visible()
+    presence.free(desk.agent, ACTOR)
     page.keyboard.type(" 01 07")
+    expect(page.get_by_label("Call a number")).to_have_value("22 555 01 07")
+    click(page.get_by_role("button", name="Call", exact=True))
 
-    expect(number).to_have_value("22 555 01 07")
+    expect(page.get_by_label("Call a number")).to_have_value("")
+    call = Connection.objects.get()
+    assert (call.agent, call.dst_number, click.count) == (desk.agent, "+48225550107", 2)
     assert page.evaluate("window.isTheSamePage")
     assert visit.trouble == []
 
 
-def test_a_half_written_note_stays(desk: Desk, visit: Visit) -> None:
+def test_a_half_written_note_stays_and_is_kept_for_an_earlier_call(desk: Desk, visit: Visit) -> None:
     call = campaign_talk(desk)
     page = visit.open(HOME)
     note = page.get_by_label("Note")
@@ -213,13 +194,6 @@ def test_a_half_written_note_stays(desk: Desk, visit: Visit) -> None:
 
     expect(note).to_have_value("Wants an offer.")
     expect(note).to_be_focused()
-
-
-@pytest.mark.trial
-def test_a_note_for_an_earlier_call_is_kept(desk: Desk, visit: Visit) -> None:
-    call = campaign_talk(desk)
-    page = visit.open(HOME)
-    page.get_by_label("Note").fill("Wants an offer.")
 
     Connection.objects.filter(pk=call.pk).update(state="ended", ended_at=call.answered_at, disposition="ANSWERED")
     presence.leave_call(desk.agent, call, timezone.now())

@@ -1,9 +1,9 @@
 """The jobs of a supervisor's day in a real Chromium, each from the overview, in no more steps than the goal.
 
-A step is a click, a key, or a text that is typed. The journeys of agents are in tests/browser/test_desk.py.
+A step is a click, a key, or a text that is typed. Imports are in test_import.py, agents in test_desk.py.
 """
 
-from collections.abc import Iterator
+import re
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -13,20 +13,19 @@ import pytest
 from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 from django.utils import timezone
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import expect
 
 from callcentre.models import User
-from campaigns.importing.import_run import run
-from campaigns.models import DoNotCall, Record, RecordImport
-from knowledgebase.models import Article
+from campaigns.models import Campaign, DoNotCall
+from knowledgebase.models import Article, ArticleImage
 from reports.models import Export
 from telephony.models import Connection, Recording
 from telephony.verbs import presence
 from tests.backoffice import page_of
-from tests.browser.conftest import Visit
+from tests.browser.conftest import HOME, Visit, Walk
 from tests.campaigns.factories import CampaignFactory, DiallingDayFactory, RecordFactory
 from tests.conftest import ACTOR
-from tests.knowledgebase.factories import CategoryFactory
+from tests.knowledgebase.factories import PNG, CategoryFactory
 from tests.reports.exports import built
 from tests.telephony.factories import AgentFactory, ConnectionFactory, PauseFactory, QueueFactory, RecordingFactory
 from tests.telephony.sound import wav
@@ -34,42 +33,6 @@ from tests.tickets.factories import ChatFactory, CustomerFactory, MessageFactory
 from tests.webhooks.factories import DeliveryFactory, WebhookFactory
 from tickets.models import ChatMessage, Dispatch, Message, Ticket
 from webhooks.models import Delivery, Resend
-
-pytestmark = pytest.mark.usefixtures("plain_static")
-
-HOME = "/admin/"
-
-
-class Walk:
-    """A supervisor at the overview, whose steps are counted."""
-
-    def __init__(self, visit: Visit) -> None:
-        self.page: Page = visit.open(HOME)
-        self.steps = 0
-
-    def click(self, target: Locator, **options: Any) -> None:
-        self.steps += 1
-        target.click(**options)
-
-    def type(self, text: str) -> None:
-        self.steps += 1
-        self.page.keyboard.type(text)
-
-    def link(self, name: str, *, exact: bool = False) -> None:
-        self.click(self.page.get_by_role("link", name=name, exact=exact).first)
-
-    def button(self, name: str) -> None:
-        self.click(self.page.get_by_role("button", name=name, exact=True).first)
-
-    def menu(self, name: str) -> None:
-        """Click a page in the menu."""
-        self.click(self.page.locator("#nav-sidebar-apps").get_by_role("link", name=name, exact=True))
-
-
-@pytest.fixture
-def walk(committed_db: None, visit: Visit) -> Iterator[Walk]:
-    yield Walk(visit)
-    assert visit.trouble == []
 
 
 @pytest.fixture
@@ -103,18 +66,6 @@ def test_an_agent_is_paused_in_two_clicks(walk: Walk) -> None:
     # Back at the overview, where the state and the reason need no click.
     assert urlsplit(walk.page.url).path == HOME
     expect(walk.page.get_by_role("row", name="anna")).to_contain_text("Lunch")
-
-
-@pytest.mark.trial
-def test_a_customer_is_found_by_four_digits_in_two_steps(walk: Walk) -> None:
-    CustomerFactory(name="Jan", surname="Kowal", phone_numbers=["+48225550107"])
-
-    walk.page.keyboard.press("/")
-    walk.type("0107")
-    walk.link("Jan Kowal")
-
-    expect(walk.page.get_by_text("+48225550107").first).to_be_visible()
-    assert walk.steps == 2
 
 
 @pytest.mark.trial
@@ -231,54 +182,6 @@ def test_a_chat_is_answered_in_three_clicks_and_one_a_line(walk: Walk, superviso
     assert ChatMessage.objects.get(chat=chat).body == "Good morning."
 
 
-def upload_into_campaign(walk: Walk, path: Path) -> None:
-    """Open the campaign T7007 from the list, and upload a file of records to it: four steps."""
-    walk.page.reload()
-    walk.click(walk.page.get_by_role("row", name="T7007").get_by_role("link", name="T7007"))
-    walk.link("Import records")
-    walk.steps += 1
-    walk.page.set_input_files("input[type=file]", path)
-    walk.button("Upload")
-
-
-def test_a_list_with_faults_is_imported_in_six_steps(walk: Walk, own_storage: Path, tmp_path: Path) -> None:
-    CampaignFactory(code="T7007", name="Spring offer", fields=["city"])
-    path = tmp_path / "numbers.csv"
-    path.write_text("phone_number,city\n22 555 01 01,Gdynia\nnone,Sopot\n")
-
-    upload_into_campaign(walk, path)
-    walk.button("Start the import")
-    expect(walk.page.locator("#import-progress")).to_be_visible()
-    run(RecordImport.objects.get().pk)
-    expect(walk.page.locator(".cc-tiles")).to_contain_text("records added")
-
-    assert walk.steps <= 6
-    assert (Record.objects.count(), RecordImport.objects.get().state) == (1, "finished")
-
-
-@pytest.mark.trial
-def test_a_list_makes_the_fields_of_a_new_campaign_in_seven_steps(
-    walk: Walk, own_storage: Path, tmp_path: Path
-) -> None:
-    campaign = CampaignFactory(code="T7007", name="Spring offer")
-    path = tmp_path / "numbers.csv"
-    path.write_text("phone_number,city\n22 555 01 01,Gdynia\n22 555,Sopot\n")
-
-    upload_into_campaign(walk, path)
-    expect(walk.page.get_by_text("The campaign has no fields of its own")).to_be_visible()
-    expect(walk.page.get_by_text("not valid", exact=True)).to_be_visible()
-    walk.button("Make fields of the other columns")
-    expect(walk.page.get_by_text("1 column is a field now.")).to_be_visible()
-    walk.button("Start the import")
-    expect(walk.page.locator("#import-progress")).to_be_visible()
-    run(RecordImport.objects.get().pk)
-    expect(walk.page.locator(".cc-tiles")).to_contain_text("records added")
-
-    assert walk.steps <= 7
-    assert list(campaign.fields.values_list("name", flat=True)) == ["city"]
-    assert Record.objects.filter(campaign=campaign).count() == 2
-
-
 @pytest.mark.trial
 def test_opening_hours_of_a_week_take_one_row(walk: Walk) -> None:
     queue = QueueFactory(name="Hotline")
@@ -295,7 +198,7 @@ def test_opening_hours_of_a_week_take_one_row(walk: Walk) -> None:
     assert [hours.weekday for hours in queue.opening_hours.order_by("weekday")] == [1, 2, 3, 4, 5]
 
 
-def test_a_campaign_is_started_and_watched(walk: Walk) -> None:
+def test_a_campaign_is_started_and_watched_until_another_person_pauses_it(walk: Walk) -> None:
     campaign = CampaignFactory(code="T7007", is_dialling=False)
     walk.page.reload()
 
@@ -308,6 +211,8 @@ def test_a_campaign_is_started_and_watched(walk: Walk) -> None:
     campaign.refresh_from_db()
     assert campaign.is_dialling
     assert walk.steps <= 3
+    Campaign.objects.update(is_dialling=False)
+    expect(walk.page.get_by_text("The dialling of the campaign is paused.")).to_be_visible()
 
 
 @pytest.mark.trial
@@ -323,42 +228,67 @@ def test_a_record_says_why_it_is_not_dialled(walk: Walk) -> None:
     assert walk.steps == 2
 
 
-def test_last_weeks_report_is_a_file_in_three_clicks(walk: Walk, own_storage: Path) -> None:
+def test_last_weeks_report_is_drawn_by_light_and_in_the_dark_and_is_a_file_in_three_clicks(
+    walk: Walk, own_storage: Path
+) -> None:
     presence.log_in(AgentFactory(login="anna"), ACTOR, timezone.now() - timedelta(days=10))
+    page = walk.page
 
     walk.menu("Agents work report")
     walk.link("Last week")
-    walk.click(walk.page.get_by_role("button", name="CSV"))
+    expect(page.locator(".report-table tbody tr")).to_have_count(7)
+    expect(page.locator("#report-calls")).to_be_visible()
+    drawn_in = """([colour]) => {
+        const charts = Object.values(Chart.instances || {});
+        const texts = charts.flatMap(({ legend, scales }) => [legend.options.labels, scales.y.options.ticks]);
+        return texts.length && texts.every((text) => text.color === colour);
+    }"""
+    page.wait_for_function(drawn_in, arg=["#6b7280"])
+    page.evaluate("document.documentElement.classList.add('dark')")
+    page.wait_for_function(drawn_in, arg=["#9ca3af"])
+    walk.click(page.get_by_role("button", name="CSV"))
 
-    expect(walk.page.locator("#export-progress")).to_be_visible()
-    with walk.page.expect_download() as download:
+    expect(page.locator("#export-progress")).to_be_visible()
+    with page.expect_download() as download:
         built(Export.objects.get())
     assert "anna" in Path(download.value.path()).read_text()
+    assert download.value.suggested_filename == Export.objects.get().file_name
     assert walk.steps == 3
 
 
-@pytest.mark.trial
-def test_an_article_is_published(walk: Walk) -> None:
-    category = CategoryFactory()
+def test_an_article_is_written_with_a_picture_published_and_previewed(walk: Walk, visit: Visit, tmp_path: Path) -> None:
+    category, page = CategoryFactory(), walk.page
+    picture = tmp_path / "picture.png"
+    picture.write_bytes(PNG)
 
     walk.menu("Articles")
-    walk.click(walk.page.locator("a[href$='/article/add/']").first)
-    walk.page.locator("input[name=title]").focus()
+    walk.click(page.locator("a[href$='/article/add/']").first)
+    page.locator("input[name=title]").focus()
     walk.type("Returns")
-    walk.page.evaluate(f"document.querySelector('select[name=category]').value = '{category.pk}'")
-    walk.click(walk.page.locator(".jodit-wysiwyg"))
-    walk.type("Send it back.")
+    page.evaluate(f"document.querySelector('select[name=category]').value = '{category.pk}'")
+    editor = page.locator(".jodit-wysiwyg")
+    walk.click(editor)
+    walk.type("Send it back. ")
+    page.locator(".jodit-toolbar-button_image button").first.click()
+    page.locator(".jodit-popup input[type=file]").set_input_files(picture)
+    expect(editor.locator("img")).to_have_attribute("src", re.compile("/knowledge-base/images/"))
     walk.button("Save and continue editing")
     walk.link("Publish")
     walk.button("Publish")
-    expect(walk.page.get_by_text("The article is published.")).to_be_visible()
+    expect(page.get_by_text("The article is published.")).to_be_visible()
 
-    assert Article.objects.get().is_published
+    article = Article.objects.get()
+    assert (article.is_published, article.text) == (True, "Send it back.")
+    assert ArticleImage.objects.get().article == article
     assert walk.steps <= 9
+    visit.open(page_of(article, "preview"))
+    frame = page.frame_locator("iframe.reader")
+    expect(frame.locator("h1")).to_have_text("Returns")
+    expect(frame.locator("img")).to_be_visible()
 
 
 @pytest.mark.trial
-def test_what_failed_for_a_webhook_is_sent_again(walk: Walk) -> None:
+def test_what_failed_for_a_webhook_is_sent_again_and_the_page_shows_the_end_by_itself(walk: Walk) -> None:
     webhook = WebhookFactory(failing=True)
     DeliveryFactory(webhook=webhook, state=Delivery.State.FAILED, finished_at=timezone.now(), next_attempt_at=None)
     walk.page.reload()
@@ -370,27 +300,28 @@ def test_what_failed_for_a_webhook_is_sent_again(walk: Walk) -> None:
     walk.page.wait_for_url("**/webhooks/resend/*/change/")
     assert Resend.objects.get().webhook == webhook
     assert walk.steps == 3
+    expect(walk.page.get_by_text("It begins in a moment.")).to_be_visible()
+    ended = {"done_count": 3, "total_count": 3, "finished_at": timezone.now()}
+    Resend.objects.update(state=Resend.State.FINISHED, **ended)
+    expect(walk.page.get_by_text("3 deliveries were made due.")).to_be_visible()
+    expect(walk.page.get_by_role("link", name="What still waits")).to_be_visible()
 
 
 def test_a_new_agent_with_role_and_scope_takes_five_clicks(walk: Walk) -> None:
     QueueFactory(name="Hotline")
-    page, clicks = walk.page, [0]
+    page = walk.page
 
-    def click(target: Locator) -> None:
-        clicks[0] += 1
-        target.click()
-
-    click(page.locator("#nav-sidebar-apps").get_by_role("link", name="Agents", exact=True))
-    click(page.get_by_role("link", name="New agent").first)
+    walk.menu("Agents")
+    walk.link("New agent")
     for name, text in (("login", "maria"), ("name", "Maria"), ("password", "long-and-unusual-1")):
         page.locator(f"input[name={name}]").focus()
         page.keyboard.type(text)
-    click(page.locator("select[name=scope_call_queues] + .select2-container"))
-    click(page.get_by_role("option", name="Hotline"))
-    click(page.get_by_role("button", name="Add the agent"))
+    walk.click(page.locator("select[name=scope_call_queues] + .select2-container"))
+    walk.click(page.get_by_role("option", name="Hotline"))
+    walk.click(page.get_by_role("button", name="Add the agent"))
 
     expect(page.get_by_text("maria (Maria) is added.")).to_be_visible()
-    assert clicks[0] <= 5
+    assert walk.steps <= 5
     user = User.objects.get(username="maria")
     assert [role.name for role in user.groups.all()] == ["Agent"]
     assert user.agent.login == "maria"

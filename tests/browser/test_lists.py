@@ -3,7 +3,7 @@
 import csv
 import io
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,6 @@ from tests.browser.conftest import PATIENCE, Visit, barriers
 from tests.telephony.factories import AgentFactory
 from tickets.models import Company
 
-pytestmark = pytest.mark.usefixtures("plain_static")
 _COMPANIES = """
 INSERT INTO tickets_company (name, updated_at) SELECT 'company ' || n, now() FROM generate_series(1, 100000) AS n
 """
@@ -62,16 +61,17 @@ def half_written(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
 
 
 @pytest.fixture
-def workers(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def workers(monkeypatch: pytest.MonkeyPatch, own_storage: Path) -> Iterator[None]:
     """Do queued work at once, each piece in a thread, as on a worker."""
+    works: dict[str, Callable[..., object]] = {
+        "lists.build_exports": exports.build_next,
+        "lists.run_action": actions.run,
+    }
     threads: list[threading.Thread] = []
 
     def work(task: str, *arguments: int) -> None:
         try:
-            if task == "lists.build_exports":
-                exports.build_next()
-            else:
-                actions.run(*arguments)
+            works[task](*arguments)
         finally:
             connection.close()
 
@@ -79,15 +79,15 @@ def workers(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         threads.append(threading.Timer(0.3, work, [task, *arguments]))
         threads[-1].start()
 
-    monkeypatch.setattr("callcentre.lists.exports.enqueue", enqueue)
-    monkeypatch.setattr("callcentre.lists.actions.enqueue", enqueue)
+    for module in (exports, actions):
+        monkeypatch.setattr(module, "enqueue", enqueue)
     yield
     for thread in threads:
         thread.join()
 
 
 @pytest.fixture
-def page(visit: Visit, own_storage: Path, workers: None) -> Page:
+def page(visit: Visit, workers: None) -> Page:
     return visit.page
 
 

@@ -1,4 +1,4 @@
-"""The overview and the wallboard in a real Chromium: what happens appears without a reload, and nothing jumps."""
+"""The overview, the wallboard and queues in a real Chromium: changes appear without a reload, and nothing jumps."""
 
 import re
 from collections.abc import Iterator
@@ -11,13 +11,15 @@ from django.utils import timezone
 from playwright.sync_api import Page, expect
 
 from callcentre.overview.watch import watch
-from telephony.models import Connection, Queue
+from telephony.leader_election import Leadership
+from telephony.models import Agent, Connection, Pause, Queue
+from telephony.verbs import presence
+from tests.backoffice import page_of
 from tests.browser.conftest import Visit, opened_once
+from tests.conftest import ACTOR
 from tests.overview.factories import AlarmFactory
-from tests.telephony.factories import ConnectionFactory, QueueFactory
+from tests.telephony.factories import AgentFactory, ConnectionFactory, QueueFactory
 from tests.tickets.factories import TicketFactory
-
-pytestmark = pytest.mark.usefixtures("plain_static")
 
 
 def caller(queue: Queue, seconds: int = 30) -> Any:
@@ -32,7 +34,7 @@ def queue(committed_db: None) -> Queue:
 
 
 @pytest.fixture
-def overview(queue: Queue, visit: Visit) -> Iterator[Page]:
+def overview(visit: Visit) -> Iterator[Page]:
     """The start page, opened once."""
     with opened_once(visit, reverse("admin:index")) as page:
         yield page
@@ -85,7 +87,9 @@ def test_focus_selection_and_scrolling_stay(queue: Queue, overview: Page) -> Non
 
 
 @pytest.mark.trial
-def test_figures_without_an_answer_say_since_when(queue: Queue, visit: Visit) -> None:
+def test_figures_without_an_answer_say_since_when_and_the_end_of_the_session_is_said(
+    queue: Queue, visit: Visit
+) -> None:
     page = visit.open(reverse("admin:index"))
     expect(page.locator(".ov-time")).to_have_text(re.compile(r"Read at \d\d:\d\d:\d\d\."))
 
@@ -96,11 +100,6 @@ def test_figures_without_an_answer_say_since_when(queue: Queue, visit: Visit) ->
     )
     page.unroute("**/admin/overview/now")
     expect(page.locator(".ov-away")).to_have_text("")
-
-
-@pytest.mark.trial
-def test_the_end_of_the_session_is_said(queue: Queue, visit: Visit) -> None:
-    page = visit.open(reverse("admin:index"))
 
     page.context.clear_cookies()
 
@@ -162,3 +161,94 @@ def test_the_wallboard_shows_the_chosen_queue(queue: Queue, visit: Visit) -> Non
     fits = "document.documentElement.scrollWidth <= innerWidth && document.documentElement.scrollHeight <= innerHeight"
     assert page.evaluate(fits)
     assert visit.trouble == []
+
+
+# Agents and queues
+
+UNHEARD = "No connection to the PBX"
+
+
+@pytest.fixture
+def anna(committed_db: None) -> Agent:
+    anna: Agent = AgentFactory(login="anna", surname="Nowak")
+    presence.log_in(anna, ACTOR)
+    return anna
+
+
+def test_changes_of_agents_and_of_the_switch_appear_by_themselves(anna: Agent, overview: Page) -> None:
+    line, free = overview.get_by_role("row", name="anna"), overview.locator("[data-key=state-free] .cc-number")
+    expect(line).to_contain_text("ready")
+    expect(free).to_have_text("1")
+    expect(overview.get_by_text(UNHEARD)).to_be_visible()
+    presence.log_in(AgentFactory(login="bert", name="Bert", surname="Kos"), ACTOR)
+    expect(free).to_have_text("2")
+    with Leadership() as leadership:
+        leadership.report(is_connected=True)
+        expect(overview.get_by_text(UNHEARD)).to_have_count(0)
+    expect(overview.get_by_text(UNHEARD)).to_be_visible()
+
+    call = ConnectionFactory(talking=True, dst="+48225550107", agent=anna)
+    presence.ring(anna, call, call.created_at)
+    expect(line).to_contain_text("ringing")
+    expect(line).to_contain_text("+48225550107")
+    presence.talk(anna, call, call.created_at)
+    expect(line).to_contain_text("talking")
+    presence.pause(anna, ACTOR, Pause.objects.create(name="Lunch").pk)
+    expect(line).to_contain_text("paused: Lunch")
+
+    for agent in Agent.objects.all():
+        presence.log_out(agent, ACTOR)
+    expect(overview.get_by_text("No agent is logged in.")).to_be_visible()
+
+
+@pytest.mark.trial
+def test_the_focus_stays_while_agents_change_and_when_the_focused_row_goes(anna: Agent, overview: Page) -> None:
+    link = overview.get_by_role("link", name="anna")
+    link.focus()
+    overview.evaluate("window.focused = document.activeElement; window.blurs = 0")
+    overview.evaluate("window.focused.addEventListener('blur', () => { window.blurs += 1 })")
+
+    # Agents appear before and after the focused row, the row moves, and a part above it disappears.
+    bert: Agent = AgentFactory(login="bert", name="Bert", surname="Kos")
+    presence.log_in(bert, ACTOR)
+    expect(overview.get_by_role("row", name="bert")).to_be_visible()
+    presence.pause(anna, ACTOR, Pause.objects.create(name="Lunch").pk)
+    expect(overview.locator("tbody tr").last).to_contain_text("paused: Lunch")
+    with Leadership() as leadership:
+        leadership.report(is_connected=True)
+        expect(overview.get_by_text(UNHEARD)).to_have_count(0)
+    presence.free(anna, ACTOR)
+    expect(overview.get_by_role("row", name="anna")).to_contain_text("ready")
+
+    expect(link).to_be_focused()
+    assert overview.evaluate("[window.focused === document.activeElement, window.blurs]") == [True, 0]
+    presence.log_out(anna, ACTOR)
+    expect(overview.get_by_role("row", name="anna")).to_have_count(0)
+    assert overview.evaluate("document.getElementById('overview').contains(document.activeElement)")
+
+
+def test_callers_appear_and_disappear_on_the_page_of_their_queue(queue: Queue, visit: Visit) -> None:
+    page = visit.open(page_of(queue))
+    page.get_by_label("Name").fill("Hotline 2")
+    expect(page.get_by_text("No caller waits.")).to_be_visible()
+
+    call = ConnectionFactory(waiting=True, queue=queue, src="+48225550107")
+    expect(page.get_by_role("cell", name="+48225550107")).to_be_visible()
+    call.delete()
+    expect(page.get_by_text("No caller waits.")).to_be_visible()
+
+    # Text that is typed meanwhile stays.
+    expect(page.get_by_label("Name")).to_have_value("Hotline 2")
+
+
+@pytest.mark.trial
+def test_the_list_of_queues_counts_by_itself_and_the_focus_stays(queue: Queue, visit: Visit) -> None:
+    page = visit.open(reverse("admin:telephony_queue_changelist"))
+    page.get_by_role("link", name="Hotline").focus()
+
+    ConnectionFactory.create_batch(7, waiting=True, queue=queue)
+
+    expect(page.get_by_role("cell", name="7", exact=True)).to_be_visible()
+    expect(page.get_by_role("link", name="Hotline")).to_be_focused()
+    page.locator("input.action-select").check()
+    expect(page.get_by_text("1 of 1 selected")).to_be_visible()

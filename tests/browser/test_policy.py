@@ -7,16 +7,13 @@ from typing import Any
 
 import pytest
 from django.db.models import Value
-from playwright.sync_api import Browser
 
 from knowledgebase.models import Article, ArticleVersion
 from tests.backoffice import page_of
-from tests.browser.conftest import SCREENS, Visit
+from tests.browser.conftest import Visit
 from tests.knowledgebase.factories import ArticleFactory
 from tests.tickets.factories import CannedReplyFactory, MessageFactory, TicketFactory, TicketQueueFactory
 from tickets.models import CannedReply, Message, TicketQueue
-
-pytestmark = pytest.mark.usefixtures("plain_static")
 
 # Stored HTML that was not cleaned: it was stored before there was cleaning, or passed through the cleaning.
 STORED = """
@@ -73,42 +70,36 @@ def stored(committed_db: None) -> dict[str, str]:
 PLACES = ["canned reply", "ticket queue", "ticket", "article", "preview", "version", "comparison"]
 
 
-@pytest.fixture
-def visitor(browser: Browser, session_id: str, live_server: Any) -> Visit:
-    """A visit to pages with violations of the policy."""
-    return Visit(browser, live_server.url, session_id, viewport=SCREENS["desk"])
-
-
 @pytest.mark.walk("ticket", "article")
 @pytest.mark.parametrize("place", PLACES)
-def test_no_script_that_was_stored_runs(place: str, stored: dict[str, str], visitor: Visit) -> None:
-    page = visitor.page
-    page.goto(f"{visitor.address}{stored[place]}")
+def test_no_script_that_was_stored_runs(place: str, stored: dict[str, str], free_visit: Visit) -> None:
+    page = free_visit.page
+    page.goto(f"{free_visit.address}{stored[place]}")
     page.evaluate(FOLLOW)
     # The time that a script has to run.
     page.wait_for_timeout(500)
 
     assert page.evaluate("top.ran") is None
-    assert page.url == f"{visitor.address}{stored[place]}"
+    assert page.url == f"{free_visit.address}{stored[place]}"
 
 
-def test_a_visit_reports_violations_of_the_policy(stored: dict[str, str], visitor: Visit) -> None:
+def test_a_visit_reports_violations_of_the_policy(stored: dict[str, str], free_visit: Visit) -> None:
     # The editor shows the stored text some moments after the page has loaded.
-    with visitor.page.expect_console_message(lambda said: "script-src-attr" in said.text):
-        visitor.page.goto(f"{visitor.address}{stored['canned reply']}")
+    with free_visit.page.expect_console_message(lambda said: "script-src-attr" in said.text):
+        free_visit.page.goto(f"{free_visit.address}{stored['canned reply']}")
 
-    assert any("script-src-attr" in said for said in visitor.violations)
+    assert any("script-src-attr" in said for said in free_visit.violations)
 
 
-def test_stored_scripts_would_run_without_the_policy(stored: dict[str, str], visitor: Visit) -> None:
+def test_stored_scripts_would_run_without_the_policy(stored: dict[str, str], free_visit: Visit) -> None:
     def loosen(route: Any) -> None:
         answer = route.fetch()
         policy = "script-src 'self' 'unsafe-inline' 'unsafe-eval'"
         route.fulfill(response=answer, headers={**answer.headers, "content-security-policy": policy})
 
-    visitor.page.route(f"**{stored['canned reply']}", loosen)
+    free_visit.page.route(f"**{stored['canned reply']}", loosen)
 
-    visitor.page.goto(f"{visitor.address}{stored['canned reply']}")
-    visitor.page.wait_for_function("top.ran")
+    free_visit.page.goto(f"{free_visit.address}{stored['canned reply']}")
+    free_visit.page.wait_for_function("top.ran")
 
-    assert visitor.page.evaluate("top.ran") is not None
+    assert free_visit.page.evaluate("top.ran") is not None

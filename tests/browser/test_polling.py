@@ -5,21 +5,16 @@ from typing import Any
 
 import pytest
 from django.urls import reverse
-from django.utils import timezone
-from playwright.sync_api import Page, Response, expect
+from playwright.sync_api import Page, Response
 
 from callcentre.models import User
-from campaigns.models import Campaign
 from tests.backoffice import page_of
 from tests.browser.conftest import Visit
-from tests.campaigns.factories import CampaignFactory, DiallingDayFactory, RecordImportFactory
+from tests.campaigns.factories import CampaignFactory, RecordImportFactory
 from tests.reports.factories import ExportFactory
 from tests.telephony.factories import AgentFactory, QueueFactory
 from tests.tickets.factories import ChatFactory, TicketFactory
 from tests.webhooks.factories import ResendFactory
-from webhooks.models import Resend
-
-pytestmark = pytest.mark.usefixtures("plain_static")
 
 
 def board() -> str:
@@ -91,27 +86,3 @@ def test_writing_a_reply_extends_the_session_and_looking_does_not(visit: Visit) 
 
     assert looking.request.headers.get("x-poll") == "1"
     assert "x-poll" not in writing.request.headers
-
-
-@pytest.mark.trial
-def test_the_page_of_a_resend_shows_its_end_by_itself(visit: Visit) -> None:
-    resend = ResendFactory()
-    page = visit.open(page_of(resend))
-    expect(page.get_by_text("It begins in a moment.")).to_be_visible()
-
-    Resend.objects.update(state=Resend.State.FINISHED, done_count=3, total_count=3, finished_at=timezone.now())
-
-    expect(page.get_by_text("3 deliveries were made due.")).to_be_visible()
-    expect(page.get_by_role("link", name="What still waits")).to_be_visible()
-
-
-def test_the_page_of_dialling_shows_a_pause_and_new_calls_by_itself(visit: Visit) -> None:
-    campaign = CampaignFactory(is_dialling=True)
-    page = visit.open(page_of(campaign, "dialling"))
-    expect(page.get_by_text("No dialler process is running.")).to_be_visible()
-
-    Campaign.objects.update(is_dialling=False)
-    DiallingDayFactory(campaign=campaign, day=timezone.localdate(), attempts=90, live_answers=40, drops=1)
-
-    expect(page.get_by_text("The dialling of the campaign is paused.")).to_be_visible()
-    expect(page.get_by_text("today: 1 of 40 answers")).to_be_visible()

@@ -9,53 +9,14 @@ from django.utils import timezone
 from playwright.sync_api import expect
 
 from reports.measures import NAMES
-from reports.models import Export, Schedule
+from reports.models import Schedule
 from reports.verbs.schedules import edit_schedule
 from telephony.verbs import presence
 from tests.backoffice import page_of
 from tests.browser.conftest import SCREENS, Visit
 from tests.conftest import ACTOR
-from tests.reports.exports import built
 from tests.reports.factories import ScheduleFactory
 from tests.telephony.factories import AgentFactory
-
-pytestmark = pytest.mark.usefixtures("plain_static")
-
-
-def test_a_range_is_shown_drawn_and_downloaded(visit: Visit) -> None:
-    agent = AgentFactory(login="anna")
-    presence.log_in(agent, ACTOR, timezone.now() - timedelta(days=2))
-    page = visit.open(reverse("admin:reports_export_report"))
-
-    page.get_by_role("link", name="Yesterday").click()
-    expect(page.locator(".report-table tbody tr")).to_have_count(1)
-    expect(page.locator("#report-calls")).to_be_visible()
-    drawn = "Object.keys(Chart.instances || {}).length > 0"
-    page.wait_for_function(drawn)
-    page.get_by_role("button", name="CSV").click()
-    expect(page.locator("#export-progress")).to_be_visible()
-    with page.expect_download() as download:
-        built(Export.objects.get())
-
-    assert download.value.suggested_filename == Export.objects.get().file_name
-    assert visit.trouble == []
-
-
-def test_the_chart_can_be_read_by_light_and_in_the_dark(visit: Visit) -> None:
-    presence.log_in(AgentFactory(login="anna"), ACTOR, timezone.now() - timedelta(days=2))
-    are = """([colour]) => {
-        const charts = Object.values(Chart.instances || {});
-        const texts = charts.flatMap(({ legend, scales }) => [legend.options.labels, scales.y.options.ticks]);
-        return texts.length && texts.every((text) => text.color === colour);
-    }"""
-
-    page = visit.open(reverse("admin:reports_export_report"))
-    page.get_by_role("link", name="Yesterday").click()
-
-    page.wait_for_function(are, arg=["#6b7280"])
-    page.evaluate("document.documentElement.classList.add('dark')")
-    page.wait_for_function(are, arg=["#9ca3af"])
-    assert visit.trouble == []
 
 
 @pytest.mark.trial

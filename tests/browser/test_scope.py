@@ -1,10 +1,7 @@
 """An agent whose scope is another queue, campaign and group walks the addresses of rows in a real Chromium."""
 
-from collections.abc import Iterator
-from typing import Any
-
 import pytest
-from django.core.cache import cache
+from django.test import Client
 from playwright.sync_api import Browser
 
 from callcentre.models import User
@@ -12,11 +9,9 @@ from campaigns.models import Campaign, Record
 from telephony.models import Connection, Queue, Recording
 from tests.admin_pages import list_of
 from tests.backoffice import page_of
-from tests.browser.conftest import SCREENS, Visit
+from tests.browser.conftest import Visit
 from tests.rights.scenes import ASKED, SECRET, Scene
 from tickets.models import Chat, Customer, ReceivedMail, Ticket, TicketQueue
-
-pytestmark = pytest.mark.usefixtures("plain_static")
 
 # The pages that the journey opens.
 SAMPLE = (Ticket, Chat, ReceivedMail, Connection, Recording, Record, Campaign, Queue, TicketQueue)
@@ -28,17 +23,13 @@ _FETCH = """async (path) => {
 
 
 @pytest.fixture
-def scene(committed_db: None, plain_http: None) -> Scene:
-    cache.clear()
+def scene(browser: Browser) -> Scene:
     return Scene("Agent")
 
 
 @pytest.fixture
-def visit(scene: Scene, browser: Browser, live_server: Any) -> Iterator[Visit]:
-    visit = Visit(browser, live_server.url, scene.client.cookies["sessionid"].value, viewport=SCREENS["desk"])
-    yield visit
-    visit.page.goto("about:blank")
-    assert visit.violations == []
+def visitor(scene: Scene) -> Client:
+    return scene.client
 
 
 def files_of(scene: Scene) -> list[str]:

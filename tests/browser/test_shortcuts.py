@@ -1,15 +1,14 @@
-"""The keyboard and the menu of every page, in a real Chromium."""
+"""The keyboard, the menu, and the box that searches everything, on every page in a real Chromium."""
 
-import pytest
 from django.urls import reverse
 from playwright.sync_api import expect
 
+from callcentre.models import User
 from tests.backoffice import page_of
-from tests.browser.conftest import Visit
-from tests.tickets.factories import CannedReplyFactory, TicketFactory
+from tests.browser.conftest import SCREENS, Visit
+from tests.telephony.factories import AgentFactory, ConnectionFactory
+from tests.tickets.factories import CannedReplyFactory, CustomerFactory, TicketFactory
 from tickets.models import Message
-
-pytestmark = pytest.mark.usefixtures("plain_static")
 
 LIST = reverse("admin:tickets_ticket_changelist")
 
@@ -30,23 +29,14 @@ def test_j_and_k_move_through_a_list_and_enter_opens_the_row(visit: Visit) -> No
     assert visit.trouble == []
 
 
-def test_a_question_mark_lists_the_shortcuts(visit: Visit) -> None:
-    page = visit.open(LIST)
-
-    page.keyboard.press("?")
-
-    expect(page.get_by_role("dialog", name="Keyboard shortcuts")).to_contain_text("Search everything")
-    page.keyboard.press("Escape")
-    expect(page.get_by_role("dialog", name="Keyboard shortcuts")).to_be_hidden()
-
-
-def test_a_letter_in_a_field_is_a_letter(visit: Visit) -> None:
+def test_letters_and_strokes_in_a_field_are_no_shortcuts(visit: Visit) -> None:
     page = visit.open(reverse("admin:tickets_customer_add"))
 
     page.get_by_label("Surname").click()
-    page.keyboard.type("jk?")
+    page.keyboard.type("jk?a/b")
 
-    expect(page.get_by_label("Surname")).to_have_value("jk?")
+    expect(page.get_by_label("Surname")).to_have_value("jk?a/b")
+    expect(page.get_by_role("dialog", name="Search")).to_be_hidden()
 
 
 def test_control_and_enter_send_a_comment(visit: Visit) -> None:
@@ -61,8 +51,12 @@ def test_control_and_enter_send_a_comment(visit: Visit) -> None:
     assert Message.objects.filter(ticket=ticket, comment__contains="Called back").count() == 1
 
 
-def test_an_area_of_the_menu_stays_as_it_was_left(visit: Visit) -> None:
+def test_a_question_mark_lists_the_shortcuts_and_an_area_of_the_menu_stays_as_it_was_left(visit: Visit) -> None:
     page = visit.open(LIST)
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog", name="Keyboard shortcuts")).to_contain_text("Search everything")
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog", name="Keyboard shortcuts")).to_be_hidden()
     area = page.locator("details", has_text="Settings of tickets")
     expect(area.get_by_role("link", name="Categories")).to_be_hidden()
 
@@ -85,3 +79,56 @@ def test_a_canned_reply_is_previewed_while_it_is_written(visit: Visit) -> None:
 
     expect(page.frame_locator("iframe.canned-frame").locator("body")).to_contain_text(str(ticket.pk))
     assert visit.trouble == []
+
+
+def test_a_customer_is_found_by_four_digits_with_the_keyboard_alone_and_called_with_one_click(visit: Visit) -> None:
+    AgentFactory(user=User.objects.get(is_superuser=True), number="101")
+    customer = CustomerFactory(name="Jan", surname="Kowal", phone_numbers=["+48225550107"])
+    ConnectionFactory(dst="+48225550107")
+    page = visit.open(reverse("admin:index"))
+
+    page.keyboard.press("/")
+    box = page.get_by_role("dialog", name="Search")
+    expect(box.get_by_role("searchbox")).to_be_focused()
+    page.keyboard.type("0107")
+    expect(box.get_by_role("link", name="Jan Kowal")).to_be_visible()
+    expect(box.get_by_role("region", name="Calls")).to_be_visible()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+
+    page.wait_for_url(f"**{page_of(customer)}")
+    expect(page.get_by_text("+48225550107").first).to_be_visible()
+    assert visit.trouble == []
+
+    page.get_by_role("button", name="Call +48225550107").click()
+
+    expect(page.get_by_text("Your phone 101 rings")).to_be_visible()
+
+
+def test_escape_closes_the_box_and_enter_shows_the_page_of_results(visit: Visit) -> None:
+    TicketFactory(subject="Broken table")
+    page = visit.open(reverse("admin:index"))
+    page.get_by_role("link", name="Search", exact=True).click()
+    box = page.get_by_role("dialog", name="Search")
+    page.keyboard.press("Escape")
+    expect(box).to_be_hidden()
+
+    page.keyboard.press("/")
+    page.keyboard.type("broken")
+    page.keyboard.press("Enter")
+
+    page.wait_for_url("**/admin/search/?q=broken")
+    expect(page.get_by_role("link", name="Broken table")).to_be_visible()
+
+
+def test_the_box_fits_a_phone(visit: Visit) -> None:
+    CustomerFactory(surname="Kowal" * 15, email=f"{'jan' * 20}@client.example", phone_numbers=["+48225550107"])
+    visit.page.set_viewport_size(SCREENS["phone"])  # type: ignore[arg-type]
+    page = visit.open(reverse("admin:index"))
+
+    page.get_by_role("link", name="Search", exact=True).click()
+    page.keyboard.type("0107")
+    expect(page.get_by_role("region", name="Customers")).to_be_visible()
+
+    assert not page.evaluate("document.documentElement.scrollWidth > innerWidth")
+    assert not page.evaluate("(box => box.scrollWidth > box.clientWidth)(document.getElementById('search-box'))")

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from django.core.cache import cache
 from django.urls import reverse
 from playwright.sync_api import Browser, Page, expect
 
@@ -12,15 +11,12 @@ from callcentre.signin.models import RecoveryCode, SecondFactor, UserSession
 from tests.browser.conftest import SCREENS, Visit
 from tests.callcentre.factories import SecondFactorFactory, UserFactory, code_of
 
-pytestmark = pytest.mark.usefixtures("plain_static")
-
 HOME = "/admin/"
 
 
 @pytest.fixture(params=["desk", "phone"])
-def visit(request: Any, browser: Browser, live_server: Any, committed_db: None, plain_http: None) -> Iterator[Visit]:
+def visit(request: Any, browser: Browser, live_server: Any) -> Iterator[Visit]:
     """The browser of a stranger: on a desk, and in the dark on a phone."""
-    cache.clear()
     scheme = "dark" if request.param == "phone" else "light"
     visit = Visit(browser, live_server.url, "unknown", viewport=SCREENS[request.param], color_scheme=scheme)
     yield visit

@@ -1,4 +1,4 @@
-"""The page of a ticket in a real Chromium: the text of a mail is shown, and its scripts do not run."""
+"""The pages of tickets, chats and mailboxes in a real Chromium."""
 
 import re
 from datetime import timedelta
@@ -11,6 +11,8 @@ from django.urls import reverse
 from django.utils import timezone
 from playwright.sync_api import Page, Route, expect
 
+from callcentre.core import deletions
+from callcentre.core.deletions import Deletion
 from callcentre.models import User
 from telephony.models import Agent
 from tests.backoffice import page_of
@@ -19,12 +21,15 @@ from tests.callcentre.factories import UserFactory
 from tests.conftest import ACTOR
 from tests.knowledgebase.factories import PNG
 from tests.telephony.factories import AgentFactory
-from tests.tickets.factories import CannedReplyFactory, CustomerFactory, TicketFactory
+from tests.tickets.factories import CannedReplyFactory, ChatFactory, CustomerFactory, TicketFactory, TicketQueueFactory
+from tests.tickets.imap_server import Mailbox, serving
 from tickets.admin import ticket_page_presence
-from tickets.models import Dispatch, Message, StoredFile
+from tickets.mail import mailbox_check
+from tickets.models import Dispatch, Message, StoredFile, Ticket
+from tickets.verbs.chats import close_chat, write_in_chat
 from tickets.verbs.messages import receive_message
 
-pytestmark = pytest.mark.usefixtures("plain_static", "own_storage")
+pytestmark = pytest.mark.usefixtures("own_storage")
 
 ATTACK = """<p id="said">Good morning</p>
 <script>top.attacked = 1; parent.attacked = 1;</script>
@@ -40,7 +45,7 @@ ATTACK = """<p id="said">Good morning</p>
 
 
 def as_agent() -> None:
-    AgentFactory(name="Anna", user=User.objects.get(is_superuser=True))
+    AgentFactory(name="Anna", surname="Nowak", user=User.objects.get(is_superuser=True))
 
 
 def stop(loaded: list[str], route: Route) -> None:
@@ -118,23 +123,7 @@ def test_an_agent_replies_with_an_attachment(visit: Visit, tmp_path: Path) -> No
     assert visit.trouble == []
 
 
-def test_an_immediate_submit_loses_no_letter(visit: Visit) -> None:
-    ticket = TicketFactory()
-    as_agent()
-    page = visit.open(page_of(ticket))
-    write(page, "A word")
-
-    # The key and the press happen in one turn of the browser, so no script runs in between.
-    page.evaluate("""() => {
-        document.execCommand("insertText", false, " and the last.");
-        [...document.querySelectorAll("button")].find((button) => button.textContent.trim() === "Send").click();
-    }""")
-
-    expect(page.get_by_text("The reply is on its way.")).to_be_visible()
-    assert "A word and the last." in ticket.messages.get().body
-
-
-def test_a_draft_is_restored_after_the_page_was_lost(visit: Visit) -> None:
+def test_a_draft_is_restored_after_the_page_was_lost_and_an_immediate_submit_loses_no_letter(visit: Visit) -> None:
     as_agent()
     ticket = TicketFactory()
     page = visit.open(page_of(ticket))
@@ -144,8 +133,15 @@ def test_a_draft_is_restored_after_the_page_was_lost(visit: Visit) -> None:
     page = visit.open(page_of(ticket))
 
     expect(page.locator(".jodit-wysiwyg")).to_have_text("A long answer")
-    page.get_by_role("button", name="Send", exact=True).click()
+    page.locator(".jodit-wysiwyg").click()
+    page.keyboard.press("Control+End")
+    # The key and the press happen in one turn of the browser, so no script runs in between.
+    page.evaluate("""() => {
+        document.execCommand("insertText", false, " and the last.");
+        [...document.querySelectorAll("button")].find((button) => button.textContent.trim() === "Send").click();
+    }""")
     expect(page.get_by_text("The reply is on its way.")).to_be_visible()
+    assert "A long answer and the last." in ticket.messages.get().body
     page = visit.open(page_of(ticket))
     expect(page.locator(".jodit-wysiwyg")).to_have_text("")
     assert visit.trouble == []
@@ -279,4 +275,82 @@ def test_the_next_ticket_follows_the_desk_and_the_overview(visit: Visit) -> None
     page = visit.open(page_of(late[0]))
     page.keyboard.press("n")
     page.wait_for_url(f"**{following}")
+    assert visit.trouble == []
+
+
+def test_a_ticket_is_deleted_and_the_page_says_when_it_is_gone(visit: Visit) -> None:
+    ticket = TicketFactory(subject="Where is my parcel?")
+    page = visit.open(page_of(ticket))
+
+    page.get_by_role("link", name="Delete", exact=True).click()
+    page.get_by_label("Reason").fill("request of 21 November")
+    page.get_by_role("button", name="Delete for good").click()
+    expect(page.get_by_text("The deletion waits for a worker.")).to_be_visible()
+    deletions.run(Deletion.objects.get().pk)
+
+    expect(page.get_by_text("finished", exact=True)).to_be_visible()
+    expect(page.get_by_text("request of 21 November")).to_be_visible()
+    assert not Ticket.objects.exists()
+    assert visit.trouble == []
+
+
+def test_the_page_of_a_mailbox_shows_the_result_of_the_test(visit: Visit, settings: Any) -> None:
+    settings.MAILBOX_ALLOWED_NETWORKS = ["127.0.0.1"]
+    with serving(Mailbox()) as box:
+        box.add(b"From: a@b.example\n\nx")
+        plain = {"imap_uses_tls": False, "imap_allows_plain": True}
+        queue = TicketQueueFactory(
+            imap_host="127.0.0.1", imap_port=box.port, imap_user=box.user, imap_password=box.password, **plain
+        )
+        page = visit.open(page_of(queue, "test_connection"))
+
+        page.get_by_role("button", name="Test").click()
+        expect(page.get_by_text("The test waits for a worker.")).to_be_visible()
+        mailbox_check.run_test(queue.pk)
+
+        expect(page.get_by_text("It works. Mails in the folder: 1, unread: 1.")).to_be_visible()
+    assert visit.trouble == []
+
+
+def test_a_chat_is_read_and_answered_on_one_page_until_it_is_closed(visit: Visit) -> None:
+    as_agent()
+    chat = ChatFactory(client_name="Jan Kowal")
+    CannedReplyFactory(name="Question", body="<p>How can {{ agent_name }} help?</p>")
+    page = visit.open(page_of(chat))
+    page.evaluate("window.isTheSamePage = true")
+    answer, log = page.get_by_label("Answer"), page.get_by_role("log")
+    answer.click()
+    page.keyboard.type("Good mor")
+    node = answer.element_handle()
+
+    # New messages appear while the agent types.
+    for text in ("Hello?", "Is anybody there?"):
+        write_in_chat(chat, ACTOR, body=text)
+        expect(log.get_by_text(text, exact=True)).to_be_visible()
+    page.keyboard.type("ning.")
+    expect(answer).to_have_value("Good morning.")
+    expect(answer).to_be_focused()
+    assert node.evaluate("(node) => node.isConnected")
+
+    answer.fill("")
+    page.get_by_label("Find a canned reply by its name").press_sequentially("quest")
+    page.keyboard.press("Enter")
+    expect(answer).to_have_value("How can Anna Nowak help?")
+    for text in ("Good morning.", "How can I help?"):
+        answer.fill(text)
+        page.get_by_role("button", name="Send").click()
+        expect(log.get_by_text(text, exact=True)).to_be_visible()
+        expect(answer).to_have_value("")
+    expect(page.get_by_text("Anna Nowak has the chat.")).to_be_visible()
+    assert page.evaluate("window.isTheSamePage")
+    written = chat.messages.filter(agent__isnull=False)
+    assert list(written.values_list("body", flat=True)) == ["Good morning.", "How can I help?"]
+    assert log.get_by_role("listitem").count() == 4
+
+    # A chat that is closed meanwhile keeps the typed text.
+    answer.fill("A long answer.")
+    close_chat(chat, ACTOR)
+    expect(page.get_by_text("The chat is closed.")).to_be_visible()
+    expect(page.get_by_role("button", name="Send")).to_be_disabled()
+    expect(answer).to_have_value("A long answer.")
     assert visit.trouble == []

@@ -10,6 +10,7 @@ from campaigns.models import Attempt
 from telephony.calls import commands
 from telephony.models import Agent, AgentLine, AgentState, CallCommand, Connection
 from telephony.verbs import presence
+from tests.conftest import ACTOR
 from tests.desk.agents import Desk, campaign_talk, desk_of, errors_of, talk
 from tests.telephony.factories import (
     ConnectionFactory,
@@ -21,8 +22,7 @@ from tests.telephony.factories import (
     TopicFactory,
     TransferShortcutFactory,
 )
-from tests.tickets.factories import ChatFactory, CustomerFactory
-from tickets.models import ChatMessage
+from tests.tickets.factories import CustomerFactory
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
 
@@ -44,26 +44,34 @@ def test_an_agent_logs_in_pauses_is_ready_and_logs_out() -> None:
     assert not AgentState.objects.filter(ended_at=None).exists()
 
 
-def test_a_change_is_that_of_the_user() -> None:
-    desk = desk_of()
-    chat = ChatFactory(agent=desk.agent)
+@pytest.mark.parametrize(
+    ("values", "action", "form", "said"),
+    [
+        ({}, "pause", {"pause_id": "999"}, "Pause not found."),
+        ({"is_logged_in": False}, "ready", {}, "Log in first."),
+        ({}, "begin-line", {}, "You have no standing line. A supervisor can give you one."),
+        ({}, "call", {"phone_number": ""}, "Enter a number first."),
+        ({}, "call", {"phone_number": "callme"}, "A phone number has no letters."),
+        (
+            {"number": ""},
+            "call",
+            {"phone_number": "+48225550107"},
+            "You have no phone. A supervisor can enter your SIP number.",
+        ),
+    ],
+)
+def test_an_action_is_refused_in_words(
+    values: dict[str, Any], action: str, form: dict[str, str], said: str, switch_that_answers: None
+) -> None:
+    desk = desk_of(**values)
+    before = list(AgentState.objects.values())
 
-    desk.act("write", chat=chat.pk, body="Good morning.")
+    answer = desk.act(action, **form)
 
-    assert ChatMessage.objects.get().agent == desk.agent
-
-
-def test_an_unknown_pause_is_refused_in_words(desk: Desk) -> None:
-    answer = desk.act("pause", pause_id="999")
-
-    assert (answer.status_code, errors_of(answer)) == (400, ["Pause not found."])
-    assert desk.state == "free"
-
-
-def test_an_agent_who_is_not_logged_in_cannot_be_ready() -> None:
-    desk = desk_of(is_logged_in=False)
-
-    assert errors_of(desk.act("ready")) == ["Log in first."]
+    assert (answer.status_code, errors_of(answer)) == (400, [said])
+    assert list(AgentState.objects.values()) == before
+    assert not Connection.objects.exists()
+    assert not AgentLine.objects.exists()
 
 
 def test_a_form_without_a_script_returns_to_the_desk(desk: Desk) -> None:
@@ -86,8 +94,12 @@ def test_only_the_own_state_changes(desk: Desk, other: Desk) -> None:
     lunch = PauseFactory()
 
     desk.act("pause", pause_id=lunch.pk, agent=other.agent.pk, login="piotr")
+    states = desk.state, other.state
+    presence.pause(other.agent, ACTOR, lunch.pk)
+    desk.act("ready")
 
-    assert (desk.state, other.state) == ("paused", "free")
+    assert states == ("paused", "free")
+    assert (desk.state, other.state) == ("free", "paused")
 
 
 # After the call
@@ -203,10 +215,6 @@ def test_the_standing_line_begins_and_ends(switch_that_answers: None) -> None:
     assert AgentLine.objects.get(agent=desk.agent).hangup_asked_at is not None
 
 
-def test_an_agent_without_a_standing_line_is_told_so(desk: Desk, switch_that_answers: None) -> None:
-    assert errors_of(desk.act("begin-line")) == ["You have no standing line. A supervisor can give you one."]
-
-
 # Calls
 
 
@@ -220,22 +228,6 @@ def test_a_number_is_called_from_the_own_phone(desk: Desk) -> None:
         "+48225550107",
         "queued",
     )
-
-
-@pytest.mark.parametrize(
-    ("number", "said"), [("", "Enter a number first."), ("callme", "A phone number has no letters.")]
-)
-def test_a_wrong_number_is_refused(desk: Desk, number: str, said: str) -> None:
-    assert errors_of(desk.act("call", phone_number=number)) == [said]
-    assert not Connection.objects.exists()
-
-
-def test_an_agent_without_a_phone_calls_nobody() -> None:
-    desk = desk_of(number="")
-
-    assert errors_of(desk.act("call", phone_number="+48225550107")) == [
-        "You have no phone. A supervisor can enter your SIP number."
-    ]
 
 
 def test_a_missed_caller_is_called_back(desk: Desk) -> None:
@@ -311,30 +303,21 @@ def test_a_caller_of_another_queue_is_not_the_agents(desk: Desk, other: Desk) ->
     assert Connection.objects.count() == 1
 
 
-@pytest.mark.parametrize(("action", "kind"), [("hang-up", "hang_up"), ("hold", "hold")])
-def test_the_own_call_is_commanded(desk: Desk, switch_that_answers: None, action: str, kind: str) -> None:
-    call = talk(desk)
+@pytest.mark.parametrize(("action", "kind"), [("hang-up", "hang_up"), ("hold", "hold"), ("resume", "resume")])
+def test_the_own_call_is_commanded_or_the_refusal_of_the_switch_is_said(
+    desk: Desk, switch_that_answers: None, action: str, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    call = talk(desk, is_on_hold=action == "resume")
+    assert ("Resume" in desk.part("call")) == (action == "resume")
 
+    with monkeypatch.context() as patch:
+        patch.setattr(commands, "is_connected", lambda: False)
+        refused = desk.act(action, connection=call.uid)
     assert desk.act(action, connection=call.uid).json() == {"errors": []}
 
     command = CallCommand.objects.get()
     assert (command.connection, command.kind) == (call, kind)
-
-
-def test_a_call_on_hold_is_resumed(desk: Desk, switch_that_answers: None) -> None:
-    call = talk(desk, is_on_hold=True)
-    assert "Resume" in desk.part("call")
-
-    desk.act("resume", connection=call.uid)
-
-    assert CallCommand.objects.get().kind == "resume"
-
-
-def test_a_refusal_of_the_switch_is_said(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    call = talk(desk)
-    monkeypatch.setattr(commands, "is_connected", lambda: False)
-
-    assert errors_of(desk.act("hold", connection=call.uid)) == ["No connection to the PBX."]
+    assert errors_of(refused) == ["No connection to the PBX."]
 
 
 @pytest.mark.parametrize("target", ["queue", "agent", "shortcut", "number"])
@@ -349,25 +332,20 @@ def test_the_own_call_is_transferred(desk: Desk, other: Desk, switch_that_answer
     }
     form, arguments = forms[target]
 
+    refused = desk.act("transfer", connection=call.uid, number="")
+    assert errors_of(refused) == ["Choose where the call goes."]
     assert desk.act("transfer", connection=call.uid, **form).json() == {"errors": []}
 
     assert CallCommand.objects.get().arguments == arguments
 
 
-def test_a_transfer_without_a_target_is_refused(desk: Desk, switch_that_answers: None) -> None:
-    call = talk(desk)
-
-    assert errors_of(desk.act("transfer", connection=call.uid, number="")) == ["Choose where the call goes."]
-
-
-@pytest.mark.parametrize("action", ["hang-up", "hold", "resume", "transfer"])
-def test_a_call_of_another_agent_is_not_found(desk: Desk, other: Desk, switch_that_answers: None, action: str) -> None:
+def test_a_call_of_another_agent_is_not_found(desk: Desk, other: Desk, switch_that_answers: None) -> None:
     call = talk(other)
     talk(desk)
 
-    answer = desk.act(action, connection=call.uid, number="+48225550198")
-
-    assert (answer.status_code, errors_of(answer)) == (404, ["This call is not yours."])
+    for action in ("hang-up", "hold", "resume", "transfer"):
+        answer = desk.act(action, connection=call.uid, number="+48225550198")
+        assert (answer.status_code, errors_of(answer)) == (404, ["This call is not yours."]), action
     assert not CallCommand.objects.exists()
 
 

@@ -37,24 +37,16 @@ DESK = "/admin/desk/"
 # The home
 
 
-def test_the_desk_is_the_home_of_an_agent() -> None:
-    desk = desk_of()
-
+def test_the_desk_is_the_home_of_an_agent_also_after_the_log_in(plain_http: None, desk: Desk) -> None:
     answer = desk.get(HOME)
-
     assert (answer.status_code, answer["Location"]) == (302, DESK)
-    assert desk.get(DESK).status_code == 200
+    page = desk.get(DESK).content.decode()
+    assert "My desk" in page
+    assert "Overview" not in page
 
-
-def test_an_agent_comes_to_the_desk_after_the_log_in(plain_http: None) -> None:
-    desk = desk_of()
     desk.logout()
-
-    answer = desk.post(
-        reverse("admin:login"), {"username": "user-of-anna", "password": "user-pass", "next": HOME}, follow=True
-    )
-
-    assert answer.redirect_chain[-1][0] == DESK
+    form = {"username": "user-of-anna", "password": "user-pass", "next": HOME}
+    assert desk.post(reverse("admin:login"), form, follow=True).redirect_chain[-1][0] == DESK
 
 
 @pytest.mark.parametrize("permission", ["view_agent", "view_campaign"])
@@ -66,13 +58,6 @@ def test_an_agent_who_supervises_has_both(permission: str) -> None:
     page = client.page(DESK)
     assert f'href="{HOME}"' in page
     assert f'href="{DESK}"' in page
-
-
-def test_the_menu_of_an_agent_begins_with_the_desk() -> None:
-    page = desk_of().get(DESK).content.decode()
-
-    assert "My desk" in page
-    assert "Overview" not in page
 
 
 @pytest.mark.parametrize("left", [True, False])
@@ -87,19 +72,11 @@ def test_a_user_without_an_active_agent_has_no_desk(left: bool) -> None:
     assert client.post(f"{DESK}ready/").status_code == 403
 
 
-def test_the_menu_of_a_superuser_without_an_agent_has_no_desk() -> None:
+def test_people_without_an_agent_or_a_log_in_and_unknown_actions_have_no_desk(client: Any, desk: Desk) -> None:
     assert "My desk" not in superuser().page(HOME)
-
-
-def test_a_visitor_without_a_log_in_sees_no_desk(client: Any) -> None:
     for path in (DESK, f"{DESK}now"):
         answer = client.get(path)
         assert (answer.status_code, answer["Location"]) == (302, f"/admin/login/?next={path}")
-
-
-def test_an_unknown_action_is_not_found() -> None:
-    desk = desk_of()
-
     assert desk.act("nonsense").status_code == 404
     assert desk.get(f"{DESK}ready/").status_code == 405
 
@@ -107,8 +84,8 @@ def test_an_unknown_action_is_not_found() -> None:
 # The poll
 
 
-def test_a_poll_returns_the_changed_parts_only() -> None:
-    desk = desk_of()
+def test_a_poll_returns_the_changed_parts_only_is_kept_by_no_cache_and_does_not_extend_the_session(desk: Desk) -> None:
+    before = dict(desk.session)
     known = {name: part["digest"] for name, part in desk.now().items()}
     unchanged = desk.now(**known)
     reason = PauseFactory(name="Lunch")
@@ -118,6 +95,8 @@ def test_a_poll_returns_the_changed_parts_only() -> None:
     assert unchanged == {}
     assert set(desk.now(**known)) == {"state"}
     assert "paused: Lunch" in desk.part("state")
+    assert dict(desk.session) == before
+    assert "no-store" in desk.get(f"{DESK}now")["Cache-Control"]
 
 
 def test_the_poll_of_a_free_agent_takes_few_queries() -> None:
@@ -131,8 +110,7 @@ def test_the_poll_of_a_free_agent_takes_few_queries() -> None:
         assert desk.now(**known) == {}
 
 
-def test_the_poll_during_a_call_takes_few_queries() -> None:
-    desk = desk_of()
+def test_the_poll_during_a_call_takes_few_queries(desk: Desk) -> None:
     campaign_talk(desk)
     chat = ChatFactory(agent=desk.agent)
     ChatMessageFactory.create_batch(3, chat=chat)
@@ -143,21 +121,7 @@ def test_the_poll_during_a_call_takes_few_queries() -> None:
         assert desk.now(chat_id=chat.pk, **known) == {}
 
 
-def test_a_poll_does_not_extend_the_session() -> None:
-    desk = desk_of()
-    before = dict(desk.session)
-
-    desk.now()
-
-    assert dict(desk.session) == before
-
-
-def test_no_cache_keeps_a_poll() -> None:
-    assert "no-store" in desk_of().get(f"{DESK}now")["Cache-Control"]
-
-
-def test_all_pauses_keep_their_keys() -> None:
-    desk = desk_of()
+def test_all_pauses_keep_their_keys(desk: Desk) -> None:
     breaks = [PauseFactory(name=name) for name in ("Break", "Lunch")]
     keys = []
     for state in (None, *breaks):
@@ -172,13 +136,14 @@ def test_all_pauses_keep_their_keys() -> None:
 # The parts
 
 
-def test_the_call_is_shown_with_its_customer() -> None:
-    desk = desk_of()
+def test_the_call_is_shown_with_its_customer_and_five_contacts(desk: Desk, other: Desk) -> None:
     customer = CustomerFactory(name="Jan", surname="Kowal", email="jan@client.example")
     ConnectionFactory(customer_id=customer.pk, inbound=True)
-    TicketFactory(customer=customer, subject="Broken table")
+    TicketFactory.create_batch(7, customer=customer, subject="Broken table")
     talk(desk, customer_id=customer.pk, dst="+48225550107")
 
+    # Another agent does not see it.
+    assert "+48225550107" not in other.part("call")
     parts = {name: part["html"] for name, part in desk.now().items()}
 
     assert "+48225550107" in parts["call"]
@@ -186,6 +151,7 @@ def test_the_call_is_shown_with_its_customer() -> None:
     assert "Jan Kowal" in parts["customer"]
     assert "jan@client.example" in parts["customer"]
     assert "Broken table" in parts["customer"]
+    assert parts["customer"].count("<li>") == 5
     # Without permissions there are no links.
     assert "href" not in parts["customer"]
 
@@ -196,8 +162,7 @@ def allow(desk: Desk, codename: str) -> None:
 
 
 @pytest.mark.parametrize("is_known", [True, False])
-def test_a_ticket_is_opened_from_the_call(is_known: bool) -> None:
-    desk = desk_of()
+def test_a_ticket_is_opened_from_the_call(is_known: bool, desk: Desk) -> None:
     allow(desk, "add_ticket")
     customer = CustomerFactory(email="jan@client.example") if is_known else None
     talk(desk, customer_id=customer and customer.pk, inbound=True, src="22 555 01 07")
@@ -212,37 +177,19 @@ def test_a_ticket_is_opened_from_the_call(is_known: bool) -> None:
     assert ticket.agent == desk.agent
 
 
-def test_five_contacts_are_shown() -> None:
-    desk = desk_of()
-    customer = CustomerFactory()
-    TicketFactory.create_batch(7, customer=customer)
-    talk(desk, customer_id=customer.pk)
-
-    assert desk.part("customer").count("<li>") == 5
-
-
-def test_a_record_is_shown_with_its_script() -> None:
-    desk = desk_of()
-    connection = campaign_talk(desk, campaign__fields=["city"], campaign__script="Good morning to {city}, {name}!")
-    assert connection.record_id
-
-    html = desk.part("record")
-
-    # The campaign has no field `name` any more.
-    assert "Good morning to , …!" in html
-    assert "Contacted" in html
-    assert "In progress" not in html
-
-
-def test_results_begin_with_the_campaigns_own_and_fold_those_of_the_system() -> None:
-    desk = desk_of()
-    connection = campaign_talk(desk)
-    campaign = Attempt.objects.get(connection_id=connection.pk).campaign
+def test_a_record_has_its_script_and_results_that_begin_with_those_of_the_campaign(
+    desk: Desk,
+) -> None:
+    campaign_talk(desk, campaign__fields=["city"], campaign__script="Good morning to {city}, {name}!")
+    campaign = Attempt.objects.get().campaign
     RecordStatusFactory(campaign=campaign, name="Ordered", order=99, is_success=True)
     RecordStatus.objects.filter(campaign=campaign, name="Do not call").update(name="Not interested")
 
     html = desk.part("record")
 
+    # The campaign has no field `name` any more.
+    assert "Good morning to , …!" in html
+    assert "In progress" not in html
     large, folded = html.split("Other results")
     names = [text.strip() for text in re.findall(r"<button[^>]*>([^<]+)", large + folded)]
     assert names[:5] == ["Not interested", "Ordered", "Contacted", "Wrong number", "Call later"]
@@ -254,22 +201,18 @@ def test_results_begin_with_the_campaigns_own_and_fold_those_of_the_system() -> 
     ]
 
 
-def test_results_are_read_in_the_language_of_the_agent() -> None:
-    desk = desk_of()
-    connection = campaign_talk(desk)
-    campaign = Attempt.objects.get(connection_id=connection.pk).campaign
-    assert campaign
-    status = campaign.statuses.get(name="Call later")
+def test_the_poll_is_translated_results_too(desk: Desk) -> None:
+    campaign_talk(desk)
 
-    answer = desk.get(f"{DESK}now", headers={"Accept-Language": "pl"}).json()["parts"]["record"]["html"]
+    parts = desk.get(f"{DESK}now", headers={"Accept-Language": "pl"}).json()["parts"]
 
-    assert "Oddzwonić" in answer
-    assert "Call later" not in answer
-    assert status.name == "Call later"
+    assert "Oddzwonić" in parts["record"]["html"]
+    assert "Call later" not in parts["record"]["html"]
+    assert "rozmawia" in parts["state"]["html"]
+    assert RecordStatus.objects.filter(name="Call later").exists()
 
 
-def test_the_fields_of_an_offered_record_are_shown() -> None:
-    desk = desk_of()
+def test_the_fields_of_an_offered_record_are_shown(desk: Desk) -> None:
     offer = RecordOfferFactory(agent=desk.agent, record__campaign__fields=["city"])
     field = offer.campaign.fields.get()
     record = offer.campaign.records.get()
@@ -282,13 +225,6 @@ def test_the_fields_of_an_offered_record_are_shown() -> None:
     assert "Gdynia" in parts["record"]
     assert "Contacted" not in parts["record"]
     assert record.phone_number in parts["customer"]
-
-
-def test_another_agents_call_is_not_shown() -> None:
-    desk, other = desk_of(), desk_of("piotr")
-    talk(other, dst="+48225550107")
-
-    assert "+48225550107" not in desk.part("call")
 
 
 def test_targets_of_a_transfer_are_read_while_their_list_is_open() -> None:
@@ -304,29 +240,22 @@ def test_targets_of_a_transfer_are_read_while_their_list_is_open() -> None:
     assert "1 ready, 0 waiting" in opened
 
 
-def test_the_call_that_is_over_stays_until_its_result_is_due() -> None:
-    desk = desk_of()
+def test_the_last_call_the_numbers_of_today_and_own_tickets_are_shown(desk: Desk) -> None:
     ConnectionFactory(agent=desk.agent, disposition="BUSY")
-
-    shown = desk.part("call")
-    assert "Last call" in shown
-    assert "busy" in shown
-
-
-def test_own_tickets_are_counted() -> None:
-    desk = desk_of()
     TicketFactory(agent=desk.agent, subject="Broken table")
     TicketFactory(agent=AgentFactory(), subject="Other")
 
-    html = desk.part("tickets")
+    parts = {name: part["html"] for name, part in desk.now().items()}
 
-    assert "Broken table" in html
-    assert "Other" not in html
-    assert "<strong>1</strong> unread" in html
+    assert "Last call" in parts["call"]
+    assert "busy" in parts["call"]
+    assert "Broken table" in parts["tickets"]
+    assert "Other" not in parts["tickets"]
+    assert "<strong>1</strong> unread" in parts["tickets"]
+    assert "talk time" in parts["numbers"]
 
 
-def test_a_postponed_ticket_that_is_overdue_is_not_due() -> None:
-    desk = desk_of()
+def test_a_postponed_ticket_that_is_overdue_is_not_due(desk: Desk) -> None:
     values = {"agent": desk.agent, "response_due_at": timezone.now() - timedelta(hours=2)}
     TicketFactory(status=TicketStatus.objects.get(kind="postponed"), subject="Later", **values)
     TicketFactory(subject="Now", **values)
@@ -338,8 +267,7 @@ def test_a_postponed_ticket_that_is_overdue_is_not_due() -> None:
     assert html.count("overdue by 2") == 2
 
 
-def test_the_next_ticket_is_the_one_that_wants_work_most() -> None:
-    desk = desk_of()
+def test_the_next_ticket_is_the_one_that_wants_work_most(desk: Desk) -> None:
     allow(desk, "view_ticket")
     answered = TicketFactory(agent=desk.agent, first_agent_responded_at=timezone.now())
     unread = TicketFactory(agent=desk.agent)
@@ -373,17 +301,3 @@ def test_canned_replies_are_offered_in_a_chat() -> None:
     ]
     assert "canned" not in desk.now(chat_id=chat.pk, canned=digest)
     assert "option" not in desk.part("canned", chat_id=ChatFactory(agent=AgentFactory()).pk)
-
-
-def test_the_numbers_of_today_are_those_of_the_report() -> None:
-    desk = desk_of()
-
-    assert "talk time" in desk.part("numbers")
-
-
-def test_the_poll_is_translated() -> None:
-    desk = desk_of()
-
-    answer = desk.get(f"{DESK}now", headers={"Accept-Language": "pl"})
-
-    assert "Przerwa" in answer.json()["parts"]["state"]["html"] or "gotow" in answer.json()["parts"]["state"]["html"]

@@ -1,5 +1,6 @@
 """The bar on every page of an agent: what it shows and offers, and its poll."""
 
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
@@ -10,7 +11,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from callcentre.core.actor import Actor
-from telephony.models import Connection
+from telephony.models import Agent, Connection
 from telephony.verbs import presence
 from tests.callcentre.factories import UserFactory
 from tests.campaigns.factories import RecordFactory, RecordOfferFactory
@@ -57,41 +58,59 @@ def assign(ticket: Ticket, desk: Desk, actor: Actor = SUPERVISOR) -> None:
 # Calls
 
 
-def test_a_caller_is_named_with_number_and_queue(desk: Desk) -> None:
+def named(desk: Desk) -> None:
     customer = CustomerFactory(name="Jan", surname="Kowal")
     ring(desk, customer_id=customer.pk, src="+48225550107", queue=QueueFactory(name="Invoices"))
 
-    bar = bar_of(desk)
 
-    assert 'data-sound="ring" data-news="Incoming call: Jan Kowal"' in bar
-    for text in ("+48225550107", "Invoices", "Pick up your phone to answer.", 'href="/admin/desk/#desk-call"'):
-        assert text in bar
-
-
-def test_an_unknown_caller_is_named_by_the_number_once(desk: Desk) -> None:
-    ring(desk, src="+48225550107")
-
-    bar = bar_of(desk)
-
-    assert 'data-news="Incoming call: +48225550107"' in bar
-    assert "<span>+48225550107</span>" not in bar
-
-
-def test_a_caller_without_a_number_is_unknown(desk: Desk) -> None:
-    ring(desk, src="")
-
-    assert "Incoming call: unknown number" in bar_of(desk)
-
-
-def test_on_a_standing_line_the_agent_waits_for_the_tone() -> None:
-    desk = desk_of(has_line=True)
+def on_a_line(desk: Desk) -> None:
+    """Ring on the standing line of the agent."""
+    Agent.objects.update(has_line=True)
     AgentLineFactory(agent=desk.agent, state="up", up_at=timezone.now())
     ring(desk)
 
+
+def of_a_campaign(desk: Desk) -> None:
+    """Ring the agent first."""
+    record = RecordFactory(campaign__name="Renewals")
+    campaign = {"campaign_id": record.campaign_id, "campaign_code": record.campaign.code}
+    ring(desk, waiting=False, ended_at=None, state="originating", record_id=record.pk, **campaign)
+
+
+def in_a_call(desk: Desk) -> None:
+    ChatFactory(agent=desk.agent, client_name="Jan Kowal")
+    talk(desk)
+
+
+RINGS, PICK_UP, TO_DESK = 'data-sound="ring"', "Pick up your phone to answer.", 'href="/admin/desk/#desk-call"'
+
+
+@pytest.mark.parametrize(
+    ("act", "shown", "missing"),
+    [
+        (named, [f'{RINGS} data-news="Incoming call: Jan Kowal"', "+48225550107", "Invoices", PICK_UP, TO_DESK], []),
+        (
+            lambda desk: ring(desk, src="+48225550107"),
+            ['data-news="Incoming call: +48225550107"'],
+            ["<span>+48225550107</span>"],
+        ),
+        (lambda desk: ring(desk, src=""), ["Incoming call: unknown number"], []),
+        (on_a_line, ["You hear a tone, then the caller."], ["Pick up"]),
+        (of_a_campaign, [RINGS, "Renewals"], []),
+        (lambda desk: talk(desk, dst="+48225550107"), ["Call: +48225550107", 'data-sound=""'], ["data-news"]),
+        (in_a_call, ['data-sound="" data-news="Unanswered chat: Jan Kowal"'], ["chime"]),
+    ],
+    ids=["customer", "number", "no number", "standing line", "campaign", "talk", "chat during a call"],
+)
+def test_the_bar_names_the_caller_and_sounds_for_those_who_ring(
+    act: Callable[[Desk], object], shown: list[str], missing: list[str], desk: Desk
+) -> None:
+    act(desk)
+
     bar = bar_of(desk)
 
-    assert "You hear a tone, then the caller." in bar
-    assert "Pick up" not in bar
+    assert [text for text in shown if text not in bar] == []
+    assert [text for text in missing if text in bar] == []
 
 
 @pytest.mark.parametrize(
@@ -112,27 +131,6 @@ def test_of_outbound_calls_only_those_of_others_are_heard(
 
     assert f"{heading}</strong>" in bar
     assert ('data-sound="ring"' in bar, "data-news" in bar) == (is_heard, is_heard)
-
-
-def test_a_call_of_a_campaign_that_rings_the_agent_first_is_heard(desk: Desk) -> None:
-    record = RecordFactory(campaign__name="Renewals")
-    campaign = {"campaign_id": record.campaign_id, "campaign_code": record.campaign.code}
-    ring(desk, waiting=False, ended_at=None, state="originating", record_id=record.pk, **campaign)
-
-    bar = bar_of(desk)
-
-    assert 'data-sound="ring"' in bar
-    assert "Renewals" in bar
-
-
-def test_a_talk_is_shown_without_a_sound(desk: Desk) -> None:
-    talk(desk, dst="+48225550107")
-
-    bar = bar_of(desk)
-
-    assert "Call: +48225550107" in bar
-    assert 'data-sound=""' in bar
-    assert "data-news" not in bar
 
 
 def test_a_call_that_is_over_is_not_shown(desk: Desk) -> None:
@@ -204,16 +202,6 @@ def test_an_own_chat_is_shown_until_it_is_answered(desk: Desk) -> None:
     assert bar_of(desk) == ""
 
 
-def test_an_agent_in_a_call_hears_no_chat(desk: Desk) -> None:
-    ChatFactory(agent=desk.agent, client_name="Jan Kowal")
-    talk(desk)
-
-    bar = bar_of(desk)
-
-    assert 'data-sound="" data-news="Unanswered chat: Jan Kowal"' in bar
-    assert "chime" not in bar
-
-
 def test_the_newest_comes_first(desk: Desk) -> None:
     now = timezone.now()
     ChatFactory(agent=desk.agent, client_name="Ewa Lis", created_at=now - timedelta(hours=2))
@@ -228,24 +216,17 @@ def test_the_newest_comes_first(desk: Desk) -> None:
 # Tickets
 
 
-def test_a_ticket_that_another_person_assigned_is_shown(desk: Desk) -> None:
+def test_a_ticket_that_another_person_assigned_is_shown_and_opened_by_those_who_may(desk: Desk) -> None:
     ticket = TicketFactory(subject="Broken table")
     assign(ticket, desk)
-
     bar = bar_of(desk)
+
+    assert desk.agent.user
+    desk.agent.user.user_permissions.set(Permission.objects.filter(codename="view_ticket"))
 
     assert f'data-news="Assigned to you: #{ticket.pk} Broken table"' in bar
     # Without permissions there are no links.
     assert f"/tickets/ticket/{ticket.pk}/" not in bar
-
-
-def test_an_assigned_ticket_is_opened_by_those_who_may(desk: Desk) -> None:
-    user = desk.agent.user
-    assert user is not None
-    user.user_permissions.set(Permission.objects.filter(codename="view_ticket"))
-    ticket = TicketFactory()
-    assign(ticket, desk)
-
     assert f'href="/admin/tickets/ticket/{ticket.pk}/change/"' in bar_of(desk)
 
 
@@ -258,20 +239,16 @@ def test_a_ticket_that_was_opened_for_the_agent_is_shown(desk: Desk) -> None:
     assert f"Assigned to you: #{opened.ticket_id} Broken table" in bar_of(desk)
 
 
-def test_a_ticket_is_news_until_it_is_closed_or_given_to_another_agent(desk: Desk, other: Desk) -> None:
+def test_a_ticket_is_no_news_once_it_is_closed_or_given_to_another_agent_nor_if_the_agent_took_it(
+    desk: Desk, other: Desk
+) -> None:
     closed, given = TicketFactory(), TicketFactory()
     for ticket in (closed, given):
         assign(ticket, desk)
     Ticket.objects.filter(pk=closed.pk).update(closed_at=timezone.now())
     assign(given, other)
-
-    assert bar_of(desk) == ""
-
-
-def test_a_ticket_that_the_agent_took_is_no_news(desk: Desk) -> None:
-    user = desk.agent.user
-    assert user is not None
-    assign(TicketFactory(), desk, user.actor)
+    assert desk.agent.user
+    assign(TicketFactory(), desk, desk.agent.user.actor)
 
     assert bar_of(desk) == ""
 

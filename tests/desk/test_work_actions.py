@@ -1,6 +1,5 @@
 """The actions of the desk on topics, results, offers and chats, for the agent of the user and for no other."""
 
-from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
@@ -10,12 +9,9 @@ from django.utils import timezone
 from campaigns.dialling import previews
 from campaigns.models import Attempt, Record, RecordOffer
 from telephony.models import Connection, ConnectionTopic
-from telephony.verbs import presence
 from tests.campaigns.factories import RecordFactory, RecordOfferFactory
-from tests.conftest import ACTOR
 from tests.desk.agents import Desk, campaign_talk, errors_of, talk
 from tests.telephony.factories import (
-    PauseFactory,
     QueueFactory,
     TopicFactory,
     TopicFieldFactory,
@@ -29,12 +25,14 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
 # Topics
 
 
-def test_the_topic_of_an_inbound_call_is_set(desk: Desk) -> None:
+def test_the_topic_of_an_own_inbound_call_is_set(desk: Desk, other: Desk) -> None:
     queue = QueueFactory()
     topic = TopicFactory(group__queue=queue, name="Invoice", show_custom_fields=True)
     field = TopicFieldFactory(queue=queue, name="Number of the invoice", is_required=True)
     call = talk(desk, inbound=True, queue=queue)
     assert "Invoice" in desk.part("topic")
+    assert other.act("topic", connection=call.uid, topic_id=topic.pk).status_code == 404
+    assert not ConnectionTopic.objects.exists()
 
     refused = desk.act("topic", connection=call.uid, topic_id=topic.pk, comment="")
     desk.act("topic", connection=call.uid, topic_id=topic.pk, comment="Wrong sum.", **{f"field_{field.pk}": "FV 7"})
@@ -43,15 +41,6 @@ def test_the_topic_of_an_inbound_call_is_set(desk: Desk) -> None:
     stored = ConnectionTopic.objects.get()
     assert (stored.topic, stored.agent, stored.comment) == (topic, desk.agent, "Wrong sum.")
     assert stored.fields == [{"field_id": field.pk, "value": "FV 7"}]
-
-
-def test_the_topic_of_another_agents_call_is_not_set(desk: Desk, other: Desk) -> None:
-    queue = QueueFactory()
-    topic = TopicFactory(group__queue=queue)
-    call = talk(other, inbound=True, queue=queue)
-
-    assert desk.act("topic", connection=call.uid, topic_id=topic.pk).status_code == 404
-    assert not ConnectionTopic.objects.exists()
 
 
 # Results
@@ -101,17 +90,11 @@ def test_an_own_record_is_assigned_to_the_agent(desk: Desk) -> None:
     assert kept_result()["agent_login"] == "anna"
 
 
-def test_the_result_of_another_agents_call_is_not_given(desk: Desk, other: Desk) -> None:
-    call = campaign_talk(other)
-
-    answer = desk.act("result", connection=call.uid, status_id=status_of(call, "Contacted"))
-
+def test_a_result_of_another_agents_call_or_one_too_late_is_refused(desk: Desk, other: Desk) -> None:
+    call = campaign_talk(desk)
+    answer = other.act("result", connection=call.uid, status_id=status_of(call, "Contacted"))
     assert answer.status_code == 404
     assert Attempt.objects.get().result is None
-
-
-def test_a_result_that_comes_too_late_is_refused(desk: Desk) -> None:
-    call = campaign_talk(desk)
     Attempt.objects.update(ended_at=timezone.now() - timedelta(minutes=6))
 
     answer = desk.act("result", connection=call.uid, status_id=status_of(call, "Contacted"))
@@ -152,19 +135,12 @@ def test_an_offer_without_a_switch_is_refused_in_words(
 
 
 @pytest.mark.parametrize("action", ["accept", "skip"])
-def test_an_offer_to_another_agent_is_not_found(
+def test_an_offer_to_another_agent_is_not_found_and_one_that_is_over_does_not_stand_for_the_next(
     desk: Desk, other: Desk, offer: RecordOffer, switch_that_answers: None, action: str
 ) -> None:
     answer = other.act(action, offer=offer.pk)
-
     offer.refresh_from_db()
     assert (answer.status_code, offer.ended_at) == (404, None)
-
-
-@pytest.mark.parametrize("action", ["accept", "skip"])
-def test_an_offer_that_is_over_does_not_stand_for_the_next_one(
-    desk: Desk, offer: RecordOffer, switch_that_answers: None, action: str
-) -> None:
     desk.act("skip", offer=offer.pk)
     following = RecordOfferFactory(agent=desk.agent, record=RecordFactory(campaign=offer.campaign))
 
@@ -190,8 +166,9 @@ def test_a_waiting_chat_of_the_own_queue_is_answered(desk: Desk) -> None:
     assert "Good morning." in desk.part("conversation", chat_id=chat.pk)
 
 
-def test_a_chat_is_taken_and_closed(desk: Desk) -> None:
+def test_a_chat_is_taken_and_closed_by_its_agent_only(desk: Desk) -> None:
     chat = ChatFactory(queue=QueueFactory(members=[desk.agent]))
+    assert desk.act("end-chat", chat=chat.pk).status_code == 404
 
     desk.act("take-chat", chat=chat.pk)
     taken = Chat.objects.get()
@@ -201,64 +178,34 @@ def test_a_chat_is_taken_and_closed(desk: Desk) -> None:
     assert Chat.objects.get().closed_at is not None
 
 
-def test_an_empty_answer_is_refused(desk: Desk) -> None:
+def test_an_empty_answer_is_refused_and_a_closed_chat_takes_none(desk: Desk) -> None:
     chat = ChatFactory(agent=desk.agent)
-
     assert errors_of(desk.act("write", chat=chat.pk, body=" ")) == ["This field is required."]
-
-
-def test_a_closed_chat_takes_no_answer(desk: Desk) -> None:
-    chat = ChatFactory(agent=desk.agent, closed_at=timezone.now())
+    chat.closed_at = timezone.now()
+    chat.save()
 
     assert errors_of(desk.act("write", chat=chat.pk, body="Hello")) == ["The chat is closed."]
     assert "The chat is closed." in desk.part("conversation", chat_id=chat.pk)
 
 
-def of_another_agent(other: Desk) -> Chat:
-    chat: Chat = ChatFactory(agent=other.agent)
-    return chat
-
-
-def of_another_queue(other: Desk) -> Chat:
-    chat: Chat = ChatFactory(queue=QueueFactory(members=[other.agent]))
-    return chat
-
-
-@pytest.mark.parametrize("make", [of_another_agent, of_another_queue])
-@pytest.mark.parametrize("action", ["write", "take-chat", "end-chat"])
-def test_a_chat_of_others_is_not_found(desk: Desk, other: Desk, action: str, make: Callable[[Desk], Chat]) -> None:
-    chat = make(other)
+@pytest.mark.parametrize("is_waiting", [True, False])
+def test_a_chat_of_others_is_not_found(desk: Desk, other: Desk, is_waiting: bool) -> None:
+    place = {"queue": QueueFactory(members=[other.agent])} if is_waiting else {"agent": other.agent}
+    chat = ChatFactory(**place)
     ChatMessage.objects.create(chat=chat, body="My secret")
 
-    answer = desk.act(action, chat=chat.pk, body="Hello")
-
-    assert (answer.status_code, errors_of(answer)) == (404, ["This chat is not yours."])
+    for action in ("write", "take-chat", "end-chat"):
+        answer = desk.act(action, chat=chat.pk, body="Hello")
+        assert (answer.status_code, errors_of(answer)) == (404, ["This chat is not yours."])
     assert "My secret" not in str(desk.now(chat_id=chat.pk))
     chat.refresh_from_db()
     assert (chat.messages.count(), chat.closed_at) == (1, None)
 
 
-def test_a_waiting_chat_of_a_colleague_of_the_queue_is_closed_by_its_agent_only(desk: Desk) -> None:
-    chat = ChatFactory(queue=QueueFactory(members=[desk.agent]))
-
-    assert desk.act("end-chat", chat=chat.pk).status_code == 404
-
-
-@pytest.mark.parametrize("chat", ["", "nonsense", "00000000-0000-0000-0000-000000000000"])
-def test_a_chat_that_is_none_is_not_found(desk: Desk, chat: str) -> None:
-    assert desk.act("write", chat=chat, body="Hello").status_code == 404
-    desk.now(chat_id=chat)
-
-
-@pytest.mark.parametrize("action", ["hold", "topic", "result", "call-back", "accept", "skip"])
-@pytest.mark.parametrize("given", ["", "nonsense", "1.1", "9" * 30])
-def test_an_id_that_is_none_is_not_found(desk: Desk, action: str, given: str) -> None:
-    assert desk.act(action, connection=given, offer=given, status_id=given).status_code == 404
-
-
-def test_presence_of_another_agent_stays(desk: Desk, other: Desk) -> None:
-    presence.pause(other.agent, ACTOR, PauseFactory().pk)
-
-    desk.act("ready")
-
-    assert other.state == "paused"
+def test_an_id_that_is_none_is_not_found(desk: Desk) -> None:
+    for chat in ("", "nonsense", "00000000-0000-0000-0000-000000000000"):
+        assert desk.act("write", chat=chat, body="Hello").status_code == 404
+        desk.now(chat_id=chat)
+    for action in ("hold", "topic", "result", "call-back", "accept", "skip"):
+        for given in ("", "nonsense", "1.1", "9" * 30):
+            assert desk.act(action, connection=given, offer=given, status_id=given).status_code == 404, (action, given)

@@ -83,33 +83,32 @@ def test_an_action_is_applied_to_all_rows_that_match(monkeypatch: pytest.MonkeyP
     assert left.queue == other
 
 
-def test_the_page_of_the_action_comes_first_with_the_number_of_rows() -> None:
-    AgentFactory.create_batch(3, is_active=True)
+def test_the_page_of_an_action_comes_first_and_says_how_many_rows_match_and_change() -> None:
+    AgentFactory.create_batch(2, is_active=True)
+    AgentFactory(is_active=False)
+    client = superuser()
 
-    page = choose(superuser(), Agent, "deactivate").content.decode()
+    page = choose(client, Agent, "deactivate").content.decode()
 
     assert "For all rows that match: 3." in page
+    assert "It changes 2 of them; the others need no change." in page
     assert "The agents are logged out" in page
+    # An action without a page of its own asks for confirmation too.
+    assert "For all rows that match: 3." in choose(client, Agent, "activate").content.decode()
     assert not ListAction.objects.exists()
-    assert Agent.objects.filter(is_active=True).count() == 3
+    assert Agent.objects.filter(is_active=True).count() == 2
 
 
-def test_an_action_without_a_page_of_its_own_asks_for_confirmation_too() -> None:
-    AgentFactory.create_batch(3, is_active=False)
+def test_a_form_that_is_not_valid_is_shown_again_and_merging_takes_selected_tickets_only() -> None:
+    TicketFactory.create_batch(2)
+    client = superuser()
 
-    page = choose(superuser(), Agent, "activate").content.decode()
+    page = choose(client, Ticket, "change_tags", added="x" * 101)
+    refused = choose(client, Ticket, "merge_selected")
 
-    assert "For all rows that match: 3." in page
-    assert Agent.objects.filter(is_active=True).count() == 0
-
-
-def test_a_form_that_is_not_valid_is_shown_again() -> None:
-    TicketFactory()
-
-    response = choose(superuser(), Ticket, "change_tags", added="x" * 101)
-
-    assert response.status_code == 200
-    assert "A tag has at most 100 characters." in response.content.decode()
+    assert page.status_code == 200
+    assert "A tag has at most 100 characters." in page.content.decode()
+    assert messages_of(refused) == ["This action takes selected rows only."]
     assert not ListAction.objects.exists()
 
 
@@ -121,16 +120,6 @@ def test_rows_that_need_no_change_are_counted_apart(action: str, is_active: bool
 
     assert changed_and_unchanged(done(asked(superuser(), Agent, action))) == (5, 2, 3)
     assert changed_and_unchanged(done(asked(superuser(), Agent, action))) == (5, 0, 5)
-
-
-def test_the_page_of_the_action_says_how_many_rows_it_changes() -> None:
-    AgentFactory.create_batch(2, is_active=True)
-    AgentFactory(is_active=False)
-
-    page = choose(superuser(), Agent, "deactivate").content.decode()
-
-    assert "For all rows that match: 3." in page
-    assert "It changes 2 of them; the others need no change." in page
 
 
 def _values_of_forms() -> dict[str, Any]:
@@ -169,24 +158,29 @@ def _twice(client: BackOffice, model: type[Model], name: str, values: dict[str, 
     return counts[0], counts[1]
 
 
+def actions_of_lists(client: BackOffice) -> list[tuple[type[Model], str]]:
+    """Return the actions on rows, each with the model of its list, of the models that have rows."""
+    request = client.get("/admin/").wsgi_request
+    return [
+        (model, name)
+        for model, shown in admin.site._registry.items()
+        for name, (action, _name, _title) in cast("Any", shown).get_actions(request).items()
+        if not getattr(action, "is_together", False) and model._default_manager.exists()
+    ]
+
+
 @pytest.mark.trial
 @pytest.mark.slow("runs every action")
 def test_no_action_counts_a_row_as_changed_that_it_changed_before() -> None:
     row_of_each_model()
     client, values = superuser(), _values_of_forms()
-    request = client.get("/admin/").wsgi_request
     counts = {
-        f"{model._meta.label_lower}.{name}": _twice(
-            client, model, name, values.get(f"{model._meta.label_lower}.{name}", {})
-        )
-        for model, shown in admin.site._registry.items()
-        for name, (action, _name, _title) in cast("Any", shown).get_actions(request).items()
-        if not getattr(action, "is_together", False) and model._default_manager.exists()
+        (label := f"{model._meta.label_lower}.{name}"): _twice(client, model, name, values.get(label, {}))
+        for model, name in actions_of_lists(client)
     }
 
-    assert {
-        label for label, (_first, second) in counts.items() if second and label.rpartition(".")[2] not in AGAIN
-    } == set()
+    again = {label for label, (_first, second) in counts.items() if second}
+    assert {label for label in again if label.rpartition(".")[2] not in AGAIN} == set()
     assert len([label for label, (first, _second) in counts.items() if first]) >= 15, counts
 
 
@@ -270,35 +264,22 @@ def test_an_action_stops_if_the_person_lacks_the_second_factor_that_they_need(se
     assert Agent.objects.filter(is_active=True).count() == 2
 
 
-def test_the_audit_log_names_the_person_who_asked_and_not_the_service() -> None:
-    AgentFactory.create_batch(2, is_active=True)
-
-    job = done(asked(staff("view_agent", "change_agent"), Agent, "deactivate"))
-
-    entries = AuditEntry.objects.filter(model="telephony.agent", action="edit", changes__has_key="is_active")
-    assert (
-        list(entries.values_list("actor_kind", "actor_id", "actor_address"))
-        == [("user", job.actor_id, "127.0.0.1")] * 2
-    )
-
-
-def test_the_ids_of_many_portions_are_read_together(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ids_of_many_portions_are_read_together_and_the_audit_log_names_the_person_who_asked(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(actions, "PORTION", 2)
     AgentFactory.create_batch(8, is_active=True)
-    job = asked(superuser(), Agent, "deactivate")
+    job = asked(staff("view_agent", "change_agent"), Agent, "deactivate")
 
     with CaptureQueriesContext(connection) as queries:
         assert done(job).done_count == 8
 
     assert len([query for query in queries if '"ids")[' in query["sql"]]) == 1
-
-
-def test_a_job_that_has_ended_keeps_no_ids() -> None:
-    AgentFactory.create_batch(2, is_active=True)
-
-    job = done(asked(superuser(), Agent, "deactivate"))
-
-    assert (job.state, job.total_count, job.ids) == ("finished", 2, None)
+    # A job that has ended keeps no ids.
+    assert (job.state, job.total_count, job.ids) == ("finished", 8, None)
+    entries = AuditEntry.objects.filter(model="telephony.agent", action="edit", changes__has_key="is_active")
+    people = entries.values_list("actor_kind", "actor_id", "actor_address")
+    assert list(people) == [("user", job.actor_id, "127.0.0.1")] * 8
 
 
 def test_an_action_has_the_scope_of_the_person() -> None:
@@ -324,37 +305,19 @@ def test_records_of_several_campaigns_get_a_status_of_the_dictionary() -> None:
     assert (job.state, job.total_count) == ("finished", 2)
 
 
-def test_merging_is_of_selected_tickets_only() -> None:
-    TicketFactory.create_batch(2)
-
-    response = choose(superuser(), Ticket, "merge_selected")
-
-    assert messages_of(response) == ["This action takes selected rows only."]
-
-
 def test_people_see_their_own_actions_and_cancel_no_others() -> None:
     AgentFactory(is_active=True)
     own, other = (staff("view_agent", "change_agent") for _each in range(2))
-    overseer = staff("view_listaction", "see_all_list_jobs")
+    overseer, auditor = staff("view_listaction", "see_all_list_jobs"), client_of(person("Auditor"))
     job = asked(own, Agent, "deactivate")
     page, cancel = (f"{list_of(ListAction)}{job.pk}/{name}/" for name in ("change", "cancel"))
 
     assert [client.get(page).status_code for client in (own, other, overseer)] == [200, 404, 200]
-    assert other.post(cancel).status_code == 404
-    assert overseer.post(cancel).status_code == 302
-    assert done(job).state == "cancelled"
-
-
-def test_auditors_see_the_actions_of_all_people_and_cancel_none() -> None:
-    AgentFactory(is_active=True)
-    auditor = client_of(person("Auditor"))
-    job = asked(superuser(), Agent, "deactivate")
-    page, cancel = (f"{list_of(ListAction)}{job.pk}/{name}/" for name in ("change", "cancel"))
-
+    # Auditors see the actions of all people and cancel none.
     assert page in auditor.page(list_of(ListAction))
     assert "Cancel the action" not in auditor.page(page)
-    assert auditor.post(cancel).status_code == 403
-    assert done(job).state == "finished"
+    assert [client.post(cancel).status_code for client in (auditor, other, overseer)] == [403, 404, 302]
+    assert done(job).state == "cancelled"
 
 
 def test_an_action_is_in_the_audit_log_without_words_of_searches_and_forms() -> None:
@@ -397,12 +360,7 @@ def test_an_action_with_rows_outside_the_present_scope_is_missing() -> None:
 def test_every_action_of_every_list_is_offered_for_all_rows_and_changes_nothing_yet() -> None:
     row_of_each_model()
     client = superuser()
-    request = client.get("/admin/").wsgi_request
-    pages: dict[str, int] = {}
-    for model, shown in admin.site._registry.items():
-        for name, (action, _name, _title) in cast("Any", shown).get_actions(request).items():
-            if not getattr(action, "is_together", False) and model._default_manager.exists():
-                pages[f"{model._meta.label}.{name}"] = choose(client, model, name).status_code
+    pages = {(model, name): choose(client, model, name).status_code for model, name in actions_of_lists(client)}
 
     assert set(pages.values()) == {200}, pages
     assert len(pages) > 20

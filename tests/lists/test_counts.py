@@ -19,29 +19,25 @@ def text_of(query: str = "") -> str:
     return text
 
 
-def test_a_count_is_exact_up_to_a_limit_and_says_more_beyond(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_count_is_exact_up_to_a_limit_and_needs_the_right_to_the_list(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     CompanyFactory.create_batch(4)
 
     assert text_of() == "4"
     monkeypatch.setattr("callcentre.admin.list_tools.MOST_COUNTED", 3)
     assert text_of() == "more than 3"
+    assert staff("view_agent").get(f"{list_of(Company)}list-count/").status_code == 403
 
 
-def test_a_count_that_takes_too_long_is_left_out() -> None:
+def test_a_count_that_takes_too_long_is_left_out(django_assert_num_queries: object) -> None:
     AgentFactory()
     slow = Agent.objects.extra(where=["pg_sleep(5) IS NOT NULL"])
 
     assert counts.count_up_to(slow) is None
-    assert counts.count_up_to(Agent.objects.all()) == 1
-
-
-def test_counting_is_one_statement_beside_its_limit(django_assert_num_queries: object) -> None:
+    # One statement beside its limit.
     with django_assert_num_queries(5):  # type: ignore[operator]
-        counts.count_up_to(Agent.objects.all())
-
-
-def test_a_count_needs_the_right_to_the_list() -> None:
-    assert staff("view_agent").get(f"{list_of(Company)}list-count/").status_code == 403
+        assert counts.count_up_to(Agent.objects.all()) == 1
 
 
 def test_few_rows_are_sorted_by_a_column(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,8 @@
 """Saved views and columns of lists."""
 
 import re
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -9,23 +11,29 @@ from django.db import connection
 from django.db.models import Model
 from django.test.utils import CaptureQueriesContext
 
+from callcentre.admin.list_views import ListViews
 from callcentre.core.audit import AuditEntry
 from callcentre.lists.cells import columns_of
-from callcentre.lists.models import SavedView
+from callcentre.lists.models import DefaultView, SavedView
 from callcentre.lists.saved_views import address_of_view, default_of
 from callcentre.models import User
-from campaigns.models import Campaign, Record
-from telephony.models import Agent, Connection, Queue, Recording
+from telephony.models import Agent
 from tests.admin_pages import factory_of, list_of
 from tests.backoffice import BackOffice, shown, staff, superuser
+from tests.serving import at_once
 from tests.telephony.factories import AgentFactory
 from tests.tickets.factories import TicketFactory
-from tickets.models import Customer, Dispatch, ReceivedMail, Ticket, TicketQueue
+from tickets.models import Ticket
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
 
 LIST = list_of(Ticket)
 VIEWS = f"{LIST}list-views/"
+
+
+@pytest.fixture
+def user() -> User:
+    return User.objects.get(pk=superuser().session["_auth_user_id"])
 
 
 def saved(client: BackOffice, query: str = "?q=lamp&cols=number,state", **values: Any) -> SavedView:
@@ -73,25 +81,18 @@ def test_the_audit_log_names_who_shared_renamed_and_deleted_a_view() -> None:
     assert "Kowalska" not in str([entry.changes for entry in entries])
 
 
-def test_sharing_needs_a_right() -> None:
-    assert not saved(staff("view_ticket"), is_shared="on").is_shared
-
-
-def test_views_need_the_right_to_the_list() -> None:
-    assert staff("view_agent").get(VIEWS).status_code == 403
-
-
-def test_a_name_is_used_once() -> None:
+def test_sharing_and_views_need_rights_and_a_name_is_used_once() -> None:
     client = superuser()
     saved(client)
-
     response = client.post(VIEWS, {"name": "Lamps"})
 
     assert "You have a view of this name." in response.content.decode()
     assert SavedView.objects.count() == 1
+    assert not saved(staff("view_ticket"), is_shared="on").is_shared
+    assert staff("view_agent").get(VIEWS).status_code == 403
 
 
-def test_a_list_opens_with_the_default_view_of_the_person_also_after_the_next_log_in() -> None:
+def test_a_list_opens_with_the_default_view_of_the_person_also_after_the_next_log_in_until_it_is_deleted() -> None:
     client = superuser()
     view = saved(client, is_default="on")
 
@@ -102,6 +103,11 @@ def test_a_list_opens_with_the_default_view_of_the_person_also_after_the_next_lo
 
     client.post(f"{VIEWS}{view.pk}/", {"do": "no-default"})
     assert client.get(LIST).status_code == 200
+    client.post(f"{VIEWS}{view.pk}/", {"do": "default"})
+    assert client.get(LIST).status_code == 302
+    client.post(f"{VIEWS}{view.pk}/", {"do": "delete"})
+    assert client.get(LIST).status_code == 200
+    assert not SavedView.objects.exists()
 
 
 def test_a_shared_view_has_the_same_order_for_each_reader() -> None:
@@ -138,28 +144,12 @@ def test_all_rows_of_a_list_can_be_reached_from_the_view_with_which_it_opens() -
 
     assert [shown(page, ticket) for page in pages] == [[], [], [], [ticket]]
     assert [bare.findall(page) for page in pages] == [[]] * 4
+    # Also those of a filtered list that is counted.
+    for is_active in (True, False):
+        AgentFactory(is_active=is_active)
+    pages += [client.page(f"{list_of(Agent)}{query}") for query in ("?q=nothing+has+this", "?is_active__exact=1")]
+    assert not any('href="?"' in page for page in pages)
     assert all('href="?saved="' in page for page in pages)
-
-
-@pytest.mark.parametrize("query", ["?q=nothing+has+this", "?is_active__exact=1"])
-def test_links_of_a_filtered_list_that_is_counted_lead_to_all_rows(query: str) -> None:
-    AgentFactory(is_active=True)
-    AgentFactory(is_active=False)
-
-    page = superuser().page(f"{list_of(Agent)}{query}")
-
-    assert 'href="?"' not in page
-    assert 'href="?saved="' in page
-
-
-def test_a_deleted_view_opens_no_list() -> None:
-    client = superuser()
-    view = saved(client, is_default="on")
-
-    client.post(f"{VIEWS}{view.pk}/", {"do": "delete"})
-
-    assert client.get(LIST).status_code == 200
-    assert not SavedView.objects.exists()
 
 
 def test_a_shared_view_is_deleted_after_a_question_and_then_opens_no_list_of_another_person() -> None:
@@ -191,19 +181,7 @@ def test_a_list_shows_the_chosen_columns_in_their_order() -> None:
     assert [name for name in shown if name != "action_checkbox"] == ["subject", "number", "state"]
 
 
-OFFERING = [
-    Record,
-    Customer,
-    Connection,
-    Agent,
-    Campaign,
-    Queue,
-    TicketQueue,
-    Recording,
-    ReceivedMail,
-    Dispatch,
-    Ticket,
-]
+OFFERING = [model for model, shown in admin.site._registry.items() if getattr(shown, "list_further", ())]
 
 
 @pytest.mark.parametrize("model", OFFERING, ids=lambda model: model._meta.model_name)
@@ -231,7 +209,7 @@ def test_further_columns_cost_no_query_for_each_row(model: type[Model]) -> None:
     for _row in range(3):
         make()
 
-    assert shown.list_further
+    assert len(OFFERING) >= 11
     assert queries() == few
 
 
@@ -241,3 +219,78 @@ def test_columns_that_the_list_does_not_offer_are_left_out() -> None:
 
     assert "password" not in client.get(f"{LIST}?cols=password,number").context["cl"].list_display
     assert client.get(f"{LIST}?cols=password").status_code == 200
+
+
+# Filters that the list does not have, or no longer has
+
+LISTS = [model for model, shown in admin.site._registry.items() if isinstance(shown, ListViews)]
+each_list = pytest.mark.parametrize("model", LISTS, ids=lambda model: model._meta.label)
+
+
+@each_list
+def test_a_view_with_an_unknown_filter_is_not_saved_and_a_list_whose_default_has_one_opens_whole(
+    model: type[Model],
+) -> None:
+    client: Any = superuser()
+
+    answer = client.post(f"{list_of(model)}list-views/?foo=1", {"name": "Lamps", "is_default": "on"})
+
+    assert "The list has no such filter, so the view was not saved." in answer.content.decode()
+    assert not SavedView.objects.exists()
+
+    user = User.objects.get(pk=client.session["_auth_user_id"])
+    view = SavedView.objects.create(user=user, list_name=model._meta.label_lower, name="Old", query="foo=1")
+    DefaultView.objects.create(user=user, list_name=view.list_name, view=view)
+    client.force_login(user)
+
+    answer = client.get(list_of(model), follow=True)
+
+    assert [place for place, _status in answer.redirect_chain] == [
+        f"{list_of(model)}?foo=1&saved={view.pk}",
+        f"{list_of(model)}?saved=",
+    ]
+    assert answer.status_code == 200
+    assert "no longer has a filter of the view" in answer.content.decode()
+
+
+# Requests that arrive at once
+
+
+def of_six_browsers(user: User, send: Callable[[BackOffice, int], int]) -> set[int]:
+    """Send requests of one person from six browsers, four times, and return the statuses."""
+    browsers = [BackOffice(raise_request_exception=False) for _ in range(6)]
+    for browser in browsers:
+        browser.force_login(user)
+    return {status for turn in range(4) for status in at_once(partial(send, each, turn) for each in browsers)}
+
+
+def test_a_default_view_is_chosen_by_several_requests(committed_db: None, user: User) -> None:
+    view = SavedView.objects.create(user=user, list_name="tickets.ticket", name="Lamps")
+
+    found = of_six_browsers(user, lambda client, turn: client.post(f"{VIEWS}{view.pk}/", {"do": "default"}).status_code)
+
+    assert (found, DefaultView.objects.count()) == ({302}, 1)
+
+
+@pytest.mark.slow("runs threads")
+def test_a_view_is_saved_by_several_requests_under_one_name(committed_db: None, user: User) -> None:
+    values = {"is_default": "on"}
+
+    found = of_six_browsers(
+        user, lambda client, turn: client.post(VIEWS, {"name": f"Lamps {turn}", **values}).status_code
+    )
+
+    assert (found, SavedView.objects.count(), DefaultView.objects.count()) == ({200, 302}, 4, 1)
+
+
+@pytest.mark.slow("runs threads")
+def test_a_view_is_chosen_and_deleted_at_once(committed_db: None, user: User) -> None:
+    views = [SavedView.objects.create(user=user, list_name="tickets.ticket", name=f"Lamps {n}") for n in range(4)]
+    verbs = iter(["default", "delete"] * 12)
+
+    found = of_six_browsers(
+        user, lambda client, turn: client.post(f"{VIEWS}{views[turn].pk}/", {"do": next(verbs)}).status_code
+    )
+
+    assert found <= {302, 404}
+    assert not SavedView.objects.exists()

@@ -24,7 +24,7 @@ from tests.conftest import ACTOR
 from tests.overview.factories import AlarmFactory, AlarmMailFactory
 from tests.serving import at_once
 from tests.statements import few_statements
-from tests.telephony.factories import AgentFactory, ConnectionFactory, QueueFactory, QueueMemberFactory
+from tests.telephony.factories import ConnectionFactory, QueueFactory, QueueMemberFactory
 from webhooks.models import Event
 
 pytestmark = pytest.mark.django_db
@@ -34,13 +34,6 @@ Subject = Alarm.Subject
 def wait_in(queue: Queue | None, seconds: int = 10) -> Any:
     since = timezone.now() - timedelta(seconds=seconds)
     return ConnectionFactory(waiting=True, queue=queue, created_at=since, waiting_since=since)
-
-
-def ready_agent(queue: Queue) -> Any:
-    agent = AgentFactory()
-    QueueMemberFactory(queue=queue, agent=agent)
-    presence.log_in(agent, ACTOR)
-    return agent
 
 
 def is_raised(alarm: Alarm) -> bool:
@@ -54,27 +47,19 @@ def events() -> list[tuple[str, dict[str, Any]]]:
     return list(found.values_list("action", "payload"))
 
 
-def test_a_queue_in_which_a_caller_waits_too_long() -> None:
-    alarm = AlarmFactory(subject=Subject.QUEUE_WAIT, limit=60)
+def test_a_queue_in_which_a_caller_waits_too_long_or_too_many_wait() -> None:
+    slow = AlarmFactory(subject=Subject.QUEUE_WAIT, limit=60)
+    many = AlarmFactory(limit=1, queue=slow.queue)
     wait_in(QueueFactory(), 900)
-    assert not is_raised(alarm)
+    assert not is_raised(slow)
 
-    call = wait_in(alarm.queue, 61)
-    assert is_raised(alarm)
+    call = wait_in(slow.queue, 61)
+    assert (is_raised(slow), is_raised(many)) == (True, False)
+    wait_in(slow.queue)
+    assert (is_raised(many), many.value) == (True, 2)
 
     call.delete()
-    assert not is_raised(alarm)
-
-
-def test_a_queue_with_too_many_callers() -> None:
-    alarm = AlarmFactory(subject=Subject.QUEUE_CALLERS, limit=1)
-    wait_in(alarm.queue)
-    assert not is_raised(alarm)
-
-    wait_in(alarm.queue)
-
-    assert is_raised(alarm)
-    assert alarm.value == 2
+    assert not is_raised(slow)
 
 
 def test_a_trunk_that_fails_raises_an_alarm_that_no_person_has_set() -> None:
@@ -96,16 +81,7 @@ def test_a_trunk_that_fails_raises_an_alarm_that_no_person_has_set() -> None:
     assert not is_raised(alarm)
 
 
-def test_a_queue_with_too_few_free_agents() -> None:
-    alarm = AlarmFactory(subject=Subject.QUEUE_FREE_AGENTS, limit=1)
-    assert is_raised(alarm)
-
-    ready_agent(alarm.queue)
-
-    assert not is_raised(alarm)
-
-
-def test_a_closed_queue_needs_no_agents(time_machine: Any) -> None:
+def test_a_queue_with_too_few_free_agents_unless_it_is_closed(time_machine: Any) -> None:
     time_machine.move_to("2026-11-23 08:00:00+00:00", tick=False)  # a Monday, 9:00 here
     alarm = AlarmFactory(subject=Subject.QUEUE_FREE_AGENTS, limit=1)
     OpeningHours.objects.create(queue=alarm.queue, weekday=1, opens_at="08:00", closes_at="10:00")
@@ -115,6 +91,11 @@ def test_a_closed_queue_needs_no_agents(time_machine: Any) -> None:
 
     assert not is_raised(alarm)
     assert events()[-1] == ("ALARM_CLEARED", {**payload_of(alarm), "value": None})
+
+    time_machine.move_to("2026-11-23 08:00:00+00:00", tick=False)
+    assert is_raised(alarm)
+    presence.log_in(QueueMemberFactory(queue=alarm.queue).agent, ACTOR)
+    assert not is_raised(alarm)
 
 
 def test_a_campaign_with_too_many_drops_today() -> None:
@@ -137,13 +118,13 @@ def payload_of(alarm: Alarm) -> dict[str, Any]:
 
 
 def test_each_change_is_one_event() -> None:
-    alarm = AlarmFactory(subject=Subject.QUEUE_CALLERS, limit=0)
+    alarm = AlarmFactory(limit=0)
     call = wait_in(alarm.queue)
     for _ in range(3):
-        watch()
+        watch_alarms()
     call.delete()
     for _ in range(3):
-        watch()
+        watch_alarms()
 
     assert events() == [
         ("ALARM_RAISED", {**payload_of(alarm), "value": 1.0}),
@@ -152,7 +133,7 @@ def test_each_change_is_one_event() -> None:
 
 
 def test_an_inactive_alarm_is_not_raised_and_a_raised_one_is_cleared() -> None:
-    alarm = AlarmFactory(subject=Subject.QUEUE_CALLERS, limit=0, is_active=False)
+    alarm = AlarmFactory(limit=0, is_active=False)
     wait_in(alarm.queue)
     assert not is_raised(alarm)
 
@@ -198,7 +179,7 @@ def test_the_watch_takes_the_same_queries_for_all_alarms() -> None:
 @pytest.mark.django_db(transaction=True)
 def test_workers_at_once_raise_an_alarm_once() -> None:
     for _ in range(5):
-        wait_in(AlarmFactory(subject=Subject.QUEUE_CALLERS, limit=0, recipients=["a@callcentre.example"]).queue)
+        wait_in(AlarmFactory(limit=0, recipients=["a@callcentre.example"]).queue)
 
     def work() -> None:
         for _ in range(5):
@@ -213,7 +194,7 @@ def test_workers_at_once_raise_an_alarm_once() -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_a_worker_that_dies_leaves_no_part_of_a_change(monkeypatch: pytest.MonkeyPatch) -> None:
-    alarm = AlarmFactory(subject=Subject.QUEUE_CALLERS, limit=0, recipients=["a@callcentre.example"])
+    alarm = AlarmFactory(limit=0, recipients=["a@callcentre.example"])
     wait_in(alarm.queue)
 
     def die(*_unused: Any) -> None:
@@ -234,14 +215,9 @@ def test_a_worker_that_dies_leaves_no_part_of_a_change(monkeypatch: pytest.Monke
 # Mails
 
 
-def test_recipients_get_a_mail_when_an_alarm_is_raised_and_when_it_is_over() -> None:
-    alarm = AlarmFactory(
-        name="Hotline waits",
-        subject=Subject.QUEUE_CALLERS,
-        limit=0,
-        queue__name="Hotline",
-        recipients=["a@callcentre.example", "b@callcentre.example"],
-    )
+def test_recipients_get_a_mail_in_the_language_of_the_alarm_when_it_is_raised_and_when_it_is_over() -> None:
+    recipients = ["a@callcentre.example", "b@callcentre.example"]
+    alarm = AlarmFactory(name="Hotline waits", limit=0, queue__name="Hotline", recipients=recipients)
     call = wait_in(alarm.queue)
     watch()
     call.delete()
@@ -257,14 +233,16 @@ def test_recipients_get_a_mail_when_an_alarm_is_raised_and_when_it_is_over() -> 
         (["b@callcentre.example"], "Alarm is over: Hotline waits"),
     ]
     assert mail.outbox[0].body.startswith("Hotline: more than 0 callers wait\nValue: 1\n")
+    outbox.send(AlarmMailFactory(alarm__language="pl", alarm__name="Infolinia").pk)
+    assert "więcej dzwoniących" in mail.outbox[-1].body
 
 
 @pytest.mark.usefixtures("plain_static")
 def test_no_mail_is_sent_when_the_person_who_saved_the_alarm_may_not_see_it_any_more(client: Client) -> None:
     person = UserFactory(staff=True)
     person.user_permissions.set(Permission.objects.filter(codename__in=["view_alarm", "change_alarm"]))
-    alarm = AlarmFactory(subject=Subject.QUEUE_CALLERS, limit=0, recipients=["a@callcentre.example"], user=person)
-    outside = AlarmFactory(subject=Subject.QUEUE_CALLERS, limit=0, recipients=["a@callcentre.example"], user=person)
+    alarm = AlarmFactory(limit=0, recipients=["a@callcentre.example"], user=person)
+    outside = AlarmFactory(limit=0, recipients=["a@callcentre.example"], user=person)
     User.objects.update(scope_call_queues=[alarm.queue_id], is_active=False)
     for each in (alarm, outside):
         wait_in(each.queue)
@@ -279,12 +257,6 @@ def test_no_mail_is_sent_when_the_person_who_saved_the_alarm_may_not_see_it_any_
     assert "may not see it any more" in client.get(f"/admin/overview/alarm/{alarm.pk}/change/").content.decode()
 
 
-def test_a_mail_is_in_the_language_of_the_alarm() -> None:
-    outbox.send(AlarmMailFactory(alarm__language="pl", alarm__name="Infolinia").pk)
-
-    assert "więcej dzwoniących" in mail.outbox[0].body
-
-
 def test_old_mails_are_deleted_unless_they_are_to_be_sent() -> None:
     long_ago = timezone.now() - timedelta(days=31)
     AlarmMailFactory(state="sent", at=long_ago)
@@ -293,12 +265,3 @@ def test_old_mails_are_deleted_unless_they_are_to_be_sent() -> None:
     prune_mails()
 
     assert list(AlarmMail.objects.order_by("pk").values_list("pk", flat=True)) == kept
-
-
-def test_the_task_watches() -> None:
-    alarm = AlarmFactory(subject=Subject.QUEUE_CALLERS, limit=0)
-    wait_in(alarm.queue)
-
-    watch_alarms()
-
-    assert Alarm.objects.raised().exists()

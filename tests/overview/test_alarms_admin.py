@@ -52,10 +52,12 @@ def test_a_fault_is_shown_at_its_field(changes: dict[str, Any], field: str) -> N
     assert not Alarm.objects.exists()
 
 
-def test_the_other_place_is_left_empty() -> None:
-    both = {"queue": QueueFactory().pk, "campaign": CampaignFactory().pk}
+def test_an_alarm_has_one_place_and_webhooks_can_subscribe_to_alarms() -> None:
+    client, both = superuser(), {"queue": QueueFactory().pk, "campaign": CampaignFactory().pk}
 
-    assert list(errors_of(superuser().submit(ADD, expected=200, **VALUES, **both))) == ["campaign"]
+    assert list(errors_of(client.submit(ADD, expected=200, **VALUES, **both))) == ["campaign"]
+    page = client.page(reverse("admin:webhooks_webhook_add"))
+    assert ("ALARM_RAISED" in page, "ALARM_CLEARED" in page) == (True, True)
 
 
 def test_the_list_shows_which_alarms_are_raised() -> None:
@@ -99,10 +101,3 @@ def test_alarms_need_their_right() -> None:
     assert staff("view_queue").get(LIST).status_code == 403
     assert staff("view_alarm").get(page_of(alarm)).status_code == 200
     assert staff("view_alarm").get(ADD).status_code == 403
-
-
-def test_webhooks_can_subscribe_to_alarms() -> None:
-    page = superuser().page(reverse("admin:webhooks_webhook_add"))
-
-    assert "ALARM_RAISED" in page
-    assert "ALARM_CLEARED" in page

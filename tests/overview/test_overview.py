@@ -7,7 +7,6 @@ from typing import Any
 
 import orjson
 import pytest
-from django.core.cache import cache
 from django.db import transaction
 from django.urls import reverse
 from django.utils import timezone
@@ -15,7 +14,7 @@ from django.utils import timezone
 from callcentre.core.redis_client import client
 from campaigns.models import DiallerState, SystemStatus
 from campaigns.verbs.campaigns import add_agents
-from telephony.models import Connection, Pause, Queue
+from telephony.models import Agent, Connection, Pause, Queue
 from telephony.verbs import presence
 from tests.backoffice import BackOffice, page_of, staff, superuser
 from tests.callcentre.factories import HeartbeatFactory
@@ -31,13 +30,7 @@ from tickets.models import Ticket, TicketStatus
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
 
-LIVE = reverse("overview")
 NOON = "2026-11-23 11:00:00+00:00"
-
-
-@pytest.fixture(autouse=True)
-def _count_again() -> None:
-    cache.clear()
 
 
 @pytest.fixture
@@ -50,6 +43,18 @@ def noon(time_machine: Any) -> datetime:
 def call_of(queue: Queue, at: datetime, **values: Any) -> Connection:
     call: Connection = ConnectionFactory(inbound=True, queue=queue, created_at=at, **values)
     return call
+
+
+def waiting(queue: Queue, since: datetime) -> Connection:
+    call: Connection = ConnectionFactory(waiting=True, queue=queue, created_at=since, waiting_since=since)
+    return call
+
+
+def ready(queue: Queue) -> Agent:
+    """Return an agent of the queue who is logged in."""
+    agent: Agent = QueueMemberFactory(queue=queue).agent
+    presence.log_in(agent, ACTOR)
+    return agent
 
 
 def answered(queue: Queue, at: datetime, wait: int) -> Connection:
@@ -84,46 +89,31 @@ def busy(noon: datetime) -> Queue:
         unanswered(queue, noon - timedelta(hours=hours), party)
     answered(other, noon - timedelta(hours=1), 5)
     answered(queue, noon - timedelta(hours=13), 5)
-    since = noon - timedelta(seconds=75)
-    ConnectionFactory(waiting=True, queue=queue, created_at=since, waiting_since=since)
+    waiting(queue, noon - timedelta(seconds=75))
     ConnectionFactory(direction="OUTBOUND", queue=queue, created_at=noon - timedelta(hours=1))
     return queue
 
 
-def test_a_queue_shows_its_present_and_its_day(busy: Queue, noon: datetime) -> None:
-    agent = AgentFactory()
-    QueueMemberFactory(queue=busy, agent=agent)
-    presence.log_in(agent, ACTOR)
-
-    cells = row_of(parts_of(superuser())["queues"], f"queue-{busy.pk}")
-
-    assert texts_of(cells) == ["Hotline", "1", "", "1", "33.3 %", "4", "2"]
-    assert cells[2]["since"] == (noon - timedelta(seconds=75)).timestamp()
-    assert [cells[place]["note"] for place in (3, 4, 5)] == ["/ 1", "2 of 6", "/ 8"]
-
-
-def test_the_figures_of_the_day_lead_to_their_calls(busy: Queue) -> None:
-    client = superuser()
-    agent = AgentFactory()
-    QueueMemberFactory(queue=busy, agent=agent)
-    presence.log_in(agent, ACTOR)
+def test_a_queue_shows_its_present_and_its_day_whose_figures_lead_to_their_calls(busy: Queue, noon: datetime) -> None:
+    client, agent = superuser(), ready(busy)
     presence.log_in(AgentFactory(), ACTOR)
 
     cells = row_of(parts_of(client)["queues"], f"queue-{busy.pk}")
 
+    assert texts_of(cells) == ["Hotline", "1", "", "1", "33.3 %", "4", "2"]
+    assert cells[2]["since"] == (noon - timedelta(seconds=75)).timestamp()
+    assert [cells[place]["note"] for place in (3, 4, 5)] == ["/ 1", "2 of 6", "/ 8"]
     assert rows_behind(client, cells[3]) == [agent]
     assert {call.wait_seconds for call in rows_behind(client, cells[4])} == {3, 20}
     assert len(rows_behind(client, cells[5])) == 4
-    assert {call.hung_up_by for call in rows_behind(client, cells[6])} == {"customer"}
-    assert len(rows_behind(client, cells[6])) == 2
+    assert [call.hung_up_by for call in rows_behind(client, cells[6])] == ["customer"] * 2
 
 
 def test_queues_with_the_longest_wait_come_first(noon: datetime) -> None:
     for name, seconds in (("Anna", None), ("Bert", 10), ("Cleo", 100)):
         queue = QueueFactory(name=name)
         if seconds:
-            since = noon - timedelta(seconds=seconds)
-            ConnectionFactory(waiting=True, queue=queue, created_at=since, waiting_since=since)
+            waiting(queue, noon - timedelta(seconds=seconds))
     QueueFactory(name="Old", is_active=False)
 
     rows = parts_of(superuser())["queues"]["rows"]
@@ -133,9 +123,8 @@ def test_queues_with_the_longest_wait_come_first(noon: datetime) -> None:
 
 @pytest.mark.parametrize(("seconds", "tone"), [(5, "warning"), (30, "danger")])
 def test_a_wait_longer_than_the_time_for_answers_is_urgent(seconds: int, tone: str, noon: datetime) -> None:
-    queue, since = QueueFactory(), noon - timedelta(seconds=seconds)
-    ConnectionFactory(waiting=True, queue=queue, created_at=since, waiting_since=since)
-    client = superuser()
+    queue, client = QueueFactory(), superuser()
+    waiting(queue, noon - timedelta(seconds=seconds))
 
     parts = parts_of(client)
     tiles = {tile["key"]: tile for tile in parts["tiles"]["tiles"]}
@@ -149,7 +138,7 @@ def test_a_wait_longer_than_the_time_for_answers_is_urgent(seconds: int, tone: s
 
 def test_what_needs_a_person_comes_first_then_people_then_the_rest(noon: datetime) -> None:
     quiet, busy = QueueFactory(), QueueFactory()
-    ConnectionFactory(waiting=True, queue=busy, created_at=noon, waiting_since=noon)
+    waiting(busy, noon)
     presence.log_in(AgentFactory(), ACTOR)
     ticket = TicketFactory()
     Ticket.objects.filter(pk=ticket.pk).update(response_due_at=noon - timedelta(hours=1))
@@ -247,9 +236,9 @@ def test_a_campaign_shows_its_dialling_and_its_drops() -> None:
     RecordFactory(campaign=campaign, system_status=SystemStatus.NO_CALL)
     RecordFactory(system_status=SystemStatus.TO_CALL)
     today = timezone.localdate()
-    DiallingDayFactory(campaign=campaign, day=today, attempts=90, live_answers=50, drops=2)
-    DiallingDayFactory(campaign=campaign, day=today - timedelta(days=29), attempts=90, live_answers=50, drops=0)
-    DiallingDayFactory(campaign=campaign, day=today - timedelta(days=30), attempts=90, live_answers=50, drops=50)
+    for days, drops in ((0, 2), (29, 0), (30, 50)):
+        day = today - timedelta(days=days)
+        DiallingDayFactory(campaign=campaign, day=day, attempts=90, live_answers=50, drops=drops)
     AttemptFactory.create_batch(2, campaign=campaign, outcome="dropped", dialled_at=timezone.now())
     AttemptFactory(campaign=campaign, outcome="answered", dialled_at=timezone.now())
     DiallerState.objects.create(campaign=campaign, state="dialling")
@@ -332,8 +321,7 @@ def test_what_does_not_work_is_said_first() -> None:
 
 def test_a_process_without_a_heartbeat_is_said() -> None:
     client = superuser()
-    HeartbeatFactory(process="beat")
-    for queue in ("calls", "default", "reports", "webhooks"):
+    for queue in ("beat", "calls", "default", "reports", "webhooks"):
         HeartbeatFactory(process=queue)
     silent = HeartbeatFactory(process="mail", silent=True)
 
@@ -391,15 +379,10 @@ def test_a_user_gets_no_links_to_rows_that_the_user_may_not_view(busy: Queue) ->
     assert [place for place, cell in enumerate(cells) if "url" in cell] == [0, 1, 2]
 
 
-def test_the_overview_needs_a_log_in() -> None:
-    assert BackOffice().get(LIVE).status_code == 302
-    assert BackOffice().get(reverse("wallboard")).status_code == 302
-
-
-def test_alarms_and_webhooks_need_their_rights() -> None:
+def test_the_overview_needs_a_log_in_and_alarms_and_webhooks_their_rights() -> None:
+    assert [BackOffice().get(reverse(page)).status_code for page in ("overview", "wallboard")] == [302, 302]
     AlarmFactory(raised=True)
     WebhookFactory(failing=True)
 
-    assert set(notes_of(staff("view_queue"))) == {"pbx", "beat", "workers"}
-    assert {key.partition("-")[0] for key in notes_of(staff("view_alarm"))} == {"alarm", "beat", "workers"}
-    assert {key.partition("-")[0] for key in notes_of(staff("view_webhook"))} == {"webhook", "beat", "workers"}
+    for right, kind in (("view_queue", "pbx"), ("view_alarm", "alarm"), ("view_webhook", "webhook")):
+        assert {key.partition("-")[0] for key in notes_of(staff(right))} == {kind, "beat", "workers"}

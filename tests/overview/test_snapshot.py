@@ -26,11 +26,6 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
 LIVE = reverse("overview")
 
 
-@pytest.fixture(autouse=True)
-def _count_again() -> None:
-    cache.clear()
-
-
 @pytest.mark.slow("writes many rows")
 def test_the_queries_of_a_reading_do_not_grow() -> None:
     for _ in range(20):

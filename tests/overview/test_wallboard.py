@@ -11,22 +11,19 @@ from tests.telephony.factories import QueueFactory
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
 
 
-def test_the_wallboard_shows_what_was_chosen() -> None:
-    queues = QueueFactory.create_batch(2)
-    campaigns = CampaignFactory.create_batch(2)
+def test_the_wallboard_shows_what_was_chosen_or_everything_that_the_user_may_see() -> None:
+    queues, campaigns = QueueFactory.create_batch(2), CampaignFactory.create_batch(2)
     query = f"?wall=1&queue={queues[0].pk}&outbound={campaigns[1].pk}&queue=nonsense"
+    of_queues = [f"queue-{queue.pk}" for queue in queues]
+    of_campaigns = [f"campaign-{campaign.pk}" for campaign in campaigns]
 
-    keys = [key for key in parts_of(superuser(), query) if key != "notes"]
+    chosen, everything = (
+        [key for key in parts_of(superuser(), asked) if key != "notes"] for asked in (query, "?wall=1")
+    )
 
-    assert keys == [f"queue-{queues[0].pk}", f"campaign-{campaigns[1].pk}"]
-
-
-def test_the_wallboard_shows_everything_without_a_choice_and_nothing_without_a_right() -> None:
-    queue, campaign = QueueFactory(), CampaignFactory()
-
-    keys = [key for key in parts_of(superuser(), "?wall=1") if key != "notes"]
-    assert keys == [f"queue-{queue.pk}", f"campaign-{campaign.pk}"]
-    assert set(parts_of(staff("view_queue"), "?wall=1")) == {"notes", f"queue-{queue.pk}"}
+    assert chosen == [of_queues[0], of_campaigns[1]]
+    assert everything == [*of_queues, *of_campaigns]
+    assert set(parts_of(staff("view_queue"), "?wall=1")) == {"notes", *of_queues}
     assert set(parts_of(staff("view_article"), "?wall=1")) == {"empty"}
 
 

@@ -5,23 +5,18 @@ from datetime import datetime, timedelta
 
 import pytest
 from django.db import transaction
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import given, settings
 
 from callcentre.core.times import zone
 from telephony.models import LedgerChange
 from tests.reports.asking import AGGREGATIONS, ask, refresh, settle, unsettle
 from tests.reports.reference import Reference
-from tests.reports.scenes import Cast, Scene, cast, scenes
+from tests.reports.scenes import Cast, Scene, scenes
 
 pytestmark = pytest.mark.django_db
 
 # To run more examples: REPORT_EXAMPLES=2000 pytest tests/reports
 EXAMPLES = int(os.environ.get("REPORT_EXAMPLES", "15"))
-
-
-@pytest.fixture
-def actors() -> Cast:
-    return cast()
 
 
 def agree(scene: Scene, now: datetime) -> None:
@@ -41,14 +36,10 @@ def agree(scene: Scene, now: datetime) -> None:
 
 @pytest.mark.slow("compares with a slow reference")
 @given(scene=scenes())
-@settings(
-    max_examples=EXAMPLES,
-    phases=[Phase.explicit, Phase.reuse, Phase.generate],  # shrinking does not simplify a failing seed
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
-def test_the_report_is_what_its_definitions_say(actors: Cast, scene: tuple[datetime, int]) -> None:
+@settings(settings.get_profile("seeds"), max_examples=EXAMPLES)
+def test_the_report_is_what_its_definitions_say(people: Cast, scene: tuple[datetime, int]) -> None:
     with transaction.atomic():
-        drawn = Scene(actors, *scene)
+        drawn = Scene(people, *scene)
         drawn.play()
         now = drawn.now
         unsettle(drawn.base)

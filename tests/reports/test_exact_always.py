@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import time_machine
 from django.db import DatabaseError, connection, transaction
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from callcentre.core import deletions
@@ -196,11 +196,7 @@ def work(play: Play) -> None:
 @pytest.mark.slow("runs many examples")
 @pytest.mark.django_db
 @given(seed=st.integers(0, 10**9))
-@settings(
-    max_examples=EXAMPLES,
-    phases=[Phase.explicit, Phase.reuse, Phase.generate],  # shrinking does not simplify a failing seed
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
+@settings(settings.get_profile("seeds"), max_examples=EXAMPLES)
 def test_whatever_is_done_and_whenever_the_worker_runs_or_dies_the_report_is_right(people: Cast, seed: int) -> None:
     with transaction.atomic():
         play = Play(people, seed)
@@ -211,11 +207,6 @@ def test_whatever_is_done_and_whenever_the_worker_runs_or_dies_the_report_is_rig
             play.step(play.chance.choice(VERBS))
             play.agree()
         transaction.set_rollback(True)
-
-
-@pytest.fixture
-def people(db: None) -> Cast:
-    return cast()
 
 
 @pytest.mark.trial

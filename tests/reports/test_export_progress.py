@@ -51,26 +51,22 @@ def test_it_only_grows_and_is_whole_with_the_last_portion(
     assert [share for share in shares if share >= 1] == shares[-1:] == [1]
 
 
-def test_a_few_minutes_of_a_long_span_are_not_a_small_part_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_agent_is_one_part_and_within_an_agent_the_part_of_the_span_that_is_over(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """How many periods have a line differs from agent to agent: of two, each is a half."""
     for login in ("anna", "borys"):
-        agent = AgentFactory(login=login)
-        presence.log_in(agent, ACTOR, BASES[4])
+        presence.log_in(agent := AgentFactory(login=login), ACTOR, BASES[4])
         presence.log_out(agent, ACTOR, BASES[4] + 3 * MINUTE)
-    export = an_export((BASES[4] - DAY, BASES[4] + DAY), "minute", columns=["login_sum"])
+    few = an_export((BASES[4] - DAY, BASES[4] + DAY), "minute", columns=["login_sum"])
+    assert portions_of(monkeypatch, few, 100) == [(3, 0.5), (3, 1.0)]
 
-    assert portions_of(monkeypatch, export, 100) == [(3, 0.5), (3, 1.0)]
-
-
-def test_within_an_agent_it_is_the_part_of_the_span_that_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
-    agent = AgentFactory()
-    presence.log_in(agent, ACTOR, BASES[4])
+    presence.log_in(agent := AgentFactory(login="clara"), ACTOR, BASES[4])
     presence.log_out(agent, ACTOR, BASES[4] + 9 * HOUR)
-    export = an_export((BASES[4], BASES[4] + 9 * HOUR), "hour", columns=["login_sum"])
-
-    portions = portions_of(monkeypatch, export, 3)
-
-    assert [(count, round(share, 1)) for count, share in portions] == [(3, 0.3), (3, 0.6), (3, 0.9), (0, 1.0)]
+    hours = {"columns": ["login_sum"], "agent_ids": [agent.pk]}
+    one = an_export((BASES[4], BASES[4] + 9 * HOUR), "hour", **hours)
+    portions = [(count, round(share, 1)) for count, share in portions_of(monkeypatch, one, 3)]
+    assert portions == [(3, 0.3), (3, 0.6), (3, 0.9), (0, 1.0)]
 
 
 def test_the_bar_is_full_when_the_file_is_there_and_not_before(monkeypatch: pytest.MonkeyPatch) -> None:

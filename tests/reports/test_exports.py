@@ -1,17 +1,19 @@
 """Exports of the report: every figure of a file is what the API says, or what plain Python makes of the ledgers."""
 
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 import pytest
 import time_machine
 from billiard.exceptions import SoftTimeLimitExceeded
 from django.db import OperationalError
+from django.utils import timezone
 
 from callcentre.core.times import zone
 from reports.exporting import builds
 from reports.measures import MEASURES, NAMES
 from reports.models import Export
+from reports.tasks import prune_exports
 from reports.verbs.exports import finish_export
 from telephony.models import Agent, LedgerChange
 from telephony.verbs import presence
@@ -19,7 +21,7 @@ from tests.conftest import ACTOR, ApiClient
 from tests.reports.asking import AGGREGATIONS, refresh
 from tests.reports.exports import an_export, built, cells_of, rows_of
 from tests.reports.reference import Reference, further_of, periods
-from tests.reports.scenes import BASES, Cast, Scene, cast
+from tests.reports.scenes import BASES, Cast, Scene
 from tests.telephony.factories import AgentFactory, PauseFactory
 
 pytestmark = pytest.mark.usefixtures("committed_db")
@@ -29,16 +31,17 @@ FURTHER = ["talk_time", "wrap_up", "handle_time", "average_handle_time", "occupa
 OF_API = [column.name for column in MEASURES if column.name not in FURTHER]
 
 
-@pytest.fixture
-def people() -> Cast:
-    return cast()
-
-
 def play(scene: Scene) -> None:
     """With half of it in the rollups, as it is with a service that is at work."""
     scene.play()
     refresh()
     LedgerChange.objects.create(agent=scene.cast.agents[0], since=scene.base, until=scene.now)
+
+
+def of_an_hour(aggregation: str = "day", **values: Any) -> Export:
+    """Ask for an export of the present hour."""
+    now = timezone.now()
+    return an_export((now - timedelta(hours=1), now + timedelta(hours=1)), aggregation, **values)
 
 
 def of_api(row: dict[str, Any], name: str) -> str:
@@ -66,10 +69,8 @@ def test_every_figure_of_an_export_is_what_the_api_answers(aggregation: str, peo
     base = BASES[AGGREGATIONS.index(aggregation) % 2]
     scene = Scene(people, base, 7)
     play(scene)
-    begin, end = (
-        base.astimezone(zone()),
-        base.astimezone(zone()) + timedelta(hours=8 if aggregation == "minute" else 72),
-    )
+    begin = base.astimezone(zone())
+    end = begin + timedelta(hours=8 if aggregation == "minute" else 72)
     queues = [people.queues[0].pk, people.ticket_queues[0].pk] if aggregation == "day" else []
 
     with time_machine.travel(scene.now, tick=False):
@@ -120,9 +121,8 @@ def test_further_measures_are_what_the_ledgers_say(base: int, threshold: int, na
 
 def test_nothing_is_divided_by_nothing(people: Cast) -> None:
     presence.pause(people.agents[0], ACTOR, people.pauses[0].pk)
-    now = datetime.now(tz=zone())
 
-    [row] = rows_of(built(an_export((now - timedelta(hours=1), now + timedelta(hours=1)), "year")))
+    [row] = rows_of(built(of_an_hour("year")))
 
     assert [row[name] for name in FURTHER] == ["00:00:00", "00:00:00", "00:00:00", "", "", ""]
     assert (row["inbound.average"], row["inbound.calls_per_hour"]) == ("00:00:00", "0.00")
@@ -154,10 +154,9 @@ def _seconds(text: str) -> float:
 
 
 def test_titles_of_a_sheet_are_in_the_language_of_who_asked() -> None:
-    now = datetime.now(tz=zone())
     PauseFactory(name="=Lunch")
 
-    [heading] = cells_of(built(an_export((now, now + timedelta(hours=1)), format="xlsx", language="pl")))
+    heading, *_rows = cells_of(built(of_an_hour(format="xlsx", language="pl")))
 
     assert heading[3] == "Okres"
     assert any("=Lunch" in title for title in heading)
@@ -167,9 +166,8 @@ def test_an_agent_is_no_formula() -> None:
     agent: Agent = AgentFactory(login="=cmd|' /C calc'!A0", name="@SUM(A1)", surname="+48 22 555")
     presence.log_in(agent, ACTOR)
     presence.log_in(AgentFactory(login="borys", name="\n=1+1", surname=" =1+1"), ACTOR)
-    now = datetime.now(tz=zone())
 
-    row, borys = rows_of(built(an_export((now - timedelta(hours=1), now + timedelta(hours=1)), "year")))
+    row, borys = rows_of(built(of_an_hour("year")))
 
     assert (borys["agent.name"], borys["agent.surname"]) == ("\n'=1+1", "' =1+1")
     assert row["agent.login"] == "'=cmd|' /C calc'!A0"
@@ -184,21 +182,19 @@ def test_a_long_export_is_built_in_portions_that_leave_nothing_out(
     presence.log_in(AgentFactory(login="clara"), ACTOR, base)
     play(Scene(people, base, 5))
     span = (base, base + timedelta(hours=2))
-    whole = rows_of(built(an_export(span, "minute", columns=["inbound.count", "service_level", "login_sum"])))
+    columns = ["inbound.count", "service_level", "login_sum"]
+    whole = rows_of(built(an_export(span, "minute", columns=columns)))
 
     monkeypatch.setattr("reports.exporting.portions.PORTION", 7)
-    parts = rows_of(built(an_export(span, "minute", columns=["inbound.count", "service_level", "login_sum"])))
+    parts = rows_of(built(an_export(span, "minute", columns=columns)))
 
     assert len(whole) >= 120
     assert parts == whole
 
 
 def test_old_files_are_removed_and_their_rows_stay() -> None:
-    now = datetime.now(tz=zone())
-    old, young = (built(an_export((now, now + timedelta(hours=1)), columns=NAMES[:2])) for _ in range(2))
-    Export.objects.filter(pk=old.pk).update(finished_at=now - timedelta(days=30, seconds=1))
-    from reports.tasks import prune_exports
-
+    old, young = (built(of_an_hour(columns=NAMES[:2])) for _ in range(2))
+    Export.objects.filter(pk=old.pk).update(finished_at=timezone.now() - timedelta(days=30, seconds=1))
     storage, path = old.file.storage, str(old.file.name)
     prune_exports()
 
@@ -217,8 +213,7 @@ def interrupted(monkeypatch: pytest.MonkeyPatch, error: Exception, *, is_committ
         raise error
 
     monkeypatch.setattr(builds, "finish_export", fail)
-    now = datetime.now(tz=zone())
-    export = an_export((now, now + timedelta(hours=1)), columns=["login_sum"])
+    export = of_an_hour(columns=["login_sum"])
     assert builds.build_next()
     export.refresh_from_db()
     return export
@@ -232,17 +227,16 @@ ERRORS = [SoftTimeLimitExceeded(), OperationalError("the connection is lost"), R
 
 
 @pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)
-def test_a_finished_export_keeps_its_file_after_an_error(error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
-    export = interrupted(monkeypatch, error, is_committed=True)
+def test_a_finished_export_keeps_its_file_after_an_error_and_an_unfinished_one_leaves_none(
+    error: Exception, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        finished = interrupted(patch, error, is_committed=True)
+    with monkeypatch.context() as patch:
+        export = interrupted(patch, error, is_committed=False)
 
-    assert (export.state, export.message, export.file.name) == ("finished", "", export.name_of_file(1))
-    assert is_stored(export, 1)
-
-
-@pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)
-def test_an_unfinished_export_leaves_no_file(error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
-    export = interrupted(monkeypatch, error, is_committed=False)
-    monkeypatch.undo()
+    assert (finished.state, finished.message, finished.file.name) == ("finished", "", finished.name_of_file(1))
+    assert is_stored(finished, 1)
     if export.state == "running":
         built(export)
 
@@ -251,11 +245,10 @@ def test_an_unfinished_export_leaves_no_file(error: Exception, monkeypatch: pyte
 
 
 def test_the_slower_of_two_workers_removes_its_file(monkeypatch: pytest.MonkeyPatch) -> None:
-    now = datetime.now(tz=zone())
-    export = an_export((now, now + timedelta(hours=1)), columns=["login_sum"])
+    export = of_an_hour(columns=["login_sum"])
 
     def taken_over(slow: Any, **values: Any) -> None:
-        Export.objects.filter(pk=slow.row.pk).update(next_attempt_at=now)
+        Export.objects.filter(pk=slow.row.pk).update(next_attempt_at=timezone.now())
         assert Export.objects.claim(slow.row.pk)
         finish_export(slow, **values)
 

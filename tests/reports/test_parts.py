@@ -16,7 +16,7 @@ from tests.backoffice import BackOffice, staff, superuser
 from tests.conftest import ACTOR
 from tests.reports.asking import refresh
 from tests.reports.reference import EVER, Pieces, Reference, holds, periods, seconds
-from tests.reports.scenes import BASES, Cast, Scene, cast
+from tests.reports.scenes import BASES, Cast, Scene
 from tests.telephony.factories import AgentSessionFactory, AgentStateFactory
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
@@ -24,11 +24,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
 PAGE = "/admin/reports/export/work-report/"
 FIGURES = ["talk_time", "handle_time", "average_handle_time", "occupancy", "service_level"]
 WITHIN, THRESHOLD = 600, 30
-
-
-@pytest.fixture
-def people() -> Cast:
-    return cast()
+JUNE = {"date_from": "2026-06-01", "date_to": "2026-06-30", "aggregate_by": "month"}
 
 
 def play(scene: Scene) -> datetime:
@@ -146,13 +142,12 @@ def test_a_share_of_0_of_something_leads_to_what_it_is_of(people: Cast) -> None:
 
 def test_an_average_leads_to_what_was_divided_by_what(people: Cast) -> None:
     now, client = play(Scene(people, BASES[4], 4)), superuser()
-    query = {"date_from": "2026-06-01", "date_to": "2026-06-30", "aggregate_by": "month"}
     columns = ["inbound.average", "inbound.calls_per_hour", "pauses.all.average", "pauses.reasons"]
 
     with time_machine.travel(now, tick=False):
         found = {
             name: [label for label, _text, _url in client.get(cell.url).context["parts"]]
-            for _login, _period, name, cell in cells(client, **query, columns=columns)
+            for _login, _period, name, cell in cells(client, **JUNE, columns=columns)
             if cell.url and parts_of(name)
         }
 
@@ -164,11 +159,10 @@ def test_an_average_leads_to_what_was_divided_by_what(people: Cast) -> None:
 
 def test_parts_are_shown_to_those_who_may_see_the_report(people: Cast) -> None:
     now = play(Scene(people, BASES[4], 4))
-    query = {"date_from": "2026-06-01", "date_to": "2026-06-30", "aggregate_by": "month"}
     client = staff("view_export", "view_offer")
 
     with time_machine.travel(now, tick=False):
-        handled = cells(client, **query, columns=["talk_time"], agent_logins="anna")
+        handled = cells(client, **JUNE, columns=["talk_time"], agent_logins="anna")
         [url] = [cell.url for *_, cell in handled]
         links = [urlsplit(url).path for _label, _text, url in client.get(url).context["parts"] if url]
         page = client.page(url)
@@ -178,31 +172,23 @@ def test_parts_are_shown_to_those_who_may_see_the_report(people: Cast) -> None:
     assert staff("view_agent").get(url).status_code in (302, 403)
 
 
-@pytest.mark.parametrize("changes", [{"figure": "wrap_up"}, {"figure": "x"}, {"period": "2026-07"}, {"period": ""}])
-def test_what_has_no_parts_has_no_page(changes: dict[str, str], people: Cast) -> None:
-    presence.log_in(people.agents[0], ACTOR, datetime(2026, 6, 10, tzinfo=zone()))
-    query = {"date_from": "2026-06-01", "date_to": "2026-06-30", "aggregate_by": "month", "agent_logins": "anna"}
-    client, asked = superuser(), {**query, "figure": "occupancy", "period": "2026-06"}
-
-    assert client.get(f"{PAGE}parts/", asked).status_code == 200
-    assert client.get(f"{PAGE}parts/", {**asked, **changes}).status_code == 404
-
-
-def test_an_hour_of_too_many_days_has_no_page(people: Cast) -> None:
+def test_what_has_no_parts_and_an_hour_of_too_many_days_have_no_page(people: Cast) -> None:
     presence.log_in(people.agents[0], ACTOR, datetime(2026, 6, 10, 12, tzinfo=zone()))
-    query = {"date_from": "2026-06-01", "aggregate_by": "hour_of_day", "agent_logins": "anna"}
-    client, asked = superuser(), {**query, "figure": "occupancy", "period": "12"}
+    client, asked = superuser(), {**JUNE, "agent_logins": "anna", "figure": "occupancy", "period": "2026-06"}
+    hours = {**asked, "aggregate_by": "hour_of_day", "period": "12"}
 
-    assert client.get(f"{PAGE}parts/", {**asked, "date_to": "2026-10-01"}).status_code == 200
-    assert client.get(f"{PAGE}parts/", {**asked, "date_to": "2026-10-31"}).status_code == 404
-
-
-@pytest.mark.parametrize("way", ["in_time:999999999999999999@1-2", "in_time@1-2", "x@1-2"])
-def test_whatever_an_address_says_there_is_a_list(way: str) -> None:
-    assert superuser().get("/admin/telephony/offer/", {"counted": way}).status_code == 200
+    for found in (asked, {**hours, "date_to": "2026-10-01"}):
+        assert client.get(f"{PAGE}parts/", found).status_code == 200
+    for changes in ({"figure": "wrap_up"}, {"figure": "x"}, {"period": "2026-07"}, {"period": ""}):
+        assert client.get(f"{PAGE}parts/", {**asked, **changes}).status_code == 404, changes
+    assert client.get(f"{PAGE}parts/", {**hours, "date_to": "2026-10-31"}).status_code == 404
 
 
-def test_of_an_agent_with_another_login_the_report_says_what_is_wrong() -> None:
-    answer: Any = superuser().get(f"{PAGE}parts/", {"agent_logins": "nobody", "figure": "occupancy"})
+def test_whatever_an_address_says_there_is_a_list_or_the_report_says_what_is_wrong() -> None:
+    client = superuser()
+    for way in ("in_time:999999999999999999@1-2", "in_time@1-2", "x@1-2"):
+        assert client.get("/admin/telephony/offer/", {"counted": way}).status_code == 200
+
+    answer: Any = client.get(f"{PAGE}parts/", {"agent_logins": "nobody", "figure": "occupancy"})
 
     assert parse_qs(urlsplit(answer.url).query) == {"agent_logins": ["nobody"], "figure": ["occupancy"]}

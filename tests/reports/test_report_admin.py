@@ -1,5 +1,6 @@
 """The page of the agents work report: the API's figures, the rows behind each of them, and the way to a file."""
 
+from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import urlencode
@@ -20,7 +21,7 @@ from tests.conftest import ApiClient
 from tests.reports.asking import AGGREGATIONS, refresh
 from tests.reports.exports import built, rows_of
 from tests.reports.factories import ExportFactory
-from tests.reports.scenes import BASES, Cast, Scene, cast
+from tests.reports.scenes import BASES, Cast, Scene
 from tests.statements import few_statements
 from tests.telephony.factories import AgentFactory
 
@@ -28,6 +29,8 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
 
 PAGE = "/admin/reports/export/work-report/"
 DAY = {"date_from": "2026-06-10", "date_to": "2026-06-10"}
+JUNE = {"date_from": "2026-06-01", "date_to": "2026-06-30"}
+ALWAYS = {"date_from": "1902-01-01", "date_to": "9998-12-31", "aggregate_by": "hour_of_day"}
 # Figures that count rows; the list behind one that counts replies holds their tickets.
 COUNTS = [
     *("inbound.count", "inbound.answered_count", "inbound.not_answered_count", "inbound.transferred_count"),
@@ -37,16 +40,20 @@ COUNTS = [
 ]
 
 
-@pytest.fixture
-def people() -> Cast:
-    return cast()
-
-
-def play(scene: Scene) -> datetime:
-    """What happened, half of it summed; returns a time after all of it."""
+def play(people: Cast, base: int, seed: int) -> datetime:
+    """Play a scene, half of which is summed. Return a time after all of it."""
+    scene = Scene(people, BASES[base], seed)
     scene.play()
     refresh()
     return scene.now
+
+
+@pytest.fixture
+def june(people: Cast) -> Iterator[datetime]:
+    """A scene of June; the clock stands at its end."""
+    now = play(people, 4, 4)
+    with time_machine.travel(now, tick=False):
+        yield now
 
 
 def shown(client: BackOffice, **query: Any) -> list[dict[str, Any]]:
@@ -75,14 +82,11 @@ def listed(client: BackOffice, url: str) -> list[Any]:
     return rows
 
 
-def test_the_page_shows_what_the_api_answers(people: Cast, api: ApiClient) -> None:
-    now = play(Scene(people, BASES[4], 4))
-    query: dict[str, Any] = {"date_from": "2026-06-01", "date_to": "2026-06-30", "aggregate_by": "hour"}
-    query["outbound_threshold"] = 30
+def test_the_page_shows_what_the_api_answers(june: datetime, api: ApiClient) -> None:
+    query: dict[str, Any] = {**JUNE, "aggregate_by": "hour", "outbound_threshold": 30}
 
-    with time_machine.travel(now, tick=False):
-        rows = shown(superuser(), **query, columns=NAMES)
-        answer = api.get("/api/agents_work_report", {**query, "agent_logins[]": ["anna", "borys"]}).json()
+    rows = shown(superuser(), **query, columns=NAMES)
+    answer = api.get("/api/agents_work_report", {**query, "agent_logins[]": ["anna", "borys"]}).json()
 
     assert answer
     assert [
@@ -105,7 +109,7 @@ def test_the_page_shows_what_the_api_answers(people: Cast, api: ApiClient) -> No
 @pytest.mark.parametrize("narrowed", [False, True])
 def test_the_list_behind_a_figure_holds_as_many_rows(aggregation: str, seed: int, narrowed: bool, people: Cast) -> None:
     """In autumn, with an hour that comes twice."""
-    now, client = play(Scene(people, BASES[1], seed)), superuser()
+    now, client = play(people, 1, seed), superuser()
     queues = [people.queues[0].pk, people.queues[1].pk, people.ticket_queues[0].pk] if narrowed else []
     query = {"date_from": "2026-10-24", "date_to": "2026-10-27", "aggregate_by": aggregation, "queues_ids": queues}
     seen = set()
@@ -122,7 +126,7 @@ def test_the_list_behind_a_figure_holds_as_many_rows(aggregation: str, seed: int
 
 @pytest.mark.usefixtures("unrendered")
 def test_the_list_behind_a_duration_holds_what_it_was_added_up_of(people: Cast) -> None:
-    now, client = play(Scene(people, BASES[1], 5)), superuser()
+    now, client = play(people, 1, 5), superuser()
     query = {"date_from": "2026-10-24", "date_to": "2026-10-26", "aggregate_by": "hour"}
     hour = timedelta(hours=1)
     added = 0
@@ -148,12 +152,8 @@ def test_every_figure_with_rows_behind_it_has_a_link() -> None:
     assert {name for name in NAMES if not parts_of(name)} - set(_ROWS) == {"pauses.reasons"}
 
 
-def test_nobody_is_led_to_lists_that_he_may_not_see(people: Cast) -> None:
-    now = play(Scene(people, BASES[4], 4))
-    client = staff("view_export", "view_agentsession")
-
-    with time_machine.travel(now, tick=False):
-        rows = shown(client, date_from="2026-06-01", date_to="2026-06-30", aggregate_by="year", columns=NAMES)
+def test_nobody_is_led_to_lists_that_they_may_not_see(june: datetime) -> None:
+    rows = shown(staff("view_export", "view_agentsession"), **JUNE, aggregate_by="year", columns=NAMES)
 
     pages = {cell.url.partition("?")[0] for row in rows for cell in row.values() if getattr(cell, "url", "")}
     # A ratio whose divisor is the time of sessions: calls by the time logged in.
@@ -186,25 +186,18 @@ def test_what_is_wrong_stands_at_its_field_in_the_words_of_the_form() -> None:
     # Not the first choice, which would look chosen.
     assert wrong.context["form"]["aggregate_by"].value() == "day"
     assert not wrong.context.get("rows")
+    turned = superuser().get(PAGE, {"date_from": "2026-06-11", "date_to": "2026-06-10"})
+    assert errors_of(turned)["date_to"] == ["The last day cannot be before the first."]
 
 
-def test_days_the_wrong_way_round_are_refused_in_words() -> None:
-    wrong = superuser().get(PAGE, {"date_from": "2026-06-11", "date_to": "2026-06-10"})
-
-    assert errors_of(wrong)["date_to"] == ["The last day cannot be before the first."]
-
-
-def test_without_a_period_everything_is_by_days(committed_db: None) -> None:
+def test_without_a_period_everything_is_by_days(june: datetime) -> None:
     """The page, its form, its chart, its ranges and its files; the API's default is the month."""
-    people = cast()
-    now, client = play(Scene(people, BASES[4], 4)), superuser()
-    span = "date_from=2026-06-10&date_to=2026-06-12"
+    client, span = superuser(), "date_from=2026-06-10&date_to=2026-06-12"
 
-    with time_machine.travel(now, tick=False):
-        page = client.get(f"{PAGE}?{span}").context
-        chart = client.get(f"{PAGE}chart/?{span}").json()
-        client.post(f"{PAGE}?{span}", {"format": "csv"})
-        ranged = client.get(f"{PAGE}{page['ranges'][0][3]}").context
+    page = client.get(f"{PAGE}?{span}").context
+    chart = client.get(f"{PAGE}chart/?{span}").json()
+    client.post(f"{PAGE}?{span}", {"format": "csv"})
+    ranged = client.get(f"{PAGE}{page['ranges'][0][3]}").context
 
     days = {"2026-06-10", "2026-06-11", "2026-06-12"}
     assert page["form"]["aggregate_by"].value() == ranged["form"]["aggregate_by"].value() == "day"
@@ -226,9 +219,7 @@ def test_what_is_not_there_stays_chosen() -> None:
 def test_the_number_of_queries_does_not_depend_on_the_agents(people: Cast) -> None:
     client, counts = superuser(), []
     for _ in range(2):
-        with CaptureQueriesContext(
-            connection,
-        ) as queries:
+        with CaptureQueriesContext(connection) as queries:
             client.page(PAGE, **DAY, columns=NAMES)
         counts.append(len(queries))
         AgentFactory.create_batch(5, grouped=True)
@@ -237,26 +228,18 @@ def test_the_number_of_queries_does_not_depend_on_the_agents(people: Cast) -> No
 
 
 @pytest.mark.slow("opens many pages")
-def test_pages_follow_one_another(monkeypatch: pytest.MonkeyPatch, people: Cast) -> None:
-    now, client = play(Scene(people, BASES[4], 4)), superuser()
-    query = {"date_from": "2026-06-01", "date_to": "2026-06-30", "aggregate_by": "hour"}
-    with time_machine.travel(now, tick=False):
-        whole = shown(client, **query)
-        monkeypatch.setattr("reports.admin.report.PER_PAGE", 4)
-        parts = [row for page in range(1, 30) for row in shown(client, **query, p=page)]
+def test_pages_follow_one_another_and_one_after_the_last_says_so(
+    monkeypatch: pytest.MonkeyPatch, june: datetime
+) -> None:
+    client, query = superuser(), {**JUNE, "aggregate_by": "hour"}
+    whole = shown(client, **query)
+    monkeypatch.setattr("reports.admin.report.PER_PAGE", 4)
+    parts = [row for page in range(1, 30) for row in shown(client, **query, p=page)]
 
     assert len(whole) > 8
     assert parts == whole
-
-
-def test_a_page_after_the_last_one_says_so_and_leads_to_the_first(people: Cast) -> None:
-    now, client = play(Scene(people, BASES[4], 4)), superuser()
-    query = {"date_from": "2026-06-01", "date_to": "2026-06-30", "aggregate_by": "hour"}
-
-    with time_machine.travel(now, tick=False):
-        response = client.get(PAGE, {**query, "p": "500"})
+    response = client.get(PAGE, {**query, "p": "500"})
     page = response.content.decode()
-
     assert "There is no such page." in page
     assert "Nothing was done." not in page
     assert "Previous page" not in page
@@ -265,13 +248,12 @@ def test_a_page_after_the_last_one_says_so_and_leads_to_the_first(people: Cast) 
 
 @pytest.mark.usefixtures("unrendered")
 def test_hours_of_the_day_of_all_time_are_those_of_the_time_in_which_there_is_anything(people: Cast) -> None:
-    now, client = play(Scene(people, BASES[1], 3)), superuser()
+    now, client = play(people, 1, 3), superuser()
 
     with time_machine.travel(now, tick=False):
         year = shown(client, date_from="2026-01-01", date_to="2026-12-31", aggregate_by="hour_of_day", columns=NAMES)
-        always = shown(client, date_from="1902-01-01", date_to="9998-12-31", aggregate_by="hour_of_day", columns=NAMES)
-        query = {"date_from": "1902-01-01", "date_to": "9998-12-31", "aggregate_by": "hour_of_day"}
-        chart = client.get(f"{PAGE}chart/", query).json()
+        always = shown(client, **ALWAYS, columns=NAMES)
+        chart = client.get(f"{PAGE}chart/", ALWAYS).json()
 
     assert year
     assert always == year
@@ -281,13 +263,12 @@ def test_hours_of_the_day_of_all_time_are_those_of_the_time_in_which_there_is_an
 
 
 @pytest.mark.parametrize("aggregation", AGGREGATIONS)
-def test_the_chart_adds_up_what_agents_did(aggregation: str, people: Cast) -> None:
-    now, client = play(Scene(people, BASES[4], 4)), superuser()
+def test_the_chart_adds_up_what_agents_did(aggregation: str, june: datetime) -> None:
+    client = superuser()
     query = {"date_from": "2026-06-10 12:00", "date_to": "2026-06-10 20:00", "aggregate_by": aggregation}
-    with time_machine.travel(now, tick=False):
-        chart = client.get(f"{PAGE}chart/", {**query, "columns": NAMES}).json()
-        rows = shown(client, **query, columns=NAMES)
-        more = shown(client, **query, columns=NAMES, p=2)
+    chart = client.get(f"{PAGE}chart/", {**query, "columns": NAMES}).json()
+    rows = shown(client, **query, columns=NAMES)
+    more = shown(client, **query, columns=NAMES, p=2)
 
     calls = ("inbound.count", "outbound_above_threshold.count", "outbound_below_threshold.count")
     assert chart["labels"] == sorted({row["period"] for row in [*rows, *more]}) or len(more) == 100
@@ -303,9 +284,8 @@ def test_the_chart_adds_up_what_agents_did(aggregation: str, people: Cast) -> No
 def test_too_much_is_not_drawn() -> None:
     AgentFactory()
 
-    answer = superuser().get(
-        f"{PAGE}chart/", {"date_from": "2026-06-01", "date_to": "2026-06-07", "aggregate_by": "minute"}
-    )
+    query = {"date_from": "2026-06-01", "date_to": "2026-06-07", "aggregate_by": "minute"}
+    answer = superuser().get(f"{PAGE}chart/", query)
 
     assert answer.json() == {"reason": "No chart of more than 800 periods: choose longer ones."}
 
@@ -313,9 +293,8 @@ def test_too_much_is_not_drawn() -> None:
 # Files
 
 
-def test_the_question_of_the_page_becomes_a_file(committed_db: None) -> None:
-    people = cast()
-    now, client = play(Scene(people, BASES[4], 4)), superuser()
+def test_the_question_of_the_page_becomes_a_file(committed_db: None, people: Cast) -> None:
+    now, client = play(people, 4, 4), superuser()
     query = "date_from=2026-06-01&date_to=2026-06-30&aggregate_by=day&agent_logins=anna&outbound_threshold=30"
 
     asked: Any = client.post(f"{PAGE}?{query}&columns=inbound.count&columns=login_sum", {"format": "csv"})
@@ -325,7 +304,7 @@ def test_the_question_of_the_page_becomes_a_file(committed_db: None) -> None:
     Export.objects.update(next_attempt_at=now)
     with time_machine.travel(now, tick=False):
         built(export)
-        rows = shown(client, date_from="2026-06-01", date_to="2026-06-30", aggregate_by="day", agent_logins="anna")
+        rows = shown(client, **JUNE, aggregate_by="day", agent_logins="anna")
     done = client.page(asked.url)
     file = client.get(f"/admin/reports/export/{export.pk}/download/")
 
@@ -349,27 +328,26 @@ def test_who_may_only_look_asks_for_no_file() -> None:
     page = client.page(PAGE, **DAY)
 
     assert 'value="csv"' not in page
-    assert client.post(f"{PAGE}?date_from=2026-06-10&date_to=2026-06-10", {"format": "csv"}).status_code == 403
+    assert client.post(f"{PAGE}?{urlencode(DAY)}", {"format": "csv"}).status_code == 403
     assert not Export.objects.exists()
 
 
-@pytest.mark.parametrize(
-    "path", ["work-report/", "work-report/chart/", "{pk}/change/", "{pk}/download/", "{pk}/progress/"]
-)
-def test_who_has_no_right_to_reports_sees_nothing(path: str) -> None:
-    export = ExportFactory(finished=True)
+def test_who_has_no_right_to_reports_sees_nothing() -> None:
+    export, client = ExportFactory(finished=True), staff("view_agent")
 
-    assert staff("view_agent").get(f"/admin/reports/export/{path.format(pk=export.pk)}").status_code in (302, 403)
+    for path in (
+        "work-report",
+        "work-report/chart",
+        *(f"{export.pk}/{to}" for to in ("change", "download", "progress")),
+    ):
+        assert client.get(f"/admin/reports/export/{path}/").status_code in (302, 403), path
 
 
 def test_a_file_that_is_not_there_is_no_download() -> None:
     client = superuser()
 
-    for export in (
-        ExportFactory(),
-        ExportFactory(finished=True),
-        ExportFactory(finished=True, file="exports/gone.csv"),
-    ):
+    for values in ({}, {"finished": True}, {"finished": True, "file": "exports/gone.csv"}):
+        export = ExportFactory(**values)
         assert client.get(f"/admin/reports/export/{export.pk}/download/").status_code == 404
 
 

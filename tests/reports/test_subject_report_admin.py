@@ -1,7 +1,9 @@
 """The pages of the reports by queue, campaign and ticket queue: figures, rows behind them, files, mails and scope."""
 
+from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 import time_machine
@@ -58,18 +60,31 @@ def played(seed: int = 1, base: Any = SPRING) -> SubjectScene:
     return scene
 
 
-@of_each
-def test_the_page_shows_what_the_api_answers(report: Report, api: ApiClient) -> None:
+@pytest.fixture
+def scene() -> Iterator[SubjectScene]:
+    """A scene of spring; the clock stands at its end."""
     scene = played()
-
     with time_machine.travel(scene.now, tick=False):
-        *rows, _total = cells(superuser(), report, **SPAN, columns=report.names)
-        answer = all_rows(api, report, **SPAN)
+        yield scene
+
+
+@of_each
+def test_the_page_shows_what_the_api_answers_its_total_leads_to_lists_and_its_chart_has_each_period(
+    report: Report, api: ApiClient, scene: SubjectScene
+) -> None:
+    client = superuser()
+
+    *rows, (_none, total) = cells(client, report, **SPAN, columns=report.names)
+    answer = all_rows(api, report, **SPAN)
+    chart = client.get(f"{page_of(report)}chart/", SPAN).json()
 
     assert [line.period for line, _cells in rows] == [row["period"] for row in answer]
     for (_line, shown), row in zip(rows, answer, strict=True):
         for name in set(COUNTS[report.kind]) & set(row):
             assert shown[name].text == str(row[name])
+    assert [name for name, cell in total.items() if not cell.url and cell.text not in ("–", "0", "")] == []
+    assert chart["labels"]
+    assert {len(chart[name]["data"]) for name in ("calls", "talk", "occupancy")} == {len(chart["labels"])}
 
 
 @pytest.mark.slow("compares with a slow reference")
@@ -94,21 +109,8 @@ def test_the_list_behind_a_figure_holds_as_many_rows(report: Report, aggregation
 
 
 @of_each
-def test_every_figure_of_the_total_leads_to_a_list(report: Report) -> None:
-    scene = played()
-
-    with time_machine.travel(scene.now, tick=False):
-        _line, total = cells(superuser(), report, **SPAN, columns=report.names)[-1]
-
-    assert [name for name, cell in total.items() if not cell.url and cell.text not in ("–", "0", "")] == []
-
-
-@of_each
-def test_a_user_who_may_not_see_the_list_gets_no_link(report: Report) -> None:
-    scene = played()
-
-    with time_machine.travel(scene.now, tick=False):
-        found = cells(staff("view_export", RIGHTS[report.kind]), report, **SPAN)
+def test_a_user_who_may_not_see_the_list_gets_no_link(report: Report, scene: SubjectScene) -> None:
+    found = cells(staff("view_export", RIGHTS[report.kind]), report, **SPAN)
 
     assert found
     assert not any(cell.url for _line, shown in found for cell in shown.values())
@@ -116,22 +118,18 @@ def test_a_user_who_may_not_see_the_list_gets_no_link(report: Report) -> None:
 
 
 @of_each
-def test_a_scope_that_narrows_the_list_and_not_the_report_leaves_no_links(report: Report) -> None:
-    scene, others = (
-        played(),
-        {QUEUES.kind: {"scope_outbounds", "scope_agent_groups"}, OUTBOUNDS.kind: {"scope_agent_groups"}},
-    )
+def test_a_scope_that_narrows_the_list_and_not_the_report_leaves_no_links(report: Report, scene: SubjectScene) -> None:
+    others = {QUEUES.kind: {"scope_outbounds", "scope_agent_groups"}, OUTBOUNDS.kind: {"scope_agent_groups"}}
 
-    with time_machine.travel(scene.now, tick=False):
-        found = {
-            column: any(
-                cell.url
-                for _line, shown in cells(client_of(person("Supervisor", **{column: []})), report, **SPAN)
-                for cell in shown.values()
-            )
-            for column in DIMENSIONS
-            if column != SCOPES[report.kind]
-        }
+    found = {
+        column: any(
+            cell.url
+            for _line, shown in cells(client_of(person("Supervisor", **{column: []})), report, **SPAN)
+            for cell in shown.values()
+        )
+        for column in DIMENSIONS
+        if column != SCOPES[report.kind]
+    }
 
     assert {column for column, is_linked in found.items() if not is_linked} == others.get(report.kind, set())
 
@@ -215,38 +213,23 @@ def test_the_backlog_by_age_leads_to_its_tickets() -> None:
     assert int(total["backlog"].text) == sum(number for number, _url in entries)
 
 
-def test_hours_of_the_day_of_campaigns_add_up_to_the_total() -> None:
-    scene, client = played(), superuser()
+def test_hours_of_the_day_of_campaigns_add_up_to_the_total(scene: SubjectScene) -> None:
+    client = superuser()
 
-    with time_machine.travel(scene.now, tick=False):
-        section = client.values(page_of(OUTBOUNDS), **SPAN)["section"]
-        _line, total = cells(client, OUTBOUNDS, **SPAN)[-1]
+    section = client.values(page_of(OUTBOUNDS), **SPAN)["section"]
+    _line, total = cells(client, OUTBOUNDS, **SPAN)[-1]
 
     attempts = [line[0][0] for _hour, line in section["lines"]]
     assert sum(attempts) == section["total"][0][0] == int(total["attempts"].text)
 
 
 @of_each
-def test_the_chart_has_a_value_for_each_period(report: Report) -> None:
-    scene = played()
-
-    with time_machine.travel(scene.now, tick=False):
-        chart = superuser().get(f"{page_of(report)}chart/", SPAN).json()
-
-    assert chart["labels"]
-    assert {len(chart[name]["data"]) for name in ("calls", "talk", "occupancy")} == {len(chart["labels"])}
-
-
-@of_each
 def test_the_number_of_queries_does_not_depend_on_the_rows(report: Report) -> None:
     client, counts = superuser(), []
-    with CaptureQueriesContext(connection) as queries:
-        client.page(page_of(report), **SPAN)
-    counts.append(len(queries))
-    scene = played()
-    with time_machine.travel(scene.now, tick=False), CaptureQueriesContext(connection) as queries:
-        client.page(page_of(report), **SPAN)
-    counts.append(len(queries))
+    for now in (timezone.now(), None):
+        with time_machine.travel(now or played().now, tick=False), CaptureQueriesContext(connection) as queries:
+            client.page(page_of(report), **SPAN)
+        counts.append(len(queries))
 
     # The further table of a page with rows; the opening hours of ticket queues need the earliest ticket.
     assert counts[1] - counts[0] <= (2 if report.section else 0)
@@ -261,16 +244,14 @@ def test_faults_stand_at_their_fields(report: Report) -> None:
 
 
 @of_each
-def test_all_rows_become_a_file(report: Report, committed_db: None) -> None:
-    scene, client = played(), superuser()
-    query = "&".join(f"{name}={value}" for name, value in SPAN.items())
+def test_all_rows_become_a_file(report: Report, committed_db: None, scene: SubjectScene) -> None:
+    client = superuser()
 
-    with time_machine.travel(scene.now, tick=False):
-        for form in ("csv", "xlsx"):
-            client.post(f"{page_of(report)}?{query}", {"format": form})
-        book, table = (built(export) for export in Export.objects.order_by("-pk"))
-        *rows, (_none, total) = cells(client, report, **SPAN)
-        page = client.page(f"/admin/reports/export/{table.pk}/change/")
+    for form in ("csv", "xlsx"):
+        client.post(f"{page_of(report)}?{urlencode(SPAN)}", {"format": form})
+    book, table = (built(export) for export in Export.objects.order_by("-pk"))
+    *rows, (_none, total) = cells(client, report, **SPAN)
+    page = client.page(f"/admin/reports/export/{table.pk}/change/")
 
     assert table.file_name == f"{report.kind}-2026-03-01-2026-03-31-by-day.csv"
     assert str(report.kind.label) in page
@@ -284,17 +265,16 @@ def test_all_rows_become_a_file(report: Report, committed_db: None) -> None:
 
 
 @of_each
-def test_a_report_comes_by_mail(report: Report, committed_db: None) -> None:
-    scene, client = played(), superuser()
+def test_a_report_comes_by_mail(report: Report, committed_db: None, scene: SubjectScene) -> None:
+    client = superuser()
     add = f"/admin/reports/schedule/add/?report={report.kind}"
 
     client.submit(add, name="Every day", language="en", recipients="boss@example.com", columns=[COUNTS[report.kind][0]])
     schedule = Schedule.objects.get()
     Schedule.objects.update(next_due_at=scene.now - timedelta(hours=1))
-    with time_machine.travel(scene.now, tick=False):
-        export = run_schedule(schedule, scene.now)
-        assert export
-        rows = rows_of(built(export))
+    export = run_schedule(schedule, scene.now)
+    assert export
+    rows = rows_of(built(export))
 
     assert schedule.report == export.report == report.kind
     assert list(rows[0]) == [*(column.name for column in report.fixed), COUNTS[report.kind][0]]
@@ -302,24 +282,21 @@ def test_a_report_comes_by_mail(report: Report, committed_db: None) -> None:
 
 
 @of_each
-def test_a_person_sees_the_rows_of_their_scope_only(report: Report, committed_db: None) -> None:
+def test_a_person_sees_the_rows_of_their_scope_only(report: Report, committed_db: None, scene: SubjectScene) -> None:
     """On the page, in the chart's sums, in files and in what is mailed."""
-    scene = played()
     assert report.subjects
     first, second = report.subjects.model._default_manager.order_by(*report.subjects.order)[:2]
     user = person("Supervisor", **{SCOPES[report.kind]: [second.pk]})
     client = client_of(user)
     other, key = (getattr(row, report.subjects.names["id"]) for row in (first, second))
     schedule = ScheduleFactory(user=user, report=report.kind, columns=[COUNTS[report.kind][0]], span="last_month")
-    query = "&".join(f"{name}={value}" for name, value in SPAN.items())
 
-    with time_machine.travel(scene.now, tick=False):
-        rows = client.values(page_of(report), **SPAN)["rows"]
-        refused = client.get(page_of(report), {**SPAN, report.subjects.parameter: str(other)})
-        whole = superuser().get(f"{page_of(report)}chart/", {**SPAN, report.subjects.parameter: str(key)}).json()
-        chart = client.get(f"{page_of(report)}chart/", SPAN).json()
-        client.post(f"{page_of(report)}?{query}", {"format": "csv"})
-        file = rows_of(built(Export.objects.get()))
+    rows = client.values(page_of(report), **SPAN)["rows"]
+    refused = client.get(page_of(report), {**SPAN, report.subjects.parameter: str(other)})
+    whole = superuser().get(f"{page_of(report)}chart/", {**SPAN, report.subjects.parameter: str(key)}).json()
+    chart = client.get(f"{page_of(report)}chart/", SPAN).json()
+    client.post(f"{page_of(report)}?{urlencode(SPAN)}", {"format": "csv"})
+    file = rows_of(built(Export.objects.get()))
     with time_machine.travel(scene.now + timedelta(days=30), tick=False):
         Schedule.objects.update(next_due_at=scene.now)
         export = run_schedule(schedule, scene.now + timedelta(days=30))

@@ -116,16 +116,6 @@ def test_the_backlog_and_all_else_do_not_depend_on_the_page(report: Report) -> N
     assert report.answer(asked, 0, 0).total == whole.total
 
 
-def test_a_row_of_tickets_leads_to_the_next_backlog() -> None:
-    scene = SubjectScene(AUTUMN, 7)
-    scene.play()
-    before: dict[Any, int] = {}
-    for row in TICKETS.answer(question(TICKETS, scene, "hour"), 10_000, 0).rows:
-        assert row.open_at_end == before.get(row.subject_id, 0) + row.opened - row.closed
-        before[row.subject_id] = row.open_at_end
-    assert before
-
-
 @of_each
 def test_faulty_parameters_are_named(report: Report, api: ApiClient) -> None:
     assert report.subjects

@@ -9,6 +9,7 @@ from django.utils import timezone
 from callcentre.core.enqueue import enqueue
 from callcentre.overview import events
 from callcentre.overview.models import Alarm, AlarmMail
+from webhooks.event_types import EventType
 
 
 def settle(alarms: Sequence[Alarm], values: Mapping[int, float | None], now: datetime) -> list[Alarm]:
@@ -17,8 +18,7 @@ def settle(alarms: Sequence[Alarm], values: Mapping[int, float | None], now: dat
     None stands for a figure that is not watched at present: the queue is closed, or the alarm inactive. States, events
     and mails are written in the caller's transaction.
     """
-    raised: list[Alarm] = []
-    cleared: list[Alarm] = []
+    raised, cleared = list[Alarm](), list[Alarm]()
     for alarm in alarms:
         value = values[alarm.pk]
         is_beyond = value is not None and Alarm.Subject(alarm.subject).is_beyond(value, alarm.limit)
@@ -28,8 +28,8 @@ def settle(alarms: Sequence[Alarm], values: Mapping[int, float | None], now: dat
         (raised if is_beyond else cleared).append(alarm)
     if changed := [*raised, *cleared]:
         Alarm.objects.bulk_update(changed, ["raised_at", "value"])
-        events.alarms_raised(raised)
-        events.alarms_cleared(cleared)
+        events.alarms_changed(EventType.ALARM_RAISED, raised)
+        events.alarms_changed(EventType.ALARM_CLEARED, cleared)
         _write_mails(changed, now)
     return changed
 

@@ -5,6 +5,7 @@ offer or a chat of another agent.
 """
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from django.core.exceptions import ValidationError
@@ -41,18 +42,6 @@ Kind = CallCommand.Kind
 # The agent
 
 
-def log_in(desk: Situation, form: QueryDict) -> None:
-    presence.log_in(desk.agent, desk.actor)
-
-
-def log_out(desk: Situation, form: QueryDict) -> None:
-    presence.log_out(desk.agent, desk.actor)
-
-
-def ready(desk: Situation, form: QueryDict) -> None:
-    presence.free(desk.agent, desk.actor, after_call=True)
-
-
 def pause(desk: Situation, form: QueryDict) -> None:
     values, faults = PauseInput.read(form.dict())
     presence.pause(desk.agent, desk.actor, values.get("pause_id"), faults, after_call=True)
@@ -63,18 +52,6 @@ def extend(desk: Situation, form: QueryDict) -> None:
     with transaction.atomic():
         if connection_id := presence.extend_wrap_up(desk.agent, desk.actor):
             await_result(connection_id, presence.EXTENSION)
-
-
-def switch_mode(desk: Situation, form: QueryDict) -> None:
-    edit_agent(desk.agent, desk.actor, outbound_mode=form.get("on") == "1")
-
-
-def begin_line(desk: Situation, form: QueryDict) -> None:
-    lines.ask_for_line(desk.agent, desk.actor)
-
-
-def end_line(desk: Situation, form: QueryDict) -> None:
-    lines.end_line(desk.agent, desk.actor)
 
 
 # Calls
@@ -99,16 +76,8 @@ def _call(desk: Situation, number: str, customer_id: int | None = None) -> None:
     connections.call(desk.actor, sip=desk.agent.number, phone_number=number, customer_id=customer_id)
 
 
-def hang_up(desk: Situation, form: QueryDict) -> None:
-    commands.ask(desk.actor, _open_call(desk, form), Kind.HANG_UP)
-
-
-def hold(desk: Situation, form: QueryDict) -> None:
-    commands.ask(desk.actor, _open_call(desk, form), Kind.HOLD)
-
-
-def resume(desk: Situation, form: QueryDict) -> None:
-    commands.ask(desk.actor, _open_call(desk, form), Kind.RESUME)
+def command(kind: CallCommand.Kind, desk: Situation, form: QueryDict) -> None:
+    commands.ask(desk.actor, _open_call(desk, form), kind)
 
 
 def transfer(desk: Situation, form: QueryDict) -> None:
@@ -234,20 +203,20 @@ def _lines(text: str) -> str:
     return text.replace("\r\n", "\n")
 
 
-ACTIONS: Mapping[str, Callable[[Situation, QueryDict], None]] = {
-    "log-in": log_in,
-    "log-out": log_out,
-    "ready": ready,
+ACTIONS: Mapping[str, Callable[[Situation, QueryDict], object]] = {
+    "log-in": lambda desk, form: presence.log_in(desk.agent, desk.actor),
+    "log-out": lambda desk, form: presence.log_out(desk.agent, desk.actor),
+    "ready": lambda desk, form: presence.free(desk.agent, desk.actor, after_call=True),
     "pause": pause,
     "extend": extend,
-    "mode": switch_mode,
-    "begin-line": begin_line,
-    "end-line": end_line,
+    "mode": lambda desk, form: edit_agent(desk.agent, desk.actor, outbound_mode=form.get("on") == "1"),
+    "begin-line": lambda desk, form: lines.ask_for_line(desk.agent, desk.actor),
+    "end-line": lambda desk, form: lines.end_line(desk.agent, desk.actor),
     "call": place_call,
     "call-back": call_back,
-    "hang-up": hang_up,
-    "hold": hold,
-    "resume": resume,
+    "hang-up": partial(command, Kind.HANG_UP),
+    "hold": partial(command, Kind.HOLD),
+    "resume": partial(command, Kind.RESUME),
     "transfer": transfer,
     "topic": give_topic,
     "result": result,
