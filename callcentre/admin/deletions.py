@@ -84,11 +84,13 @@ class DeletionAdmin(UncountedMixin, JobAdmin):
     """The list of deletions: object, person, time, reason."""
 
     has_own_history = True  # a deletion is its own history
-    list_display = ("created_at", "kind_shown", "object_id", "actor_name", "reason", "state_label")
+    list_display = ("created_at", "kind_shown", "object_id", "actor_name", "reason", "state_shown")
     list_display_links = ("created_at", "object_id")
     list_filter = (KindFilter, ("state", ChoicesDropdownFilter))
     search_fields = ("object_id",)
     search_help_text = _("Id of what was deleted, or the name of the person who had it deleted")
+
+    state_shown = JobAdmin.state_label  # the name of the column in saved views
 
     def get_urls(self) -> list[URLPattern]:
         return [self.url_to("<int:pk>/again/", self.again_view, "again"), *super().get_urls()]
