@@ -133,7 +133,7 @@ class ReportPage(ReadOnlyAdmin):
         page = self.page(
             request,
             "admin/reports/report.html",
-            title=described.kind.label,
+            title=str(described.kind.label),
             described=described,
             media=self.media + form.media,
             form=form,
