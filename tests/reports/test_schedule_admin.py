@@ -204,7 +204,7 @@ def test_who_may_not_see_the_figures_mails_them_to_nobody() -> None:
 def test_the_history_speaks_as_the_form_does_and_names_the_agents() -> None:
     client, schedule = superuser(), ScheduleFactory(columns=["inbound.count"])
     agent = AgentFactory(login="anna", name="", surname="")
-    values = {"repeats": "weekly", "is_active": None, "aggregation": "hour_of_day", "format": "xlsx"}
+    values: dict[str, Any] = {"repeats": "weekly", "is_active": None, "aggregation": "hour_of_day", "format": "xlsx"}
     values |= {"agent_ids": [agent.pk], "recipients": "a@example.com b@example.com"}
 
     client.submit(page_of(schedule), **values, columns=["login_sum", "pauses.reasons"], language="pl")
