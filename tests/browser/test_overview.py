@@ -40,7 +40,12 @@ def overview(visit: Visit) -> Iterator[Page]:
         yield page
 
 
-def test_a_waiting_caller_appears_and_goes_by_itself(queue: Queue, overview: Page) -> None:
+def test_a_waiting_caller_and_an_alarm_appear_and_go_by_themselves_and_the_alarm_sounds_once(
+    queue: Queue, overview: Page
+) -> None:
+    AlarmFactory(name="Too many", limit=0, queue=queue, sounds=True)
+    # A click on the page allows it to sound.
+    overview.locator(".ov-time").click()
     tiles = overview.locator("[data-key=tiles]").first
     waiting, longest = (tiles.locator(f"[data-key={key}] .cc-number") for key in ("waiting", "longest"))
     expect(waiting).to_have_text("0")
@@ -53,11 +58,17 @@ def test_a_waiting_caller_appears_and_goes_by_itself(queue: Queue, overview: Pag
     expect(of_queue.locator("td.ov-danger").nth(1)).to_be_visible()
     first = longest.inner_text()
     expect(longest).not_to_have_text(first)
+    watch()
+    expect(overview.get_by_text("Alarm: Too many")).to_be_visible()
+    expect(overview.locator("#overview")).to_have_attribute("data-sounded", "1")
 
     Connection.objects.filter(pk=call.pk).update(
         state="ended", ended_at=timezone.now(), disposition="NO ANSWER", hung_up_by="customer"
     )
     expect(waiting).to_have_text("0")
+    watch()
+    expect(overview.get_by_text("Alarm: Too many")).to_have_count(0)
+    expect(overview.locator("#overview")).to_have_attribute("data-sounded", "1")
 
 
 def test_focus_selection_and_scrolling_stay(queue: Queue, overview: Page) -> None:
@@ -120,22 +131,6 @@ def test_a_chart_that_is_open_as_a_table_stays_open(queue: Queue, overview: Page
     expect(table.locator("tr").first.locator("td").nth(1)).to_have_text("2")
     expect(table).to_be_visible()
     expect(overview.locator("[data-key=chart-tickets] svg")).to_be_visible()
-
-
-def test_an_alarm_appears_and_sounds_once(queue: Queue, overview: Page) -> None:
-    AlarmFactory(name="Too many", subject="QUEUE_CALLERS", limit=0, queue=queue, sounds=True)
-    # A click on the page allows it to sound.
-    overview.locator(".ov-time").click()
-    caller(queue)
-    watch()
-
-    expect(overview.get_by_text("Alarm: Too many")).to_be_visible()
-    expect(overview.locator("#overview")).to_have_attribute("data-sounded", "1")
-
-    Connection.objects.update(state="ended", ended_at=timezone.now(), disposition="NO ANSWER")
-    watch()
-    expect(overview.get_by_text("Alarm: Too many")).to_have_count(0)
-    expect(overview.locator("#overview")).to_have_attribute("data-sounded", "1")
 
 
 @pytest.mark.trial

@@ -11,8 +11,10 @@ from django.db import connection
 from django.db.models import Model
 from django.test.utils import CaptureQueriesContext
 
+from callcentre.admin import lists
 from callcentre.admin.list_views import ListViews
 from callcentre.core.audit import AuditEntry
+from callcentre.lists import counts
 from callcentre.lists.cells import columns_of
 from callcentre.lists.models import DefaultView, SavedView
 from callcentre.lists.saved_views import address_of_view, default_of
@@ -22,8 +24,8 @@ from tests.admin_pages import factory_of, list_of
 from tests.backoffice import BackOffice, shown, staff, superuser
 from tests.serving import at_once
 from tests.telephony.factories import AgentFactory
-from tests.tickets.factories import TicketFactory
-from tickets.models import Ticket
+from tests.tickets.factories import CompanyFactory, TicketFactory
+from tickets.models import Company, Ticket
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
 
@@ -294,3 +296,47 @@ def test_a_view_is_chosen_and_deleted_at_once(committed_db: None, user: User) ->
 
     assert found <= {302, 404}
     assert not SavedView.objects.exists()
+
+
+# Counts and orders of long lists
+
+
+def text_of(query: str = "") -> str:
+    text: str = superuser().get(f"{list_of(Company)}list-count/{query}").json()["text"]
+    return text
+
+
+def test_a_count_is_exact_up_to_a_limit_and_needs_the_right_to_the_list(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    CompanyFactory.create_batch(4)
+
+    assert text_of() == "4"
+    monkeypatch.setattr("callcentre.admin.list_tools.MOST_COUNTED", 3)
+    assert text_of() == "more than 3"
+    assert staff("view_agent").get(f"{list_of(Company)}list-count/").status_code == 403
+
+
+def test_a_count_that_takes_too_long_is_left_out(django_assert_num_queries: object) -> None:
+    AgentFactory()
+    slow = Agent.objects.extra(where=["pg_sleep(5) IS NOT NULL"])
+
+    assert counts.count_up_to(slow) is None
+    # One statement beside its limit.
+    with django_assert_num_queries(5):  # type: ignore[operator]
+        assert counts.count_up_to(Agent.objects.all()) == 1
+
+
+def test_few_rows_are_sorted_by_a_column(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("beta", "alpha", "gamma"):
+        CompanyFactory(name=name)
+    client = superuser()
+
+    def names() -> list[str]:
+        rows = client.get(list_of(Company), {"o": "0"}).context["cl"].result_list
+        return [row.name for row in rows]
+
+    assert names() == ["alpha", "beta", "gamma"]
+    monkeypatch.setattr(lists, "MOST_COUNTED", 2)
+    assert names() == ["gamma", "alpha", "beta"]
+    assert "Too many rows match to sort them" in client.page(list_of(Company), o="0")

@@ -2,12 +2,16 @@
 
 import os
 from datetime import datetime, timedelta
+from pathlib import Path
 
 import pytest
 from django.db import transaction
 from hypothesis import given, settings
 
 from callcentre.core.times import zone
+from reports import ledgers, report
+from reports.ledgers import Part, Source
+from reports.periods import FIRST, LAST
 from telephony.models import LedgerChange
 from tests.reports.asking import AGGREGATIONS, ask, refresh, settle, unsettle
 from tests.reports.reference import Reference
@@ -53,3 +57,20 @@ def test_the_report_is_what_its_definitions_say(people: Cast, scene: tuple[datet
         settle(now + timedelta(days=800))
         agree(drawn, now)  # from rollups of every level
         transaction.set_rollback(True)
+
+
+# The SQL that the report composes at import: composed.sql spells it out
+
+
+def test_composed_statements() -> None:
+    statements = {
+        "Rows of the ledgers": ledgers.ROWS,
+        "Agents with intervals that go on": ledgers.GOING_ON,
+        "A page of rollups": report._statement({Part(Source.DAY, FIRST, LAST): [1]}, is_level=True),
+        "A page of rollups and ledgers": report._statement(
+            {Part(source, FIRST, LAST): [1] for source in (Source.DAY, Source.CLOSED)}, is_level=False
+        ).replace(ledgers.ROWS, "…"),
+    }
+    composed = "\n\n".join(f"-- {title}\n{sql.strip()}" for title, sql in statements.items())
+    print(composed)
+    assert f"{composed}\n" == Path(__file__).with_name("composed.sql").read_text()

@@ -2,20 +2,25 @@
 
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
+from itertools import product
 from typing import Any
 from unittest.mock import Mock
 
 import pytest
 import time_machine
 
+from callcentre.core.exporting.formats import Unit
 from callcentre.core.scope import ALL
 from callcentre.core.times import zone
+from reports.api.serializers import published
 from reports.catalogue import OUTBOUNDS, QUEUES, REPORTS, TICKETS
 from reports.description import Report
 from reports.parameters import subjects_of
 from reports.periods import Aggregation
 from reports.report import Question
-from tests.conftest import ApiClient
+from telephony.verbs import presence
+from tests.conftest import ACTOR, ApiClient
+from tests.documented import faults, media_of, operations, resolved
 from tests.reports import subject_reference as reference
 from tests.reports.asking import AGGREGATIONS
 from tests.reports.subject_scenes import SubjectScene
@@ -202,3 +207,38 @@ def test_every_report_has_its_words() -> None:
     for report in REPORTS.values():
         assert len({measure.title for measure in report.measures}) == len(report.measures)
         assert all(measure.sentence for measure in report.measures if measure.in_api)
+
+
+# The answers of all reports against the OpenAPI document
+
+
+def test_answers_fit_their_schemas_and_a_figure_is_nullable_if_some_answer_has_null(api: ApiClient) -> None:
+    span = {"date_from": "2026-10-24 18:00", "date_to": "2026-10-26 08:00"}
+    scene = SubjectScene(AUTUMN, seed=1)
+    scene.play()
+    with time_machine.travel(scene.base + timedelta(hours=1), tick=False):
+        presence.log_in(scene.agents[0], ACTOR)
+    agents = [agent.login for agent in scene.agents]
+    reports = {path: operation for path, _, operation in operations() if path.endswith("_report")}
+    nulls, nullable = set(), set()
+    wrong: list[Any] = []
+
+    with time_machine.travel(scene.now, tick=False):
+        for (path, operation), aggregation in product(reports.items(), Aggregation):
+            rows = api.get(path, {**span, "aggregate_by": aggregation.value, "agent_logins[]": agents}).json()
+            schema = media_of(operation["responses"]["200"])[1]["schema"]
+            wrong += faults(rows, schema) or ([] if rows else [(path, aggregation)])
+            nulls |= {(path, name) for row in rows for name, value in row.items() if value is None}
+            columns = resolved(schema["items"])["properties"].items()
+            nullable |= {(path, name) for name, column in columns if column.get("nullable")}
+
+    assert wrong == []
+    assert nullable == nulls
+    assert len(reports) == 4
+
+
+def test_durations_of_reports_beyond_the_interface_are_whole_seconds() -> None:
+    units = {measure.unit for report in (QUEUES, OUTBOUNDS, TICKETS) for measure in published(report)}
+
+    assert Unit.SECONDS in units
+    assert Unit.DURATION not in units
