@@ -114,6 +114,7 @@ def test_a_long_export_of_a_person_stops_no_other_persons() -> None:
     assert [ListExport.objects.get(pk=export.pk).state for export in (*mine, other)] == ["queued", "queued", "finished"]
 
 
+@pytest.mark.slow("exports lists several times")
 def test_at_most_two_exports_are_built_at_one_time_and_a_person_asks_for_no_more_than_can_wait() -> None:
     claims = [ListExport.objects.claim(asked(staff("view_agent", "add_listexport"), Agent).pk) for _place in range(2)]
     assert all(claims)
