@@ -212,6 +212,7 @@ def test_every_report_has_its_words() -> None:
 # The answers of all reports against the OpenAPI document
 
 
+@pytest.mark.slow("asks for every report")
 def test_answers_fit_their_schemas_and_a_figure_is_nullable_if_some_answer_has_null(api: ApiClient) -> None:
     span = {"date_from": "2026-10-24 18:00", "date_to": "2026-10-26 08:00"}
     scene = SubjectScene(AUTUMN, seed=1)
