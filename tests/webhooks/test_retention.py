@@ -12,7 +12,7 @@ from tests.serving import at_once
 from tests.webhooks.factories import AttemptFactory, DeliveryFactory, EventFactory, WebhookFactory
 from webhooks import delivery_worker, retention
 from webhooks.models import Attempt, Delivery, Event, Webhook, WebhookChange
-from webhooks.transport import Outcome
+from webhooks.transport.sender import Outcome
 from webhooks.verbs.webhooks import remove_webhook
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("enqueued")]
@@ -31,32 +31,18 @@ def counts() -> tuple[int, int, int]:
 
 
 def test_events_older_than_90_days_go_with_their_deliveries_and_attempts() -> None:
+    undelivered = DeliveryFactory()
+    Event.objects.filter(pk=undelivered.event_id).update(created_at=timezone.now() - timedelta(days=100))
     for days in (91, 90.01):
         aged(days)
     kept = [aged(89.99), aged(1)]
 
-    retention.prune(timezone.now())
+    for _ in range(2):
+        retention.prune(timezone.now())
 
-    assert list(Event.objects.order_by("id")) == kept
-    assert counts() == (2, 2, 2)
+        assert list(Event.objects.order_by("id")) == kept
+        assert counts() == (2, 2, 2)
     assert timedelta(days=90) == settings.EVENT_RETENTION
-
-
-def test_undelivered_events_are_pruned_too() -> None:
-    waiting = DeliveryFactory()
-    Event.objects.filter(pk=waiting.event_id).update(created_at=timezone.now() - timedelta(days=100))
-
-    retention.prune(timezone.now())
-
-    assert counts() == (0, 0, 0)
-
-
-def test_with_nothing_old_nothing_happens() -> None:
-    aged(3)
-
-    retention.prune(timezone.now())
-
-    assert counts() == (1, 1, 1)
 
 
 def test_many_events_are_pruned_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
