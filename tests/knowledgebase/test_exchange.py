@@ -162,18 +162,16 @@ def test_images_beside_a_file_become_attachments_and_no_other_file_is_read(tmp_p
     assert article.content == f'<p><img src="{image.path}" alt="one">   </p>'
 
 
-def test_a_folder_that_is_not_there_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(CommandError, match="no folder"):
-        import_(tmp_path / "missing")
-    assert not Catalog.objects.exists()
-
-
-def test_a_language_is_that_of_the_catalog(tmp_path: Path) -> None:
+def test_a_language_is_that_of_the_catalog_and_what_is_not_there_is_refused(tmp_path: Path) -> None:
     import_(tmp_path, "--language", "english")
 
     assert Catalog.objects.get().language == "english"
     with pytest.raises(CommandError, match="english"):
         import_(tmp_path, "--language", "german")
+    with pytest.raises(CommandError, match="no folder"):
+        import_(tmp_path / "missing")
+    with pytest.raises(CommandError):
+        call_command("export_articles", "Nowhere", str(tmp_path))
 
 
 @pytest.mark.parametrize("kind", ["html", "md"])
@@ -244,11 +242,6 @@ def _contents() -> list[str]:
 def _forget_everything() -> None:
     Article.objects.all().delete()
     Catalog.objects.all().update(name="Before")
-
-
-def test_an_unknown_catalog_is_not_exported(tmp_path: Path) -> None:
-    with pytest.raises(CommandError):
-        call_command("export_articles", "Nowhere", str(tmp_path))
 
 
 def test_the_demonstration_has_twelve_articles_and_a_draft(tmp_path: Path, settings: Any) -> None:

@@ -1,7 +1,5 @@
 """Common words: only the articles in which they stand out are ranked, and the best of all are among them."""
 
-from typing import Any
-
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
@@ -104,7 +102,7 @@ def test_several_words_of_one_beginning_in_a_title_stand_out(title: str, is_mark
 # Counting
 
 
-def test_words_are_counted_where_articles_have_changed(django_capture_on_commit_callbacks: Any) -> None:
+def test_words_are_counted_where_articles_have_changed() -> None:
     category = CategoryFactory()
     ArticleFactory(category=category, title="Password", content="<p>reset reset</p>")
 
@@ -114,12 +112,7 @@ def test_words_are_counted_where_articles_have_changed(django_capture_on_commit_
     assert counted == {"=password": 1, "=reset": 1}
     category.catalog.refresh_from_db()
     assert category.catalog.counted_articles == 1
-
-
-def test_words_of_withdrawn_articles_go(db: None) -> None:
-    article = ArticleFactory(title="Password")
-    withdraw_article(Article.objects.get(pk=article.pk), ACTOR)
-
+    # Words of withdrawn articles go.
+    withdraw_article(Article.objects.get(), ACTOR)
     tasks.count_terms()
-
     assert not Term.objects.exists()

@@ -225,8 +225,8 @@ def test_credentials_are_removed_by_ticking_a_box_and_stay_otherwise():
     assert (removed.http_auth_user, removed.http_auth_password) == ("", "")
 
 
-def test_another_address_needs_the_password_again():
-    webhook = WebhookFactory(http_auth_user="user", http_auth_password="old-pass")
+def test_another_address_needs_the_password_again_and_resets_the_health():
+    webhook = WebhookFactory(http_auth_user="user", http_auth_password="old-pass", paused=True)
     client, before = superuser(), webhook.subscription_url
 
     response = client.submit(page_of(webhook), expected=200, subscription_url="http://127.0.0.1:9/other")
@@ -237,6 +237,7 @@ def test_another_address_needs_the_password_again():
     assert (refused.subscription_url, refused.http_auth_password) == (before, "old-pass")
     changed = Webhook.objects.get()
     assert (changed.subscription_url, changed.http_auth_password) == ("http://127.0.0.1:9/other", "new-pass")
+    assert (changed.failing_since, changed.open_until, changed.failures_in_a_row) == (None, None, 0)
     client.submit(page_of(webhook), subscription_url="http://127.0.0.1:9/third", forget_credentials="on")
     changed.refresh_from_db()
     assert (changed.subscription_url, changed.http_auth_password) == ("http://127.0.0.1:9/third", "")
@@ -254,15 +255,6 @@ def test_pages_show_no_secret():
 
     for text in (webhook.secret, webhook.previous_secret, "the-user", "the-pass"):
         assert text not in pages
-
-
-def test_a_new_address_resets_the_health():
-    webhook = WebhookFactory(paused=True)
-
-    edit_webhook(webhook, ACTOR, subscription_url="https://elsewhere.invalid/")
-
-    webhook.refresh_from_db()
-    assert (webhook.failing_since, webhook.open_until, webhook.failures_in_a_row) == (None, None, 0)
 
 
 # The front page

@@ -11,7 +11,7 @@ from callcentre.core.due_work import LEASE
 from tests.conftest import ACTOR
 from tests.serving import at_once
 from tests.webhooks.due import database_now, delivered, due, ids, make_due, pks, registered, reread
-from tests.webhooks.factories import DeliveryFactory, WebhookFactory
+from tests.webhooks.factories import WebhookFactory
 from tests.webhooks.receivers import Peer, always, receiver
 from webhooks import delivery_worker
 from webhooks.delivery_worker import Claimed, Result, deliver
@@ -70,19 +70,12 @@ def test_events_that_were_never_tried_go_before_retries_that_have_waited_longer(
     assert claimed_ids(webhook) == pks(retries[1:])
 
 
-def test_a_failed_attempt_makes_a_retry_of_a_delivery() -> None:
+@pytest.mark.parametrize("is_sent_again", [False, True])
+def test_failed_deliveries_and_those_that_a_person_has_sent_again_go_behind_untried_events(is_sent_again: bool) -> None:
     webhook, _running = delivered(always(404), healthy=True)
     failed = webhook.deliveries.get()
-    (untried,) = due(webhook)
-    make_due(webhook)
-
-    assert claimed_ids(webhook) == pks([untried, failed])
-
-
-def test_deliveries_that_a_person_has_sent_again_go_behind_events_that_were_never_tried() -> None:
-    webhook = WebhookFactory(healthy=True)
-    failed = DeliveryFactory(webhook=webhook, failed=True)
-    resend_deliveries(Delivery.objects.filter(pk=failed.pk), ACTOR)
+    if is_sent_again:
+        resend_deliveries(Delivery.objects.filter(pk=failed.pk), ACTOR)
     (untried,) = due(webhook)
     make_due(webhook)
 

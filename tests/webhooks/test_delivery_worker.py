@@ -145,22 +145,19 @@ def test_the_jitter_differs_between_deliveries_so_that_they_do_not_come_back_at_
     assert len({round(at.timestamp(), 2) for at in times if at}) == FAILURES_TO_OPEN
 
 
-@pytest.mark.parametrize("status", [301, 302, 307, 400, 404, 500, 503])
-def test_answers_other_than_2xx_are_failures_and_redirects_are_not_followed(status: int) -> None:
+@pytest.mark.parametrize(
+    ("status", "state"),
+    [(status, "succeeded") for status in (200, 201, 202, 204)]
+    + [(status, "waiting") for status in (301, 302, 307, 400, 404, 500, 503)],
+)
+def test_any_2xx_is_success_all_else_a_failure_and_redirects_are_not_followed(status: int, state: str) -> None:
     with receiver(always(200)) as elsewhere:
-        webhook, _running = delivered(always(status, Location=elsewhere.url))
+        webhook, _running = delivered(always(status, b"" if status == 204 else b"ok", Location=elsewhere.url))
 
     delivery = webhook.deliveries.get()
-    assert (delivery.state, delivery.attempt_count) == ("waiting", 1)
+    assert (delivery.state, delivery.attempt_count) == (state, 1)
+    assert (delivery.next_attempt_at is None) is (state == "succeeded")
     assert elsewhere.requests == []
-
-
-@pytest.mark.parametrize("status", [200, 201, 202, 204])
-def test_any_2xx_is_success(status: int) -> None:
-    webhook, _running = delivered(always(status, b"" if status == 204 else b"ok"))
-
-    delivery = webhook.deliveries.get()
-    assert (delivery.state, delivery.next_attempt_at) == ("succeeded", None)
 
 
 @pytest.mark.parametrize("status", [429, 500, 503])

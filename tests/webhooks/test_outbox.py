@@ -1,10 +1,12 @@
 """Recording: in the caller's transaction, frozen, numbered, for those who want it."""
 
 import threading
+import time
 from collections.abc import Callable
-from datetime import datetime
+from datetime import UTC, datetime
 from operator import itemgetter
 from typing import Any
+from uuid import RFC_4122
 
 import pytest
 from django.db import connection, transaction
@@ -12,6 +14,7 @@ from django.db import connection, transaction
 from campaigns.models import Campaign, Record
 from campaigns.models.rules import CampaignFacts
 from campaigns.verbs.record_edits import Edit, edit_records
+from telephony.models import Agent
 from tests.campaigns.factories import CampaignFactory, RecordFactory
 from tests.conftest import ACTOR, ApiClient
 from tests.serving import at_once
@@ -255,3 +258,56 @@ def test_a_reader_that_follows_the_feed_misses_nothing_while_many_write() -> Non
 
     assert len(read) == len(set(read)) == 2 * writers * events_each
     assert set(read) == set(Event.objects.values_list("subject", flat=True))
+
+
+# Events that the database makes
+
+
+@pytest.mark.django_db
+def test_events_of_a_query_come_in_its_order_each_with_an_id_of_its_own(
+    enqueued: list[Any], django_assert_num_queries: Any
+) -> None:
+    webhook = WebhookFactory(actions=[FREE])
+
+    with django_assert_num_queries(1):
+        outbox.record_from_query(
+            FREE,
+            "SELECT 'agent:' || n, jsonb_build_object('agent_login', %(letter)s || n) FROM generate_series(1, 500) n"
+            " ORDER BY n",
+            {"letter": "a"},
+        )
+
+    assert subjects() == [f"agent:{n}" for n in range(1, 501)]
+    assert Event.objects.values("event_id").distinct().count() == 500
+    assert Event.objects.order_by("id").values_list("payload", flat=True)[0] == {"agent_login": "a1"}
+    assert webhook.deliveries.waiting().count() == 500
+    assert enqueued == [("webhooks.deliver", webhook.pk)]
+
+
+@pytest.mark.django_db
+def test_changes_and_the_events_of_their_rows_are_one_statement(django_assert_num_queries: Any) -> None:
+    agents = AgentFactory.create_batch(3, email="")
+
+    with django_assert_num_queries(1):
+        outbox.record_from_query(
+            FREE,
+            "SELECT 'agent:' || id, jsonb_build_object('agent_login', login) FROM changed ORDER BY id",
+            {"email": "a@example.com"},
+            changes="changed AS (UPDATE telephony_agent SET email = %(email)s RETURNING id, login)",
+        )
+
+    assert subjects() == [f"agent:{agent.pk}" for agent in agents]
+    assert [event.payload for event in Event.objects.order_by("id")] == [{"agent_login": a.login} for a in agents]
+    assert set(Agent.objects.values_list("email", flat=True)) == {"a@example.com"}
+
+
+@pytest.mark.django_db
+def test_event_ids_are_uuids_of_version_7_in_the_order_of_time() -> None:
+    outbox.record(FREE, "agent:1", {})
+    time.sleep(0.002)
+    outbox.record(FREE, "agent:2", {})
+
+    first, second = Event.objects.order_by("id").values_list("event_id", flat=True)
+    assert (first.version, first.variant, second.version) == (7, RFC_4122, 7)
+    assert first < second
+    assert abs(datetime.now(UTC).timestamp() - (second.int >> 80) / 1000) < 3600
