@@ -27,9 +27,9 @@ from tickets.models import (
     Ticket,
     TicketCategory,
     TicketChange,
-    TicketStatus,
     TicketQueue,
     TicketQueueHours,
+    TicketStatus,
     TicketSubstatus,
 )
 from tickets.models.ticket import REPLY_SOURCES
