@@ -228,6 +228,7 @@ def test_a_file_too_large_for_a_mail_is_linked(owed: ExportMail, settings: Any) 
 # The back office
 
 
+@pytest.mark.slow("opens many pages")
 @pytest.mark.django_db
 @pytest.mark.usefixtures("plain_static")
 def test_a_schedule_is_made_edited_and_looked_at() -> None:
