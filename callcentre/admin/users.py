@@ -67,6 +67,7 @@ class GivableFieldsMixin(ModelAdmin):
         return shown_rights(getattr(obj, self.rights_field).all())
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        """Save all columns; no button of these pages runs an action."""
         obj.save()
 
     def save_related(self, request: HttpRequest, form: Any, *rest: Any) -> None:

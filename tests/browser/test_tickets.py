@@ -24,7 +24,7 @@ from tests.telephony.factories import AgentFactory
 from tests.tickets.factories import CannedReplyFactory, ChatFactory, CustomerFactory, TicketFactory, TicketQueueFactory
 from tests.tickets.imap_server import Mailbox, serving
 from tickets.admin import ticket_page_presence
-from tickets.mail import mailbox_check
+from tickets.mail import mailbox_connection
 from tickets.models import Dispatch, Message, StoredFile, Ticket
 from tickets.verbs.chats import close_chat, write_in_chat
 from tickets.verbs.messages import receive_message
@@ -295,7 +295,7 @@ def test_the_page_of_a_mailbox_shows_the_result_of_the_test(visit: Visit, settin
 
         page.get_by_role("button", name="Test").click()
         expect(page.get_by_text("The test waits for a worker.")).to_be_visible()
-        mailbox_check.run_test(queue.pk)
+        mailbox_connection.run_test(queue.pk)
 
         expect(page.get_by_text("It works. Mails in the folder: 1, unread: 1.")).to_be_visible()
     assert visit.trouble == []

@@ -125,7 +125,6 @@ def test_the_list_behind_a_figure_holds_as_many_rows(aggregation: str, seed: int
     assert len(seen) > 5
 
 
-@pytest.mark.slow("opens many lists")
 @pytest.mark.usefixtures("unrendered")
 def test_the_list_behind_a_duration_holds_what_it_was_added_up_of(people: Cast) -> None:
     now, client = play(people, 1, 5), superuser()
