@@ -2,13 +2,10 @@ from typing import Any
 
 from django.apps import apps
 from django.core.management.base import BaseCommand, CommandError
-from django.db import connection, models, transaction
+from django.db import models, transaction
 
 from callcentre.core.encryption import EncryptedTextField, decrypt, encrypt
 from callcentre.models import IdempotencyRecord
-
-# Rows in one transaction.
-PIECE = 500
 
 
 class Command(BaseCommand):
@@ -23,35 +20,20 @@ class Command(BaseCommand):
             if model is IdempotencyRecord:
                 columns.append("answer")
             if columns:
-                self.stdout.write(f"{model._meta.label}: {_rotate(model, columns)} rows")
+                keys = list(model._default_manager.order_by("pk").values_list("pk", flat=True))
+                for key in keys:
+                    _rotate(model, columns, key)
+                self.stdout.write(f"{model._meta.label}: {len(keys)} rows")
 
 
-def _rotate(model: type[models.Model], columns: list[str]) -> int:
-    """Return the number of rows. Written by queries, not by verbs, since their values do not change."""
-    keys = list(model._default_manager.order_by("pk").values_list("pk", flat=True))
-    for start in range(0, len(keys), PIECE):
-        with transaction.atomic():
-            _rotate_piece(model, columns, keys[start : start + PIECE])
-    return len(keys)
-
-
-def _rotate_piece(model: type[models.Model], columns: list[str], keys: list[Any]) -> None:
-    table = connection.ops.quote_name(model._meta.db_table)
-    names = [connection.ops.quote_name(column) for column in columns]
-    select = f"SELECT id, {', '.join(names)} FROM {table} WHERE id = ANY(%s) ORDER BY id FOR NO KEY UPDATE"  # noqa: S608
-    update = f"UPDATE {table} SET {', '.join(f'{name} = %s' for name in names)} WHERE id = %s"  # noqa: S608
-    with connection.cursor() as cursor:
-        cursor.execute(select, [keys])
-        for key, *values in cursor.fetchall():
-            try:
-                cursor.execute(update, [*map(_anew, values), key])
-            except ValueError as error:
-                raise CommandError(f"{model._meta.label} {key}: {error}") from error
-
-
-def _anew(value: Any) -> Any:
-    if not value:
-        return value
-    if isinstance(value, str):
-        return encrypt(decrypt(value.encode())).decode()
-    return encrypt(decrypt(bytes(value)))
+@transaction.atomic
+def _rotate(model: type[models.Model], columns: list[str], key: Any) -> None:
+    """Read a row and write it again. By queries, not by verbs, since its values do not change."""
+    rows = model._base_manager.filter(pk=key)
+    try:
+        for values in rows.select_for_update(no_key=True).values(*columns):
+            if answer := values.get("answer"):
+                values["answer"] = encrypt(decrypt(bytes(answer)))
+            rows.update(**values)
+    except ValueError as error:
+        raise CommandError(f"{model._meta.label} {key}: {error}") from error
