@@ -82,8 +82,8 @@ def test_an_action_without_rows_to_change_needs_no_confirmation_and_others_have_
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(confirmations, "MAX_SELECTED", 2)
-    inactive, agents, client = AgentFactory(is_active=False), AgentFactory.create_batch(3), superuser()
+    inactive, agents = AgentFactory(is_active=False), AgentFactory.create_batch(3)
 
-    assert messages_of(client.act(LIST, "deactivate", inactive)) == ["0 agents deactivated."]
-    assert messages_of(client.act(LIST, "deactivate", *agents)) == ["At most 2 rows at once."]
+    assert messages_of(superuser().act(LIST, "deactivate", inactive)) == ["0 agents deactivated."]
+    assert messages_of(superuser().act(LIST, "deactivate", *agents)) == ["At most 2 rows at once."]
     assert Agent.objects.filter(is_active=True).count() == 3
