@@ -33,12 +33,12 @@ BUSY = "Another user is changing this. Try again."
 DELETING = {
     "campaigns/verbs/campaigns.py": 1,
     "campaigns/verbs/records.py": 1,
-    "knowledgebase/verbs/catalogs.py": 1,
     "tickets/deletions/chats.py": 1,
     "tickets/deletions/customers.py": 1,
     "tickets/deletions/mail_and_files.py": 1,
     "tickets/deletions/tickets.py": 1,
     "tickets/verbs/customer_merges.py": 1,
+    "webhooks/retention.py": 1,
 }
 
 

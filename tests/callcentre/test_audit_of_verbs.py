@@ -44,7 +44,6 @@ BY_TRIGGER = {
     "campaigns/verbs/do_not_call.py:add_entries": "campaigns_donotcall",
     "campaigns/verbs/do_not_call.py:remove_entry": "campaigns_donotcall",
     "knowledgebase/verbs/catalogs.py:edit_catalog": "knowledgebase_catalog",
-    "knowledgebase/verbs/catalogs.py:delete_category": "knowledgebase_category",
     "telephony/verbs/agents.py:edit_agent": "telephony_agent",
     "tickets/verbs/chats.py:start_chat": "tickets_chat",
     "tickets/verbs/chats.py:assign_chat": "tickets_chat",
