@@ -169,7 +169,8 @@ class CampaignTick:
             if agent:
                 is_called = self._dial(campaign, record, agent)
             else:
-                is_called = dials.dial_ahead(campaign, record.id, self._holder, hours, figures) is not None
+                values = {"hours": hours, "figures": figures}
+                is_called = dials.dial(campaign, record.id, self._holder, Attempt.Mode.PREDICTIVE, **values) is not None
             used += is_called
             if not is_called:
                 unused.append(record.id)
@@ -180,8 +181,7 @@ class CampaignTick:
         return used, _reason_of_rest(reserved, unused)
 
     def _dial(self, campaign: Campaign, record: ReservedRecord, agent: CampaignAgent) -> bool:
-        mode = Attempt.Mode.ONE_TO_ONE
-        return dials.dial_with_agent(campaign, record.id, self._holder, _caller(agent), mode) is not None
+        return dials.dial(campaign, record.id, self._holder, Attempt.Mode.ONE_TO_ONE, _caller(agent)) is not None
 
     def _offer(
         self, campaign: Campaign, free: Sequence[CampaignAgent], groups: Sequence[Group], now: datetime

@@ -76,7 +76,7 @@ def test_a_dial_that_waits_for_its_agent_does_not_hold_the_number(switch: Record
     agent = Agent.objects.get()
 
     while_it_waits(
-        lambda: dials.dial_with_agent(campaign, mine.pk, "test", agent, Attempt.Mode.ONE_TO_ONE),
+        lambda: dials.dial(campaign, mine.pk, "test", Attempt.Mode.ONE_TO_ONE, agent),
         first=lambda: ledger.lock(agent.pk),
         then=lambda: numbers.read_record(other.pk),
     )
@@ -194,12 +194,19 @@ def test_records_that_a_removed_entry_frees_are_locked_in_the_order_of_edits(*, 
     assert not Record.objects.exclude(held_until=None).exists()
 
 
-def test_records_of_several_removed_entries_are_locked_in_the_order_of_edits() -> None:
+def test_records_of_a_removed_file_of_entries_are_locked_in_the_order_of_edits() -> None:
     first, second = RecordFactory.create_batch(2, campaign=CampaignFactory())
-    entries = [DoNotCallFactory(number=record.number) for record in (second, first)]
+    for record in (second, first):
+        DoNotCallFactory(number=record.number)
     Record.objects.update(held_until=choice.FOR_GOOD)
+    in_reverse(first, second)
+    removed = "(SELECT number, is_prefix, NULL AS message FROM campaigns_donotcall)"
 
-    while_an_edit_has_the_first(lambda: do_not_call.free_records(entries), first, second)
+    def free() -> None:
+        with connection.cursor() as cursor:
+            do_not_call.free_removed(cursor, removed)
+
+    while_an_edit_has_the_first(free, first, second)
 
     assert not Record.objects.exclude(held_until=None).exists()
 
