@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 from django.db import connection, transaction
 
-from callcentre.core.errors import ErrorCode
+from callcentre.core.errors import ErrorCode as E
 from campaigns import tasks
 from campaigns.models import Campaign, Record, RecordImport, RecordStatus
 from campaigns.verbs.recycling import copy_records
-from tests.campaigns.api_calls import faults
+from tests.campaigns.api_calls import CAMPAIGN, faults
 from tests.campaigns.factories import (
     AdditionalNumberFactory,
     AttemptFactory,
@@ -33,13 +33,12 @@ def is_waiting(cursor: Any) -> bool:
 
 @pytest.fixture
 def campaign() -> Campaign:
-    campaign: Campaign = CampaignFactory(code="DEMO1", fields=["city"], is_dialling=True)
-    return campaign
+    return CampaignFactory(code="DEMO1", fields=["city"], is_dialling=True)
 
 
 def recycle(api: ApiClient, **body: Any) -> Any:
     """Recycle, and copy as the worker does."""
-    response = api.post("/api/outbounds/DEMO1/recycle", body)
+    response = api.post(f"{CAMPAIGN}/recycle", body)
     assert response.status_code == 200, response.content
     for queued in RecordImport.objects.filter(state="queued"):
         assert copy_records(queued) == response.json()["records_count"]
@@ -121,9 +120,8 @@ def test_a_record_in_a_call_is_left_out(api: ApiClient, campaign: Campaign) -> N
 
     statuses = [status_of(campaign, "contacted").pk]
     assert recycle(api, statuses=statuses, dry_run=True)["records_count"] == 0
-    assert faults(api.post("/api/outbounds/DEMO1/recycle", {"name": "Again", "statuses": statuses})) == {
-        ("statuses", ErrorCode.NOTHING_TO_RECYCLE.number)
-    }
+    wrong = faults(api.post(f"{CAMPAIGN}/recycle", {"name": "Again", "statuses": statuses}))
+    assert wrong == {("statuses", E.NOTHING_TO_RECYCLE)}
     assert Campaign.objects.count() == 1
 
 
@@ -151,8 +149,8 @@ def test_a_worker_copies_after_the_answer(api: ApiClient, campaign: Campaign, se
     assert (answer["records_count"], clone.records.count()) == (1, 0)
     [(task, pk)] = sent
     assert (task, RecordImport.objects.get().can_start_again) == ("campaigns.import_records", True)
-    tasks.import_records(pk)
-    tasks.import_records(pk)
+    for _ in range(2):
+        tasks.import_records(pk)
     given = RecordImport.objects.get()
     assert (given.state, given.added_count, clone.records.count()) == ("finished", 1, 1)
     assert clone.records.get().history.get().actor_name == "all"
@@ -208,14 +206,14 @@ def test_a_record_that_the_clone_gets_during_the_copying_stays(
 @pytest.mark.parametrize(
     ("body", "wrong"),
     [
-        ({"name": "Again"}, {("statuses", ErrorCode.EMPTY.number)}),
-        ({"outcomes": ["busy"]}, {("name", ErrorCode.EMPTY.number)}),
-        ({"name": "Again", "statuses": [1_000_000]}, {("statuses.0", ErrorCode.STATUS_NOT_FOUND.number)}),
-        ({"name": "Again", "outcomes": ["lost"]}, {("outcomes.0", ErrorCode.NOT_CHOICE.number)}),
+        ({"name": "Again"}, ("statuses", E.EMPTY)),
+        ({"outcomes": ["busy"]}, ("name", E.EMPTY)),
+        ({"name": "Again", "statuses": [1_000_000]}, ("statuses.0", E.STATUS_NOT_FOUND)),
+        ({"name": "Again", "outcomes": ["lost"]}, ("outcomes.0", E.NOT_CHOICE)),
     ],
 )
 def test_a_wrong_request_is_refused_and_writes_nothing(
     api: ApiClient, campaign: Campaign, body: dict[str, Any], wrong: Any
 ) -> None:
-    assert faults(api.post("/api/outbounds/DEMO1/recycle", body)) == wrong
+    assert faults(api.post(f"{CAMPAIGN}/recycle", body)) == {wrong}
     assert Campaign.objects.count() == 1

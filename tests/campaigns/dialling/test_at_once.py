@@ -17,8 +17,6 @@ from tests.campaigns.dialling.calls import dialling_campaign, line_of, open_call
 from tests.conftest import ACTOR
 from tests.telephony.doubles import RecordingSwitch
 
-pytestmark = pytest.mark.django_db(transaction=True)
-
 
 def at_once(*acts: Callable[[], object]) -> None:
     """Run all acts at the same moment, and raise the first exception of one."""
