@@ -12,6 +12,7 @@ from django.db import connection
 from callcentre.core.errors import ErrorCode
 from campaigns.models import AdditionalNumber, Campaign, CampaignGroup, Record, RecordChange
 from tests.campaigns.factories import CampaignFactory, RecordFactory
+from tests.campaigns.waiting import waiting_sessions
 from tests.processes import wait_until
 from tests.serving import Answer, WebServer, at_once
 
@@ -128,7 +129,7 @@ def test_additions_that_wait_for_a_third_transaction_do_not_deadlock(send: Send)
     # Both insert the numbers before the middle one, then wait for it.
     with ThreadPoolExecutor(1) as pool, _uncommitted_record("+48220000002"):
         sending = pool.submit(send, "POST", "batch/outbounds/DEMO1/records", bodies)
-        assert wait_until(lambda: _waiting_backends() == 2)
+        assert wait_until(lambda: waiting_sessions() == 2)
     answers = sending.result(30)
 
     assert [answer.status for answer in answers] == [201] * 2
@@ -151,7 +152,7 @@ def test_a_repeat_fails_if_the_first_is_refused_for_its_identifier(send: Send) -
 
     with ThreadPoolExecutor(1) as pool, _uncommitted_record("+48221111111", identifier="ID-7", end="COMMIT"):
         sending = pool.submit(send, "POST", "batch/outbounds/DEMO1/records", [body])
-        assert wait_until(lambda: _waiting_backends() == 1)
+        assert wait_until(lambda: waiting_sessions() == 1)
     [answer] = sending.result(30)
 
     taken, changed = str(ErrorCode.IDENTIFIER_TAKEN.text), str(ErrorCode.CONFLICT.text)
@@ -179,17 +180,6 @@ def _uncommitted_record(number: str, *, identifier: str = "", end: str = "ROLLBA
             yield
         finally:
             cursor.execute(end)
-
-
-def _waiting_backends() -> int:
-    with connection.cursor() as cursor:
-        # In a transaction, PostgreSQL shows the sessions of the first look again and again.
-        cursor.execute("SELECT pg_stat_clear_snapshot()")
-        cursor.execute(
-            "SELECT count(*) FROM pg_locks WHERE NOT granted AND locktype = 'transactionid'"
-            " AND pid IN (SELECT pid FROM pg_stat_activity WHERE datname = current_database())"
-        )
-        return int(cursor.fetchone()[0])
 
 
 def test_an_addition_does_not_wait_for_a_table_lock(send: Send) -> None:

@@ -1,10 +1,8 @@
 """Records that are called again in a new campaign, over HTTP."""
 
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
-from django.db import connection, transaction
 
 from callcentre.core.errors import ErrorCode as E
 from campaigns import tasks
@@ -18,17 +16,10 @@ from tests.campaigns.factories import (
     PastAttemptFactory,
     RecordFactory,
 )
+from tests.campaigns.waiting import while_it_waits
 from tests.conftest import ApiClient
-from tests.processes import wait_for
 
 pytestmark = pytest.mark.django_db
-
-
-def is_waiting(cursor: Any) -> bool:
-    """Return whether another session of this database waits for a row."""
-    cursor.execute("SELECT pg_stat_clear_snapshot()")
-    cursor.execute("SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'")
-    return bool(cursor.rowcount)
 
 
 @pytest.fixture
@@ -184,23 +175,13 @@ def test_a_record_that_the_clone_gets_during_the_copying_stays(
     RecordFactory(campaign=campaign, status=status, phone_number="+48221000001", system_status="NO_CALL")
     api.post(f"/api/outbounds/{campaign.code}/recycle", {"name": "Again", "statuses": [status.pk]})
     given = RecordImport.objects.get()
+    number = {"campaign": given.campaign, "phone_number": "+48221000001"}
 
-    def copy() -> None:
-        try:
-            tasks.import_records(given.pk)
-        finally:
-            connection.close()
-
-    with ThreadPoolExecutor(1) as pool:
-        with transaction.atomic(), connection.cursor() as cursor:
-            added = RecordFactory(campaign=given.campaign, phone_number="+48221000001")
-            copying = pool.submit(copy)
-            wait_for(lambda: is_waiting(cursor))
-        copying.result(60)
+    while_it_waits(lambda: tasks.import_records(given.pk), first=lambda: RecordFactory(**number, identifier="ADDED"))
 
     records = Record.objects.filter(campaign=given.campaign)
-    assert sorted(records.values_list("number", "is_primary")) == [(added.number, False), (added.number, True)]
-    assert records.get(is_primary=True) == added
+    assert [record.number for record in records] == ["+48221000001"] * 2
+    assert records.get(is_primary=True).identifier == "ADDED"
 
 
 @pytest.mark.parametrize(

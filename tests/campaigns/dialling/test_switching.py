@@ -1,12 +1,9 @@
 """Switches of dialling hold for the dials of the same moment, too."""
 
-import threading
 from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-from django.db import connection as database
-from django.db import transaction
 from django.utils import timezone
 
 from campaigns.dialling.campaign_tick import CampaignTick
@@ -30,23 +27,14 @@ from tests.campaigns.dialling.calls import (
     with_lines,
 )
 from tests.campaigns.factories import RecordFactory
+from tests.campaigns.waiting import while_it_waits
 from tests.conftest import ACTOR
-from tests.processes import wait_for
 from tests.telephony.doubles import RecordingSwitch
-
-# Transactions that wait for the present one.
-_WAITS = "SELECT count(*) FROM pg_locks WHERE NOT granted AND transactionid = pg_current_xact_id()::xid"
 
 
 def tick_of_before(campaign: Campaign) -> None:
     """Tick with the campaign as it was read before."""
     CampaignTick(campaign.pk, "test").run(campaign, timezone.now())
-
-
-def count(statement: str) -> int:
-    with database.cursor() as cursor:
-        cursor.execute(statement)
-        return int(cursor.fetchone()[0])
 
 
 def stop(call: Connection) -> None:
@@ -128,18 +116,7 @@ def test_a_tick_that_read_the_campaign_before_its_pause_places_nothing(switch: R
 def test_a_dial_in_the_moment_of_a_pause_waits_for_it_and_places_nothing(switch: RecordingSwitch) -> None:
     campaign = dialling_campaign()
 
-    def dial() -> None:
-        try:
-            tick_of_before(campaign)
-        finally:
-            database.close()
-
-    dialler = threading.Thread(target=dial)
-    with transaction.atomic():
-        pause_dialling(Campaign.objects.get(), ACTOR)
-        dialler.start()
-        wait_for(lambda: count(_WAITS), "the dial waits")
-    dialler.join()
+    while_it_waits(lambda: tick_of_before(campaign), first=lambda: pause_dialling(Campaign.objects.get(), ACTOR))
 
     assert (Attempt.objects.count(), Connection.objects.count()) == (0, 0)
 
