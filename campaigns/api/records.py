@@ -324,7 +324,7 @@ class RecordBatchViewSet(ApiViewSet):
         answer: dict[str, dict[str, Any]] = {}
         for edit in edits:
             if edit.phone_number not in answer:
-                entry = {"http_status": 204}
+                entry: dict[str, Any] = {"http_status": 204}
                 if edit.faults:
                     entry = {"http_status": 400, "message": " ".join(messages_of(edit.faults, RecordEditInput))}
             elif answer[edit.phone_number]["http_status"] == 204:

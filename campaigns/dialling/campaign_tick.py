@@ -161,8 +161,9 @@ class CampaignTick:
             if agent:
                 is_called = self._dial(campaign, record, agent)
             else:
-                values = {"hours": hours, "figures": figures}
-                is_called = dials.dial(campaign, record.id, self._holder, Attempt.Mode.PREDICTIVE, **values) is not None
+                mode = Attempt.Mode.PREDICTIVE
+                call = dials.dial(campaign, record.id, self._holder, mode, hours=hours, figures=figures)
+                is_called = call is not None
             used += is_called
             if not is_called:
                 unused.append(record.id)

@@ -1,12 +1,12 @@
 """Counts of a campaign's calls: of the last hour by minute, and of the last days."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import Any
 
 from django.db import connection
-from django.db.models import F
+from django.db.models import F, Q, Sum
 from django.utils import timezone
 
 from callcentre.core.statements import rows_of
@@ -66,6 +66,33 @@ class CallCounts:
         """The drops in percent of the answers of persons."""
         answers = self.answered + self.dropped
         return round(100 * self.dropped / answers, 2) if answers else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """Answers of persons and drops of a span of days. A drop counts as an answer, too."""
+
+    live_answers: int = 0
+    drops: int = 0
+
+    @property
+    def drop_rate(self) -> float:
+        """The drops in percent of the live answers."""
+        return round(100 * self.drops / self.live_answers, 2) if self.live_answers else 0.0
+
+
+def days_of(campaign_ids: Collection[int], now: datetime) -> dict[int, tuple[Counts, Counts]]:
+    """Return by campaign the counts of the current day, and of the 30 days that end with it."""
+    day = timezone.localdate(now)
+    rows = DiallingDay.objects.filter(campaign__in=campaign_ids, day__gt=day - timedelta(days=DAYS)).order_by()
+    sums = rows.values_list("campaign_id").annotate(
+        answers_today=Sum("live_answers", filter=Q(day=day), default=0),
+        drops_today=Sum("drops", filter=Q(day=day), default=0),
+        answers=Sum("live_answers"),
+        dropped=Sum("drops"),
+    )
+    found = {pk: (Counts(*counts[:2]), Counts(*counts[2:])) for pk, *counts in sums}
+    return {pk: found.get(pk, (Counts(), Counts())) for pk in campaign_ids}
 
 
 def of_hour(campaign: Campaign, now: datetime) -> list[CallCounts]:

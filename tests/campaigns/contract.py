@@ -97,7 +97,7 @@ def batch(path: str) -> tuple[str, str]:
 
 def asked(method: str, paths: tuple[str, str], *expected: Any, is_ours: bool = True) -> Operation:
     """Return an operation of a known object, which has the second path for an unknown one."""
-    return Operation(method, paths[0], *expected, unknown=paths[1], is_extension=is_ours)
+    return Operation(method, paths[0], *(*expected, None)[:5], paths[1], is_extension=is_ours)
 
 
 LOGINS = {"logins": ["free"]}

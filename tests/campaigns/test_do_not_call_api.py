@@ -155,7 +155,10 @@ def test_a_batch_answers_for_all_items_of_one_spelling(api: ApiClient) -> None:
 @pytest.mark.parametrize(
     ("body", "field"),
     [
-        *((body, "entries") for body in ({}, {"entries": {}}, {"entries": []}, {"entries": [{}] * 10_001})),
+        ({}, "entries"),
+        ({"entries": {}}, "entries"),
+        ({"entries": []}, "entries"),
+        ({"entries": [{}] * 10_001}, "entries"),
         ({"entries": [1]}, "entries.0"),
     ],
     ids=range(5),

@@ -25,7 +25,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def campaign() -> Campaign:
-    return CampaignFactory.create(fields=["city", "order"])
+    return CampaignFactory(fields=["city", "order"])
 
 
 def exported(campaign: Campaign, delimiter: str = ",") -> list[dict[str, Any]]:

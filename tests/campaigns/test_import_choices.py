@@ -22,7 +22,7 @@ MAKE = 'name="make_fields"'
 
 @pytest.fixture
 def campaign() -> Campaign:
-    return CampaignFactory.create(code="SPRNG")
+    return CampaignFactory(code="SPRNG")
 
 
 def test_a_campaign_without_fields_gets_them_of_the_columns(campaign: Campaign) -> None:

@@ -36,8 +36,9 @@ def test_null_keeps_a_value_and_an_empty_string_clears_it(api: ApiClient, campai
     add(api, agent_login="anna", next_call_date="2030-07-01 12:00", identifier="ID-7", order=5)
     before = read(api).json()
     names = ("agent_login", "next_call_date", "identifier", "order")
+    nulls: dict[str, Any] = dict.fromkeys(names)
 
-    edit(api, **dict.fromkeys(names))
+    edit(api, **nulls)
     assert read(api).json() == before
 
     edit(api, **dict.fromkeys(names, ""))
@@ -105,7 +106,7 @@ def test_an_edit_refuses_the_identifier_of_another_record(api: ApiClient, campai
 
 def test_the_history_has_actor_changes_and_both_statuses(api: ApiClient, campaign: Campaign) -> None:
     add(api)
-    values = {"status_id": status_id(campaign, "NO_CALL"), "order": 5}
+    values: dict[str, Any] = {"status_id": status_id(campaign, "NO_CALL"), "order": 5}
     edit(api, **values)
     # Neither a refused edit nor one without changes is in it.
     edit(api, order=7, agent_login="nobody")

@@ -29,7 +29,7 @@ from webhooks.models import Event
 
 pytestmark = pytest.mark.usefixtures("switch")
 
-CALL = "/api/agents/agent1/call"
+CALL, LATER = "/api/agents/agent1/call", "2031-05-06 10:30"
 
 
 def status(campaign: Campaign, name: str) -> RecordStatus:
@@ -41,7 +41,10 @@ def client(api_client: Callable[..., ApiClient]) -> ApiClient:
     return api_client("campaigns:read", "campaigns:write", "agents:read")
 
 
-def give(client: ApiClient, call: Connection, **values: Any) -> Any:
+def give(client: ApiClient, call: Connection, name: str = "", **values: Any) -> Any:
+    """Give a result with this status of the call's campaign."""
+    if name:
+        values["status_id"] = status(only_record().campaign, name).pk
     return client.post(f"/api/connections/{call.uid}/result", values)
 
 
@@ -52,9 +55,8 @@ def codes(response: Any) -> list[tuple[int, str | None]]:
 def test_a_result_of_the_talk_is_written_at_its_end(client: ApiClient) -> None:
     campaign = dialling_campaign(fields=["city"])
     call = talking(campaign)
-    wanted = {"status_id": status(campaign, "Contacted").pk, "note": "Happy.", "record_fields": {"city": "Gdynia"}}
 
-    answer = give(client, call, **wanted)
+    answer = give(client, call, "Contacted", note="Happy.", record_fields={"city": "Gdynia"})
     during = only_record()
     hang_up(call, Leg.Role.CUSTOMER)
 
@@ -71,12 +73,10 @@ def test_a_result_of_the_talk_is_written_at_its_end(client: ApiClient) -> None:
 
 
 def test_the_last_of_several_results_of_the_talk_is_written(client: ApiClient) -> None:
-    campaign = dialling_campaign()
-    call = talking(campaign)
-    give(client, call, status_id=status(campaign, "Contacted").pk, note="First.")
-    later = {"status_id": status(campaign, "Call later").pk, "next_call_date": "2031-05-06 10:30"}
+    call = talking(dialling_campaign())
+    give(client, call, "Contacted", note="First.")
 
-    give(client, call, **later)
+    give(client, call, "Call later", next_call_date=LATER)
     hang_up(call, Leg.Role.CUSTOMER)
 
     record = only_record()
@@ -99,15 +99,13 @@ def test_a_result_during_the_wrap_up_is_written_at_once(client: ApiClient) -> No
 
 
 def test_a_later_result_replaces_an_earlier_one_for_five_minutes(client: ApiClient) -> None:
-    campaign = dialling_campaign()
-    call = talking(campaign)
-    give(client, call, status_id=status(campaign, "Contacted").pk)
+    call = talking(dialling_campaign())
+    give(client, call, "Contacted")
     hang_up(call, Leg.Role.CUSTOMER)
 
-    later = {"status_id": status(campaign, "Call later").pk, "next_call_date": "2031-05-06 10:30"}
-    in_time = give(client, call, **later)
+    in_time = give(client, call, "Call later", next_call_date=LATER)
     Attempt.objects.update(ended_at=timezone.now() - timedelta(minutes=5, seconds=1))
-    late = give(client, call, status_id=status(campaign, "Contacted").pk)
+    late = give(client, call, "Contacted")
 
     assert (in_time.status_code, late.status_code) == (204, 409)
     assert codes(late) == [(124002, None)]
@@ -115,13 +113,12 @@ def test_a_later_result_replaces_an_earlier_one_for_five_minutes(client: ApiClie
 
 
 def test_a_result_is_refused_once_the_record_is_reserved_again(client: ApiClient) -> None:
-    campaign = dialling_campaign()
-    call = talking(campaign)
+    call = talking(dialling_campaign())
     hang_up(call, Leg.Role.CUSTOMER)
-    give(client, call, status_id=status(campaign, "Contacted").pk)
+    give(client, call, "Contacted")
     Record.objects.update(leased_by="dialler:x", leased_until=timezone.now() + timedelta(seconds=30))
 
-    refused = give(client, call, status_id=status(campaign, "Contacted").pk, note="Too late.")
+    refused = give(client, call, "Contacted", note="Too late.")
 
     assert (refused.status_code, codes(refused)) == (409, [(124003, None)])
     assert only_record().last_note == ""
@@ -133,7 +130,7 @@ def test_a_result_of_an_unanswered_call_replaces_the_retry(client: ApiClient) ->
     call = open_call()
     unanswered_call(call, 1)
 
-    give(client, call, status_id=status(campaign, "Wrong number").pk)
+    give(client, call, "Wrong number")
 
     record = only_record()
     assert (record.system_status, record.is_number_wrong, record.next_call_at) == ("NO_CALL", True, None)
@@ -154,13 +151,12 @@ def test_a_result_may_say_itself_that_the_called_number_is_wrong(client: ApiClie
 
 
 def test_a_result_takes_the_mark_of_a_wrong_number_back(client: ApiClient) -> None:
-    campaign = dialling_campaign()
-    call = talking(campaign)
+    call = talking(dialling_campaign())
     hang_up(call, Leg.Role.CUSTOMER)
-    give(client, call, status_id=status(campaign, "Wrong number").pk)
+    give(client, call, "Wrong number")
     marked = only_record().is_number_wrong
 
-    give(client, call, status_id=status(campaign, "Contacted").pk)
+    give(client, call, "Contacted")
 
     assert (marked, only_record().is_number_wrong) == (True, False)
 
@@ -188,12 +184,9 @@ def test_a_result_takes_the_mark_of_a_wrong_number_back(client: ApiClient) -> No
     ],
 )
 def test_a_wrong_result_is_refused_and_changes_nothing(client: ApiClient, values: Any, expected: Any) -> None:
-    campaign = dialling_campaign()
-    call = talking(campaign)
-    if name := values.pop("status", None):
-        values = {**values, "status_id": status(campaign, name).pk}
+    call = talking(dialling_campaign())
 
-    answer = give(client, call, **values)
+    answer = give(client, call, values.pop("status", ""), **values)
 
     fields = sorted(str(field) for _, field in codes(answer))
     assert (answer.status_code, fields if isinstance(expected[0], str) else codes(answer)) == (400, expected)
@@ -271,9 +264,8 @@ def test_a_record_that_is_reserved_or_called_cannot_be_edited(client: ApiClient,
 def test_a_result_may_give_the_record_to_an_agent_for_the_next_call(client: ApiClient) -> None:
     campaign = dialling_campaign()
     call, agent = talking(campaign), campaign.agents.get()
-    values = {"status_id": status(campaign, "Own record").pk, "next_call_date": "2031-05-06 10:30"}
 
-    give(client, call, **values, assign_to_login=agent.login, is_wrong_number=False)
+    give(client, call, "Own record", next_call_date=LATER, assign_to_login=agent.login, is_wrong_number=False)
     hang_up(call, Leg.Role.CUSTOMER)
 
     record = only_record()
