@@ -104,7 +104,7 @@ class CampaignTick:
         rivals = [other for other in others if other.wants]
         if not own.wants:
             turn = sharing.first_turn(own, rivals)
-            sharing.set_turn(campaign, turn)
+            DiallerState.objects.filter(campaign=campaign).update(turn=turn)
             own = replace(own, turn=turn)
         return sharing.allot(own, rivals, free)
 

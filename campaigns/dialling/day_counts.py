@@ -1,6 +1,6 @@
 """Counts of a campaign's calls: of the last hour by minute, and of the last days."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import Any
@@ -109,10 +109,8 @@ def of_days(campaign: Campaign, day: date) -> list[CallCounts]:
     since = day - timedelta(days=DAYS - 1)
     rows = DiallingDay.objects.filter(campaign=campaign, day__range=(since, day)).order_by()
     found = {row.day: row for row in rows}
-    days: Sequence[date] = [since + timedelta(days=number) for number in range(DAYS)]
-    return [_of_row(one, found.get(one)) for one in days]
-
-
-def _of_row(day: date, row: DiallingDay | None) -> CallCounts:
-    label = day.isoformat()
-    return CallCounts(label, row.attempts, row.live_answers - row.drops, row.drops) if row else CallCounts(label)
+    counts = []
+    for one in (since + timedelta(days=number) for number in range(DAYS)):
+        row = found.get(one) or DiallingDay()
+        counts.append(CallCounts(one.isoformat(), row.attempts, row.live_answers - row.drops, row.drops))
+    return counts

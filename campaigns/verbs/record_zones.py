@@ -12,24 +12,18 @@ BATCH = 1_000
 def fill_zones(campaign: Campaign) -> int:
     """Write the zones of the campaign's records whose zones have changed, in batches. Return their number."""
     key, last, written = str(campaign.zone_field_id or ""), 0, 0
-    while True:
+    following = Record.objects.filter(campaign=campaign).order_by("pk").only("number", "fields", "zone", "calling_code")
+    while records := list(following.filter(pk__gt=last)[:BATCH]):
+        last, changed = records[-1].pk, []
+        for record in records:
+            zone, code = zone_of(key, record.fields, record.number), calling_code(record.number)
+            if (zone, code) != (record.zone, record.calling_code):
+                record.zone, record.calling_code, record.held_until = zone, code, None
+                changed.append(record)
         with transaction.atomic():
             # In the order of ids, as edits lock records.
-            following = (
-                Record.objects.filter(campaign=campaign, pk__gt=last).order_by("pk").select_for_update(no_key=True)
-            )
-            records = list(following.only("number", "fields", "zone", "calling_code")[:BATCH])
-            if not records:
-                return written
-            last, changed = records[-1].pk, []
-            for record in records:
-                before = record.zone, record.calling_code
-                record.zone, record.calling_code = (
-                    zone_of(key, record.fields, record.number),
-                    calling_code(record.number),
-                )
-                record.held_until = None
-                if (record.zone, record.calling_code) != before:
-                    changed.append(record)
+            locked = Record.objects.filter(pk__in=[record.pk for record in changed]).order_by("pk")
+            list(locked.select_for_update(no_key=True).values_list("pk"))
             Record.objects.bulk_update(changed, ["zone", "calling_code", "held_until"])
-            written += len(changed)
+        written += len(changed)
+    return written

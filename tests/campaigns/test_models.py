@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 from django.db import IntegrityError, connection, transaction
 from django.db.models import ProtectedError
-from django.utils import timezone
 
 from callcentre.core.errors import Conflict, ErrorCode, Invalid
 from campaigns.models import Campaign, Record, RecordChange, RecordStatus, SystemStatus
@@ -87,12 +86,13 @@ def test_no_id_is_generated_when_all_numbers_are_taken() -> None:
     assert [fault.code for fault in caught.value.faults] == [ErrorCode.CAMPAIGN_IDS_EXHAUSTED]
 
 
-def test_a_new_dictionary_status_is_not_added_to_older_campaigns() -> None:
+def test_a_new_dictionary_status_is_added_to_new_campaigns_with_its_marks_and_not_to_older_ones() -> None:
     campaign = CampaignFactory()
-    entry = DictionaryStatusFactory()
+    entry = DictionaryStatusFactory(name="Sold", is_success=True, is_wrong_number=True)
 
     assert not campaign.statuses.filter(dictionary_status=entry).exists()
-    assert CampaignFactory().statuses.filter(dictionary_status=entry).exists()
+    status = CampaignFactory().statuses.get(dictionary_status=entry)
+    assert (status.is_success, status.is_wrong_number) == (True, True)
 
 
 @pytest.mark.parametrize("name", ["name", "dictionary_status"])
@@ -133,13 +133,6 @@ def test_a_new_record_has_the_first_status_to_call_or_none() -> None:
     campaign.statuses.filter(system_status=SystemStatus.TO_CALL).delete()
     record = added(campaign)
     assert (record.status, record.system_status) == (None, "TO_CALL")
-
-
-def test_records_in_a_live_call_have_a_running_lease() -> None:
-    live, _ = RecordFactory(in_live_call=True), RecordFactory(of_lost_call=True)
-    RecordFactory()
-
-    assert list(Record.objects.in_live_call(timezone.now())) == [live]
 
 
 # Removing

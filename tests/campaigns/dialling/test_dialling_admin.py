@@ -10,14 +10,13 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from campaigns.models import Campaign, DiallingSwitch, RecordStatus
+from campaigns.models import Campaign, DiallingSwitch
 from tests.backoffice import messages_of, page_of, staff, superuser
 from tests.campaigns.factories import (
     AttemptFactory,
     CampaignFactory,
     DiallerStateFactory,
     DiallingDayFactory,
-    DictionaryStatusFactory,
     LegalHoursFactory,
     RecordFactory,
     RecordOfferFactory,
@@ -136,15 +135,6 @@ def test_the_form_has_the_settings_of_dialling_and_the_marks_of_statuses() -> No
     assert (campaign.wrap_up_seconds, campaign.preview_end, campaign.detects_machines) == (45, "dial", True)
     first, second = campaign.statuses.all()[:2]
     assert (first.is_success, second.is_wrong_number) == (True, True)
-
-
-def test_the_marks_of_the_dictionary_go_to_new_campaigns() -> None:
-    entry = DictionaryStatusFactory(name="Sold", is_success=True, is_wrong_number=True)
-
-    CampaignFactory()
-
-    status = RecordStatus.objects.get(dictionary_status=entry)
-    assert (status.is_success, status.is_wrong_number) == (True, True)
 
 
 # Compliance
