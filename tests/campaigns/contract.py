@@ -97,7 +97,8 @@ def batch(path: str) -> tuple[str, str]:
 
 def asked(method: str, paths: tuple[str, str], *expected: Any, is_ours: bool = True) -> Operation:
     """Return an operation of a known object, which has the second path for an unknown one."""
-    return Operation(method, paths[0], *(*expected, None)[:5], paths[1], is_extension=is_ours)
+    right, status, answer, queries, body = (*expected, None)[:5]
+    return Operation(method, paths[0], right, status, answer, queries, body, paths[1], is_extension=is_ours)
 
 
 LOGINS = {"logins": ["free"]}

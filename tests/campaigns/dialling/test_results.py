@@ -223,8 +223,12 @@ def test_a_kept_result_that_no_longer_fits_is_written_as_far_as_it_fits(
     size = CampaignFieldFactory(campaign=campaign, name="Size")
     CampaignFieldFactory(campaign=campaign, name="Colour")
     call = talking(campaign)
-    plan = {"next_call_date": "2036-05-01 12:00", "assign_to_login": "friend"}
-    given = {"note": "Wants two", "record_fields": {"Size": "L", "Colour": "red"}, "is_wrong_number": True}
+    plan: dict[str, Any] = {"next_call_date": "2036-05-01 12:00", "assign_to_login": "friend"}
+    given: dict[str, Any] = {
+        "note": "Wants two",
+        "record_fields": {"Size": "L", "Colour": "red"},
+        "is_wrong_number": True,
+    }
     give(client, call, status_id=sold.pk, **given, **plan)
     change(campaign)
 

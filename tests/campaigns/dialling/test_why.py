@@ -198,14 +198,6 @@ def test_an_explanation_costs_three_statements(campaign: Campaign) -> None:
         explain_record(record.pk, NOON)
 
 
-@pytest.mark.parametrize("code", TEXTS)
-def test_each_reason_has_a_polish_sentence(code: str) -> None:
-    with override("en"):
-        english = str(TEXTS[code])
-    with override("pl"):
-        assert str(TEXTS[code]) != english
-
-
 def test_the_api_explains_a_record(api: ApiClient, campaign: Campaign) -> None:
     at = timezone.now() + timedelta(days=1)
     RecordFactory(campaign=campaign, phone_number=NUMBER, system_status="CALL_NO_SOONER_THAN", next_call_at=at)
