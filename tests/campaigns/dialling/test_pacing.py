@@ -105,7 +105,7 @@ def test_ringing_and_waiting_calls_are_told_apart(switch: RecordingSwitch, seen:
 
     floor = ask(seen, campaign, free=2, callers=1)
 
-    assert floor.ringing_since == [pytest.approx((now - timedelta(seconds=3)).timestamp())]
+    assert list(floor.ringing_since) == pytest.approx([(now - timedelta(seconds=3)).timestamp()])
     assert (floor.free, floor.waiting) == (2, 2)
 
 
