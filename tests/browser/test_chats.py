@@ -63,6 +63,7 @@ def test_an_answer_is_sent_without_leaving_the_page(chat: Chat, visit: Visit) ->
     assert visit.trouble == []
 
 
+@pytest.mark.trial
 def test_a_chat_closed_meanwhile_keeps_the_typed_text(chat: Chat, visit: Visit) -> None:
     page = visit.open(page_of(chat))
     page.get_by_label("Answer").fill("A long answer.")

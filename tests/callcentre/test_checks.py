@@ -184,6 +184,7 @@ def test_no_process_starts_with_unsafe_settings(arguments: list[str], tmp_path: 
     assert (code, "callcentre.E002" in output, "Traceback" in output) == (1, True, False)
 
 
+@pytest.mark.walk("manage.py demo", "-m celery -A callcentre worker", "-c import callcentre.asgi")
 @pytest.mark.parametrize(
     "arguments",
     [
