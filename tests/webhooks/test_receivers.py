@@ -16,7 +16,7 @@ import pytest
 
 from webhooks.event_types import EventType
 from webhooks.signing import new_secret, sign
-from webhooks.transport import encode
+from webhooks.transport.encoding import encode
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 OLD, NEW = new_secret(), new_secret()
