@@ -11,7 +11,7 @@ from django.conf import settings
 from django.urls import URLPattern, reverse
 
 from callcentre.launch.postgres import POSTGRES_SETTINGS
-from callcentre.launch.supervisor import programs
+from callcentre.launch.supervisor import PATIENCE_SECONDS, programs
 from callcentre.monitoring.logging import LineFormatter
 from callcentre.urls import urlpatterns
 from callcentre.web.bodies import FIELDS_BYTES, MB, OPEN_FORM_BYTES, file_forms
@@ -231,6 +231,15 @@ def test_mail_has_a_worker_of_its_own() -> None:
 def test_a_quarter_of_the_webhook_threads_is_free_of_slow_receivers() -> None:
     for worker in (BY_QUEUE["webhooks"], programs(8000)["worker"]):
         assert slots.bound <= int(option(worker, "-c")) * 3 // 4
+
+
+def test_a_web_server_that_is_still_starting_can_be_stopped() -> None:
+    """A worker of granian ignores a signal that comes before its handler: then granian would wait for it for ever."""
+    unit = (ROOT / "deploy" / "systemd" / "callcentre-web.service").read_text()
+    (stop_seconds,) = map(int, re.findall(r"TimeoutStopSec=(\d+)", unit))
+
+    assert 0 < int(option(programs(8000)["web"], "--workers-kill-timeout")) < PATIENCE_SECONDS
+    assert 0 < int(option(arguments_of("web"), "--workers-kill-timeout")) < stop_seconds
 
 
 def test_the_documented_commands_are_those_of_the_units() -> None:
