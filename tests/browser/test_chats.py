@@ -22,6 +22,7 @@ def chat(visit: Visit) -> Chat:
     return chat
 
 
+@pytest.mark.trial
 def test_new_messages_appear_while_the_agent_types(chat: Chat, visit: Visit) -> None:
     page = visit.open(page_of(chat))
     answer = page.get_by_label("Answer")
