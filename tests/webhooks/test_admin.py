@@ -28,8 +28,8 @@ DELIVERIES = reverse("admin:webhooks_delivery_changelist")
 ATTEMPTS = reverse("admin:webhooks_attempt_changelist")
 INDEX = reverse("admin:index")
 
-# A page of a webhook: session, user, webhook twice, hours (3), queue (2), failures (2), history, resends.
-QUERIES_OF_PAGE = 13
+# A page of a webhook: session, user, webhook twice, hours (4), queue (2), failures (2), history, resends.
+QUERIES_OF_PAGE = 14
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static", "local_receivers")]
 

@@ -25,6 +25,7 @@ from webhooks.event_types import EventType
 from webhooks.models import Delivery, Event
 from webhooks.verbs.webhooks import disable_webhook, remove_webhook
 
+pytestmark = pytest.mark.django_db
 FREE = EventType.AGENT_FREE
 
 
@@ -45,7 +46,6 @@ def subjects() -> list[str]:
 # The transaction
 
 
-@pytest.mark.django_db
 def test_events_of_a_rolled_back_transaction_do_not_exist(enqueued: list[Any]) -> None:
     WebhookFactory(actions=[FREE])
 
@@ -71,7 +71,6 @@ def test_recording_outside_a_transaction_is_refused(call: Callable[[], None]) ->
     assert Event.objects.count() == 0
 
 
-@pytest.mark.django_db
 def test_a_transaction_holds_one_lock_however_much_it_records_also_after_a_savepoint_that_rolled_back() -> None:
     record_and_roll_back("agent:0")
 
@@ -87,7 +86,6 @@ def test_a_transaction_holds_one_lock_however_much_it_records_also_after_a_savep
 # Receivers
 
 
-@pytest.mark.django_db
 def test_only_subscribed_webhooks_get_deliveries(enqueued: list[Any]) -> None:
     wanting = WebhookFactory(actions=[EventType.TICKET_CREATED, FREE])
     WebhookFactory(actions=[EventType.AGENT_PAUSED])
@@ -101,7 +99,6 @@ def test_only_subscribed_webhooks_get_deliveries(enqueued: list[Any]) -> None:
     assert enqueued == [("webhooks.deliver", wanting.pk)]
 
 
-@pytest.mark.django_db
 def test_many_events_are_one_statement_and_one_message_for_each_webhook(
     enqueued: list[Any], django_assert_num_queries: Any
 ) -> None:
@@ -115,7 +112,6 @@ def test_many_events_are_one_statement_and_one_message_for_each_webhook(
     assert sorted(enqueued) == [("webhooks.deliver", first.pk), ("webhooks.deliver", second.pk)]
 
 
-@pytest.mark.django_db
 def test_an_event_without_webhooks_is_recorded_for_the_feed(enqueued: list[Any]) -> None:
     record(agent_login="agent1")
 
@@ -125,7 +121,6 @@ def test_an_event_without_webhooks_is_recorded_for_the_feed(enqueued: list[Any])
 # The payload
 
 
-@pytest.mark.django_db
 def test_a_payload_keeps_the_values_of_its_change(api: ApiClient) -> None:
     campaign = CampaignFactory(code="FROZE")
     api.post("/api/outbounds/FROZE/records", {"phone_number": "225550101"})
@@ -137,7 +132,6 @@ def test_a_payload_keeps_the_values_of_its_change(api: ApiClient) -> None:
     assert created.message["phone_number"] == "225550101"
 
 
-@pytest.mark.django_db
 def test_a_message_is_flat_and_its_date_is_of_our_zone(settings: Any) -> None:
     settings.TIME_ZONE = "Europe/Warsaw"
     record(agent_login="agent1", pause_id=None)
@@ -155,7 +149,6 @@ def test_a_message_is_flat_and_its_date_is_of_our_zone(settings: Any) -> None:
     ]
 
 
-@pytest.mark.django_db
 def test_events_of_campaigns_have_the_fields_and_types_of_their_examples(api: ApiClient) -> None:
     AgentFactory(login="agent1")
     api.post("/api/outbounds", {"id": "TYPES", "name": "Types", "dialer": "preview", "crm": False})
@@ -263,7 +256,6 @@ def test_a_reader_that_follows_the_feed_misses_nothing_while_many_write() -> Non
 # Events that the database makes
 
 
-@pytest.mark.django_db
 def test_events_of_a_query_come_in_its_order_each_with_an_id_of_its_own(
     enqueued: list[Any], django_assert_num_queries: Any
 ) -> None:
@@ -284,7 +276,6 @@ def test_events_of_a_query_come_in_its_order_each_with_an_id_of_its_own(
     assert enqueued == [("webhooks.deliver", webhook.pk)]
 
 
-@pytest.mark.django_db
 def test_changes_and_the_events_of_their_rows_are_one_statement(django_assert_num_queries: Any) -> None:
     agents = AgentFactory.create_batch(3, email="")
 
@@ -301,7 +292,6 @@ def test_changes_and_the_events_of_their_rows_are_one_statement(django_assert_nu
     assert set(Agent.objects.values_list("email", flat=True)) == {"a@example.com"}
 
 
-@pytest.mark.django_db
 def test_event_ids_are_uuids_of_version_7_in_the_order_of_time() -> None:
     outbox.record(FREE, "agent:1", {})
     time.sleep(0.002)
