@@ -200,8 +200,9 @@ def test_make_run_starts_processes_as_the_units_do() -> None:
     ours = {name: words(" ".join(("python", *arguments))) for name, arguments in programs(8000).items()}
     units = expected()
 
-    # It has one web process, and one worker for all queues.
-    assert without(ours.pop("web"), "--workers") == without(units["web"], "--workers")
+    # It has one web process, which ends sooner, and one worker for all queues.
+    of_web = ("--workers", "--workers-kill-timeout")
+    assert without(ours.pop("web"), *of_web) == without(units["web"], *of_web)
     of_worker = ("-n", "-Q", "-P", "-c")
     assert without(ours.pop("worker"), *of_worker) == without(units["processes"], *of_worker)
     assert ours == {name: units[name] for name in ("listener", "dialler", "beat")}
