@@ -30,11 +30,10 @@ from tickets.admin.ticket_page_thread import with_links
 from tickets.mail import composition, tnef
 from tickets.mail.bounce_notices import says_no_failure
 from tickets.mail.charsets import decoded, decoded_as_named
-from tickets.mail.flowed_text import reflowed
 from tickets.mail.headers import without_words
 from tickets.mail.parsing import Unreadable, parse
+from tickets.mail.plain_text import parted, reflowed
 from tickets.mail.quotations import split_quotation
-from tickets.mail.uuencoded import parted
 from tickets.mail_ids import ids_in
 from tickets.placeholders import check_placeholders, fill
 from webhooks.transport.targets import TargetError, check_target
