@@ -65,40 +65,43 @@ def wait_for_command(folder: Path) -> None:
     assert wait_until(lambda: any(c.startswith("sleep ") for c in processes_of(folder).values()))
 
 
-def test_data_and_ports_survive_a_restart(tmp_path: Path) -> None:
-    with Stores(tmp_path / "var") as stores:
-        query(stores, "CREATE TABLE kept AS SELECT 42 AS answer")
-        redis.Redis.from_url(stores.redis_url).set("kept", "42")
-        first = stores.environment
-
-    with Stores(tmp_path / "var") as stores:
-        kept = query(stores, "SELECT answer FROM kept"), redis.Redis.from_url(stores.redis_url)
-
-        assert (kept[0], kept[1].get("kept"), stores.environment) == (42, b"42", first)
-
-
-def test_durable_stores_wait_for_the_disk_and_refuse_to_evict(tmp_path: Path) -> None:
+def test_durable_stores_wait_for_the_disk_and_keep_data_and_ports_over_a_crash_and_a_restart(tmp_path: Path) -> None:
     with Stores(tmp_path / "var") as stores:
         valkey = redis.Redis.from_url(stores.redis_url, decode_responses=True)
         names = ("fsync", "synchronous_commit", "full_page_writes", "shared_preload_libraries")
-
         assert [query(stores, f"SHOW {name}") for name in names] == ["on", "on", "on", "pg_stat_statements"]
         assert valkey.config_get("appendonly", "appendfsync", "maxmemory-policy") == {
             "appendonly": "yes",
             "appendfsync": "everysec",
             "maxmemory-policy": "noeviction",
         }
+        query(stores, "CREATE TABLE kept AS SELECT 42 AS answer")
+        valkey.set("kept", "42")
+        first = stores.environment
+        pid_file = stores.var / "postgres" / "data" / "postmaster.pid"
+        os.kill(int(pid_file.read_text().split()[0]), signal.SIGKILL)
+        assert wait_until(lambda: stores.revive() == ["PostgreSQL"])
+        assert query(stores, "SELECT answer FROM kept") == 42
+
+    with Stores(tmp_path / "var") as stores:
+        kept = query(stores, "SELECT answer FROM kept"), redis.Redis.from_url(stores.redis_url).get("kept")
+        assert (*kept, stores.environment) == (42, b"42", first)
 
 
-def test_only_the_owner_can_read_the_addresses_of_running_stores() -> None:
+def test_strangers_cannot_read_the_addresses_of_running_stores_nor_log_in() -> None:
     with temporary_stores() as stores:
         stores.publish({"SECRET_KEY": "x"})
-        running = read_environment(stores.var)
-        mode = stat.S_IMODE((stores.var / "run" / "stores.json").stat().st_mode)
-        expected = {"DATABASE_URL": stores.database_url, "REDIS_URL": stores.redis_url, "SECRET_KEY": "x"}
-        var = stores.var
+        running, var = read_environment(stores.var), stores.var
+        mode = stat.S_IMODE((var / "run" / "stores.json").stat().st_mode)
+        password = urlsplit(stores.database_url).password or ""
 
-    assert (running, mode) == (expected, 0o600)
+        assert mode == 0o600
+        assert running == {"DATABASE_URL": stores.database_url, "REDIS_URL": stores.redis_url, "SECRET_KEY": "x"}
+        with pytest.raises(psycopg.OperationalError, match="password authentication failed"):
+            psycopg.connect(stores.database_url.replace(password, "guess"))
+        with pytest.raises(redis.AuthenticationError):
+            redis.Redis(port=urlsplit(stores.redis_url).port or 0, retry=Retry(NoBackoff(), 0)).ping()
+
     assert read_environment(var) == {}
 
 
@@ -108,16 +111,6 @@ def test_the_file_of_a_killed_launcher_is_ignored(tmp_path: Path) -> None:
     (tmp_path / "run" / "stores.json").write_text(json.dumps({"DATABASE_URL": "x", "REDIS_URL": "y"}))
 
     assert read_environment(tmp_path) == {}
-
-
-def test_strangers_cannot_log_in() -> None:
-    with temporary_stores() as stores:
-        password = urlsplit(stores.database_url).password or ""
-
-        with pytest.raises(psycopg.OperationalError, match="password authentication failed"):
-            psycopg.connect(stores.database_url.replace(password, "guess"))
-        with pytest.raises(redis.AuthenticationError):
-            redis.Redis(port=urlsplit(stores.redis_url).port or 0, retry=Retry(NoBackoff(), 0)).ping()
 
 
 @pytest.mark.parametrize(("given", "left"), [("DATABASE_URL", "valkey"), ("REDIS_URL", "postgres")])
@@ -157,16 +150,6 @@ def test_two_checkouts_run_side_by_side(tmp_path: Path) -> None:
         answers = [query(stores, "SELECT 1") for stores in (one, two)]
 
         assert (answers, one.database_url != two.database_url) == ([1, 1], True)
-
-
-def test_a_crashed_store_is_started_again_with_its_data(tmp_path: Path) -> None:
-    with Stores(tmp_path / "var") as stores:
-        query(stores, "CREATE TABLE kept AS SELECT 42 AS answer")
-        pid_file = stores.var / "postgres" / "data" / "postmaster.pid"
-        os.kill(int(pid_file.read_text().split()[0]), signal.SIGKILL)
-
-        assert wait_until(lambda: stores.revive() == ["PostgreSQL"])
-        assert query(stores, "SELECT answer FROM kept") == 42
 
 
 def test_a_lock_file_with_the_number_of_another_process_does_not_stop_the_start(

@@ -123,6 +123,8 @@ def launch(tmp_path: Path) -> Iterator[Launch]:
 
 
 def test_lines_have_the_name_of_their_process_and_a_crashed_one_restarts(launch: Launch) -> None:
+    # While a process is away, no record is dialled and no call is answered.
+    assert max(RESTART_DELAYS_SECONDS) <= 5
     launch.run(one="print('up'); exit(3)", two=SLEEPER)
 
     assert launch.said(
@@ -133,15 +135,12 @@ def test_lines_have_the_name_of_their_process_and_a_crashed_one_restarts(launch:
     assert launch.log.read_text().count("one       | up\n") == 2
 
 
-def test_a_process_that_ends_often_is_soon_back() -> None:
-    """While it is away, no record is dialled and no call is answered."""
-    assert max(RESTART_DELAYS_SECONDS) <= 5
-
-
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_stops_all_and_prints_their_last_lines(launch: Launch, number: signal.Signals) -> None:
-    process = launch.run(one=POLITE, two=POLITE)
-    assert launch.said("one       | up\n", "two       | up\n")
+def test_a_signal_stops_all_with_their_children_and_prints_their_last_lines(
+    launch: Launch, number: signal.Signals
+) -> None:
+    process = launch.run(one=POLITE, two=POLITE, three=PARENT)
+    assert launch.said("one       | up\n", "two       | up\n", "three     | up\n")
 
     process.send_signal(number)
 
@@ -215,16 +214,6 @@ def test_a_killed_supervisor_leaves_no_children(launch: Launch) -> None:
     process.wait()
 
     assert_all_gone(launch.folder)
-
-
-def test_nothing_is_left_of_a_process_that_has_ended(launch: Launch) -> None:
-    process = launch.run(one=PARENT)
-    assert launch.said("one       | up\n")
-
-    process.send_signal(signal.SIGTERM)
-
-    assert process.wait(60) == 0
-    assert processes_of(launch.folder) == {}
 
 
 def test_a_taken_port_is_a_sentence_before_anything_starts(launch: Launch) -> None:

@@ -65,7 +65,7 @@ TICKETS, NOTES = (TICKET_PATH, NO_TICKET), ("/customers/44001", "/customers/9999
 
 def post_to(rows: tuple[str, str], action: str, right: str, *rest: Any) -> Operation:
     known, unknown = (f"{row}/{action}" for row in rows)
-    return Operation("POST", known, right, *rest, unknown)
+    return Operation("POST", known, right, *rest, unknown=unknown)
 
 
 OPERATIONS = [

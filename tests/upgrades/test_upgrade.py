@@ -34,7 +34,7 @@ ALTER TABLE reports_export ADD COLUMN next_attempt_at timestamptz DEFAULT statem
 ALTER TABLE lists_listaction ADD COLUMN next_attempt_at timestamptz DEFAULT statement_timestamp();
 ALTER TABLE lists_listexport ADD COLUMN next_attempt_at timestamptz DEFAULT statement_timestamp();
 """
-PROBE = "import django; django.setup(); from callcentre.monitoring.health import migrations; migrations.check()"
+PROBE = "import django; django.setup(); from callcentre.monitoring.health import check_migrations as c; c()"
 REFUSAL = "The database is older than 0.1.0, the last version before 1.0.0 (apps: {}): install 0.1.0, run its `migrate`"
 
 
