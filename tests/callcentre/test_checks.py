@@ -184,16 +184,12 @@ def test_no_process_starts_with_unsafe_settings(arguments: list[str], tmp_path: 
     assert (code, "callcentre.E002" in output, "Traceback" in output) == (1, True, False)
 
 
-<<<<<<< HEAD
-@pytest.mark.walk("manage.py demo", "-m celery -A callcentre worker", "-c import callcentre.asgi")
-=======
 PROCESSES = [
     *("manage.py migrate", "manage.py demo", "manage.py listen_to_switch", "manage.py misspelled"),
     *("-m celery -A callcentre worker", "-m celery -A callcentre beat", "-m callcentre.asgi"),
 ]
 
 
->>>>>>> main
 @pytest.mark.parametrize(
     ("arguments", "variable", "store"),
     [
