@@ -155,7 +155,7 @@ CALL = [("log_in", 0, 0, 0), ("ring", 0, 10, 0), ("talk", 0, 5, 0)]
     steps=[("log_out", 0, 1, 0), ("ring", 0, 1, 0), ("talk", 0, 1, 0), ("leave_call", 0, 5, 7), ("log_in", 0, 7, 0)],
     moves=[10, -10],
 )
-def test_moving_the_end_of_a_talk_keeps_the_ledger_consistent(
+def test_moving_an_end_keeps_the_ledger_consistent(
     db: None, wrap_up_seconds: int, steps: Any, moves: list[int]
 ) -> None:
     with transaction.atomic():
