@@ -194,6 +194,7 @@ def worker(
     return run
 
 
+@pytest.mark.walk("1")
 @pytest.mark.slow("runs many examples")
 @pytest.mark.parametrize("agent_count", [1, 3])
 def test_ten_threads_neither_break_the_ledger_nor_deadlock(agent_count: int, committed_db: None) -> None:
