@@ -33,6 +33,7 @@ def test_a_ticket_is_deleted_and_the_page_says_when_it_is_gone(visit: Visit) -> 
     assert visit.trouble == []
 
 
+@pytest.mark.trial
 def test_the_page_of_a_mailbox_shows_the_result_of_the_test(visit: Visit, settings: Any) -> None:
     settings.MAILBOX_ALLOWED_NETWORKS = ["127.0.0.1"]
     with serving(Mailbox()) as box:
