@@ -23,7 +23,6 @@ from telephony.calls import (
     dialler_calls,
     distribution,
     inbound,
-    line_comparison,
     line_events,
     placement,
     reconciliation,
@@ -248,7 +247,7 @@ class Listener:
         self._last_comparison = clock
         self._pool.has_failed = False
         switch_requests.unsent.clear()
-        if not self._comparisons and not self._pool.run(partial(line_comparison.end_offline, self._switch)):
+        if not self._comparisons and not self._pool.run(partial(reconciliation.end_offline_lines, self._switch)):
             return
         try:
             differences = self._comparison.compare(self._switch, self._contact.silent_since)
@@ -270,7 +269,7 @@ class Listener:
             self._settle_after(differences.repairs)
         if is_behind:
             self._submit_all(reconciliation.established(), reconciliation.restore)
-            self._pool.run(line_comparison.restore_silence)
+            self._pool.run(reconciliation.restore_silence)
 
     def _settle_after(self, repairs: Sequence[reconciliation.Repair]) -> None:
         """Settle the interruption once these repairs, which are submitted, are made."""

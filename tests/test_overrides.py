@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.test_architecture import LAYERS, ROOT
 
 # Methods in which Django, DRF, Celery and Unfold do more than to return what a subclass may choose.
@@ -47,6 +49,7 @@ def _is_of_framework(cls: type, name: str) -> bool:
     return len(steps) > 1 and (not Path(path).is_relative_to(ROOT) or ".venv" in path)
 
 
+@pytest.mark.slow("reads the whole code")
 def test_an_override_calls_what_it_overrides_or_says_what_happens_instead() -> None:
     found = list(overrides())
     silent = [

@@ -11,7 +11,7 @@ from callcentre.api.serializers import Input
 from callcentre.api.viewsets import ApiViewSet
 from callcentre.core.errors import ErrorCode, Fault, NotFound
 from callcentre.core.parsing import Reject
-from telephony.api.lookup import connection_or_404
+from telephony.api.connections import connection_or_404
 from telephony.api.queues import queue_or_404
 from telephony.models import ConnectionTopic, Queue, Topic, TopicField, TopicGroup
 from telephony.models.topic import LONGEST_TEXT, GivenValue

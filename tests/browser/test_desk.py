@@ -239,6 +239,7 @@ def test_a_shift_by_the_keyboard_alone(desk: Desk, visit: Visit, switch: Recordi
     assert visit.trouble == []
 
 
+@pytest.mark.trial
 def test_the_pause_after_a_call_waits_for_its_topic(desk: Desk, visit: Visit, switch: RecordingSwitch) -> None:
     PauseFactory(name="Lunch")
     queue = QueueFactory(topic_minutes=5, wrap_up_seconds=20)

@@ -106,6 +106,7 @@ def test_a_call_rings_on_the_page_of_a_ticket_and_leads_to_the_desk(desk: Desk, 
     assert visit.trouble == []
 
 
+@pytest.mark.trial
 def test_a_call_is_shown_while_the_timers_of_the_page_stand_still(desk: Desk, ticket: Ticket, visit: Visit) -> None:
     visit.page.clock.install()
     page = visit.open(page_of(ticket))

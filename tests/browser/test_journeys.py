@@ -41,6 +41,7 @@ def supervisor(committed_db: None, session_id: str) -> Any:
     return AgentFactory(user=User.objects.get(is_superuser=True), number="199")
 
 
+@pytest.mark.trial
 def test_a_waiting_caller_appears_and_is_answered(walk: Walk) -> None:
     queue, agent = QueueFactory(name="Hotline"), AgentFactory(login="anna")
     waiting = walk.page.locator("[data-key=waiting] .cc-number").first
@@ -53,6 +54,7 @@ def test_a_waiting_caller_appears_and_is_answered(walk: Walk) -> None:
     assert walk.steps == 0
 
 
+@pytest.mark.trial
 def test_an_agent_is_paused_in_two_clicks(walk: Walk) -> None:
     agent = AgentFactory(login="anna")
     presence.log_in(agent, ACTOR)
@@ -167,6 +169,7 @@ def test_two_tickets_are_merged_and_split_again(walk: Walk) -> None:
     assert walk.steps <= 8
 
 
+@pytest.mark.trial
 def test_a_chat_is_answered_in_three_clicks_and_one_a_line(walk: Walk, supervisor: Any) -> None:
     chat = ChatFactory(queue=QueueFactory(members=[supervisor]), client_name="Jan Kowal", agent=supervisor)
 

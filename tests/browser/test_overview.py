@@ -222,6 +222,7 @@ def test_the_focus_stays_while_agents_change_and_when_the_focused_row_goes(anna:
     assert overview.evaluate("document.getElementById('overview').contains(document.activeElement)")
 
 
+@pytest.mark.trial
 def test_callers_appear_and_disappear_on_the_page_of_their_queue(queue: Queue, visit: Visit) -> None:
     page = visit.open(page_of(queue))
     page.get_by_label("Name").fill("Hotline 2")

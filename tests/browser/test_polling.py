@@ -58,7 +58,7 @@ def answer_of_poll(page: Page) -> Response:
     return answer.value
 
 
-@pytest.mark.walk("desk", "ticket")
+@pytest.mark.walk("ticket")
 @pytest.mark.parametrize("page", PAGES)
 def test_requests_of_scripts_are_marked(page: str, visit: Visit) -> None:
     asked: list[Any] = []

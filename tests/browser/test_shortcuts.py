@@ -67,6 +67,7 @@ def test_a_question_mark_lists_the_shortcuts_and_an_area_of_the_menu_stays_as_it
     expect(area.get_by_role("link", name="Categories")).to_be_visible()
 
 
+@pytest.mark.trial
 def test_a_canned_reply_is_previewed_while_it_is_written(visit: Visit) -> None:
     ticket = TicketFactory(subject="A kettle that leaks")
     page = visit.open(page_of(CannedReplyFactory(body="<p>About: {{ subject }}</p>")))
@@ -105,6 +106,7 @@ def test_a_customer_is_found_by_four_digits_with_the_keyboard_alone_and_called_w
     expect(page.get_by_text("Your phone 101 rings")).to_be_visible()
 
 
+@pytest.mark.trial
 def test_escape_closes_the_box_and_enter_shows_the_page_of_results(visit: Visit) -> None:
     TicketFactory(subject="Broken table")
     page = visit.open(reverse("admin:index"))

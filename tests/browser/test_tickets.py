@@ -82,6 +82,7 @@ def test_a_mail_runs_no_script_and_loads_no_file(visit: Visit, is_cleaned: bool)
     assert page.url.endswith(page_of(ticket))
 
 
+@pytest.mark.trial
 def test_a_picture_of_the_mail_is_shown_and_the_frame_fits(visit: Visit, own_storage: Path) -> None:
     ticket = TicketFactory()
     message = Message.objects.create(
@@ -173,6 +174,7 @@ def test_two_people_see_each_other_and_a_reply_after_a_new_message_needs_confirm
     assert ticket.messages.filter(type="REPLY").count() == 1
 
 
+@pytest.mark.trial
 def test_a_long_conversation_is_read_on_one_page(visit: Visit) -> None:
     ticket = TicketFactory()
     for number in range(65):
@@ -188,6 +190,7 @@ def test_a_long_conversation_is_read_on_one_page(visit: Visit) -> None:
     assert visit.trouble == []
 
 
+@pytest.mark.trial
 def test_the_next_ticket_of_the_list_is_one_click_away(visit: Visit) -> None:
     TicketFactory.create_batch(3)
     page = visit.open(reverse("admin:tickets_ticket_changelist"))
@@ -203,6 +206,7 @@ def test_the_next_ticket_of_the_list_is_one_click_away(visit: Visit) -> None:
     assert visit.trouble == []
 
 
+@pytest.mark.trial
 def test_a_phone_ticket_is_answered_by_mail_and_another_way_with_canned_replies(visit: Visit) -> None:
     as_agent()
     late = {"response_due_at": timezone.now() - timedelta(hours=1), "sender": "+48225550107"}
@@ -283,6 +287,7 @@ def test_a_ticket_is_deleted_and_the_page_says_when_it_is_gone(visit: Visit) -> 
     assert visit.trouble == []
 
 
+@pytest.mark.trial
 def test_the_page_of_a_mailbox_shows_the_result_of_the_test(visit: Visit, settings: Any) -> None:
     settings.MAILBOX_ALLOWED_NETWORKS = ["127.0.0.1"]
     with serving(Mailbox()) as box:

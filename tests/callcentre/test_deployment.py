@@ -11,7 +11,7 @@ from django.conf import settings
 from django.urls import URLPattern, reverse
 
 from callcentre.launch.postgres import POSTGRES_SETTINGS
-from callcentre.launch.supervisor import programs
+from callcentre.launch.supervisor import PATIENCE_SECONDS, programs
 from callcentre.monitoring.logging import LineFormatter
 from callcentre.urls import urlpatterns
 from callcentre.web.bodies import FIELDS_BYTES, MB, OPEN_FORM_BYTES, file_forms
@@ -185,8 +185,9 @@ def test_make_run_starts_processes_as_the_units_do() -> None:
     ours = {name: words(" ".join(("python", *arguments))) for name, arguments in programs(8000).items()}
     units = expected()
 
-    # It has one web process, and one worker for all queues.
-    assert without(ours.pop("web"), "--workers") == without(units["web"], "--workers")
+    # It has one web process, which ends sooner, and one worker for all queues.
+    of_web = ("--workers", "--workers-kill-timeout")
+    assert without(ours.pop("web"), *of_web) == without(units["web"], *of_web)
     of_worker = ("-n", "-Q", "-P", "-c")
     assert without(ours.pop("worker"), *of_worker) == without(units["processes"], *of_worker)
     assert ours == {name: units[name] for name in ("listener", "dialler", "beat")}
@@ -208,6 +209,15 @@ def test_every_queue_has_a_worker_that_it_shares_with_no_slower_work() -> None:
     # A quarter of the threads is free of slow receivers.
     for of_webhooks in (BY_QUEUE["webhooks"], worker):
         assert slots.bound <= int(option(of_webhooks, "-c")) * 3 // 4
+
+
+def test_a_web_server_that_is_still_starting_can_be_stopped() -> None:
+    """A worker of granian ignores a signal that comes before its handler: then granian would wait for it for ever."""
+    unit = (ROOT / "deploy" / "systemd" / "callcentre-web.service").read_text()
+    (stop_seconds,) = map(int, re.findall(r"TimeoutStopSec=(\d+)", unit))
+
+    assert 0 < int(option(programs(8000)["web"], "--workers-kill-timeout")) < PATIENCE_SECONDS
+    assert 0 < int(option(arguments_of("web"), "--workers-kill-timeout")) < stop_seconds
 
 
 def test_the_documented_commands_are_those_of_the_units() -> None:

@@ -141,6 +141,7 @@ def test_a_taken_port_is_replaced(tmp_path: Path) -> None:
             assert all(1024 < port < 32768 for port in ports)
 
 
+@pytest.mark.trial
 def test_two_checkouts_run_side_by_side(tmp_path: Path) -> None:
     with (
         Stores(tmp_path / "one", durable=False) as one,
@@ -164,6 +165,7 @@ def test_a_lock_file_with_the_number_of_another_process_does_not_stop_the_start(
         assert query(stores, "SELECT 1") == 1
 
 
+@pytest.mark.trial
 def test_the_systems_postgresql_is_used_without_the_wheel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(postgres, "wheel_folder", lambda _package: None)
     if not list(postgres.program_folders()):
@@ -175,6 +177,7 @@ def test_the_systems_postgresql_is_used_without_the_wheel(tmp_path: Path, monkey
         assert query(stores, "SHOW server_encoding") == "UTF8"
 
 
+@pytest.mark.walk("448")
 @needs_root
 @pytest.mark.parametrize("mode", [0o711, 0o700])
 def test_root_runs_the_stores_unprivileged_wherever_the_folder_is(open_folder: Path, mode: int) -> None:
@@ -191,6 +194,7 @@ def test_root_runs_the_stores_unprivileged_wherever_the_folder_is(open_folder: P
     assert stat.S_IMODE(home.stat().st_mode) == mode
 
 
+@pytest.mark.trial
 @needs_root
 def test_stores_move_between_open_and_closed_folders(open_folder: Path) -> None:
     home = open_folder / "home"
@@ -203,6 +207,7 @@ def test_stores_move_between_open_and_closed_folders(open_folder: Path) -> None:
         assert query(stores, "SELECT answer FROM kept") == 42
 
 
+@pytest.mark.trial
 @needs_root
 def test_an_ordinary_user_runs_the_stores_in_a_closed_home(open_folder: Path) -> None:
     python = next((path for path in (sys.executable, "/usr/bin/python3.11") if _others_may_run(path)), None)
@@ -245,6 +250,7 @@ def test_exec_gives_the_command_stores_and_returns_its_code(tmp_path: Path) -> N
     assert (list(tmp_path.iterdir()), processes_of(tmp_path)) == ([], {})
 
 
+@pytest.mark.walk("True")
 @pytest.mark.parametrize("is_running", [True, False])
 def test_exec_with_the_kept_stores_works_on_their_data(tmp_path: Path, is_running: bool) -> None:
     var = tmp_path / "var"

@@ -284,6 +284,7 @@ def first_report(port: int) -> list[dict[str, Any]]:
 
 
 def test_the_service_answers_keeps_its_files_to_itself_and_stops_in_good_order(launch: Launch) -> None:
+    """Then it starts again with its data. A killed launcher leaves no process of it."""
     port = free_port()
     own = {"DATABASE_URL": "", "REDIS_URL": "", "PORT": str(port), "CALLCENTRE_VAR": str(launch.folder / "var")}
     process = launch.start("-m", "callcentre.supervisor", **own, DEMO_API_PASSWORD="secret")
@@ -306,18 +307,12 @@ def test_the_service_answers_keeps_its_files_to_itself_and_stops_in_good_order(l
     assert [line for line in log.splitlines() if line.startswith("web ") and '"level":"info"' not in line] == []
     assert processes_of(launch.folder) == {}
 
-
-def test_a_killed_launcher_leaves_no_process_of_the_service(launch: Launch) -> None:
-    port = free_port()
-    own = {"DATABASE_URL": "", "REDIS_URL": "", "PORT": str(port), "CALLCENTRE_VAR": str(launch.folder / "var")}
-    process = launch.start("-m", "callcentre.supervisor", **own)
+    again = launch.start("-m", "callcentre.supervisor", **own)
     assert launch.said("The service is at ", "worker@", "beat leads", "leading")
     running = " ".join(processes_of(launch.folder).values())
     assert all(
         word in running for word in ("granian", "worker", "listen_to", "run_dialer", "beat", "postgres", "valkey")
     )
-
-    process.kill()
-    process.wait()
-
+    again.kill()
+    again.wait()
     assert_all_gone(launch.folder)

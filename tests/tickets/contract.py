@@ -1,5 +1,6 @@
 """The API operations of tickets, customers, chats and files, and the rows that they need."""
 
+from dataclasses import replace
 from typing import Any
 
 from django.core.files.base import ContentFile
@@ -65,7 +66,7 @@ TICKETS, NOTES = (TICKET_PATH, NO_TICKET), ("/customers/44001", "/customers/9999
 
 def post_to(rows: tuple[str, str], action: str, right: str, *rest: Any) -> Operation:
     known, unknown = (f"{row}/{action}" for row in rows)
-    return Operation("POST", known, right, *rest, unknown)
+    return replace(Operation("POST", known, right, *rest), unknown=unknown)
 
 
 OPERATIONS = [

@@ -158,7 +158,6 @@ def test_traces_are_found_by_object_and_person(query: dict[str, str], expected: 
     assert [index for index, trace in enumerate(traces) if page_of(trace) in page] == expected
 
 
-@pytest.mark.slow("writes many rows")
 def test_the_list_of_traces_takes_few_queries() -> None:
     DeletionFactory.create_batch(20, finished=True)
     client = superuser()

@@ -55,6 +55,7 @@ def test_a_worker_killed_at_any_moment_loses_and_doubles_no_mail(box: Mailbox, f
     assert box.seen == {1, 2, 3}
 
 
+@pytest.mark.trial
 def test_two_processes_with_the_same_mails_store_each_message_once(folder: Path) -> None:
     TicketQueueFactory()
     paths = []

@@ -141,6 +141,7 @@ def test_a_simulated_switch_that_is_killed_with_its_listener_leaves_nothing_open
             assert_settled(predictive)
 
 
+@pytest.mark.trial
 def test_a_listener_that_is_killed_during_calls_continues_them(service: Dialling, campaign: Campaign) -> None:
     def talking() -> list[int]:
         return list(Connection.objects.filter(state="talking").values_list("pk", flat=True))
