@@ -1,5 +1,6 @@
 """The keyboard, the menu, and the box that searches everything, on every page in a real Chromium."""
 
+import pytest
 from django.urls import reverse
 from playwright.sync_api import expect
 
