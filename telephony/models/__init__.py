@@ -1,6 +1,7 @@
 from telephony.models.agent import Agent, AgentGroup
 from telephony.models.agent_intervals import AgentSession, AgentState
 from telephony.models.agent_line import AgentLine
+from telephony.models.browser_phone import BrowserPhone
 from telephony.models.call_command import CallCommand, Transfer
 from telephony.models.connection import Connection, Leg
 from telephony.models.ledger_change import LedgerChange
@@ -21,6 +22,7 @@ __all__ = [
     "AgentLine",
     "AgentSession",
     "AgentState",
+    "BrowserPhone",
     "CallCommand",
     "Connection",
     "ConnectionTopic",

@@ -21,6 +21,7 @@ from telephony.switch.base import (
     Detected,
     Ended,
     Event,
+    PhoneChanged,
     Played,
     RecordingFinished,
     Replaced,
@@ -190,6 +191,11 @@ def _contact_changed(content: dict[str, Any]) -> Event | None:
     return Unregistered(content["endpoint"]["resource"], call_clock.now()) if is_gone else None
 
 
+def _peer_changed(content: dict[str, Any]) -> Event:
+    is_online = content["peer"]["peer_status"] == "Reachable"
+    return PhoneChanged(content["endpoint"]["resource"], call_clock.now(), is_online)
+
+
 _READERS: dict[str, Callable[[dict[str, Any]], Event | None]] = {
     "StasisStart": _entered,
     "ChannelStateChange": _changed,
@@ -199,6 +205,7 @@ _READERS: dict[str, Callable[[dict[str, Any]], Event | None]] = {
     "RecordingFinished": _recorded,
     "RecordingFailed": _recorded,
     "ContactStatusChange": _contact_changed,
+    "PeerStatusChange": _peer_changed,
     "ApplicationReplaced": lambda content: Replaced(),
 }
 # Asterisk sends it before the end of what is played to the channel.
