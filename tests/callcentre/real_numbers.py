@@ -1,16 +1,10 @@
 """Real phone numbers of the whole world, each in its usual spellings.
 
-python -m tests.callcentre.real_numbers numbers.csv
-
-writes region, kind of spelling, number and expected normal form, to be imported into a running service and read back. A
-national spelling needs its region as the default; numbers of no country (+800 and the like, region 001) therefore have
-none.
+A national spelling needs its region as the default; numbers of no country (+800 and the like, region 001) therefore
+have none.
 """
 
-import csv
-import sys
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 from typing import NamedTuple
 
 import phonenumbers
@@ -71,17 +65,3 @@ def real_numbers() -> Iterator[RealNumber]:
 
 def _format(number: PhoneNumber, spelling: int) -> str:
     return str(phonenumbers.format_number(number, spelling))
-
-
-def write_csv(path: Path) -> int:
-    """Write the file and return the number of rows below the header."""
-    rows = list(real_numbers())
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(RealNumber._fields)
-        writer.writerows(rows)
-    return len(rows)
-
-
-if __name__ == "__main__":
-    sys.stdout.write(f"{write_csv(Path(sys.argv[1]))} numbers\n")

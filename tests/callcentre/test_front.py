@@ -89,66 +89,49 @@ def content_of(messages: Messages) -> bytes:
     return b"".join(message.get("body", b"") for message in messages)
 
 
-def test_the_service_reads_the_complete_body() -> None:
+@pytest.mark.parametrize(
+    ("headers", "sent", "body", "length"),
+    [
+        ({"content_length": "6"}, (b"abc", b"def"), b"abcdef", "6"),
+        ({"transfer_encoding": "chunked"}, (b"abc", b"", b"def"), b"abcdef", "6"),
+        ({"content_length": "0"}, (), b"", "0"),
+        ({}, (), b"", ""),
+    ],
+)
+def test_the_service_reads_the_complete_body(
+    headers: dict[str, str], sent: tuple[bytes, ...], body: bytes, length: str
+) -> None:
     service = Service()
 
-    sent = answer_of(service, scope(content_length="6"), pieces(b"abc", b"def"))
+    answer = answer_of(service, scope(**headers), pieces(*sent) if sent else unreadable)
 
-    assert service.bodies == [b"abcdef"]
-    assert (sent[0]["status"], content_of(sent)) == (200, b"done")
-
-
-def test_a_chunked_body_gets_its_length() -> None:
-    service = Service()
-
-    answer_of(service, scope(transfer_encoding="chunked"), pieces(b"abc", b"", b"def"))
-
-    assert (service.bodies, service.calls[0]["CONTENT_LENGTH"]) == ([b"abcdef"], "6")
+    assert (service.bodies, service.calls[0].get("CONTENT_LENGTH", "")) == ([body], length)
     assert "HTTP_TRANSFER_ENCODING" not in service.calls[0]
+    assert (answer[0]["status"], content_of(answer)) == (200, b"done")
 
 
-def test_a_request_without_a_body_is_not_read() -> None:
+@pytest.mark.parametrize(
+    ("headers", "allowed"),
+    [({"content_length": "6"}, 0), ({"transfer_encoding": "chunked"}, 0), ({"content_length": "1001"}, 1000)],
+)
+def test_reading_a_forbidden_or_too_long_body_fails(headers: dict[str, str], allowed: int) -> None:
     service = Service()
 
-    answer_of(service, scope("GET"))
-    answer_of(service, scope(content_length="0"))
-
-    assert service.bodies == [b"", b""]
-
-
-@pytest.mark.parametrize("headers", [{"content_length": "6"}, {"transfer_encoding": "chunked"}])
-def test_reading_a_forbidden_body_fails(headers: dict[str, str]) -> None:
-    service = Service()
-
-    sent = answer_of(service, scope(**headers), unreadable, allowed=0)
+    sent = answer_of(service, scope(**headers), unreadable, allowed=allowed)
 
     assert service.bodies == [b"The body was not read."]
-    assert int(service.calls[0]["CONTENT_LENGTH"]) > 0
+    assert int(service.calls[0]["CONTENT_LENGTH"]) == int(headers.get("content_length", 1))
     assert sent[0]["status"] == 200
 
 
-def test_a_body_with_too_great_a_length_is_not_read() -> None:
-    service = Service()
+def test_a_body_that_is_too_long_or_does_not_come_is_given_up() -> None:
+    too_long, missing = Service(), Service()
 
-    answer_of(service, scope(content_length="1001"), unreadable, allowed=1000)
+    answer_of(too_long, scope(transfer_encoding="chunked"), pieces(b"x" * 600, b"x" * 600, b"never asked for"))
+    answer_of(missing, scope(content_length="6"), _half(), body_seconds=0.05)
 
-    assert (service.bodies, service.calls[0]["CONTENT_LENGTH"]) == ([b"The body was not read."], "1001")
-
-
-def test_a_chunked_body_is_read_up_to_the_limit() -> None:
-    service = Service()
-
-    answer_of(service, scope(transfer_encoding="chunked"), pieces(b"x" * 600, b"x" * 600, b"never asked for"))
-
-    assert (service.calls[0][BODY_FAULT], service.bodies) == (413, [])
-
-
-def test_a_missing_body_is_given_up_without_holding_a_thread() -> None:
-    service = Service()
-
-    answer_of(service, scope(content_length="6"), _half(), body_seconds=0.05)
-
-    assert (service.calls[0][BODY_FAULT], service.bodies) == (408, [])
+    assert [service.calls[0][BODY_FAULT] for service in (too_long, missing)] == [413, 408]
+    assert too_long.bodies == missing.bodies == []
 
 
 def _half() -> Callable[[], Awaitable[dict[str, Any]]]:

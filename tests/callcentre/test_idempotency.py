@@ -23,6 +23,7 @@ from tests.conftest import ACTOR, ApiClient
 from tests.serving import Answer, WebServer, at_once
 from tests.telephony.factories import AgentFactory
 
+pytestmark = pytest.mark.django_db
 NEW_CAMPAIGN = {"name": "New", "dialer": "preview", "crm": False}
 
 
@@ -34,7 +35,6 @@ def error_code(response: Any) -> int:
     return int(response.json()["errors"][0]["code"])
 
 
-@pytest.mark.django_db
 def test_the_same_key_and_body_gives_the_first_answer_and_runs_nothing(api: ApiClient) -> None:
     first, second = (post(api, "outbounds", NEW_CAMPAIGN) for _ in range(2))
 
@@ -46,7 +46,6 @@ def test_the_same_key_and_body_gives_the_first_answer_and_runs_nothing(api: ApiC
     assert first["X-Request-Id"] != second["X-Request-Id"]
 
 
-@pytest.mark.django_db
 def test_an_empty_answer_is_replayed_empty(api: ApiClient) -> None:
     AgentFactory(login="anna")
     CampaignFactory(code="DEMO1")
@@ -57,7 +56,6 @@ def test_an_empty_answer_is_replayed_empty(api: ApiClient) -> None:
     assert answers[1]["Idempotent-Replayed"] == "true"
 
 
-@pytest.mark.django_db
 def test_the_same_key_with_another_body_is_409_and_changes_nothing(api: ApiClient) -> None:
     post(api, "outbound_groups", {"name": "Sales"})
 
@@ -68,7 +66,6 @@ def test_the_same_key_with_another_body_is_409_and_changes_nothing(api: ApiClien
     assert CampaignGroup.objects.get().name == "Sales"
 
 
-@pytest.mark.django_db
 @pytest.mark.parametrize(
     ("first", "second", "status"),
     [
@@ -92,12 +89,10 @@ def test_the_query_belongs_to_the_request_of_a_key(first: str, second: str, stat
     assert CampaignGroup.objects.count() == 1
 
 
-@pytest.mark.django_db
 def test_without_a_key_a_repeated_write_is_two(api: ApiClient) -> None:
     assert api.post("/api/outbounds", NEW_CAMPAIGN).json() != api.post("/api/outbounds", NEW_CAMPAIGN).json()
 
 
-@pytest.mark.django_db
 def test_a_key_belongs_to_one_user_method_and_path(api: ApiClient, api_client: Callable[..., ApiClient]) -> None:
     other = api_client("*", login="other")
     codes = [
@@ -109,7 +104,6 @@ def test_a_key_belongs_to_one_user_method_and_path(api: ApiClient, api_client: C
     assert post(api, "outbounds/", NEW_CAMPAIGN).json()["id"] == "00001"
 
 
-@pytest.mark.django_db
 def test_a_get_with_a_key_is_a_get(api: ApiClient) -> None:
     for _ in range(2):
         response = api.get("/api/outbounds", headers={"idempotency-key": "a-key"})
@@ -120,63 +114,43 @@ def test_a_get_with_a_key_is_a_get(api: ApiClient) -> None:
 # Kept answers
 
 
-@pytest.mark.django_db
-def test_a_400_is_kept_even_if_it_would_succeed_now(api: ApiClient) -> None:
+@pytest.mark.parametrize(
+    ("path", "body", "status", "make"),
+    [
+        ("outbounds/DEMO1/add_agents", {"logins": ["anna"]}, 400, lambda: AgentFactory(login="anna")),
+        ("outbounds/DEMO2/records", {"phone_number": "+48221234567"}, 404, lambda: CampaignFactory(code="DEMO2")),
+    ],
+)
+def test_a_400_and_a_404_are_kept_even_if_they_would_succeed_now(
+    path: str, body: Any, status: int, make: Callable[[], Any], api: ApiClient
+) -> None:
     CampaignFactory(code="DEMO1")
-    first = post(api, "outbounds/DEMO1/add_agents", {"logins": ["anna"]})
-    AgentFactory(login="anna")
+    first = post(api, path, body)
+    make()
 
-    second = post(api, "outbounds/DEMO1/add_agents", {"logins": ["anna"]})
+    second = post(api, path, body)
 
-    assert first.status_code == second.status_code == 400
+    assert first.status_code == second.status_code == status
     assert first.json()["errors"] == second.json()["errors"]
     assert second["Idempotent-Replayed"] == "true"
+    assert [answer.json()["request_id"] == answer["X-Request-Id"] for answer in (first, second)] == [True, True]
 
 
-@pytest.mark.django_db
-def test_the_request_id_in_a_replayed_error_is_the_one_of_its_answer(api: ApiClient) -> None:
-    for _ in range(2):
-        response = post(api, "outbound_groups", {})
-        assert response.json()["request_id"] == response["X-Request-Id"]
-
-
-@pytest.mark.django_db
-def test_a_404_is_kept(api: ApiClient) -> None:
-    record = {"phone_number": "+48221234567"}
-    assert post(api, "outbounds/DEMO1/records", record).status_code == 404
-    CampaignFactory(code="DEMO1")
-
-    assert post(api, "outbounds/DEMO1/records", record).status_code == 404
-
-
-@pytest.mark.django_db
-def test_a_403_is_not_kept(api_client: Callable[..., ApiClient]) -> None:
+def test_a_401_a_403_and_a_415_are_not_kept(api_client: Callable[..., ApiClient]) -> None:
     client = api_client("agents:read", login="robot")
-    assert post(client, "outbound_groups", {"name": "Sales"}).status_code == 403
+    path, headers, group = "/api/outbound_groups", {"idempotency-key": "a-key"}, b'{"name":"Sales"}'
+
+    wrong = post(ApiClient("robot", "wrong"), "outbound_groups", {"name": "Sales"}).status_code
+    forbidden = post(client, "outbound_groups", {"name": "Sales"}).status_code
     ApiUser.objects.get(login="robot").edit(ACTOR, rights=["*"])
+    sent = [
+        client.generic("POST", path, group, content_type=kind, headers=headers).status_code
+        for kind in ("text/plain", "application/json")
+    ]
 
-    assert post(client, "outbound_groups", {"name": "Sales"}).status_code == 201
-
-
-@pytest.mark.django_db
-def test_a_401_is_not_kept(api: ApiClient) -> None:
-    assert post(ApiClient("all", "wrong"), "outbound_groups", {"name": "Sales"}).status_code == 401
-
-    assert post(api, "outbound_groups", {"name": "Sales"}).status_code == 201
+    assert [wrong, forbidden, *sent] == [401, 403, 415, 201]
 
 
-@pytest.mark.django_db
-def test_a_415_is_not_kept(api: ApiClient) -> None:
-    headers = {"idempotency-key": "a-key"}
-    wrong = api.generic("POST", "/api/outbound_groups", b'{"name":"x"}', content_type="text/plain", headers=headers)
-    right = api.generic(
-        "POST", "/api/outbound_groups", b'{"name":"x"}', content_type="application/json", headers=headers
-    )
-
-    assert (wrong.status_code, right.status_code) == (415, 201)
-
-
-@pytest.mark.django_db
 @pytest.mark.parametrize(("error", "status"), [(Conflict(ErrorCode.RECORD_BUSY), 409), (RuntimeError("x"), 500)])
 def test_a_temporary_failure_is_not_kept_and_its_work_is_undone(
     error: Exception, status: int, api: ApiClient, monkeypatch: pytest.MonkeyPatch
@@ -201,22 +175,20 @@ def test_a_temporary_failure_is_not_kept_and_its_work_is_undone(
 # Keys
 
 
-@pytest.mark.django_db
-@pytest.mark.parametrize(("key", "status"), [("k" * 255, 201), ("k" * 256, 400), ("", 400), ("k" * 10_000, 400)])
-def test_a_key_has_255_characters_at_most(key: str, status: int, api: ApiClient) -> None:
-    assert post(api, "outbound_groups", {"name": "Sales"}, key).status_code == status
-
-
-@pytest.mark.django_db
-@pytest.mark.parametrize("key", ["ż", "\0", " ", "a b", "'; DROP TABLE --", "\xff"])
-def test_any_text_may_be_a_key(key: str, api: ApiClient) -> None:
-    assert [post(api, "outbound_groups", {"name": "Sales"}, key).status_code for _ in range(2)] == [201, 201]
+@pytest.mark.parametrize(
+    ("key", "status"),
+    [
+        *(("k" * length, 201 if 0 < length < 256 else 400) for length in (0, 255, 256, 10_000)),
+        *((key, 201) for key in ("ż", "\0", " ", "a b", "'; DROP TABLE --", "\xff")),
+    ],
+)
+def test_any_text_of_255_characters_at_most_may_be_a_key(key: str, status: int, api: ApiClient) -> None:
+    assert [post(api, "outbound_groups", {"name": "Sales"}, key).status_code for _ in range(2)] == [status, status]
 
 
 # Storage
 
 
-@pytest.mark.django_db
 def test_the_answer_is_stored_encrypted_and_the_key_not_at_all(api: ApiClient) -> None:
     post(api, "outbound_groups", {"name": "Sales"}, "my-secret-key")
 
@@ -229,8 +201,7 @@ def test_the_answer_is_stored_encrypted_and_the_key_not_at_all(api: ApiClient) -
     assert b'"Sales"' in decrypt(bytes(record.answer))
 
 
-@pytest.mark.django_db
-def test_answers_are_forgotten_after_24_hours_and_not_before() -> None:
+def test_answers_are_forgotten_after_24_hours_and_not_before(settings: Any) -> None:
     old, young = IdempotencyRecordFactory.create_batch(2)
     IdempotencyRecord.objects.filter(pk=old.pk).update(created_at=timezone.now() - timedelta(hours=24, seconds=1))
     IdempotencyRecord.objects.filter(pk=young.pk).update(created_at=timezone.now() - timedelta(hours=23, minutes=59))
@@ -238,11 +209,6 @@ def test_answers_are_forgotten_after_24_hours_and_not_before() -> None:
     prune_idempotency()
 
     assert list(IdempotencyRecord.objects.all()) == [young]
-
-
-def test_the_timetable_prunes() -> None:
-    from django.conf import settings
-
     assert prune_idempotency.name in {entry["task"] for entry in settings.CELERY_BEAT_SCHEDULE.values()}
 
 
@@ -271,6 +237,7 @@ def committed_api(committed_db: None) -> ApiClient:
 def test_waiting_too_long_for_the_first_request_is_409(
     committed_api: ApiClient, monkeypatch: pytest.MonkeyPatch, settings: Any
 ) -> None:
+    assert settings.IDEMPOTENCY_WAIT_SECONDS == 10
     settings.IDEMPOTENCY_WAIT_SECONDS = 1
     is_working, may_end = threading.Event(), threading.Event()
 
@@ -296,10 +263,6 @@ def test_waiting_too_long_for_the_first_request_is_409(
     assert done.status_code == 201
     assert refused.status_code == 409
     assert error_code(refused) == ErrorCode.KEY_BUSY.number
-
-
-def test_the_default_wait_is_ten_seconds(settings: Any) -> None:
-    assert settings.IDEMPOTENCY_WAIT_SECONDS == 10
 
 
 def test_a_waiting_request_runs_if_the_first_fails(committed_api: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:

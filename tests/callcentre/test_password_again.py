@@ -93,27 +93,15 @@ def test_without_the_own_password_no_secret_is_shown_or_changed(page: Page) -> N
     client = after_a_while(superuser())
     path = path_of(page, row)
 
-    response = client.submit(path, expected=200, **page.typed)
+    for own, said in ({}, "Type your own password."), ({"own_password": "wrong"}, "This is not your password."):
+        response = client.submit(path, expected=200, **page.typed, **own)
+        assert errors_of(response)["own_password"] == [said]
+        assert "secret" not in response.context
 
     assert is_asked(client.page(path))
-    assert errors_of(response)["own_password"] == ["Type your own password."]
-    assert "secret" not in response.context
     assert values_of(row) == before
-    assert (ApiUser.objects.filter(login="robot").exists(), User.objects.filter(username="jan").exists()) == (
-        False,
-        False,
-    )
-
-
-@every_page
-def test_a_wrong_password_is_refused(page: Page) -> None:
-    row = page.make()
-    client = after_a_while(superuser())
-
-    response = client.submit(path_of(page, row), expected=200, **page.typed, own_password="wrong")
-
-    assert errors_of(response)["own_password"] == ["This is not your password."]
-    assert "secret" not in response.context
+    assert not ApiUser.objects.filter(login="robot").exists()
+    assert not User.objects.filter(username="jan").exists()
 
 
 @every_page
@@ -194,15 +182,20 @@ def test_an_empty_password_is_no_guess(settings: Any) -> None:
     assert "secret" in client.submit(path, expected=200, own_password=OWN).context
 
 
-def test_a_session_gets_a_new_key_with_the_password() -> None:
+def test_the_own_password_gives_a_session_a_new_key_and_is_in_no_history(caplog: pytest.LogCaptureFixture) -> None:
     """Check that a copy of the session taken before does not become a confirmed one."""
+    webhook = WebhookFactory()
     client = after_a_while(superuser())
     before = str(client.session.session_key)
 
-    client.submit(page_of(WebhookFactory(), "show_secret"), expected=200, own_password=OWN)
+    response = client.submit(page_of(webhook, "rotate_secret"), expected=200, own_password=OWN)
 
     assert client.session.session_key != before
     assert not client.session.exists(before)
+    # The history leads on, to the audit log.
+    history = client.get(page_of(webhook, "history"), follow=True)
+    assert OWN not in response.content.decode() + client.page(page_of(webhook)) + history.content.decode()
+    assert OWN not in caplog.text
 
 
 def test_a_password_given_in_one_session_does_not_count_in_another() -> None:
@@ -212,18 +205,6 @@ def test_a_password_given_in_one_session_does_not_count_in_another() -> None:
 
     assert is_asked(after_a_while(other).page(page_of(webhook := WebhookFactory(), "show_secret")))
     assert not is_asked(client.page(page_of(webhook, "show_secret")))
-
-
-def test_the_own_password_is_in_no_history(caplog: pytest.LogCaptureFixture) -> None:
-    webhook = WebhookFactory()
-    client = after_a_while(superuser())
-
-    response = client.submit(page_of(webhook, "rotate_secret"), expected=200, own_password=OWN)
-
-    # The history leads on, to the audit log.
-    history = client.get(page_of(webhook, "history"), follow=True)
-    assert OWN not in response.content.decode() + client.page(page_of(webhook)) + history.content.decode()
-    assert OWN not in caplog.text
 
 
 def test_every_action_about_a_secret_is_tested() -> None:

@@ -83,6 +83,7 @@ def test_an_impossible_number_keeps_its_digits_and_plus(raw: str, normal: str) -
 @pytest.mark.parametrize(
     ("raw", "region", "normal"),
     [
+        # A zero in parentheses is dialled only where it belongs to the number.
         ("+44 (0)20 7946 0018", "PL", "+442079460018"),
         ("0044 (0) 20 7946 0018", "PL", "+442079460018"),
         ("(0)20 7946 0018", "GB", "+442079460018"),
@@ -92,17 +93,7 @@ def test_an_impossible_number_keeps_its_digits_and_plus(raw: str, normal: str) -
         ("+1 (0)202 555 0123", "PL", "+12025550123"),
         ("+44 20 (0)7946 018", "PL", "+442007946018"),
         ("011 44 (0)20 7946 0018", "US", "+442079460018"),
-    ],
-)
-def test_a_zero_in_parentheses_is_dialled_only_where_it_belongs_to_the_number(
-    raw: str, region: str, normal: str
-) -> None:
-    assert normalise(raw, region) == normal
-
-
-@pytest.mark.parametrize(
-    ("raw", "region", "normal"),
-    [
+        # A national number is read in the region given.
         ("011 48 22 123 45 67", "US", "+48221234567"),
         ("00 48 22 123 45 67", "US", "0048221234567"),
         ("810 48 22", "RU", "8104822"),
@@ -111,32 +102,23 @@ def test_a_zero_in_parentheses_is_dialled_only_where_it_belongs_to_the_number(
         ("8 (912) 345-67-89", "RU", "+79123456789"),
         ("011 15-2345-6789", "AR", "+5491123456789"),
         ("253 0000", "US", "+12530000"),
+        # +882 34 21234, in the national spelling: the seven digits are a possible Polish number.
+        ("34 21234", "PL", "+483421234"),
+        # A local number is read in its context.
+        ("tel:020-7946-0018;phone-context=+44", "PL", "+442079460018"),
+        ("tel:7946-0018;phone-context=+44-20", "PL", "+442079460018"),
+        ("tel:7042;phone-context=+1-914-555", "PL", "+19145557042"),
+        ("tel:914-555-7042;phone-context=+1-914", "PL", "+19145557042"),
+        ("tel:863-1234;phone-context=+1-914-555", "PL", "+18631234"),
+        ("tel:12345678;phone-context=+800", "PL", "+80012345678"),
+        ("tel:1234;phone-context=+800", "PL", "1234"),
+        ("tel:0048221234567;phone-context=+44", "PL", "+48221234567"),
+        # Jersey completes its six-digit numbers; Britain, the main region of +44, does not.
+        ("tel:834567;phone-context=+44", "JE", "+441534834567"),
     ],
 )
-def test_a_national_number_is_read_in_the_region_given(raw: str, region: str, normal: str) -> None:
+def test_a_number_is_read_in_its_region_or_context(raw: str, region: str, normal: str) -> None:
     assert normalise(raw, region) == normal
-
-
-@pytest.mark.parametrize(
-    ("raw", "normal"),
-    [
-        ("tel:020-7946-0018;phone-context=+44", "+442079460018"),
-        ("tel:7946-0018;phone-context=+44-20", "+442079460018"),
-        ("tel:7042;phone-context=+1-914-555", "+19145557042"),
-        ("tel:914-555-7042;phone-context=+1-914", "+19145557042"),
-        ("tel:863-1234;phone-context=+1-914-555", "+18631234"),
-        ("tel:12345678;phone-context=+800", "+80012345678"),
-        ("tel:1234;phone-context=+800", "1234"),
-        ("tel:0048221234567;phone-context=+44", "+48221234567"),
-    ],
-)
-def test_a_local_number_is_read_in_its_phone_context(raw: str, normal: str) -> None:
-    assert normalise(raw, "PL") == normal
-
-
-def test_a_context_of_the_default_regions_own_calling_code_keeps_that_region() -> None:
-    # Jersey completes its six-digit numbers; Britain, the main region of +44, does not.
-    assert normalise("tel:834567;phone-context=+44", "JE") == "+441534834567"
 
 
 # Refusals

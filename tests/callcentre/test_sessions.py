@@ -53,53 +53,38 @@ def logged_in() -> BackOffice:
 # The life of a session
 
 
-def test_a_session_ends_after_twelve_hours_without_activity(clock: Any) -> None:
-    client = logged_in()
-
-    for expected in (200, 200, 302):
-        clock.shift(timedelta(hours=11 if expected == 200 else 12))
-        assert client.get(INDEX).status_code == expected
-
-
 @pytest.mark.slow("hashes passwords")
-def test_polling_does_not_extend_a_session(clock: Any) -> None:
+@pytest.mark.parametrize(
+    ("seconds", "headers", "steps"),
+    [
+        (12 * 3600, {}, [(11, 200), (11, 200), (12, 302)]),
+        # Polling does not extend a session.
+        (12 * 3600, POLL, [*[(1, 200)] * 11, (1, 302)]),
+        (15 * 60, {}, [(0.2, 200), (0.3, 302)]),
+    ],
+)
+def test_a_session_ends_after_a_time_without_activity(
+    seconds: int, headers: dict[str, str], steps: list[tuple[float, int]], settings: Any, clock: Any
+) -> None:
+    settings.SESSION_COOKIE_AGE = seconds
     client = logged_in()
 
-    statuses = []
-    for _ in range(12):
-        clock.shift(timedelta(hours=1))
-        statuses.append(client.get(INDEX, headers=POLL).status_code)
-
-    assert statuses == [200] * 11 + [302]
+    for hours, expected in steps:
+        clock.shift(timedelta(hours=hours))
+        assert client.get(INDEX, headers=headers).status_code == expected
 
 
-def test_the_idle_time_is_a_setting(settings: Any, clock: Any) -> None:
-    settings.SESSION_COOKIE_AGE = 15 * 60
+def test_a_session_is_saved_once_a_minute_at_most_and_expires_with_its_cookie(clock: Any) -> None:
     client = logged_in()
 
-    clock.shift(timedelta(minutes=16))
+    def saved() -> Any:
+        cookie = client.get(INDEX).cookies.get(configured.SESSION_COOKIE_NAME)
+        return cookie and cookie["max-age"]
 
-    assert client.get(INDEX).status_code == 302
-
-
-def test_cookie_and_session_expire_together(clock: Any) -> None:
-    client = logged_in()
-    clock.shift(timedelta(hours=11))
-
-    response = client.get(INDEX)
-
-    assert response.cookies[configured.SESSION_COOKIE_NAME]["max-age"] == 12 * 60 * 60
-
-
-def test_a_session_is_saved_once_a_minute_at_most(clock: Any) -> None:
-    client = logged_in()
-
-    def saves() -> bool:
-        return configured.SESSION_COOKIE_NAME in client.get(INDEX).cookies
-
-    assert not saves()
-    clock.shift(timedelta(seconds=61))
-    assert [saves(), saves()] == [True, False]
+    assert saved() is None
+    for pause in (timedelta(seconds=61), timedelta(hours=11)):
+        clock.shift(pause)
+        assert [saved(), saved()] == [12 * 60 * 60, None]
 
 
 def test_a_request_without_a_log_in_makes_no_session() -> None:
@@ -134,22 +119,18 @@ def cookies_of(client: Client) -> dict[str, Any]:
     return dict(client.cookies.items())
 
 
-def test_cookies_are_bound_to_this_host_and_to_https() -> None:
+@pytest.mark.parametrize(("fixture", "prefix", "secure"), [("plain_static", "__Host-", True), ("plain_http", "", "")])
+def test_cookies_are_bound_to_this_host_and_to_https_if_there_is_https(
+    fixture: str, prefix: str, secure: Any, request: pytest.FixtureRequest
+) -> None:
+    request.getfixturevalue(fixture)
+
     cookies = cookies_of(Client())
 
-    assert set(cookies) == {"__Host-sessionid", "__Host-csrftoken", "__Host-django_language"}
+    assert set(cookies) == {f"{prefix}sessionid", f"{prefix}csrftoken", f"{prefix}django_language"}
     for cookie in cookies.values():
-        assert (cookie["secure"], cookie["httponly"], cookie["samesite"]) == (True, True, "Lax")
+        assert (cookie["secure"], cookie["httponly"], cookie["samesite"]) == (secure, True, "Lax")
         assert (cookie["path"], cookie["domain"]) == ("/", "")
-
-
-@pytest.mark.usefixtures("plain_http")
-def test_cookies_over_plain_http_have_accepted_names() -> None:
-    cookies = cookies_of(Client())
-
-    assert set(cookies) == {"sessionid", "csrftoken", "django_language"}
-    for cookie in cookies.values():
-        assert (cookie["secure"], cookie["httponly"], cookie["samesite"]) == ("", True, "Lax")
 
 
 @pytest.mark.parametrize(("secure", "prefix"), [("1", "__Host-"), ("0", "")])
@@ -171,21 +152,16 @@ def test_the_setting_secure_cookies_decides_names_and_flags(secure: str, prefix:
     assert done.stdout.strip() == str(tuple(value for name in names for value in (name, secure == "1")))
 
 
-def test_a_browser_without_cookies_over_plain_http_gets_the_reason() -> None:
-    """Check secure cookies over plain HTTP: the browser refuses them, and the log-in page explains it."""
-    response = Client(enforce_csrf_checks=True).post(LOGIN, {"username": "ewa"})
+@pytest.mark.parametrize(
+    ("secure", "said"), [(False, "Open this site by https://"), (True, "Allow cookies for this site")]
+)
+def test_a_browser_without_cookies_gets_the_reason(secure: bool, said: str) -> None:
+    """Check secure cookies over plain HTTP too: the browser refuses them, and the log-in page explains it."""
+    origin = {"origin": "https://testserver"} if secure else {}
 
-    assert response.status_code == 403
-    assert "Open this site by https://" in response.content.decode()
+    response = Client(enforce_csrf_checks=True).post(LOGIN, {"username": "ewa"}, secure=secure, headers=origin)
 
-
-def test_a_browser_without_cookies_over_https_is_told_to_allow_them() -> None:
-    origin = {"origin": "https://testserver"}
-
-    response = Client(enforce_csrf_checks=True).post(LOGIN, {"username": "ewa"}, secure=True, headers=origin)
-
-    assert response.status_code == 403
-    assert "Allow cookies for this site" in response.content.decode()
+    assert (response.status_code, said in response.content.decode()) == (403, True)
 
 
 # Redirects of the log-in
@@ -194,36 +170,21 @@ ELSEWHERE = ["https://elsewhere.example/", "//elsewhere.example/", "javascript:a
 
 
 @pytest.mark.parametrize("wanted", ELSEWHERE)
-@pytest.mark.parametrize("is_in_body", [True, False])
-def test_a_log_in_never_redirects_to_another_site(wanted: str, is_in_body: bool) -> None:
+@pytest.mark.parametrize("place", ["data", "query_params"])
+def test_a_log_in_a_log_out_and_a_change_of_language_never_redirect_to_another_site(wanted: str, place: str) -> None:
     UserFactory(username="ewa", admin=True)
-    data = {"username": "ewa", "password": "user-pass"}
+    inside, typed = superuser(), {"username": "ewa", "password": "user-pass"}
 
-    response = (
-        Client().post(LOGIN, data | {"next": wanted})
-        if is_in_body
-        else Client().post(LOGIN, data, query_params={"next": wanted})
-    )
+    def place_of(client: Client, path: str, data: dict[str, str]) -> str:
+        given = (
+            {"data": data | {"next": wanted}} if place == "data" else {"data": data, "query_params": {"next": wanted}}
+        )
+        return client.post(path, **given).headers["Location"]
 
-    assert response.headers["Location"] == INDEX
-
-
-@pytest.mark.parametrize("wanted", ELSEWHERE)
-@pytest.mark.parametrize("is_in_body", [True, False])
-def test_a_log_out_leads_to_the_log_in(wanted: str, is_in_body: bool) -> None:
-    client, path = superuser(), reverse("admin:logout")
-
-    response = client.post(path, {"next": wanted}) if is_in_body else client.post(path, query_params={"next": wanted})
-
-    assert response.headers["Location"] == LOGIN
-    assert client.get(INDEX).status_code == 302
-
-
-@pytest.mark.parametrize("wanted", ELSEWHERE)
-def test_a_change_of_language_never_redirects_to_another_site(wanted: str) -> None:
-    response = superuser().post(reverse("language"), {"language": "pl", "next": wanted})
-
-    assert response.headers["Location"] == "/"
+    assert place_of(Client(), LOGIN, typed) == INDEX
+    assert place_of(inside, reverse("language"), {"language": "pl"}) == "/"
+    assert place_of(inside, reverse("admin:logout"), {}) == LOGIN
+    assert inside.get(INDEX).status_code == 302
 
 
 # The user's own password
@@ -233,11 +194,12 @@ def change_password(client: Client, old: str, new: str = "a long and odd one") -
     return client.post(PASSWORD_CHANGE, {"old_password": old, "new_password1": new, "new_password2": new})
 
 
-def test_people_change_their_own_password() -> None:
+def test_people_change_their_own_password_after_a_log_in() -> None:
     client = logged_in()
 
-    response = change_password(client, "user-pass")
+    stranger, response = change_password(Client(), "user-pass"), change_password(client, "user-pass")
 
+    assert stranger.headers["Location"].startswith(LOGIN)
     assert response.headers["Location"] == reverse("admin:password_change_done")
     assert client.get(INDEX).status_code == 200
     assert Client().login(username="ewa", password="a long and odd one")
@@ -257,12 +219,6 @@ def test_guesses_of_the_old_password_lock_out_like_guesses_at_the_log_in(setting
     ]
     assert errors_of(right)["old_password"] == ["Too many attempts. Try again in 5 minutes."]
     assert Client().post(LOGIN, {"username": "ewa", "password": "user-pass"}).status_code == 429
-
-
-def test_changing_a_password_needs_a_log_in() -> None:
-    response = change_password(Client(), "user-pass")
-
-    assert response.headers["Location"].startswith(LOGIN)
 
 
 @pytest.mark.usefixtures("committed_db")

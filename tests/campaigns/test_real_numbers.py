@@ -3,7 +3,6 @@
 import csv
 import io
 from collections import defaultdict
-from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -12,7 +11,7 @@ from django.test import override_settings
 
 from campaigns.importing.merge import Totals
 from campaigns.models import Record
-from tests.callcentre.real_numbers import NO_COUNTRY, SPELLINGS, RealNumber, write_csv
+from tests.callcentre.real_numbers import NO_COUNTRY, SPELLINGS, RealNumber, real_numbers
 from tests.campaigns.factories import CampaignFactory
 from tests.campaigns.import_files import import_text
 
@@ -22,11 +21,8 @@ DEFAULT = "PL"
 
 
 @pytest.fixture(scope="module")
-def numbers(tmp_path_factory: pytest.TempPathFactory) -> list[RealNumber]:
-    path: Path = tmp_path_factory.mktemp("numbers") / "numbers.csv"
-    write_csv(path)
-    with path.open(encoding="utf-8", newline="") as file:
-        return [RealNumber(**row) for row in csv.DictReader(file)]
+def numbers() -> list[RealNumber]:
+    return list(real_numbers())
 
 
 @pytest.mark.slow("runs many examples")
