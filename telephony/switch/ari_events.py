@@ -187,8 +187,13 @@ def _recorded(content: dict[str, Any]) -> Event:
 
 def _contact_changed(content: dict[str, Any]) -> Event | None:
     """Translate ContactStatusChange. A phone that repeats its registration changes no status."""
-    is_gone = content["contact_info"]["contact_status"] == "Removed"
-    return Unregistered(content["endpoint"]["resource"], call_clock.now()) if is_gone else None
+    number, status = content["endpoint"]["resource"], content["contact_info"]["contact_status"]
+    if status == "Removed":
+        return Unregistered(number, call_clock.now())
+    if status in ("Reachable", "Unreachable"):
+        # Of a window that takes the phone from another one this is the only sign: the peer stays reachable.
+        return PhoneChanged(number, call_clock.now(), is_online=content["endpoint"]["state"] == "online")
+    return None
 
 
 def _peer_changed(content: dict[str, Any]) -> Event:

@@ -142,13 +142,15 @@ document.addEventListener("DOMContentLoaded", () => {
             return;
         }
         if (trouble === "closed") {
-            const { is_closed: isClosed } = await ask("seen", { trouble }).catch(() => ({ is_closed: true }));
-            if (!isClosed) setTrouble("taken");
+            const { may_open: mayOpen } = await ask("seen", { trouble }).catch(() => ({}));
+            if (mayOpen) await open();
             return;
         }
         if (!token || ["taken", "twice"].includes(trouble)) return;
+        const mine = token;
         try {
             const now = await ask("seen", { trouble: ["simulated", "connecting"].includes(trouble) ? "" : trouble });
+            if (mine !== token) return;
             const wasReached = isReached;
             isReached = now.is_reached;
             if (now.is_current) {
@@ -249,7 +251,6 @@ document.addEventListener("DOMContentLoaded", () => {
         if (act === "answer") answer();
         if (act === "show") window.focus();
         if (act === "ask") tell();
-        if (act === "open" && trouble === "closed") open();
     });
     addEventListener("beforeunload", (event) => { if (call?.state === "talking") event.preventDefault(); });
     addEventListener("pagehide", () => {

@@ -12,7 +12,6 @@ document.addEventListener("DOMContentLoaded", () => {
         if (data.act) return;
         document.body.classList.add("has-phone");
         document.body.classList.toggle("phone-rings", data.call === "ringing");
-        document.body.classList.toggle("phone-calls-out", data.trouble === "closed");
         clearTimeout(goneTimer);
         goneTimer = setTimeout(() => document.body.classList.remove("has-phone", "phone-rings"), 10_000);
     });
@@ -25,7 +24,6 @@ document.addEventListener("DOMContentLoaded", () => {
     // The phone opens with the log-in of the agent. Its window waits for it.
     document.addEventListener("submit", ({ target }) => {
         if (!target.action.endsWith("/desk/log-in/")) return;
-        if (document.body.classList.contains("has-phone")) setTimeout(() => channel.postMessage({ act: "open" }), 1500);
-        else open();
+        if (!document.body.classList.contains("has-phone")) open();
     });
 });

@@ -67,11 +67,15 @@ def _open(agent: Agent, request: HttpRequest) -> dict[str, Any]:
 
 
 def _hear(agent: Agent, request: HttpRequest) -> dict[str, Any]:
-    """Answer whether this window still has the phone, and whether calls come to it."""
+    """Answer whether this window still has the phone, whether calls come to it, and whether it may be opened anew."""
     is_current = browser_phones.hear_of(agent, _token(request), request.POST.get("trouble", "")[:20])
-    open_ones = BrowserPhone.objects.filter(agent=agent, closed_at=None)
-    registered_at = open_ones.values_list("registered_at", flat=True).first()
-    return {"is_current": is_current, "is_closed": not open_ones.exists(), "is_reached": registered_at is not None}
+    phone = BrowserPhone.objects.filter(agent=agent, closed_at=None).first()
+    return {
+        "is_current": is_current,
+        "is_closed": phone is None,
+        "is_reached": phone is not None and phone.registered_at is not None,
+        "may_open": phone is None and agent.uses_browser_phone and agent.sessions.filter(ended_at=None).exists(),
+    }
 
 
 def _close(agent: Agent, request: HttpRequest) -> dict[str, Any]:
