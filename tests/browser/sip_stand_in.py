@@ -127,7 +127,8 @@ class SipStandIn:
             f"{method} {self.contact} SIP/2.0\r\nVia: SIP/2.0/WS 192.0.2.1:8088;branch=z9hG4bK{uuid.uuid4().hex}\r\n"
             f'f: "Caller" <sip:{caller}@192.0.2.1>;tag=caller\r\nTo: <sip:{self.number}@192.0.2.1>{tag}\r\n'
             f"Call-ID: {call_id}\r\nCSeq: {sequence} {method}\r\n"
-            f"Contact: <sip:asterisk@192.0.2.1:8088;transport=ws>\r\n{headers}{kind}Content-Length: {len(body)}\r\n\r\n{body}"
+            f"Contact: <sip:asterisk@192.0.2.1:8088;transport=ws>\r\n{headers}{kind}"
+            f"Content-Length: {len(body)}\r\n\r\n{body}"
         )
 
     def of(self, call_id: str) -> list[str]:
