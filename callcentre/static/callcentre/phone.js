@@ -204,8 +204,8 @@ document.addEventListener("DOMContentLoaded", () => {
         const loss = Math.max(found.lostThere ?? 0, found.lost / Math.max(1, found.lost + found.received));
         const delay = (found.roundTrip ?? 0) + (found.jitter ?? 0);
         if (silentTurns >= RTP_SILENT) line.textContent = texts.silent;
-        else if (loss > MOST_LOST) line.textContent = texts.lost.replace("%(loss)s", Math.round(loss * 100)).replace("%%", "%");
-        else if (delay > MOST_DELAY) line.textContent = texts.slow.replace("%(delay)s", Math.round(delay * 1000));
+        else if (loss > MOST_LOST) line.textContent = texts.lost.replace("{loss}", Math.round(loss * 100));
+        else if (delay > MOST_DELAY) line.textContent = texts.slow.replace("{delay}", Math.round(delay * 1000));
         else line.textContent = "";
     };
 
