@@ -21,7 +21,7 @@ from django.utils.translation.template import templatize
 
 ROOT = Path(__file__).resolve().parent.parent
 APPS = ("callcentre", "campaigns", "knowledgebase", "reports", "telephony", "tickets", "webhooks")
-FILES = sorted((ROOT / "callcentre" / "locale").glob("*/LC_MESSAGES/django.po"))
+FILES = [path / "LC_MESSAGES" / "django.po" for path in sorted((ROOT / "callcentre" / "locale").iterdir())]
 KEYWORDS: dict[str, tuple[int | tuple[int, str], ...] | None] = {
     **dict.fromkeys(("_", "_now", "gettext", "gettext_lazy", "gettext_noop")),
     **dict.fromkeys(("ngettext", "ngettext_lazy"), (1, 2)),
@@ -85,6 +85,9 @@ def updated(catalogue: Catalog) -> Catalog:
 
 
 def read(path: Path) -> Catalog:
+    """Read the catalogue of a language; that of a new language is empty."""
+    path.parent.mkdir(exist_ok=True)
+    path.touch()
     with path.open("rb") as file:
         return read_po(file, locale=path.parts[-3])
 

@@ -8,9 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 
-from django.db import connection
-
-from callcentre.core.statements import Statement
+from callcentre.core.statements import Statement, rows_of
 from reports.ledgers import GOING_ON, Part, Source, array
 from reports.models import RollupProgress
 from reports.periods import FIRST, LAST, LENGTHS, RESOLUTION, Aggregation, Span, end_of, start_of, union
@@ -37,17 +35,15 @@ def find(
     progress[Source.HOUR] = LAST
     parts: dict[Part, list[int]] = defaultdict(list)
     read: list[Span] = []
-    with connection.cursor() as cursor:
-        span = {"begin": begin, "end": end, "now": now, "first": FIRST, "last": LAST}
-        cursor.execute(_UNSETTLED, span | {"ids": array(agents)})
-        for agent_id, source, since, until in cursor.fetchall():
-            if source == Source.OPEN:
-                parts[Part(Source.OPEN, begin, end)].append(agent_id)
-                read.append((max(since, begin), min(until + RESOLUTION, end)))
-            elif source == Source.CLOSED:
-                changed[agent_id].append((start_of(Aggregation.HOUR, since), end_of(Aggregation.HOUR, until)))
-            else:
-                progress[source] = until
+    span = {"begin": begin, "end": end, "now": now, "first": FIRST, "last": LAST, "ids": array(agents)}
+    for agent_id, source, since, until in rows_of(_UNSETTLED, span):
+        if source == Source.OPEN:
+            parts[Part(Source.OPEN, begin, end)].append(agent_id)
+            read.append((max(since, begin), min(until + RESOLUTION, end)))
+        elif source == Source.CLOSED:
+            changed[agent_id].append((start_of(Aggregation.HOUR, since), end_of(Aggregation.HOUR, until)))
+        else:
+            progress[source] = until
     # Agents with the same parts are listed together.
     alike: dict[tuple[Span, ...], list[int]] = defaultdict(list)
     for agent_id in agents:

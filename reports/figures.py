@@ -4,7 +4,7 @@
 A column is counted from the grains of the ledgers (reports.ledgers). Other measures are computed from these figures.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
@@ -31,8 +31,9 @@ def _list(kind: str, what: str, where: str = "true") -> str:
     return f"array_agg({what} ORDER BY detail) FILTER (WHERE kind = '{kind}' AND {where})"
 
 
-def _figure(column: str, together: str = "COALESCE(sum({r}), 0)") -> Any:
-    return field(default=0, metadata={"column": column, "together": together})
+def _figure(column: str, together: str = "COALESCE(sum({r}), 0)", among: Callable[[list[Any]], Any] = sum) -> Any:
+    """Define a figure: how it is counted, and how rows are put together, in SQL and among rows that were read."""
+    return field(default=0, metadata={"column": column, "together": together, "among": among})
 
 
 def _of_queue(column: str) -> Any:
@@ -98,8 +99,12 @@ class Row:
     pause_seconds: int = _figure(_seconds("paused"))
     wrap_up_seconds: int = _figure(_seconds("wrap_up"))
     # Seconds of the epoch, which are read faster than instants. The last logout is infinite during a session.
-    first_login_at: float | None = _figure("min(first) FILTER (WHERE kind = 'session')", "date_part('epoch', min({r}))")
-    last_logout_at: float | None = _figure("max(last) FILTER (WHERE kind = 'session')", "date_part('epoch', max({r}))")
+    first_login_at: float | None = _figure(
+        "min(first) FILTER (WHERE kind = 'session')", "date_part('epoch', min({r}))", min
+    )
+    last_logout_at: float | None = _figure(
+        "max(last) FILTER (WHERE kind = 'session')", "date_part('epoch', max({r}))", max
+    )
     # Where several rows of a period have lists, a chat or ticket may be counted twice (reports.report).
     chats_answered: int = _figure("", "COALESCE(sum(cardinality(r.chats)), 0)")
     tickets_answered: int = _figure("", "COALESCE(sum(cardinality(r.tickets)), 0)")
@@ -150,7 +155,6 @@ def total_of(rows: Sequence[Row]) -> Row:
             pauses[reason] = (before[0] + count, before[1] + seconds)
     total = Row(0, {}, "", rows[0].is_narrowed, pauses)
     for name in _SUMMED.keys() - {"pauses"}:
-        together = {"first_login_at": min, "last_logout_at": max}.get(name, sum)
         values = [value for row in rows if (value := getattr(row, name)) is not None]
-        setattr(total, name, together(values) if values else None)
+        setattr(total, name, _SUMMED[name]["among"](values) if values else None)
     return total

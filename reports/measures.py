@@ -53,6 +53,8 @@ class Measure:
     in_api: bool = True
     # The value is None where there is nothing to divide, or nothing to name.
     may_be_none: bool = False
+    # The parts to which its cells lead, of a figure that no single list holds: a sum over several lists, a quotient.
+    parts: tuple[str, ...] = ()
 
     @property
     def title(self) -> str:
@@ -119,10 +121,12 @@ def counted(
         Measure(f"{name}.sum", group, _TIME, DURATION, seconds, examples[1],
                 "Their talk time in the period.", is_usual=is_usual, in_api=in_api),
         Measure(f"{name}.average", group, _AVERAGE, DURATION, lambda row: mean(seconds(row), count(row)),
-                mean(*reversed(examples)), "Sum ÷ count.", is_usual=False, in_api=in_api),
+                mean(*reversed(examples)), "Sum ÷ count.", is_usual=False, in_api=in_api,
+                parts=(f"{name}.sum", f"{name}.count")),
     ]  # fmt: skip
 
 
+_TALK = ("inbound.sum", "outbound_above_threshold.sum", "outbound_below_threshold.sum")
 # The columns that every table begins with.
 FIXED = [
     Measure("agent.login", "", _("Login"), TEXT, lambda row: row.agent["login"], "agent1"),
@@ -143,14 +147,17 @@ MEASURES = [
     Measure("inbound.sum", _INBOUND, _("talk time"), DURATION, of("talk_seconds"), 8160,
             "The agent's talk time in the period."),
     Measure("inbound.average", _INBOUND, _("average talk"), DURATION,
-            lambda row: mean(row.talk_seconds, row.answered), 240, "Sum ÷ answered."),
+            lambda row: mean(row.talk_seconds, row.answered), 240, "Sum ÷ answered.",
+            parts=("inbound.sum", "inbound.answered_count")),
     Measure("inbound.wait_sum", _INBOUND, _("waiting in s"), COUNT, of("wait_seconds"), 280,
             "Seconds for which callers waited for the agent to answer.", is_usual=False),
     Measure("inbound.wait_average", _INBOUND, _("average wait"), DURATION,
-            lambda row: mean(row.wait_seconds, row.offered), 7, "Wait ÷ offers.", is_usual=False),
+            lambda row: mean(row.wait_seconds, row.offered), 7, "Wait ÷ offers.", is_usual=False,
+            parts=("inbound.wait_sum", "inbound.count")),
     Measure("inbound.calls_per_hour", _INBOUND, _("per hour"), NUMBER,
             lambda row: mean(360_000 * row.answered, row.login_seconds) / 100, 4.25,
-            "Answered ÷ logged-in hours of the period; 0 without a login.", is_usual=False),
+            "Answered ÷ logged-in hours of the period; 0 without a login.", is_usual=False,
+            parts=("inbound.answered_count", "login_sum")),
     *counted("outbound_above_threshold", _ABOVE, lambda row: row.calls - row.calls_below,
              lambda row: row.calls_seconds - row.calls_below_seconds, (12, 3600)),
     # Without a threshold there are none.
@@ -177,14 +184,18 @@ MEASURES = [
     Measure("pauses.free.count", _FREE, _COUNT, COUNT, of("free_count"), is_usual=False, in_api=False),
     Measure("pauses.free.sum", _FREE, _TIME, DURATION, of("free_seconds"), in_api=False),
     Measure("talk_time", _WORK, _("talk time, in and out"), DURATION, of("talk_in_and_out"),
-            is_usual=False, in_api=False),
+            is_usual=False, in_api=False, parts=_TALK),
     Measure("wrap_up", _WORK, _("wrap-up"), DURATION, of("wrap_up_seconds"), in_api=False),
-    Measure("handle_time", _WORK, _("handle time"), DURATION, of("handle_seconds"), in_api=False),
+    Measure("handle_time", _WORK, _("handle time"), DURATION, of("handle_seconds"), in_api=False,
+            parts=(*_TALK, "wrap_up")),
     Measure("average_handle_time", _WORK, _("average handle time"), DURATION,
-            of("handle_average"), in_api=False),
-    Measure("occupancy", _WORK, _("occupancy in per cent"), PERCENT, of("occupancy"), in_api=False),
+            of("handle_average"), in_api=False,
+            parts=(*_TALK, "wrap_up", "inbound.answered_count", "talked_outbound")),
+    Measure("occupancy", _WORK, _("occupancy in per cent"), PERCENT, of("occupancy"), in_api=False,
+            parts=(*_TALK, "wrap_up", "pauses.free.sum")),
     Measure("service_level", _INBOUND, _("service level in per cent"), PERCENT,
-            lambda row: percent(row.in_time, row.answered + row.not_answered), is_usual=False, in_api=False),
+            lambda row: percent(row.in_time, row.answered + row.not_answered), is_usual=False, in_api=False,
+            parts=("in_time", "inbound.answered_count", "inbound.not_answered_count")),
 ]
 # Parts of other measures, which have no column of their own.
 PARTS = [

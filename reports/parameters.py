@@ -5,13 +5,13 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
-from django.db import connection
 from django.http import QueryDict
 from django.utils import timezone
 
 from callcentre.core.errors import ErrorCode, Fault, Invalid
 from callcentre.core.parsing import INT32, Reject, parse_id, parse_instant, parse_integer, parse_text, query_list
 from callcentre.core.scope import ALL, Scope
+from callcentre.core.statements import rows_of
 from reports.description import Report, Subjects
 from reports.measures import Measure
 from reports.models.export import MOST_SECONDS
@@ -207,12 +207,9 @@ def _agents(params: QueryDict, faults: list[Fault], scope: Scope) -> dict[int, d
     # All together: there may be hundreds.
     if not _read(["".join(logins)], "agent_logins", faults, parse_text):
         logins = []
-    with connection.cursor() as cursor:
-        values = {"logins": json.dumps(logins), "groups": groups, **scope.by_column}
-        cursor.execute(_AGENTS.format(inside=scope.sql(Agent, "a")), values)
-        found = {
-            pk: {"login": login, "name": name, "surname": surname} for pk, login, name, surname in cursor.fetchall()
-        }
+    values = {"logins": json.dumps(logins), "groups": groups, **scope.by_column}
+    rows = rows_of(_AGENTS.format(inside=scope.sql(Agent, "a")), values)
+    found = {pk: {"login": login, "name": name, "surname": surname} for pk, login, name, surname in rows}
     known = {agent["login"] for agent in found.values()}
     if unknown := [login for login in dict.fromkeys(logins) if login not in known]:
         faults.append(Fault(ErrorCode.AGENTS_NOT_FOUND, "agent_logins", {"logins": ", ".join(unknown)}))

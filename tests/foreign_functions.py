@@ -37,7 +37,7 @@ from tickets.mail.quotations import split_quotation
 from tickets.mail.uuencoded import parted
 from tickets.mail_ids import ids_in
 from tickets.placeholders import check_placeholders, fill
-from webhooks.transport import TargetError, check_target
+from webhooks.transport.targets import TargetError, check_target
 
 LENGTH = 30_000
 MARKS = "\u0315\u0300"

@@ -35,9 +35,9 @@ ENGLISH = 'Field "name" cannot be empty.'
     ("language", "message"),
     [
         ("pl-PL,pl;q=0.9", POLISH),
-        ("de,pl;q=0.5", POLISH),
+        ("eo,pl;q=0.5", POLISH),
         ("en-GB,en;q=0.9,pl;q=0.8", ENGLISH),
-        ("de", ENGLISH),
+        ("eo", ENGLISH),
         ("*", ENGLISH),
         ("", ENGLISH),
     ],

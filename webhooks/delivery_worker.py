@@ -14,14 +14,19 @@ import orjson
 from celery.worker import state
 from django.conf import settings
 from django.db import InterfaceError, OperationalError, connection, transaction
+from django.db.models.functions import Now
 
 from callcentre.core.actor import SYSTEM
 from callcentre.core.due_work import LEASE
+from callcentre.core.statements import rows_of
 from webhooks.models import Delivery
 from webhooks.models.event import message
 from webhooks.models.webhook import Webhook
+from webhooks.signing import sign
 from webhooks.slots import Receiver, Slots
-from webhooks.transport import Outcome, Sender, TargetError, encode, parse_target, sign
+from webhooks.transport.encoding import encode
+from webhooks.transport.sender import Outcome, Sender
+from webhooks.transport.targets import TargetError, parse_target
 from webhooks.verbs.webhooks import disable_if_given_up
 
 BATCH = 200
@@ -65,18 +70,6 @@ WITH untried AS MATERIALIZED (
 )
 SELECT c.id, c.attempt_count + 1, c.next_attempt_at, e.event_id, e.id, e.action, e.payload::text, e.created_at
 FROM claimed c JOIN webhooks_event e ON e.id = c.event_id, without_waiting ORDER BY c.is_retry, e.id
-"""
-# If several threads find the pause of a failing receiver over, only one may try.
-_TRY = """
-UPDATE webhooks_webhook SET open_until = now() + %s * interval '1 second'
-WHERE id = %s AND COALESCE(open_until <= now(), true)
-"""
-# The end of the lease shows whether this worker still holds the delivery. If the worker was delayed for longer, another
-# one has claimed or finished the delivery.
-_GIVE_BACK = """
-UPDATE webhooks_delivery d SET next_attempt_at = now()
-FROM json_to_recordset(%s::json) AS g(id bigint, claimed_until timestamptz)
-WHERE d.id = g.id AND d.next_attempt_at = g.claimed_until AND d.state = 'waiting'
 """
 # Pruned deliveries get no attempts. A success counts even if another worker has claimed the delivery since; a failure
 # counts only for the worker that still holds it. An attempt counts when its result is known, so a worker that dies
@@ -263,20 +256,22 @@ def _batch_size(webhook: Webhook) -> int:
 
 
 def _claim(webhook: Webhook) -> list[Claimed]:
-    given: dict[str, Any] = {"webhook": webhook.pk, "size": _batch_size(webhook), "lease": LEASE}
-    with connection.cursor() as cursor:
-        if not webhook.failures_in_a_row:
-            cursor.execute(_CLAIM, given)
-            return [Claimed._make(row) for row in cursor.fetchall()]
-        with transaction.atomic():
-            cursor.execute(_TRY, [settings.WEBHOOK_TIMEOUT_SECONDS + 5, webhook.pk])
-            if not cursor.rowcount:
-                return []
-            cursor.execute(_CLAIM, given)
-            claimed = [Claimed._make(row) for row in cursor.fetchall()]
-            # Without a delivery to try, the pause must not be extended.
-            transaction.set_rollback(not claimed)
-        return claimed
+    if not webhook.failures_in_a_row:
+        return _claim_batch(webhook)
+    with transaction.atomic():
+        # If several threads find the pause of a failing receiver over, only one may try.
+        over = Webhook.objects.unpaused().filter(pk=webhook.pk)
+        if not over.update(open_until=Now() + timedelta(seconds=settings.WEBHOOK_TIMEOUT_SECONDS + 5)):
+            return []
+        claimed = _claim_batch(webhook)
+        # Without a delivery to try, the pause must not be extended.
+        transaction.set_rollback(not claimed)
+    return claimed
+
+
+def _claim_batch(webhook: Webhook) -> list[Claimed]:
+    given = {"webhook": webhook.pk, "size": _batch_size(webhook), "lease": LEASE}
+    return [Claimed._make(row) for row in rows_of(_CLAIM, given)]
 
 
 def _send(webhook: Webhook, delivery: Claimed) -> Result:
@@ -315,8 +310,9 @@ def _store(webhook: Webhook, results: Sequence[Result], left: Sequence[Claimed],
     is_one_statement = bool(results) and results[-1].is_success and not left
     with nullcontext() if is_one_statement else transaction.atomic(), connection.cursor() as cursor:
         if left:
-            rows = [{"id": delivery.id, "claimed_until": delivery.claimed_until} for delivery in left]
-            cursor.execute(_GIVE_BACK, [orjson.dumps(rows).decode()])
+            # The end of the lease shows whether this worker still holds the deliveries. All of a batch have the same.
+            held = Delivery.objects.waiting().filter(next_attempt_at=left[0].claimed_until)
+            held.filter(pk__in=[delivery.id for delivery in left]).update(next_attempt_at=Now())
         if not results:
             return
         last = results[-1]

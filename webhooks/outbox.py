@@ -5,10 +5,13 @@ from types import MappingProxyType
 from typing import Any
 
 import orjson
-from django.db import connection
+from django.db import connection, models
+from django.db.models import Func, Value
 
 from callcentre.core.enqueue import enqueue
+from callcentre.core.statements import row_of
 from webhooks.event_types import EventType
+from webhooks.models import Attempt, Event
 from webhooks.models.event import LOCK_SPACE
 
 # The lock is taken once a transaction. Its key holds a lower bound of the ids of its events: see Event.settled(). An
@@ -73,29 +76,17 @@ def redact(subjects: Sequence[str], blanks: Mapping[str, Any]) -> None:
 
     Only this deletion of a person's data changes a stored event. A waiting delivery sends the other fields.
     """
-    payload = "payload"
-    parameters: list[Any] = []
+    events = Event.objects.filter(subject__in=subjects, payload__has_any_keys=list(blanks))
+    Attempt.objects.filter(delivery__event__in=events).exclude(answer="").update(answer="")
     for name, blank in blanks.items():
-        payload = f"jsonb_set({payload}, ARRAY[%s], %s::jsonb, false)"
-        parameters += [name, orjson.dumps(blank).decode()]
-    found = "WHERE subject = ANY(%s) AND payload ?| %s RETURNING id"
-    statement = f"UPDATE webhooks_event SET payload = {payload} {found}"  # noqa: S608  (calls of one function)
-    with connection.cursor() as cursor:
-        cursor.execute(statement, [*parameters, list(subjects), list(blanks)])
-        ids = [row[0] for row in cursor.fetchall()]
-        cursor.execute(
-            "UPDATE webhooks_attempt SET answer = '' WHERE answer <> '' AND delivery_id IN"
-            " (SELECT id FROM webhooks_delivery WHERE event_id = ANY(%s))",
-            [ids],
-        )
+        blanked = Func("payload", Value({name: blank}, models.JSONField()), function="jsonb_concat")
+        events.filter(payload__has_key=name).update(payload=blanked)
 
 
 def _execute(action: EventType, statement: str, parameters: Mapping[str, Any], *, is_with_change: bool = False) -> Any:
     if not (is_with_change or connection.in_atomic_block):
         raise RuntimeError(f"{action} is recorded outside the transaction of its change")
-    with connection.cursor() as cursor:
-        cursor.execute(statement, {**parameters, "lock_space": LOCK_SPACE, "action": action})
-        webhook_ids, result = cursor.fetchone()
+    webhook_ids, result = row_of(statement, {**parameters, "lock_space": LOCK_SPACE, "action": action})
     for webhook_id in webhook_ids or ():
         enqueue("webhooks.deliver", webhook_id)
     return result

@@ -1,67 +1,43 @@
 """Delete old events and the rows of removed webhooks, in short transactions.
 
-Deliveries are deleted before their attempts: a worker that stores an attempt locks its delivery, so no attempt can be
-stored afterwards.
+Deliveries are locked before their attempts are deleted: a worker that stores an attempt locks its delivery, so no
+attempt can be stored afterwards.
 """
 
 from datetime import datetime
-from typing import Any
 
 from django.conf import settings
-from django.db import connection, transaction
+from django.db import transaction
 
-from webhooks.models import Webhook
+from webhooks.models import Attempt, Delivery, Event, Webhook
+from webhooks.models.delivery import DeliveryQuerySet
 
-PIECE = 5_000
+PIECE = 1_000
 
 
 def prune(now: datetime) -> None:
     """Delete events older than the retention, with their deliveries and attempts."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT id FROM webhooks_event WHERE created_at < %s ORDER BY created_at DESC, id DESC LIMIT 1",
-            [now - settings.EVENT_RETENTION],
-        )
-        found = cursor.fetchone()
-    while found and _prune_piece(found[0]):
-        pass
-
-
-def _prune_piece(last: int) -> bool:
-    """Delete one piece. Return whether there was one."""
-    with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT max(id) FROM (SELECT id FROM webhooks_event WHERE id <= %s ORDER BY id LIMIT %s) AS piece",
-            [last, PIECE],
-        )
-        (upto,) = cursor.fetchone()
-        if upto is None:
-            return False
-        _delete_deliveries(cursor, "event_id <= %s", [upto])
-        cursor.execute("DELETE FROM webhooks_event WHERE id <= %s", [upto])
-    return True
+    old = Event.objects.filter(created_at__lt=now - settings.EVENT_RETENTION).order_by("-created_at", "-id").first()
+    while old and (piece := Event.objects.filter(pk__lte=old.pk).order_by("id").values_list("pk", flat=True)[:PIECE]):
+        upto = max(piece)
+        with transaction.atomic():
+            _delete(Delivery.objects.filter(event_id__lte=upto).order_by("id"))
+            Event.objects.filter(pk__lte=upto).delete()
 
 
 def purge(webhook_id: int) -> None:
     """Delete what was sent to a removed webhook, then the webhook. Its history stays."""
-    if not Webhook.objects.purgeable().filter(pk=webhook_id).exists():
-        return
-    while _purge_piece(webhook_id):
-        pass
-    with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute("DELETE FROM webhooks_resend WHERE webhook_id = %s", [webhook_id])
-        cursor.execute("DELETE FROM webhooks_webhook WHERE id = %s", [webhook_id])
+    removed = Webhook.objects.purgeable().filter(pk=webhook_id)
+    if removed.exists():
+        while _delete(Delivery.objects.filter(webhook_id=webhook_id).order_by("id")[:PIECE]):
+            pass
+        removed.delete()
 
 
-def _purge_piece(webhook_id: int) -> bool:
-    with transaction.atomic(), connection.cursor() as cursor:
-        piece = "id IN (SELECT id FROM webhooks_delivery WHERE webhook_id = %s ORDER BY id DESC LIMIT %s)"
-        return _delete_deliveries(cursor, piece, [webhook_id, PIECE]) > 0
-
-
-def _delete_deliveries(cursor: Any, condition: str, parameters: list[Any]) -> int:
-    cursor.execute(f"DELETE FROM webhooks_delivery WHERE {condition} RETURNING id", parameters)  # noqa: S608  (ours)
-    ids = [row[0] for row in cursor.fetchall()]
-    if ids:
-        cursor.execute("DELETE FROM webhooks_attempt WHERE delivery_id = ANY(%s)", [ids])
+@transaction.atomic
+def _delete(deliveries: DeliveryQuerySet) -> int:
+    """Delete deliveries with their attempts. Return their number."""
+    ids = list(deliveries.select_for_update().values_list("pk", flat=True))
+    Attempt.objects.filter(delivery__in=ids).delete()
+    Delivery.objects.filter(pk__in=ids).delete()
     return len(ids)

@@ -5,7 +5,7 @@ from typing import Any
 
 from callcentre.core.errors import ErrorCode, Fault
 from webhooks.signing import is_secret
-from webhooks.transport import TargetError, check_target
+from webhooks.transport.targets import TargetError, check_target
 
 TARGET_FAULTS = {
     "length": ErrorCode.TARGET_MALFORMED,

@@ -1,21 +1,12 @@
 from celery import shared_task
-from django.db import connection
+from django.db.models import Exists, OuterRef
 from django.db.models.functions import Now
 from django.utils import timezone
 
 from callcentre.core.enqueue import enqueue
 from webhooks import delivery_worker, retention, supervisor_mail
-from webhooks.models import Resend, Webhook
+from webhooks.models import Delivery, Resend, Webhook
 from webhooks.verbs.resends import resend_piece
-
-_DUE = """
-SELECT w.id FROM webhooks_webhook w
-WHERE w.is_active AND w.deleted_at IS NULL AND COALESCE(w.open_until <= now(), true) AND EXISTS (
-  SELECT FROM webhooks_delivery d
-  WHERE d.webhook_id = w.id AND d.state = 'waiting' AND d.next_attempt_at <= now()
-)
-ORDER BY random()
-"""
 
 
 @shared_task(name="webhooks.deliver")
@@ -31,10 +22,9 @@ def sweep() -> None:
 
     The order is random, so that each webhook gets a chance if there are too few slots.
     """
-    with connection.cursor() as cursor:
-        cursor.execute(_DUE)
-        for (webhook_id,) in cursor.fetchall():
-            enqueue("webhooks.deliver", webhook_id)
+    due = Exists(Delivery.objects.due().filter(webhook=OuterRef("pk")))
+    for webhook_id in Webhook.objects.active().unpaused().filter(due).order_by("?").values_list("pk", flat=True):
+        enqueue("webhooks.deliver", webhook_id)
     for webhook_id in Webhook.objects.filter(notice_due_at__lte=Now()).values_list("pk", flat=True):
         enqueue("webhooks.notify_disabled", webhook_id)
 

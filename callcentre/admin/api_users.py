@@ -291,13 +291,9 @@ def _changes(change: ApiUserChange) -> list[tuple[Any, Any, Any]]:
 class ApiUserChangeAdmin(ChangeMixin, ReadOnlyAdmin):
     """Changes of API users."""
 
-    list_display = ("at", "owner", "what", "who", "details")
-    list_display_links = ("at",)
     list_filter = ("actor_kind",)
     search_fields = ("api_user__login", "actor_name")
     sortable_by = ("at",)
-    fields = ("at", "owner", "what", "who", "details")
-    readonly_fields = fields
 
     def get_queryset(self, request: HttpRequest) -> Any:
         return super().get_queryset(request).prefetch_related("api_user")  # no join: it may be deleted

@@ -17,7 +17,7 @@ from django.contrib.admin.widgets import RelatedFieldWidgetWrapper
 from django.core.exceptions import NON_FIELD_ERRORS, BadRequest, ValidationError
 from django.db import IntegrityError, OperationalError, models
 from django.db.models import ProtectedError
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.html import format_html
@@ -287,6 +287,29 @@ class Admin(NamelessLogMixin, ScopedMixin, ListTools):
             first = name.partition(".")[0]
             own = names.get(name) or names.get(first, first)
             form.add_error(own if own in form.fields else None, sentence)
+
+    def ask_and_do(
+        self,
+        request: HttpRequest,
+        row: models.Model,
+        verb: Callable[[], object],
+        *,
+        title: str,
+        intro: str,
+        submit: str = "",
+        said: str = "",
+    ) -> HttpResponse:
+        """Ask for confirmation of a verb on one row; then run it, say so, or why it was refused, and show the row."""
+        if request.method != "POST":
+            return self.action_page(request, title=title, submit=submit or title, obj=row, intro=intro)
+        try:
+            verb()
+        except REFUSALS as error:
+            self.say_refused(request, error)
+        else:
+            if said:
+                self.message_user(request, said, messages.SUCCESS)
+        return redirect(self.url_of("change", row.pk))
 
     def apply_to_each(
         self,

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from types import MappingProxyType
-from typing import Any
+from typing import Any, ClassVar
 
 from django.core.exceptions import ObjectDoesNotExist
 from django.http import HttpRequest
@@ -91,6 +91,10 @@ class ChangeMixin:
     """The columns of a list of changes: the action, the person, the values before and after."""
 
     date_column = "at"
+    list_display: Any = ("at", "owner", "what", "who", "details")
+    list_display_links: Any = ("at",)
+    fields: ClassVar[Any] = list_display
+    readonly_fields: ClassVar[Any] = list_display
     # The names of actions that only this kind of object knows.
     action_labels: Mapping[str, Any] = MappingProxyType({})
 

@@ -25,8 +25,12 @@ NAMES = {
 }
 
 
+# Role -> the role whose rights it has, too.
+INCLUDED = {"Supervisor": "Agent"}
+
+
 def has_right(role: str, app: str, codename: str) -> bool:
-    """Return whether a delivered role has the permission. Supervisors have the rights of agents, too."""
+    """Return whether a delivered role has the permission."""
     access, _underscore, model = codename.partition("_")
     declared: RoleRights | None = getattr(apps.get_app_config(app), "role_rights", None)
     if declared is None:
@@ -36,10 +40,9 @@ def has_right(role: str, app: str, codename: str) -> bool:
         declared = {}
     if role in ("Administrator", "Auditor"):
         return role == "Administrator" or access == ACCESS["v"]
-    roles = ("Agent", role) if role == "Supervisor" else (role,)
     return any(
         model in models.split() and access in {ACCESS[letter] for letter in letters}
-        for each in roles
+        for each in (role, INCLUDED.get(role, role))
         for letters, models in declared.get(each, {}).items()
     )
 

@@ -29,6 +29,7 @@ from tickets.models import (
     TicketChange,
     TicketQueue,
     TicketQueueHours,
+    TicketStatus,
     TicketSubstatus,
 )
 from tickets.models.ticket import REPLY_SOURCES
@@ -103,7 +104,8 @@ class _Month:
     ) -> None:
         self.agents, self.customers, self.queues, self.fields = agents, customers, queues, fields
         self.chance = random.Random("a month of tickets")  # noqa: S311  (a demonstration, no secret)
-        self.statuses = {kind: status_of_kind(kind) for kind in Kind.values}
+        # The first status of each kind; a kind may have none.
+        self.statuses = {status.kind: status for status in TicketStatus.objects.order_by("-order", "-id")}
         self.categories = {category.name: category for category in TicketCategory.objects.all()}
         self.substatuses = {each.name: each for each in TicketSubstatus.objects.all()}
 

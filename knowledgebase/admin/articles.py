@@ -1,3 +1,4 @@
+from functools import partial
 from typing import Any
 
 from django import forms
@@ -162,10 +163,8 @@ class ArticleAdmin(HistoryMixin, Admin):
     @admin.action(description=_("Withdraw"), permissions=["change"])
     @confirm_first(_("Readers no longer see or find the articles. Each is a draft again."), is_published=True)
     def unpublish_selected(self, request: HttpRequest, articles: QuerySet[Article]) -> None:
-        count = 0
-        for article in articles.filter(is_published=True):
-            withdraw_article(article, actor_of(request))
-            count += 1
+        actor, published = actor_of(request), articles.filter(is_published=True)
+        count = self.apply_to_each(request, published, lambda article: withdraw_article(article, actor))
         sentence = ngettext("%(count)s article withdrawn.", "%(count)s articles withdrawn.", count)
         self.say_done(request, sentence, count)
 
@@ -246,22 +245,18 @@ class ArticleAdmin(HistoryMixin, Admin):
     @page_action(description=_("Publish"), url_path="publish", icon="publish", permissions=["change"])
     def publish(self, request: HttpRequest, object_id: str) -> HttpResponse:
         article = self.row_or_404(request, object_id)
-        if request.method == "POST":
-            publish_article(article, actor_of(request))
-            self.message_user(request, _("The article is published."), messages.SUCCESS)
-            return redirect(self.url_of("change", article.pk))
+        verb = partial(publish_article, article, actor_of(request))
         intro = _now("Readers see and find the newest version at once.")
-        return self.action_page(request, title=_now("Publish"), submit=_now("Publish"), obj=article, intro=intro)
+        said = _now("The article is published.")
+        return self.ask_and_do(request, article, verb, title=_now("Publish"), intro=intro, said=said)
 
     @page_action(description=_("Withdraw"), url_path="withdraw", icon="unpublished", permissions=["change"])
     def unpublish(self, request: HttpRequest, object_id: str) -> HttpResponse:
         article = self.row_or_404(request, object_id)
-        if request.method == "POST":
-            withdraw_article(article, actor_of(request))
-            self.message_user(request, _("The article is withdrawn."), messages.SUCCESS)
-            return redirect(self.url_of("change", article.pk))
+        verb = partial(withdraw_article, article, actor_of(request))
         intro = _now("Readers no longer see or find it. Its versions and votes stay.")
-        return self.action_page(request, title=_now("Withdraw"), submit=_now("Withdraw"), obj=article, intro=intro)
+        said = _now("The article is withdrawn.")
+        return self.ask_and_do(request, article, verb, title=_now("Withdraw"), intro=intro, said=said)
 
     @page_action(description=_("Versions"), url_path="versions", icon="history")
     def versions(self, request: HttpRequest, object_id: str) -> HttpResponse:

@@ -29,17 +29,11 @@ def changes_of(change: ArticleChange) -> list[tuple[Any, Any, Any]]:
 class ArticleChangeAdmin(ChangeMixin, UncountedMixin, ReadOnlyAdmin):
     """The history of all articles."""
 
-    list_display = ("at", "owner", "what", "who", "details")
-    list_display_links = ("at",)
     list_filter = ("actor_kind",)
-    fields = ("at", "owner", "what", "who", "details")
-    readonly_fields = fields
     action_labels = ACTIONS
+    changes_of = staticmethod(changes_of)
     has_own_history = True  # read-only: Django's history would be empty
 
     def get_queryset(self, request: HttpRequest) -> Any:
         articles = Prefetch("article", Article.objects.defer("search", "peaks", "content"))
         return super().get_queryset(request).prefetch_related(articles)  # no join: it may be deleted
-
-    def changes_of(self, change: ArticleChange) -> list[tuple[Any, Any, Any]]:
-        return changes_of(change)

@@ -1,7 +1,7 @@
 from datetime import timedelta
 from typing import Any
 
-from django.db import connection, models
+from django.db import models
 from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
@@ -9,17 +9,13 @@ from django.utils.translation import gettext_lazy as _
 from knowledgebase.models.catalog import Catalog
 
 KEPT_DAYS = 90
-RECORD = """
-INSERT INTO knowledgebase_searchmiss AS miss (catalog_id, query, count, last_at) VALUES (%s, %s, 1, now())
-ON CONFLICT (catalog_id, query) DO UPDATE SET count = miss.count + 1, last_at = now()
-"""
 
 
 class MissQuerySet(models.QuerySet["SearchMiss"]):
     def record(self, catalog_id: Any, query: str) -> None:
         """Count a search without a result. Case and blanks do not matter."""
-        with connection.cursor() as cursor:
-            cursor.execute(RECORD, [catalog_id, " ".join(query.lower().split())[:200]])
+        asked = {"catalog_id": catalog_id, "query": " ".join(query.lower().split())[:200]}
+        self.update_or_create({"count": models.F("count") + 1, "last_at": timezone.now()}, {}, **asked)
 
     def old(self) -> "MissQuerySet":
         return self.filter(last_at__lt=timezone.now() - timedelta(days=KEPT_DAYS))

@@ -3,6 +3,7 @@ from typing import Any
 from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import GinIndex
 from django.db import connection, models, transaction
+from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from callcentre.core.advisory_locks import lock_until_commit
@@ -59,14 +60,13 @@ class TermQuerySet(models.QuerySet["Term"]):
 
     def count_anew(self, catalog: Catalog) -> None:
         """Count the terms of a catalog again. Searches see the old terms until this is committed."""
+        started_at = timezone.now()
         with transaction.atomic(), connection.cursor() as cursor:
             lock_until_commit(_COUNT_LOCK)
-            cursor.execute("SELECT now()")
-            (now,) = cursor.fetchone()
             articles = catalog.articles.published().count()
             self.filter(catalog=catalog).delete()
             cursor.execute(COUNT, {"catalog": catalog.pk, "articles": articles, "common": COMMON_FROM})
-            Catalog.objects.filter(pk=catalog.pk).update(counted_articles=articles, counted_at=now)
+            Catalog.objects.filter(pk=catalog.pk).update(counted_articles=articles, counted_at=started_at)
 
 
 class Term(models.Model):

@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from uuid import UUID
 
-from django.db import connection
-
+from callcentre.core.statements import rows_of
 from knowledgebase.search.query import Query, fold
 
 # A query with more words is not corrected.
@@ -58,19 +57,15 @@ def corrected(catalog_id: UUID, query: Query) -> Query | None:
         return None
     beginning = fold(query.terms[-1].words[-1]) if query.terms[-1].is_prefix else ""
     slips = [(word, f"={meant}", is_turned) for word in words for meant, is_turned in _slips(word)]
-    with connection.cursor() as cursor:
-        cursor.execute(
-            SIMILAR,
-            {
-                "words": words,
-                "catalog": catalog_id,
-                "beginning": beginning,
-                "typed": [typed for typed, _meant, _turned in slips],
-                "meant": [meant for _typed, meant, _turned in slips],
-                "turned": [is_turned for _typed, _meant, is_turned in slips],
-            },
-        )
-        meant = dict(cursor.fetchall())
+    parameters = {
+        "words": words,
+        "catalog": catalog_id,
+        "beginning": beginning,
+        "typed": [typed for typed, _meant, _turned in slips],
+        "meant": [meant for _typed, meant, _turned in slips],
+        "turned": [is_turned for _typed, _meant, is_turned in slips],
+    }
+    meant = dict(rows_of(SIMILAR, parameters))
     if not all(meant.values()) or all(word == other for word, other in meant.items()):
         return None
     terms = (

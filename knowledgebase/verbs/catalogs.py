@@ -1,4 +1,4 @@
-"""Edit catalogs; lock and delete their categories."""
+"""Edit catalogs; lock their categories."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from django.db import transaction
 
 from callcentre.core.actor import Actor
 from callcentre.core.enqueue import enqueue
-from callcentre.core.errors import Conflict, ErrorCode, Fault, Invalid
+from callcentre.core.errors import ErrorCode, Fault, Invalid
 from knowledgebase.models import Catalog, Category
 
 
@@ -24,15 +24,6 @@ def edit_catalog(catalog: Catalog, actor: Actor, **values: Any) -> None:
             catalog.articles.exclude(language=locked.language).update(language=locked.language)
             enqueue("knowledgebase.sweep_word_forms")
     catalog.refresh_from_db()
-
-
-def delete_category(category: Category, actor: Actor) -> None:
-    """Delete a category. Raises Conflict if it has articles."""
-    with transaction.atomic():
-        Category.objects.select_for_update().get(pk=category.pk)
-        if category.articles.exists():
-            raise Conflict(ErrorCode.CATEGORY_HAS_ARTICLES)
-        category.delete()
 
 
 def lock_category(category_id: Any) -> Category:

@@ -11,7 +11,7 @@ from callcentre.admin import ReadOnlyAdmin
 from callcentre.admin.scope import scope_of
 from callcentre.core.errors import Invalid
 from reports import report
-from reports.admin.links import Links, parts_of
+from reports.admin.links import Links
 from reports.catalogue import AGENTS
 from reports.figures import Row
 from reports.measures import NAMES, PARTS, columns_of
@@ -32,7 +32,7 @@ class PartsPage(ReadOnlyAdmin):
             raise PermissionDenied
         by_name = {column.name: column for column in [*columns_of(NAMES), *PARTS]}
         figure = by_name.get(request.GET.get("figure", ""))
-        if figure is None or not (names := parts_of(figure.name)):
+        if figure is None or not (names := figure.parts):
             raise Http404
         try:
             question, _columns, _terms = read_table(AGENTS, request.GET, scope_of(request))

@@ -74,26 +74,8 @@ _ROWS = {
     "in_time": Rows("telephony", "offer", "in_time", argument="within"),
     "talked_outbound": _calls("above", "talked"),
 }
-_TALK = ("inbound.sum", "outbound_above_threshold.sum", "outbound_below_threshold.sum")
-# Figures that no single list holds: sums over several lists, and quotients.
-_PARTS = {
-    "inbound.average": ("inbound.sum", "inbound.answered_count"),
-    "inbound.wait_average": ("inbound.wait_sum", "inbound.count"),
-    "inbound.calls_per_hour": ("inbound.answered_count", "login_sum"),
-    "talk_time": _TALK,
-    "handle_time": (*_TALK, "wrap_up"),
-    "average_handle_time": (*_TALK, "wrap_up", "inbound.answered_count", "talked_outbound"),
-    "occupancy": (*_TALK, "wrap_up", "pauses.free.sum"),
-    "service_level": ("in_time", "inbound.answered_count", "inbound.not_answered_count"),
-}
 # The parameters of the question that the page of a figure's parts repeats; the agent is the row's.
 _ASKED = ("date_from", "date_to", "aggregate_by", "outbound_threshold", "answered_within")
-
-
-def parts_of(name: str) -> Sequence[str]:
-    """Return the names of the parts of a figure; none for a figure that has a list of its own."""
-    stem, _dot, last = name.rpartition(".")
-    return _PARTS.get(name) or ((f"{stem}.sum", f"{stem}.count") if last == "average" else ())
 
 
 def _rows_of(name: str) -> Rows | None:
@@ -118,7 +100,7 @@ class Links:
         self._rows: dict[str, Rows] = {}
         self._parted: set[str] = set()
         for column in columns:
-            if parts := parts_of(column.name):
+            if parts := column.parts:
                 self._parted |= {column.name} if any(map(self._visible, parts)) else set()
             elif rows := self._visible(column.name):
                 self._rows[column.name] = rows
@@ -145,7 +127,7 @@ class Links:
         """Tell whether there are rows behind a figure; an average or a share of 0 may have some."""
         if (value := column.value(line)) is None:
             return False
-        return bool(value) or any(self._values[part](line) for part in parts_of(column.name) if part in self._values)
+        return bool(value) or any(self._values[part](line) for part in column.parts if part in self._values)
 
     def _query(self, rows: Rows, line: Row, stretches: Sequence[Span]) -> list[tuple[str, Any]]:
         way, queues = rows.way, self._question.queues

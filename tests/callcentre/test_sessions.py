@@ -176,7 +176,7 @@ def test_a_log_in_a_log_out_and_a_change_of_language_never_redirect_to_another_s
     inside, typed = superuser(), {"username": "ewa", "password": "user-pass"}
 
     def place_of(client: Client, path: str, data: dict[str, str]) -> str:
-        given = (
+        given: dict[str, Any] = (
             {"data": data | {"next": wanted}} if place == "data" else {"data": data, "query_params": {"next": wanted}}
         )
         return client.post(path, **given).headers["Location"]

@@ -37,7 +37,6 @@ def test_an_article_has_what_the_interface_says(api: ApiClient) -> None:
 
     answer = api.get(f"{BASE}/articles/{article.pk}").json()
 
-    Article.objects.filter(pk=article.pk).values_list("created_at")
     article = Article.objects.get(pk=article.pk)
     assert answer == {
         "id": str(article.pk),
@@ -53,21 +52,10 @@ def test_an_article_has_what_the_interface_says(api: ApiClient) -> None:
     }
 
 
-def test_an_article_without_author_has_an_empty_login(api: ApiClient) -> None:
-    assert api.get(f"{BASE}/articles/{ArticleFactory().pk}").json()["user_login"] == ""
-
-
 @pytest.mark.parametrize("named", ["x", "0", "../catalogs", "6f0b2c1e8a554b1e9a580f6c2f4f0c1", "6f0b2c1e-8a55", "%00"])
 def test_a_malformed_id_is_404(named: str, api: ApiClient) -> None:
     assert api.get(f"{BASE}/articles/{quote(named)}").status_code == 404
     assert api.get(f"{BASE}/catalogs/{quote(named)}/search?query=x").status_code == 404
-
-
-def test_an_id_is_read_in_either_spelling(api: ApiClient) -> None:
-    article = ArticleFactory()
-
-    assert api.get(f"{BASE}/articles/{article.pk.hex}").status_code == 200
-    assert api.get(f"{BASE}/articles/{str(article.pk).upper()}").status_code == 200
 
 
 def test_a_draft_is_not_there(api: ApiClient) -> None:
@@ -81,9 +69,10 @@ def test_readers_see_the_published_version_while_a_draft_is_written(api: ApiClie
     article = ArticleFactory(title="Before", content="<p>old</p>")
     edit_article(article, ACTOR, title="After", content="<p>new</p>")
 
-    answer = api.get(f"{BASE}/articles/{article.pk}").json()
+    answer = api.get(f"{BASE}/articles/{article.pk.hex.upper()}").json()
 
-    assert (answer["title"], answer["content"]) == ("Before", "<p>old</p>")
+    assert answer == api.get(f"{BASE}/articles/{str(article.pk).upper()}").json()
+    assert (answer["title"], answer["content"], answer["user_login"]) == ("Before", "<p>old</p>", "")
 
 
 def test_updated_at_is_the_last_change_that_readers_see(api: ApiClient) -> None:
@@ -93,15 +82,14 @@ def test_updated_at_is_the_last_change_that_readers_see(api: ApiClient) -> None:
 
     with time_machine.travel(datetime(2026, 5, 4, tzinfo=UTC), tick=False):
         article = ArticleFactory()
-    with time_machine.travel(datetime(2026, 5, 5, tzinfo=UTC), tick=False):
-        edit_article(article, ACTOR, title="Draft")
-    assert changed() == "2026-05-04T00:00:00Z"
-    with time_machine.travel(datetime(2026, 5, 6, tzinfo=UTC), tick=False):
-        publish_article(article, ACTOR)
-    assert changed() == "2026-05-06T00:00:00Z"
-    with time_machine.travel(datetime(2026, 5, 7, tzinfo=UTC), tick=False):
-        edit_article(article, ACTOR, category_id=CategoryFactory().pk)
-    assert changed() == "2026-05-07T00:00:00Z"
+    for day, act, seen in (
+        (5, lambda: edit_article(article, ACTOR, title="Draft"), 4),
+        (6, lambda: publish_article(article, ACTOR), 6),
+        (7, lambda: edit_article(article, ACTOR, category_id=CategoryFactory().pk), 7),
+    ):
+        with time_machine.travel(datetime(2026, 5, day, tzinfo=UTC), tick=False):
+            act()
+        assert changed() == f"2026-05-0{seen}T00:00:00Z"
 
 
 def test_images_have_a_whole_address_that_needs_no_credential(api: ApiClient, anonymous: ApiClient) -> None:
@@ -131,17 +119,9 @@ def test_catalogs_are_listed_with_their_categories_in_order(api: ApiClient) -> N
     catalog = CatalogFactory(name="Help", language="english")
     last, first = CategoryFactory(catalog=catalog, order=2), CategoryFactory(catalog=catalog, order=1)
 
-    assert api.get(f"{BASE}/catalogs").json() == [
-        {
-            "id": str(catalog.pk),
-            "name": "Help",
-            "language": "english",
-            "categories": [
-                {"id": str(first.pk), "name": first.name},
-                {"id": str(last.pk), "name": last.name},
-            ],
-        }
-    ]
+    categories = [{"id": str(category.pk), "name": category.name} for category in (first, last)]
+    listed = {"id": str(catalog.pk), "name": "Help", "language": "english", "categories": categories}
+    assert api.get(f"{BASE}/catalogs").json() == [listed]
 
 
 def test_articles_of_a_catalog_are_paged_by_title(api: ApiClient) -> None:
@@ -186,23 +166,14 @@ def test_a_search_answers_hits_as_the_interface_says(api: ApiClient) -> None:
     }
 
 
-def test_a_query_of_200_characters_is_served_and_of_201_refused(api: ApiClient) -> None:
+def test_an_empty_and_a_long_query_are_refused_but_an_unknown_catalog_first(api: ApiClient) -> None:
     catalog = CatalogFactory()
 
     assert search(api, catalog, "ż" * 200).json() == {"articles": []}
-    refused = search(api, catalog, "ż" * 201)
-    assert (refused.status_code, codes(refused)) == (400, [(100003, "query")])
-
-
-@pytest.mark.parametrize("query", ["", "%20", "+", "%09%0A"])
-def test_an_empty_query_is_refused(query: str, api: ApiClient) -> None:
-    response = search(api, CatalogFactory(), query)
-
-    assert (response.status_code, codes(response)) == (400, [(100001, "query")])
-
-
-def test_a_missing_query_is_refused_but_an_unknown_catalog_first(api: ApiClient) -> None:
-    assert codes(api.get(f"{BASE}/catalogs/{CatalogFactory().pk}/search")) == [(100001, "query")]
+    for code, queries in ((100003, ["ż" * 201]), (100001, ["", "%20", "+", "%09%0A"])):
+        for response in (search(api, catalog, query) for query in queries):
+            assert (response.status_code, codes(response)) == (400, [(code, "query")])
+    assert codes(api.get(f"{BASE}/catalogs/{catalog.pk}/search")) == [(100001, "query")]
     assert api.get(f"{BASE}/catalogs/{uuid4()}/search").status_code == 404
 
 
@@ -219,19 +190,14 @@ def test_no_bytes_of_a_query_fail(query: str, api: ApiClient) -> None:
     assert len(response.json()["articles"]) == ("password" in query)
 
 
-def test_a_search_without_result_is_counted_once_for_each_time_it_is_asked(api: ApiClient) -> None:
+def test_a_search_is_counted_each_time_it_has_no_result(api: ApiClient) -> None:
     catalog = CatalogFactory()
+    search(api, ArticleFactory(title="Gift cards").catalog, "gift")
 
     for query in ("Gift%20cards", "gift++CARDS", "gift cards", "%3F%21"):
         search(api, catalog, query)
 
     assert list(SearchMiss.objects.values_list("catalog", "query", "count")) == [(catalog.pk, "gift cards", 3)]
-
-
-def test_a_search_with_a_result_is_not_counted(api: ApiClient) -> None:
-    search(api, ArticleFactory(title="Gift cards").catalog, "gift")
-
-    assert not SearchMiss.objects.exists()
 
 
 # Feedback
@@ -256,23 +222,12 @@ def test_votes_of_several_end_users_add_up(api: ApiClient, api_client: Any) -> N
 def test_one_end_user_has_one_vote_and_may_change_it(api: ApiClient) -> None:
     article = ArticleFactory()
 
-    answers = [vote(api, article, positive=value, user_key="a").json() for value in (True, True, False, False)]
-
-    assert answers == [
-        {"positive": 1, "negative": 0},
-        {"positive": 1, "negative": 0},
-        {"positive": 0, "negative": 1},
-        {"positive": 0, "negative": 1},
-    ]
-    assert ArticleVote.objects.count() == 1
-
-
-def test_a_vote_does_not_change_updated_at(api: ApiClient) -> None:
-    article = ArticleFactory()
     before = api.get(f"{BASE}/articles/{article.pk}").json()
 
-    vote(api, article, positive=True)
+    answers = [vote(api, article, positive=value, user_key="a").json() for value in (True, True, False, False)]
 
+    assert answers == [{"positive": 1, "negative": 0}] * 2 + [{"positive": 0, "negative": 1}] * 2
+    assert ArticleVote.objects.count() == 1
     assert api.get(f"{BASE}/articles/{article.pk}").json()["updated_at"] == before["updated_at"]
 
 

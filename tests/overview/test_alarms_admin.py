@@ -31,6 +31,15 @@ def test_a_supervisor_sets_an_alarm() -> None:
     assert (alarm.sounds, alarm.language, alarm.raised_at) == (True, "pl", None)
 
 
+def test_each_subject_is_set_with_the_place_that_it_watches() -> None:
+    places: dict[str, Any] = {"queue": QueueFactory, "campaign": CampaignFactory}
+    for subject in Alarm.Subject:
+        place = {subject.place: places[subject.place]().pk} if subject.place else {}
+        superuser().submit(ADD, **{**VALUES, "name": subject.value, "subject": subject.value}, **place)
+
+    assert set(Alarm.objects.values_list("subject", flat=True)) == {*Alarm.Subject.values}
+
+
 @pytest.mark.parametrize(
     ("changes", "field"),
     [

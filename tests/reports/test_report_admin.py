@@ -11,9 +11,10 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from callcentre.core.times import spell_length, zone
-from reports.admin.links import _ROWS, parts_of
+from reports.admin.links import _ROWS
 from reports.admin.report import Cell
-from reports.measures import NAMES
+from reports.figures import _SUMMED
+from reports.measures import MEASURES, NAMES, PARTS
 from reports.models import Export
 from tests.backoffice import BackOffice, errors_of, inputs_of, messages_of, staff, superuser
 from tests.conftest import ApiClient
@@ -145,7 +146,15 @@ def test_the_list_behind_a_duration_holds_what_it_was_added_up_of(people: Cast) 
 
 
 def test_every_figure_with_rows_behind_it_has_a_link() -> None:
-    assert {name for name in NAMES if not parts_of(name)} - set(_ROWS) == {"pauses.reasons"}
+    without_parts = {measure.name for measure in [*MEASURES, *PARTS] if not measure.parts}
+
+    assert without_parts == set(_ROWS)
+    assert {part for measure in MEASURES for part in measure.parts} <= without_parts
+
+
+def test_each_figure_is_put_together_among_rows_as_in_sql() -> None:
+    for name, figure in _SUMMED.items():
+        assert name == "pauses" or f"{figure['among'].__name__}(" in figure["together"], name
 
 
 def test_nobody_is_led_to_lists_that_he_may_not_see(people: Cast) -> None:

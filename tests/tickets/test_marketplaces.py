@@ -18,7 +18,7 @@ from tickets.mail.dispatcher import dispatch
 from tickets.models import Dispatch, Marketplace, Ticket
 from tickets.verbs.dispatches import resend
 from tickets.verbs.messages import reply_to
-from webhooks.transport import Sender
+from webhooks.transport.sender import Sender
 
 pytestmark = pytest.mark.django_db
 SOURCE = "marketplace_message"

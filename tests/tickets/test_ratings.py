@@ -106,7 +106,7 @@ def test_link_stays_valid_after_a_change_of_keys(client: Client, path: str, sett
 
 
 @pytest.mark.parametrize(
-    ("accepted", "language"), [("en-GB,en;q=0.9", "en"), ("pl", "pl"), ("de, en;q=0.5", "en"), ("de", "pl"), ("", "pl")]
+    ("accepted", "language"), [("en-GB,en;q=0.9", "en"), ("pl", "pl"), ("eo, en;q=0.5", "en"), ("eo", "pl"), ("", "pl")]
 )
 def test_page_is_in_the_language_of_the_browser_or_of_the_queue(
     client: Client, path: str, accepted: str, language: str

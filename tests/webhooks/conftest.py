@@ -11,10 +11,10 @@ import pytest
 from callcentre.launch.embedded import Stores
 from tests.pristine import Pristine
 from tests.processes import enqueue_into
-from tests.webhooks.processes import a_worker, celery
+from tests.webhooks.processes import celery
 from tests.webhooks.receivers import authorities
 from tests.webhooks.sending import Resolve
-from webhooks.transport import Sender
+from webhooks.transport.sender import Sender
 
 
 @pytest.fixture
@@ -78,11 +78,4 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def beat(stores: Stores, folder: Path) -> Generator[subprocess.Popen[bytes]]:
     with celery("beat --pidfile=", stores, folder) as process:
-        yield process
-
-
-@pytest.fixture(scope="module")
-def worker(stores: Stores, folder: Path, beat: Any) -> Generator[subprocess.Popen[bytes]]:
-    """For the tests whose fault is the receiver's."""
-    with a_worker(stores, folder, TEST_AUTHORITIES=authorities(folder)) as process:
         yield process

@@ -1,6 +1,5 @@
 """Deliveries that are due, and receivers for them: what the tests of delivering have in common."""
 
-import threading
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Any, cast
@@ -9,22 +8,9 @@ from django.db import connection
 from django.utils import timezone
 
 from tests.webhooks.factories import DeliveryFactory, WebhookFactory
-from tests.webhooks.receivers import Peer, Receiver, Request, Script
+from tests.webhooks.receivers import Receiver, Request, Script, receiver
+from webhooks.delivery_worker import deliver
 from webhooks.models import Delivery, Webhook
-
-
-def answers(*statuses: int, **headers: str) -> Script:
-    """One status after another, over all connections; the last one from then on."""
-    left = list(statuses)
-    lock = threading.Lock()
-
-    def script(peer: Peer) -> None:
-        while peer.request():
-            with lock:
-                status = left.pop(0) if len(left) > 1 else left[0]
-            peer.answer(status, b"said", **headers)
-
-    return script
 
 
 def registered(running: Receiver, **values: Any) -> Webhook:
@@ -36,6 +22,18 @@ def due(webhook: Webhook, count: int = 1, at: datetime | None = None, **values: 
     # The database's now() stands still in a test's transaction.
     at = at or timezone.now() - timedelta(minutes=1)
     return list(DeliveryFactory.create_batch(count, webhook=webhook, next_attempt_at=at, **values))
+
+
+def delivered(script: Script, count: int = 1, turns: int = 1, **values: Any) -> tuple[Webhook, Receiver]:
+    """A webhook and its receiver after so many deliveries were due and sent for so many turns."""
+    of_events = {name: values.pop(name) for name in [*values] if name.startswith("event__")}
+    with receiver(script) as running:
+        webhook = registered(running, **values)
+        due(webhook, count, **of_events)
+        for _ in range(turns):
+            deliver(webhook.pk)
+    webhook.refresh_from_db()
+    return webhook, running
 
 
 def make_due(webhook: Webhook) -> None:
@@ -50,6 +48,10 @@ def database_now() -> datetime:
     with connection.cursor() as cursor:
         cursor.execute("SELECT now()")
         return cast("datetime", cursor.fetchone()[0])
+
+
+def history(webhook: Webhook) -> list[str]:
+    return list(webhook.history.order_by("id").values_list("action", flat=True))
 
 
 def pks(deliveries: Iterable[Delivery]) -> list[int]:

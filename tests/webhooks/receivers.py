@@ -156,14 +156,23 @@ def receiver(
             thread.join(2)
 
 
-def always(status: int = 200, body: bytes = b"ok", **headers: str) -> Script:
-    """Gives each request on a connection the same answer."""
+def answers(*statuses: int, body: bytes = b"ok", **headers: str) -> Script:
+    """One status after another, over all connections; the last one from then on."""
+    left = list(statuses)
+    lock = threading.Lock()
 
     def script(peer: Peer) -> None:
         while peer.request():
+            with lock:
+                status = left.pop(0) if len(left) > 1 else left[0]
             peer.answer(status, body, **headers)
 
     return script
+
+
+def always(status: int = 200, body: bytes = b"ok", **headers: str) -> Script:
+    """Gives each request the same answer."""
+    return answers(status, body=body, **headers)
 
 
 def silent(peer: Peer) -> None:

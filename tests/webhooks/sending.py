@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from tests.webhooks.receivers import Script, receiver
-from webhooks.transport import Outcome, Sender
+from webhooks.transport.sender import Outcome, Sender
 
 BODY = '{"client_name":"Łucja"}'.encode()
 HEADERS = {"Content-Type": "application/json", "webhook-id": "7b1c8c3e", "webhook-signature": "v1,c2ln"}

@@ -1,5 +1,6 @@
 """What a worker claims, in which order, and what becomes of it."""
 
+from collections.abc import Sequence
 from datetime import timedelta
 
 import pytest
@@ -9,14 +10,14 @@ from django.utils import timezone
 from callcentre.core.due_work import LEASE
 from tests.conftest import ACTOR
 from tests.serving import at_once
-from tests.webhooks.due import database_now, due, ids, make_due, pks, registered, reread
-from tests.webhooks.factories import DeliveryFactory, WebhookFactory
+from tests.webhooks.due import database_now, delivered, due, ids, make_due, pks, registered, reread
+from tests.webhooks.factories import WebhookFactory
 from tests.webhooks.receivers import Peer, always, receiver
 from webhooks import delivery_worker
-from webhooks.delivery_worker import deliver
+from webhooks.delivery_worker import Claimed, Result, deliver
 from webhooks.models import Attempt, Delivery, Webhook
 from webhooks.slots import Slots
-from webhooks.transport import Outcome
+from webhooks.transport.sender import Outcome
 from webhooks.verbs.resends import resend_deliveries
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("local_receivers", "enqueued")]
@@ -50,6 +51,12 @@ def claimed_ids(webhook: Webhook) -> list[int]:
     return [delivery.id for delivery in delivery_worker._claim(webhook)]
 
 
+def store(webhook: Webhook, delivery: Claimed, status: int, left: Sequence[Claimed] = ()) -> None:
+    """Store the answer to one delivery of a batch, of which others are left."""
+    result = Result(delivery, timezone.now(), Outcome(status, "", b"", 0.1, None))
+    delivery_worker._store(webhook, [result], left, int(status >= 500))
+
+
 def test_events_that_were_never_tried_go_before_retries_that_have_waited_longer(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -63,21 +70,12 @@ def test_events_that_were_never_tried_go_before_retries_that_have_waited_longer(
     assert claimed_ids(webhook) == pks(retries[1:])
 
 
-def test_a_failed_attempt_makes_a_retry_of_a_delivery() -> None:
-    with receiver(always(404)) as running:
-        webhook = registered(running, healthy=True)
-        (failed,) = due(webhook)
-        deliver(webhook.pk)
-    (untried,) = due(webhook)
-    make_due(webhook)
-
-    assert claimed_ids(webhook) == pks([untried, failed])
-
-
-def test_deliveries_that_a_person_has_sent_again_go_behind_events_that_were_never_tried() -> None:
-    webhook = WebhookFactory(healthy=True)
-    failed = DeliveryFactory(webhook=webhook, failed=True)
-    resend_deliveries(Delivery.objects.filter(pk=failed.pk), ACTOR)
+@pytest.mark.parametrize("is_sent_again", [False, True])
+def test_failed_deliveries_and_those_that_a_person_has_sent_again_go_behind_untried_events(is_sent_again: bool) -> None:
+    webhook, _running = delivered(always(404), healthy=True)
+    failed = webhook.deliveries.get()
+    if is_sent_again:
+        resend_deliveries(Delivery.objects.filter(pk=failed.pk), ACTOR)
     (untried,) = due(webhook)
     make_due(webhook)
 
@@ -130,12 +128,10 @@ def test_a_worker_after_its_lease_does_not_overwrite_another_worker() -> None:
     late = delivery_worker._claim(webhook)
     make_due(webhook)
     prompt = delivery_worker._claim(webhook)
-    outcome = Outcome(500, "", b"", 0.1, None)
-    success = Outcome(200, "", b"", 0.1, None)
-    delivery_worker._store(webhook, [delivery_worker.Result(prompt[0], timezone.now(), success)], [], 0)
+    store(webhook, prompt[0], 200)
 
     # The first attempt failed; the second was not sent.
-    delivery_worker._store(webhook, [delivery_worker.Result(late[0], timezone.now(), outcome)], [late[1]], 1)
+    store(webhook, late[0], 500, [late[1]])
 
     first, second = webhook.deliveries.order_by("id")
     assert (first.state, first.next_attempt_at) == ("succeeded", None)
@@ -149,9 +145,8 @@ def test_a_success_after_the_lease_counts() -> None:
     (late,) = delivery_worker._claim(webhook)
     make_due(webhook)
     delivery_worker._claim(webhook)
-    success = Outcome(200, "", b"", 0.1, None)
 
-    delivery_worker._store(webhook, [delivery_worker.Result(late, timezone.now(), success)], [], 0)
+    store(webhook, late, 200)
 
     assert webhook.deliveries.get().state == "succeeded"
 
@@ -162,9 +157,7 @@ def test_deliveries_pruned_while_sending_leave_no_attempts() -> None:
     (claimed,) = delivery_worker._claim(webhook)
     Delivery.objects.all().delete()
 
-    delivery_worker._store(
-        webhook, [delivery_worker.Result(claimed, timezone.now(), Outcome(200, "", b"", 0.1, None))], [], 0
-    )
+    store(webhook, claimed, 200)
 
     assert Attempt.objects.count() == 0
 
@@ -176,10 +169,7 @@ def test_unsent_deliveries_of_a_stopping_worker_are_due_at_once(monkeypatch: pyt
                 monkeypatch.setattr("celery.worker.state.should_stop", 0)
             peer.answer()
 
-    with receiver(script) as running:
-        webhook = registered(running)
-        due(webhook, 10)
-        deliver(webhook.pk)
+    webhook, running = delivered(script, 10)
 
     assert len(running.requests) == 2
     assert webhook.deliveries.waiting().filter(attempt_count=0, next_attempt_at__lte=timezone.now()).count() == 8
@@ -202,7 +192,7 @@ def test_a_delivery_that_cannot_be_made_leaves_the_results_of_those_before_it(mo
 
     assert [delivery.state for delivery in reread(deliveries)] == ["succeeded"] * 2 + ["waiting"] * 2
     # The delivery without a request waits for the end of its lease, so that the others go on.
-    assert list(webhook.deliveries.filter(next_attempt_at__lte=database_now())) == deliveries[3:]
+    assert list(webhook.deliveries.filter(next_attempt_at__lte=timezone.now())) == deliveries[3:]
 
 
 @pytest.mark.usefixtures("committed_db")

@@ -8,14 +8,15 @@ from typing import Any
 
 import pytest
 
-from tests.webhooks.receivers import Peer, always, authorities, full_backlog, receiver, silent, tls_for
-from tests.webhooks.sending import Resolve, outcome_of, post
-from webhooks.transport import Outcome, Sender
+from tests.webhooks.receivers import Peer, Script, always, authorities, full_backlog, receiver, silent, tls_for
+from tests.webhooks.sending import BODY, Resolve, post
+from webhooks.transport.sender import Outcome, Sender
 
 # Seconds. A longer deadline is tried if a busy machine took too long to reach the slow part of the receiver.
 DEADLINES = (0.4, 4.0, 20.0)
 # An answer that is sent byte by byte takes minutes if the sender does not hang up.
 WITHOUT_END = b"x" * 10_000
+OK = b"HTTP/1.1 200 OK\r\n"
 
 Leave = Callable[..., Outcome]
 
@@ -24,10 +25,10 @@ Leave = Callable[..., Outcome]
 def leave(tmp_path: Path) -> Leave:
     """Makes a request with a deadline: that its outcome is a time-out, after this status, and came when it had to."""
 
-    def leave(attempt: Callable[[Sender], Outcome], status: int | None = None, error: str = "timeout") -> Outcome:
+    def leave(url: str, status: int | None = None, error: str = "timeout", body: bytes = BODY) -> Outcome:
         for seconds in DEADLINES:
             sender = Sender(timeout=seconds, allowed_networks=["127.0.0.0/8"], authorities=authorities(tmp_path))
-            outcome = attempt(sender)
+            outcome = post(sender, url, body)
             sender.close()
             if (outcome.status, outcome.error) == (status, error):
                 break
@@ -38,50 +39,44 @@ def leave(tmp_path: Path) -> Leave:
     return leave
 
 
-def test_a_receiver_that_never_answers_is_left_at_the_deadline(leave: Leave) -> None:
-    leave(lambda sender: outcome_of(sender, silent))
+def trickling(beginning: bytes, endless: bytes = WITHOUT_END) -> Script:
+    """Answers a request with a beginning at once, and the rest byte by byte."""
+
+    def script(peer: Peer) -> None:
+        peer.request()
+        peer.sock.sendall(beginning)
+        peer.trickle(endless, 0.05)
+
+    return script
+
+
+def interim_without_end(peer: Peer) -> None:
+    peer.request()
+    while not peer.receiver.is_over.wait(0.05):
+        peer.sock.sendall(b"HTTP/1.1 100 Continue\r\n\r\n")
+
+
+SLOW: dict[str, tuple[Script, int | None]] = {
+    "no answer": (silent, None),
+    "headers": (trickling(OK + b"X-Padding: "), None),
+    "body": (trickling(OK + b"Content-Length: 10001\r\n\r\nx"), 200),
+    "chunks": (trickling(OK + b"Transfer-Encoding: chunked\r\n\r\n", b"1\r\nx\r\n" * 2000), 200),
+    "interim answers": (interim_without_end, None),
+}
+
+
+@pytest.mark.parametrize("part", SLOW)
+def test_a_slow_answer_is_left_at_the_deadline(part: str, leave: Leave) -> None:
+    script, status = SLOW[part]
+    with receiver(script) as running:
+        outcome = leave(running.url, status)
+
+    assert part != "body" or set(outcome.answer) == {ord("x")}
 
 
 def test_a_receiver_that_never_accepts_is_left_at_the_deadline(leave: Leave) -> None:
     with full_backlog() as port:
-        leave(lambda sender: post(sender, f"http://127.0.0.1:{port}/"))
-
-
-def test_headers_that_trickle_in_are_left_at_the_deadline(leave: Leave) -> None:
-    def script(peer: Peer) -> None:
-        peer.request()
-        peer.trickle(b"HTTP/1.1 200 OK\r\nX-Padding: " + WITHOUT_END, 0.05)
-
-    leave(lambda sender: outcome_of(sender, script))
-
-
-def test_a_body_that_trickles_in_is_left_at_the_deadline(leave: Leave) -> None:
-    def script(peer: Peer) -> None:
-        peer.request()
-        peer.sock.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 10001\r\n\r\nx")
-        peer.trickle(WITHOUT_END, 0.05)
-
-    outcome = leave(lambda sender: outcome_of(sender, script), status=200)
-
-    assert set(outcome.answer) == {ord("x")}
-
-
-def test_chunks_that_trickle_in_are_left_at_the_deadline(leave: Leave) -> None:
-    def script(peer: Peer) -> None:
-        peer.request()
-        peer.sock.sendall(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
-        peer.trickle(b"1\r\nx\r\n" * 2000, 0.05)
-
-    leave(lambda sender: outcome_of(sender, script), status=200)
-
-
-def test_interim_answers_without_end_are_left_at_the_deadline(leave: Leave) -> None:
-    def script(peer: Peer) -> None:
-        peer.request()
-        while not peer.receiver.is_over.wait(0.05):
-            peer.sock.sendall(b"HTTP/1.1 100 Continue\r\n\r\n")
-
-    leave(lambda sender: outcome_of(sender, script))
+        leave(f"http://127.0.0.1:{port}/")
 
 
 @pytest.mark.parametrize("is_secure", [False, True])
@@ -93,7 +88,7 @@ def test_a_receiver_that_takes_the_body_slowly_is_left_at_the_deadline(
             peer.sock.recv(20_000)
 
     with receiver(script, tls_for(tmp_path, "127.0.0.1") if is_secure else None) as running:
-        leave(lambda sender: post(sender, running.url, b"x" * 40_000_000))
+        leave(running.url, body=b"x" * 40_000_000)
 
 
 def test_a_handshake_that_trickles_in_is_left_at_the_deadline(leave: Leave) -> None:
@@ -103,16 +98,12 @@ def test_a_handshake_that_trickles_in_is_left_at_the_deadline(leave: Leave) -> N
         peer.trickle(b"\x16\x03\x03\x40\x00\x02\x00\x3f\xfc\x03\x03" + WITHOUT_END, 0.05)
 
     with receiver(script) as running:
-        leave(lambda sender: post(sender, running.url.replace("http:", "https:")))
+        leave(running.url.replace("http:", "https:"))
 
 
 def test_an_answer_over_tls_that_trickles_in_is_left_at_the_deadline(leave: Leave, tmp_path: Path) -> None:
-    def script(peer: Peer) -> None:
-        peer.request()
-        peer.trickle(b"HTTP/1.1 200 OK\r\nX-Padding: " + WITHOUT_END, 0.05)
-
-    with receiver(script, tls_for(tmp_path, "127.0.0.1")) as running:
-        leave(lambda sender: post(sender, running.url))
+    with receiver(SLOW["headers"][0], tls_for(tmp_path, "127.0.0.1")) as running:
+        leave(running.url)
 
 
 def test_a_name_server_that_hangs_is_left_at_the_deadline(leave: Leave, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -120,7 +111,7 @@ def test_a_name_server_that_hangs_is_left_at_the_deadline(leave: Leave, monkeypa
     monkeypatch.setattr(socket, "getaddrinfo", lambda *args, **kwargs: may_answer.wait(100) and [])
 
     try:
-        leave(lambda sender: post(sender, "http://hanging.example/"), error="dns")
+        leave("http://hanging.example/", error="dns")
     finally:
         may_answer.set()
 

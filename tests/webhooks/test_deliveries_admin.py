@@ -4,7 +4,6 @@ import re
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from django.db import connection
 from django.urls import reverse
 from django.utils import timezone
 
@@ -19,7 +18,7 @@ from tests.webhooks.factories import (
     WebhookFactory,
 )
 from webhooks.admin.id_ranges import first_id_since
-from webhooks.models import Attempt, Delivery, Event
+from webhooks.models import Event
 from webhooks.verbs.webhooks import send_test
 
 EVENTS = reverse("admin:webhooks_event_changelist")
@@ -139,11 +138,10 @@ def test_rows_of_a_period_are_found_by_binary_search_with_gaps_in_ids():
     events = [EventFactory(created_at=start + timedelta(hours=hour)) for hour in range(40)]
     Event.objects.filter(pk__in=[event.pk for event in events[5:20]]).delete()
 
-    found = []
-    for hour in (0, 7, 30, 99):
-        first = first_id_since(Event, "created_at", start + timedelta(hours=hour, minutes=-1))
-        found.append(Event.objects.filter(pk__gte=first).order_by("pk").first())
+    instants = [start + timedelta(hours=hour, minutes=-1) for hour in (0, 7, 30, 99)]
+    ids = [first_id_since(Event, "created_at", instant) for instant in instants]
 
+    found = [Event.objects.filter(pk__gte=first).order_by("pk").first() for first in ids]
     assert found == [events[0], events[20], events[30], None]
 
 
@@ -168,17 +166,20 @@ def test_events_of_a_long_transaction_are_found_by_their_day(monkeypatch):
 
 def test_a_delivery_whose_event_has_been_cleared_away_is_still_shown():
     attempt = AttemptFactory()
-    with connection.cursor() as cursor:
-        cursor.execute("DELETE FROM webhooks_event")
+    Event.objects.all().delete()
     client = superuser()
 
     for path in (DELIVERIES, ATTEMPTS, page_of(attempt), page_of(attempt.delivery)):
         client.page(path)
 
 
-def test_pages_of_deliveries_show_states_in_words():
-    attempt = AttemptFactory(failed=True, error="timeout")
+def test_pages_of_deliveries_show_times_to_the_second_and_states_in_words():
+    at = datetime(2026, 6, 1, 10, 20, 37, tzinfo=UTC)
+    attempt = AttemptFactory(failed=True, error="timeout", started_at=at, delivery__event__created_at=at)
     client = superuser()
+
+    for path in (EVENTS, DELIVERIES, ATTEMPTS):
+        assert "2026-06-01 12:20:37" in client.page(path)
 
     assert "500 timeout" in client.page(page_of(attempt))
     for row in (attempt, attempt.delivery, ResendFactory(webhook=attempt.webhook)):
@@ -194,14 +195,6 @@ def test_the_page_of_a_test_event_shows_its_action():
     assert re.search(r">\s*TEST\s*<", page)
 
 
-@pytest.mark.parametrize("path", [EVENTS, DELIVERIES, ATTEMPTS])
-def test_times_are_shown_to_the_second(path):
-    at = datetime(2026, 6, 1, 10, 20, 37, tzinfo=UTC)
-    AttemptFactory(started_at=at, delivery__event__created_at=at)
-
-    assert "2026-06-01 12:20:37" in superuser().page(path)
-
-
 def test_the_page_of_an_event_shows_what_is_sent_and_to_whom():
     delivery = DeliveryFactory(event__payload={"name": "Łucja <b>"})
 
@@ -211,16 +204,11 @@ def test_the_page_of_an_event_shows_what_is_sent_and_to_whom():
     assert delivery.webhook.subscription_url in page
 
 
-@pytest.mark.parametrize("model", [Event, Delivery, Attempt])
-def test_events_deliveries_and_attempts_are_read_only(model):
+def test_events_deliveries_and_attempts_are_read_only():
     attempt = AttemptFactory()
-    row = {Event: attempt.delivery.event, Delivery: attempt.delivery, Attempt: attempt}[model]
     client = superuser()
 
-    responses = [
-        client.get(reverse(f"admin:webhooks_{model._meta.model_name}_add")),
-        client.post(page_of(row), {"x": 1}),
-        client.post(page_of(row, "delete"), {"post": "yes"}),
-    ]
-
-    assert [response.status_code for response in responses] == [403, 403, 403]
+    for row in (attempt, attempt.delivery, attempt.delivery.event):
+        assert client.get(reverse(f"admin:webhooks_{row._meta.model_name}_add")).status_code == 403
+        assert client.post(page_of(row), {"x": 1}).status_code == 403
+        assert client.post(page_of(row, "delete"), {"post": "yes"}).status_code == 403

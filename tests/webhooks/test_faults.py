@@ -14,6 +14,7 @@ import pytest
 from django.db import connection
 from django.db.models import F, QuerySet
 from django.utils import timezone
+from standardwebhooks import Webhook as Verifier
 
 from callcentre.launch.embedded import Stores
 from tests.processes import wait_for
@@ -27,7 +28,7 @@ from tests.webhooks.processes import (
     registered,
     taking,
 )
-from tests.webhooks.receivers import Peer, receiver, silent
+from tests.webhooks.receivers import answers, receiver
 from webhooks.delivery_worker import BATCH
 from webhooks.models import Attempt, Delivery
 
@@ -140,53 +141,20 @@ def test_a_database_that_is_restarted_costs_at_most_what_was_in_flight(stores: S
         assert duplicates(running) <= 2 * BATCH
 
 
-def trickling(peer: Peer) -> None:
-    """An answer of a hundred seconds."""
-    peer.request()
-    peer.trickle(b"HTTP/1.1 200 OK\r\nX-Padding: ".ljust(100, b"x"), 1)
-
-
-@pytest.mark.trial
-def test_slow_receivers_fail_visibly(stores: Stores, folder: Path, beat: Any) -> None:
-    with (
-        receiver(silent) as dumb,
-        receiver(trickling) as slow,
-        a_worker(stores, folder, WEBHOOK_TIMEOUT_SECONDS="1"),
-    ):
-        registered(dumb)
-        registered(slow)
+def test_a_receiver_that_answers_500_twice_gets_the_same_message_signed_anew(
+    stores: Stores, folder: Path, beat: Any
+) -> None:
+    with receiver(answers(500, 500, 200)) as running, a_worker(stores, folder):
+        webhook = registered(running)
         happen()
-        wait_for(lambda: set(Delivery.objects.values_list("state")) == {("failed",)})
+        wait_for(all_succeeded)
 
-    assert list(Attempt.objects.values_list("status", "error")) == [(None, "timeout")] * 6
-    # The sender closed them at the deadline, not at the end of the answers.
-    assert all(900 < milliseconds < 50_000 for milliseconds in Attempt.objects.values_list("milliseconds", flat=True))
-
-
-def closing(peer: Peer) -> None:
-    """Takes one request a connection, so that the next one looks the name up again."""
-    peer.request()
-    peer.answer(Connection="close")
-
-
-def test_a_name_that_turns_to_127_0_0_1_is_not_followed_there(stores: Stores, folder: Path, beat: Any) -> None:
-    """The address that was checked is the one that is connected to; the next look-up is checked again."""
-    with receiver(closing, address=("127.0.0.2", 0)) as checked:
-        with (
-            receiver(closing, address=("127.0.0.1", checked.port)) as forbidden,
-            a_worker(
-                stores,
-                folder,
-                TEST_REBINDING="rebinds.example=127.0.0.2,127.0.0.1",
-                WEBHOOK_ALLOWED_NETWORKS="127.0.0.2/32",
-            ),
-        ):
-            webhook = registered(checked, checked.at("rebinds.example"))
-            happen()
-            wait_for(all_succeeded)
-            happen(start=1)
-            wait_for(lambda: webhook.deliveries.filter(state="failed").exists())
-
-        assert (len(checked.requests), forbidden.connections) == (1, 0)
-        errors = webhook.attempts.filter(status=None).values_list("error", flat=True)
-        assert set(errors) == {"forbidden address"}
+    requests = running.requests
+    assert len({request.headers["webhook-id"] for request in requests}) == 1
+    assert len(requests) == 3
+    for request in requests:
+        Verifier(webhook.secret).verify(request.body, dict(request.headers))
+    stamps = [int(request.headers["webhook-timestamp"]) for request in requests]
+    assert stamps == sorted(stamps)
+    assert stamps[-1] > stamps[0]
+    assert list(webhook.attempts.order_by("id").values_list("status", flat=True)) == [500, 500, 200]

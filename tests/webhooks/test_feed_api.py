@@ -22,12 +22,29 @@ def ids(response: Any) -> list[int]:
     return [event["id"] for event in response.json()["result"]]
 
 
-def test_the_feed_is_oldest_first_and_goes_on_after_an_id(api: ApiClient) -> None:
-    events = EventFactory.create_batch(5)
+@pytest.mark.parametrize(
+    ("query", "after", "shown", "count"),
+    [
+        ({}, None, [0, 1, 2, 3, 4, 5, 6], 7),
+        # After an id, with the number of all after it.
+        ({}, 4, [5, 6], 2),
+        ({}, 6, [], 0),
+        ({"limit": 3}, None, [0, 1, 2], 7),
+        ({"limit": 3}, 2, [3, 4, 5], 4),
+        ({"limit": 3}, 5, [6], 1),
+        # An offset pages as everywhere else.
+        *(({"limit": 3, "offset": offset}, None, [*range(7)][offset:][:3], 7) for offset in (0, 3, 6, 7, 50)),
+    ],
+)
+def test_the_feed_is_oldest_first_in_pages_and_goes_on_after_an_id(
+    query: dict[str, int], after: int | None, shown: list[int], count: int, api: ApiClient
+) -> None:
+    events = EventFactory.create_batch(7)
 
-    assert ids(api.get("/api/events")) == [event.pk for event in events]
-    assert ids(api.get("/api/events", {"after": events[2].pk})) == [events[3].pk, events[4].pk]
-    assert ids(api.get("/api/events", {"after": events[4].pk})) == []
+    response = api.get("/api/events", query if after is None else query | {"after": events[after].pk})
+
+    assert ids(response) == [events[place].pk for place in shown]
+    assert response.json()["count"] == count
 
 
 def test_an_event_of_the_feed_equals_the_message_to_a_receiver(api: ApiClient) -> None:
@@ -55,21 +72,6 @@ def test_the_feed_is_narrowed_to_actions(api: ApiClient) -> None:
     assert response.json()["count"] == 2
 
 
-def test_pages_hold_limit_events_and_count_those_after_the_id(api: ApiClient) -> None:
-    events = EventFactory.create_batch(7)
-
-    first = api.get("/api/events", {"limit": 3})
-    second = api.get("/api/events", {"limit": 3, "after": events[2].pk})
-    third = api.get("/api/events", {"limit": 3, "after": events[5].pk})
-
-    assert [ids(page) for page in (first, second, third)] == [
-        [event.pk for event in events[:3]],
-        [event.pk for event in events[3:6]],
-        [events[6].pk],
-    ]
-    assert [page.json()["count"] for page in (first, second, third)] == [7, 4, 1]
-
-
 def test_the_count_of_events_stops_at_a_limit(api: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("webhooks.api.views.MOST_COUNTED", 5)
     EventFactory.create_batch(8)
@@ -79,16 +81,6 @@ def test_the_count_of_events_stops_at_a_limit(api: ApiClient, monkeypatch: pytes
     ]
 
     assert counts == [5, 5, 6, 7, 8, 5, 5]
-
-
-@pytest.mark.parametrize(("offset", "shown"), [(0, 3), (3, 3), (6, 1), (7, 0), (50, 0)])
-def test_an_offset_pages_as_everywhere_else(offset: int, shown: int, api: ApiClient) -> None:
-    events = EventFactory.create_batch(7)
-
-    response = api.get("/api/events", {"limit": 3, "offset": offset})
-
-    assert ids(response) == [event.pk for event in events[offset : offset + 3]]
-    assert (len(ids(response)), response.json()["count"]) == (shown, 7)
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 """The receivers that docs/webhooks.md shows: each believes what we sign, and nothing else."""
 
-import http.client
 import os
 import re
 import shutil
@@ -9,14 +8,18 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from uuid import uuid4
 
 import pytest
+import requests
 
+from tests.processes import wait_for
 from webhooks.event_types import EventType
 from webhooks.signing import new_secret, sign
-from webhooks.transport import encode
+from webhooks.transport.encoding import encode
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 OLD, NEW = new_secret(), new_secret()
@@ -27,38 +30,12 @@ LANGUAGES = {
 }
 
 
+@dataclass
 class Running:
     """A receiver in a process of its own."""
 
-    def __init__(self, language: str, secrets: str, folder: Path) -> None:
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            self.port = free.getsockname()[1]
-        program, arguments = LANGUAGES[language]
-        self.output = folder / "output"
-        environment = {
-            "PATH": os.environ["PATH"],
-            "PORT": str(self.port),
-            "WEBHOOK_SECRETS": secrets,
-            "WEBHOOK_SEEN": str(folder / "seen"),
-        }
-        with self.output.open("wb") as output:
-            self.process = subprocess.Popen(
-                [program, *(argument.format(port=self.port) for argument in arguments)],
-                cwd=DOCS / "receivers",
-                env=environment,
-                stdout=output,
-                stderr=subprocess.DEVNULL,
-            )
-        self._wait()
-
-    def _wait(self) -> None:
-        ends_at = time.monotonic() + 60
-        while time.monotonic() < ends_at and self.process.poll() is None:
-            with socket.socket() as sock:
-                if not sock.connect_ex(("127.0.0.1", self.port)):
-                    return
-            time.sleep(0.05)
-        raise AssertionError("The receiver did not start.")
+    port: int
+    output: Path
 
     def send(
         self,
@@ -81,36 +58,42 @@ class Running:
         }
         if tampered:
             body = body.replace(b"5012", b"5013")
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
-        try:
-            connection.request("POST", "/", body, headers)
-            return connection.getresponse().status
-        finally:
-            connection.close()
+        return requests.post(f"http://127.0.0.1:{self.port}/", body, headers=headers, timeout=60).status_code
+
+    def is_up(self) -> bool:
+        with socket.socket() as sock:
+            return not sock.connect_ex(("127.0.0.1", self.port))
 
     @property
     def handled(self) -> list[str]:
         """Ids of the events that it did something with."""
         return [line.split()[-1] for line in self.output.read_text().splitlines() if "TICKET_CREATED" in line]
 
-    def stop(self) -> None:
-        self.process.terminate()
-        self.process.wait(60)
-
 
 @pytest.fixture(params=LANGUAGES)
 def start(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[[str], Running]]:
-    if not shutil.which(LANGUAGES[request.param][0]):
+    program, arguments = LANGUAGES[request.param]
+    if not shutil.which(program):
         pytest.skip(f"there is no {request.param} on this machine")
-    started: list[Running] = []
+    variables = {"PATH": os.environ["PATH"], "WEBHOOK_SEEN": str(tmp_path / "seen")}
+    with ExitStack() as stack:
 
-    def run(secrets: str) -> Running:
-        started.append(Running(request.param, secrets, tmp_path))
-        return started[-1]
+        def run(secrets: str) -> Running:
+            with socket.create_server(("127.0.0.1", 0)) as free:
+                receiver = Running(free.getsockname()[1], tmp_path / "output")
+            process = subprocess.Popen(
+                [program, *(argument.format(port=receiver.port) for argument in arguments)],
+                cwd=DOCS / "receivers",
+                env=variables | {"PORT": str(receiver.port), "WEBHOOK_SECRETS": secrets},
+                stdout=stack.enter_context(receiver.output.open("wb")),
+                stderr=subprocess.DEVNULL,
+            )
+            stack.enter_context(process)
+            stack.callback(process.terminate)
+            wait_for(receiver.is_up)
+            return receiver
 
-    yield run
-    for receiver in started:
-        receiver.stop()
+        yield run
 
 
 @pytest.mark.parametrize("body_format", ["json", "form"])

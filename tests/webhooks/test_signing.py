@@ -3,7 +3,8 @@ import time
 
 import pytest
 
-from webhooks.transport import encode, new_secret, sign
+from webhooks.signing import new_secret, sign
+from webhooks.transport.encoding import encode
 
 # The example of the specification.
 SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"

@@ -37,21 +37,25 @@ def taken(stack: ExitStack, slots: Slots, *receivers: Receiver) -> list[bool]:
 # Bounds
 
 
-def test_one_origin_has_two_slots_and_one_while_it_is_suspect(stack: ExitStack) -> None:
-    slots = Slots(bound=12, per_origin=2, for_suspects=6)
-
-    assert taken(stack, slots, *[healthy(1)] * 3) == [True, True, False]
-    assert taken(stack, slots, *[suspect(2)] * 2) == [True, False]
+SHARED = "https://hooks.example:443"
 
 
-def test_webhooks_of_one_origin_share_its_slots(stack: ExitStack) -> None:
-    slots = Slots(bound=12, per_origin=2, for_suspects=6)
-
-    assert taken(stack, slots, *(healthy(number, "https://hooks.example:443") for number in range(3))) == [
-        True,
-        True,
-        False,
-    ]
+@pytest.mark.parametrize(
+    ("bound", "for_suspects", "receivers", "expected"),
+    [
+        # One origin has two slots, one while it is suspect; its webhooks share them.
+        (12, 6, [healthy(1)] * 3, [True, True, False]),
+        (12, 6, [suspect(2)] * 2, [True, False]),
+        (12, 6, [healthy(number, SHARED) for number in range(3)], [True, True, False]),
+        # All slots together are bounded, and suspects never hold all of them.
+        (5, 5, [healthy(number) for number in range(20)], [True] * 5 + [False] * 15),
+        (12, 2, [suspect(1), suspect(2), suspect(3), healthy(4)], [True, True, False, True]),
+    ],
+)
+def test_slots_are_bounded_for_origins_suspects_and_all(
+    bound: int, for_suspects: int, receivers: list[Receiver], expected: list[bool], stack: ExitStack
+) -> None:
+    assert taken(stack, Slots(bound, per_origin=2, for_suspects=for_suspects), *receivers) == expected
 
 
 def test_a_slot_is_free_after_its_turn() -> None:
@@ -60,12 +64,6 @@ def test_a_slot_is_free_after_its_turn() -> None:
     for number in range(3):
         with slots.acquire(suspect(number)) as has_slot:
             assert has_slot
-
-
-def test_all_slots_together_are_bounded(stack: ExitStack) -> None:
-    slots = Slots(bound=5, per_origin=2, for_suspects=5)
-
-    assert sum(taken(stack, slots, *(healthy(number) for number in range(20)))) == 5
 
 
 def test_an_origin_has_one_slot_while_a_third_is_taken(stack: ExitStack) -> None:
@@ -77,27 +75,15 @@ def test_an_origin_has_one_slot_while_a_third_is_taken(stack: ExitStack) -> None
     assert taken(stack, slots, healthy(10), healthy(11)) == [True, True]
 
 
-def test_suspects_never_hold_all_slots(stack: ExitStack) -> None:
-    slots = Slots(bound=12, per_origin=2, for_suspects=2)
-
-    assert taken(stack, slots, suspect(1), suspect(2), suspect(3), healthy(4)) == [True, True, False, True]
-
-
-def test_an_origin_is_slow_until_a_batch_of_quick_answers() -> None:
-    slots = Slots(bound=12, per_origin=2, for_suspects=6)
-
-    slots.measure("https://1.example:443", SLOW_SECONDS + 0.1)
-    was_slow = slots.is_slow("https://1.example:443")
-    slots.measure("https://1.example:443", SLOW_SECONDS)
-
-    assert (was_slow, slots.is_slow("https://1.example:443")) == (True, False)
-
-
-def test_a_slow_origin_counts_as_suspect(stack: ExitStack) -> None:
+def test_an_origin_counts_as_suspect_while_it_is_slow_until_a_batch_of_quick_answers(stack: ExitStack) -> None:
     slots = Slots(bound=12, per_origin=2, for_suspects=1)
-    slots.measure(healthy(1).origin, SLOW_SECONDS + 0.1)
 
+    slots.measure(healthy(1).origin, SLOW_SECONDS + 0.1)
+    assert slots.is_slow(healthy(1).origin)
     assert taken(stack, slots, healthy(1), healthy(1), suspect(2)) == [True, False, False]
+
+    slots.measure(healthy(1).origin, SLOW_SECONDS)
+    assert not slots.is_slow(healthy(1).origin)
 
 
 # Marks of waiting

@@ -2,7 +2,6 @@
 
 import logging
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -42,14 +41,13 @@ def test_the_sweep_enqueues_each_webhook_with_due_deliveries_once(enqueued: list
     assert swept(enqueued) == [("webhooks.deliver", due.pk)]
 
 
-@pytest.mark.parametrize("state", ["disabled", "removed", "paused"])
-def test_the_sweep_skips_paused_disabled_and_removed_webhooks(state: str, enqueued: list[Any]) -> None:
-    webhook = WebhookFactory(open_until=timezone.now() + timedelta(minutes=1) if state == "paused" else None)
-    DeliveryFactory(webhook=webhook, next_attempt_at=overdue())
-    if state == "disabled":
-        disable_webhook(webhook, ACTOR)
-    elif state == "removed":
-        remove_webhook(webhook, ACTOR)
+def test_the_sweep_skips_paused_disabled_and_removed_webhooks(enqueued: list[Any]) -> None:
+    paused = WebhookFactory(open_until=timezone.now() + timedelta(minutes=1))
+    disabled, removed = WebhookFactory.create_batch(2)
+    for webhook in (paused, disabled, removed):
+        DeliveryFactory(webhook=webhook, next_attempt_at=overdue())
+    disable_webhook(disabled, ACTOR)
+    remove_webhook(removed, ACTOR)
 
     assert swept(enqueued) == []
 
@@ -119,15 +117,15 @@ def test_supervisors_are_told_by_mail_in_the_log_and_once(
     assert given_up.notice_due_at is None
 
 
-def test_without_addresses_the_log_tells(given_up: Webhook, caplog: pytest.LogCaptureFixture) -> None:
+def test_without_addresses_the_log_tells_also_where_the_sweep_found_the_notice(
+    given_up: Webhook, enqueued: list[Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    assert swept(enqueued) == [("webhooks.notify_disabled", given_up.pk)]
+
     tasks.notify_disabled(given_up.pk)
 
     assert mail.outbox == []
     assert "webhook disabled" in caplog.text
-
-
-def test_a_notice_whose_message_was_lost_is_found_by_the_sweep(given_up: Webhook, enqueued: list[Any]) -> None:
-    assert swept(enqueued) == [("webhooks.notify_disabled", given_up.pk)]
 
 
 def test_a_mail_server_that_is_down_is_tried_again(
@@ -158,19 +156,6 @@ def test_no_notice_is_sent_after_the_webhook_was_enabled(given_up: Webhook, sett
     tasks.notify_disabled(given_up.pk)
 
     assert mail.outbox == []
-
-
-def test_without_a_mail_server_mail_lies_in_files_of_the_data_folder(
-    given_up: Webhook, settings: Any, tmp_path: Path
-) -> None:
-    settings.EMAIL_BACKEND = "callcentre.core.mail_backend.EmailBackend"
-    settings.EMAIL_FILE_PATH = tmp_path / "mail"
-    settings.SUPERVISOR_EMAILS = ["chief@callcentre.example"]
-
-    tasks.notify_disabled(given_up.pk)
-
-    (file,) = (tmp_path / "mail").iterdir()
-    assert f"Subject: Webhook {given_up.pk} was disabled" in file.read_text()
 
 
 # Pruning

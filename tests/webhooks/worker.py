@@ -1,7 +1,6 @@
 """The service's own Celery app with short waits, for workers that tests start: `celery -A tests.webhooks.worker`."""
 
 import os
-import socket
 from datetime import timedelta
 from typing import Any
 
@@ -23,33 +22,15 @@ DELAYS = (timedelta(seconds=0.2), timedelta(seconds=0.2))
 def shorten(**kwargs: Any) -> None:
     from webhooks import delivery_worker
     from webhooks.models import Delivery
-    from webhooks.transport import Sender
+    from webhooks.transport.sender import Sender
 
     settings: dict[str, Any] = {
         "BATCH_SECONDS": BATCH_SECONDS,
         "LEASE": LEASE,
         "LONGEST_PAUSE_SECONDS": 0.2,
-        "sender": Sender(timeout=TIMEOUT_SECONDS, authorities=os.environ.get("TEST_AUTHORITIES")),
+        "sender": Sender(timeout=TIMEOUT_SECONDS),
     }
     for name, value in settings.items():
         assert hasattr(delivery_worker, name), name
         setattr(delivery_worker, name, value)
     Delivery.delays = DELAYS
-
-
-@celeryd_after_setup.connect
-def change_answers_of_dns(**kwargs: Any) -> None:
-    """`TEST_REBINDING=name=first,then`: the first look-up of the name gives one address, all others the second."""
-    name, _, addresses = os.environ.get("TEST_REBINDING", "").partition("=")
-    if not name:
-        return
-    answers = addresses.split(",")
-    real = socket.getaddrinfo
-
-    def getaddrinfo(host: Any, port: Any, *args: Any, **rest: Any) -> Any:
-        if host != name:
-            return real(host, port, *args, **rest)
-        address = answers.pop(0) if len(answers) > 1 else answers[0]
-        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, port))]
-
-    socket.getaddrinfo = getaddrinfo

@@ -16,7 +16,7 @@ from tickets.admin.password_form import PasswordForm
 from tickets.models import Marketplace
 from tickets.models.ticket import MARKETPLACES
 from webhooks.admin.targets import TargetAdmin
-from webhooks.transport import new_secret
+from webhooks.signing import new_secret
 
 
 class MarketplaceForm(PasswordForm):

@@ -20,7 +20,8 @@ from imap_tools.errors import ImapToolsError, MailboxFolderSelectError, MailboxL
 from imap_tools.mailbox import BaseMailBox
 
 from tickets.models import TicketQueue
-from webhooks.transport import Failure, TargetError, are_allowed, are_within, open_socket, parse_server, tls_text
+from webhooks.transport.sockets import Failure, open_socket, tls_text
+from webhooks.transport.targets import TargetError, are_allowed, are_within, parse_server
 
 logger = logging.getLogger(__name__)
 

@@ -21,7 +21,8 @@ from tickets.models.ticket import Source, Ticket
 from tickets.models.ticket_queue import TicketQueue
 from tickets.placeholders import check_placeholders, fill, values_for
 from webhooks.rules import TARGET_FAULTS
-from webhooks.transport import TargetError, check_target, new_secret
+from webhooks.signing import new_secret
+from webhooks.transport.targets import TargetError, check_target
 
 
 @audited()

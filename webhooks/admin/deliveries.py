@@ -7,10 +7,8 @@ from uuid import UUID
 
 from django.contrib import admin, messages
 from django.core.exceptions import ObjectDoesNotExist
-from django.db import connection
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
@@ -20,10 +18,10 @@ from django.utils.translation import ngettext
 from unfold.contrib.filters.admin import ChoicesDropdownFilter, DropdownFilter
 
 from callcentre.admin import DatesFilter, ReadOnlyAdmin, UncountedMixin, actor_of, display, link, page_action
-from callcentre.admin.lists import rows_up_to, takes_all_rows
+from callcentre.admin.lists import ConditionFilter, rows_up_to, takes_all_rows
 from callcentre.admin.scope import AutocompleteSelectFilter
 from callcentre.core.integers import integer_of
-from webhooks.admin.id_ranges import MARGIN, first_event_since, first_id_since, last_event_before, within
+from webhooks.admin.id_ranges import ID, MARGIN, first_event_since, first_id_since, last_event_before, within
 from webhooks.models import Attempt, Delivery, Event
 from webhooks.models.delivery import FAILED_ATTEMPT
 from webhooks.verbs.resends import resend_deliveries
@@ -34,12 +32,6 @@ WEBHOOK = "webhook__id__exact"
 BEYOND = 2**63 - 1
 # Events of one subject whose deliveries a search finds.
 MOST_OF_SUBJECT = 500
-
-# The sum keeps the planner from scanning the primary key until it finds such rows.
-_NEWEST_WAITING = """
-SELECT id FROM webhooks_delivery WHERE state = 'waiting' AND COALESCE(webhook_id = %s::bigint, true)
-ORDER BY id + 0 DESC LIMIT %s
-"""
 
 
 def events_found(term: str) -> QuerySet[Event]:
@@ -80,6 +72,24 @@ class EventLogAdmin(UncountedMixin, ReadOnlyAdmin):
     search_fields = ("id",)
     search_help_text = _("Event id, sequence or subject, such as record:1204")
 
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
+    ) -> tuple[QuerySet[Any], bool]:
+        return (self.found(queryset, search_term) if search_term.strip() else queryset), False
+
+    def found(self, queryset: QuerySet[Any], term: str) -> QuerySet[Any]:
+        """Return the rows of the events that a text names."""
+        raise NotImplementedError
+
+    @display(description=_("webhook"))
+    def webhook_name(self, row: Delivery | Attempt) -> str:
+        return str(_related(row, "webhook") or "")
+
+    @display(description=_("webhook"))
+    def webhook_link(self, row: Delivery | Attempt) -> str:
+        webhook = _related(row, "webhook")
+        return _link("webhook", webhook.pk, webhook) if webhook else ""
+
 
 class EventDates(DatesFilter):
     def of_span(self, queryset: QuerySet[Any], since: Any, until: Any) -> QuerySet[Any]:
@@ -101,13 +111,9 @@ class EventAdmin(EventLogAdmin):
     readonly_fields = fields
     change_form_outer_after_template = "admin/webhooks/deliveries.html"
 
-    def get_search_results(
-        self, request: HttpRequest, queryset: QuerySet[Event], search_term: str
-    ) -> tuple[QuerySet[Event], bool]:
-        if not search_term.strip():
-            return queryset, False
-        found = events_found(search_term)
-        return (queryset & found) if queryset.query.where else found, False
+    def found(self, queryset: QuerySet[Any], term: str) -> QuerySet[Any]:
+        found = events_found(term)
+        return queryset & found if queryset.query.where else found
 
     @display(description=_("date"))
     def date(self, event: Event) -> str:
@@ -147,11 +153,10 @@ class StateFilter(DropdownFilter):
         is_narrowed = any(given.get(name) for name in ("q", "date_from", "date_to"))
         if state != Delivery.State.WAITING or is_narrowed or takes_all_rows(request):
             return queryset.filter(state=state)
-        rows = rows_up_to(given, self.per_page)
-        with connection.cursor() as cursor:
-            cursor.execute(_NEWEST_WAITING, [integer_of(given.get(WEBHOOK)), rows])
-            ids = [pk for (pk,) in cursor.fetchall()]
-        return queryset.filter(pk__in=ids, state=state)
+        waiting = Delivery.objects.waiting().order_by(ID.desc()).values_list("pk", flat=True)
+        if (webhook_id := integer_of(given.get(WEBHOOK))) is not None:
+            waiting = waiting.filter(webhook=webhook_id)
+        return queryset.filter(pk__in=list(waiting[: rows_up_to(given, self.per_page)]), state=state)
 
 
 class DeliveryDates(DatesFilter):
@@ -191,10 +196,8 @@ class DeliveryAdmin(EventLogAdmin):
         # Without joins: the joined rows may be pruned already, and the planner could begin at the wrong table.
         return super().get_queryset(request).prefetch_related("event", "webhook")
 
-    def get_search_results(
-        self, request: HttpRequest, queryset: QuerySet[Delivery], search_term: str
-    ) -> tuple[QuerySet[Delivery], bool]:
-        return (queryset.filter(event_id__in=ids_found(search_term)) if search_term.strip() else queryset), False
+    def found(self, queryset: QuerySet[Any], term: str) -> QuerySet[Any]:
+        return queryset.filter(event_id__in=ids_found(term))
 
     @display(description=_("date"))
     def date(self, delivery: Delivery) -> str:
@@ -208,15 +211,6 @@ class DeliveryAdmin(EventLogAdmin):
     @display(description=_("subject"))
     def subject(self, delivery: Delivery) -> str:
         return getattr(_related(delivery, "event"), "subject", "")
-
-    @display(description=_("webhook"))
-    def webhook_name(self, delivery: Delivery) -> str:
-        return str(_related(delivery, "webhook") or "")
-
-    @display(description=_("webhook"))
-    def webhook_link(self, delivery: Delivery) -> str:
-        webhook = _related(delivery, "webhook")
-        return _link("webhook", webhook.pk, webhook) if webhook else ""
 
     @display(description=_("event"))
     def event_link(self, delivery: Delivery) -> str:
@@ -255,11 +249,13 @@ class DeliveryAdmin(EventLogAdmin):
     @page_action(description=_("Send again"), url_path="resend", icon="replay", permissions=["resend"])
     def resend(self, request: HttpRequest, object_id: str) -> HttpResponse:
         delivery = self.row_or_404(request, object_id, "resend")
-        if request.method == "POST":
-            self._resend(request, [delivery.pk])
-            return redirect(self.url_of("change", delivery.pk))
-        intro = _now("At once, with all attempts before it. The receiver sees the same webhook-id.")
-        return self.action_page(request, title=_now("Send again"), submit=_now("Send again"), obj=delivery, intro=intro)
+        return self.ask_and_do(
+            request,
+            delivery,
+            lambda: self._resend(request, [delivery.pk]),
+            title=_now("Send again"),
+            intro=_now("At once, with all attempts before it. The receiver sees the same webhook-id."),
+        )
 
     def _resend(self, request: HttpRequest, ids: list[int]) -> None:
         count = resend_deliveries(Delivery.objects.filter(pk__in=ids), actor_of(request))
@@ -275,20 +271,13 @@ class DeliveryAdmin(EventLogAdmin):
             self.message_user(request, sentence % {"count": left}, messages.WARNING)
 
 
-class OutcomeFilter(DropdownFilter):
+class OutcomeFilter(ConditionFilter):
     title = _("outcome")
     parameter_name = "outcome"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> Any:
-        return [("succeeded", _("succeeded")), ("failed", _("failed"))]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Attempt]) -> QuerySet[Attempt]:
-        match self.value():
-            case "succeeded":
-                return queryset.filter(status__gte=200, status__lt=300)
-            case "failed":
-                return queryset.filter(FAILED_ATTEMPT)
-        return queryset
+    conditions = {
+        "succeeded": (_("succeeded"), Q(status__gte=200, status__lt=300)),
+        "failed": (_("failed"), FAILED_ATTEMPT),
+    }
 
 
 class AttemptDates(DatesFilter):
@@ -309,24 +298,15 @@ class AttemptAdmin(EventLogAdmin):
     readonly_fields = fields
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Attempt]:
-        related = ("webhook", "delivery__event")
-        return super().get_queryset(request).prefetch_related(*related)
+        return super().get_queryset(request).prefetch_related("webhook", "delivery__event")
 
-    def get_search_results(
-        self, request: HttpRequest, queryset: QuerySet[Attempt], search_term: str
-    ) -> tuple[QuerySet[Attempt], bool]:
-        if not search_term.strip():
-            return queryset, False
-        deliveries = Delivery.objects.filter(event_id__in=ids_found(search_term)).order_by()
-        return queryset.filter(delivery_id__in=list(deliveries.values_list("pk", flat=True))), False
+    def found(self, queryset: QuerySet[Any], term: str) -> QuerySet[Any]:
+        deliveries = Delivery.objects.filter(event_id__in=ids_found(term)).order_by()
+        return queryset.filter(delivery_id__in=list(deliveries.values_list("pk", flat=True)))
 
     @display(description=_("time"))
     def time(self, attempt: Attempt) -> str:
         return _moment(attempt.started_at)
-
-    @display(description=_("webhook"))
-    def webhook_name(self, attempt: Attempt) -> str:
-        return str(_related(attempt, "webhook") or "")
 
     @display(description=_("event"))
     def event_name(self, attempt: Attempt) -> str:
@@ -338,17 +318,12 @@ class AttemptAdmin(EventLogAdmin):
 
     @display(description=_("what came back"))
     def came_back(self, attempt: Attempt) -> str:
-        return " ".join(str(part) for part in (attempt.status, attempt.error) if part)
+        return attempt.came_back
 
     @display(description=_("delivery"))
     def delivery_link(self, attempt: Attempt) -> str:
         delivery = _related(attempt, "delivery")
         return _link("delivery", delivery.pk, self.event_name(attempt) or delivery.pk) if delivery else ""
-
-    @display(description=_("webhook"))
-    def webhook_link(self, attempt: Attempt) -> str:
-        webhook = _related(attempt, "webhook")
-        return _link("webhook", webhook.pk, webhook) if webhook else ""
 
     @display(description=_("first 2 kB of the answer"))
     def answer_shown(self, attempt: Attempt) -> str:

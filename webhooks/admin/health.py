@@ -3,17 +3,18 @@
 import json
 from collections import Counter
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any, Literal, NamedTuple
 
-from django.db import connection
+from django.db.models import Count, Min, QuerySet
+from django.db.models.functions import TruncHour
 from django.utils import timezone
 from django.utils.formats import localize
 from django.utils.timesince import timesince
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from webhooks.admin.id_ranges import MARGIN, first_id_since
+from webhooks.admin.id_ranges import within
 from webhooks.models import Attempt, Delivery, Event, Webhook
 from webhooks.models.delivery import FAILED_ATTEMPT
 
@@ -105,11 +106,6 @@ class Failure:
     webhook: Webhook
 
     @property
-    def what(self) -> str:
-        attempt = self.attempt
-        return " ".join(str(part) for part in (attempt.status, attempt.error) if part)
-
-    @property
     def then(self) -> str:
         delivery: Delivery = self.attempt.delivery
         if delivery.state == Delivery.State.WAITING:
@@ -130,16 +126,10 @@ class Health:
     failures: list[Failure] = field(default_factory=list)
 
     @property
-    def delivered(self) -> int:
-        return sum(hour.delivered for hour in self.hours)
-
-    @property
-    def tried_again(self) -> int:
-        return sum(hour.tried_again for hour in self.hours)
-
-    @property
-    def given_up(self) -> int:
-        return sum(hour.given_up for hour in self.hours)
+    def day(self) -> Hour:
+        """The sums of all hours."""
+        counts = ((hour.delivered, hour.tried_again, hour.given_up) for hour in self.hours)
+        return Hour(self.hours[0].starts_at, *map(sum, zip(*counts, strict=True)))
 
     @property
     def busy_hours(self) -> list[Hour]:
@@ -179,23 +169,6 @@ CHART_OPTIONS = json.dumps(
     }
 )
 
-# Attempts and failed deliveries by hour. An index alone answers the first one.
-_ATTEMPTS = """
-SELECT floor(extract(epoch FROM started_at) / 3600)::bigint,
-       count(*) FILTER (WHERE status BETWEEN 200 AND 299), count(*)
-FROM webhooks_attempt WHERE webhook_id = %s AND id >= %s AND started_at >= %s GROUP BY 1
-"""
-_GIVEN_UP = """
-SELECT floor(extract(epoch FROM finished_at) / 3600)::bigint, count(*)
-FROM webhooks_delivery WHERE webhook_id = %s AND state = 'failed' AND finished_at >= %s GROUP BY 1
-"""
-_QUEUE = """
-SELECT count(*), min(id), min(next_attempt_at) FROM (
-  SELECT id, next_attempt_at FROM webhooks_delivery WHERE webhook_id = %s AND state = 'waiting'
-  ORDER BY next_attempt_at, id LIMIT %s
-) AS counted
-"""
-
 
 def health_of(webhook: Webhook) -> Health:
     return Health(state_of(webhook), _hours(webhook), queue_of(webhook), _failures(webhook))
@@ -205,33 +178,25 @@ def _hours(webhook: Webhook) -> list[Hour]:
     """Return the last hours, with the current one at the end."""
     last = timezone.now().replace(minute=0, second=0, microsecond=0)
     starts = [last - timedelta(hours=ago) for ago in reversed(range(HOURS))]
-    delivered: Counter[int] = Counter()
-    failed: Counter[int] = Counter()
-    given_up: Counter[int] = Counter()
-    with connection.cursor() as cursor:
-        first = first_id_since(Attempt, "started_at", starts[0])
-        cursor.execute(_ATTEMPTS, [webhook.pk, first - MARGIN, starts[0]])
-        for hour, successes, attempts in cursor.fetchall():
-            delivered[hour], failed[hour] = successes, attempts - successes
-        cursor.execute(_GIVEN_UP, [webhook.pk, starts[0]])
-        for hour, count in cursor.fetchall():
-            given_up[hour] = count
-    result = []
-    for start in starts:
-        hour = int(start.timestamp()) // 3600
-        # The last attempt of a given-up delivery counts as given up, not as tried again.
-        result.append(Hour(start, delivered[hour], max(failed[hour] - given_up[hour], 0), given_up[hour]))
-    return result
+    # An index alone answers for the attempts.
+    attempts = within(webhook.attempts.order_by(), "started_at", starts[0], None)
+    delivered = _by_hour(attempts.exclude(FAILED_ATTEMPT), "started_at")
+    failed = _by_hour(attempts.filter(FAILED_ATTEMPT), "started_at")
+    given_up = _by_hour(webhook.deliveries.failed().order_by().filter(finished_at__gte=starts[0]), "finished_at")
+    # The last attempt of a given-up delivery counts as given up, not as tried again.
+    return [Hour(at, delivered[at], max(failed[at] - given_up[at], 0), given_up[at]) for at in starts]
+
+
+def _by_hour(rows: QuerySet[Any], column: str) -> Counter[datetime]:
+    hours = rows.values_list(TruncHour(column, tzinfo=UTC)).annotate(Count("pk"))
+    return Counter(dict(hours))
 
 
 def queue_of(webhook: Webhook) -> Queue:
-    with connection.cursor() as cursor:
-        cursor.execute(_QUEUE, [webhook.pk, MOST_COUNTED + 1])
-        count, oldest_id, next_attempt_at = cursor.fetchone()
-    if not count:
-        return Queue(0)
-    oldest = Event.objects.filter(deliveries=oldest_id).values_list("created_at", flat=True).first()
-    return Queue(count, oldest, next_attempt(webhook, next_attempt_at))
+    waiting = webhook.deliveries.waiting().order_by("next_attempt_at", "id")[: MOST_COUNTED + 1]
+    found = waiting.aggregate(count=Count("pk"), oldest=Min("pk"), next=Min("next_attempt_at"))
+    oldest = Event.objects.filter(deliveries=found["oldest"]).values_list("created_at", flat=True).first()
+    return Queue(found["count"], oldest, next_attempt(webhook, found["next"]) if found["count"] else None)
 
 
 def _failures(webhook: Webhook) -> list[Failure]:

@@ -6,9 +6,10 @@ Ids grow with the time of their rows, except for a few from transactions that ra
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db import connection, models
+from django.db import models
 from django.db.models import F, Max, Min, QuerySet
 
+from callcentre.core.statements import row_of
 from webhooks.models import Event
 
 # Rows that may lie on the wrong side of a bound that was found. They are checked one by one.
@@ -36,10 +37,7 @@ def first_id_since(model: type[models.Model], column: str, bound: datetime | int
 
     The one statement makes some 25 look-ups of the key.
     """
-    query = _SEARCH.format(table=model._meta.db_table, column=column)
-    with connection.cursor() as cursor:
-        cursor.execute(query, [bound, bound])
-        found = cursor.fetchone()
+    found = row_of(_SEARCH.format(table=model._meta.db_table, column=column), [bound, bound])
     return int(found[0]) if found else 0
 
 

@@ -5,7 +5,7 @@ from typing import Any
 from django.http import HttpRequest
 
 from callcentre.admin import Admin
-from webhooks.transport import looked_up
+from webhooks.transport.targets import looked_up
 
 
 class TargetAdmin(Admin):

@@ -1,9 +1,9 @@
-from collections.abc import Callable
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
-from django.contrib import admin, messages
-from django.db.models import IntegerField, QuerySet
+from django.contrib import admin
+from django.db.models import IntegerField, Q, QuerySet
 from django.db.models.expressions import RawSQL
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
@@ -14,13 +14,12 @@ from django.utils.html import format_html_join
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
-from unfold.contrib.filters.admin import DropdownFilter
 
 from callcentre.admin import HistoryMixin, actor_of, confirm_first, display, page_action
 from callcentre.admin.base import REFUSALS
 from callcentre.admin.history import SHOWN, Entry, entry_of
+from callcentre.admin.lists import ConditionFilter
 from callcentre.admin.secrets import OwnPasswordForm, password_inputs
-from callcentre.core.actor import Actor
 from callcentre.core.errors import ErrorCode, Outdated
 from webhooks.admin.changes import ACTIONS, changes_of
 from webhooks.admin.forms import CREDENTIALS, ResendForm, RotateForm, WebhookForm, by_group
@@ -31,32 +30,19 @@ from webhooks.rules import faults_of
 from webhooks.verbs import webhooks as verbs
 from webhooks.verbs.resends import start_resend
 
-Verb = Callable[[Webhook, Actor], None]
 WAITING = """(SELECT count(*) FROM (
   SELECT FROM webhooks_delivery d WHERE d.webhook_id = webhooks_webhook.id AND d.state = 'waiting' LIMIT %s
 ) AS counted)"""
 
 
-class HealthFilter(DropdownFilter):
+class HealthFilter(ConditionFilter):
     title = _("state")
     parameter_name = "health"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> Any:
-        return [
-            ("healthy", _("healthy")),
-            ("failing", _("failing")),
-            ("disabled", _("disabled")),
-        ]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Webhook]) -> QuerySet[Webhook]:
-        match self.value():
-            case "healthy":
-                return queryset.filter(is_active=True, failing_since=None)
-            case "failing":
-                return queryset.filter(is_active=True, failing_since__isnull=False)
-            case "disabled":
-                return queryset.filter(is_active=False)
-        return queryset
+    conditions = {
+        "healthy": (_("healthy"), Q(is_active=True, failing_since=None)),
+        "failing": (_("failing"), Q(is_active=True, failing_since__isnull=False)),
+        "disabled": (_("disabled"), Q(is_active=False)),
+    }
 
 
 @admin.register(Webhook)
@@ -123,10 +109,8 @@ class WebhookAdmin(HistoryMixin, TargetAdmin):
         is_active=True,
     )
     def disable_selected(self, request: HttpRequest, webhooks: QuerySet[Webhook]) -> None:
-        count = 0
-        for webhook in webhooks.filter(is_active=True):
-            verbs.disable_webhook(webhook, actor_of(request))
-            count += 1
+        actor, active = actor_of(request), webhooks.filter(is_active=True)
+        count = self.apply_to_each(request, active, lambda webhook: verbs.disable_webhook(webhook, actor))
         sentence = ngettext("%(count)s webhook disabled.", "%(count)s webhooks disabled.", count)
         self.say_done(request, sentence, count)
 
@@ -205,45 +189,40 @@ class WebhookAdmin(HistoryMixin, TargetAdmin):
         useless = "webhooks_webhook_enable" if webhook and webhook.is_active else "webhooks_webhook_disable"
         return [action for action in super().get_actions_detail(request, object_id) if action.action_name != useless]
 
-    def _do(self, request: HttpRequest, webhook: Webhook, verb: Verb, sentence: str) -> HttpResponse:
-        """Run a verb and say so; or say why it was refused, for example because the webhook was removed meanwhile."""
-        try:
-            verb(webhook, actor_of(request))
-        except REFUSALS as error:
-            self.say_refused(request, error)
-        else:
-            self.message_user(request, sentence, messages.SUCCESS)
-        return redirect(self.url_of("change", webhook.pk))
-
     @page_action(description=_("Send a test event"), url_path="test", icon="send", permissions=["change"])
     def send_test(self, request: HttpRequest, object_id: str) -> HttpResponse:
         webhook = self.row_or_404(request, object_id)
-        if request.method == "POST":
-            said = _now("A test event is on its way. What came of it is among the deliveries in a moment.")
-            return self._do(request, webhook, verbs.send_test, said)
         intro = _now("An event TEST is sent to this webhook alone, signed and repeated like any other.")
         if not webhook.is_active:
             intro = _now("The webhook is disabled: the test event waits until it is enabled.")
-        return self.action_page(request, title=_now("Send a test event"), submit=_now("Send"), obj=webhook, intro=intro)
+        return self.ask_and_do(
+            request,
+            webhook,
+            partial(verbs.send_test, webhook, actor_of(request)),
+            title=_now("Send a test event"),
+            submit=_now("Send"),
+            intro=intro,
+            said=_now("A test event is on its way. What came of it is among the deliveries in a moment."),
+        )
 
     @page_action(description=_("Enable"), url_path="enable", icon="play_arrow", permissions=["change"])
     def enable(self, request: HttpRequest, object_id: str) -> HttpResponse:
         webhook = self.row_or_404(request, object_id)
-        if request.method == "POST":
-            return self._do(request, webhook, verbs.enable_webhook, _now("The webhook is enabled."))
         intro = _now(
             "What waits is sent at once, then all new events. What happened while it was disabled is"
             " not sent: the receiver reads it at /api/events."
         )
-        return self.action_page(request, title=_now("Enable"), submit=_now("Enable"), obj=webhook, intro=intro)
+        verb = partial(verbs.enable_webhook, webhook, actor_of(request))
+        said = _now("The webhook is enabled.")
+        return self.ask_and_do(request, webhook, verb, title=_now("Enable"), intro=intro, said=said)
 
     @page_action(description=_("Disable"), url_path="disable", icon="pause", permissions=["change"])
     def disable(self, request: HttpRequest, object_id: str) -> HttpResponse:
         webhook = self.row_or_404(request, object_id)
-        if request.method == "POST":
-            return self._do(request, webhook, verbs.disable_webhook, _now("The webhook is disabled."))
         intro = _now("Nothing is sent until it is enabled again. What waits goes on waiting; no new events join it.")
-        return self.action_page(request, title=_now("Disable"), submit=_now("Disable"), obj=webhook, intro=intro)
+        verb = partial(verbs.disable_webhook, webhook, actor_of(request))
+        said = _now("The webhook is disabled.")
+        return self.ask_and_do(request, webhook, verb, title=_now("Disable"), intro=intro, said=said)
 
     @page_action(description=_("Show the secret"), url_path="secret", icon="visibility", permissions=["change"])
     def show_secret(self, request: HttpRequest, object_id: str) -> HttpResponse:

@@ -142,3 +142,7 @@ class Attempt(models.Model):
     @property
     def is_success(self) -> bool:
         return self.status is not None and 200 <= self.status < 300
+
+    @property
+    def came_back(self) -> str:
+        return " ".join(str(part) for part in (self.status, self.error) if part)

@@ -3,11 +3,12 @@ from datetime import datetime
 from typing import Any, ClassVar
 from uuid import UUID
 
-from django.db import connection, models
+from django.db import models
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
 from callcentre.core.scope import WITHOUT_SCOPE_ONLY, Lookups
+from callcentre.core.statements import row_of
 from callcentre.core.times import zone
 from webhooks.event_types import event_choices
 
@@ -32,21 +33,15 @@ class EventQuerySet(models.QuerySet["Event"]):
         lock, whose key holds a lower bound of its ids (outbox.record). This reads the last assigned id, then the locks,
         then the events: the transaction of an id assigned before has committed by then, or still holds its lock.
         """
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT last_value FROM webhooks_event_id_seq")
-            last = cursor.fetchone()[0]
-            cursor.execute(
-                "SELECT min((classid::bigint << 32 | objid::bigint) & %s) FROM pg_locks"
-                " WHERE locktype = 'advisory' AND objsubid = 1 AND database ="
-                " (SELECT oid FROM pg_database WHERE datname = current_database())"
-                " AND (classid::bigint << 32 | objid::bigint) & ~%s::bigint = %s",
-                [LOCK_MASK, LOCK_MASK, LOCK_SPACE],
-            )
-            oldest = cursor.fetchone()[0]
+        (last,) = row_of("SELECT last_value FROM webhooks_event_id_seq")
+        (oldest,) = row_of(
+            "SELECT min((classid::bigint << 32 | objid::bigint) & %s) FROM pg_locks"
+            " WHERE locktype = 'advisory' AND objsubid = 1 AND database ="
+            " (SELECT oid FROM pg_database WHERE datname = current_database())"
+            " AND (classid::bigint << 32 | objid::bigint) & ~%s::bigint = %s",
+            [LOCK_MASK, LOCK_MASK, LOCK_SPACE],
+        )
         return self.filter(pk__lte=last if oldest is None else min(last, oldest))
-
-    def after(self, event_id: int) -> "EventQuerySet":
-        return self.filter(pk__gt=event_id).order_by("id")
 
 
 class Event(models.Model):

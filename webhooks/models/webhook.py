@@ -4,6 +4,7 @@ from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
+from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
@@ -24,6 +25,9 @@ class WebhookQuerySet(models.QuerySet["Webhook"]):
 
     def registered(self) -> "WebhookQuerySet":
         return self.filter(deleted_at=None)
+
+    def unpaused(self) -> "WebhookQuerySet":
+        return self.filter(Q(open_until=None) | Q(open_until__lte=Now()))
 
     def troubled(self) -> "WebhookQuerySet":
         """Return the webhooks whose receivers get no events, or fail."""

@@ -2,7 +2,7 @@ from typing import Any
 
 from django.apps import apps
 from django.core.management.base import BaseCommand, CommandError
-from django.db import connection, models, transaction
+from django.db import models, transaction
 
 from callcentre.core.encryption import EncryptedTextField, decrypt, encrypt
 from callcentre.models import IdempotencyRecord
@@ -31,27 +31,18 @@ def _rotate(model: type[models.Model], columns: list[str]) -> int:
     keys = list(model._default_manager.order_by("pk").values_list("pk", flat=True))
     for start in range(0, len(keys), PIECE):
         with transaction.atomic():
-            _rotate_piece(model, columns, keys[start : start + PIECE])
+            for key in keys[start : start + PIECE]:
+                _rotate_row(model, key, columns)
     return len(keys)
 
 
-def _rotate_piece(model: type[models.Model], columns: list[str], keys: list[Any]) -> None:
-    table = connection.ops.quote_name(model._meta.db_table)
-    names = [connection.ops.quote_name(column) for column in columns]
-    select = f"SELECT id, {', '.join(names)} FROM {table} WHERE id = ANY(%s) ORDER BY id FOR NO KEY UPDATE"  # noqa: S608
-    update = f"UPDATE {table} SET {', '.join(f'{name} = %s' for name in names)} WHERE id = %s"  # noqa: S608
-    with connection.cursor() as cursor:
-        cursor.execute(select, [keys])
-        for key, *values in cursor.fetchall():
-            try:
-                cursor.execute(update, [*map(_anew, values), key])
-            except ValueError as error:
-                raise CommandError(f"{model._meta.label} {key}: {error}") from error
-
-
-def _anew(value: Any) -> Any:
-    if not value:
-        return value
-    if isinstance(value, str):
-        return encrypt(decrypt(value.encode())).decode()
-    return encrypt(decrypt(bytes(value)))
+def _rotate_row(model: type[models.Model], key: Any, columns: list[str]) -> None:
+    """Read the columns of a row, which decrypts them, and write them, which encrypts them with the first key."""
+    row = model._base_manager.filter(pk=key)
+    try:
+        for values in row.select_for_update(no_key=True).values(*columns):
+            if answer := values.get("answer"):
+                values["answer"] = encrypt(decrypt(bytes(answer)))
+            row.update(**values)
+    except ValueError as error:
+        raise CommandError(f"{model._meta.label} {key}: {error}") from error

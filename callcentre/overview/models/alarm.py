@@ -1,7 +1,7 @@
 """The alarms that supervisors set."""
 
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
@@ -20,6 +20,54 @@ from campaigns.models import Campaign
 from telephony.models import Queue
 
 MOST_RECIPIENTS = 50
+
+
+class AlarmSubject(models.TextChoices):
+    """The watched figure. The names are published in events and never change."""
+
+    QUEUE_WAIT = "QUEUE_WAIT", _("queue: the longest wait is above (seconds)")
+    QUEUE_CALLERS = "QUEUE_CALLERS", _("queue: the number of waiting callers is above")
+    QUEUE_FREE_AGENTS = "QUEUE_FREE_AGENTS", _("queue: the number of free agents is below, while it is open")
+    CAMPAIGN_DROP_RATE = "CAMPAIGN_DROP_RATE", _("campaign: the drop rate of today is above (%)")
+    TRUNK_FAILED = "TRUNK_FAILED", _("trunk: no call has got through for longer than (seconds)")
+
+    @property
+    def place(self) -> str:
+        """The field with the queue or the campaign; "" for the trunk, which needs none."""
+        return MEANINGS[self].place
+
+    def sentence(self, limit: float) -> str:
+        """Return the condition in words."""
+        return str(MEANINGS[self].sentence) % {"limit": f"{limit:g}"}
+
+    def is_beyond(self, value: float, limit: float) -> bool:
+        return value < limit if MEANINGS[self].is_low else value > limit
+
+
+class Meaning(NamedTuple):
+    """The meaning of a subject: its condition in words, what it watches, and whether a low value raises the alarm."""
+
+    sentence: Any
+    place: str = "queue"
+    is_low: bool = False
+
+
+MEANINGS = {
+    AlarmSubject.QUEUE_WAIT: Meaning(_("a caller waits longer than %(limit)s s")),
+    AlarmSubject.QUEUE_CALLERS: Meaning(_("more than %(limit)s callers wait")),
+    AlarmSubject.QUEUE_FREE_AGENTS: Meaning(_("fewer than %(limit)s agents are free"), is_low=True),
+    AlarmSubject.CAMPAIGN_DROP_RATE: Meaning(_("the drop rate of today is above %(limit)s %%"), "campaign"),
+    AlarmSubject.TRUNK_FAILED: Meaning(_("no call has got through for longer than %(limit)s s"), ""),
+}
+
+
+def _is_of_its_place() -> Q:
+    """Return the condition that an alarm has the queue or the campaign that its subject watches, and nothing else."""
+    others = {subject.value: meaning.place for subject, meaning in MEANINGS.items() if meaning.place != "queue"}
+    condition = Q()
+    for subject, place in others.items():
+        condition |= Q(("campaign__isnull", False) if place else ("campaign", None), queue=None, subject=subject)
+    return condition | ~Q(subject__in=[*others]) & Q(campaign=None, queue__isnull=False)
 
 
 class AlarmQuerySet(models.QuerySet["Alarm"]):
@@ -41,26 +89,7 @@ class Alarm(TimestampedModel):
 
     scope_lookups: ClassVar[Lookups] = {"scope_call_queues": "queue_id", "scope_outbounds": "campaign_id"}
 
-    class Subject(models.TextChoices):
-        """The watched figure. The names are published in events and never change."""
-
-        QUEUE_WAIT = "QUEUE_WAIT", _("queue: the longest wait is above (seconds)")
-        QUEUE_CALLERS = "QUEUE_CALLERS", _("queue: the number of waiting callers is above")
-        QUEUE_FREE_AGENTS = "QUEUE_FREE_AGENTS", _("queue: the number of free agents is below, while it is open")
-        CAMPAIGN_DROP_RATE = "CAMPAIGN_DROP_RATE", _("campaign: the drop rate of today is above (%)")
-        TRUNK_FAILED = "TRUNK_FAILED", _("trunk: no call has got through for longer than (seconds)")
-
-        @property
-        def place(self) -> str:
-            """The field with the queue or the campaign; "" for the trunk, which needs none."""
-            return {"CAMPAIGN_DROP_RATE": "campaign", "TRUNK_FAILED": ""}.get(self, "queue")
-
-        def sentence(self, limit: float) -> str:
-            """Return the condition in words."""
-            return str(_SENTENCES[self]) % {"limit": f"{limit:g}"}
-
-        def is_beyond(self, value: float, limit: float) -> bool:
-            return value < limit if self is Alarm.Subject.QUEUE_FREE_AGENTS else value > limit
+    Subject = AlarmSubject
 
     name = models.CharField(_("name"), max_length=100, unique=True)
     is_active = models.BooleanField(pgettext_lazy("of an alarm", "active"), default=True)
@@ -102,9 +131,7 @@ class Alarm(TimestampedModel):
         constraints = [
             models.CheckConstraint(
                 name="alarm_is_of_queue_or_campaign",
-                condition=Q(subject="CAMPAIGN_DROP_RATE", campaign__isnull=False, queue=None)
-                | Q(subject="TRUNK_FAILED", campaign=None, queue=None)
-                | ~Q(subject__in=["CAMPAIGN_DROP_RATE", "TRUNK_FAILED"]) & Q(campaign=None, queue__isnull=False),
+                condition=_is_of_its_place(),
                 violation_error_message=_("Choose the queue or the campaign that the alarm watches."),
             ),
         ]
@@ -155,12 +182,3 @@ class Alarm(TimestampedModel):
                 validate_email(recipient)
             except ValidationError:
                 yield "recipients", _("%(address)s is no e-mail address.") % {"address": recipient}
-
-
-_SENTENCES = {
-    Alarm.Subject.QUEUE_WAIT: _("a caller waits longer than %(limit)s s"),
-    Alarm.Subject.QUEUE_CALLERS: _("more than %(limit)s callers wait"),
-    Alarm.Subject.QUEUE_FREE_AGENTS: _("fewer than %(limit)s agents are free"),
-    Alarm.Subject.CAMPAIGN_DROP_RATE: _("the drop rate of today is above %(limit)s %%"),
-    Alarm.Subject.TRUNK_FAILED: _("no call has got through for longer than %(limit)s s"),
-}
