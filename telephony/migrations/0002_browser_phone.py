@@ -31,6 +31,7 @@ class Migration(migrations.Migration):
                 ('trouble', models.CharField(blank=True, db_default='', default='', max_length=20)),
             ],
             options={
+                'ordering': ['agent'],
                 'indexes': [models.Index(condition=models.Q(('closed_at', None)), fields=['agent'], name='browserphone_open')],
             },
         ),

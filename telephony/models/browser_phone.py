@@ -24,6 +24,7 @@ class BrowserPhone(models.Model):
     trouble = models.CharField(max_length=20, blank=True, default="", db_default="")
 
     class Meta:
+        ordering = ["agent"]
         indexes = [models.Index(fields=["agent"], condition=models.Q(closed_at=None), name="browserphone_open")]
 
     def __str__(self) -> str:

@@ -17,7 +17,7 @@ from tests.conftest import ACTOR
 from tests.telephony.callers import call_in
 from tests.telephony.doubles import RecordingSwitch
 
-pytestmark = pytest.mark.usefixtures("switch")
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("switch")]
 
 
 @pytest.fixture
