@@ -32,6 +32,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['agent'],
+                'default_permissions': (),
                 'indexes': [models.Index(condition=models.Q(('closed_at', None)), fields=['agent'], name='browserphone_open')],
             },
         ),

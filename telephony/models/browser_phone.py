@@ -25,6 +25,7 @@ class BrowserPhone(models.Model):
 
     class Meta:
         ordering = ["agent"]
+        default_permissions = ()
         indexes = [models.Index(fields=["agent"], condition=models.Q(closed_at=None), name="browserphone_open")]
 
     def __str__(self) -> str:

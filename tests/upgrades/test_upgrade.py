@@ -40,6 +40,7 @@ CREATE TABLE telephony_browserphone (
 );
 ALTER TABLE telephony_browserphone ADD CONSTRAINT telephony_browserphone_agent_id_b1ec3ff4_fk_telephony_agent_id
   FOREIGN KEY (agent_id) REFERENCES telephony_agent DEFERRABLE INITIALLY DEFERRED;
+INSERT INTO django_content_type (app_label, model) VALUES ('telephony', 'browserphone');
 CREATE INDEX browserphone_open ON telephony_browserphone (agent_id) WHERE closed_at IS NULL;
 """
 PROBE = "import django; django.setup(); from callcentre.monitoring.health import migrations; migrations.check()"
