@@ -7,7 +7,7 @@
 import re
 import sys
 from base64 import urlsafe_b64decode
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
 from email.utils import parseaddr
 from ipaddress import IPv4Network, IPv6Network, collapse_addresses, ip_network
@@ -30,19 +30,25 @@ from callcentre.core.phone import is_region
 from telephony.switch import BACKENDS
 from tickets.addresses import is_address
 
-Check = Callable[[], Iterable[CheckMessage]]
 # The IPv6 counterpart of 10.0.0.0/8.
 UNIQUE_LOCAL = IPv6Network("fc00::/7")
 LOOPBACK = ("127.0.0.0/8", "::1")
 SECRET_KEY_LENGTH = 50
 # A delivery is claimed for 60 seconds, which must cover 5 seconds of a batch, one request, and storing the result.
 LONGEST_WEBHOOK_TIMEOUT_SECONDS = 30
+Check = Callable[[], Iterator[CheckMessage]]
 _CHECKS: list[Check] = []
 
 
 def _check(check: Check) -> Check:
+    """Let each process of the service make this check at its start."""
     _CHECKS.append(check)
     return check
+
+
+def _fault(number: str, sentence: str, hint: str) -> CheckMessage:
+    kind = Error if number[0] == "E" else Doubt
+    return kind(sentence, hint=hint, id=f"callcentre.{number}")
 
 
 @register(Tags.database)
@@ -62,56 +68,39 @@ def check_settings(**kwargs: Any) -> list[CheckMessage]:
 
 
 @register(Tags.security, deploy=True)
-def check_debug(**kwargs: Any) -> list[CheckMessage]:
-    if not settings.DEBUG:
-        return []
-    return [
-        Error(
-            "DEBUG is on: failures show settings and source to every visitor.",
-            hint="Unset DEBUG in production.",
-            id="callcentre.E001",
+def check_deployment(**kwargs: Any) -> list[CheckMessage]:
+    """Find settings that suit a demonstration and not a service for customers."""
+    return list(_faults_of_deployment())
+
+
+def _faults_of_deployment() -> Iterator[CheckMessage]:
+    if settings.DEBUG:
+        sentence = "DEBUG is on: failures show settings and source to every visitor."
+        yield _fault("E001", sentence, "Unset DEBUG in production.")
+    if not (settings.TRUSTED_PROXIES or all(_is_loopback(host) for host in settings.ALLOWED_HOSTS)):
+        yield _fault(
+            "W041",
+            "TRUSTED_PROXIES is empty: behind a proxy all clients have its address, one's failed log-ins lock out all,"
+            " and HSTS is never sent.",
+            "Name the address by which the proxy reaches the service.",
         )
-    ]
-
-
-@register(Tags.security, deploy=True)
-def check_mail_leaves(**kwargs: Any) -> list[CheckMessage]:
-    """Warn of settings that suit a demonstration and not a service for customers."""
     if not settings.EMAIL_HOST:
-        return [
-            Doubt(
-                "EMAIL_HOST is not set: replies become files in CALLCENTRE_VAR/mail, and customers get none.",
-                hint="Name the server that takes mail.",
-                id="callcentre.W030",
-            )
-        ]
-    found: list[CheckMessage] = []
+        sentence = "EMAIL_HOST is not set: replies become files in CALLCENTRE_VAR/mail, and customers get none."
+        yield _fault("W030", sentence, "Name the server that takes mail.")
+        return
     if not settings.PUBLIC_URL:
-        found.append(
-            Doubt(
-                "PUBLIC_URL is not set: a link to a new password has the host of the request for it, with any port and,"
-                " for a host such as .callcentre.example, any subdomain.",
-                hint="Give the address that people use, as https://callcentre.example.",
-                id="callcentre.W033",
-            )
+        yield _fault(
+            "W033",
+            "PUBLIC_URL is not set: a link to a new password has the host of the request for it, with any port and,"
+            " for a host such as .callcentre.example, any subdomain.",
+            "Give the address that people use, as https://callcentre.example.",
         )
     if settings.EMAIL_HOST_USER and not (settings.EMAIL_USE_TLS or settings.EMAIL_USE_SSL):
-        found.append(
-            Doubt(
-                "EMAIL_HOST_USER is sent without TLS: the password can be read on the way.",
-                hint="Set EMAIL_USE_TLS=1 (STARTTLS) or EMAIL_USE_SSL=1.",
-                id="callcentre.W031",
-            )
-        )
+        sentence = "EMAIL_HOST_USER is sent without TLS: the password can be read on the way."
+        yield _fault("W031", sentence, "Set EMAIL_USE_TLS=1 (STARTTLS) or EMAIL_USE_SSL=1.")
     if parseaddr(settings.DEFAULT_FROM_EMAIL)[1].endswith("@localhost"):
-        found.append(
-            Doubt(
-                "DEFAULT_FROM_EMAIL is an address at localhost: mail servers refuse what comes from there.",
-                hint="Give an address of your own, as callcentre@callcentre.example.",
-                id="callcentre.W032",
-            )
-        )
-    return found
+        sentence = "DEFAULT_FROM_EMAIL is an address at localhost: mail servers refuse what comes from there."
+        yield _fault("W032", sentence, "Give an address of your own, as callcentre@callcentre.example.")
 
 
 def refuse_unsafe_settings() -> None:
@@ -128,18 +117,12 @@ def refuse_unsafe_settings() -> None:
 def check_hosts() -> Iterator[CheckMessage]:
     if settings.DEBUG:
         return
+    hint = "Name the hosts that the service is reached by, separated by commas."
     if not settings.ALLOWED_HOSTS:
-        yield Error(
-            "ALLOWED_HOSTS is empty: every request would be refused.",
-            hint="Name the hosts that the service is reached by, separated by commas.",
-            id="callcentre.E002",
-        )
+        yield _fault("E002", "ALLOWED_HOSTS is empty: every request would be refused.", hint)
     elif "*" in settings.ALLOWED_HOSTS:
-        yield Error(
-            "ALLOWED_HOSTS allows any host: links in mails and log-ins could be sent elsewhere.",
-            hint="Name the hosts that the service is reached by, separated by commas.",
-            id="callcentre.E002",
-        )
+        sentence = "ALLOWED_HOSTS allows any host: links in mails and log-ins could be sent elsewhere."
+        yield _fault("E002", sentence, hint)
 
 
 @_check
@@ -151,10 +134,10 @@ def check_secret_key() -> Iterator[CheckMessage]:
     except ImproperlyConfigured:  # Django's answer to an empty one
         key = ""
     if len(key) < SECRET_KEY_LENGTH or len(set(key)) < 5 or key.startswith("insecure"):
-        yield Error(
+        yield _fault(
+            "E003",
             f"SECRET_KEY is missing, or shorter than {SECRET_KEY_LENGTH} characters.",
-            hint="Make one: python -c 'import secrets; print(secrets.token_urlsafe(64))'.",
-            id="callcentre.E003",
+            "Make one: python -c 'import secrets; print(secrets.token_urlsafe(64))'.",
         )
 
 
@@ -169,24 +152,22 @@ def _decoded(key: str) -> bytes:
 def check_encryption_keys() -> Iterator[CheckMessage]:
     hint = "Make one: python -c 'from cryptography.fernet import Fernet; print(Fernet.generate_key().decode())'."
     if not settings.FIELD_ENCRYPTION_KEYS:
-        yield Error(
-            "FIELD_ENCRYPTION_KEYS is missing: credentials could not be stored.", hint=hint, id="callcentre.E004"
-        )
+        yield _fault("E004", "FIELD_ENCRYPTION_KEYS is missing: credentials could not be stored.", hint)
     if _decoded(settings.PUBLISHED_FIELD_KEY) in map(_decoded, settings.FIELD_ENCRYPTION_KEYS) and not settings.DEBUG:
-        yield Error(
+        yield _fault(
+            "E040",
             "FIELD_ENCRYPTION_KEYS has the key of debugging sessions, which is published with the source: every reader"
             " of the source could read stored credentials.",
-            hint=hint,
-            id="callcentre.E040",
+            hint,
         )
     for position, key in enumerate(settings.FIELD_ENCRYPTION_KEYS, start=1):
         try:
             Fernet(key)
         except (ValueError, TypeError):
-            yield Error(
+            yield _fault(
+                "E004",
                 f"FIELD_ENCRYPTION_KEYS: number {position} is no Fernet key (32 bytes in URL-safe Base64).",
-                hint=hint,
-                id="callcentre.E004",
+                hint,
             )
 
 
@@ -194,16 +175,16 @@ def check_encryption_keys() -> Iterator[CheckMessage]:
 def check_cookies() -> Iterator[CheckMessage]:
     for name in ("SESSION_COOKIE_HTTPONLY", "CSRF_COOKIE_HTTPONLY", "LANGUAGE_COOKIE_HTTPONLY"):
         if not getattr(settings, name):
-            yield Error(f"{name} is off: scripts could read the cookie.", hint="Leave it on.", id="callcentre.E005")
+            yield _fault("E005", f"{name} is off: scripts could read the cookie.", "Leave it on.")
     if settings.DEBUG or all(_is_loopback(host) for host in settings.ALLOWED_HOSTS):
         return
     for name in ("SESSION_COOKIE_SECURE", "CSRF_COOKIE_SECURE", "LANGUAGE_COOKIE_SECURE"):
         if not getattr(settings, name):
-            yield Error(
+            yield _fault(
+                "E006",
                 f"{name} is off, and the service is reached by more than this machine: cookies could be read on the"
                 " way.",
-                hint="Serve by HTTPS and unset SECURE_COOKIES.",
-                id="callcentre.E006",
+                "Serve by HTTPS and unset SECURE_COOKIES.",
             )
 
 
@@ -224,16 +205,16 @@ def check_networks() -> Iterator[CheckMessage]:
             try:
                 networks.append(ip_network(text))
             except ValueError:
-                yield Error(
+                yield _fault(
+                    malformed,
                     f"{name}: {text!r} is no network.",
-                    hint="Write 192.0.2.0/24 or one address, separated by commas.",
-                    id=f"callcentre.{malformed}",
+                    "Write 192.0.2.0/24 or one address, separated by commas.",
                 )
         if found := _wide(networks):
-            yield Error(
+            yield _fault(
+                wide,
                 f"{name} covers {found}: {danger}.",
-                hint="Name the networks that are meant, none larger than 10.0.0.0/8.",
-                id=f"callcentre.{wide}",
+                "Name the networks that are meant, none larger than 10.0.0.0/8.",
             )
 
 
@@ -251,79 +232,64 @@ def _wide(networks: list[Network]) -> Network | None:
 @_check
 def check_proxy_headers() -> Iterator[CheckMessage]:
     if settings.MIDDLEWARE[:1] != ["callcentre.web.middleware.RequestMiddleware"]:
-        yield Error(
+        yield _fault(
+            "E044",
             "MIDDLEWARE does not begin with callcentre.web.middleware.RequestMiddleware: headers that only our"
             " proxies may set would be believed from every client.",
-            hint="Put it first.",
-            id="callcentre.E044",
+            "Put it first.",
         )
     if settings.SECURE_PROXY_SSL_HEADER != ("HTTP_X_FORWARDED_PROTO", "https"):
-        yield Error(
+        yield _fault(
+            "E045",
             "SECURE_PROXY_SSL_HEADER is not X-Forwarded-Proto: requests that came by TLS would be taken for plain ones,"
             " sent to TLS again and again, and HSTS never sent.",
-            hint="Leave it as it is.",
-            id="callcentre.E045",
+            "Leave it as it is.",
         )
     if settings.SECURE_SSL_REDIRECT and not settings.TRUSTED_PROXIES:
-        yield Error(
+        yield _fault(
+            "E046",
             "SECURE_SSL_REDIRECT is on and TRUSTED_PROXIES is empty: every request would be sent to TLS again and"
             " again.",
-            hint="Name the proxy at which TLS ends in TRUSTED_PROXIES.",
-            id="callcentre.E046",
+            "Name the proxy at which TLS ends in TRUSTED_PROXIES.",
         )
-
-
-@register(Tags.security, deploy=True)
-def check_proxy_is_known(**kwargs: Any) -> list[CheckMessage]:
-    """Warn if the service is reachable from other machines and trusts no proxy."""
-    if settings.TRUSTED_PROXIES or all(_is_loopback(host) for host in settings.ALLOWED_HOSTS):
-        return []
-    return [
-        Doubt(
-            "TRUSTED_PROXIES is empty: behind a proxy all clients have its address, one's failed log-ins lock out all,"
-            " and HSTS is never sent.",
-            hint="Name the address by which the proxy reaches the service.",
-            id="callcentre.W041",
-        )
-    ]
 
 
 @_check
 def check_webhooks() -> Iterator[CheckMessage]:
     if settings.WEBHOOK_TIMEOUT_SECONDS > LONGEST_WEBHOOK_TIMEOUT_SECONDS:
-        yield Error(
+        yield _fault(
+            "E014",
             f"WEBHOOK_TIMEOUT_SECONDS is above {LONGEST_WEBHOOK_TIMEOUT_SECONDS}: deliveries would be taken for lost,"
             " and sent twice, while they are under way.",
-            hint="Receivers are to answer at once and do their work afterwards.",
-            id="callcentre.E014",
+            "Receivers are to answer at once and do their work afterwards.",
         )
 
 
 @_check
 def check_region() -> Iterator[CheckMessage]:
     if not is_region(settings.DEFAULT_REGION):
-        yield Error(
+        yield _fault(
+            "E009",
             f"DEFAULT_REGION: {settings.DEFAULT_REGION!r} is no region that has telephone numbers.",
-            hint="Give its two letters, for example PL.",
-            id="callcentre.E009",
+            "Give its two letters, for example PL.",
         )
 
 
 @_check
 def check_broker() -> Iterator[CheckMessage]:
     if urlsplit(settings.CELERY_BROKER_URL).scheme not in ("redis", "rediss"):
-        yield Error(
+        yield _fault(
+            "E010",
             "REDIS_URL is no address of a Redis: tasks and limits need one.",
-            hint="It starts redis:// or rediss://. Instead of sentinels, give the address of the primary server.",
-            id="callcentre.E010",
+            "It starts redis:// or rediss://. Instead of sentinels, give the address of the primary server.",
         )
     limit = settings.CELERY_TASK_TIME_LIMIT
     options: dict[str, Any] = settings.CELERY_BROKER_TRANSPORT_OPTIONS
     if options.get("visibility_timeout", 0) <= limit:
-        yield Error(
+        yield _fault(
+            "E011",
             f"visibility_timeout is not above CELERY_TASK_TIME_LIMIT ({limit} s): long tasks would run twice.",
-            hint="Make it twice as long.",
-            id="callcentre.E011",
+            "Make it twice as long.",
         )
 
 
@@ -336,34 +302,34 @@ def check_time_zone() -> Iterator[CheckMessage]:
     else:
         is_known = True
     if not (is_known and settings.USE_TZ and settings.CELERY_TIMEZONE == "UTC"):
-        yield Error(
+        yield _fault(
+            "E012",
             "TIME_ZONE is unknown, or USE_TZ is off, or CELERY_TIMEZONE is not UTC.",
-            hint="Name one zone of the IANA database, for example Europe/Warsaw, and leave the other two as they are.",
-            id="callcentre.E012",
+            "Name one zone of the IANA database, for example Europe/Warsaw, and leave the other two as they are.",
         )
 
 
 @_check
 def check_mail() -> Iterator[CheckMessage]:
     if settings.EMAIL_USE_TLS and settings.EMAIL_USE_SSL:
-        yield Error(
+        yield _fault(
+            "E030",
             "EMAIL_USE_TLS and EMAIL_USE_SSL are both on: no mail could be sent.",
-            hint="The first is STARTTLS, usually on port 587; the second is TLS from the start, usually on 465.",
-            id="callcentre.E030",
+            "The first is STARTTLS, usually on port 587; the second is TLS from the start, usually on 465.",
         )
     if not is_address(parseaddr(settings.DEFAULT_FROM_EMAIL)[1]):
-        yield Error(
+        yield _fault(
+            "E031",
             f"DEFAULT_FROM_EMAIL: {settings.DEFAULT_FROM_EMAIL!r} is no e-mail address.",
-            hint="Give an address, or a name and an address: Help <help@callcentre.example>.",
-            id="callcentre.E031",
+            "Give an address, or a name and an address: Help <help@callcentre.example>.",
         )
     address = urlsplit(settings.PUBLIC_URL)
     is_whole = address.scheme in ("http", "https") and address.hostname and not (address.query or address.fragment)
     if settings.PUBLIC_URL and not is_whole:
-        yield Error(
+        yield _fault(
+            "E032",
             f"PUBLIC_URL: {settings.PUBLIC_URL!r} is no address of a web site.",
-            hint="Give it as https://callcentre.example.",
-            id="callcentre.E032",
+            "Give it as https://callcentre.example.",
         )
 
 
@@ -372,25 +338,25 @@ def check_switch() -> Iterator[CheckMessage]:
     try:
         import_string(BACKENDS.get(settings.SWITCH_BACKEND, settings.SWITCH_BACKEND))
     except ImportError:
-        yield Error(
+        yield _fault(
+            "E015",
             f"SWITCH_BACKEND: {settings.SWITCH_BACKEND!r} is no switch.",
-            hint="Name simulated, asterisk, or a class by its dotted path.",
-            id="callcentre.E015",
+            "Name simulated, asterisk, or a class by its dotted path.",
         )
     if settings.SWITCH_BACKEND != "asterisk":
         return
     address = urlsplit(settings.ARI_URL)
     if address.scheme not in ("http", "https") or not address.hostname:
-        yield Error(
+        yield _fault(
+            "E016",
             f"ARI_URL: {settings.ARI_URL!r} is no address of Asterisk's REST interface.",
-            hint="Give it as http://pbx.example:8088/ari.",
-            id="callcentre.E016",
+            "Give it as http://pbx.example:8088/ari.",
         )
     if not (settings.ARI_USER and settings.ARI_PASSWORD):
-        yield Error(
+        yield _fault(
+            "E017",
             "ARI_USER or ARI_PASSWORD is missing: Asterisk would refuse us.",
-            hint="Give those of a user in its ari.conf.",
-            id="callcentre.E017",
+            "Give those of a user in its ari.conf.",
         )
     if settings.TURN_URLS and not settings.TURN_SECRET:
         yield Error(
@@ -400,8 +366,8 @@ def check_switch() -> Iterator[CheckMessage]:
         )
     for name in ("ARI_APP", "TRUNK", "PHONE_TRANSPORT", "PHONE_CONTEXT"):
         if not re.fullmatch(r"[A-Za-z0-9_.-]{1,40}", getattr(settings, name)):
-            yield Error(
+            yield _fault(
+                "E018",
                 f"{name}: {getattr(settings, name)!r} is no name of Asterisk's configuration.",
-                hint="It has letters, digits and _ . - only.",
-                id="callcentre.E018",
+                "It has letters, digits and _ . - only.",
             )

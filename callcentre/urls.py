@@ -7,7 +7,7 @@ from django.views.i18n import set_language
 
 from callcentre.admin.autocomplete import Autocomplete
 from callcentre.api.documents import DocsView, SchemaView
-from callcentre.api.routers import route, routes_of
+from callcentre.api.routers import route
 from callcentre.api.viewsets import PingViewSet, UnknownPath
 from callcentre.monitoring import health
 from callcentre.overview.admin.pages import overview_now, wallboard
@@ -26,12 +26,12 @@ api: list[URLPattern | URLResolver] = [
     route("ping", PingViewSet, get="ping"),
     re_path(r"^schema/?\Z", SchemaView.as_view(), name="schema"),
     re_path(r"^docs/?\Z", DocsView.as_view(), name="docs"),
-    routes_of("webhooks.api.urls"),
-    routes_of("telephony.api.urls"),
-    routes_of("tickets.api.urls"),
-    routes_of("knowledgebase.api.urls"),
-    routes_of("campaigns.api.urls"),
-    routes_of("reports.api.urls"),
+    re_path(r"^", include("webhooks.api.urls")),
+    re_path(r"^", include("telephony.api.urls")),
+    re_path(r"^", include("tickets.api.urls")),
+    re_path(r"^", include("knowledgebase.api.urls")),
+    re_path(r"^", include("campaigns.api.urls")),
+    re_path(r"^", include("reports.api.urls")),
     re_path(r"^.*\Z", UnknownPath.as_view(), name="unknown"),
 ]
 

@@ -1,39 +1,17 @@
 """The events of campaigns and records: their payloads, and the calls that record them."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from callcentre.core.times import minute, second, zone
 from webhooks import outbox
 from webhooks.event_types import EventType
 
+if TYPE_CHECKING:
+    from campaigns.models import Record
 
-class RecordFacts(NamedTuple):
-    """The facts of a record that an event reports."""
-
-    id: int
-    campaign_code: str
-    phone_number: str
-    system_status: str
-    status_id: int | None
-    next_call_at: datetime | None
-    agent_login: str
-
-    @property
-    def event(self) -> tuple[str, dict[str, Any]]:
-        return f"record:{self.id}", {
-            "record_id": self.id,
-            "outbound_id": self.campaign_code,
-            "phone_number": self.phone_number,
-            "system_status": self.system_status,
-            "status_id": self.status_id,
-            "next_call_date": minute(self.next_call_at) or None,
-            "agent_login": self.agent_login or None,
-        }
-
-
-# RecordFacts.event, made in the database. {rows}: a query of the facts and of the position of each event.
+# The same in the database as `record_status_changed` says. {rows}: the facts and the position of each event.
 _EVENTS = """
 SELECT 'record:' || id, jsonb_build_object(
   'record_id', id, 'outbound_id', campaign_code, 'phone_number', phone_number, 'system_status', system_status,
@@ -68,8 +46,17 @@ def records_created_in_bulk(records: str) -> None:
     _record_from_query(EventType.OUTBOUND_RECORD_CREATED, _CREATED.format(records=records), {})
 
 
-def statuses_changed(records: Iterable[RecordFacts]) -> None:
-    outbox.record_many(EventType.OUTBOUND_RECORD_STATUS_CHANGED, [record.event for record in records])
+def record_status_changed(record: "Record") -> None:
+    payload = {
+        "record_id": record.pk,
+        "outbound_id": record.campaign.code,
+        "phone_number": record.phone_number,
+        "system_status": record.system_status,
+        "status_id": record.status_id,
+        "next_call_date": minute(record.next_call_at) or None,
+        "agent_login": record.agent.login if record.agent else None,
+    }
+    outbox.record(EventType.OUTBOUND_RECORD_STATUS_CHANGED, f"record:{record.pk}", payload)
 
 
 def record_offered(record_id: int, campaign_code: str, agent_login: str, expires_at: datetime) -> None:

@@ -4,10 +4,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from django.core.cache import cache
-from django.db import connection
+from django.db.models import Count
 from django.utils import timezone
 
-from campaigns.models import SystemStatus
+from campaigns.models import Record, SystemStatus
 
 KEY = "campaigns.progress"
 KEPT_SECONDS = 30
@@ -42,10 +42,6 @@ class Snapshot:
         return self.by_campaign.get(campaign_id) or Progress()
 
 
-# Needs only the index record_system_status: about 0.1 s for a million records.
-_COUNT = "SELECT campaign_id, system_status, count(*) FROM campaigns_record GROUP BY campaign_id, system_status"
-
-
 def snapshot() -> Snapshot:
     """Return the counts, at most KEPT_SECONDS old."""
     kept: Snapshot | None = cache.get(KEY)
@@ -58,13 +54,13 @@ def snapshot() -> Snapshot:
 def _count() -> Snapshot:
     result = Snapshot(timezone.now())
     completed = SystemStatus.completed()
-    with connection.cursor() as cursor:
-        cursor.execute(_COUNT)
-        for campaign_id, system_status, count in cursor.fetchall():
-            progress = result.by_campaign.setdefault(campaign_id, Progress())
-            progress.total += count
-            if system_status in completed:
-                progress.done += count
-            if system_status == SystemStatus.IN_PROGRESS:
-                progress.in_progress += count
+    # Needs only the index record_system_status: about 0.1 s for a million records.
+    counts = Record.objects.order_by().values_list("campaign_id", "system_status").annotate(count=Count("pk"))
+    for campaign_id, system_status, count in counts:
+        progress = result.by_campaign.setdefault(campaign_id, Progress())
+        progress.total += count
+        if system_status in completed:
+            progress.done += count
+        if system_status == SystemStatus.IN_PROGRESS:
+            progress.in_progress += count
     return result

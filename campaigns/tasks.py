@@ -2,15 +2,17 @@ import contextlib
 
 import structlog
 from celery import shared_task
+from django.conf import settings
 from django.utils import timezone
 
 from callcentre.core.free_space import is_full
 from campaigns.dialling import outcomes, previews
 from campaigns.importing.import_run import Interrupted, run
-from campaigns.models import Campaign, RecordImport
-from campaigns.verbs.attempts import prune_old_attempts
+from campaigns.models import Attempt, Campaign, RecordImport, TrunkFailure
 from campaigns.verbs.imports import remove_import_files
 from campaigns.verbs.record_zones import fill_zones
+
+PRUNED_AT_ONCE = 10_000
 
 
 @shared_task(name="campaigns.import_records")
@@ -33,9 +35,12 @@ def fill_zones_of_campaign(pk: int) -> None:
 
 @shared_task(name="campaigns.prune_attempts")
 def prune_attempts() -> None:
-    """Delete attempts past their retention, in batches."""
-    while prune_old_attempts():
-        pass
+    """Delete attempts past their retention, in batches, and failures of the trunk of the same age."""
+    before = timezone.now() - settings.ATTEMPT_RETENTION
+    TrunkFailure.objects.filter(ended_at__lt=before).delete()
+    old = Attempt.objects.filter(dialled_at__lt=before).order_by("dialled_at").values_list("pk", flat=True)
+    while ids := list(old[:PRUNED_AT_ONCE]):
+        Attempt.objects.filter(pk__in=ids).delete()
 
 
 @shared_task(name="campaigns.sweep_calls")

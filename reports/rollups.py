@@ -22,7 +22,7 @@ from reports.models import RollupProgress
 from reports.periods import DAY, FIRST, HOUR, LAST, RESOLUTION, Aggregation, Span, end_of, start_of, union
 from reports.report import snapshot
 from telephony.models import Agent
-from telephony.models.ledger_change import LedgerChange
+from telephony.models.agent_intervals import LedgerChange
 
 # The advisory lock of the one process that sums.
 _LOCK = 0x726F6C6C

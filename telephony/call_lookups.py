@@ -12,15 +12,8 @@ CallSearch = Callable[[SearchText], list[str]]
 CampaignNames = Callable[[Collection[int]], Mapping[int, str]]
 
 _searches: list[CallSearch] = []
-_names: list[CampaignNames] = []
-
-
-def register_call_search(search: CallSearch) -> None:
-    _searches.append(search)
-
-
-def register_campaign_names(names: CampaignNames) -> None:
-    _names[:] = [names]
+_names: list[CampaignNames] = [lambda ids: {}]
+register_call_search, register_campaign_names = _searches.append, _names.append
 
 
 def registered_branches(search: SearchText) -> list[str]:
@@ -29,7 +22,7 @@ def registered_branches(search: SearchText) -> list[str]:
 
 
 def names_of_campaigns(ids: Collection[int]) -> Mapping[int, str]:
-    return _names[0](ids) if _names and ids else {}
+    return _names[-1](ids) if ids else {}
 
 
 def of_keys(column: str, keys: str) -> str:

@@ -26,40 +26,28 @@ CustomerPages = Callable[[Collection[int]], Mapping[int, tuple[Customer, str]]]
 # A caller's number, as it was sent and in its normal form -> the customer, perhaps a new one. Called in a transaction.
 CustomerOfCaller = Callable[[str, str], Customer | None]
 
-_lookups: list[CustomerLookup] = []
-_callers: list[CustomerOfCaller] = []
-_queries: list[CustomerQuery] = []
-_pages: list[CustomerPages] = []
-
-
-def register_customer_lookup(lookup: CustomerLookup) -> None:
-    """Register the look-up by numbers, from AppConfig.ready() of the app that has customers. The last one counts."""
-    _lookups[:] = [lookup]
+# The app that has customers appends its own when it is ready. Until then no customer is known.
+_lookups: list[CustomerLookup] = [lambda numbers: {}]
+_callers: list[CustomerOfCaller] = [lambda caller, number: None]
+_queries: list[CustomerQuery] = ["SELECT NULL::bigint"]
+_pages: list[CustomerPages] = [lambda ids: {}]
+register_customer_lookup, register_customer_of_caller = _lookups.append, _callers.append
+register_customer_query, register_customer_pages = _queries.append, _pages.append
 
 
 def customers_of(numbers: Collection[str]) -> Mapping[str, Customer]:
-    """Return the customers by their numbers; none if no look-up is registered."""
-    return _lookups[0](numbers) if _lookups and numbers else {}
-
-
-def register_customer_of_caller(find: CustomerOfCaller) -> None:
-    """Register the function that finds or creates the customer of a caller."""
-    _callers[:] = [find]
+    """Return the customers by their numbers."""
+    return _lookups[-1](numbers) if numbers else {}
 
 
 def customer_of_caller(caller: str, number: str) -> Customer | None:
     """Return the customer of a caller, perhaps a new one."""
-    known = customers_of([number]).get(number)
-    return _callers[0](caller, number) if known is None and _callers else known
-
-
-def register_customer_query(query: CustomerQuery) -> None:
-    _queries[:] = [query]
+    return customers_of([number]).get(number) or _callers[-1](caller, number)
 
 
 def customer_of(column: str) -> str:
     """Return SQL for the id of the customer whose number is in this column."""
-    return f"({_queries[0].format(column)})" if _queries else "NULL::bigint"
+    return f"({_queries[-1].format(column)})"
 
 
 def name_beside(number: str, label: str) -> str:
@@ -67,10 +55,6 @@ def name_beside(number: str, label: str) -> str:
     return "" if comparable(label) == comparable(number) else label
 
 
-def register_customer_pages(pages: CustomerPages) -> None:
-    _pages[:] = [pages]
-
-
 def pages_of_customers(ids: Collection[int]) -> Mapping[int, tuple[Customer, str]]:
     """Return the known customers by their ids, each with the address of its admin page."""
-    return _pages[0](ids) if _pages and ids else {}
+    return _pages[-1](ids) if ids else {}

@@ -24,7 +24,6 @@ from telephony.calls import (
     dialler_calls,
     distribution,
     inbound,
-    line_comparison,
     line_events,
     placement,
     reconciliation,
@@ -251,7 +250,7 @@ class Listener:
         self._pool.has_failed = False
         switch_requests.unsent.clear()
         if not self._comparisons:
-            at_start = (line_comparison.end_offline, browser_phones.restore)
+            at_start = (reconciliation.end_offline_lines, browser_phones.restore)
             if not all(self._pool.run(partial(act, self._switch)) for act in at_start):
                 return
         try:
@@ -274,7 +273,7 @@ class Listener:
             self._settle_after(differences.repairs)
         if is_behind:
             self._submit_all(reconciliation.established(), reconciliation.restore)
-            self._pool.run(line_comparison.restore_silence)
+            self._pool.run(reconciliation.restore_silence)
 
     def _settle_after(self, repairs: Sequence[reconciliation.Repair]) -> None:
         """Settle the interruption once these repairs, which are submitted, are made."""

@@ -30,11 +30,10 @@ from tickets.admin.ticket_page_thread import with_links
 from tickets.mail import composition, tnef
 from tickets.mail.bounce_notices import says_no_failure
 from tickets.mail.charsets import decoded, decoded_as_named
-from tickets.mail.flowed_text import reflowed
 from tickets.mail.headers import without_words
 from tickets.mail.parsing import Unreadable, parse
+from tickets.mail.plain_text import parted, reflowed
 from tickets.mail.quotations import split_quotation
-from tickets.mail.uuencoded import parted
 from tickets.mail_ids import ids_in
 from tickets.placeholders import check_placeholders, fill
 from webhooks.transport.targets import TargetError, check_target
@@ -44,19 +43,8 @@ MARKS = "\u0315\u0300"
 # Rounds that are repeated.
 ROUNDS = (
     *" \n\t<>&;,:(\"'=[{@.-/\\a0",
-    *(
-        "<div ",
-        "<div class=gmail_quot ",
-        "class=gmail_quot ",
-        "<div><b>",
-        "</div>",
-        "<p>On ",
-        "<img src=",
-        "<!--",
-        "<![if",
-        "<blockquote type=cite>",
-        "<p style='color:red'>a</p>",
-    ),
+    *("<div ", "<div class=gmail_quot ", "class=gmail_quot ", "<div><b>", "</div>", "<p>On ", "<img src=", "<!--"),
+    *("<![if", "<blockquote type=cite>", "<p style='color:red'>a</p>"),
     *("<script>", "<style>", "<title>", "<body>", "<a href='http://x'>", "&nbsp;", "&#", "&#9", "=?utf-8?q?", "=?a?b?"),
     *("{{ ", "{{ x", "On x wrote:\n", "> ", "From: a\n", "-----", "____", "password=", "Basic ", "a://b:", "a.", "a,"),
     *("(a", "<a@b", "a@b, ", '"a', 'a"b,"c\n', "a b, ", "1-", "+48 ", "\r\n\t", "\0", "\ud800", MARKS, "e\u0301", "ł"),
@@ -89,16 +77,8 @@ def _parse(raw: bytes) -> None:
 
 
 HEADERS = (
-    "Subject",
-    "From",
-    "To",
-    "Reply-To",
-    "References",
-    "Message-ID",
-    "Delivered-To",
-    "Precedence",
-    "X-Failed-Recipients",
-    "Auto-Submitted",
+    *("Subject", "From", "To", "Reply-To", "References", "Message-ID", "Delivered-To"),
+    *("Precedence", "X-Failed-Recipients", "Auto-Submitted"),
 )
 PART = "--b\nContent-Type: {kind}\nContent-Disposition: attachment; filename={name}\n\n{text}\n--b--\n"
 

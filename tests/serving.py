@@ -95,6 +95,17 @@ def web_servers(count: int, folder: Path, **more: str) -> Generator[list[WebServ
             server.process.wait(60)
 
 
+def end_connections() -> None:
+    """End the connections of these servers to the database."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity"
+            " WHERE datname = current_database() AND application_name = %s",
+            [APPLICATION],
+        )
+        assert cursor.fetchone()[0] >= 1
+
+
 def free_port() -> int:
     # Independent of the random seed: two workers of one run would choose the same port.
     return next(port for port in SystemRandom().sample(range(20_000, 32_000), 100) if is_free(port))

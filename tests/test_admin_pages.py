@@ -87,17 +87,32 @@ def pages(answers: dict[str, Any]) -> dict[str, Page]:
     }
 
 
-def test_no_page_fails(answers: dict[str, Any]) -> None:
-    assert {path: answer.status_code for path, answer in answers.items() if answer.status_code >= 500} == {}
-
-
-def test_the_list_and_the_row_of_every_model_are_shown(answers: dict[str, Any]) -> None:
+@pytest.mark.slow("opens every page")
+def test_every_page_opens_and_has_the_bar_of_incoming_calls_and_no_inline_script(
+    answers: dict[str, Any], pages: dict[str, Page]
+) -> None:
     status = {path: answer.status_code for path, answer in answers.items()}
-    of_rows = [status[path] for path in status if path.endswith("/change/")]
+    whole = {path: answers[path].content for path in pages if b"<html" in answers[path].content}
 
+    assert {path: code for path, code in status.items() if code >= 500} == {}
     assert {status[path] for path in LISTS} == {200}
     # The page of an import redirects to its next step.
-    assert sorted(of_rows) == [200] * (len(MODELS) - 1) + [302]
+    assert sorted(status[path] for path in status if path.endswith("/change/")) == [200] * (len(MODELS) - 1) + [302]
+    assert_pages_of_new_rows_open(status)
+    # No cache keeps a list.
+    assert [path for path in LISTS if "no-store" not in answers[path]["Cache-Control"]] == []
+    assert len(whole) > 100
+    assert [path for path, content in whole.items() if b'id="incoming"' not in content] == []
+    assert {path: page.inline_scripts for path, page in pages.items() if page.inline_scripts} == {}
+
+
+def assert_pages_of_new_rows_open(status: dict[str, int]) -> None:
+    request = RequestFactory().get("/")
+    request.user = get_user(superuser())
+    for model in MODELS:
+        # Or redirects to the page that creates such rows.
+        expected = (200, 302) if admin.site._registry[model].has_add_permission(request) else (403,)
+        assert status[reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_add")] in expected, model
 
 
 @pytest.mark.trial
@@ -117,19 +132,6 @@ def test_every_link_to_a_list_uses_filters_of_the_list(
     assert {path: status for path in asked.values() if (status := client.get(path).status_code) != 200} == {}
 
 
-@pytest.mark.slow("opens many pages")
-def test_every_page_of_an_agent_has_the_bar_of_incoming_calls(answers: dict[str, Any], pages: dict[str, Page]) -> None:
-    whole = {path: answers[path].content for path in pages if b"<html" in answers[path].content}
-
-    assert len(whole) > 100
-    assert [path for path, content in whole.items() if b'id="incoming"' not in content] == []
-
-
-@pytest.mark.slow("opens many pages")
-def test_no_page_has_an_inline_script(pages: dict[str, Page]) -> None:
-    assert {path: page.inline_scripts for path, page in pages.items() if page.inline_scripts} == {}
-
-
 def test_every_static_file_in_our_templates_exists() -> None:
     """Check also the templates of pages that are shown rarely."""
     named = re.compile(r"""{% static ["']([^"']+)["']""")
@@ -138,17 +140,6 @@ def test_every_static_file_in_our_templates_exists() -> None:
 
     assert len(names) > 5
     assert {name for name in names if finders.find(name) is None} == set()
-
-
-def test_the_page_of_a_new_row_opens(answers: dict[str, Any]) -> None:
-    request = RequestFactory().get("/")
-    request.user = get_user(superuser())
-
-    for model in MODELS:
-        path = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_add")
-        # Or redirects to the page that creates such rows.
-        expected = (200, 302) if admin.site._registry[model].has_add_permission(request) else (403,)
-        assert answers[path].status_code in expected, path
 
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: model._meta.label)
@@ -161,10 +152,6 @@ def test_unknown_rows_are_no_failure(model, plain_static):
 
     # Redirected to the overview with a message, or refused.
     assert {answer.status_code for answer in answers} <= {302, 403, 404}
-
-
-def test_no_cache_keeps_a_list_of_the_admin(answers: dict[str, Any]) -> None:
-    assert [path for path in LISTS if "no-store" not in answers[path]["Cache-Control"]] == []
 
 
 @pytest.mark.parametrize("access", ["superuser", "view", "change"])

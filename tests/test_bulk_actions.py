@@ -78,19 +78,12 @@ def test_the_page_names_the_rows_that_the_action_changes_and_no_others() -> None
     assert [f'name="_selected_action" value="{agent.pk}"' in page for agent in (*active, others)] == [True, True, False]
 
 
-def test_an_action_without_rows_to_change_needs_no_confirmation() -> None:
-    agent = AgentFactory(is_active=False)
-
-    assert messages_of(superuser().act(LIST, "deactivate", agent)) == ["0 agents deactivated."]
-
-
-def test_an_action_with_confirmation_has_a_limit_of_rows(
+def test_an_action_without_rows_to_change_needs_no_confirmation_and_others_have_a_limit_of_rows(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(confirmations, "MAX_SELECTED", 2)
-    agents = AgentFactory.create_batch(3)
+    inactive, agents = AgentFactory(is_active=False), AgentFactory.create_batch(3)
 
-    response = superuser().act(LIST, "deactivate", *agents)
-
-    assert messages_of(response) == ["At most 2 rows at once."]
-    assert all(agent.is_active for agent in Agent.objects.all())
+    assert messages_of(superuser().act(LIST, "deactivate", inactive)) == ["0 agents deactivated."]
+    assert messages_of(superuser().act(LIST, "deactivate", *agents)) == ["At most 2 rows at once."]
+    assert Agent.objects.filter(is_active=True).count() == 3

@@ -168,34 +168,20 @@ def test_a_row_that_ended_each_worker_is_given_up(model: Any) -> None:
     assert model in WITHOUT_ERROR or told(row) == DIED or "was started 5 times and ended early" in told(row)
 
 
-def test_an_error_of_any_kind_fits_its_column() -> None:
+def test_an_error_of_any_kind_fits_its_column_and_a_receiver_that_asks_for_time_gets_it() -> None:
     row = due(AlarmMail)
-    claim(row).fail("\0" + "x" * 1000)
+    claim(row).fail("\0" + "x" * 1000, retry_after=timedelta(hours=1))
     assert told(row) == "x" * 500
-
-    expire(row)
-    claim(row).fail(TimeoutError(), is_final=True)
-    assert (told(row), row.state) == ("TimeoutError", "failed")
-
-
-def test_a_receiver_that_asks_for_time_gets_it() -> None:
-    row = due(AlarmMail)
-
-    claim(row).fail("busy", retry_after=timedelta(hours=1))
-
     assert columns(row)["next_attempt_at"] - timezone.now() > timedelta(minutes=59)
 
-
-def test_an_end_that_was_rolled_back_leaves_the_claim() -> None:
-    row = due(AlarmMail)
+    expire(row)
     at_work = claim(row)
-
     with transaction.atomic():
         at_work.finish(state="sent")
         transaction.set_rollback(True)
-    at_work.fail("again")
-
-    assert (told(row), row.state) == ("again", "queued")
+    # An end that was rolled back leaves the claim.
+    at_work.fail(TimeoutError(), is_final=True)
+    assert (told(row), row.state) == ("TimeoutError", "failed")
 
 
 @pytest.mark.usefixtures("committed_db")

@@ -67,21 +67,13 @@ def test_the_service_imports_only_packages_of_its_own_lock() -> None:
     assert missing == set()
 
 
-def test_each_lock_has_the_packages_of_pyproject() -> None:
-    wants = project()
+def test_each_lock_has_its_packages_of_pyproject_and_those_of_both_have_one_version() -> None:
+    wants, runs, develops = project(), pins("requirements.lock"), pins("requirements-dev.lock")
+    tools, both = wanted(wants["dependency-groups"]["dev"]), runs.keys() & develops.keys()
 
-    assert wanted(wants["project"]["dependencies"]) <= pins("requirements.lock").keys()
-    assert wanted(wants["dependency-groups"]["dev"]) <= pins("requirements-dev.lock").keys()
-
-
-def test_the_lock_of_the_service_has_no_developer_tools() -> None:
-    assert not wanted(project()["dependency-groups"]["dev"]) & pins("requirements.lock").keys()
-
-
-def test_a_package_of_both_locks_has_one_version() -> None:
-    runs, develops = pins("requirements.lock"), pins("requirements-dev.lock")
-    both = runs.keys() & develops.keys()
-
+    assert wanted(wants["project"]["dependencies"]) <= runs.keys()
+    assert tools <= develops.keys()
+    assert not tools & runs.keys()
     assert "django" in both
     assert {name for name in both if runs[name] != develops[name]} == set()
 

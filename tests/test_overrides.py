@@ -9,23 +9,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.test_architecture import LAYERS, ROOT
 
 # Methods in which Django, DRF, Celery and Unfold do more than to return what a subclass may choose.
 HOOKS = {
     *("initial", "dispatch", "check_permissions", "check_throttles", "finalize_response", "handle_exception"),
     *("authenticate", "get_user", "process_request", "process_response"),
-    *(
-        "save",
-        "delete",
-        "full_clean",
-        "clean",
-        "_post_clean",
-        "save_form",
-        "save_model",
-        "save_related",
-        "save_formset",
-    ),
+    *("save", "delete", "full_clean", "clean", "_post_clean"),
+    *("save_form", "save_model", "save_related", "save_formset"),
     *("delete_model", "delete_queryset", "response_add", "response_change", "response_delete", "get_object"),
     *("changelist_view", "change_view", "add_view", "delete_view", "history_view", "user_change_password"),
     *("log_addition", "log_change", "log_deletions", "has_changed", "verify_token"),
@@ -56,6 +49,7 @@ def _is_of_framework(cls: type, name: str) -> bool:
     return len(steps) > 1 and (not Path(path).is_relative_to(ROOT) or ".venv" in path)
 
 
+@pytest.mark.slow("reads the whole code")
 def test_an_override_calls_what_it_overrides_or_says_what_happens_instead() -> None:
     found = list(overrides())
     silent = [

@@ -27,7 +27,8 @@ def _ticket(event: EventType, ticket: "Ticket", agent_login: str, **fields: Any)
 
 
 def ticket_created(ticket: "Ticket") -> None:
-    _ticket(EventType.TICKET_CREATED, ticket, ticket.agent_login, direction=_direction(ticket))
+    login = ticket.agent_login
+    _ticket(EventType.TICKET_CREATED, ticket, login, direction=_direction(login))
 
 
 def ticket_created_by(changes: str, ticket: "Ticket", parameters: Mapping[str, Any], *, result: str) -> Any:
@@ -36,14 +37,14 @@ def ticket_created_by(changes: str, ticket: "Ticket", parameters: Mapping[str, A
     Return the value of the expression `result`, which may read these queries too.
     """
     login = ticket.agent_login or None
-    payload = {"customer_id": ticket.customer_id, "agent_login": login, "direction": _direction(ticket)}
+    payload = {"customer_id": ticket.customer_id, "agent_login": login, "direction": _direction(login)}
     values = {**parameters, "payload": orjson.dumps(payload).decode()}
     return outbox.record_from_query(EventType.TICKET_CREATED, _TICKET_ADDED, values, changes=changes, result=result)
 
 
-def _direction(ticket: "Ticket") -> str:
+def _direction(agent_login: str | None) -> str:
     """Return the direction of a new ticket. A ticket with an agent was entered on the customer's behalf."""
-    return "in_behalf_of" if ticket.agent_login else "in"
+    return "in_behalf_of" if agent_login else "in"
 
 
 def ticket_updated(ticket: "Ticket") -> None:

@@ -2,7 +2,7 @@ from celery import shared_task
 
 from callcentre.core.enqueue import enqueue
 from tickets import pruning
-from tickets.mail import dispatcher, intake, mailbox_check, mailbox_poll
+from tickets.mail import dispatcher, intake, mailbox_connection, mailbox_poll
 from tickets.models import MailboxTest, TicketQueue
 from tickets.verbs import answers
 
@@ -32,7 +32,7 @@ def poll_mailbox(pk: int) -> None:
 @shared_task(name="tickets.test_mailbox")
 def test_mailbox(pk: int) -> None:
     """Test the mailbox of one queue."""
-    mailbox_check.run_test(pk)
+    mailbox_connection.run_test(pk)
 
 
 @shared_task(name="tickets.process_mail")

@@ -18,7 +18,7 @@ from callcentre.admin.inlines import Inline, WeekdaysInline
 from callcentre.admin.list_field import ListField
 from callcentre.admin.lists import ChangeList, UncountedChangeList, UncountedMixin
 from callcentre.admin.periods import PeriodFilter
-from callcentre.admin.theme import ModelForm, display, page_action
+from callcentre.admin.theme import ModelForm, column, display, page_action
 
 # Registers our own models.
 from callcentre.admin import api_users, audit_log, list_actions, list_exports, users  # noqa: F401  # isort: skip
@@ -41,6 +41,7 @@ __all__ = [
     "UncountedMixin",
     "WeekdaysInline",
     "actor_of",
+    "column",
     "confirm_first",
     "cut",
     "display",

@@ -18,7 +18,7 @@ from unfold.contrib.filters.admin import DropdownFilter
 from callcentre.admin.base import ReadOnlyAdmin, link
 from callcentre.admin.dates import DatesFilter
 from callcentre.admin.history import ACTIONS, ChangeMixin, action_label, in_words
-from callcentre.admin.lists import UncountedChangeList, UncountedMixin
+from callcentre.admin.lists import UncountedMixin
 from callcentre.admin.rights import right_name
 from callcentre.admin.theme import display
 from callcentre.core.audit import AUDITED, AuditAction, AuditEntry, AuditLog, AuditLogQuerySet, histories, owner_of
@@ -80,18 +80,12 @@ class ActionFilter(DropdownFilter):
         return queryset.filter(action=self.value()) if self.value() else queryset
 
 
-class AuditChangeList(UncountedChangeList):
-    """The newest entries first, by the indexes of time that all parts of the view have."""
-
-    def get_ordering(self, request: HttpRequest, queryset: QuerySet[Any]) -> list[str]:
-        return ["-at", "-id"]
-
-
 @admin.register(AuditLog)
 class AuditLogAdmin(ChangeMixin, UncountedMixin, ReadOnlyAdmin):
     """The one list of all changes. Each object's own page has the entries of that object."""
 
     date_column = ""  # it has AtFilter
+    newest_by = "at"  # as the indexes of all parts of the view have it
     list_display = ("at", "actor", "actor_address", "what", "about", "details")
     list_display_links = ("at",)
     list_filter = (AtFilter, KindFilter, ActionFilter, "actor_kind", ObjectFilter)
@@ -100,9 +94,6 @@ class AuditLogAdmin(ChangeMixin, UncountedMixin, ReadOnlyAdmin):
     fields = ("at", "actor", "actor_address", "what", "about", "details")
     readonly_fields = fields
     action_labels = {"delete": _("deleted")} | dict(AuditAction.choices)
-
-    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[AuditChangeList]:
-        return AuditChangeList
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
         """Show the list. That of one object names it, also without entries."""

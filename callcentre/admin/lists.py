@@ -102,7 +102,9 @@ class UncountedChangeList(ChangeList):
     is_unsorted = False
 
     def get_ordering(self, request: HttpRequest, queryset: models.QuerySet[Any]) -> list[str]:
-        """Return the newest rows first, by the index of the primary key. Other orders would sort the whole table."""
+        """Return the newest rows first, by an index: other orders would sort the whole table."""
+        if newest_by := getattr(self.model_admin, "newest_by", ""):
+            return [f"-{newest_by}", "-pk"]
         column = getattr(self.model_admin, "date_column", "")
         if column and any(request.GET.get(name) for name in DATES):
             return [f"-{column}", "-pk"]  # by the index that finds the days
@@ -169,6 +171,8 @@ class UncountedMixin(ModelAdmin):
     """An admin of a table with millions of rows."""
 
     show_full_result_count = False
+    # The column of time whose index has the order of the list; "" for the order of the keys.
+    newest_by = ""
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
         return UncountedChangeList

@@ -28,7 +28,7 @@ else:
     from django.forms import ModelForm
     from unfold.admin import ModelAdmin, TabularInline
 
-__all__ = ["ModelAdmin", "ModelForm", "TabularInline", "display", "page_action"]
+__all__ = ["ModelAdmin", "ModelForm", "TabularInline", "column", "display", "page_action"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -36,6 +36,11 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 def display(**options: Any) -> Callable[[Function], Function]:
     """Decorate a method that shows a value in a list or on a page."""
     return cast("Callable[[Function], Function]", decorators.display(**options))
+
+
+def column(read: Callable[[Any], Any], **options: Any) -> Any:
+    """Return a column of a list, or a value on a page, that `read` returns for a row."""
+    return display(**options)(lambda _admin, row: read(row))
 
 
 def page_action(**options: Any) -> Callable[[Function], Function]:

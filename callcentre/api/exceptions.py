@@ -49,37 +49,21 @@ BY_STATUS = {
 }
 
 
-class TooLarge(exceptions.APIException):
-    status_code = 413
+class Refusal(exceptions.APIException):
+    """A refusal with this status. The code names the reason, if the status alone does not."""
+
+    def __init__(self, status: int, code: ErrorCode | None = None, **params: Any) -> None:
+        super().__init__()
+        self.status_code = status
+        self.fault = Fault(code, params=params) if code else None
 
 
-class TooMany(exceptions.APIException):
+class TooMany(Refusal):
     """Over a limit: the client may retry after `wait` seconds."""
 
-    status_code = 429
-
     def __init__(self, wait: int, code: ErrorCode = ErrorCode.TOO_MANY_REQUESTS) -> None:
-        super().__init__()
+        super().__init__(429, code, seconds=wait)
         self.wait = wait
-        self.fault = Fault(code, params={"seconds": wait})
-
-
-class WrongMediaType(exceptions.APIException):
-    """A body of an unsupported type; the code names the reason."""
-
-    status_code = 415
-
-    def __init__(self, code: ErrorCode) -> None:
-        super().__init__()
-        self.fault = Fault(code)
-
-
-class Forbidden(exceptions.APIException):
-    status_code = 403
-
-    def __init__(self, right: str) -> None:
-        super().__init__()
-        self.fault = Fault(ErrorCode.FORBIDDEN, params={"right": right})
 
 
 def error_body(faults: Iterable[Fault]) -> dict[str, Any]:

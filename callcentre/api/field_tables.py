@@ -34,7 +34,6 @@ class TableInput(Input):
 
     @classmethod
     def accepted(cls) -> dict[str, Field]:
-        """Return the accepted fields by their names in the request."""
         return {field.input_name or field.wire: field for field in cls.table if cls.accepts in field.inputs}
 
     def get_fields(self) -> dict[str, Any]:

@@ -12,7 +12,6 @@ from callcentre.core.parsing import (
     INT32,
     INT64,
     Reject,
-    RejectEntries,
     parse_boolean,
     parse_date,
     parse_instant,
@@ -128,7 +127,7 @@ class ListField(_Wire, serializers.ListField):
             except Reject as reject:
                 faults += [fault.under(str(position)) for fault in reject.faults]
         if faults:
-            raise RejectEntries(faults, Readable(values.values(), list(values)))
+            raise Reject.of_entries(faults, Readable(values.values(), list(values)))
         return list(values.values())
 
 
@@ -147,5 +146,5 @@ class TextMapField(_Wire, serializers.DictField):
             except Reject as reject:
                 faults += [fault.under(str(name)) for fault in reject.faults]
         if faults:
-            raise RejectEntries(faults, values)
+            raise Reject.of_entries(faults, values)
         return values

@@ -4,7 +4,7 @@ A property's example stands beside its description, so that the example of a who
 """
 
 import dataclasses
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from django.utils.functional import Promise
@@ -204,22 +204,21 @@ def batch_shape(name: str, key: str, reader: type[Input], most: int, example: li
     return shape(name, "Many items at once.", **properties)
 
 
-def rule_errors(reader: type[Input], parents: str = "") -> dict[ErrorCode, str]:
+def rule_errors(reader: type[Input]) -> dict[ErrorCode, str]:
     """Return the faults that rules find in the fields, each with the first field that can have it."""
-    errors: dict[ErrorCode, str] = {}
-    for name, field in reader.plan().items():
-        nested = rule_errors(field.nested, f"{parents}{name}.") if field.nested else {}
-        errors = errors | dict.fromkeys(field.errors, parents + name) | nested | errors
-    return errors
+    return _errors(reader, lambda field: field.errors)
 
 
-def input_errors(reader: type[Input], parents: str = "") -> dict[ErrorCode, str]:
+def input_errors(reader: type[Input]) -> dict[ErrorCode, str]:
     """Return the faults that reading the fields can find, each with the first field that can have it."""
+    return _errors(reader, lambda field: [*([ErrorCode.EMPTY] if field.required else []), *_field_errors(field)])
+
+
+def _errors(reader: type[Input], of: Callable[[Any], Iterable[ErrorCode]], parents: str = "") -> dict[ErrorCode, str]:
     errors: dict[ErrorCode, str] = {}
     for name, field in reader.plan().items():
-        required = [ErrorCode.EMPTY] if field.required else []
-        nested = input_errors(field.nested, f"{parents}{name}.") if field.nested else {}
-        errors = errors | dict.fromkeys((*required, *_field_errors(field)), parents + name) | nested | errors
+        nested = _errors(field.nested, of, f"{parents}{name}.") if field.nested else {}
+        errors = errors | dict.fromkeys(of(field), parents + name) | nested | errors
     return errors
 
 
@@ -282,13 +281,10 @@ def paging(most: int) -> list[Parameter]:
     ]
 
 
-def query_parameters(filter_set: type[filters.FilterSet]) -> list[Parameter]:
-    return [_query_parameter(name, filter_) for name, filter_ in filter_set.base_filters.items()]
-
-
-def _query_parameter(name: str, filter_: Any) -> Parameter:
-    parameter = _plain_parameter(name, filter_)
-    return dataclasses.replace(parameter, errors=(*filter_.errors, *parameter.errors))
+def query_parameters(filter_set: type[filters.FilterSet]) -> Iterator[Parameter]:
+    for name, filter_ in filter_set.base_filters.items():
+        parameter = _plain_parameter(name, filter_)
+        yield dataclasses.replace(parameter, errors=(*filter_.errors, *parameter.errors))
 
 
 def _plain_parameter(name: str, filter_: Any) -> Parameter:

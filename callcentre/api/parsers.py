@@ -6,7 +6,7 @@ import orjson
 from django.conf import settings
 from rest_framework.parsers import BaseParser
 
-from callcentre.api.exceptions import TooLarge
+from callcentre.api.exceptions import Refusal
 from callcentre.core.errors import ErrorCode, Fault, Invalid
 
 
@@ -23,7 +23,7 @@ class JSONParser(BaseParser):
     ) -> Any:
         request = (parser_context or {})["request"]
         if int(request.META.get("CONTENT_LENGTH") or 0) > settings.DATA_UPLOAD_MAX_MEMORY_SIZE:
-            raise TooLarge
+            raise Refusal(413)
         body = stream.read().removeprefix(BOM_UTF8)
         try:
             return orjson.loads(body) if body.strip() else {}

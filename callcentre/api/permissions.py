@@ -3,7 +3,8 @@ from typing import Any, cast
 from rest_framework.permissions import SAFE_METHODS, BasePermission
 from rest_framework.request import Request
 
-from callcentre.api.exceptions import Forbidden
+from callcentre.api.exceptions import Refusal
+from callcentre.core.errors import ErrorCode
 
 
 def needed_right(view: Any, method: str) -> str:
@@ -27,5 +28,5 @@ class HasRight(BasePermission):
             return False
         right = needed_right(view, request.method or "GET")
         if right and not cast("Any", request.user).has_right(right):
-            raise Forbidden(right)
+            raise Refusal(403, ErrorCode.FORBIDDEN, right=right)
         return True

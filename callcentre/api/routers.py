@@ -1,9 +1,7 @@
 import re
-from importlib import import_module
 from typing import Any
 
-from django.urls import URLPattern, URLResolver, re_path
-from django.urls.resolvers import RegexPattern
+from django.urls import URLPattern, re_path
 
 # Values of path parameters: ids contain dots; numbers contain blanks and slashes. Views answer 404 to other values.
 _PARAMETER = re.compile(r":(\w+)")
@@ -23,21 +21,3 @@ def route(path: str, view: Any, name: str = "", **actions: str) -> URLPattern:
     as_view = view.as_view(actions) if actions else view.as_view()
     routed: URLPattern = re_path(rf"^{pattern}/?\Z", as_view, name=name or _PARAMETER.sub(r"{\1}", path))
     return routed
-
-
-class _Beginnings(RegexPattern):
-    """A pattern that fails if the path begins with one of these segments: routes behind it match such paths."""
-
-    def __init__(self, segments: frozenset[str]) -> None:
-        super().__init__("")
-        self._segments = segments
-
-    def match(self, path: str) -> tuple[str, tuple[()], dict[str, Any]] | None:
-        return (path, (), {}) if path.partition("/")[0] in self._segments else None
-
-
-def routes_of(module: str) -> URLResolver:
-    """Return the routes of an app, tried only for matching paths: there are 70 in all."""
-    patterns: list[URLPattern] = import_module(module).urlpatterns
-    beginnings = {beginning for pattern in patterns for beginning in re.findall(r"\A\^(\w+)", str(pattern.pattern))}
-    return URLResolver(_Beginnings(frozenset(beginnings)), patterns)

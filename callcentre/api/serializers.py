@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 from rest_framework import serializers
 
 from callcentre.core.errors import ErrorCode, Fault, Invalid
-from callcentre.core.parsing import Reject, RejectEntries
+from callcentre.core.parsing import Reject
 
 
 class Input(serializers.Serializer[Any]):
@@ -46,7 +46,7 @@ class Input(serializers.Serializer[Any]):
                 value = field.to_internal_value(raw)
             except Reject as reject:
                 faults += [fault.under(field.source) for fault in reject.faults]
-                if isinstance(reject, RejectEntries) and reject.readable:  # the rules see the readable part
+                if reject.readable:  # the rules see the readable part
                     values[field.source] = reject.readable
                 continue
             if field.required and value in ("", None):

@@ -13,7 +13,7 @@ from rest_framework.viewsets import ViewSet
 
 from callcentre import rate_limits
 from callcentre.api.authentication import Principal
-from callcentre.api.exceptions import TooMany, WrongMediaType
+from callcentre.api.exceptions import Refusal, TooMany
 from callcentre.api.filters import Query
 from callcentre.api.idempotency import HEADER, run_once
 from callcentre.api.openapi import operation
@@ -39,7 +39,7 @@ class ApiViewSet(ViewSet):
         """Check the request as DRF does, then its body and address. Put retried writes around its handler."""
         super().initial(request, *args, **kwargs)
         if int(request.META.get("CONTENT_LENGTH") or 0) and not request.content_type:
-            raise WrongMediaType(ErrorCode.NO_MEDIA_TYPE)
+            raise Refusal(415, ErrorCode.NO_MEDIA_TYPE)
         if any("\0" in value for value in kwargs.values()):
             raise Http404  # PostgreSQL has no text with NUL, so no row has such an id
         method = (request.method or "").lower()

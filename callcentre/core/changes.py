@@ -101,7 +101,6 @@ class AskedFor(models.Model):
         abstract = True
 
     def is_of(self, user: Any) -> bool:
-        """Return whether this user asked for it."""
         return self.actor_kind == "user" and self.actor_id == user.pk
 
 

@@ -118,5 +118,4 @@ def differences(fields: Iterable[Field], before: Any, after: Any) -> dict[str, l
 
 
 def _without(values: Mapping[str, str], others: Mapping[str, str]) -> dict[str, str]:
-    """Return the values that differ from the others."""
     return {key: values[key] for key in sorted(values) if values[key] != others.get(key)}

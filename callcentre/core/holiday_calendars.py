@@ -13,7 +13,6 @@ def is_holiday_in(country: str, day: date) -> bool:
 
 
 def has_calendar(country: str) -> bool:
-    """Return whether the holidays of the country are known."""
     return _calendar(country, datetime.now(tz=UTC).year) is not None
 
 

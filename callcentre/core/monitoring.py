@@ -36,7 +36,6 @@ def gauge(name: str, text: str, value: float) -> Metric:
 
 
 def gauges(name: str, text: str, label: str, values: Mapping[str, float]) -> Metric:
-    """Return one metric with a value for each value of the label."""
     family = GaugeMetricFamily(name, text, labels=[label])
     for key, value in values.items():
         family.add_metric([key], value)

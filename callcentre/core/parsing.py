@@ -1,6 +1,7 @@
 """Strict readers of the values in requests and imported files. They raise Reject for a value they cannot read."""
 
 import re
+from collections.abc import Sequence
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
@@ -14,28 +15,22 @@ _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
 class Reject(Exception):
-    """A value that cannot be read. Its fault names no field: the caller adds it."""
+    """A value that cannot be read. Its faults name no field: the caller adds it.
 
-    def __init__(self, code: ErrorCode, path: str = "", **params: Any) -> None:
-        self.fault = Fault(code, path, params)
+    A list or map has a fault for each entry that cannot be read; `readable` holds the other entries.
+    """
+
+    def __init__(
+        self, code: ErrorCode, path: str = "", *, faults: Sequence[Fault] = (), readable: Any = None, **params: Any
+    ) -> None:
+        self.faults = list(faults) or [Fault(code, path, params)]
+        self.fault = self.faults[0]
+        self.readable = readable
         super().__init__(code.slug)
 
-    @property
-    def faults(self) -> list[Fault]:
-        return [self.fault]
-
-
-class RejectEntries(Reject):
-    """Entries of a list or map that cannot be read: one fault each. `readable` holds the other entries."""
-
-    def __init__(self, faults: list[Fault], readable: Any) -> None:
-        super().__init__(faults[0].code, faults[0].field, **faults[0].params)
-        self._faults = faults
-        self.readable = readable
-
-    @property
-    def faults(self) -> list[Fault]:
-        return self._faults
+    @classmethod
+    def of_entries(cls, faults: Sequence[Fault], readable: Any) -> "Reject":
+        return cls(faults[0].code, faults=faults, readable=readable)
 
 
 def parse_date(text: Any) -> date:
@@ -117,7 +112,6 @@ def query_list(params: QueryDict, name: str) -> list[str]:
 
 
 def list_key(name: str) -> re.Pattern[str]:
-    """Return the pattern of the keys of a list."""
     return re.compile(rf"\A{re.escape(name)}(\[\d*\])?\Z")
 
 

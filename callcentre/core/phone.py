@@ -14,10 +14,8 @@ No lock is needed: a plan is built completely and then stored, so two threads ca
 
 import re
 import unicodedata
-from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import chain
-from typing import Literal
 
 import phonenumbers
 from django.conf import settings
@@ -30,34 +28,17 @@ MAX_DIGITS = 20
 # A sign and MAX_DIGITS digits: the length of the longest normal form.
 MAX_NORMAL_LENGTH = MAX_DIGITS + 1
 
-Code = Literal["phone_empty", "phone_letters", "phone_invalid", "phone_too_long"]
-
-_MESSAGES: dict[Code, str] = {
-    "phone_empty": "A phone number needs at least one digit.",
-    "phone_letters": "A phone number cannot contain letters.",
-    "phone_invalid": "A phone number consists of digits, a leading + and the usual separators.",
-    "phone_too_long": "A phone number has at most 64 characters and 20 digits.",
-}
-
-
-_FAULTS: dict[Code, ErrorCode] = {
-    "phone_empty": ErrorCode.EMPTY,
-    "phone_letters": ErrorCode.PHONE_LETTERS,
-    "phone_invalid": ErrorCode.PHONE_INVALID,
-    "phone_too_long": ErrorCode.PHONE_TOO_LONG,
-}
-
 
 class PhoneError(ValueError):
-    """The text is no phone number; ``code`` names the reason and the translated message."""
+    """The text is no phone number, for the reason of the code."""
 
-    def __init__(self, code: Code) -> None:
-        super().__init__(_MESSAGES[code])
+    def __init__(self, code: ErrorCode) -> None:
+        super().__init__(code.slug)
         self.code = code
 
     def fault(self, field: str) -> Fault:
         """The message for the client."""
-        return Fault(_FAULTS[self.code], field)
+        return Fault(self.code, field)
 
 
 def normalise(raw: str, region: str | None = None) -> str:
@@ -67,26 +48,15 @@ def normalise(raw: str, region: str | None = None) -> str:
     every national number would be stored as bare digits.
     """
     if len(raw) > MAX_RAW_LENGTH:
-        raise PhoneError("phone_too_long")
+        raise PhoneError(ErrorCode.PHONE_TOO_LONG)
     clean = raw.translate(_SPELLING)
     digits = clean[1:] if clean[:1] == "+" else clean
     plan = _region_plan(settings.DEFAULT_REGION if region is None else region)
     if not digits.isdecimal():
         return _normalise_unusual(clean, plan)
     if len(digits) > MAX_DIGITS:
-        raise PhoneError("phone_too_long")
+        raise PhoneError(ErrorCode.PHONE_TOO_LONG)
     return _e164(clean, plan) or clean
-
-
-def normalise_many(raws: Iterable[str], region: str | None = None) -> list[str | PhoneError]:
-    """Return the normal forms in the order given; a refused number is replaced by its error."""
-    normals: list[str | PhoneError] = []
-    for raw in raws:
-        try:
-            normals.append(normalise(raw, region))
-        except PhoneError as error:
-            normals.append(error)
-    return normals
 
 
 def normalise_prefix(raw: str) -> str | None:
@@ -160,17 +130,17 @@ def _normalise_unusual(clean: str, plan: "_Plan") -> str:
     if number[:4].lower() == "tel:":
         number = number[4:]
     if any(map(str.isalpha, number)):
-        raise PhoneError("phone_letters")
+        raise PhoneError(ErrorCode.PHONE_LETTERS)
     before_zero, zero, after_zero = number.partition("(0)")
     before_zero, number = _without_parentheses(before_zero), _without_parentheses(number)
     digits = number.removeprefix("+")
     # Control characters and half surrogates are refused in parameters too: PostgreSQL cannot store them.
     if (digits and not digits.isdecimal()) or not all(map(str.isprintable, parameters)):
-        raise PhoneError("phone_invalid")
+        raise PhoneError(ErrorCode.PHONE_INVALID)
     if not digits:
-        raise PhoneError("phone_empty")
+        raise PhoneError(ErrorCode.EMPTY)
     if len(digits) > MAX_DIGITS:
-        raise PhoneError("phone_too_long")
+        raise PhoneError(ErrorCode.PHONE_TOO_LONG)
 
     if not number.startswith("+"):
         for context in filter(None, map(_PHONE_CONTEXT.fullmatch, parameters)):

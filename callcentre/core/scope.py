@@ -59,7 +59,6 @@ class Scope:
 
     @classmethod
     def of_columns(cls, row: Any) -> "Scope":
-        """Return the scope in the columns of a row."""
         columns = (getattr(row, column) for column in DIMENSIONS)
         return cls(*(None if ids is None else tuple(ids) for ids in columns))
 

@@ -11,7 +11,6 @@ from django.utils.text import smart_split
 
 from callcentre.core.phone import PhoneError, normalise
 from callcentre.core.scope import Scope
-from callcentre.core.statements import Statement, rows_of
 
 # The longest text that is searched, and the most words of it.
 MAX_LENGTH = 200
@@ -125,18 +124,14 @@ def candidates(scope: Scope) -> int:
 
 def read_by_list(most: int, model: type[Model], scope: Scope) -> int:
     """Return the number of candidates that the search of a list reads to find `most` rows inside the scope."""
-    return CANDIDATES_OF_LIST if scope.sql(model, "r") else most
+    return CANDIDATES_OF_LIST if scope.columns_that_narrow(model) else most
 
 
 def ids_inside(ids: list[Any], model: type[Model], scope: Scope) -> list[Any]:
     """Return the ids of rows inside the scope, in the same order."""
-    condition = scope.sql(model, "r")
-    if not (condition and ids):
+    if not (ids and scope.columns_that_narrow(model)):
         return ids
-    statement = Statement("SELECT r.id FROM {db_table} r WHERE r.id = ANY(%(ids)s){condition}").of(
-        db_table=model._meta.db_table, condition=condition
-    )
-    inside = {pk for (pk,) in rows_of(statement, {"ids": ids, **scope.by_column})}
+    inside = set(scope.within(model._base_manager.filter(pk__in=ids)).values_list("pk", flat=True))
     return [pk for pk in ids if pk in inside]
 
 

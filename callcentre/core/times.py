@@ -10,7 +10,6 @@ from django.utils import timezone
 
 @lru_cache(maxsize=1)
 def zone() -> ZoneInfo:
-    """Return the configured zone."""
     return ZoneInfo(settings.TIME_ZONE)
 
 

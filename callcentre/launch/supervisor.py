@@ -42,7 +42,8 @@ def programs(port: int) -> dict[str, list[str]]:
     """
     commands = {
         "web": "-m granian --interface asginl --http 1 --no-ws --workers 1 --respawn-failed-workers --no-access-log"
-        f" --log-config deploy/granian-logging.json --host {HOST} --port {port} callcentre.asgi:application",
+        " --workers-kill-timeout 10 --log-config deploy/granian-logging.json"
+        f" --host {HOST} --port {port} callcentre.asgi:application",
         "worker": "-m celery --quiet -A callcentre worker --without-gossip --without-mingle -n worker@%h"
         " -Q calls,mail,webhooks,default,reports -P threads -c 48",
         "listener": "manage.py listen_to_switch",

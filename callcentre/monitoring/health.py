@@ -113,27 +113,17 @@ def _check_broker() -> None:
         broker.ping()
 
 
-class _Migrations:
-    """The check that the database has all migrations of this code. After a success it asks no more."""
-
-    are_applied = False
-
-    def check(self) -> None:
-        if self.are_applied:
-            return
-        known = MigrationLoader(None, ignore_no_migrations=True).disk_migrations or {}
-        applied = set(query("SELECT app, name FROM django_migrations"))
-        missing = [
-            f"{app}.{name}"
-            for (app, name), migration in sorted(known.items())
-            if not applied.issuperset(migration.replaces or [(app, name)])
-        ]
-        if missing:
-            raise NotReadyError(f"Migrations are not applied: {', '.join(missing)}.")
-        self.are_applied = True
-
-
-migrations = _Migrations()
+def check_migrations() -> None:
+    """Raise NotReadyError unless the database has all migrations of this code."""
+    known = MigrationLoader(None, ignore_no_migrations=True).disk_migrations or {}
+    applied = set(query("SELECT app, name FROM django_migrations"))
+    missing = [
+        f"{app}.{name}"
+        for (app, name), migration in sorted(known.items())
+        if not applied.issuperset(migration.replaces or [(app, name)])
+    ]
+    if missing:
+        raise NotReadyError(f"Migrations are not applied: {', '.join(missing)}.")
 
 
 def _check_space() -> None:
@@ -147,7 +137,7 @@ probes["space"] = _check_space
 CHECKS: dict[str, Callable[[], None]] = {
     "database": _check_database,
     "broker": _check_broker,
-    "migrations": migrations.check,
+    "migrations": check_migrations,
     "files": check_folder,
 }
 

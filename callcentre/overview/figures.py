@@ -16,7 +16,8 @@ from callcentre.core.scope import ALL, Scope
 from callcentre.overview import processes
 from callcentre.overview.models import Alarm
 from campaigns.dialling.compliance import MOST_DROPS
-from campaigns.dialling.status import days_of, states_of
+from campaigns.dialling.day_counts import days_of
+from campaigns.dialling.status import states_of
 from campaigns.models import Campaign
 from campaigns.progress import snapshot as progress_of_campaigns
 from reports.parameters import USUAL_WITHIN

@@ -9,7 +9,7 @@ from django.utils import timezone
 from callcentre.overview.models import Alarm
 from callcentre.overview.verbs.alarms import settle
 from campaigns.dialling import trunk
-from campaigns.dialling.status import days_of
+from campaigns.dialling.day_counts import days_of
 from telephony import queue_waits
 from telephony.models import Queue
 from telephony.queue_waits import Situation

@@ -15,7 +15,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import ChoicesDropdownFilter
 
-from callcentre.admin import DatesFilter, ReadOnlyAdmin, UncountedChangeList, UncountedMixin, actor_of, display
+from callcentre.admin import DatesFilter, ReadOnlyAdmin, UncountedMixin, actor_of, display
 from callcentre.admin.scope import AutocompleteSelectFilter
 from callcentre.core.audit import AuditAction, record
 from callcentre.core.phone import PhoneError, normalise
@@ -53,13 +53,6 @@ _ROWS = 2_000
 _BYTE_ORDER_MARK = "\ufeff"
 
 
-class NewestFirst(UncountedChangeList):
-    """A list by time, which has an index for all campaigns and for one."""
-
-    def get_ordering(self, request: HttpRequest, queryset: QuerySet[Any]) -> list[str]:
-        return ["-dialled_at", "-pk"]
-
-
 class Dates(DatesFilter):
     """A filter by the day of the call."""
 
@@ -70,6 +63,7 @@ class Dates(DatesFilter):
 class AttemptAdmin(UncountedMixin, ReadOnlyAdmin):
     """The list answers which numbers were called when, why that was allowed, and with what outcome."""
 
+    newest_by = "dialled_at"  # with an index for all campaigns and for one
     list_display = (
         "dialled_at",
         "phone_number",
@@ -91,9 +85,6 @@ class AttemptAdmin(UncountedMixin, ReadOnlyAdmin):
         *("dialled_at", "answered_at", "joined_at", "ended_at", "outcome", "zone", "rule_shown", "figures"),
     )
     readonly_fields = fields
-
-    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[UncountedChangeList]:
-        return NewestFirst
 
     def get_urls(self) -> list[URLPattern]:
         return [self.url_to("download/", self.download_view, "download"), *super().get_urls()]

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 from django import forms
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
-from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import URLPattern, reverse
@@ -83,6 +82,7 @@ class DiallingPages(_Base):
         if request.method == "POST":
             return self._switch_dialling(request, campaign)
         now, status = timezone.now(), dialling_status(campaign)
+        switches = campaign.dialling_switches.order_by("-id")
         label, colour = STATES[status.state]
         return self.page(
             request,
@@ -98,7 +98,7 @@ class DiallingPages(_Base):
             hour=chart_of(of_hour(campaign, now)),
             days=chart_of(of_days(campaign, timezone.localdate(now))),
             kinds=KINDS.items(),
-            switches=[(row, SWITCHES.get(row.action)) for row in _switches_of(campaign)],
+            switches=[(row, SWITCHES.get(row.action)) for row in switches[:SHOWN_SWITCHES]],
             may_change=self.has_change_permission(request, campaign),
             back_url=self.url_of("change", campaign.pk),
             compliance_url=f"{self.url_of('compliance')}?campaign={campaign.pk}",
@@ -163,10 +163,6 @@ class DiallingPages(_Base):
         pk = integer_of(request.GET.get("campaign", ""))
         campaigns = scope_of(request).within(Campaign.objects.all()).in_bulk([pk] if pk else None)
         return campaigns.get(pk) if pk else None, campaigns
-
-
-def _switches_of(campaign: Campaign) -> QuerySet[DiallingSwitch]:
-    return campaign.dialling_switches.order_by("-id")[:SHOWN_SWITCHES]
 
 
 def _records(status: DiallingStatus) -> list[tuple[Any, int]]:

@@ -26,9 +26,8 @@ from campaigns.importing.do_not_call_file import columns_of_header
 from campaigns.importing.formats import Format, guess_format
 from campaigns.importing.import_run import columns_of, format_of
 from campaigns.importing.preview import CHECKED_ROWS, Preview, head, preview
-from campaigns.lookups import facts_or_404
 from campaigns.models import CampaignField, RecordImport
-from campaigns.models.rules import CampaignFacts
+from campaigns.models.rules import CampaignFacts, facts_or_404
 from campaigns.verbs.campaigns import edit_campaign
 from campaigns.verbs.imports import describe_import, queue_import, upload_import
 

@@ -49,7 +49,8 @@ class RecordForm(ModelForm):
 
     def __init__(self, *args: Any, instance: Record | None = None, **kwargs: Any) -> None:
         if instance is not None:
-            kwargs["initial"] = initial_of(instance, self.facts) | (kwargs.get("initial") or {})
+            names = [*field_names(self.facts), "further_numbers"]
+            kwargs["initial"] = {name: getattr(instance, name) for name in names} | (kwargs.get("initial") or {})
         kwargs["instance"] = instance
         super().__init__(*args, **kwargs)
         if "status" in self.fields:
@@ -130,11 +131,6 @@ def fill(record: Record, facts: CampaignFacts) -> None:
         setattr(record, PREFIX + key, values.get(key, ""))
     numbers = record.additional_numbers.values_list("phone_number", flat=True)
     vars(record)["further_numbers"] = "\n".join(numbers)
-
-
-def initial_of(record: Record, facts: CampaignFacts) -> dict[str, Any]:
-    names = [*field_names(facts), "further_numbers"]
-    return {name: getattr(record, name) for name in names}
 
 
 class CampaignChoice(forms.Form):

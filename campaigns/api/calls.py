@@ -18,7 +18,7 @@ from campaigns.dialling import previews
 from campaigns.models import record_rows
 from campaigns.verbs.results import give_result
 from telephony.api.agents import agent_or_404
-from telephony.api.lookup import connection_or_404
+from telephony.api.connections import connection_or_404
 from telephony.current_states import current_call
 
 

@@ -1,13 +1,12 @@
 """The do-not-call list."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from callcentre.api.exceptions import renamed
 from callcentre.api.fields import InstantField, TextField
 from callcentre.api.filters import FilterSet, TextFilter
 from callcentre.api.openapi import (
@@ -24,14 +23,13 @@ from callcentre.api.openapi import (
 from callcentre.api.pagination import LimitOffset
 from callcentre.api.serializers import Input
 from callcentre.api.viewsets import ApiViewSet
-from callcentre.core.errors import ErrorCode, Fault, Invalid
+from callcentre.core.errors import ErrorCode, Invalid
 from callcentre.core.lookups import get_or_404
 from callcentre.core.parsing import Reject, parse_text
 from callcentre.core.phone import PhoneError, normalise
+from campaigns.api.batches import MOST_ITEMS, items_of, messages_of
 from campaigns.models import DoNotCall
 from campaigns.verbs.do_not_call import NewEntry, add_entries, remove_entry
-
-MAX_ENTRIES = 10_000
 
 
 class DoNotCallInput(Input):
@@ -113,7 +111,7 @@ BATCH = batch_shape(
     "DoNotCallBatch",
     "entries",
     DoNotCallInput,
-    MAX_ENTRIES,
+    MOST_ITEMS,
     [{"number": "+48 22 555 0117"}, {"prefix": "+48 70", "reason": "Premium."}],
 )
 
@@ -168,7 +166,7 @@ class DoNotCallBatchViewSet(ApiViewSet):
     @operation(
         "create_many_do_not_call",
         "Add many do-not-call entries",
-        f"1 to {MAX_ENTRIES:,} items; each stands alone, as strict as a single entry.",
+        f"1 to {MOST_ITEMS:,} items; each stands alone, as strict as a single entry.",
         body=BATCH,
         status=207,
         answer=mapping(
@@ -190,7 +188,7 @@ class DoNotCallBatchViewSet(ApiViewSet):
         ),
     )
     def create(self, request: Request) -> Response:
-        items = _items(request.data)
+        items = items_of(request.data, "entries", [])
         entries = [NewEntry(*DoNotCallInput.read(item)) for item in items]
         add_entries(self.actor, entries)
         # Items may have the same spelling, for example for two campaigns.
@@ -203,9 +201,8 @@ class DoNotCallBatchViewSet(ApiViewSet):
 
 def _result(entries: Sequence[NewEntry]) -> dict[str, Any]:
     """Return the result of the items of one spelling: the ids of added entries, and the reasons of refusals."""
-    names = DoNotCallInput.wire_names()
     ids = list(dict.fromkeys(entry.id for entry in entries if entry.id))
-    reasons = dict.fromkeys(renamed(fault, names).message for entry in entries for fault in entry.faults)
+    reasons = dict.fromkeys(messages_of((fault for entry in entries for fault in entry.faults), DoNotCallInput))
     result: dict[str, Any] = {"http_status": 400 if reasons else 201}
     if ids:
         result["id"] = ids[0]
@@ -214,24 +211,3 @@ def _result(entries: Sequence[NewEntry]) -> dict[str, Any]:
     if reasons:
         result["message"] = " ".join(reasons)
     return result
-
-
-def _items(body: Any) -> list[Mapping[str, Any]]:
-    """Return the items of a batch. Raise Invalid if the body is no array of objects."""
-    if not isinstance(body, Mapping):
-        raise Invalid([Fault(ErrorCode.BODY_NOT_OBJECT)])
-    items = body.get("entries")
-    if items in (None, "", []):
-        raise Invalid([Fault(ErrorCode.EMPTY, "entries")])
-    if not isinstance(items, list):
-        raise Invalid([Fault(ErrorCode.NOT_LIST, "entries")])
-    if len(items) > MAX_ENTRIES:
-        raise Invalid([Fault(ErrorCode.TOO_MANY, "entries", {"limit": MAX_ENTRIES})])
-    faults = [
-        Fault(ErrorCode.NOT_OBJECT, f"entries.{place}")
-        for place, item in enumerate(items)
-        if not isinstance(item, Mapping)
-    ]
-    if faults:
-        raise Invalid(faults)
-    return items

@@ -1,4 +1,4 @@
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import orjson
@@ -6,7 +6,6 @@ from django.utils import timezone
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from callcentre.api.exceptions import renamed
 from callcentre.api.field_tables import properties, property_of
 from callcentre.api.fields import BooleanField, TextField
 from callcentre.api.openapi import (
@@ -28,6 +27,7 @@ from callcentre.api.viewsets import ApiViewSet
 from callcentre.core.errors import Conflict, ErrorCode, Fault, Invalid, NotFound
 from callcentre.core.parsing import Reject, parse_boolean, parse_text
 from callcentre.core.phone import PhoneError, normalise
+from campaigns.api.batches import MOST_ITEMS, items_of, messages_of
 from campaigns.api.filters import RecordFilterSet
 from campaigns.api.serializers import (
     RecordEditInput,
@@ -38,14 +38,12 @@ from campaigns.api.serializers import (
     record_fields_data,
 )
 from campaigns.dialling.why import TEXTS, explain_number
-from campaigns.lookups import facts_or_404
 from campaigns.models import AdditionalNumber, Record, record_rows
 from campaigns.models.record_customers import customers_of_records
 from campaigns.models.record_fields import BY_NAME, RECORD_FIELDS
+from campaigns.models.rules import facts_or_404
 from campaigns.verbs.new_records import NewRecord, add_records
 from campaigns.verbs.record_edits import Edit, edit_records
-
-MAX_BATCH = 10_000
 
 
 class RecordBatchItem(RecordEditInput):
@@ -237,12 +235,12 @@ class RecordBatchViewSet(ApiViewSet):
     @operation(
         "create_records",
         "Add many records",
-        f"1 to {MAX_BATCH:,} items; each stands alone, as strict as a single record.",
+        f"1 to {MOST_ITEMS:,} items; each stands alone, as strict as a single record.",
         body=batch_shape(
             "RecordBatch",
             "records",
             RecordInput,
-            MAX_BATCH,
+            MOST_ITEMS,
             [{"phone_number": "+48 22 555 0318"}, {"phone_number": "22 555 01 18"}],
         ),
         answer=by_number(
@@ -263,7 +261,7 @@ class RecordBatchViewSet(ApiViewSet):
     )
     def create(self, request: Request, code: str) -> Response:
         facts = facts_or_404(code)
-        items = _items(request.data, [])
+        items = items_of(request.data, "records", [], _read_number)
         records = [NewRecord(*RecordInput.read(item)) for item in items]
         add_records(facts, self.actor, records)
         answer: dict[str, dict[str, Any]] = {}
@@ -273,7 +271,7 @@ class RecordBatchViewSet(ApiViewSet):
             elif {fault.code for fault in record.faults} == {ErrorCode.NUMBER_DUPLICATED}:
                 entry = {"status": "ALREADY_EXISTS", "record_id": str(record.existing_id)}
             else:
-                entry = {"status": "FAILED", "message": _message(record.faults, RecordInput.wire_names())}
+                entry = {"status": "FAILED", "message": " ".join(messages_of(record.faults, RecordInput))}
             # Of several items with the same spelling, the answer is of the added one, else of the first.
             if record.id is not None or item["phone_number"] not in answer:
                 answer[item["phone_number"]] = entry
@@ -282,7 +280,7 @@ class RecordBatchViewSet(ApiViewSet):
     @operation(
         "edit_records",
         "Edit many records",
-        f"1 to {MAX_BATCH:,} items; each stands alone: it is applied whole (`204`) or not at all (`400`, with a"
+        f"1 to {MOST_ITEMS:,} items; each stands alone: it is applied whole (`204`) or not at all (`400`, with a"
         " message), and never stops another. Of two items that mean the same record the first is applied. Only a"
         " body that is no array of objects with a `phone_number` is refused as a whole.",
         is_extension=False,
@@ -290,7 +288,7 @@ class RecordBatchViewSet(ApiViewSet):
             "RecordBatchEdit",
             "records",
             RecordBatchItem,
-            MAX_BATCH,
+            MOST_ITEMS,
             [
                 {"phone_number": "+48 22 555 0117", "agent_login": "agent1", "next_call_date": "2026-03-04 10:30"},
                 {"phone_number": "22 555 0118", "agent_login": "agent99"},
@@ -317,21 +315,18 @@ class RecordBatchViewSet(ApiViewSet):
         facts = facts_or_404(code)
         faults: list[Fault] = []
         (is_searching,) = _flags(request, faults, "search_in_additional_numbers")
-        items = _items(request.data, faults)
+        items = items_of(request.data, "records", faults, _read_number)
         edits = []
         for item in items:
             values, wrong = RecordEditInput.read(item, is_partial=True)
             edits.append(Edit(item["phone_number"], values, _searches(item, is_searching, wrong), wrong))
         edit_records(facts, self.actor, edits)
-        names = RecordEditInput.wire_names()
         answer: dict[str, dict[str, Any]] = {}
         for edit in edits:
             if edit.phone_number not in answer:
-                entry = (
-                    {"http_status": 400, "message": _message(edit.faults, names)}
-                    if edit.faults
-                    else {"http_status": 204}
-                )
+                entry: dict[str, Any] = {"http_status": 204}
+                if edit.faults:
+                    entry = {"http_status": 400, "message": " ".join(messages_of(edit.faults, RecordEditInput))}
             elif answer[edit.phone_number]["http_status"] == 204:
                 entry = {"http_status": 400, "message": Fault(ErrorCode.FIRST_APPLIED).message}
             else:
@@ -366,38 +361,15 @@ def _record_response(code: str, row: dict[str, Any] | None, faults: list[Fault])
     return Response(record_data(row) if row["campaign_fields"] is None else full_record_data(row))
 
 
-def _items(body: Any, faults: list[Fault]) -> list[dict[str, Any]]:
-    """Return the items of a batch, each with a phone number as text.
-
-    Raises Invalid, with the given faults and its own, if the body is no array of such items.
-    """
-    if not isinstance(body, Mapping):
-        raise Invalid([*faults, Fault(ErrorCode.BODY_NOT_OBJECT)])
-    items = body.get("records")
-    if items in (None, "", []):
-        raise Invalid([*faults, Fault(ErrorCode.EMPTY, "records")])
-    if not isinstance(items, list):
-        raise Invalid([*faults, Fault(ErrorCode.NOT_LIST, "records")])
-    if len(items) > MAX_BATCH:
-        raise Invalid([*faults, Fault(ErrorCode.TOO_MANY, "records", {"limit": MAX_BATCH})])
-    for position, item in enumerate(items):
-        try:
-            if not isinstance(item, dict):
-                raise Reject(ErrorCode.NOT_OBJECT)
-            raw = item.get("phone_number")
-            if raw is None or raw == "":
-                raise Reject(ErrorCode.EMPTY, "phone_number")
-            item["phone_number"] = parse_text(raw, trim=False)
-        except Reject as reject:
-            faults.append(_at(reject, position, item))
-    if faults:
-        raise Invalid(faults)
-    return items
-
-
-def _at(reject: Reject, position: int, item: Any) -> Fault:
-    name = f"records.{position}.phone_number" if isinstance(item, dict) else f"records.{position}"
-    return Fault(reject.fault.code, name, reject.fault.params)
+def _read_number(item: dict[str, Any]) -> None:
+    """Make the item's phone number a text. Raises Reject."""
+    raw = item.get("phone_number")
+    try:
+        if raw is None or raw == "":
+            raise Reject(ErrorCode.EMPTY)
+        item["phone_number"] = parse_text(raw, trim=False)
+    except Reject as reject:
+        raise Reject(reject.fault.code, "phone_number") from reject
 
 
 def _searches(item: Mapping[str, Any], default: bool, faults: list[Fault]) -> bool:
@@ -409,7 +381,3 @@ def _searches(item: Mapping[str, Any], default: bool, faults: list[Fault]) -> bo
     except Reject as reject:
         faults.append(Fault(reject.fault.code, "search_in_additional_numbers"))
         return default
-
-
-def _message(faults: Iterable[Fault], names: Mapping[str, str]) -> str:
-    return " ".join(renamed(fault, names).message for fault in faults)

@@ -25,6 +25,8 @@ from campaigns.models.record_fields import ADD, BATCH_EDIT, EDIT, RECORD_FIELDS
 
 MAX_FIELDS = 200
 _ID_ERRORS = [ErrorCode.CAMPAIGN_ID_TAKEN, ErrorCode.CAMPAIGN_ID_MALFORMED, ErrorCode.CAMPAIGN_IDS_EXHAUSTED]
+_ID: dict[str, Any] = {"source": "code", "required": False, "max_length": 5, "min_length": 5, "errors": _ID_ERRORS}
+_RATIO: dict[str, Any] = {"required": False, "min_value": 0, "max_value": 100}
 
 
 class Parameters(Input):
@@ -32,16 +34,9 @@ class Parameters(Input):
     preview_timeout = IntegerField(
         "Seconds an agent has to look at a record.", required=False, min_value=1, max_value=3600, example=60
     )
-    predictive_max_calls = NumberField(
-        "Maximum over-dialling ratio.", required=False, min_value=0, max_value=100, example=2.5
-    )
+    predictive_max_calls = NumberField("Maximum over-dialling ratio.", example=2.5, **_RATIO)
     predictive_min_calls = NumberField(
-        "Minimum over-dialling ratio; at most the maximum.",
-        required=False,
-        min_value=0,
-        max_value=100,
-        example=1.1,
-        errors=[ErrorCode.RATIOS_CROSSED],
+        "Minimum over-dialling ratio; at most the maximum.", example=1.1, errors=[ErrorCode.RATIOS_CROSSED], **_RATIO
     )
 
     @classmethod
@@ -122,24 +117,16 @@ class CampaignEditInput(WithParameters):
 class CampaignInput(CampaignEditInput):
     id = TextField(
         "Five letters or digits that never change; the lowest number that no campaign has or had if left out.",
-        source="code",
-        required=False,
-        max_length=5,
-        min_length=5,
         example="SPR26",
-        errors=_ID_ERRORS,
+        **_ID,
     )
 
 
 class CloneInput(WithParameters):
     new_id = TextField(
         "Id of the new campaign: five letters or digits; the lowest number that no campaign has or had if left out.",
-        source="code",
-        required=False,
-        max_length=5,
-        min_length=5,
         example="SUM26",
-        errors=_ID_ERRORS,
+        **_ID,
     )
     name = TextField("Name of the new campaign.", max_length=200, example="Summer offer")
     start_date = DateField("First day of dialling; by default the current day.", required=False, example="2026-06-01")

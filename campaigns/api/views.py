@@ -1,5 +1,3 @@
-from typing import Any
-
 from django.db.models import Count, F
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -207,7 +205,3 @@ class CampaignGroupViewSet(ApiViewSet):
         return Response(
             CAMPAIGN_GROUP.data(create_group(self.actor, faults=faults, **{"name": "", **values})), status=201
         )
-
-
-def _group_data(group: CampaignGroup) -> dict[str, Any]:
-    return {"id": group.pk, "name": group.name}

@@ -7,15 +7,14 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-import orjson
-from django.db import connection
+from django.utils import timezone
 
 from campaigns.dialling import choice, dials, pacing, previews, sharing
 from campaigns.dialling.agents import CampaignAgent, agents_of
 from campaigns.dialling.choice import Group, ReservedRecord
 from campaigns.dialling.hours import Hours, open_groups, read_hours
 from campaigns.dialling.pacing import Pacing
-from campaigns.models import Attempt, Campaign
+from campaigns.models import Attempt, Campaign, DiallerState
 from telephony.calls import placement, switch_requests
 from telephony.leader_election import is_connected
 from telephony.models import Agent
@@ -25,13 +24,6 @@ PREDICTIVE = Campaign.Dialer.PREDICTIVE
 STATE_SECONDS = 2.0
 # The reasons of `CampaignAgent.rest`.
 RESTS = ("trunk_failed", "call_refused")
-
-_STORE = """
-INSERT INTO campaigns_diallerstate (campaign_id, at, owner, state, code, pace, wants_agents, turn)
-VALUES (%(campaign)s, now(), %(owner)s, %(state)s, %(code)s, %(pace)s, %(wants)s, 0)
-ON CONFLICT (campaign_id) DO UPDATE SET at = EXCLUDED.at, owner = EXCLUDED.owner, state = EXCLUDED.state,
-  code = EXCLUDED.code, pace = EXCLUDED.pace, wants_agents = EXCLUDED.wants_agents
-"""
 
 
 class CampaignTick:
@@ -47,7 +39,7 @@ class CampaignTick:
         # Calls for each free agent, and other figures of the pacer.
         self._pace: dict[str, Any] = {}
         self._pacing = Pacing(campaign_id)
-        self._stored: tuple[Any, ...] = ()
+        self._stored: dict[str, Any] = {}
         self._stored_at = 0.0
 
     def run(self, campaign: Campaign, now: datetime) -> None:
@@ -112,7 +104,7 @@ class CampaignTick:
         rivals = [other for other in others if other.wants]
         if not own.wants:
             turn = sharing.first_turn(own, rivals)
-            sharing.set_turn(campaign, turn)
+            DiallerState.objects.filter(campaign=campaign).update(turn=turn)
             own = replace(own, turn=turn)
         return sharing.allot(own, rivals, free)
 
@@ -169,7 +161,9 @@ class CampaignTick:
             if agent:
                 is_called = self._dial(campaign, record, agent)
             else:
-                is_called = dials.dial_ahead(campaign, record.id, self._holder, hours, figures) is not None
+                mode = Attempt.Mode.PREDICTIVE
+                call = dials.dial(campaign, record.id, self._holder, mode, hours=hours, figures=figures)
+                is_called = call is not None
             used += is_called
             if not is_called:
                 unused.append(record.id)
@@ -180,8 +174,7 @@ class CampaignTick:
         return used, _reason_of_rest(reserved, unused)
 
     def _dial(self, campaign: Campaign, record: ReservedRecord, agent: CampaignAgent) -> bool:
-        mode = Attempt.Mode.ONE_TO_ONE
-        return dials.dial_with_agent(campaign, record.id, self._holder, _caller(agent), mode) is not None
+        return dials.dial(campaign, record.id, self._holder, Attempt.Mode.ONE_TO_ONE, _caller(agent)) is not None
 
     def _offer(
         self, campaign: Campaign, free: Sequence[CampaignAgent], groups: Sequence[Group], now: datetime
@@ -225,14 +218,15 @@ class CampaignTick:
 
     def _store(self, code: str) -> None:
         state = "waiting" if code else "dialling"
-        row = (state, code, self._wants, orjson.dumps(self._pace).decode())
-        if row == self._stored and time.monotonic() - self._stored_at < STATE_SECONDS:
+        stored = {"owner": self._owner, "state": state, "code": code, "pace": self._pace, "wants_agents": self._wants}
+        if stored == self._stored and time.monotonic() - self._stored_at < STATE_SECONDS:
             return
-        values: dict[str, Any] = {"campaign": self._campaign_id, "owner": self._owner}
-        values |= dict(zip(("state", "code", "wants", "pace"), row, strict=True))
-        with connection.cursor() as cursor:
-            cursor.execute(_STORE, values)
-        self._stored, self._stored_at = row, time.monotonic()
+        row = DiallerState(campaign_id=self._campaign_id, at=timezone.now(), **stored)
+        changed = ["at", *stored]
+        DiallerState.objects.bulk_create(
+            [row], update_conflicts=True, unique_fields=["campaign"], update_fields=changed
+        )
+        self._stored, self._stored_at = stored, time.monotonic()
 
 
 def _obstacle(agents: Sequence[CampaignAgent], free: Sequence[CampaignAgent]) -> str:

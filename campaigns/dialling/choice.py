@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from django.conf import settings
 from django.db import connection, transaction
 
-from callcentre.core.statements import rows_of
+from callcentre.core.statements import row_of, rows_of
 from campaigns.models.record import IS_LEASED
 
 # The reservations of a dialler that has died end after this time.
@@ -248,11 +248,8 @@ def has_due(campaign_id: int, *, groups: Collection[Group], free_agents: Collect
     """Return whether a record of the campaign may be called now, as far as it is known without its numbers."""
     if not groups:
         return False
-    with connection.cursor() as cursor:
-        cursor.execute(
-            HAS_DUE, {**values_of(campaign_id, "", groups=groups, free_agents=free_agents, now=now), "look": 1}
-        )
-        return cursor.fetchone() is not None
+    values = values_of(campaign_id, "", groups=groups, free_agents=free_agents, now=now)
+    return row_of(HAS_DUE, values | {"look": 1}) is not None
 
 
 def values_of(

@@ -5,7 +5,8 @@ here: the dialler has checked them before each call.
 """
 
 from collections import defaultdict
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, fields
 from datetime import date, datetime, time, timedelta
 from typing import Any
 
@@ -65,11 +66,8 @@ class Figures:
         return self.drop_rate > MOST_DROPS
 
     def add(self, other: "Figures") -> None:
-        self.attempts += other.attempts
-        self.live_answers += other.live_answers
-        self.drops += other.drops
-        self.machines += other.machines
-        self.outside_hours += other.outside_hours
+        for counted in fields(self):
+            setattr(self, counted.name, getattr(self, counted.name) + getattr(other, counted.name))
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,27 +76,24 @@ class Compliance:
 
     since: date
     until: date
-    by_campaign_and_day: dict[tuple[Campaign, date], Figures] = field(default_factory=dict)
+    by_campaign_and_day: dict[tuple[Campaign, date], Figures]
 
     @property
     def by_campaign(self) -> dict[Campaign, Figures]:
-        return self._summed(0)
+        return self._summed(lambda key: key[0])
 
     @property
     def by_day(self) -> dict[date, Figures]:
-        return self._summed(1)
+        return self._summed(lambda key: key[1])
 
     @property
     def total(self) -> Figures:
-        total = Figures()
-        for figures in self.by_campaign_and_day.values():
-            total.add(figures)
-        return total
+        return self._summed(lambda key: None).get(None, Figures())
 
-    def _summed(self, part: int) -> dict[Any, Figures]:
+    def _summed(self, part: Callable[[Any], Any]) -> dict[Any, Figures]:
         sums: dict[Any, Figures] = defaultdict(Figures)
         for key, figures in self.by_campaign_and_day.items():
-            sums[key[part]].add(figures)
+            sums[part(key)].add(figures)
         return dict(sums)
 
 

@@ -1,12 +1,12 @@
 """Counts of a campaign's calls: of the last hour by minute, and of the last days."""
 
-from collections.abc import Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import Any
 
 from django.db import connection
-from django.db.models import F
+from django.db.models import F, Q, Sum
 from django.utils import timezone
 
 from callcentre.core.statements import rows_of
@@ -68,6 +68,33 @@ class CallCounts:
         return round(100 * self.dropped / answers, 2) if answers else 0.0
 
 
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """Answers of persons and drops of a span of days. A drop counts as an answer, too."""
+
+    live_answers: int = 0
+    drops: int = 0
+
+    @property
+    def drop_rate(self) -> float:
+        """The drops in percent of the live answers."""
+        return round(100 * self.drops / self.live_answers, 2) if self.live_answers else 0.0
+
+
+def days_of(campaign_ids: Collection[int], now: datetime) -> dict[int, tuple[Counts, Counts]]:
+    """Return by campaign the counts of the current day, and of the 30 days that end with it."""
+    day = timezone.localdate(now)
+    rows = DiallingDay.objects.filter(campaign__in=campaign_ids, day__gt=day - timedelta(days=DAYS)).order_by()
+    sums = rows.values_list("campaign_id").annotate(
+        answers_today=Sum("live_answers", filter=Q(day=day), default=0),
+        drops_today=Sum("drops", filter=Q(day=day), default=0),
+        answers=Sum("live_answers"),
+        dropped=Sum("drops"),
+    )
+    found = {pk: (Counts(*counts[:2]), Counts(*counts[2:])) for pk, *counts in sums}
+    return {pk: found.get(pk, (Counts(), Counts())) for pk in campaign_ids}
+
+
 def of_hour(campaign: Campaign, now: datetime) -> list[CallCounts]:
     """Return the counts of each of the last 60 minutes, the earliest first."""
     found = {minutes_ago: counts for minutes_ago, *counts in rows_of(_OF_HOUR, {"campaign": campaign.pk, "now": now})}
@@ -82,10 +109,8 @@ def of_days(campaign: Campaign, day: date) -> list[CallCounts]:
     since = day - timedelta(days=DAYS - 1)
     rows = DiallingDay.objects.filter(campaign=campaign, day__range=(since, day)).order_by()
     found = {row.day: row for row in rows}
-    days: Sequence[date] = [since + timedelta(days=number) for number in range(DAYS)]
-    return [_of_row(one, found.get(one)) for one in days]
-
-
-def _of_row(day: date, row: DiallingDay | None) -> CallCounts:
-    label = day.isoformat()
-    return CallCounts(label, row.attempts, row.live_answers - row.drops, row.drops) if row else CallCounts(label)
+    counts = []
+    for one in (since + timedelta(days=number) for number in range(DAYS)):
+        row = found.get(one) or DiallingDay()
+        counts.append(CallCounts(one.isoformat(), row.attempts, row.live_answers - row.drops, row.drops))
+    return counts

@@ -28,49 +28,37 @@ class _NotHeldError(Exception):
     """The reservation is over, or the record has changed."""
 
 
-def dial_with_agent(campaign: Campaign, record_id: int, holder: str, agent: Agent, mode: str) -> Connection | None:
-    """Ring the agent, then call the next number of the reserved record. Return None if that is impossible now."""
+def dial(
+    campaign: Campaign,
+    record_id: int,
+    holder: str,
+    mode: str,
+    agent: Agent | None = None,
+    *,
+    hours: Hours | None = None,
+    figures: dict[str, Any] | None = None,
+) -> Connection | None:
+    """Call the next number of the reserved record. Return None if that is impossible now.
+
+    The agent's phone rings first; without an agent the number is called before it is known who will talk. `hours` are
+    the campaign's, if they were read in this tick. `figures` are those of the pacer's decision.
+    """
     now = timezone.now()
     kind = StateKind.PREVIEW if mode == Attempt.Mode.PREVIEW else StateKind.FREE
     try:
         with transaction.atomic():
-            if not is_switched_on(campaign) or not is_possible() or not hold_agent(agent, kind=kind):
+            if not is_switched_on(campaign) or not is_possible() or (agent and not hold_agent(agent, kind=kind)):
                 return None
             record = numbers.read_record(record_id)
-            if (number := _number(campaign, record, holder, now, read_hours(campaign))) is None:
+            if (number := _number(campaign, record, holder, now, hours or read_hours(campaign))) is None:
                 return None
             if numbers.is_called_elsewhere(number.number, record, now) or not trunk.may_call(now):
                 return None
-            connection = call_with_agent(agent, _target(campaign, record_id, number), now, kind=kind)
+            target = _target(campaign, record_id, number)
+            connection = call_with_agent(agent, target, now, kind=kind) if agent else call_number(target, now)
             if (locked := lock_held(record_id, holder, now)) is None:
                 raise _NotHeldError
-            _begin(locked, mode, number, connection, now=now)
-            return connection
-    except (_NotHeldError, Record.DoesNotExist):
-        return None
-
-
-def dial_ahead(
-    campaign: Campaign, record_id: int, holder: str, hours: Hours, figures: dict[str, Any]
-) -> Connection | None:
-    """Call the next number of the reserved record before it is known which agent will talk. Return None if impossible.
-
-    `hours` are the campaign's, read in this tick. `figures` are those of the pacer's decision.
-    """
-    now = timezone.now()
-    try:
-        with transaction.atomic():
-            if not is_switched_on(campaign) or not is_possible():
-                return None
-            record = numbers.read_record(record_id)
-            if (number := _number(campaign, record, holder, now, hours)) is None:
-                return None
-            if numbers.is_called_elsewhere(number.number, record, now) or not trunk.may_call(now):
-                return None
-            connection = call_number(_target(campaign, record_id, number), now)
-            if (locked := lock_held(record_id, holder, now)) is None:
-                raise _NotHeldError
-            _begin(locked, Attempt.Mode.PREDICTIVE, number, connection, now=now, figures=figures)
+            _begin(locked, mode, number, connection, now=now, figures=figures or {})
             return connection
     except (_NotHeldError, Record.DoesNotExist):
         return None
@@ -109,7 +97,7 @@ def _begin(
     connection: Connection,
     *,
     now: datetime,
-    figures: dict[str, Any] | None = None,
+    figures: dict[str, Any],
 ) -> None:
     Attempt.objects.create(
         campaign=locked.campaign,
@@ -124,7 +112,7 @@ def _begin(
         dialled_at=now,
         zone=number.zone,
         rule=number.rule,
-        figures=figures or {},
+        figures=figures,
         before={
             "status_id": locked.status_id,
             "system_status": locked.system_status,

@@ -16,6 +16,7 @@ from django.db.models import F, Func, TextField, Value
 
 from callcentre.core.field_tables import named_rows
 from callcentre.core.phone import calling_code
+from callcentre.core.statements import row_of
 from campaigns.dialling.choice import FOR_GOOD, LISTED_UNTIL, PAUSED_UNTIL
 from campaigns.dialling.hours import Hours, closure, next_opening, permission
 from campaigns.models import Attempt, Campaign, Record
@@ -120,12 +121,9 @@ def is_called_elsewhere(number: str, record: Record, now: datetime) -> bool:
     if number == record.number:
         return False
     values: dict[str, Any] = {"number": number, "record": record.pk, "now": now, "pause": settings.DIAL_PAUSE}
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_try_advisory_xact_lock(%s, hashtext(%s))", [_NUMBER_LOCK, number])
-        if cursor.fetchone() == (False,):
-            return True
-        cursor.execute(_IS_PAUSED, values)
-        return bool(cursor.fetchone()[0])
+    if row_of("SELECT pg_try_advisory_xact_lock(%s, hashtext(%s))", [_NUMBER_LOCK, number]) == (False,):
+        return True
+    return bool(row_of(_IS_PAUSED, values)[0])
 
 
 def in_turn(campaign: Campaign, record_id: int, numbers: Sequence[NumberFacts]) -> Sequence[NumberFacts]:

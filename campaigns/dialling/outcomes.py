@@ -20,6 +20,7 @@ from campaigns.verbs import retries
 from campaigns.verbs.record_calls import DIALLER, end_call, status_for
 from campaigns.verbs.results import lock_attempt, write_kept_result
 from telephony import causes
+from telephony.calls.campaign_hooks import CampaignHooks
 from telephony.models import Connection
 
 logger = logging.getLogger(__name__)
@@ -43,7 +44,7 @@ SETTLED_AT_ONCE = 50
 SETTLED_AGAIN = timedelta(minutes=1)
 
 
-class Hooks:
+class Hooks(CampaignHooks):
     """The hooks that telephony calls, within the transaction of the call."""
 
     answered = staticmethod(answered_calls.answered)

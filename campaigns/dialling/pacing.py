@@ -7,10 +7,10 @@ from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 import orjson
-from django.utils import timezone
 
 from callcentre.core.statements import Statement, rows_of
 from campaigns.dialling.agents import CampaignAgent
+from campaigns.dialling.day_counts import days_of
 from campaigns.dialling.pacer import (
     CALLS_KEPT,
     HANDLINGS_KEPT,
@@ -51,12 +51,6 @@ WHERE call.ended_at IS NULL AND call.joined_at IS NULL AND call.outcome = '' AND
     WHERE own.campaign_id = %(campaign)s)
 GROUP BY call.campaign_id
 """).of(placed_for=PLACED_FOR)
-_WINDOWS = """
-SELECT COALESCE(sum(live_answers) FILTER (WHERE day = %(today)s), 0)::int,
-  COALESCE(sum(drops) FILTER (WHERE day = %(today)s), 0)::int,
-  COALESCE(sum(live_answers), 0)::int, COALESCE(sum(drops), 0)::int
-FROM campaigns_diallingday WHERE campaign_id = %(campaign)s AND day > %(before)s
-"""
 # The last calls, latest first: seconds until they needed an agent or stopped ringing, and whether a person answered.
 _CALLS = """
 SELECT EXTRACT(epoch FROM COALESCE(answered_at, ended_at) - dialled_at)::float8
@@ -164,7 +158,8 @@ class Pacing:
         self._refresh(now)
         free = {agent.id for agent in agents if agent.is_free and agent.is_line_ready}
         calls = [one.beyond(free, {agent.id for agent in own}) for one in self._open]
-        day, days_30 = _windows(self._campaign_id, now)
+        windows = days_of([self._campaign_id], now)[self._campaign_id]
+        day, days_30 = (Window(counts.live_answers, counts.drops) for counts in windows)
         floor = Floor(
             now=now.timestamp(),
             free=len(own),
@@ -200,11 +195,3 @@ def figures(pace: Pace) -> dict[str, Any]:
 def _busy(agent: CampaignAgent) -> Busy:
     since = agent.since.timestamp()
     return Busy(since, agent.ends_at.timestamp()) if agent.ends_at else Busy(since)
-
-
-def _windows(campaign_id: int, now: datetime) -> tuple[Window, Window]:
-    """Return the answers and drops of the campaign's day, and of the 30 days that end with it."""
-    today = timezone.localdate(now)
-    values = {"campaign": campaign_id, "today": today, "before": today - timedelta(days=30)}
-    ((answers, drops, answers_30, drops_30),) = rows_of(_WINDOWS, values)
-    return Window(answers, drops), Window(answers_30, drops_30)

@@ -189,8 +189,7 @@ def _call(offer: RecordOffer) -> Connection | None:
         return None
     # The agent leaves the state PREVIEW for the call, so that the offer ends before.
     _close(offer, End.ACCEPTED)
-    mode, holder = Attempt.Mode.PREVIEW, _holder(offer)
-    connection = dials.dial_with_agent(offer.campaign, offer.record_id, holder, offer.agent, mode)
+    connection = dials.dial(offer.campaign, offer.record_id, _holder(offer), Attempt.Mode.PREVIEW, offer.agent)
     if connection is None:
         _end(offer, End.WITHDRAWN)
     return connection

@@ -139,10 +139,6 @@ def first_turn(own: Contender, rivals: Iterable[Contender]) -> float:
     return min(max(own.turn, lowest), lowest + 1 / own.parity)
 
 
-def set_turn(campaign: Campaign, turn: float) -> None:
-    DiallerState.objects.filter(campaign=campaign).update(turn=turn)
-
-
 def take_turns(campaign: Campaign, calls: int) -> None:
     """Move the campaign's turn on by its calls."""
     DiallerState.objects.filter(campaign=campaign).update(turn=F("turn") + calls / campaign.parity)

@@ -1,6 +1,6 @@
 """The present dialling of a campaign, for the API and the admin, in a constant number of statements."""
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from callcentre.core.statements import Statement, rows_of
 from campaigns.dialling.choice import Group
+from campaigns.dialling.day_counts import Counts, days_of
 from campaigns.dialling.hours import open_groups, read_hours
 from campaigns.dialling.obstacles import reason, standing_obstacle
 from campaigns.dialling.ownership import DIALLER, HOLDERS
@@ -38,10 +39,6 @@ _CALLS = """
 SELECT count(*) FILTER (WHERE answered_at IS NULL), count(*) FILTER (WHERE state = 'waiting')
 FROM telephony_connection WHERE state <> 'ended' AND campaign_id = %s
 """
-_DAYS = """
-SELECT campaign_id, (day = %(today)s) AS is_today, sum(live_answers)::int, sum(drops)::int
-FROM campaigns_diallingday WHERE campaign_id = ANY(%(campaigns)s) AND day > %(before)s GROUP BY 1, 2
-"""
 _BY_STATUS = "SELECT system_status, count(*) FROM campaigns_record WHERE campaign_id = %s GROUP BY system_status"
 # Records whose time has come, by zone and country, from the indexes of the choice.
 _DUE = """
@@ -57,19 +54,6 @@ GROUP BY zone, calling_code
 """
 # The calls of the span, and the first of them.
 _PACE = "SELECT count(*), min(dialled_at) FROM campaigns_attempt WHERE campaign_id = %s AND dialled_at > %s"
-
-
-@dataclass(frozen=True, slots=True)
-class Counts:
-    """Answers of persons and drops of a span of days. A drop counts as an answer, too."""
-
-    live_answers: int = 0
-    drops: int = 0
-
-    @property
-    def drop_rate(self) -> float:
-        """The drops in percent of the live answers."""
-        return round(100 * self.drops / self.live_answers, 2) if self.live_answers else 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,20 +123,6 @@ def states_of(campaigns: Collection[Campaign], now: datetime) -> dict[int, tuple
             found[campaign.pk] = "waiting", "dialler_begins" if is_there else "no_dialler", None
         else:
             found[campaign.pk] = row.state, row.code, row.pace.get("lines_per_agent")
-    return found
-
-
-def days_of(campaign_ids: Collection[int], now: datetime) -> dict[int, tuple[Counts, Counts]]:
-    """Return by campaign the counts of the current day, and of the 30 days that end with it."""
-    day = timezone.localdate(now)
-    values = {"campaigns": list(campaign_ids), "today": day, "before": day - timedelta(days=30)}
-    days: dict[int, dict[bool, Counts]] = defaultdict(dict)
-    for campaign_id, is_today, live_answers, drops in rows_of(_DAYS, values):
-        days[campaign_id][is_today] = Counts(live_answers, drops)
-    found = {}
-    for campaign_id in campaign_ids:
-        today, earlier = (days[campaign_id].get(is_today, Counts()) for is_today in (True, False))
-        found[campaign_id] = today, Counts(today.live_answers + earlier.live_answers, today.drops + earlier.drops)
     return found
 
 

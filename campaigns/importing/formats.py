@@ -72,7 +72,8 @@ def guess_format(file: BinaryIO, *, encoding: str = "", delimiter: str = "", has
     if not delimiter or delimiter not in DELIMITERS:
         delimiter = _guess_delimiter(lines)
     if has_header is None:
-        has_header = _looks_like_header(_first_row(lines, delimiter))
+        first, *_others = _rows(lines, delimiter) or [[]]
+        has_header = not any(map(_is_number, first[:MOST_COLUMNS]))
     return Format(encoding, delimiter, has_header)
 
 
@@ -140,16 +141,6 @@ def _rows(lines: Sequence[str], delimiter: str) -> list[list[str]]:
     except csv.Error:
         pass  # a cell without an end: the rows before it are enough
     return rows
-
-
-def _first_row(lines: Sequence[str], delimiter: str) -> list[str]:
-    rows = _rows(lines, delimiter)
-    return rows[0] if rows else []
-
-
-def _looks_like_header(cells: Sequence[str]) -> bool:
-    """Tell whether no cell is a phone number."""
-    return not any(map(_is_number, cells[:MOST_COLUMNS]))
 
 
 def _is_number(cell: str) -> bool:

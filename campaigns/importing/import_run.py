@@ -159,19 +159,15 @@ def _import(claim: Claim[RecordImport], source: BinaryIO | None, errors: Path | 
 
 def _load(given: RecordImport, file: BinaryIO, progress: Progress) -> tuple[Totals, Merge | DoNotCallFile]:
     if given.campaign is None:
-        return _load_list(given, file, progress)
+        progress.size = given.file_size
+        is_removal = given.target == RecordImport.Target.REMOVAL
+        with Rows(file, format_of(given)) as rows:
+            entries = DoNotCallFile(rows, given.region, progress, is_removal=is_removal)
+            return entries.load(), entries
     campaign = CampaignFacts.read(given.campaign.code)
     if campaign is None:
         raise NotOurs
     return load(campaign, given, file, progress)
-
-
-def _load_list(given: RecordImport, file: BinaryIO, progress: Progress) -> tuple[Totals, DoNotCallFile]:
-    """Read a file of do-not-call entries and merge it, in the transaction of the caller. Raises Invalid."""
-    progress.size = given.file_size
-    with Rows(file, format_of(given)) as rows:
-        entries = DoNotCallFile(rows, given.region, progress, is_removal=given.target == RecordImport.Target.REMOVAL)
-        return entries.load(), entries
 
 
 @contextmanager

@@ -5,11 +5,9 @@ record or an earlier row, also if a request adds it at the same moment. The merg
 so that its progress shows and no statement grows with the file.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import datetime
-from itertools import islice
 from operator import attrgetter
 from typing import Any
 
@@ -20,7 +18,7 @@ from psycopg import sql
 from callcentre.core.actor import Actor
 from callcentre.core.changes import change_columns
 from callcentre.core.errors import ErrorCode, Fault
-from callcentre.core.field_tables import Kind, columns, typed_columns
+from callcentre.core.field_tables import columns, typed_columns
 from callcentre.core.statements import Statement
 from campaigns import events
 from campaigns.importing.formats import showable
@@ -31,7 +29,6 @@ from campaigns.models.record_fields import STORED
 from campaigns.models.rules import CampaignFacts
 
 _SLICE_ROWS = 20_000
-_BLOCK_ROWS = 500
 
 
 @dataclass(slots=True)
@@ -187,10 +184,9 @@ class Merge:
                 cursor.execute(sql.SQL(statement).format(**parts).as_string(cursor.connection))
             progress = self._progress
             with cursor.copy(STAGE) as copy:
-                staged = (_staged(line, reader.read(cells)) for line, cells in rows)
-                while block := [*islice(staged, _BLOCK_ROWS)]:
-                    copy.write("".join(block))
-                    self._staged += len(block)
+                for line, cells in rows:
+                    copy.write_row(_staged(line, reader.read(cells)))
+                    self._staged += 1
                     progress.rows, progress.bytes_read = self._staged, rows.bytes_read
             progress.bytes_read = progress.size
             cursor.execute("ANALYZE import_row")
@@ -289,51 +285,15 @@ def _reason(message: str | None, number_taken_by: str | None, identifier_taken_b
     return " ".join(reasons) or Fault(ErrorCode.CONFLICT).message
 
 
-# The characters that COPY's text format escapes, and its NULL.
-_ESCAPES = str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"})
-_NULL = "\\N"
-_BACKSLASH = "\\"
-
-
-def _escaped(text: str) -> str:
-    return text if text.isprintable() and _BACKSLASH not in text else text.translate(_ESCAPES)
-
-
-def _json(values: Mapping[str, str]) -> str:
-    # JSON escapes every character that COPY escapes, except the backslash itself.
-    return orjson.dumps(values).decode().replace(_BACKSLASH, _BACKSLASH * 2)
-
-
-_WRITERS: Mapping[Kind, Callable[[Any], str]] = {
-    Kind.TEXT: _escaped,
-    Kind.CHOICE: str,
-    Kind.ID: str,
-    Kind.INTEGER: str,
-    Kind.MINUTE: datetime.isoformat,
-    Kind.TEXT_MAP: _json,
-}
-# The values of a draft and the functions that write them, both in the order of STAGE.
 _stored_values = attrgetter(*(field.stored for field in STORED))
-_STORED_WRITERS = tuple(_WRITERS[field.kind] for field in STORED)
 
 
-def _staged(line: int, row: ImportedRow) -> str:
-    """Return the row in COPY's text format. It is written by hand: the driver looks at the type of each value."""
-    draft = row.draft
+def _staged(line: int, row: ImportedRow) -> tuple[Any, ...]:
+    """Return the values of a row of the temporary table, in the order of STAGE."""
     if row.faults:
-        cells = [_escaped(draft.identifier) if field.name == "identifier" else _NULL for field in STORED]
-        message = showable(" ".join(fault.message for fault in row.faults)).translate(_ESCAPES)
-        return "\t".join((str(line), _NULL, row.number, *cells, _NULL, _NULL, message)) + "\n"
-    cells = [
-        _NULL if value is None else write(value)
-        for write, value in zip(_STORED_WRITERS, _stored_values(draft), strict=True)
-    ]
-    raws, numbers = _arrays(row) if row.additional else (_NULL, _NULL)
-    return "\t".join((str(line), _escaped(row.phone_number), row.number, *cells, raws, numbers, _NULL)) + "\n"
-
-
-def _arrays(row: ImportedRow) -> tuple[str, str]:
-    """Return two PostgreSQL arrays: the additional numbers as sent, and their normal forms."""
-    raws = (raw.replace("\\", "\\\\").replace('"', '\\"') for raw, _ in row.additional)
-    quoted = ",".join(f'"{raw}"' for raw in raws).translate(_ESCAPES)
-    return f"{{{quoted}}}", f"{{{','.join(number for _, number in row.additional)}}}"
+        kept = [row.draft.identifier if field.name == "identifier" else None for field in STORED]
+        message = showable(" ".join(fault.message for fault in row.faults))
+        return line, None, row.number, *kept, None, None, message
+    stored = (orjson.dumps(value).decode() if isinstance(value, dict) else value for value in _stored_values(row.draft))
+    raws, numbers = map(list, zip(*row.additional, strict=True)) if row.additional else (None, None)
+    return line, row.phone_number, row.number, *stored, raws, numbers, None

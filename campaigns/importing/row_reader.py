@@ -1,7 +1,8 @@
 """The rows of a file, read as drafts of records: types, numbers, and the rules that need no other record."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import lru_cache
@@ -68,7 +69,7 @@ class RowReader:
         self._agents: Mapping[str, int] = dict(Agent.objects.order_by().values_list("login", "pk"))
         self._dictionary = {name.casefold(): pk for pk, name in DictionaryStatus.objects.values_list("pk", "name")}
         self._start = Draft(status=campaign.first_status)
-        self._statuses: dict[str, StatusFact | None] = {}
+        self._find_status = lru_cache(10_000)(self._status_named)
         names = {key: name for name, key in campaign.fields.items()}
         # The name of a column in faults: its header, or our name of its target.
         self._labels: dict[str, str] = {}
@@ -109,12 +110,14 @@ class RowReader:
         self._read_phone(cells, count, row)
         for position, label, name, read in self._columns:
             if position < count:
-                try:
+                with _at(label, faults):
                     values[name] = read(self._text(cells[position]).strip())
-                except Reject as reject:
-                    faults.append(Fault(reject.fault.code, label, reject.fault.params))
         if self._fields:
-            self._read_fields(cells, count, values, faults)
+            fields = values["fields"] = {}
+            for position, name, label in self._fields:
+                if position < count and (cell := cells[position]):
+                    with _at(label, faults):
+                        fields[name] = _at_most(self._text(cell), 10_000)
         if self._additional:
             self._read_additional(cells, count, row)
         if self._refuses_invalid and row.has_invalid_number:
@@ -127,7 +130,7 @@ class RowReader:
 
     def _read_phone(self, cells: Sequence[str], count: int, row: ImportedRow) -> None:
         position, label = self._phone
-        try:
+        with _at(label, row.faults):
             raw = self._text(cells[position]).strip() if position < count else ""
             if not raw:
                 raise Reject(ErrorCode.EMPTY)
@@ -136,29 +139,14 @@ class RowReader:
                 raw = raw[:-2]
             row.phone_number = raw
             row.number = normalise(raw, self._region)
-        except PhoneError as error:
-            row.faults.append(error.fault(label))
-        except Reject as reject:
-            row.faults.append(Fault(reject.fault.code, label, reject.fault.params))
-
-    def _read_fields(self, cells: Sequence[str], count: int, values: dict[str, Any], faults: list[Fault]) -> None:
-        fields = values["fields"] = {}
-        for position, name, label in self._fields:
-            if position < count and (cell := cells[position]):
-                try:
-                    fields[name] = _at_most(self._text(cell), 10_000)
-                except Reject as reject:
-                    faults.append(Fault(reject.fault.code, label, reject.fault.params))
 
     def _read_additional(self, cells: Sequence[str], count: int, row: ImportedRow) -> None:
         raws: list[str] = []
         for position, label in self._additional:
             if position < count and cells[position]:
-                try:
+                with _at(label, row.faults):
                     given = [raw.strip() for raw in _BETWEEN_NUMBERS.split(self._text(cells[position]))]
                     raws += filter(None, given)
-                except Reject as reject:
-                    row.faults.append(Fault(reject.fault.code, label, reject.fault.params))
         label = self._additional[0][1]
         if len(raws) > MAX_ADDITIONAL:
             row.faults.append(Fault(ErrorCode.TOO_MANY, label, {"limit": MAX_ADDITIONAL}))
@@ -180,16 +168,12 @@ class RowReader:
     def _read_status(self, text: str) -> int | None:
         if not text:
             return None
-        if text not in self._statuses:
-            if len(self._statuses) > 10_000:
-                self._statuses.clear()
-            self._statuses[text] = self._find_status(text)
-        status = self._statuses[text]
+        status = self._find_status(text)
         if status is None:
             raise Reject(ErrorCode.STATUS_NOT_FOUND)
         return status.id
 
-    def _find_status(self, text: str) -> StatusFact | None:
+    def _status_named(self, text: str) -> StatusFact | None:
         """Find a status by its name in the campaign, name in the dictionary, system status or id, in this order."""
         statuses = self._campaign.statuses
         folded = text.casefold()
@@ -199,6 +183,17 @@ class RowReader:
         by_dictionary = self._campaign.by_dictionary(dictionary_id) if dictionary_id is not None else None
         by_id = statuses.get(int(text)) if re.fullmatch("[0-9]{1,18}", text) else None
         return next(by_name, None) or by_dictionary or next(by_system, None) or by_id
+
+
+@contextmanager
+def _at(label: str, faults: list[Fault]) -> Iterator[None]:
+    """Add the fault of a cell that cannot be read, under the name of its column."""
+    try:
+        yield
+    except PhoneError as error:
+        faults.append(error.fault(label))
+    except Reject as reject:
+        faults.append(Fault(reject.fault.code, label, reject.fault.params))
 
 
 def _reader(field: RecordField) -> Callable[[str], Any]:

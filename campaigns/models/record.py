@@ -1,4 +1,3 @@
-from datetime import datetime
 from typing import ClassVar
 
 from django.contrib.postgres.indexes import OpClass
@@ -16,18 +15,6 @@ from telephony.models import Agent
 
 # SQL: a dialler, a preview or a call holds the record `r`.
 IS_LEASED = "(r.leased_by <> '' AND (r.leased_until IS NULL OR r.leased_until > now()))"
-
-
-class RecordQuerySet(models.QuerySet["Record"]):
-    def with_number(self, number: str) -> "RecordQuerySet":
-        """Return the records with this number (in its normal form), oldest first."""
-        return self.filter(number=number).order_by("id")
-
-    def primary(self) -> "RecordQuerySet":
-        return self.filter(is_primary=True)
-
-    def in_live_call(self, now: datetime) -> "RecordQuerySet":
-        return self.filter(~Q(leased_by=""), Q(leased_until=None) | Q(leased_until__gt=now))
 
 
 class Record(models.Model):
@@ -95,8 +82,6 @@ class Record(models.Model):
     one_to_one_until = models.DateTimeField(null=True, editable=False)
     is_number_wrong = models.BooleanField(_("wrong number"), default=False, db_default=False, editable=False)
     created_at = models.DateTimeField(_("created"), db_default=Now(), editable=False)
-
-    objects = RecordQuerySet.as_manager()
 
     class Meta:
         verbose_name = _("record")

@@ -7,6 +7,7 @@ from django.db import connection
 from django.db.models import QuerySet
 
 from callcentre.core.field_tables import named_rows, select_list
+from callcentre.core.statements import rows_of
 from campaigns.models.record_customers import FOUND_BY_CUSTOMER
 from campaigns.models.record_fields import RECORD_FIELDS
 
@@ -95,18 +96,10 @@ def of_page(ids: "QuerySet[Any, Any]") -> list[Row]:
 
 def ids_by_number(campaign_id: int, numbers: Collection[str]) -> dict[str, int]:
     """Return number -> id of the primary records with these numbers (normal forms)."""
-    return dict(_select(_IDS_BY_NUMBER, campaign_id, numbers))
+    return dict(rows_of(_IDS_BY_NUMBER, [campaign_id, [*numbers]])) if numbers else {}
 
 
 def taken_identifiers(campaign_id: int, identifiers: Collection[str]) -> set[str]:
     """Return the identifiers that records of the campaign already have."""
-    return {identifier for (identifier,) in _select(_TAKEN_IDENTIFIERS, campaign_id, identifiers)}
-
-
-def _select(statement: str, campaign_id: int, values: Collection[str]) -> list[Any]:
-    if not values:
-        return []
-    with connection.cursor() as cursor:
-        cursor.execute(statement, [campaign_id, [*values]])
-        rows: list[Any] = cursor.fetchall()
-        return rows
+    taken = rows_of(_TAKEN_IDENTIFIERS, [campaign_id, [*identifiers]]) if identifiers else []
+    return {identifier for (identifier,) in taken}

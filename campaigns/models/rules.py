@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from callcentre.core.errors import ErrorCode, Fault, check_lines
+from callcentre.core.lookups import found_or_404
 from callcentre.core.phone import calling_code
 from callcentre.core.phone_zones import zone_named, zones_of_number
 from callcentre.core.statements import row_of
@@ -66,6 +67,11 @@ class CampaignFacts:
         """The status of a new record without a given one: the campaign's first for TO_CALL."""
         to_call = SystemStatus.TO_CALL
         return next((fact for fact in self.statuses.values() if fact.system_status == to_call), NO_STATUS)
+
+
+def facts_or_404(code: str) -> CampaignFacts:
+    """Return the facts of the campaign with this code; raise NotFound if there is none."""
+    return found_or_404(CampaignFacts.read(code), ErrorCode.CAMPAIGN_NOT_FOUND)
 
 
 _FACTS = """

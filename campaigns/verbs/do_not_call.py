@@ -1,19 +1,19 @@
 """Entries of the do-not-call list: any number of them in a constant number of statements."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
 import orjson
-from django.db import connection, transaction
+from django.db import transaction
 from django.utils import timezone
 
 from callcentre.core.actor import Actor
 from callcentre.core.errors import ErrorCode, Fault
 from callcentre.core.phone import PhoneError, normalise, normalise_prefix
 from callcentre.core.statements import Statement, rows_of
-from campaigns.models import Campaign, DoNotCall
+from campaigns.models import Campaign, DoNotCall, Record
 from campaigns.models.record_rows import IDS_WITH_NUMBERS
 
 # An entry that exists is extended: it holds from the earlier beginning to the later end. {rows}: the given entries.
@@ -42,11 +42,6 @@ _HELD_WITH_PREFIX = """
 SELECT r.id FROM campaigns_record r
 WHERE r.held_until IS NOT NULL AND r.campaign_id = ANY(%(campaigns)s) AND (r.number LIKE %(pattern)s OR EXISTS (
   SELECT FROM campaigns_additionalnumber n WHERE n.record_id = r.id AND n.number LIKE %(pattern)s))
-"""
-# In the order of ids, as edits lock records.
-_FREE = """
-WITH locked AS (SELECT id FROM campaigns_record WHERE id = ANY(%s) ORDER BY id FOR NO KEY UPDATE)
-UPDATE campaigns_record r SET held_until = NULL FROM locked WHERE r.id = locked.id
 """
 # {table}: number, is_prefix and message of the removed entries. Records are locked in the order of ids, as by edits.
 _FREE_REMOVED = """
@@ -150,22 +145,15 @@ def remove_entry(entry: DoNotCall, actor: Actor) -> None:
     """Delete the entry. Records that were passed over because of it may be chosen again at once."""
     with transaction.atomic():
         entry.delete()
-        free_records([entry])
-
-
-def free_records(entries: Iterable[DoNotCall]) -> None:
-    """Release the held records that have a number of these entries."""
-    held: set[int] = set()
-    with connection.cursor() as cursor:
-        for entry in entries:
-            campaigns = [entry.campaign_id] if entry.campaign_id else list(_campaign_ids())
-            if entry.is_prefix:
-                cursor.execute(_HELD_WITH_PREFIX, {"campaigns": campaigns, "pattern": f"{entry.number}%"})
-            else:
-                cursor.execute(_HELD_WITH_NUMBER, {"campaigns": campaigns, "numbers": [entry.number]})
-            held.update(pk for (pk,) in cursor.fetchall())
-        if held:
-            cursor.execute(_FREE, [list(held)])
+        campaigns = Campaign.objects.order_by().values_list("pk", flat=True)
+        values: dict[str, Any] = {"campaigns": [entry.campaign_id] if entry.campaign_id else list(campaigns)}
+        if entry.is_prefix:
+            held = rows_of(_HELD_WITH_PREFIX, values | {"pattern": f"{entry.number}%"})
+        else:
+            held = rows_of(_HELD_WITH_NUMBER, values | {"numbers": [entry.number]})
+        # In the order of ids, as edits lock records.
+        locked = Record.objects.filter(pk__in=[pk for (pk,) in held]).order_by("id").select_for_update(no_key=True)
+        Record.objects.filter(pk__in=list(locked.values_list("pk", flat=True))).update(held_until=None)
 
 
 def free_removed(cursor: Any, table: str) -> None:
@@ -174,7 +162,3 @@ def free_removed(cursor: Any, table: str) -> None:
     A record that another entry still lists is judged again, and held again.
     """
     cursor.execute(_FREE_REMOVED.format(table=table))
-
-
-def _campaign_ids() -> Iterable[int]:
-    return Campaign.objects.order_by().values_list("pk", flat=True)

@@ -65,13 +65,4 @@ def change(
         **change_columns(actor),
     )
     if before != (record.status_id, system_status):
-        facts = events.RecordFacts(
-            record.pk,
-            record.campaign.code,
-            record.phone_number,
-            system_status,
-            record.status_id,
-            record.next_call_at,
-            record.agent.login if record.agent else "",
-        )
-        events.statuses_changed([facts])
+        events.record_status_changed(record)

@@ -66,11 +66,9 @@ LOCK = f"""
 SELECT r.id, r.number, r.is_primary, r.phone_number, COALESCE(a.login, '') AS agent_login,
        {IS_LEASED} AS is_leased, {columns(STORED, "r")}
 FROM campaigns_record r LEFT JOIN telephony_agent a ON a.id = r.agent_id
-WHERE r.campaign_id = %(campaign)s AND {{condition}} ORDER BY r.id FOR NO KEY UPDATE OF r
+WHERE r.campaign_id = %(campaign)s AND ((r.is_primary AND r.number = ANY(%(numbers)s)) OR r.id = ANY(%(ids)s))
+ORDER BY r.id FOR NO KEY UPDATE OF r
 """  # noqa: S608  (composed of our own table)
-_LOCK_BY_NUMBER = LOCK.format(condition="r.is_primary AND r.number = ANY(%(numbers)s)")
-_LOCK_BY_NUMBER_OR_ID = LOCK.format(condition="((r.is_primary AND r.number = ANY(%(numbers)s)) OR r.id = ANY(%(ids)s))")
-_LOCK_BY_ID = LOCK.format(condition="r.id = ANY(%(ids)s)")
 # Rows are sent as one JSON text: PostgreSQL reads it several times faster than a driver writes arrays. Unchanged fields
 # are not sent.
 CHANGES = f"""
@@ -118,7 +116,6 @@ def edit_records(campaign: CampaignFacts, actor: Actor, edits: Sequence[Edit], *
                 edit.faults.append(error.fault("phone_number"))
         edit.additional = read_additional(edit.values, edit.number, edit.faults)
     with transaction.atomic(), connection.cursor() as cursor:
-        _find_by_id(cursor, campaign, [edit for edit in edits if edit.record_id is not None])
         _find(cursor, campaign, edits)
         taken: set[int] = set()
         for edit in edits:
@@ -137,47 +134,35 @@ def edit_records(campaign: CampaignFacts, actor: Actor, edits: Sequence[Edit], *
             _write(cursor, campaign, actor, action, changed)
 
 
-def _find_by_id(cursor: Any, campaign: CampaignFacts, edits: Sequence[Edit]) -> None:
-    """Lock and read the records of edits with an id. Drop additional numbers that are the record's own."""
-    if not edits:
-        return
-    cursor.execute(_LOCK_BY_ID, {"campaign": campaign.id, "ids": [edit.record_id for edit in edits]})
-    rows = {row["id"]: row for row in named_rows(cursor)}
-    for edit in edits:
-        row = rows.get(edit.record_id)
-        if row is None or row["is_leased"]:
-            edit.record_id = None
-            edit.faults.append(Fault(ErrorCode.RECORD_BUSY if row else ErrorCode.RECORD_NOT_FOUND))
-        else:
-            _read_row(edit, row, campaign)
-            edit.additional = [pair for pair in edit.additional if pair[1] != row["number"]]
-
-
 def _find(cursor: Any, campaign: CampaignFacts, edits: Sequence[Edit]) -> None:
-    """Lock and read the record of each edit with a number. An edit without a record, or of a busy one, gets a fault."""
+    """Lock and read the record of each edit. An edit without a record, or of a busy one, gets a fault."""
     numbers = list({edit.number for edit in edits if edit.number})
-    if not numbers:
-        return
+    given = [edit.record_id for edit in edits if edit.record_id is not None]
     additional = _find_additional(cursor, campaign, edits)
-    ids = list({record_id for several in additional.values() for record_id in several})
-    lock = _LOCK_BY_NUMBER_OR_ID if ids else _LOCK_BY_NUMBER
-    cursor.execute(lock, {"campaign": campaign.id, "numbers": numbers, "ids": ids})
+    ids = {*given, *(record_id for several in additional.values() for record_id in several)}
+    if not numbers and not ids:
+        return
+    cursor.execute(LOCK, {"campaign": campaign.id, "numbers": numbers, "ids": list(ids)})
     rows = {row["id"]: row for row in named_rows(cursor)}
     primary = {row["number"]: {row["id"]} for row in rows.values() if row["is_primary"]}
-    cursor.execute(_FIND_DUPLICATED, [campaign.id, numbers])
-    duplicated = {number for (number,) in cursor.fetchall()}
+    duplicated = set()
+    if numbers:
+        cursor.execute(_FIND_DUPLICATED, [campaign.id, numbers])
+        duplicated = {number for (number,) in cursor.fetchall()}
     for edit in edits:
-        if not edit.number:
-            continue
-        found = primary.get(edit.number, set())
-        if not found and edit.is_search_in_additional:
-            found = additional.get(edit.number, set()) & rows.keys()
-        if edit.number in duplicated or len(found) > 1:
-            edit.faults.append(Fault(ErrorCode.NUMBER_AMBIGUOUS, "phone_number"))
-        elif not found:
-            edit.faults.append(Fault(ErrorCode.RECORD_NOT_FOUND, "phone_number"))
-        else:
-            _take(edit, rows[next(iter(found))], campaign)
+        if edit.record_id is not None:
+            # Additional numbers that are the record's own are dropped.
+            row = rows.get(edit.record_id, {})
+            edit.additional = [pair for pair in edit.additional if pair[1] != row.get("number")]
+            _take(edit, {edit.record_id} & rows.keys(), rows, campaign, "")
+        elif edit.number:
+            found = primary.get(edit.number, set())
+            if not found and edit.is_search_in_additional:
+                found = additional.get(edit.number, set()) & rows.keys()
+            if edit.number in duplicated or len(found) > 1:
+                edit.faults.append(Fault(ErrorCode.NUMBER_AMBIGUOUS, "phone_number"))
+            else:
+                _take(edit, found, rows, campaign, "phone_number")
 
 
 def _find_additional(cursor: Any, campaign: CampaignFacts, edits: Sequence[Edit]) -> dict[str, set[int]]:
@@ -191,16 +176,15 @@ def _find_additional(cursor: Any, campaign: CampaignFacts, edits: Sequence[Edit]
     return found
 
 
-def _take(edit: Edit, row: Mapping[str, Any], campaign: CampaignFacts) -> None:
-    if row["is_leased"]:
-        edit.faults.append(Fault(ErrorCode.RECORD_BUSY, "phone_number"))
+def _take(edit: Edit, found: set[int], rows: Mapping[int, Any], campaign: CampaignFacts, field: str) -> None:
+    """Read the found record, at most one, into the edit."""
+    row = rows[next(iter(found))] if found else None
+    if row is None or row["is_leased"]:
+        edit.record_id = None
+        edit.faults.append(Fault(ErrorCode.RECORD_BUSY if row else ErrorCode.RECORD_NOT_FOUND, field))
     else:
-        edit.record_id = row["id"]
-        _read_row(edit, row, campaign)
-
-
-def _read_row(edit: Edit, row: Mapping[str, Any], campaign: CampaignFacts) -> None:
-    edit.before, edit.stored_number, edit.own_number = _draft(row, campaign), row["phone_number"], row["number"]
+        edit.record_id, edit.stored_number, edit.own_number = row["id"], row["phone_number"], row["number"]
+        edit.before = _draft(row, campaign)
 
 
 def _draft(row: Mapping[str, Any], campaign: CampaignFacts) -> Draft:

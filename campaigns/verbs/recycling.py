@@ -4,13 +4,14 @@ The request counts the records and clones the campaign; an import without a file
 transaction, the feed of events would stop at the event of the clone until all records are copied.
 """
 
+from collections import Counter
 from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 import orjson
-from django.db import IntegrityError, connection, transaction
+from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from callcentre.core.actor import Actor
@@ -119,7 +120,14 @@ def recycle_campaign(
 
     Raises Invalid with the given and its own faults.
     """
-    faults = [*faults, *_faults(source, name, statuses, outcomes, faults, is_dry_run=is_dry_run)]
+    unread = {fault.field.partition(".")[0] for fault in faults}
+    if not name and not is_dry_run and "name" not in unread:
+        faults = [*faults, Fault(ErrorCode.EMPTY, "name")]
+    if not statuses and not outcomes and not unread & {"statuses", "outcomes"}:
+        faults = [*faults, Fault(ErrorCode.EMPTY, "statuses")]
+    known = set(source.statuses.order_by().values_list("pk", flat=True)) if statuses else set()
+    unknown = [position for position, status_id in numbered(statuses) if status_id not in known]
+    faults = [*faults, *(Fault(ErrorCode.STATUS_NOT_FOUND, f"statuses.{position}") for position in unknown)]
     if faults:
         raise Invalid(faults)
     choice = {"source": source.pk, "statuses": list(statuses) or None, "outcomes": list(outcomes) or None}
@@ -134,36 +142,12 @@ def recycle_campaign(
     return Recycled(clone, by_status, by_outcome)
 
 
-def _faults(
-    source: Campaign,
-    name: str,
-    statuses: Sequence[int],
-    outcomes: Collection[str],
-    faults: Sequence[Fault],
-    *,
-    is_dry_run: bool,
-) -> list[Fault]:
-    unread = {fault.field.partition(".")[0] for fault in faults}
-    found = []
-    if not name and not is_dry_run and "name" not in unread:
-        found.append(Fault(ErrorCode.EMPTY, "name"))
-    if not statuses and not outcomes and not unread & {"statuses", "outcomes"}:
-        found.append(Fault(ErrorCode.EMPTY, "statuses"))
-    known = set(source.statuses.order_by().values_list("pk", flat=True)) if statuses else set()
-    for position, status_id in numbered(statuses):
-        if status_id not in known:
-            found.append(Fault(ErrorCode.STATUS_NOT_FOUND, f"statuses.{position}"))
-    return found
-
-
 def _count(choice: dict[str, Any]) -> tuple[dict[int | None, int], dict[str | None, int]]:
-    by_status: dict[int | None, int] = {}
-    by_outcome: dict[str | None, int] = {}
-    with connection.cursor() as cursor:
-        cursor.execute(_COUNT, choice)
-        for status_id, outcome, count in cursor.fetchall():
-            by_status[status_id] = by_status.get(status_id, 0) + count
-            by_outcome[outcome] = by_outcome.get(outcome, 0) + count
+    by_status: Counter[int | None] = Counter()
+    by_outcome: Counter[str | None] = Counter()
+    for status_id, outcome, count in rows_of(_COUNT, choice):
+        by_status[status_id] += count
+        by_outcome[outcome] += count
     return by_status, by_outcome
 
 

@@ -18,8 +18,8 @@ from callcentre.admin import (
     DatesFilter,
     PeriodFilter,
     ReadOnlyAdmin,
-    UncountedChangeList,
     UncountedMixin,
+    column,
     display,
     link,
 )
@@ -33,13 +33,6 @@ from telephony.models import AgentSession, AgentState, Pause
 AGENT = "agent__id__exact"
 # How far back a list of one kind of state goes, without a filter by agent or date.
 RECENT = timedelta(days=7)
-
-
-class NewestFirst(UncountedChangeList):
-    """A list by start, which has an index for all agents and for one. Ids need not be in the order of time."""
-
-    def get_ordering(self, request: HttpRequest, queryset: QuerySet[Any]) -> list[str]:
-        return ["-started_at", "-pk"]
 
 
 class Dates(DatesFilter):
@@ -90,21 +83,10 @@ class OpenFilter(DropdownFilter):
 class LedgerAdmin(UncountedMixin, ReadOnlyAdmin):
     has_own_history = True  # never edited: Django's history would be empty
     list_display_links = ("began",)
-
-    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[UncountedChangeList]:
-        return NewestFirst
-
-    @display(description=_("from"))
-    def began(self, interval: AgentSession | AgentState) -> str:
-        return moment(interval.started_at)
-
-    @display(description=_("to"))
-    def ended(self, interval: AgentSession | AgentState) -> str:
-        return moment(interval.ended_at)
-
-    @display(description=_("length"))
-    def length(self, interval: AgentSession | AgentState) -> str:
-        return length(interval.started_at, interval.ended_at)
+    newest_by = "started_at"  # with an index for all agents and for one; ids need not be in the order of time
+    began = column(lambda interval: moment(interval.started_at), description=_("from"))
+    ended = column(lambda interval: moment(interval.ended_at), description=_("to"))
+    length = column(lambda interval: length(interval.started_at, interval.ended_at), description=_("length"))
 
 
 @admin.register(AgentSession)
@@ -136,17 +118,11 @@ class AgentStateAdmin(LedgerAdmin):
     )
     fields = ("agent", "state", "pause_name", "began", "ended", "length", "ends_at", "call")
     readonly_fields = fields
+    state = column(lambda state: (state.kind, state.get_kind_display()), description=_("state"), label=COLOURS)
+    pause_name = column(lambda state: str(state.pause or ""), description=_("pause"))
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[AgentState]:
         return super().get_queryset(request).prefetch_related("agent", "pause", "connection")
-
-    @display(description=_("state"), label=COLOURS)
-    def state(self, state: AgentState) -> tuple[str, str]:
-        return state.kind, str(state.get_kind_display())
-
-    @display(description=_("pause"))
-    def pause_name(self, state: AgentState) -> str:
-        return str(state.pause or "")
 
     @display(description=_("call"))
     def call(self, state: AgentState) -> str:

@@ -15,7 +15,7 @@ from django.utils.translation import ngettext, pgettext, pgettext_lazy
 from unfold.contrib.filters.admin import DropdownFilter
 from unfold.widgets import UnfoldAdminSelectWidget
 
-from callcentre.admin import Admin, actor_of, confirm_first, display, link, page_action
+from callcentre.admin import Admin, actor_of, column, confirm_first, display, link, page_action
 from callcentre.admin.base import MAX_SELECTED
 from callcentre.admin.scope import RelatedDropdownFilter, scope_of
 from callcentre.core.integers import integer_of
@@ -89,6 +89,10 @@ class AgentAdmin(Undeletable, Admin):
     actions_detail = ("log_out", "pause", "free")
     readonly_fields = ("state_now",)
     autocomplete_fields = ("user",)
+    full_name = column(
+        lambda agent: agent.full_name, description=pgettext_lazy("with the surname", "name"), ordering="surname"
+    )
+    state = column(lambda agent: (agent.current.status, label_of(agent.current)), description=_("state"), label=COLOURS)
 
     def get_fieldsets(self, request: HttpRequest, obj: Agent | None = None) -> Any:
         now = [(_("Now"), {"fields": ("state_now",)})] if obj else []
@@ -103,14 +107,6 @@ class AgentAdmin(Undeletable, Admin):
         states = current_states([agent.pk for agent in rows])
         for agent in rows:
             agent.current = states[agent.pk]
-
-    @display(description=pgettext_lazy("with the surname", "name"), ordering="surname")
-    def full_name(self, agent: Agent) -> str:
-        return agent.full_name
-
-    @display(description=_("state"), label=COLOURS)
-    def state(self, agent: Any) -> tuple[str, str]:
-        return agent.current.status, label_of(agent.current)
 
     @display(description=_("since"))
     def since(self, agent: Any) -> str:
@@ -249,6 +245,7 @@ class AgentGroupAdmin(Admin):
     """Groups of agents for planning and reports."""
 
     list_display = ("name", "agents_count")
+    agents_count = column(lambda group: group.agent_count, description=_("active agents"), ordering="agent_count")
     fields = ("name",)
     search_fields = ("name",)
 
@@ -256,7 +253,3 @@ class AgentGroupAdmin(Admin):
         active = Count("agents", filter=Q(agents__is_active=True))
         groups: QuerySet[AgentGroup] = super().get_queryset(request)
         return groups.annotate(agent_count=active)
-
-    @display(description=_("active agents"), ordering="agent_count")
-    def agents_count(self, group: Any) -> int:
-        return int(group.agent_count)

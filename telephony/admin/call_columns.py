@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.translation import gettext_lazy as _
 
-from callcentre.admin import ReadOnlyAdmin, UncountedMixin, display, link
+from callcentre.admin import ReadOnlyAdmin, UncountedMixin, column, display, link
 from callcentre.admin.scope import scope_of
 from callcentre.core.times import second
 from telephony.admin import connection_search
@@ -105,9 +105,7 @@ class CallPartsAdmin(CallsAdmin):
 
     list_select_related = ("connection__agent", "connection__queue")
 
-    @display(description=_("Id of the call"))
-    def call(self, row: Any) -> str:
-        return str(row.connection.uid)
+    call = column(lambda row: row.connection.uid, description=_("Id of the call"))
 
     @display(description=_("call"))
     def call_link(self, row: Any) -> str:

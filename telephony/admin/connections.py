@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 from unfold.admin import TabularInline
 from unfold.contrib.filters.admin import DropdownFilter
 
-from callcentre.admin import DatesFilter, UncountedChangeList, display
+from callcentre.admin import DatesFilter, column, display
 from callcentre.admin.lists import rows_up_to, takes_all_rows
 from callcentre.admin.scope import AutocompleteSelectFilter, AutocompleteSelectMultipleFilter, scope_of
 from callcentre.core.times import second
@@ -99,13 +99,6 @@ class DispositionFilter(_ResultFilter):
         return [(GOING_ON, _("goes on")), *Connection.Disposition.choices]
 
 
-class NewestChangeList(UncountedChangeList):
-    """A list in the order of the start. The ids of imported calls have another order."""
-
-    def get_ordering(self, request: HttpRequest, queryset: QuerySet[Any]) -> list[str]:
-        return ["-created_at", "-pk"]
-
-
 class _PartInline(TabularInline):
     """Rows that belong to a call, in the order of time."""
 
@@ -134,12 +127,11 @@ class _PartInline(TabularInline):
 
 def _instant(name: str, description: Any) -> Any:
     """Return a column that shows an instant to the second."""
+    return column(lambda row: second(getattr(row, name)) or "–", description=description)
 
-    @display(description=description)
-    def shown(inline: Any, row: Any) -> str:
-        return second(getattr(row, name)) or "–"
 
-    return shown
+def _reason(row: Connection | Leg) -> str:
+    return causes.shown(row.cause_text) or "–"
 
 
 class OfferInline(_PartInline):
@@ -172,15 +164,9 @@ class TransferInline(_PartInline):
 class LegInline(_PartInline):
     model = Leg
     fields = ("role", "number", "agent", "state", "asked", "up", "ended", "cause", "reason", "tech_cause")
-    asked, up, ended = (
-        _instant("asked_at", _("asked for")),
-        _instant("up_at", _("up")),
-        _instant("ended_at", _("ended")),
-    )
-
-    @display(description=_("reason"))
-    def reason(self, leg: Leg) -> str:
-        return causes.shown(leg.cause_text) or "–"
+    asked, up = _instant("asked_at", _("asked for")), _instant("up_at", _("up"))
+    ended = _instant("ended_at", _("ended"))
+    reason = column(_reason, description=_("reason"))
 
 
 class CommandInline(_PartInline):
@@ -219,9 +205,15 @@ class ConnectionAdmin(CallsAdmin):
     inlines = (OfferInline, TalkInline, TransferInline, LegInline, CommandInline)
     change_form_outer_before_template = "telephony/_recordings.html"
     change_form_outer_after_template = "admin/telephony/connection.html"
-
-    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[UncountedChangeList]:
-        return NewestChangeList
+    newest_by = "created_at"  # the ids of imported calls have another order
+    answer = column(lambda call: second(call.answered_at), description=_("answered"))
+    end = column(lambda call: second(call.ended_at), description=_("end"))
+    uid = column(lambda call: call.uid, description=_("id"))
+    way = column(lambda call: call.get_direction_display(), description=_("direction"))
+    reason = column(_reason, description=_("reason"))
+    request_of = column(lambda call: call.request_id or "–", description=_("request id"))
+    talk = column(lambda call: minutes(call.billsec), description=_("talk"))
+    heard = column(lambda call: players_of(call.players), description=_("recording"))
 
     def get_list_display(self, request: HttpRequest) -> Any:
         """Leave the recordings out for a person who may not hear them."""
@@ -249,22 +241,6 @@ class ConnectionAdmin(CallsAdmin):
             if (obj and obj.has_talks if inline is TalkInline else inline.model.objects.filter(connection=obj).exists())
         ]
 
-    @display(description=_("answered"))
-    def answer(self, call: Connection) -> str:
-        return second(call.answered_at)
-
-    @display(description=_("end"))
-    def end(self, call: Connection) -> str:
-        return second(call.ended_at)
-
-    @display(description=_("id"))
-    def uid(self, call: Connection) -> str:
-        return call.uid
-
-    @display(description=_("direction"))
-    def way(self, call: Connection) -> str:
-        return str(call.get_direction_display())
-
     @display(description=_("result"), label=COLOURS)
     def result(self, call: Connection) -> tuple[str, str]:
         if call.cause_text == causes.NO_CONNECTION:
@@ -274,22 +250,6 @@ class ConnectionAdmin(CallsAdmin):
     @display(description=_("result"))
     def outcome(self, call: Connection) -> str:
         return self.result(call)[1]
-
-    @display(description=_("reason"))
-    def reason(self, call: Connection) -> str:
-        return causes.shown(call.cause_text) or "–"
-
-    @display(description=_("request id"))
-    def request_of(self, call: Connection) -> str:
-        return call.request_id or "–"
-
-    @display(description=_("talk"))
-    def talk(self, call: Connection) -> str:
-        return minutes(call.billsec)
-
-    @display(description=_("recording"))
-    def heard(self, call: Any) -> str:
-        return players_of(call.players)
 
     def page_context(self, request: HttpRequest, obj: Connection | None) -> dict[str, Any]:
         return topic_of(obj) | conversation_of(request, obj) if obj else {}

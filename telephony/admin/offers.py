@@ -1,7 +1,7 @@
 """Offers of inbound calls to agents: one row each time that a phone rang."""
 
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 from django.contrib import admin
@@ -18,6 +18,7 @@ from callcentre.admin import (
     ReadOnlyAdmin,
     UncountedChangeList,
     UncountedMixin,
+    column,
     display,
     link,
 )
@@ -82,9 +83,9 @@ class Counted(PeriodFilter):
         return wanted & rang & Q(connection__direction=Connection.Direction.INBOUND)
 
 
-def _clock(instant: datetime | None) -> str:
-    """Return the time of day. The column of the offer shows the day."""
-    return second(instant)[11:] or "–"
+def _clock(name: str, description: Any) -> Any:
+    """Return a column with the time of day. The column of the offer shows the day."""
+    return column(lambda offer: second(getattr(offer, name))[11:] or "–", description=description)
 
 
 class OfferChangeList(UncountedChangeList):
@@ -110,6 +111,10 @@ class OfferAdmin(UncountedMixin, ReadOnlyAdmin):
     )
     fields = ("agent", "queue", "offered", "answered", "ended", "result", "transferred", "call")
     readonly_fields = fields
+    login = column(lambda offer: offer.agent.login, description=_("agent"))
+    answered, ended = _clock("answered_at", _("answered")), _clock("ended_at", _("ended"))
+    transferred = _clock("transferred_at", _("transferred"))
+    result = column(lambda offer: (offer.outcome, offer.get_outcome_display()), description=_("outcome"), label=COLOURS)
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[UncountedChangeList]:
         return OfferChangeList
@@ -121,26 +126,6 @@ class OfferAdmin(UncountedMixin, ReadOnlyAdmin):
     @display(description=_("offered"))
     def offered(self, offer: Offer) -> str:
         return format_html('<span class="whitespace-nowrap">{}</span>', second(offer.offered_at))
-
-    @display(description=_("agent"))
-    def login(self, offer: Offer) -> str:
-        return offer.agent.login
-
-    @display(description=_("answered"))
-    def answered(self, offer: Offer) -> str:
-        return _clock(offer.answered_at)
-
-    @display(description=_("ended"))
-    def ended(self, offer: Offer) -> str:
-        return _clock(offer.ended_at)
-
-    @display(description=_("transferred"))
-    def transferred(self, offer: Offer) -> str:
-        return _clock(offer.transferred_at)
-
-    @display(description=_("outcome"), label=COLOURS)
-    def result(self, offer: Offer) -> tuple[str, str]:
-        return offer.outcome, str(offer.get_outcome_display())
 
     @display(description=_("call"))
     def call(self, offer: Offer) -> str:

@@ -10,7 +10,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext, pgettext_lazy
 
-from callcentre.admin import Admin, Inline, WeekdaysInline, confirm_first, display
+from callcentre.admin import Admin, Inline, WeekdaysInline, column, confirm_first, display
 from callcentre.core.times import spell_length
 from telephony import queue_waits
 from telephony.admin.state_labels import length
@@ -62,6 +62,12 @@ class QueueAdmin(Undeletable, Admin):
     inlines = (MemberInline, HoursInline)
     change_form_outer_before_template = "admin/telephony/callers.html"
 
+    waiting = column(lambda queue: queue.situation.waiting, description=pgettext_lazy("of callers", "waiting"))
+    longest = column(lambda queue: length(queue.situation.longest_since) or "–", description=_("longest"))
+    free_agents = column(
+        lambda queue: f"{queue.situation.free} / {queue.situation.serving}", description=_("agents ready / at work")
+    )
+
     class Media:
         js = ("callcentre/live.js",)
 
@@ -70,24 +76,10 @@ class QueueAdmin(Undeletable, Admin):
         for queue in rows:
             queue.situation = found[queue.pk]
 
-    @display(description=pgettext_lazy("of callers", "waiting"))
-    def waiting(self, queue: Any) -> int:
-        count: int = queue.situation.waiting
-        return count
-
-    @display(description=_("longest"))
-    def longest(self, queue: Any) -> str:
-        since = queue.situation.longest_since
-        return length(since) or "–"
-
     @display(description=_("estimated wait"))
     def estimate(self, queue: Any) -> str:
         seconds = queue.situation.estimated_seconds
         return "–" if seconds is None else spell_length(seconds)
-
-    @display(description=_("agents ready / at work"))
-    def free_agents(self, queue: Any) -> str:
-        return f"{queue.situation.free} / {queue.situation.serving}"
 
     def page_context(self, request: HttpRequest, obj: Queue | None) -> dict[str, Any]:
         if obj is None:

@@ -7,7 +7,7 @@ from django.db.models import Count, Q, QuerySet
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
-from callcentre.admin import Admin, Inline, display
+from callcentre.admin import Admin, Inline, column
 from callcentre.admin.scope import RelatedDropdownFilter
 from telephony.admin.undeletable import Undeletable
 from telephony.models import Connection, ConnectionTopic, EvaluationCriterion, Topic, TopicField, TopicGroup
@@ -41,6 +41,7 @@ class TopicGroupAdmin(Undeletable, Admin):
     search_help_text = _("Name of a group or of a topic")
     fields = ("queue", "name", "is_active", "order")
     inlines = (TopicInline,)
+    topics_count = column(lambda group: group.topic_count, description=_("active topics"), ordering="topic_count")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[TopicGroup]:
         active = Count("topics", filter=Q(topics__is_active=True), distinct=True)
@@ -50,10 +51,6 @@ class TopicGroupAdmin(Undeletable, Admin):
     def get_readonly_fields(self, request: HttpRequest, obj: TopicGroup | None = None) -> tuple[str, ...]:
         """Keep the queue of an existing group: its calls belong to that queue."""
         return ("queue",) if obj else ()
-
-    @display(description=_("active topics"), ordering="topic_count")
-    def topics_count(self, group: Any) -> int:
-        return int(group.topic_count)
 
 
 @admin.register(TopicField)

@@ -22,7 +22,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 from unfold.contrib.filters.admin import ChoicesDropdownFilter
 
-from callcentre.admin import DeletableMixin, UncountedChangeList, actor_of, display
+from callcentre.admin import DeletableMixin, UncountedChangeList, actor_of, column, display
 from callcentre.admin.scope import scope_of
 from callcentre.core.audit import AuditAction, record_once
 from callcentre.core.times import spell_length
@@ -137,18 +137,12 @@ class TranscriptionAdmin(CallPartsAdmin):
     readonly_fields = fields
     change_form_outer_before_template = "telephony/_recordings.html"
     change_form_outer_after_template = "telephony/_transcription.html"
+    state = column(lambda words: (words.status, words.get_status_display()), description=_("status"), label=STATUSES)
+    length = column(lambda words: minutes(words.seconds), description=_("length"))
 
     def for_list(self, rows: QuerySet[Transcription]) -> QuerySet[Transcription]:
         """Leave the words out of the list."""
         return rows.defer("parts", "summary", "evaluated_criteria")
-
-    @display(description=_("status"), label=STATUSES)
-    def state(self, transcription: Transcription) -> tuple[str, str]:
-        return transcription.status, transcription.get_status_display()
-
-    @display(description=_("length"))
-    def length(self, transcription: Transcription) -> str:
-        return minutes(transcription.seconds)
 
     @display(description=_("customer felt"))
     def sentiment_shown(self, transcription: Transcription) -> str:
@@ -209,24 +203,13 @@ class RecordingAdmin(DeletableMixin, CallPartsAdmin):
     fields = ("call_link", "player", "started_at", "state", "length", "size", "ready_at", "attempt_count", "error")
     readonly_fields = fields
 
-    @display(description=_("attempts"), ordering="attempt_count")
-    def attempts(self, recording: Recording) -> int:
-        return recording.attempt_count
+    attempts = column(lambda row: row.attempt_count, description=_("attempts"), ordering="attempt_count")
+    heard = column(player_of, description=_("recording"))
+    shown_state = column(lambda row: (row.state, row.get_state_display()), description=_("state"), label=STATES)
+    length = column(lambda row: minutes(row.seconds), description=_("length"))
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[UncountedChangeList]:
         return RecordingChangeList
-
-    @display(description=_("recording"))
-    def heard(self, recording: Recording) -> str:
-        return player_of(recording)
-
-    @display(description=_("state"), label=STATES)
-    def shown_state(self, recording: Recording) -> tuple[str, str]:
-        return recording.state, recording.get_state_display()
-
-    @display(description=_("length"))
-    def length(self, recording: Recording) -> str:
-        return minutes(recording.seconds)
 
     def has_fetch_permission(self, request: HttpRequest) -> bool:
         return request.user.has_perm("telephony.change_recording")

@@ -6,7 +6,7 @@ from callcentre.api.openapi import operation
 from callcentre.api.serializers import Input
 from callcentre.api.viewsets import ApiViewSet
 from callcentre.core.errors import ErrorCode
-from telephony.api.lookup import connection_or_404
+from telephony.api.connections import connection_or_404
 from telephony.calls import commands
 from telephony.models import CallCommand
 from telephony.verbs import connections

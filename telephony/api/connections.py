@@ -8,6 +8,7 @@ from callcentre.api.openapi import array, count, operation, page, second, shape,
 from callcentre.api.pagination import limit_and_offset
 from callcentre.api.viewsets import ApiViewSet
 from callcentre.core.errors import ErrorCode, Fault, NotFound
+from callcentre.core.lookups import found_or_404
 from telephony import connection_rows
 from telephony.api.filters import ConnectionFilterSet
 from telephony.models import Connection
@@ -67,3 +68,7 @@ class ConnectionViewSet(ApiViewSet):
             raise NotFound(ErrorCode.CONNECTION_NOT_FOUND)
         talks = [TALK.data(talk) for talk in connection_rows.talks(row["id"])]
         return Response({**_detailed(row), "talks": talks})
+
+
+def connection_or_404(connection_id: str) -> Connection:
+    return found_or_404(Connection.objects.with_uid(connection_id).first(), ErrorCode.CONNECTION_NOT_FOUND)

@@ -10,8 +10,8 @@ from callcentre.api.openapi import array, boolean, integer, operation, shape, te
 from callcentre.api.serializers import Input
 from callcentre.api.viewsets import ApiViewSet
 from callcentre.core.errors import ErrorCode, Fault, NotFound
-from callcentre.core.parsing import Reject, RejectEntries
-from telephony.api.lookup import connection_or_404
+from callcentre.core.parsing import Reject
+from telephony.api.connections import connection_or_404
 from telephony.api.queues import queue_or_404
 from telephony.models import ConnectionTopic, Queue, Topic, TopicField, TopicGroup
 from telephony.models.topic import LONGEST_TEXT, GivenValue
@@ -30,7 +30,7 @@ class FieldValuesField(fields.ListField):
             values += [entry] if entry else []
             faults += [fault.under(str(position)) for fault in wrong]
         if faults:
-            raise RejectEntries(faults, values)
+            raise Reject.of_entries(faults, values)
         return values
 
 

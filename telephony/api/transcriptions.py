@@ -9,7 +9,7 @@ from callcentre.api.viewsets import ApiViewSet
 from callcentre.core.audit import AuditAction, record_once
 from callcentre.core.errors import ErrorCode, Fault, Invalid, NotFound
 from callcentre.core.parsing import Reject
-from telephony.api.lookup import connection_or_404
+from telephony.api.connections import connection_or_404
 from telephony.models import Connection, Recording, Transcription
 from telephony.models.transcription import is_configured
 from telephony.talk_ratio import ratio

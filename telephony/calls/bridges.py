@@ -3,7 +3,7 @@
 from django.conf import settings
 from django.db import transaction
 
-from telephony.calls import line_requests, switch_requests
+from telephony.calls import lines, switch_requests
 from telephony.models import Connection, Leg
 from telephony.verbs import recordings
 
@@ -18,7 +18,7 @@ def join(connection: Connection, *legs: Leg, is_repeated: bool = False) -> None:
     channel_ids = [leg.channel_id for leg in legs]
 
     def request() -> None:
-        with line_requests.alone(channel_ids):
+        with lines.alone(channel_ids):
             switch_requests.send_now(
                 "join",
                 connection.bridge_id,

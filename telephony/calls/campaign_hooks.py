@@ -6,14 +6,16 @@ agents' states have changed. Instants have milliseconds.
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Protocol
 
 from telephony.models import Connection
 
 
-class CampaignHooks(Protocol):
+class CampaignHooks:
+    """The hooks for calls that no dialler placed: they do nothing."""
+
     def answered(self, connection: Connection, at: datetime) -> bool:
         """Note that the customer has picked up. Return whether to detect answering machines."""
+        return False
 
     def answered_late(self, connection: Connection, at: datetime) -> None:
         """Note that the customer has picked up after the call had ended, and hears no agent."""
@@ -23,24 +25,30 @@ class CampaignHooks(Protocol):
 
     def next_agent(self, connection: Connection, passed: Sequence[int]) -> int | None:
         """Return the agent to take the answered call by a line, who is locked; None if none is free."""
+        return None
 
     def is_wanted(self, agent_id: int) -> bool:
         """Return whether an answered call waits that the agent can take by a line."""
+        return False
 
     def joined(self, connection: Connection) -> None:
         """Note that the customer is joined with the connection's agent."""
 
     def unjoin(self, connection: Connection, since: datetime) -> bool:
         """Take back that the call was joined, if it was answered after `since`. Return whether it is taken back."""
+        return False
 
     def is_unheard(self, connection: Connection, since: datetime) -> bool:
         """Return whether the customer was joined with the agent after `since`."""
+        return False
 
     def waiting(self) -> list[tuple[int, datetime]]:
         """Return the answered calls that have no agent yet, each with its answer, in their order."""
+        return []
 
     def dropped(self, connection: Connection, at: datetime) -> str:
         """Note that no agent was free in time. Return the name of the message for the switch, or none."""
+        return ""
 
     def transfer_failed(self, connection: Connection) -> None:
         """Note that the call ends because its transfer has failed."""
@@ -49,40 +57,7 @@ class CampaignHooks(Protocol):
         """Settle the attempt: the call has ended, and its result is final."""
 
 
-class _None:
-    def answered(self, connection: Connection, at: datetime) -> bool:
-        return False
-
-    def answered_late(self, connection: Connection, at: datetime) -> None: ...
-
-    def detected(self, connection: Connection, at: datetime, who: str) -> None: ...
-
-    def next_agent(self, connection: Connection, passed: Sequence[int]) -> int | None:
-        return None
-
-    def is_wanted(self, agent_id: int) -> bool:
-        return False
-
-    def joined(self, connection: Connection) -> None: ...
-
-    def unjoin(self, connection: Connection, since: datetime) -> bool:
-        return False
-
-    def is_unheard(self, connection: Connection, since: datetime) -> bool:
-        return False
-
-    def waiting(self) -> list[tuple[int, datetime]]:
-        return []
-
-    def dropped(self, connection: Connection, at: datetime) -> str:
-        return ""
-
-    def transfer_failed(self, connection: Connection) -> None: ...
-
-    def ended(self, connection: Connection, at: datetime) -> None: ...
-
-
-_hooks: CampaignHooks = _None()
+_NONE = _hooks = CampaignHooks()
 
 
 def register(hooks: CampaignHooks) -> None:
@@ -103,6 +78,3 @@ def waiting() -> list[tuple[int, datetime]]:
 def is_wanted(agent_id: int) -> bool:
     """Return whether an answered call waits for the agent, who is locked: then no other call may have the agent."""
     return _hooks.is_wanted(agent_id)
-
-
-_NONE = _None()

@@ -19,7 +19,7 @@ from callcentre.core.errors import Conflict, ErrorCode, Fault, Invalid
 from callcentre.core.phone import PhoneError, normalise
 from callcentre.core.pubsub import publish
 from telephony import call_clock
-from telephony.calls import bridges, inbound, legs, line_requests, offers, switch_requests, talk_times, transfers
+from telephony.calls import bridges, inbound, legs, offers, switch_requests, talk_times, transfers
 from telephony.leader_election import is_connected
 from telephony.models import CallCommand, Connection, Leg, Queue, Transfer, TransferShortcut
 from telephony.verbs import ledger, presence
@@ -198,7 +198,7 @@ def _hold(connection: Connection, command: CallCommand, at: datetime) -> None:
         switch_requests.play_music(customer, connection.music_class)
     for leg in connection.open_legs:
         if leg.line:
-            line_requests.silence(leg.channel_id)
+            switch_requests.send("play_silence", leg.channel_id)
 
 
 def _resume(connection: Connection, command: CallCommand, at: datetime) -> None:
@@ -206,7 +206,7 @@ def _resume(connection: Connection, command: CallCommand, at: datetime) -> None:
     connection.join_count += 1
     connection.save(update_fields=["is_on_hold", "join_count"])
     if customer := connection.leg_of(Leg.Role.CUSTOMER):
-        switch_requests.stop_music(customer)
+        switch_requests.send("stop_music", customer.channel_id)
     bridges.join(connection, *(leg for leg in connection.open_legs if not leg.hangup_asked_at))
 
 

@@ -9,10 +9,11 @@ from collections import Counter
 from datetime import datetime, timedelta
 
 from django.db import transaction
+from django.db.models import Exists, OuterRef
 
 from callcentre.core.statements import Statement, row_of, rows_of
 from telephony.calls import campaign_hooks, legs, offers
-from telephony.models import Agent, Connection, Leg, Offer
+from telephony.models import Agent, AgentState, Connection, Leg, Offer
 from telephony.models.agent_intervals import StateKind
 from telephony.models.browser_phone import PHONE_IS_READY
 from telephony.verbs import ledger, presence
@@ -56,15 +57,6 @@ WHERE c.state = 'waiting' AND c.id <> ALL(%(passed)s)
 ORDER BY q.priority, c.waiting_since, c.id
 LIMIT 1
 """).of(phone_is_ready=PHONE_IS_READY)
-# Offers to agents who have paused or logged out meanwhile. A call that was transferred to an agent has no queue, and
-# rings in any state of the agent.
-_UNWANTED = """
-SELECT o.connection_id FROM telephony_offer o
-WHERE o.ended_at IS NULL AND o.answered_at IS NULL AND o.queue_id IS NOT NULL AND NOT EXISTS (
-  SELECT 1 FROM telephony_agentstate st
-  WHERE st.agent_id = o.agent_id AND st.ended_at IS NULL AND st.kind = 'ringing' AND st.connection_id = o.connection_id
-)
-"""
 _OVERDUE = """
 SELECT c.id FROM telephony_connection c JOIN telephony_queue q ON q.id = c.queue_id
 WHERE c.state = 'waiting' AND q.longest_wait_seconds > 0
@@ -75,7 +67,13 @@ ORDER BY c.waiting_since, c.id
 
 def distribute(now: datetime) -> int:
     """Withdraw unwanted offers, then ring free agents for waiting callers. Return the number of new offers."""
-    for pk in _ids(_UNWANTED):
+    # Of agents who have paused or logged out meanwhile. A call that was transferred to an agent has no queue, and rings
+    # in any state of the agent.
+    ringing = AgentState.objects.filter(
+        agent=OuterRef("agent"), connection=OuterRef("connection"), kind=StateKind.RINGING, ended_at=None
+    )
+    unanswered = Offer.objects.filter(ended_at=None, answered_at=None, queue__isnull=False)
+    for pk in unanswered.filter(~Exists(ringing)).order_by("id").values_list("connection", flat=True):
         _withdraw(pk, now)
     offered = 0
     attempts: Counter[int] = Counter()
@@ -92,10 +90,6 @@ def distribute(now: datetime) -> int:
 def _next(now: datetime, passed: list[int], wanted: list[int]) -> tuple[int, int] | None:
     row: tuple[int, int] | None = row_of(_NEXT, {"now": now, "rested": now - REST, "passed": passed, "wanted": wanted})
     return row
-
-
-def _ids(statement: str, *parameters: datetime) -> list[int]:
-    return [pk for (pk,) in rows_of(statement, parameters)]
 
 
 @transaction.atomic
@@ -147,7 +141,7 @@ def _withdraw(connection_id: int, now: datetime) -> None:
 
 def overdue(now: datetime) -> list[int]:
     """Return the calls that have waited in their queue up to its limit."""
-    return _ids(_OVERDUE, now)
+    return [pk for (pk,) in rows_of(_OVERDUE, [now])]
 
 
 def is_overdue(connection: Connection, now: datetime) -> bool:

@@ -9,7 +9,7 @@ from callcentre.core.actor import SYSTEM
 from callcentre.core.changes import actor_columns
 from callcentre.core.pubsub import publish
 from telephony import call_clock, causes, events
-from telephony.calls import bridges, distribution, legs, offers, switch_requests, talk_times, transfers
+from telephony.calls import bridges, distribution, legs, offers, switch_requests, transfers
 from telephony.customers import customer_of_caller
 from telephony.models import Connection, Leg, Queue, Transfer
 from telephony.numbers import comparable
@@ -47,7 +47,7 @@ def arrived(event: Arrived, pk: int | None = None) -> None:
         reason = causes.QUEUE_CLOSED
         legs.end(connection, at, Disposition.NO_ANSWER, cause=ABSENT, cause_text=reason, hung_up_by=Party.SYSTEM)
     else:
-        switch_requests.answer(leg)
+        switch_requests.send("answer", leg.channel_id)
         _send_to(connection, place, at, is_overflow=place != queue)
 
 
@@ -57,7 +57,7 @@ def missed(caller: Missed, pk: int | None = None) -> None:
 
     `pk` is the id that the connection gets.
     """
-    switch_requests.forget_missed(caller.key)
+    switch_requests.send("forget_missed", caller.key)
     if Leg.objects.filter(channel_id=caller.channel_id).exists():
         return
     connection, leg = _begin(caller.channel_id, caller.caller, caller.dialled, caller.began_at, pk)
@@ -152,19 +152,8 @@ def agent_up(connection: Connection, leg: Leg, at: datetime) -> None:
     if connection.state != State.WAITING or customer is None or offer is None or offer.agent_id != leg.agent_id:
         legs.hang_up(leg, at)
         return
-    is_first = connection.answered_at is None
     offers.count_wait(connection, at)
-    connection.state, connection.agent = State.TALKING, offer.agent
-    connection.answered_at = connection.answered_at or at
-    connection.join_count += 1
-    connection.save(update_fields=["state", "agent", "answered_at", "wait_seconds", "join_count"])
-    offers.answer(offer, at)
-    talk_times.begin(connection, offer.agent, at)
-    presence.talk(offer.agent, connection, at)
-    if is_first:
-        events.connection_answered(connection)
-    switch_requests.stop_music(customer)
-    bridges.join(connection, customer, leg)
+    transfers.join(connection, leg, customer, at, offer=offer)
 
 
 def agent_ended(connection: Connection, leg: Leg, at: datetime) -> None:

@@ -4,15 +4,12 @@ from datetime import datetime, timedelta
 
 import structlog
 from django.conf import settings
-from django.db import connection as database
 from django.db import transaction
 from prometheus_client import Counter
 
-from callcentre.core.joined_rows import JoinedRows
-from callcentre.core.statements import Statement
 from telephony import call_clock, causes, channels, events
 from telephony.calls import bridges, campaign_hooks, lines, offers, switch_requests, talk_times
-from telephony.models import Agent, Connection, Leg, Queue
+from telephony.models import Agent, Connection, Leg
 from telephony.verbs import ledger, presence
 
 NORMAL = 16
@@ -20,21 +17,6 @@ NORMAL = 16
 NO_MEDIA, UNHEARD_MARGIN = 44, timedelta(seconds=2)
 
 ended = Counter("callcentre_calls", "Calls that are over", ["direction", "disposition"])
-
-_LOCK_BY_CHANNEL = """
-SELECT id FROM telephony_connection WHERE id = (SELECT connection_id FROM telephony_leg WHERE channel_id = %s)
-FOR NO KEY UPDATE
-"""
-
-# A leg and its agent; its connection with agent and queue.
-_PARTS = JoinedRows(leg=Leg, leg_agent=Agent, connection=Connection, agent=Agent, queue=Queue)
-_EVERYTHING = Statement("""
-SELECT {columns} FROM telephony_leg leg LEFT JOIN telephony_agent leg_agent ON leg_agent.id = leg.agent_id
-JOIN telephony_connection connection ON connection.id = leg.connection_id
-LEFT JOIN telephony_agent agent ON agent.id = connection.agent_id
-LEFT JOIN telephony_queue queue ON queue.id = connection.queue_id
-WHERE leg.connection_id = %s ORDER BY leg.id
-""").of(columns=_PARTS.columns)
 
 
 def lock(pk: int) -> Connection | None:
@@ -55,22 +37,20 @@ def lock(pk: int) -> Connection | None:
 def lock_by_channel(channel_id: str) -> tuple[Connection, Leg] | None:
     """Lock the connection of a channel. Return it and the channel's leg, or None for an unknown channel.
 
-    One statement reads everything after the lock is acquired, because rows may change during the wait for it.
+    The legs are read after the lock is acquired, because rows may change during the wait for it.
     """
-    with database.cursor() as cursor:
-        cursor.execute(_LOCK_BY_CHANNEL, [channel_id])
-        if (row := cursor.fetchone()) is None:
-            return None
-        cursor.execute(_EVERYTHING, row)
-        rows = [_PARTS.instances(found) for found in cursor.fetchall()]
-    _leg, _agent, connection, connection.agent, connection.queue = rows[0]
-    connection.all_legs = []
-    for leg, agent, *_rest in rows:
-        leg.agent, leg.connection = agent, connection
-        connection.all_legs.append(leg)
-    connection.all_legs += connection.line_legs()
+    of_channel = Leg.objects.filter(channel_id=channel_id).values("connection")
+    locked = Connection.objects.select_for_update(no_key=True).order_by().filter(pk__in=of_channel)
+    if not (pks := list(locked.values_list("pk", flat=True))):
+        return None
+    joined = Leg.objects.select_related("agent", "connection__agent", "connection__queue")
+    legs = list(joined.filter(connection=pks[0]).order_by("id"))
+    connection = legs[0].connection
+    for leg in legs:
+        leg.connection = connection
+    connection.all_legs = [*legs, *connection.line_legs()]
     bind_log_context(connection)
-    return connection, next(leg for leg in connection.all_legs if leg.channel_id == channel_id)
+    return connection, next(leg for leg in legs if leg.channel_id == channel_id)
 
 
 def bind_log_context(connection: Connection) -> None:
@@ -145,7 +125,7 @@ def hang_up(leg: Leg, at: datetime, cause: int = NORMAL) -> None:
         if leg.hangup_asked_at is None:
             leg.hangup_asked_at = at
             leg.save(update_fields=["hangup_asked_at"])
-        switch_requests.hang_up(leg, cause)
+        switch_requests.hang_up(leg.channel_id, cause)
 
 
 def end(

@@ -19,9 +19,10 @@ from telephony.calls import (
     failed_transfers,
     inbound,
     legs,
-    line_requests,
+    lines,
     outbound,
     placement,
+    switch_requests,
     transfers,
 )
 from telephony.calls.offers import CALL_REJECTED
@@ -86,16 +87,16 @@ def up(channel_id: str, at: datetime) -> None:
         return
     if line.ended_at:
         # The line was given up as lost before the switch got the request.
-        line_requests.hang_up(channel_id)
+        switch_requests.hang_up(channel_id)
         return
     line.state, line.up_at = State.UP, at
     line.save(update_fields=["state", "up_at"])
     if line.hangup_asked_at:
-        line_requests.hang_up(channel_id)
+        switch_requests.hang_up(channel_id)
     elif connection:
         _take_part(line, connection, at)
     else:
-        line_requests.silence_idle(line.pk)
+        lines.silence_idle(line.pk)
 
 
 @_in_order
@@ -105,7 +106,7 @@ def tone_over(channel_id: str, at: datetime) -> None:
     if found is None or found[0].ended_at:
         return
     line, connection = found
-    line_requests.stop_tone(channel_id)
+    switch_requests.send("stop_tone", channel_id)
     if connection and line.joined_at is None:
         _take_part(line, connection, at)
 
@@ -147,13 +148,8 @@ def _end(channel_id: str, at: datetime, cause: int | None, tech_cause: str, text
     line.save()
     if connection and leg and connection.state != Connection.State.ENDED:
         at = legs.instant(connection, at)
-        leg.state, leg.ended_at, leg.cause, leg.cause_text, leg.tech_cause = (
-            Leg.State.ENDED,
-            at,
-            cause,
-            text,
-            tech_cause,
-        )
+        leg.state, leg.ended_at = Leg.State.ENDED, at
+        leg.cause, leg.cause_text, leg.tech_cause = cause, text, tech_cause
         if was_up and not leg.up_at:
             # The agent has hung up during the tone.
             leg.cause = CALL_REJECTED
@@ -196,7 +192,7 @@ def do_due(channel_id: str, what: str, now: datetime) -> None:
         case "refused":
             ended(channel_id, now, line.cause, cause_text=line.cause_text)
         case "hang_up":
-            line_requests.hang_up(channel_id, line.cause or 16)
+            switch_requests.hang_up(channel_id, line.cause or 16)
         case "tone":
             tone_over(channel_id, now)
 

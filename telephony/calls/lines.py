@@ -1,39 +1,42 @@
-"""Standing lines of agents: begun, attached to calls, released. The agent is locked.
+"""Standing lines of agents: begun, attached to calls, released, silent. The agent is locked.
 
 A line has no row among the legs. While it is in a call, a leg that is not stored stands for it (`Leg.line`), so that
 the code of calls needs no second way. Ending, holding or transferring a call takes the line out of its bridge and never
 hangs it up.
+
+The silence of a line and the joining of the line are requested by several threads of the listener. A lock for each line
+keeps them apart, and the row says whether the line is still in no call, so that no silence begins after a join.
 """
 
+import threading
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from datetime import datetime
 from typing import Any
 
 from django.conf import settings
 from django.db import connection as database
 from django.db import transaction
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from callcentre.core.actor import Actor
 from callcentre.core.audit import AuditAction
 from callcentre.core.errors import Conflict, ErrorCode, Fault, Invalid
 from callcentre.core.pubsub import publish
-from callcentre.core.statements import Statement
-from telephony import call_clock
-from telephony.calls import line_requests
-from telephony.channels import line_channel_id
+from telephony import call_clock, causes
+from telephony.calls import switch_requests
+from telephony.channels import line_channel_id, line_of
 from telephony.leader_election import is_connected
 from telephony.models import Agent, AgentLine, Connection, Leg
-from telephony.models.connection import LINE_IS_READY
+from telephony.switch.base import SwitchError
 from telephony.verbs import ledger
-from telephony.verbs.agent_audit import record_by_other
+from telephony.verbs.agents import record_by_other
 
 State = AgentLine.State
+_locks: defaultdict[int, threading.Lock] = defaultdict(threading.Lock)
 
-_ATTACH = Statement("""
-UPDATE telephony_agentline SET connection_id = %(connection)s, role = %(role)s, called_at = %(at)s,
-  joined_at = %(joined_at)s
-WHERE agent_id = %(agent)s AND {line_is_ready} RETURNING id
-""").of(line_is_ready=LINE_IS_READY)
 _RELEASE = """
 UPDATE telephony_agentline SET connection_id = NULL, role = '', called_at = NULL, joined_at = NULL,
   hangup_asked_at = CASE WHEN state = 'up' THEN hangup_asked_at ELSE COALESCE(hangup_asked_at, %s) END
@@ -87,9 +90,13 @@ def has_lasting(agent_id: int) -> bool:
 
 def is_ready(agent_id: int) -> bool:
     """Return whether the agent has a line that can take a call."""
+    return _ready(agent_id).exists()
+
+
+def _ready(agent_id: int) -> QuerySet[AgentLine]:
     return AgentLine.objects.filter(
         agent=agent_id, ended_at=None, state=State.UP, connection_id=None, hangup_asked_at=None
-    ).exists()
+    )
 
 
 def begin(
@@ -106,7 +113,17 @@ def begin(
     in_call: dict[str, Any] = {"connection_id": connection.pk, "role": role, "called_at": at} if connection else {}
     line = AgentLine.objects.create(pk=pk, agent=agent, channel_id=line_channel_id(pk), asked_at=at, **in_call)
     shown = settings.CALLER_ID if presented is None else presented
-    line_requests.ring(line, agent.number, shown, ring_seconds or settings.AGENT_RING_SECONDS)
+    seconds = ring_seconds or settings.AGENT_RING_SECONDS
+
+    def refused(error: SwitchError) -> None:
+        """Store the refusal. The listener ends the line."""
+        refusal = {"cause": error.cause, "cause_text": str(error)[: causes.LONGEST], "state": State.REFUSED}
+        AgentLine.objects.filter(pk=pk, ended_at=None).update(**refusal)
+        publish("calls")
+
+    switch_requests.send(
+        "call_agent", line.channel_id, agent.number, presented=shown, ring_seconds=seconds, refused=refused
+    )
     return line
 
 
@@ -128,19 +145,12 @@ def attach(connection: Connection, agent: Agent, role: str, at: datetime, *, is_
     With `is_joined` the agent takes part at once, otherwise after a tone.
     """
     known = connection.all_legs
-    with database.cursor() as cursor:
-        values: dict[str, Any] = {
-            "connection": connection.pk,
-            "role": role,
-            "at": at,
-            "joined_at": at if is_joined else None,
-        }
-        cursor.execute(_ATTACH, {**values, "agent": agent.pk})
-        row = cursor.fetchone()
-    if row is None:
+    in_call = {"connection_id": connection.pk, "role": role, "called_at": at, "joined_at": at if is_joined else None}
+    if not _ready(agent.pk).update(**in_call):
         return None
     _mark_use(connection)
-    leg = Leg.of_line(AgentLine.objects.select_related("agent").get(pk=row[0]), connection)
+    line = AgentLine.objects.select_related("agent").get(agent=agent.pk, ended_at=None)
+    leg = Leg.of_line(line, connection)
     known.append(leg)
     return leg
 
@@ -150,7 +160,7 @@ def ring(connection: Connection, agent: Agent, role: str, at: datetime, *, prese
     if not agent.has_line:
         return False
     if leg := attach(connection, agent, role, at, is_joined=False):
-        line_requests.play_tone(leg.channel_id)
+        switch_requests.send("play_tone", leg.channel_id)
         return True
     if has_open(agent.pk):
         return False
@@ -173,6 +183,35 @@ def release(leg: Leg) -> None:
     leg.ended_at = leg.hangup_asked_at = call_clock.now()
     with database.cursor() as cursor:
         cursor.execute(_RELEASE, [timezone.now(), leg.line.pk, leg.connection_id])
-    line_requests.silence_idle(leg.line.pk, leg.connection_id)
+    silence_idle(leg.line.pk, leg.connection_id)
     # The line may have to end now, or can take the next call.
     publish("calls")
+
+
+# Requests to the switch, sent after the commit
+
+
+@contextmanager
+def alone(channel_ids: Sequence[str]) -> Iterator[None]:
+    """Hold the locks of the lines among these channels."""
+    with ExitStack() as stack:
+        for line_id in sorted(filter(None, map(line_of, channel_ids))):
+            stack.enter_context(_locks[line_id])
+        yield
+
+
+def silence_idle(line_id: int, connection_id: int = 0) -> None:
+    """Play silence to a line that has left its call, unless it is in another call by then.
+
+    The bridge of the call is destroyed before, by the same thread.
+    """
+
+    def request() -> None:
+        with _locks[line_id]:
+            idle = AgentLine.objects.filter(
+                pk=line_id, ended_at=None, state=State.UP, connection_id=None, hangup_asked_at=None
+            )
+            if channel_id := idle.values_list("channel_id", flat=True).first():
+                switch_requests.send_now("play_silence", channel_id)
+
+    transaction.on_commit(lambda: switch_requests.send_later(connection_id, request), robust=True)

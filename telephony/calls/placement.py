@@ -78,7 +78,6 @@ ORDER BY created_at, id LIMIT %(most)s
 """  # noqa: S608
 # Only one transaction at a time counts calls and places one.
 _LOCK_SPACE = 0x63616C6C
-_OPEN = "SELECT count(*) FROM telephony_connection WHERE state NOT IN ('queued', 'ended')"
 # No call is placed later than the time limit after its creation, so calls placed in the last second began within it.
 _PLACED = """
 SELECT count(*) FROM telephony_connection c JOIN telephony_leg l ON l.connection_id = c.id
@@ -200,7 +199,8 @@ def is_line_free() -> bool:
     if not _has_limits():
         return True
     lock_until_commit(_LOCK_SPACE)
-    if settings.TRUNK_LIMIT and row_of(_OPEN)[0] >= settings.TRUNK_LIMIT:
+    placed_ones = Connection.objects.open().exclude(state=Connection.State.QUEUED)
+    if settings.TRUNK_LIMIT and placed_ones.count() >= settings.TRUNK_LIMIT:
         return False
     if settings.CALLS_PER_SECOND:
         second = timezone.now() - timedelta(seconds=1)

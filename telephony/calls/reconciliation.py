@@ -14,20 +14,21 @@ from datetime import datetime, timedelta
 from functools import partial
 
 from django.db import transaction
-from django.db.models import Exists, OuterRef
+from django.db.models import Exists, OuterRef, Q
+from django.utils import timezone
 
-from callcentre.core.statements import rows_of
+from callcentre.core.pubsub import publish
 from telephony import call_clock, causes
 from telephony.calls import (
     bridges,
     legs,
-    line_comparison,
     line_events,
+    lines,
     presumed_ends,
     switch_events,
     switch_requests,
 )
-from telephony.channels import connection_of, connection_of_bridge, line_of
+from telephony.channels import connection_of, connection_of_bridge, line_of, line_of_tone
 from telephony.models import AgentLine, Connection, Leg
 from telephony.switch.base import Arrived, Channel, Missed, Switch, SwitchError
 
@@ -77,9 +78,9 @@ class Comparison:
         """
         now = call_clock.now()
         young = now - timedelta(seconds=GRACE_SECONDS)
-        lines = {line.channel_id: line for line in AgentLine.objects.filter(ended_at=None).order_by("id")}
+        lines_by_channel = {line.channel_id: line for line in AgentLine.objects.filter(ended_at=None).order_by("id")}
         legs_of_calls = {leg.channel_id: leg for leg in Leg.objects.filter(ended_at=None).order_by("id")}
-        rows: dict[str, Leg | AgentLine] = {**legs_of_calls, **lines}
+        rows: dict[str, Leg | AgentLine] = {**legs_of_calls, **lines_by_channel}
         channels = {channel.id: channel for channel in switch.channels()}
         listed_at = call_clock.now()
         repairs: list[Repair] = []
@@ -105,10 +106,10 @@ class Comparison:
             repairs.append(Repair(pk, partial(end_lost_legs, pk, channel_ids, gone_at, now)))
         strangers = [channel for channel in channels.values() if channel.id not in rows]
         callers, left_over = _sorted(strangers, now)
-        repairs += [Repair(0, partial(switch_requests.hang_up_channel, channel_id)) for channel_id in left_over]
+        repairs += [Repair(0, partial(switch_requests.hang_up, channel_id)) for channel_id in left_over]
         repairs += [
-            Repair(pk, partial(line_comparison.hang_up_over, line_channel, channel_id))
-            for pk, line_channel, channel_id in line_comparison.left_over(channels, lines)
+            Repair(pk, partial(_hang_up_over, line_channel, channel_id))
+            for pk, line_channel, channel_id in _lines_left_over(channels, lines_by_channel)
         ]
         repairs += [
             Repair(pk, partial(bridges.destroy, bridge_id)) for pk, bridge_id in _bridges_left_over(switch.bridges())
@@ -133,7 +134,7 @@ def _of_present(row: Leg | AgentLine, channel: Channel, now: datetime) -> list[R
     if isinstance(row, AgentLine):
         return [Repair(row.pk, partial(line_events.up, channel.id, now))] if is_unheard else []
     if row.hangup_asked_at:
-        return [Repair(row.connection_id, partial(switch_requests.hang_up_channel, channel.id))]
+        return [Repair(row.connection_id, partial(switch_requests.hang_up, channel.id))]
     if is_unheard:
         return [Repair(row.connection_id, partial(switch_events.up, channel.id, now))]
     if channel.is_ringing and row.state == Leg.State.ASKED:
@@ -242,17 +243,14 @@ def end_lost_call(connection: Connection, at: datetime) -> None:
     legs.end(connection, at, failure, cause=None, cause_text=reason, hung_up_by=Connection.Party.SYSTEM)
 
 
-_OVERDUE = """
-SELECT EXISTS (SELECT FROM telephony_leg WHERE ended_at IS NULL AND asked_at < %(then)s
-  AND (state = 'asked' OR hangup_asked_at < %(then)s))
-OR EXISTS (SELECT FROM telephony_agentline WHERE ended_at IS NULL AND asked_at < %(then)s
-  AND (state = 'asked' OR (connection_id IS NULL OR cause IS NOT NULL) AND hangup_asked_at < %(then)s))
-"""
-
-
 def is_overdue(now: datetime) -> bool:
     """Return whether the switch should have reported the start or the end of a leg by now."""
-    return bool(rows_of(_OVERDUE, {"then": now - timedelta(seconds=GRACE_SECONDS)})[0][0])
+    then = now - timedelta(seconds=GRACE_SECONDS)
+    is_asked, is_hung_up = Q(state=Leg.State.ASKED), Q(hangup_asked_at__lt=then)
+    has_left = Q(connection_id=None) | Q(cause__isnull=False)
+    legs_late = Leg.objects.filter(is_asked | is_hung_up, ended_at=None, asked_at__lt=then)
+    lines_late = AgentLine.objects.filter(is_asked | has_left & is_hung_up, ended_at=None, asked_at__lt=then)
+    return legs_late.exists() or lines_late.exists()
 
 
 def without_legs(now: datetime) -> list[int]:
@@ -295,10 +293,54 @@ def restore(pk: int) -> None:
         if connection.join_count:
             bridges.destroy(connection.bridge_id)
         if connection.direction == Connection.Direction.INBOUND:
-            switch_requests.answer(customer)
+            switch_requests.send("answer", customer.channel_id)
         switch_requests.play_music(customer, connection.music_class)
 
 
 def _waits_for_dialler(connection: Connection) -> bool:
     """Return whether a dialler's call was answered and has no agent yet."""
     return connection.state == State.WAITING and connection.waiting_since is None
+
+
+# Standing lines
+
+
+def _lines_left_over(channel_ids: Collection[str], known: Collection[str]) -> list[tuple[int, str, str]]:
+    """Return line, channel of the line and channel, for channels of other lines than these and for their tones."""
+    found: list[tuple[int, str, str]] = []
+    for channel_id in channel_ids:
+        line_channel = line_of_tone(channel_id) or channel_id
+        if (line_id := line_of(line_channel)) is not None and line_channel not in known:
+            found.append((line_id, line_channel, channel_id))
+    return found
+
+
+def _hang_up_over(line_channel: str, channel_id: str) -> None:
+    """Hang up a channel, unless its line is a new one."""
+    if not AgentLine.objects.filter(channel_id=line_channel, ended_at=None).exists():
+        switch_requests.hang_up(channel_id)
+
+
+def end_offline_lines(switch: Switch) -> None:
+    """End the lines of phones that went offline while no listener was connected, which no event reports.
+
+    A line in a call ends after it, because its phone may only have failed to answer the switch for a moment.
+    """
+    lasting = AgentLine.objects.filter(ended_at=None, state=AgentLine.State.UP, hangup_asked_at=None)
+    if not lasting.exists():
+        return
+    try:
+        offline = switch.offline_phones()
+    except SwitchError as error:
+        logger.warning("the switch does not list its phones", extra={"error": str(error)})
+        return
+    if lasting.filter(agent__number__in=offline).update(hangup_asked_at=timezone.now()):
+        publish("calls")
+
+
+def restore_silence() -> None:
+    """Play silence to all lines that are in no call, in case a process died before its request."""
+    for pk in AgentLine.objects.filter(ended_at=None, state=AgentLine.State.UP, connection_id=None).values_list(
+        "pk", flat=True
+    ):
+        lines.silence_idle(pk)

@@ -103,7 +103,7 @@ def ringing(channel_id: str, at: datetime) -> None:
     at = call_clock.on_call(connection_id, at) if connection_id else at
     row = row_of(_RINGING, [at, channel_id])
     if row and row[0]:
-        switch_requests.hang_up_channel(channel_id)
+        switch_requests.hang_up(channel_id)
 
 
 @transaction.atomic
@@ -116,7 +116,7 @@ def up(channel_id: str, at: datetime) -> None:
         return
     if leg.state == Leg.State.ENDED:
         # The leg was given up as lost before the switch got the request to call.
-        switch_requests.hang_up_channel(channel_id)
+        switch_requests.hang_up(channel_id)
         return
     heard_at, at = call_clock.on_call(connection.pk, at), legs.instant(connection, at)
     legs.mark_up(leg, at)

@@ -73,29 +73,12 @@ def follow(leg: Leg) -> None:
     send("follow", leg.channel_id, refused=lambda error: _store_refusal(leg.channel_id, 0, ""))
 
 
-def answer(leg: Leg) -> None:
-    send("answer", leg.channel_id)
-
-
-def forget_missed(key: str) -> None:
-    send("forget_missed", key)
-
-
 def play_music(leg: Leg, music_class: str = "default") -> None:
     send("play_music", leg.channel_id, music_class)
 
 
-def stop_music(leg: Leg) -> None:
-    send("stop_music", leg.channel_id)
-
-
-def hang_up(leg: Leg, cause: int = 16) -> None:
-    """Hang up a leg. Only `legs.hang_up` calls this, after it has stored `hangup_asked_at`."""
-    send("hang_up", leg.channel_id, cause)
-
-
-def hang_up_channel(channel_id: str, cause: int = 16) -> None:
-    """Hang up a channel without an open leg, as after a crash."""
+def hang_up(channel_id: str, cause: int = 16) -> None:
+    """Hang up a channel. For one with an open leg only `legs.hang_up` calls this, as it stores `hangup_asked_at`."""
     send("hang_up", channel_id, cause)
 
 

@@ -10,7 +10,7 @@ from django.conf import settings
 
 from telephony import events
 from telephony.calls import bridges, legs, offers, switch_requests, talk_times
-from telephony.models import Agent, Connection, Leg
+from telephony.models import Agent, Connection, Leg, Offer
 from telephony.verbs import presence
 
 State = Connection.State
@@ -47,17 +47,23 @@ def target_up(connection: Connection, leg: Leg, at: datetime) -> None:
     customer = connection.leg_of(Leg.Role.CUSTOMER)
     if connection.state != State.DIALLING or customer is None:
         return
+    offer = offers.current(connection) if leg.agent else None
+    join(connection, leg, customer, at, offer=offer if offer and offer.agent_id == leg.agent_id else None)
+
+
+def join(connection: Connection, leg: Leg, customer: Leg, at: datetime, *, offer: Offer | None) -> None:
+    """Join the customer, who hears music, with the agent of the leg or with a target outside."""
     is_first = connection.answered_at is None
     connection.state, connection.answered_at = State.TALKING, connection.answered_at or at
     connection.agent = leg.agent or connection.agent
     connection.join_count += 1
-    connection.save(update_fields=["state", "answered_at", "agent", "join_count"])
+    connection.save(update_fields=["state", "agent", "answered_at", "wait_seconds", "join_count"])
+    if offer:
+        offers.answer(offer, at)
     if leg.agent:
-        if (offer := offers.current(connection)) and offer.agent_id == leg.agent_id:
-            offers.answer(offer, at)
         talk_times.begin(connection, leg.agent, at)
         presence.talk(leg.agent, connection, at)
     if is_first:
         events.connection_answered(connection)
-    switch_requests.stop_music(customer)
+    switch_requests.send("stop_music", customer.channel_id)
     bridges.join(connection, customer, leg)

@@ -1,11 +1,13 @@
-"""Changes of an agent's settings."""
+"""Changes of an agent's settings, and the entries of the audit log about what others do with an agent's presence."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from django.db import transaction
 from django.utils import timezone
 
 from callcentre.core.actor import Actor
+from callcentre.core.audit import AuditAction, record
 from callcentre.core.errors import Fault, Invalid
 from callcentre.core.pubsub import publish
 from telephony.models import Agent, AgentLine
@@ -40,3 +42,14 @@ def end_lines_without_setting(agent: Agent) -> None:
     open_ones = AgentLine.objects.filter(agent=agent, ended_at=None, hangup_asked_at=None)
     if not agent.has_line and open_ones.update(hangup_asked_at=timezone.now()):
         publish("calls")
+
+
+def record_by_other(agent: Agent, actor: Actor, action: AuditAction, changes: dict[str, Any] | None = None) -> None:
+    """Write what a person or program did with an agent. Agents at their own desk and the service make no entry: the
+    ledger has every interval.
+    """
+    is_self = (actor.kind == "agent" and actor.id == agent.pk) or (
+        actor.kind == "user" and actor.id is not None and actor.id == agent.user_id
+    )
+    if actor.kind != "system" and not is_self:
+        record(actor, action, agent, changes=changes)

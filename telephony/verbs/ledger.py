@@ -1,7 +1,7 @@
 """The ledger of agents' time: every read of a locked agent and every change of states and sessions.
 
-A call uses this module three times, so it is written in SQL: one statement locks, one reads, one changes. The read
-follows the lock in a statement of its own, because a statement that waits for a lock sees old rows.
+A call uses this module three times, so that what it needs is written in SQL: one statement locks, one reads, one
+changes. The read follows the lock in a statement of its own, because a statement that waits for a lock sees old rows.
 """
 
 from collections.abc import Callable
@@ -15,6 +15,7 @@ from django.utils import timezone
 from callcentre.core.pubsub import publish
 from callcentre.core.statements import Statement, row_of, rows_of
 from telephony import events
+from telephony.models import AgentLine, AgentSession, AgentState
 from telephony.models.agent_intervals import StateKind
 from telephony.models.connection import LEG_OCCUPIES_PHONE
 
@@ -131,18 +132,6 @@ SELECT %(agent_id)s, %(at)s, %(kind)s, %(pause_id)s, %(connection_id)s, %(ends_a
   %(resumes_pause_id)s, %(awaits_topic)s, %(is_extended)s
 FROM (SELECT count(*) FROM ended) AS done
 """).of(end=_END, columns=_COLUMNS)
-_AMEND = """
-UPDATE telephony_agentstate
-SET ends_at = %s, resumes_as = %s, resumes_pause_id = %s, awaits_topic = %s, is_extended = %s WHERE id = %s
-"""
-# The listener hangs up the standing line, after the call that it is in.
-_CLOSE_SESSION = """
-WITH ended AS (
-  UPDATE telephony_agentsession SET ended_at = %s, ended_by = %s WHERE id = %s RETURNING agent_id
-)
-UPDATE telephony_agentline SET hangup_asked_at = now()
-WHERE agent_id IN (SELECT agent_id FROM ended) AND ended_at IS NULL AND hangup_asked_at IS NULL
-"""
 
 # A talk that ended with a call, and the two states after it. No state spans a login or a logout.
 _TALK_AND_AFTER = """
@@ -162,7 +151,6 @@ FROM talk CROSS JOIN LATERAL (
 ) state
 ORDER BY state.started_at, state.id
 """
-_MOVE = "UPDATE telephony_agentstate SET started_at = %s, ended_at = %s, ends_at = %s WHERE id = %s"
 
 # Agents forget to end sessions, and pauses outside a session. Calls end by themselves.
 _OVERDUE = """
@@ -252,19 +240,12 @@ def change_state(agent: LockedAgent, at: datetime, state: State | None) -> None:
 
 def amend(agent: LockedAgent, **values: Any) -> None:
     """Change what the agent's state of a call says about its end and the state after it."""
-    assert agent.state
-    state = replace(agent.state, **values)
-    later = (state.ends_at, state.resumes_as, state.resumes_pause_id, state.awaits_topic, state.is_extended)
-    with connection.cursor() as cursor:
-        cursor.execute(_AMEND, [*later, agent.state_id])
+    assert agent.state_id
+    AgentState.objects.filter(pk=agent.state_id).update(**values)
 
 
 def open_session(agent: LockedAgent, at: datetime) -> None:
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "INSERT INTO telephony_agentsession (agent_id, started_at, ended_by) VALUES (%s, %s, '')",
-            [agent.agent_id, at],
-        )
+    AgentSession.objects.create(agent_id=agent.agent_id, started_at=at)
     events.agent_logged_in(agent.agent_id, agent.login)
 
 
@@ -272,8 +253,10 @@ def close_session(agent: LockedAgent, at: datetime, ended_by: str) -> None:
     """End the agent's session, if there is one, and the state. Record the logout."""
     change_state(agent, at, None)
     if agent.session_id:
-        with connection.cursor() as cursor:
-            cursor.execute(_CLOSE_SESSION, [at, ended_by, agent.session_id])
+        AgentSession.objects.filter(pk=agent.session_id).update(ended_at=at, ended_by=ended_by)
+        # The listener hangs up the standing line, after the call that it is in.
+        lasting = AgentLine.objects.filter(agent=agent.agent_id, ended_at=None, hangup_asked_at=None)
+        lasting.update(hangup_asked_at=timezone.now())
     events.agent_logged_out(agent.agent_id, agent.login)
     publish("calls")  # a call that rings this agent goes on to the next one
 
@@ -318,12 +301,13 @@ def move_end_of_talk(agent_id: int, connection_id: int, since: datetime, was: da
         talk: dict[str, Any] = {"agent_id": agent_id, "connection_id": connection_id, "since": since, "was": was}
         cursor.execute(_TALK_AND_AFTER, talk)
         rows = [_MovableState(*row) for row in cursor.fetchall()]
-        if not rows or rows[0].ends_with_session:
-            return
-        _move_borders(rows, to)
-        # In this order no two rows of the agent overlap, not even between two statements.
-        for row in rows if to < was else reversed(rows):
-            cursor.execute(_MOVE, [row.started_at, row.ended_at, row.ends_at, row.id])
+    if not rows or rows[0].ends_with_session:
+        return
+    _move_borders(rows, to)
+    # In this order no two rows of the agent overlap, not even between two statements.
+    for row in rows if to < was else reversed(rows):
+        moved = {"started_at": row.started_at, "ended_at": row.ended_at, "ends_at": row.ends_at}
+        AgentState.objects.filter(pk=row.id).update(**moved)
 
 
 def _move_borders(rows: list[_MovableState], to: datetime) -> None:

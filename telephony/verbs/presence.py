@@ -18,7 +18,7 @@ from telephony.models.connection import Connection
 from telephony.models.pause import Pause
 from telephony.models.topic import ConnectionTopic, Topic
 from telephony.verbs import ledger
-from telephony.verbs.agent_audit import record_by_other
+from telephony.verbs.agents import record_by_other
 from telephony.verbs.ledger import State
 
 # An agent can make a wrap-up longer by this time, once.

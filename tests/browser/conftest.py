@@ -116,7 +116,7 @@ def barriers(page: Page) -> list[str]:
     ]
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def chromium(django_db_setup: None) -> Iterator[Browser]:
     if not CHROMIUM:
         pytest.skip("there is no Chromium on this machine")

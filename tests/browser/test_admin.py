@@ -47,6 +47,7 @@ def is_page(answer: Any) -> bool:
     return answer.status_code == 200 and not answer.streaming and b"<html" in answer.content
 
 
+@pytest.mark.trial
 def test_the_scroll_bar_follows_the_colour_mode(visit: Visit) -> None:
     page = visit.open(page_of(ResendFactory(state="running", total_count=4, done_count=1)))
     shade = """(dark) => {
@@ -108,6 +109,7 @@ def test_a_visit_reports_failures_and_foreign_loads_of_each_tab(
     assert {"broken", "loads http://127.0.0.1:1/"} <= set(visit.trouble)
 
 
+@pytest.mark.trial
 def test_the_secret_of_a_new_api_user_is_shown_once(visit):
     page = visit.open(reverse("admin:callcentre_apiuser_add"))
     page.fill("#id_login", "robot")
@@ -137,6 +139,7 @@ def test_records_are_filtered_by_a_searched_campaign(visit):
     expect(page.locator("#result_list")).not_to_contain_text(there.phone_number)
 
 
+@pytest.mark.trial
 def test_many_records_are_selected_and_get_a_status(visit):
     records = RecordFactory.create_batch(3, campaign=CampaignFactory())
     page = visit.open(reverse("admin:campaigns_record_changelist"))

@@ -28,6 +28,7 @@ def page(browser: Browser, session_id: str, live_server: Any) -> Page:
     return context.new_page()
 
 
+@pytest.mark.trial
 def test_swagger_ui_shows_every_area_and_loads_nothing_from_elsewhere(page: Page, live_server: Any) -> None:
     addresses: list[str] = []
     page.on("request", lambda request: addresses.append(request.url))

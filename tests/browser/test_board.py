@@ -32,6 +32,7 @@ def board(anna: Agent, visit: Visit) -> Iterator[Page]:
         yield page
 
 
+@pytest.mark.trial
 def test_a_change_of_state_appears_by_itself(anna: Agent, board: Page) -> None:
     line = board.get_by_role("row", name="anna")
     expect(line).to_contain_text("ready")

@@ -22,6 +22,7 @@ def chat(visit: Visit) -> Chat:
     return chat
 
 
+@pytest.mark.trial
 def test_new_messages_appear_while_the_agent_types(chat: Chat, visit: Visit) -> None:
     page = visit.open(page_of(chat))
     answer = page.get_by_label("Answer")
@@ -63,6 +64,7 @@ def test_an_answer_is_sent_without_leaving_the_page(chat: Chat, visit: Visit) ->
     assert visit.trouble == []
 
 
+@pytest.mark.trial
 def test_a_chat_closed_meanwhile_keeps_the_typed_text(chat: Chat, visit: Visit) -> None:
     page = visit.open(page_of(chat))
     page.get_by_label("Answer").fill("A long answer.")

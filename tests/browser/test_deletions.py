@@ -11,7 +11,7 @@ from tests.backoffice import page_of
 from tests.browser.conftest import Visit
 from tests.tickets.factories import TicketFactory, TicketQueueFactory
 from tests.tickets.imap_server import Mailbox, serving
-from tickets.mail import mailbox_check
+from tickets.mail import mailbox_connection
 from tickets.models import Ticket
 
 pytestmark = pytest.mark.usefixtures("plain_static")
@@ -33,6 +33,7 @@ def test_a_ticket_is_deleted_and_the_page_says_when_it_is_gone(visit: Visit) -> 
     assert visit.trouble == []
 
 
+@pytest.mark.trial
 def test_the_page_of_a_mailbox_shows_the_result_of_the_test(visit: Visit, settings: Any) -> None:
     settings.MAILBOX_ALLOWED_NETWORKS = ["127.0.0.1"]
     with serving(Mailbox()) as box:
@@ -45,7 +46,7 @@ def test_the_page_of_a_mailbox_shows_the_result_of_the_test(visit: Visit, settin
 
         page.get_by_role("button", name="Test").click()
         expect(page.get_by_text("The test waits for a worker.")).to_be_visible()
-        mailbox_check.run_test(queue.pk)
+        mailbox_connection.run_test(queue.pk)
 
         expect(page.get_by_text("It works. Mails in the folder: 1, unread: 1.")).to_be_visible()
     assert visit.trouble == []

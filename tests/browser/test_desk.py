@@ -156,6 +156,7 @@ def test_each_chat_keeps_its_half_written_answer(desk: Desk, visit: Visit) -> No
     assert visit.trouble == []
 
 
+@pytest.mark.trial
 def test_a_number_is_called_in_two_clicks(desk: Desk, visit: Visit) -> None:
     page, click = visit.open(HOME), Clicks()
 
@@ -169,6 +170,7 @@ def test_a_number_is_called_in_two_clicks(desk: Desk, visit: Visit) -> None:
     assert visit.trouble == []
 
 
+@pytest.mark.trial
 def test_a_refusal_stands_beside_its_button(visit: Visit) -> None:
     page = visit.open(HOME)
 
@@ -199,6 +201,7 @@ def test_a_change_by_another_window_is_shown(desk: Desk, visit: Visit) -> None:
     assert visit.trouble == []
 
 
+@pytest.mark.trial
 def test_a_half_written_note_stays(desk: Desk, visit: Visit) -> None:
     call = campaign_talk(desk)
     page = visit.open(HOME)
@@ -274,6 +277,7 @@ def test_a_shift_by_the_keyboard_alone(desk: Desk, visit: Visit, switch: Recordi
     assert visit.trouble == []
 
 
+@pytest.mark.trial
 def test_the_pause_after_a_call_waits_for_its_topic(desk: Desk, visit: Visit, switch: RecordingSwitch) -> None:
     PauseFactory(name="Lunch")
     queue = QueueFactory(topic_minutes=5, wrap_up_seconds=20)

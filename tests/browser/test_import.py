@@ -89,6 +89,7 @@ def test_a_choice_changes_the_preview_and_another_delimiter_the_columns(page: Pa
     assert RecordImport.objects.get().delimiter == ","
 
 
+@pytest.mark.trial
 def test_a_large_file_shows_the_progress_of_its_upload(page: Page, tmp_path: Path) -> None:
     rows = "".join(f"+48 22 {number:07};{'x' * 100}\n" for number in range(20_000))
 
@@ -97,6 +98,7 @@ def test_a_large_file_shows_the_progress_of_its_upload(page: Page, tmp_path: Pat
     expect(page.locator("#import-preview")).to_contain_text("The first 1,000 rows were checked.")
 
 
+@pytest.mark.trial
 def test_a_file_that_is_too_large_is_not_sent(page: Page, tmp_path: Path, settings: Any) -> None:
     settings.MAX_IMPORT_MB = 1
     sent: list[str] = []

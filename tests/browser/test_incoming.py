@@ -115,6 +115,7 @@ def test_a_call_rings_on_the_page_of_a_ticket_and_leads_to_the_desk(desk: Desk, 
     assert visit.trouble == []
 
 
+@pytest.mark.trial
 def test_a_call_is_shown_while_the_timers_of_the_page_stand_still(desk: Desk, ticket: Ticket, visit: Visit) -> None:
     visit.page.clock.install()
     page = visit.open(page_of(ticket))
@@ -228,6 +229,7 @@ def test_sounds_are_chosen_tried_and_muted(desk: Desk, ticket: Ticket, visit: Vi
     assert "a sound begins" not in said
 
 
+@pytest.mark.trial
 def test_a_chat_is_taken_beside_a_half_written_comment(desk: Desk, ticket: Ticket, visit: Visit) -> None:
     page = visit.open(page_of(ticket))
     page.locator(".jodit-wysiwyg").click()
@@ -246,6 +248,7 @@ def test_a_chat_is_taken_beside_a_half_written_comment(desk: Desk, ticket: Ticke
     expect(page.get_by_text("Take the chat")).to_be_hidden()
 
 
+@pytest.mark.trial
 def test_a_refusal_stands_in_the_bar(desk: Desk, ticket: Ticket, visit: Visit) -> None:
     page = visit.open(page_of(ticket))
     RecordOfferFactory(agent=desk.agent)

@@ -78,6 +78,7 @@ def supervisor(committed_db: None, session_id: str) -> Any:
     return AgentFactory(user=User.objects.get(is_superuser=True), number="199")
 
 
+@pytest.mark.trial
 def test_a_waiting_caller_appears_and_is_answered(walk: Walk) -> None:
     queue, agent = QueueFactory(name="Hotline"), AgentFactory(login="anna")
     waiting = walk.page.locator("[data-key=waiting] .cc-number").first
@@ -90,6 +91,7 @@ def test_a_waiting_caller_appears_and_is_answered(walk: Walk) -> None:
     assert walk.steps == 0
 
 
+@pytest.mark.trial
 def test_an_agent_is_paused_in_two_clicks(walk: Walk) -> None:
     agent = AgentFactory(login="anna")
     presence.log_in(agent, ACTOR)
@@ -216,6 +218,7 @@ def test_two_tickets_are_merged_and_split_again(walk: Walk) -> None:
     assert walk.steps <= 8
 
 
+@pytest.mark.trial
 def test_a_chat_is_answered_in_three_clicks_and_one_a_line(walk: Walk, supervisor: Any) -> None:
     chat = ChatFactory(queue=QueueFactory(members=[supervisor]), client_name="Jan Kowal", agent=supervisor)
 
@@ -241,6 +244,7 @@ def upload_into_campaign(walk: Walk, path: Path) -> None:
     walk.button("Upload")
 
 
+@pytest.mark.trial
 def test_a_list_with_faults_is_imported_in_six_steps(walk: Walk, own_storage: Path, tmp_path: Path) -> None:
     CampaignFactory(code="T7007", name="Spring offer", fields=["city"])
     path = tmp_path / "numbers.csv"
@@ -323,6 +327,7 @@ def test_a_record_says_why_it_is_not_dialled(walk: Walk) -> None:
     assert walk.steps == 2
 
 
+@pytest.mark.trial
 def test_last_weeks_report_is_a_file_in_three_clicks(walk: Walk, own_storage: Path) -> None:
     presence.log_in(AgentFactory(login="anna"), ACTOR, timezone.now() - timedelta(days=10))
 

@@ -91,6 +91,7 @@ def page(visit: Visit, own_storage: Path, workers: None) -> Page:
     return visit.page
 
 
+@pytest.mark.trial
 def test_a_list_is_exported_with_its_filter(page: Page) -> None:
     AgentFactory.create_batch(60, is_active=True)
     AgentFactory(is_active=False)

@@ -38,6 +38,7 @@ def overview(queue: Queue, visit: Visit) -> Iterator[Page]:
         yield page
 
 
+@pytest.mark.trial
 def test_a_waiting_caller_appears_and_goes_by_itself(queue: Queue, overview: Page) -> None:
     tiles = overview.locator("[data-key=tiles]").first
     waiting, longest = (tiles.locator(f"[data-key={key}] .cc-number") for key in ("waiting", "longest"))

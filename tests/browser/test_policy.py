@@ -79,7 +79,7 @@ def visitor(browser: Browser, session_id: str, live_server: Any) -> Visit:
     return Visit(browser, live_server.url, session_id, viewport=SCREENS["desk"])
 
 
-@pytest.mark.walk("ticket", "article")
+@pytest.mark.walk("ticket")
 @pytest.mark.parametrize("place", PLACES)
 def test_no_script_that_was_stored_runs(place: str, stored: dict[str, str], visitor: Visit) -> None:
     page = visitor.page

@@ -63,7 +63,7 @@ def answer_of_poll(page: Page) -> Response:
     return answer.value
 
 
-@pytest.mark.walk("desk", "ticket")
+@pytest.mark.walk("ticket")
 @pytest.mark.parametrize("page", PAGES)
 def test_requests_of_scripts_are_marked(page: str, visit: Visit) -> None:
     asked: list[Any] = []
@@ -105,6 +105,7 @@ def test_the_page_of_a_resend_shows_its_end_by_itself(visit: Visit) -> None:
     expect(page.get_by_role("link", name="What still waits")).to_be_visible()
 
 
+@pytest.mark.trial
 def test_the_page_of_dialling_shows_a_pause_and_new_calls_by_itself(visit: Visit) -> None:
     campaign = CampaignFactory(is_dialling=True)
     page = visit.open(page_of(campaign, "dialling"))

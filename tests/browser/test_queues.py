@@ -11,6 +11,7 @@ from tests.telephony.factories import ConnectionFactory, QueueFactory
 pytestmark = pytest.mark.usefixtures("plain_static")
 
 
+@pytest.mark.trial
 def test_callers_appear_and_disappear_on_the_page_of_their_queue(visit: Visit) -> None:
     queue: Queue = QueueFactory(name="Hotline")
     page = visit.open(reverse("admin:telephony_queue_change", args=[queue.pk]))

@@ -103,6 +103,7 @@ def test_headings_of_rows_and_columns_stay_in_sight(screen: str, visit: Visit) -
     assert visit.trouble == []
 
 
+@pytest.mark.trial
 def test_a_refused_form_keeps_the_choices_and_reports_conflicts(visit: Visit) -> None:
     agents = AgentFactory.create_batch(2)
     schedule = ScheduleFactory(name="Daily")

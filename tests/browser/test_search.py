@@ -32,6 +32,7 @@ def test_a_customer_is_found_by_four_digits_with_the_keyboard_alone(visit: Visit
     assert visit.trouble == []
 
 
+@pytest.mark.trial
 def test_a_stroke_in_a_field_is_a_stroke(visit: Visit) -> None:
     page = visit.open(reverse("admin:tickets_customer_add"))
 
@@ -42,6 +43,7 @@ def test_a_stroke_in_a_field_is_a_stroke(visit: Visit) -> None:
     expect(page.get_by_role("dialog", name="Search")).to_be_hidden()
 
 
+@pytest.mark.trial
 def test_escape_closes_the_box_and_enter_shows_the_page_of_results(visit: Visit) -> None:
     TicketFactory(subject="Broken table")
     page = visit.open(reverse("admin:index"))
@@ -71,6 +73,7 @@ def test_the_box_fits_a_phone(visit: Visit) -> None:
     assert not page.evaluate("(box => box.scrollWidth > box.clientWidth)(document.getElementById('search-box'))")
 
 
+@pytest.mark.trial
 def test_a_number_is_called_with_one_click_from_the_page_of_the_customer(visit: Visit) -> None:
     AgentFactory(user=User.objects.get(is_superuser=True), number="101")
     customer = CustomerFactory(phone_numbers=["+48225550107"])

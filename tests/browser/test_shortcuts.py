@@ -40,6 +40,7 @@ def test_a_question_mark_lists_the_shortcuts(visit: Visit) -> None:
     expect(page.get_by_role("dialog", name="Keyboard shortcuts")).to_be_hidden()
 
 
+@pytest.mark.trial
 def test_a_letter_in_a_field_is_a_letter(visit: Visit) -> None:
     page = visit.open(reverse("admin:tickets_customer_add"))
 
@@ -61,6 +62,7 @@ def test_control_and_enter_send_a_comment(visit: Visit) -> None:
     assert Message.objects.filter(ticket=ticket, comment__contains="Called back").count() == 1
 
 
+@pytest.mark.trial
 def test_an_area_of_the_menu_stays_as_it_was_left(visit: Visit) -> None:
     page = visit.open(LIST)
     area = page.locator("details", has_text="Settings of tickets")
@@ -73,6 +75,7 @@ def test_an_area_of_the_menu_stays_as_it_was_left(visit: Visit) -> None:
     expect(area.get_by_role("link", name="Categories")).to_be_visible()
 
 
+@pytest.mark.trial
 def test_a_canned_reply_is_previewed_while_it_is_written(visit: Visit) -> None:
     ticket = TicketFactory(subject="A kettle that leaks")
     page = visit.open(page_of(CannedReplyFactory(body="<p>About: {{ subject }}</p>")))

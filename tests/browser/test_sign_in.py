@@ -41,7 +41,7 @@ def give_code(page: Page, code: str) -> None:
     page.keyboard.press("Enter")
 
 
-@pytest.mark.walk("phone")
+@pytest.mark.trial
 def test_a_person_logs_in_with_the_second_factor(visit: Visit) -> None:
     factor = SecondFactorFactory(user=UserFactory(username="ewa", admin=True))
 

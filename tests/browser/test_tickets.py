@@ -77,6 +77,7 @@ def test_a_mail_runs_no_script_and_loads_no_file(visit: Visit, is_cleaned: bool)
     assert page.url.endswith(page_of(ticket))
 
 
+@pytest.mark.trial
 def test_a_picture_of_the_mail_is_shown_and_the_frame_fits(visit: Visit, own_storage: Path) -> None:
     ticket = TicketFactory()
     message = Message.objects.create(
@@ -118,6 +119,7 @@ def test_an_agent_replies_with_an_attachment(visit: Visit, tmp_path: Path) -> No
     assert visit.trouble == []
 
 
+@pytest.mark.trial
 def test_an_immediate_submit_loses_no_letter(visit: Visit) -> None:
     ticket = TicketFactory()
     as_agent()
@@ -188,6 +190,7 @@ def test_two_people_see_each_other_and_new_messages(
     expect(page.locator(".tk-news")).to_contain_text("1 new entry in the conversation.")
 
 
+@pytest.mark.trial
 def test_a_long_conversation_is_read_on_one_page(visit: Visit) -> None:
     ticket = TicketFactory()
     for number in range(65):
@@ -203,6 +206,7 @@ def test_a_long_conversation_is_read_on_one_page(visit: Visit) -> None:
     assert visit.trouble == []
 
 
+@pytest.mark.trial
 def test_the_next_ticket_of_the_list_is_one_click_away(visit: Visit) -> None:
     TicketFactory.create_batch(3)
     page = visit.open(reverse("admin:tickets_ticket_changelist"))
@@ -218,6 +222,7 @@ def test_the_next_ticket_of_the_list_is_one_click_away(visit: Visit) -> None:
     assert visit.trouble == []
 
 
+@pytest.mark.trial
 def test_a_phone_ticket_is_answered_by_mail_and_another_way_with_canned_replies(visit: Visit) -> None:
     as_agent()
     late = {"response_due_at": timezone.now() - timedelta(hours=1), "sender": "+48225550107"}

@@ -89,12 +89,14 @@ def test_a_deletion_needs_a_reason_of_limited_length(rows: Rows, reason: str) ->
     assert not Deletion.objects.exists()
 
 
-def test_an_object_with_an_obstacle_is_refused(rows: Rows) -> None:
+def test_an_object_with_an_obstacle_and_a_second_try_of_a_finished_deletion_are_refused(rows: Rows) -> None:
     rows.obstacle = "The call still goes on."
 
     with pytest.raises(Conflict):
         asked()
     assert not Deletion.objects.exists()
+    with pytest.raises(Conflict):
+        DeletionFactory(finished=True).ask_again(ACTOR)
 
 
 def test_a_failed_step_is_rolled_back_and_earlier_steps_stay(rows: Rows, tmp_path: Path) -> None:
@@ -140,11 +142,6 @@ def test_a_deletion_fails_after_repeated_errors_until_a_person_retries(rows: Row
     rows.failures.clear()
     deletion.ask_again(ACTOR)
     assert ran(deletion).state == State.FINISHED
-
-
-def test_only_a_failed_deletion_can_be_retried() -> None:
-    with pytest.raises(Conflict):
-        DeletionFactory(finished=True).ask_again(ACTOR)
 
 
 def test_a_worker_that_lost_its_lease_deletes_no_more(rows: Rows) -> None:

@@ -65,40 +65,43 @@ def wait_for_command(folder: Path) -> None:
     assert wait_until(lambda: any(c.startswith("sleep ") for c in processes_of(folder).values()))
 
 
-def test_data_and_ports_survive_a_restart(tmp_path: Path) -> None:
-    with Stores(tmp_path / "var") as stores:
-        query(stores, "CREATE TABLE kept AS SELECT 42 AS answer")
-        redis.Redis.from_url(stores.redis_url).set("kept", "42")
-        first = stores.environment
-
-    with Stores(tmp_path / "var") as stores:
-        kept = query(stores, "SELECT answer FROM kept"), redis.Redis.from_url(stores.redis_url)
-
-        assert (kept[0], kept[1].get("kept"), stores.environment) == (42, b"42", first)
-
-
-def test_durable_stores_wait_for_the_disk_and_refuse_to_evict(tmp_path: Path) -> None:
+def test_durable_stores_wait_for_the_disk_and_keep_data_and_ports_over_a_crash_and_a_restart(tmp_path: Path) -> None:
     with Stores(tmp_path / "var") as stores:
         valkey = redis.Redis.from_url(stores.redis_url, decode_responses=True)
         names = ("fsync", "synchronous_commit", "full_page_writes", "shared_preload_libraries")
-
         assert [query(stores, f"SHOW {name}") for name in names] == ["on", "on", "on", "pg_stat_statements"]
         assert valkey.config_get("appendonly", "appendfsync", "maxmemory-policy") == {
             "appendonly": "yes",
             "appendfsync": "everysec",
             "maxmemory-policy": "noeviction",
         }
+        query(stores, "CREATE TABLE kept AS SELECT 42 AS answer")
+        valkey.set("kept", "42")
+        first = stores.environment
+        pid_file = stores.var / "postgres" / "data" / "postmaster.pid"
+        os.kill(int(pid_file.read_text().split()[0]), signal.SIGKILL)
+        assert wait_until(lambda: stores.revive() == ["PostgreSQL"])
+        assert query(stores, "SELECT answer FROM kept") == 42
+
+    with Stores(tmp_path / "var") as stores:
+        kept = query(stores, "SELECT answer FROM kept"), redis.Redis.from_url(stores.redis_url).get("kept")
+        assert (*kept, stores.environment) == (42, b"42", first)
 
 
-def test_only_the_owner_can_read_the_addresses_of_running_stores() -> None:
+def test_strangers_cannot_read_the_addresses_of_running_stores_nor_log_in() -> None:
     with temporary_stores() as stores:
         stores.publish({"SECRET_KEY": "x"})
-        running = read_environment(stores.var)
-        mode = stat.S_IMODE((stores.var / "run" / "stores.json").stat().st_mode)
-        expected = {"DATABASE_URL": stores.database_url, "REDIS_URL": stores.redis_url, "SECRET_KEY": "x"}
-        var = stores.var
+        running, var = read_environment(stores.var), stores.var
+        mode = stat.S_IMODE((var / "run" / "stores.json").stat().st_mode)
+        password = urlsplit(stores.database_url).password or ""
 
-    assert (running, mode) == (expected, 0o600)
+        assert mode == 0o600
+        assert running == {"DATABASE_URL": stores.database_url, "REDIS_URL": stores.redis_url, "SECRET_KEY": "x"}
+        with pytest.raises(psycopg.OperationalError, match="password authentication failed"):
+            psycopg.connect(stores.database_url.replace(password, "guess"))
+        with pytest.raises(redis.AuthenticationError):
+            redis.Redis(port=urlsplit(stores.redis_url).port or 0, retry=Retry(NoBackoff(), 0)).ping()
+
     assert read_environment(var) == {}
 
 
@@ -108,16 +111,6 @@ def test_the_file_of_a_killed_launcher_is_ignored(tmp_path: Path) -> None:
     (tmp_path / "run" / "stores.json").write_text(json.dumps({"DATABASE_URL": "x", "REDIS_URL": "y"}))
 
     assert read_environment(tmp_path) == {}
-
-
-def test_strangers_cannot_log_in() -> None:
-    with temporary_stores() as stores:
-        password = urlsplit(stores.database_url).password or ""
-
-        with pytest.raises(psycopg.OperationalError, match="password authentication failed"):
-            psycopg.connect(stores.database_url.replace(password, "guess"))
-        with pytest.raises(redis.AuthenticationError):
-            redis.Redis(port=urlsplit(stores.redis_url).port or 0, retry=Retry(NoBackoff(), 0)).ping()
 
 
 @pytest.mark.parametrize(("given", "left"), [("DATABASE_URL", "valkey"), ("REDIS_URL", "postgres")])
@@ -148,6 +141,7 @@ def test_a_taken_port_is_replaced(tmp_path: Path) -> None:
             assert all(1024 < port < 32768 for port in ports)
 
 
+@pytest.mark.trial
 def test_two_checkouts_run_side_by_side(tmp_path: Path) -> None:
     with (
         Stores(tmp_path / "one", durable=False) as one,
@@ -156,16 +150,6 @@ def test_two_checkouts_run_side_by_side(tmp_path: Path) -> None:
         answers = [query(stores, "SELECT 1") for stores in (one, two)]
 
         assert (answers, one.database_url != two.database_url) == ([1, 1], True)
-
-
-def test_a_crashed_store_is_started_again_with_its_data(tmp_path: Path) -> None:
-    with Stores(tmp_path / "var") as stores:
-        query(stores, "CREATE TABLE kept AS SELECT 42 AS answer")
-        pid_file = stores.var / "postgres" / "data" / "postmaster.pid"
-        os.kill(int(pid_file.read_text().split()[0]), signal.SIGKILL)
-
-        assert wait_until(lambda: stores.revive() == ["PostgreSQL"])
-        assert query(stores, "SELECT answer FROM kept") == 42
 
 
 def test_a_lock_file_with_the_number_of_another_process_does_not_stop_the_start(
@@ -181,6 +165,7 @@ def test_a_lock_file_with_the_number_of_another_process_does_not_stop_the_start(
         assert query(stores, "SELECT 1") == 1
 
 
+@pytest.mark.trial
 def test_the_systems_postgresql_is_used_without_the_wheel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(postgres, "wheel_folder", lambda _package: None)
     if not list(postgres.program_folders()):
@@ -192,6 +177,7 @@ def test_the_systems_postgresql_is_used_without_the_wheel(tmp_path: Path, monkey
         assert query(stores, "SHOW server_encoding") == "UTF8"
 
 
+@pytest.mark.walk("448")
 @needs_root
 @pytest.mark.parametrize("mode", [0o711, 0o700])
 def test_root_runs_the_stores_unprivileged_wherever_the_folder_is(open_folder: Path, mode: int) -> None:
@@ -208,6 +194,7 @@ def test_root_runs_the_stores_unprivileged_wherever_the_folder_is(open_folder: P
     assert stat.S_IMODE(home.stat().st_mode) == mode
 
 
+@pytest.mark.trial
 @needs_root
 def test_stores_move_between_open_and_closed_folders(open_folder: Path) -> None:
     home = open_folder / "home"
@@ -220,6 +207,7 @@ def test_stores_move_between_open_and_closed_folders(open_folder: Path) -> None:
         assert query(stores, "SELECT answer FROM kept") == 42
 
 
+@pytest.mark.trial
 @needs_root
 def test_an_ordinary_user_runs_the_stores_in_a_closed_home(open_folder: Path) -> None:
     python = next((path for path in (sys.executable, "/usr/bin/python3.11") if _others_may_run(path)), None)
@@ -262,6 +250,7 @@ def test_exec_gives_the_command_stores_and_returns_its_code(tmp_path: Path) -> N
     assert (list(tmp_path.iterdir()), processes_of(tmp_path)) == ([], {})
 
 
+@pytest.mark.walk("True")
 @pytest.mark.parametrize("is_running", [True, False])
 def test_exec_with_the_kept_stores_works_on_their_data(tmp_path: Path, is_running: bool) -> None:
     var = tmp_path / "var"

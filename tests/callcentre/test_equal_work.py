@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.hashers import MD5PasswordHasher
-from django.core.cache import cache
 from django.test import Client
 from django.urls import reverse
 
@@ -43,7 +42,6 @@ class CountingHasher(MD5PasswordHasher):
 def _counting(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     settings.PASSWORD_HASHERS = [f"{__name__}.CountingHasher"]
     monkeypatch.setattr(CountingHasher, "computed", 0)
-    cache.clear()
 
 
 def hashes(action: Callable[[], Any]) -> int:

@@ -290,3 +290,4 @@ def test_the_api_has_no_pages(api: ApiClient, api_client: Callable[..., ApiClien
 
     assert {status: answer.status_code for status, answer in answers.items()} == {status: status for status in answers}
     assert all(set(answer.json()) == {"request_id", "errors"} for answer in answers.values())
+    assert all(answer.json()["request_id"] == answer["X-Request-Id"] for answer in answers.values())

@@ -79,15 +79,26 @@ def test_a_test_call_is_placed() -> None:
     assert "The phone of" in messages_of(client.get(PAGE))[0]
 
 
-@pytest.mark.parametrize("number", ["", "nonsense"])
-def test_a_test_call_to_no_number_is_refused(number: str) -> None:
-    values = {"test": "call", "agent": AgentFactory(number="101").pk, "number": number}
+@pytest.mark.parametrize(("number", "address"), [("", ""), ("nonsense", "nonsense"), ("abc", "a@b@c.example")])
+def test_a_test_call_to_no_number_and_a_test_mail_to_no_address_are_refused(number: str, address: str) -> None:
+    client, agent, queue = superuser(), AgentFactory(number="101"), TicketQueueFactory()
 
-    response = superuser().post(PAGE, values)
+    call = client.post(PAGE, {"test": "call", "agent": agent.pk, "number": number})
+    mail = client.post(PAGE, {"test": "mail", "recipient": address, "queue": queue.pk})
 
-    assert response.status_code == 200
-    assert _form_of(response, "call").errors["number"]
+    assert _form_of(call, "call").errors["number"]
+    assert _form_of(mail, "mail").errors["recipient"]
     assert not Connection.objects.exists()
+    assert not Dispatch.objects.exists()
+
+
+def test_a_test_mail_needs_a_ticket_queue_and_goes_to_the_person_by_default() -> None:
+    client = superuser()
+    User.objects.update(email="boss@firm.example")
+
+    assert _form_of(client.get(PAGE), "mail") is None
+    TicketQueueFactory()
+    assert _form_of(client.get(PAGE), "mail")["recipient"].value() == "boss@firm.example"
 
 
 def test_a_test_mail_goes_out_as_a_reply_of_a_ticket_does() -> None:
@@ -106,26 +117,6 @@ def test_a_test_mail_goes_out_as_a_reply_of_a_ticket_does() -> None:
     assert "waits to be sent" in messages_of(page)[0]
     assert page.content.decode().count("waits to be sent") == 1
     assert "The last mail, to boss@firm.example: queued." in page.content.decode()
-
-
-def test_the_test_mail_goes_to_the_person_by_default() -> None:
-    TicketQueueFactory()
-    client = superuser()
-    User.objects.update(email="boss@firm.example")
-
-    assert _form_of(client.get(PAGE), "mail")["recipient"].value() == "boss@firm.example"
-
-
-@pytest.mark.parametrize("address", ["", "nonsense", "a@b@c.example"])
-def test_a_test_mail_to_no_address_is_refused(address: str) -> None:
-    response = superuser().post(PAGE, {"test": "mail", "recipient": address, "queue": TicketQueueFactory().pk})
-
-    assert _form_of(response, "mail").errors["recipient"]
-    assert not Dispatch.objects.exists()
-
-
-def test_without_a_ticket_queue_there_is_no_test_mail() -> None:
-    assert _form_of(superuser().get(PAGE), "mail") is None
 
 
 def _form_of(response: Any, name: str) -> Any:

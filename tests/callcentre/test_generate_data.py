@@ -33,12 +33,7 @@ def test_the_requested_number_of_ended_connections_in_order_of_time() -> None:
     assert set(calls.values_list("state", flat=True)) == {"ended"}
     assert set(calls.values_list("disposition", flat=True)) == set(Connection.Disposition.values)
     assert not calls.filter(Q(ended_at__lt=F("created_at")) | Q(answered_at__lt=F("created_at"))).exists()
-
-
-def test_each_inbound_call_was_offered() -> None:
-    call_command("generate_data", connections=1000)
-
-    inbound = Connection.objects.filter(direction="INBOUND")
+    inbound = calls.filter(direction="INBOUND")
     assert not inbound.annotate(offered=Count("offers")).exclude(offered=1).exists()
     assert Offer.objects.filter(outcome="answered").count() == inbound.filter(disposition="ANSWERED").count()
 

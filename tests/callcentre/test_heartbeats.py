@@ -25,6 +25,7 @@ def all_alive(committed_db: None) -> None:
         HeartbeatFactory(process=kind)
 
 
+@pytest.mark.walk("dialler")
 @pytest.mark.slow("runs the checks of each process")
 @pytest.mark.usefixtures("all_alive")
 @pytest.mark.parametrize("dead", [*KINDS, "dialler"])

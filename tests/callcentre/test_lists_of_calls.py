@@ -60,21 +60,16 @@ def call() -> Connection:
 
 
 @of_each_list
-@pytest.mark.parametrize(
-    "text",
-    ["anna", "zak", "Jan Kowal", "jan7@", "ERP-77", "0107", "+48 22 555 01 07", "T7007", "spring"],
-)
-def test_calls_and_their_parts_are_found_by(path: str, text: str, call: Connection) -> None:
-    assert calls_of(path, q=text) == [call.pk]
+def test_calls_and_their_parts_are_found_and_named(path: str, call: Connection) -> None:
+    of_queue, client = whole_call(queue=QueueFactory(name="Hotline"), inbound=True), superuser()
+    texts = ["anna", "zak", "Jan Kowal", "jan7@", "ERP-77", "0107", "+48 22 555 01 07", "T7007", "spring", call.uid]
 
+    found = {text: calls_of(path, client, q=text) for text in (*texts, "hotline", "nobody")}
+    page = client.page(path, q="anna")
 
-@of_each_list
-def test_calls_and_their_parts_are_found_by_queue_and_id(path: str, call: Connection) -> None:
-    of_queue = whole_call(queue=QueueFactory(name="Hotline"), inbound=True)
-
-    assert calls_of(path, q="hotline") == [of_queue.pk]
-    assert calls_of(path, q=call.uid) == [call.pk]
-    assert calls_of(path, q="nobody") == []
+    assert found == {**{text: [call.pk] for text in texts}, "hotline": [of_queue.pk], "nobody": []}
+    for text in ("anna", "Jan Kowal", "+48 22 555 01 07", "T7007 Spring offer"):
+        assert text in page, text
 
 
 @of_each_list
@@ -88,14 +83,6 @@ def test_a_search_finds_no_call_outside_the_scope(path: str, call: Connection) -
 
     assert of_queue.pk in calls_of(path, q="anna2")
     assert calls_of(path, client, q="anna2") == []
-
-
-@of_each_list
-def test_a_row_names_agent_customer_number_and_campaign(path: str, call: Connection) -> None:
-    page = superuser().page(path, q="anna")
-
-    for text in ("anna", "Jan Kowal", "+48 22 555 01 07", "T7007 Spring offer"):
-        assert text in page, text
 
 
 @of_each_list

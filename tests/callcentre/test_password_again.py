@@ -7,7 +7,6 @@ from typing import Any, cast
 
 import pytest
 from django.contrib import admin
-from django.core.cache import cache
 from django.db.models import Model
 from django.urls import reverse
 from django.utils import timezone
@@ -65,11 +64,6 @@ PAGES = {
     "user, password": Page(UserFactory, "password", {"password1": NEW, "password2": NEW}),
 }
 every_page = pytest.mark.parametrize("page", PAGES.values(), ids=list(PAGES))
-
-
-@pytest.fixture(autouse=True)
-def _forget_counts() -> None:
-    cache.clear()
 
 
 def path_of(page: Page, row: Model | None) -> str:

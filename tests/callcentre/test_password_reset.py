@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 from django.core import mail
-from django.core.cache import cache
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
@@ -31,15 +30,8 @@ NEW = "a-quite-long-word-7"
 
 @pytest.fixture(autouse=True)
 def _site(settings: Any) -> None:
-    cache.clear()
     settings.PUBLIC_URL = "https://callcentre.example"
     settings.DEFAULT_FROM_EMAIL = "desk@callcentre.example"
-
-
-@pytest.fixture
-def clock(time_machine: Any) -> Any:
-    time_machine.move_to(timezone.now())
-    return time_machine
 
 
 def ewa(**values: Any) -> User:

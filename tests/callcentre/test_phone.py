@@ -2,10 +2,15 @@
 
 from types import SimpleNamespace
 
+import phonenumbers
 import pytest
+from phonenumbers import PhoneNumberFormat, PhoneNumberType
+from phonenumbers import timezone as library
 
 from callcentre.core import phone
-from callcentre.core.phone import PhoneError, normalise, normalise_many
+from callcentre.core.errors import ErrorCode, Fault
+from callcentre.core.phone import PhoneError, calling_code, normalise
+from callcentre.core.phone_zones import UNREADABLE, zone_named, zones_of_number
 
 # Spellings
 
@@ -127,45 +132,45 @@ def test_a_number_is_read_in_its_region_or_context(raw: str, region: str, normal
 @pytest.mark.parametrize(
     ("raw", "code"),
     [
-        ("", "phone_empty"),
-        (" \u00a0\u200b", "phone_empty"),
-        ("+", "phone_empty"),
-        ("()-./", "phone_empty"),
-        ("tel:", "phone_empty"),
-        (";ext=101", "phone_empty"),
-        ("800 FLOWERS", "phone_letters"),
-        ("12 34a", "phone_letters"),
-        ("221234567 ext. 5", "phone_letters"),
-        ("221234567x5", "phone_letters"),
-        ("sip:101", "phone_letters"),
-        ("tel:tel:101", "phone_letters"),
-        ("\uff54\uff45\uff4c:101", "phone_letters"),
-        ("\u0142", "phone_letters"),
-        ("*100#", "phone_invalid"),
-        ("++48221234567", "phone_invalid"),
-        ("48+221234567", "phone_invalid"),
-        ("22,1234567", "phone_invalid"),
-        ("221234567\n221234568", "phone_invalid"),
-        ("22:1234567", "phone_invalid"),
-        ("%2048221234567", "phone_invalid"),
-        ("22_123_45_67", "phone_invalid"),
-        ("22\x001234567", "phone_invalid"),
-        ("22\ud800", "phone_invalid"),
-        ("22\u00b2", "phone_invalid"),
-        ("221234567;ext=\x00", "phone_invalid"),
-        ("221234567;ext=\ud800", "phone_invalid"),
-        ("1" * 21, "phone_too_long"),
-        ("+" + "1" * 21, "phone_too_long"),
-        ("(" + "1" * 21 + ")", "phone_too_long"),
-        ("1" + " " * 64, "phone_too_long"),
-        ("a" * 65, "phone_too_long"),
+        ("", ErrorCode.EMPTY),
+        (" \u00a0\u200b", ErrorCode.EMPTY),
+        ("+", ErrorCode.EMPTY),
+        ("()-./", ErrorCode.EMPTY),
+        ("tel:", ErrorCode.EMPTY),
+        (";ext=101", ErrorCode.EMPTY),
+        ("800 FLOWERS", ErrorCode.PHONE_LETTERS),
+        ("12 34a", ErrorCode.PHONE_LETTERS),
+        ("221234567 ext. 5", ErrorCode.PHONE_LETTERS),
+        ("221234567x5", ErrorCode.PHONE_LETTERS),
+        ("sip:101", ErrorCode.PHONE_LETTERS),
+        ("tel:tel:101", ErrorCode.PHONE_LETTERS),
+        ("\uff54\uff45\uff4c:101", ErrorCode.PHONE_LETTERS),
+        ("\u0142", ErrorCode.PHONE_LETTERS),
+        ("*100#", ErrorCode.PHONE_INVALID),
+        ("++48221234567", ErrorCode.PHONE_INVALID),
+        ("48+221234567", ErrorCode.PHONE_INVALID),
+        ("22,1234567", ErrorCode.PHONE_INVALID),
+        ("221234567\n221234568", ErrorCode.PHONE_INVALID),
+        ("22:1234567", ErrorCode.PHONE_INVALID),
+        ("%2048221234567", ErrorCode.PHONE_INVALID),
+        ("22_123_45_67", ErrorCode.PHONE_INVALID),
+        ("22\x001234567", ErrorCode.PHONE_INVALID),
+        ("22\ud800", ErrorCode.PHONE_INVALID),
+        ("22\u00b2", ErrorCode.PHONE_INVALID),
+        ("221234567;ext=\x00", ErrorCode.PHONE_INVALID),
+        ("221234567;ext=\ud800", ErrorCode.PHONE_INVALID),
+        ("1" * 21, ErrorCode.PHONE_TOO_LONG),
+        ("+" + "1" * 21, ErrorCode.PHONE_TOO_LONG),
+        ("(" + "1" * 21 + ")", ErrorCode.PHONE_TOO_LONG),
+        ("1" + " " * 64, ErrorCode.PHONE_TOO_LONG),
+        ("a" * 65, ErrorCode.PHONE_TOO_LONG),
     ],
 )
-def test_text_that_is_no_number_is_refused_with_its_reason(raw: str, code: str) -> None:
+def test_text_that_is_no_number_is_refused_with_its_reason(raw: str, code: ErrorCode) -> None:
     with pytest.raises(PhoneError) as refusal:
         normalise(raw, "PL")
 
-    assert refusal.value.code == code
+    assert refusal.value.fault("number") == Fault(code, "number")
 
 
 def test_without_a_region_the_configured_one_is_the_default(
@@ -189,16 +194,57 @@ def test_the_longest_text_that_is_accepted_fits_the_declared_width() -> None:
     assert len(normal) == phone.MAX_NORMAL_LENGTH
 
 
-def test_many_numbers_answer_in_order_with_refusals_in_place() -> None:
-    normals = normalise_many(iter(["221234567", "abc", "101"]), "PL")
-
-    assert [getattr(normal, "code", normal) for normal in normals] == [
-        "+48221234567",
-        "phone_letters",
-        "101",
-    ]
-
-
 @pytest.mark.parametrize(("region", "known"), [("PL", True), ("pl", False), ("001", False)])
 def test_a_region_is_known_by_its_iso_code(region: str, known: bool) -> None:
     assert phone.is_region(region) is known
+
+
+@pytest.mark.parametrize(
+    ("number", "zones"),
+    [
+        ("+48225550117", "Europe/Warsaw"),
+        ("+12125550117", "America/New_York"),
+        ("+442071838750", "Europe/London"),
+        ("101", ""),
+        ("112", ""),
+        ("+80012345678", UNREADABLE),
+    ],
+)
+def test_zones_of_a_number(number: str, zones: str) -> None:
+    assert zones_of_number(number) == zones
+
+
+def test_all_zones_of_a_country_are_those_of_a_number_without_a_place() -> None:
+    zones = zones_of_number("+18005550117").split(" ")
+    assert {"America/New_York", "Pacific/Honolulu", "America/St_Johns"} < set(zones)
+
+
+def test_a_mobile_number_may_be_anywhere_in_its_country() -> None:
+    assert zones_of_number("+34612345678") == "Atlantic/Canary Europe/Madrid"
+    assert "Australia/Perth" in zones_of_number("+61412345678")
+
+
+def test_a_number_that_no_plan_has_may_be_anywhere_in_its_country() -> None:
+    assert zones_of_number("+11115550117") == zones_of_number("+18005550117")
+
+
+@pytest.mark.parametrize("end", ["", "0007", "9999", "1111"])
+def test_zones_are_those_of_the_library_for_all_regions(end: str) -> None:
+    for region in phonenumbers.SUPPORTED_REGIONS:
+        for kind in PhoneNumberType.values():
+            if (example := phonenumbers.example_number_for_type(region, kind)) is None:
+                continue
+            number = phonenumbers.format_number(example, PhoneNumberFormat.E164)
+            number = number[: -len(end)] + end if end else number
+            expected = library.time_zones_for_number(phonenumbers.parse(number))
+            if expected != (library.UNKNOWN_TIMEZONE,):
+                assert zones_of_number(number) == " ".join(expected), number
+
+
+def test_zones_are_named_in_any_capitals() -> None:
+    assert zone_named(" europe/warsaw ") == "Europe/Warsaw"
+    assert zone_named("New York") == UNREADABLE
+
+
+def test_calling_codes() -> None:
+    assert [calling_code(number) for number in ("+48225550117", "+12125550117", "101")] == ["48", "1", ""]

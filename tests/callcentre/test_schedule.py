@@ -74,7 +74,7 @@ def test_clock_changes_stop_no_interval(published: dict[str, list[datetime]]) ->
     assert {name: gap for name, gap in longest.items() if gap > 1.1} == {}
 
 
-@pytest.mark.walk("autumn")
+@pytest.mark.trial
 @pytest.mark.slow("passes a year of hours")
 def test_clock_changes_stop_nothing_hourly(published: dict[str, list[datetime]]) -> None:
     hourly = [name for name, entry in SCHEDULE.items() if type(entry["schedule"]) is crontab]

@@ -9,18 +9,20 @@ from typing import Any
 
 import pytest
 from django.conf import settings as configured
-from django.core.cache import cache
-from django.db import connection
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from callcentre.core.audit import AuditAction, AuditEntry
+from callcentre.models import User
+from callcentre.signin.browsers import in_words
 from callcentre.signin.models import UserSession
+from callcentre.signin.verbs.sessions import sessions_of
 from callcentre.tasks import prune_sessions
-from tests.backoffice import BackOffice, errors_of, superuser
+from tests.backoffice import BackOffice, errors_of, page_of, superuser
 from tests.callcentre.factories import UserFactory
 from tests.processes import ROOT, environment
-from tests.serving import APPLICATION, WebServer
+from tests.serving import WebServer, end_connections
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static", "quick_hashes")]
 
@@ -28,18 +30,6 @@ INDEX = reverse("admin:index")
 LOGIN = reverse("admin:login")
 PASSWORD_CHANGE = reverse("admin:password_change")
 POLL = {"x-poll": "1"}
-
-
-@pytest.fixture(autouse=True)
-def _forget_counts() -> None:
-    cache.clear()
-
-
-@pytest.fixture
-def clock(time_machine: Any) -> Any:
-    """A clock that a test moves forward."""
-    time_machine.move_to(timezone.now())
-    return time_machine
 
 
 def logged_in() -> BackOffice:
@@ -170,16 +160,15 @@ ELSEWHERE = ["https://elsewhere.example/", "//elsewhere.example/", "javascript:a
 
 
 @pytest.mark.parametrize("wanted", ELSEWHERE)
-@pytest.mark.parametrize("place", ["data", "query_params"])
-def test_a_log_in_a_log_out_and_a_change_of_language_never_redirect_to_another_site(wanted: str, place: str) -> None:
+@pytest.mark.parametrize("is_in_body", [True, False])
+def test_a_log_in_a_log_out_and_a_change_of_language_never_redirect_elsewhere(wanted: str, is_in_body: bool) -> None:
     UserFactory(username="ewa", admin=True)
     inside, typed = superuser(), {"username": "ewa", "password": "user-pass"}
 
     def place_of(client: Client, path: str, data: dict[str, str]) -> str:
-        given: dict[str, Any] = (
-            {"data": data | {"next": wanted}} if place == "data" else {"data": data, "query_params": {"next": wanted}}
-        )
-        return client.post(path, **given).headers["Location"]
+        if is_in_body:
+            return client.post(path, data | {"next": wanted}).headers["Location"]
+        return client.post(path, data, query_params={"next": wanted}).headers["Location"]
 
     assert place_of(Client(), LOGIN, typed) == INDEX
     assert place_of(inside, reverse("language"), {"language": "pl"}) == "/"
@@ -232,12 +221,104 @@ def test_pages_survive_the_end_of_their_database_connection(servers: list[WebSer
     ask = partial(servers[0].request, "GET", LOGIN, Cookie=cookie)
     assert ask().status == 302
 
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity"
-            " WHERE datname = current_database() AND application_name = %s",
-            [APPLICATION],
-        )
-        assert cursor.fetchone()[0] >= 1
+    end_connections()
 
     assert [ask().status for _ in range(20)] == [302] * 20
+
+
+INDEX, LOGIN, SESSIONS = reverse("admin:index"), reverse("admin:login"), reverse("own-sessions")
+FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:145.0) Gecko/20100101 Firefox/145.0"
+PHONE = "Mozilla/5.0 (Linux; Android 15) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0 Mobile Safari/537.36"
+
+
+def log_in(browser: str = FIREFOX, address: str = "192.0.2.7") -> BackOffice:
+    User.objects.filter(username="ewa").exists() or UserFactory(username="ewa", admin=True)
+    client = BackOffice(headers={"user-agent": browser}, REMOTE_ADDR=address)
+    client.submit(LOGIN, username="ewa", password="user-pass")
+    return client
+
+
+def test_the_page_lists_the_sessions_with_browser_address_and_times_and_without_their_keys() -> None:
+    client = log_in()
+    log_in(PHONE, "198.51.100.4")
+
+    rows, page = client.values(SESSIONS)["rows"], client.page(SESSIONS)
+
+    assert {(row["browser"], row["address"], row["is_this"]) for row in rows} == {
+        ("Firefox, Linux", "192.0.2.7", True),
+        ("Chrome, Android", "198.51.100.4", False),
+    }
+    assert all(timezone.now() - row[each] < timedelta(minutes=5) for row in rows for each in ("started_at", "seen_at"))
+    assert not any(key in page for key in UserSession.objects.values_list("session_key", flat=True))
+    UserSession.objects.update(expire_date=timezone.now() - timedelta(seconds=1))
+    assert sessions_of(User.objects.get(username="ewa")) == []
+
+
+def test_a_person_ends_one_session_or_all_others_and_none_of_another_person() -> None:
+    client, other, third, stranger = log_in(), log_in(PHONE), log_in(), superuser()
+    names = {row["browser"]: row["name"] for row in client.values(SESSIONS)["rows"]}
+
+    def statuses() -> list[int]:
+        return [each.get(INDEX).status_code for each in (client, other, third)]
+
+    stranger.post(SESSIONS, {"session": names["Chrome, Android"]})
+    assert statuses() == [200, 200, 200]
+    client.post(SESSIONS, {"session": names["Chrome, Android"]})
+    assert statuses() == [200, 302, 200]
+    assert AuditEntry.objects.filter(action=AuditAction.END_SESSIONS).count() == 1
+    client.post(SESSIONS, {})
+    assert statuses() == [200, 302, 302]
+
+
+def test_a_changed_password_ends_the_other_sessions() -> None:
+    client, other = log_in(), log_in(PHONE)
+
+    client.submit(
+        reverse("admin:password_change"),
+        old_password="user-pass",
+        new_password1="a-quite-long-word-7",
+        new_password2="a-quite-long-word-7",
+    )
+
+    assert [each.get(INDEX).status_code for each in (client, other)] == [200, 302]
+    assert len(client.values(SESSIONS)["rows"]) == 1
+
+
+def test_an_administrator_sees_and_ends_the_sessions_of_a_person() -> None:
+    client = log_in()
+    administrator = superuser()
+    page = page_of(User.objects.get(username="ewa"), "log_ins")
+
+    (row,) = administrator.values(page)["rows"]
+    administrator.post(page, {"session": row["name"]})
+
+    assert (row["browser"], row["is_this"]) == ("Firefox, Linux", False)
+    assert client.get(INDEX).status_code == 302
+
+
+def test_a_session_is_seen_again_after_a_minute(time_machine: Any) -> None:
+    time_machine.move_to(timezone.now(), tick=False)
+    client = log_in()
+    started = UserSession.objects.get().seen_at
+
+    time_machine.shift(timedelta(seconds=61))
+    client.get(INDEX)
+
+    assert started is not None
+    assert (UserSession.objects.get().seen_at or started) - started == timedelta(seconds=61)
+
+
+@pytest.mark.parametrize(
+    ("user_agent", "expected"),
+    [
+        (FIREFOX, "Firefox, Linux"),
+        (PHONE, "Chrome, Android"),
+        ("Mozilla/5.0 (Windows NT 10.0) AppleWebKit/537.36 Chrome/142.0 Safari/537.36 Edg/142.0", "Edge, Windows"),
+        ("Mozilla/5.0 (iPhone; CPU iPhone OS 18_1 like Mac OS X) Version/18.1 Safari/604.1", "Safari, iPhone"),
+        ("Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15) Version/18.1 Safari/605.1.15", "Safari, macOS"),
+        ("curl/8.5.0", "curl/8.5.0"),
+        ("", ""),
+    ],
+)
+def test_browsers_in_words(user_agent: str, expected: str) -> None:
+    assert in_words(user_agent) == expected

@@ -123,6 +123,8 @@ def launch(tmp_path: Path) -> Iterator[Launch]:
 
 
 def test_lines_have_the_name_of_their_process_and_a_crashed_one_restarts(launch: Launch) -> None:
+    # While a process is away, no record is dialled and no call is answered.
+    assert max(RESTART_DELAYS_SECONDS) <= 5
     launch.run(one="print('up'); exit(3)", two=SLEEPER)
 
     assert launch.said(
@@ -133,15 +135,12 @@ def test_lines_have_the_name_of_their_process_and_a_crashed_one_restarts(launch:
     assert launch.log.read_text().count("one       | up\n") == 2
 
 
-def test_a_process_that_ends_often_is_soon_back() -> None:
-    """While it is away, no record is dialled and no call is answered."""
-    assert max(RESTART_DELAYS_SECONDS) <= 5
-
-
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_stops_all_and_prints_their_last_lines(launch: Launch, number: signal.Signals) -> None:
-    process = launch.run(one=POLITE, two=POLITE)
-    assert launch.said("one       | up\n", "two       | up\n")
+def test_a_signal_stops_all_with_their_children_and_prints_their_last_lines(
+    launch: Launch, number: signal.Signals
+) -> None:
+    process = launch.run(one=POLITE, two=POLITE, three=PARENT)
+    assert launch.said("one       | up\n", "two       | up\n", "three     | up\n")
 
     process.send_signal(number)
 
@@ -217,16 +216,6 @@ def test_a_killed_supervisor_leaves_no_children(launch: Launch) -> None:
     assert_all_gone(launch.folder)
 
 
-def test_nothing_is_left_of_a_process_that_has_ended(launch: Launch) -> None:
-    process = launch.run(one=PARENT)
-    assert launch.said("one       | up\n")
-
-    process.send_signal(signal.SIGTERM)
-
-    assert process.wait(60) == 0
-    assert processes_of(launch.folder) == {}
-
-
 def test_a_taken_port_is_a_sentence_before_anything_starts(launch: Launch) -> None:
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))
@@ -295,6 +284,7 @@ def first_report(port: int) -> list[dict[str, Any]]:
 
 
 def test_the_service_answers_keeps_its_files_to_itself_and_stops_in_good_order(launch: Launch) -> None:
+    """Then it starts again with its data. A killed launcher leaves no process of it."""
     port = free_port()
     own = {"DATABASE_URL": "", "REDIS_URL": "", "PORT": str(port), "CALLCENTRE_VAR": str(launch.folder / "var")}
     process = launch.start("-m", "callcentre.supervisor", **own, DEMO_API_PASSWORD="secret")
@@ -317,18 +307,12 @@ def test_the_service_answers_keeps_its_files_to_itself_and_stops_in_good_order(l
     assert [line for line in log.splitlines() if line.startswith("web ") and '"level":"info"' not in line] == []
     assert processes_of(launch.folder) == {}
 
-
-def test_a_killed_launcher_leaves_no_process_of_the_service(launch: Launch) -> None:
-    port = free_port()
-    own = {"DATABASE_URL": "", "REDIS_URL": "", "PORT": str(port), "CALLCENTRE_VAR": str(launch.folder / "var")}
-    process = launch.start("-m", "callcentre.supervisor", **own)
+    again = launch.start("-m", "callcentre.supervisor", **own)
     assert launch.said("The service is at ", "worker@", "beat leads", "leading")
     running = " ".join(processes_of(launch.folder).values())
     assert all(
         word in running for word in ("granian", "worker", "listen_to", "run_dialer", "beat", "postgres", "valkey")
     )
-
-    process.kill()
-    process.wait()
-
+    again.kill()
+    again.wait()
     assert_all_gone(launch.folder)

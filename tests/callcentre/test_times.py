@@ -2,14 +2,15 @@
 
 import re
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import pytest
+from django.utils.formats import date_format, localize
+from django.utils.translation import override
 
 from callcentre.core.times import recent, spell_length
+from tests.processes import ROOT
 
-ROOT = Path(__file__).parents[2]
 # A time of the day alone: of the moment at which a page was made, or of a chart.
 OF_NOW = {"at", "counted_at", "status.at"}
 
@@ -53,3 +54,26 @@ def test_no_template_shows_a_stored_time_without_its_day() -> None:
 )
 def test_lengths_have_hours_only_where_there_are_some(seconds: float, text: str) -> None:
     assert spell_length(seconds) == text
+
+
+APPS = ("callcentre", "campaigns", "knowledgebase", "reports", "telephony", "tickets", "webhooks")
+# Allowed formats: to the minute, to the second, a time of day; for programs ISO, and seconds since 1970.
+FORMATS = {"Y-m-d H:i", "Y-m-d H:i:s", "Y-m-d", "H:i", "H:i:s", "c", "U"}
+
+
+@pytest.mark.parametrize("language", ["en", "pl"])
+def test_dates_are_shown_in_the_form_for_typing_and_sorting(language):
+    with override(language):
+        assert localize(datetime(2026, 11, 7, 9, 5, tzinfo=UTC)) == "2026-11-07 09:05"
+        assert date_format(datetime(2026, 11, 7, tzinfo=UTC)) == "2026-11-07"
+
+
+def test_templates_use_the_common_date_formats():
+    folders = [ROOT / app / "templates" for app in APPS]
+    templates = [path for folder in folders for path in folder.rglob("*.html")]
+    used = {
+        (path.name, form) for path in templates for form in re.findall(r"""\|date:["']([^"']+)""", path.read_text())
+    }
+
+    assert used
+    assert {name for name, form in used if form not in FORMATS} == set()

@@ -169,34 +169,32 @@ def test_a_users_too_large_body_is_not_awaited(server: WebServer, credential: st
 # Behind a proxy
 
 
-@pytest.mark.parametrize("name", ["X_Forwarded_For", "X-Forwarded_For", "x_forwarded-for"])
-def test_no_spelling_of_a_header_replaces_the_proxys_header(server: WebServer, name: str) -> None:
-    """The proxy names another address; the client names this machine, which may read metrics."""
-    request = f"GET /metrics HTTP/1.1\r\nHost: {HOST}\r\nX-Forwarded-For: 203.0.113.9\r\n{name}: 127.0.0.1\r\n\r\n"
+@pytest.mark.parametrize(
+    ("path", "headers", "status"),
+    [
+        # The proxy names another address; the client names this machine, which may read metrics.
+        *(
+            ("/metrics", f"X-Forwarded-For: 203.0.113.9\r\n{name}: 127.0.0.1", 404)
+            for name in ("X_Forwarded_For", "X-Forwarded_For", "x_forwarded-for")
+        ),
+        ("/admin/login/", "X_Forwarded_Proto: https", 301),
+    ],
+)
+def test_no_spelling_of_a_header_replaces_the_proxys_header(
+    server: WebServer, path: str, headers: str, status: int
+) -> None:
     with socket.create_connection(("127.0.0.1", server.port), timeout=100) as client:
-        client.sendall(request.encode())
-        assert status_of(client) == 404
+        client.sendall(f"GET {path} HTTP/1.1\r\nHost: {HOST}\r\n{headers}\r\n\r\n".encode())
+        assert status_of(client) == status
 
 
-def test_no_spelling_of_a_header_makes_a_request_secure(server: WebServer) -> None:
-    request = f"GET /admin/login/ HTTP/1.1\r\nHost: {HOST}\r\nX_Forwarded_Proto: https\r\n\r\n"
-    with socket.create_connection(("127.0.0.1", server.port), timeout=100) as client:
-        client.sendall(request.encode())
-        assert status_of(client) == 301
+def test_a_request_over_tls_is_answered_with_hsts_and_one_without_is_redirected_once(server: WebServer) -> None:
+    secure, plain = ask(server, "/admin/"), ask(server, "/admin/login/", X_Forwarded_Proto="http")
 
-
-def test_a_request_over_tls_is_answered_with_hsts(server: WebServer) -> None:
-    answer = ask(server, "/admin/")
-
-    assert (answer.status, answer.headers["location"]) == (302, "/admin/login/?next=/admin/")
-    assert answer.headers["strict-transport-security"] == "max-age=31536000; includeSubDomains; preload"
-
-
-def test_a_request_without_tls_is_redirected_once(server: WebServer) -> None:
-    answer = ask(server, "/admin/login/", X_Forwarded_Proto="http")
-
-    assert (answer.status, answer.headers["location"]) == (301, f"https://{HOST}/admin/login/")
-    assert "strict-transport-security" not in answer.headers
+    assert (secure.status, secure.headers["location"]) == (302, "/admin/login/?next=/admin/")
+    assert secure.headers["strict-transport-security"] == "max-age=31536000; includeSubDomains; preload"
+    assert (plain.status, plain.headers["location"]) == (301, f"https://{HOST}/admin/login/")
+    assert "strict-transport-security" not in plain.headers
 
 
 def test_probes_need_no_tls(server: WebServer, committed_db: None) -> None:

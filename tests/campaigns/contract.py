@@ -1,6 +1,7 @@
 """The operations of the API on campaigns and records, and the rows that their tests need."""
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from django.utils import timezone
 
@@ -25,49 +26,35 @@ from tests.telephony.contract import AGENT
 from tests.telephony.factories import AgentFactory, ConnectionFactory, LegFactory
 
 CAMPAIGN = {
-    "id": str,
-    "outbound_id": str,
-    "name": str,
-    "dialer": str,
-    "crm": bool,
-    "active": bool,
-    "dialing": str,
-    "start_date": str,
-    "end_date": str,
-    "order": int,
-    "parity": int,
+    **dict.fromkeys(("id", "outbound_id", "name", "dialer", "dialing", "start_date", "end_date"), str),
+    **dict.fromkeys(("crm", "active"), bool),
+    **dict.fromkeys(("order", "parity"), int),
     "parameters": {"caller_id": str, "preview_timeout": int},
     "group_id": INTEGER_OR_NULL,
     "fields": [str],
 }
 RECORD = {
-    "record_id": int,
-    "phone_number": str,
-    "system_status": str,
-    "status": str,
-    "status_id": int,
-    "call_date": str,
-    "create_date": str,
-    "next_call_date": str,
-    "agent_name": str,
-    "agent_login": str,
-    "last_note": str,
-    "identifier": str,
+    **dict.fromkeys(("record_id", "status_id"), int),
+    **dict.fromkeys(("phone_number", "system_status", "status", "call_date", "create_date", "next_call_date"), str),
+    **dict.fromkeys(("agent_name", "agent_login", "last_note", "identifier"), str),
     "order": frozenset({str, int}),
 }
 FIELDS = {"record_fields": {"city": str}}
+LISTED_RECORD = RECORD | FIELDS | {"customer_id": INTEGER_OR_NULL, "additional_numbers": [str]}
 DO_NOT_CALL = {
     "id": int,
-    "number": str,
-    "prefix": str,
+    **dict.fromkeys(("number", "prefix", "reason", "since", "until"), str),
     "outbound_id": frozenset({str, type(None)}),
-    "reason": str,
-    "since": str,
-    "until": str,
 }
+STATUSES = [{"status_id": int, "name": str, "system_status": str, "dictionary_status_id": INTEGER_OR_NULL}]
+STATS = {"id": str, "records_count": int, "completion_percent": NUMBER, "by_system_status": Each(int)}
+WHY = {"callable": bool, "reasons": [{"code": str, "text": str, "until": str}], "next_call_at": str}
+RECYCLED = {"outbound_id": str, "records_count": int, "by_status": Each(int), "by_outcome": Each(int)}
 LISTED = 88_001
 READ, WRITE = "campaigns:read", "campaigns:write"
 NEW_CAMPAIGN = {"name": "New", "dialer": "preview", "crm": False}
+NEW_RECORD = {"phone_number": "+48 22 300 00 01"}
+ENTRIES = {"entries": [{"number": "+48 22 700 00 01"}, {"prefix": "+4870"}]}
 EDITS = {"records": [{"phone_number": f"+48 22 100 {n:04}", "next_call_date": "2030-01-01 10:00"} for n in range(1, 3)]}
 ADDITIONS = {"records": [{"phone_number": "+48 22 200 00 01"}, {"phone_number": "+48 22 200 00 02"}]}
 AGENT_CALL = {
@@ -95,196 +82,84 @@ STATUS = {
 PREVIEW = {"outbound_id": str, "record": frozenset({type(None)}), "offered_at": str, "expires_at": str}
 # A call of the campaign, and an entry of the dictionary.
 CALL, CONTACTED = "1416225570.77001", 77_002
+RESULT = {"dictionary_status_id": CONTACTED, "note": "Happy."}
 
+
+def of(path: str, unknown: str = "") -> tuple[str, str]:
+    """Return a path of the campaign WORLD, and the same of an unknown campaign unless another one is named."""
+    return f"/outbounds/WORLD{path}", f"/outbounds/WORLD{unknown}" if unknown else f"/outbounds/XXXXX{path}"
+
+
+def batch(path: str) -> tuple[str, str]:
+    known, unknown = of(path)
+    return f"/batch{known}", f"/batch{unknown}"
+
+
+def asked(method: str, paths: tuple[str, str], *expected: Any, is_ours: bool = True) -> Operation:
+    """Return an operation of a known object, which has the second path for an unknown one."""
+    right, status, answer, queries, body = (*expected, None)[:5]
+    return Operation(method, paths[0], right, status, answer, queries, body, paths[1], is_extension=is_ours)
+
+
+LOGINS = {"logins": ["free"]}
+RECORD_PATH, UNKNOWN_RECORD = "/records/+48221000001", "/records/+48229999999"
+AGENT_PATHS = {
+    path: (f"/agents/{login}{path}", f"/agents/nobody{path}")
+    for path, login in (
+        *((f"/preview{action}", "previewing") for action in ("", "/accept", "/skip")),
+        ("/call", "in_call"),
+    )
+}
 OPERATIONS = [
     # Campaigns
     Operation("POST", "/outbounds", WRITE, 201, {"id": str, "outbound_id": str}, 7, NEW_CAMPAIGN),
-    Operation(
-        "POST", "/outbounds/WORLD/clone", WRITE, 201, {"id": str}, 14, {"name": "Copy"}, "/outbounds/XXXXX/clone"
-    ),
-    Operation(
-        "POST", "/outbounds/WORLD/add_agents", WRITE, 204, None, 5, {"logins": ["free"]}, "/outbounds/XXXXX/add_agents"
-    ),
+    asked("POST", of("/clone"), WRITE, 201, {"id": str}, 14, {"name": "Copy"}, is_ours=False),
+    asked("POST", of("/add_agents"), WRITE, 204, None, 5, LOGINS, is_ours=False),
     Operation("POST", "/outbound_groups", WRITE, 201, GROUP, 2, {"name": "New"}),
     # Records
-    Operation(
-        "POST",
-        "/outbounds/WORLD/records",
-        WRITE,
-        201,
-        {"record_id": str},
-        3,
-        {"phone_number": "+48 22 300 00 01"},
-        "/outbounds/XXXXX/records",
-    ),
-    Operation(
-        "PUT",
-        "/batch/outbounds/WORLD/records",
-        WRITE,
-        207,
-        Each({"http_status": int}),
-        5,
-        EDITS,
-        "/batch/outbounds/XXXXX/records",
-    ),
-    Operation(
+    asked("POST", of("/records"), WRITE, 201, {"record_id": str}, 3, NEW_RECORD, is_ours=False),
+    asked("PUT", batch("/records"), WRITE, 207, Each({"http_status": int}), 5, EDITS, is_ours=False),
+    asked(
         "GET",
-        "/outbounds/WORLD/records/+48221000001?include_record_fields=true",
+        of(f"{RECORD_PATH}?include_record_fields=true", UNKNOWN_RECORD),
         READ,
         200,
         RECORD | FIELDS,
         2,
-        None,
-        "/outbounds/WORLD/records/+48229999999",
+        is_ours=False,
     ),
-    Operation(
-        "GET",
-        "/outbounds/WORLD/records_by_identifier/ID-1",
-        READ,
-        200,
-        RECORD,
-        2,
-        None,
-        "/outbounds/WORLD/records_by_identifier/ID-X",
-    ),
+    asked("GET", of("/records_by_identifier/ID-1", "/records_by_identifier/ID-X"), READ, 200, RECORD, 2, is_ours=False),
     # Extensions
     ours("GET", "/outbounds", READ, 200, [CAMPAIGN], 3),
-    ours("GET", "/outbounds/WORLD", READ, 200, CAMPAIGN, 3, None, "/outbounds/XXXXX"),
-    ours("PUT", "/outbounds/WORLD", WRITE, 204, None, 6, {"name": "Renamed"}, "/outbounds/XXXXX"),
-    ours("GET", "/outbounds/WORLD/agents", READ, 200, [AGENT], 4, None, "/outbounds/XXXXX/agents"),
-    ours(
-        "POST",
-        "/outbounds/WORLD/remove_agents",
-        WRITE,
-        204,
-        None,
-        5,
-        {"logins": ["free"]},
-        "/outbounds/XXXXX/remove_agents",
-    ),
-    ours(
-        "GET",
-        "/outbounds/WORLD/statuses",
-        READ,
-        200,
-        [{"status_id": int, "name": str, "system_status": str, "dictionary_status_id": INTEGER_OR_NULL}],
-        4,
-        None,
-        "/outbounds/XXXXX/statuses",
-    ),
-    ours(
-        "GET",
-        "/outbounds/WORLD/stats",
-        READ,
-        200,
-        {"id": str, "records_count": int, "completion_percent": frozenset({int, float}), "by_system_status": Each(int)},
-        4,
-        None,
-        "/outbounds/XXXXX/stats",
-    ),
-    ours(
-        "GET",
-        "/outbounds/WORLD/records",
-        READ,
-        200,
-        {"count": int, "result": [RECORD | FIELDS | {"customer_id": INTEGER_OR_NULL, "additional_numbers": [str]}]},
-        5,
-        None,
-        "/outbounds/XXXXX/records",
-    ),
-    ours(
-        "PUT",
-        "/outbounds/WORLD/records/+48221000001",
-        WRITE,
-        204,
-        None,
-        5,
-        {"next_call_date": "2030-01-01 10:00"},
-        "/outbounds/WORLD/records/+48229999999",
-    ),
-    ours(
-        "POST",
-        "/batch/outbounds/WORLD/records",
-        WRITE,
-        201,
-        Each({"status": str, "record_id": str}),
-        3,
-        ADDITIONS,
-        "/batch/outbounds/XXXXX/records",
-    ),
-    ours(
-        "GET",
-        "/outbounds/WORLD/records/+48221000001/why",
-        READ,
-        200,
-        {"callable": bool, "reasons": [{"code": str, "text": str, "until": str}], "next_call_at": str},
-        4,
-        None,
-        "/outbounds/WORLD/records/+48229999999/why",
-    ),
-    ours(
-        "POST",
-        "/outbounds/WORLD/recycle",
-        WRITE,
-        200,
-        {"outbound_id": str, "records_count": int, "by_status": Each(int), "by_outcome": Each(int)},
-        16,
-        {"name": "Again", "outcomes": ["no_answer"]},
-        "/outbounds/XXXXX/recycle",
-    ),
+    asked("GET", of(""), READ, 200, CAMPAIGN, 3),
+    asked("PUT", of(""), WRITE, 204, None, 6, {"name": "Renamed"}),
+    asked("GET", of("/agents"), READ, 200, [AGENT], 4),
+    asked("POST", of("/remove_agents"), WRITE, 204, None, 5, LOGINS),
+    asked("GET", of("/statuses"), READ, 200, STATUSES, 4),
+    asked("GET", of("/stats"), READ, 200, STATS, 4),
+    asked("GET", of("/records"), READ, 200, {"count": int, "result": [LISTED_RECORD]}, 5),
+    asked("PUT", of(RECORD_PATH, UNKNOWN_RECORD), WRITE, 204, None, 5, {"next_call_date": "2030-01-01 10:00"}),
+    asked("POST", batch("/records"), WRITE, 201, Each({"status": str, "record_id": str}), 3, ADDITIONS),
+    asked("GET", of(f"{RECORD_PATH}/why", f"{UNKNOWN_RECORD}/why"), READ, 200, WHY, 4),
+    asked("POST", of("/recycle"), WRITE, 200, RECYCLED, 16, {"name": "Again", "outcomes": ["no_answer"]}),
     # Do not call
     ours("GET", "/do_not_call", READ, 200, {"count": int, "result": [DO_NOT_CALL]}, 3),
     ours("POST", "/do_not_call", WRITE, 201, {"id": int}, 2, {"number": "+48 22 700 00 01"}),
     ours("DELETE", f"/do_not_call/{LISTED}", WRITE, 204, None, 5, None, "/do_not_call/99999"),
-    ours(
-        "POST",
-        "/batch/do_not_call",
-        WRITE,
-        207,
-        Each({"http_status": int, "id": int}),
-        2,
-        {"entries": [{"number": "+48 22 700 00 01"}, {"prefix": "+4870"}]},
-    ),
+    ours("POST", "/batch/do_not_call", WRITE, 207, Each({"http_status": int, "id": int}), 2, ENTRIES),
     ours("GET", "/outbound_groups", READ, 200, [GROUP], 2),
     # Dialling
-    ours("POST", "/outbounds/WORLD/dialer/start", WRITE, 204, None, 5, None, "/outbounds/XXXXX/dialer/start"),
-    ours("POST", "/outbounds/WORLD/dialer/pause", WRITE, 204, None, 5, None, "/outbounds/XXXXX/dialer/pause"),
-    ours("POST", "/outbounds/WORLD/dialer/stop", WRITE, 204, None, 6, None, "/outbounds/XXXXX/dialer/stop"),
-    ours(
-        "POST",
-        f"/connections/{CALL}/result",
-        WRITE,
-        204,
-        None,
-        10,
-        {"dictionary_status_id": CONTACTED, "note": "Happy."},
-        "/connections/1.1/result",
-    ),
-    ours("GET", "/outbounds/WORLD/dialer", READ, 200, STATUS, 12, None, "/outbounds/XXXXX/dialer"),
+    asked("POST", of("/dialer/start"), WRITE, 204, None, 5),
+    asked("POST", of("/dialer/pause"), WRITE, 204, None, 5),
+    asked("POST", of("/dialer/stop"), WRITE, 204, None, 6),
+    asked("POST", (f"/connections/{CALL}/result", "/connections/1.1/result"), WRITE, 204, None, 10, RESULT),
+    asked("GET", of("/dialer"), READ, 200, STATUS, 12),
     ours("GET", "/system/dialing", "system:read", 200, {"running": bool, "reason": str, "since": str, "by": str}, 2),
     ours("POST", "/system/dialing", "system:write", 204, None, 2, {"running": True, "reason": "All clear"}),
-    ours("GET", "/agents/previewing/preview", "agents:read", 200, PREVIEW, 4, None, "/agents/nobody/preview"),
-    ours(
-        "POST",
-        "/agents/previewing/preview/accept",
-        "agents:write",
-        201,
-        {"connection_id": str},
-        34,
-        None,
-        "/agents/nobody/preview/accept",
-    ),
-    ours(
-        "POST",
-        "/agents/previewing/preview/skip",
-        "agents:write",
-        204,
-        None,
-        12,
-        {"reason": "Busy"},
-        "/agents/nobody/preview/skip",
-    ),
-    ours("GET", "/agents/in_call/call", "agents:read", 200, AGENT_CALL, 5, None, "/agents/nobody/call"),
+    asked("GET", AGENT_PATHS["/preview"], "agents:read", 200, PREVIEW, 4),
+    asked("POST", AGENT_PATHS["/preview/accept"], "agents:write", 201, {"connection_id": str}, 34),
+    asked("POST", AGENT_PATHS["/preview/skip"], "agents:write", 204, None, 12, {"reason": "Busy"}),
+    asked("GET", AGENT_PATHS["/call"], "agents:read", 200, AGENT_CALL, 5),
 ]
 
 

@@ -3,8 +3,10 @@
 import csv
 import io
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+from django.core.management import call_command
 from django.db import transaction
 
 from campaigns.importing.columns import columns_named, guess_columns
@@ -67,6 +69,17 @@ def import_text(
             write_errors(given, file, merge, written)
     rows_written = [*csv.reader(io.StringIO(written.getvalue()), delimiter=form.delimiter)]
     return Outcome(totals, rows_written[1 if has_header else 0 :])
+
+
+def import_by_command(
+    folder: Path, content: str | bytes | None, *arguments: str, code: str = "DEMO1", name: str = "records.csv"
+) -> str:
+    """Import a file with this content by the command, and return what it prints."""
+    if content is not None:
+        (folder / name).write_bytes(content.encode() if isinstance(content, str) else content)
+    output = io.StringIO()
+    call_command("import_records", code, str(folder / name), *arguments, stdout=output)
+    return output.getvalue()
 
 
 def numbers_of(campaign: Campaign) -> list[str]:

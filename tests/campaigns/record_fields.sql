@@ -50,7 +50,8 @@ given AS MATERIALIZED (
 SELECT r.id, r.number, r.is_primary, r.phone_number, COALESCE(a.login, '') AS agent_login,
        (r.leased_by <> '' AND (r.leased_until IS NULL OR r.leased_until > now())) AS is_leased, r."identifier", r."status_id", r."system_status", r."agent_id", r."next_call_at", r."order", r."last_note", r."zone", r."calling_code", r."fields"
 FROM campaigns_record r LEFT JOIN telephony_agent a ON a.id = r.agent_id
-WHERE r.campaign_id = %(campaign)s AND {condition} ORDER BY r.id FOR NO KEY UPDATE OF r
+WHERE r.campaign_id = %(campaign)s AND ((r.is_primary AND r.number = ANY(%(numbers)s)) OR r.id = ANY(%(ids)s))
+ORDER BY r.id FOR NO KEY UPDATE OF r
 
 -- Edit records
 given AS MATERIALIZED (

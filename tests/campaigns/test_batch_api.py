@@ -1,5 +1,6 @@
-"""Edits of many records over HTTP, malformed batches, and the cost of large ones."""
+"""Edits and additions of many records over HTTP, malformed batches, and the cost of large ones."""
 
+import itertools
 import tracemalloc
 from typing import Any
 
@@ -8,10 +9,11 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from callcentre.core.errors import ErrorCode
+from callcentre.core.errors import ErrorCode as E
 from callcentre.models import ApiUser
 from campaigns.models import Campaign, Record, RecordChange
-from tests.campaigns.api_calls import BATCH, NUMBER
+from campaigns.verbs.new_records import NewRecord
+from tests.campaigns.api_calls import BATCH, NUMBER, status_of
 from tests.campaigns.factories import AdditionalNumberFactory, CampaignFactory, RecordFactory
 from tests.conftest import ApiClient
 from tests.telephony.factories import AgentFactory
@@ -20,11 +22,13 @@ pytestmark = pytest.mark.django_db
 
 DONE = {"http_status": 204}
 NEXT = "2030-07-01 12:00"
+OTHER = "22 765 43 21"
 
 
 @pytest.fixture
-def campaign(db: None) -> Campaign:
-    return CampaignFactory(code="DEMO1", fields=["city"])
+def record(campaign: Campaign) -> Record:
+    record: Record = RecordFactory(campaign=campaign, phone_number=NUMBER)
+    return record
 
 
 def edit(api: ApiClient, *items: Any, query: str = "") -> Any:
@@ -33,60 +37,31 @@ def edit(api: ApiClient, *items: Any, query: str = "") -> Any:
     return response.json()
 
 
-def refused(api: ApiClient, item: dict[str, Any], query: str = "") -> str:
-    """Return the message of the only item of a batch, which is refused."""
-    [entry] = edit(api, item, query=query).values()
-    assert entry["http_status"] == 400
-    assert set(entry) == {"http_status", "message"}
-    return str(entry["message"])
+def refusal(code: E, **params: Any) -> dict[str, Any]:
+    return {"http_status": 400, "message": str(code.text) % params}
 
 
-def message(code: ErrorCode, **params: Any) -> str:
-    return str(code.text) % params
+def in_city(number: str, city: str) -> dict[str, Any]:
+    return {"phone_number": number, "record_fields": {"city": city}}
 
 
 # Editing
 
 
-def test_an_edited_item_answers_204_under_the_number_as_sent(api: ApiClient, campaign: Campaign) -> None:
-    RecordFactory(campaign=campaign, phone_number=NUMBER)
-
-    assert edit(api, {"phone_number": "0048 (22) 1234567", "next_call_date": NEXT}) == {"0048 (22) 1234567": DONE}
-    assert campaign.records.get().next_call_at is not None
-
-
-def test_the_key_of_an_answer_keeps_the_spaces_of_the_number(api: ApiClient, campaign: Campaign) -> None:
-    RecordFactory(campaign=campaign, phone_number=NUMBER)
-
-    assert edit(api, {"phone_number": " 22 1234567 "}) == {" 22 1234567 ": DONE}
-
-
-def test_a_phone_number_may_be_a_json_number(api: ApiClient, campaign: Campaign) -> None:
-    RecordFactory(campaign=campaign, phone_number=NUMBER)
-
-    assert edit(api, {"phone_number": 221234567}) == {"221234567": DONE}
-
-
-def test_an_unknown_agent_has_the_message_of_the_interface(api: ApiClient, campaign: Campaign) -> None:
-    RecordFactory(campaign=campaign, phone_number=NUMBER)
-
-    assert refused(api, {"phone_number": NUMBER, "agent_login": "nobody"}) == "Agent not found."
+@pytest.mark.parametrize("number", ["0048 (22) 1234567", " 22 1234567 ", 221234567])
+def test_an_edited_item_answers_204_under_the_number_as_sent(api: ApiClient, record: Record, number: Any) -> None:
+    assert edit(api, {"phone_number": number, "next_call_date": NEXT}) == {str(number): DONE}
+    record.refresh_from_db()
+    assert record.next_call_at is not None
 
 
 def test_an_invalid_item_stops_no_other(api: ApiClient, campaign: Campaign) -> None:
     good, busy, unfit = (f"22 123 45 6{n}" for n in range(3))
-    RecordFactory(campaign=campaign, phone_number=good)
-    RecordFactory(campaign=campaign, phone_number=busy, in_live_call=True)
-    RecordFactory(campaign=campaign, phone_number=unfit)
+    for number in (good, busy, unfit):
+        RecordFactory(campaign=campaign, phone_number=number, in_live_call=number == busy)
+    items = [{"phone_number": number, "next_call_date": NEXT} for number in ("22 999 99 99", "letters", busy, good)]
 
-    answer = edit(
-        api,
-        {"phone_number": "22 999 99 99", "next_call_date": NEXT},
-        {"phone_number": "letters", "next_call_date": NEXT},
-        {"phone_number": busy, "next_call_date": NEXT},
-        {"phone_number": unfit, "next_call_date": NEXT, "agent_login": "nobody"},
-        {"phone_number": good, "next_call_date": NEXT},
-    )
+    answer = edit(api, {"phone_number": unfit, "next_call_date": NEXT, "agent_login": "nobody"}, *items)
 
     assert answer == {
         "22 999 99 99": {"http_status": 400, "message": "Record not found."},
@@ -98,91 +73,55 @@ def test_an_invalid_item_stops_no_other(api: ApiClient, campaign: Campaign) -> N
     assert [record.phone_number for record in Record.objects.exclude(next_call_at=None)] == [good]
 
 
-def test_an_item_with_one_fault_changes_nothing(api: ApiClient, campaign: Campaign) -> None:
-    record = RecordFactory(campaign=campaign, phone_number=NUMBER)
-
-    refused(api, {"phone_number": NUMBER, "record_fields": {"city": "Łódź"}, "status_id": 999_999_999})
-
-    record.refresh_from_db()
-    assert record.fields == {}
+@pytest.mark.parametrize(
+    ("item", "code", "params"),
+    [
+        ({"status_id": 999_999_999, "record_fields": {"city": "Łódź"}}, E.STATUS_NOT_FOUND, {}),
+        ({"status_id": "x"}, E.NOT_INTEGER, {"field": "status_id"}),
+        ({"dictionary_status_id": 999_999_999}, E.DICTIONARY_STATUS_NOT_FOUND, {}),
+        ({"next_call_date": "tomorrow"}, E.NOT_MINUTE, {"field": "next_call_date"}),
+        ({"record_fields": {"colour": "red"}}, E.FIELD_UNKNOWN, {"name": "colour"}),
+        ({"record_fields": "red"}, E.NOT_OBJECT, {"field": "record_fields"}),
+        ({"record_fields": {"city": [1]}}, E.NOT_TEXT, {"field": "record_fields.city"}),
+        ({"search_in_additional_numbers": "perhaps"}, E.NOT_BOOLEAN, {"field": "search_in_additional_numbers"}),
+    ],
+    ids=str,
+)
+def test_each_item_is_as_strict_as_a_single_edit_and_changes_nothing_with_one_fault(
+    item: dict[str, Any], code: E, params: dict[str, Any], api: ApiClient, record: Record
+) -> None:
+    assert edit(api, {"phone_number": NUMBER, **item}) == {NUMBER: refusal(code, **params)}
+    assert Record.objects.get().fields == {}
     assert not RecordChange.objects.exists()
 
 
-WRONG_ITEMS: list[tuple[dict[str, Any], ErrorCode, dict[str, Any]]] = [
-    ({"status_id": 999_999_999}, ErrorCode.STATUS_NOT_FOUND, {}),
-    ({"status_id": "x"}, ErrorCode.NOT_INTEGER, {"field": "status_id"}),
-    ({"dictionary_status_id": 999_999_999}, ErrorCode.DICTIONARY_STATUS_NOT_FOUND, {}),
-    ({"next_call_date": "tomorrow"}, ErrorCode.NOT_MINUTE, {"field": "next_call_date"}),
-    ({"record_fields": {"colour": "red"}}, ErrorCode.FIELD_UNKNOWN, {"name": "colour"}),
-    ({"record_fields": "red"}, ErrorCode.NOT_OBJECT, {"field": "record_fields"}),
-    ({"record_fields": {"city": [1]}}, ErrorCode.NOT_TEXT, {"field": "record_fields.city"}),
-    (
-        {"search_in_additional_numbers": "perhaps"},
-        ErrorCode.NOT_BOOLEAN,
-        {"field": "search_in_additional_numbers"},
-    ),
-]
+def test_an_item_names_all_its_faults(api: ApiClient, record: Record) -> None:
+    (entry,) = edit(api, {"phone_number": NUMBER, "status_id": status_of(record.campaign, "MY_RECORD").pk}).values()
 
-
-@pytest.mark.parametrize(("item", "code", "params"), WRONG_ITEMS, ids=str)
-def test_each_item_is_as_strict_as_a_single_edit(
-    item: dict[str, Any], code: ErrorCode, params: dict[str, Any], api: ApiClient, campaign: Campaign
-) -> None:
-    RecordFactory(campaign=campaign, phone_number=NUMBER)
-
-    assert refused(api, {"phone_number": NUMBER, **item}) == message(code, **params)
-
-
-def test_an_item_names_all_its_faults(api: ApiClient, campaign: Campaign) -> None:
-    RecordFactory(campaign=campaign, phone_number=NUMBER)
-    status = campaign.statuses.get(system_status="MY_RECORD", dictionary_status__key="")
-
-    text = refused(api, {"phone_number": NUMBER, "status_id": status.pk})
-
-    assert "agent_login" in text
-    assert "next_call_date" in text
+    assert all(name in entry["message"] for name in ("agent_login", "next_call_date"))
 
 
 def test_fields_cannot_be_set_in_a_crm_campaign(api: ApiClient) -> None:
     RecordFactory(campaign=CampaignFactory(code="DEMO1", crm=True), phone_number=NUMBER)
 
-    text = refused(api, {"phone_number": NUMBER, "record_fields": {"city": "Łódź"}})
-
-    assert text == message(ErrorCode.FIELDS_IN_CRM)
+    assert edit(api, in_city(NUMBER, "Łódź")) == {NUMBER: refusal(E.FIELDS_IN_CRM)}
 
 
-def test_a_number_of_two_records_cannot_be_edited(api: ApiClient, campaign: Campaign) -> None:
-    RecordFactory(campaign=campaign, phone_number=NUMBER)
-    RecordFactory(campaign=campaign, phone_number="221234567", duplicate=True)
+def test_a_number_of_two_records_cannot_be_edited(api: ApiClient, record: Record) -> None:
+    RecordFactory(campaign=record.campaign, phone_number="221234567", duplicate=True)
 
-    text = refused(api, {"phone_number": NUMBER, "next_call_date": NEXT})
-
-    assert text == message(ErrorCode.NUMBER_AMBIGUOUS)
+    assert edit(api, {"phone_number": NUMBER, "next_call_date": NEXT}) == {NUMBER: refusal(E.NUMBER_AMBIGUOUS)}
     assert not Record.objects.exclude(next_call_at=None).exists()
 
 
-def test_a_batch_ignores_fields_of_the_single_edit_only(api: ApiClient, campaign: Campaign) -> None:
-    record = RecordFactory(campaign=campaign, phone_number=NUMBER, identifier="ID-7")
+def test_a_batch_writes_history_and_ignores_fields_of_the_single_edit_only(api: ApiClient, record: Record) -> None:
+    status = status_of(record.campaign, "CALL_PROGRESSIVE")
+    others = {"identifier": "ID-8", "order": 5, "note": "x"}
 
-    assert edit(api, {"phone_number": NUMBER, "identifier": "ID-8", "order": 5, "note": "x"}) == {NUMBER: DONE}
+    edit(api, {"phone_number": NUMBER, "dictionary_status_id": status.dictionary_status_id, **others})
 
     record.refresh_from_db()
-    assert (record.identifier, record.order, record.last_note) == ("ID-7", None, "")
-
-
-def test_a_batch_writes_history(api: ApiClient, campaign: Campaign) -> None:
-    RecordFactory(campaign=campaign, phone_number=NUMBER)
-
-    edit(
-        api,
-        {
-            "phone_number": NUMBER,
-            "dictionary_status_id": campaign.statuses.get(
-                system_status="CALL_PROGRESSIVE", dictionary_status__key=""
-            ).dictionary_status_id,
-        },
-    )
-
+    assert (record.status, record.identifier, record.order, record.last_note) == (status, "", None, "")
     change = RecordChange.objects.get()
     assert (change.action, change.actor_kind, change.actor_name) == ("edit", "api_user", "all")
     assert (change.from_system_status, change.to_system_status) == ("TO_CALL", "CALL_PROGRESSIVE")
@@ -191,59 +130,40 @@ def test_a_batch_writes_history(api: ApiClient, campaign: Campaign) -> None:
 # The same record twice
 
 
-def test_a_second_spelling_of_one_record_is_refused(api: ApiClient, campaign: Campaign) -> None:
-    RecordFactory(campaign=campaign, phone_number=NUMBER)
-
-    answer = edit(
-        api,
-        {"phone_number": NUMBER, "record_fields": {"city": "Łódź"}},
-        {"phone_number": "221234567", "record_fields": {"city": "Kraków"}},
-    )
-
-    assert answer == {
-        NUMBER: DONE,
-        "221234567": {"http_status": 400, "message": message(ErrorCode.SAME_RECORD_TWICE)},
-    }
-    assert list(campaign.records.get().fields.values()) == ["Łódź"]
-
-
-@pytest.mark.parametrize("times", [2, 3])
-def test_the_same_spelling_twice_answers_400_and_applies_the_first(
-    times: int, api: ApiClient, campaign: Campaign
+@pytest.mark.parametrize(
+    ("items", "answer", "cities"),
+    [
+        # Another spelling of the number.
+        (
+            [in_city(NUMBER, "Łódź"), in_city("221234567", "Kraków")],
+            {NUMBER: DONE, "221234567": refusal(E.SAME_RECORD_TWICE)},
+            ["Łódź"],
+        ),
+        (
+            [in_city(NUMBER, "Łódź"), in_city("601000001", "x")],
+            {NUMBER: DONE, "601000001": refusal(E.SAME_RECORD_TWICE)},
+            ["Łódź"],
+        ),
+        # The same spelling: the first is applied, or its fault is answered.
+        *(
+            ([in_city(NUMBER, c) for c in cities], {NUMBER: refusal(E.FIRST_APPLIED)}, ["a"])
+            for cities in ("ab", "abc")
+        ),
+        (
+            [{"phone_number": NUMBER, "agent_login": "nobody"}, in_city(NUMBER, "Łódź")],
+            {NUMBER: {"http_status": 400, "message": "Agent not found."}},
+            [],
+        ),
+    ],
+)
+def test_the_first_of_several_items_of_one_record_is_applied(
+    api: ApiClient, record: Record, items: list[Any], answer: dict[str, Any], cities: list[str]
 ) -> None:
-    RecordFactory(campaign=campaign, phone_number=NUMBER)
-    items = [{"phone_number": NUMBER, "record_fields": {"city": f"City {n}"}} for n in range(times)]
-
-    assert edit(api, *items) == {NUMBER: {"http_status": 400, "message": message(ErrorCode.FIRST_APPLIED)}}
-    assert list(campaign.records.get().fields.values()) == ["City 0"]
-
-
-def test_the_same_spelling_twice_answers_the_fault_of_the_first(api: ApiClient, campaign: Campaign) -> None:
-    RecordFactory(campaign=campaign, phone_number=NUMBER)
-
-    answer = edit(
-        api,
-        {"phone_number": NUMBER, "agent_login": "nobody"},
-        {"phone_number": NUMBER, "record_fields": {"city": "Łódź"}},
-    )
-
-    assert answer == {NUMBER: {"http_status": 400, "message": "Agent not found."}}
-    assert campaign.records.get().fields == {}
-
-
-def test_own_and_additional_number_mean_the_same_record(api: ApiClient, campaign: Campaign) -> None:
-    record = RecordFactory(campaign=campaign, phone_number=NUMBER)
     AdditionalNumberFactory(record=record, phone_number="601000001")
 
-    answer = edit(api, {"phone_number": NUMBER}, {"phone_number": "601000001"}, query="?search_in_additional_numbers=1")
-
-    assert answer == {
-        NUMBER: DONE,
-        "601000001": {"http_status": 400, "message": message(ErrorCode.SAME_RECORD_TWICE)},
-    }
-
-
-# Additional numbers
+    assert edit(api, *items, query="?search_in_additional_numbers=1") == answer
+    record.refresh_from_db()
+    assert list(record.fields.values()) == cities
 
 
 @pytest.mark.parametrize(
@@ -266,31 +186,129 @@ def test_search_in_additional_numbers_of_an_item_overrides_the_query(
     assert answer["601000001"]["http_status"] == status
 
 
-# Malformed bodies
+# Adding
+
+
+def test_the_answer_has_the_result_of_each_number(api: ApiClient, record: Record) -> None:
+    items = [
+        {"phone_number": OTHER, "identifier": "ID-1"},
+        {"phone_number": "221234567"},
+        {"phone_number": "+48227654321"},
+        {"phone_number": "22 000 00 01", "identifier": "ID-1"},
+        {"phone_number": "22 000 00 02", "agent_login": "nobody"},
+    ]
+
+    response = api.post(BATCH, {"records": items})
+
+    added = Record.objects.get(identifier="ID-1")
+    assert response.status_code == 201
+    assert response.json() == {
+        OTHER: {"status": "ADDED", "record_id": str(added.pk)},
+        "221234567": {"status": "ALREADY_EXISTS", "record_id": str(record.pk)},
+        "+48227654321": {"status": "ALREADY_EXISTS", "record_id": str(added.pk)},
+        "22 000 00 01": {"status": "FAILED", "message": str(E.IDENTIFIER_TAKEN.text)},
+        "22 000 00 02": {"status": "FAILED", "message": "Agent not found."},
+    }
+    assert Record.objects.count() == 2
+
+
+def added(api: ApiClient, *items: tuple[str, str] | tuple[str, str, str]) -> dict[str, str]:
+    """Add records with these numbers, identifiers and agents; return number -> its record's number, or the status."""
+    names = ("phone_number", "identifier", "agent_login")
+    answer = api.post(BATCH, {"records": [dict(zip(names, item, strict=False)) for item in items]}).json()
+    numbers = {str(record.pk): record.phone_number for record in Record.objects.all()}
+    return {number: numbers.get(entry.get("record_id"), entry["status"]) for number, entry in answer.items()}
+
+
+@pytest.mark.parametrize(
+    ("existing", "items", "results", "kept"),
+    [
+        # A refused item does not reserve its number.
+        (
+            {"identifier": "TAKEN"},
+            [(NUMBER, "TAKEN"), ("221234567", "FREE")],
+            ["FAILED", "221234567"],
+            ("FREE", "221234567"),
+        ),
+        # A number that exists or is repeated does not reserve the identifier.
+        (
+            {"phone_number": NUMBER},
+            [(NUMBER, "ID-1"), (OTHER, "ID-1"), ("22 765 43 22", "ID-1")],
+            [NUMBER, OTHER, "FAILED"],
+            ("ID-1", OTHER),
+        ),
+        ({}, [(NUMBER, ""), ("221234567", "ID-1"), (OTHER, "ID-1")], [NUMBER, NUMBER, OTHER], ("ID-1", OTHER)),
+        # One of two items with the same spelling is valid.
+        ({}, [(NUMBER, "", "nobody"), (NUMBER, "ID-1")], [NUMBER], ("ID-1", NUMBER)),
+    ],
+)
+def test_a_refused_item_reserves_neither_number_nor_identifier(
+    api: ApiClient,
+    campaign: Campaign,
+    *,
+    existing: dict[str, str],
+    items: Any,
+    results: list[str],
+    kept: tuple[str, str],
+) -> None:
+    RecordFactory(campaign=campaign, **existing)
+
+    answer = added(api, *items)
+
+    assert list(answer.values()) == results
+    assert campaign.records.get(identifier=kept[0]).phone_number == kept[1]
+
+
+def test_work_for_repeats_of_one_number_is_linear(
+    api: ApiClient, campaign: Campaign, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reads = 0
+
+    class Counted(NewRecord):
+        def __getattribute__(self, name: str) -> Any:
+            nonlocal reads
+            reads += name == "number"
+            return super().__getattribute__(name)
+
+    monkeypatch.setattr("campaigns.api.records.NewRecord", Counted)
+    parts = itertools.product(*([digit, f"{digit}-"] for digit in "0048221234"), ["567"])
+    spellings = ["".join(part) for part in parts]
+
+    answer = added(api, *((spelling, "") for spelling in spellings))
+
+    assert answer == dict.fromkeys(spellings, campaign.records.get().phone_number)
+    assert reads < 20 * len(spellings)
+
+
+def test_added_records_have_the_order_of_the_request(api: ApiClient, campaign: Campaign) -> None:
+    numbers = [f"22 123 45 {n}" for n in (67, 12, 99, 45, 10)]
+
+    api.post(BATCH, {"records": [{"phone_number": number} for number in numbers]})
+
+    assert list(campaign.records.order_by("id").values_list("phone_number", flat=True)) == numbers
+
+
+# Malformed bodies, and the size
 
 
 @pytest.mark.parametrize(
     ("body", "field"),
     [
-        ({}, "records"),
-        ({"records": None}, "records"),
-        ({"records": []}, "records"),
-        ({"records": {}}, "records"),
-        ({"records": "x"}, "records"),
-        ({"records": {"phone_number": NUMBER}}, "records"),
-        ({"records": [{"phone_number": NUMBER}, "x"]}, "records.1"),
-        ({"records": [{"phone_number": NUMBER}, None]}, "records.1"),
-        ({"records": [{"phone_number": NUMBER}, {}]}, "records.1.phone_number"),
-        ({"records": [{"phone_number": NUMBER}, {"phone_number": ""}]}, "records.1.phone_number"),
-        ({"records": [{"phone_number": NUMBER}, {"phone_number": ["22"]}]}, "records.1.phone_number"),
         ([], ""),
         ([{"phone_number": NUMBER}], ""),
+        ({}, "records"),
+        *(({"records": records}, "records") for records in (None, "x", {"phone_number": NUMBER})),
+        ({"records": []}, "records"),
+        ({"records": {}}, "records"),
+        *(({"records": [{"phone_number": NUMBER}, item]}, "records.1") for item in ("x", None)),
+        *(
+            ({"records": [{"phone_number": NUMBER}, item]}, "records.1.phone_number")
+            for item in ({}, {"phone_number": ""}, {"phone_number": ["22"]})
+        ),
     ],
     ids=str,
 )
-def test_a_malformed_body_is_refused(body: Any, field: str, api: ApiClient, campaign: Campaign) -> None:
-    RecordFactory(campaign=campaign, phone_number=NUMBER)
-
+def test_a_malformed_body_is_refused(body: Any, field: str, api: ApiClient, record: Record) -> None:
     for method in (api.put, api.post):
         response = method(BATCH, body)
         assert response.status_code == 400
@@ -299,29 +317,10 @@ def test_a_malformed_body_is_refused(body: Any, field: str, api: ApiClient, camp
 
 
 def test_a_batch_has_ten_thousand_items_at_most(api: ApiClient, campaign: Campaign) -> None:
-    items = [{"phone_number": f"22{n:07}"} for n in range(10_001)]
-
-    response = api.put(BATCH, {"records": items})
+    response = api.put(BATCH, {"records": [{"phone_number": f"22{n:07}"} for n in range(10_001)]})
 
     assert response.status_code == 400
-    assert response.json()["errors"][0]["code"] == ErrorCode.TOO_MANY.number
-
-
-# Size
-
-
-def _items(count: int, campaign: Campaign) -> list[dict[str, Any]]:
-    status = campaign.statuses.get(system_status="MY_RECORD", dictionary_status__key="")
-    return [
-        {
-            "phone_number": f"+48 22 {n:07}",
-            "status_id": status.pk,
-            "agent_login": "anna",
-            "next_call_date": NEXT,
-            "record_fields": {"city": f"City {n}"},
-        }
-        for n in range(count)
-    ]
+    assert response.json()["errors"][0]["code"] == E.TOO_MANY.number
 
 
 @pytest.mark.trial
@@ -330,9 +329,10 @@ def _items(count: int, campaign: Campaign) -> list[dict[str, Any]]:
 def test_statements_and_memory_of_ten_thousand_items(method: str, api: ApiClient, campaign: Campaign) -> None:
     AgentFactory(login="anna")
     ApiUser.objects.update(last_used_at=timezone.now())
+    own = {"status_id": status_of(campaign, "MY_RECORD").pk, "agent_login": "anna", "next_call_date": NEXT}
     costs = []
     for count in (1, 10_000):
-        items = _items(count, campaign)
+        items = [in_city(f"+48 22 {n:07}", f"City {n}") | own for n in range(count)]
         Record.objects.all().delete()
         if method == "put":
             records = [

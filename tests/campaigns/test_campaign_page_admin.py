@@ -3,13 +3,11 @@
 from typing import Any
 
 import pytest
-from django.core.cache import cache
 from django.db import IntegrityError
 from django.urls import reverse
 
-from callcentre.core.errors import Conflict
 from campaigns.models import Campaign, DictionaryStatus, RecordStatus, SystemStatus
-from campaigns.verbs.campaigns import add_agents, edit_campaign, remove_campaign
+from campaigns.verbs.campaigns import add_agents, edit_campaign
 from tests.backoffice import errors_of, inputs_of, messages_of, page_of, superuser
 from tests.campaigns.factories import (
     CampaignFactory,
@@ -24,12 +22,7 @@ from tests.telephony.factories import AgentFactory
 
 ADD = reverse("admin:campaigns_campaign_add")
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
-
-
-@pytest.fixture(autouse=True)
-def _count_again():
-    cache.clear()
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static", "counted_again")]
 
 
 # The page
@@ -38,14 +31,8 @@ def _count_again():
 def test_a_new_campaign_has_the_entered_values_and_the_dictionary_statuses_and_leads_to_its_page():
     agent, group = AgentFactory(), CampaignGroupFactory()
 
-    response = superuser().submit(
-        ADD,
-        name="Spring offer",
-        dialer="predictive",
-        group=group.pk,
-        caller_id="+48225550100",
-        agents=[agent.pk],
-    )
+    values = {"name": "Spring offer", "dialer": "predictive", "group": group.pk, "caller_id": "+48225550100"}
+    response = superuser().submit(ADD, **values, agents=[agent.pk])
 
     campaign = Campaign.objects.get()
     assert (campaign.code, campaign.group, campaign.caller_id) == ("00001", group, "+48225550100")
@@ -58,8 +45,7 @@ def test_a_new_campaign_has_the_entered_values_and_the_dictionary_statuses_and_l
 @pytest.mark.parametrize(
     ("values", "field"),
     [
-        ({"code": "TAKEN"}, "code"),
-        ({"code": "ab"}, "code"),
+        *(({"code": code}, "code") for code in ("TAKEN", "ab")),
         ({"end_date": "2000-01-01"}, "end_date"),
         ({"name": ""}, "name"),
     ],
@@ -76,11 +62,10 @@ def test_a_broken_rule_of_a_new_campaign_is_shown_at_its_field(values, field):
 @pytest.mark.parametrize(
     ("values", "field"),
     [
-        ({"end_date": "2000-01-01"}, "end_date"),
+        *(({name: value}, name) for name, value in (("end_date", "2000-01-01"), ("order", "100000"), ("parity", "0"))),
         ({"predictive_min_calls": "3", "predictive_max_calls": "2"}, "predictive_min_calls"),
         ({"preview_timeout": "0"}, "preview_timeout"),
-        ({"order": "100000"}, "order"),
-        ({"parity": "0"}, "parity"),
+        ({"holiday_country": "XX"}, "holiday_country"),
         ({"name": ""}, "name"),
     ],
 )
@@ -91,7 +76,7 @@ def test_a_broken_rule_is_shown_at_its_field_and_counted_at_its_tab(values, fiel
 
     assert list(errors_of(response)) == [field]
     tabs = response.content.decode().partition('id="tabs-items"')[2].partition("</nav>")[0]
-    is_in_tab = field.startswith(("predictive", "preview"))
+    is_in_tab = field.startswith(("predictive", "preview", "holiday"))
     assert tabs.count("bg-red-500") == (1 if is_in_tab else 0)
 
 
@@ -121,27 +106,17 @@ def test_editing_a_campaign_calls_the_verb_and_keeps_its_id(monkeypatch):
     assert made == [("user", {"name": "Autumn offer", "caller_id": "+48225550100"})]
 
 
-def test_agents_are_added_and_removed():
+def test_agents_are_added_and_removed_and_one_added_meanwhile_by_another_user_stays():
     # The page sends each agent with its state before, in any order.
-    stays, goes, comes = (AgentFactory(login=login) for login in ("b", "a", "c"))
-    campaign = CampaignFactory()
+    stays, goes, comes, theirs = (AgentFactory(login=login) for login in ("b", "a", "c", "d"))
+    campaign, client = CampaignFactory(), superuser()
     add_agents(campaign, ACTOR, [stays.login, goes.login])
-
-    superuser().submit(page_of(campaign), agents=[stays.pk, comes.pk])
-
-    assert set(campaign.agents.all()) == {stays, comes}
-
-
-def test_an_agent_added_meanwhile_by_another_user_stays():
-    mine, theirs = AgentFactory.create_batch(2)
-    campaign = CampaignFactory()
-    client = superuser()
     page = client.page(page_of(campaign))
     add_agents(campaign, ACTOR, [theirs.login])
 
-    client.post(page_of(campaign), {**inputs_of(page), "agents": [mine.pk]})
+    client.post(page_of(campaign), {**inputs_of(page), "agents": [stays.pk, comes.pk]})
 
-    assert set(campaign.agents.all()) == {mine, theirs}
+    assert set(campaign.agents.all()) == {stays, comes, theirs}
 
 
 def test_agents_are_kept_when_another_field_is_corrected():
@@ -188,22 +163,15 @@ def test_a_field_that_the_script_names_is_neither_removed_nor_renamed_alone(chan
     assert campaign.fields.get().name == "city"
 
 
-def test_a_field_and_its_place_in_the_script_are_renamed_together():
-    campaign = CampaignFactory(fields=["city"], script="In {city}.")
+def test_the_fields_stand_beside_the_script_and_are_renamed_together_with_their_place_in_it():
+    campaign, client = CampaignFactory(fields=["city"], script="In {city}."), superuser()
+    page = client.page(page_of(campaign))
 
-    superuser().submit(page_of(campaign), **{"fields-0-name": "town", "script": "In {town}."})
+    client.submit(page_of(campaign), **{"fields-0-name": "town", "script": "In {town}."})
 
+    assert all(f'data-insert="{place}"' in page for place in ("{city}", "{phone_number}"))
     campaign.refresh_from_db()
     assert (campaign.script, campaign.fields.get().name) == ("In {town}.", "town")
-
-
-def test_the_fields_stand_beside_the_script():
-    page = superuser().page(page_of(CampaignFactory(fields=["city"])))
-
-    assert [place for place in ("{city}", "{phone_number}") if f'data-insert="{place}"' in page] == [
-        "{city}",
-        "{phone_number}",
-    ]
 
 
 def test_queries_of_the_page_do_not_grow_with_its_content():
@@ -217,14 +185,16 @@ def test_queries_of_the_page_do_not_grow_with_its_content():
         client.page(page_of(campaign))
 
 
-def test_the_system_status_of_a_status_cannot_be_changed():
-    campaign = CampaignFactory()
-    client = superuser()
-    status = campaign.statuses.get(system_status=SystemStatus.NO_CALL, dictionary_status__key="")
-    rows = list(campaign.statuses.values_list("pk", flat=True))
-    row = f"statuses-{rows.index(status.pk)}"
+def row_of(status):
+    """Return the prefix of the inputs of a status."""
+    return f"statuses-{list(status.campaign.statuses.values_list('pk', flat=True)).index(status.pk)}"
 
-    client.submit(page_of(campaign), **{f"{row}-system_status": "TO_CALL", f"{row}-name": "Not interested"})
+
+def test_the_system_status_of_a_status_cannot_be_changed():
+    status = CampaignFactory().statuses.get(system_status=SystemStatus.NO_CALL, dictionary_status__key="")
+    row = row_of(status)
+
+    superuser().submit(page_of(status.campaign), **{f"{row}-system_status": "TO_CALL", f"{row}-name": "Not interested"})
 
     status.refresh_from_db()
     assert (status.name, status.system_status) == ("Not interested", SystemStatus.NO_CALL)
@@ -232,51 +202,32 @@ def test_the_system_status_of_a_status_cannot_be_changed():
 
 def test_a_status_can_be_added_to_a_campaign():
     campaign = CampaignFactory()
-    new = f"statuses-{campaign.statuses.count()}"
+    count = campaign.statuses.count()
+    values = {"name": "Call again in spring", "system_status": "CALL_NO_SOONER_THAN", "order": "99"}
+    new = {f"statuses-{count}-{name}": value for name, value in values.items()}
 
-    superuser().submit(
-        page_of(campaign),
-        **{
-            "statuses-TOTAL_FORMS": str(campaign.statuses.count() + 1),
-            f"{new}-name": "Call again in spring",
-            f"{new}-system_status": "CALL_NO_SOONER_THAN",
-            f"{new}-order": "99",
-        },
-    )
+    superuser().submit(page_of(campaign), **{"statuses-TOTAL_FORMS": str(count + 1)}, **new)
 
     assert campaign.statuses.get(name="Call again in spring").system_status == SystemStatus.CALL_NO_SOONER_THAN
 
 
-def test_a_status_in_use_is_not_removed():
-    campaign = CampaignFactory()
-    record = RecordFactory(campaign=campaign)
-    row = list(campaign.statuses.values_list("pk", flat=True)).index(record.status_id)
+def test_only_an_unused_status_is_removed():
+    record = RecordFactory()
+    unused, page = RecordStatusFactory(campaign=record.campaign), page_of(record.campaign)
 
-    response = superuser().submit(page_of(campaign), expected=200, **{f"statuses-{row}-DELETE": "on"})
+    refused = superuser().submit(page, expected=200, **{f"{row_of(record.status)}-DELETE": "on"})
+    superuser().submit(page, **{f"{row_of(unused)}-DELETE": "on"})
 
-    assert "it cannot be removed: To be called." in str(errors_of(response))
+    assert "it cannot be removed: To be called." in str(errors_of(refused))
     assert RecordStatus.objects.filter(pk=record.status_id).exists()
-
-
-def test_an_unused_status_is_removed():
-    campaign = CampaignFactory()
-    RecordFactory(campaign=campaign)
-    unused = RecordStatusFactory(campaign=campaign)
-    row = list(campaign.statuses.values_list("pk", flat=True)).index(unused.pk)
-
-    superuser().submit(page_of(campaign), **{f"statuses-{row}-DELETE": "on"})
-
     assert not RecordStatus.objects.filter(pk=unused.pk).exists()
 
 
 def test_two_fields_of_one_name_are_refused():
     campaign = CampaignFactory(fields=["city"])
 
-    response = superuser().submit(
-        page_of(campaign),
-        expected=200,
-        **{"fields-TOTAL_FORMS": "2", "fields-1-name": "city", "fields-1-order": "20"},
-    )
+    second = {"fields-TOTAL_FORMS": "2", "fields-1-name": "city", "fields-1-order": "20"}
+    response = superuser().submit(page_of(campaign), expected=200, **second)
 
     assert errors_of(response)
     assert campaign.fields.count() == 1
@@ -302,23 +253,16 @@ def test_a_broken_constraint_shows_a_sentence(monkeypatch):
 # Cloning, deleting, downloading
 
 
-def test_a_clone_gets_the_entered_name_and_id():
-    campaign = CampaignFactory(fields=["city"])
+def test_a_clone_gets_the_entered_name_and_id_and_a_bad_id_is_refused_at_its_field():
+    client, page = superuser(), page_of(CampaignFactory(code="TAKEN", fields=["city"]), "clone")
 
-    superuser().submit(page_of(campaign, "clone"), code="COPY1", name="The copy")
+    refused = [client.submit(page, expected=200, code=code, name="The copy") for code in ("TAKEN", "x")]
+    count = Campaign.objects.count()
+    client.submit(page, code="COPY1", name="The copy")
 
+    assert ([list(errors_of(response)) for response in refused], count) == ([["code"]] * 2, 1)
     copy = Campaign.objects.get(code="COPY1")
     assert (copy.name, [field.name for field in copy.fields.all()]) == ("The copy", ["city"])
-
-
-@pytest.mark.parametrize("code", ["TAKEN", "x"])
-def test_a_clone_with_a_bad_id_is_refused_at_its_field(code):
-    campaign = CampaignFactory(code="TAKEN")
-
-    response = superuser().submit(page_of(campaign, "clone"), expected=200, code=code, name="The copy")
-
-    assert list(errors_of(response)) == ["code"]
-    assert Campaign.objects.count() == 1
 
 
 def test_a_campaign_with_records_can_be_deactivated_but_not_deleted():
@@ -338,12 +282,8 @@ def test_a_campaign_with_records_can_be_deactivated_but_not_deleted():
 @pytest.mark.parametrize("name", ["campaign", "record", "campaigngroup", "dictionarystatus"])
 def test_lists_have_no_action_that_deletes(name):
     record = RecordFactory(campaign__group=CampaignGroupFactory())
-    objects = {
-        "campaign": record.campaign,
-        "record": record,
-        "campaigngroup": record.campaign.group,
-        "dictionarystatus": DictionaryStatus.objects.first(),
-    }
+    objects = {"campaign": record.campaign, "record": record, "campaigngroup": record.campaign.group}
+    objects["dictionarystatus"] = DictionaryStatus.objects.first()
 
     superuser().act(reverse(f"admin:campaigns_{name}_changelist"), "delete_selected", objects[name], post="yes")
 
@@ -372,13 +312,6 @@ def test_a_record_added_meanwhile_stops_the_deletion(monkeypatch):
 
     assert messages_of(response) == ["The campaign has records: it can be made inactive, not deleted."]
     assert Campaign.objects.exists()
-
-
-def test_the_verb_refuses_to_remove_a_campaign_with_records():
-    campaign = RecordFactory().campaign
-
-    with pytest.raises(Conflict):
-        remove_campaign(campaign, ACTOR)
 
 
 def test_the_records_of_a_campaign_are_downloaded_as_a_file():

@@ -12,6 +12,7 @@ from django.db import connection
 from callcentre.core.errors import ErrorCode
 from campaigns.models import AdditionalNumber, Campaign, CampaignGroup, Record, RecordChange
 from tests.campaigns.factories import CampaignFactory, RecordFactory
+from tests.campaigns.waiting import waiting_sessions
 from tests.processes import wait_until
 from tests.serving import Answer, WebServer, at_once
 
@@ -36,31 +37,40 @@ def error_codes(answer: Answer) -> set[int]:
     return {error["code"] for error in answer.json()["errors"]}
 
 
-def test_simultaneous_posts_of_one_number_make_one_record(send: Send) -> None:
-    campaign = CampaignFactory(code="DEMO1")
-    spellings = ["+48221234567", "22 123 45 67", "0048 22 1234567", "(22) 123-45-67", "tel:+48-22-123-45-67"]
-    bodies = [{"phone_number": number, "additional_numbers": ["601000001"]} for number in spellings * 10]
-
-    answers = send("POST", "outbounds/DEMO1/records", bodies)
-
-    assert Counter(answer.status for answer in answers) == {201: 1, 400: 49}
-    refused = [answer for answer in answers if answer.status == 400]
-    assert [error_codes(answer) for answer in refused] == [{ErrorCode.NUMBER_DUPLICATED.number}] * 49
-    assert campaign.records.count() == 1
-    assert (AdditionalNumber.objects.count(), RecordChange.objects.count()) == (1, 1)
+SPELLINGS = ["+48221234567", "22 123 45 67", "0048 22 1234567", "(22) 123-45-67", "tel:+48-22-123-45-67"]
+OF_ONE_NUMBER = [{"phone_number": number, "additional_numbers": ["601000001"]} for number in SPELLINGS * 10]
+OF_ONE_IDENTIFIER = [{"phone_number": f"22 123 45 {n}", "identifier": "ID-7"} for n in range(10, 30)]
 
 
-def test_simultaneous_posts_of_one_identifier_make_one_record(send: Send) -> None:
-    campaign = CampaignFactory(code="DEMO1")
-    bodies = [{"phone_number": f"22 123 45 {n}", "identifier": "ID-7"} for n in range(10, 30)]
+@pytest.mark.parametrize(
+    ("path", "bodies", "made", "code"),
+    [
+        ("outbounds/DEMO1/records", OF_ONE_NUMBER, 1, ErrorCode.NUMBER_DUPLICATED),
+        ("outbounds/DEMO1/records", OF_ONE_IDENTIFIER, 1, ErrorCode.IDENTIFIER_TAKEN),
+        ("outbounds", [NEW_CAMPAIGN | {"id": "NEW01"}] * 10, 1, ErrorCode.CAMPAIGN_ID_TAKEN),
+        # Each gets an id of its own, without gaps.
+        ("outbounds", [NEW_CAMPAIGN] * 20, 20, None),
+        ("outbound_groups", [{"name": "Sales"}] * 10, 10, None),
+    ],
+    ids=["number", "identifier", "campaign", "generated", "group"],
+)
+def test_of_simultaneous_posts_one_wins_unless_all_can_be_stored(
+    send: Send, path: str, bodies: list[Any], made: int, code: ErrorCode | None
+) -> None:
+    CampaignFactory(code="DEMO1")
 
-    answers = send("POST", "outbounds/DEMO1/records", bodies)
+    answers = send("POST", path, bodies)
 
-    assert Counter(answer.status for answer in answers) == {201: 1, 400: 19}
-    assert {code for answer in answers if answer.status == 400 for code in error_codes(answer)} == {
-        ErrorCode.IDENTIFIER_TAKEN.number
-    }
-    assert campaign.records.count() == 1
+    assert Counter(answer.status for answer in answers) == Counter({201: made, 400: len(bodies) - made})
+    wrong = {number for answer in answers if answer.status == 400 for number in error_codes(answer)}
+    assert wrong == ({code.number} if code else set())
+    ids = [next(iter(answer.json().values())) for answer in answers if answer.status == 201]
+    assert len(set(ids)) == made
+    if path == "outbounds" and code is None:
+        assert sorted(ids) == [f"{n:05}" for n in range(1, 21)]
+    assert Record.objects.count() == RecordChange.objects.count() == path.endswith("records")
+    assert AdditionalNumber.objects.count() == (bodies is OF_ONE_NUMBER)
+    assert Campaign.objects.count() + CampaignGroup.objects.count() == 1 + made * (not path.endswith("records"))
 
 
 def test_simultaneous_edits_give_an_identifier_to_one_record(servers: list[WebServer], credential: str) -> None:
@@ -119,7 +129,7 @@ def test_additions_that_wait_for_a_third_transaction_do_not_deadlock(send: Send)
     # Both insert the numbers before the middle one, then wait for it.
     with ThreadPoolExecutor(1) as pool, _uncommitted_record("+48220000002"):
         sending = pool.submit(send, "POST", "batch/outbounds/DEMO1/records", bodies)
-        assert wait_until(lambda: _waiting_backends() == 2)
+        assert wait_until(lambda: waiting_sessions() == 2)
     answers = sending.result(30)
 
     assert [answer.status for answer in answers] == [201] * 2
@@ -142,7 +152,7 @@ def test_a_repeat_fails_if_the_first_is_refused_for_its_identifier(send: Send) -
 
     with ThreadPoolExecutor(1) as pool, _uncommitted_record("+48221111111", identifier="ID-7", end="COMMIT"):
         sending = pool.submit(send, "POST", "batch/outbounds/DEMO1/records", [body])
-        assert wait_until(lambda: _waiting_backends() == 1)
+        assert wait_until(lambda: waiting_sessions() == 1)
     [answer] = sending.result(30)
 
     taken, changed = str(ErrorCode.IDENTIFIER_TAKEN.text), str(ErrorCode.CONFLICT.text)
@@ -170,40 +180,6 @@ def _uncommitted_record(number: str, *, identifier: str = "", end: str = "ROLLBA
             yield
         finally:
             cursor.execute(end)
-
-
-def _waiting_backends() -> int:
-    with connection.cursor() as cursor:
-        # In a transaction, PostgreSQL shows the sessions of the first look again and again.
-        cursor.execute("SELECT pg_stat_clear_snapshot()")
-        cursor.execute(
-            "SELECT count(*) FROM pg_locks WHERE NOT granted AND locktype = 'transactionid'"
-            " AND pid IN (SELECT pid FROM pg_stat_activity WHERE datname = current_database())"
-        )
-        return int(cursor.fetchone()[0])
-
-
-def test_generated_campaign_ids_are_distinct_and_without_gaps(send: Send) -> None:
-    answers = send("POST", "outbounds", [NEW_CAMPAIGN] * 20)
-
-    assert sorted(answer.json()["id"] for answer in answers) == [f"{n:05}" for n in range(1, 21)]
-
-
-def test_simultaneous_posts_of_one_campaign_id_make_one_campaign(send: Send) -> None:
-    answers = send("POST", "outbounds", [{**NEW_CAMPAIGN, "id": "DEMO1"}] * 10)
-
-    assert Counter(answer.status for answer in answers) == {201: 1, 400: 9}
-    assert {code for answer in answers if answer.status == 400 for code in error_codes(answer)} == {
-        ErrorCode.CAMPAIGN_ID_TAKEN.number
-    }
-    assert Campaign.objects.count() == 1
-
-
-def test_simultaneous_groups_of_one_name_are_all_created(send: Send) -> None:
-    answers = send("POST", "outbound_groups", [{"name": "Sales"}] * 10)
-
-    assert [answer.status for answer in answers] == [201] * 10
-    assert len({answer.json()["id"] for answer in answers}) == CampaignGroup.objects.count() == 10
 
 
 def test_an_addition_does_not_wait_for_a_table_lock(send: Send) -> None:

@@ -10,6 +10,7 @@ from django.utils import timezone
 from campaigns.dialling.choice import FOR_GOOD
 from campaigns.models import DoNotCall, Record
 from campaigns.verbs.do_not_call import NewEntry, add_entries
+from tests.campaigns.api_calls import faults
 from tests.campaigns.factories import AdditionalNumberFactory, CampaignFactory, DoNotCallFactory, RecordFactory
 from tests.conftest import ACTOR, ApiClient
 from tests.statements import few_statements
@@ -17,25 +18,23 @@ from tests.statements import few_statements
 pytestmark = pytest.mark.django_db
 
 
-def entries() -> list[tuple[Any, ...]]:
-    return list(DoNotCall.objects.order_by("id").values_list("number", "is_prefix", "campaign__code", "reason"))
-
-
-def test_a_number_is_stored_in_its_normal_form(api: ApiClient) -> None:
-    response = api.post("/api/do_not_call", {"number": "22 555-01-17", "reason": "Asked by phone."})
-
-    assert response.status_code == 201
-    assert entries() == [("+48225550117", False, None, "Asked by phone.")]
-    assert response.json() == {"id": DoNotCall.objects.get().pk}
-
-
-@pytest.mark.parametrize("prefix", ["+48 70", "0048 70", "4870"])
-def test_a_prefix_is_read_from_the_country_code_on(api: ApiClient, prefix: str) -> None:
+@pytest.mark.parametrize(
+    ("body", "stored"),
+    [
+        ({"number": "22 555-01-17", "reason": "Asked by phone."}, ("+48225550117", False, None, "Asked by phone.")),
+        *(
+            ({"prefix": text, "outbound_id": "SPR26"}, ("+4870", True, "SPR26", ""))
+            for text in ("+48 70", "0048 70", "4870")
+        ),
+    ],
+)
+def test_a_number_or_prefix_is_stored_in_its_normal_form(api: ApiClient, body: Any, stored: tuple[Any, ...]) -> None:
     CampaignFactory(code="SPR26")
 
-    assert api.post("/api/do_not_call", {"prefix": prefix, "outbound_id": "SPR26"}).status_code == 201
+    response = api.post("/api/do_not_call", body)
 
-    assert entries() == [("+4870", True, "SPR26", "")]
+    entry = DoNotCall.objects.values_list("number", "is_prefix", "campaign__code", "reason").get()
+    assert (response.status_code, response.json(), entry) == (201, {"id": DoNotCall.objects.get().pk}, stored)
 
 
 @pytest.mark.parametrize(
@@ -53,10 +52,7 @@ def test_a_prefix_is_read_from_the_country_code_on(api: ApiClient, prefix: str) 
     ],
 )
 def test_faults_name_their_fields(api: ApiClient, body: dict[str, Any], fields: list[str]) -> None:
-    response = api.post("/api/do_not_call", body)
-
-    assert response.status_code == 400
-    assert sorted(error["field"] for error in response.json()["errors"]) == sorted(fields)
+    assert {name for name, _ in faults(api.post("/api/do_not_call", body))} == set(fields)
     assert not DoNotCall.objects.exists()
 
 
@@ -81,29 +77,13 @@ def test_the_list_shows_numbers_and_prefixes(api: ApiClient) -> None:
         phone_number="+48 70", number="+4870", is_prefix=True, since=since, until=since.replace(day=3)
     )
 
-    assert api.get("/api/do_not_call").json() == {
-        "count": 2,
-        "result": [
-            {
-                "id": one.pk,
-                "number": "22 555 01 17",
-                "prefix": "",
-                "outbound_id": "SPR26",
-                "reason": "Asked.",
-                "since": "2026-03-02 08:15",
-                "until": "",
-            },
-            {
-                "id": two.pk,
-                "number": "",
-                "prefix": "+48 70",
-                "outbound_id": None,
-                "reason": "",
-                "since": "2026-03-02 08:15",
-                "until": "2026-03-03 08:15",
-            },
-        ],
-    }
+    names = ("id", "number", "prefix", "outbound_id", "reason", "since", "until")
+    rows = [
+        (one.pk, "22 555 01 17", "", "SPR26", "Asked.", "2026-03-02 08:15", ""),
+        (two.pk, "", "+48 70", None, "", "2026-03-02 08:15", "2026-03-03 08:15"),
+    ]
+    result = [dict(zip(names, row, strict=True)) for row in rows]
+    assert api.get("/api/do_not_call").json() == {"count": 2, "result": result}
 
 
 def test_the_list_is_filtered_by_a_number_in_any_spelling(api: ApiClient) -> None:
@@ -174,18 +154,17 @@ def test_a_batch_answers_for_all_items_of_one_spelling(api: ApiClient) -> None:
 
 @pytest.mark.parametrize(
     ("body", "field"),
-    [({}, "entries"), ({"entries": {}}, "entries"), ({"entries": [1]}, "entries.0"), ({"entries": []}, "entries")],
+    [
+        ({}, "entries"),
+        ({"entries": {}}, "entries"),
+        ({"entries": []}, "entries"),
+        ({"entries": [{}] * 10_001}, "entries"),
+        ({"entries": [1]}, "entries.0"),
+    ],
+    ids=range(5),
 )
-def test_a_batch_that_is_no_array_of_objects_is_refused(api: ApiClient, body: Any, field: str) -> None:
-    response = api.post("/api/batch/do_not_call", body)
-
-    assert response.status_code == 400
-    assert response.json()["errors"][0]["field"] == field
-
-
-def test_a_batch_has_at_most_10_000_items(api: ApiClient) -> None:
-    body = {"entries": [{"number": f"+4822555{n:04}"} for n in range(10_001)]}
-    assert api.post("/api/batch/do_not_call", body).status_code == 400
+def test_a_batch_that_is_no_array_of_some_objects_is_refused(api: ApiClient, body: Any, field: str) -> None:
+    assert {name for name, _ in faults(api.post("/api/batch/do_not_call", body))} == {field}
 
 
 @pytest.mark.parametrize("is_prefix", [False, True])

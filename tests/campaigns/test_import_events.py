@@ -1,15 +1,14 @@
 """Events of imported records: one for each on request, in the transaction that adds the records."""
 
-from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
-from django.core.management import call_command
 
 from campaigns.importing import merge
 from campaigns.models import Campaign, Record
-from tests.campaigns.factories import CampaignFactory
+from tests.campaigns.api_calls import RECORDS
+from tests.campaigns.import_files import import_by_command as run
 from tests.conftest import ApiClient
 from tests.telephony.factories import AgentFactory
 from tests.webhooks.factories import WebhookFactory
@@ -21,34 +20,23 @@ CREATED = EventType.OUTBOUND_RECORD_CREATED
 
 
 @pytest.fixture
-def campaign(committed_db: None) -> Campaign:
-    return CampaignFactory(code="EVENT")
-
-
-@pytest.fixture
-def webhook(campaign: Campaign) -> Webhook:
+def webhook(committed_db: None, campaign: Campaign) -> Webhook:
     """A webhook for new records."""
     webhook: Webhook = WebhookFactory(actions=[CREATED])
     return webhook
-
-
-def run(tmp_path: Path, content: str, *arguments: str) -> str:
-    (tmp_path / "records.csv").write_text(content)
-    output = StringIO()
-    call_command("import_records", "EVENT", str(tmp_path / "records.csv"), *arguments, stdout=output)
-    return output.getvalue()
 
 
 def recorded() -> list[Event]:
     return list(Event.objects.filter(action=CREATED).order_by("id"))
 
 
-def test_an_import_without_the_option_records_no_event(webhook: Webhook, tmp_path: Path) -> None:
-    run(tmp_path, "phone\n225550101\n")
+@pytest.mark.parametrize(("arguments", "added"), [((), 1), (("--events", "--dry-run"), 0)])
+def test_an_import_without_the_option_or_a_dry_run_records_no_event(
+    webhook: Webhook, tmp_path: Path, arguments: tuple[str, ...], added: int
+) -> None:
+    run(tmp_path, "phone\n225550101\n", *arguments)
 
-    assert Record.objects.count() == 1
-    assert recorded() == []
-    assert webhook.deliveries.count() == 0
+    assert (Record.objects.count(), recorded(), webhook.deliveries.count()) == (added, [], 0)
 
 
 def test_each_added_record_has_one_event_in_the_order_of_the_file(webhook: Webhook, tmp_path: Path) -> None:
@@ -70,29 +58,17 @@ def test_the_event_of_an_imported_record_equals_that_of_the_api(
     login, _, secret = credential.partition(":")
     added = {"phone_number": "22 555 01 01", "system_status": "MY_RECORD", "agent_login": "agent1"}
     added["next_call_date"] = "2030-07-01 10:05"
-    response = ApiClient(login, secret).post("/api/outbounds/EVENT/records", added)
+    response = ApiClient(login, secret).post(RECORDS, added)
     assert response.status_code == 201, response.content
-    run(
-        tmp_path,
-        "phone,system_status,agent_login,next_call_date\n22 555 01 02,MY_RECORD,agent1,2030-07-01 10:05\n"
-        "22 555 01 03,,,\n",
-        "--events",
-    )
+    rows = "22 555 01 02,MY_RECORD,agent1,2030-07-01 10:05\n22 555 01 03,,,\n"
+    run(tmp_path, f"phone,system_status,agent_login,next_call_date\n{rows}", "--events")
 
     by_api, imported, plain = (event.payload for event in recorded())
     assert imported | {"record_id": 0, "phone_number": ""} == by_api | {"record_id": 0, "phone_number": ""}
-    assert {name: type(value) for name, value in imported.items()} == {
-        name: type(value) for name, value in by_api.items()
-    }
+    assert [*map(type, imported.values())] == [type(by_api[name]) for name in imported]
     assert imported["next_call_date"] == "2030-07-01 10:05"
     assert (plain["next_call_date"], plain["agent_login"]) == (None, None)
     assert plain["phone_number"] == "22 555 01 03"
-
-
-def test_a_dry_run_records_no_event(webhook: Webhook, tmp_path: Path) -> None:
-    run(tmp_path, "phone\n225550101\n", "--events", "--dry-run")
-
-    assert recorded() == []
 
 
 def test_an_import_that_fails_at_its_end_records_no_event(

@@ -8,20 +8,15 @@ from django.core.files.base import ContentFile
 from django.test import Client
 from django.urls import reverse
 
-from campaigns.models import Campaign, Record, RecordImport
+from campaigns.models import Campaign, RecordImport
 from tests.backoffice import messages_of, page_of, staff, superuser
-from tests.campaigns.factories import CampaignFactory, RecordImportFactory
+from tests.campaigns.factories import RecordImportFactory
 from tests.campaigns.import_pages import LIST, POLISH, upload, uploaded
 from tests.statements import few_statements
 
 State = RecordImport.State
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static", "own_storage", "sent")]
-
-
-@pytest.fixture
-def campaign() -> Any:
-    return CampaignFactory.create(code="SPRNG", fields=["first_name", "city"])
 
 
 def test_start_an_import_and_show_its_progress(campaign: Campaign, sent: list[Any]) -> None:
@@ -74,6 +69,7 @@ def test_a_finished_import_shows_counts_and_refused_rows(campaign: Campaign) -> 
         error_file=ContentFile(b"\xef\xbb\xbfline,error,phone\r\n", "errors.csv"),
         added_count=1_234_567,
     )
+    without = uploaded(campaign, "phone\n", state=State.FINISHED)
     client = superuser()
 
     page = client.page(page_of(given, "change"))
@@ -83,12 +79,7 @@ def test_a_finished_import_shows_counts_and_refused_rows(campaign: Campaign) -> 
     assert page_of(given, "errors") in page
     assert download.headers["Content-Disposition"] == 'attachment; filename="klienci-not-imported.csv"'
     assert b"".join(download) == b"\xef\xbb\xbfline,error,phone\r\n"
-
-
-def test_an_import_without_refused_rows_has_no_error_file(campaign: Campaign) -> None:
-    given = uploaded(campaign, "phone\n", state=State.FINISHED)
-
-    assert superuser().get(page_of(given, "errors")).status_code == 404
+    assert client.get(page_of(without, "errors")).status_code == 404
 
 
 def test_a_failed_import_shows_the_reason_and_can_be_retried(campaign: Campaign, sent: list[Any]) -> None:
@@ -123,6 +114,8 @@ def test_queries_of_the_list_do_not_grow_with_imports(campaign: Campaign) -> Non
 
 # Permissions
 
+PAGES = ("change", "progress", "errors", "columns", "retry")
+
 
 @pytest.mark.parametrize("page", ["upload", "columns", "retry", "start"])
 def test_importing_requires_the_add_permission(campaign: Campaign, sent: list[Any], page: str) -> None:
@@ -151,24 +144,11 @@ def test_the_add_permission_is_enough_to_import(campaign: Campaign) -> None:
     assert client.get(LIST).status_code == 200
 
 
-@pytest.mark.parametrize("page", ["change", "progress", "errors", "columns", "retry"])
-def test_imports_are_hidden_without_permission(campaign: Campaign, page: str) -> None:
+def test_imports_are_hidden_without_permission_and_log_in_and_none_is_deleted(campaign: Campaign) -> None:
     given = uploaded(campaign, "phone\n", state=State.FINISHED, error_file=ContentFile(b"secret", "errors.csv"))
+    client, pages = staff("view_campaign"), [page_of(given, name) for name in PAGES]
 
-    assert staff("view_campaign").get(page_of(given, page)).status_code == 403
-
-
-@pytest.mark.parametrize("page", ["change", "progress", "errors", "columns", "retry"])
-def test_imports_require_login(campaign: Campaign, page: str) -> None:
-    given = uploaded(campaign, "phone\n", state=State.FINISHED)
-
-    response = Client().get(page_of(given, page))
-
-    assert response.headers["Location"].startswith(reverse("admin:login"))
-
-
-def test_an_import_cannot_be_edited_or_deleted(campaign: Campaign) -> None:
-    given = uploaded(campaign, "phone\n", state=State.FINISHED)
-
-    assert superuser().post(reverse("admin:campaigns_recordimport_delete", args=[given.pk])).status_code == 403
-    assert not Record.objects.exists()
+    assert [client.get(page).status_code for page in pages] == [403] * len(pages)
+    answers = [Client().get(page) for page in pages]
+    assert all(answer.headers["Location"].startswith(reverse("admin:login")) for answer in answers)
+    assert superuser().post(page_of(given, "delete")).status_code == 403

@@ -1,13 +1,13 @@
 """The results of an import: columns, rules, duplicates, refused rows."""
 
 from datetime import UTC, datetime
-from typing import Any
 
 import pytest
 
 from callcentre.core.errors import Invalid
 from campaigns.importing.merge import Totals
 from campaigns.models import AdditionalNumber, Campaign, Record, RecordChange, RecordImport
+from tests.campaigns.api_calls import status_of
 from tests.campaigns.factories import CampaignFactory, RecordFactory
 from tests.campaigns.import_files import facts_of, field_values, import_text, numbers_of
 from tests.telephony.factories import AgentFactory
@@ -17,11 +17,6 @@ pytestmark = pytest.mark.django_db
 ALLOW = RecordImport.Duplicates.ALLOW
 
 
-@pytest.fixture
-def campaign() -> Any:
-    return CampaignFactory.create(fields=["first_name", "city"])
-
-
 # Columns
 
 
@@ -29,11 +24,8 @@ def test_headers_are_recognised_in_both_languages_and_any_spelling(campaign: Cam
     import_text(campaign, "First Name;Numer telefonu;CITY;Identyfikator\nJan;225550101;Łódź;A-1\n")
 
     record = Record.objects.get(campaign=campaign)
-    assert (record.number, record.identifier, sorted(record.fields.values())) == (
-        "+48225550101",
-        "A-1",
-        ["Jan", "Łódź"],
-    )
+    assert (record.number, record.identifier) == ("+48225550101", "A-1")
+    assert sorted(record.fields.values()) == ["Jan", "Łódź"]
 
 
 def test_a_field_of_the_campaign_precedes_a_synonym() -> None:
@@ -67,17 +59,12 @@ def test_invalid_columns_are_refused(campaign: Campaign, columns: str, message: 
     assert refused.value.messages == [message]
 
 
-def test_numbers_can_be_imported_into_a_crm_campaign(db: None) -> None:
-    campaign = CampaignFactory.create(crm=True)
+def test_numbers_can_be_imported_into_a_crm_campaign_and_fields_cannot() -> None:
+    campaign = CampaignFactory.create(crm=True, fields=["city"])
 
     outcome = import_text(campaign, "phone,city\n225550101,Łódź\n")
 
     assert outcome.totals == Totals(read=1, added=1)
-
-
-def test_fields_cannot_be_imported_into_a_crm_campaign(db: None) -> None:
-    campaign = CampaignFactory.create(crm=True, fields=["city"])
-
     with pytest.raises(Invalid, match="Fields cannot be set in a CRM campaign"):
         import_text(campaign, "phone,city\n225550101,Łódź\n", columns="phone_number,city")
 
@@ -95,7 +82,7 @@ def test_an_unknown_region_is_refused(campaign: Campaign) -> None:
 
 def test_every_column_is_imported(campaign: Campaign) -> None:
     agent = AgentFactory.create(login="anna")
-    status = campaign.statuses.get(system_status="MY_RECORD", dictionary_status__key="")
+    status = status_of(campaign, "MY_RECORD")
     content = (
         "phone_number;identifier;status;agent_login;next_call_date;order;additional_numbers;first_name;city\n"
         f"22 555 01 01;A-1;{status.name};anna;2026-12-24 10:30;7;22 555 01 02, 22 555 01 03;Jan;\n"
@@ -120,50 +107,30 @@ def test_a_record_without_a_status_is_to_be_called(campaign: Campaign) -> None:
     import_text(campaign, "phone,status\n225550101,\n")
 
     record = Record.objects.get(campaign=campaign)
-    assert (record.system_status, record.status) == (
-        "TO_CALL",
-        campaign.statuses.get(system_status="TO_CALL", dictionary_status__key=""),
-    )
+    assert (record.system_status, record.status) == ("TO_CALL", status_of(campaign, "TO_CALL"))
 
 
-@pytest.mark.parametrize("spelling", ["id", "name", "lower case", "dictionary", "system status"])
+@pytest.mark.parametrize("spelling", ["id", "name", "lower case", "dictionary", "dictionary id", "system status"])
 def test_a_status_is_found_by_any_of_its_names(campaign: Campaign, spelling: str) -> None:
-    status = campaign.statuses.get(system_status="NO_CALL", dictionary_status__key="")
+    status = status_of(campaign, "NO_CALL")
     assert status.dictionary_status is not None
     dictionary_name = status.dictionary_status.name
     status.name = "Enough"
     status.save()
-    cell: Any = {
-        "id": status.pk,
-        "name": "Enough",
-        "lower case": "enough",
-        "dictionary": dictionary_name,
-        "system status": "NO_CALL",
-    }[spelling]
+    cells = {"id": status.pk, "name": "Enough", "lower case": "enough", "dictionary": dictionary_name}
+    cell = cells.get(spelling, status.dictionary_status_id if spelling == "dictionary id" else "NO_CALL")
 
-    import_text(campaign, f"phone,status\n225550101,{cell}\n")
-
-    assert Record.objects.get(campaign=campaign).status == status
-
-
-def test_a_dictionary_status_is_found_by_its_id(campaign: Campaign) -> None:
-    status = campaign.statuses.get(system_status="NO_CALL", dictionary_status__key="")
-
-    import_text(campaign, f"phone,dictionary_status_id\n225550101,{status.dictionary_status_id}\n")
+    column = "dictionary_status_id" if spelling == "dictionary id" else "status"
+    import_text(campaign, f"phone,{column}\n225550101,{cell}\n")
 
     assert Record.objects.get(campaign=campaign).status == status
 
 
 def test_several_columns_may_hold_additional_numbers(campaign: Campaign) -> None:
-    import_text(
-        campaign,
-        "phone;phone2;telefon 3\n225550101;225550102|225550103;tel:+48225550104;ext=5\n".replace(
-            "tel:+48225550104;ext=5", '"tel:+48225550104;ext=5"'
-        ),
-    )
+    import_text(campaign, 'phone;phone2;telefon 3\n225550101;225550102|225550103;"tel:+48225550104;ext=5"\n')
 
-    additional = AdditionalNumber.objects.filter(campaign=campaign).order_by("id")
-    assert [a.number for a in additional] == ["+48225550102", "+48225550103", "+48225550104"]
+    additional = AdditionalNumber.objects.filter(campaign=campaign).order_by("id").values_list("number", flat=True)
+    assert list(additional) == ["+48225550102", "+48225550103", "+48225550104"]
 
 
 @pytest.mark.parametrize("cell", ["48225550101.0", "'+48225550101", "\u200e+48 22 555 01 01\u00a0"])
@@ -174,6 +141,10 @@ def test_numbers_rewritten_by_spreadsheets_are_restored(campaign: Campaign, cell
 
 
 # Rules
+
+NEEDS = 'A record with the status "{}" needs {}.'
+NO_TIME = 'Field "next_call" must be a time: YYYY-MM-DD hh:mm.'
+NOT_ONE_LINE = 'Field "identifier" must be one line, without control characters.'
 
 
 @pytest.mark.parametrize(
@@ -187,17 +158,15 @@ def test_numbers_rewritten_by_spreadsheets_are_restored(campaign: Campaign, cell
         ("phone,status_id", "225550101,999999999", "Status not found in this campaign."),
         ("phone,status_id", "225550101,x", 'Field "status_id" must be a whole number.'),
         ("phone,agent", "225550101,nobody", "Agent not found."),
+        ("phone,status", "225550101,CALL_NO_SOONER_THAN", NEEDS.format("CALL_NO_SOONER_THAN", "next_call_date")),
         (
             "phone,status",
-            "225550101,CALL_NO_SOONER_THAN",
-            'A record with the status "CALL_NO_SOONER_THAN" needs next_call_date.',
+            "225550101,MY_RECORD",
+            " ".join(NEEDS.format("MY_RECORD", name) for name in ("agent_login", "next_call_date")),
         ),
-        ("phone,next_call", "225550101,24.12.2026", 'Field "next_call" must be a time: YYYY-MM-DD hh:mm.'),
-        (
-            "phone,status,next_call",
-            "225550101,CALL_NO_SOONER_THAN,24.12.2026",
-            'Field "next_call" must be a time: YYYY-MM-DD hh:mm.',
-        ),
+        ("phone,next_call", "225550101,24.12.2026", NO_TIME),
+        ("phone,status,next_call", "225550101,CALL_NO_SOONER_THAN,24.12.2026", NO_TIME),
+        *(("phone,identifier", f"225550101,{cell}", NOT_ONE_LINE) for cell in ('"a\nb"', "a\tb")),
         ("phone,order", "225550101,many", 'Field "order" must be a whole number.'),
         ("phone,order", "225550101,3000000000", 'Field "order" must be between -2147483648 and 2147483647.'),
         ("phone,identifier", "225550101," + "x" * 101, 'Field "identifier" can have at most 100 characters.'),
@@ -206,7 +175,7 @@ def test_numbers_rewritten_by_spreadsheets_are_restored(campaign: Campaign, cell
         ("phone,phone2", "225550101,abc", "A phone number has no letters."),
         (
             "phone,phone2",
-            "225550101," + "|".join(map(str, range(100, 121))),
+            f"225550101,{'|'.join(map(str, range(100, 121)))}",
             'Field "phone2" can have at most 20 entries.',
         ),
         ("phone,city", "225550101,a,b", "The row has 3 columns, the first row has 2."),
@@ -220,13 +189,6 @@ def test_a_row_that_breaks_a_rule_is_refused_with_its_reason(
     assert outcome.messages == [message]
     assert outcome.totals == Totals(read=1, faulty=1)
     assert not Record.objects.filter(campaign=campaign).exists()
-
-
-def test_a_record_of_an_agent_needs_the_agent_and_a_time_and_both_are_named(campaign: Campaign) -> None:
-    outcome = import_text(campaign, "phone,status\n225550101,MY_RECORD\n")
-
-    message = 'A record with the status "MY_RECORD" needs {}.'
-    assert outcome.messages == [f"{message.format('agent_login')} {message.format('next_call_date')}"]
 
 
 def test_all_faults_of_a_row_are_named(campaign: Campaign) -> None:
@@ -254,13 +216,10 @@ def test_refused_rows_are_written_unchanged_and_the_others_are_imported(campaign
     ]
 
 
-def test_the_error_file_has_no_formula(campaign: Campaign) -> None:
+def test_the_error_file_has_no_formula_and_its_columns_are_recognised_again(campaign: Campaign) -> None:
     outcome = import_text(campaign, "phone;=1+1;city\n=cmd|' /C calc'!A0;@x;'=1+1\nx;-5;it's\n")
 
     assert [row[2:] for row in outcome.errors] == [["'=cmd|' /C calc'!A0", "'@x", "'=1+1"], ["x", "-5", "it's"]]
-
-
-def test_columns_of_an_error_file_are_recognised_again(campaign: Campaign) -> None:
     import_text(campaign, "line;error;'=Telefon;city\n2;;225550101;x\n", columns="=Telefon=phone_number,city=city")
 
     assert numbers_of(campaign) == ["+48225550101"]
@@ -288,18 +247,11 @@ def test_numbers_of_the_campaign_are_left_out_in_any_spelling(campaign: Campaign
     assert outcome.messages == ["The campaign already has this number.", "An earlier row of the file has this number."]
 
 
-def test_numbers_of_other_campaigns_do_not_matter(campaign: Campaign) -> None:
+def test_a_number_of_another_campaign_or_an_additional_one_is_no_duplicate(campaign: Campaign) -> None:
     RecordFactory.create(phone_number="+48225550101", identifier="A-1")
 
-    outcome = import_text(campaign, "phone,identifier\n225550101,A-1\n")
-
-    assert outcome.totals == Totals(read=1, added=1)
-
-
-def test_an_additional_number_is_no_duplicate(campaign: Campaign) -> None:
-    outcome = import_text(campaign, "phone;phone2\n225550101;225550102\n225550102;225550101\n")
-
-    assert outcome.totals == Totals(read=2, added=2)
+    rows = "225550101;225550102;A-1\n225550102;225550101;\n"
+    assert import_text(campaign, f"phone;phone2;identifier\n{rows}").totals == Totals(read=2, added=2)
 
 
 def test_duplicates_may_be_allowed_and_the_oldest_stays_primary(campaign: Campaign) -> None:
@@ -309,22 +261,16 @@ def test_duplicates_may_be_allowed_and_the_oldest_stays_primary(campaign: Campai
 
     records = Record.objects.filter(campaign=campaign).order_by("id")
     assert outcome.totals == Totals(read=4, added=4)
-    assert [(record.number, record.is_primary) for record in records] == [
-        ("+48225550101", True),
-        ("+48225550101", False),
-        ("+48225550102", True),
-        ("+48225550102", False),
-        ("+48225550102", False),
-    ]
+    assert numbers_of(campaign) == ["+48225550101"] * 2 + ["+48225550102"] * 3
+    assert [record.is_primary for record in records] == [True, False, True, False, False]
     assert records[0] == old
 
 
 def test_identifiers_are_unique_against_the_campaign_and_inside_the_file(campaign: Campaign) -> None:
     RecordFactory.create(campaign=campaign, identifier="A-1")
 
-    outcome = import_text(
-        campaign, "phone,identifier\n225550101,A-1\n225550102,A-2\n225550103,A-2\n225550104,\n225550105,\n"
-    )
+    rows = "225550101,A-1\n225550102,A-2\n225550103,A-2\n225550104,\n225550105,\n"
+    outcome = import_text(campaign, f"phone,identifier\n{rows}")
 
     assert outcome.totals == Totals(read=5, added=3, faulty=2)
     assert [row[0] for row in outcome.errors] == ["2", "4"]
@@ -344,12 +290,6 @@ def test_a_refused_row_reserves_no_number_and_identifier(campaign: Campaign, dup
     records = Record.objects.filter(campaign=campaign, identifier__in=["A-2", "A-3"])
     assert [record.is_primary for record in records] == [True, True]
     assert outcome.totals == Totals(read=4, added=2, faulty=2)
-
-
-def test_an_identifier_with_control_characters_is_refused(campaign: Campaign) -> None:
-    outcome = import_text(campaign, 'phone,identifier\n225550101,"a\nb"\n225550102,a\tb\n')
-
-    assert outcome.messages == ['Field "identifier" must be one line, without control characters.'] * 2
 
 
 def test_the_first_row_with_an_identifier_is_added_even_as_a_duplicate(campaign: Campaign) -> None:
@@ -393,7 +333,7 @@ def test_every_imported_record_has_one_entry_in_its_history(campaign: Campaign) 
 
     change = RecordChange.objects.get()
     given = RecordImport.objects.get()
-    status = campaign.statuses.get(system_status="NO_CALL", dictionary_status__key="")
+    status = status_of(campaign, "NO_CALL")
     assert change.record.number == "+48225550102"
     assert (change.actor_kind, change.actor_id, change.actor_name) == ("import", given.pk, "records.csv")
     assert (change.action, change.changes) == ("import", {})

@@ -5,12 +5,10 @@ from typing import Any
 
 import pytest
 from django.db import IntegrityError, connection, transaction
-from django.utils import timezone
+from django.db.models import ProtectedError
 
-from callcentre.core.actor import Actor
 from callcentre.core.errors import Conflict, ErrorCode, Invalid
 from campaigns.models import Campaign, Record, RecordChange, RecordStatus, SystemStatus
-from campaigns.models.rules import CampaignFacts
 from campaigns.verbs.new_records import NewRecord, add_records
 from campaigns.verbs.record_edits import Edit, edit_records
 from campaigns.verbs.records import remove_record
@@ -21,18 +19,11 @@ from tests.campaigns.factories import (
     RecordFactory,
     RecordStatusFactory,
 )
+from tests.campaigns.import_files import facts_of
 from tests.conftest import ACTOR
 from tests.telephony.factories import AgentFactory
 
 pytestmark = pytest.mark.django_db
-
-DIALLER = Actor("dialler", None, "dialler")
-
-
-def facts(campaign: Campaign) -> CampaignFacts:
-    found = CampaignFacts.read(campaign.code)
-    assert found is not None
-    return found
 
 
 def refuses(constraint: str) -> Any:
@@ -45,23 +36,16 @@ def refuses(constraint: str) -> Any:
 @pytest.mark.parametrize(
     ("start", "end", "is_active", "expected"),
     [
-        (-1, 1, True, True),
-        (0, 0, True, True),
-        (0, None, True, True),
-        (1, None, True, False),
-        (-2, -1, True, False),
-        (-1, 1, False, False),
+        *((start, end, True, True) for start, end in ((-1, 1), (0, 0), (0, None))),
+        *((1, None, True, False), (-2, -1, True, False), (-1, 1, False, False)),
     ],
 )
 def test_a_campaign_is_diallable_only_if_active_and_within_its_dates(
     start: int, end: int | None, is_active: bool, expected: bool
 ) -> None:
     today = date(2030, 6, 1)
-    CampaignFactory(
-        start_date=today + timedelta(days=start),
-        end_date=None if end is None else today + timedelta(days=end),
-        is_active=is_active,
-    )
+    end_date = None if end is None else today + timedelta(days=end)
+    CampaignFactory(start_date=today + timedelta(days=start), end_date=end_date, is_active=is_active)
 
     assert Campaign.objects.diallable_on(today).exists() is expected
 
@@ -69,6 +53,9 @@ def test_a_campaign_is_diallable_only_if_active_and_within_its_dates(
 @pytest.mark.parametrize(
     ("constraint", "values"),
     [
+        ("record_of_agent_has_agent_and_time", {"system_status": "MY_RECORD"}),
+        ("record_no_sooner_than_has_time", {"system_status": "CALL_NO_SOONER_THAN"}),
+        ("record_system_status_is_known", {"system_status": "DONE"}),
         ("campaign_code_is_well_formed", {"code": "12-45"}),
         ("campaign_ends_after_start", {"start_date": date(2030, 1, 2), "end_date": date(2030, 1, 1)}),
         ("campaign_order_in_range", {"order": 0}),
@@ -78,11 +65,12 @@ def test_a_campaign_is_diallable_only_if_active_and_within_its_dates(
         ("campaign_ratios_in_order", {"predictive_min_calls": 2, "predictive_max_calls": 1}),
     ],
 )
-def test_the_database_refuses_a_campaign_that_breaks_a_rule(constraint: str, values: dict[str, Any]) -> None:
-    campaign = CampaignFactory()
+def test_the_database_refuses_a_campaign_or_record_that_breaks_a_rule(constraint: str, values: dict[str, Any]) -> None:
+    RecordFactory()
+    model = Record if constraint.startswith("record") else Campaign
 
     with refuses(constraint), transaction.atomic():
-        Campaign.objects.filter(pk=campaign.pk).update(**values)
+        model._default_manager.update(**values)
 
 
 def test_no_id_is_generated_when_all_numbers_are_taken() -> None:
@@ -98,12 +86,13 @@ def test_no_id_is_generated_when_all_numbers_are_taken() -> None:
     assert [fault.code for fault in caught.value.faults] == [ErrorCode.CAMPAIGN_IDS_EXHAUSTED]
 
 
-def test_a_new_dictionary_status_is_not_added_to_older_campaigns() -> None:
+def test_a_new_dictionary_status_is_added_to_new_campaigns_with_its_marks_and_not_to_older_ones() -> None:
     campaign = CampaignFactory()
-    entry = DictionaryStatusFactory()
+    entry = DictionaryStatusFactory(name="Sold", is_success=True, is_wrong_number=True)
 
     assert not campaign.statuses.filter(dictionary_status=entry).exists()
-    assert CampaignFactory().statuses.filter(dictionary_status=entry).exists()
+    status = CampaignFactory().statuses.get(dictionary_status=entry)
+    assert (status.is_success, status.is_wrong_number) == (True, True)
 
 
 @pytest.mark.parametrize("name", ["name", "dictionary_status"])
@@ -114,22 +103,7 @@ def test_a_campaign_has_each_status_once(name: str) -> None:
         RecordStatusFactory(campaign=status.campaign, **{name: getattr(status, name)})
 
 
-# Records: constraints of the database
-
-
-@pytest.mark.parametrize(
-    ("constraint", "values"),
-    [
-        ("record_of_agent_has_agent_and_time", {"system_status": "MY_RECORD"}),
-        ("record_no_sooner_than_has_time", {"system_status": "CALL_NO_SOONER_THAN"}),
-        ("record_system_status_is_known", {"system_status": "DONE"}),
-    ],
-)
-def test_the_database_refuses_a_record_that_breaks_a_rule(constraint: str, values: dict[str, Any]) -> None:
-    record = RecordFactory()
-
-    with refuses(constraint), transaction.atomic():
-        Record.objects.filter(pk=record.pk).update(**values)
+# Records
 
 
 def test_the_database_has_one_primary_record_for_a_number_and_campaign() -> None:
@@ -141,70 +115,41 @@ def test_the_database_has_one_primary_record_for_a_number_and_campaign() -> None
         RecordFactory(campaign=record.campaign, phone_number=record.phone_number)
 
 
-def test_a_record_of_a_campaign_without_a_status_to_call_has_no_status() -> None:
-    campaign = CampaignFactory()
-    campaign.statuses.filter(system_status=SystemStatus.TO_CALL).delete()
-
-    record = NewRecord({"phone_number": "221234567"})
-    add_records(facts(campaign), ACTOR, [record])
-
-    stored = Record.objects.get()
-    assert (stored.status, stored.system_status) == (None, "TO_CALL")
+def added(campaign: Campaign, **values: Any) -> Record:
+    record = NewRecord({"phone_number": "221234567", **values})
+    add_records(facts_of(campaign), ACTOR, [record])
+    assert record.faults == []
+    return Record.objects.get()
 
 
-def test_a_new_record_has_the_first_status_to_call() -> None:
+def test_a_new_record_has_the_first_status_to_call_or_none() -> None:
     campaign = CampaignFactory()
     first = RecordStatusFactory(campaign=campaign, system_status=SystemStatus.TO_CALL, order=1)
 
-    record = NewRecord({"phone_number": "221234567"})
-    add_records(facts(campaign), ACTOR, [record])
+    record = added(campaign)
 
-    assert Record.objects.get().status == first
-
-
-# Leases
-
-
-def test_records_in_a_live_call_have_a_running_lease() -> None:
-    live, _ = RecordFactory(in_live_call=True), RecordFactory(of_lost_call=True)
-    RecordFactory()
-
-    assert list(Record.objects.in_live_call(timezone.now())) == [live]
+    assert record.status == first
+    record.delete()
+    campaign.statuses.filter(system_status=SystemStatus.TO_CALL).delete()
+    record = added(campaign)
+    assert (record.status, record.system_status) == (None, "TO_CALL")
 
 
 # Removing
 
 
-def test_removing_the_primary_record_promotes_the_oldest_of_its_number() -> None:
-    primary = RecordFactory(phone_number="221234567")
-    second, third = RecordFactory.create_batch(2, campaign=primary.campaign, phone_number="22 1234567", duplicate=True)
+def test_removing_the_primary_record_promotes_the_oldest_of_its_number_in_the_campaign() -> None:
+    primary, other = RecordFactory.create_batch(2, phone_number="221234567")
+    duplicates = [(other.campaign, "221234567"), *[(primary.campaign, "22 1234567")] * 3]
+    elsewhere, first, second, third = (
+        RecordFactory(campaign=campaign, phone_number=number, duplicate=True) for campaign, number in duplicates
+    )
 
+    remove_record(first, ACTOR)
     remove_record(primary, ACTOR)
 
-    assert list(Record.objects.order_by("id").values_list("id", "is_primary")) == [
-        (second.pk, True),
-        (third.pk, False),
-    ]
-
-
-def test_removing_a_duplicate_keeps_the_primary_record() -> None:
-    primary = RecordFactory(phone_number="221234567")
-    second = RecordFactory(campaign=primary.campaign, phone_number="221234567", duplicate=True)
-
-    remove_record(second, ACTOR)
-
-    assert Record.objects.get().is_primary
-
-
-def test_a_number_of_another_campaign_is_not_promoted() -> None:
-    record = RecordFactory(phone_number="221234567")
-    other = RecordFactory(phone_number="221234567")
-    further = RecordFactory(campaign=other.campaign, phone_number="221234567", duplicate=True)
-
-    remove_record(record, ACTOR)
-
-    further.refresh_from_db()
-    assert not further.is_primary
+    found = list(Record.objects.order_by("id").values_list("id", "is_primary"))
+    assert found == [(other.pk, True), (elsewhere.pk, False), (second.pk, True), (third.pk, False)]
 
 
 def test_a_record_in_a_live_call_is_not_removed() -> None:
@@ -224,7 +169,7 @@ def test_history_keeps_the_names_of_removed_statuses() -> None:
     record = RecordFactory(campaign=campaign, status=status, system_status=status.system_status)
     to_call = campaign.statuses.get(system_status="TO_CALL", dictionary_status__key="")
 
-    edit_records(facts(campaign), ACTOR, [Edit(record.phone_number, {"status_id": to_call.pk})])
+    edit_records(facts_of(campaign), ACTOR, [Edit(record.phone_number, {"status_id": to_call.pk})])
     status.delete()
 
     change = RecordChange.objects.get()
@@ -239,7 +184,7 @@ def test_a_refused_edit_does_not_reserve_the_identifier() -> None:
         Edit(second.phone_number, {"identifier": "ID-1"}),
     ]
 
-    edit_records(facts(campaign), ACTOR, edits)
+    edit_records(facts_of(campaign), ACTOR, edits)
 
     assert [[fault.code for fault in edit.faults] for edit in edits] == [[ErrorCode.AGENT_NOT_FOUND], []]
     assert Record.objects.get(identifier="ID-1") == second
@@ -254,26 +199,21 @@ def test_history_is_listed_newest_first() -> None:
 
 def test_fields_keep_their_values_when_they_are_renamed() -> None:
     campaign = CampaignFactory(fields=["city"])
-    record = NewRecord({"phone_number": "221234567", "fields": {"city": "Łódź"}})
-    add_records(facts(campaign), ACTOR, [record])
+    record = added(campaign, fields={"city": "Łódź"})
 
     campaign.fields.update(name="town")
 
-    [(name, key)] = facts(campaign).fields.items()
-    assert (name, Record.objects.get().fields[key]) == ("town", "Łódź")
+    [(name, key)] = facts_of(campaign).fields.items()
+    assert (name, record.fields[key]) == ("town", "Łódź")
 
 
 def test_an_inactive_agent_may_be_assigned() -> None:
-    AgentFactory(login="anna", left=True)
-    record = NewRecord({"phone_number": "221234567", "agent_login": "anna"})
-    add_records(facts(CampaignFactory()), ACTOR, [record])
+    agent = AgentFactory(login="anna", left=True)
 
-    assert record.faults == []
+    assert added(CampaignFactory(), agent_login="anna").agent == agent
 
 
 def test_a_status_in_use_cannot_be_deleted() -> None:
-    from django.db.models import ProtectedError
-
     record = RecordFactory()
 
     with pytest.raises(ProtectedError):

@@ -6,9 +6,8 @@ from pathlib import Path
 from callcentre.core.field_tables import differences
 from campaigns.api.serializers import RecordEditInput, RecordInput, RecordPutInput
 from campaigns.importing import merge
-from campaigns.importing.columns import TARGETS
 from campaigns.models import record_rows
-from campaigns.models.record_fields import RECORD_FIELDS, values_to_store
+from campaigns.models.record_fields import RECORD_FIELDS
 from campaigns.models.rules import Draft, StatusFact
 from campaigns.verbs import new_records, record_edits
 
@@ -34,35 +33,6 @@ def test_accepted_names_of_each_input() -> None:
     assert RecordEditInput.plan().keys() == batch_edit
     assert RecordPutInput.plan().keys() == batch_edit | more | {"note"}
     assert RecordInput.plan().keys() == batch_edit | more | {"phone_number"}
-
-
-def test_columns_of_an_import() -> None:
-    assert [*TARGETS] == [
-        "phone_number",
-        "identifier",
-        "status",
-        "status_id",
-        "dictionary_status_id",
-        "agent_login",
-        "next_call_date",
-        "order",
-        "additional_numbers",
-    ]
-
-
-def test_stored_values_of_a_draft() -> None:
-    assert values_to_store(Draft(STATUS, 3, "anna", {"1": "Gdynia"}, identifier="A-1")) == {
-        "identifier": "A-1",
-        "status_id": 7,
-        "system_status": "TO_CALL",
-        "agent_id": 3,
-        "next_call_at": None,
-        "order": None,
-        "last_note": "",
-        "zone": "",
-        "calling_code": "",
-        "fields": {"1": "Gdynia"},
-    }
 
 
 def test_differences_for_the_history() -> None:

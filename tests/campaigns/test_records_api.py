@@ -1,4 +1,4 @@
-"""One record over HTTP: adding and reading."""
+"""Records over HTTP: adding, reading and listing."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -6,20 +6,16 @@ from urllib.parse import quote
 
 import pytest
 
-from callcentre.core.errors import ErrorCode
+from callcentre.core.errors import ErrorCode as E
 from campaigns.models import AdditionalNumber, Campaign
 from campaigns.verbs.records import remove_record
-from tests.campaigns.api_calls import NUMBER, add, edit, faults, read, status_id
-from tests.campaigns.factories import AdditionalNumberFactory, CampaignFactory, RecordFactory
-from tests.conftest import ApiClient
+from tests.campaigns.api_calls import CAMPAIGN, NUMBER, RECORDS, add, edit, faults, read, status_id, status_of
+from tests.campaigns.factories import AdditionalNumberFactory, CampaignFactory, RecordFactory, RecordStatusFactory
+from tests.conftest import ACTOR, ApiClient
 from tests.telephony.factories import AgentFactory
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def campaign(db: None) -> Campaign:
-    return CampaignFactory(code="DEMO1", fields=["city", "first_name"])
+OTHER = "22 765 43 21"
 
 
 # Adding
@@ -29,103 +25,70 @@ def test_a_new_record_is_to_be_called_and_keeps_the_number_as_sent(api: ApiClien
     record_id = add(api).json()["record_id"]
 
     body = read(api).json()
+    empty = ("call_date", "create_date", "next_call_date", "agent_name", "agent_login", "last_note", "identifier")
     assert body | {"create_date": ""} == {
         "record_id": int(record_id),
         "phone_number": NUMBER,
         "system_status": "TO_CALL",
         "status": "To be called",
         "status_id": status_id(campaign, "TO_CALL"),
-        "call_date": "",
-        "create_date": "",
-        "next_call_date": "",
-        "agent_name": "",
-        "agent_login": "",
-        "last_note": "",
-        "identifier": "",
-        "order": "",
+        **dict.fromkeys((*empty, "order"), ""),
     }
 
 
 def test_a_new_record_with_all_values(api: ApiClient, campaign: Campaign) -> None:
     AgentFactory(login="anna", name="Anna", surname="Nowak")
+    values = {"identifier": "ID-7", "agent_login": "anna", "next_call_date": "2030-07-01 12:00", "order": 5}
 
-    add(
-        api,
-        status_id=str(status_id(campaign, "MY_RECORD")),
-        identifier="ID-7",
-        agent_login="anna",
-        next_call_date="2030-07-01 12:00",
-        record_fields={"city": "Łódź"},
-        order=5,
-    )
+    add(api, status_id=str(status_id(campaign, "MY_RECORD")), record_fields={"city": "Łódź"}, **values)
 
-    body = read(api, query="?include_record_fields=1").json()
-    expected = {
-        "system_status": "MY_RECORD",
-        "identifier": "ID-7",
-        "agent_login": "anna",
-        "agent_name": "Anna Nowak",
-        "next_call_date": "2030-07-01 12:00",
-        "order": 5,
-        "record_fields": {"city": "Łódź", "first_name": ""},
-    }
-    assert {name: body[name] for name in expected} == expected
+    bodies = [read(api, query=query).json() for query in ("?include_record_fields=1", "?include_record_fields=0", "")]
+    made = {"system_status": "MY_RECORD", "agent_name": "Anna Nowak"}
+    expected = values | made | {"record_fields": {"city": "Łódź", "first_name": ""}}
+    assert {name: bodies[0][name] for name in expected} == expected
+    assert not any("record_fields" in body for body in bodies[1:])
 
 
 @pytest.mark.parametrize("spelling", ["+48221234567", "22 123-45-67", "0048 22 1234567", "(22) 123 45 67", 221234567])
 def test_a_number_is_added_once_in_any_spelling(spelling: Any, api: ApiClient, campaign: Campaign) -> None:
-    add(api)
+    RecordFactory(phone_number=NUMBER)  # of another campaign
+    assert add(api).status_code == 201
 
-    assert faults(add(api, spelling)) == {("phone_number", ErrorCode.NUMBER_DUPLICATED.number)}
+    assert faults(add(api, spelling)) == {("phone_number", E.NUMBER_DUPLICATED)}
     assert campaign.records.count() == 1
 
 
-def test_two_campaigns_may_have_the_same_number(api: ApiClient, campaign: Campaign) -> None:
-    RecordFactory(phone_number=NUMBER)
+@pytest.mark.parametrize("number", ["101", "112", "7", "tel:+48-22-123-45-67;ext=5"])
+def test_extensions_short_numbers_and_addresses_of_phones_are_accepted(
+    number: str, api: ApiClient, campaign: Campaign
+) -> None:
+    assert add(api, number).status_code == 201
+    assert read(api, number.partition(";")[0]).json()["phone_number"] == number
 
-    assert add(api).status_code == 201
 
+@pytest.mark.parametrize(
+    ("values", "codes"),
+    [
+        *(({"phone_number": number}, {E.PHONE_LETTERS}) for number in ("22 CALL ME", "x", "+48 22 ąę", "tel:abc")),
+        *(({"phone_number": number}, {E.EMPTY}) for number in ("", None, " ", "+", "()", "-", "tel:")),
+        ({"phone_number": "*9"}, {E.PHONE_INVALID}),
+        *(({"identifier": f"a{sign}b"}, {E.NOT_ONE_LINE}) for sign in "\n\t\x1b\x7f\u2028"),
+        ({"status": "MY_RECORD"}, {E.AGENT_REQUIRED, E.NEXT_CALL_REQUIRED}),
+        ({"status": "CALL_NO_SOONER_THAN"}, {E.NEXT_CALL_REQUIRED}),
+        ({"dictionary_status_id": 999_999}, {E.DICTIONARY_STATUS_NOT_FOUND}),
+    ],
+)
+def test_a_wrong_value_of_a_new_record_is_refused(
+    values: dict[str, Any], codes: set[E], api: ApiClient, campaign: Campaign
+) -> None:
+    if status := values.get("status"):
+        values = {"status_id": status_id(campaign, status)}
+    of_codes = {E.AGENT_REQUIRED: "agent_login", E.NEXT_CALL_REQUIRED: "next_call_date"}
 
-@pytest.mark.parametrize("number", ["22 CALL ME", "x", "+48 22 ąę", "tel:abc"])
-def test_letters_in_a_number_are_refused(number: str, api: ApiClient, campaign: Campaign) -> None:
-    assert faults(add(api, number)) == {("phone_number", ErrorCode.PHONE_LETTERS.number)}
+    found = faults(api.post(RECORDS, {"phone_number": NUMBER, **values}))
+
+    assert found == {(of_codes.get(code, next(iter(values))), code) for code in codes}
     assert not campaign.records.exists()
-
-
-@pytest.mark.parametrize("number", ["101", "*9", "112", "7"])
-def test_extensions_and_short_numbers_are_accepted(number: str, api: ApiClient, campaign: Campaign) -> None:
-    response = add(api, number)
-    if not number.isdecimal():
-        assert response.status_code == 400
-        return
-
-    assert response.status_code == 201
-    assert read(api, number).json()["phone_number"] == number
-
-
-@pytest.mark.parametrize("number", ["", None, " ", "+", "()", "-", "tel:"])
-def test_a_number_without_digits_is_refused(number: Any, api: ApiClient, campaign: Campaign) -> None:
-    assert {field for field, _ in faults(add(api, number))} == {"phone_number"}
-
-
-def test_tel_and_parameters_are_stripped(api: ApiClient, campaign: Campaign) -> None:
-    add(api, "tel:+48-22-123-45-67;ext=5")
-
-    assert read(api, "22 1234567").json()["phone_number"] == "tel:+48-22-123-45-67;ext=5"
-
-
-def test_my_record_needs_agent_and_next_call(api: ApiClient, campaign: Campaign) -> None:
-    assert faults(add(api, status_id=status_id(campaign, "MY_RECORD"))) == {
-        ("agent_login", ErrorCode.AGENT_REQUIRED.number),
-        ("next_call_date", ErrorCode.NEXT_CALL_REQUIRED.number),
-    }
-    assert not campaign.records.exists()
-
-
-def test_call_no_sooner_than_needs_next_call(api: ApiClient, campaign: Campaign) -> None:
-    assert faults(add(api, status_id=status_id(campaign, "CALL_NO_SOONER_THAN"))) == {
-        ("next_call_date", ErrorCode.NEXT_CALL_REQUIRED.number)
-    }
 
 
 def test_an_unreadable_value_is_not_missing_too(api: ApiClient, campaign: Campaign) -> None:
@@ -133,93 +96,57 @@ def test_an_unreadable_value_is_not_missing_too(api: ApiClient, campaign: Campai
     RecordFactory(campaign=campaign, phone_number="+48221234568")
 
     for response in (add(api, **wrong), edit(api, "+48221234568", **wrong)):
-        assert faults(response) == {
-            ("agent_login", ErrorCode.NOT_TEXT.number),
-            ("next_call_date", ErrorCode.NOT_MINUTE.number),
-        }
+        assert faults(response) == {("agent_login", E.NOT_TEXT), ("next_call_date", E.NOT_MINUTE)}
 
 
 def test_all_faults_of_a_record_are_named_at_once(api: ApiClient, campaign: Campaign) -> None:
     RecordFactory(campaign=campaign, phone_number=NUMBER, identifier="ID-7")
+    values = {"status_id": 999_999_999, "agent_login": "nobody", "next_call_date": "tomorrow", "identifier": "ID-7"}
+    fields = {"record_fields": {"colour": "red", "city": "Łódź"}, "order": "first"}
 
-    response = add(
-        api,
-        status_id=999_999_999,
-        agent_login="nobody",
-        next_call_date="tomorrow",
-        identifier="ID-7",
-        record_fields={"colour": "red", "city": "Łódź"},
-        order="first",
-        additional_numbers=["22 765 43 21", None, {}, "letters"],
-    )
+    response = add(api, **values, **fields, additional_numbers=[OTHER, None, {}, "letters"])
 
     assert faults(response) == {
-        ("phone_number", ErrorCode.NUMBER_DUPLICATED.number),
-        ("status_id", ErrorCode.STATUS_NOT_FOUND.number),
-        ("agent_login", ErrorCode.AGENT_NOT_FOUND.number),
-        ("next_call_date", ErrorCode.NOT_MINUTE.number),
-        ("identifier", ErrorCode.IDENTIFIER_TAKEN.number),
-        ("record_fields.colour", ErrorCode.FIELD_UNKNOWN.number),
-        ("order", ErrorCode.NOT_INTEGER.number),
-        ("additional_numbers.1", ErrorCode.EMPTY.number),
-        ("additional_numbers.2", ErrorCode.NOT_TEXT.number),
-        ("additional_numbers.3", ErrorCode.PHONE_LETTERS.number),
+        ("phone_number", E.NUMBER_DUPLICATED),
+        ("status_id", E.STATUS_NOT_FOUND),
+        ("agent_login", E.AGENT_NOT_FOUND),
+        ("next_call_date", E.NOT_MINUTE),
+        ("identifier", E.IDENTIFIER_TAKEN),
+        ("record_fields.colour", E.FIELD_UNKNOWN),
+        ("order", E.NOT_INTEGER),
+        ("additional_numbers.1", E.EMPTY),
+        ("additional_numbers.2", E.NOT_TEXT),
+        ("additional_numbers.3", E.PHONE_LETTERS),
     }
 
 
-def test_a_status_of_another_campaign_is_refused(api: ApiClient, campaign: Campaign) -> None:
-    foreign = CampaignFactory().statuses.first()
+def test_a_status_is_chosen_by_its_id_that_of_the_dictionary_or_both(api: ApiClient, campaign: Campaign) -> None:
+    foreign, call, no_call = CampaignFactory().statuses.first(), *(status_of(campaign, s) for s in ("CALL", "NO_CALL"))
+    both = {"status_id": call.pk, "dictionary_status_id": call.dictionary_status_id}
 
-    assert faults(add(api, status_id=foreign.pk)) == {("status_id", ErrorCode.STATUS_NOT_FOUND.number)}
-
-
-def test_a_dictionary_status_selects_the_status_of_the_campaign(api: ApiClient, campaign: Campaign) -> None:
-    status = campaign.statuses.get(system_status="NO_CALL", dictionary_status__key="")
-
-    add(api, dictionary_status_id=status.dictionary_status_id)
-
-    assert read(api).json()["status_id"] == status.pk
+    assert faults(add(api, status_id=foreign.pk)) == {("status_id", E.STATUS_NOT_FOUND)}
+    disagreeing = add(api, **both | {"dictionary_status_id": no_call.dictionary_status_id})
+    assert faults(disagreeing) == {("dictionary_status_id", E.STATUSES_DISAGREE)}
+    assert add(api, **both).status_code == 201
+    add(api, OTHER, dictionary_status_id=no_call.dictionary_status_id)
+    assert read(api, OTHER).json()["status_id"] == no_call.pk
 
 
-def test_both_ids_may_be_given_if_they_agree(api: ApiClient, campaign: Campaign) -> None:
-    call, no_call = (
-        campaign.statuses.get(system_status="CALL", dictionary_status__key=""),
-        campaign.statuses.get(system_status="NO_CALL", dictionary_status__key=""),
-    )
-
-    disagreeing = add(api, status_id=call.pk, dictionary_status_id=no_call.dictionary_status_id)
-    assert faults(disagreeing) == {("dictionary_status_id", ErrorCode.STATUSES_DISAGREE.number)}
-
-    assert add(api, status_id=call.pk, dictionary_status_id=call.dictionary_status_id).status_code == 201
-
-
-def test_an_unknown_dictionary_status_is_refused(api: ApiClient, campaign: Campaign) -> None:
-    assert faults(add(api, dictionary_status_id=999_999)) == {
-        ("dictionary_status_id", ErrorCode.DICTIONARY_STATUS_NOT_FOUND.number)
-    }
-
-
-def test_an_identifier_is_unique_in_its_campaign_only(api: ApiClient, campaign: Campaign) -> None:
+def test_an_identifier_is_unique_in_its_campaign_only_and_several_records_have_none(
+    api: ApiClient, campaign: Campaign
+) -> None:
     RecordFactory(identifier="ID-7")
     assert add(api, identifier="ID-7").status_code == 201
 
-    assert faults(add(api, "22 765 43 21", identifier="ID-7")) == {("identifier", ErrorCode.IDENTIFIER_TAKEN.number)}
+    assert faults(add(api, OTHER, identifier="ID-7")) == {("identifier", E.IDENTIFIER_TAKEN)}
+    assert [add(api, f"22 123 45 8{n}", identifier="").status_code for n in range(3)] == [201] * 3
 
 
-def test_several_records_may_have_no_identifier(api: ApiClient, campaign: Campaign) -> None:
-    assert [add(api, f"22 123 45 6{n}", identifier="").status_code for n in range(3)] == [201] * 3
-
-
-@pytest.mark.parametrize("fields", [{"city": "Łódź"}, {"city": ""}, {"unknown": "x"}])
-def test_fields_cannot_be_set_in_a_crm_campaign(fields: dict[str, str], api: ApiClient) -> None:
+def test_fields_cannot_be_set_in_a_crm_campaign_but_an_empty_map_is_accepted(api: ApiClient) -> None:
     CampaignFactory(code="DEMO1", crm=True)
 
-    assert faults(add(api, record_fields=fields)) == {("record_fields", ErrorCode.FIELDS_IN_CRM.number)}
-
-
-def test_an_empty_map_of_fields_is_accepted_in_a_crm_campaign(api: ApiClient) -> None:
-    CampaignFactory(code="DEMO1", crm=True)
-
+    for fields in ({"city": "Łódź"}, {"city": ""}, {"unknown": "x"}):
+        assert faults(add(api, record_fields=fields)) == {("record_fields", E.FIELDS_IN_CRM)}
     assert add(api, record_fields={}).status_code == 201
     assert read(api, query="?include_record_fields=true").json()["record_fields"] == {}
 
@@ -236,61 +163,44 @@ def test_a_date_without_time_is_midnight(api: ApiClient, campaign: Campaign) -> 
 @pytest.mark.parametrize(
     "path",
     [
-        "+48221234567",
-        "%2B48221234567",
-        "48221234567",
-        "221234567",
-        "0048221234567",
-        "22%20123%2045%2067",
-        "22-123-45-67",
-        "+48%20(22)%20123-45-67",
-        "22/1234567",
-        "22%2F123%2F4567",
-        "tel:+48-22-123-45-67",
-        "%E2%80%AA+48221234567%E2%80%AC",
-        "22.123.45.67",
-        "221234567/",
+        *("+48221234567", "%2B48221234567", "48221234567", "221234567", "0048221234567", "22%20123%2045%2067"),
+        *("22-123-45-67", "+48%20(22)%20123-45-67", "22/1234567", "22%2F123%2F4567", "tel:+48-22-123-45-67"),
+        *("%E2%80%AA+48221234567%E2%80%AC", "22.123.45.67", "221234567/"),
     ],
 )
 def test_a_record_is_found_by_any_spelling_of_its_number(path: str, api: ApiClient, campaign: Campaign) -> None:
     record = RecordFactory(campaign=campaign, phone_number=NUMBER)
 
-    assert api.get(f"/api/outbounds/DEMO1/records/{path}").json()["record_id"] == record.pk
+    assert api.get(f"{RECORDS}/{path}").json()["record_id"] == record.pk
 
 
 @pytest.mark.parametrize("path", ["229999999", "letters", "%20", "+", "1" * 70, "%2B"])
 def test_an_unknown_number_is_404(path: str, api: ApiClient, campaign: Campaign) -> None:
     RecordFactory(campaign=campaign, phone_number=NUMBER)
 
-    assert api.get(f"/api/outbounds/DEMO1/records/{path}").status_code == 404
-    assert api.put(f"/api/outbounds/DEMO1/records/{path}", {}).status_code == 404
+    assert api.get(f"{RECORDS}/{path}").status_code == 404
+    assert api.put(f"{RECORDS}/{path}", {}).status_code == 404
 
 
 def test_a_record_of_another_campaign_is_404(api: ApiClient, campaign: Campaign) -> None:
     other = RecordFactory(phone_number=NUMBER, identifier="ID-7")
 
     assert read(api).status_code == 404
-    assert api.get("/api/outbounds/DEMO1/records_by_identifier/ID-7").status_code == 404
+    assert api.get(f"{CAMPAIGN}/records_by_identifier/ID-7").status_code == 404
     assert api.get(f"/api/outbounds/{other.campaign.code}/records/{other.number}").status_code == 200
 
 
-def test_the_oldest_of_duplicates_is_read(api: ApiClient, campaign: Campaign) -> None:
-    oldest = RecordFactory(campaign=campaign, phone_number=NUMBER)
-    RecordFactory(campaign=campaign, phone_number=NUMBER, duplicate=True)
-
-    assert read(api).json()["record_id"] == oldest.pk
-
-
-def test_the_next_duplicate_is_read_after_the_oldest_is_deleted(api: ApiClient, campaign: Campaign) -> None:
-    from callcentre.core.actor import SYSTEM
-
+def test_the_oldest_of_duplicates_is_read_and_the_next_one_after_its_deletion(
+    api: ApiClient, campaign: Campaign
+) -> None:
     oldest = RecordFactory(campaign=campaign, phone_number=NUMBER)
     second, third = RecordFactory.create_batch(2, campaign=campaign, phone_number=NUMBER, duplicate=True)
+    assert read(api).json()["record_id"] == oldest.pk
 
-    remove_record(oldest, SYSTEM)
+    remove_record(oldest, ACTOR)
 
     assert read(api).json()["record_id"] == second.pk
-    remove_record(third, SYSTEM)
+    remove_record(third, ACTOR)
     assert edit(api, order=1).status_code == 204
 
 
@@ -298,47 +208,30 @@ def test_the_next_duplicate_is_read_after_the_oldest_is_deleted(api: ApiClient, 
 def test_a_record_is_found_by_its_identifier(identifier: str, api: ApiClient, campaign: Campaign) -> None:
     record = RecordFactory(campaign=campaign, identifier=identifier)
 
-    path = f"/api/outbounds/DEMO1/records_by_identifier/{quote(identifier, safe='')}"
+    path = f"{CAMPAIGN}/records_by_identifier/{quote(identifier, safe='')}"
     assert api.get(path).json()["record_id"] == record.pk
 
 
 def test_an_exact_identifier_precedes_one_without_the_trailing_slash(api: ApiClient, campaign: Campaign) -> None:
-    ids = {text: RecordFactory(campaign=campaign, identifier=text).pk for text in ("abc", "abc/", "abc//", "x")}
+    ids = {RecordFactory(campaign=campaign, identifier=text).pk: text for text in ("abc", "abc/", "abc//", "x")}
+    paths = ("abc", "abc%2F", "abc/", "abc%2F/", "x/")
 
-    def found(path: str) -> Any:
-        return api.get(f"/api/outbounds/DEMO1/records_by_identifier/{path}").json()["record_id"]
+    found = [api.get(f"{CAMPAIGN}/records_by_identifier/{path}").json()["record_id"] for path in paths]
 
-    assert [found(path) for path in ("abc", "abc%2F", "abc/", "abc%2F/", "x/")] == [
-        ids["abc"],
-        ids["abc/"],
-        ids["abc/"],
-        ids["abc//"],
-        ids["x"],
-    ]
-
-
-@pytest.mark.parametrize("identifier", ["a\nb", "a\tb", "a\x1bb", "a\x7fb", "a\u2028b"])
-def test_an_identifier_has_no_control_characters(identifier: str, api: ApiClient, campaign: Campaign) -> None:
-    assert faults(add(api, identifier=identifier)) == {("identifier", ErrorCode.NOT_ONE_LINE.number)}
-    assert not campaign.records.exists()
-
-
-def test_fields_are_included_on_request(api: ApiClient, campaign: Campaign) -> None:
-    add(api, record_fields={"first_name": "Ewa"})
-
-    assert "record_fields" not in read(api).json()
-    assert "record_fields" not in read(api, query="?include_record_fields=false").json()
-    assert read(api, query="?include_record_fields=true").json()["record_fields"] == {"city": "", "first_name": "Ewa"}
+    assert [ids[pk] for pk in found] == ["abc", "abc/", "abc/", "abc//", "x"]
 
 
 # Additional numbers
 
 
 def test_additional_numbers_are_searched_on_request(api: ApiClient, campaign: Campaign) -> None:
+    AdditionalNumberFactory(phone_number="601000001")  # of another campaign
+    query = "?search_in_additional_numbers=true"
+    assert read(api, "601000001", query).status_code == 404
     record_id = int(add(api, additional_numbers=["+48 601 000 001"]).json()["record_id"])
 
     assert read(api, "601000001").status_code == 404
-    found = read(api, "601000001", "?search_in_additional_numbers=true").json()
+    found = read(api, "601000001", query).json()
     assert (found["record_id"], found["phone_number"]) == (record_id, NUMBER)
 
 
@@ -349,20 +242,83 @@ def test_a_records_own_number_precedes_an_additional_one(api: ApiClient, campaig
     assert read(api, query="?search_in_additional_numbers=1").json()["record_id"] == own.pk
 
 
-def test_an_additional_number_is_no_duplicate(api: ApiClient, campaign: Campaign) -> None:
-    add(api, additional_numbers=["601000001"])
+def test_an_additional_number_is_no_duplicate_and_is_stored_once(api: ApiClient, campaign: Campaign) -> None:
+    add(api, additional_numbers=["601000001", "+48 601 000 001", "22 1234567"])
 
+    assert list(AdditionalNumber.objects.values_list("number", flat=True)) == ["+48601000001"]
     assert add(api, "601 000 001").status_code == 201
     assert add(api, "601 000 002", additional_numbers=[NUMBER, "601000001"]).status_code == 201
 
 
-def test_repeated_additional_numbers_are_stored_once(api: ApiClient, campaign: Campaign) -> None:
-    add(api, additional_numbers=["601000001", "+48 601 000 001", "22 1234567"])
-
-    assert list(AdditionalNumber.objects.values_list("number", flat=True)) == ["+48601000001"]
+# Listing
 
 
-def test_additional_numbers_of_another_campaign_are_not_found(api: ApiClient, campaign: Campaign) -> None:
-    AdditionalNumberFactory(phone_number="601000001")
+def found(api: ApiClient, query: str) -> list[str]:
+    """Return the identifiers of the records that a query finds."""
+    body = api.get(f"{RECORDS}?{query}").json()
+    assert body["count"] == len(body["result"])
+    return [record["identifier"] for record in body["result"]]
 
-    assert read(api, "601000001", "?search_in_additional_numbers=true").status_code == 404
+
+def test_no_filter_lists_all_records_oldest_first(api: ApiClient, campaign: Campaign) -> None:
+    for name in "abc":
+        RecordFactory(campaign=campaign, identifier=name)
+    RecordFactory()
+
+    assert found(api, "") == ["a", "b", "c"]
+
+
+def test_filter_by_system_status(api: ApiClient, campaign: Campaign) -> None:
+    for status in ("CALL", "NO_CALL", "TO_CALL"):
+        RecordFactory(campaign=campaign, identifier=status, system_status=status)
+
+    assert found(api, "system_status=CALL") == ["CALL"]
+    assert found(api, "system_status[]=NO_CALL&system_status[]=TO_CALL") == ["NO_CALL", "TO_CALL"]
+
+
+def test_filter_by_status_agent_and_identifier(api: ApiClient, campaign: Campaign) -> None:
+    status = RecordStatusFactory(campaign=campaign)
+    own = {"status": status, "system_status": status.system_status, "agent": AgentFactory(login="anna")}
+    RecordFactory(campaign=campaign, identifier="a", **own)
+    RecordFactory(campaign=campaign, identifier="ab")
+
+    for query in (f"status_id={status.pk}", "agent_login=anna", "has_agent=true", "identifier=a"):
+        assert found(api, query) == ["a"]
+    assert found(api, "has_agent=0") == ["ab"]
+    for query in ("status_id=999999999", f"status_id={'9' * 30}", "agent_login=nobody"):
+        assert found(api, query) == []
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("next_call_date_from=2030-07-01", ["b", "c", "d"]),
+        ("next_call_date_from=2030-07-01 10:00", ["c", "d"]),
+        ("next_call_date_to=2030-07-01", ["a", "b", "c"]),
+        ("next_call_date_to=2030-07-01 10:00", ["a", "b", "c"]),
+        ("next_call_date_to=2030-07-01 09:59", ["a", "b"]),
+        ("next_call_date_to=2030-07-01 10:00:29", ["a", "b"]),
+        ("next_call_date_to=2030-07-01 10:00:30", ["a", "b", "c"]),
+        ("next_call_date_from=2030-07-01&next_call_date_to=2030-07-01", ["b", "c"]),
+    ],
+)
+def test_filter_by_next_call_includes_the_day_or_minute_of_a_bound(
+    query: str, expected: list[str], api: ApiClient, campaign: Campaign
+) -> None:
+    # In Warsaw: 23:59:59 of June 30th, then 00:00, 10:00:30 and the next midnight.
+    instants = [(6, 30, 21, 59, 59), (6, 30, 22, 0, 0), (7, 1, 8, 0, 30), (7, 1, 22, 0, 0)]
+    for name, instant in zip("abcd", instants, strict=True):
+        RecordFactory(campaign=campaign, identifier=name, next_call_at=datetime(2030, *instant, tzinfo=UTC))
+    RecordFactory(campaign=campaign, identifier="never")
+
+    assert found(api, query) == expected
+
+
+def test_all_wrong_filters_are_reported_together(api: ApiClient, campaign: Campaign) -> None:
+    query = "system_status=X&status_id=x&next_call_date_from=x&next_call_date_to=x&has_agent=x&limit=0"
+
+    wrong = faults(api.get(f"{RECORDS}?{query}"))
+
+    assert ("system_status", E.NOT_CHOICE) in wrong
+    times = {"next_call_date_from", "next_call_date_to"}
+    assert {field for field, _ in wrong} == {"system_status", "status_id", "has_agent", "limit"} | times

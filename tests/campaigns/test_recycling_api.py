@@ -1,16 +1,14 @@
 """Records that are called again in a new campaign, over HTTP."""
 
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
-from django.db import connection, transaction
 
-from callcentre.core.errors import ErrorCode
+from callcentre.core.errors import ErrorCode as E
 from campaigns import tasks
 from campaigns.models import Campaign, Record, RecordImport, RecordStatus
 from campaigns.verbs.recycling import copy_records
-from tests.campaigns.api_calls import faults
+from tests.campaigns.api_calls import CAMPAIGN, faults
 from tests.campaigns.factories import (
     AdditionalNumberFactory,
     AttemptFactory,
@@ -18,28 +16,20 @@ from tests.campaigns.factories import (
     PastAttemptFactory,
     RecordFactory,
 )
+from tests.campaigns.waiting import while_it_waits
 from tests.conftest import ApiClient
-from tests.processes import wait_for
 
 pytestmark = pytest.mark.django_db
 
 
-def is_waiting(cursor: Any) -> bool:
-    """Return whether another session of this database waits for a row."""
-    cursor.execute("SELECT pg_stat_clear_snapshot()")
-    cursor.execute("SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'")
-    return bool(cursor.rowcount)
-
-
 @pytest.fixture
 def campaign() -> Campaign:
-    campaign: Campaign = CampaignFactory(code="DEMO1", fields=["city"], is_dialling=True)
-    return campaign
+    return CampaignFactory(code="DEMO1", fields=["city"], is_dialling=True)
 
 
 def recycle(api: ApiClient, **body: Any) -> Any:
     """Recycle, and copy as the worker does."""
-    response = api.post("/api/outbounds/DEMO1/recycle", body)
+    response = api.post(f"{CAMPAIGN}/recycle", body)
     assert response.status_code == 200, response.content
     for queued in RecordImport.objects.filter(state="queued"):
         assert copy_records(queued) == response.json()["records_count"]
@@ -121,9 +111,8 @@ def test_a_record_in_a_call_is_left_out(api: ApiClient, campaign: Campaign) -> N
 
     statuses = [status_of(campaign, "contacted").pk]
     assert recycle(api, statuses=statuses, dry_run=True)["records_count"] == 0
-    assert faults(api.post("/api/outbounds/DEMO1/recycle", {"name": "Again", "statuses": statuses})) == {
-        ("statuses", ErrorCode.NOTHING_TO_RECYCLE.number)
-    }
+    wrong = faults(api.post(f"{CAMPAIGN}/recycle", {"name": "Again", "statuses": statuses}))
+    assert wrong == {("statuses", E.NOTHING_TO_RECYCLE)}
     assert Campaign.objects.count() == 1
 
 
@@ -151,8 +140,8 @@ def test_a_worker_copies_after_the_answer(api: ApiClient, campaign: Campaign, se
     assert (answer["records_count"], clone.records.count()) == (1, 0)
     [(task, pk)] = sent
     assert (task, RecordImport.objects.get().can_start_again) == ("campaigns.import_records", True)
-    tasks.import_records(pk)
-    tasks.import_records(pk)
+    for _ in range(2):
+        tasks.import_records(pk)
     given = RecordImport.objects.get()
     assert (given.state, given.added_count, clone.records.count()) == ("finished", 1, 1)
     assert clone.records.get().history.get().actor_name == "all"
@@ -186,36 +175,26 @@ def test_a_record_that_the_clone_gets_during_the_copying_stays(
     RecordFactory(campaign=campaign, status=status, phone_number="+48221000001", system_status="NO_CALL")
     api.post(f"/api/outbounds/{campaign.code}/recycle", {"name": "Again", "statuses": [status.pk]})
     given = RecordImport.objects.get()
+    number = {"campaign": given.campaign, "phone_number": "+48221000001"}
 
-    def copy() -> None:
-        try:
-            tasks.import_records(given.pk)
-        finally:
-            connection.close()
-
-    with ThreadPoolExecutor(1) as pool:
-        with transaction.atomic(), connection.cursor() as cursor:
-            added = RecordFactory(campaign=given.campaign, phone_number="+48221000001")
-            copying = pool.submit(copy)
-            wait_for(lambda: is_waiting(cursor))
-        copying.result(60)
+    while_it_waits(lambda: tasks.import_records(given.pk), first=lambda: RecordFactory(**number, identifier="ADDED"))
 
     records = Record.objects.filter(campaign=given.campaign)
-    assert sorted(records.values_list("number", "is_primary")) == [(added.number, False), (added.number, True)]
-    assert records.get(is_primary=True) == added
+    assert [record.number for record in records] == ["+48221000001"] * 2
+    assert records.get(is_primary=True).identifier == "ADDED"
 
 
 @pytest.mark.parametrize(
     ("body", "wrong"),
     [
-        ({"name": "Again"}, {("statuses", ErrorCode.EMPTY.number)}),
-        ({"outcomes": ["busy"]}, {("name", ErrorCode.EMPTY.number)}),
-        ({"name": "Again", "statuses": [1_000_000]}, {("statuses.0", ErrorCode.STATUS_NOT_FOUND.number)}),
-        ({"name": "Again", "outcomes": ["lost"]}, {("outcomes.0", ErrorCode.NOT_CHOICE.number)}),
+        ({"name": "Again"}, ("statuses", E.EMPTY)),
+        ({"outcomes": ["busy"]}, ("name", E.EMPTY)),
+        ({"name": "Again", "statuses": [1_000_000]}, ("statuses.0", E.STATUS_NOT_FOUND)),
+        ({"name": "Again", "outcomes": ["lost"]}, ("outcomes.0", E.NOT_CHOICE)),
     ],
 )
 def test_a_wrong_request_is_refused_and_writes_nothing(
     api: ApiClient, campaign: Campaign, body: dict[str, Any], wrong: Any
 ) -> None:
-    assert faults(api.post("/api/outbounds/DEMO1/recycle", body)) == wrong
+    assert faults(api.post(f"{CAMPAIGN}/recycle", body)) == {wrong}
     assert Campaign.objects.count() == 1

@@ -90,7 +90,7 @@ def test_the_head_of_a_file_is_yaml(head: str, title: str, ends: str, tmp_path: 
         ("published:\n  from: today", "The head of the file has no text as its published."),
         ("title: 'never closed", "The head of the file is no YAML: while scanning a quoted scalar"),
         ("title: a\x07", "The head of the file is no YAML: unacceptable character"),
-        ("title: " + "[" * 5000, "The head of the file is no YAML: maximum recursion depth"),
+        ("title: " + "[" * 1000, "The head of the file is no YAML: maximum recursion depth"),
         ("title: a\ntags: " + "x" * 20_000, "The head of the file has more than 20000 characters."),
     ],
 )

@@ -83,6 +83,7 @@ def test_a_character_of_an_impossible_number_is_no_error() -> None:
     assert paragraphs_of(f"<p>a&#{'9' * 5_000};b</p>") == ["a\ufffdb"]
 
 
+@pytest.mark.walk("html0")
 @pytest.mark.slow("cleans costly HTML")
 @pytest.mark.parametrize(
     "html",

@@ -49,6 +49,7 @@ def test_a_new_article_is_a_draft_with_one_version() -> None:
     assert history(article) == [("create", 1)]
 
 
+@pytest.mark.trial
 @pytest.mark.slow("cleans costly HTML")
 def test_content_that_cannot_be_sanitised_is_refused() -> None:
     article = ArticleFactory(content="<p>a</p>")

@@ -42,8 +42,15 @@ def test_an_agent_and_a_user_with_role_and_scope_are_made_in_one_step() -> None:
     assert user.check_password(GIVEN["password"])
 
 
-def test_an_agent_without_a_user_is_made_alone() -> None:
-    add(superuser(), has_user=None, password="")
+@pytest.mark.parametrize("may_add_users", [False, True])
+def test_an_agent_without_a_user_is_made_alone(may_add_users: bool) -> None:
+    maker = person("Supervisor")
+    maker.user_permissions.add(Permission.objects.get(codename="add_agent"))
+
+    if may_add_users:
+        add(superuser(), has_user=None, password="")
+    else:
+        add(client_of(maker), has_user="on")
 
     assert Agent.objects.get(login="maria").user is None
     assert not User.objects.filter(username="maria").exists()
@@ -55,36 +62,26 @@ def test_an_agent_without_a_user_is_made_alone() -> None:
         ({"password": "maria"}, "password"),
         ({"password": ""}, "password"),
         ({"login": ""}, "login"),
+        ({"login": "agent"}, "login"),
+        ({"login": "user"}, "login"),
         ({"number": "no number!"}, "number"),
         ({"email": "nothing"}, "email"),
         ({"scope_call_queues": ["999999"]}, "scope_call_queues"),
         ({"group": "999999"}, "group"),
         ({"role": "999999"}, "role"),
+        ({}, "own_password"),
     ],
 )
 def test_a_fault_stands_at_its_input_and_nothing_is_written(values: dict[str, Any], field: str) -> None:
-    answer = add(superuser(), 200, **values)
+    AgentFactory(login="agent")
+    UserFactory(username="user")
+    client = superuser()
+
+    answer = add(client if values else after_a_while(client), 200, **values)
 
     assert list(answer.context_data["form"].errors) == [field]
-    assert not Agent.objects.exists()
-    assert not User.objects.filter(username="maria").exists()
-
-
-def test_after_a_while_the_own_password_is_asked_for() -> None:
-    answer = after_a_while(superuser()).submit(PATH, expected=200, **GIVEN)
-
-    assert list(answer.context_data["form"].errors) == ["own_password"]
-    assert not Agent.objects.exists()
-
-
-@pytest.mark.parametrize("taken", ["agent", "user"])
-def test_a_taken_login_is_refused(taken: str) -> None:
-    (AgentFactory(login="maria") if taken == "agent" else UserFactory(username="maria"))
-
-    answer = add(superuser(), 200)
-
-    assert list(answer.context_data["form"].errors) == ["login"]
-    assert Agent.objects.filter(login="maria").count() + User.objects.filter(username="maria").count() == 1
+    assert Agent.objects.count() == 1
+    assert User.objects.filter(username__in=["maria", "agent", "user"]).count() == 1
 
 
 def test_a_person_gives_no_role_with_rights_that_they_lack() -> None:
@@ -111,13 +108,3 @@ def test_a_person_with_a_scope_gives_no_wider_one() -> None:
     add(client_of(maker), scope_call_queues=[inside.pk])
 
     assert User.objects.get(username="maria").scope.call_queues == (inside.pk,)
-
-
-def test_a_person_who_may_not_add_users_adds_only_an_agent() -> None:
-    maker = person("Supervisor")
-    maker.user_permissions.add(Permission.objects.get(codename="add_agent"))
-
-    add(client_of(maker), has_user="on")
-
-    assert Agent.objects.get(login="maria").user is None
-    assert not User.objects.filter(username="maria").exists()

@@ -7,7 +7,9 @@ from django.contrib.auth.models import Group
 
 from callcentre.admin.grant_limits import givable_groups
 from callcentre.core.roles import ACCESS, NAMES
+from callcentre.core.scope import DIMENSIONS, WITHOUT_SCOPE_ONLY
 from tests.rights.people import ROLES, person
+from tests.rights.shared import SHARED
 
 pytestmark = pytest.mark.django_db
 
@@ -45,3 +47,17 @@ def test_no_role_has_a_permission_of_a_model_that_is_gone() -> None:
             for letters, models in rights.items():
                 assert set(letters) <= set(ACCESS)
                 assert {config.get_model(name)._meta.model_name for name in models.split()} == {*models.split()}
+
+
+def test_each_model_of_the_admin_is_narrowed_or_shared_for_a_reason() -> None:
+    declared = {model._meta.label for model in admin.site._registry if hasattr(model, "scope_lookups")}
+    registered = {model._meta.label for model in admin.site._registry}
+
+    assert declared | set(SHARED) == registered
+    assert declared.isdisjoint(SHARED)
+
+
+def test_lookups_name_dimensions() -> None:
+    for model in admin.site._registry:
+        lookups = getattr(model, "scope_lookups", {})
+        assert lookups is WITHOUT_SCOPE_ONLY or set(lookups) <= set(DIMENSIONS), model

@@ -10,30 +10,11 @@ from tickets.models import Ticket
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("collected_static")]
 
 
-def test_a_person_without_a_scope_sees_all() -> None:
-    ticket = TicketFactory()
-
-    assert list(within_scope(Ticket.objects.all(), UserFactory(staff=True))) == [ticket]
-
-
 def test_a_person_sees_the_tickets_of_their_queues_only() -> None:
     inside, _outside = TicketFactory(), TicketFactory()
     user = UserFactory(staff=True, scope_ticket_queues=[inside.queue_id])
 
     assert list(within_scope(Ticket.objects.all(), user)) == [inside]
-
-
-def test_an_empty_scope_holds_no_ticket() -> None:
-    TicketFactory()
-
-    assert not within_scope(Ticket.objects.all(), UserFactory(staff=True, scope_ticket_queues=[])).exists()
-
-
-def test_other_dimensions_do_not_hide_tickets() -> None:
-    ticket = TicketFactory(assigned=True)
-    user = UserFactory(staff=True, scope_agent_groups=[0], scope_call_queues=[0], scope_outbounds=[0])
-
-    assert list(within_scope(Ticket.objects.all(), user)) == [ticket]
 
 
 def test_a_scope_includes_those_inside_it() -> None:

@@ -73,6 +73,7 @@ def test_no_page_of_a_row_inside_shows_one_outside(scene: Scene) -> None:
     assert found == {}
 
 
+@pytest.mark.walk("vaultwor")
 @pytest.mark.parametrize("text", [ASKED, "+48700700700", "700700700"])
 def test_no_search_finds_a_row_outside(scene: Scene, text: str) -> None:
     lists = [list_of(model) for model in admin.site._registry]

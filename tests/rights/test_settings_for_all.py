@@ -32,22 +32,13 @@ def do_not_call(campaign: Any) -> DoNotCall:
 
 
 CASES = [
-    pytest.param("campaigns/donotcall", do_not_call, "campaign", CampaignFactory, id="do not call"),
-    pytest.param(
-        "tickets/cannedreply",
-        lambda queue: CannedReplyFactory(queue=queue),
-        "queue",
-        TicketQueueFactory,
-        id="canned reply",
-    ),
-    pytest.param(
-        "telephony/evaluationcriterion",
-        lambda queue: EvaluationCriterionFactory(queue=queue),
-        "queue",
-        QueueFactory,
-        id="criterion",
-    ),
+    ("campaigns/donotcall", do_not_call, "campaign", CampaignFactory),
+    ("tickets/cannedreply", lambda queue: CannedReplyFactory(queue=queue), "queue", TicketQueueFactory),
+    ("telephony/evaluationcriterion", lambda queue: EvaluationCriterionFactory(queue=queue), "queue", QueueFactory),
 ]
+each_setting = pytest.mark.parametrize(
+    ("path", "make", "name", "owner_factory"), CASES, ids=[case[0] for case in CASES]
+)
 INPUT = {
     "campaigns/donotcall": {"phone_number": "+48221234568", "is_prefix": "on"},
     "tickets/cannedreply": {"name": "Hours", "body": "<p>We are open.</p>"},
@@ -59,7 +50,7 @@ def scope_of(owner: Model) -> dict[str, list[int]]:
     return {column: [owner.pk] for column in DIMENSIONS if isinstance(owner, model_of(column))}
 
 
-@pytest.mark.parametrize(("path", "make", "name", "owner_factory"), CASES)
+@each_setting
 def test_a_person_with_a_scope_only_reads_a_setting_for_all(
     path: str, make: Callable[[Any], Any], name: str, owner_factory: Any
 ) -> None:
@@ -80,7 +71,7 @@ def test_a_person_with_a_scope_only_reads_a_setting_for_all(
     assert [rights[0][each] for each in names] == [rights[1][each] for each in names]
 
 
-@pytest.mark.parametrize(("path", "make", "name", "owner_factory"), CASES)
+@each_setting
 def test_a_person_with_a_scope_adds_no_setting_for_all(
     path: str, make: Callable[[Any], Any], name: str, owner_factory: Any
 ) -> None:
@@ -97,7 +88,7 @@ def test_a_person_with_a_scope_adds_no_setting_for_all(
     assert model.objects.count() == count + 1
 
 
-@pytest.mark.parametrize(("path", "make", "name", "owner_factory"), CASES)
+@each_setting
 def test_a_scope_of_other_kinds_narrows_no_setting(
     path: str, make: Callable[[Any], Any], name: str, owner_factory: Any
 ) -> None:

@@ -10,12 +10,11 @@ from django.test import Client
 from django.utils import timezone
 
 from callcentre.models import User
-from callcentre.passwords import REALM
 from callcentre.signin.models import SecondFactor
 from callcentre.signin.verbs.second_factor import check_code
 from tests.admin_pages import addresses, row_of_each_model
 from tests.backoffice import BackOffice, errors_of
-from tests.callcentre.factories import LockoutFactory, UserFactory, code_of
+from tests.callcentre.factories import UserFactory, code_of
 from tests.signin.second_factor import (
     CODE,
     CODES,
@@ -35,23 +34,19 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static", "qu
 # The second step
 
 
-def test_the_password_alone_is_no_log_in() -> None:
-    a_factor(is_superuser=True)
-
-    client, answer = after_the_password()
-
-    assert answer.url == CODE
-    assert "_auth_user_id" not in client.session
-    assert client.get(INDEX).headers["Location"].startswith(LOGIN)
-
-
-def test_a_code_of_the_app_completes_the_log_in() -> None:
+@pytest.mark.parametrize(
+    ("wanted", "reached"), [("/admin/search/", "/admin/search/"), ("https://evil.example/", INDEX)]
+)
+def test_the_password_alone_is_no_log_in_and_a_code_of_the_app_completes_it(wanted: str, reached: str) -> None:
     factor = a_factor(is_superuser=True)
-    client, _answer = after_the_password(next="/admin/search/")
 
-    answer = client.submit(CODE, code=code_of(factor))
+    client, answer = after_the_password(next=wanted)
 
-    assert answer.url == "/admin/search/"
+    assert (answer.url, "_auth_user_id" in client.session) == (CODE, False)
+    assert client.get(INDEX).headers["Location"].startswith(LOGIN)
+    assert client.get("/admin/overview/now", headers={"x-poll": "1"}).headers["Location"].startswith(LOGIN)
+    assert [client.get(f"/api/{path}").status_code for path in ("docs", "schema", "ping")] == [401] * 3
+    assert client.submit(CODE, code=code_of(factor)).url == reached
     assert client.get(INDEX).status_code == 200
 
 
@@ -67,57 +62,23 @@ def test_between_the_steps_no_page_of_the_admin_opens() -> None:
     assert [path for path in opened if not path.startswith("/admin/jsi18n")] == []
 
 
-@pytest.mark.parametrize("path", ["/api/docs", "/api/schema", "/api/ping"])
-def test_between_the_steps_the_documents_of_the_api_do_not_open(path: str) -> None:
-    a_factor(is_superuser=True)
-    client, _answer = after_the_password()
-
-    assert client.get(path).status_code == 401
-
-
-def test_polls_are_refused_between_the_steps() -> None:
-    a_factor(is_superuser=True)
-    client, _answer = after_the_password()
-
-    assert client.get("/admin/overview/now", headers={"x-poll": "1"}).headers["Location"].startswith(LOGIN)
-
-
-def test_the_second_step_does_not_redirect_to_another_site() -> None:
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"password": "another"},
+        {"is_active": False},
+        timedelta(minutes=11),
+        None,
+    ],
+    ids=["changed password", "inactive", "eleven minutes later", "without the first step"],
+)
+def test_the_second_step_needs_the_first_of_the_same_user_within_ten_minutes(change: Any, clock: Any) -> None:
     factor = a_factor()
-    client, _answer = after_the_password(next="https://evil.example/")
-
-    assert client.submit(CODE, code=code_of(factor)).url == INDEX
-
-
-def test_the_second_step_needs_the_first() -> None:
-    factor = a_factor()
-
-    answer = Client().post(CODE, {"code": code_of(factor)})
-
-    assert answer.headers["Location"] == LOGIN
-
-
-def test_the_second_step_must_follow_within_ten_minutes(clock: Any) -> None:
-    factor = a_factor()
-    client, _answer = after_the_password()
-    clock.shift(timedelta(minutes=11))
-
-    assert client.post(CODE, {"code": code_of(factor)}).headers["Location"] == LOGIN
-
-
-def test_a_changed_password_ends_a_log_in_between_its_steps() -> None:
-    factor = a_factor()
-    client, _answer = after_the_password()
-    factor.user.set_password("another-pass-1")
-    factor.user.save()
-
-    assert client.post(CODE, {"code": code_of(factor)}).headers["Location"] == LOGIN
-
-
-def test_an_inactive_user_does_not_get_past_the_second_step() -> None:
-    factor = a_factor()
-    client, _answer = after_the_password()
-    User.objects.update(is_active=False)
+    client = after_the_password()[0] if change else Client()
+    if isinstance(change, timedelta):
+        clock.shift(change)
+    elif change:
+        User.objects.update(**change)
 
     assert client.post(CODE, {"code": code_of(factor)}).headers["Location"] == LOGIN
 
@@ -133,37 +94,28 @@ def test_a_person_without_second_factor_logs_in_by_the_password_alone() -> None:
 # Codes
 
 
-def test_a_code_works_once(clock: Any) -> None:
+@pytest.mark.parametrize(
+    ("steps", "expected"),
+    [
+        # A phone may be thirty seconds early or late.
+        *(([-2], [False]), ([-1], [True]), ([1], [True]), ([2], [False])),
+        # A code works once, and an older one not after a newer one.
+        *(([0, 0], [True, False]), ([0, -1], [True, False])),
+    ],
+)
+def test_a_code_of_these_thirty_seconds_or_the_next_works_once(
+    steps: list[int], expected: list[bool], clock: Any
+) -> None:
     factor = a_factor()
-    code = code_of(factor)
+    codes = [code_of(factor, step) for step in steps]
 
-    assert [check_code(factor.user, code), check_code(factor.user, code)] == [True, False]
-
-
-def test_an_older_code_is_refused_after_a_newer_one(clock: Any) -> None:
-    factor = a_factor()
-    older = code_of(factor, -1)
-
-    assert [check_code(factor.user, code_of(factor)), check_code(factor.user, older)] == [True, False]
-
-
-@pytest.mark.parametrize(("steps", "expected"), [(-2, False), (-1, True), (1, True), (2, False)])
-def test_a_phone_may_be_thirty_seconds_early_or_late(steps: int, expected: bool, clock: Any) -> None:
-    factor = a_factor()
-
-    assert check_code(factor.user, code_of(factor, steps)) is expected
+    # It may be typed with spaces.
+    assert [check_code(factor.user, f" {code[:3]} {code[3:]} ") for code in codes] == expected
 
 
 @pytest.mark.parametrize("text", ["", " ", "12345", "１２３４５６", "-12345", "1e5", "x" * 40, "\ud83d"])
 def test_other_texts_are_refused(text: str) -> None:
     assert check_code(a_factor().user, text) is False
-
-
-def test_a_code_may_be_typed_with_spaces(clock: Any) -> None:
-    factor = a_factor()
-    code = code_of(factor)
-
-    assert check_code(factor.user, f" {code[:3]} {code[3:]} ") is True
 
 
 def test_after_wrong_codes_a_right_one_has_to_wait(clock: Any) -> None:
@@ -189,36 +141,21 @@ def test_the_wait_after_wrong_codes_has_a_cap(clock: Any) -> None:
     assert factor.waiting_seconds <= 512
 
 
-def test_the_page_says_how_long_to_wait(clock: Any) -> None:
-    a_factor()
-    client, _answer = after_the_password()
-
-    answer = client.submit(CODE, code=WRONG, expected=200)
-
-    assert errors_of(answer) == {"code": ["This code is wrong, or was used before. Wait 1 second."]}
-
-
-def test_wrong_codes_lock_out_like_wrong_passwords(settings: Any) -> None:
+def test_wrong_codes_lock_out_like_wrong_passwords_and_the_page_says_how_long_to_wait(
+    settings: Any, clock: Any
+) -> None:
     settings.LOGIN_FAILURES_PER_LOGIN = 3
     factor = a_factor()
     client, _answer = after_the_password()
 
-    statuses = [client.post(CODE, {"code": WRONG}).status_code for _ in range(4)]
+    answers = [client.post(CODE, {"code": WRONG}) for _ in range(4)]
+    answers.append(client.post(CODE, {"code": code_of(factor)}))
 
-    assert statuses == [200, 200, 429, 429]
+    assert errors_of(answers[0]) == {"code": ["This code is wrong, or was used before. Wait 1 second."]}
+    assert [answer.status_code for answer in answers] == [200, 200, 429, 429, 429]
+    assert answers[4].headers["Retry-After"]
     assert BackOffice().post(LOGIN, {"username": "ewa", "password": "user-pass"}).status_code == 429
     assert factor.user.recovery_codes.count() == 0
-
-
-def test_during_a_lockout_even_a_right_code_is_refused() -> None:
-    factor = a_factor()
-    client, _answer = after_the_password()
-    LockoutFactory(realm=REALM, source="127.0.0.1", login="ewa")
-
-    answer = client.post(CODE, {"code": code_of(factor)})
-
-    assert answer.status_code == 429
-    assert answer.headers["Retry-After"]
 
 
 @pytest.mark.django_db(transaction=True)

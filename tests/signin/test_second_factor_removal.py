@@ -8,14 +8,17 @@ from django.contrib.auth.models import Permission
 from callcentre.core.audit import AuditAction, AuditEntry
 from callcentre.models import User
 from callcentre.signin.models import RecoveryCode, SecondFactor
+from callcentre.signin.verbs.second_factor import check_code
 from tests.backoffice import BackOffice, after_a_while, errors_of, messages_of, page_of, superuser
-from tests.callcentre.factories import UserFactory, code_of
+from tests.callcentre.factories import SecondFactorFactory, UserFactory, code_of
 from tests.signin.second_factor import (
     CODE,
     CODES,
     INDEX,
     OFF,
+    OVERVIEW,
     SET_UP,
+    WRONG,
     a_factor,
     after_the_password,
     recovery_codes,
@@ -25,39 +28,22 @@ from tests.signin.second_factor import (
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static", "quick_hashes")]
 
 
-def test_switching_off_removes_key_and_recovery_codes() -> None:
-    factor, client, _codes = with_codes()
-
-    client.post(OFF, {"code": code_of(factor)})
-
-    assert (SecondFactor.objects.count(), RecoveryCode.objects.count()) == (0, 0)
-    assert after_the_password()[1].url == INDEX
-
-
-def test_an_administrator_removes_the_second_factor_of_a_person() -> None:
-    factor = a_factor()
-    client = superuser()
-
-    answer = client.submit(page_of(factor.user, "remove_factor"))
-
-    assert messages_of(answer) == ["The second factor is removed, and the person is logged out."]
-    assert not SecondFactor.objects.exists()
-
-
 @pytest.mark.parametrize("by_administrator", [False, True])
-def test_removing_the_second_factor_ends_the_other_sessions(by_administrator: bool) -> None:
+def test_removing_the_second_factor_removes_key_and_codes_and_ends_the_other_sessions(by_administrator: bool) -> None:
     factor, client, codes = with_codes()
     other = BackOffice()
     other.force_login(factor.user)
 
     if by_administrator:
         client = superuser()
-        client.submit(page_of(factor.user, "remove_factor"))
+        answer = client.submit(page_of(factor.user, "remove_factor"))
+        assert messages_of(answer) == ["The second factor is removed, and the person is logged out."]
     else:
         client.post(OFF, {"code": codes[0]})
 
-    assert other.get(INDEX).status_code == 302
-    assert client.get(INDEX).status_code == 200
+    assert [each.get(INDEX).status_code for each in (other, client)] == [302, 200]
+    assert (SecondFactor.objects.count(), RecoveryCode.objects.count()) == (0, 0)
+    assert after_the_password()[1].url == INDEX
 
 
 def test_removing_the_second_factor_of_a_person_asks_for_the_own_password() -> None:
@@ -105,3 +91,46 @@ def test_the_audit_log_has_setting_up_using_a_recovery_code_and_removing(clock: 
     entries = AuditEntry.objects.filter(action__in=ours).order_by("pk")
     assert [(entry.action, entry.object_name) for entry in entries] == [(action, "ewa") for action in ours]
     assert [entry.actor_name == "ewa" for entry in entries] == [True, True, True, False]
+
+
+def test_a_recovery_code_completes_the_log_in_once() -> None:
+    _factor, _client, codes = with_codes()
+    first, _answer = after_the_password()
+    second, _answer = after_the_password()
+
+    assert first.submit(CODE, code=codes[3].upper()).url == INDEX
+    assert "code" in errors_of(second.submit(CODE, code=codes[3], expected=200))
+    assert RecoveryCode.objects.count() == 9
+
+
+def test_recovery_codes_are_of_one_person_and_work_while_codes_of_the_app_have_to_wait() -> None:
+    factor, _client, codes = with_codes()
+    other = SecondFactorFactory(user=UserFactory(username="jan", staff=True))
+
+    assert [check_code(user, code) for user, code in ((other.user, codes[0]), (factor.user, WRONG))] == [False, False]
+    assert check_code(factor.user, codes[0]) is True
+
+
+def test_recovery_codes_are_stored_as_hashes_not_shown_again_and_replaced_by_a_new_set() -> None:
+    factor, client, codes = with_codes()
+
+    stored = set(RecoveryCode.objects.values_list("digest", flat=True))
+    text = client.page(OVERVIEW) + client.page(CODES)
+    fresh = recovery_codes(client.post(CODES, {"code": codes[1]}).content)
+
+    assert stored.isdisjoint({*codes, *(code.replace("-", "") for code in codes)})
+    assert not any(code in text for code in codes)
+    assert [check_code(factor.user, code) for code in (codes[0], fresh[0])] == [False, True]
+
+
+@pytest.mark.parametrize("path", [CODES, OFF])
+def test_changes_of_the_second_factor_ask_for_a_code_and_the_own_password(path: str) -> None:
+    factor, client, codes = with_codes()
+
+    answers = [client.post(path, {}), client.post(path, {"code": WRONG})]
+    late = after_a_while(client).post(path, {"code": codes[1]})
+
+    assert all("code" in errors_of(answer) for answer in answers)
+    assert "own_password" in errors_of(late)
+    assert SecondFactor.objects.get().confirmed is True
+    assert check_code(factor.user, codes[0]) is True

@@ -1,5 +1,6 @@
 from collections.abc import Iterator
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,9 +11,10 @@ from telephony import call_clock
 from telephony.calls import switch_requests
 from telephony.models import Agent, Queue
 from tests.processes import heard_switch
-from tests.telephony.callers import HOTLINE, member
+from tests.telephony.callers import HOTLINE, free_agent, member
 from tests.telephony.doubles import RecordingSwitch
 from tests.telephony.factories import QueueFactory
+from tests.telephony.provider import Provider, running_provider
 
 
 @pytest.fixture
@@ -27,6 +29,20 @@ def switch(monkeypatch: pytest.MonkeyPatch, heard: None) -> RecordingSwitch:
 def heard() -> Iterator[None]:
     with heard_switch():
         yield
+
+
+@pytest.fixture
+def provider(settings: Any, own_storage: Path) -> Iterator[Provider]:
+    """A provider of transcriptions. Without the setting ANALYSIS_MODEL it is not asked for an analysis."""
+    with running_provider() as running:
+        settings.TRANSCRIPTION_URL = settings.ANALYSIS_URL = running.url
+        settings.TRANSCRIPTION_API_KEY = "key-1"
+        yield running
+
+
+@pytest.fixture
+def agent() -> Agent:
+    return free_agent()
 
 
 # A queue with a number, and agents of it who are free

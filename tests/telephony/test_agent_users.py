@@ -10,24 +10,12 @@ from tests.telephony.factories import AgentFactory
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
 
 
-def test_the_agent_of_a_user_is_found():
-    user = UserFactory()
+def test_the_active_agent_of_a_user_is_found():
+    user, left, other = UserFactory.create_batch(3)
     agent = AgentFactory(user=user)
+    AgentFactory(user=left, left=True)
 
-    assert Agent.objects.of_user(user) == agent
-
-
-def test_a_user_without_an_agent():
-    AgentFactory()
-
-    assert Agent.objects.of_user(UserFactory()) is None
-
-
-def test_an_inactive_agent_is_no_agent_of_a_user():
-    user = UserFactory()
-    AgentFactory(user=user, left=True)
-
-    assert Agent.objects.of_user(user) is None
+    assert [Agent.objects.of_user(one) for one in (user, left, other)] == [agent, None, None]
 
 
 def test_a_user_is_linked_on_the_page_of_the_agent():

@@ -58,13 +58,6 @@ def test_a_pause_that_there_is_not_is_refused(body: Any, code: ErrorCode, agent:
     assert not AgentState.objects.exists()
 
 
-def test_a_pause_that_is_no_longer_used_is_refused(agent: Agent, api: ApiClient) -> None:
-    response = api.post("/api/agents/anna/pause", {"pause_id": PauseFactory(is_active=False).pk})
-
-    assert response.status_code == 400
-    assert faults(response) == [(ErrorCode.PAUSE_NOT_FOUND.number, "pause_id")]
-
-
 def test_all_that_is_wrong_with_a_pause_is_said_at_once(api: ApiClient) -> None:
     AgentFactory(login="anna", left=True)
 
@@ -104,14 +97,6 @@ def test_free_is_refused_without_a_session_and_in_a_call(agent: Agent, api: ApiC
 
     assert (refused.status_code, faults(refused)) == (400, [(ErrorCode.AGENT_NOT_LOGGED_IN.number, None)])
     assert (busy.status_code, faults(busy)) == (409, [(ErrorCode.AGENT_IN_CALL.number, None)])
-
-
-def test_inactive_agents_cannot_log_in(api: ApiClient) -> None:
-    AgentFactory(login="anna", left=True)
-
-    response = api.post("/api/agents/anna/login")
-
-    assert (response.status_code, faults(response)) == (400, [(ErrorCode.AGENT_INACTIVE.number, None)])
 
 
 def test_a_repeated_pause_with_its_key_is_answered_alike(agent: Agent, api: ApiClient) -> None:

@@ -8,14 +8,14 @@ from django.utils import timezone
 from callcentre.core.parsing import parse_instant
 from telephony import customers
 from telephony.calls import switch_events
-from telephony.customers import Customer, register_customer_lookup
+from telephony.customers import Customer
 from telephony.models import Agent, Connection, Queue
 from telephony.switch.base import Arrived, Up
-from tests.telephony.callers import CALLER, actions, call_in, distribute, offers
+from tests.telephony.callers import CALLER, actions, call_in, distribute, offers, wait_too_long
 from tests.telephony.doubles import RecordingSwitch
 from tests.telephony.factories import OpeningHoursFactory, QueueFactory
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("queue")]
 
 
 def test_a_caller_is_stored_hears_music_and_waits(queue: Queue, switch: RecordingSwitch) -> None:
@@ -26,15 +26,15 @@ def test_a_caller_is_stored_hears_music_and_waits(queue: Queue, switch: Recordin
     assert actions() == ["CONNECTION_STARTED"]
 
 
-def test_a_repeated_arrival_changes_nothing(queue: Queue, switch: RecordingSwitch) -> None:
+def test_a_repeated_arrival_changes_nothing(switch: RecordingSwitch) -> None:
     call_in()
     call_in()
 
     assert Connection.objects.count() == 1
 
 
-def test_a_number_that_no_queue_has_is_hung_up_and_leaves_a_row_and_a_log_line(
-    queue: Queue, switch: RecordingSwitch, caplog: pytest.LogCaptureFixture
+def test_a_number_without_a_queue_leaves_a_row_and_a_log_line(
+    switch: RecordingSwitch, caplog: pytest.LogCaptureFixture
 ) -> None:
     for _ in range(2):
         switch_events.handle(Arrived("caller-1", timezone.now(), CALLER, "+48225550999"))
@@ -48,15 +48,12 @@ def test_a_number_that_no_queue_has_is_hung_up_and_leaves_a_row_and_a_log_line(
 
 
 @pytest.mark.parametrize("caller", ["", "anonymous", "x" * 300])
-def test_a_caller_without_a_number_is_let_in_too(caller: str, queue: Queue, switch: RecordingSwitch) -> None:
+def test_a_caller_without_a_number_is_let_in_too(caller: str, switch: RecordingSwitch) -> None:
     assert call_in(caller=caller).state == "waiting"
 
 
-def test_a_callers_customer_is_looked_up_by_the_registered_function(
-    queue: Queue, switch: RecordingSwitch, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(customers, "_lookups", [])
-    register_customer_lookup(lambda numbers: {CALLER: Customer(77, "Jan Kowal")})
+def test_the_registered_function_finds_the_customer(switch: RecordingSwitch, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(customers, "_lookups", [lambda numbers: {CALLER: Customer(77, "Jan Kowal")}])
 
     assert call_in().customer_id == 77
 
@@ -125,23 +122,13 @@ def test_opening_hours_are_by_the_clock_of_the_service(wall_clock: str, is_open:
 
 def test_a_caller_who_waits_too_long_is_disconnected(queue: Queue, switch: RecordingSwitch) -> None:
     Queue.objects.filter(pk=queue.pk).update(longest_wait_seconds=60)
-    call = call_in()
-    Connection.objects.filter(pk=call.pk).update(
-        created_at=call.created_at - timedelta(seconds=61), waiting_since=call.created_at - timedelta(seconds=61)
-    )
+    call = wait_too_long(call_in(), 61)
 
-    distribute()
-    call.refresh_from_db()
-
-    assert (call.state, call.disposition, call.hung_up_by, call.wait_seconds >= 61) == (
-        "ended",
-        "NO ANSWER",
-        "system",
-        True,
-    )
+    assert (call.state, call.disposition, call.hung_up_by) == ("ended", "NO ANSWER", "system")
+    assert call.wait_seconds >= 61
 
 
-def test_a_caller_below_the_limit_stays_in_the_queue(queue: Queue, switch: RecordingSwitch) -> None:
+def test_a_caller_below_the_limit_stays_in_the_queue(switch: RecordingSwitch) -> None:
     call = call_in()
 
     distribute(seconds_from_now=540)
@@ -150,7 +137,7 @@ def test_a_caller_below_the_limit_stays_in_the_queue(queue: Queue, switch: Recor
     assert call.state == "waiting"
 
 
-def test_a_caller_over_the_limit_waits_for_a_ringing_phone(queue: Queue, anna: Agent, switch: RecordingSwitch) -> None:
+def test_a_caller_over_the_limit_waits_for_a_ringing_phone(anna: Agent, switch: RecordingSwitch) -> None:
     call = call_in()
     distribute()
 
@@ -164,13 +151,11 @@ def test_a_caller_who_overflows_in_a_circle_is_disconnected(queue: Queue, switch
     other = QueueFactory(overflow_queue=queue)
     Queue.objects.filter(pk=queue.pk).update(overflow_queue=other)
     call = call_in()
-    seen = []
+    seen = [wait_too_long(call) for _ in range(4)]
 
-    for _ in range(4):
-        start = timezone.now() - timedelta(seconds=700)
-        Connection.objects.filter(pk=call.pk).update(created_at=start, waiting_since=start)
-        distribute()
-        call.refresh_from_db()
-        seen.append((call.state, call.queue_id))
-
-    assert seen == [("waiting", other.pk), ("waiting", queue.pk), ("ended", queue.pk), ("ended", queue.pk)]
+    assert [(one.state, one.queue_id) for one in seen] == [
+        ("waiting", other.pk),
+        ("waiting", queue.pk),
+        ("ended", queue.pk),
+        ("ended", queue.pk),
+    ]

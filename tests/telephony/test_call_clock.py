@@ -15,10 +15,10 @@ from telephony.calls import commands, distribution, placement, switch_events
 from telephony.models import Agent, AgentState, Connection, Leg, Queue
 from telephony.switch.ari_events import Interpreter
 from telephony.switch.base import Ended
-from telephony.verbs import connections, presence
+from telephony.verbs import connections
 from tests.conftest import ACTOR, ApiClient
 from tests.reports.asking import ask, refresh
-from tests.telephony.callers import HOTLINE, member
+from tests.telephony.callers import HOTLINE, free_agent, member
 from tests.telephony.doubles import RecordingSwitch
 from tests.telephony.factories import AgentFactory, ConnectionFactory, OfferFactory
 from webhooks.models import Event
@@ -59,9 +59,7 @@ def both(monkeypatch: pytest.MonkeyPatch) -> Iterator[Clocks]:
 
 @pytest.fixture
 def agent(both: Clocks) -> Agent:
-    agent: Agent = AgentFactory(login="anna", number="101")
-    presence.log_in(agent, ACTOR)
-    return agent
+    return free_agent()
 
 
 @pytest.fixture
@@ -93,7 +91,7 @@ def payload(action: str) -> Any:
 
 
 @pytest.mark.parametrize("seconds", [-3600, -10, -1, 10, 3600])
-def test_a_clock_that_is_set_during_a_call_changes_no_duration(
+def test_setting_the_clock_changes_no_duration(
     seconds: int, dialling: Connection, both: Clocks, agent: Agent, api: ApiClient
 ) -> None:
     both.is_set(seconds)
@@ -147,9 +145,7 @@ def test_a_command_takes_place_on_the_clock_of_its_call(dialling: Connection, bo
     assert Connection.objects.get().billsec == 12
 
 
-def test_a_call_timed_by_two_processes_is_never_shorter_than_zero(
-    switch: RecordingSwitch, agent: Agent, both: Clocks, api: ApiClient
-) -> None:
+def test_a_call_timed_by_two_processes_is_never_negative(switch: RecordingSwitch, agent: Agent, api: ApiClient) -> None:
     """The instants have no readings that belong together: the second one comes after the first all the same."""
     call = ConnectionFactory(agent=agent, talking=True, created_at=MORNING, answered_at=MORNING + timedelta(seconds=10))
     leg: Leg = call.legs.create(

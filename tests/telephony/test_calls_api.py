@@ -34,12 +34,15 @@ def test_a_call_is_stored_and_answered_without_a_body(api: ApiClient) -> None:
         ({"sip": "101", "phone_number": "tel:"}, {("phone_number", 100001)}),
         ({"sip": "101", "phone_number": "1" * 65}, {("phone_number", 121003)}),
         ({"sip": ["101"], "phone_number": "+48225550107"}, {("sip", 100002)}),
+        ({"sip": "102", "phone_number": "+48225550107"}, {("sip", 140301)}),
+        ({"sip": "999", "phone_number": "#"}, {("sip", 140301), ("phone_number", 121002)}),
     ],
 )
-def test_a_call_that_cannot_be_is_refused_with_every_fault(
+def test_all_faults_of_a_call_are_reported(
     api: ApiClient, body: dict[str, Any], expected: set[tuple[str, int]]
 ) -> None:
     AgentFactory(number="101")
+    AgentFactory(number="102", left=True)
 
     response = api.post("/api/connections/call", body)
 
@@ -63,19 +66,6 @@ def test_a_call_is_named_by_its_id_with_a_dot(api: ApiClient) -> None:
 
     assert [api.post(path).status_code for path in paths] == [204, 404, 404]
     assert CallCommand.objects.get().connection == connection
-
-
-def test_a_command_that_the_state_does_not_allow_is_a_conflict(api: ApiClient) -> None:
-    over, talking = ConnectionFactory(), ConnectionFactory(talking=True)
-
-    answers = [
-        api.post(f"/api/connections/{over.uid}/hangup"),
-        api.post(f"/api/connections/{talking.uid}/resume"),
-        api.post(f"/api/connections/{over.uid}/transfer", {"number": "101"}),
-    ]
-
-    assert [answer.status_code for answer in answers] == [409] * 3
-    assert [codes(answer) for answer in answers] == [{("", 140302)}, {("", 140304)}, {("", 140302)}]
 
 
 def test_a_transfer_names_one_place(api: ApiClient) -> None:

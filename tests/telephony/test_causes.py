@@ -1,21 +1,20 @@
 """Why a call ended, in words: on its row, in its event, in the admin."""
 
 from datetime import timedelta
-from typing import Any
 
 import pytest
 from django.utils import timezone, translation
 
 from telephony import causes
 from telephony.calls import distribution, placement, reconciliation, switch_events
-from telephony.models import Connection, Leg, Queue
+from telephony.models import Agent, Connection, Leg, Queue
 from telephony.switch.base import Channel, Ended, SwitchError, SwitchUnreachable, Up
-from telephony.verbs import connections, presence
+from telephony.verbs import connections
 from tests.backoffice import page_of, superuser
 from tests.conftest import ACTOR
-from tests.telephony.callers import call_in, end_refused_legs, member, offers
+from tests.telephony.callers import call_in, end_refused_legs, free_agent, member, offers, repair, state
 from tests.telephony.doubles import RecordingSwitch
-from tests.telephony.factories import AgentFactory, ConnectionFactory, LegFactory
+from tests.telephony.factories import ConnectionFactory, LegFactory
 from webhooks.event_types import EXAMPLES, EventType
 from webhooks.models import Event
 
@@ -24,7 +23,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @pytest.fixture
 def asked() -> Connection:
-    presence.log_in(AgentFactory(login="anna", number="101"), ACTOR)
+    free_agent()
     return connections.call(ACTOR, sip="101", phone_number="22 555 01 07")
 
 
@@ -33,14 +32,15 @@ def reason(connection: Connection) -> tuple[str, int | None, str]:
     return connection.disposition, connection.cause, connection.cause_text
 
 
-def ended_event(connection: Connection) -> dict[str, Any]:
-    event = Event.objects.get(subject=f"connection:{connection.uid}", action="CONNECTION_ENDED")
-    payload: dict[str, Any] = event.payload
-    return payload
-
-
 @pytest.mark.parametrize(
-    ("cause", "text"), [(17, "User busy"), (1, "Unallocated (unassigned) number"), (0, "No cause was given"), (99, "")]
+    ("cause", "text"),
+    [
+        (17, "User busy"),
+        (1, "Unallocated (unassigned) number"),
+        (0, "No cause was given"),
+        (38, "Network out of order"),
+        (99, ""),
+    ],
 )
 def test_a_cause_has_its_name(cause: int, text: str, asked: Connection, switch: RecordingSwitch) -> None:
     placement.place(asked.pk)
@@ -58,7 +58,11 @@ def test_reason_of_a_refused_agents_phone(asked: Connection, switch: RecordingSw
     end_refused_legs()
 
     assert reason(asked) == ("FAILED", None, "Asterisk answered 500: Allocation failed.")
+    assert (asked.hung_up_by, state(Agent.objects.get())) == ("agent", "free")
     assert Leg.objects.get().cause_text == "Asterisk answered 500: Allocation failed."
+    payload = Event.objects.get(action="CONNECTION_ENDED").payload
+    assert (payload["cause"], payload["cause_text"]) == (None, "Asterisk answered 500: Allocation failed.")
+    assert payload.keys() == EXAMPLES[EventType.CONNECTION_ENDED].keys()
 
 
 def test_reason_of_a_refused_number(asked: Connection, switch: RecordingSwitch) -> None:
@@ -69,6 +73,7 @@ def test_reason_of_a_refused_number(asked: Connection, switch: RecordingSwitch) 
     end_refused_legs()
 
     assert reason(asked) == ("FAILED", 3, "x" * causes.LONGEST)
+    assert ("hang_up", f"callcentre-{asked.pk}-1", 3) in switch.told
 
 
 def test_reason_of_a_refused_phone_of_an_offer(queue: Queue, switch: RecordingSwitch) -> None:
@@ -83,14 +88,6 @@ def test_reason_of_a_refused_phone_of_an_offer(queue: Queue, switch: RecordingSw
     assert call.legs.get(role="agent").cause_text == "Asterisk answered 500: Allocation failed."
 
 
-def test_no_connection_to_the_pbx_differs_from_a_network_that_fails(asked: Connection, switch: RecordingSwitch) -> None:
-    placement.place(asked.pk)
-    switch_events.handle(Up(f"callcentre-{asked.pk}-1", timezone.now()))
-    switch_events.handle(Ended(f"callcentre-{asked.pk}-2", timezone.now(), placement.OUT_OF_ORDER))
-
-    assert reason(asked) == ("FAILED", placement.OUT_OF_ORDER, "Network out of order")
-
-
 def test_reason_of_a_call_not_placed_without_a_connection_to_the_pbx(asked: Connection) -> None:
     Connection.objects.update(place_until=timezone.now() - timedelta(seconds=1))
 
@@ -99,17 +96,12 @@ def test_reason_of_a_call_not_placed_without_a_connection_to_the_pbx(asked: Conn
     assert reason(asked) == ("FAILED", placement.OUT_OF_ORDER, causes.NO_CONNECTION)
 
 
-def test_a_call_that_the_pbx_did_not_answer_and_does_not_know_says_so(
-    asked: Connection, switch: RecordingSwitch
-) -> None:
+def test_a_call_that_the_pbx_neither_answered_nor_knows_says_so(asked: Connection, switch: RecordingSwitch) -> None:
     switch.refusals["call_agent"] = SwitchUnreachable("time-out")
     placement.place(asked.pk)
     Leg.objects.update(asked_at=timezone.now() - timedelta(minutes=1))
 
-    comparison = reconciliation.Comparison()
-    for _ in range(2):
-        for repair in comparison.compare(switch).repairs:
-            repair.act()
+    repair()
 
     assert reason(asked) == ("FAILED", None, causes.NO_CONNECTION)
 
@@ -118,8 +110,7 @@ def test_a_call_that_the_pbx_lists_after_a_timeout_continues(asked: Connection, 
     switch.refusals["call_agent"] = SwitchUnreachable("time-out")
     placement.place(asked.pk)
     switch.listed = [Channel(f"callcentre-{asked.pk}-1", is_up=True)]
-    for repair in reconciliation.Comparison().compare(switch).repairs:
-        repair.act()
+    repair(looks=1)
     switch_events.handle(Ended(f"callcentre-{asked.pk}-1", timezone.now(), 16))
 
     assert reason(asked) == ("FAILED", 16, "Normal clearing")
@@ -134,16 +125,6 @@ def test_reason_of_a_call_with_an_unseen_end(switch: RecordingSwitch) -> None:
 
     assert reason(call) == ("ANSWERED", None, causes.UNSEEN)
     assert set(call.legs.values_list("cause_text", flat=True)) == {causes.UNSEEN}
-
-
-def test_the_event_of_the_end_says_why_as_its_example_does(asked: Connection, switch: RecordingSwitch) -> None:
-    switch.refusals["call_agent"] = SwitchError("Asterisk answered 500: Allocation failed.")
-    placement.place(asked.pk)
-    end_refused_legs()
-
-    payload = ended_event(asked)
-    assert (payload["cause"], payload["cause_text"]) == (None, "Asterisk answered 500: Allocation failed.")
-    assert payload.keys() == EXAMPLES[EventType.CONNECTION_ENDED].keys()
 
 
 @pytest.mark.usefixtures("plain_static")

@@ -10,10 +10,11 @@ from callcentre.core.errors import Conflict, ErrorCode, Invalid
 from telephony.calls import commands, placement, reconciliation, switch_events
 from telephony.models import Agent, AgentState, CallCommand, Connection, Leg, Transfer, TransferShortcut
 from telephony.switch.base import Ended, Up
-from telephony.verbs import connections, presence
+from telephony.verbs import connections
 from tests.conftest import ACTOR
+from tests.telephony.callers import ask, carry_out_all, channel, free_agent, fresh, talk_out
 from tests.telephony.doubles import RecordingSwitch
-from tests.telephony.factories import AgentFactory, QueueFactory
+from tests.telephony.factories import QueueFactory
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -21,33 +22,8 @@ NUMBER = "+48225550107"
 
 
 @pytest.fixture
-def agent() -> Agent:
-    agent: Agent = AgentFactory(login="anna", number="101")
-    presence.log_in(agent, ACTOR)
-    return agent
-
-
-@pytest.fixture
 def talking(agent: Agent, switch: RecordingSwitch) -> Connection:
-    connection = connections.call(ACTOR, sip="101", phone_number=NUMBER)
-    placement.place(connection.pk)
-    for number in (1, 2):
-        switch_events.handle(Up(channel(connection, number), timezone.now()))
-    switch.told.clear()
-    return fresh(connection)
-
-
-def channel(connection: Connection, number: int) -> str:
-    return f"callcentre-{connection.pk}-{number}"
-
-
-def fresh(connection: Connection) -> Connection:
-    return Connection.objects.get(pk=connection.pk)
-
-
-def carry_out_all() -> None:
-    for pk, connection_id in commands.outstanding():
-        commands.carry_out(pk, connection_id)
+    return talk_out()
 
 
 def kinds() -> dict[str, str]:
@@ -55,11 +31,9 @@ def kinds() -> dict[str, str]:
 
 
 def test_a_call_is_put_on_hold_and_resumed(talking: Connection, switch: RecordingSwitch) -> None:
-    commands.ask(ACTOR, talking, "hold")
-    carry_out_all()
+    ask(talking, "hold")
     held = fresh(talking).is_on_hold
-    commands.ask(ACTOR, fresh(talking), "resume")
-    carry_out_all()
+    ask(talking, "resume")
 
     bridge, agent, customer = f"callcentre-{talking.pk}", channel(talking, 1), channel(talking, 2)
     assert switch.told == [
@@ -72,8 +46,7 @@ def test_a_call_is_put_on_hold_and_resumed(talking: Connection, switch: Recordin
 
 
 def test_a_call_is_hung_up(talking: Connection, switch: RecordingSwitch) -> None:
-    commands.ask(ACTOR, talking, "hang_up")
-    carry_out_all()
+    ask(talking, "hang_up")
 
     over = fresh(talking)
     assert (over.state, over.disposition, over.hung_up_by) == ("ended", "ANSWERED", "agent")
@@ -83,8 +56,7 @@ def test_a_call_is_hung_up(talking: Connection, switch: RecordingSwitch) -> None
 
 def test_a_queued_call_can_be_hung_up(agent: Agent, switch: RecordingSwitch) -> None:
     connection = connections.call(ACTOR, sip="101", phone_number=NUMBER)
-    commands.ask(ACTOR, connection, "hang_up")
-    carry_out_all()
+    ask(connection, "hang_up")
     placement.place(connection.pk)
 
     assert (switch.told, fresh(connection).disposition) == ([], "FAILED")
@@ -112,8 +84,7 @@ def test_transfer_to_a_number(talking: Connection, switch: RecordingSwitch) -> N
 
 
 def test_transfer_to_another_agents_phone(talking: Connection, switch: RecordingSwitch) -> None:
-    other = AgentFactory(login="piotr", number="102")
-    presence.log_in(other, ACTOR)
+    other = free_agent("piotr", "102")
     commands.ask_transfer(ACTOR, talking, [], number="102")
     carry_out_all()
     ringing = kinds()
@@ -128,7 +99,7 @@ def test_transfer_to_another_agents_phone(talking: Connection, switch: Recording
     assert (fresh(talking).agent, fresh(talking).hung_up_by) == (other, "agent")
 
 
-def test_a_customer_who_hangs_up_while_the_target_rings_ends_the_call(
+def test_a_customer_who_hangs_up_as_the_target_rings_ends_the_call(
     talking: Connection, switch: RecordingSwitch
 ) -> None:
     commands.ask_transfer(ACTOR, talking, [], number="22 555 01 99")
@@ -140,10 +111,8 @@ def test_a_customer_who_hangs_up_while_the_target_rings_ends_the_call(
 
 
 @pytest.mark.parametrize("how", ["the customer hangs up", "it is hung up", "it is lost"])
-def test_a_call_that_ends_while_a_target_rings_lets_that_agent_go(
-    how: str, talking: Connection, switch: RecordingSwitch
-) -> None:
-    presence.log_in(AgentFactory(login="piotr", number="102"), ACTOR)
+def test_a_call_that_ends_while_a_target_rings_lets_that_agent_go(how: str, talking: Connection) -> None:
+    free_agent("piotr", "102")
     commands.ask_transfer(ACTOR, talking, [], number="102")
     carry_out_all()
 
@@ -170,7 +139,7 @@ def test_transfer_to_a_queue(talking: Connection, switch: RecordingSwitch) -> No
     assert kinds() == {"anna": "free"}
 
 
-def test_a_shortcut_leads_where_it_says(talking: Connection, switch: RecordingSwitch) -> None:
+def test_a_shortcut_leads_where_it_says(talking: Connection) -> None:
     shortcut = TransferShortcut.objects.create(name="Office", number="22 555 01 99")
     commands.ask_transfer(ACTOR, talking, [], transfer_shortcut_id=shortcut.pk)
 
@@ -187,9 +156,7 @@ def test_a_shortcut_leads_where_it_says(talking: Connection, switch: RecordingSw
         ({"transfer_shortcut_id": 0}, ErrorCode.SHORTCUT_UNKNOWN, "transfer_shortcut_id"),
     ],
 )
-def test_a_transfer_needs_one_place_that_there_is(
-    talking: Connection, target: dict[str, Any], code: ErrorCode, field: str
-) -> None:
+def test_a_transfer_needs_a_target(talking: Connection, target: dict[str, Any], code: ErrorCode, field: str) -> None:
     with pytest.raises(Invalid) as refusal:
         commands.ask_transfer(ACTOR, talking, [], **target)
 
@@ -235,9 +202,7 @@ def test_a_command_is_carried_out_once(talking: Connection, switch: RecordingSwi
     assert len(switch.told) == 2
 
 
-def test_a_command_that_fails_is_done_with_and_says_so(
-    talking: Connection, switch: RecordingSwitch, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_command_that_fails_is_done_with_and_says_so(talking: Connection, monkeypatch: pytest.MonkeyPatch) -> None:
     def stumble(*args: Any) -> None:
         raise ValueError("a bug")
 
@@ -251,9 +216,7 @@ def test_a_command_that_fails_is_done_with_and_says_so(
     assert fresh(talking).state == "ended"
 
 
-def test_a_command_waits_for_a_database_that_is_away(
-    talking: Connection, switch: RecordingSwitch, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_command_waits_for_a_database_that_is_away(talking: Connection, monkeypatch: pytest.MonkeyPatch) -> None:
     def lose(*args: Any) -> None:
         raise OperationalError("gone")
 

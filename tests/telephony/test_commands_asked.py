@@ -1,19 +1,19 @@
 """Commands that are asked for at once, and commands that a switch that is away cannot carry out."""
 
-import threading
 from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.db import connection as database
 from django.utils import timezone
 
 from callcentre.core.errors import Conflict, ErrorCode
-from telephony.calls import commands, placement, reconciliation, switch_events, switch_requests
-from telephony.models import Agent, CallCommand, Connection
-from telephony.switch.base import SwitchUnreachable, Up
-from telephony.verbs import connections, presence
+from telephony.calls import commands, reconciliation, switch_requests
+from telephony.models import CallCommand, Connection
+from telephony.switch.base import SwitchUnreachable
+from telephony.verbs import connections
 from tests.conftest import ACTOR, ApiClient
+from tests.serving import at_once
+from tests.telephony.callers import ask, carry_out_all, free_agent, talk_out
 from tests.telephony.doubles import RecordingSwitch
 from tests.telephony.factories import AgentFactory, ConnectionFactory
 
@@ -24,19 +24,8 @@ AWAY = "No connection to the PBX."
 
 @pytest.fixture
 def talking(switch: RecordingSwitch) -> Connection:
-    agent: Agent = AgentFactory(login="anna", number="101")
-    presence.log_in(agent, ACTOR)
-    connection = connections.call(ACTOR, sip="101", phone_number="+48225550107")
-    placement.place(connection.pk)
-    for number in (1, 2):
-        switch_events.handle(Up(f"callcentre-{connection.pk}-{number}", timezone.now()))
-    switch.told.clear()
-    return Connection.objects.get()
-
-
-def carry_out_all() -> None:
-    for pk, connection_id in commands.outstanding():
-        commands.carry_out(pk, connection_id)
+    free_agent()
+    return talk_out()
 
 
 def refused(connection: Connection, kind: str) -> ErrorCode:
@@ -76,27 +65,14 @@ def test_earlier_open_commands_count_as_done(first: str, second: str, code: Erro
 
 
 def test_one_of_two_simultaneous_holds_is_refused(talking: Connection) -> None:
-    outcomes: list[str] = []
-    barrier = threading.Barrier(2)
-
-    def ask() -> None:
-        barrier.wait(100)
+    def ask() -> str:
         try:
             commands.ask(ACTOR, talking, "hold")
         except Conflict as refusal:
-            outcomes.append(refusal.code.slug)
-        else:
-            outcomes.append("accepted")
-        finally:
-            database.close()
+            return refusal.code.slug
+        return "accepted"
 
-    threads = [threading.Thread(target=ask) for _ in range(2)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(30)
-
-    assert sorted(outcomes) == ["accepted", "call_on_hold"]
+    assert sorted(at_once([ask] * 2)) == ["accepted", "call_on_hold"]
     assert CallCommand.objects.count() == 1
 
 
@@ -104,7 +80,7 @@ def test_one_of_two_simultaneous_holds_is_refused(talking: Connection) -> None:
 
 
 @pytest.mark.parametrize("operation", ["hold", "hangup"])
-def test_a_request_to_a_switch_that_does_not_answer_is_refused(
+def test_a_request_to_a_dead_switch_is_refused(
     operation: str, talking: Connection, switch: RecordingSwitch, api: ApiClient
 ) -> None:
     switch.refusals["ping"] = SwitchUnreachable("time-out")
@@ -116,7 +92,7 @@ def test_a_request_to_a_switch_that_does_not_answer_is_refused(
     assert Connection.objects.get().state == "talking"
 
 
-def test_a_retried_request_asks_the_switch_before_its_transaction(
+def test_a_retry_asks_the_switch_before_its_transaction(
     talking: Connection, switch: RecordingSwitch, api: ApiClient
 ) -> None:
     """The guard of all tests refuses it inside. A repetition needs no switch."""
@@ -146,16 +122,13 @@ def test_a_call_that_is_not_placed_yet_can_be_given_up_without_the_switch() -> N
     AgentFactory(number="101")
     call = connections.call(ACTOR, sip="101", phone_number="+48225550107")
 
-    commands.ask(ACTOR, call, "hang_up")
-    carry_out_all()
+    ask(call, "hang_up")
 
     assert Connection.objects.get().state == "ended"
 
 
 @pytest.mark.parametrize("kind", ["hold", "hang_up", "transfer"])
-def test_a_command_that_meets_a_dead_switch_is_an_error_and_changes_nothing(
-    kind: str, talking: Connection, switch: RecordingSwitch
-) -> None:
+def test_a_command_to_a_dead_switch_changes_nothing(kind: str, talking: Connection, switch: RecordingSwitch) -> None:
     commands.ask(ACTOR, talking, kind, {"number": "102"})
     switch.refusals["ping"] = SwitchUnreachable("time-out")
     carry_out_all()
@@ -181,9 +154,7 @@ def test_a_command_that_the_switch_does_not_answer_has_an_error(talking: Connect
     assert [told[0] for told in switch.told] == ["destroy_bridge", "play_music"]
 
 
-def test_a_command_that_waited_for_the_switch_too_long_is_not_done_out_of_the_blue(
-    talking: Connection, switch: RecordingSwitch
-) -> None:
+def test_a_command_that_waited_for_the_switch_too_long_is_not_done_out_of_the_blue(talking: Connection) -> None:
     commands.ask(ACTOR, talking, "hold")
     commands.ask(ACTOR, talking, "hang_up")
     CallCommand.objects.update(created_at=timezone.now() - commands.KEPT - timedelta(seconds=1))

@@ -44,14 +44,6 @@ def test_the_list_of_calls_shows_parties_and_results() -> None:
         assert text in page, text
 
 
-def test_the_list_takes_the_same_queries_however_many_there_are() -> None:
-    ConnectionFactory.create_batch(30, agent=AgentFactory(), queue=QueueFactory())
-    client = superuser()
-
-    with few_statements(5):
-        client.get(LIST)
-
-
 def test_the_newest_come_first_whatever_their_ids() -> None:
     for dst, minutes in (("1", 5), ("2", 0), ("3", 9)):
         ConnectionFactory(dst=dst, created_at=START + timedelta(minutes=minutes))
@@ -135,14 +127,6 @@ def test_the_page_of_a_call_takes_the_same_queries_however_much_happened() -> No
             TransferFactory(connection=call, from_agent=AgentFactory(), queue=QueueFactory())
         with few_statements(14):
             client.get(page_of(call))
-
-
-def test_connections_cannot_be_added_edited_or_deleted() -> None:
-    call, client = ConnectionFactory(), superuser()
-
-    assert client.get(reverse("admin:telephony_connection_add")).status_code == 403
-    assert client.post(page_of(call), {"src": "1"}).status_code == 403
-    assert client.post(reverse("admin:telephony_connection_delete", args=[call.pk]), {"post": "yes"}).status_code == 403
 
 
 def test_viewers_of_calls_get_no_recordings() -> None:

@@ -20,26 +20,16 @@ NUMBER = "22 555 01 01"
 
 
 @pytest.mark.usefixtures("switch")
-def test_a_call_that_is_placed_has_the_customer_of_the_number():
+@pytest.mark.parametrize("is_known", [True, False])
+def test_a_call_that_is_placed_has_the_customer_of_the_number(is_known):
     AgentFactory(number="101")
-    customer = CustomerFactory(phone_numbers=[NUMBER])
+    customer = CustomerFactory(phone_numbers=[NUMBER if is_known else "22 555 01 99"])
     call = connections.call(ACTOR, sip="101", phone_number="+48 225550101")
 
     place(call.pk)
 
     call.refresh_from_db()
-    assert (call.state, call.customer_id) == ("originating", customer.pk)
-
-
-@pytest.mark.usefixtures("switch")
-def test_a_call_to_an_unknown_number_has_no_customer():
-    AgentFactory(number="101")
-    call = connections.call(ACTOR, sip="101", phone_number=NUMBER)
-
-    place(call.pk)
-
-    call.refresh_from_db()
-    assert (call.state, call.customer_id) == ("originating", None)
+    assert (call.state, call.customer_id) == ("originating", customer.pk if is_known else None)
 
 
 def test_the_oldest_customer_with_a_number_is_chosen():

@@ -65,9 +65,7 @@ def test_other_recordings_of_the_call_stay() -> None:
 
 
 @pytest.mark.parametrize(("folder", "is_asked"), [("", True), ("/srv/recordings", False)])
-def test_the_switch_is_asked_to_remove_its_copy_unless_the_folder_is_its_own(
-    settings: Any, folder: str, is_asked: bool
-) -> None:
+def test_the_switch_removes_its_copy_unless_the_folder_is_its_own(settings: Any, folder: str, is_asked: bool) -> None:
     settings.RECORDINGS_FOLDER = folder
     recording = a_recording()
     says_so = "The file in RECORDINGS_FOLDER stays: the folder belongs to the switch."
@@ -78,7 +76,7 @@ def test_the_switch_is_asked_to_remove_its_copy_unless_the_folder_is_its_own(
     assert Recording.objects.leaving(timezone.now()).exists() is is_asked
 
 
-def test_a_recording_that_is_just_being_fetched_leaves_no_file(
+def test_a_recording_being_fetched_leaves_no_file(
     monkeypatch: pytest.MonkeyPatch, settings: Any, tmp_path: Path
 ) -> None:
     """The deletion comes between the last look at the row and its result."""

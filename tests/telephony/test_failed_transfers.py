@@ -21,17 +21,21 @@ from tests.telephony.callers import (
     call_in,
     distribute,
     end_refused_legs,
+    free_agent,
+    fresh,
     give_up,
     member,
     offers,
-    pick_up,
     ringing_channel,
     state,
+    talk_in,
+    talk_out,
+    wait_too_long,
 )
 from tests.telephony.doubles import RecordingSwitch
-from tests.telephony.factories import AgentFactory, QueueFactory
+from tests.telephony.factories import QueueFactory
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("switch")]
 
 OUTSIDE = "+48225550199"
 
@@ -39,9 +43,7 @@ OUTSIDE = "+48225550199"
 @pytest.fixture
 def inbound(queue: Queue, anna: Agent, switch: RecordingSwitch) -> Connection:
     """A caller of the queue who talks with Anna."""
-    call = call_in()
-    distribute()
-    pick_up(call)
+    call = talk_in()
     switch.told.clear()
     return call
 
@@ -49,13 +51,8 @@ def inbound(queue: Queue, anna: Agent, switch: RecordingSwitch) -> Connection:
 @pytest.fixture
 def outbound(switch: RecordingSwitch) -> Connection:
     """A customer whom Anna has called, and talks with; the call is of no queue."""
-    presence.log_in(AgentFactory(login="anna", number="101"), ACTOR)
-    call = connections.call(ACTOR, sip="101", phone_number="+48225550107")
-    placement.place(call.pk)
-    for number in (1, 2):
-        switch_events.handle(Up(f"callcentre-{call.pk}-{number}", timezone.now()))
-    switch.told.clear()
-    return call
+    free_agent()
+    return talk_out()
 
 
 def target(call: Connection) -> str:
@@ -64,10 +61,6 @@ def target(call: Connection) -> str:
 
 def target_ends(call: Connection, cause: int) -> None:
     switch_events.handle(Ended(target(call), timezone.now(), cause))
-
-
-def fresh(call: Connection) -> Connection:
-    return Connection.objects.get(pk=call.pk)
 
 
 def ways(call: Connection) -> list[tuple[str, str, str, str]]:
@@ -96,7 +89,7 @@ def test_a_number_that_is_not_reached_gives_the_customer_back_to_the_agent(
     assert switch.told[-1] == ("join", call.bridge_id, "caller-1", target(call))
 
 
-def test_the_agent_gets_the_event_of_ringing(inbound: Connection, anna: Agent) -> None:
+def test_the_agent_gets_the_event_of_ringing(inbound: Connection) -> None:
     ask(inbound, "transfer", number=OUTSIDE)
     before = actions().count("AGENT_RINGING")
     target_ends(inbound, 17)
@@ -105,19 +98,15 @@ def test_the_agent_gets_the_event_of_ringing(inbound: Connection, anna: Agent) -
     assert offers(inbound) == [("anna", "answered"), ("anna", "ringing")]
 
 
-def test_a_busy_target_returns_the_customer_to_the_transferring_agent(
-    inbound: Connection, anna: Agent, switch: RecordingSwitch
-) -> None:
-    presence.log_in(AgentFactory(login="zoe", number="109"), ACTOR)
+def test_a_busy_target_returns_the_customer_to_the_transferring_agent(inbound: Connection) -> None:
+    free_agent("zoe", "109")
     ask(inbound, "transfer", number="109")
     target_ends(inbound, 17)
 
     assert offers(inbound) == [("anna", "answered"), ("zoe", "refused"), ("anna", "ringing")]
 
 
-def test_a_number_that_the_switch_refuses_gives_the_customer_back(
-    inbound: Connection, anna: Agent, switch: RecordingSwitch
-) -> None:
+def test_a_refused_number_gives_the_customer_back(inbound: Connection, anna: Agent, switch: RecordingSwitch) -> None:
     switch.refusals["call_number"] = SwitchError("Asterisk answered 500: Allocation failed.")
     ask(inbound, "transfer", number=OUTSIDE)
     end_refused_legs()
@@ -126,9 +115,7 @@ def test_a_number_that_the_switch_refuses_gives_the_customer_back(
     assert ways(inbound)[-1][3] == f"{OUTSIDE}: Asterisk answered 500: Allocation failed."
 
 
-def test_the_customer_of_a_call_out_goes_back_to_the_agent_as_well(
-    outbound: Connection, switch: RecordingSwitch
-) -> None:
+def test_the_customer_of_a_call_out_goes_back_to_the_agent_as_well(outbound: Connection) -> None:
     ask(outbound, "transfer", number=OUTSIDE)
     target_ends(outbound, 17)
     switch_events.handle(Up(target(outbound), timezone.now()))
@@ -137,8 +124,8 @@ def test_the_customer_of_a_call_out_goes_back_to_the_agent_as_well(
     assert (call.state, call.agent and call.agent.login, call.disposition) == ("talking", "anna", "")
 
 
-def test_an_agent_who_does_not_take_the_customer_back_leaves_the_call_to_the_queue(
-    inbound: Connection, queue: Queue, anna: Agent, bert: Agent, switch: RecordingSwitch
+def test_an_agent_who_does_not_answer_leaves_the_call_to_the_queue(
+    inbound: Connection, queue: Queue, anna: Agent, bert: Agent
 ) -> None:
     ask(inbound, "transfer", number=OUTSIDE)
     target_ends(inbound, 17)
@@ -154,8 +141,8 @@ def test_an_agent_who_does_not_take_the_customer_back_leaves_the_call_to_the_que
 
 
 @pytest.mark.parametrize("why", ["logged out", "inactive", "in another call"])
-def test_an_agent_who_cannot_be_rung_leaves_the_call_to_the_queue(
-    why: str, inbound: Connection, queue: Queue, anna: Agent, switch: RecordingSwitch
+def test_an_agent_who_cannot_ring_leaves_it_to_the_queue(
+    why: str, inbound: Connection, queue: Queue, anna: Agent
 ) -> None:
     ask(inbound, "transfer", number=OUTSIDE)
     if why == "logged out":
@@ -181,7 +168,7 @@ def test_without_a_queue_the_agent_is_rung_even_in_another_call(outbound: Connec
     assert switch.told[-1][:3] == ("call_agent", target(outbound), "101")
 
 
-def test_without_a_queue_a_call_ends_when_the_agent_does_not_take_it_back(
+def test_without_a_queue_a_call_ends_that_the_agent_does_not_take(
     outbound: Connection, switch: RecordingSwitch
 ) -> None:
     ask(outbound, "transfer", number=OUTSIDE)
@@ -193,9 +180,7 @@ def test_without_a_queue_a_call_ends_when_the_agent_does_not_take_it_back(
     assert ("hang_up", f"callcentre-{outbound.pk}-2", 19) in switch.told
 
 
-def test_a_customer_who_hangs_up_on_the_way_back_ends_the_call(
-    inbound: Connection, anna: Agent, switch: RecordingSwitch
-) -> None:
+def test_a_customer_who_hangs_up_on_the_way_back_ends_the_call(inbound: Connection, anna: Agent) -> None:
     ask(inbound, "transfer", number=OUTSIDE)
     target_ends(inbound, 17)
     give_up(inbound)
@@ -213,15 +198,7 @@ def overflowing(queue: Queue, **values: Any) -> None:
     Queue.objects.filter(pk=queue.pk).update(overflow_number=OUTSIDE, **values)
 
 
-def wait_too_long(call: Connection) -> None:
-    start = timezone.now() - timedelta(seconds=700)
-    Connection.objects.filter(pk=call.pk).update(created_at=start, waiting_since=start)
-    distribute()
-
-
-def test_a_caller_whose_overflow_failed_waits_again_and_is_then_disconnected(
-    queue: Queue, switch: RecordingSwitch
-) -> None:
+def test_a_caller_whose_overflow_failed_waits_again_and_is_then_disconnected(queue: Queue) -> None:
     overflowing(queue, longest_wait_seconds=600)
     call = call_in()
     wait_too_long(call)
@@ -234,9 +211,7 @@ def test_a_caller_whose_overflow_failed_waits_again_and_is_then_disconnected(
     assert (fresh(call).state, fresh(call).hung_up_by) == ("ended", "system")
 
 
-def test_a_caller_of_a_closed_queue_whose_overflow_failed_is_disconnected(
-    queue: Queue, switch: RecordingSwitch
-) -> None:
+def test_a_caller_of_a_closed_queue_whose_overflow_failed_is_disconnected(queue: Queue) -> None:
     overflowing(queue, is_active=False)
     call = call_in()
     target_ends(call, 17)
@@ -249,8 +224,8 @@ def test_a_caller_of_a_closed_queue_whose_overflow_failed_is_disconnected(
 
 
 @pytest.mark.parametrize(("number", "party"), [(OUTSIDE, "target"), ("109", "agent")])
-def test_a_target_that_hangs_up_is_named(number: str, party: str, inbound: Connection, switch: RecordingSwitch) -> None:
-    presence.log_in(AgentFactory(login="zoe", number="109"), ACTOR)
+def test_a_target_that_hangs_up_is_named(number: str, party: str, inbound: Connection) -> None:
+    free_agent("zoe", "109")
     ask(inbound, "transfer", number=number)
     switch_events.handle(Up(target(inbound), timezone.now()))
     target_ends(inbound, 16)
@@ -259,14 +234,14 @@ def test_a_target_that_hangs_up_is_named(number: str, party: str, inbound: Conne
 
 
 @pytest.mark.usefixtures("plain_static")
-def test_the_page_of_the_call_says_where_it_went_and_why(inbound: Connection, switch: RecordingSwitch) -> None:
+def test_the_page_of_the_call_says_where_it_went_and_why(inbound: Connection) -> None:
     ask(inbound, "transfer", number=OUTSIDE)
     target_ends(inbound, 17)
 
     assert f"{OUTSIDE}: User busy" in superuser().page(page_of(fresh(inbound)))
 
 
-def test_a_returned_call_can_be_transferred_again(inbound: Connection, anna: Agent, switch: RecordingSwitch) -> None:
+def test_a_returned_call_can_be_transferred_again(inbound: Connection) -> None:
     ask(inbound, "transfer", number=OUTSIDE)
     target_ends(inbound, 17)
     switch_events.handle(Up(target(inbound), timezone.now()))
@@ -282,7 +257,7 @@ def test_a_returned_call_can_be_transferred_again(inbound: Connection, anna: Age
 # Phones that have vanished from the network
 
 
-def test_a_caller_who_was_joined_to_a_dead_phone_waits_again(
+def test_a_caller_joined_to_a_dead_phone_waits_again(
     inbound: Connection, anna: Agent, queue: Queue, switch: RecordingSwitch
 ) -> None:
     zoe = member(queue, "zoe", "109")
@@ -298,9 +273,7 @@ def test_a_caller_who_was_joined_to_a_dead_phone_waits_again(
 
 
 @pytest.mark.parametrize(("seconds", "cause", "is_held"), [(30, NO_MEDIA, False), (5, 16, False), (5, NO_MEDIA, True)])
-def test_a_call_whose_agent_was_heard_ends_with_the_phone(
-    seconds: int, cause: int, is_held: bool, inbound: Connection, switch: RecordingSwitch
-) -> None:
+def test_a_call_with_a_heard_agent_ends_with_it(seconds: int, cause: int, is_held: bool, inbound: Connection) -> None:
     if is_held:
         ask(inbound, "hold")
     inbound.legs.update(up_at=timezone.now() - timedelta(seconds=seconds))
@@ -310,12 +283,9 @@ def test_a_call_whose_agent_was_heard_ends_with_the_phone(
 
 
 @pytest.mark.parametrize("way", ["inbound", "outbound"])
-def test_a_customer_who_was_handed_on_to_a_dead_phone_goes_back(
-    way: str, request: pytest.FixtureRequest, switch: RecordingSwitch
-) -> None:
+def test_a_customer_who_was_handed_on_to_a_dead_phone_goes_back(way: str, request: pytest.FixtureRequest) -> None:
     call: Connection = request.getfixturevalue(way)
-    zoe = AgentFactory(login="zoe", number="109")
-    presence.log_in(zoe, ACTOR)
+    zoe = free_agent("zoe", "109")
     ask(call, "transfer", number="109")
     switch_events.handle(Up(target(call), timezone.now()))
     target_ends(call, NO_MEDIA)

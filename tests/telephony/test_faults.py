@@ -230,11 +230,9 @@ def test_calls_that_are_asked_for_while_the_broker_is_down_are_placed(service: S
         assert_over_and_counted_once(service, pks)
 
 
-@pytest.mark.walk("asterisk")
+@pytest.mark.trial
 @pytest.mark.parametrize("backend", ["asterisk", "simulated"])
-def test_calls_stay_queued_without_a_connection_and_are_placed_once_there_is_one(
-    backend: str, service: Service, agents: list[Agent]
-) -> None:
+def test_calls_stay_queued_until_there_is_a_connection(backend: str, service: Service, agents: list[Agent]) -> None:
     variables = {"SWITCH_BACKEND": backend, "SIMULATED_SPEED": "10", "OVERDUE_SECONDS": "600"}
     with service.worker(**variables):
         pks = calls(agents[:5])

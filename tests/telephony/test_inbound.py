@@ -20,19 +20,18 @@ from tests.telephony.callers import (
     ring_out,
     ringing_channel,
     state,
+    talk_in,
 )
 from tests.telephony.doubles import RecordingSwitch
 from tests.telephony.factories import QueueFactory, QueueMemberFactory
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("queue")]
 
 
 # Offering
 
 
-def test_the_agent_who_is_free_the_longest_is_rung(
-    queue: Queue, anna: Agent, bert: Agent, switch: RecordingSwitch
-) -> None:
+def test_the_agent_who_is_free_the_longest_is_rung_and_talks(anna: Agent, bert: Agent, switch: RecordingSwitch) -> None:
     call = call_in()
     distribute()
 
@@ -41,10 +40,19 @@ def test_the_agent_who_is_free_the_longest_is_rung(
     assert switch.told[-1] == ("call_agent", f"callcentre-{call.pk}-2", "101", CALLER)
     assert actions() == ["CONNECTION_STARTED", "AGENT_RINGING"]
 
+    pick_up(call)
+    call.refresh_from_db()
 
-def test_a_lower_priority_number_comes_before_being_free_for_long(
-    queue: Queue, anna: Agent, switch: RecordingSwitch
-) -> None:
+    assert (call.state, call.agent, call.answered_at is not None) == ("talking", anna, True)
+    assert (offers(call), state(anna)) == ([("anna", "answered")], "talking")
+    assert switch.told[-2:] == [
+        ("stop_music", "caller-1"),
+        ("join", f"callcentre-{call.pk}", "caller-1", f"callcentre-{call.pk}-2"),
+    ]
+    assert actions()[2:] == ["CONNECTION_ANSWERED"]
+
+
+def test_a_lower_priority_number_comes_before_a_longer_rest(queue: Queue, anna: Agent, switch: RecordingSwitch) -> None:
     member(queue, "zoe", "109", minutes_free=1, priority=10)
     call = call_in()
     distribute()
@@ -52,9 +60,7 @@ def test_a_lower_priority_number_comes_before_being_free_for_long(
     assert offers(call) == [("zoe", "ringing")]
 
 
-def test_callers_are_served_by_priority_of_the_queue_then_by_arrival(
-    queue: Queue, anna: Agent, switch: RecordingSwitch
-) -> None:
+def test_callers_are_served_by_priority_of_the_queue_then_by_arrival(anna: Agent, switch: RecordingSwitch) -> None:
     urgent = QueueFactory(number="+48225550200", priority=1)
     QueueMemberFactory(queue=urgent, agent=anna)
     first, second = call_in("one"), call_in("two")
@@ -72,7 +78,7 @@ def test_callers_are_served_by_priority_of_the_queue_then_by_arrival(
     assert served == [third, first, second]
 
 
-def test_an_agent_is_rung_for_one_call_at_a_time(queue: Queue, anna: Agent, switch: RecordingSwitch) -> None:
+def test_an_agent_is_rung_for_one_call_at_a_time(anna: Agent, switch: RecordingSwitch) -> None:
     first, second = call_in("one"), call_in("two")
     distribute()
     distribute()
@@ -81,9 +87,7 @@ def test_an_agent_is_rung_for_one_call_at_a_time(queue: Queue, anna: Agent, swit
 
 
 @pytest.mark.parametrize("how", ["paused", "logged out", "without a phone", "left", "of another queue", "in a call"])
-def test_agents_who_cannot_take_calls_are_not_rung(
-    how: str, queue: Queue, anna: Agent, switch: RecordingSwitch
-) -> None:
+def test_agents_who_take_no_calls_are_not_rung(how: str, queue: Queue, anna: Agent, switch: RecordingSwitch) -> None:
     match how:
         case "paused":
             presence.pause(anna, ACTOR, Pause.objects.create(name="Lunch").pk)
@@ -108,53 +112,26 @@ def test_agents_who_cannot_take_calls_are_not_rung(
 # Outcomes of offers
 
 
-def test_an_agent_who_picks_up_talks_with_the_caller(queue: Queue, anna: Agent, switch: RecordingSwitch) -> None:
-    call = call_in()
-    distribute()
-    pick_up(call)
+@pytest.mark.parametrize("party", ["agent", "customer"])
+def test_a_hang_up_ends_the_call_and_begins_the_wrap_up(party: str, anna: Agent, switch: RecordingSwitch) -> None:
+    call = talk_in()
+    if party == "agent":
+        ring_out(call, cause=16)
+    else:
+        give_up(call)
     call.refresh_from_db()
 
-    assert (call.state, call.agent, call.answered_at is not None) == ("talking", anna, True)
-    assert (offers(call), state(anna)) == ([("anna", "answered")], "talking")
-    assert switch.told[-2:] == [
-        ("stop_music", "caller-1"),
-        ("join", f"callcentre-{call.pk}", "caller-1", f"callcentre-{call.pk}-2"),
-    ]
-    assert actions() == ["CONNECTION_STARTED", "AGENT_RINGING", "CONNECTION_ANSWERED"]
-
-
-def test_the_agents_hangup_ends_the_call_and_begins_the_wrap_up(
-    queue: Queue, anna: Agent, switch: RecordingSwitch
-) -> None:
-    call = call_in()
-    distribute()
-    pick_up(call)
-    ring_out(call, cause=16)
-    call.refresh_from_db()
-
-    assert (call.state, call.disposition, call.hung_up_by) == ("ended", "ANSWERED", "agent")
+    assert (call.state, call.disposition, call.hung_up_by) == ("ended", "ANSWERED", party)
     assert state(anna) == "wrap_up"
     assert not Offer.objects.filter(ended_at=None).exists()
-    assert ("hang_up", "caller-1") in switch.told
-
-
-def test_when_the_caller_hangs_up_the_call_is_over(queue: Queue, anna: Agent, switch: RecordingSwitch) -> None:
-    call = call_in()
-    distribute()
-    pick_up(call)
-    give_up(call)
-    call.refresh_from_db()
-
-    assert (call.disposition, call.hung_up_by, state(anna)) == ("ANSWERED", "customer", "wrap_up")
+    assert (("hang_up", "caller-1") in switch.told) == (party == "agent")
 
 
 @pytest.mark.usefixtures("switch")
 @pytest.mark.parametrize(
     ("cause", "outcome"), [(19, "not_answered"), (18, "not_answered"), (17, "refused"), (21, "refused"), (38, "failed")]
 )
-def test_an_agent_who_does_not_pick_up_is_free_and_the_next_is_rung(
-    cause: int, outcome: str, queue: Queue, anna: Agent, bert: Agent
-) -> None:
+def test_an_agent_who_does_not_pick_up_makes_the_next_ring(cause: int, outcome: str, anna: Agent, bert: Agent) -> None:
     call = call_in()
     distribute()
     ring_out(call, cause)
@@ -165,9 +142,7 @@ def test_an_agent_who_does_not_pick_up_is_free_and_the_next_is_rung(
 
 
 @pytest.mark.parametrize("cause", [18, 19])
-def test_a_dead_phone_that_never_rang_is_not_the_agents_fault(
-    cause: int, queue: Queue, anna: Agent, switch: RecordingSwitch
-) -> None:
+def test_a_dead_phone_that_never_rang_is_not_the_agents_fault(cause: int, anna: Agent, switch: RecordingSwitch) -> None:
     call = call_in()
     distribute()
     switch_events.handle(Ended(ringing_channel(call), timezone.now(), cause))
@@ -175,9 +150,7 @@ def test_a_dead_phone_that_never_rang_is_not_the_agents_fault(
     assert (offers(call), state(anna)) == ([("anna", "failed")], "free")
 
 
-def test_an_agent_who_did_not_answer_is_rung_again_later_after_the_others(
-    queue: Queue, anna: Agent, bert: Agent, switch: RecordingSwitch
-) -> None:
+def test_an_agent_who_did_not_answer_is_rung_again_later_after_the_others(bert: Agent, switch: RecordingSwitch) -> None:
     call = call_in()
     for _ in range(3):
         distribute()
@@ -190,9 +163,7 @@ def test_an_agent_who_did_not_answer_is_rung_again_later_after_the_others(
     assert offers(call)[2:] == [("anna", "ringing")]
 
 
-def test_an_agent_who_did_not_answer_one_call_is_rung_for_another(
-    queue: Queue, anna: Agent, switch: RecordingSwitch
-) -> None:
+def test_an_agent_who_did_not_answer_one_call_is_rung_for_another(anna: Agent, switch: RecordingSwitch) -> None:
     first = call_in("one")
     distribute()
     ring_out(first)
@@ -202,9 +173,7 @@ def test_an_agent_who_did_not_answer_one_call_is_rung_for_another(
     assert offers(second) == [("anna", "ringing")]
 
 
-def test_a_phone_that_cannot_be_reached_gets_no_call_for_a_while(
-    queue: Queue, anna: Agent, switch: RecordingSwitch
-) -> None:
+def test_a_phone_that_cannot_be_reached_gets_no_call_for_a_while(anna: Agent, switch: RecordingSwitch) -> None:
     switch.refusals["call_agent"] = SwitchError("Allocation failed")
     first, second = call_in("one"), call_in("two")
     for _ in range(3):
@@ -214,7 +183,7 @@ def test_a_phone_that_cannot_be_reached_gets_no_call_for_a_while(
     assert state(anna) == "free"
 
 
-def test_a_waiting_caller_who_gives_up_was_not_answered(queue: Queue, switch: RecordingSwitch) -> None:
+def test_a_waiting_caller_who_gives_up_was_not_answered(switch: RecordingSwitch) -> None:
     call = call_in()
     give_up(call)
     call.refresh_from_db()
@@ -222,7 +191,7 @@ def test_a_waiting_caller_who_gives_up_was_not_answered(queue: Queue, switch: Re
     assert (call.state, call.disposition, call.hung_up_by) == ("ended", "NO ANSWER", "customer")
 
 
-def test_a_caller_who_gives_up_while_a_phone_rings_stops_it(queue: Queue, anna: Agent, switch: RecordingSwitch) -> None:
+def test_a_caller_who_gives_up_while_a_phone_rings_stops_it(anna: Agent, switch: RecordingSwitch) -> None:
     call = call_in()
     distribute()
     give_up(call)
@@ -231,7 +200,7 @@ def test_a_caller_who_gives_up_while_a_phone_rings_stops_it(queue: Queue, anna: 
     assert ("hang_up", f"callcentre-{call.pk}-2") in switch.told
 
 
-def test_an_agent_who_picks_up_too_late_is_hung_up(queue: Queue, anna: Agent, switch: RecordingSwitch) -> None:
+def test_an_agent_who_picks_up_too_late_is_hung_up(anna: Agent, switch: RecordingSwitch) -> None:
     call = call_in()
     distribute()
     give_up(call)
@@ -243,8 +212,8 @@ def test_an_agent_who_picks_up_too_late_is_hung_up(queue: Queue, anna: Agent, sw
 
 
 @pytest.mark.parametrize("how", ["pauses", "logs out"])
-def test_the_phone_of_an_agent_who_pauses_while_it_rings_stops_and_the_next_is_rung(
-    how: str, queue: Queue, anna: Agent, bert: Agent, switch: RecordingSwitch
+def test_an_agent_who_pauses_while_ringing_makes_the_next_ring(
+    how: str, anna: Agent, bert: Agent, switch: RecordingSwitch
 ) -> None:
     call = call_in()
     distribute()

@@ -2,12 +2,10 @@
 
 import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
-from typing import Any
+from functools import partial
 
 import pytest
-from django.db import connection
 from django.utils import timezone
 
 from telephony.calls import distribution, switch_events
@@ -16,10 +14,11 @@ from telephony.switch.base import Arrived, Ended, Up
 from telephony.verbs import presence
 from tests.conftest import ACTOR
 from tests.processes import wait_until
+from tests.serving import at_once
 from tests.telephony.doubles import RecordingSwitch
 from tests.telephony.factories import AgentFactory, QueueFactory, QueueMemberFactory
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("switch")]
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("agents", "queue", "switch")]
 
 CALLERS, AGENTS, DISTRIBUTORS = 20, 5, 3
 
@@ -38,22 +37,6 @@ def queue(agents: list[Agent]) -> Queue:
     return queue
 
 
-def at_once(*acts: Callable[[], Any]) -> None:
-    """Do these in threads of their own, each with a connection of its own; raise what one of them raised."""
-    start = threading.Barrier(len(acts))
-
-    def run(act: Callable[[], Any]) -> None:
-        try:
-            start.wait(100)
-            act()
-        finally:
-            connection.close()
-
-    with ThreadPoolExecutor(len(acts)) as pool:
-        for done in [pool.submit(run, act) for act in acts]:
-            done.result()
-
-
 def arrive(n: int) -> None:
     switch_events.handle(Arrived(f"caller-{n}", timezone.now(), f"+4822555{n:04}", "+48225550100"))
 
@@ -68,7 +51,7 @@ def distribute_until(is_over: threading.Event) -> Callable[[], None]:
 
 
 @pytest.mark.slow("runs threads")
-def test_all_are_served_once_and_in_their_order(queue: Queue, agents: list[Agent]) -> None:
+def test_all_are_served_once_and_in_their_order(agents: list[Agent]) -> None:
     is_over = threading.Event()
 
     def phones() -> None:
@@ -78,9 +61,9 @@ def test_all_are_served_once_and_in_their_order(queue: Queue, agents: list[Agent
         finally:
             is_over.set()
 
-    at_once(*[lambda n=n: arrive(n) for n in range(CALLERS)])
+    at_once(partial(arrive, n) for n in range(CALLERS))
     came = list(Connection.objects.order_by("waiting_since", "id").values_list("pk", flat=True))
-    at_once(phones, *[distribute_until(is_over) for _ in range(DISTRIBUTORS)])
+    at_once([phones, *[distribute_until(is_over)] * DISTRIBUTORS])
 
     assert len(came) == CALLERS
     assert list(Offer.objects.order_by("id").values_list("connection_id", flat=True)) == came
@@ -102,7 +85,7 @@ def _serve_some() -> bool:
     return bool(ringing)
 
 
-def test_a_caller_who_gives_up_during_an_offer_leaves_no_phone_ringing(queue: Queue, agents: list[Agent]) -> None:
+def test_a_caller_who_gives_up_during_an_offer_leaves_no_phone_ringing() -> None:
     for n in range(CALLERS):
         arrive(n)
     channels = list(Leg.objects.values_list("channel_id", flat=True))
@@ -115,7 +98,7 @@ def test_a_caller_who_gives_up_during_an_offer_leaves_no_phone_ringing(queue: Qu
         finally:
             is_over.set()
 
-    at_once(give_up, *[distribute_until(is_over) for _ in range(DISTRIBUTORS)])
+    at_once([give_up, *[distribute_until(is_over)] * DISTRIBUTORS])
 
     assert set(Connection.objects.values_list("state", "disposition")) == {("ended", "NO ANSWER")}
     assert not Offer.objects.filter(ended_at=None).exists()
@@ -123,9 +106,7 @@ def test_a_caller_who_gives_up_during_an_offer_leaves_no_phone_ringing(queue: Qu
     assert set(AgentState.objects.filter(ended_at=None).values_list("kind", flat=True)) == {"free"}
 
 
-def test_an_agent_who_pauses_during_an_offer_is_paused_and_the_caller_waits(
-    queue: Queue, agents: list[Agent], switch: RecordingSwitch
-) -> None:
+def test_an_agent_who_pauses_during_an_offer_is_paused(agents: list[Agent], switch: RecordingSwitch) -> None:
     lunch = Pause.objects.create(name="Lunch")
     for n in range(AGENTS):
         arrive(n)
@@ -138,7 +119,7 @@ def test_an_agent_who_pauses_during_an_offer_is_paused_and_the_caller_waits(
         finally:
             is_over.set()
 
-    at_once(pause_all, *[distribute_until(is_over) for _ in range(DISTRIBUTORS)])
+    at_once([pause_all, *[distribute_until(is_over)] * DISTRIBUTORS])
     distribution.distribute(timezone.now())
 
     assert set(AgentState.objects.filter(ended_at=None).values_list("kind", "pause")) == {("paused", lunch.pk)}
@@ -148,9 +129,7 @@ def test_an_agent_who_pauses_during_an_offer_is_paused_and_the_caller_waits(
     assert asked == {told[1] for told in switch.told if told[0] == "hang_up"}
 
 
-def test_a_phone_picked_up_at_the_moment_its_caller_gives_up_is_one_or_the_other(
-    queue: Queue, agents: list[Agent]
-) -> None:
+def test_a_phone_picked_up_at_the_moment_its_caller_gives_up_is_one_or_the_other() -> None:
     for n in range(AGENTS):
         arrive(n)
     distribution.distribute(timezone.now())
@@ -159,7 +138,7 @@ def test_a_phone_picked_up_at_the_moment_its_caller_gives_up_is_one_or_the_other
         Up(channel, timezone.now()) if role == "agent" else Ended(channel, timezone.now(), 16) for role, channel in legs
     ]
 
-    at_once(*[lambda event=event: switch_events.handle(event) for event in happens])
+    at_once(partial(switch_events.handle, event) for event in happens)
 
     for call in Connection.objects.all():
         offer = call.offers.get()
@@ -169,7 +148,7 @@ def test_a_phone_picked_up_at_the_moment_its_caller_gives_up_is_one_or_the_other
     assert set(AgentState.objects.filter(ended_at=None).values_list("kind", flat=True)) == {"free"}
 
 
-def test_an_agent_of_two_queues_is_rung_for_one_call_at_a_time(queue: Queue, agents: list[Agent]) -> None:
+def test_an_agent_of_two_queues_is_rung_for_one_call_at_a_time(agents: list[Agent]) -> None:
     other = QueueFactory(number="+48225550200")
     for agent in agents:
         QueueMemberFactory(queue=other, agent=agent)
@@ -177,7 +156,7 @@ def test_an_agent_of_two_queues_is_rung_for_one_call_at_a_time(queue: Queue, age
         dialled = "+48225550100" if n % 2 else "+48225550200"
         switch_events.handle(Arrived(f"caller-{n}", timezone.now(), f"+4822555{n:04}", dialled))
 
-    at_once(*[lambda: distribution.distribute(timezone.now())] * 8)
+    at_once([partial(distribution.distribute, timezone.now())] * 8)
 
     rung = list(Offer.objects.values_list("agent", flat=True))
     assert sorted(rung) == sorted(agent.pk for agent in agents)

@@ -13,7 +13,7 @@ from telephony.models import Connection, Queue
 from tests.statements import few_statements
 from tests.telephony.factories import ConnectionFactory, QueueFactory
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("queue")]
 
 NOON = "2026-11-23 11:00:00+00:00"
 
@@ -62,14 +62,14 @@ def test_an_hour_settles_after_its_last_call_has_ended(queue: Queue, noon: datet
     assert counts_of(noon)[9] == (2, 1, 1, 1)
 
 
-def test_later_hours_are_added_to_the_kept_ones(queue: Queue, noon: datetime, time_machine: Any) -> None:
+def test_later_hours_are_added_to_the_kept_ones(noon: datetime, time_machine: Any) -> None:
     first = counts_of(noon)
     time_machine.move_to(noon + timedelta(hours=3), tick=False)
 
     assert [counts_of(noon), counts_of(noon)] == [first, first]
 
 
-def test_a_reading_is_one_query(queue: Queue, noon: datetime) -> None:
+def test_a_reading_is_one_query(noon: datetime) -> None:
     for _ in range(2):
         with few_statements(1):
             counts_of(noon)

@@ -65,20 +65,16 @@ def test_logging_out_ends_the_session_and_the_state(agent: Agent) -> None:
     assert AgentSession.objects.get().ended_by == "logout"
     assert told(agent)[2:] == ["AGENT_LOGGED_OUT"]
 
+    presence.log_in(agent, ACTOR, at(4000))
+
+    assert sessions(agent) == [(0, 3600), (4000, None)]
+    assert states(agent) == [("free", 0, 3600), ("free", 4000, None)]
+
 
 def test_logging_out_a_logged_out_agent_changes_nothing(agent: Agent) -> None:
     presence.log_out(agent, ACTOR)
 
     assert (sessions(agent), states(agent), told(agent)) == ([], [], [])
-
-
-def test_a_login_after_a_logout_begins_another_session(agent: Agent) -> None:
-    presence.log_in(agent, ACTOR, at(0))
-    presence.log_out(agent, ACTOR, at(100))
-    presence.log_in(agent, ACTOR, at(200))
-
-    assert sessions(agent) == [(0, 100), (200, None)]
-    assert states(agent) == [("free", 0, 100), ("free", 200, None)]
 
 
 def test_inactive_agents_cannot_log_in_or_be_paused() -> None:
@@ -109,6 +105,7 @@ def test_a_pause_ends_the_state_and_names_the_pause_before(agent: Agent) -> None
     lunch, training = PauseFactory(name="Lunch"), PauseFactory(name="Training")
     presence.pause(agent, ACTOR, lunch.pk, at=at(10))
     presence.pause(agent, ACTOR, training.pk, at=at(30))
+    presence.pause(agent, ACTOR, training.pk, at=at(40))  # the same again changes nothing
 
     assert states(agent) == [("free", 0, 10), ("Lunch", 10, 30), ("Training", 30, None)]
     assert [
@@ -117,30 +114,16 @@ def test_a_pause_ends_the_state_and_names_the_pause_before(agent: Agent) -> None
     ] == [(lunch.pk, None), (training.pk, lunch.pk)]
 
 
-def test_the_same_pause_again_changes_nothing(agent: Agent) -> None:
-    lunch = PauseFactory(name="Lunch")
-    presence.log_in(agent, ACTOR, at(0))
-    presence.pause(agent, ACTOR, lunch.pk, at=at(10))
-    presence.pause(agent, ACTOR, lunch.pk, at=at(20))
-
-    assert states(agent) == [("free", 0, 10), ("Lunch", 10, None)]
-    assert told(agent).count("AGENT_PAUSED") == 1
-
-
-def test_a_pause_needs_no_session_and_a_login_ends_it(agent: Agent) -> None:
-    presence.pause(agent, ACTOR, PauseFactory(name="Training").pk, at=at(0))
+def test_a_pause_needs_no_session_and_ends_by_a_logout_or_login(agent: Agent) -> None:
+    training = PauseFactory(name="Training").pk
+    presence.pause(agent, ACTOR, training, at=at(0))
+    presence.log_out(agent, ACTOR, at(20))
+    presence.pause(agent, ACTOR, training, at=at(40))
     presence.log_in(agent, ACTOR, at(60))
 
     assert sessions(agent) == [(60, None)]
-    assert states(agent) == [("Training", 0, 60), ("free", 60, None)]
-
-
-def test_a_pause_outside_a_session_ends_by_logging_out(agent: Agent) -> None:
-    presence.pause(agent, ACTOR, PauseFactory(name="Training").pk, at=at(0))
-    presence.log_out(agent, ACTOR, at(60))
-
-    assert (sessions(agent), states(agent)) == ([], [("Training", 0, 60)])
-    assert told(agent) == ["AGENT_PAUSED", "AGENT_LOGGED_OUT"]
+    assert states(agent) == [("Training", 0, 20), ("Training", 40, 60), ("free", 60, None)]
+    assert told(agent)[:2] == ["AGENT_PAUSED", "AGENT_LOGGED_OUT"]
 
 
 @pytest.mark.parametrize("kind", ["unknown", "inactive"])

@@ -155,7 +155,7 @@ CALL = [("log_in", 0, 0, 0), ("ring", 0, 10, 0), ("talk", 0, 5, 0)]
     steps=[("log_out", 0, 1, 0), ("ring", 0, 1, 0), ("talk", 0, 1, 0), ("leave_call", 0, 5, 7), ("log_in", 0, 7, 0)],
     moves=[10, -10],
 )
-def test_moving_the_end_of_a_talk_keeps_the_ledger_consistent(
+def test_moving_an_end_keeps_the_ledger_consistent(
     db: None, wrap_up_seconds: int, steps: Any, moves: list[int]
 ) -> None:
     with transaction.atomic():
@@ -194,6 +194,7 @@ def worker(
     return run
 
 
+@pytest.mark.walk("1")
 @pytest.mark.slow("runs many examples")
 @pytest.mark.parametrize("agent_count", [1, 3])
 def test_ten_threads_neither_break_the_ledger_nor_deadlock(agent_count: int, committed_db: None) -> None:

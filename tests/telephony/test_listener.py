@@ -228,9 +228,7 @@ def a_subscriber(topic: str) -> tuple[threading.Event, threading.Event, Callable
 
 
 @pytest.mark.django_db
-def test_a_message_reaches_subscribers_after_the_commit(
-    django_capture_on_commit_callbacks: Any,
-) -> None:
+def test_a_message_reaches_subscribers_after_the_commit(django_capture_on_commit_callbacks: Any) -> None:
     from callcentre.core.pubsub import publish
 
     told, _, stop = a_subscriber("tested")
@@ -247,7 +245,7 @@ def test_a_message_reaches_subscribers_after_the_commit(
 
 
 @pytest.mark.django_db
-def test_a_nudge_without_redis_costs_nothing(
+def test_a_message_without_redis_is_free(
     django_capture_on_commit_callbacks: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import redis

@@ -99,7 +99,7 @@ def test_a_caller_without_an_event_is_stored_after_a_failed_comparison(queue: Qu
     wait_for(lambda: is_over(channel), "the end is heard")
 
 
-def test_a_caller_with_a_failed_arrival_is_stored_by_the_next_comparison(
+def test_a_failed_arrival_is_stored_by_the_next_comparison(
     queue: Queue, listening: AriServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     failures, real = [ValueError("once"), ValueError("twice")], customers.customer_of_caller
@@ -119,7 +119,7 @@ def test_a_caller_with_a_failed_arrival_is_stored_by_the_next_comparison(
 
 
 @pytest.mark.slow("runs threads")
-def test_callers_who_hang_up_as_the_agent_picks_up_leave_no_bridge(
+def test_hanging_up_at_the_answer_leaves_no_bridge(
     anna: Agent, listening: AriServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # The caller hangs up during the request to join both.
@@ -170,7 +170,7 @@ def test_the_line_of_a_phone_that_went_offline_unheard_ends_after_its_call(liste
     assert lines.has_open(busy.pk)
 
 
-def test_a_question_that_the_switch_refuses_does_not_hinder_the_comparison(
+def test_a_refused_question_hinders_no_comparison(
     anna: Agent, listening: AriServer, caplog: pytest.LogCaptureFixture
 ) -> None:
     AgentLineFactory.create(agent=anna, channel_id=line_channel_id(7), state="up", pk=7)
@@ -214,7 +214,7 @@ def pool() -> Iterator[KeyedPool]:
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_events_of_one_call_are_handled_in_the_order_in_which_they_came(
+def test_events_of_one_call_are_handled_in_their_order(
     pool: KeyedPool, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
     """The channels are busy with earlier events, and free again in any order."""
@@ -248,9 +248,7 @@ def test_events_of_one_call_are_handled_in_the_order_in_which_they_came(
     assert seen == events
 
 
-def test_a_failed_event_does_not_take_the_next_one_of_the_call_with_it(
-    pool: KeyedPool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failed_event_does_not_take_the_next_one_with_it(pool: KeyedPool, monkeypatch: pytest.MonkeyPatch) -> None:
     """The caller's event waits for its thread, and the later one of the agent's phone comes first."""
     dispatcher, held, seen, now = Dispatcher(pool), Held(), [], timezone.now()
     call = ConnectionFactory.create()

@@ -13,11 +13,10 @@ from telephony.models import Agent, Connection, Queue
 from telephony.switch.base import Ended, Up
 from telephony.verbs import connections, presence
 from tests.conftest import ACTOR
-from tests.telephony.callers import ask, call_in, distribute, give_up, pick_up
-from tests.telephony.doubles import RecordingSwitch
+from tests.telephony.callers import ask, give_up, talk_in
 from tests.telephony.factories import AgentFactory, QueueMemberFactory
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("switch")]
 
 # One agent; or several, in the order of their ids.
 LOCK = re.compile(
@@ -27,10 +26,7 @@ LOCK = re.compile(
 
 def inbound(queue: Queue, first: Agent) -> Connection:
     QueueMemberFactory(queue=queue, agent=first)
-    call = call_in()
-    distribute()
-    pick_up(call)
-    return call
+    return talk_in()
 
 
 def outbound(queue: Queue, first: Agent) -> Connection:
@@ -63,7 +59,7 @@ def locked_by(act: Callable[[], None]) -> list[list[int]]:
 @pytest.mark.parametrize("act", ["transfer", "target_is_busy", "give_up"])
 @pytest.mark.parametrize("is_reversed", [False, True])
 def test_two_agents_of_a_call_are_locked_in_one_order(
-    begin: Callable[[Queue, Agent], Connection], act: str, is_reversed: bool, queue: Queue, switch: RecordingSwitch
+    begin: Callable[[Queue, Agent], Connection], act: str, is_reversed: bool, queue: Queue
 ) -> None:
     first, second = sorted((AgentFactory(number=number) for number in ("101", "109")), key=lambda agent: agent.pk)
     if is_reversed:

@@ -1,11 +1,11 @@
 """Several calls of one agent: one customer at a time is called, in the order in which they were asked for."""
 
-import threading
+from collections.abc import Callable
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import pytest
-from django.db import connection as database
 from django.test import Client
 from django.utils import timezone
 
@@ -17,18 +17,12 @@ from telephony.switch.base import Ended
 from telephony.verbs import connections, presence
 from tests.conftest import ACTOR
 from tests.processes import wait_for
+from tests.serving import at_once
 from tests.telephony.callers import call_in, distribute, member, offers
 from tests.telephony.doubles import RecordingSwitch
 from tests.telephony.factories import AgentFactory
 
-pytestmark = pytest.mark.django_db(transaction=True)
-
-
-@pytest.fixture
-def agent() -> Agent:
-    agent: Agent = AgentFactory(login="anna", number="101")
-    presence.log_in(agent, ACTOR)
-    return agent
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("switch")]
 
 
 @pytest.fixture
@@ -44,25 +38,8 @@ def end(call: Connection) -> None:
     switch_events.handle(Ended(f"callcentre-{call.pk}-1", timezone.now(), 16))
 
 
-def place_at_once(calls: list[Connection]) -> None:
-    barrier = threading.Barrier(len(calls))
-
-    def place(pk: int) -> None:
-        barrier.wait(100)
-        try:
-            placement.place(pk)
-        finally:
-            database.close()
-
-    threads = [threading.Thread(target=place, args=[call.pk]) for call in calls]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(30)
-
-
 def test_three_calls_placed_at_once_ring_one_after_another(asked: list[Connection], switch: RecordingSwitch) -> None:
-    place_at_once(asked)
+    at_once(partial(placement.place, call.pk) for call in asked)
     # The oldest call may be tried last.
     placement.place(asked[0].pk)
 
@@ -70,7 +47,7 @@ def test_three_calls_placed_at_once_ring_one_after_another(asked: list[Connectio
     assert [told[0] for told in switch.told] == ["call_agent"]
 
 
-def test_they_ring_one_after_another_in_their_order(asked: list[Connection], switch: RecordingSwitch) -> None:
+def test_they_ring_one_after_another_in_their_order(asked: list[Connection]) -> None:
     seen = []
     for call in asked:
         for other in reversed(asked):
@@ -85,7 +62,7 @@ def test_they_ring_one_after_another_in_their_order(asked: list[Connection], swi
     ]
 
 
-def test_a_call_waits_while_the_phone_rings_for_a_caller(queue: Queue, switch: RecordingSwitch) -> None:
+def test_a_call_waits_while_the_phone_rings_for_a_caller(queue: Queue) -> None:
     member(queue, "anna", "101")
     caller = call_in()
     distribute()
@@ -99,35 +76,20 @@ def test_a_call_waits_while_the_phone_rings_for_a_caller(queue: Queue, switch: R
     assert (while_ringing, states([call])) == (["queued"], ["originating"])
 
 
-def test_a_caller_is_not_offered_to_a_phone_that_rings_for_a_call_out(queue: Queue, switch: RecordingSwitch) -> None:
+def test_a_caller_is_not_offered_to_a_phone_that_rings_for_a_call_out(queue: Queue) -> None:
     member(queue, "anna", "101")
     call = connections.call(ACTOR, sip="101", phone_number="+48225550101")
     caller = call_in()
-    barrier = threading.Barrier(2)
 
-    def run(act: object, *args: object) -> None:
-        barrier.wait(100)
-        try:
-            act(*args)  # type: ignore[operator]
-        finally:
-            database.close()
-
-    threads = [
-        threading.Thread(target=run, args=[placement.place, call.pk]),
-        threading.Thread(target=run, args=[distribution.distribute, timezone.now()]),
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(30)
+    place: Callable[[], Any] = partial(placement.place, call.pk)
+    offer: Callable[[], Any] = partial(distribution.distribute, timezone.now())
+    at_once([place, offer])
 
     ringing = Leg.objects.filter(agent__login="anna", ended_at=None).count()
     assert (ringing, states([call]) == ["originating"], bool(offers(caller))) in [(1, True, False), (1, False, True)]
 
 
-def test_calls_that_wait_for_a_phone_do_not_block_other_calls(
-    asked: list[Connection], switch: RecordingSwitch, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_calls_that_wait_for_a_phone_block_no_other(asked: list[Connection], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(placement, "MOST_AT_ONCE", 1)
     presence.log_in(AgentFactory(number="102"), ACTOR)
     other = connections.call(ACTOR, sip="102", phone_number="+48225550101")
@@ -136,9 +98,7 @@ def test_calls_that_wait_for_a_phone_do_not_block_other_calls(
     assert placement.overdue(timezone.now() + timedelta(seconds=5)) == [other.pk]
 
 
-def test_a_call_waits_for_its_phone_for_longer_than_it_may_be_placed(
-    asked: list[Connection], switch: RecordingSwitch, settings: Any
-) -> None:
+def test_a_call_waits_for_its_phone_for_longer_than_it_may_be_placed(asked: list[Connection], settings: Any) -> None:
     first, second = asked[:2]
     placement.place(first.pk)
     now = timezone.now()
@@ -155,8 +115,8 @@ def test_a_call_waits_for_its_phone_for_longer_than_it_may_be_placed(
     assert states([second]) == ["originating"]
 
 
-def test_a_call_is_not_queued_behind_a_phone_without_a_connected_listener(
-    asked: list[Connection], switch: RecordingSwitch, monkeypatch: pytest.MonkeyPatch
+def test_a_call_without_a_listener_is_not_queued_behind_a_phone(
+    asked: list[Connection], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     placement.place(asked[0].pk)
     Connection.objects.filter(pk=asked[1].pk).update(place_until=timezone.now() - timedelta(seconds=1))
@@ -175,9 +135,7 @@ def test_a_call_is_not_queued_behind_a_phone_without_a_connected_listener(
 
 
 @pytest.mark.parametrize("is_busy", [True, False])
-def test_metrics_ignore_calls_that_wait_for_their_phone(
-    is_busy: bool, asked: list[Connection], switch: RecordingSwitch, client: Client
-) -> None:
+def test_metrics_ignore_calls_that_wait_for_their_phone(is_busy: bool, asked: list[Connection], client: Client) -> None:
     if is_busy:
         placement.place(asked[0].pk)
     Connection.objects.filter(state="queued").update(created_at=timezone.now() - timedelta(minutes=5))

@@ -15,15 +15,16 @@ from telephony.verbs import connections, presence
 from telephony.verbs.agents import edit_agent
 from tests.conftest import ACTOR, ApiClient
 from tests.reports.asking import ask, refresh, settle
-from tests.telephony.callers import HOTLINE, distribute
+from tests.telephony.callers import HOTLINE, distribute, double, free_agent, fresh, repair
+from tests.telephony.callers import ask as command
 from tests.telephony.conftest import MORNING, Clock
 from tests.telephony.doubles import RecordingSwitch
-from tests.telephony.factories import AgentFactory, PauseFactory, QueueFactory, QueueMemberFactory
+from tests.telephony.factories import PauseFactory, QueueFactory, QueueMemberFactory
 from tests.telephony.ledgers import assert_consistent
 from tests.telephony.sound import RecorderSwitch, wav
 from webhooks.models import Event
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("switch", "queue")]
 
 DAY = (MORNING.replace(hour=0), MORNING.replace(hour=0) + timedelta(days=1))
 # Seconds since the morning: the answer of the call, the last contact, the next contact.
@@ -37,9 +38,7 @@ def queue() -> Queue:
 
 @pytest.fixture
 def anna(clock: Clock) -> Agent:
-    agent: Agent = AgentFactory(login="anna", number="101")
-    presence.log_in(agent, ACTOR)
-    return agent
+    return free_agent()
 
 
 @pytest.fixture
@@ -52,15 +51,15 @@ def talking(anna: Agent, switch: RecordingSwitch, clock: Clock, queue: Queue) ->
     return call
 
 
-def interrupt(switch: RecordingSwitch, clock: Clock, *, listed: list[str] | None = None, looks: int = 2) -> None:
+def interrupt(clock: Clock, *, listed: list[str] | None = None, looks: int = 2) -> None:
     """Let an interruption of two hours begin; after it the switch lists these channels only."""
-    silent_since = MORNING + timedelta(seconds=LAST)
+    switch, silent_since = double(), MORNING + timedelta(seconds=LAST)
     clock.later(AGAIN - int(clock.now.timestamp() - MORNING.timestamp()))
     switch.listed = [Channel(name, is_up=True) for name in listed or []]
     comparison = reconciliation.Comparison()
     for _ in range(looks):
-        for repair in comparison.compare(switch, silent_since).repairs:
-            repair.act()
+        for difference in comparison.compare(switch, silent_since).repairs:
+            difference.act()
         clock.later(2)
 
 
@@ -77,10 +76,6 @@ def lasts(call: Connection, seconds: float, name: str = "") -> None:
 def _recorder(settings: Any, own_storage: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     settings.SWITCH_BACKEND = "tests.telephony.sound.RecorderSwitch"
     monkeypatch.setattr(RecorderSwitch, "recordings", {})
-
-
-def fresh(call: Connection) -> Connection:
-    return Connection.objects.get(pk=call.pk)
 
 
 def ledger(agent: Agent) -> list[tuple[str, int, int | None]]:
@@ -102,9 +97,9 @@ def reported(clock: Clock, agent: Agent, aggregation: str = "day") -> dict[str, 
 
 
 def test_a_call_lost_with_the_switch_ended_at_the_last_contact(
-    talking: Connection, anna: Agent, switch: RecordingSwitch, clock: Clock, api: ApiClient
+    talking: Connection, anna: Agent, clock: Clock, api: ApiClient
 ) -> None:
-    interrupt(switch, clock)
+    interrupt(clock)
     anna_now = AgentState.objects.get(agent=anna, ended_at=None)
     presence.end_wrap_ups(clock.now)
 
@@ -118,10 +113,10 @@ def test_a_call_lost_with_the_switch_ended_at_the_last_contact(
 
 @pytest.mark.parametrize("seconds", [4.0, 4.9, 40, 3000.2])
 def test_the_end_of_the_recording_replaces_the_presumed_end(
-    talking: Connection, anna: Agent, switch: RecordingSwitch, clock: Clock, seconds: float
+    talking: Connection, anna: Agent, clock: Clock, seconds: float
 ) -> None:
     """Sums that were made of the presumed end are made anew; the states of the agent follow."""
-    interrupt(switch, clock)
+    interrupt(clock)
     presence.end_wrap_ups(clock.now)
     before = reported(clock, anna)["outbound_above_threshold"]["sum"]
 
@@ -138,30 +133,24 @@ def test_the_end_of_the_recording_replaces_the_presumed_end(
 
 
 @pytest.mark.slow("sums many hours")
-def test_a_recording_that_went_on_until_the_end_was_found_says_nothing(
-    talking: Connection, switch: RecordingSwitch, clock: Clock
-) -> None:
+def test_a_recording_up_to_the_discovery_says_nothing(talking: Connection, clock: Clock) -> None:
     """The bridge was not destroyed."""
-    interrupt(switch, clock)
+    interrupt(clock)
 
     lasts(talking, AGAIN - ANSWERED + 2)
 
     assert (fresh(talking).billsec, fresh(talking).end_found_at) == (40, None)
 
 
-def test_a_recording_that_was_there_before_the_end_was_found_counts_at_once(
-    talking: Connection, switch: RecordingSwitch, clock: Clock
-) -> None:
+def test_a_recording_from_before_the_discovery_counts(talking: Connection, clock: Clock) -> None:
     lasts(talking, 4)
 
-    interrupt(switch, clock)
+    interrupt(clock)
 
     assert fresh(talking).billsec == 4
 
 
-def test_a_call_lost_with_its_standing_line_ends_by_the_same_rule(
-    anna: Agent, queue: Queue, switch: RecordingSwitch, clock: Clock
-) -> None:
+def test_a_call_lost_with_its_line_ends_so_too(anna: Agent, queue: Queue, clock: Clock) -> None:
     edit_agent(anna, ACTOR, has_line=True)
     lines.ask_for_line(anna, ACTOR)
     line = AgentLine.objects.get()
@@ -169,7 +158,7 @@ def test_a_call_lost_with_its_standing_line_ends_by_the_same_rule(
     call = connections.call(ACTOR, sip="101", phone_number="+48225550107", queue_id=queue.pk)
     placement.place(call.pk)
     switch_events.handle(Up(call.legs.get().channel_id, clock.later(5)))
-    interrupt(switch, clock)
+    interrupt(clock)
     line.refresh_from_db()
     presumed = fresh(call)
     lasts(call, 4)
@@ -179,25 +168,22 @@ def test_a_call_lost_with_its_standing_line_ends_by_the_same_rule(
     assert ledger(anna)[-2:] == [("talking", 5, ANSWERED + 4), ("wrap_up", ANSWERED + 4, None)]
 
 
-def test_a_call_on_hold_outlasts_its_recording(talking: Connection, switch: RecordingSwitch, clock: Clock) -> None:
+def test_a_call_on_hold_outlasts_its_recording(talking: Connection, clock: Clock) -> None:
     clock.later(4)
-    command = commands.ask(ACTOR, fresh(talking), "hold")
-    commands.carry_out(command.pk, talking.pk)
-    interrupt(switch, clock)
+    command(talking, "hold")
+    interrupt(clock)
 
     lasts(talking, 4)
 
     assert (fresh(talking).billsec, fresh(talking).end_found_at) == (40, None)
 
 
-def test_the_last_of_several_recordings_corrects_the_end(
-    talking: Connection, switch: RecordingSwitch, clock: Clock
-) -> None:
+def test_the_last_recording_corrects_the_end(talking: Connection, clock: Clock) -> None:
     for kind in ("hold", "resume"):
         clock.later(4)
         command = commands.ask(ACTOR, fresh(talking), kind)
         commands.carry_out(command.pk, talking.pk)
-    interrupt(switch, clock)
+    interrupt(clock)
 
     lasts(talking, 3)
     between = fresh(talking).billsec
@@ -208,8 +194,7 @@ def test_the_last_of_several_recordings_corrects_the_end(
 
 def test_a_call_with_a_seen_end_is_not_corrected(talking: Connection, clock: Clock) -> None:
     clock.later(20)
-    command = commands.ask(ACTOR, fresh(talking), "hang_up")
-    commands.carry_out(command.pk, talking.pk)
+    command(talking, "hang_up")
 
     lasts(talking, 4)
 
@@ -217,15 +202,13 @@ def test_a_call_with_a_seen_end_is_not_corrected(talking: Connection, clock: Clo
 
 
 def test_the_last_agents_talk_ends_with_the_recording(
-    talking: Connection, anna: Agent, switch: RecordingSwitch, clock: Clock, api: ApiClient
+    talking: Connection, anna: Agent, clock: Clock, api: ApiClient
 ) -> None:
-    zoe: Agent = AgentFactory(login="zoe", number="109")
-    presence.log_in(zoe, ACTOR)
+    zoe = free_agent("zoe", "109")
     clock.later(6)
-    command = commands.ask(ACTOR, fresh(talking), "transfer", {"number": "109"})
-    commands.carry_out(command.pk, talking.pk)
+    command(talking, "transfer", number="109")
     switch_events.handle(Up(f"callcentre-{talking.pk}-3", clock.later(1)))
-    interrupt(switch, clock)
+    interrupt(clock)
     before = reported(clock, zoe)["outbound_above_threshold"]["sum"]
 
     lasts(talking, 100, f"{talking.uid}-2")
@@ -237,15 +220,13 @@ def test_the_last_agents_talk_ends_with_the_recording(
     assert Talk.objects.filter(ended_at=None).count() == 0
 
 
-def test_an_inbound_call_ends_for_its_caller_and_its_agent(
-    anna: Agent, queue: Queue, switch: RecordingSwitch, clock: Clock
-) -> None:
+def test_an_inbound_call_ends_for_caller_and_agent(anna: Agent, queue: Queue, clock: Clock) -> None:
     QueueMemberFactory(queue=queue, agent=anna)
     switch_events.handle(Arrived("caller-1", clock.now, "+48225550107", HOTLINE))
     call = Connection.objects.get()
     distribute()
     switch_events.handle(Up(call.legs.latest("id").channel_id, clock.later(ANSWERED)))
-    interrupt(switch, clock)
+    interrupt(clock)
     before = reported(clock, anna)["inbound"]["sum"]
 
     lasts(call, 4)
@@ -254,20 +235,16 @@ def test_an_inbound_call_ends_for_its_caller_and_its_agent(
     assert ledger(anna)[-2:] == [("talking", ANSWERED, ANSWERED + 4), ("wrap_up", ANSWERED + 4, None)]
 
 
-def test_a_lost_waiting_caller_waited_until_the_last_contact(
-    queue: Queue, switch: RecordingSwitch, clock: Clock
-) -> None:
+def test_a_lost_waiting_caller_waited_until_the_last_contact(clock: Clock) -> None:
     switch_events.handle(Arrived("caller-1", clock.now, "+48225550107", HOTLINE))
-    interrupt(switch, clock)
+    interrupt(clock)
 
     call = Connection.objects.get()
     assert (call.disposition, call.wait_seconds, call.duration, call.end_found_at) == ("NO ANSWER", LAST, LAST, None)
 
 
-def test_a_leg_that_ended_without_a_listener_ends_the_call_at_that_time(
-    talking: Connection, switch: RecordingSwitch, clock: Clock
-) -> None:
-    interrupt(switch, clock, listed=[f"callcentre-{talking.pk}-1"])
+def test_a_leg_that_ended_unheard_ends_the_call_then(talking: Connection, clock: Clock) -> None:
+    interrupt(clock, listed=[f"callcentre-{talking.pk}-1"])
     presumed = fresh(talking)
     lasts(talking, 15)
 
@@ -275,56 +252,46 @@ def test_a_leg_that_ended_without_a_listener_ends_the_call_at_that_time(
 
 
 def test_a_target_that_rang_as_the_switch_fell_silent_is_missed_when_that_is_found(
-    talking: Connection, switch: RecordingSwitch, clock: Clock
+    talking: Connection, clock: Clock
 ) -> None:
     """The customer has waited for it until then."""
     clock.later(6)
-    command = commands.ask(ACTOR, fresh(talking), "transfer", {"number": "+48225550199"})
-    commands.carry_out(command.pk, talking.pk)
-    interrupt(switch, clock, listed=[f"callcentre-{talking.pk}-2"])
+    command(talking, "transfer", number="+48225550199")
+    interrupt(clock, listed=[f"callcentre-{talking.pk}-2"])
 
     in_vain, _way_back = Leg.objects.filter(role="target").order_by("id")
     assert in_vain.ended_at == MORNING + timedelta(seconds=AGAIN + 2)
 
 
-def test_a_leg_with_a_later_event_ended_now(talking: Connection, switch: RecordingSwitch, clock: Clock) -> None:
+def test_a_leg_with_a_later_event_ended_now(talking: Connection, clock: Clock) -> None:
     clock.later(LAST)
     Leg.objects.update(up_at=clock.now)
-    interrupt(switch, clock)
+    interrupt(clock)
 
     assert fresh(talking).duration == AGAIN
 
 
-def test_a_leg_that_was_listed_since_ended_when_it_was_missing(
-    talking: Connection, switch: RecordingSwitch, clock: Clock
-) -> None:
+def test_a_leg_listed_since_ended_when_missing(talking: Connection, switch: RecordingSwitch, clock: Clock) -> None:
     names = [f"callcentre-{talking.pk}-{number}" for number in (1, 2)]
     clock.later(100)
     comparison = reconciliation.Comparison()
     for listed in (names, [], []):
         switch.listed = [Channel(name, is_up=True) for name in listed]
-        for repair in comparison.compare(switch, MORNING + timedelta(seconds=LAST)).repairs:
-            repair.act()
+        for difference in comparison.compare(switch, MORNING + timedelta(seconds=LAST)).repairs:
+            difference.act()
         clock.later(30)
 
     assert fresh(talking).duration == ANSWERED + 100 + 30
 
 
-def test_a_lost_call_without_a_stored_contact_ends_when_it_is_found(
-    talking: Connection, switch: RecordingSwitch, clock: Clock
-) -> None:
+def test_a_lost_call_without_a_contact_ends_when_found(talking: Connection, clock: Clock) -> None:
     clock.later(20)
-    comparison = reconciliation.Comparison()
-    for _ in range(2):
-        for repair in comparison.compare(switch).repairs:
-            repair.act()
+    repair()
 
     assert fresh(talking).billsec == 20
 
 
-def test_a_call_without_legs_ended_with_the_last_of_them(
-    talking: Connection, switch: RecordingSwitch, clock: Clock
-) -> None:
+def test_a_call_without_legs_ended_with_the_last_of_them(talking: Connection, clock: Clock) -> None:
     Leg.objects.update(state="ended", ended_at=clock.later(20))
     clock.later(3600)
 
@@ -335,10 +302,10 @@ def test_a_call_without_legs_ended_with_the_last_of_them(
 
 @pytest.mark.slow("sums many hours")
 def test_the_hours_of_the_presumed_end_and_of_the_right_one_are_summed_anew(
-    talking: Connection, anna: Agent, switch: RecordingSwitch, clock: Clock
+    talking: Connection, anna: Agent, clock: Clock
 ) -> None:
     """The recording ends in the next hour; both hours had been summed before."""
-    interrupt(switch, clock)
+    interrupt(clock)
     refresh()
 
     lasts(talking, 3600)
@@ -349,10 +316,8 @@ def test_the_hours_of_the_presumed_end_and_of_the_right_one_are_summed_anew(
     assert sums == {"09": "00:59:50", "10": "00:00:10", "11": "00:00:00"}
 
 
-def test_a_wrap_up_that_the_agent_ended_keeps_its_end(
-    talking: Connection, anna: Agent, switch: RecordingSwitch, clock: Clock
-) -> None:
-    interrupt(switch, clock, looks=3)
+def test_an_ended_wrap_up_keeps_its_end(talking: Connection, anna: Agent, clock: Clock) -> None:
+    interrupt(clock, looks=3)
     presence.free(anna, ACTOR)
     freed = ledger(anna)[-1][1]
 
@@ -362,12 +327,10 @@ def test_a_wrap_up_that_the_agent_ended_keeps_its_end(
     assert ledger(anna)[-3:] == [("talking", 5, end), ("wrap_up", end, freed), ("free", freed, None)]
 
 
-def test_an_agent_who_paused_meanwhile_keeps_the_pause(
-    talking: Connection, anna: Agent, switch: RecordingSwitch, clock: Clock
-) -> None:
+def test_a_pause_meanwhile_is_kept(talking: Connection, anna: Agent, clock: Clock) -> None:
     clock.later(600)
     presence.pause(anna, ACTOR, PauseFactory().pk)
-    interrupt(switch, clock)
+    interrupt(clock)
     before = ledger(anna)
 
     lasts(talking, 4)
@@ -376,8 +339,8 @@ def test_an_agent_who_paused_meanwhile_keeps_the_pause(
     assert before[-1][:2] == ("paused", 610)
 
 
-def test_a_moved_end_is_shown_as_the_end(talking: Connection, switch: RecordingSwitch, clock: Clock) -> None:
-    interrupt(switch, clock)
+def test_a_moved_end_is_shown_as_the_end(talking: Connection, clock: Clock) -> None:
+    interrupt(clock)
     lasts(talking, 4)
 
     assert second(fresh(talking).ended_at) == second(MORNING + timedelta(seconds=14))

@@ -7,9 +7,8 @@ from django.utils import timezone, translation
 
 from telephony.models import Agent, EvaluationCriterion, Pause, Queue, Topic, TopicField, TopicGroup
 from telephony.verbs import presence
-from tests.backoffice import errors_of, messages_of, page_of, staff, superuser
+from tests.backoffice import errors_of, messages_of, page_of, superuser
 from tests.conftest import ACTOR
-from tests.statements import few_statements
 from tests.telephony.factories import AgentFactory, ConnectionFactory, OpeningHoursFactory, QueueFactory
 
 LIST = reverse("admin:telephony_queue_changelist")
@@ -36,15 +35,6 @@ def test_a_caller_who_came_before_the_clock_was_set_back_has_not_waited_yet() ->
 
     for page in (LIST, page_of(queue)):
         assert ">0:00<" in superuser().page(page).replace(" ", "").replace("\n", "")
-
-
-def test_the_list_takes_the_same_queries_however_many_there_are() -> None:
-    for queue in QueueFactory.create_batch(30, members=AgentFactory.create_batch(2)):
-        ConnectionFactory.create_batch(2, waiting=True, queue=queue)
-    client = superuser()
-
-    with few_statements(6):
-        client.get(LIST)
 
 
 def test_the_page_of_a_queue_shows_the_waiting_callers() -> None:
@@ -121,22 +111,6 @@ def test_queues_are_made_active_and_inactive_from_the_list(action: str, expected
 
     assert messages_of(response) == [f"1 queue {action}d."]
     assert set(Queue.objects.values_list("is_active", flat=True)) == {expected}
-
-
-def test_a_queue_is_not_deleted() -> None:
-    queue = QueueFactory()
-
-    response = superuser().post(reverse("admin:telephony_queue_delete", args=[queue.pk]), {"post": "yes"})
-
-    assert response.status_code == 403
-
-
-def test_viewers_cannot_edit_a_queue() -> None:
-    queue = QueueFactory(name="Hotline")
-    client = staff("view_queue")
-
-    assert "Hotline" in client.page(page_of(queue))
-    assert client.post(page_of(queue), {"name": "Other"}).status_code == 403
 
 
 @pytest.mark.parametrize(

@@ -5,18 +5,19 @@ import pytest
 from django.utils import timezone
 
 from telephony import customers
-from telephony.customers import Customer, register_customer_lookup
-from telephony.models import AgentSession, AgentState, Pause
+from telephony.customers import Customer
+from telephony.models import AgentSession, AgentState
 from tests.conftest import ApiClient
-from tests.telephony.factories import AgentFactory, ConnectionFactory, QueueFactory
+from tests.telephony.factories import AgentFactory, ConnectionFactory, PauseFactory, QueueFactory
 
 pytestmark = pytest.mark.django_db
 
 START = datetime(2026, 7, 1, 8, 0, 5, tzinfo=UTC)  # 10:00:05 in Warsaw
 
 
-def logged_in(kind: str = "free", pause: Pause | None = None) -> object:
+def logged_in(kind: str = "free") -> object:
     agent, now = AgentFactory(), timezone.now().replace(microsecond=0)
+    pause = PauseFactory() if kind == "paused" else None
     AgentSession.objects.create(agent=agent, started_at=now)
     AgentState.objects.create(agent=agent, kind=kind, pause=pause, started_at=now)
     return agent
@@ -35,24 +36,13 @@ def test_queues_come_by_name_and_those_closed_down_are_among_them(api: ApiClient
     ]
 
 
-def test_there_is_no_estimate_without_agents(api: ApiClient) -> None:
-    queue = QueueFactory(members=[AgentFactory()])
+@pytest.mark.parametrize(("kinds", "estimate"), [(["logged out"], None), (["paused"], None), (["free", "free"], 0)])
+def test_there_is_an_estimate_with_agents_at_work(kinds: list[str], estimate: int | None, api: ApiClient) -> None:
+    QueueFactory(members=[logged_in()])
+    queue = QueueFactory(members=[AgentFactory() if kind == "logged out" else logged_in(kind) for kind in kinds])
     ConnectionFactory(waiting=True, queue=queue)
 
-    assert stats(api, queue) == {"waiting": 1, "estimated_waiting_time": None}
-
-
-def test_paused_agents_count_as_absent(api: ApiClient) -> None:
-    queue = QueueFactory(members=[logged_in("paused", Pause.objects.create(name="Lunch"))])
-
-    assert stats(api, queue)["estimated_waiting_time"] is None
-
-
-def test_the_estimate_is_zero_with_a_free_agent(api: ApiClient) -> None:
-    queue = QueueFactory(members=[logged_in(), logged_in()])
-    ConnectionFactory(waiting=True, queue=queue)
-
-    assert stats(api, queue) == {"waiting": 1, "estimated_waiting_time": 0}
+    assert stats(api, queue) == {"waiting": 1, "estimated_waiting_time": estimate}
 
 
 def test_the_estimate_is_the_length_of_the_last_calls_by_the_agents_at_work(api: ApiClient) -> None:
@@ -64,13 +54,6 @@ def test_the_estimate_is_the_length_of_the_last_calls_by_the_agents_at_work(api:
     ConnectionFactory(waiting=True)
 
     assert stats(api, queue) == {"waiting": 3, "estimated_waiting_time": 160}
-
-
-def test_agents_of_another_queue_do_not_count(api: ApiClient) -> None:
-    QueueFactory(members=[logged_in()])
-    queue = QueueFactory()
-
-    assert stats(api, queue) == {"waiting": 0, "estimated_waiting_time": None}
 
 
 def test_callers_are_listed_in_the_order_in_which_they_came(api: ApiClient) -> None:
@@ -89,8 +72,9 @@ def test_callers_are_listed_in_the_order_in_which_they_came(api: ApiClient) -> N
 def test_a_caller_is_named_by_the_registered_function_with_the_right_to_read_customers(
     api: ApiClient, api_client: Callable[..., ApiClient], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(customers, "_lookups", [])
-    register_customer_lookup(lambda numbers: {number: Customer(77, "Jan Kowal") for number in numbers})
+    monkeypatch.setattr(
+        customers, "_lookups", [lambda numbers: {number: Customer(77, "Jan Kowal") for number in numbers}]
+    )
     queue = QueueFactory()
     ConnectionFactory(waiting=True, queue=queue, customer_id=77)
 

@@ -12,7 +12,7 @@ from telephony.models import Agent, Connection, Leg, Queue, Recording
 from telephony.switch.base import Channel, Missed, Ringing, SwitchError, Up
 from telephony.verbs import connections, presence
 from tests.conftest import ACTOR
-from tests.telephony.callers import CALLER, HOTLINE, actions, end_refused_legs
+from tests.telephony.callers import CALLER, HOTLINE, actions, end_refused_legs, free_agent, fresh
 from tests.telephony.doubles import RecordingSwitch
 from tests.telephony.factories import AgentFactory, ConnectionFactory, LegFactory
 
@@ -22,8 +22,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 @pytest.fixture
 def dialling(switch: RecordingSwitch) -> Connection:
     """The agent is up, the customer's phone was asked for a minute ago."""
-    agent: Agent = AgentFactory(login="anna", number="101")
-    presence.log_in(agent, ACTOR)
+    free_agent()
     connection = connections.call(ACTOR, sip="101", phone_number="+48225550107")
     placement.place(connection.pk)
     switch_events.handle(Up(f"callcentre-{connection.pk}-1", timezone.now()))
@@ -49,64 +48,38 @@ def channels(connection: Connection, *numbers: int, up: bool = True) -> list[Cha
     return [Channel(f"callcentre-{connection.pk}-{number}", up) for number in numbers]
 
 
-def fresh(connection: Connection) -> Connection:
-    return Connection.objects.get(pk=connection.pk)
+@pytest.mark.parametrize(
+    ("up", "ringing", "looks", "is_young", "state"),
+    [
+        ([1], [2], 2, False, "dialling"),  # no difference
+        ([1, 2], [], 1, False, "talking"),  # picked up during an interruption
+        ([1], [], 1, False, "dialling"),  # a leg that is missing once may be on its way
+        ([1], [], 2, True, "dialling"),  # and so may one that was just asked for
+    ],
+)
+def test_a_call_goes_on_as_its_channels_do(
+    dialling: Connection, switch: RecordingSwitch, *, up: Any, ringing: Any, looks: int, is_young: bool, state: str
+) -> None:
+    if is_young:
+        Leg.objects.update(asked_at=timezone.now())
+    switch.listed = [*channels(dialling, *up), *channels(dialling, *ringing, up=False)]
+    look(switch, looks)
+
+    assert fresh(dialling).state == state
+    assert [told[0] for told in switch.told] == (["join"] if state == "talking" else [])
 
 
-def test_a_comparison_without_differences_changes_nothing(dialling: Connection, switch: RecordingSwitch) -> None:
-    switch.listed = [*channels(dialling, 1), *channels(dialling, 2, up=False)]
-    look(switch)
-
-    assert (switch.told, fresh(dialling).state) == ([], "dialling")
-
-
-def test_a_call_picked_up_during_an_interruption_continues(dialling: Connection, switch: RecordingSwitch) -> None:
-    switch.listed = channels(dialling, 1, 2)
-    look(switch, times=1)
-
-    assert fresh(dialling).state == "talking"
-
-
-def test_a_leg_that_is_missing_once_may_be_on_its_way(dialling: Connection, switch: RecordingSwitch) -> None:
-    switch.listed = channels(dialling, 1)
-    look(switch, times=1)
-
-    assert fresh(dialling).state == "dialling"
-
-
-def test_a_leg_that_stays_missing_is_over_and_never_asked_for_again(
+def test_a_leg_that_stays_missing_is_over_and_not_asked_for_again(
     dialling: Connection, switch: RecordingSwitch
 ) -> None:
     switch.listed = channels(dialling, 1)
     look(switch)
 
     over = fresh(dialling)
-    assert (over.disposition, over.hung_up_by) == ("FAILED", "system")
-    assert switch.told == [("hang_up", f"callcentre-{dialling.pk}-1")]
-
-
-def test_a_leg_that_was_just_asked_for_is_waited_for(dialling: Connection, switch: RecordingSwitch) -> None:
-    Leg.objects.update(asked_at=timezone.now())
-    switch.listed = channels(dialling, 1)
-    look(switch)
-
-    assert fresh(dialling).state == "dialling"
-
-
-def test_a_call_without_channels_was_ended_by_the_system(dialling: Connection, switch: RecordingSwitch) -> None:
-    look(switch)
-
-    over = fresh(dialling)
+    lost = Leg.objects.get(channel_id=f"callcentre-{dialling.pk}-2")
     assert (over.disposition, over.hung_up_by, over.cause) == ("FAILED", "system", None)
-    assert not Leg.objects.filter(ended_at=None).exists()
-
-
-def test_channels_of_calls_that_are_over_are_hung_up(switch: RecordingSwitch) -> None:
-    leg = LegFactory(channel_id="callcentre-77-1", state="ended", ended_at=timezone.now())
-    switch.listed = [Channel(leg.channel_id, is_up=True), Channel("1416225570.341", is_up=True)]
-    look(switch, times=1)
-
-    assert switch.told == [("hang_up", "callcentre-77-1")]
+    assert (lost.state, lost.cause) == ("ended", None)
+    assert switch.told == [("hang_up", f"callcentre-{dialling.pk}-1")]
 
 
 def test_a_request_to_hang_up_is_repeated(dialling: Connection, switch: RecordingSwitch) -> None:
@@ -129,7 +102,7 @@ def test_the_parties_of_a_talk_are_joined_again(dialling: Connection, switch: Re
 
 
 @pytest.mark.parametrize(("is_repeated", "expected"), [(False, 0), (True, 1)])
-def test_only_a_refusal_of_the_first_request_withdraws_the_recording(
+def test_only_a_first_refusal_withdraws_the_recording(
     dialling: Connection, switch: RecordingSwitch, *, is_repeated: bool, expected: int
 ) -> None:
     """A repeated join is refused because the call is over. The switch has recorded it."""
@@ -154,7 +127,7 @@ def test_waiting_and_held_callers_get_music_again(switch: RecordingSwitch) -> No
     assert not [command for command in switch.told if command[0] == "join"]
 
 
-def test_a_call_without_a_leg_ends(dialling: Connection, switch: RecordingSwitch) -> None:
+def test_a_call_without_a_leg_ends(dialling: Connection) -> None:
     now = timezone.now() + timedelta(minutes=1)
     Leg.objects.update(ended_at=now)
     queued = connections.call(ACTOR, sip="101", phone_number="+48225550107")
@@ -185,17 +158,7 @@ def test_a_phone_that_rings_unheard_is_seen_to_ring(dialling: Connection, switch
     assert Leg.objects.get(channel_id=f"callcentre-{dialling.pk}-2").state == "ringing"
 
 
-def test_a_lost_leg_has_no_cause_as_its_connection_has_none(dialling: Connection, switch: RecordingSwitch) -> None:
-    switch.listed = channels(dialling, 1)
-    look(switch)
-
-    lost = Leg.objects.get(channel_id=f"callcentre-{dialling.pk}-2")
-    assert (lost.state, lost.cause, fresh(dialling).cause) == ("ended", None, None)
-
-
-def test_a_phone_that_rang_and_was_lost_was_not_answered(
-    dialling: Connection, switch: RecordingSwitch, settings: Any
-) -> None:
+def test_a_lost_phone_that_rang_was_not_answered(dialling: Connection, switch: RecordingSwitch, settings: Any) -> None:
     start = timezone.now() - timedelta(minutes=10)
     Connection.objects.update(created_at=start)
     switch_events.handle(Ringing(f"callcentre-{dialling.pk}-2", start))
@@ -207,9 +170,7 @@ def test_a_phone_that_rang_and_was_lost_was_not_answered(
 
 
 @pytest.mark.parametrize(("rang", "outcome"), [(True, "not_answered"), (False, "failed")])
-def test_an_agents_phone_that_was_lost_rang_in_vain_if_it_rang(
-    rang: bool, outcome: str, switch: RecordingSwitch
-) -> None:
+def test_a_lost_phone_of_an_agent_rang_in_vain_if_it_rang(rang: bool, outcome: str, switch: RecordingSwitch) -> None:
     agent: Agent = AgentFactory(number="101")
     presence.log_in(agent, ACTOR)
     call = ConnectionFactory(waiting=True, queue__members=[agent])
@@ -225,8 +186,16 @@ def test_an_agents_phone_that_was_lost_rang_in_vain_if_it_rang(
     assert [offer.outcome for offer in call.offers.all()] == [outcome]
 
 
-def test_channels_of_another_installation_on_the_same_switch_are_left_alone(switch: RecordingSwitch) -> None:
-    names = ["callcentre-77-1", "callcentre2-77-1", "callcentre-2-77-1", "callcentre-77", "othercallcentre-77-1"]
+def test_only_our_own_channels_of_calls_that_are_over_are_hung_up(switch: RecordingSwitch) -> None:
+    LegFactory(channel_id="callcentre-77-1", state="ended", ended_at=timezone.now())
+    names = [
+        "callcentre-77-1",
+        "1416225570.341",
+        "callcentre2-77-1",
+        "callcentre-2-77-1",
+        "callcentre-77",
+        "othercallcentre-77-1",
+    ]
     switch.listed = [Channel(name, is_up=True) for name in names]
     look(switch, times=1)
 
@@ -287,7 +256,7 @@ def test_bridges_of_calls_that_are_over_are_taken_away(switch: RecordingSwitch) 
     )
 
 
-def test_a_missed_caller_leaves_a_row_a_log_line_and_both_events(
+def test_a_missed_caller_leaves_row_log_and_events(
     queue: Queue, switch: RecordingSwitch, caplog: pytest.LogCaptureFixture
 ) -> None:
     began_at = timezone.now().replace(microsecond=0) - timedelta(minutes=5)
@@ -323,4 +292,6 @@ def test_a_call_that_is_gone_as_a_whole_was_not_answered_if_the_customers_phone_
         switch_events.handle(Ringing(f"callcentre-{dialling.pk}-2", timezone.now()))
     look(switch)
 
-    assert (fresh(dialling).disposition, fresh(dialling).hung_up_by) == (disposition, "system")
+    over = fresh(dialling)
+    assert (over.disposition, over.hung_up_by, over.cause) == (disposition, "system", None)
+    assert not Leg.objects.filter(ended_at=None).exists()

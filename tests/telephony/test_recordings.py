@@ -1,13 +1,12 @@
 """Recordings: expected, fetched once, announced, kept for a time, removed."""
 
-import threading
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.core.files.storage import default_storage
-from django.db import connection as database
 from django.utils import timezone
 
 from callcentre.core.due_work import NotOurs
@@ -17,6 +16,7 @@ from telephony.switch.base import SwitchError, SwitchUnreachable
 from telephony.verbs import recordings
 from telephony.verbs.recordings import REFUSED_ATTEMPTS
 from tests.conftest import ACTOR
+from tests.serving import at_once
 from tests.telephony.factories import ConnectionFactory, RecordingFactory
 from tests.telephony.sound import RecorderSwitch, wav
 from webhooks.models import Event
@@ -33,6 +33,13 @@ def switch(settings: Any, monkeypatch: pytest.MonkeyPatch) -> type[RecorderSwitc
     monkeypatch.setattr(RecorderSwitch, "removed", [])
     monkeypatch.setattr(RecorderSwitch, "is_reachable", True)
     return RecorderSwitch
+
+
+def at_the_switch(content: bytes = wav(1000), **values: Any) -> Recording:
+    """A recording that is due to be fetched, and that the switch has."""
+    recording: Recording = RecordingFactory(**({"fetching": True} | values))
+    RecorderSwitch.recordings[recording.name] = content
+    return recording
 
 
 def events() -> list[Any]:
@@ -227,9 +234,8 @@ def test_the_sweep_fetches_a_recording_without_an_end_event(switch: Any) -> None
 
 
 def test_recordings_are_removed_when_they_were_kept_for_long_enough(settings: Any, switch: Any) -> None:
-    old, new = RecordingFactory(fetching=True), RecordingFactory(fetching=True)
+    old, new = at_the_switch(), at_the_switch()
     for recording in (old, new):
-        switch.recordings[recording.name] = wav(1000)
         recording_files.fetch(recording.pk)
     path = Recording.objects.get(pk=old.pk).path
     Recording.objects.filter(pk=old.pk).update(ready_at=timezone.now() - settings.RECORDING_RETENTION)
@@ -239,7 +245,7 @@ def test_recordings_are_removed_when_they_were_kept_for_long_enough(settings: An
     assert not default_storage.exists(path)
     assert (state_of(old)[0], old.file.name) == (State.REMOVED, "")
     assert state_of(new)[0] == State.READY
-    assert default_storage.exists(new.file.name)
+    assert default_storage.exists(new.path)
 
 
 def test_a_finished_call_is_transcribed_once_all_its_recordings_are_there(settings: Any, switch: Any) -> None:
@@ -258,22 +264,9 @@ def test_a_finished_call_is_transcribed_once_all_its_recordings_are_there(settin
 
 @pytest.mark.django_db(transaction=True)
 def test_one_of_many_workers_fetches_a_recording(switch: Any) -> None:
-    recording = RecordingFactory(fetching=True)
-    switch.recordings[recording.name] = wav(1000)
-    together = threading.Barrier(4)
+    recording = at_the_switch()
 
-    def work() -> None:
-        try:
-            together.wait(timeout=100)
-            recording_files.fetch(recording.pk)
-        finally:
-            database.close()
-
-    threads = [threading.Thread(target=work) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    at_once([partial(recording_files.fetch, recording.pk)] * 4)
 
     assert state_of(recording) == (State.READY, 1)
     assert len(events()) == 1
@@ -286,8 +279,7 @@ def left(recording: Recording) -> bool:
 
 
 def test_a_copy_that_the_switch_could_not_remove_is_removed_later(switch: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    recording = RecordingFactory(fetching=True)
-    switch.recordings[recording.name] = wav(1000)
+    recording = at_the_switch()
     with monkeypatch.context() as patch:
         patch.setattr(switch, "remove_recording", unreachable)
         recording_files.fetch(recording.pk)
@@ -302,11 +294,8 @@ def test_a_copy_that_the_switch_could_not_remove_is_removed_later(switch: Any, m
     assert (early, left(recording), switch.removed) == (False, True, [recording.name])
 
 
-def test_a_copy_that_could_not_be_fetched_leaves_the_switch_when_its_time_has_passed(
-    switch: Any, settings: Any
-) -> None:
-    recording = RecordingFactory(fetching=True, attempt_count=len(Recording.delays))
-    switch.recordings[recording.name] = b"no sound"
+def test_a_copy_that_could_not_be_fetched_leaves_the_switch_in_time(switch: Any, settings: Any) -> None:
+    recording = at_the_switch(b"no sound", attempt_count=len(Recording.delays))
     recording_files.fetch(recording.pk)
     recording_files.clear_switch(timezone.now())
     before = state_of(recording)[0], switch.removed[:]
@@ -325,9 +314,7 @@ def test_a_copy_that_is_fetched_again_stays_for_that(switch: Any, settings: Any)
     assert switch.removed == []
 
 
-def test_a_removal_that_the_switch_refuses_is_tried_again_later_and_holds_up_no_other(
-    switch: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_refused_removal_is_tried_again_and_holds_up_no_other(switch: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     refused = RecordingFactory(ready=True, leaves_switch_at=timezone.now() - timedelta(seconds=1))
     other = RecordingFactory(ready=True, leaves_switch_at=timezone.now())
     real = switch.remove_recording

@@ -13,17 +13,23 @@ from telephony.switch.base import Channel, Ended, Played, SwitchError, SwitchUnr
 from telephony.verbs import connections, presence
 from telephony.verbs.agents import edit_agent
 from tests.conftest import ACTOR
-from tests.telephony.callers import ask, call_in, distribute, give_up, member, offers, state
+from tests.telephony.callers import ask, call_in, distribute, give_up, member, offers, repair, state
 from tests.telephony.doubles import RecordingSwitch
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("switch")]
 
 
 @pytest.fixture
-def line(anna: Agent, switch: RecordingSwitch) -> AgentLine:
-    """Anna's line, which is up."""
+def lined(anna: Agent) -> Agent:
+    """Anna, who should have a line."""
     edit_agent(anna, ACTOR, has_line=True)
-    lines.ask_for_line(anna, ACTOR)
+    return anna
+
+
+@pytest.fixture
+def line(lined: Agent, switch: RecordingSwitch) -> AgentLine:
+    """Anna's line, which is up."""
+    lines.ask_for_line(lined, ACTOR)
     line = AgentLine.objects.get()
     switch_events.handle(Up(line.channel_id, timezone.now()))
     assert [told[0] for told in switch.told] == ["call_agent", "play_silence"]
@@ -65,14 +71,6 @@ def talking(anna: Agent) -> Connection:
     return call
 
 
-def test_a_line_is_rung_once(anna: Agent, line: AgentLine, switch: RecordingSwitch) -> None:
-    lines.ask_for_line(anna, ACTOR)
-
-    assert AgentLine.objects.count() == 1
-    assert switch.told == []
-    assert state(anna) == "free"
-
-
 def test_only_agents_who_should_have_a_line_get_one(anna: Agent, switch: RecordingSwitch) -> None:
     with pytest.raises(Conflict):
         lines.ask_for_line(anna, ACTOR)
@@ -80,6 +78,10 @@ def test_only_agents_who_should_have_a_line_get_one(anna: Agent, switch: Recordi
     presence.log_out(anna, ACTOR)
     with pytest.raises(Invalid):
         lines.ask_for_line(anna, ACTOR)
+    presence.log_in(anna, ACTOR)
+    for _ in range(2):
+        lines.ask_for_line(anna, ACTOR)
+    assert (AgentLine.objects.count(), len(switch.told), state(anna)) == (1, 1, "free")
 
 
 def test_a_requested_call_rings_the_number_at_once(anna: Agent, line: AgentLine, switch: RecordingSwitch) -> None:
@@ -95,9 +97,8 @@ def test_a_requested_call_rings_the_number_at_once(anna: Agent, line: AgentLine,
     assert switch.told[-1] == ("join", call.bridge_id, line.channel_id, customer.channel_id)
 
 
-def test_a_call_without_a_line_rings_the_phone_for_it_first(anna: Agent, switch: RecordingSwitch) -> None:
-    edit_agent(anna, ACTOR, has_line=True)
-    call = requested(anna)
+def test_a_call_without_a_line_rings_the_phone_for_it_first(lined: Agent, switch: RecordingSwitch) -> None:
+    call = requested(lined)
     line = AgentLine.objects.get()
     assert call.state == "queued"
     assert [told[1] for told in switch.told] == [line.channel_id]
@@ -112,12 +113,9 @@ def test_a_call_without_a_line_rings_the_phone_for_it_first(anna: Agent, switch:
 
 
 @pytest.mark.parametrize("has_talked", [True, False])
-def test_the_line_of_an_agent_who_is_logged_out_ends_with_the_call(
-    has_talked: bool, anna: Agent, switch: RecordingSwitch
-) -> None:
-    edit_agent(anna, ACTOR, has_line=True)
-    presence.log_out(anna, ACTOR)
-    call = requested(anna)
+def test_a_logged_out_agents_line_ends_with_the_call(has_talked: bool, lined: Agent, switch: RecordingSwitch) -> None:
+    presence.log_out(lined, ACTOR)
+    call = requested(lined)
     line = AgentLine.objects.get()
     switch_events.handle(Up(line.channel_id, timezone.now()))
     do_due()
@@ -133,9 +131,8 @@ def test_the_line_of_an_agent_who_is_logged_out_ends_with_the_call(
     assert ("hang_up", line.channel_id) in switch.told
 
 
-def test_a_line_that_is_not_picked_up_ends_the_call_that_waits_for_it(anna: Agent, switch: RecordingSwitch) -> None:
-    edit_agent(anna, ACTOR, has_line=True)
-    call = requested(anna)
+def test_a_line_that_is_not_picked_up_ends_the_call_that_waits_for_it(lined: Agent) -> None:
+    call = requested(lined)
 
     switch_events.handle(Ended(AgentLine.objects.get().channel_id, timezone.now(), 19))
 
@@ -143,10 +140,9 @@ def test_a_line_that_is_not_picked_up_ends_the_call_that_waits_for_it(anna: Agen
     assert (call.state, call.disposition, call.cause) == ("ended", "FAILED", 19)
 
 
-def test_a_refused_line_ends(anna: Agent, switch: RecordingSwitch) -> None:
-    edit_agent(anna, ACTOR, has_line=True)
+def test_a_refused_line_ends(lined: Agent, switch: RecordingSwitch) -> None:
     switch.refusals["call_agent"] = SwitchError("Allocation failed")
-    call = requested(anna)
+    call = requested(lined)
 
     do_due()
 
@@ -173,9 +169,7 @@ def test_the_end_of_a_call_leaves_the_line(anna: Agent, line: AgentLine, switch:
     assert state(anna) == "free"
 
 
-def test_an_agent_who_hangs_up_ends_the_call_and_is_rung_for_the_next(
-    anna: Agent, line: AgentLine, switch: RecordingSwitch
-) -> None:
+def test_an_agent_who_hangs_up_is_rung_for_the_next_call(anna: Agent, line: AgentLine, switch: RecordingSwitch) -> None:
     call = talking(anna)
 
     hang_up(line)
@@ -189,9 +183,7 @@ def test_an_agent_who_hangs_up_ends_the_call_and_is_rung_for_the_next(
     assert [told[0] for told in switch.told] == ["call_agent"]
 
 
-def test_a_caller_of_a_queue_is_joined_after_a_tone(
-    queue: Queue, anna: Agent, line: AgentLine, switch: RecordingSwitch
-) -> None:
+def test_a_caller_of_a_queue_is_joined_after_a_tone(anna: Agent, line: AgentLine, switch: RecordingSwitch) -> None:
     call = call_in()
     distribute()
     assert state(anna) == "ringing"
@@ -207,9 +199,7 @@ def test_a_caller_of_a_queue_is_joined_after_a_tone(
     assert state(anna) == "wrap_up"
 
 
-def test_a_tone_whose_end_is_not_reported_is_over_after_a_moment(
-    queue: Queue, anna: Agent, line: AgentLine, switch: RecordingSwitch
-) -> None:
+def test_a_tone_whose_end_is_not_reported_is_over_after_a_moment(anna: Agent, line: AgentLine) -> None:
     call_in()
     distribute()
 
@@ -219,37 +209,25 @@ def test_a_tone_whose_end_is_not_reported_is_over_after_a_moment(
     assert state(anna) == "talking"
 
 
-def test_a_caller_who_gives_up_during_the_tone_leaves_the_line(
-    queue: Queue, anna: Agent, line: AgentLine, switch: RecordingSwitch
-) -> None:
+@pytest.mark.parametrize("party", ["agent", "caller"])
+def test_a_hang_up_during_the_tone_ends_the_offer(party: str, anna: Agent, line: AgentLine) -> None:
     call = call_in()
     distribute()
 
-    give_up(call)
-    tone_ends(line)
+    if party == "agent":
+        hang_up(line)
+    else:
+        give_up(call)
+        tone_ends(line)
 
     line.refresh_from_db()
-    assert (line.state, line.connection_id) == ("up", None)
-    assert state(anna) == "free"
-    assert offers(call) == [("anna", "abandoned")]
-
-
-def test_an_agent_who_hangs_up_during_the_tone_refuses_the_call(
-    queue: Queue, anna: Agent, line: AgentLine, switch: RecordingSwitch
-) -> None:
-    call = call_in()
-    distribute()
-
-    hang_up(line)
-
-    assert offers(call) == [("anna", "refused")]
     call.refresh_from_db()
-    assert call.state == "waiting"
+    assert offers(call) == [("anna", "refused" if party == "agent" else "abandoned")]
+    assert (call.state, line.state) == (("waiting", "ended") if party == "agent" else ("ended", "up"))
+    assert (line.connection_id, state(anna)) == (None, "free")
 
 
-def test_a_queue_rings_the_phone_of_an_agent_whose_line_was_hung_up(
-    queue: Queue, anna: Agent, line: AgentLine, switch: RecordingSwitch
-) -> None:
+def test_a_queue_rings_an_agent_whose_line_was_hung_up(anna: Agent, line: AgentLine, switch: RecordingSwitch) -> None:
     hang_up(line)
     call_in()
     distribute()
@@ -279,9 +257,7 @@ def test_a_hold_keeps_the_line(anna: Agent, line: AgentLine, switch: RecordingSw
     ]
 
 
-def test_a_transfer_frees_the_line_and_a_failed_one_returns_to_it(
-    anna: Agent, line: AgentLine, switch: RecordingSwitch
-) -> None:
+def test_a_transfer_frees_the_line_and_may_return_to_it(anna: Agent, line: AgentLine, switch: RecordingSwitch) -> None:
     call = talking(anna)
     ask(call, "transfer", number="+48600100201")
     line.refresh_from_db()
@@ -301,9 +277,7 @@ def test_a_transfer_frees_the_line_and_a_failed_one_returns_to_it(
     assert switch.told[-1][0] == "join"
 
 
-def test_a_call_is_transferred_to_the_line_of_another_agent(
-    queue: Queue, anna: Agent, line: AgentLine, switch: RecordingSwitch
-) -> None:
+def test_a_call_is_transferred_to_the_line_of_another_agent(queue: Queue, line: AgentLine) -> None:
     zoe = member(queue, "zoe", "109")
     call = call_in()
     distribute()
@@ -322,9 +296,7 @@ def test_a_call_is_transferred_to_the_line_of_another_agent(
     assert state(zoe) == "talking"
 
 
-def test_the_line_of_a_phone_that_registers_anew_is_hung_up_and_a_new_one_is_rung(
-    anna: Agent, line: AgentLine, switch: RecordingSwitch
-) -> None:
+def test_the_line_of_a_phone_that_registers_anew_ends(anna: Agent, line: AgentLine, switch: RecordingSwitch) -> None:
     switch_events.handle(Unregistered("999", timezone.now()))
     switch_events.handle(Unregistered(anna.number, line.asked_at))
     do_due()
@@ -339,10 +311,10 @@ def test_the_line_of_a_phone_that_registers_anew_is_hung_up_and_a_new_one_is_run
     assert AgentLine.objects.get(ended_at=None).pk != line.pk
 
 
-def test_the_hang_up_of_a_line_without_a_phone_is_repeated_during_its_call(
+def test_the_hang_up_of_a_line_without_a_phone_is_repeated(
     anna: Agent, line: AgentLine, switch: RecordingSwitch
 ) -> None:
-    call, comparison = talking(anna), Comparison()
+    call = talking(anna)
     switch.listed = [Channel(call.legs.get().channel_id, is_up=True)]
     switch.refusals["hang_up"] = SwitchUnreachable("silent")
     switch.told.clear()
@@ -355,9 +327,7 @@ def test_the_hang_up_of_a_line_without_a_phone_is_repeated_during_its_call(
 
     # The event of the end is lost.
     del switch.refusals["hang_up"]
-    for _ in range(2):
-        for repair in comparison.compare(switch).repairs:
-            repair.act()
+    repair()
     call.refresh_from_db()
     line.refresh_from_db()
     assert (line.state, line.cause) == ("ended", 44)
@@ -394,15 +364,11 @@ def test_a_line_in_a_call_ends_after_the_call(anna: Agent, line: AgentLine, swit
     assert ("play_silence", line.channel_id) not in switch.told
 
 
-def test_a_line_that_the_switch_does_not_have_any_more_ends(
-    anna: Agent, line: AgentLine, switch: RecordingSwitch
-) -> None:
-    call, comparison = talking(anna), Comparison()
+def test_a_line_that_the_switch_has_no_more_ends(anna: Agent, line: AgentLine, switch: RecordingSwitch) -> None:
+    call = talking(anna)
     switch.listed = [Channel(call.legs.get().channel_id, is_up=True)]
 
-    for _ in range(2):
-        for repair in comparison.compare(switch).repairs:
-            repair.act()
+    repair()
 
     call.refresh_from_db()
     line.refresh_from_db()
@@ -410,14 +376,12 @@ def test_a_line_that_the_switch_does_not_have_any_more_ends(
     assert (call.state, call.hung_up_by) == ("ended", "agent")
 
 
-def test_a_comparison_finds_a_line_that_was_picked_up_unheard(anna: Agent, switch: RecordingSwitch) -> None:
-    edit_agent(anna, ACTOR, has_line=True)
-    lines.ask_for_line(anna, ACTOR)
+def test_a_comparison_finds_a_line_that_was_picked_up_unheard(lined: Agent, switch: RecordingSwitch) -> None:
+    lines.ask_for_line(lined, ACTOR)
     line = AgentLine.objects.get()
     switch.listed = [Channel(line.channel_id, is_up=True)]
 
-    for repair in Comparison().compare(switch).repairs:
-        repair.act()
+    repair(looks=1)
 
     line.refresh_from_db()
     assert line.state == "up"
@@ -427,8 +391,8 @@ def test_channels_of_lines_that_are_over_and_forgotten_tones_are_hung_up(switch:
     switch.listed = [Channel("callcentre-line-7", is_up=True), Channel("callcentre-line-7-tone", is_up=True)]
 
     differences = Comparison().compare(switch)
-    for repair in differences.repairs:
-        repair.act()
+    for difference in differences.repairs:
+        difference.act()
 
     assert differences.callers == []
     assert switch.told == [("hang_up", "callcentre-line-7"), ("hang_up", "callcentre-line-7-tone")]

@@ -10,10 +10,10 @@ from callcentre.core.times import second
 from telephony.calls import commands, legs, placement, switch_events
 from telephony.models import Agent, Connection, LedgerChange, Offer, Talk
 from telephony.switch.base import Arrived, Ended, Up
-from telephony.verbs import connections, presence
+from telephony.verbs import connections
 from tests.conftest import ACTOR, ApiClient
 from tests.reports.asking import ask, refresh
-from tests.telephony.callers import HOTLINE, distribute
+from tests.telephony.callers import HOTLINE, distribute, free_agent
 from tests.telephony.conftest import MORNING, Clock
 from tests.telephony.doubles import RecordingSwitch
 from tests.telephony.factories import (
@@ -31,16 +31,12 @@ DAY = (MORNING.replace(hour=0), MORNING.replace(hour=0) + timedelta(days=1))
 
 @pytest.fixture
 def anna(clock: Clock) -> Agent:
-    agent: Agent = AgentFactory(login="anna", number="101")
-    presence.log_in(agent, ACTOR)
-    return agent
+    return free_agent()
 
 
 @pytest.fixture
 def zoe(clock: Clock) -> Agent:
-    agent: Agent = AgentFactory(login="zoe", number="109")
-    presence.log_in(agent, ACTOR)
-    return agent
+    return free_agent("zoe", "109")
 
 
 @pytest.fixture
@@ -88,9 +84,7 @@ def outbound(clock: Clock, threshold: int = 0, aggregation: str = "day") -> dict
     return found
 
 
-def test_a_call_transferred_to_another_agent_counts_for_both_with_their_talks(
-    talking: Connection, clock: Clock, api: ApiClient
-) -> None:
+def test_a_call_transferred_to_an_agent_counts_for_both(talking: Connection, clock: Clock, api: ApiClient) -> None:
     clock.later(6)
     transfer(talking, number="109")
     pick_up(talking, clock.later(1))
@@ -100,9 +94,7 @@ def test_a_call_transferred_to_another_agent_counts_for_both_with_their_talks(
     assert outbound(clock) == {"anna": (1, "00:00:06", 0, "00:00:00"), "zoe": (1, "00:00:04", 0, "00:00:00")}
 
 
-def test_the_threshold_is_compared_with_the_talk_of_each_agent(
-    talking: Connection, clock: Clock, api: ApiClient
-) -> None:
+def test_the_threshold_is_compared_with_each_agents_talk(talking: Connection, clock: Clock, api: ApiClient) -> None:
     clock.later(6)
     transfer(talking, number="109")
     pick_up(talking, clock.now)
@@ -113,7 +105,7 @@ def test_the_threshold_is_compared_with_the_talk_of_each_agent(
     assert read(api, talking)["billsec"] == 10
 
 
-def test_a_call_transferred_to_a_queue_counts_for_the_agent_who_takes_it(
+def test_a_call_to_a_queue_counts_for_its_new_agent(
     talking: Connection, zoe: Agent, clock: Clock, api: ApiClient
 ) -> None:
     queue = QueueFactory()
@@ -140,9 +132,7 @@ def test_a_talk_with_a_number_outside_is_no_agents(talking: Connection, clock: C
     assert read(api, talking)["billsec"] == 68
 
 
-def test_a_call_that_comes_back_to_its_agent_is_a_further_talk(
-    talking: Connection, clock: Clock, api: ApiClient
-) -> None:
+def test_a_call_back_to_its_agent_is_a_further_talk(talking: Connection, clock: Clock, api: ApiClient) -> None:
     for seconds, number in ((6, "109"), (4, "101")):
         clock.later(seconds)
         transfer(talking, number=number)
@@ -209,11 +199,6 @@ def test_a_call_without_a_transfer_is_one_talk_of_its_agent(talking: Connection,
     [row] = api.get("/api/connections").json()["result"]
     assert {name: value for name, value in shown.items() if name not in ("cause", "cause_text", "talks")} == row
     assert not Talk.objects.exists()
-
-
-@pytest.mark.parametrize("path", ["1.1", "nonsense", "0.1", "1416225570.99999999999999999999"])
-def test_an_unknown_connection_is_not_found(path: str, api: ApiClient) -> None:
-    assert api.get(f"/api/connections/{path}").status_code == 404
 
 
 def test_a_call_that_no_agent_answered_has_no_talks(api: ApiClient) -> None:

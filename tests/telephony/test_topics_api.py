@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from callcentre.core.errors import ErrorCode
-from telephony.models import ConnectionTopic, Queue
+from telephony.models import Connection, ConnectionTopic, Queue, Topic
 from tests.conftest import ApiClient
 from tests.telephony.factories import (
     AgentFactory,
@@ -31,9 +31,11 @@ def faults(response: Any) -> set[tuple[int, str]]:
     return {(error["code"], error.get("field", "")) for error in response.json()["errors"]}
 
 
-def test_active_groups_are_listed_with_their_active_topics_and_the_empty_group_too(
-    api: ApiClient, queue: Queue
-) -> None:
+def set_topic(api: ApiClient, call: Connection, topic: Topic, **more: Any) -> Any:
+    return api.post("/api/connections/topic", {"connection_id": call.uid, "topic_id": topic.pk, **more})
+
+
+def test_active_groups_are_listed_with_active_topics(api: ApiClient, queue: Queue) -> None:
     payments = TopicGroupFactory(queue=queue, name="Payments", order=1)
     TopicGroupFactory(queue=queue, name="Empty", order=2)
     TopicFactory(group__queue=queue, group__is_active=False)
@@ -115,7 +117,7 @@ def test_setting_a_topic_again_replaces_it_whole(api: ApiClient) -> None:
     ConnectionTopicFactory(connection=call, comment="old", fields=[{"field_id": 3, "value": "old"}])
     topic = TopicFactory()
 
-    api.post("/api/connections/topic", {"connection_id": call.uid, "topic_id": topic.pk})
+    set_topic(api, call, topic)
 
     assert api.get(f"/api/connections/{call.uid}/topic").json() == {
         "topic_id": topic.pk,
@@ -177,14 +179,7 @@ def test_a_required_field_with_an_empty_value_is_missing(api: ApiClient, queue: 
     topic = TopicFactory(group__queue=queue, show_custom_fields=True)
     field = TopicFieldFactory(queue=queue, is_required=True)
 
-    response = api.post(
-        "/api/connections/topic",
-        {
-            "connection_id": call.uid,
-            "topic_id": topic.pk,
-            "custom_fields": [{"field_id": field.pk, "value": value}],
-        },
-    )
+    response = set_topic(api, call, topic, custom_fields=[{"field_id": field.pk, "value": value}])
 
     assert faults(response) == {(ErrorCode.TOPIC_FIELD_REQUIRED.number, "custom_fields")}
 
@@ -194,14 +189,7 @@ def test_an_unreadable_value_of_a_required_field_is_wrong_and_not_missing(api: A
     topic = TopicFactory(group__queue=queue, show_custom_fields=True)
     field = TopicFieldFactory(queue=queue, is_required=True)
 
-    response = api.post(
-        "/api/connections/topic",
-        {
-            "connection_id": call.uid,
-            "topic_id": topic.pk,
-            "custom_fields": [{"field_id": field.pk, "value": {}}],
-        },
-    )
+    response = set_topic(api, call, topic, custom_fields=[{"field_id": field.pk, "value": {}}])
 
     assert faults(response) == {(ErrorCode.NOT_TEXT.number, "custom_fields.0.value")}
 
@@ -211,7 +199,7 @@ def test_a_topic_without_fields_requires_no_field(api: ApiClient, queue: Queue) 
     topic = TopicFactory(group__queue=queue, show_custom_fields=False)
     TopicFieldFactory(queue=queue, is_required=True)
 
-    response = api.post("/api/connections/topic", {"connection_id": call.uid, "topic_id": topic.pk})
+    response = set_topic(api, call, topic)
 
     assert response.status_code == 204
 
@@ -231,9 +219,7 @@ def test_a_topic_that_is_not_offered_any_more_cannot_be_set(api: ApiClient, inac
 def test_a_topic_of_a_queue_that_the_call_was_not_in_is_refused(api: ApiClient, queue: Queue) -> None:
     call = ConnectionFactory(inbound=True)
 
-    response = api.post(
-        "/api/connections/topic", {"connection_id": call.uid, "topic_id": TopicFactory(group__queue=queue).pk}
-    )
+    response = set_topic(api, call, TopicFactory(group__queue=queue))
 
     assert faults(response) == {(ErrorCode.TOPIC_OF_OTHER_QUEUE.number, "topic_id")}
 
@@ -242,8 +228,6 @@ def test_a_transferred_call_may_have_a_topic_of_its_first_queue(api: ApiClient, 
     call = ConnectionFactory(inbound=True)
     TransferFactory(connection=call, from_queue=queue, queue=call.queue, number="")
 
-    response = api.post(
-        "/api/connections/topic", {"connection_id": call.uid, "topic_id": TopicFactory(group__queue=queue).pk}
-    )
+    response = set_topic(api, call, TopicFactory(group__queue=queue))
 
     assert response.status_code == 204

@@ -1,15 +1,13 @@
 """Transcriptions when things go wrong: providers that fail, hang or talk nonsense, workers that die."""
 
 import threading
-from collections.abc import Iterator
 from datetime import timedelta
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 import pytest
 from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
-from django.db import connection as database
 from django.utils import timezone
 
 from callcentre.core.due_work import Claim, NotOurs
@@ -17,23 +15,16 @@ from telephony.models import Connection, Recording, Transcription, Transcription
 from telephony.transcription.attempt import run
 from telephony.verbs import recordings, transcriptions
 from tests.conftest import ACTOR
+from tests.serving import at_once
 from tests.telephony.factories import EvaluationCriterionFactory, RecordingFactory
-from tests.telephony.provider import ANALYSIS, SEGMENTS, Answer, Asked, Provider, completion, running_provider
+from tests.telephony.provider import ANALYSIS, SEGMENTS, Answer, Asked, Provider, completion
 from tests.telephony.sound import wav
 from tests.webhooks.receivers import receiver, says
 from webhooks.models import Event
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("provider", "call")]
 
 SEGMENT = {"start": 0, "end": 1, "text": "Hello."}
-
-
-@pytest.fixture(autouse=True)
-def provider(settings: Any, own_storage: Path) -> Iterator[Provider]:
-    with running_provider() as running:
-        settings.TRANSCRIPTION_URL = settings.ANALYSIS_URL = running.url
-        settings.TRANSCRIPTION_API_KEY = "key-1"
-        yield running
 
 
 @pytest.fixture
@@ -83,9 +74,7 @@ NONSENSE = [
 
 
 @pytest.mark.parametrize("body", NONSENSE, ids=repr)
-def test_nonsense_of_the_provider_is_tried_again_and_then_an_error(
-    provider: Provider, call: Connection, body: Any
-) -> None:
+def test_nonsense_of_the_provider_is_an_error_in_the_end(provider: Provider, call: Connection, body: Any) -> None:
     provider.hear = lambda asked: Answer(body=body)
 
     first, last = attempt(call), all_attempts(call)
@@ -291,25 +280,10 @@ def test_a_removed_recording_cannot_be_transcribed_again(call: Connection) -> No
 
 
 @pytest.mark.django_db(transaction=True)
-def test_one_of_two_calls_at_the_limit_of_the_month_is_transcribed(
-    provider: Provider, settings: Any, call: Connection
-) -> None:
+def test_one_of_two_calls_at_the_limit_of_the_month_is_transcribed(provider: Provider, settings: Any) -> None:
     settings.TRANSCRIPTION_MONTHLY_MINUTES = 1
-    together = threading.Barrier(2)
-    taken = []
 
-    def work() -> None:
-        try:
-            together.wait(timeout=100)
-            taken.append(transcriptions.take_seconds("2026-11", 40))
-        finally:
-            database.close()
-
-    threads = [threading.Thread(target=work) for _ in range(2)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    taken = at_once([partial(transcriptions.take_seconds, "2026-11", 40)] * 2)
 
     assert sorted(taken) == [False, True]
     assert seconds_used() == 40

@@ -1,7 +1,6 @@
 """Transcriptions: from a recording to parts and extras, against a provider on a real socket."""
 
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -16,19 +15,11 @@ from telephony.transcription.attempt import run
 from telephony.verbs import transcriptions
 from tests.conftest import ACTOR
 from tests.telephony.factories import ConnectionFactory, EvaluationCriterionFactory, QueueFactory, RecordingFactory
-from tests.telephony.provider import ANALYSIS, Answer, Asked, Provider, completion, running_provider
+from tests.telephony.provider import ANALYSIS, Answer, Asked, Provider, completion
 from tests.telephony.sound import wav
 from webhooks.models import Event
 
-pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture(autouse=True)
-def provider(settings: Any, own_storage: Path) -> Iterator[Provider]:
-    with running_provider() as running:
-        settings.TRANSCRIPTION_URL = running.url
-        settings.TRANSCRIPTION_API_KEY = "key-1"
-        yield running
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("provider")]
 
 
 @pytest.fixture
@@ -138,7 +129,7 @@ def test_a_long_recording_is_sent_in_pieces(provider: Provider, monkeypatch: pyt
     assert [(part["begin"], part["end"]) for part in made.parts or []] == [(1, 4), (5, 8), (9, 10)]
 
 
-def test_the_recordings_of_a_call_that_was_held_follow_each_other(provider: Provider) -> None:
+def test_the_recordings_of_a_call_that_was_held_follow_each_other() -> None:
     call = recorded(MONO, seconds=10)
     recorded(MONO, call, seconds=5)
 
@@ -155,9 +146,7 @@ def test_the_recordings_of_a_call_that_was_held_follow_each_other(provider: Prov
     ("direction", "expected"),
     [("INBOUND", ["USER", "CUSTOMER", "USER"]), ("OUTBOUND", ["CUSTOMER", "USER", "CUSTOMER"])],
 )
-def test_the_party_that_picked_up_is_the_first_unnamed_speaker(
-    provider: Provider, direction: str, expected: list[str]
-) -> None:
+def test_the_party_that_picked_up_speaks_first(provider: Provider, direction: str, expected: list[str]) -> None:
     provider.hear = heard((0, 1, "A", "Hello."), (1, 2, "B", "Good morning."), (2, 3, "A", "Yes?"))
     inbound = {"inbound": True} if direction == "INBOUND" else {}
 
@@ -228,7 +217,7 @@ def test_without_a_model_there_are_parts_only(provider: Provider) -> None:
     assert provider.thought == []
 
 
-def test_there_is_no_evaluation_without_criteria(provider: Provider, model: None) -> None:
+def test_there_is_no_evaluation_without_criteria(model: None) -> None:
     assert transcribed(recorded(MONO)).evaluated_criteria is None
 
 
@@ -245,9 +234,7 @@ def test_an_answer_that_a_model_has_wrapped_is_understood(provider: Provider, mo
 # The month's minutes
 
 
-def test_the_minutes_of_the_month_are_counted_and_when_they_are_used_up_nothing_is_sent(
-    provider: Provider, settings: Any
-) -> None:
+def test_when_the_months_minutes_are_used_up_nothing_is_sent(provider: Provider, settings: Any) -> None:
     settings.TRANSCRIPTION_MONTHLY_MINUTES = 1
 
     assert [transcribed(recorded(MONO, seconds=29.5)).status for _ in range(3)] == [
@@ -262,14 +249,14 @@ def test_the_minutes_of_the_month_are_counted_and_when_they_are_used_up_nothing_
     assert told[0] == "LIMIT_EXCEEDED"
 
 
-def test_a_call_longer_than_all_the_minutes_is_refused(provider: Provider, settings: Any) -> None:
+def test_a_call_longer_than_all_the_minutes_is_refused(settings: Any) -> None:
     settings.TRANSCRIPTION_MONTHLY_MINUTES = 1
 
     assert transcribed(recorded(MONO, seconds=61)).status == "LIMIT_EXCEEDED"
     assert not TranscriptionUsage.objects.exists()
 
 
-def test_a_transcription_over_the_limit_can_be_requested_again(provider: Provider, settings: Any) -> None:
+def test_a_transcription_over_the_limit_can_be_requested_again(settings: Any) -> None:
     settings.TRANSCRIPTION_MONTHLY_MINUTES = 1
     exceeded = transcribed(recorded(MONO, seconds=61))
     settings.TRANSCRIPTION_MONTHLY_MINUTES = 2
@@ -284,7 +271,7 @@ def test_a_transcription_over_the_limit_can_be_requested_again(provider: Provide
 # A provider that is away for some time
 
 
-def test_recordings_from_before_there_was_a_provider_get_a_transcription(provider: Provider, settings: Any) -> None:
+def test_recordings_from_before_there_was_a_provider_get_a_transcription(settings: Any) -> None:
     url, settings.TRANSCRIPTION_URL = settings.TRANSCRIPTION_URL, ""
     call = recorded(MONO)
     recording_files.request_transcription(call.pk)
@@ -298,7 +285,7 @@ def test_recordings_from_before_there_was_a_provider_get_a_transcription(provide
     assert Transcription.objects.get().status == "SUCCESS"
 
 
-def test_without_a_provider_nothing_stays_pending(provider: Provider, settings: Any) -> None:
+def test_without_a_provider_nothing_stays_pending(settings: Any) -> None:
     call = recorded(MONO)
     recording_files.request_transcription(call.pk)
     settings.TRANSCRIPTION_URL = ""

@@ -21,7 +21,7 @@ PARTS = [
 
 
 @pytest.fixture
-def provider(settings: Any) -> None:
+def with_provider(settings: Any) -> None:
     settings.TRANSCRIPTION_URL = "http://127.0.0.1:9/v1"
 
 
@@ -77,7 +77,7 @@ def test_a_transcription_that_is_not_ready_has_its_status_and_no_parts(api: ApiC
     assert read(api, call, ALL).json() == {"status": status, "parts": []}
 
 
-def test_a_recording_that_waits_for_its_turn_is_pending(api: ApiClient, provider: None) -> None:
+def test_a_recording_that_waits_for_its_turn_is_pending(api: ApiClient, with_provider: None) -> None:
     call = RecordingFactory(fetching=True).connection
 
     assert read(api, call, ALL).json() == {"status": "PENDING", "parts": []}
@@ -90,13 +90,13 @@ def test_a_recording_without_a_provider_is_404_with_its_own_code(api: ApiClient)
 
 
 @pytest.mark.parametrize("state", ["failed", "removed"])
-def test_an_unavailable_recording_is_refused(api: ApiClient, provider: None, state: str) -> None:
+def test_an_unavailable_recording_is_refused(api: ApiClient, with_provider: None, state: str) -> None:
     call = RecordingFactory(state=state).connection
 
     assert code_of(read(api, call)) == ErrorCode.TRANSCRIPTION_NOT_FOUND.number
 
 
-def test_a_connection_without_recording_and_transcription_is_404(api: ApiClient, provider: None) -> None:
+def test_a_connection_without_recording_and_transcription_is_404(api: ApiClient, with_provider: None) -> None:
     assert code_of(read(api, ConnectionFactory())) == ErrorCode.TRANSCRIPTION_NOT_FOUND.number
 
 
@@ -146,9 +146,7 @@ _SPANS = st.tuples(st.floats(0, 500), st.floats(0, 500), st.sampled_from(["USER"
 
 
 @given(st.lists(_SPANS, max_size=12), st.floats(1, 600))
-def test_the_ratio_sums_to_one_hundred_without_negative_shares(
-    spans: list[tuple[float, float, str]], seconds: float
-) -> None:
+def test_the_ratio_sums_to_100_without_negative_shares(spans: list[tuple[float, float, str]], seconds: float) -> None:
     parts = spoken(*((min(a, b), max(a, b), speaker) for a, b, speaker in spans))
 
     shares = ratio(parts, seconds)

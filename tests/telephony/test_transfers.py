@@ -8,21 +8,28 @@ from telephony.models import Agent, Queue
 from telephony.switch.base import Ended, Ringing, Up
 from telephony.verbs import presence
 from tests.conftest import ACTOR
-from tests.telephony.callers import actions, ask, call_in, distribute, give_up, member, offers, pick_up, state
-from tests.telephony.doubles import RecordingSwitch
-from tests.telephony.factories import AgentFactory, QueueFactory
+from tests.telephony.callers import (
+    actions,
+    ask,
+    call_in,
+    distribute,
+    free_agent,
+    give_up,
+    member,
+    offers,
+    pick_up,
+    state,
+    talk_in,
+)
+from tests.telephony.factories import QueueFactory
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("anna", "switch")]
 
 
-def test_a_call_transferred_to_a_queue_waits_and_is_answered_by_another_agent(
-    queue: Queue, anna: Agent, switch: RecordingSwitch
-) -> None:
+def test_a_call_transferred_to_a_queue_waits_and_is_answered_by_another_agent(anna: Agent) -> None:
     support = QueueFactory()
     zoe = member(support, "zoe", "109")
-    call = call_in()
-    distribute()
-    pick_up(call)
+    call = talk_in()
     ask(call, "transfer", queue_id=support.pk)
     call.refresh_from_db()
     assert (call.state, call.queue, state(anna)) == ("waiting", support, "wrap_up")
@@ -38,10 +45,8 @@ def test_a_call_transferred_to_a_queue_waits_and_is_answered_by_another_agent(
     assert actions().count("CONNECTION_ANSWERED") == actions().count("CONNECTION_ENDED") == 1
 
 
-def test_a_transferred_caller_who_gives_up_was_answered(queue: Queue, anna: Agent, switch: RecordingSwitch) -> None:
-    call = call_in()
-    distribute()
-    pick_up(call)
+def test_a_transferred_caller_who_gives_up_was_answered() -> None:
+    call = talk_in()
     ask(call, "transfer", queue_id=QueueFactory().pk)
     give_up(call)
     call.refresh_from_db()
@@ -49,14 +54,9 @@ def test_a_transferred_caller_who_gives_up_was_answered(queue: Queue, anna: Agen
     assert (call.state, call.disposition, call.hung_up_by) == ("ended", "ANSWERED", "customer")
 
 
-def test_a_call_transferred_to_an_agents_phone_is_offered_to_the_agent(
-    queue: Queue, anna: Agent, switch: RecordingSwitch
-) -> None:
-    zoe: Agent = AgentFactory(login="zoe", number="109")
-    presence.log_in(zoe, ACTOR)
-    call = call_in()
-    distribute()
-    pick_up(call)
+def test_a_call_transferred_to_an_agents_phone_is_offered_to_the_agent(queue: Queue) -> None:
+    free_agent("zoe", "109")
+    call = talk_in()
     ask(call, "transfer", number="109")
     distribute()
     ringing = offers(call)
@@ -69,14 +69,9 @@ def test_a_call_transferred_to_an_agents_phone_is_offered_to_the_agent(
     assert not call.offers.filter(ended_at=None).exists()
 
 
-def test_outcome_of_a_transferred_call_that_the_agent_does_not_answer(
-    queue: Queue, anna: Agent, switch: RecordingSwitch
-) -> None:
-    zoe: Agent = AgentFactory(login="zoe", number="109")
-    presence.log_in(zoe, ACTOR)
-    call = call_in()
-    distribute()
-    pick_up(call)
+def test_outcome_of_a_transferred_call_that_the_agent_does_not_answer() -> None:
+    zoe = free_agent("zoe", "109")
+    call = talk_in()
     ask(call, "transfer", number="109")
     target = call.legs.get(role="target").channel_id
     switch_events.handle(Ringing(target, timezone.now()))
@@ -86,12 +81,8 @@ def test_outcome_of_a_transferred_call_that_the_agent_does_not_answer(
     assert state(zoe) == "free"
 
 
-def test_a_call_returned_to_its_queue_rings_the_other_agents_first(
-    queue: Queue, anna: Agent, bert: Agent, switch: RecordingSwitch
-) -> None:
-    call = call_in()
-    distribute()
-    pick_up(call)
+def test_a_call_returned_to_its_queue_rings_the_other_agents_first(queue: Queue, anna: Agent, bert: Agent) -> None:
+    call = talk_in()
     ask(call, "transfer", queue_id=queue.pk)
     presence.free(anna, ACTOR)
     distribute()
@@ -99,9 +90,7 @@ def test_a_call_returned_to_its_queue_rings_the_other_agents_first(
     assert offers(call) == [("anna", "answered"), ("bert", "ringing")]
 
 
-def test_a_waiting_call_that_is_hung_up_stops_the_phone_that_rings(
-    queue: Queue, anna: Agent, switch: RecordingSwitch
-) -> None:
+def test_a_waiting_call_that_is_hung_up_stops_the_phone_that_rings(anna: Agent) -> None:
     call = call_in()
     distribute()
     ask(call, "hang_up")

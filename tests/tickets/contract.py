@@ -1,5 +1,8 @@
 """The API operations of tickets, customers, chats and files, and the rows that they need."""
 
+from dataclasses import replace
+from typing import Any
+
 from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 
@@ -22,70 +25,29 @@ from tickets.models import CustomerNumber, TicketCategory, TicketQueue, TicketSt
 READ, WRITE = "tickets:read", "tickets:write"
 CUSTOMERS, CUSTOMERS_WRITE = "customers:read", "customers:write"
 VALUES = Each(frozenset({str, int, type(None)}))
-MESSAGE = {
-    "message_id": int,
-    "user_login": str,
-    "type": str,
-    "body": str,
-    "comment": str,
-    "system_comment": str,
-    "created_at": str,
-    "attachments": [str],
-    "ratings": [int],
-}
-TICKET = {
-    "ticket_id": str,
-    "user_login": str,
-    "from": str,
-    "ticket_queue_name": str,
-    "ticket_queue_id": int,
-    "subject": str,
-    "category_id": int,
-    "source": str,
-    "status_id": str,
-    "substatus_id": str,
-    "tags": [str],
-    "customer_id": int,
-    "full_status_name": str,
-    "created_at": str,
-    "updated_at": str,
-    "closed_at": str,
-    "close_time": str,
-    "first_agent_responded_at": str,
-    "first_agent_response_time": str,
-    "messages": [MESSAGE],
-    "connected_ticket_ids": [int],
-}
+
+
+def texts(names: str) -> dict[str, object]:
+    """Return the shape of these keys whose values are texts."""
+    return dict.fromkeys(names.split(), str)
+
+
+MESSAGE = texts("user_login type body comment system_comment created_at")
+MESSAGE |= {"message_id": int, "attachments": [str], "ratings": [int]}
+TICKET = texts(
+    "ticket_id user_login from ticket_queue_name subject source status_id substatus_id full_status_name created_at"
+    " updated_at closed_at close_time first_agent_responded_at first_agent_response_time"
+)
+TICKET |= {"ticket_queue_id": int, "category_id": int, "customer_id": int, "tags": [str], "messages": [MESSAGE]}
+TICKET |= {"connected_ticket_ids": [int]}
 CUSTOM = {"custom_fields": VALUES}
-CUSTOMER = {
-    "customer_id": int,
-    "name": str,
-    "surname": str,
-    "email": str,
-    "phone_number": str,
-    "phone_numbers": [str],
-    "company_id": INTEGER_OR_NULL,
-    "identifier": str,
-    "time_zone": str,
-    "custom_fields": VALUES,
-    "created_at": str,
-    "updated_at": str,
-}
+CUSTOMER = texts("name surname email phone_number identifier time_zone created_at updated_at")
+CUSTOMER |= {"customer_id": int, "company_id": INTEGER_OR_NULL, "phone_numbers": [str], "custom_fields": VALUES}
 TIMELINE_NOTE = {"message": str, "author_name": str}
 STATUS = {"id": int, "name": str, "kind": str, "order": int, "substatuses": [GROUP]}
 CHAT, NO_CHAT = "/chats/6c2f6dba-5a36-4dd2-9d3f-1a2ddc2a4a5b", "/chats/0d9c6a52-5f0b-4a4c-8b1c-6a2f3f1c7e90"
-CHAT_ROW = {
-    "id": str,
-    "client_name": str,
-    "client_email": str,
-    "chat_queue_id": int,
-    "agent_login": str,
-    "status": str,
-    "created_at": str,
-    "assigned_at": str,
-    "answered_at": str,
-    "closed_at": str,
-}
+CHAT_ROW = texts("id client_name client_email agent_login status created_at assigned_at answered_at closed_at")
+CHAT_ROW |= {"chat_queue_id": int}
 CHAT_MESSAGE = {"message_id": int, "agent_login": str, "body": str, "created_at": str}
 TICKET_PATH, NO_TICKET = "/tickets/55001", "/tickets/999999999"
 NEW_TICKET = {
@@ -98,49 +60,22 @@ NEW_TICKET = {
 EDIT = {"user_login": "free", "status_id": "55001", "custom_fields": {"colour": "red"}}
 NEW_CUSTOMER = {"surname": "S", "phone_numbers": ["+48 22 700 00 01"], "custom_fields": {"size": "L"}}
 
+# A known row and an unknown one.
+TICKETS, NOTES = (TICKET_PATH, NO_TICKET), ("/customers/44001", "/customers/999999999")
+
+
+def post_to(rows: tuple[str, str], action: str, right: str, *rest: Any) -> Operation:
+    known, unknown = (f"{row}/{action}" for row in rows)
+    return replace(Operation("POST", known, right, *rest), unknown=unknown)
+
+
 OPERATIONS = [
     # A full page needs a count of the filter; the page below is not full and needs none.
     Operation("GET", "/tickets?limit=1", READ, 200, {"count": int, "result": [TICKET]}, 5),
-    Operation(
-        "POST",
-        f"{TICKET_PATH}/comment",
-        WRITE,
-        204,
-        None,
-        4,
-        {"comment": "C", "user_login": "free"},
-        f"{NO_TICKET}/comment",
-    ),
-    Operation(
-        "POST",
-        f"{TICKET_PATH}/agent_response",
-        WRITE,
-        201,
-        [],
-        11,
-        {"body": "B", "user_login": "free"},
-        f"{NO_TICKET}/agent_response",
-    ),
-    Operation(
-        "POST",
-        f"{TICKET_PATH}/customer_response",
-        WRITE,
-        204,
-        None,
-        7,
-        {"body": "B"},
-        f"{NO_TICKET}/customer_response",
-    ),
-    Operation(
-        "POST",
-        "/customers/44001/notes",
-        CUSTOMERS_WRITE,
-        204,
-        None,
-        6,
-        {"message": "M", "user_login": "free"},
-        "/customers/999999999/notes",
-    ),
+    post_to(TICKETS, "comment", WRITE, 204, None, 7, {"comment": "C", "user_login": "free"}),
+    post_to(TICKETS, "agent_response", WRITE, 201, [], 11, {"body": "B", "user_login": "free"}),
+    post_to(TICKETS, "customer_response", WRITE, 204, None, 7, {"body": "B"}),
+    post_to(NOTES, "notes", CUSTOMERS_WRITE, 204, None, 6, {"message": "M", "user_login": "free"}),
     # Tickets
     ours(
         "GET",
@@ -180,14 +115,7 @@ OPERATIONS = [
     ours("GET", "/chats", READ, 200, {"count": int, "result": [CHAT_ROW]}, 3),
     ours("GET", CHAT, READ, 200, CHAT_ROW, 2, None, NO_CHAT),
     ours(
-        "GET",
-        f"{CHAT}/messages",
-        READ,
-        200,
-        {"count": int, "result": [CHAT_MESSAGE]},
-        4,
-        None,
-        f"{NO_CHAT}/messages",
+        "GET", f"{CHAT}/messages", READ, 200, {"count": int, "result": [CHAT_MESSAGE]}, 4, None, f"{NO_CHAT}/messages"
     ),
     ours("POST", f"{CHAT}/assign", WRITE, 204, None, 6, {"agent_login": "free"}, f"{NO_CHAT}/assign"),
     ours("POST", f"{CHAT}/messages", WRITE, 204, None, 9, {"body": "B", "agent_login": "free"}, f"{NO_CHAT}/messages"),

@@ -51,6 +51,7 @@ MARK = "Xyzzyna"
 EMAIL = f"{MARK.lower()}@client.example"
 NUMBER = "+48 22 555 98 76"
 DIGITS = "48225559876"
+PERSONAL = (MARK, EMAIL, NUMBER, DIGITS)
 
 
 def left_of(*marks: str) -> dict[str, int]:

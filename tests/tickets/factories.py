@@ -41,6 +41,11 @@ from tickets.models import (
 )
 
 
+def factory_of(model, **values):
+    """Build the factory of a model whose rows have no traits."""
+    return factory.make_factory(model, FACTORY_CLASS=factory.django.DjangoModelFactory, **values)
+
+
 class TicketQueueFactory(factory.django.DjangoModelFactory[TicketQueue]):
     class Meta:
         model = TicketQueue
@@ -54,30 +59,16 @@ class TicketQueueFactory(factory.django.DjangoModelFactory[TicketQueue]):
         polled = factory.Trait(with_mailbox=True, polled_at=factory.LazyFunction(timezone.now))
 
 
-class MailboxTestFactory(factory.django.DjangoModelFactory[MailboxTest]):
-    class Meta:
-        model = MailboxTest
-
-    queue = factory.SubFactory(TicketQueueFactory, with_mailbox=True)
-    asked_by = "tester"
-    asked_at = factory.LazyFunction(timezone.now)
-
-
-class TicketQueueHoursFactory(factory.django.DjangoModelFactory[TicketQueueHours]):
-    class Meta:
-        model = TicketQueueHours
-
-    queue = factory.SubFactory(TicketQueueFactory)
-    weekday = 1
-    opens_at = time(8)
-    closes_at = time(16)
-
-
-class CompanyFactory(factory.django.DjangoModelFactory[Company]):
-    class Meta:
-        model = Company
-
-    name = factory.Sequence(lambda n: f"Company {n}")
+MailboxTestFactory = factory_of(
+    MailboxTest,
+    queue=factory.SubFactory(TicketQueueFactory, with_mailbox=True),
+    asked_by="tester",
+    asked_at=factory.LazyFunction(timezone.now),
+)
+TicketQueueHoursFactory = factory_of(
+    TicketQueueHours, queue=factory.SubFactory(TicketQueueFactory), weekday=1, opens_at=time(8), closes_at=time(16)
+)
+CompanyFactory = factory_of(Company, name=factory.Sequence(lambda n: f"Company {n}"))
 
 
 class CustomerSettingsFactory(factory.django.DjangoModelFactory[CustomerSettings]):
@@ -109,33 +100,26 @@ class CustomerFactory(factory.django.DjangoModelFactory[Customer]):
             CustomerNumberFactory(customer=self, phone_number=phone_number)
 
 
-class CustomerNumberFactory(factory.django.DjangoModelFactory[CustomerNumber]):
-    class Meta:
-        model = CustomerNumber
-
-    customer = factory.SubFactory(CustomerFactory)
-    phone_number = factory.Sequence(lambda n: f"+48 22 {n:07}")
-    number = factory.LazyAttribute(lambda row: normalise(row.phone_number))
-
-
-class CustomerNoteFactory(factory.django.DjangoModelFactory[CustomerNote]):
-    class Meta:
-        model = CustomerNote
-
-    customer = factory.SubFactory(CustomerFactory)
-    author_name = "Anna Nowak"
-    message = "Prefers to be called in the morning."
-
-
-class CustomerChangeFactory(factory.django.DjangoModelFactory[CustomerChange]):
-    class Meta:
-        model = CustomerChange
-
-    customer = factory.SubFactory(CustomerFactory)
-    actor_kind = "user"
-    actor_name = "tester"
-    action = "edit"
-    changes = {"surname": ["Nowak", "Kowalska"]}
+CustomerNumberFactory = factory_of(
+    CustomerNumber,
+    customer=factory.SubFactory(CustomerFactory),
+    phone_number=factory.Sequence(lambda n: f"+48 22 {n:07}"),
+    number=factory.LazyAttribute(lambda row: normalise(row.phone_number)),
+)
+CustomerNoteFactory = factory_of(
+    CustomerNote,
+    customer=factory.SubFactory(CustomerFactory),
+    author_name="Anna Nowak",
+    message="Prefers to be called in the morning.",
+)
+CustomerChangeFactory = factory_of(
+    CustomerChange,
+    customer=factory.SubFactory(CustomerFactory),
+    actor_kind="user",
+    actor_name="tester",
+    action="edit",
+    changes={"surname": ["Nowak", "Kowalska"]},
+)
 
 
 class CustomFieldFactory(factory.django.DjangoModelFactory[CustomField]):
@@ -150,27 +134,13 @@ class CustomFieldFactory(factory.django.DjangoModelFactory[CustomField]):
         choice = factory.Trait(type=CustomField.Type.CHOICE, options=["low", "high"])
 
 
-class TicketStatusFactory(factory.django.DjangoModelFactory[TicketStatus]):
-    class Meta:
-        model = TicketStatus
-
-    name = factory.Sequence(lambda n: f"Status {n}")
-    kind = TicketStatus.Kind.IN_PROGRESS
-
-
-class TicketSubstatusFactory(factory.django.DjangoModelFactory[TicketSubstatus]):
-    class Meta:
-        model = TicketSubstatus
-
-    status = factory.SubFactory(TicketStatusFactory)
-    name = factory.Sequence(lambda n: f"Sub-status {n}")
-
-
-class TicketCategoryFactory(factory.django.DjangoModelFactory[TicketCategory]):
-    class Meta:
-        model = TicketCategory
-
-    name = factory.Sequence(lambda n: f"Category {n}")
+TicketStatusFactory = factory_of(
+    TicketStatus, name=factory.Sequence(lambda n: f"Status {n}"), kind=TicketStatus.Kind.IN_PROGRESS
+)
+TicketSubstatusFactory = factory_of(
+    TicketSubstatus, status=factory.SubFactory(TicketStatusFactory), name=factory.Sequence(lambda n: f"Sub-status {n}")
+)
+TicketCategoryFactory = factory_of(TicketCategory, name=factory.Sequence(lambda n: f"Category {n}"))
 
 
 class TicketFactory(factory.django.DjangoModelFactory[Ticket]):
@@ -199,14 +169,9 @@ class TicketFactory(factory.django.DjangoModelFactory[Ticket]):
         )
 
 
-class TicketChangeFactory(factory.django.DjangoModelFactory[TicketChange]):
-    class Meta:
-        model = TicketChange
-
-    ticket = factory.SubFactory(TicketFactory)
-    actor_kind = "user"
-    actor_name = "tester"
-    action = "create"
+TicketChangeFactory = factory_of(
+    TicketChange, ticket=factory.SubFactory(TicketFactory), actor_kind="user", actor_name="tester", action="create"
+)
 
 
 class TicketCountFactory(factory.django.DjangoModelFactory[TicketCount]):
@@ -308,28 +273,11 @@ class StoredFileFactory(factory.django.DjangoModelFactory[StoredFile]):
         attached = factory.Trait(message=factory.SubFactory(MessageFactory))
 
 
-class CannedReplyFactory(factory.django.DjangoModelFactory[CannedReply]):
-    class Meta:
-        model = CannedReply
-
-    name = factory.Sequence(lambda n: f"Canned reply {n}")
-    body = "<p>Thank you for your patience.</p>"
-
-
-class MarketplaceFactory(factory.django.DjangoModelFactory[Marketplace]):
-    class Meta:
-        model = Marketplace
-
-    source = "marketplace_message"
-    url = "https://marketplace.example/replies"
-
-
-class RatingFactory(factory.django.DjangoModelFactory[Rating]):
-    class Meta:
-        model = Rating
-
-    message = factory.SubFactory(MessageFactory, reply=True)
-    value = 5
+CannedReplyFactory = factory_of(
+    CannedReply, name=factory.Sequence(lambda n: f"Canned reply {n}"), body="<p>Thank you for your patience.</p>"
+)
+MarketplaceFactory = factory_of(Marketplace, source="marketplace_message", url="https://marketplace.example/replies")
+RatingFactory = factory_of(Rating, message=factory.SubFactory(MessageFactory, reply=True), value=5)
 
 
 class ChatFactory(factory.django.DjangoModelFactory[Chat]):
@@ -345,17 +293,9 @@ class ChatFactory(factory.django.DjangoModelFactory[Chat]):
         closed = factory.Trait(closed_at=factory.LazyFunction(timezone.now))
 
 
-class ChatMessageFactory(factory.django.DjangoModelFactory[ChatMessage]):
-    class Meta:
-        model = ChatMessage
-
-    chat = factory.SubFactory(ChatFactory)
-    body = "Is anybody there?"
-
-
-class AcknowledgedAddressFactory(factory.django.DjangoModelFactory[AcknowledgedAddress]):
-    class Meta:
-        model = AcknowledgedAddress
-
-    address = factory.Sequence(lambda n: f"client-{n}@client.example")
-    acknowledged_at = factory.LazyFunction(timezone.now)
+ChatMessageFactory = factory_of(ChatMessage, chat=factory.SubFactory(ChatFactory), body="Is anybody there?")
+AcknowledgedAddressFactory = factory_of(
+    AcknowledgedAddress,
+    address=factory.Sequence(lambda n: f"client-{n}@client.example"),
+    acknowledged_at=factory.LazyFunction(timezone.now),
+)

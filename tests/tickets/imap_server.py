@@ -13,6 +13,9 @@ from typing import Any
 
 import pytest
 
+from tests.tickets.factories import TicketQueueFactory
+from tickets.models import TicketQueue
+
 
 @pytest.fixture(autouse=True)
 def local_mailboxes(settings: Any) -> None:
@@ -193,3 +196,17 @@ def serving(box: Mailbox) -> Iterator[Mailbox]:
         finally:
             server.shutdown()
             thread.join()
+
+
+@pytest.fixture(name="box")
+def a_mailbox() -> Iterator[Mailbox]:
+    with serving(Mailbox()) as made:
+        yield made
+
+
+def queue_of(box: Mailbox, **values: Any) -> TicketQueue:
+    """Return a queue with this mailbox, without encryption."""
+    server = {"imap_host": "127.0.0.1", "imap_port": box.port, "imap_uses_tls": False, "imap_allows_plain": True}
+    login = {"imap_user": box.user, "imap_password": box.password}
+    queue: TicketQueue = TicketQueueFactory(**{**server, **login, **values})
+    return queue

@@ -16,12 +16,12 @@ import django
 
 def main() -> None:
     django.setup()
-    from tickets.mail import intake, mailbox_poll, raw_mail
+    from tickets.mail import intake, mailbox_poll
     from tickets.models import TicketQueue
 
     place, what, *rest = sys.argv[1:]
     if place == "kept":
-        vars(intake)["save_raw"] = _then_die(raw_mail.save_raw)
+        vars(intake)["save_raw"] = _then_die(intake.save_raw)
     elif place == "stored":
         vars(mailbox_poll)["take_in"] = _then_die(intake.take_in)
     if what == "poll":

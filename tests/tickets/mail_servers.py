@@ -9,6 +9,7 @@ from email import message_from_bytes, policy
 from email.message import EmailMessage
 from typing import Any
 
+import pytest
 from aiosmtpd.smtp import SMTP, Envelope, Session
 
 from tests.webhooks.receivers import Peer
@@ -139,3 +140,10 @@ def saying(**answers: str | None) -> Callable[[Peer], None]:
 def due_now() -> list[int]:
     """Return the messages that a sweep enqueues."""
     return list(Dispatch.objects.due().values_list("pk", flat=True))
+
+
+@pytest.fixture(name="server")
+def a_mail_server(settings: Any) -> Iterator[MailServer]:
+    """Run a server that Django's mail goes to."""
+    with mail_server(settings) as running:
+        yield running

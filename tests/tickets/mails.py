@@ -5,8 +5,12 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
+from tests.conftest import ACTOR
+from tests.telephony.factories import AgentFactory
+from tests.tickets.factories import TicketFactory
 from tickets.mail.intake import take_in
-from tickets.models import TicketQueue
+from tickets.models import Dispatch, Ticket, TicketQueue
+from tickets.verbs.messages import reply_to
 
 
 def a_mail(body: str = "Help!", *, subtype: str = "plain", **headers: str) -> bytes:
@@ -27,3 +31,10 @@ def taken(raw: bytes, queue: TicketQueue | None = None) -> Any:
 
 def files_on_disk(folder: Path) -> int:
     return sum(path.is_file() for path in folder.rglob("*"))
+
+
+def answered(**ticket: Any) -> tuple[Ticket, Dispatch]:
+    """Return a ticket and our reply to it."""
+    made = TicketFactory(**ticket)
+    message = reply_to(made, ACTOR, agent_login=AgentFactory().login, body="<p>Try again</p>")
+    return made, Dispatch.objects.get(message=message)

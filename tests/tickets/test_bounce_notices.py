@@ -2,8 +2,7 @@
 
 import pytest
 
-from tests.tickets.mails import taken
-from tests.tickets.test_participants import answered
+from tests.tickets.mails import answered, taken
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("own_storage")]
 

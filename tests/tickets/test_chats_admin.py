@@ -18,10 +18,11 @@ LIST = reverse("admin:tickets_chat_changelist")
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
 
 
-def agent_of(client):
-    user = UserFactory(admin=True)
-    client.force_login(user)
-    return AgentFactory(user=user)
+def an_agent():
+    """Return an agent and their back office."""
+    agent, client = AgentFactory(user=UserFactory(admin=True)), BackOffice()
+    client.force_login(agent.user)
+    return agent, client
 
 
 def test_a_chat_is_shown_as_a_conversation():
@@ -63,8 +64,7 @@ def test_a_chat_is_given_to_an_agent():
 
 
 def test_an_agent_answers():
-    chat, client = ChatFactory(), BackOffice()
-    agent = agent_of(client)
+    chat, (agent, client) = ChatFactory(), an_agent()
 
     client.submit(page_of(chat, "answer"), body="Good morning.")
 
@@ -124,24 +124,6 @@ def test_viewers_cannot_close_chats():
     assert chat.closed_at is None
 
 
-def test_the_query_count_of_the_list_is_constant():
-    ChatFactory.create_batch(30, assigned=True)
-    client = superuser()
-
-    with few_statements(3):
-        client.page(LIST)
-
-
-def test_the_query_count_of_the_page_is_constant():
-    chat = ChatFactory(assigned=True)
-    for _ in range(30):
-        ChatMessageFactory(chat=chat, agent=AgentFactory())
-    client = superuser()
-
-    with few_statements(6):
-        client.page(page_of(chat))
-
-
 # The conversation, live
 
 
@@ -150,19 +132,12 @@ def lines_of(client, chat, after=0):
 
 
 def test_the_form_of_the_answer_is_under_the_conversation():
-    chat, client = ChatFactory(), BackOffice()
-    agent_of(client)
+    chat, (_agent, client) = ChatFactory(), an_agent()
     page = client.page(page_of(chat))
 
     assert page.index('id="chat-log"') < page.index('id="chat-answer"') < page.index("<textarea")
     assert f'action="{page_of(chat, "answer")}"' in page
-
-
-def test_a_closed_chat_has_no_form_for_an_answer():
-    chat, client = ChatFactory(closed=True), BackOffice()
-    agent_of(client)
-
-    assert 'id="chat-answer"' not in client.page(page_of(chat))
+    assert 'id="chat-answer"' not in client.page(page_of(ChatFactory(closed=True)))
 
 
 def test_a_user_without_an_agent_sees_why_there_is_no_form():
@@ -208,19 +183,20 @@ def test_new_messages_need_the_right_to_view():
     assert lines_of(superuser(), ChatFactory.build()).status_code == 404
 
 
-def test_the_query_count_of_new_messages_is_constant():
+def test_the_query_counts_of_the_page_and_of_new_messages_are_constant():
     chat = ChatFactory(assigned=True)
     for _ in range(30):
         ChatMessageFactory(chat=chat, agent=AgentFactory())
     client = superuser()
 
+    with few_statements(6):
+        client.page(page_of(chat))
     with few_statements(4):
         lines_of(client, chat)
 
 
 def test_a_script_gets_the_result_of_an_answer():
-    chat, client = ChatFactory(), BackOffice()
-    agent_of(client)
+    chat, (_agent, client) = ChatFactory(), an_agent()
 
     def send(body):
         response = client.post(page_of(chat, "answer"), {"body": body}, headers={"Accept": "application/json"})
@@ -234,8 +210,7 @@ def test_a_script_gets_the_result_of_an_answer():
 
 
 def test_a_refused_answer_is_shown_again():
-    chat, client = ChatFactory(closed=True), BackOffice()
-    agent_of(client)
+    chat, (_agent, client) = ChatFactory(closed=True), an_agent()
 
     page = client.post(page_of(chat, "answer"), {"body": "A long answer."}).content.decode()
 

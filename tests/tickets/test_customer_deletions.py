@@ -15,10 +15,10 @@ from tests.campaigns.factories import RecordFactory
 from tests.conftest import ACTOR
 from tests.statements import few_statements
 from tests.tickets.deleting import (
-    DIGITS,
     EMAIL,
     MARK,
     NUMBER,
+    PERSONAL,
     a_call,
     a_chat,
     a_file,
@@ -37,7 +37,6 @@ from tests.tickets.mails import files_on_disk
 from tickets.models import Chat, Customer, ReceivedMail, Ticket
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("own_storage")]
-PERSONAL = (MARK, EMAIL, NUMBER, DIGITS)
 
 
 def test_nothing_of_a_customer_is_left_in_any_table_or_file(own_storage: Path) -> None:
@@ -45,24 +44,25 @@ def test_nothing_of_a_customer_is_left_in_any_table_or_file(own_storage: Path) -
     before = left_of(*PERSONAL)
     assert files_on_disk(own_storage) == 8
 
-    deletion = removed("customer", customer)
-
-    assert deletion.state == "finished"
-    assert len(before) > 15
-    assert left_of(*PERSONAL) == {}
-    assert files_on_disk(own_storage) == 0
-
-
-def test_the_logs_have_nothing_of_a_customer_even_before_the_deletion() -> None:
-    a_person()
-
+    # The logs have nothing of the customer even before.
     assert AuditEntry.objects.exists()
     assert LogEntry.objects.exists()
-    assert {"callcentre_auditentry", "django_admin_log"}.isdisjoint(left_of(*PERSONAL))
+    assert {"callcentre_auditentry", "django_admin_log"}.isdisjoint(before)
+
+    deletion = removed("customer", customer)
+
+    assert (deletion.state, len(before) > 15) == ("finished", True)
+    assert (left_of(*PERSONAL), files_on_disk(own_storage)) == ({}, 0)
 
 
-def test_the_trace_of_a_customer_counts_deleted_and_emptied_rows() -> None:
-    deletion = removed("customer", a_person())
+def test_page_and_trace_of_a_customer_count_deleted_and_emptied_rows() -> None:
+    customer = a_person()
+    said = consequences_of("customer", customer)
+
+    deletion = removed("customer", customer)
+
+    assert {part.model: part.count for part in said.deleted} == deletion.deleted
+    assert {part.model: part.count for part in said.emptied} == deletion.emptied
 
     assert deletion.deleted == {
         "tickets.customer": 2,
@@ -81,16 +81,6 @@ def test_the_trace_of_a_customer_counts_deleted_and_emptied_rows() -> None:
         "telephony.transcription": 2,
     }
     assert deletion.emptied == {"tickets.receivedmail": 2, "telephony.connection": 2}
-
-
-def test_the_page_and_the_trace_have_the_same_counts() -> None:
-    customer = a_person()
-    said = consequences_of("customer", customer)
-
-    deletion = removed("customer", customer)
-
-    assert {part.model: part.count for part in said.deleted} == deletion.deleted
-    assert {part.model: part.count for part in said.emptied} == deletion.emptied
 
 
 def test_calls_of_a_customer_keep_all_that_the_report_counts() -> None:

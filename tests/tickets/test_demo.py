@@ -25,7 +25,6 @@ def _seeded(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterat
         yield
 
 
-@pytest.mark.slow("makes the demonstration")
 def test_there_are_sixty_tickets_over_all_sources_and_kinds_of_status() -> None:
     assert Ticket.objects.count() == 60
     assert set(Ticket.objects.values_list("source", flat=True)) == set(Source.values)

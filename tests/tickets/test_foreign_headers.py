@@ -3,8 +3,7 @@
 import pytest
 
 from tests.tickets.factories import TicketQueueFactory
-from tests.tickets.mails import a_mail, taken
-from tests.tickets.test_participants import answered
+from tests.tickets.mails import a_mail, answered, taken
 from tickets import html
 from tickets.file_storage import extension_of, type_of
 from tickets.mail.parsing import Mail, parse

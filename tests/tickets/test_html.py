@@ -128,6 +128,7 @@ def reopened(count: int) -> str:
     return "<p>" + "".join(f"<font size={each}>" for each in range(count)) + "</p>" + "<p>x</p>" * count
 
 
+@pytest.mark.walk("markup1", "markup8")
 @pytest.mark.slow("cleans costly HTML")
 @pytest.mark.parametrize(
     "markup",

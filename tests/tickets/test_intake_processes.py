@@ -4,14 +4,13 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.processes import ROOT, environment
 from tests.tickets.factories import TicketQueueFactory
-from tests.tickets.imap_server import Mailbox, local_mailboxes, serving  # noqa: F401  (a fixture)
+from tests.tickets.imap_server import Mailbox, a_mailbox, local_mailboxes, queue_of  # noqa: F401  (fixtures)
 from tests.tickets.mails import a_mail
 from tickets.models import Message, ReceivedMail, Ticket
 
@@ -22,12 +21,6 @@ pytestmark = [pytest.mark.usefixtures("committed_db"), pytest.mark.slow("starts 
 def folder(own_storage: Path, tmp_path: Path) -> Path:
     """Return the data folder of the processes."""
     return tmp_path
-
-
-@pytest.fixture
-def box() -> Iterator[Mailbox]:
-    with serving(Mailbox()) as mailbox:
-        yield mailbox
 
 
 def worker(folder: Path, *arguments: str) -> subprocess.Popen[bytes]:
@@ -49,14 +42,7 @@ def raw_mails_on_disk(folder: Path) -> int:
 @pytest.mark.walk("stored")
 @pytest.mark.parametrize("place", ["kept", "stored"])
 def test_a_worker_killed_at_any_moment_loses_and_doubles_no_mail(box: Mailbox, folder: Path, place: str) -> None:
-    queue = TicketQueueFactory(
-        imap_host="127.0.0.1",
-        imap_port=box.port,
-        imap_uses_tls=False,
-        imap_allows_plain=True,
-        imap_user="us",
-        imap_password="secret",
-    )
+    queue = queue_of(box)
     for number in range(3):
         box.add(a_mail(f"Help {number}", Subject=f"Mail {number}"))
 
@@ -69,6 +55,7 @@ def test_a_worker_killed_at_any_moment_loses_and_doubles_no_mail(box: Mailbox, f
     assert box.seen == {1, 2, 3}
 
 
+@pytest.mark.trial
 def test_two_processes_with_the_same_mails_store_each_message_once(folder: Path) -> None:
     TicketQueueFactory()
     paths = []

@@ -10,7 +10,7 @@ from django.utils import timezone
 from tests.backoffice import BackOffice, errors_of, page_of, staff, superuser
 from tests.statements import few_statements
 from tests.tickets.factories import MailboxTestFactory, MarketplaceFactory, TicketQueueFactory
-from tests.tickets.imap_server import Mailbox, local_mailboxes, serving  # noqa: F401  (a fixture)
+from tests.tickets.imap_server import Mailbox, local_mailboxes, queue_of, serving  # noqa: F401  (a fixture)
 from tickets.models import MailboxTest, Marketplace, TicketQueue
 from tickets.tasks import test_mailbox as made_by_worker
 
@@ -108,14 +108,7 @@ def test_another_address_of_a_marketplace_needs_its_password_again() -> None:
 def test_a_test_is_made_by_a_worker_and_its_page_follows_it() -> None:
     with serving(Mailbox(tls=None)) as box:
         box.add(b"From: a@b.example\n\nx")
-        queue = TicketQueueFactory(
-            imap_host="127.0.0.1",
-            imap_port=box.port,
-            imap_uses_tls=False,
-            imap_allows_plain=True,
-            imap_user=box.user,
-            imap_password=box.password,
-        )
+        queue = queue_of(box)
         client, page = superuser(), page_of(queue, "test_connection")
 
         assert client.submit(page)["Location"] == page

@@ -1,6 +1,6 @@
 """Servers of mailboxes: permitted addresses, encryption of the password, and messages about failures."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -8,11 +8,11 @@ import pytest
 
 from tests.conftest import ACTOR
 from tests.tickets.factories import TicketQueueFactory
-from tests.tickets.imap_server import Mailbox, serving
+from tests.tickets.imap_server import Mailbox, a_mailbox, local_mailboxes, queue_of  # noqa: F401  (fixtures)
 from tests.webhooks.conftest import resolve  # noqa: F401  (a fixture)
 from tests.webhooks.receivers import authorities, tls_for
 from tickets import tasks
-from tickets.mail import mailbox_check, mailbox_connection
+from tickets.mail import mailbox_connection
 from tickets.mail.mailbox_poll import poll
 from tickets.models import MailboxTest, TicketQueue
 from tickets.verbs.mailbox_tests import request_mailbox_test
@@ -28,21 +28,9 @@ INTERNAL = [
 
 
 @pytest.fixture
-def box() -> Iterator[Mailbox]:
-    with serving(Mailbox()) as made:
-        yield made
-
-
-@pytest.fixture
 def trusted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Trust certificates that the tests sign."""
     monkeypatch.setenv("SSL_CERT_FILE", authorities(tmp_path))
-
-
-def queue_of(box: Mailbox, **values: Any) -> TicketQueue:
-    login = {"imap_user": box.user, "imap_password": box.password}
-    queue: TicketQueue = TicketQueueFactory(**{"imap_host": "127.0.0.1", "imap_port": box.port, **login, **values})
-    return queue
 
 
 def by_poll(queue: TicketQueue) -> str:
@@ -53,10 +41,11 @@ def by_poll(queue: TicketQueue) -> str:
 
 def by_test(queue: TicketQueue) -> str:
     request_mailbox_test(queue, ACTOR)
-    mailbox_check.run_test(queue.pk)
+    mailbox_connection.run_test(queue.pk)
     return MailboxTest.objects.get(pk=queue.pk).error
 
 
+TLS = {"imap_uses_tls": True, "imap_allows_plain": False}
 BOTH = pytest.mark.parametrize("error_of", [by_poll, by_test])
 Tried = Callable[[TicketQueue], str]
 
@@ -70,9 +59,10 @@ def logins(box: Mailbox) -> list[str]:
 def test_a_mailbox_inside_our_network_is_refused_in_the_same_words(
     box: Mailbox, settings: Any, error_of: Tried, host: str
 ) -> None:
-    settings.MAILBOX_ALLOWED_NETWORKS = []
+    # The networks of webhooks are others.
+    settings.MAILBOX_ALLOWED_NETWORKS, settings.WEBHOOK_ALLOWED_NETWORKS = [], ["127.0.0.1"]
 
-    error = error_of(queue_of(box, imap_host=host))
+    error = error_of(queue_of(box, imap_host=host, **TLS))
 
     assert (error, box.connections) == (mailbox_connection.ELSEWHERE, 0)
 
@@ -89,16 +79,7 @@ def test_the_address_behind_a_name_counts_and_not_the_name(
     settings.MAILBOX_ALLOWED_NETWORKS = ["10.0.0.0/8"]
     resolve("mail.example", addresses)
 
-    assert error_of(queue_of(box, imap_host="mail.example")) == mailbox_connection.ELSEWHERE
-    assert box.connections == 0
-
-
-@BOTH
-def test_the_networks_of_webhooks_are_not_those_of_mailboxes(box: Mailbox, settings: Any, error_of: Tried) -> None:
-    settings.WEBHOOK_ALLOWED_NETWORKS = ["127.0.0.1"]
-    settings.MAILBOX_ALLOWED_NETWORKS = []
-
-    assert error_of(queue_of(box)) == mailbox_connection.ELSEWHERE
+    assert error_of(queue_of(box, imap_host="mail.example", **TLS)) == mailbox_connection.ELSEWHERE
     assert box.connections == 0
 
 
@@ -109,10 +90,9 @@ def test_an_address_is_looked_up_once_and_is_the_one_connected_to(
     resolve: Callable[[str, list[str]], list[str]],  # noqa: F811
     error_of: Tried,
 ) -> None:
-    settings.MAILBOX_ALLOWED_NETWORKS = ["127.0.0.1"]
     asked = resolve("mail.example", ["127.0.0.1"])
 
-    error = error_of(queue_of(box, imap_host="mail.example", imap_uses_tls=False, imap_allows_plain=True))
+    error = error_of(queue_of(box, imap_host="mail.example"))
 
     assert (error, asked, len(logins(box))) == ("", ["mail.example"], 1)
 
@@ -130,16 +110,14 @@ def test_a_password_without_encryption_stays_in_the_allowed_networks(
     # A public address, to which no connection may be made.
     resolve("mail.example", ["93.184.215.14"])
 
-    error = error_of(queue_of(box, imap_host="mail.example", imap_uses_tls=False, imap_allows_plain=True))
+    error = error_of(queue_of(box, imap_host="mail.example"))
 
     assert error == mailbox_connection.UNENCRYPTED
 
 
 @BOTH
-def test_a_server_without_starttls_gets_no_password(box: Mailbox, settings: Any, error_of: Tried) -> None:
-    settings.MAILBOX_ALLOWED_NETWORKS = ["127.0.0.1"]
-
-    error = error_of(queue_of(box, imap_uses_tls=False))
+def test_a_server_without_starttls_gets_no_password(box: Mailbox, error_of: Tried) -> None:
+    error = error_of(queue_of(box, imap_allows_plain=False))
 
     assert (error, logins(box)) == (mailbox_connection.NO_STARTTLS, [])
 
@@ -147,29 +125,16 @@ def test_a_server_without_starttls_gets_no_password(box: Mailbox, settings: Any,
 @pytest.mark.usefixtures("trusted")
 @BOTH
 @pytest.mark.parametrize("kind", ["tls", "starttls"])
+@pytest.mark.parametrize("name", ["127.0.0.1", "mail.example"])
 def test_a_password_goes_to_a_server_whose_certificate_is_for_its_name(
-    box: Mailbox, settings: Any, tmp_path: Path, error_of: Tried, kind: str
+    box: Mailbox, tmp_path: Path, error_of: Tried, kind: str, name: str
 ) -> None:
-    settings.MAILBOX_ALLOWED_NETWORKS = ["127.0.0.1"]
-    setattr(box, kind, tls_for(tmp_path, "127.0.0.1"))
+    setattr(box, kind, tls_for(tmp_path, name))
 
-    error = error_of(queue_of(box, imap_uses_tls=kind == "tls"))
+    error = error_of(queue_of(box, imap_uses_tls=kind == "tls", imap_allows_plain=False))
 
-    assert (error, len(logins(box))) == ("", 1)
-
-
-@pytest.mark.usefixtures("trusted")
-@BOTH
-@pytest.mark.parametrize("kind", ["tls", "starttls"])
-def test_a_certificate_for_another_name_gets_no_password(
-    box: Mailbox, settings: Any, tmp_path: Path, error_of: Tried, kind: str
-) -> None:
-    settings.MAILBOX_ALLOWED_NETWORKS = ["127.0.0.1"]
-    setattr(box, kind, tls_for(tmp_path, "mail.example"))
-
-    error = error_of(queue_of(box, imap_uses_tls=kind == "tls"))
-
-    assert (error, logins(box)) == (f"{mailbox_connection.NO_TLS}: the certificate is for another host", [])
+    refused = f"{mailbox_connection.NO_TLS}: the certificate is for another host"
+    assert (error, len(logins(box))) == (("", 1) if name == "127.0.0.1" else (refused, 0))
 
 
 @BOTH
@@ -177,16 +142,13 @@ def test_a_certificate_for_another_name_gets_no_password(
 def test_the_answer_of_another_service_is_not_shown(
     box: Mailbox, settings: Any, error_of: Tried, greeting: str
 ) -> None:
-    settings.MAILBOX_ALLOWED_NETWORKS = ["127.0.0.1"]
     box.greeting = greeting
 
-    assert error_of(queue_of(box, imap_uses_tls=False, imap_allows_plain=True)) == mailbox_connection.NO_IMAP
+    assert error_of(queue_of(box)) == mailbox_connection.NO_IMAP
 
 
 @BOTH
 def test_a_closed_port_is_reported_as_unreachable(box: Mailbox, settings: Any, error_of: Tried) -> None:
-    settings.MAILBOX_ALLOWED_NETWORKS = ["127.0.0.1"]
-
     assert error_of(queue_of(box, imap_port=1)) == mailbox_connection.UNREACHABLE
 
 
@@ -194,13 +156,12 @@ def test_a_closed_port_is_reported_as_unreachable(box: Mailbox, settings: Any, e
 def test_a_test_of_a_server_that_never_answers_ends_at_its_limit(
     box: Mailbox, settings: Any, monkeypatch: pytest.MonkeyPatch, is_before_greeting: bool
 ) -> None:
-    settings.MAILBOX_ALLOWED_NETWORKS = ["127.0.0.1"]
-    monkeypatch.setattr(mailbox_check, "LONGEST_SECONDS", 1)
+    monkeypatch.setattr(mailbox_connection, "LONGEST_SECONDS", 1)
     if is_before_greeting:
         box.greeting = ""
     else:
         box.password = "\0hangs"
-    queue = queue_of(box, imap_password="secret", imap_uses_tls=False, imap_allows_plain=True)
+    queue = queue_of(box, imap_password="secret")
 
     error = by_test(queue)
 
@@ -212,11 +173,10 @@ def test_a_test_of_a_server_that_never_answers_ends_at_its_limit(
 
 
 def test_a_test_counts_the_mails_and_changes_nothing(box: Mailbox, settings: Any) -> None:
-    settings.MAILBOX_ALLOWED_NETWORKS = ["127.0.0.1"]
     for number in range(3):
         box.add(b"From: a@b.example\n\nx", is_seen=number == 0)
 
-    queue = queue_of(box, imap_uses_tls=False, imap_allows_plain=True)
+    queue = queue_of(box)
     assert by_test(queue) == ""
 
     test = MailboxTest.objects.get(pk=queue.pk)
@@ -225,12 +185,11 @@ def test_a_test_counts_the_mails_and_changes_nothing(box: Mailbox, settings: Any
 
 
 def test_a_repeated_task_makes_one_test(box: Mailbox, settings: Any) -> None:
-    settings.MAILBOX_ALLOWED_NETWORKS = ["127.0.0.1"]
-    queue = queue_of(box, imap_uses_tls=False, imap_allows_plain=True)
+    queue = queue_of(box)
     request_mailbox_test(queue, ACTOR)
 
     for _ in range(3):
-        mailbox_check.run_test(queue.pk)
+        mailbox_connection.run_test(queue.pk)
 
     assert box.connections == 1
 

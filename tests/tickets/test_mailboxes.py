@@ -1,7 +1,6 @@
 """The poll of mailboxes, with a server that fails in every way, at every moment."""
 
 import threading
-from collections.abc import Iterator
 from datetime import timedelta
 
 import pytest
@@ -9,8 +8,7 @@ from django.db import connection
 from django.utils import timezone
 
 from tests.conftest import ACTOR
-from tests.tickets.factories import TicketQueueFactory
-from tests.tickets.imap_server import Mailbox, local_mailboxes, serving  # noqa: F401  (a fixture)
+from tests.tickets.imap_server import Mailbox, a_mailbox, local_mailboxes, queue_of  # noqa: F401  (fixtures)
 from tests.tickets.mails import a_mail
 from tickets.mail import mailbox_poll
 from tickets.mail.mailbox_poll import poll
@@ -18,20 +16,6 @@ from tickets.models import Message, ReceivedMail, Ticket, TicketQueue
 from tickets.verbs.received_mails import retry_mail
 
 pytestmark = pytest.mark.usefixtures("committed_db", "own_storage")
-
-
-@pytest.fixture
-def box() -> Iterator[Mailbox]:
-    with serving(Mailbox()) as mailbox:
-        yield mailbox
-
-
-def queue_of(box: Mailbox, **values: object) -> TicketQueue:
-    mailbox = {"imap_host": "127.0.0.1", "imap_port": box.port, "imap_uses_tls": False, "imap_allows_plain": True}
-    queue: TicketQueue = TicketQueueFactory(
-        **{**mailbox, "imap_user": box.user, "imap_password": box.password, **values}
-    )
-    return queue
 
 
 def numbered(number: int) -> bytes:
@@ -295,21 +279,20 @@ def assert_released(release: threading.Event) -> None:
     assert release.wait(60)
 
 
-def test_a_server_that_never_answers_is_shown_as_failing(box: Mailbox, monkeypatch: pytest.MonkeyPatch) -> None:
-    queue = queue_of(box, imap_port=1)
+@pytest.mark.parametrize(
+    ("values", "error"),
+    [
+        ({"imap_port": 1}, "the server cannot be reached"),
+        # Its certificate is self-signed.
+        ({"imap_uses_tls": True, "imap_allows_plain": False}, "no encrypted connection: "),
+    ],
+)
+def test_a_mailbox_that_cannot_be_opened_is_shown_as_failing(box: Mailbox, values: dict[str, int], error: str) -> None:
+    queue = queue_of(box, **values)
 
     poll(queue.pk)
 
     queue.refresh_from_db()
-    assert queue.poll_error == "the server cannot be reached"
+    assert queue.poll_error.startswith(error)
     assert queue.imap_stuck_uid is None
-
-
-def test_a_mailbox_with_a_self_signed_certificate_is_not_read(box: Mailbox) -> None:
-    queue = queue_of(box, imap_uses_tls=True, imap_allows_plain=False)
-
-    poll(queue.pk)
-
-    queue.refresh_from_db()
-    assert queue.poll_error.startswith("no encrypted connection: ")
     assert not Message.objects.exists()

@@ -82,20 +82,6 @@ def test_a_reply_reaches_the_marketplace_signed(api: ApiClient) -> None:
     assert request.headers["authorization"] == "Basic ZGVzazpwYXNz"
 
 
-@pytest.mark.parametrize("source", ["marketplace_message", "marketplace_dispute"])
-def test_html_is_refused_with_900029(api: ApiClient, source: str) -> None:
-    ticket = TicketFactory(source=source)
-    body = {"body": "<p>x</p>", "user_login": AgentFactory().login}
-
-    answers = [
-        api.post(f"/api/tickets/{ticket.pk}/agent_response", {**body, **more}) for more in ({}, {"body_type": "HTML"})
-    ]
-
-    errors = [(answer.status_code, [error["code"] for error in answer.json()["errors"]]) for answer in answers]
-    assert errors == [(400, [900029]), (400, [900029])]
-    assert not Dispatch.objects.exists()
-
-
 def test_a_customers_message_comes_in_by_the_api(api: ApiClient) -> None:
     TicketQueueFactory()
     opened = api.post("/api/tickets", {"subject": "S", "body": "Where is it?", "from": "buyer-17", "source": SOURCE})

@@ -1,6 +1,5 @@
 """Merges of two customers: all data is kept, also during concurrent changes."""
 
-import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -10,13 +9,13 @@ from callcentre.core.errors import Conflict, ErrorCode, Invalid
 from tests.conftest import ACTOR
 from tests.telephony.factories import ConnectionFactory
 from tests.tickets.factories import (
-    CompanyFactory,
     CustomerFactory,
     CustomerNoteFactory,
     CustomFieldFactory,
     TicketFactory,
     TicketQueueFactory,
 )
+from tests.tickets.test_concurrency import at_once
 from tickets.customer_lookups import customers_of
 from tickets.models import Customer, Ticket
 from tickets.verbs.customer_merges import merge_customers
@@ -42,29 +41,21 @@ def merged(source, target):
     return target
 
 
-def test_tickets_calls_and_notes_move_to_the_target(source, target):
+def test_tickets_with_history_calls_and_notes_move_to_the_target(source, target):
     ticket, call, note = (
         TicketFactory(customer=source),
         ConnectionFactory(customer_id=source.pk),
         CustomerNoteFactory(customer=source),
     )
 
-    merged(source, target)
-
-    for row in (ticket, call, note):
-        row.refresh_from_db()
-    assert (ticket.customer, call.customer_id, note.customer) == (target, target.pk, target)
-
-
-def test_moved_ticket_has_history_and_keeps_its_time_of_change(source, target):
-    ticket = TicketFactory(customer=source)
     before = ticket.updated_at
 
     merged(source, target)
 
-    ticket.refresh_from_db()
-    assert ticket.updated_at == before
-    assert ticket.history.get().changes == {"customer": ["Jan Kowal", "Jan Kowal"]}
+    for row in (ticket, call, note):
+        row.refresh_from_db()
+    assert (ticket.updated_at, ticket.history.get().changes) == (before, {"customer": ["Jan Kowal", "Jan Kowal"]})
+    assert (ticket.customer, call.customer_id, note.customer) == (target, target.pk, target)
 
 
 def test_numbers_are_joined_and_the_targets_main_number_stays(source, target):
@@ -76,15 +67,6 @@ def test_number_of_both_is_kept_once(source, target):
     set_numbers(target, [("22 555 01 02", "+48225550102"), ("+48 225550101", "+48225550101")])
 
     assert merged(source, target).phone_numbers == ["22 555 01 02", "+48 225550101"]
-
-
-def test_target_gets_values_that_it_lacks(source, target):
-    company = CompanyFactory()
-    Customer.objects.filter(pk=source.pk).update(company=company, identifier="ERP-7")
-
-    found = merged(source, target)
-
-    assert (found.company, found.identifier, found.email) == (company, "ERP-7", "jan@work.example")
 
 
 def test_value_of_the_target_wins_and_the_other_is_in_the_history(source, target):
@@ -181,22 +163,11 @@ def in_thread(function, *args, **kwargs):
         connection.close()
 
 
-def at_once(*calls):
-    with ThreadPoolExecutor(len(calls)) as pool:
-        barrier = threading.Barrier(len(calls))
-
-        def run(call):
-            barrier.wait(60)
-            return in_thread(*call)
-
-        return [future.result(120) for future in [pool.submit(run, call) for call in calls]]
-
-
 def test_concurrent_merges_of_two_customers_into_each_other(committed_db):
     one, other = CustomerFactory(), CustomerFactory()
     tickets = [TicketFactory(customer=one), TicketFactory(customer=other)]
 
-    answers = at_once((merge_customers, one, other, ACTOR), (merge_customers, other, one, ACTOR))
+    answers = at_once(lambda: merge_customers(one, other, ACTOR), lambda: merge_customers(other, one, ACTOR))
 
     stayed = Customer.objects.current().get()
     assert sorted(type(answer).__name__ for answer in answers) == ["Conflict", "NoneType"]
@@ -211,7 +182,7 @@ def test_tickets_opened_during_a_merge_belong_to_the_target(committed_db):
         for _ in range(10):
             open_ticket(ACTOR, subject="Hello", body="Hello", sender="jan@home.example", queue_id=queue.pk)
 
-    answers = at_once((open_some,), (open_some,), (merge_customers, source, target, ACTOR))
+    answers = at_once(open_some, open_some, lambda: merge_customers(source, target, ACTOR))
 
     assert answers == [None, None, None]
     assert Ticket.objects.filter(customer=target).count() == 20
@@ -225,7 +196,10 @@ def test_tickets_given_to_the_source_during_a_merge_belong_to_the_target(committ
         for ticket in order:
             edit_ticket(ticket, ACTOR, customer_id=source.pk)
 
-    answers = at_once((hand_over, tickets), (hand_over, tickets[::-1]), (merge_customers, source, target, ACTOR))
+    answers = at_once(
+        *(lambda order=order: hand_over(order) for order in (tickets, tickets[::-1])),
+        lambda: merge_customers(source, target, ACTOR),
+    )
 
     assert answers == [None, None, None]
     assert {ticket.customer for ticket in Ticket.objects.all()} == {target}

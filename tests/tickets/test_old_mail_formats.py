@@ -6,10 +6,9 @@ import pytest
 
 from tests.tickets.test_parsing import multipart, of_parts, read
 from tickets.mail.charsets import decoded
-from tickets.mail.flowed_text import reflowed
 from tickets.mail.headers import without_words
 from tickets.mail.parsing import parse
-from tickets.mail.uuencoded import parted
+from tickets.mail.plain_text import parted, reflowed
 
 PLAIN = "Content-Type: text/plain\n\nplain"
 

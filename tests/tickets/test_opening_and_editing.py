@@ -9,6 +9,7 @@ from tests.conftest import ACTOR, ApiClient
 from tests.telephony.factories import AgentFactory
 from tests.tickets.factories import (
     CustomerFactory,
+    CustomFieldFactory,
     TicketCategoryFactory,
     TicketFactory,
     TicketQueueFactory,
@@ -49,6 +50,37 @@ def test_refused_ticket_stores_nothing(body: dict[str, Any], expected: list[tupl
 
     assert faults(api.post("/api/tickets", {"subject": "S", "body": "B", **body})) == expected
     assert (Ticket.objects.count(), Event.objects.count()) == (0, 0)
+
+
+def test_open_and_read_a_ticket(api: ApiClient) -> None:
+    queue = TicketQueueFactory()
+    CustomFieldFactory(name="order_number")
+    CustomFieldFactory(name="priority", type="choice", options=["high", "low"])
+
+    answer = api.post(
+        "/api/tickets",
+        {"subject": "S", "body": "B", "from": "jan@client.example", "custom_fields": {"priority": "high"}},
+    )
+    ticket_id = answer.json()["ticket_id"]
+    listed = api.get(
+        "/api/tickets?include_custom_fields=1&custom_fields[priority][0]=high&custom_fields[priority][1]=x"
+    )
+
+    assert answer.status_code == 201
+    assert listed.json()["count"] == 1
+    ticket = listed.json()["result"][0]
+    assert ticket["custom_fields"] == {"order_number": None, "priority": "high"}
+    assert {
+        name: ticket[name] for name in ("ticket_id", "from", "ticket_queue_id", "full_status_name", "close_time")
+    } == {
+        "ticket_id": ticket_id,
+        "from": "jan@client.example",
+        "ticket_queue_id": queue.pk,
+        "full_status_name": "New",
+        "close_time": "",
+    }
+    assert api.get(f"/api/tickets/{ticket_id}").json() == ticket
+    assert Ticket.objects.get().messages.get().body_type == "PLAIN"
 
 
 def test_empty_choice_means_the_default(api: ApiClient) -> None:

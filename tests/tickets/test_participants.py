@@ -6,10 +6,10 @@ from django.utils import timezone
 from tests.backoffice import page_of, superuser
 from tests.conftest import ACTOR
 from tests.telephony.factories import AgentFactory
-from tests.tickets.factories import CustomerFactory, TicketFactory, TicketQueueFactory
-from tests.tickets.mails import a_mail, taken
+from tests.tickets.factories import CustomerFactory, TicketQueueFactory
+from tests.tickets.mails import a_mail, answered, taken
 from tickets.mail.intake import process
-from tickets.mail.sender_identity import Person, answers_elsewhere, sender_of
+from tickets.mail.parsing import Mail, Person
 from tickets.models import Dispatch, Message, Ticket, TicketStatus
 from tickets.models.participants import participants_of
 from tickets.verbs.messages import reply_to
@@ -20,29 +20,26 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("own_storage")]
 JAN, EVE = Person("Jan", "jan@client.example"), Person("Eve", "eve@else.example")
 
 
-def answered(**ticket: object) -> tuple[Ticket, Dispatch]:
-    """Return a ticket and our reply to it."""
-    made = TicketFactory(**ticket)
-    message = reply_to(made, ACTOR, agent_login=AgentFactory().login, body="<p>Try again</p>")
-    return made, Dispatch.objects.get(message=message)
-
-
 @pytest.mark.parametrize(
-    ("answers_to", "is_own", "sender", "elsewhere"),
+    ("answers_to", "is_form", "sender", "elsewhere"),
     [
-        ([], False, EVE, None),
-        ([JAN], False, EVE, JAN),
-        ([JAN], True, JAN, JAN),
-        ([], True, EVE, None),
-        ([Person("", "EVE@else.example")], True, Person("", "EVE@else.example"), None),
-        ([JAN, EVE], True, JAN, None),
+        ([], False, EVE, ""),
+        ([JAN], False, EVE, JAN.address),
+        ([JAN], True, JAN, ""),
+        ([], True, EVE, ""),
+        ([Person("", "EVE@else.example")], True, Person("", "EVE@else.example"), ""),
+        ([Person("", "EVE@else.example")], False, EVE, ""),
+        ([JAN, EVE], True, JAN, ""),
     ],
 )
 def test_a_mail_is_from_its_author_and_a_form_from_who_filled_it_in(
-    answers_to: list[Person], *, is_own: bool, sender: Person, elsewhere: Person | None
+    answers_to: list[Person], *, is_form: bool, sender: Person, elsewhere: str
 ) -> None:
-    assert sender_of(EVE, answers_to, is_own=is_own) == sender
-    assert answers_elsewhere(EVE, answers_to) == elsewhere
+    mail = Mail(author=EVE, answers_to=answers_to)
+
+    mail.set_sender(is_form=is_form)
+
+    assert (mail.sender_name, mail.sender, mail.reply_to) == (sender.name, sender.address, elsewhere)
 
 
 def test_a_stranger_does_not_join_as_a_participant_by_reply_to_and_tag() -> None:

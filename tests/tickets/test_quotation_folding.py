@@ -195,6 +195,7 @@ def test_an_empty_quotation_folds_nothing() -> None:
     assert split_quotation(text, "HTML") == (html.clean(text), "")
 
 
+@pytest.mark.walk("text2-PLAIN")
 @pytest.mark.slow("writes many rows")
 @pytest.mark.parametrize(
     ("text", "kind"),

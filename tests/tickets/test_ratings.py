@@ -72,13 +72,6 @@ def test_rating_can_be_changed_for_a_week(client: Client, message: Message, path
     assert (values(), message.ratings, late.status_code) == ([5], [5], 410)
 
 
-def test_old_reply_cannot_be_rated(client: Client, message: Message, path: str) -> None:
-    Message.objects.update(created_at=timezone.now() - timedelta(days=61))
-
-    assert [client.get(path).status_code, client.post(path, {"value": "5"}).status_code] == [410, 410]
-    assert values() == []
-
-
 @pytest.mark.parametrize("value", ["", "0", "6", "x", "05", "5 "])
 def test_only_the_five_answers_are_accepted(client: Client, path: str, value: str) -> None:
     answer = client.post(path, {"value": value}, headers={"Accept-Language": "en"})
@@ -98,10 +91,14 @@ def test_forged_link_is_refused(client: Client, message: Message, path: str, set
     assert (statuses, values()) == ([404] * 4, [])
 
 
-def test_link_stays_valid_after_a_change_of_keys(client: Client, path: str, settings: Any) -> None:
+def test_link_is_a_full_address_and_stays_valid_after_a_change_of_keys(
+    client: Client, message: Message, path: str, settings: Any
+) -> None:
+    settings.PUBLIC_URL = "https://desk.example"
+    assert rating_url(message) == f"https://desk.example/ratings/{token_of(message)}"
+
     settings.SECRET_KEY_FALLBACKS = [settings.SECRET_KEY]
     settings.SECRET_KEY = "another-key-of-a-test-run-is-no-secret-and-long-enough"
-
     assert client.post(path, {"value": "3"}).status_code == 200
 
 
@@ -116,16 +113,13 @@ def test_page_is_in_the_language_of_the_browser_or_of_the_queue(
     assert (page["Content-Language"], f'<html lang="{language}">' in page.content.decode()) == (language, True)
 
 
-def test_only_replies_can_be_rated(client: Client) -> None:
-    message = receive_message(TicketFactory(), ACTOR, body="Help!")
+def test_old_replies_and_other_messages_cannot_be_rated(client: Client, message: Message, path: str) -> None:
+    Message.objects.update(created_at=timezone.now() - timedelta(days=61))
+    mail = receive_message(TicketFactory(), ACTOR, body="Help!")
 
-    assert client.get(f"/ratings/{token_of(message)}").status_code == 404
-
-
-def test_link_is_a_full_address(message: Message, settings: Any) -> None:
-    settings.PUBLIC_URL = "https://desk.example"
-
-    assert rating_url(message) == f"https://desk.example/ratings/{token_of(message)}"
+    assert [client.get(path).status_code, client.post(path, {"value": "5"}).status_code] == [410, 410]
+    assert client.get(f"/ratings/{token_of(mail)}").status_code == 404
+    assert values() == []
 
 
 def test_number_of_queries_of_the_page(client: Client, path: str) -> None:

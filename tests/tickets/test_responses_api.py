@@ -162,6 +162,15 @@ def test_reply_to_another_source_is_refused(source: str, body_type: str, api: Ap
     assert not Message.objects.exists()
 
 
+def test_all_faults_of_a_reply_are_reported_together(api: ApiClient) -> None:
+    ticket = ticket_of_kind(KINDS.NEW, source=Source.PHONE)
+    body = {"body": "<script>x</script>", "user_login": "nobody", "date": "2026-07-02 12:00", "attachments": ["t"]}
+
+    assert faults(post(api, ticket, "agent_response", **body)) == [
+        *((110001, "user_login"), (150002, "date"), (100001, "body"), (150001, None), (152001, "attachments.0"))
+    ]
+
+
 @pytest.mark.parametrize("source", [Source.MARKETPLACE_MESSAGE, Source.MARKETPLACE_DISPUTE])
 def test_marketplaces_accept_plain_text_only(source: str, api: ApiClient, anna: Any) -> None:
     ticket = ticket_of_kind(KINDS.NEW, source=source, sender="buyer-17")

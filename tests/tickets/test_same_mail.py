@@ -1,4 +1,4 @@
-"""The detection of a mail that comes twice, and the queue of a mail."""
+"""The detection of a mail that comes twice, the queue of a mail, and mails of machines."""
 
 from email.message import EmailMessage
 from io import BytesIO
@@ -6,7 +6,7 @@ from io import BytesIO
 import pytest
 
 from tests.tickets.factories import TicketQueueFactory
-from tests.tickets.mails import a_mail, taken
+from tests.tickets.mails import a_mail, answered, taken
 from tests.tickets.test_concurrency import at_once
 from tickets.mail.intake import take_in
 from tickets.models import Message, ReceivedMail, Ticket
@@ -22,6 +22,15 @@ def scanned(content: bytes, filename: str = "scan.pdf") -> bytes:
     mail.set_content("Scanned.")
     mail.add_attachment(content, maintype="application", subtype="pdf", filename=filename)
     return mail.as_bytes()
+
+
+def test_the_same_mail_twice_is_one_message() -> None:
+    TicketQueueFactory()
+
+    first, second = taken(a_mail()), taken(a_mail())
+
+    assert first == second
+    assert Ticket.objects.count() == 1
 
 
 def test_a_mail_with_another_file_is_another_mail() -> None:
@@ -109,3 +118,45 @@ def test_a_mail_to_two_queues_goes_to_the_first_recipient() -> None:
     received = taken(a_mail(To="Help <help@us.example>", Cc="sales@us.example"))
 
     assert received.message.ticket.queue.address == "help@us.example"
+
+
+def test_an_answer_to_our_mail_joins_its_ticket() -> None:
+    ticket, dispatch = answered()
+
+    taken(
+        a_mail(
+            "Works now.\n\nOn Mon, 1 Jan 2026 at 10:00 Us wrote:\n> Try again\n", In_Reply_To=f"<{dispatch.header_id}>"
+        )
+    )
+
+    message = ticket.messages.last()
+    assert message is not None
+    assert (message.type, message.body.strip(), message.quoted.startswith("On Mon")) == ("MAIL", "Works now.", True)
+    ticket.refresh_from_db()
+    assert ticket.status.kind == "new"
+
+
+def test_an_answering_machine_does_not_reopen_a_ticket() -> None:
+    ticket, dispatch = answered()
+
+    taken(a_mail(Auto_Submitted="auto-replied", In_Reply_To=f"<{dispatch.header_id}>"))
+
+    ticket.refresh_from_db()
+    assert (ticket.messages.count(), ticket.status.kind) == (2, "waiting_for_customer")
+
+
+def test_an_unreadable_mail_is_quarantined() -> None:
+    TicketQueueFactory()
+
+    received = taken(b"\r\n\r\nno headers at all")
+
+    assert (received.outcome, received.reason) == ("quarantined", "it has no headers")
+    assert not Ticket.objects.exists()
+
+
+def test_our_own_mail_that_comes_back_is_no_ticket() -> None:
+    _ticket, dispatch = answered()
+
+    received = taken(a_mail(Message_ID=f"<{dispatch.header_id}>", From="Help <noreply@us.example>"))
+
+    assert (received.outcome, Ticket.objects.count()) == ("ignored", 1)

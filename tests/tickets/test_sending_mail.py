@@ -1,6 +1,5 @@
 """Mails to a real server on a socket: the outcome of each success and failure."""
 
-from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
@@ -12,7 +11,15 @@ from callcentre.core.errors import Conflict, Invalid
 from tests.conftest import ACTOR
 from tests.telephony.factories import AgentFactory
 from tests.tickets.factories import TicketFactory
-from tests.tickets.mail_servers import MailServer, due_now, mail_server, mute, saying, send_to
+from tests.tickets.mail_servers import (  # noqa: F401  (a fixture)
+    MailServer,
+    a_mail_server,
+    due_now,
+    mail_server,
+    mute,
+    saying,
+    send_to,
+)
 from tests.webhooks.receivers import receiver, tls_for
 from tickets.mail import smtp
 from tickets.mail.dispatcher import dispatch
@@ -21,12 +28,6 @@ from tickets.verbs.dispatches import record_bounce, resend
 from tickets.verbs.messages import reply_to
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def server(settings: Any) -> Iterator[MailServer]:
-    with mail_server(settings) as running:
-        yield running
 
 
 def a_reply(body: str = "<p>Try again</p>", **values: Any) -> Dispatch:
@@ -65,33 +66,23 @@ def test_a_message_full_of_dots_arrives_as_it_was_written(server: MailServer) ->
     assert text.get_content().replace("\r\n", "\n") == body + "\n"
 
 
-def test_a_recipient_that_is_refused_for_good_fails(server: MailServer) -> None:
-    server.rcpt_answers["jan@client.example"] = "550 No such user"
+@pytest.mark.parametrize(
+    ("address", "answer", "state", "condition"),
+    [
+        ("jan@client.example", "550 No such user", "failed", "failed"),
+        ("jan@client.example", "450 Try later", "queued", "waits for another attempt"),
+        ("gone@client.example", "550 No such user", "sent", "sent, but not to gone@client.example"),
+    ],
+)
+def test_the_answer_about_a_recipient_decides(
+    server: MailServer, address: str, answer: str, state: str, condition: str
+) -> None:
+    server.rcpt_answers[address] = answer
 
-    row = sent(a_reply())
+    row = sent(a_reply(copies=["gone@client.example"] if address.startswith("gone") else []))
 
-    assert outcome(row) == ("failed", False, "jan@client.example: 550 No such user")
-    assert row.condition == "failed"
-
-
-def test_a_recipient_that_is_refused_temporarily_waits(server: MailServer) -> None:
-    server.rcpt_answers["jan@client.example"] = "450 Try later"
-
-    row = sent(a_reply())
-
-    assert outcome(row) == ("queued", False, "jan@client.example: 450 Try later")
-    assert row.next_attempt_at is not None
-    assert row.next_attempt_at > timezone.now()
-    assert row.condition == "waits for another attempt"
-
-
-def test_one_refused_recipient_of_two_is_named(server: MailServer) -> None:
-    server.rcpt_answers["gone@client.example"] = "550 No such user"
-
-    row = sent(a_reply(copies=["gone@client.example"]))
-
-    assert outcome(row) == ("sent", False, "gone@client.example: 550 No such user")
-    assert row.condition == "sent, but not to gone@client.example"
+    assert (outcome(row), row.condition) == ((state, False, f"{address}: {answer}"), condition)
+    assert (row.next_attempt_at is not None and row.next_attempt_at > timezone.now()) == (state == "queued")
 
 
 @pytest.mark.parametrize(
@@ -124,8 +115,12 @@ def test_each_attempt_waits_longer_and_the_last_one_fails(server: MailServer) ->
     assert len(server.received) == len(Dispatch.delays) + 1
 
 
-def test_a_server_that_hangs_up_after_the_message_leaves_the_outcome_unknown(server: MailServer) -> None:
-    server.drops = True
+@pytest.mark.parametrize("fault", ["drops", "holds"])
+def test_a_server_that_hangs_up_or_hangs_after_the_message_leaves_the_outcome_unknown(
+    server: MailServer, monkeypatch: pytest.MonkeyPatch, fault: str
+) -> None:
+    monkeypatch.setattr(smtp, "ANSWER_SECONDS", 0.2 if fault == "holds" else smtp.ANSWER_SECONDS)
+    setattr(server, fault, True)
 
     row = sent(a_reply())
     again = sent(row)
@@ -133,17 +128,6 @@ def test_a_server_that_hangs_up_after_the_message_leaves_the_outcome_unknown(ser
     assert (row.state, row.is_unknown, row.condition) == ("failed", True, "failed: outcome unknown")
     assert row.error.startswith("outcome unknown: ")
     assert (again.attempt_count, len(server.received)) == (1, 1)
-
-
-def test_a_server_that_hangs_after_the_message_leaves_the_outcome_unknown(
-    server: MailServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(smtp, "ANSWER_SECONDS", 0.2)
-    server.holds = True
-
-    row = sent(a_reply())
-
-    assert (row.state, row.is_unknown, len(server.received)) == ("failed", True, 1)
 
 
 @pytest.mark.parametrize("command", ["GREETING", "EHLO", "MAIL", "RCPT", "DATA"])

@@ -1,8 +1,6 @@
 """A mail to several recipients, some of whom a real server refuses: no recipient gets it twice."""
 
-from collections.abc import Iterator
 from datetime import timedelta
-from typing import Any
 
 import pytest
 from django.utils import timezone
@@ -11,7 +9,7 @@ from callcentre.core.errors import Conflict
 from tests.conftest import ACTOR
 from tests.telephony.factories import AgentFactory
 from tests.tickets.factories import TicketFactory
-from tests.tickets.mail_servers import MailServer, due_now, mail_server
+from tests.tickets.mail_servers import MailServer, a_mail_server, due_now  # noqa: F401  (a fixture)
 from tickets.mail.dispatcher import dispatch
 from tickets.models import Dispatch
 from tickets.verbs.dispatches import record_bounce, resend
@@ -21,12 +19,6 @@ pytestmark = pytest.mark.django_db
 
 ALL = ["jan@client.example", "eva@client.example", "gone@client.example"]
 BUSY, GONE = "450 Mailbox busy", "550 No such user"
-
-
-@pytest.fixture
-def server(settings: Any) -> Iterator[MailServer]:
-    with mail_server(settings) as running:
-        yield running
 
 
 def a_reply() -> Dispatch:

@@ -8,14 +8,17 @@ from tests.backoffice import errors_of, inputs_of, messages_of, page_of, staff, 
 from tests.statements import few_statements
 from tests.tickets.factories import (
     CannedReplyFactory,
-    CompanyFactory,
+    ChatFactory,
     CustomerFactory,
     CustomFieldFactory,
+    DispatchFactory,
     MarketplaceFactory,
+    RatingFactory,
+    ReceivedMailFactory,
+    StoredFileFactory,
     TicketFactory,
     TicketQueueFactory,
     TicketStatusFactory,
-    TicketSubstatusFactory,
 )
 from tickets.models import Company, CustomField, Marketplace, TicketQueue, TicketStatus
 
@@ -38,46 +41,27 @@ def raw(row, column):
 # Statuses
 
 
-def test_the_last_status_of_a_kind_is_not_deleted():
-    status = TicketStatus.objects.get(kind="new")
+def test_a_status_is_deleted_unless_it_is_used_or_the_last_of_its_kind():
+    last, further, used = TicketStatus.objects.get(kind="new"), TicketStatusFactory(kind="new"), TicketStatusFactory()
+    ticket, client = TicketFactory(status=used), superuser()
 
-    assert superuser().post(page_of(status, "delete"), {"post": "yes"}).status_code == 403
+    client.post(page_of(further, "delete"), {"post": "yes"})
+    refused = client.post(page_of(used, "delete"), {"post": "yes"})
 
-
-def test_a_further_status_of_a_kind_is_deleted():
-    status = TicketStatusFactory(kind="new")
-
-    superuser().post(page_of(status, "delete"), {"post": "yes"})
-
-    assert TicketStatus.objects.filter(kind="new").count() == 1
+    assert client.post(page_of(last, "delete"), {"post": "yes"}).status_code == 403
+    assert str(ticket) in refused.content.decode()
+    assert set(TicketStatus.objects.filter(pk__in=[last.pk, further.pk, used.pk])) == {last, used}
 
 
-def test_a_used_status_is_not_deleted_and_the_page_says_why():
-    ticket = TicketFactory(status=TicketStatusFactory())
+def test_sub_statuses_are_on_the_page_of_their_status_and_stay_while_they_are_used():
+    status, client = TicketStatus.objects.get(kind="closed"), superuser()
 
-    response = superuser().post(page_of(ticket.status, "delete"), {"post": "yes"})
-
-    assert str(ticket) in response.content.decode()
-    assert TicketStatus.objects.filter(pk=ticket.status_id).exists()
-
-
-def test_a_sub_status_is_added_on_the_page_of_its_status():
-    status = TicketStatus.objects.get(kind="closed")
-
-    superuser().submit(
-        page_of(status), **{"substatuses-TOTAL_FORMS": "1", "substatuses-0-name": "Refused", "substatuses-0-order": "1"}
-    )
+    added = {"substatuses-0-name": "Refused", "substatuses-0-order": "1"}
+    client.submit(page_of(status), **{"substatuses-TOTAL_FORMS": "1", **added})
+    TicketFactory(status=status, substatus=status.substatuses.get())
+    client.submit(page_of(status), expected=200, **{"substatuses-0-DELETE": "on"})
 
     assert status.substatuses.get().name == "Refused"
-
-
-def test_a_used_sub_status_is_not_deleted():
-    substatus = TicketSubstatusFactory()
-    TicketFactory(status=substatus.status, substatus=substatus)
-
-    superuser().submit(page_of(substatus.status), expected=200, **{"substatuses-0-DELETE": "on"})
-
-    assert substatus.status.substatuses.count() == 1
 
 
 def test_the_kind_of_a_status_stays():
@@ -127,26 +111,17 @@ def test_a_field_that_has_values_keeps_its_type(owner, factory):
     assert field.type == "text"
 
 
-def test_a_field_without_values_gets_another_type():
-    field = CustomFieldFactory()
+def test_a_field_without_values_gets_another_type_and_is_not_deleted():
+    field, client = CustomFieldFactory(), superuser()
     TicketFactory(custom_fields={str(field.pk + 1): "12"})
 
-    superuser().submit(page_of(field), type="number", name="points")
+    client.submit(page_of(field), type="number", name="points")
 
     field.refresh_from_db()
     assert (field.type, field.name) == ("number", "points")
-
-
-def test_a_name_that_another_field_has_is_refused():
-    CustomFieldFactory(name="priority")
-
-    response = superuser().submit(add("customfield"), expected=200, owner="ticket", name="priority", type="text")
-
-    assert errors_of(response) == {"": ["Another field has this name."]}
-
-
-def test_a_custom_field_is_not_deleted():
-    assert superuser().post(page_of(CustomFieldFactory(), "delete"), {"post": "yes"}).status_code == 403
+    twin = client.submit(add("customfield"), expected=200, owner="ticket", name="points", type="text")
+    assert errors_of(twin) == {"": ["Another field has this name."]}
+    assert client.post(page_of(field, "delete"), {"post": "yes"}).status_code == 403
 
 
 # Companies
@@ -158,20 +133,11 @@ def test_a_company_is_added_renamed_and_found():
     client.submit(add("company"), name="Akme")
     company = Company.objects.get()
     client.submit(page_of(company), name="Acme 100% Ltd")
+    CustomerFactory.create_batch(3, company=company)
 
     assert page_of(company) in client.page(list_of("company"), q="e 100%")
     assert page_of(company) not in client.page(list_of("company"), q="e 100_")
-
-
-def test_the_list_of_companies_counts_customers_in_one_query():
-    for company in CompanyFactory.create_batch(30):
-        CustomerFactory.create_batch(3, company=company)
-    client = superuser()
-
-    with few_statements(4):
-        page = client.page(list_of("company"))
-
-    assert ">3<" in page
+    assert ">3<" in client.page(list_of("company"))
 
 
 # Ticket queues
@@ -193,29 +159,21 @@ def test_a_new_queue_leads_to_its_page_for_its_hours():
     assert answer["Location"] == page_of(queue)
 
 
-def test_the_password_of_a_mailbox_is_kept_encrypted_and_never_shown():
-    queue = TicketQueueFactory(imap_host="imap.callcentre.example")
-    client = superuser()
+def test_the_password_of_a_mailbox_is_kept_encrypted_and_never_shown_until_it_is_removed():
+    queue, client = TicketQueueFactory(imap_host="imap.callcentre.example"), superuser()
 
     save(client, queue, new_password="of the mailbox", imap_user="support")
-
-    queue.refresh_from_db()
-    assert queue.imap_password == "of the mailbox"
-    assert decrypt(raw(queue, "imap_password").encode()) == b"of the mailbox"
-    assert "of the mailbox" not in client.page(page_of(queue))
-
-
-def test_a_password_that_is_not_typed_stays_until_it_is_removed():
-    queue = TicketQueueFactory(with_mailbox=True)
-    client = superuser()
-
+    stored = raw(queue, "imap_password")
     save(client, queue, name="Support")
     queue.refresh_from_db()
-    kept = queue.imap_password
+    page = client.page(page_of(queue))
+    assert (queue.imap_password, queue.name) == ("of the mailbox", "Support")
     save(client, queue, forget_password="on")
 
     queue.refresh_from_db()
-    assert (kept, queue.imap_password, queue.name) == ("of the mailbox", "", "Support")
+    assert decrypt(stored.encode()) == b"of the mailbox"
+    assert "of the mailbox" not in page
+    assert queue.imap_password == ""
 
 
 def test_another_mailbox_is_read_from_its_beginning():
@@ -298,26 +256,27 @@ def test_a_canned_reply_is_of_one_queue_or_of_any():
     assert "any queue" in page
 
 
-def test_the_password_of_a_marketplace_is_never_shown():
-    client = superuser()
+def test_a_marketplace_keeps_its_source_and_never_shows_its_password():
+    client, url = superuser(), "https://marketplace.example/replies"
+    values = {"http_auth_user": "us", "new_password": "of the marketplace", "is_active": "on"}
 
-    client.submit(
-        add("marketplace"),
-        source="marketplace_message",
-        url="https://marketplace.example/replies",
-        http_auth_user="us",
-        new_password="of the marketplace",
-        is_active="on",
-    )
-
+    form = client.page(add("marketplace"))
+    client.submit(add("marketplace"), source="marketplace_message", url=url, **values)
     marketplace = Marketplace.objects.get()
+    client.submit(page_of(marketplace), source="marketplace_dispute", is_active=None)
+
+    marketplace.refresh_from_db()
+    assert (marketplace.source, marketplace.url, marketplace.is_active) == ("marketplace_message", url, False)
     assert marketplace.http_auth_password == "of the marketplace"
     assert "of the marketplace" not in client.page(page_of(marketplace))
+    # Only marketplaces are sources.
+    assert "marketplace_dispute" in form
+    assert 'value="email"' not in form
 
 
 def test_the_secret_of_a_marketplace_is_shown_and_replaced():
     marketplace = MarketplaceFactory()
-    client, secret = superuser(), marketplace.secret
+    client, viewer, secret = superuser(), staff("view_marketplace"), marketplace.secret
 
     shown = client.submit(page_of(marketplace, "show_secret"), expected=200).content.decode()
     client.submit(page_of(marketplace, "new_secret"), expected=200)
@@ -326,43 +285,32 @@ def test_the_secret_of_a_marketplace_is_shown_and_replaced():
     assert secret in shown
     assert secret not in client.page(page_of(marketplace))
     assert marketplace.secret != secret
+    assert {viewer.post(page_of(marketplace, page)).status_code for page in ("show_secret", "new_secret")} == {403}
 
 
-def test_viewers_see_no_secret():
-    marketplace = MarketplaceFactory()
-
-    for page in ("show_secret", "new_secret"):
-        assert staff("view_marketplace").post(page_of(marketplace, page)).status_code == 403
-
-
-def test_only_marketplaces_are_sources_of_marketplaces():
-    page = superuser().page(add("marketplace"))
-
-    assert "marketplace_dispute" in page
-    assert 'value="email"' not in page
+# Lists
 
 
 @pytest.mark.parametrize(
-    ("model", "factory", "queries"),
+    ("model", "make", "queries"),
     [
         ("ticketstatus", TicketStatusFactory, 5),
         ("customfield", CustomFieldFactory, 5),
         ("ticketqueue", TicketQueueFactory, 5),
         ("cannedreply", CannedReplyFactory, 6),
+        ("company", lambda: CustomerFactory(of_company=True), 4),
+        ("customer", lambda: CustomerFactory(of_company=True, phone_numbers=["+48225550101"]), 4),
+        ("chat", lambda: ChatFactory(assigned=True), 3),
+        ("receivedmail", lambda: ReceivedMailFactory(stored=True, queue=TicketQueueFactory()), 4),
+        ("dispatch", lambda: DispatchFactory(failed=True), 3),
+        ("rating", RatingFactory, 3),
+        ("storedfile", lambda: StoredFileFactory(attached=True), 3),
     ],
 )
-def test_the_query_counts_of_lists_are_constant(model, factory, queries):
-    factory.create_batch(30)
+def test_the_query_counts_of_lists_are_constant(model, make, queries):
+    for _ in range(30):
+        make()
     client = superuser()
 
     with few_statements(queries):
         client.page(list_of(model))
-
-
-def test_a_marketplace_keeps_its_source():
-    marketplace = MarketplaceFactory()
-
-    superuser().submit(page_of(marketplace), source="marketplace_dispute", url="https://other.example/replies")
-
-    marketplace.refresh_from_db()
-    assert (marketplace.source, marketplace.url) == ("marketplace_message", "https://other.example/replies")

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from datetime import UTC, datetime, time, timedelta
+from functools import partial
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -68,116 +69,50 @@ def dues(ticket: Ticket) -> tuple[float | None, float | None]:
     return response, resolution
 
 
-def test_both_targets_start_with_the_ticket(clock: Clock) -> None:
-    assert dues(opened()) == (1, 10)
+# What happens to a ticket, with the hours since its opening between.
+EVENTS: dict[str, Callable[[Ticket], Any]] = {
+    "reply": reply,
+    "reply of hour 1": lambda ticket: reply(ticket, at=after(1)),
+    "message": write,
+    "automatic": lambda ticket: write(ticket, is_automatic=True),
+    "comment": lambda ticket: comment_on(ticket, ACTOR, agent_login=AgentFactory().login, text="Hm"),
+    **{kind: partial(turn, kind=kind) for kind in TicketStatus.Kind.values},
+}
 
 
-def test_nothing_is_due_while_a_ticket_waits_for_the_customer(clock: Clock) -> None:
-    ticket = opened()
-    clock(0.5)
-
-    reply(ticket)
-
-    assert dues(ticket) == (None, None)
-
-
-def test_later_message_has_a_response_target_without_the_wait(clock: Clock) -> None:
-    ticket = opened()
-    clock(0.5)
-    reply(ticket)
-    clock(48)
-
-    write(ticket)
-
-    assert dues(ticket) == (49, 57.5)
-
-
-def test_second_message_does_not_delay_the_response_to_the_first(clock: Clock) -> None:
-    ticket = opened()
-    clock(0.5)
-
-    write(ticket)
-
-    assert dues(ticket) == (1, 10)
-
-
-def test_automatic_messages_and_comments_change_no_target(clock: Clock) -> None:
-    ticket = opened()
-    reply(ticket)
-    clock(5)
-
-    write(ticket, is_automatic=True)
-    comment_on(ticket, ACTOR, agent_login=AgentFactory().login, text="Hm")
-
-    assert dues(ticket) == (None, None)
-
-
-def test_status_set_by_hand_pauses_and_resumes_the_targets(clock: Clock) -> None:
-    ticket = opened()
-    clock(0.5)
-    turn(ticket, "waiting_for_customer")
-    paused = dues(ticket)
-    clock(20)
-    turn(ticket, "in_progress")
-
-    assert (paused, dues(ticket)) == ((None, None), (20.5, 29.5))
-
-
-def test_postponed_ticket_stays_due(clock: Clock) -> None:
+@pytest.mark.parametrize(
+    ("events", "expected"),
+    [
+        ([], (1, 10)),
+        # Nothing is due while a ticket waits for the customer. A later message has its target without the wait.
+        ([0.5, "reply"], (None, None)),
+        ([0.5, "reply", 48, "message"], (49, 57.5)),
+        # A second message does not delay the response to the first.
+        ([0.5, "message"], (1, 10)),
+        (["reply", 5, "automatic", "comment"], (None, None)),
+        ([0.5, "waiting_for_customer"], (None, None)),
+        ([0.5, "waiting_for_customer", 20, "in_progress"], (20.5, 29.5)),
+        (["postponed"], (1, 10)),
+        # A reply ends the target in any status, but an older one does not answer a message.
+        (["postponed", 0.5, "reply"], (None, 10)),
+        (["reply", "postponed", 2, "message", "postponed", "reply of hour 1"], (3, 10)),
+        # A message to a closed ticket starts new targets.
+        (["reply", 1, "message", "closed", 100, "message"], (101, 110)),
+        # Reopening by hand starts only the resolution target of an answered ticket.
+        (["reply", "closed", 100, "in_progress"], (None, 110)),
+        (["closed", 100, "in_progress"], (101, 110)),
+    ],
+)
+def test_targets_after(events: list[str | float], expected: tuple[float | None, float | None], clock: Clock) -> None:
     ticket = opened()
 
-    turn(ticket, "postponed")
+    for event in events:
+        if isinstance(event, str):
+            EVENTS[event](ticket)
+        else:
+            clock(event)
 
-    assert dues(ticket) == (1, 10)
-
-
-def test_reply_ends_the_response_target_in_any_status(clock: Clock) -> None:
-    ticket = opened()
-    turn(ticket, "postponed")
-    clock(0.5)
-
-    reply(ticket)
-
-    assert dues(ticket) == (None, 10)
-
-
-def test_reply_older_than_the_message_does_not_answer_it(clock: Clock) -> None:
-    ticket = opened()
-    reply(ticket)
-    turn(ticket, "postponed")
-    clock(2)
-    write(ticket)
-    turn(ticket, "postponed")
-
-    reply(ticket, at=after(1))
-
-    assert dues(ticket)[0] == 3
-
-
-def test_message_to_a_closed_ticket_starts_new_targets(clock: Clock) -> None:
-    ticket = opened()
-    reply(ticket)
-    clock(1)
-    write(ticket)
-    turn(ticket, "closed")
-    clock(100)
-
-    write(ticket)
-
-    assert dues(ticket) == (101, 110)
-
-
-def test_reopening_by_hand_starts_only_the_resolution_target(clock: Clock) -> None:
-    answered, silent = opened(), opened()
-    reply(answered)
-    for ticket in (answered, silent):
-        turn(ticket, "closed")
-    clock(100)
-
-    for ticket in (answered, silent):
-        turn(ticket, "in_progress")
-
-    assert (dues(answered), dues(silent)) == ((None, 110), (101, 110))
+    assert dues(ticket) == expected
 
 
 def test_targets_of_another_queue_count_from_the_same_start(clock: Clock) -> None:

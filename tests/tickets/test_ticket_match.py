@@ -12,25 +12,17 @@ from django.utils import timezone, translation
 
 from callcentre.core.errors import Conflict, Invalid
 from tests.conftest import ACTOR, ApiClient
-from tests.telephony.factories import AgentFactory
 from tests.tickets.factories import CustomerFactory, TicketFactory, TicketQueueFactory
-from tests.tickets.mails import a_mail, files_on_disk, taken
+from tests.tickets.mails import a_mail, answered, files_on_disk, taken
 from tickets.mail import intake
 from tickets.mail.intake import FLOOD, MOST_ATTEMPTS, process
 from tickets.models import CustomerSettings, Dispatch, Message, ReceivedMail, StoredFile, Ticket, TicketStatus
 from tickets.verbs.merges import split_ticket
-from tickets.verbs.messages import receive_message, reply_to
+from tickets.verbs.messages import receive_message
 from tickets.verbs.received_mails import discard_mail, retry_mail
 from webhooks.models import Event
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("own_storage")]
-
-
-def answered(**ticket: object) -> tuple[Ticket, Dispatch]:
-    """Create a ticket with our reply to it."""
-    made = TicketFactory(**ticket)
-    message = reply_to(made, ACTOR, agent_login=AgentFactory().login, body="<p>Try again</p>")
-    return made, Dispatch.objects.get(message=message)
 
 
 def actions() -> list[str]:

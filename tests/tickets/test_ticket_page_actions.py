@@ -15,9 +15,11 @@ from tests.tickets.factories import (
     TicketQueueFactory,
     TicketSubstatusFactory,
 )
-from tickets.models import Message, Ticket, TicketStatus
+from tickets.models import Customer, Message, Ticket, TicketStatus
+from tickets.verbs.customer_merges import merge_customers
 from tickets.verbs.merges import merge_tickets
 from tickets.verbs.tickets import edit_ticket
+from webhooks.models import Event
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
 
@@ -58,12 +60,15 @@ def test_all_properties_are_changed_in_one_step():
 
 def test_a_ticket_is_taken_from_its_agent_and_its_values_are_cleared():
     field = CustomFieldFactory(name="order")
-    ticket = TicketFactory(agent=AgentFactory(), tags=["a"], custom_fields={str(field.pk): "12"})
+    values = {"tags": ["a"], "custom_fields": {str(field.pk): "12"}, "of_customer": True}
+    ticket = TicketFactory(agent=AgentFactory(), **values)
+    name = str(ticket.customer)
 
-    edit(superuser(), ticket, agent="", tags="", **{f"field_{field.pk}": ""})
+    edit(superuser(), ticket, agent="", tags="", customer="", **{f"field_{field.pk}": ""})
 
     ticket.refresh_from_db()
-    assert (ticket.agent, ticket.tags, ticket.custom_fields) == (None, [], {})
+    assert (ticket.agent, ticket.tags, ticket.custom_fields, ticket.customer) == (None, [], {}, None)
+    assert ticket.history.get().changes["customer"] == [name, None]
 
 
 def test_faults_are_shown_at_their_fields_and_nothing_is_changed():
@@ -71,9 +76,11 @@ def test_faults_are_shown_at_their_fields_and_nothing_is_changed():
     ticket = TicketFactory()
 
     response = edit(superuser(), ticket, tags="new", **{f"field_{field.pk}": "heavy"})
+    empty = edit(superuser(), ticket, subject=" ")
 
     ticket.refresh_from_db()
     assert response.context["properties"].errors == {f"field_{field.pk}": ["This is no number."]}
+    assert empty.context["properties"].errors == {"subject": ["This field is required."]}
     assert 'value="heavy"' in response.content.decode()
     assert ticket.tags == []
 
@@ -90,22 +97,26 @@ def test_concurrent_changes_of_different_properties_are_both_kept():
     assert (ticket.agent, ticket.tags) == (agent, ["mine"])
 
 
-def test_concurrent_changes_of_one_property_are_a_conflict():
-    client, ticket = superuser(), TicketFactory()
-    data = filled(client, ticket, tags="mine")
-    edit_ticket(ticket, ACTOR, tags=["theirs"])
+@pytest.mark.parametrize("name", ["tags", "category", "customer"])
+def test_concurrent_changes_of_one_property_are_a_conflict(name):
+    mine, theirs = (
+        {"tags": [word], "category": TicketCategoryFactory(), "customer": CustomerFactory()}[name]
+        for word in ("mine", "theirs")
+    )
+    client, ticket = superuser(), TicketFactory(category=TicketCategoryFactory())
+    data = filled(client, ticket, **{name: "mine" if name == "tags" else mine.pk})
+    edit_ticket(ticket, ACTOR, **({"tags": theirs} if name == "tags" else {f"{name}_id": theirs.pk}))
 
     told = client.post(page_of(ticket), data)
     ticket.refresh_from_db()
-    before = ticket.tags
-    again = inputs_of(told.content.decode())
-    client.post(page_of(ticket), {**again, "do": "edit"})
+    before = getattr(ticket, name)
+    client.post(page_of(ticket), {**inputs_of(told.content.decode()), "do": "edit"})
 
     ticket.refresh_from_db()
     assert told.context["properties"].errors == {
-        "tags": ["Another user has changed this meanwhile. Save again to set yours."]
+        name: ["Another user has changed this meanwhile. Save again to set yours."]
     }
-    assert (before, ticket.tags) == (["theirs"], ["mine"])
+    assert (before, getattr(ticket, name)) == (theirs, mine)
 
 
 def test_an_agent_takes_a_ticket():
@@ -130,6 +141,78 @@ def test_the_history_shows_person_and_values():
     assert "tester <strong>edited</strong>" in page
     assert f"{field.name}: <ins>12</ins>" in page
     assert "tags: <ins>vip</ins>" in page
+
+
+def test_subject_and_customer_are_changed_with_history_and_one_event():
+    ticket, customer = TicketFactory(subject="Hello", of_customer=True), CustomerFactory(surname="Nowak")
+    before = str(ticket.customer)
+
+    response = edit(superuser(), ticket, subject="A broken kettle", customer=customer.pk)
+
+    ticket.refresh_from_db()
+    assert messages_of(response) == ["The ticket is changed."]
+    assert (ticket.subject, ticket.customer) == ("A broken kettle", customer)
+    assert ticket.history.get().changes == {
+        "customer": [before, str(customer)],
+        "subject": ["Hello", "A broken kettle"],
+    }
+    event = Event.objects.get(subject=f"ticket:{ticket.pk}")
+    assert (event.action, event.payload["customer_id"]) == ("TICKET_UPDATED", customer.pk)
+
+
+def test_a_category_is_cleared_and_comes_back():
+    category = TicketCategoryFactory(name="Complaint")
+    ticket = TicketFactory(category=category)
+    supervisor = staff("view_ticket", "change_ticket")
+
+    cleared = edit(supervisor, ticket, category="")
+    ticket.refresh_from_db()
+    assert messages_of(cleared) == ["The ticket is changed."]
+    assert ticket.category_id is None
+    assert ticket.history.get().changes == {"category": ["Complaint", None]}
+
+    edit(supervisor, ticket, category=category.pk)
+    ticket.refresh_from_db()
+    assert ticket.category == category
+    assert ticket.history.latest("pk").changes == {"category": [None, "Complaint"]}
+
+
+@pytest.mark.parametrize("is_active", [True, False])
+def test_an_inactive_category_of_a_ticket_is_kept(is_active):
+    category = TicketCategoryFactory(is_active=is_active)
+    ticket = TicketFactory(category=category, subject="Hello")
+
+    edit(superuser(), ticket)
+    assert ticket.history.count() == 0
+
+    edit(superuser(), ticket, subject="A kettle")
+    ticket.refresh_from_db()
+    assert ticket.category == category
+    assert ticket.history.get().changes == {"subject": ["Hello", "A kettle"]}
+
+
+def test_a_customer_who_was_merged_leads_to_the_one_who_stays():
+    ticket, source, target = TicketFactory(), CustomerFactory(), CustomerFactory()
+    merge_customers(source, target, ACTOR)
+
+    edit(superuser(), ticket, customer=source.pk)
+
+    ticket.refresh_from_db()
+    assert ticket.customer == target
+
+
+def test_without_the_right_to_view_customers_other_fields_can_be_edited():
+    ticket = TicketFactory(of_customer=True, subject="Hello")
+    customer = Customer.objects.get()
+    client = staff("view_ticket", "change_ticket")
+
+    page = client.page(page_of(ticket))
+    edit(client, ticket, subject="A kettle", customer="")
+
+    ticket.refresh_from_db()
+    assert "p-customer" not in page
+    assert reverse("admin:tickets_customer_change", args=[customer.pk]) not in page
+    assert (ticket.subject, ticket.customer) == ("A kettle", customer)
 
 
 def test_a_ticket_is_merged_after_confirmation():

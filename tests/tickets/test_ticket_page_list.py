@@ -187,6 +187,8 @@ def test_many_tickets_are_changed_at_once():
     tickets, agent, queue = TicketFactory.create_batch(3, tags=["old", "b"]), AgentFactory(), TicketQueueFactory()
     client, closed = superuser(), status("closed")
 
+    asked = client.act(LIST, "set_status", tickets[0])
+    before = tickets[0].history.count()
     said = [
         messages_of(client.act(LIST, action, *tickets, apply="1", **values))[-1]
         for action, values in (
@@ -197,6 +199,7 @@ def test_many_tickets_are_changed_at_once():
         )
     ]
 
+    assert ("1 ticket is selected." in asked.content.decode(), before) == (True, 0)
     assert said == ["3 tickets changed."] * 4
     for ticket in tickets:
         ticket.refresh_from_db()
@@ -213,15 +216,6 @@ def test_refused_tickets_are_named_with_the_reason():
     changed, refused = messages_of(response)
     assert changed == "2 tickets changed."
     assert refused.startswith(f"Not changed: #{merged.pk}. The ticket was merged into ticket")
-
-
-def test_an_action_asks_first():
-    ticket = TicketFactory()
-
-    asked = superuser().act(LIST, "set_status", ticket)
-
-    assert "1 ticket is selected." in asked.content.decode()
-    assert ticket.history.count() == 0
 
 
 def test_selected_tickets_are_merged_into_the_oldest():

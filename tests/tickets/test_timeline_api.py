@@ -40,7 +40,7 @@ def ticket_of(customer: Customer, at: datetime, **values: Any) -> Ticket:
 
 
 def note_of(customer: Customer, at: datetime, **values: Any) -> CustomerNote:
-    note = CustomerNoteFactory(customer=customer, **values)
+    note: CustomerNote = CustomerNoteFactory(customer=customer, **values)
     CustomerNote.objects.filter(pk=note.pk).update(created_at=at)
     return note
 
@@ -91,10 +91,7 @@ def test_entries_of_all_kinds_are_in_one_order(api: ApiClient) -> None:
     assert kinds(page) == ["rating", "attempt", "call", "chat", "ticket", "note"]
     assert [entry["at"][-5:] for entry in page["result"]] == ["10:20", "10:19", "10:18", "10:17", "10:16", "10:15"]
     assert page["next"] == ""
-
-
-def test_each_entry_has_one_object_named_after_its_kind(api: ApiClient) -> None:
-    for entry in read(api, complete_customer())["result"]:
+    for entry in page["result"]:
         assert set(entry) == {"kind", "id", "at", "agent_login", entry["kind"]}
 
 
@@ -244,13 +241,8 @@ def test_the_entries_of_merged_customers_are_those_of_the_customer(api: ApiClien
     assert read(api, source) == read(api, target)
 
 
-def test_entries_of_other_customers_are_not_shown(api: ApiClient) -> None:
+def test_a_customer_without_address_has_neither_chats_without_address_nor_entries_of_others(api: ApiClient) -> None:
     complete_customer()
-
-    assert read(api, CustomerFactory())["result"] == []
-
-
-def test_a_customer_without_address_has_no_chats_of_clients_without_address(api: ApiClient) -> None:
     ChatFactory(client_email="")
 
     assert read(api, CustomerFactory(email=""))["result"] == []

@@ -130,7 +130,7 @@ def test_sender_through_a_group_becomes_a_customer() -> None:
 
 
 def test_mail_that_cannot_be_stored_creates_no_customer(monkeypatch: pytest.MonkeyPatch) -> None:
-    TicketQueueFactory()
+    TicketQueueFactory(acknowledges=True)
     monkeypatch.setattr("tickets.mail.intake.acknowledge", lambda ticket: 1 / 0)
 
     assert taken(a_mail()).outcome == "quarantined"

@@ -97,6 +97,7 @@ def test_a_worker_that_is_asked_to_end_sends_nothing_twice(stores: Stores, folde
         assert set(copies(running)) == of_all_events()
 
 
+@pytest.mark.trial
 def test_a_broker_that_is_killed_costs_time_and_no_event(stores: Stores, folder: Path, beat: Any) -> None:
     with receiver(taking(0.005)) as running, a_worker(stores, folder):
         registered(running)

@@ -6,7 +6,6 @@ from tickets.admin import (  # noqa: F401  (each registers its admins)
     companies,
     custom_fields,
     customer_history,
-    customer_settings,
     customers,
     dispatches,
     marketplaces,

@@ -17,7 +17,6 @@ from callcentre.admin import (
     Admin,
     DeletableMixin,
     PeriodFilter,
-    UncountedChangeList,
     UncountedMixin,
     actor_of,
     confirm_first,
@@ -41,11 +40,6 @@ from tickets.models import Chat, ChatMessage
 from tickets.verbs.chats import assign_chat, close_chat, start_chat
 
 INSTANTS = ("created_at", "assigned_at", "answered_at", "closed_at")
-
-
-class ChatChangeList(UncountedChangeList):
-    def get_ordering(self, request: HttpRequest, queryset: QuerySet[Any]) -> list[str]:
-        return ["-created_at", "-pk"]
 
 
 class StateFilter(ConditionFilter):
@@ -79,7 +73,7 @@ class ChatAdmin(ChatPageMixin, DeletableMixin, UncountedMixin, Admin):
     """Chats with their client, agent and state."""
 
     deletion_kind = "chat"
-    date_column = "created_at"
+    date_column = newest_by = "created_at"
     list_display = ("started", "client_name", "client_email", "queue", "login", "state")
     list_display_links = ("started", "client_name")
     list_filter = (
@@ -97,9 +91,6 @@ class ChatAdmin(ChatPageMixin, DeletableMixin, UncountedMixin, Admin):
 
     class Media:
         js = ("tickets/canned.js", "tickets/chat.js")
-
-    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[UncountedChangeList]:
-        return ChatChangeList
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Chat]:
         return super().get_queryset(request).select_related("queue", "agent")

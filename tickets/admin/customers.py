@@ -19,13 +19,11 @@ from callcentre.core.integers import integer_of
 from tickets.admin import customer_forms, customer_search
 from tickets.admin.custom_field_inputs import name_of
 from tickets.admin.customer_contact import call_view, contact_of, write_view
-from tickets.admin.customer_forms import MergeForm, NoteForm
+from tickets.admin.customer_forms import CustomerChoices, MergeForm, NoteForm
 from tickets.admin.customer_history import ACTIONS, changes_of
 from tickets.admin.customer_merge import preview_of
-from tickets.admin.customer_panels import panels_of
-from tickets.admin.customer_select import CustomerChoices
-from tickets.admin.customer_timeline import timeline_of
-from tickets.models import Customer, CustomField
+from tickets.admin.customer_parts import panels_of, timeline_of
+from tickets.models import Customer, CustomerSettings, CustomField
 from tickets.models.customer_fields import FORM_ROWS
 from tickets.verbs.customer_merges import merge_customers
 from tickets.verbs.customers import add_customer_note, create_customer, edit_customer
@@ -235,3 +233,17 @@ class CustomerAdmin(DeletableMixin, HistoryMixin, UncountedMixin, Admin):
             swap_url=f"{self.url_of('merge', target.pk)}?target={customer.pk}",
             cancel_url=self.url_of("change", customer.pk),
         )
+
+
+@admin.register(CustomerSettings)
+class CustomerSettingsAdmin(Admin):
+    """The setting that makes customers of unknown senders and callers."""
+
+    list_display = ("__str__", "creates_unknown")
+    fields = ("creates_unknown",)
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: CustomerSettings | None = None) -> bool:
+        return False

@@ -21,7 +21,7 @@ from callcentre.admin.base import REFUSALS
 from callcentre.admin.scope import scope_of
 from callcentre.core.integers import integer_of
 from telephony.models import Agent
-from tickets.admin.customer_select import CustomerSelect
+from tickets.admin.customer_forms import CustomerSelect
 from tickets.admin.ticket_page_forms import CategoryField, QueueField, offer_choices
 from tickets.models import Customer, Source
 from tickets.verbs.tickets import open_ticket

@@ -19,8 +19,16 @@ from callcentre.admin.base import MAX_SELECTED, REFUSALS
 from callcentre.admin.scope import scope_of
 from callcentre.core.errors import ErrorCode, Fault
 from callcentre.lists.runs import run_of
-from tickets.admin.merge_confirmation import MergeConfirmationForm, people_of
-from tickets.admin.ticket_page_forms import AgentField, QueueField, offer_choices, status_values, statuses_for, tags_of
+from tickets.admin.ticket_page_forms import (
+    AgentField,
+    MergeConfirmationForm,
+    QueueField,
+    offer_choices,
+    people_of,
+    status_values,
+    statuses_for,
+    tags_of,
+)
 from tickets.models import Ticket
 from tickets.verbs.merges import merge_tickets
 from tickets.verbs.tickets import edit_ticket

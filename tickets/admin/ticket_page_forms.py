@@ -19,11 +19,11 @@ from unfold.widgets import (
 from callcentre.admin import EditConflictForm, ListField
 from callcentre.core.integers import integer_of
 from callcentre.core.scope import ALL, Scope
+from callcentre.lists.runs import some_of
 from telephony.models import Agent
 from tickets.addresses import is_address
 from tickets.admin.custom_field_inputs import input_of, name_of
-from tickets.admin.customer_select import CustomerSelect
-from tickets.admin.merge_confirmation import MergeConfirmationForm
+from tickets.admin.customer_forms import CustomerSelect
 from tickets.models import Customer, CustomField, Message, Ticket, TicketCategory, TicketQueue, TicketStatus
 
 # A reply to the customer; a comment about an answer that the customer got another way; a comment for other agents.
@@ -281,6 +281,38 @@ class PropertiesForm(EditConflictForm, forms.Form):
         """The verb's name of a field -> the form's."""
         columns = {verb_name: name for name, verb_name in self.verb_names.items()} | {"substatus_id": "status"}
         return columns | {f"custom_fields.{custom.name}": name for name, custom in self.custom.items()}
+
+
+def people_of(tickets: Iterable[Ticket]) -> list[str]:
+    """Return the names of the customers of these tickets, and of senders who are no customers, each once."""
+    tickets = list(tickets)
+    customers = {ticket.customer.pk: ticket.customer for ticket in tickets if ticket.customer}
+    by_address = {customer.email.lower(): customer for customer in customers.values() if customer.email}
+    people: dict[int | str, str] = {}
+    for ticket in tickets:
+        sender = ticket.sender.lower()
+        if customer := ticket.customer or by_address.get(sender):
+            people[customer.pk] = f"{customer} ({customer.email or customer.pk})"
+        else:
+            people.setdefault(sender, ticket.sender_name or ticket.sender or _now("unknown"))
+    return list(people.values())
+
+
+class MergeConfirmationForm(forms.Form):
+    """A form that asks for confirmation if tickets of several people become one."""
+
+    is_meant = forms.BooleanField(
+        required=False, widget=UnfoldBooleanWidget(), error_messages={"required": _("Tick it, or do not merge.")}
+    )
+
+    def ask_about(self, people: Sequence[str]) -> None:
+        if len(people) < 2:
+            self.fields.pop("is_meant", None)
+            return
+        self.fields["is_meant"].required = True
+        self.fields["is_meant"].label = _now("Merge tickets of different customers: %(people)s") % {
+            "people": some_of(people)
+        }
 
 
 class OtherTicketForm(MergeConfirmationForm):

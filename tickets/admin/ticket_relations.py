@@ -14,8 +14,7 @@ from callcentre.admin.base import REFUSALS
 from callcentre.admin.scope import scope_of
 from callcentre.core.integers import integer_of
 from tickets import html
-from tickets.admin.merge_confirmation import people_of
-from tickets.admin.ticket_page_forms import OtherTicketForm
+from tickets.admin.ticket_page_forms import OtherTicketForm, people_of
 from tickets.admin.ticket_page_sidebar import others_of_customer
 from tickets.admin.ticket_page_thread import author_of
 from tickets.models import Message, Ticket

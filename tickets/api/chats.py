@@ -12,6 +12,7 @@ from callcentre.api.serializers import Input
 from callcentre.api.viewsets import ApiViewSet
 from callcentre.core.errors import ErrorCode
 from callcentre.core.lookups import get_or_404
+from tickets.api.serializers import agent_field
 from tickets.models import Chat, ChatMessage, ChatState
 from tickets.verbs.chats import assign_chat, close_chat, start_chat, write_in_chat
 
@@ -27,20 +28,12 @@ class ChatInput(Input):
 
 
 class AssignInput(Input):
-    agent_login = TextField(
-        "Login of an active agent.", max_length=100, example="agent1", errors=[ErrorCode.AGENT_NOT_FOUND]
-    )
+    agent_login = agent_field("Login of an active agent.")
 
 
 class ChatMessageInput(Input):
     body = TextField("The text.", max_length=100_000, example="How can I help?")
-    agent_login = TextField(
-        "Login of the agent who wrote it; left out: the client.",
-        required=False,
-        max_length=100,
-        example="agent1",
-        errors=[ErrorCode.AGENT_NOT_FOUND],
-    )
+    agent_login = agent_field("Login of the agent who wrote it; left out: the client.", required=False)
 
 
 class StateFilter(ListFilter):

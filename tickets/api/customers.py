@@ -16,10 +16,10 @@ from callcentre.core.errors import ErrorCode, Fault
 from callcentre.core.lookups import get_or_404
 from callcentre.core.parsing import Reject, parse_text
 from callcentre.core.phone import PhoneError, normalise
-from tickets.api.serializers import ValueMapField
+from tickets.api.serializers import agent_field, custom_fields_field
 from tickets.models import ChatState, Company, Customer
+from tickets.models.api_rows import read_customers
 from tickets.models.customer_fields import CREATE, CUSTOMER_FIELDS
-from tickets.models.customer_rows import read_customers
 from tickets.timeline import KIND_NAMES, Entry, Kind, Place, Reader, kinds, read_page
 from tickets.verbs.customers import add_customer_note, create_company, create_customer
 
@@ -48,11 +48,7 @@ class CustomerInput(TableInput):
         example=["+48 22 555 01 07"],
         errors=[ErrorCode.PHONE_LETTERS, ErrorCode.PHONE_INVALID, ErrorCode.PHONE_TOO_LONG],
     )
-    custom_fields = ValueMapField(
-        "Custom field -> value; an unknown name is refused.",
-        required=False,
-        errors=[ErrorCode.CUSTOM_FIELD_UNKNOWN, ErrorCode.CUSTOM_FIELD_OPTION],
-    )
+    custom_fields = custom_fields_field("Custom field -> value; an unknown name is refused.")
 
 
 class CompanyInput(Input):
@@ -61,14 +57,7 @@ class CompanyInput(Input):
 
 class NoteInput(Input):
     message = TextField("The note.", max_length=100_000, example="Prefers to be called in the morning.")
-    user_login = TextField(
-        "Login of the active agent who wrote the note.",
-        source="agent_login",
-        required=False,
-        max_length=100,
-        example="agent1",
-        errors=[ErrorCode.AGENT_NOT_FOUND],
-    )
+    user_login = agent_field("Login of the active agent who wrote the note.", source="agent_login", required=False)
 
 
 class PhoneFilter(TextFilter):

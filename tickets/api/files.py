@@ -5,7 +5,7 @@ from django.http import FileResponse
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from callcentre.api.exceptions import TooLarge, WrongMediaType
+from callcentre.api.exceptions import Refusal
 from callcentre.api.openapi import Parameter, integer, operation, shape, text
 from callcentre.api.viewsets import ApiViewSet
 from callcentre.core.errors import ErrorCode, Fault, Invalid, NotFound
@@ -77,15 +77,15 @@ class TemporaryFileViewSet(ApiViewSet):
     def _receive(self, request: Request) -> Stored:
         """The body in the storage; read once. A form around the file would become a part of it."""
         if request.content_type.lower().startswith("multipart/"):
-            raise WrongMediaType(ErrorCode.FILE_IN_FORM)
+            raise Refusal(415, ErrorCode.FILE_IN_FORM)
         if self._stored is None:
             limit = settings.MAX_UPLOAD_MB * 1024 * 1024
             if _declared_size(request) > limit:
-                raise TooLarge
+                raise Refusal(413)
             try:
                 self._stored = store(request._request, limit)
             except TooLong as error:
-                raise TooLarge from error
+                raise Refusal(413) from error
         return self._stored
 
     def _discard(self) -> None:

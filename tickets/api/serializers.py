@@ -8,8 +8,6 @@ from callcentre.core.errors import ErrorCode
 from tickets.models import Message
 from tickets.models.ticket_fields import EDIT, OPEN, TICKET_FIELDS
 
-MAX_BODY = 2_000_000
-
 
 class ValueMapField(TextMapField):
     """An object of name -> text or number. Null clears a value, like ""."""
@@ -19,6 +17,38 @@ class ValueMapField(TextMapField):
             return super().to_internal_value(data)
         numbers = {name: value for name, value in data.items() if isinstance(value, float)}
         return {**super().to_internal_value({k: v for k, v in data.items() if k not in numbers}), **numbers}
+
+
+def agent_field(sentence: str, **options: Any) -> TextField:
+    return TextField(sentence, max_length=100, example="agent1", errors=[ErrorCode.AGENT_NOT_FOUND], **options)
+
+
+def custom_fields_field(sentence: str) -> ValueMapField:
+    faults = [ErrorCode.CUSTOM_FIELD_UNKNOWN, ErrorCode.CUSTOM_FIELD_OPTION]
+    return ValueMapField(sentence, required=False, errors=faults)
+
+
+def _text(sentence: str, **options: Any) -> TextField:
+    return TextField(sentence, max_length=2_000_000, trim_whitespace=False, **options)
+
+
+def _format(sentence: str, default: str = "HTML", **options: Any) -> ChoiceField:
+    return ChoiceField(sentence, choices=Message.BodyType.values, required=False, default=default, **options)
+
+
+def _date(event: str) -> InstantField:
+    sentence = f"When it {event}; by default now. Neither before the ticket's creation nor in the future."
+    return InstantField(sentence, source="at", required=False, errors=[ErrorCode.DATE_OUTSIDE])
+
+
+def _attachments() -> ListField:
+    return ListField(
+        "Tokens of temporary files, each of which can be used once.",
+        child=TextField(max_length=64),
+        required=False,
+        max_length=100,
+        errors=[ErrorCode.FILE_NOT_FOUND, ErrorCode.FILES_TOO_LARGE],
+    )
 
 
 class TicketInput(TableInput):
@@ -31,109 +61,37 @@ class TicketInput(TableInput):
         "tags": ["parcel"],
         "custom_fields": {"order_number": "A-1204"},
     }
-    body = TextField("The customer's first message.", max_length=MAX_BODY, trim_whitespace=False)
-    body_type = ChoiceField("The format of `body`.", choices=Message.BodyType.values, required=False, default="PLAIN")
-    custom_fields = ValueMapField(
-        "Custom field -> value; an unknown name is refused.",
-        required=False,
-        errors=[ErrorCode.CUSTOM_FIELD_UNKNOWN, ErrorCode.CUSTOM_FIELD_OPTION],
-    )
-    attachments = ListField(
-        "Tokens of temporary files, each of which can be used once.",
-        child=TextField(max_length=64),
-        required=False,
-        max_length=100,
-        errors=[ErrorCode.FILE_NOT_FOUND, ErrorCode.FILES_TOO_LARGE],
-    )
+    body = _text("The customer's first message.")
+    body_type = _format("The format of `body`.", "PLAIN")
+    custom_fields = custom_fields_field("Custom field -> value; an unknown name is refused.")
+    attachments = _attachments()
 
 
 class TicketEditInput(TableInput):
     table = TICKET_FIELDS
     accepts = EDIT
     example = {"user_login": "agent1", "status_id": 5, "custom_fields": {"priority": "high"}}
-    custom_fields = ValueMapField(
-        "Custom field -> value; an empty value clears the field, other fields stay.",
-        required=False,
-        errors=[ErrorCode.CUSTOM_FIELD_UNKNOWN, ErrorCode.CUSTOM_FIELD_OPTION],
-    )
+    custom_fields = custom_fields_field("Custom field -> value; an empty value clears the field, other fields stay.")
 
 
 class CommentInput(Input):
-    comment = TextField(
-        "The comment.",
-        source="text",
-        max_length=MAX_BODY,
-        trim_whitespace=False,
-        example="The courier calls back at noon.",
-    )
-    comment_type = ChoiceField(
-        "The format of `comment`; HTML is sanitised.",
-        source="text_type",
-        choices=Message.BodyType.values,
-        required=False,
-        example="PLAIN",
-        default="HTML",
-    )
-    user_login = TextField(
-        "Login of an active agent.",
-        source="agent_login",
-        max_length=100,
-        example="agent1",
-        errors=[ErrorCode.AGENT_NOT_FOUND],
-    )
+    comment = _text("The comment.", source="text", example="The courier calls back at noon.")
+    comment_type = _format("The format of `comment`; HTML is sanitised.", source="text_type", example="PLAIN")
+    user_login = agent_field("Login of an active agent.", source="agent_login")
 
 
 class AgentResponseInput(Input):
-    body = TextField(
-        "The message to the customer.",
-        max_length=MAX_BODY,
-        trim_whitespace=False,
-        example="<p>We have sent it again.</p>",
-    )
-    body_type = ChoiceField(
-        "The format of `body`; marketplaces accept PLAIN only.",
-        choices=Message.BodyType.values,
-        required=False,
-        default="HTML",
-        errors=[ErrorCode.PLAIN_ONLY],
-    )
-    user_login = TextField(
-        "Login of the active agent who sends it.",
-        source="agent_login",
-        max_length=100,
-        example="agent1",
-        errors=[ErrorCode.AGENT_NOT_FOUND],
-    )
-    date = InstantField(
-        "When it was sent; by default now. Neither before the ticket's creation nor in the future.",
-        source="at",
-        required=False,
-        errors=[ErrorCode.DATE_OUTSIDE],
-    )
-    attachments = ListField(
-        "Tokens of temporary files, each of which can be used once.",
-        child=TextField(max_length=64),
-        required=False,
-        max_length=100,
-        errors=[ErrorCode.FILE_NOT_FOUND, ErrorCode.FILES_TOO_LARGE],
-    )
+    body = _text("The message to the customer.", example="<p>We have sent it again.</p>")
+    body_type = _format("The format of `body`; marketplaces accept PLAIN only.", errors=[ErrorCode.PLAIN_ONLY])
+    user_login = agent_field("Login of the active agent who sends it.", source="agent_login")
+    date = _date("was sent")
+    attachments = _attachments()
 
 
 class CustomerResponseInput(Input):
-    body = TextField("The customer's message.", max_length=MAX_BODY, trim_whitespace=False, example="Thank you!")
-    body_type = ChoiceField(
-        "The format of `body`; HTML is sanitised.",
-        choices=Message.BodyType.values,
-        required=False,
-        example="PLAIN",
-        default="HTML",
-    )
-    date = InstantField(
-        "When it came; by default now. Neither before the ticket's creation nor in the future.",
-        source="at",
-        required=False,
-        errors=[ErrorCode.DATE_OUTSIDE],
-    )
+    body = _text("The customer's message.", example="Thank you!")
+    body_type = _format("The format of `body`; HTML is sanitised.", example="PLAIN")
+    date = _date("came")
     from_name = TextField(
         "The name to show with the message instead of the customer's.",
         required=False,

@@ -23,9 +23,9 @@ from tickets.api.serializers import (
     TicketInput,
 )
 from tickets.models import Ticket, TicketCategory, TicketQueue, TicketStatus
+from tickets.models.api_rows import read_tickets
 from tickets.models.ticket import TicketCount
 from tickets.models.ticket_fields import MESSAGE_FIELDS, TICKET_FIELDS
-from tickets.models.ticket_rows import read_tickets
 from tickets.verbs.messages import comment_on, receive_message, reply_to
 from tickets.verbs.tickets import edit_ticket, open_ticket
 

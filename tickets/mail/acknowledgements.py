@@ -26,9 +26,8 @@ _MACHINE = re.compile(
 
 
 def acknowledge(ticket: Ticket) -> Message | None:
-    """Acknowledge a ticket that a mail has opened, in its transaction, if the queue does so and no rule forbids it."""
-    queue = ticket.queue
-    if not queue.acknowledges or not is_address(ticket.sender):
+    """Acknowledge a ticket that a mail has opened, in its transaction, if no rule forbids it."""
+    if not is_address(ticket.sender):
         return None
     address = recipients_of(ticket)[0]
     if any(_MACHINE.search(each.rpartition("@")[0]) for each in (ticket.sender, address)):
@@ -37,7 +36,7 @@ def acknowledge(ticket: Ticket) -> Message | None:
         return None
     if TicketQueue.objects.filter(address__iexact=address).exists():
         return None
-    text = html.clean(fill(queue.acknowledgement, values_for(ticket)))
+    text = html.clean(fill(ticket.queue.acknowledgement, values_for(ticket)))
     if html.says_nothing(text) or not AcknowledgedAddress.take_turn(address, timezone.now(), SPAN):
         return None
     return send_acknowledgement(ticket, str(text))

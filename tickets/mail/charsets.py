@@ -3,6 +3,10 @@
 import re
 from collections.abc import Iterable
 from itertools import pairwise
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tickets.mail.mime_parts import Part
 
 # Declared name -> the character set that is meant: mail programs declare older names, or subsets.
 _MEANT = {
@@ -85,10 +89,15 @@ def is_odd(text: str) -> bool:
     )
 
 
-def charset_of_html(raw: bytes) -> str:
-    """Return the character set that an HTML page names at its beginning; "" for none."""
-    found = _META.search(raw[:2000])
-    return found[1].decode("ascii", "replace") if found else ""
+def charset_of(part: "Part") -> str:
+    """Return the character set that a part names in its headers, else at the beginning of its HTML; "" for none."""
+    try:
+        named = str(part.get_content_charset() or "")
+    except (ValueError, LookupError, TypeError):
+        named = ""
+    if not named and part.get_content_subtype() == "html" and (found := _META.search(part.content[:2000])):
+        return found[1].decode("ascii", "replace")
+    return named
 
 
 def decoded_as_named(raw: bytes, charsets: Iterable[str]) -> str:

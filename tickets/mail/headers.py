@@ -6,11 +6,17 @@ recipients. So headers are read with the older one (compat32), which keeps them 
 
 import binascii
 import re
+from collections import defaultdict
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from email.utils import getaddresses
 from itertools import islice
+from typing import TYPE_CHECKING
 
-from tickets.mail.charsets import charset_of_html, decoded, decoded_as_named, printable
-from tickets.mail.mime_parser import Part
+from tickets.mail.charsets import charset_of, decoded, decoded_as_named, printable
+
+if TYPE_CHECKING:
+    from tickets.mail.mime_parts import Part
 
 # The most characters of a header, and of all headers of one name, that are read; the raw mail has the rest.
 LONGEST = 100_000
@@ -29,26 +35,36 @@ _AROUND_AT = re.compile(r" ?@ ?")
 _BETWEEN = re.compile(r"[,;]")
 
 
-def header(message: Part, name: str) -> str:
-    """Return the first header of this name, decoded, in one line; "" for none."""
-    return next(iter(headers(message, name)), "")
+@dataclass(frozen=True, slots=True)
+class Headers:
+    """The headers of a mail or part, decoded, in one line each. Their names are in lower case."""
+
+    texts: Mapping[str, list[str]]
+    # (name, address) of each person in headers that name people, with the members of groups.
+    people: Mapping[str, list[tuple[str, str]]]
 
 
-def headers(message: Part, name: str) -> list[str]:
-    return [without_words(value) for value in raw_headers(message, name)]
+def read_headers(message: "Part", of_people: Collection[str] = ()) -> Headers:
+    """Return the headers of a mail, and the people in those of these names."""
+    raw: dict[str, list[str]] = defaultdict(list)
+    room: dict[str, int] = defaultdict(lambda: LONGEST)
+    for name, value in message.raw_items():
+        name = name.lower()
+        if room[name] > 0:
+            raw[name].append(_one_line(str(value)[:LONGEST], message))
+            room[name] -= len(str(value))
+    texts = {name: [without_words(value) for value in values] for name, values in raw.items()}
+    return Headers(
+        defaultdict(list, texts), defaultdict(list, {name: _people(raw[name]) for name in of_people if name in raw})
+    )
 
 
-def raw_headers(message: Part, name: str) -> list[str]:
-    """Return the headers of this name in one line each, with their encoded words."""
-    wanted, found, room = name.lower(), [], LONGEST
-    for each, value in message.raw_items():
-        if each.lower() == wanted and room > 0:
-            found.append(_one_line(str(value)[:LONGEST], message))
-            room -= len(str(value))
-    return found
+def header(message: "Part", name: str) -> str:
+    """Return the first header of this name, which is in lower case; "" for none."""
+    return next(iter(read_headers(message).texts[name]), "")
 
 
-def _one_line(value: str, message: Part) -> str:
+def _one_line(value: str, message: "Part") -> str:
     if not value.isascii():
         is_raw = all(character.isascii() or "\udc80" <= character <= "\udcff" for character in value)
         raw = value.encode("ascii", "surrogateescape") if is_raw else b""
@@ -56,7 +72,7 @@ def _one_line(value: str, message: Part) -> str:
     return _without_controls(value)
 
 
-def _named_charsets(mail: Part) -> list[str]:
+def _named_charsets(mail: "Part") -> list[str]:
     """Return the character sets that a mail names: of its texts, its multiparts, its headers, and mails inside it."""
     if mail.charsets is None:
         parts = list(islice(mail.walk(), MOST_CHARSETS * 5))
@@ -69,15 +85,6 @@ def _named_charsets(mail: Part) -> list[str]:
         named += [charset_of(part) for part in texts if part.root is not mail]
         mail.charsets = list(dict.fromkeys(filter(None, named)))[:MOST_CHARSETS]
     return mail.charsets
-
-
-def charset_of(part: Part) -> str:
-    """Return the character set that a part names in its headers, else in its HTML; "" for none."""
-    try:
-        named = str(part.get_content_charset() or "")
-    except (ValueError, LookupError, TypeError):
-        named = ""
-    return named or (charset_of_html(part.content) if part.get_content_subtype() == "html" else "")
 
 
 def _without_controls(value: str) -> str:
@@ -113,15 +120,10 @@ def _word_bytes(encoding: str, text: str) -> bytes:
     return raw
 
 
-def addresses(message: Part, name: str) -> list[tuple[str, str]]:
-    """Return (name, address) of each person in the headers of this name, with the members of groups."""
-    values = [value for value in raw_headers(message, name) if value]
-    if not values:
-        return []
-    found = _addresses(values)
-    if not found:
-        # Some programs encode the name and the address together.
-        found = _addresses([without_words(value) for value in values])
+def _people(values: list[str]) -> list[tuple[str, str]]:
+    values = [value for value in values if value]
+    # Some programs encode the name and the address together.
+    found = _addresses(values) or _addresses([without_words(value) for value in values])
     return [(without_words(person), address) for person, address in found]
 
 

@@ -8,15 +8,19 @@ attempts it is quarantined.
 
 import base64
 import binascii
+import hashlib
 import logging
 import re
 from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
 from datetime import timedelta
 from io import BytesIO
 from typing import IO
 from urllib.parse import unquote
 
 from django.conf import settings
+from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 from django.db import IntegrityError, InterfaceError, OperationalError, transaction
 from django.db.models import F
@@ -25,13 +29,12 @@ from django.utils.translation import gettext_noop as _
 
 from callcentre.core.actor import Actor
 from callcentre.core.errors import Conflict, Invalid
-from tickets.file_storage import Stored, store
+from tickets.file_storage import FOLDER, Stored, TooLong, store, write_through
 from tickets.mail.acknowledgements import acknowledge
 from tickets.mail.mime_parts import MOST_FILES, Attachment
 from tickets.mail.parsing import Mail, Unreadable, parse
 from tickets.mail.quotations import split_quotation
-from tickets.mail.raw_mail import save_raw
-from tickets.mail.ticket_match import content_sha256, current, screen, ticket_for
+from tickets.mail.ticket_match import current, screen, ticket_for
 from tickets.mail_ids import ticket_of
 from tickets.models import Dispatch, Message, ReceivedMail, StoredFile, Ticket, TicketQueue
 from tickets.verbs.dispatches import record_bounce
@@ -39,6 +42,7 @@ from tickets.verbs.messages import receive_message
 from tickets.verbs.tickets import open_ticket
 
 logger = logging.getLogger(__name__)
+_disk = ThreadPoolExecutor(max_workers=8, thread_name_prefix="raw-mail")
 
 Outcome = ReceivedMail.Outcome
 # The actor of what mail causes.
@@ -70,6 +74,19 @@ class Ignored(Exception):
         self.message = message
 
 
+@dataclass(frozen=True, slots=True)
+class SavedMail:
+    """A raw mail that is in the storage and in no row yet."""
+
+    path: str
+    sha256: str
+    raw: bytes
+    # False: a worker has saved this mail before, today, and may have died of it.
+    is_first: bool
+    # Done when the mail is on the disk. The mail is parsed meanwhile; its sender is answered afterwards.
+    written: Future[None]
+
+
 def take_in(
     stream: IO[bytes], queue: TicketQueue | None = None, *, place: tuple[int, int] | None = None
 ) -> ReceivedMail:
@@ -93,6 +110,18 @@ def take_in(
         default_storage.delete(saved.path)
         return known
     return received
+
+
+def save_raw(stream: IO[bytes], limit: int, queue_id: int | None) -> SavedMail:
+    """Write the raw mail to the storage. Raises TooLong beyond `limit` bytes, and leaves nothing then."""
+    raw = stream.read(limit + 1)
+    if len(raw) > limit:
+        raise TooLong
+    sha256 = hashlib.sha256(raw).hexdigest()
+    # A folder a day, as for files of messages: a search for files without a row looks at one day.
+    wanted = f"{FOLDER}/{timezone.now():%Y/%m/%d}/{sha256}-{queue_id or 0}"
+    path = default_storage.save(wanted, ContentFile(raw))
+    return SavedMail(path, sha256, raw, path == wanted, _disk.submit(write_through, path))
 
 
 def _take_in_again(received: ReceivedMail) -> ReceivedMail:
@@ -150,7 +179,7 @@ def _decide(received: ReceivedMail, raw: bytes, wait_until_saved: Callable[[], N
     try:
         mail = parse(raw)
         received.header_id, received.sender, received.subject = mail.header_id, mail.sender, mail.subject
-        received.recipients, received.content_sha256 = mail.recipients, content_sha256(mail)
+        received.recipients, received.content_sha256 = mail.recipients, mail.content_sha256
         with transaction.atomic():
             queue = _admit(received, mail)
             _store_message(received, mail, queue, files)
@@ -196,8 +225,9 @@ def _admit(received: ReceivedMail, mail: Mail) -> TicketQueue:
             raise Ignored(_("it is a mail of our own"))
     elif known.is_ours:
         raise Quarantine(_("it says that it comes from one of our own addresses"))
-    mail.is_form = known.is_of_form
-    received.sender = mail.sender
+    if known.is_of_form:
+        mail.set_sender(is_form=True)
+        received.sender = mail.sender
     if known.copy_id is not None:
         raise Ignored(_("it has come before, by another way"), Message.objects.get(pk=known.copy_id))
     # If a person has decided on the mail, it was to let it in.
@@ -301,7 +331,7 @@ def _open(mail: Mail, queue: TicketQueue, body: str, quoted: str) -> Message:
         # The sender of a newsletter and an answering machine are no customers.
         may_create_customer=not (mail.is_automatic or mail.is_newsletter),
     )
-    if not mail.is_of_list:
+    if queue.acknowledges and not mail.is_of_list:
         acknowledge(message.ticket)
     return message
 

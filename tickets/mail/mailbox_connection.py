@@ -19,7 +19,8 @@ from django.utils.translation import gettext_noop as _
 from imap_tools.errors import ImapToolsError, MailboxFolderSelectError, MailboxLoginError
 from imap_tools.mailbox import BaseMailBox
 
-from tickets.models import TicketQueue
+from tickets.models import MailboxTest, TicketQueue
+from tickets.verbs.mailbox_tests import begin_mailbox_test, end_mailbox_test
 from webhooks.transport.sockets import Failure, open_socket, tls_text
 from webhooks.transport.targets import TargetError, are_allowed, are_within, parse_server
 
@@ -28,6 +29,8 @@ logger = logging.getLogger(__name__)
 # The limit for each answer of the server.
 TIMEOUT_SECONDS = 30
 LONGEST_ANSWER = 300
+# The limit for a whole test: a person waits for it.
+LONGEST_SECONDS = 30
 
 # Reasons, in English: `tickets.reasons` translates the part before the colon.
 ELSEWHERE = _("the name of the server is unknown, or its network is not one of MAILBOX_ALLOWED_NETWORKS")
@@ -184,3 +187,17 @@ def _open_folder(mailbox: BaseMailBox, name: str) -> None:
         answer = b" ".join(part for part in error.command_result[1] if isinstance(part, bytes))
         said = answer.decode(errors="replace")[:LONGEST_ANSWER]
         raise Refused(f"{WRONG_FOLDER}: {name}: {said}") from error
+
+
+def run_test(queue_id: int) -> None:
+    """Log in to the mailbox, count its mails, and log out. No mail is read or changed."""
+    test = MailboxTest.objects.select_related("queue").filter(pk=queue_id).first()
+    if test is None or not begin_mailbox_test(test):
+        return
+    try:
+        with open_mailbox(test.queue, LONGEST_SECONDS) as mailbox:
+            status = mailbox.folder.status(test.queue.imap_folder, ["MESSAGES", "UNSEEN"])
+    except Exception as problem:  # noqa: BLE001  (the errors of a server's answers)
+        end_mailbox_test(test, error=in_words(problem))
+    else:
+        end_mailbox_test(test, mail_count=int(status["MESSAGES"]), unseen_count=int(status["UNSEEN"]))

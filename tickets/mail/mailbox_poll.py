@@ -27,10 +27,10 @@ from callcentre.core.advisory_locks import try_lock
 from callcentre.core.enqueue import enqueue
 from callcentre.core.free_space import is_full
 from tickets.file_storage import TooLong
-from tickets.mail import mime_parser
-from tickets.mail.headers import addresses, header
+from tickets.mail.headers import read_headers
 from tickets.mail.intake import take_in
 from tickets.mail.mailbox_connection import in_words, open_mailbox
+from tickets.mail.mime_parts import parse_mail
 from tickets.models import ReceivedMail, TicketQueue
 
 logger = logging.getLogger(__name__)
@@ -225,15 +225,15 @@ class _Poll:
 
     def _leave(self, uid: int, validity: int, size: int | None, reason: str, headers: bytes = b"") -> None:
         """Leave the mail in the mailbox, and quarantine it for a person, who can have it fetched again."""
-        message = mime_parser.read(headers)
-        senders = addresses(message, "From")
+        read = read_headers(parse_mail(headers), ["from"])
+        senders, subjects = read.people["from"], read.texts["subject"]
         ReceivedMail.objects.update_or_create(
             sha256=f"uid:{validity}:{uid}",
             queue=self.queue,
             defaults={
                 "size": size or 0,
                 "sender": senders[0][1] if senders else "",
-                "subject": header(message, "Subject")[:500],
+                "subject": subjects[0][:500] if subjects else "",
                 "imap_validity": validity,
                 "imap_uid": uid,
                 "outcome": ReceivedMail.Outcome.QUARANTINED,

@@ -2,21 +2,27 @@
 
 Of alternatives the HTML is the text, if there is one. Text parts that follow one another are all text, in their order.
 A part that is neither plain text nor HTML is a file: a signature, an encrypted part, an invitation, a mail.
+
+The parser is the standard library's, extended: it skips broken header lines and remembers the place of each part. The
+library's own begins the text at the first line that is no header, and cannot return the bytes of a mail inside a mail.
 """
 
 import binascii
 import quopri
+import re
 from dataclasses import dataclass, field
+from email import feedparser
+from email.message import Message
+from itertools import islice
 from typing import Any
 
 from callcentre.core.html_cleaning import LONGEST
 from tickets import html
 from tickets.file_storage import clean_name, extension_of
-from tickets.mail import mime_parser, tnef, uuencoded
-from tickets.mail.charsets import decoded, printable
-from tickets.mail.flowed_text import reflowed
-from tickets.mail.headers import charset_of, header, without_words
-from tickets.mail.mime_parser import Part
+from tickets.mail import tnef
+from tickets.mail.charsets import charset_of, decoded, printable
+from tickets.mail.headers import header, without_words
+from tickets.mail.plain_text import parted, reflowed
 
 # Above these limits the whole mail becomes one file.
 MOST_FILES = 200
@@ -24,6 +30,143 @@ MOST_PARTS = 1000
 DEEPEST = 50
 # Characters of a plain body; a longer one is kept as a file as well.
 LONGEST_TEXT = 1_000_000
+# Lines after a broken header line that are searched for the next header.
+_LOOKED_AT = 200
+_HEADER = re.compile(r"\A(?:[\x21-\x39\x3b-\x7e]+:|[\t ]|From (?![\t ]{0,100}:))")
+# A blank between the name and its colon: obsolete syntax that RFC 5322 requires readers to accept.
+_HEADER_WITH_BLANK = re.compile(r"\A([\x21-\x39\x3b-\x7e]{1,100})[ \t]{1,100}:")
+# The empty line after the headers, or a boundary.
+_END = re.compile(r"[\r\n]|--")
+# Names that show that the headers go on; any other word before a colon may belong to the text.
+_KNOWN = re.compile(
+    r"(?i)\A(?:from|sender|reply-to|to|cc|bcc|subject|date|message-id|in-reply-to|references|received|return-path"
+    r"|delivered-to|mime-version|content-(?:type|transfer-encoding|disposition|id)|auto-submitted|precedence"
+    r"|(?:x|list|dkim|arc|authentication)-[\w-]{1,60})[ \t]{0,10}:"
+)
+# Lines that some programs write before the headers: a byte order mark, blank lines, and one line of text.
+_BEFORE = re.compile(
+    rb"\A(?:\xef\xbb\xbf)?(?:[ \t\r]{0,100}\n){0,20}(?:[^\n:]{1,200}\n(?:[ \t\r]{0,100}\n){1,20})?(?="
+    + _KNOWN.pattern.removeprefix(r"(?i)\A").encode()
+    + rb")",
+    re.IGNORECASE,
+)
+
+
+class Part(Message):
+    """A mail or a part of one, with its place in the raw mail."""
+
+    raw: bytes = b""
+    start: int = 0
+    end: int = 0
+    # The mail that it belongs to; a mail is its own root.
+    root: "Part"
+    # Character sets that the parts of a mail name; None until a header needs them.
+    charsets: list[str] | None = None
+
+    @property
+    def source(self) -> bytes:
+        """The bytes as they came, without the line break that belongs to the boundary after them."""
+        return self.raw[self.start : self.end - len(self.source_end)]
+
+    @property
+    def content(self) -> bytes:
+        """The content of a part without parts, decoded."""
+        try:
+            payload = self.get_payload(decode=True)
+        except (ValueError, LookupError, TypeError, AssertionError):  # an invalid encoding
+            payload = str(self.get_payload()).encode("utf-8", "surrogateescape")
+        return payload if isinstance(payload, bytes) else b""
+
+    @property
+    def source_end(self) -> bytes:
+        """The line break before the boundary that ends the part; empty if the mail ends with the part."""
+        if not self.raw.startswith(b"--", self.end):
+            return b""
+        return b"\r\n" if self.raw.endswith(b"\r\n", self.start, self.end) else b"\n"
+
+
+def parse_mail(raw: bytes) -> Part:
+    """Parse a raw mail."""
+    raw = _BEFORE.sub(b"", raw)
+    parser = _Parser(raw)
+    parser.feed(raw.decode("ascii", "surrogateescape"))
+    mail = parser.close()
+    assert isinstance(mail, Part)
+    return mail
+
+
+class _Lines(feedparser.BufferedSubFile):  # type: ignore[name-defined]
+    """The lines of a mail, with the number of characters that were read."""
+
+    _lines: Any
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.place = 0
+        # Whether the next line may be a header, and the number of headers of this block so far.
+        self.is_in_headers = False
+        self.header_count = 0
+
+    def readline(self) -> Any:
+        while True:
+            line: Any = super().readline()
+            if not isinstance(line, str):
+                return line
+            self.place += len(line)
+            if not self.is_in_headers:
+                return line
+            if line and _HEADER.match(line):
+                self.header_count += 1
+                return line
+            if (found := _HEADER_WITH_BLANK.match(line)) is not None and _KNOWN.match(line):
+                self.header_count += 1
+                return f"{found[1]}{line[found.end() - 1 :]}"
+            if not line or _END.match(line) or not self._skip_to_header():
+                self.is_in_headers = False
+                return line
+
+    def unreadline(self, line: Any) -> None:
+        self.place -= len(line)
+        super().unreadline(line)
+
+    def begin_headers(self, *, may_begin_broken: bool) -> None:
+        self.is_in_headers, self.header_count = True, int(may_begin_broken)
+
+    def _skip_to_header(self) -> bool:
+        """Skip to the next known header of this block, above its empty line; return whether there is one."""
+        following = islice(self._lines, _LOOKED_AT if self.header_count else 0)
+        for number, line in enumerate(following):
+            if _END.match(line):
+                return False
+            if _KNOWN.match(line):
+                self.place += sum(len(self._lines.popleft()) for _line in range(number))
+                return True
+        return False
+
+
+class _Parser(feedparser.FeedParser):
+    _cur: Any
+    _input: Any
+    _msgstack: list[Any]
+
+    def __init__(self, raw: bytes) -> None:
+        super().__init__(Part)
+        self._input = _Lines()
+        self._raw = raw
+
+    def _new_message(self) -> None:
+        around = self._cur
+        super()._new_message()  # type: ignore[misc]
+        part: Part = self._cur
+        is_mail = around is None or around.get_content_type() == "message/rfc822"
+        part.root = part if is_mail else around.root
+        part.raw, part.start = self._raw, self._input.place
+        self._input.begin_headers(may_begin_broken=is_mail)
+
+    def _pop_message(self) -> Any:
+        part = super()._pop_message()  # type: ignore[misc]
+        part.end = self._input.place
+        return part
 
 
 class TooManyParts(Exception):
@@ -109,7 +252,7 @@ def _read_leaf(part: Part, content: Content) -> None:
     filename = filename_of(part)
     # A multipart without parts has only its own text.
     is_text = kind in ("text/plain", "text/html") or part.get_content_maintype() == "multipart"
-    if is_text and not filename and not header(part, "Content-Disposition").lower().startswith("attachment"):
+    if is_text and not filename and not (part.get_content_disposition() or "").startswith("attachment"):
         if kind == "text/html":
             _add_text(text_of(part), True, content)
         else:
@@ -121,7 +264,7 @@ def _read_leaf(part: Part, content: Content) -> None:
         content.attachments += [_attachment(file, number) for number, file in enumerate(files, start=1)]
         return
     if data or filename:
-        content_id = header(part, "Content-ID").strip("<> ")[:255]
+        content_id = header(part, "content-id").strip("<> ")[:255]
         declared = kind if "Content-Type" in part else ""
         name = filename or _name_for(part, declared, len(content.attachments) + 1)
         content.attachments.append(Attachment(name, data, content_id, declared))
@@ -134,7 +277,10 @@ def _attachment(file: tnef.File, number: int) -> Attachment:
 
 def _add_plain(part: Part, content: Content) -> None:
     """Add the text of a part, and then the uuencoded files in that text."""
-    text, files = uuencoded.parted(text_of(part))
+    text = text_of(part)
+    files: list[tuple[str, bytes]] = []
+    if "begin " in text:
+        text, files = parted(text)
     if _parameter(part, "format") == "flowed":
         text = reflowed(text, deletes_space=_parameter(part, "delsp") == "yes")
     _add_text(text, False, content)
@@ -167,12 +313,14 @@ def filename_of(part: Part) -> str:
         # In parameters, bytes of another character set would be lost.
         value: Any = part.get(name)
         if value is not None and not isinstance(value, str):
-            part.replace_header(name, header(part, name))
+            part.replace_header(name, header(part, name.lower()))
     try:
-        name = part.get_filename() or ""
+        raw_name = part.get_filename()
     except (ValueError, LookupError, TypeError, IndexError):  # RFC 2231 gone wrong
         return "attachment"
-    name = clean_name(without_words(printable(name)))
+    if not raw_name:
+        return ""
+    name = clean_name(without_words(printable(raw_name)))
     if len(name) > 255:
         stem, dot, extension = name.rpartition(".")
         name = f"{stem[: 250 - len(extension)]}.{extension}" if dot and len(extension) < 20 else name[:255]
@@ -183,8 +331,8 @@ def _name_for(part: Part, declared: str, number: int) -> str:
     if declared == "message/rfc822" and part.is_multipart():
         mail = _inside(part)[0]
         # An encoded mail must be decoded before it can be parsed.
-        mail = mail if mail.keys() else mime_parser.read(bytes_of(part))
-        subject = clean_name(header(mail, "Subject"))[:200]
+        mail = mail if mail.keys() else parse_mail(bytes_of(part))
+        subject = clean_name(header(mail, "subject"))[:200]
         return f"{subject or f'message-{number}'}.eml"
     return f"part-{number}{extension_of(declared)}"
 
@@ -201,7 +349,7 @@ def _mail_inside(part: Part) -> bytes:
     first, last = _inside(part)[0], _inside(part)[-1]
     source = part.raw[first.start : last.end - len(last.source_end)]
     try:
-        match header(part, "Content-Transfer-Encoding").lower():
+        match header(part, "content-transfer-encoding").lower():
             case "base64":
                 # Some programs do this against the standard.
                 return binascii.a2b_base64(source)

@@ -4,17 +4,17 @@ Mail from outside breaks every rule. The parser reads all that can be read; a pa
 file. Only a mail without headers, or beyond the limits, is Unreadable, for a person to look at.
 """
 
+import hashlib
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from django.utils.translation import gettext_noop as _
 
-from tickets.mail import mime_parser, mime_parts
+from tickets.mail import mime_parts
 from tickets.mail.bounce_notices import says_no_failure
-from tickets.mail.headers import addresses, header, headers
-from tickets.mail.mime_parser import Part
-from tickets.mail.mime_parts import Attachment, text_of
-from tickets.mail.sender_identity import Person, answers_elsewhere, sender_of
+from tickets.mail.headers import Headers, header, read_headers
+from tickets.mail.mime_parts import Attachment, Part, text_of
 from tickets.mail_ids import ids_in
 
 _MESSAGE_ID = re.compile(r"<([^<>\s]{1,255})>")
@@ -24,7 +24,9 @@ MOST_RECIPIENTS = 2000
 MOST_ANSWERED = 100
 
 # Headers of mail servers, from the most certain.
-_DELIVERED = ("X-Original-To", "Delivered-To", "Envelope-To", "X-Envelope-To", "X-Delivered-To")
+_DELIVERED = ("x-original-to", "delivered-to", "envelope-to", "x-envelope-to", "x-delivered-to")
+# Headers that name people.
+_OF_PEOPLE = ("from", "sender", "reply-to", "return-path", "to", "cc", *_DELIVERED)
 # The senders of bounces.
 _BOUNCING = re.compile(r"(?i)\A(mailer-daemon|postmaster)@")
 _AUTOMATIC_PRECEDENCE = ("bulk", "junk", "auto_reply", "auto-reply")
@@ -55,6 +57,14 @@ class Unreadable(Exception):
     """No ticket can be made of this mail, for this reason."""
 
 
+@dataclass(frozen=True, slots=True)
+class Person:
+    """A name and an address, as a header of a mail has them."""
+
+    name: str = ""
+    address: str = ""
+
+
 @dataclass(slots=True)
 class Mail:
     """A parsed mail."""
@@ -79,8 +89,14 @@ class Mail:
     is_of_list: bool = False
     # A list forwarded it to which members cannot write.
     is_newsletter: bool = False
+    # The person who sent it, and the address for answers, if it is not the sender's.
+    sender: str = ""
+    sender_name: str = ""
+    reply_to: str = ""
     # From is one of our own addresses: a form of a website sent it.
     is_form: bool = False
+    # The digest of text and files, which tells apart the mails of a program that gives all of them one Message-ID.
+    content_sha256: str = ""
     # A mail server says that it could not deliver a mail, for this reason.
     is_bounce: bool = False
     bounce_reason: str = ""
@@ -89,25 +105,17 @@ class Mail:
     # Our own Message-IDs that a machine's report names.
     reported_ids: list[str] = field(default_factory=list)
 
-    @property
-    def _person(self) -> Person:
-        return sender_of(self.author, self.answers_to, is_own=self.is_form)
+    def set_sender(self, *, is_form: bool) -> None:
+        """Set the person who sent it: its author; of a form on a web site, the person in Reply-To who filled it in.
 
-    @property
-    def sender(self) -> str:
-        """The address of the person who sent it."""
-        return self._person.address
-
-    @property
-    def sender_name(self) -> str:
-        """The name of the person who sent it."""
-        return self._person.name
-
-    @property
-    def reply_to(self) -> str:
-        """The address for answers, if it is not the sender's."""
-        elsewhere = answers_elsewhere(self._person, self.answers_to)
-        return elsewhere.address if elsewhere else ""
+        Reply-To of any other mail says where answers go, and proves nothing of its author.
+        """
+        self.is_form = is_form
+        person = self.answers_to[0] if is_form and self.answers_to else self.author
+        self.sender, self.sender_name = person.address, person.name
+        answered = [each.address for each in self.answers_to]
+        is_among_them = self.sender.lower() in map(str.lower, answered)
+        self.reply_to = answered[0] if answered and not is_among_them else ""
 
 
 def parse(raw: bytes) -> Mail:
@@ -117,15 +125,18 @@ def parse(raw: bytes) -> Mail:
     if _is_too_much(raw):
         raise Unreadable(_("it has more lines, parts or parameters than can be read"))
     try:
-        message = mime_parser.read(raw)
+        message = mime_parts.parse_mail(raw)
         if not message.keys():
             raise Unreadable(_("it has no headers"))
-        mail = _read_headers(message)
         content = mime_parts.read(message)
+        body = content.body
     except RecursionError as error:
         raise Unreadable(_("its parts are nested too deeply")) from error
-    mail.body, mail.attachments = content.body, content.attachments
-    _read_kind(message, mail)
+    headers = read_headers(message, _OF_PEOPLE)
+    mail = _read_headers(headers)
+    mail.body, mail.attachments = body, content.attachments
+    mail.content_sha256 = _content_sha256(mail)
+    _read_kind(message, headers.texts, mail)
     return mail
 
 
@@ -143,51 +154,67 @@ def _is_too_much(raw: bytes) -> bool:
     )
 
 
-def _read_headers(message: Part) -> Mail:
-    mail = Mail(subject=header(message, "Subject")[:500])
+def _content_sha256(mail: Mail) -> str:
+    """Return a digest of the text and the files. Line ends do not count: mailboxes and pipes differ there."""
+    digest = hashlib.sha256()
+    text, kind = mail.body
+    pieces = [kind.encode(), text.strip().encode()]
+    for file in mail.attachments:
+        pieces += [file.filename.encode(), file.content.replace(b"\r\n", b"\n").strip()]
+    for piece in pieces:
+        digest.update(b"%d:" % len(piece))
+        digest.update(piece)
+    return digest.hexdigest()
+
+
+def _read_headers(headers: Headers) -> Mail:
+    texts, people = headers.texts, headers.people
+    mail = Mail(subject=_first(texts, "subject")[:500])
     # Beside an unreadable From, the other addresses may be a machine's, which must get no reply.
-    names = ("From",) if any(headers(message, "From")) else ("Sender", "Reply-To", "Return-Path")
-    authors = (_people(message, name) for name in names)
-    mail.author = next((people[0] for people in authors if people), Person())
-    mail.answers_to = _people(message, "Reply-To")
-    mail.recipients = _lower(message, "To", "Cc")
-    mail.delivered_to = _lower(message, *_DELIVERED)
-    ids = ids_of(header(message, "Message-ID"))
+    names = ("from",) if any(texts["from"]) else ("sender", "reply-to", "return-path")
+    authors = [Person(person[:200], address) for name in names for person, address in people[name][:1]]
+    mail.author = authors[0] if authors else Person()
+    mail.answers_to = [Person(person[:200], address) for person, address in people["reply-to"]]
+    mail.recipients = _lower(headers, "to", "cc")
+    mail.delivered_to = _lower(headers, *_DELIVERED)
+    ids = _ids_of(_first(texts, "message-id"))
     mail.header_id = ids[0] if ids else ""
-    answered = ids_of(header(message, "In-Reply-To"))
-    answered += reversed(ids_of(header(message, "References")))
+    answered = _ids_of(_first(texts, "in-reply-to"))
+    answered += reversed(_ids_of(_first(texts, "references")))
     mail.answered_ids = list(dict.fromkeys(answered))[:MOST_ANSWERED]
+    mail.set_sender(is_form=False)
     return mail
 
 
-def _people(message: Part, name: str) -> list[Person]:
-    return [Person(person[:200], address) for person, address in addresses(message, name)]
+def _first(texts: Mapping[str, Sequence[str]], name: str) -> str:
+    return next(iter(texts[name]), "")
 
 
-def _lower(message: Part, *names: str) -> list[str]:
-    found = [address.lower() for name in names for _name, address in addresses(message, name)]
+def _lower(headers: Headers, *names: str) -> list[str]:
+    found = [address.lower() for name in names for _name, address in headers.people[name]]
     return list(dict.fromkeys(found))[:MOST_RECIPIENTS]
 
 
-def ids_of(value: str) -> list[str]:
+def _ids_of(value: str) -> list[str]:
     """Return the Message-IDs without their brackets, or a single one that came without brackets."""
     return _MESSAGE_ID.findall(value) or [each for each in value.split()[:1] if _BARE_ID.match(each)]
 
 
-def _read_kind(message: Part, mail: Mail) -> None:
-    is_of_server = bool(_BOUNCING.match(mail.author.address) or header(message, "X-Failed-Recipients"))
+def _read_kind(message: Part, texts: Mapping[str, Sequence[str]], mail: Mail) -> None:
+    is_of_server = bool(_BOUNCING.match(mail.author.address) or _first(texts, "x-failed-recipients"))
     is_report = message.get_content_type() == "multipart/report"
-    mail.is_of_list = _is_of_list(message)
+    # A person may still have written a mail that a list forwards.
+    mail.is_of_list = any(name.startswith("list-") for name in texts) or _first(texts, "precedence").lower() == "list"
     # RFC 2369: in List-Post, a list that takes no mail says "NO" or nothing; a group names its address.
-    mail.is_newsletter = bool(header(message, "List-Unsubscribe")) and "<" not in header(message, "List-Post")
-    mail.is_automatic = is_of_server or is_report or _is_automatic(message, mail)
+    mail.is_newsletter = bool(_first(texts, "list-unsubscribe")) and "<" not in _first(texts, "list-post")
+    mail.is_automatic = is_of_server or is_report or _is_automatic(texts, mail)
     if not mail.is_automatic:
         return
     parts = [part for part in message.walk() if part is not message]
     mail.reported_ids = _reported(parts, mail.body[0])
     reports = [part for part in parts if part.get_content_type() == "message/delivery-status"]
-    statuses = [status_of(part) for part in reports]
-    failed = [*headers(message, "X-Failed-Recipients"), *(each for part in reports for each in _failed(part))]
+    statuses = [_status_of(part) for part in reports]
+    failed = [*texts["x-failed-recipients"], *(each for part in reports for each in _failed(part))]
     mail.bounced = [found[1] for each in failed for one in each.split(",") if (found := _RECIPIENT.match(one.strip()))]
     if statuses:
         status = "\n".join(statuses)
@@ -201,23 +228,17 @@ def _read_kind(message: Part, mail: Mail) -> None:
     mail.bounce_reason = mail.bounce_reason or mail.subject
 
 
-def _is_of_list(message: Part) -> bool:
-    """Return whether a mailing list forwarded it. A person may still have written it."""
-    names = (name.lower() for name in message.keys())  # noqa: SIM118  (a mail is no mapping)
-    return any(name.startswith("list-") for name in names) or header(message, "Precedence").lower() == "list"
-
-
-def _is_automatic(message: Part, mail: Mail) -> bool:
-    precedence = header(message, "Precedence").lower()
-    submitted = header(message, "Auto-Submitted").lower()
+def _is_automatic(texts: Mapping[str, Sequence[str]], mail: Mail) -> bool:
+    precedence = _first(texts, "precedence").lower()
+    submitted = _first(texts, "auto-submitted").lower()
     return any(
         (
             bool(submitted) and not submitted.startswith("no"),
             # Lists write "bulk" too.
             precedence in _AUTOMATIC_PRECEDENCE and not (precedence == "bulk" and mail.is_of_list),
-            any(header(message, name) for name in ("X-Autoreply", "X-Autorespond", "X-Mail-Autoreply")),
-            bool(_SUPPRESSED.search(header(message, "X-Auto-Response-Suppress"))),
-            "<>" in headers(message, "Return-Path"),
+            any(_first(texts, name) for name in ("x-autoreply", "x-autorespond", "x-mail-autoreply")),
+            bool(_SUPPRESSED.search(_first(texts, "x-auto-response-suppress"))),
+            "<>" in texts["return-path"],
             bool(_AUTOMATIC_SUBJECT.match(mail.subject)),
         )
     )
@@ -227,7 +248,7 @@ def _reported(parts: list[Part], body: str) -> list[str]:
     """Return our Message-IDs in the mails, headers and texts of a report."""
     found = ids_in(body)
     for part in parts:
-        found += ids_in(header(part, "Message-ID"))
+        found += ids_in(header(part, "message-id"))
         if part.get_content_type() in ("text/rfc822-headers", "text/plain"):
             found += ids_in(text_of(part))
     return list(dict.fromkeys(found))[:MOST_ANSWERED]
@@ -236,16 +257,17 @@ def _reported(parts: list[Part], body: str) -> list[str]:
 def _failed(part: Part) -> list[str]:
     """Return the recipients that a delivery report calls failed."""
     blocks = part.get_payload() if part.is_multipart() else []
+    blocks_of_fields = [read_headers(block).texts for block in blocks if isinstance(block, Part)]
     return [
         value
-        for block in blocks
-        if isinstance(block, Part) and header(block, "Action").lower() in ("failed", "")
-        for name in ("Original-Recipient", "Final-Recipient")
-        for value in headers(block, name)
+        for fields in blocks_of_fields
+        if _first(fields, "action").lower() in ("failed", "")
+        for name in ("original-recipient", "final-recipient")
+        for value in fields[name]
     ]
 
 
-def status_of(part: Part) -> str:
+def _status_of(part: Part) -> str:
     """Return the fields of a delivery report, which the parser reads as headers of mails."""
     blocks = part.get_payload() if part.is_multipart() else [part]
     lines = [f"{name}: {value}" for block in blocks if isinstance(block, Part) for name, value in block.raw_items()]

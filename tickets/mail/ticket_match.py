@@ -1,6 +1,5 @@
 """The ticket to which a mail belongs, and the check whether the mail has come before."""
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -185,19 +184,3 @@ def screen(mail: Mail, received: ReceivedMail, since: datetime, limit: int) -> S
             cursor.execute(_LOCK, [mail.header_id])
         cursor.execute(_SCREENING, values)
         return Screening(*cursor.fetchone())
-
-
-def content_sha256(mail: Mail) -> str:
-    """Return a digest of the text and the files of a mail. Line ends do not count: mailboxes and pipes differ there.
-
-    It tells apart the mails of a program that gives all of them one Message-ID.
-    """
-    digest = hashlib.sha256()
-    text, kind = mail.body
-    pieces = [kind.encode(), text.strip().encode()]
-    for file in mail.attachments:
-        pieces += [file.filename.encode(), file.content.replace(b"\r\n", b"\n").strip()]
-    for piece in pieces:
-        digest.update(b"%d:" % len(piece))
-        digest.update(piece)
-    return digest.hexdigest()

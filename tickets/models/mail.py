@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 from typing import ClassVar
 
 from django.core.exceptions import ValidationError
-from django.db import connection, models
+from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
@@ -111,15 +111,8 @@ class AcknowledgedAddress(models.Model):
     def take_turn(cls, address: str, now: datetime, span: timedelta) -> bool:
         """Claim the right to acknowledge mail of this address; return False if that was done within `span`.
 
-        It is one statement, so only one of two simultaneous mails is acknowledged.
+        Of two simultaneous mails only one is acknowledged: only one adds the row, or finds it old.
         """
-        with connection.cursor() as cursor:
-            cursor.execute(
-                """
-                INSERT INTO tickets_acknowledgedaddress AS a (address, acknowledged_at) VALUES (%s, %s)
-                ON CONFLICT (address) DO UPDATE SET acknowledged_at = EXCLUDED.acknowledged_at
-                WHERE a.acknowledged_at <= %s
-                """,
-                [address.lower(), now, now - span],
-            )
-            return bool(cursor.rowcount)
+        _row, is_new = cls.objects.get_or_create(address=address.lower(), defaults={"acknowledged_at": now})
+        due = cls.objects.filter(address=address.lower(), acknowledged_at__lte=now - span)
+        return is_new or bool(due.update(acknowledged_at=now))

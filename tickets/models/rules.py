@@ -106,13 +106,9 @@ def _active_agent(login: str) -> Agent | None:
 def active_agent(login: str, faults: list[Fault]) -> Agent | None:
     """Return the active agent of this login, or None; add a fault if there is none. An empty login is no fault."""
     agent = _active_agent(login) if login else None
-    faults += check_agent(login, agent)
+    if login and agent is None:
+        faults.append(Fault(ErrorCode.AGENT_NOT_FOUND, "agent_login"))
     return agent
-
-
-def check_agent(login: str, found: Agent | None) -> list[Fault]:
-    """Return the fault of a login that no active agent has."""
-    return [Fault(ErrorCode.AGENT_NOT_FOUND, "agent_login")] if login and found is None else []
 
 
 # Column of the choice, name of the value, function that finds the row, fault if there is none.

@@ -32,5 +32,4 @@ def lock_unused_files(actor: Actor, tokens: Sequence[str], faults: list[Fault]) 
 
 
 def attach(message: Message, files: Sequence[StoredFile]) -> None:
-    if files:
-        StoredFile.objects.filter(pk__in=[file.pk for file in files]).update(message=message)
+    StoredFile.objects.filter(pk__in=[file.pk for file in files]).update(message=message)

@@ -8,15 +8,12 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from django.db import connection, transaction
+from django.db import transaction
 from django.utils import timezone
 
 from callcentre.core.actor import Actor
 from callcentre.core.enqueue import enqueue
-from callcentre.core.errors import Conflict, ErrorCode, Fault, Invalid, check_lines
-from callcentre.core.joined_rows import JoinedRows
-from callcentre.core.statements import Statement
-from telephony.models import Agent
+from callcentre.core.errors import ErrorCode, Fault, Invalid, check_lines
 from tickets import events
 from tickets.addresses import check_addresses
 from tickets.mail_ids import new_header_id
@@ -24,29 +21,13 @@ from tickets.models.dispatch import Dispatch
 from tickets.models.file import StoredFile
 from tickets.models.message import Message
 from tickets.models.participants import recipients_of
-from tickets.models.rules import active_agent, check_agent, check_body, check_not_merged, cleaned
+from tickets.models.rules import active_agent, check_body, check_not_merged, cleaned
 from tickets.models.ticket import MARKETPLACES, REPLY_SOURCES, Source, Ticket
 from tickets.verbs.answers import end_target
 from tickets.verbs.attachments import attach, lock_unused_files
 from tickets.verbs.due_times import after_reply, set_columns
 from tickets.verbs.status_changes import Kind, change_status, status_of_kind
 from tickets.verbs.ticket_row import lock_ticket, save_ticket
-
-# A comment is the most frequent change of a ticket: two statements, beside that of the event.
-_WITH_AGENT = JoinedRows(t=Ticket, a=Agent)
-_LOCK_FOR_COMMENT = Statement("""
-SELECT {columns}
-FROM tickets_ticket t LEFT JOIN telephony_agent a ON a.login = %s AND a.is_active
-WHERE t.id = %s FOR NO KEY UPDATE OF t
-""").of(columns=_WITH_AGENT.columns)
-_COLUMNS = [field.attname for field in Message._meta.concrete_fields if not field.primary_key]
-_COMMENT = Statement("""
-WITH message AS (
-  INSERT INTO tickets_message ({names}) VALUES ({given})
-  RETURNING id
-)
-UPDATE tickets_ticket t SET updated_at = %(created_at)s FROM message WHERE t.id = %(ticket_id)s RETURNING message.id
-""").of(names=", ".join(_COLUMNS), given=", ".join(f"%({name})s" for name in _COLUMNS))
 
 
 def reply_to(
@@ -202,33 +183,29 @@ def comment_on(
     A comment that `is_answer` says what the customer was told another way; it ends the response target.
     """
     faults, kept = list(faults), cleaned(text, text_type)
-    with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute(_LOCK_FOR_COMMENT, [agent_login, ticket.pk])
-        if (row := cursor.fetchone()) is None:
-            raise Conflict(ErrorCode.CONFLICT)
-        ticket, agent = _WITH_AGENT.instances(row)
-        faults += check_agent(agent_login, agent)
+    with transaction.atomic():
+        ticket, now = lock_ticket(ticket), timezone.now()
+        agent = active_agent(agent_login, faults)
         faults += check_not_merged(ticket)
         faults += check_body(text, kept, text_type, "comment")
         files = lock_unused_files(actor, attachments, faults)
         if faults:
             raise Invalid(faults)
-        message = Message(
-            ticket=ticket,
-            type=Message.Type.COMMENT.value,
+        message = _write(
+            ticket,
+            now,
+            {},
+            files,
+            type=Message.Type.COMMENT,
             agent=agent,
             author_name=agent.full_name if agent else actor.name,
             comment=kept,
-            body_type=str(text_type),
-            attachments=[file.token for file in files],
+            body_type=text_type,
             is_answer=is_answer,
-            created_at=timezone.now(),
+            created_at=now,
         )
-        cursor.execute(_COMMENT, vars(message))
-        (message.pk,) = cursor.fetchone()
-        attach(message, files)
         if is_answer:
-            end_target(ticket, actor, "comment", message.created_at)
+            end_target(ticket, actor, "comment", now)
         events.ticket_commented(ticket, agent_login, message.pk)
     return message
 
@@ -237,7 +214,8 @@ def _write(
     ticket: Ticket, now: datetime, columns: dict[str, Any], files: Sequence[StoredFile], **values: Any
 ) -> Message:
     message = Message.objects.create(ticket=ticket, attachments=[file.token for file in files], **values)
-    attach(message, files)
+    if files:
+        attach(message, files)
     save_ticket(ticket, set_columns(ticket, columns), now)
     return message
 

@@ -34,8 +34,6 @@ _HISTORY = """history AS (
 )"""
 _ADD = f"{_TICKET.query}, {_MESSAGE.query}, {_HISTORY}"
 _IDS = "(SELECT ARRAY[ticket.id, message.id] FROM ticket, message)"
-_ADD_UNWRITTEN = f"{_TICKET.query}, {_HISTORY}"
-_ID = "(SELECT ARRAY[ticket.id] FROM ticket)"
 
 
 def open_ticket(
@@ -71,7 +69,8 @@ def open_ticket(
     kept, quoted = rules.cleaned(body, body_type), rules.cleaned(quoted, body_type)
     with transaction.atomic():
         faults += [] if may_be_empty else rules.check_body(body, kept, body_type)
-        files = [*files, *lock_unused_files(actor, attachments, faults)]
+        if attachments:
+            files = [*files, *lock_unused_files(actor, attachments, faults)]
         ticket = _new_ticket(
             actor,
             faults,
@@ -101,7 +100,8 @@ def open_ticket(
             created_at=ticket.created_at,
         )
         _add(ticket, message, actor)
-        attach(message, files)
+        if files:
+            attach(message, files)
     return message
 
 
@@ -120,7 +120,9 @@ def open_unwritten_ticket(
             source=Source.EMAIL,
             may_be_any_sender=True,
         )
-        _add(ticket, None, actor)
+        ticket.save(force_insert=True)
+        log_ticket(ticket, actor, "create", {})
+        events.ticket_created(ticket)
     return ticket
 
 
@@ -187,18 +189,13 @@ def _new_ticket(
     return ticket
 
 
-def _add(ticket: Ticket, message: Message | None, actor: Actor) -> None:
-    """Write the ticket, its first message if it has one, its history and its event, in one statement."""
-    parameters = {**_TICKET.parameters(ticket), **change_columns(actor)}
-    if message:
-        parameters |= _MESSAGE.parameters(message)
-        ticket_id, message_id = events.ticket_created_by(_ADD, ticket, parameters, result=_IDS)
-    else:
-        (ticket_id,) = events.ticket_created_by(_ADD_UNWRITTEN, ticket, parameters, result=_ID)
+def _add(ticket: Ticket, message: Message, actor: Actor) -> None:
+    """Write the ticket, its first message, its history and its event, in one statement: mail comes in by it."""
+    parameters = {**_TICKET.parameters(ticket), **_MESSAGE.parameters(message), **change_columns(actor)}
+    ticket_id, message_id = events.ticket_created_by(_ADD, ticket, parameters, result=_IDS)
     mark_stored(ticket, ticket_id)
-    if message:
-        message.ticket = ticket
-        mark_stored(message, message_id)
+    message.ticket = ticket
+    mark_stored(message, message_id)
 
 
 def edit_ticket(

@@ -39,9 +39,10 @@ def customer_of_sender(actor: Actor, address: str, name: str = "") -> Customer |
     def create() -> Customer:
         return add_customer(actor, surname=_surname(name) or _surname(address), email=address)
 
+    if (known := find()) is not None:
+        return known
     may_be_new = is_address(address) and len(address) <= _LONGEST_ADDRESS
-    known = find()
-    return known if known is not None or not may_be_new else _create_once(address.upper(), find, create, address)
+    return _create_once(address.upper(), find, create, address) if may_be_new else None
 
 
 def customer_of_caller(actor: Actor, caller: str, number: str) -> Customer | None:

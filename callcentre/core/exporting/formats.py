@@ -53,15 +53,9 @@ class Column(Protocol):
         """Return the cell in XLSX."""
 
 
-class Writer(Protocol):
-    def write(self, lines: Sequence[Any]) -> None: ...
-
-    def write_total(self, total: Any) -> None: ...
-
-    def close(self) -> None: ...
-
-
-def writer_of(format_: str, output: IO[bytes], columns: Sequence[Column], *, sheet: str, frozen: int = 0) -> Writer:
+def writer_of(
+    format_: str, output: IO[bytes], columns: Sequence[Column], *, sheet: str, frozen: int = 0
+) -> "_Csv | _Xlsx":
     """Return the writer of a file. `sheet` is the name of the sheets in XLSX, `frozen` their columns that stay."""
     return _Csv(output, columns) if format_ == "csv" else _Xlsx(output, columns, sheet, frozen)
 

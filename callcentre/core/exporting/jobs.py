@@ -1,6 +1,5 @@
 """The row of an export: asked for, built by a worker, kept as a file for a while."""
 
-from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any, ClassVar
 from zlib import crc32
@@ -51,15 +50,10 @@ def path_of(job: "FileJob", name: str) -> str:
     return f"{job.folder}/{job.created_at:%Y/%m}/{name}"
 
 
-def lock_key(actor_kind: str, actor_id: int | None) -> int:
-    """Return the number of a person for locks."""
-    return crc32(f"{actor_kind}:{actor_id}".encode()) - 2**31
-
-
 class FileJobQuerySet(AskedForQuerySet, DueQuerySet):  # type: ignore[override]  # as_manager, made by the plugin
     def check_may_ask(self, actor: Actor) -> None:
         """Raise ValidationError if too many exports of the person wait. Requests at once wait for each other."""
-        lock_until_commit(_ASK_LOCK, lock_key(actor.kind, actor.id))
+        lock_until_commit(_ASK_LOCK, crc32(f"{actor.kind}:{actor.id}".encode()) - 2**31)
         if self.waiting().filter(actor_kind=actor.kind, actor_id=actor.id).count() >= MOST_WAITING:
             raise ValidationError(_("%(count)s exports of yours wait already."), params={"count": MOST_WAITING})
 
@@ -139,18 +133,14 @@ class FileJob(AskedFor, Written, DueWork):
     def content_type(self) -> str:
         return CONTENT_TYPES[self.format]
 
-    def names_of_files(self) -> Sequence[str]:
-        """Return the names under which attempts may have left a file in the storage."""
-        return [self.name_of_file(attempt) for attempt in range(1, self.attempt_count + 1)]
-
     def name_of_file(self, attempt: int) -> str:
         name: str = self.file.field.generate_filename(self, f"{self.pk}-{attempt}.{self.format}")
         return name
 
     def forget_files(self) -> None:
         """Delete the files that attempts left in the storage; no row names them before the export is finished."""
-        for name in self.names_of_files():
-            self.file.storage.delete(name)
+        for attempt in range(1, self.attempt_count + 1):
+            self.file.storage.delete(self.name_of_file(attempt))
 
     def remove_file(self) -> None:
         """Delete the file; the row stays."""

@@ -37,9 +37,11 @@ class Command(BaseCommand):
         # Reports of an older database read its ledgers until the worker has summed them.
         while is_new and not rollups.bring_up_to_date(timezone.now()):
             time.sleep(0.1)  # the worker does it
-        self._admin(admin_password)
+        # An agent too, so that the visitor can reply to tickets.
+        self._person("admin", admin_password, "agent1", is_superuser=True)
+        if agent := self._person("agent2", admin_password, "agent2"):
+            agent.groups.set(Group.objects.filter(name="Agent"))
         self.stdout.write(f"API users:  demo, readonly   password: {api_password}")
-        self._agent("agent2", admin_password)
         self.stdout.write(f"Admin user: admin            password: {admin_password}")
         self.stdout.write(f"Agent user: agent2           password: {admin_password}")
 
@@ -61,21 +63,13 @@ class Command(BaseCommand):
         elif not user.has_password(password):
             user.set_password(SYSTEM, password)
 
-    def _admin(self, password: str) -> None:
-        user, created = User.objects.get_or_create(username="admin", defaults={"is_staff": True, "is_superuser": True})
-        if created or not user.check_password(password):
+    def _person(self, username: str, password: str, agent: str, **rights: Any) -> User | None:
+        """Let a person log in who is this agent; return a new one."""
+        user, is_new = User.objects.get_or_create(username=username, defaults={"is_staff": True, **rights})
+        if is_new or not user.check_password(password):
             user.set_password(password)
             user.save(update_fields=["password"])
-        if created:
-            # So that the visitor can reply to tickets.
-            Agent.objects.filter(login="agent1", user=None).update(user=user)
-
-    def _agent(self, login: str, password: str) -> None:
-        """Let an agent log in to the desk, with the role of agents."""
-        user, created = User.objects.get_or_create(username=login, defaults={"is_staff": True})
-        if created or not user.check_password(password):
-            user.set_password(password)
-            user.save(update_fields=["password"])
-        if created:
-            user.groups.set(Group.objects.filter(name="Agent"))
-            Agent.objects.filter(login=login, user=None).update(user=user)
+        if not is_new:
+            return None
+        Agent.objects.filter(login=agent, user=None).update(user=user)
+        return user

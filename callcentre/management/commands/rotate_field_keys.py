@@ -7,9 +7,6 @@ from django.db import models, transaction
 from callcentre.core.encryption import EncryptedTextField, decrypt, encrypt
 from callcentre.models import IdempotencyRecord
 
-# Rows in one transaction.
-PIECE = 500
-
 
 class Command(BaseCommand):
     help = (
@@ -23,26 +20,20 @@ class Command(BaseCommand):
             if model is IdempotencyRecord:
                 columns.append("answer")
             if columns:
-                self.stdout.write(f"{model._meta.label}: {_rotate(model, columns)} rows")
+                keys = list(model._default_manager.order_by("pk").values_list("pk", flat=True))
+                for key in keys:
+                    _rotate(model, columns, key)
+                self.stdout.write(f"{model._meta.label}: {len(keys)} rows")
 
 
-def _rotate(model: type[models.Model], columns: list[str]) -> int:
-    """Return the number of rows. Written by queries, not by verbs, since their values do not change."""
-    keys = list(model._default_manager.order_by("pk").values_list("pk", flat=True))
-    for start in range(0, len(keys), PIECE):
-        with transaction.atomic():
-            for key in keys[start : start + PIECE]:
-                _rotate_row(model, key, columns)
-    return len(keys)
-
-
-def _rotate_row(model: type[models.Model], key: Any, columns: list[str]) -> None:
-    """Read the columns of a row, which decrypts them, and write them, which encrypts them with the first key."""
-    row = model._base_manager.filter(pk=key)
+@transaction.atomic
+def _rotate(model: type[models.Model], columns: list[str], key: Any) -> None:
+    """Read a row and write it again. By queries, not by verbs, since its values do not change."""
+    rows = model._base_manager.filter(pk=key)
     try:
-        for values in row.select_for_update(no_key=True).values(*columns):
+        for values in rows.select_for_update(no_key=True).values(*columns):
             if answer := values.get("answer"):
                 values["answer"] = encrypt(decrypt(bytes(answer)))
-            row.update(**values)
+            rows.update(**values)
     except ValueError as error:
         raise CommandError(f"{model._meta.label} {key}: {error}") from error

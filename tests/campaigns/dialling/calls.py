@@ -6,9 +6,9 @@ from typing import Any
 from django.utils import timezone
 
 from campaigns.dialling.campaign_tick import CampaignTick
-from campaigns.models import Attempt, Campaign, Record
+from campaigns.models import Attempt, Campaign, DiallingDay, Record
 from telephony.calls import lines, switch_events
-from telephony.models import Agent, AgentLine, Connection, Leg
+from telephony.models import Agent, AgentLine, AgentState, Connection, Leg
 from telephony.switch.base import Ended, Ringing, Up
 from telephony.verbs import presence
 from tests.campaigns.factories import CampaignFactory, RecordFactory
@@ -51,6 +51,44 @@ def ring(connection: Connection, role: str) -> None:
 
 def hang_up(connection: Connection, role: str, cause: int = 16, tech_cause: str = "") -> None:
     switch_events.handle(Ended(_channel(connection, role), timezone.now(), cause, tech_cause))
+
+
+def refreshed(call: Connection) -> Connection:
+    return Connection.objects.get(pk=call.pk)
+
+
+def predictive(agents: int = 1, records: int = 1, **values: Any) -> Campaign:
+    """Return a predictive campaign whose agents have standing lines."""
+    campaign = dialling_campaign(agents, records, dialer="predictive", **values)
+    with_lines(campaign)
+    return campaign
+
+
+def set_states(kind: str, **values: Any) -> None:
+    """Set the states of all agents."""
+    AgentState.objects.filter(ended_at=None).update(kind=kind, **values)
+
+
+def person_waits(campaign: Campaign) -> Connection:
+    """Let a number be called, and a person answer while all agents are in wrap-up."""
+    tick(campaign)
+    call = open_call()
+    set_states("wrap_up")
+    pick_up(call, Leg.Role.CUSTOMER)
+    return refreshed(call)
+
+
+def counts_of_day() -> tuple[int, int, int]:
+    """Return the attempts, live answers and drops of the only campaign's day."""
+    return DiallingDay.objects.values_list("attempts", "live_answers", "drops").get()
+
+
+def talking(campaign: Campaign) -> Connection:
+    """Let the dialler place a call, and agent and customer pick up."""
+    tick(campaign)
+    call = open_call()
+    answered_call(call)
+    return call
 
 
 def answered_call(connection: Connection) -> None:

@@ -8,8 +8,8 @@ from tests.telephony.doubles import RecordingSwitch
 
 
 @pytest.fixture
-def switch(monkeypatch: pytest.MonkeyPatch, db: None) -> Iterator[RecordingSwitch]:
-    """A switch that records the requests of this process, with a connected listener."""
+def switch(monkeypatch: pytest.MonkeyPatch, transactional_db: None) -> Iterator[RecordingSwitch]:
+    """A switch that records the requests of this process, with a connected listener. Transactions commit."""
     double = RecordingSwitch()
     monkeypatch.setattr(switch_requests, "current_switch", lambda: double)
     with heard_switch():

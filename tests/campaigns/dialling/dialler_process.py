@@ -20,12 +20,12 @@ choice.RESERVATION = timedelta(seconds=2)
 
 
 STEPS: dict[str, tuple[Any, str, bool]] = {
-    "reserved": (dials, "dial_with_agent", False),
+    "reserved": (dials, "dial", False),
     "written": (dials, "_begin", True),
     "committed": (AsteriskSwitch, "call_agent", False),
     "asked": (AsteriskSwitch, "call_agent", True),
     # Of calls before an agent is known.
-    "reserved ahead": (dials, "dial_ahead", False),
+    "reserved ahead": (dials, "dial", False),
     "committed ahead": (AsteriskSwitch, "call_number", False),
     "asked ahead": (AsteriskSwitch, "call_number", True),
 }

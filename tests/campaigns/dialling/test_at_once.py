@@ -1,11 +1,9 @@
 """Answers, log-outs and ends of lines that happen in the same moment, each in a thread of its own."""
 
-import threading
 from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
-from django.db import connection as database
 from django.utils import timezone
 
 from campaigns.models import Attempt, Campaign
@@ -13,39 +11,15 @@ from telephony.calls import dialler_calls, switch_events
 from telephony.models import AgentLine, AgentState, Connection, Leg
 from telephony.switch.base import Ended, Up
 from telephony.verbs import presence
-from tests.campaigns.dialling.calls import dialling_campaign, line_of, open_call, tick, with_lines
+from tests.campaigns.dialling.calls import line_of, open_call, predictive, tick
 from tests.conftest import ACTOR
+from tests.serving import at_once
 from tests.telephony.doubles import RecordingSwitch
 
-pytestmark = pytest.mark.django_db(transaction=True)
 
-
-def at_once(*acts: Callable[[], object]) -> None:
-    """Run all acts at the same moment, and raise the first exception of one."""
-    barrier, failures = threading.Barrier(len(acts)), []
-
-    def run(act: Callable[[], object]) -> None:
-        barrier.wait()
-        try:
-            act()
-        except BaseException as error:  # noqa: BLE001  (raised again in the test's thread)
-            failures.append(error)
-        finally:
-            database.close()
-
-    threads = [threading.Thread(target=run, args=(act,)) for act in acts]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    if failures:
-        raise failures[0]
-
-
-def predictive(agents: int, records: int, **values: object) -> Campaign:
+def ringing(agents: int, records: int) -> Campaign:
     """Return a campaign whose calls ring: more than there are agents."""
-    campaign = dialling_campaign(agents=records, records=records, dialer="predictive", **values)
-    with_lines(campaign)
+    campaign = predictive(records, records)
     tick(campaign)
     for agent in campaign.agents.order_by("id")[agents:]:
         presence.log_out(agent, ACTOR)
@@ -63,10 +37,10 @@ def talking() -> list[Connection]:
 
 @pytest.mark.parametrize("turn", range(3))
 def test_of_two_calls_that_are_answered_at_once_one_gets_the_free_agent(switch: RecordingSwitch, turn: int) -> None:
-    predictive(agents=1, records=2)
+    ringing(agents=1, records=2)
     first, second = Connection.objects.order_by("id")
 
-    at_once(answer(first), answer(second))
+    at_once([answer(first), answer(second)])
 
     (joined,) = talking()
     (waiting,) = Connection.objects.filter(state="waiting")
@@ -79,10 +53,10 @@ def test_of_two_calls_that_are_answered_at_once_one_gets_the_free_agent(switch: 
 @pytest.mark.slow("runs threads")
 def test_twenty_answers_at_once_use_each_agent_once(switch: RecordingSwitch, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dialler_calls, "DROP_AFTER", timedelta(minutes=1))  # a machine under load is slower than people
-    predictive(agents=12, records=20)
+    ringing(agents=12, records=20)
     calls = list(Connection.objects.order_by("id"))
 
-    at_once(*map(answer, calls))
+    at_once(map(answer, calls))
     # An agent who was locked by another answer is found at the next turn.
     dialler_calls.match_waiting()
 
@@ -93,10 +67,10 @@ def test_twenty_answers_at_once_use_each_agent_once(switch: RecordingSwitch, mon
 
 @pytest.mark.parametrize("turn", range(3))
 def test_an_agent_who_logs_out_in_the_moment_of_the_join(switch: RecordingSwitch, turn: int) -> None:
-    campaign = predictive(agents=1, records=1)
+    campaign = ringing(agents=1, records=1)
     call, agent = open_call(), campaign.agents.get()
 
-    at_once(answer(call), lambda: presence.log_out(agent, ACTOR))
+    at_once([answer(call), lambda: presence.log_out(agent, ACTOR)])
 
     call.refresh_from_db()
     line = line_of(agent)
@@ -108,12 +82,12 @@ def test_an_agent_who_logs_out_in_the_moment_of_the_join(switch: RecordingSwitch
 
 @pytest.mark.parametrize("turn", range(3))
 def test_a_line_that_is_hung_up_in_the_moment_of_the_join(switch: RecordingSwitch, turn: int) -> None:
-    campaign = predictive(agents=2, records=2)
+    campaign = ringing(agents=2, records=2)
     call = Connection.objects.earliest("id")
     first, second = campaign.agents.order_by("id")
     channel = line_of(first).channel_id
 
-    at_once(answer(call), lambda: switch_events.handle(Ended(channel, timezone.now(), 16)))
+    at_once([answer(call), lambda: switch_events.handle(Ended(channel, timezone.now(), 16))])
     dialler_calls.match_waiting()
 
     call.refresh_from_db()
@@ -123,13 +97,13 @@ def test_a_line_that_is_hung_up_in_the_moment_of_the_join(switch: RecordingSwitc
 
 
 def test_a_customer_who_hangs_up_while_agents_are_looked_for_is_not_joined(switch: RecordingSwitch) -> None:
-    campaign = predictive(agents=1, records=2)
+    campaign = ringing(agents=1, records=2)
     first, second = Connection.objects.order_by("id")
     answer(first)()
     answer(second)()
     channel = second.legs.get().channel_id
 
-    at_once(lambda: switch_events.handle(Ended(channel, timezone.now(), 16)), dialler_calls.match_waiting)
+    at_once([lambda: switch_events.handle(Ended(channel, timezone.now(), 16)), dialler_calls.match_waiting])
 
     second.refresh_from_db()
     assert second.state == "ended"

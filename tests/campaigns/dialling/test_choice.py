@@ -40,6 +40,8 @@ from tests.conftest import ACTOR, ApiClient
 from tests.serving import at_once
 from tests.telephony.factories import AgentFactory
 
+pytestmark = pytest.mark.django_db
+
 OPEN = [Group("Europe/Warsaw", "48"), Group("America/New_York", "1")]
 
 
@@ -47,7 +49,6 @@ def reserved(campaign: Campaign, count: int = 100, holder: str = "one", agents=(
     return reserve(campaign.pk, holder, count, groups=groups, free_agents=agents, now=timezone.now())
 
 
-@pytest.mark.django_db
 def test_records_are_chosen_by_class_then_by_order_then_by_age() -> None:
     campaign, agent, past = CampaignFactory(), AgentFactory(), timezone.now() - timedelta(minutes=1)
     make = partial(RecordFactory, campaign=campaign)
@@ -80,7 +81,6 @@ def rows_read(plan: dict[str, Any]) -> float:
 
 @pytest.mark.trial
 @pytest.mark.slow("writes many records")
-@pytest.mark.django_db
 def test_records_of_one_time_are_read_in_their_order_without_a_sort() -> None:
     campaign, now = CampaignFactory(), timezone.now()
     status = {"system_status": "CALL_NO_SOONER_THAN", "next_call_at": now - timedelta(minutes=1)}
@@ -95,7 +95,6 @@ def test_records_of_one_time_are_read_in_their_order_without_a_sort() -> None:
     assert rows_read(explained["Plan"]) < 100
 
 
-@pytest.mark.django_db
 def test_a_plan_that_is_made_on_empty_tables_reads_no_table_whole() -> None:
     values = values_of(1, "one", groups=OPEN, free_agents=[1], now=timezone.now()) | {"count": 5, "look": 5}
     with connection.cursor() as cursor:
@@ -108,7 +107,6 @@ def test_a_plan_that_is_made_on_empty_tables_reads_no_table_whole() -> None:
     assert "Seq Scan" not in plan
 
 
-@pytest.mark.django_db
 def test_an_additional_number_whose_call_was_dropped_needs_an_agent() -> None:
     number = AdditionalNumberFactory()
     at = timezone.now() - timedelta(hours=5)
@@ -117,7 +115,6 @@ def test_an_additional_number_whose_call_was_dropped_needs_an_agent() -> None:
     assert [found.needs_agent for found in reserved(number.record.campaign)] == [True]
 
 
-@pytest.mark.django_db
 def test_records_to_call_fill_up_what_retries_leave() -> None:
     campaign, past = CampaignFactory(), timezone.now() - timedelta(minutes=1)
     to_call = RecordFactory.create_batch(3, campaign=campaign)
@@ -126,7 +123,6 @@ def test_records_to_call_fill_up_what_retries_leave() -> None:
     assert [found.id for found in reserved(campaign, count=4)] == [one.pk for one in [*retries, *to_call[:2]]]
 
 
-@pytest.mark.django_db
 def test_a_reservation_writes_the_lease_only() -> None:
     record = RecordFactory()
 
@@ -138,8 +134,7 @@ def test_a_reservation_writes_the_lease_only() -> None:
     assert reserved(record.campaign, holder="two") == []
 
 
-@pytest.mark.django_db
-def test_only_the_holder_gives_a_reservation_back() -> None:
+def test_only_the_holder_gives_a_reservation_back_and_that_of_a_dead_dialler_ends() -> None:
     record = RecordFactory()
     reserved(record.campaign)
 
@@ -147,18 +142,11 @@ def test_only_the_holder_gives_a_reservation_back() -> None:
     assert Record.objects.get().is_leased
     give_back([record.pk], "one")
     assert not Record.objects.get().is_leased
-
-
-@pytest.mark.django_db
-def test_a_reservation_of_a_dead_dialler_ends() -> None:
-    record = RecordFactory()
     reserved(record.campaign)
     Record.objects.update(leased_until=timezone.now() - timedelta(seconds=1))
-
     assert [found.id for found in reserved(record.campaign, holder="two")] == [record.pk]
 
 
-@pytest.mark.django_db
 def test_zones_and_countries_of_callable_records_are_found() -> None:
     campaign = CampaignFactory()
     for zone, code in (("Europe/Warsaw", "48"), ("America/New_York", "1"), ("America/New_York", "48"), ("", "")):
@@ -175,11 +163,11 @@ def listed(number: str, **values: Any) -> None:
     DoNotCallFactory(phone_number=number, number=number, **values)
 
 
-@pytest.mark.django_db
-def test_listed_numbers_are_held_and_replaced_by_the_next_records() -> None:
+def test_listed_and_wrong_numbers_are_held_and_replaced_by_the_next_records() -> None:
     campaign, soon = CampaignFactory(), timezone.now() + timedelta(hours=2)
     make = partial(RecordFactory, campaign=campaign)
     by_number, by_prefix, of_campaign = make(), make(phone_number="+48700111222"), make()
+    wrong = make(is_number_wrong=True)
     listed(by_number.number, until=soon)
     listed("+48700", is_prefix=True)
     listed(of_campaign.number, campaign=campaign)
@@ -192,12 +180,11 @@ def test_listed_numbers_are_held_and_replaced_by_the_next_records() -> None:
     assert [record.id for record in reserved(campaign, count=4)] == [record.pk for record in free[:4]]
 
     held = dict(Record.objects.exclude(held_until=None).values_list("pk", "held_until"))
-    assert held.keys() == {by_number.pk, by_prefix.pk, of_campaign.pk}
-    assert held[by_number.pk] == soon
+    assert held.keys() == {by_number.pk, by_prefix.pk, of_campaign.pk, wrong.pk}
+    assert (held[by_number.pk], held[wrong.pk]) == (soon, FOR_GOOD)
     assert not Record.objects.get(pk=free[4].pk).leased_by
 
 
-@pytest.mark.django_db
 def test_a_long_run_of_listed_records_does_not_stop_the_choice() -> None:
     campaign = CampaignFactory()
     RecordFactory.create_batch(40, campaign=campaign, phone_number=factory.Sequence(lambda n: f"+48700{n:06}"))
@@ -208,17 +195,6 @@ def test_a_long_run_of_listed_records_does_not_stop_the_choice() -> None:
     assert Record.objects.exclude(held_until=None).count() == 40
 
 
-@pytest.mark.django_db
-def test_wrong_numbers_are_held() -> None:
-    record = RecordFactory(is_number_wrong=True)
-
-    assert reserved(record.campaign) == []
-
-    record.refresh_from_db()
-    assert record.held_until == FOR_GOOD
-
-
-@pytest.mark.django_db
 def test_a_number_called_for_another_record_is_held_for_the_pause(settings) -> None:
     settings.DIAL_PAUSE = timedelta(hours=1)
     called, retried, not_dialled, earlier = RecordFactory.create_batch(4, campaign=CampaignFactory())
@@ -235,31 +211,23 @@ def test_a_number_called_for_another_record_is_held_for_the_pause(settings) -> N
     assert called.held_until == at + timedelta(hours=1)
 
 
-@pytest.mark.django_db
 @pytest.mark.parametrize(
-    ("hours", "outcome", "is_chosen", "needs_agent"),
+    ("hours", "outcome", "needs_agent"),
     [
-        (0.9, "no_answer", False, False),
-        (1.1, "no_answer", True, False),
-        (0.9, "dropped", False, False),
-        (1.1, "dropped", True, True),
-        (71, "dropped", True, True),
-        (73, "dropped", True, False),
+        *((0.9, outcome, []) for outcome in ("no_answer", "dropped")),
+        *((1.1, "no_answer", [False]), (1.1, "dropped", [True]), (71, "dropped", [True]), (73, "dropped", [False])),
     ],
 )
 def test_the_pause_and_the_guarantee_after_a_drop_hold_across_campaigns(
-    hours: float, outcome: str, is_chosen: bool, needs_agent: bool
+    hours: float, outcome: str, needs_agent: list[bool]
 ) -> None:
     record = RecordFactory(campaign=CampaignFactory())
     at = timezone.now() - timedelta(hours=hours)
     PastAttemptFactory(campaign=CampaignFactory(), phone_number=record.phone_number, dialled_at=at, outcome=outcome)
 
-    found = reserved(record.campaign)
-
-    assert [one.needs_agent for one in found] == ([needs_agent] if is_chosen else [])
+    assert [one.needs_agent for one in reserved(record.campaign)] == needs_agent
 
 
-@pytest.mark.django_db
 def test_a_record_with_another_number_is_judged_when_it_is_dialled() -> None:
     record = AdditionalNumberFactory().record
     listed(record.number)
@@ -267,7 +235,6 @@ def test_a_record_with_another_number_is_judged_when_it_is_dialled() -> None:
     assert [found.id for found in reserved(record.campaign)] == [record.pk]
 
 
-@pytest.mark.django_db
 def test_closed_numbers_of_an_open_group_are_not_chosen() -> None:
     campaign = CampaignFactory()
     zone = {"campaign": campaign, "zone": "America/New_York"}
@@ -278,7 +245,6 @@ def test_closed_numbers_of_an_open_group_are_not_chosen() -> None:
     assert [found.id for found in reserved(campaign, groups=groups)] == [open_one.pk]
 
 
-@pytest.mark.django_db
 def test_held_records_come_back_when_their_time_has_come() -> None:
     now = timezone.now()
     due, later = (RecordFactory(held_until=now + timedelta(minutes=minutes)) for minutes in (-1, 1))
@@ -291,7 +257,6 @@ def test_held_records_come_back_when_their_time_has_come() -> None:
     assert later.held_until is not None
 
 
-@pytest.mark.django_db
 def test_an_edit_lets_a_held_record_be_chosen_at_once(api: ApiClient) -> None:
     record = RecordFactory(held_until=FOR_GOOD)
 
@@ -319,7 +284,6 @@ def change_zone(api: ApiClient, record: Record) -> None:
     assert fill_zones(record.campaign) == 1
 
 
-@pytest.mark.django_db(transaction=True)
 @pytest.mark.usefixtures("switch")
 @pytest.mark.parametrize("change", [edit, remove_prefix, remove_number, change_zone])
 def test_no_change_of_a_dropped_record_brings_its_next_call_forward(

@@ -15,7 +15,6 @@ from tests.telephony.doubles import RecordingSwitch
 
 @pytest.mark.trial
 @pytest.mark.slow("dials the demonstration")
-@pytest.mark.django_db(transaction=True)
 def test_demo1_dials_for_three_agents_and_demo2_offers_them_records(switch: RecordingSwitch) -> None:
     call_command("demo", stdout=None)
     first, second = (Campaign.objects.get(code=code) for code in ("DEMO1", "DEMO2"))

@@ -11,8 +11,17 @@ from campaigns.dialling import previews
 from campaigns.models import Campaign
 from telephony.calls import dialler_calls, distribution
 from telephony.calls.campaign_calls import hold_agent
-from telephony.models import Agent, AgentLine, AgentState, Connection, Leg, Offer
-from tests.campaigns.dialling.calls import dialling_campaign, open_call, pick_up, tick, with_lines
+from telephony.models import Agent, AgentLine, Connection, Leg, Offer
+from tests.campaigns.dialling.calls import (
+    dialling_campaign,
+    open_call,
+    person_waits,
+    pick_up,
+    predictive,
+    set_states,
+    tick,
+    with_lines,
+)
 from tests.campaigns.factories import CampaignFactory, RecordFactory
 from tests.conftest import ApiClient
 from tests.telephony.callers import HOTLINE, call_in, member, offers
@@ -20,18 +29,11 @@ from tests.telephony.doubles import RecordingSwitch
 from tests.telephony.factories import QueueFactory, QueueMemberFactory
 from webhooks.models import Event
 
-pytestmark = pytest.mark.django_db(transaction=True)
-
-
-def states(**values: Any) -> None:
-    AgentState.objects.filter(ended_at=None).update(**values)
-
 
 def test_a_dialled_call_names_campaign_and_record_and_no_agent_until_the_join(
     switch: RecordingSwitch, api: ApiClient
 ) -> None:
-    campaign = dialling_campaign(dialer="predictive", caller_id="+48225550100")
-    with_lines(campaign)
+    campaign = predictive(caller_id="+48225550100")
     tick(campaign)
     call = open_call()
 
@@ -80,16 +82,15 @@ def test_the_limits_count_dialled_calls(switch: RecordingSwitch, settings: Any, 
 
 
 def test_a_person_who_has_answered_comes_before_the_callers_of_queues(switch: RecordingSwitch) -> None:
-    campaign = dialling_campaign(dialer="predictive")
-    with_lines(campaign)
+    campaign = predictive()
     agent: Agent = campaign.agents.get()
     QueueMemberFactory(queue=QueueFactory(number=HOTLINE), agent=agent)
     tick(campaign)
     dialled = open_call()
-    states(kind="wrap_up")
+    set_states("wrap_up")
     caller = call_in()
     pick_up(dialled, Leg.Role.CUSTOMER)
-    states(kind="free")
+    set_states("free")
 
     # In the order of the listener's tick.
     dialler_calls.match_waiting()
@@ -101,24 +102,20 @@ def test_a_person_who_has_answered_comes_before_the_callers_of_queues(switch: Re
     assert not caller.offers.exists()
 
 
-def person_waits(campaign: Campaign) -> Connection:
-    """Let a number be called, and a person answer while no agent is free. Then let all agents be free."""
-    tick(campaign)
-    dialled = open_call()
-    states(kind="wrap_up")
-    pick_up(dialled, Leg.Role.CUSTOMER)
-    states(kind="free")
+def person_waits_for_free_agents(campaign: Campaign) -> Connection:
+    """Let a person answer while no agent is free, and then all agents be free."""
+    dialled = person_waits(campaign)
+    set_states("free")
     return dialled
 
 
 def test_an_agent_who_becomes_free_after_the_match_is_left_to_the_person_who_has_answered(
     switch: RecordingSwitch,
 ) -> None:
-    campaign = dialling_campaign(dialer="predictive")
-    with_lines(campaign)
+    campaign = predictive()
     queue = QueueFactory(number=HOTLINE)
     QueueMemberFactory(queue=queue, agent=campaign.agents.get())
-    dialled = person_waits(campaign)
+    dialled = person_waits_for_free_agents(campaign)
     caller = call_in()
     other = member(queue, "other", "190", minutes_free=0)
 
@@ -132,13 +129,12 @@ def test_an_agent_who_becomes_free_after_the_match_is_left_to_the_person_who_has
 
 
 def test_an_agent_whom_no_campaign_joins_is_not_kept_from_callers(switch: RecordingSwitch) -> None:
-    campaign = dialling_campaign(agents=2, dialer="predictive")
-    with_lines(campaign)
+    campaign = predictive(agents=2)
     without_line, inbound_only = campaign.agents.order_by("id")
     queue = QueueFactory(number=HOTLINE)
     for agent in (without_line, inbound_only):
         QueueMemberFactory(queue=queue, agent=agent)
-    person_waits(campaign)
+    person_waits_for_free_agents(campaign)
     AgentLine.objects.filter(agent=without_line).delete()
     Agent.objects.filter(pk=inbound_only.pk).update(outbound_mode=False)
 
@@ -151,9 +147,8 @@ def test_an_agent_whom_no_campaign_joins_is_not_kept_from_callers(switch: Record
 
 def test_no_agent_is_held_for_a_new_call_while_a_person_waits(switch: RecordingSwitch) -> None:
     """Between the look at the agents and the lock of one, a person of another campaign has answered."""
-    campaign = dialling_campaign(dialer="predictive")
-    with_lines(campaign)
-    dialled = person_waits(campaign)
+    campaign = predictive()
+    dialled = person_waits_for_free_agents(campaign)
     agent = campaign.agents.get()
 
     with transaction.atomic():
@@ -169,12 +164,8 @@ def test_no_agent_is_held_for_a_new_call_while_a_person_waits(switch: RecordingS
 
 
 def test_nothing_is_dialled_for_an_agent_whom_a_person_waits_for(switch: RecordingSwitch) -> None:
-    campaign = dialling_campaign(agents=1, records=2, dialer="predictive")
-    with_lines(campaign)
-    tick(campaign)
-    states(kind="wrap_up")
-    pick_up(open_call(), Leg.Role.CUSTOMER)
-    states(kind="free")
+    campaign = predictive(records=2)
+    person_waits_for_free_agents(campaign)
 
     tick(campaign)
 

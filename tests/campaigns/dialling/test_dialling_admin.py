@@ -3,22 +3,20 @@
 import csv
 import io
 import re
-from datetime import datetime, timedelta
+from datetime import datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
-from django.core.cache import cache
 from django.urls import reverse
 from django.utils import timezone
 
-from campaigns.models import Campaign, DiallingSwitch, RecordStatus
+from campaigns.models import Campaign, DiallingSwitch
 from tests.backoffice import messages_of, page_of, staff, superuser
 from tests.campaigns.factories import (
     AttemptFactory,
     CampaignFactory,
     DiallerStateFactory,
     DiallingDayFactory,
-    DictionaryStatusFactory,
     LegalHoursFactory,
     RecordFactory,
     RecordOfferFactory,
@@ -26,16 +24,11 @@ from tests.campaigns.factories import (
 from tests.statements import few_statements
 from tests.telephony.factories import ConnectionFactory
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static", "counted_again")]
 
 COMPLIANCE = reverse("admin:campaigns_campaign_compliance")
 DOWNLOAD = reverse("admin:campaigns_campaign_compliance_download")
 SWITCHES = reverse("admin:campaigns_diallingswitch_changelist")
-
-
-@pytest.fixture(autouse=True)
-def _count_again() -> None:
-    cache.clear()
 
 
 def page(campaign: Campaign) -> str:
@@ -50,19 +43,12 @@ def dialled(campaign: Campaign) -> Campaign:
 # The page of a campaign
 
 
-def test_the_page_shows_why_nothing_is_dialled() -> None:
-    campaign = CampaignFactory(is_dialling=True)
-
-    shown = superuser().page(page(campaign))
-
-    assert "No dialler process is running." in shown
-
-
-def test_the_page_shows_the_pace_and_the_records() -> None:
-    campaign = dialled(CampaignFactory(is_dialling=True))
+def test_the_page_shows_why_nothing_is_dialled_or_the_pace_and_the_records() -> None:
+    campaign, client = CampaignFactory(is_dialling=True), superuser()
+    assert "No dialler process is running." in client.page(page(campaign))
     RecordFactory.create_batch(3, campaign=campaign)
 
-    shown = superuser().page(page(campaign))
+    shown = client.page(page(dialled(campaign)))
 
     assert "Calls are placed." in shown
     assert "1.4" in shown
@@ -97,24 +83,24 @@ def test_the_page_costs_the_same_with_more_records() -> None:
             client.page(page(campaign))
 
 
-@pytest.mark.parametrize(("switch", "is_dialling"), [("start", True), ("pause", False), ("stop", False)])
-def test_the_buttons_switch_the_dialling(switch: str, is_dialling: bool) -> None:
-    campaign = CampaignFactory(is_dialling=not is_dialling)
+@pytest.mark.parametrize(
+    ("switch", "is_dialling", "offered"),
+    [("start", True, {"start", "stop"}), ("pause", False, {"pause", "stop"}), ("stop", False, {"pause", "stop"})],
+)
+def test_the_buttons_that_change_something_are_offered_and_switch_the_dialling(
+    switch: str, is_dialling: bool, offered: set[str]
+) -> None:
+    campaign, client = CampaignFactory(is_dialling=not is_dialling), superuser()
+    html = client.page(page(campaign))
 
-    response = superuser().post(page(campaign), {"switch": switch})
+    response = client.post(page(campaign), {"switch": switch})
 
+    assert set(re.findall(r'name="switch" value="(\w+)"', html)) == offered
     campaign.refresh_from_db()
     assert campaign.is_dialling == is_dialling
     assert messages_of(response)
     row = DiallingSwitch.objects.get()
     assert (row.campaign, row.action, row.actor_kind) == (campaign, switch, "user")
-
-
-@pytest.mark.parametrize(("is_dialling", "offered"), [(True, {"pause", "stop"}), (False, {"start", "stop"})])
-def test_the_page_offers_the_switches_that_change_something(is_dialling: bool, offered: set[str]) -> None:
-    html = superuser().page(page(CampaignFactory(is_dialling=is_dialling)))
-
-    assert set(re.findall(r'name="switch" value="(\w+)"', html)) == offered
 
 
 def test_people_who_may_only_view_get_no_buttons() -> None:
@@ -130,9 +116,7 @@ def test_people_without_a_permission_see_no_page() -> None:
     campaign = CampaignFactory()
     stranger = staff("view_record")
 
-    assert stranger.get(page(campaign)).status_code == 403
-    assert stranger.get(COMPLIANCE).status_code == 403
-    assert stranger.get(DOWNLOAD).status_code == 403
+    assert [stranger.get(path).status_code for path in (page(campaign), COMPLIANCE, DOWNLOAD)] == [403] * 3
 
 
 def test_new_campaigns_of_the_admin_and_clones_are_paused() -> None:
@@ -141,31 +125,16 @@ def test_new_campaigns_of_the_admin_and_clones_are_paused() -> None:
     assert not Campaign.objects.get().is_dialling
 
 
-def test_the_form_has_the_settings_of_dialling() -> None:
+def test_the_form_has_the_settings_of_dialling_and_the_marks_of_statuses() -> None:
     campaign = CampaignFactory()
 
-    superuser().submit(page_of(campaign), wrap_up_seconds=45, preview_end="dial", detects_machines="on")
+    marks = {"statuses-0-is_success": "on", "statuses-1-is_wrong_number": "on"}
+    superuser().submit(page_of(campaign), wrap_up_seconds=45, preview_end="dial", detects_machines="on", **marks)
 
     campaign.refresh_from_db()
     assert (campaign.wrap_up_seconds, campaign.preview_end, campaign.detects_machines) == (45, "dial", True)
-
-
-@pytest.mark.slow("opens many pages")
-def test_statuses_are_marked_as_success_and_wrong_number() -> None:
-    campaign = CampaignFactory()
-    superuser().submit(page_of(campaign), **{"statuses-0-is_success": "on", "statuses-1-is_wrong_number": "on"})
-
     first, second = campaign.statuses.all()[:2]
     assert (first.is_success, second.is_wrong_number) == (True, True)
-
-
-def test_the_marks_of_the_dictionary_go_to_new_campaigns() -> None:
-    entry = DictionaryStatusFactory(name="Sold", is_success=True, is_wrong_number=True)
-
-    CampaignFactory()
-
-    status = RecordStatus.objects.get(dictionary_status=entry)
-    assert (status.is_success, status.is_wrong_number) == (True, True)
 
 
 # Compliance
@@ -201,41 +170,22 @@ def test_the_figures_of_compliance_can_be_downloaded() -> None:
 
     (row,) = rows_of(superuser().get(DOWNLOAD))
 
-    assert row == {
-        "outbound_id": campaign.code,
-        "name": "'=High",
-        "day": day.isoformat(),
-        "attempts": "200",
-        "live_answers": "100",
-        "drops": "4",
-        "drop_rate_percent": "4.0",
-        "machines": "7",
-        "outside_legal_hours": "0",
-    }
+    counts = {"attempts": "200", "live_answers": "100", "drops": "4", "drop_rate_percent": "4.0", "machines": "7"}
+    named = {"outbound_id": campaign.code, "name": "'=High", "day": day.isoformat()}
+    assert row == named | counts | {"outside_legal_hours": "0"}
 
 
 def test_calls_outside_legal_hours_are_counted_from_the_attempts() -> None:
     LegalHoursFactory(prefix="48", begins_at="09:00", ends_at="20:00")
     campaign = CampaignFactory()
     yesterday = timezone.localdate() - timedelta(days=1)
-    for hour, zone in (
-        (10, "Europe/Warsaw"),
-        (8, "Europe/Warsaw"),
-        (9, "Europe/London"),
-        (10, "Europe/Warsaw Asia/Tokyo"),
-    ):
-        at = datetime(yesterday.year, yesterday.month, yesterday.day, hour, 30, tzinfo=ZoneInfo("Europe/Warsaw"))
+    warsaw = "Europe/Warsaw"
+    for hour, zone in ((10, warsaw), (8, warsaw), (9, "Europe/London"), (10, f"{warsaw} Asia/Tokyo")):
+        at = datetime.combine(yesterday, time(hour, 30), ZoneInfo(warsaw))
         record = RecordFactory(campaign=campaign)
         AttemptFactory(record=record, zone=zone, dialled_at=at, ended_at=at, outcome="busy")
-    foreign = RecordFactory(campaign=campaign, phone_number="+12125550100")
-    AttemptFactory(
-        record=foreign,
-        zone="America/New_York",
-        dialled_at=at,
-        ended_at=at,
-        outcome="not_dialled",
-        connection=ConnectionFactory(),
-    )
+    foreign = {"record": RecordFactory(campaign=campaign, phone_number="+12125550100"), "zone": "America/New_York"}
+    AttemptFactory(dialled_at=at, ended_at=at, outcome="not_dialled", connection=ConnectionFactory(), **foreign)
 
     (row,) = rows_of(superuser().get(DOWNLOAD))
 

@@ -3,7 +3,6 @@
 from datetime import timedelta
 from typing import Any
 
-import pytest
 from django.utils import timezone
 
 from campaigns.dialling import outcomes
@@ -26,8 +25,6 @@ from tests.campaigns.dialling.calls import (
 from tests.campaigns.factories import RetryRuleFactory
 from tests.conftest import ACTOR
 from tests.telephony.doubles import RecordingSwitch
-
-pytestmark = pytest.mark.django_db(transaction=True)
 
 BUSY = 17
 
@@ -57,20 +54,12 @@ def test_the_agents_result_is_written_if_the_transfer_fails(switch: RecordingSwi
     campaign = dialling_campaign()
     status = campaign.statuses.get(name="Do not call")
 
-    lost(campaign, status_id=status.pk, last_note="Never again.")
+    lost(campaign, status_id=status.pk, last_note="Never again.", is_number_wrong=True)
 
     record, attempt = only_record(), only_attempt()
     assert (record.status, record.system_status, record.last_note) == (status, "NO_CALL", "Never again.")
+    assert record.is_number_wrong
     assert (record.history.latest("id").action, attempt.settled_at) == ("result", attempt.ended_at)
-
-
-def test_a_number_is_marked_wrong_if_the_transfer_fails(switch: RecordingSwitch) -> None:
-    campaign = dialling_campaign()
-    status = campaign.statuses.get(name="Call")
-
-    lost(campaign, status_id=status.pk, is_number_wrong=True)
-
-    assert (only_record().system_status, only_record().is_number_wrong) == ("CALL", True)
 
 
 def test_a_person_who_was_lost_is_not_called_before_the_delay_of_dropped_calls(switch: RecordingSwitch) -> None:

@@ -14,8 +14,6 @@ from telephony.models import Connection, Leg
 from tests.campaigns.dialling.calls import answered_call, dialling_campaign, hang_up, tick
 from tests.telephony.doubles import RecordingSwitch
 
-pytestmark = pytest.mark.django_db(transaction=True)
-
 
 def test_an_attempt_that_cannot_be_settled_delays_no_other(
     switch: RecordingSwitch, monkeypatch: pytest.MonkeyPatch

@@ -62,37 +62,30 @@ def test_closures(hours: Hours, zone: str, number: str, expected: Closure | None
 
 
 @pytest.mark.parametrize(
-    ("at", "is_open"),
-    [("08:59:59", False), ("09:00:00", True), ("16:59:59", True), ("17:00:00", False)],
+    ("span", "at", "is_open"),
+    [
+        *((OFFICE, f"2026-03-02T{at}+01:00", False) for at in ("08:59:59", "17:00:00")),
+        *((OFFICE, f"2026-03-02T{at}+01:00", True) for at in ("09:00:00", "16:59:59")),
+        # 23:59 means midnight.
+        (Span(EVERY_DAY, time(20), time(23, 59)), "2026-03-02T23:59:30+01:00", True),
+        # On 29 March 2026 clocks in Warsaw go from 2:00 to 3:00.
+        (CALM, "2026-03-28T06:30Z", False),
+        (CALM, "2026-03-29T06:30Z", True),
+    ],
 )
-def test_a_span_includes_its_beginning_and_not_its_end(at: str, is_open: bool) -> None:
-    now = datetime.fromisoformat(f"2026-03-02T{at}+01:00")
-    assert (closure(Hours(spans=(OFFICE,)), WARSAW, POLISH, now) is None) is is_open
+def test_a_span_includes_its_beginning_and_not_its_end_by_the_clock_of_the_zone(
+    span: Span, at: str, is_open: bool
+) -> None:
+    found = closure(Hours(spans=(span,)), WARSAW, POLISH, datetime.fromisoformat(at))
+    assert found == (None if is_open else Closure("outside_hours"))
 
 
-def test_a_span_that_ends_at_23_59_lasts_until_midnight() -> None:
-    hours = Hours(spans=(Span(EVERY_DAY, time(20), time(23, 59)),))
-    assert closure(hours, WARSAW, POLISH, datetime.fromisoformat("2026-03-02T23:59:30+01:00")) is None
-
-
-def test_hours_follow_the_clock_change() -> None:
-    # On 29 March 2026 clocks in Warsaw go from 2:00 to 3:00.
-    hours = Hours(spans=(Span(EVERY_DAY, time(8), time(21)),))
-    assert closure(hours, WARSAW, POLISH, datetime(2026, 3, 28, 6, 30, tzinfo=UTC)) == Closure("outside_hours")
-    assert closure(hours, WARSAW, POLISH, datetime(2026, 3, 29, 6, 30, tzinfo=UTC)) is None
-
-
-def test_holidays_close_a_campaign() -> None:
+def test_holidays_close_a_campaign_and_a_country_without_a_calendar_is_never_called() -> None:
     hours = Hours(holiday_country="PL")
     christmas = datetime(2026, 12, 25, 11, tzinfo=UTC)
     assert closure(hours, WARSAW, POLISH, christmas) == Closure("holiday", "PL")
     assert closure(hours, WARSAW, POLISH, christmas + timedelta(days=3)) is None
-
-
-def test_a_country_without_a_calendar_is_never_called() -> None:
-    assert not has_calendar("XX")
-    assert not has_calendar("US-ZZ")
-    assert has_calendar("US-CA")
+    assert [has_calendar(country) for country in ("XX", "US-ZZ", "US-CA")] == [False, False, True]
     assert closure(Hours(holiday_country="XX"), WARSAW, POLISH, NOON) == Closure("holiday", "XX")
 
 

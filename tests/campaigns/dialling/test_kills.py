@@ -62,12 +62,8 @@ def assert_called_once_for_each_attempt(service: Dialling, campaign: Campaign) -
 @pytest.mark.trial
 @pytest.mark.parametrize(
     ("step", "not_dialled"),
-    [
-        pytest.param("reserved", 0, id="after the reservation"),
-        pytest.param("written", 0, id="before the commit of the dial"),
-        pytest.param("committed", 1, id="after the commit, before the switch is asked"),
-        pytest.param("asked", 0, id="after the switch was asked"),
-    ],
+    # After the reservation, before the commit of the dial, before the switch is asked, and after it.
+    [("reserved", 0), ("written", 0), ("committed", 1), ("asked", 0)],
 )
 def test_a_dialler_that_is_killed_at_a_step_calls_no_number_twice(
     service: Dialling, campaign: Campaign, step: str, not_dialled: int
@@ -83,13 +79,7 @@ def test_a_dialler_that_is_killed_at_a_step_calls_no_number_twice(
 
 @pytest.mark.trial
 @pytest.mark.parametrize(
-    ("step", "failed"),
-    [
-        pytest.param("reserved ahead", 0, id="after the reservation"),
-        pytest.param("written", 0, id="before the commit of the dial"),
-        pytest.param("committed ahead", 1, id="after the commit, before the switch is asked"),
-        pytest.param("asked ahead", 0, id="after the switch was asked"),
-    ],
+    ("step", "failed"), [("reserved ahead", 0), ("written", 0), ("committed ahead", 1), ("asked ahead", 0)]
 )
 def test_a_dialler_that_is_killed_while_it_calls_ahead_calls_no_number_twice(
     service: Dialling, predictive: Campaign, step: str, failed: int
@@ -151,6 +141,7 @@ def test_a_simulated_switch_that_is_killed_with_its_listener_leaves_nothing_open
             assert_settled(predictive)
 
 
+@pytest.mark.trial
 def test_a_listener_that_is_killed_during_calls_continues_them(service: Dialling, campaign: Campaign) -> None:
     def talking() -> list[int]:
         return list(Connection.objects.filter(state="talking").values_list("pk", flat=True))

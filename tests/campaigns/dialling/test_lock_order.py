@@ -1,9 +1,7 @@
 """Locks of the dialler: each test would be a deadlock if they were acquired in another order."""
 
-import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -27,45 +25,12 @@ from tests.campaigns.dialling.calls import (
     tick,
 )
 from tests.campaigns.factories import CampaignFactory, DoNotCallFactory, RecordFactory
+from tests.campaigns.waiting import in_thread, while_it_waits
 from tests.conftest import ACTOR
-from tests.processes import wait_for
 from tests.telephony.doubles import RecordingSwitch
 from tests.telephony.factories import AgentFactory, ConnectionFactory
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-# Not pg_stat_activity, which a transaction reads once.
-_WAITING = "SELECT count(*) FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY(pg_blocking_pids(pid))"
-
-
-def is_waiting() -> bool:
-    """Return whether another transaction waits for a lock of this one."""
-    with connection.cursor() as cursor:
-        cursor.execute(_WAITING)
-        return bool(cursor.fetchone()[0])
-
-
-def while_it_waits(act: Callable[[], object], first: Callable[[], object], then: Callable[[], object]) -> None:
-    """In one transaction: do `first`, start `act` in another thread, and do `then` once `act` waits for a lock."""
-    failures: list[BaseException] = []
-
-    def run() -> None:
-        try:
-            act()
-        except BaseException as error:  # noqa: BLE001  (raised again in the test's thread)
-            failures.append(error)
-        finally:
-            connection.close()
-
-    thread = threading.Thread(target=run)
-    with transaction.atomic():
-        first()
-        thread.start()
-        wait_for(is_waiting, "the other transaction waits", seconds=30)
-        then()
-    thread.join()
-    if failures:
-        raise failures[0]
 
 
 def test_a_dial_that_waits_for_its_agent_does_not_hold_the_number(switch: RecordingSwitch) -> None:
@@ -76,7 +41,7 @@ def test_a_dial_that_waits_for_its_agent_does_not_hold_the_number(switch: Record
     agent = Agent.objects.get()
 
     while_it_waits(
-        lambda: dials.dial_with_agent(campaign, mine.pk, "test", agent, Attempt.Mode.ONE_TO_ONE),
+        lambda: dials.dial(campaign, mine.pk, "test", Attempt.Mode.ONE_TO_ONE, agent),
         first=lambda: ledger.lock(agent.pk),
         then=lambda: numbers.read_record(other.pk),
     )
@@ -194,12 +159,19 @@ def test_records_that_a_removed_entry_frees_are_locked_in_the_order_of_edits(*, 
     assert not Record.objects.exclude(held_until=None).exists()
 
 
-def test_records_of_several_removed_entries_are_locked_in_the_order_of_edits() -> None:
+def test_records_of_a_removed_file_of_entries_are_locked_in_the_order_of_edits() -> None:
     first, second = RecordFactory.create_batch(2, campaign=CampaignFactory())
-    entries = [DoNotCallFactory(number=record.number) for record in (second, first)]
+    for record in (second, first):
+        DoNotCallFactory(number=record.number)
     Record.objects.update(held_until=choice.FOR_GOOD)
+    in_reverse(first, second)
+    removed = "(SELECT number, is_prefix, NULL AS message FROM campaigns_donotcall)"
 
-    while_an_edit_has_the_first(lambda: do_not_call.free_records(entries), first, second)
+    def free() -> None:
+        with connection.cursor() as cursor:
+            do_not_call.free_removed(cursor, removed)
+
+    while_an_edit_has_the_first(free, first, second)
 
     assert not Record.objects.exclude(held_until=None).exists()
 
@@ -226,20 +198,6 @@ def test_two_records_whose_numbers_are_crossed_do_not_wait_for_each_other(commit
         # The other one would wait for this number, and this one for the other.
         assert in_thread(lambda: elsewhere(second.pk, first.number)) is True
         assert elsewhere(first.pk, second.number) is False
-
-
-def in_thread(act: Callable[[], object]) -> object:
-    """Return the result of a transaction in another thread."""
-
-    def run() -> object:
-        try:
-            with transaction.atomic():
-                return act()
-        finally:
-            connection.close()
-
-    with ThreadPoolExecutor(1) as pool:
-        return pool.submit(run).result(timeout=30)
 
 
 def a_line(agent: Agent) -> AgentLine:

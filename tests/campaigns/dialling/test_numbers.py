@@ -12,7 +12,7 @@ from campaigns.dialling.numbers import CallableNumber, next_number, numbers_of
 from campaigns.models import CampaignHours, Record
 from campaigns.models.hours import Weekday
 from telephony.models import Connection
-from tests.campaigns.dialling.calls import dialling_campaign, only_attempt, only_record, open_call, tick
+from tests.campaigns.dialling.calls import dialling_campaign, only_attempt, only_record, tick
 from tests.campaigns.factories import (
     AdditionalNumberFactory,
     CampaignFactory,
@@ -67,23 +67,14 @@ def test_a_campaign_may_change_the_number_after_some_outcomes_only() -> None:
     assert chosen(record) == FIRST
 
 
-def test_wrong_and_listed_numbers_are_passed_over() -> None:
-    record = record_of_three(is_number_wrong=True)
+def test_wrong_and_listed_numbers_are_passed_over_and_a_record_without_others_waits() -> None:
+    record, soon = record_of_three(is_number_wrong=True), timezone.now() + timedelta(hours=3)
     DoNotCallFactory(phone_number=FIRST)
-
     assert chosen(record) == SECOND
 
-
-def test_a_record_without_a_number_left_waits_for_the_first_that_may_be_called() -> None:
-    record = record_of_three(is_number_wrong=True)
-    soon = timezone.now() + timedelta(hours=3)
-    DoNotCallFactory(phone_number=FIRST)
     DoNotCallFactory(phone_number=SECOND, until=soon)
-
     assert chosen(record) == soon
-
-
-def test_a_record_with_wrong_numbers_only_waits_for_an_edit() -> None:
+    # Until an edit, with wrong numbers only.
     assert chosen(RecordFactory(is_number_wrong=True)) == FOR_GOOD
 
 
@@ -121,7 +112,6 @@ def test_the_zone_of_a_customer_is_that_of_all_numbers() -> None:
 # At the dial
 
 
-@pytest.mark.django_db(transaction=True)
 def test_the_attempt_names_zone_and_rule(switch: RecordingSwitch) -> None:
     campaign = dialling_campaign()
     for weekday in Weekday.values:
@@ -133,7 +123,6 @@ def test_the_attempt_names_zone_and_rule(switch: RecordingSwitch) -> None:
     assert (attempt.zone, attempt.rule) == ("Europe/Warsaw", "campaign 00:00–23:59")
 
 
-@pytest.mark.django_db(transaction=True)
 def test_nothing_is_dialled_outside_the_hours(switch: RecordingSwitch) -> None:
     campaign = dialling_campaign()
     weekday = timezone.localtime().isoweekday() % 7 + 1
@@ -145,35 +134,23 @@ def test_nothing_is_dialled_outside_the_hours(switch: RecordingSwitch) -> None:
     assert only_record().held_until is None
 
 
-@pytest.mark.django_db(transaction=True)
-def test_a_number_that_is_listed_after_the_choice_is_not_dialled(switch: RecordingSwitch) -> None:
+@pytest.mark.parametrize("listed", [(OWN, FIRST), (OWN,)])
+def test_a_listed_number_is_passed_over_for_the_next_one(switch: RecordingSwitch, listed: tuple[str, ...]) -> None:
     campaign = dialling_campaign(records=0)
     record = RecordFactory(campaign=campaign, phone_number=OWN)
     AdditionalNumberFactory(record=record, phone_number=FIRST)
-    for number in (OWN, FIRST):
+    for number in listed:
         DoNotCallFactory(phone_number=number)
 
     tick(campaign)
 
-    assert not Connection.objects.exists()
-    record.refresh_from_db()
-    assert (record.is_leased, record.system_status) == (False, "TO_CALL")
-    assert record.held_until is not None
+    assert list(Connection.objects.values_list("dst", flat=True)) == [FIRST][len(listed) - 1 :]
+    if FIRST in listed:
+        record.refresh_from_db()
+        assert (record.is_leased, record.system_status) == (False, "TO_CALL")
+        assert record.held_until is not None
 
 
-@pytest.mark.django_db(transaction=True)
-def test_a_listed_number_is_passed_over_for_the_next_one(switch: RecordingSwitch) -> None:
-    campaign = dialling_campaign(records=0)
-    record = RecordFactory(campaign=campaign, phone_number=OWN)
-    AdditionalNumberFactory(record=record, phone_number=FIRST)
-    DoNotCallFactory(phone_number=OWN)
-
-    tick(campaign)
-
-    assert open_call().dst == FIRST
-
-
-@pytest.mark.django_db(transaction=True)
 def test_the_dial_mends_a_zone_that_is_out_of_date(switch: RecordingSwitch) -> None:
     campaign = dialling_campaign(records=0)
     RecordFactory(campaign=campaign, phone_number="+12125550117", zone="", calling_code="")

@@ -9,7 +9,7 @@ from campaigns.dialling import outcomes
 from campaigns.models import Attempt, DiallingDay, Record
 from telephony.models import AgentState, Connection, Leg
 from tests.campaigns.dialling.calls import (
-    answered_call,
+    counts_of_day,
     dialling_campaign,
     hang_up,
     only_attempt,
@@ -17,14 +17,13 @@ from tests.campaigns.dialling.calls import (
     open_call,
     pick_up,
     ring,
+    talking,
     tick,
     unanswered_call,
 )
 from tests.campaigns.factories import RecordFactory
 from tests.telephony.doubles import RecordingSwitch
 from webhooks.models import Event
-
-pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def test_one_call_is_placed_for_each_free_agent(switch: RecordingSwitch) -> None:
@@ -46,12 +45,8 @@ def test_a_dial_writes_call_attempt_history_and_event(switch: RecordingSwitch) -
 
     call, attempt = open_call(), only_attempt()
     record.refresh_from_db()
-    assert (call.campaign_id, call.campaign_code, call.record_id, call.caller_id) == (
-        campaign.pk,
-        campaign.code,
-        record.pk,
-        "+48225550100",
-    )
+    assert (call.campaign_id, call.campaign_code, call.record_id) == (campaign.pk, campaign.code, record.pk)
+    assert call.caller_id == "+48225550100"
     assert (attempt.record_id, attempt.connection_uid, attempt.outcome) == (record.pk, call.uid, "")
     assert (record.leased_by, record.leased_until, record.is_leased) == (f"call:{call.pk}", None, True)
     assert record.called_at == attempt.dialled_at
@@ -66,8 +61,7 @@ def states() -> list[tuple[str, int | None]]:
 
 
 def test_an_agent_is_ringing_from_the_dial_until_the_answer(switch: RecordingSwitch) -> None:
-    campaign = dialling_campaign()
-    tick(campaign)
+    tick(dialling_campaign())
     call = open_call()
     pick_up(call, Leg.Role.AGENT)
     ring(call, Leg.Role.CUSTOMER)
@@ -80,21 +74,8 @@ def test_an_agent_is_ringing_from_the_dial_until_the_answer(switch: RecordingSwi
     assert states()[3:] == [("wrap_up", call.pk)]
 
 
-def test_an_agent_whose_call_is_not_answered_was_never_talking(switch: RecordingSwitch) -> None:
-    campaign = dialling_campaign()
-    tick(campaign)
-
-    unanswered_call(open_call(), 17)
-
-    assert [kind for kind, _ in states()] == ["free", "ringing", "free"]
-
-
 def test_a_record_is_held_until_its_call_is_settled(switch: RecordingSwitch) -> None:
-    campaign = dialling_campaign(wrap_up_seconds=30)
-    tick(campaign)
-    call = open_call()
-    answered_call(call)
-    hang_up(call, Leg.Role.CUSTOMER)
+    hang_up(talking(dialling_campaign(wrap_up_seconds=30)), Leg.Role.CUSTOMER)
     now = timezone.now()
 
     assert outcomes.settle_due(now + timedelta(seconds=28)) == 0
@@ -113,19 +94,19 @@ def test_a_record_is_held_until_its_call_is_settled(switch: RecordingSwitch) -> 
     ("cause", "outcome"), [(17, "busy"), (19, "no_answer"), (18, "no_answer"), (1, "failed"), (38, "failed")]
 )
 def test_a_number_without_an_answer_is_called_again(switch: RecordingSwitch, cause: int, outcome: str) -> None:
-    campaign = dialling_campaign()
-    tick(campaign)
+    tick(dialling_campaign())
 
     unanswered_call(open_call(), cause)
 
     record = only_record()
     assert only_attempt().outcome == outcome
+    # The agent was never talking.
+    assert [kind for kind, _ in states()] == ["free", "ringing", "free"]
     assert (record.system_status, record.is_leased) == ("CALL_NO_SOONER_THAN", False)
     assert record.next_call_at is not None
     assert record.next_call_at > timezone.now()
     assert record.history.latest("id").action == outcome
-    day = DiallingDay.objects.get()
-    assert (day.attempts, day.live_answers, day.drops) == (1, 0, 0)
+    assert counts_of_day() == (1, 0, 0)
 
 
 def test_a_record_is_given_up_after_its_attempts(switch: RecordingSwitch, settings) -> None:
@@ -144,8 +125,7 @@ def test_a_record_is_given_up_after_its_attempts(switch: RecordingSwitch, settin
 
 def test_the_attempts_of_a_day_are_limited(switch: RecordingSwitch, settings) -> None:
     settings.DIAL_ATTEMPTS_PER_DAY = 1
-    campaign = dialling_campaign()
-    tick(campaign)
+    tick(dialling_campaign())
 
     unanswered_call(open_call(), 17)
 
@@ -155,8 +135,7 @@ def test_the_attempts_of_a_day_are_limited(switch: RecordingSwitch, settings) ->
 
 
 def test_an_agent_who_does_not_pick_up_costs_the_record_no_attempt(switch: RecordingSwitch) -> None:
-    campaign = dialling_campaign()
-    tick(campaign)
+    tick(dialling_campaign())
 
     hang_up(open_call(), Leg.Role.AGENT, 19)
 
@@ -167,8 +146,7 @@ def test_an_agent_who_does_not_pick_up_costs_the_record_no_attempt(switch: Recor
 
 
 def test_a_record_that_was_deleted_during_its_call_leaves_the_attempt(switch: RecordingSwitch) -> None:
-    campaign = dialling_campaign()
-    tick(campaign)
+    tick(dialling_campaign())
     call = open_call()
     pick_up(call, Leg.Role.AGENT)
     Record.objects.all().delete()
@@ -208,8 +186,7 @@ def test_a_person_who_picks_up_after_the_agent_has_hung_up_is_dropped_once(switc
     pick_up(call, Leg.Role.CUSTOMER)
     hang_up(call, Leg.Role.CUSTOMER)
 
-    day = DiallingDay.objects.get()
-    assert (day.attempts, day.live_answers, day.drops) == (1, 1, 1)
+    assert counts_of_day() == (1, 1, 1)
     assert (only_attempt().outcome, only_attempt().joined_at) == ("dropped", None)
     assert only_record().system_status != "NO_CALL"
     assert Event.objects.filter(action="RECORD_DROPPED").count() == 1

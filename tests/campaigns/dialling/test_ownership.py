@@ -41,8 +41,8 @@ def test_campaigns_that_share_an_agent_are_a_group_also_by_way_of_others() -> No
 def test_the_owner_of_a_group_gets_all_its_campaigns(two: tuple[Ownership, Ownership]) -> None:
     first, second = two
     first.hold({1: 1})
-    second.hold({1: 1, 2: 1, 3: 3})
-    first.hold({1: 1, 2: 1, 3: 3})
+    for one in (second, first):
+        one.hold({1: 1, 2: 1, 3: 3})
 
     assert (first.campaigns, second.campaigns) == ({1, 2}, {3})
 

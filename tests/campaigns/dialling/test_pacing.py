@@ -11,12 +11,10 @@ from campaigns.dialling.agents import CampaignAgent, agents_of
 from campaigns.dialling.pacer import Estimates, Floor, Law, Pace
 from campaigns.models import Campaign, DiallingDay
 from telephony.models import AgentState, Connection, Leg
-from tests.campaigns.dialling.calls import dialling_campaign, hang_up, pick_up, tick, with_lines
+from tests.campaigns.dialling.calls import hang_up, pick_up, predictive, tick
 from tests.campaigns.factories import AttemptFactory, CampaignFactory, RecordFactory
 from tests.telephony.doubles import RecordingSwitch
 from tests.telephony.factories import ConnectionFactory, OfferFactory, QueueFactory
-
-pytestmark = pytest.mark.django_db(transaction=True)
 
 
 class Seen:
@@ -38,10 +36,8 @@ def seen(monkeypatch: pytest.MonkeyPatch) -> Seen:
     return Seen(monkeypatch)
 
 
-def predictive(agents: int = 6, records: int = 0, **values: Any) -> Campaign:
-    campaign = dialling_campaign(agents=agents, records=records, dialer="predictive", **values)
-    with_lines(campaign)
-    return campaign
+def six(records: int = 0, **values: Any) -> Campaign:
+    return predictive(6, records, **values)
 
 
 def ask(seen: Seen, campaign: Campaign, free: int = 0, callers: int = 0) -> Floor:
@@ -60,7 +56,7 @@ def set_states(campaign: Campaign, *kinds: str, **values: Any) -> None:
 
 
 def test_agents_who_come_back_are_busy(switch: RecordingSwitch, seen: Seen) -> None:
-    campaign = predictive()
+    campaign = six()
     set_states(campaign, "talking", "ringing", "wrap_up", ends_at=timezone.now() + timedelta(seconds=9))
     AgentState.objects.filter(kind="ringing").update(resumes_as="")
 
@@ -73,7 +69,7 @@ def test_agents_who_come_back_are_busy(switch: RecordingSwitch, seen: Seen) -> N
 def test_a_call_that_is_joined_while_a_tick_reads_leaves_no_agent_too_many(
     switch: RecordingSwitch, seen: Seen, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    campaign = predictive(agents=6, records=7)
+    campaign = six(7)
     tick(campaign)
 
     def answered_before_the_agents_are_read(campaign_id: int) -> list[CampaignAgent]:
@@ -88,16 +84,20 @@ def test_a_call_that_is_joined_while_a_tick_reads_leaves_no_agent_too_many(
 
 
 def test_an_agent_in_a_call_of_another_campaign_is_not_expected(switch: RecordingSwitch, seen: Seen) -> None:
-    campaign = predictive()
+    campaign = six()
     other = CampaignFactory()
     set_states(campaign, "talking", connection=ConnectionFactory(campaign_id=other.pk))
 
     assert ask(seen, campaign).busy == []
 
 
+def open_calls(campaign: Campaign) -> dict[str, Any]:
+    return {"campaign": campaign, "mode": "predictive", "ended_at": None, "outcome": ""}
+
+
 def test_ringing_and_waiting_calls_are_told_apart(switch: RecordingSwitch, seen: Seen) -> None:
-    campaign, now = predictive(), timezone.now()
-    calls: dict[str, Any] = {"campaign": campaign, "mode": "predictive", "ended_at": None, "outcome": ""}
+    campaign, now = six(), timezone.now()
+    calls = open_calls(campaign)
     AttemptFactory(**calls, dialled_at=now - timedelta(seconds=3))
     AttemptFactory(**calls, dialled_at=now - timedelta(seconds=9), answered_at=now)
     AttemptFactory(**calls, dialled_at=now - timedelta(seconds=9), answered_at=now, joined_at=now)
@@ -105,7 +105,7 @@ def test_ringing_and_waiting_calls_are_told_apart(switch: RecordingSwitch, seen:
 
     floor = ask(seen, campaign, free=2, callers=1)
 
-    assert [round(floor.now - since) for since in floor.ringing_since] == [3]
+    assert list(floor.ringing_since) == pytest.approx([(now - timedelta(seconds=3)).timestamp()])
     assert (floor.free, floor.waiting) == (2, 2)
 
 
@@ -131,9 +131,9 @@ def share_agents(campaign: Campaign, count: int, **values: Any) -> Campaign:
 def test_calls_of_others_for_the_same_free_agents_count(
     switch: RecordingSwitch, seen: Seen, shared: int, free: int, counted: int
 ) -> None:
-    campaign = predictive(agents=6)
+    campaign = six()
     other = share_agents(campaign, shared)
-    calls: dict[str, Any] = {"campaign": other, "mode": "predictive", "ended_at": None, "outcome": ""}
+    calls = open_calls(other)
     AttemptFactory.create_batch(3, **calls)
     AttemptFactory(**calls | {"joined_at": timezone.now()})
     AttemptFactory(**calls | {"mode": "one_to_one"})
@@ -145,9 +145,9 @@ def test_calls_of_others_for_the_same_free_agents_count(
 
 
 def test_an_answered_call_of_another_campaign_waits_for_a_shared_agent(switch: RecordingSwitch, seen: Seen) -> None:
-    campaign = predictive(agents=6)
+    campaign = six()
     other, now = share_agents(campaign, 6), timezone.now()
-    calls: dict[str, Any] = {"campaign": other, "mode": "predictive", "ended_at": None, "outcome": ""}
+    calls = open_calls(other)
     AttemptFactory(**calls)
     AttemptFactory(**calls, answered_at=now)
 
@@ -157,7 +157,7 @@ def test_an_answered_call_of_another_campaign_waits_for_a_shared_agent(switch: R
 
 
 def test_agents_for_whom_the_calls_of_another_campaign_ring_are_not_used_twice(switch: RecordingSwitch) -> None:
-    first = predictive(agents=4, records=4, order=1)
+    first = predictive(4, 4, order=1)
     second = share_agents(first, 4, order=2)
     RecordFactory.create_batch(9, campaign=second)
     for campaign in (first, first, second, second):
@@ -172,7 +172,7 @@ def test_agents_for_whom_the_calls_of_another_campaign_ring_are_not_used_twice(s
 
 
 def test_the_windows_are_the_day_and_the_30_days_that_end_with_it(switch: RecordingSwitch, seen: Seen) -> None:
-    campaign = predictive()
+    campaign = six()
     today = timezone.localdate()
     for days, drops in ((0, 1), (29, 2), (30, 500)):
         DiallingDay.objects.create(campaign=campaign, day=today - timedelta(days=days), live_answers=60, drops=drops)
@@ -182,18 +182,17 @@ def test_the_windows_are_the_day_and_the_30_days_that_end_with_it(switch: Record
     assert (floor.day, floor.days_30) == ((60, 1), (120, 3))
 
 
-def test_the_parameters_of_the_campaign_are_kept(switch: RecordingSwitch, seen: Seen) -> None:
-    campaign = predictive(predictive_min_calls=0.5, predictive_max_calls=1.5)
+def test_the_parameters_of_the_campaign_are_kept_and_unset_ones_are_one_and_three(
+    switch: RecordingSwitch, seen: Seen
+) -> None:
+    campaign = six()
+    unset = ask(seen, campaign)
+    campaign.predictive_min_calls, campaign.predictive_max_calls = 0.5, 1.5
 
     floor = ask(seen, campaign)
 
+    assert (unset.min_calls, unset.max_calls) == (1, 3)
     assert (floor.min_calls, floor.max_calls) == (0.5, 1.5)
-
-
-def test_unset_parameters_are_one_and_three_calls_for_each_free_agent(switch: RecordingSwitch, seen: Seen) -> None:
-    floor = ask(seen, predictive())
-
-    assert (floor.min_calls, floor.max_calls) == (1, 3)
 
 
 def ended(campaign: Campaign, at: datetime, **values: Any) -> None:
@@ -202,13 +201,12 @@ def ended(campaign: Campaign, at: datetime, **values: Any) -> None:
 
 
 def test_the_last_calls_and_handling_times_are_read(switch: RecordingSwitch, seen: Seen) -> None:
-    campaign, at = predictive(), timezone.now().replace(microsecond=0) - timedelta(minutes=10)
+    campaign, at = six(), timezone.now().replace(microsecond=0) - timedelta(minutes=10)
     seconds = timedelta(seconds=1)
     ended(campaign, at, outcome="busy", ended_at=at + 2 * seconds)
     answered = at + 8 * seconds
-    ended(
-        campaign, at + seconds, outcome="answered", answered_at=answered, joined_at=answered, ended_at=at + 68 * seconds
-    )
+    talked = {"answered_at": answered, "joined_at": answered, "ended_at": at + 68 * seconds}
+    ended(campaign, at + seconds, outcome="answered", **talked)
     figures = {"detection_seconds": 1.5}
     ended(campaign, at + 2 * seconds, outcome="machine", answered_at=answered, ended_at=answered, figures=figures)
 
@@ -219,7 +217,7 @@ def test_the_last_calls_and_handling_times_are_read(switch: RecordingSwitch, see
 
 
 def test_callers_in_queues_of_the_agents_are_counted(switch: RecordingSwitch) -> None:
-    campaign = predictive()
+    campaign = six()
     queue = QueueFactory(members=list(campaign.agents.all()))
     ConnectionFactory.create_batch(2, waiting=True, queue=queue)
     ConnectionFactory(waiting=True, queue=QueueFactory())
@@ -232,7 +230,7 @@ def test_a_caller_is_not_forgotten_because_an_agent_is_left_to_another_person(
     switch: RecordingSwitch, seen: Seen, served: int
 ) -> None:
     """Of three callers, those for whom a free agent was set aside are not subtracted again."""
-    campaign = predictive(agents=6, records=9)
+    campaign = six(9)
     first, second, *others = campaign.agents.order_by("id")
     queue = QueueFactory(members=[first, second][:served] + others[:1])
     ConnectionFactory.create_batch(3, waiting=True, queue=queue)
@@ -251,7 +249,7 @@ def test_a_caller_is_not_forgotten_because_an_agent_is_left_to_another_person(
 
 
 def test_a_caller_whose_phone_rings_is_not_subtracted(switch: RecordingSwitch) -> None:
-    campaign = predictive()
+    campaign = six()
     call = ConnectionFactory(waiting=True, queue=QueueFactory(members=list(campaign.agents.all())))
     OfferFactory(connection=call, queue=call.queue, agent=campaign.agents.earliest("id"), ended_at=None)
 
@@ -259,7 +257,7 @@ def test_a_caller_whose_phone_rings_is_not_subtracted(switch: RecordingSwitch) -
 
 
 def test_a_day_with_few_answers_dials_one_to_one(switch: RecordingSwitch) -> None:
-    campaign = predictive(agents=6, records=20)
+    campaign = six(20)
 
     tick(campaign)
     tick(campaign)
@@ -268,7 +266,7 @@ def test_a_day_with_few_answers_dials_one_to_one(switch: RecordingSwitch) -> Non
 
 
 def test_after_enough_answers_more_numbers_are_called_than_agents_are_free(switch: RecordingSwitch) -> None:
-    campaign = predictive(agents=6, records=30)
+    campaign = six(30)
     DiallingDay.objects.create(campaign=campaign, day=timezone.localdate(), live_answers=400, drops=0)
 
     tick(campaign)

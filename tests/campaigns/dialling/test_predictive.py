@@ -1,39 +1,35 @@
 """Calls of predictive campaigns: answered calls are joined with agents who have standing lines, or dropped."""
 
 from datetime import timedelta
-from typing import Any
 
 import pytest
 from django.db.models import F
 from django.utils import timezone
 
-from campaigns.models import Attempt, Campaign, DiallingDay, Record
+from campaigns.models import Attempt, DiallingDay, Record
 from telephony.calls import dialler_calls, line_events, switch_events
 from telephony.calls.reconciliation import Comparison
 from telephony.models import Agent, AgentLine, AgentState, Connection, Leg
 from telephony.switch.base import Channel, Detected, Ended, Played, Up
 from tests.campaigns.dialling.calls import (
+    counts_of_day,
     dialling_campaign,
     hang_up,
     line_of,
     only_attempt,
     only_record,
     open_call,
+    person_waits,
     pick_up,
+    predictive,
+    refreshed,
     ring,
+    set_states,
     tick,
     with_lines,
 )
 from tests.telephony.doubles import RecordingSwitch
 from webhooks.models import Event
-
-pytestmark = pytest.mark.django_db(transaction=True)
-
-
-def predictive(agents: int = 2, records: int = 2, **values: Any) -> Campaign:
-    campaign = dialling_campaign(agents=agents, records=records, dialer="predictive", **values)
-    with_lines(campaign)
-    return campaign
 
 
 def state_of(agent: Agent) -> str:
@@ -49,7 +45,7 @@ def pass_time(seconds: float) -> None:
 
 
 def test_a_number_is_called_before_its_agent_is_known(switch: RecordingSwitch) -> None:
-    campaign = predictive()
+    campaign = predictive(agents=2, records=2)
     switch.told.clear()
 
     tick(campaign)
@@ -64,7 +60,7 @@ def test_a_number_is_called_before_its_agent_is_known(switch: RecordingSwitch) -
 
 
 def test_an_answered_call_is_joined_with_the_agent_who_has_waited_the_longest(switch: RecordingSwitch) -> None:
-    campaign = predictive(records=1)
+    campaign = predictive(agents=2)
     first = campaign.agents.get(login="agent1")
     tick(campaign)
     call = open_call()
@@ -85,13 +81,11 @@ def test_an_answered_call_is_joined_with_the_agent_who_has_waited_the_longest(sw
     assert attempt.agent == first
     actions = list(Event.objects.order_by("id").values_list("action", flat=True))
     assert actions[-2:] == ["AGENT_RINGING", "CONNECTION_ANSWERED"]
-    day = DiallingDay.objects.get()
-    assert (day.attempts, day.live_answers, day.drops) == (0, 1, 0)
+    assert counts_of_day() == (0, 1, 0)
 
 
 def test_the_line_stays_when_the_call_ends_and_hears_silence_again(switch: RecordingSwitch) -> None:
-    campaign = predictive(records=1)
-    tick(campaign)
+    tick(predictive(agents=2))
     call = open_call()
     pick_up(call, Leg.Role.CUSTOMER)
     line = AgentLine.objects.get(connection_id=call.pk)
@@ -106,17 +100,12 @@ def test_the_line_stays_when_the_call_ends_and_hears_silence_again(switch: Recor
 
 
 def test_an_answered_call_without_a_free_agent_waits_and_is_joined_with_the_next(switch: RecordingSwitch) -> None:
-    campaign = predictive(agents=1, records=1)
-    tick(campaign)
-    call = open_call()
-    agent = campaign.agents.get()
-    AgentState.objects.filter(agent=agent, ended_at=None).update(kind="wrap_up")
-    pick_up(call, Leg.Role.CUSTOMER)
-    call.refresh_from_db()
+    campaign = predictive()
+    call, agent = person_waits(campaign), campaign.agents.get()
     assert call.state == "waiting"
 
     assert dialler_calls.match_waiting()
-    AgentState.objects.filter(agent=agent, ended_at=None).update(kind="free")
+    set_states("free")
     dialler_calls.match_waiting()
 
     call.refresh_from_db()
@@ -125,11 +114,7 @@ def test_an_answered_call_without_a_free_agent_waits_and_is_joined_with_the_next
 
 
 def test_a_call_without_an_agent_for_two_seconds_is_dropped(switch: RecordingSwitch) -> None:
-    campaign = predictive(agents=1, records=1, drop_message="drop_messages/sorry.wav")
-    tick(campaign)
-    call = open_call()
-    AgentState.objects.filter(ended_at=None).update(kind="wrap_up")
-    pick_up(call, Leg.Role.CUSTOMER)
+    call = person_waits(predictive(drop_message="drop_messages/sorry.wav"))
     pass_time(2)
     switch.told.clear()
 
@@ -139,10 +124,8 @@ def test_a_call_without_an_agent_for_two_seconds_is_dropped(switch: RecordingSwi
     customer = call.legs.get()
     assert call.state == "playing"
     assert [told[:2] for told in switch.told] == [("play", customer.channel_id)]
-    event = Event.objects.get(action="RECORD_DROPPED")
-    assert event.payload["connection_id"] == call.uid
-    day = DiallingDay.objects.get()
-    assert (day.attempts, day.live_answers, day.drops) == (0, 1, 1)
+    assert Event.objects.get(action="RECORD_DROPPED").payload["connection_id"] == call.uid
+    assert counts_of_day() == (0, 1, 1)
 
     switch_events.handle(Played(customer.channel_id, timezone.now()))
 
@@ -151,41 +134,26 @@ def test_a_call_without_an_agent_for_two_seconds_is_dropped(switch: RecordingSwi
     record = only_record()
     assert record.system_status == "CALL_PROGRESSIVE"
     assert record.one_to_one_until is not None
-    day.refresh_from_db()
-    assert (day.attempts, day.live_answers, day.drops) == (1, 1, 1)
+    assert counts_of_day() == (1, 1, 1)
 
 
 def test_a_dropped_call_without_a_message_is_hung_up(switch: RecordingSwitch) -> None:
-    campaign = predictive(agents=1, records=1)
-    tick(campaign)
-    call = open_call()
-    AgentState.objects.filter(ended_at=None).update(kind="wrap_up")
-    pick_up(call, Leg.Role.CUSTOMER)
+    call = person_waits(predictive())
     pass_time(2)
 
     dialler_calls.match_waiting()
 
-    call.refresh_from_db()
-    assert call.state == "ended"
-    assert only_attempt().outcome == "dropped"
+    assert (refreshed(call).state, only_attempt().outcome) == ("ended", "dropped")
 
 
 def test_a_person_who_hangs_up_while_waiting_was_dropped(switch: RecordingSwitch) -> None:
-    campaign = predictive(agents=1, records=1)
-    tick(campaign)
-    call = open_call()
-    AgentState.objects.filter(ended_at=None).update(kind="wrap_up")
-    pick_up(call, Leg.Role.CUSTOMER)
+    hang_up(person_waits(predictive()), Leg.Role.CUSTOMER)
 
-    hang_up(call, Leg.Role.CUSTOMER)
-
-    assert only_attempt().outcome == "dropped"
-    assert only_record().system_status == "CALL_PROGRESSIVE"
+    assert (only_attempt().outcome, only_record().system_status) == ("dropped", "CALL_PROGRESSIVE")
 
 
 def test_a_line_that_is_hung_up_in_the_join_gives_the_person_to_the_next_agent(switch: RecordingSwitch) -> None:
-    campaign = predictive(agents=2, records=1)
-    tick(campaign)
+    tick(predictive(agents=2))
     call = open_call()
     pick_up(call, Leg.Role.CUSTOMER)
     first = AgentLine.objects.get(connection_id=call.pk)
@@ -202,8 +170,7 @@ def test_a_line_that_is_hung_up_in_the_join_gives_the_person_to_the_next_agent(s
 
 
 def test_an_agent_who_hangs_up_the_line_later_ends_the_call(switch: RecordingSwitch) -> None:
-    campaign = predictive(agents=1, records=1)
-    tick(campaign)
+    tick(predictive())
     call = open_call()
     pick_up(call, Leg.Role.CUSTOMER)
     pass_time(5)
@@ -240,9 +207,8 @@ def test_a_person_who_was_joined_to_a_dead_phone_is_dropped(
     switch_events.handle(Ended(channel, timezone.now(), cause))
 
     attempt.refresh_from_db()
-    day = DiallingDay.objects.get()
     assert (attempt.outcome == "dropped", Event.objects.filter(action="RECORD_DROPPED").exists()) == (is_drop, is_drop)
-    assert (day.live_answers, day.drops) == (1, int(is_drop or waited > 2))
+    assert counts_of_day()[1:] == (1, int(is_drop or waited > 2))
     if is_drop:
         assert (only_record().system_status, state_of(agent)) == ("CALL_PROGRESSIVE", "free")
     else:
@@ -282,12 +248,11 @@ def test_a_number_that_may_have_been_answered_without_a_listener_is_dropped(
     attempt = only_attempt()
     assert attempt.outcome == outcome
     assert (only_record().system_status == "CALL_PROGRESSIVE") == (outcome == "dropped")
-    day = DiallingDay.objects.get()
-    assert (day.attempts, day.live_answers, day.drops) == (1, *([1, 1] if outcome == "dropped" else [0, 0]))
+    assert counts_of_day() == ((1, 1, 1) if outcome == "dropped" else (1, 0, 0))
 
 
 def test_a_record_after_a_drop_is_called_with_an_agent_who_is_held(switch: RecordingSwitch) -> None:
-    campaign = predictive(agents=1, records=1)
+    campaign = predictive()
     Record.objects.update(system_status="CALL_PROGRESSIVE")
     switch.told.clear()
 
@@ -306,7 +271,7 @@ def test_a_record_after_a_drop_is_called_with_an_agent_who_is_held(switch: Recor
 
 
 def test_an_unanswered_predictive_call_belongs_to_no_agent(switch: RecordingSwitch) -> None:
-    campaign = predictive(agents=1, records=1)
+    campaign = predictive()
     tick(campaign)
     call = open_call()
 
@@ -318,8 +283,7 @@ def test_an_unanswered_predictive_call_belongs_to_no_agent(switch: RecordingSwit
 
 
 def test_a_machine_is_hung_up_on_and_called_again(switch: RecordingSwitch) -> None:
-    campaign = predictive(agents=1, records=1, detects_machines=True)
-    tick(campaign)
+    tick(predictive(detects_machines=True))
     call = open_call()
     pick_up(call, Leg.Role.CUSTOMER)
     channel = call.legs.get().channel_id
@@ -336,15 +300,13 @@ def test_a_machine_is_hung_up_on_and_called_again(switch: RecordingSwitch) -> No
 
 @pytest.mark.parametrize("who", ["human", "unsure"])
 def test_a_person_is_joined_after_the_detection(switch: RecordingSwitch, who: str) -> None:
-    campaign = predictive(agents=1, records=1, detects_machines=True)
-    tick(campaign)
+    tick(predictive(detects_machines=True))
     call = open_call()
     pick_up(call, Leg.Role.CUSTOMER)
 
     switch_events.handle(Detected(call.legs.get().channel_id, timezone.now(), who, 1400))
 
-    call.refresh_from_db()
-    assert call.state == "talking"
+    assert refreshed(call).state == "talking"
 
 
 def test_without_lines_a_predictive_campaign_dials_one_to_one(switch: RecordingSwitch) -> None:
@@ -372,11 +334,7 @@ def test_an_agent_who_should_have_a_line_is_rung_for_it_by_the_first_call(switch
 
 
 def test_a_message_that_does_not_end_is_ended(switch: RecordingSwitch) -> None:
-    campaign = predictive(agents=1, records=1, drop_message="drop_messages/sorry.wav")
-    tick(campaign)
-    call = open_call()
-    AgentState.objects.filter(ended_at=None).update(kind="wrap_up")
-    pick_up(call, Leg.Role.CUSTOMER)
+    call = person_waits(predictive(drop_message="drop_messages/sorry.wav"))
     pass_time(2)
     dialler_calls.match_waiting()
 
@@ -384,6 +342,5 @@ def test_a_message_that_does_not_end_is_ended(switch: RecordingSwitch) -> None:
     for pk in dialler_calls.overdue(late):
         dialler_calls.go_on(pk, late)
 
-    call.refresh_from_db()
-    assert call.state == "ended"
+    assert refreshed(call).state == "ended"
     assert not line_events.due(timezone.now())

@@ -23,8 +23,8 @@ from tests.campaigns.dialling.calls import (
     only_attempt,
     only_record,
     open_call,
-    pick_up,
     tick,
+    unanswered_call,
 )
 from tests.campaigns.factories import RecordFactory, RecordOfferFactory
 from tests.conftest import ACTOR, ApiClient
@@ -32,7 +32,7 @@ from tests.telephony.doubles import RecordingSwitch
 from tests.telephony.factories import PauseFactory
 from webhooks.models import Event
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("switch")]
+pytestmark = pytest.mark.usefixtures("switch")
 
 PREVIEW = "/api/agents/agent1/preview"
 
@@ -57,29 +57,23 @@ def ends() -> list[str]:
     return list(RecordOffer.objects.order_by("id").values_list("end", flat=True))
 
 
-def let_expire() -> int:
-    RecordOffer.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
-    return previews.sweep(timezone.now())
-
-
 def codes(response: Any) -> list[int]:
     return [error["code"] for error in response.json()["errors"]]
 
 
 def test_a_record_is_offered_to_each_free_agent(client: ApiClient) -> None:
-    campaign = campaign_with_offer(agents=2, records=3, preview_timeout=45, fields=["city"])
-
-    tick(campaign)
+    tick(campaign_with_offer(agents=2, records=3, preview_timeout=45, fields=["city"]))
 
     offers = list(RecordOffer.objects.order_by("record_id"))
     assert len({(offer.agent_id, offer.record_id) for offer in offers}) == 2
     assert {offer.expires_at - offer.offered_at for offer in offers} == {timedelta(seconds=45)}
     assert (state("agent1"), state("agent2")) == ("preview", "preview")
+    assert {status["status"] for status in client.get("/api/agents_statuses").json()} == {"preview"}
     assert Record.objects.exclude(leased_by="").count() == 2
     assert not Connection.objects.exists()
 
 
-def test_an_agent_reads_the_offered_record(client: ApiClient) -> None:
+def test_an_agent_reads_the_offered_record_of_which_an_event_tells(client: ApiClient) -> None:
     before = client.get(PREVIEW)
     campaign = campaign_with_offer(fields=["city"])
     record, offer = only_record(), RecordOffer.objects.get()
@@ -90,30 +84,11 @@ def test_an_agent_reads_the_offered_record(client: ApiClient) -> None:
     assert shown["outbound_id"] == campaign.code
     assert (shown["record"]["record_id"], shown["record"]["record_fields"]) == (record.pk, {"city": ""})
     assert shown["offered_at"] == f"{timezone.localtime(offer.offered_at):%Y-%m-%d %H:%M:%S}"
-    assert shown["expires_at"] == f"{timezone.localtime(offer.expires_at):%Y-%m-%d %H:%M:%S}"
+    expires_at = f"{timezone.localtime(offer.expires_at):%Y-%m-%d %H:%M:%S}"
+    assert shown["expires_at"] == expires_at
     assert (offer.expires_at - offer.offered_at).total_seconds() == 60
-
-
-def test_an_offer_is_an_event(client: ApiClient) -> None:
-    campaign = campaign_with_offer()
-    offer = RecordOffer.objects.get()
-
-    event = Event.objects.get(action="RECORD_OFFERED")
-
-    assert event.payload == {
-        "outbound_id": campaign.code,
-        "record_id": offer.record_id,
-        "agent_login": "agent1",
-        "expires_at": f"{timezone.localtime(offer.expires_at):%Y-%m-%d %H:%M:%S}",
-    }
-
-
-def test_the_state_preview_is_published(client: ApiClient) -> None:
-    campaign_with_offer()
-
-    (shown,) = client.get("/api/agents_statuses").json()
-
-    assert shown["status"] == "preview"
+    payload = {"outbound_id": campaign.code, "record_id": record.pk, "agent_login": "agent1", "expires_at": expires_at}
+    assert Event.objects.get(action="RECORD_OFFERED").payload == payload
 
 
 def test_an_accepted_record_is_called(client: ApiClient, switch: RecordingSwitch) -> None:
@@ -139,8 +114,7 @@ def test_an_agent_is_free_again_after_an_accepted_call_without_an_answer(client:
     campaign_with_offer()
     client.post(f"{PREVIEW}/accept")
 
-    pick_up(open_call(), Leg.Role.AGENT)
-    hang_up(open_call(), Leg.Role.CUSTOMER, 17)
+    unanswered_call(open_call(), 17)
 
     assert (state(), only_attempt().outcome) == ("free", "busy")
 
@@ -195,11 +169,16 @@ def test_a_call_to_an_agent_during_a_preview_ends_it(client: ApiClient) -> None:
     assert AgentState.objects.get(ended_at=None).resumes_as == "free"
 
 
-def test_an_offer_that_expires_is_returned(client: ApiClient) -> None:
+def test_an_offer_that_has_expired_is_neither_shown_nor_accepted_and_is_returned_by_the_timetable(
+    client: ApiClient,
+) -> None:
     campaign_with_offer()
+    RecordOffer.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
 
-    assert let_expire() == 1
-
+    assert client.get(PREVIEW).status_code == 204
+    refused = client.post(f"{PREVIEW}/accept")
+    assert (refused.status_code, codes(refused)) == (409, [124005])
+    tasks.sweep_calls()
     assert (ends(), state()) == (["expired"], "free")
     assert (only_record().system_status, only_record().leased_by) == ("TO_CALL", "")
     assert not Connection.objects.exists()
@@ -207,29 +186,12 @@ def test_an_offer_that_expires_is_returned(client: ApiClient) -> None:
 
 def test_an_offer_that_expires_is_called_if_the_campaign_says_so(client: ApiClient) -> None:
     campaign_with_offer(preview_end="dial")
+    RecordOffer.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
 
-    let_expire()
+    assert previews.sweep(timezone.now()) == 1
 
     assert (ends(), state()) == (["accepted"], "ringing")
     assert open_call().record_id == only_record().pk
-
-
-def test_an_expired_offer_is_not_shown_and_not_accepted(client: ApiClient) -> None:
-    campaign_with_offer()
-    RecordOffer.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
-
-    assert client.get(PREVIEW).status_code == 204
-    refused = client.post(f"{PREVIEW}/accept")
-    assert (refused.status_code, codes(refused)) == (409, [124005])
-
-
-def test_the_timetable_ends_the_offers_of_a_dead_dialler(client: ApiClient) -> None:
-    campaign_with_offer()
-    RecordOffer.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
-
-    tasks.sweep_calls()
-
-    assert (ends(), state()) == (["expired"], "free")
 
 
 def test_an_offer_that_cannot_be_ended_does_not_stop_the_others(
@@ -260,24 +222,20 @@ def test_without_an_offer_nothing_is_accepted_or_skipped(client: ApiClient) -> N
     assert [(answer.status_code, codes(answer)) for answer in (accepted, skipped)] == [(409, [124005])] * 2
 
 
-def test_offers_of_a_paused_campaign_are_withdrawn(client: ApiClient) -> None:
+@pytest.mark.parametrize("is_of_all", [False, True])
+def test_offers_are_withdrawn_once_the_dialling_is_paused(client: ApiClient, is_of_all: bool) -> None:
     campaign = campaign_with_offer()
 
-    pause_dialling(campaign, ACTOR)
-    refused = client.post(f"{PREVIEW}/accept")
+    if is_of_all:
+        switch_dialling(ACTOR, is_running=False, reason="Storm")
+        assert previews.sweep(timezone.now()) == 1
+    else:
+        pause_dialling(campaign, ACTOR)
+        refused = client.post(f"{PREVIEW}/accept")
+        assert (refused.status_code, codes(refused)) == (409, [124006])
 
-    assert (refused.status_code, codes(refused)) == (409, [124006])
     assert (ends(), state(), only_record().is_leased) == (["withdrawn"], "free", False)
     assert not Attempt.objects.exists()
-
-
-def test_the_switch_of_all_dialling_withdraws_offers(client: ApiClient) -> None:
-    campaign_with_offer()
-    switch_dialling(ACTOR, is_running=False, reason="Storm")
-
-    assert previews.sweep(timezone.now()) == 1
-
-    assert (ends(), state()) == (["withdrawn"], "free")
 
 
 def test_an_agents_own_record_is_offered_to_this_agent_only(client: ApiClient) -> None:
@@ -289,18 +247,6 @@ def test_an_agents_own_record_is_offered_to_this_agent_only(client: ApiClient) -
     tick(campaign)
 
     assert RecordOffer.objects.get().agent == agent
-
-
-def test_a_previewed_record_cannot_be_edited(client: ApiClient, api: ApiClient) -> None:
-    campaign = campaign_with_offer()
-    record = only_record()
-
-    edited = api.put(f"/api/outbounds/{campaign.code}/records/{record.phone_number}", {"note": "x"})
-    items = {"records": [{"phone_number": record.phone_number, "next_call_date": "2031-01-01 10:00"}]}
-    batch = api.put(f"/api/batch/outbounds/{campaign.code}/records", items).json()
-
-    assert edited.status_code == 409
-    assert batch[record.phone_number]["http_status"] == 400
 
 
 def test_time_of_a_preview_is_neither_free_nor_talk_in_the_ledger(client: ApiClient) -> None:

@@ -84,6 +84,7 @@ def _states() -> list[str]:
     return list(AgentState.objects.filter(ended_at=None).values_list("kind", flat=True))
 
 
+@pytest.mark.trial
 def test_a_listener_that_is_killed_leaves_lines_that_the_next_one_uses(service: Service) -> None:
     predictive(agents=5, records=30)
     with ExitStack() as context:

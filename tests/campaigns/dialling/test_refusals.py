@@ -24,8 +24,6 @@ from tests.campaigns.dialling.calls import (
 from tests.conftest import ApiClient
 from tests.telephony.doubles import RecordingSwitch
 
-pytestmark = pytest.mark.django_db(transaction=True)
-
 REFUSED = SwitchError("Asterisk answered 500: Allocation failed.")
 
 
@@ -54,16 +52,18 @@ def code(campaign: Campaign) -> str:
     return DiallerState.objects.get(campaign=campaign).code
 
 
-def test_an_agent_whose_phone_is_refused_rests(switch: RecordingSwitch) -> None:
+@pytest.mark.parametrize(("has_line", "asked"), [(False, Attempt), (True, AgentLine)])
+def test_an_agent_whose_phone_is_refused_rests(switch: RecordingSwitch, has_line: bool, asked: Any) -> None:
     campaign = dialling_campaign()
+    campaign.agents.update(has_line=has_line)
     refuse(switch, "call_agent")
 
     ticks(campaign)
-    first, shown = Attempt.objects.count(), code(campaign)
+    first, shown = asked.objects.count(), code(campaign)
     pass_time(31)
     ticks(campaign)
 
-    assert (first, shown, Attempt.objects.count()) == (1, "phones_unreachable", 2)
+    assert (first, shown, asked.objects.count()) == (1, "phones_unreachable", 2)
     assert not DiallingDay.objects.exists()
 
 
@@ -103,19 +103,6 @@ def test_a_line_that_is_refused_is_not_asked_for_again_at_once(switch: Recording
     ticks(campaign)
 
     assert (AgentLine.objects.count(), code(campaign)) == (1, "phones_unreachable")
-
-
-def test_a_line_for_a_call_is_asked_for_once_in_30_seconds(switch: RecordingSwitch) -> None:
-    campaign = dialling_campaign()
-    campaign.agents.update(has_line=True)
-    refuse(switch, "call_agent")
-
-    ticks(campaign)
-    first = AgentLine.objects.count()
-    pass_time(31)
-    ticks(campaign)
-
-    assert (first, AgentLine.objects.count()) == (1, 2)
 
 
 @pytest.mark.parametrize("dialer", ["progressive", "predictive"])

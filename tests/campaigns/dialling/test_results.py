@@ -11,23 +11,25 @@ from campaigns.dialling import outcomes
 from campaigns.models import AdditionalNumber, Attempt, Campaign, Record, RecordStatus
 from telephony.models import Connection, Leg
 from tests.campaigns.dialling.calls import (
-    answered_call,
     dialling_campaign,
     hang_up,
     only_attempt,
     only_record,
     open_call,
     pick_up,
+    talking,
     tick,
     unanswered_call,
 )
-from tests.campaigns.factories import AdditionalNumberFactory, CampaignFieldFactory, RecordFactory
+from tests.campaigns.factories import AdditionalNumberFactory, CampaignFieldFactory
 from tests.conftest import ApiClient
 from tests.telephony.doubles import RecordingSwitch
 from tests.telephony.factories import AgentFactory, ConnectionFactory
 from webhooks.models import Event
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("switch")]
+pytestmark = pytest.mark.usefixtures("switch")
+
+CALL, LATER = "/api/agents/agent1/call", "2031-05-06 10:30"
 
 
 def status(campaign: Campaign, name: str) -> RecordStatus:
@@ -39,7 +41,10 @@ def client(api_client: Callable[..., ApiClient]) -> ApiClient:
     return api_client("campaigns:read", "campaigns:write", "agents:read")
 
 
-def give(client: ApiClient, call: Connection, **values: Any) -> Any:
+def give(client: ApiClient, call: Connection, name: str = "", **values: Any) -> Any:
+    """Give a result with this status of the call's campaign."""
+    if name:
+        values["status_id"] = status(only_record().campaign, name).pk
     return client.post(f"/api/connections/{call.uid}/result", values)
 
 
@@ -47,19 +52,11 @@ def codes(response: Any) -> list[tuple[int, str | None]]:
     return [(error["code"], error.get("field")) for error in response.json()["errors"]]
 
 
-def talking(campaign: Campaign) -> Connection:
-    tick(campaign)
-    call = open_call()
-    answered_call(call)
-    return call
-
-
 def test_a_result_of_the_talk_is_written_at_its_end(client: ApiClient) -> None:
     campaign = dialling_campaign(fields=["city"])
     call = talking(campaign)
-    wanted = {"status_id": status(campaign, "Contacted").pk, "note": "Happy.", "record_fields": {"city": "Gdynia"}}
 
-    answer = give(client, call, **wanted)
+    answer = give(client, call, "Contacted", note="Happy.", record_fields={"city": "Gdynia"})
     during = only_record()
     hang_up(call, Leg.Role.CUSTOMER)
 
@@ -76,12 +73,10 @@ def test_a_result_of_the_talk_is_written_at_its_end(client: ApiClient) -> None:
 
 
 def test_the_last_of_several_results_of_the_talk_is_written(client: ApiClient) -> None:
-    campaign = dialling_campaign()
-    call = talking(campaign)
-    give(client, call, status_id=status(campaign, "Contacted").pk, note="First.")
-    later = {"status_id": status(campaign, "Call later").pk, "next_call_date": "2031-05-06 10:30"}
+    call = talking(dialling_campaign())
+    give(client, call, "Contacted", note="First.")
 
-    give(client, call, **later)
+    give(client, call, "Call later", next_call_date=LATER)
     hang_up(call, Leg.Role.CUSTOMER)
 
     record = only_record()
@@ -104,15 +99,13 @@ def test_a_result_during_the_wrap_up_is_written_at_once(client: ApiClient) -> No
 
 
 def test_a_later_result_replaces_an_earlier_one_for_five_minutes(client: ApiClient) -> None:
-    campaign = dialling_campaign()
-    call = talking(campaign)
-    give(client, call, status_id=status(campaign, "Contacted").pk)
+    call = talking(dialling_campaign())
+    give(client, call, "Contacted")
     hang_up(call, Leg.Role.CUSTOMER)
 
-    later = {"status_id": status(campaign, "Call later").pk, "next_call_date": "2031-05-06 10:30"}
-    in_time = give(client, call, **later)
+    in_time = give(client, call, "Call later", next_call_date=LATER)
     Attempt.objects.update(ended_at=timezone.now() - timedelta(minutes=5, seconds=1))
-    late = give(client, call, status_id=status(campaign, "Contacted").pk)
+    late = give(client, call, "Contacted")
 
     assert (in_time.status_code, late.status_code) == (204, 409)
     assert codes(late) == [(124002, None)]
@@ -120,13 +113,12 @@ def test_a_later_result_replaces_an_earlier_one_for_five_minutes(client: ApiClie
 
 
 def test_a_result_is_refused_once_the_record_is_reserved_again(client: ApiClient) -> None:
-    campaign = dialling_campaign()
-    call = talking(campaign)
+    call = talking(dialling_campaign())
     hang_up(call, Leg.Role.CUSTOMER)
-    give(client, call, status_id=status(campaign, "Contacted").pk)
+    give(client, call, "Contacted")
     Record.objects.update(leased_by="dialler:x", leased_until=timezone.now() + timedelta(seconds=30))
 
-    refused = give(client, call, status_id=status(campaign, "Contacted").pk, note="Too late.")
+    refused = give(client, call, "Contacted", note="Too late.")
 
     assert (refused.status_code, codes(refused)) == (409, [(124003, None)])
     assert only_record().last_note == ""
@@ -138,36 +130,33 @@ def test_a_result_of_an_unanswered_call_replaces_the_retry(client: ApiClient) ->
     call = open_call()
     unanswered_call(call, 1)
 
-    give(client, call, status_id=status(campaign, "Wrong number").pk)
+    give(client, call, "Wrong number")
 
     record = only_record()
     assert (record.system_status, record.is_number_wrong, record.next_call_at) == ("NO_CALL", True, None)
 
 
-def test_a_wrong_number_is_marked_and_the_next_one_is_called(client: ApiClient) -> None:
-    campaign = dialling_campaign(records=0)
-    record = RecordFactory(campaign=campaign)
-    other = AdditionalNumberFactory(record=record)
+@pytest.mark.parametrize("name", ["To be called", "Contacted"])
+def test_a_result_may_say_itself_that_the_called_number_is_wrong(client: ApiClient, name: str) -> None:
+    campaign = dialling_campaign()
+    other = AdditionalNumberFactory(record=only_record())
     call = talking(campaign)
 
-    give(client, call, status_id=status(campaign, "To be called").pk, is_wrong_number=True)
+    give(client, call, status_id=status(campaign, name).pk, is_wrong_number=True)
     hang_up(call, Leg.Role.CUSTOMER)
-    Record.objects.update(called_at=None)
 
     assert only_record().is_number_wrong
     assert not AdditionalNumber.objects.get().is_wrong
-    assert Attempt.objects.count() == 1
     assert other.number != only_attempt().number
 
 
 def test_a_result_takes_the_mark_of_a_wrong_number_back(client: ApiClient) -> None:
-    campaign = dialling_campaign()
-    call = talking(campaign)
+    call = talking(dialling_campaign())
     hang_up(call, Leg.Role.CUSTOMER)
-    give(client, call, status_id=status(campaign, "Wrong number").pk)
+    give(client, call, "Wrong number")
     marked = only_record().is_number_wrong
 
-    give(client, call, status_id=status(campaign, "Contacted").pk)
+    give(client, call, "Contacted")
 
     assert (marked, only_record().is_number_wrong) == (True, False)
 
@@ -195,45 +184,24 @@ def test_a_result_takes_the_mark_of_a_wrong_number_back(client: ApiClient) -> No
     ],
 )
 def test_a_wrong_result_is_refused_and_changes_nothing(client: ApiClient, values: Any, expected: Any) -> None:
-    campaign = dialling_campaign()
-    call = talking(campaign)
-    if name := values.pop("status", None):
-        values = {**values, "status_id": status(campaign, name).pk}
+    call = talking(dialling_campaign())
 
-    answer = give(client, call, **values)
+    answer = give(client, call, values.pop("status", ""), **values)
 
     fields = sorted(str(field) for _, field in codes(answer))
     assert (answer.status_code, fields if isinstance(expected[0], str) else codes(answer)) == (400, expected)
+    if expected == [(121012, "assign_to_login")]:
+        # The message has the name of the field in the request.
+        message = answer.json()["errors"][0]["message"]
+        assert message == 'A record with the status "MY_RECORD" needs assign_to_login.'
     assert only_attempt().result is None
     assert only_record().is_leased
-
-
-def test_the_message_about_a_missing_agent_names_the_field_of_the_request(client: ApiClient) -> None:
-    campaign = dialling_campaign()
-    own = status(campaign, "Own record").pk
-
-    (error,) = give(client, talking(campaign), status_id=own, next_call_date="2031-05-06 10:30").json()["errors"]
-
-    assert error["message"] == 'A record with the status "MY_RECORD" needs assign_to_login.'
 
 
 def test_a_call_of_no_campaign_has_no_result(client: ApiClient) -> None:
     answer = give(client, ConnectionFactory(talking=True), status_id=1)
 
     assert (answer.status_code, codes(answer)) == (409, [(124001, None)])
-
-
-def test_a_kept_result_whose_status_was_deleted_leaves_the_record_contacted(client: ApiClient) -> None:
-    campaign = dialling_campaign()
-    own = RecordStatus.objects.create(campaign=campaign, name="Sold", system_status="NO_CALL")
-    call = talking(campaign)
-    give(client, call, status_id=own.pk)
-    own.delete()
-
-    hang_up(call, Leg.Role.CUSTOMER)
-
-    record = only_record()
-    assert (record.status and record.status.name, record.is_leased) == ("Contacted", False)
 
 
 def status_is_deleted(campaign: Campaign) -> None:
@@ -255,8 +223,12 @@ def test_a_kept_result_that_no_longer_fits_is_written_as_far_as_it_fits(
     size = CampaignFieldFactory(campaign=campaign, name="Size")
     CampaignFieldFactory(campaign=campaign, name="Colour")
     call = talking(campaign)
-    plan = {"next_call_date": "2036-05-01 12:00", "assign_to_login": "friend"}
-    given = {"note": "Wants two", "record_fields": {"Size": "L", "Colour": "red"}, "is_wrong_number": True}
+    plan: dict[str, Any] = {"next_call_date": "2036-05-01 12:00", "assign_to_login": "friend"}
+    given: dict[str, Any] = {
+        "note": "Wants two",
+        "record_fields": {"Size": "L", "Colour": "red"},
+        "is_wrong_number": True,
+    }
     give(client, call, status_id=sold.pk, **given, **plan)
     change(campaign)
 
@@ -273,11 +245,13 @@ def test_a_kept_result_that_no_longer_fits_is_written_as_far_as_it_fits(
     assert record.history.get(action="result_refused").changes["refused"][1]
 
 
-@pytest.mark.parametrize("holder", ["the dialler", "a call"])
+@pytest.mark.parametrize("holder", ["the dialler", "a preview", "a call"])
 def test_a_record_that_is_reserved_or_called_cannot_be_edited(client: ApiClient, api: ApiClient, holder: str) -> None:
-    campaign = dialling_campaign()
+    campaign = dialling_campaign(dialer="preview" if holder == "a preview" else "progressive")
     if holder == "a call":
         talking(campaign)
+    elif holder == "a preview":
+        tick(campaign)
     else:
         Record.objects.update(leased_by="dialler:x", leased_until=timezone.now() + timedelta(seconds=30))
     record = only_record()
@@ -294,23 +268,12 @@ def test_a_record_that_is_reserved_or_called_cannot_be_edited(client: ApiClient,
 def test_a_result_may_give_the_record_to_an_agent_for_the_next_call(client: ApiClient) -> None:
     campaign = dialling_campaign()
     call, agent = talking(campaign), campaign.agents.get()
-    values = {"status_id": status(campaign, "Own record").pk, "next_call_date": "2031-05-06 10:30"}
 
-    give(client, call, **values, assign_to_login=agent.login, is_wrong_number=False)
+    give(client, call, "Own record", next_call_date=LATER, assign_to_login=agent.login, is_wrong_number=False)
     hang_up(call, Leg.Role.CUSTOMER)
 
     record = only_record()
     assert (record.system_status, record.agent, record.is_number_wrong) == ("MY_RECORD", agent, False)
-
-
-def test_a_result_may_say_itself_that_the_number_is_wrong(client: ApiClient) -> None:
-    campaign = dialling_campaign()
-    call = talking(campaign)
-
-    give(client, call, status_id=status(campaign, "Contacted").pk, is_wrong_number=True)
-    hang_up(call, Leg.Role.CUSTOMER)
-
-    assert only_record().is_number_wrong
 
 
 def test_a_record_that_was_set_in_progress_by_hand_is_left_alone(client: ApiClient, api: ApiClient) -> None:
@@ -331,20 +294,18 @@ def test_a_record_that_was_set_in_progress_by_hand_is_left_alone(client: ApiClie
 
 def test_the_call_of_an_agent_has_its_record(client: ApiClient) -> None:
     campaign = dialling_campaign(fields=["city"])
-    before = client.get("/api/agents/agent1/call")
+    before = client.get(CALL)
     tick(campaign)
     call = open_call()
 
-    ringing = client.get("/api/agents/agent1/call").json()
-    pick_up(call, Leg.Role.AGENT)
-    dials = client.get("/api/agents/agent1/call").json()
-    pick_up(call, Leg.Role.CUSTOMER)
-    talks = client.get("/api/agents/agent1/call").json()
-    hang_up(call, Leg.Role.CUSTOMER)
-    wrap_up = client.get("/api/agents/agent1/call").json()
+    ringing = client.get(CALL).json()
+    states = [ringing["state"]]
+    for act, role in ((pick_up, Leg.Role.AGENT), (pick_up, Leg.Role.CUSTOMER), (hang_up, Leg.Role.CUSTOMER)):
+        act(call, role)
+        states.append(client.get(CALL).json()["state"])
 
     assert (before.status_code, before.content) == (204, b"")
-    states = [answer["state"] for answer in (ringing, dials, talks, wrap_up)]
+    assert client.get(CALL.replace("agent1", "nobody")).status_code == 404
     assert states == ["ringing", "ringing", "talking", "wrap_up"]
     assert (ringing["connection_id"], ringing["outbound_id"]) == (call.uid, campaign.code)
     assert ringing["record"]["record_id"] == only_record().pk
@@ -356,7 +317,7 @@ def test_the_call_of_an_agent_who_paused_during_it_is_shown(client: ApiClient, s
     call = talking(campaign)
     campaign.agents.get().states.filter(ended_at=None).update(ended_at=timezone.now())
 
-    shown = client.get("/api/agents/agent1/call").json()
+    shown = client.get(CALL).json()
 
     assert (shown["connection_id"], shown["state"]) == (call.uid, "talking")
 
@@ -366,10 +327,6 @@ def test_the_call_of_an_agent_without_a_campaign_has_no_record(client: ApiClient
     talking(campaign)
     Connection.objects.update(campaign_code="", record_id=None)
 
-    shown = client.get("/api/agents/agent1/call").json()
+    shown = client.get(CALL).json()
 
     assert (shown["outbound_id"], shown["record"]) == (None, None)
-
-
-def test_the_call_of_an_unknown_agent_is_not_found(client: ApiClient) -> None:
-    assert client.get("/api/agents/nobody/call").status_code == 404

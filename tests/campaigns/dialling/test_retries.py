@@ -128,7 +128,6 @@ def test_a_status_without_a_rule_changes_nothing(campaign: Campaign) -> None:
 # Drops
 
 
-@pytest.mark.django_db(transaction=True)
 def test_a_dropped_record_is_called_one_to_one_after_the_delay(
     switch: RecordingSwitch, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -12,7 +12,8 @@ from campaigns.dialling.agents import CampaignAgent
 from campaigns.dialling.sharing import Contender, allot, first_turn
 from campaigns.models import Attempt, Campaign, DiallerState
 from telephony.models import Agent, AgentState, Connection, Leg
-from tests.campaigns.dialling.calls import add_agent, dialling_campaign, hang_up, pick_up, tick, with_lines
+from tests.campaigns.dialling.calls import add_agent, dialling_campaign, hang_up, pick_up, tick
+from tests.campaigns.dialling.calls import predictive as predictive_campaign
 from tests.campaigns.factories import RecordFactory
 from tests.telephony.doubles import RecordingSwitch
 from tests.telephony.factories import ConnectionFactory, QueueFactory
@@ -71,6 +72,13 @@ def test_a_campaign_that_returns_does_not_catch_up_and_waits_for_one_turn(turn: 
 # In the database
 
 
+def beside(campaign: Campaign, records: int = 1, **values: Any) -> Campaign:
+    """Return another campaign with the same agents."""
+    other = dialling_campaign(agents=0, records=records, **values)
+    other.agents.set(campaign.agents.all())
+    return other
+
+
 def place(campaigns: list[Campaign], calls: int) -> Counter[str]:
     """Let the campaigns tick in turns until they have placed so many calls, which end at once. Return their counts."""
     for _ in range(3 * calls):
@@ -85,11 +93,9 @@ def place(campaigns: list[Campaign], calls: int) -> Counter[str]:
 
 
 @pytest.mark.slow("runs threads")
-@pytest.mark.django_db(transaction=True)
 def test_campaigns_share_their_agent_by_parity(switch: RecordingSwitch) -> None:
     first = dialling_campaign(records=50, parity=75)
-    second = dialling_campaign(agents=0, records=50, parity=25)
-    second.agents.set(first.agents.all())
+    second = beside(first, records=50, parity=25)
     tick(first)  # both have told that they want agents
     tick(second)
 
@@ -98,11 +104,9 @@ def test_campaigns_share_their_agent_by_parity(switch: RecordingSwitch) -> None:
     assert placed[first.code] == pytest.approx(18, abs=1)
 
 
-@pytest.mark.django_db(transaction=True)
 def test_the_second_campaign_gets_the_agent_when_the_first_has_nothing_to_call(switch: RecordingSwitch) -> None:
     first = dialling_campaign(records=3, order=1)
-    second = dialling_campaign(agents=0, records=5, order=2)
-    second.agents.set(first.agents.all())
+    second = beside(first, records=5, order=2)
 
     placed = place([first, second], 6)
 
@@ -111,51 +115,38 @@ def test_the_second_campaign_gets_the_agent_when_the_first_has_nothing_to_call(s
     assert order[:3] == [first.code] * 3
 
 
-@pytest.mark.django_db(transaction=True)
 def test_a_campaign_whose_dialler_died_keeps_no_agent_from_others(switch: RecordingSwitch) -> None:
     dead = dialling_campaign(records=3, order=1)
     DiallerState.objects.create(campaign=dead, state="dialling", wants_agents=True)
     DiallerState.objects.update(at=timezone.now() - timedelta(seconds=7))
-    other = dialling_campaign(agents=0, records=1, order=2)
-    other.agents.set(dead.agents.all())
+    other = beside(dead, order=2)
 
     tick(other)
 
     assert Attempt.objects.get().campaign_code == other.code
 
 
-@pytest.mark.django_db(transaction=True)
-def test_agents_whom_waiting_callers_need_are_not_used(switch: RecordingSwitch) -> None:
-    campaign = dialling_campaign(agents=3, records=5)
-    queue = QueueFactory(members=[campaign.agents.get(login="agent1"), campaign.agents.get(login="agent2")])
-    ConnectionFactory(waiting=True, queue=queue)
+@pytest.mark.parametrize(
+    ("agents", "calls", "state"), [(3, 2, ("dialling", "")), (1, 0, ("waiting", "agents_elsewhere"))]
+)
+def test_an_agent_whom_a_waiting_caller_needs_is_not_used(
+    switch: RecordingSwitch, agents: int, calls: int, state: tuple[str, str]
+) -> None:
+    campaign = dialling_campaign(agents=agents, records=5)
+    ConnectionFactory(waiting=True, queue=QueueFactory(members=list(campaign.agents.order_by("id")[:2])))
 
     tick(campaign)
 
-    assert Attempt.objects.count() == 2
-    assert DiallerState.objects.get().code == ""
-
-
-@pytest.mark.django_db(transaction=True)
-def test_a_campaign_without_an_agent_left_says_so(switch: RecordingSwitch) -> None:
-    campaign = dialling_campaign(agents=1, records=1)
-    ConnectionFactory(waiting=True, queue=QueueFactory(members=list(campaign.agents.all())))
-
-    tick(campaign)
-
-    assert (DiallerState.objects.get().state, DiallerState.objects.get().code) == ("waiting", "agents_elsewhere")
+    assert Attempt.objects.count() == calls
+    assert DiallerState.objects.values_list("state", "code").get() == state
 
 
 def predictive_and_other(switch: RecordingSwitch, agents: int = 2, **values: Any) -> tuple[Campaign, Campaign]:
     """Return a predictive campaign and another one, which comes first and has the same agents."""
-    predictive = dialling_campaign(agents=agents, records=agents, dialer="predictive", order=2)
-    with_lines(predictive)
-    other = dialling_campaign(agents=0, records=agents, order=1, **values)
-    other.agents.set(predictive.agents.all())
-    return predictive, other
+    predictive = predictive_campaign(agents, agents, order=2)
+    return predictive, beside(predictive, records=agents, order=1, **values)
 
 
-@pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("dialer", ["progressive", "preview"])
 def test_an_agent_whom_a_ringing_call_needs_is_not_held_for_another_call(switch: RecordingSwitch, dialer: str) -> None:
     predictive, other = predictive_and_other(switch, dialer=dialer)
@@ -173,7 +164,6 @@ def test_an_agent_whom_a_ringing_call_needs_is_not_held_for_another_call(switch:
     assert states() == ["preview" if dialer == "preview" else "ringing", "talking"]
 
 
-@pytest.mark.django_db(transaction=True)
 def test_an_agent_without_a_line_is_held_beside_ringing_calls(switch: RecordingSwitch) -> None:
     predictive, other = predictive_and_other(switch)
     tick(predictive)
@@ -184,7 +174,6 @@ def test_an_agent_without_a_line_is_held_beside_ringing_calls(switch: RecordingS
     assert Attempt.objects.get(campaign=other).agent == other.agents.get(login="plain")
 
 
-@pytest.mark.django_db(transaction=True)
 def test_calls_for_other_agents_keep_no_agent_back(switch: RecordingSwitch) -> None:
     """The predictive campaign has left the shared agent to the other one, and rings more numbers than it has agents."""
     predictive, other = predictive_and_other(switch, agents=3)
@@ -209,11 +198,9 @@ def states() -> list[str]:
     return sorted(AgentState.objects.filter(ended_at=None).values_list("kind", flat=True))
 
 
-@pytest.mark.django_db(transaction=True)
 def test_an_agent_of_two_campaigns_is_called_once(switch: RecordingSwitch) -> None:
     first = dialling_campaign(records=1)
-    second = dialling_campaign(agents=0, records=1)
-    second.agents.set(first.agents.all())
+    second = beside(first)
     add_agent(second, "other", "201")
     RecordFactory(campaign=second)
 
@@ -223,7 +210,6 @@ def test_an_agent_of_two_campaigns_is_called_once(switch: RecordingSwitch) -> No
     assert sorted(Attempt.objects.values_list("agent__login", flat=True)) == ["agent1", "other"]
 
 
-@pytest.mark.django_db(transaction=True)
 def test_a_predictive_campaign_whose_records_must_wait_does_not_say_that_its_free_agents_are_busy(
     switch: RecordingSwitch,
 ) -> None:

@@ -10,25 +10,22 @@ from campaigns.models import Campaign, RecordStatus
 from campaigns.verbs.results import give_result
 from telephony.models import Leg
 from tests.campaigns.dialling.calls import (
-    answered_call,
     dialling_campaign,
     hang_up,
     only_attempt,
     only_record,
     open_call,
+    talking,
     tick,
 )
 from tests.conftest import ACTOR
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("switch")]
+pytestmark = pytest.mark.usefixtures("switch")
 
 
 def settled_without_result(campaign: Campaign) -> None:
     """Let a person be called and answer, and the wrap-up end without a result."""
-    tick(campaign)
-    call = open_call()
-    answered_call(call)
-    hang_up(call, Leg.Role.CUSTOMER)
+    hang_up(talking(campaign), Leg.Role.CUSTOMER)
     outcomes.settle_due(timezone.now() + timedelta(hours=1))
 
 
@@ -101,9 +98,7 @@ def test_a_record_returns_to_its_system_status_though_its_status_has_another_now
 def test_a_kept_result_does_not_leave_the_record_in_progress() -> None:
     campaign = dialling_campaign()
     sold = campaign.statuses.create(name="Sold", system_status="NO_CALL")
-    tick(campaign)
-    call = open_call()
-    answered_call(call)
+    call = talking(campaign)
     give_result(call, ACTOR, status_id=sold.pk)
     RecordStatus.objects.filter(pk=sold.pk).update(system_status="IN_PROGRESS")
 

@@ -1,17 +1,14 @@
 """Switches of dialling hold for the dials of the same moment, too."""
 
-import threading
 from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-from django.db import connection as database
-from django.db import transaction
 from django.utils import timezone
 
 from campaigns.dialling.campaign_tick import CampaignTick
 from campaigns.dialling.numbers import numbers_of
-from campaigns.models import Attempt, Campaign, DiallingDay, Record, RecordOffer
+from campaigns.models import Attempt, Campaign, Record, RecordOffer
 from campaigns.verbs.dialling import pause_dialling, start_dialling, stop_dialling
 from campaigns.verbs.retries import DEFAULTS, next_call
 from telephony.calls import commands, switch_events
@@ -20,31 +17,24 @@ from telephony.switch.base import Ended
 from tests.campaigns.dialling.calls import (
     add_agent,
     answered_call,
+    counts_of_day,
     dialling_campaign,
     open_call,
     pick_up,
     ring,
+    talking,
     tick,
     with_lines,
 )
 from tests.campaigns.factories import RecordFactory
+from tests.campaigns.waiting import while_it_waits
 from tests.conftest import ACTOR
-from tests.processes import wait_for
 from tests.telephony.doubles import RecordingSwitch
-
-# Transactions that wait for the present one.
-_WAITS = "SELECT count(*) FROM pg_locks WHERE NOT granted AND transactionid = pg_current_xact_id()::xid"
 
 
 def tick_of_before(campaign: Campaign) -> None:
     """Tick with the campaign as it was read before."""
     CampaignTick(campaign.pk, "test").run(campaign, timezone.now())
-
-
-def count(statement: str) -> int:
-    with database.cursor() as cursor:
-        cursor.execute(statement)
-        return int(cursor.fetchone()[0])
 
 
 def stop(call: Connection) -> None:
@@ -59,16 +49,14 @@ def lose_agent(call: Connection) -> None:
     switch_events.handle(Ended(leg.channel_id, timezone.now(), 44))
 
 
-@pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize(("end", "has_line"), [(stop, False), (stop, True), (lose_agent, False), (lose_agent, True)])
 @pytest.mark.parametrize("rings", [False, True])
 def test_our_own_hang_up_uses_no_attempt(
     switch: RecordingSwitch, *, end: Callable[[Connection], None], has_line: bool, rings: bool
 ) -> None:
-    campaign = dialling_campaign()
+    campaign, before = dialling_campaign(), timezone.now()
     if has_line:
         with_lines(campaign)
-    before = timezone.now()
     tick(campaign)
     call = open_call()
     if not has_line:
@@ -91,7 +79,6 @@ def test_our_own_hang_up_uses_no_attempt(
     assert next_call(rule, record.pk, timezone.now()) is not None
 
 
-@pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("edit", [False, True])
 def test_a_person_who_picks_up_after_our_hang_up_was_dropped(switch: RecordingSwitch, *, edit: bool) -> None:
     campaign = dialling_campaign()
@@ -106,8 +93,8 @@ def test_a_person_who_picks_up_after_our_hang_up_was_dropped(switch: RecordingSw
 
     pick_up(call, Leg.Role.CUSTOMER)
 
-    attempt, record, day = Attempt.objects.get(), Record.objects.get(), DiallingDay.objects.get()
-    assert (attempt.outcome, day.attempts, day.live_answers, day.drops) == ("dropped", 1, 1, 1)
+    record = Record.objects.get()
+    assert (Attempt.objects.get().outcome, counts_of_day()) == ("dropped", (1, 1, 1))
     if edit:
         assert (record.system_status, record.next_call_at) == (before.system_status, before.next_call_at)
     else:
@@ -115,7 +102,6 @@ def test_a_person_who_picks_up_after_our_hang_up_was_dropped(switch: RecordingSw
         assert None not in (record.next_call_at, record.one_to_one_until)
 
 
-@pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("dialer", ["progressive", "preview"])
 def test_a_tick_that_read_the_campaign_before_its_pause_places_nothing(switch: RecordingSwitch, dialer: str) -> None:
     campaign = dialling_campaign(dialer=dialer)
@@ -127,27 +113,14 @@ def test_a_tick_that_read_the_campaign_before_its_pause_places_nothing(switch: R
     assert Record.objects.get().leased_by == ""
 
 
-@pytest.mark.django_db(transaction=True)
 def test_a_dial_in_the_moment_of_a_pause_waits_for_it_and_places_nothing(switch: RecordingSwitch) -> None:
     campaign = dialling_campaign()
 
-    def dial() -> None:
-        try:
-            tick_of_before(campaign)
-        finally:
-            database.close()
-
-    dialler = threading.Thread(target=dial)
-    with transaction.atomic():
-        pause_dialling(Campaign.objects.get(), ACTOR)
-        dialler.start()
-        wait_for(lambda: count(_WAITS), "the dial waits")
-    dialler.join()
+    while_it_waits(lambda: tick_of_before(campaign), first=lambda: pause_dialling(Campaign.objects.get(), ACTOR))
 
     assert (Attempt.objects.count(), Connection.objects.count()) == (0, 0)
 
 
-@pytest.mark.django_db(transaction=True)
 def test_calls_go_on_after_a_pause_and_new_ones_begin_after_a_start(switch: RecordingSwitch) -> None:
     campaign = dialling_campaign(agents=2, records=2)
     campaign.agents.filter(login="agent2").update(outbound_mode=False)
@@ -162,7 +135,6 @@ def test_calls_go_on_after_a_pause_and_new_ones_begin_after_a_start(switch: Reco
     assert (during, Attempt.objects.count()) == ((1, 1), 2)
 
 
-@pytest.mark.django_db(transaction=True)
 def test_a_stop_hangs_up_the_calls_of_the_campaign_that_only_ring(switch: RecordingSwitch) -> None:
     campaign = dialling_campaign(agents=3, records=3)
     other = dialling_campaign(agents=0, records=1)
@@ -182,18 +154,15 @@ def test_a_stop_hangs_up_the_calls_of_the_campaign_that_only_ring(switch: Record
     assert (campaign.is_dialling, other.is_dialling) == (False, True)
 
 
-@pytest.mark.django_db(transaction=True)
 def test_a_stop_leaves_a_call_in_which_a_machine_is_looked_for(switch: RecordingSwitch) -> None:
     campaign = dialling_campaign(detects_machines=True)
-    tick(campaign)
-    answered_call(open_call())
+    talking(campaign)
 
     stop_dialling(campaign, ACTOR)
 
     assert (open_call().state, CallCommand.objects.count()) == ("detecting", 0)
 
 
-@pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("detects_machines", [False, True])
 def test_a_stop_leaves_a_call_that_is_answered_before_the_listener_hangs_up(
     switch: RecordingSwitch, *, detects_machines: bool
@@ -215,7 +184,6 @@ def test_a_stop_leaves_a_call_that_is_answered_before_the_listener_hangs_up(
     assert command.done_at
 
 
-@pytest.mark.django_db(transaction=True)
 def test_a_stop_ends_a_call_that_rings(switch: RecordingSwitch) -> None:
     campaign = dialling_campaign()
     tick(campaign)

@@ -13,10 +13,8 @@ from campaigns.models import Attempt, Campaign, DiallerState, DiallingDay, Recor
 from telephony.calls import switch_events
 from telephony.models import Connection, Leg
 from telephony.switch.base import SwitchError
-from tests.campaigns.dialling.calls import add_agent, dialling_campaign, hang_up, pick_up, ring, tick, with_lines
+from tests.campaigns.dialling.calls import add_agent, dialling_campaign, hang_up, pick_up, predictive, ring, tick
 from tests.telephony.doubles import RecordingSwitch
-
-pytestmark = pytest.mark.django_db(transaction=True)
 
 CONGESTION, REJECTED = 34, 21
 
@@ -29,9 +27,7 @@ def real_switch(settings: Any) -> None:
 
 def calling_campaign(**values: Any) -> Campaign:
     """Return a campaign whose calls begin with the number, one at a time."""
-    campaign = dialling_campaign(dialer="predictive", records=10, **values)
-    with_lines(campaign)
-    return campaign
+    return predictive(records=10, **values)
 
 
 def other_campaign() -> Campaign:
@@ -177,12 +173,17 @@ def test_one_call_at_a_time_tries_the_trunk_after_pauses_that_grow(switch: Recor
     assert settled()[0] == {"not_dialled"}
 
 
-def test_a_call_that_was_placed_in_the_moment_of_the_failure_lengthens_no_pause(switch: RecordingSwitch) -> None:
-    campaign = calling_campaign(agents=4)
+def all_but_one_fail(campaign: Campaign) -> Connection:
+    """Let four calls be placed, and all but the first fail. Return the first."""
     late = call(campaign, None)
     assert late is not None
     for number in Connection.objects.open().exclude(pk=late.pk):
         hang_up(number, Leg.Role.CUSTOMER, CONGESTION)
+    return late
+
+
+def test_a_call_that_was_placed_in_the_moment_of_the_failure_lengthens_no_pause(switch: RecordingSwitch) -> None:
+    late = all_but_one_fail(calling_campaign(agents=4))
     # Its dialler did not see the failure, which was not committed yet.
     Attempt.objects.filter(connection_id=late.pk).update(dialled_at=timezone.now())
     hang_up(late, Leg.Role.CUSTOMER, CONGESTION)
@@ -194,10 +195,7 @@ def test_a_call_that_was_placed_in_the_moment_of_the_failure_lengthens_no_pause(
 
 def test_a_phone_that_rings_ends_the_failure(switch: RecordingSwitch) -> None:
     campaign = calling_campaign(agents=4)
-    late = call(campaign, None)
-    assert late is not None
-    for number in Connection.objects.open().exclude(pk=late.pk):
-        hang_up(number, Leg.Role.CUSTOMER, CONGESTION)
+    late = all_but_one_fail(campaign)
     pass_time(11)
     tick(campaign)
     trial = Connection.objects.open().exclude(pk=late.pk).get()

@@ -10,7 +10,7 @@ from django.utils.translation import override
 from callcentre.core.actor import SYSTEM
 from campaigns.dialling.choice import FOR_GOOD
 from campaigns.dialling.why import TEXTS, Explanation, explain_number, explain_record
-from campaigns.models import Campaign, DoNotCall, LegalHours, Record
+from campaigns.models import Campaign, DoNotCall, LegalHours
 from campaigns.verbs.dialling import switch_dialling
 from telephony.verbs import presence
 from tests.backoffice import page_of, superuser
@@ -47,16 +47,13 @@ def codes(found: Explanation) -> list[str]:
     return [reason.code for reason in found.reasons]
 
 
-def test_a_record_without_a_reason_is_callable(campaign: Campaign) -> None:
+def test_a_record_without_a_reason_is_callable_and_an_unknown_one_not_explained(campaign: Campaign) -> None:
+    assert explain_number(campaign.code, NUMBER, NOON) is explain_record(1, NOON) is None
+
     RecordFactory(campaign=campaign, phone_number=NUMBER)
 
     assert why(campaign) == Explanation([], NOON)
     assert why(campaign).is_callable
-
-
-def test_unknown_records_are_not_explained(campaign: Campaign) -> None:
-    assert explain_number(campaign.code, NUMBER, NOON) is None
-    assert explain_record(1, NOON) is None
 
 
 @pytest.mark.parametrize(
@@ -78,26 +75,22 @@ def test_reasons_of_the_campaign(campaign: Campaign, values: dict[str, Any], cod
     assert found.next_call_at == (datetime.fromisoformat(next_call) if next_call else None)
 
 
-def test_all_dialling_may_be_stopped(campaign: Campaign) -> None:
+def test_all_dialling_may_be_stopped_and_a_campaign_needs_an_agent(campaign: Campaign) -> None:
     RecordFactory(campaign=campaign, phone_number=NUMBER)
     switch_dialling(SYSTEM, is_running=False)
     assert codes(why(campaign)) == ["all_dialling_stopped"]
     switch_dialling(SYSTEM, is_running=True)
-    assert codes(why(campaign)) == []
-
-
-@pytest.mark.parametrize("values", [{"outbound_mode": False}, {"is_active": False}, {"number": ""}])
-def test_a_campaign_needs_an_agent(campaign: Campaign, values: dict[str, Any]) -> None:
-    RecordFactory(campaign=campaign, phone_number=NUMBER)
-    campaign.agents.update(**values)
+    for ready, values in ((True, {}), (False, {"outbound_mode": False}), (False, {"number": ""})):
+        campaign.agents.update(**{"outbound_mode": True, **values})
+        assert codes(why(campaign)) == ([] if ready else ["no_agent"])
+    campaign.agents.update(outbound_mode=True, number="101", is_active=False)
     assert codes(why(campaign)) == ["no_agent"]
 
 
 @pytest.mark.parametrize(
     ("values", "expected"),
     [
-        ({"system_status": "NO_CALL"}, ["status_not_called"]),
-        ({"system_status": "IN_PROGRESS"}, ["status_not_called"]),
+        *(({"system_status": status}, ["status_not_called"]) for status in ("NO_CALL", "IN_PROGRESS")),
         ({"system_status": "ABANDONED_AFTER_N_TRIES"}, ["attempts_used"]),
         ({"system_status": "IN_PROGRESS", "leased_by": "call:7"}, ["in_call"]),
         ({"leased_by": "dialler:1", "leased_until": timezone.now() + timedelta(hours=1)}, ["reserved"]),
@@ -205,14 +198,6 @@ def test_an_explanation_costs_three_statements(campaign: Campaign) -> None:
         explain_record(record.pk, NOON)
 
 
-@pytest.mark.parametrize("code", TEXTS)
-def test_each_reason_has_a_polish_sentence(code: str) -> None:
-    with override("en"):
-        english = str(TEXTS[code])
-    with override("pl"):
-        assert str(TEXTS[code]) != english
-
-
 def test_the_api_explains_a_record(api: ApiClient, campaign: Campaign) -> None:
     at = timezone.now() + timedelta(days=1)
     RecordFactory(campaign=campaign, phone_number=NUMBER, system_status="CALL_NO_SOONER_THAN", next_call_at=at)
@@ -225,11 +210,7 @@ def test_the_api_explains_a_record(api: ApiClient, campaign: Campaign) -> None:
             "reasons": [{"code": "retry_not_due", "text": "The time of the next call has not come.", "until": shown}],
             "next_call_at": shown,
         }
-
-
-def test_the_api_does_not_explain_unknown_records(api: ApiClient, campaign: Campaign) -> None:
-    assert not Record.objects.exists()
-    for path in (f"{campaign.code}/records/{NUMBER}", f"{campaign.code}/records/nobody", f"XXXXX/records/{NUMBER}"):
+    for path in (f"{campaign.code}/records/+48229999999", f"{campaign.code}/records/nobody", f"XXXXX/records/{NUMBER}"):
         assert api.get(f"/api/outbounds/{path}/why").status_code == 404
 
 

@@ -4,6 +4,7 @@ from typing import Any
 import pytest
 
 from telephony.switch import simulation
+from tests.telephony.switch.ari_server import AriServer
 from tests.telephony.switch.harness import Line, Pair, asterisk_line, simulated_line
 
 
@@ -12,6 +13,11 @@ def both(settings: Any) -> Iterator[Pair]:
     """A switch that is online, and the Asterisk behind it."""
     with asterisk_line(settings) as pair:
         yield pair
+
+
+@pytest.fixture
+def server(both: Pair) -> AriServer:
+    return both[1]
 
 
 @pytest.fixture(

@@ -108,9 +108,21 @@ class Line:
         self.count += 1
         channel_id = f"callcentre-line-{self.count}"
         self.switch.call_agent(channel_id, number, presented="", ring_seconds=20)
-        self.listener.told(Up, channel_id=channel_id)
-        self.switch.play_silence(channel_id)
+        self.switch.play_silence(self.up(channel_id))
         return channel_id
+
+    def up(self, *channel_ids: str) -> str:
+        """Wait until these phones are picked up. Return the channel of the last one."""
+        for channel_id in channel_ids:
+            self.listener.told(Up, channel_id=channel_id)
+        return channel_ids[-1]
+
+    def talk(self, record_as: str = "") -> tuple[str, str]:
+        """Return the channels of an agent and a customer who talk in the bridge callcentre-1."""
+        agent, customer = self.agent(), self.customer()
+        self.up(agent, customer)
+        self.switch.join("callcentre-1", [agent, customer], record_as=record_as)
+        return agent, customer
 
     def _new_id(self) -> str:
         self.count += 1

@@ -23,14 +23,20 @@ from telephony.switch.base import (
 )
 from tests.telephony.switch.ari_causes import CAUSES
 from tests.telephony.switch.ari_routes import ROUTES
-from tests.telephony.switch.harness import Listener, Pair, asked, wait_for
+from tests.telephony.switch.ari_server import AriServer
+from tests.telephony.switch.harness import Line, Listener, Pair, asked, wait_for
+
+
+@pytest.fixture
+def line(both: Pair) -> Line:
+    return both[0]
+
 
 # Outcomes
 
 
 @pytest.mark.parametrize("status", sorted(CAUSES))
-def test_the_cause_of_each_sip_status(both: Pair, status: int) -> None:
-    line, _ = both
+def test_the_cause_of_each_sip_status(line: Line, status: int) -> None:
     line.switch.call_number("callcentre-1-1", f"+31205559{status}", presented="", ring_seconds=20)
 
     ended = line.told(Ended, channel_id="callcentre-1-1")
@@ -38,27 +44,23 @@ def test_the_cause_of_each_sip_status(both: Pair, status: int) -> None:
     assert line.listener.of(Up) == []
 
 
-def test_a_dead_phone_is_given_up_after_the_ringing_time(both: Pair) -> None:
-    line, _ = both
+def test_a_dead_phone_is_given_up_after_the_ringing_time(line: Line) -> None:
     channel_id = line.agent("109", ring_seconds=1)
 
     ended = line.told(Ended, channel_id=channel_id)
     assert (ended.cause, ended.tech_cause) == (19, "480")
 
 
-def test_early_media_is_ringing(both: Pair) -> None:
-    line, _ = both
+def test_early_media_is_ringing(line: Line) -> None:
     line.switch.call_number("callcentre-1-1", "+48600100183", presented="", ring_seconds=20)
 
-    line.told(Up, channel_id="callcentre-1-1")
+    line.up("callcentre-1-1")
     assert len(line.listener.of(Ringing)) == 1
 
 
-def test_the_cause_is_normal_in_a_bridge_and_unknown_outside(both: Pair) -> None:
-    line, server = both
+def test_the_cause_is_normal_in_a_bridge_and_unknown_outside(line: Line, server: AriServer) -> None:
     agent, customer, other = line.agent(), line.customer(), line.customer()
-    for channel_id in (agent, customer, other):
-        line.told(Up, channel_id=channel_id)
+    line.up(agent, customer, other)
     line.switch.join("callcentre-1", [agent, customer])
 
     server.pbx.far_end_hangs_up(customer)
@@ -68,8 +70,7 @@ def test_the_cause_is_normal_in_a_bridge_and_unknown_outside(both: Pair) -> None
     assert line.told(Ended, channel_id=other).cause == 0
 
 
-def test_a_phone_picked_up_without_a_listener_is_gone_afterwards(both: Pair) -> None:
-    line, server = both
+def test_a_phone_picked_up_without_a_listener_is_gone_afterwards(line: Line, server: AriServer) -> None:
     channel_id = line.customer("rings")
     line.told(Ringing, channel_id=channel_id)
     server.cut()
@@ -87,9 +88,7 @@ def test_a_phone_picked_up_without_a_listener_is_gone_afterwards(both: Pair) -> 
 # Requests
 
 
-def test_a_call_is_originated_into_our_application_with_its_parameters(both: Pair) -> None:
-    line, server = both
-
+def test_a_call_is_originated_into_our_application_with_its_parameters(line: Line, server: AriServer) -> None:
     line.switch.call_number("callcentre-7-1", "+48600100200", presented="+48221002003", ring_seconds=45)
     line.switch.call_agent("callcentre-7-2", "101", presented='"O\'Neil" <1>,2', ring_seconds=30)
 
@@ -113,39 +112,31 @@ def test_a_call_is_originated_into_our_application_with_its_parameters(both: Pai
     ]
 
 
-@pytest.mark.parametrize("number", ["", "1@elsewhere", "1&PJSIP/102", "abc", "1 2", "48/1", "+", "1\n"])
-def test_no_number_leads_elsewhere_than_to_the_trunk(both: Pair, number: str) -> None:
-    line, server = both
-
+@pytest.mark.parametrize(
+    ("command", "number"),
+    [
+        *(("call_number", one) for one in ("", "1@elsewhere", "1&PJSIP/102", "abc", "1 2", "48/1", "+", "1\n")),
+        *(("call_agent", one) for one in ("", "101@trunk", "101/102", "101&PJSIP/102")),
+    ],
+)
+def test_no_number_leads_elsewhere(line: Line, server: AriServer, command: str, number: str) -> None:
     with pytest.raises(SwitchError) as refused:
-        line.switch.call_number("callcentre-1-1", number, presented="", ring_seconds=20)
+        getattr(line.switch, command)("callcentre-1-1", number, presented="", ring_seconds=20)
 
     assert refused.value.cause == 28
     assert "POST channels" not in asked(server, "channels")
 
 
-@pytest.mark.parametrize("number", ["", "101@trunk", "101/102", "101&PJSIP/102"])
-def test_no_phone_leads_elsewhere(both: Pair, number: str) -> None:
-    line, server = both
-
-    with pytest.raises(SwitchError):
-        line.switch.call_agent("callcentre-1-1", number, presented="", ring_seconds=20)
-
-    assert "POST channels" not in asked(server, "channels")
-
-
-def test_an_unknown_trunk_is_refused(both: Pair, settings: Any) -> None:
-    line, _ = both
+def test_an_unknown_trunk_is_refused(line: Line, settings: Any) -> None:
     settings.TRUNK = "elsewhere"
 
     with pytest.raises(SwitchError, match="500: Allocation failed"):
         line.customer()
 
 
-def test_a_call_without_an_answer_to_its_request_is_not_requested_again(
-    both: Pair, monkeypatch: pytest.MonkeyPatch
+def test_a_call_without_an_answer_is_not_requested_again(
+    line: Line, server: AriServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    line, server = both
     monkeypatch.setattr(ari, "TIMEOUTS_SECONDS", (2.0, 0.2))
     server.is_mute = True
 
@@ -154,13 +145,14 @@ def test_a_call_without_an_answer_to_its_request_is_not_requested_again(
 
     server.is_mute = False
     # The call was placed nevertheless, and the comparison finds it.
-    line.told(Up, channel_id="callcentre-1-1")
+    line.up("callcentre-1-1")
     assert asked(server, "channels").count("POST channels") == 1
     assert line.switch.channels() == [Channel("callcentre-1-1", is_up=True)]
 
 
-def test_a_connection_that_was_idle_is_not_used_for_a_call(both: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
-    line, server = both
+def test_a_connection_that_was_idle_is_not_used_for_a_call(
+    line: Line, server: AriServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     line.agent("101")
     monkeypatch.setattr(ari, "IDLE_SECONDS", 0.0)
     # Asterisk closes idle connections like this.
@@ -171,7 +163,7 @@ def test_a_connection_that_was_idle_is_not_used_for_a_call(both: Pair, monkeypat
     assert asked(server, "channels").count("POST channels") == 2
 
 
-def test_a_wrong_password_is_refused(both: Pair, settings: Any) -> None:
+def test_a_wrong_password_is_refused(server: AriServer, settings: Any) -> None:
     settings.ARI_PASSWORD = "wrong"
     switch = AsteriskSwitch()
 
@@ -182,7 +174,7 @@ def test_a_wrong_password_is_refused(both: Pair, settings: Any) -> None:
     listener.stop()
 
 
-def test_a_stream_without_an_application_is_refused(both: Pair, settings: Any) -> None:
+def test_a_stream_without_an_application_is_refused(server: AriServer, settings: Any) -> None:
     settings.ARI_APP = ""
     listener = Listener(AsteriskSwitch())
 
@@ -193,9 +185,7 @@ def test_a_stream_without_an_application_is_refused(both: Pair, settings: Any) -
 # Callers
 
 
-def test_the_number_may_be_said_by_the_dialplan(both: Pair) -> None:
-    line, server = both
-
+def test_the_number_may_be_said_by_the_dialplan(line: Line, server: AriServer) -> None:
     server.pbx.call_in("+48600100300", "s", "callcentre", "48221002003")
     server.pbx.call_in("", "48221002004", "callcentre", "inbound")
 
@@ -206,8 +196,7 @@ def test_the_number_may_be_said_by_the_dialplan(both: Pair) -> None:
     ]
 
 
-def test_the_end_of_a_caller_who_has_hung_up_already_cannot_be_followed(both: Pair) -> None:
-    line, server = both
+def test_the_end_of_a_caller_who_has_hung_up_already_cannot_be_followed(line: Line, server: AriServer) -> None:
     with server.pbx.lock:
         caller = server.pbx.call_in("+48600100300", "48221002003")
         assert caller
@@ -219,8 +208,7 @@ def test_the_end_of_a_caller_who_has_hung_up_already_cannot_be_followed(both: Pa
     assert [type(event) for event in line.listener.events] == [Online, Arrived]
 
 
-def test_a_caller_who_never_entered_is_missed_until_forgotten(both: Pair) -> None:
-    line, server = both
+def test_a_caller_who_never_entered_is_missed_until_forgotten(line: Line, server: AriServer) -> None:
     server.cut()
     line.told(Offline)
     wait_for(lambda: not server.pbx.is_connected("callcentre"))
@@ -242,8 +230,7 @@ def test_a_caller_who_never_entered_is_missed_until_forgotten(both: Pair) -> Non
     assert line.switch.missed() == []
 
 
-def test_a_missed_caller_who_could_not_be_forgotten_and_the_next_one_are_listed(both: Pair) -> None:
-    line, server = both
+def test_a_missed_caller_who_could_not_be_forgotten_and_the_next_one_are_listed(line: Line, server: AriServer) -> None:
     keys = [f"1416225570.{number}:1416225580:+48600100300:48221002003" for number in range(3)]
     server.pbx.globals["missed_callcentre"] = ",".join(keys[:2])
     line.switch.forget_missed(keys[0])
@@ -256,8 +243,7 @@ def test_a_missed_caller_who_could_not_be_forgotten_and_the_next_one_are_listed(
     assert [missed.key for missed in line.switch.missed()] == keys[1:]
 
 
-def test_keys_of_missed_callers_are_kept_in_mind_only_while_they_are_listed(both: Pair) -> None:
-    line, server = both
+def test_keys_of_missed_callers_are_kept_in_mind_only_while_they_are_listed(line: Line, server: AriServer) -> None:
     keys = [f"1416225570.{number}:1416225580:+48600100300:48221002003" for number in range(2)]
     server.pbx.globals["missed_callcentre"] = keys[0]
     line.switch.forget_missed(keys[0])
@@ -281,15 +267,13 @@ def test_keys_of_missed_callers_are_kept_in_mind_only_while_they_are_listed(both
         "pbx:1416225570.3:1416225580::48221002003",
     ],
 )
-def test_malformed_entries_of_missed_callers_are_ignored(keys: str, both: Pair) -> None:
-    line, server = both
+def test_malformed_entries_of_missed_callers_are_ignored(keys: str, line: Line, server: AriServer) -> None:
     server.pbx.globals["missed_callcentre"] = f"{keys},pbx1-1416225570.341:1416225580::48221002003"
 
     assert [missed.channel_id for missed in line.switch.missed()] == ["pbx1-1416225570.341"]
 
 
-def test_callers_of_other_applications_are_not_ours(both: Pair, settings: Any) -> None:
-    line, server = both
+def test_callers_of_other_applications_are_not_ours(line: Line, server: AriServer, settings: Any) -> None:
     server.pbx.connect(["another"], lambda message: None)
     server.pbx.call_in("+48600100300", "48221002003", "another")
 
@@ -306,10 +290,8 @@ def test_callers_of_other_applications_are_not_ours(both: Pair, settings: Any) -
 # The stream of events
 
 
-def test_a_stream_that_was_cut_is_opened_again_and_misses_what_happened(both: Pair) -> None:
-    line, server = both
-    agent = line.agent()
-    line.told(Up, channel_id=agent)
+def test_a_stream_that_was_cut_is_opened_again_and_misses_what_happened(line: Line, server: AriServer) -> None:
+    agent = line.up(line.agent())
 
     server.cut()
     line.told(Offline)
@@ -318,14 +300,12 @@ def test_a_stream_that_was_cut_is_opened_again_and_misses_what_happened(both: Pa
 
     wait_for(lambda: len(line.listener.of(Online)) == 2)
     assert line.switch.channels() == []
-    other = line.agent("102")
-    line.told(Up, channel_id=other)
+    line.up(line.agent("102"))
     assert line.listener.of(Ended) == []
 
 
-def test_a_killed_switch_is_empty_when_it_is_back(both: Pair) -> None:
-    line, server = both
-    line.told(Up, channel_id=line.agent())
+def test_a_killed_switch_is_empty_when_it_is_back(line: Line, server: AriServer) -> None:
+    line.up(line.agent())
 
     server.kill()
     line.told(Offline)
@@ -337,11 +317,12 @@ def test_a_killed_switch_is_empty_when_it_is_back(both: Pair) -> None:
 
     wait_for(lambda: len(line.listener.of(Online)) == 2)
     assert line.switch.channels() == []
-    line.told(Up, channel_id=line.agent())
+    line.up(line.agent())
 
 
-def test_the_longer_a_switch_is_away_the_longer_we_wait(both: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
-    line, server = both
+def test_the_longer_a_switch_is_away_the_longer_we_wait(
+    line: Line, server: AriServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     waits: list[float | None] = []
     closing = vars(line.switch)["_closing"]
     really = threading.Event.wait
@@ -359,9 +340,7 @@ def test_the_longer_a_switch_is_away_the_longer_we_wait(both: Pair, monkeypatch:
     assert waits[:6] == [0.2, 0.5, 1.0, 2.0, 5.0, 5.0]
 
 
-def test_a_second_listener_replaces_the_first(both: Pair) -> None:
-    line, _ = both
-
+def test_a_second_listener_replaces_the_first(line: Line) -> None:
     second = Listener(AsteriskSwitch())
     second.told(Online)
 
@@ -374,9 +353,8 @@ def test_a_second_listener_replaces_the_first(both: Pair) -> None:
 
 
 def test_a_peer_that_has_gone_silent_is_noticed_without_a_traceback(
-    both: Pair, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    line: Line, server: AriServer, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    line, server = both
     monkeypatch.setattr(asterisk, "PING_SECONDS", 0.2)
     monkeypatch.setattr(asterisk, "PONG_SECONDS", 0.2)
     server.is_deaf = True

@@ -2,17 +2,18 @@
 
 import pytest
 
-from telephony.switch.base import RecordingFinished, SwitchError, SwitchUnreachable, Up
-from tests.telephony.switch.harness import Pair, asked
+from telephony.switch.base import RecordingFinished, SwitchError, SwitchUnreachable
+from tests.telephony.switch.ari_server import AriServer
+from tests.telephony.switch.harness import Line, Pair, asked
 
 
-def test_a_recording_ends_before_its_bridge_goes(both: Pair) -> None:
-    line, server = both
-    agent, customer = line.agent(), line.customer()
-    for channel_id in (agent, customer):
-        line.told(Up, channel_id=channel_id)
+@pytest.fixture
+def line(both: Pair) -> Line:
+    return both[0]
 
-    line.switch.join("callcentre-1", [agent, customer], record_as="17.4")
+
+def test_a_recording_ends_before_its_bridge_goes(line: Line, server: AriServer) -> None:
+    line.talk(record_as="17.4")
     line.switch.destroy_bridge("callcentre-1")
 
     line.told(RecordingFinished, name="17.4")
@@ -26,12 +27,8 @@ def test_a_recording_ends_before_its_bridge_goes(both: Pair) -> None:
     ]
 
 
-def test_a_bridge_can_be_made_anew_although_its_id_is_not_free_at_once(both: Pair) -> None:
-    line, server = both
-    agent, customer = line.agent(), line.customer()
-    for channel_id in (agent, customer):
-        line.told(Up, channel_id=channel_id)
-    line.switch.join("callcentre-1", [agent, customer], record_as="17.4")
+def test_a_bridge_can_be_made_anew_although_its_id_is_not_free_at_once(line: Line, server: AriServer) -> None:
+    agent, customer = line.talk(record_as="17.4")
 
     line.switch.destroy_bridge("callcentre-1")
     line.switch.join("callcentre-1", [agent, customer], record_as="17.4-2")
@@ -40,20 +37,14 @@ def test_a_bridge_can_be_made_anew_although_its_id_is_not_free_at_once(both: Pai
     assert asked(server, "bridges").count("POST bridges") == 3
 
 
-def test_a_failure_to_record_does_not_end_the_conversation(both: Pair) -> None:
-    line, server = both
+def test_a_failure_to_record_does_not_end_the_conversation(line: Line, server: AriServer) -> None:
     server.pbx.stored["17.4"] = 1
-    agent, customer = line.agent(), line.customer()
-    for channel_id in (agent, customer):
-        line.told(Up, channel_id=channel_id)
-
-    line.switch.join("callcentre-1", [agent, customer], record_as="17.4")
+    line.talk(record_as="17.4")
 
     assert {one.bridge for one in server.pbx.lines.values()} == {"callcentre-1"}
 
 
-def test_a_recording_that_breaks_off_is_no_short_recording(both: Pair) -> None:
-    line, server = both
+def test_a_recording_that_breaks_off_is_no_short_recording(line: Line, server: AriServer) -> None:
     server.pbx.stored["17.4"] = 60
     server.breaks_off = True
 
@@ -61,8 +52,6 @@ def test_a_recording_that_breaks_off_is_no_short_recording(both: Pair) -> None:
         b"".join(line.switch.recording("17.4"))
 
 
-def test_unknown_ids_are_404(both: Pair) -> None:
-    line, _ = both
-
+def test_unknown_ids_are_404(line: Line) -> None:
     with pytest.raises(SwitchError, match="404: Recording not found"):
         b"".join(line.switch.recording("../etc/passwd"))

@@ -1,28 +1,17 @@
 """Behaviour of every switch: the same tests against the simulated one and the stand-in for Asterisk."""
 
-import threading
 from typing import Any
 
 import pytest
 from django.utils import timezone
 
 from telephony.switch.base import Arrived, Channel, Ended, Online, RecordingFinished, Ringing, SwitchError, Up
+from tests.serving import at_once
 from tests.telephony.switch.harness import Line, wait_for
 
 
-def joined(line: Line, record_as: str = "") -> tuple[str, str]:
-    """An agent and a customer who talk."""
-    agent, customer = line.agent(), line.customer()
-    for channel_id in (agent, customer):
-        line.told(Up, channel_id=channel_id)
-    line.switch.join("callcentre-1", [agent, customer], record_as=record_as)
-    return agent, customer
-
-
 def test_a_phone_rings_and_is_picked_up(line: Line) -> None:
-    channel_id = line.agent()
-
-    line.told(Up, channel_id=channel_id)
+    channel_id = line.up(line.agent())
     assert len(line.listener.of(Ringing, channel_id=channel_id)) == 1
     assert line.listener.of(Ended) == []
     assert line.switch.channels() == [Channel(channel_id, is_up=True)]
@@ -36,20 +25,15 @@ def test_a_phone_that_rings_is_listed_so(line: Line) -> None:
 
 
 def test_a_number_outside_rings_and_is_picked_up(line: Line) -> None:
-    channel_id = line.customer()
-
-    line.told(Up, channel_id=channel_id)
+    channel_id = line.up(line.customer())
     assert len(line.listener.of(Ringing, channel_id=channel_id)) == 1
     assert len(line.listener.of(Up, channel_id=channel_id)) == 1
 
 
 def test_a_second_call_to_a_phone_is_offered_and_picked_up(line: Line) -> None:
-    first = line.agent()
-    line.told(Up, channel_id=first)
+    first = line.up(line.agent())
 
-    second = line.agent()
-
-    line.told(Up, channel_id=second)
+    second = line.up(line.agent())
     assert {channel.id for channel in line.switch.channels()} == {first, second}
 
 
@@ -85,8 +69,7 @@ def test_an_unknown_phone_is_refused(line: Line) -> None:
 
 
 def test_a_channel_that_is_there_already_is_not_asked_for_twice(line: Line) -> None:
-    channel_id = line.agent()
-    line.told(Up, channel_id=channel_id)
+    channel_id = line.up(line.agent())
 
     line.switch.call_agent(channel_id, "101", presented="", ring_seconds=20)
 
@@ -104,20 +87,18 @@ def test_a_ringing_phone_is_hung_up_with_the_given_cause(line: Line) -> None:
 
 
 def test_hanging_up_twice_is_requested_once(line: Line) -> None:
-    channel_id = line.agent()
-    line.told(Up, channel_id=channel_id)
+    channel_id = line.up(line.agent())
 
     line.switch.hang_up(channel_id)
     line.switch.hang_up(channel_id)
 
     assert line.told(Ended, channel_id=channel_id).cause == 16
-    other = line.agent("102")
-    line.told(Up, channel_id=other)
+    line.up(line.agent("102"))
     assert len(line.listener.of(Ended)) == 1
 
 
 def test_one_leg_that_ends_does_not_end_the_other(line: Line) -> None:
-    agent, customer = joined(line)
+    agent, customer = line.talk()
 
     line.switch.hang_up(customer)
 
@@ -126,7 +107,7 @@ def test_one_leg_that_ends_does_not_end_the_other(line: Line) -> None:
 
 
 def test_joining_again_changes_nothing(line: Line) -> None:
-    agent, customer = joined(line)
+    agent, customer = line.talk()
 
     line.switch.join("callcentre-1", [agent, customer])
 
@@ -134,7 +115,7 @@ def test_joining_again_changes_nothing(line: Line) -> None:
 
 
 def test_parted_channels_stay_up_and_can_be_joined_again(line: Line) -> None:
-    agent, customer = joined(line)
+    agent, customer = line.talk()
 
     line.switch.destroy_bridge("callcentre-1")
     line.switch.destroy_bridge("callcentre-1")
@@ -147,8 +128,7 @@ def test_parted_channels_stay_up_and_can_be_joined_again(line: Line) -> None:
 
 
 def test_a_phone_that_still_rings_cannot_be_joined(line: Line) -> None:
-    agent = line.agent()
-    line.told(Up, channel_id=agent)
+    agent = line.up(line.agent())
     customer = line.customer("rings")
 
     with pytest.raises(SwitchError):
@@ -168,7 +148,7 @@ def test_a_request_for_a_gone_channel_is_refused(line: Line, command: str) -> No
 
 def test_a_caller_arrives_is_answered_and_joined(line: Line) -> None:
     caller, agent = line.caller(), line.agent()
-    line.told(Up, channel_id=agent)
+    line.up(agent)
 
     line.switch.answer(caller)
     line.switch.answer(caller)
@@ -196,7 +176,7 @@ def test_the_end_of_a_caller_is_reported_after_the_subscription(line: Line) -> N
 
 
 def test_a_recorded_conversation_can_be_read_when_its_bridge_is_gone(line: Line) -> None:
-    agent, customer = joined(line, record_as="1416225570.341")
+    agent, customer = line.talk(record_as="1416225570.341")
     line.switch.hang_up(customer)
     line.switch.hang_up(agent)
     for channel_id in (agent, customer):
@@ -212,7 +192,7 @@ def test_a_recorded_conversation_can_be_read_when_its_bridge_is_gone(line: Line)
 
 
 def test_a_recording_that_is_removed_cannot_be_read(line: Line) -> None:
-    joined(line, record_as="1.2")
+    line.talk(record_as="1.2")
     line.switch.destroy_bridge("callcentre-1")
     line.told(RecordingFinished)
 
@@ -229,8 +209,7 @@ def test_a_switch_that_is_there_answers(line: Line) -> None:
 
 def test_the_bridges_that_are_there_are_listed(line: Line) -> None:
     agent, customer = line.agent(), line.customer()
-    line.told(Up, channel_id=agent)
-    line.told(Up, channel_id=customer)
+    line.up(agent, customer)
     before = line.switch.bridges()
     line.switch.join("callcentre-1", [agent, customer])
     joined = line.switch.bridges()
@@ -246,11 +225,7 @@ def test_a_caller_is_listed_before_being_answered(line: Line) -> None:
 
 
 def test_thirty_calls_at_once(line: Line) -> None:
-    calls = [threading.Thread(target=line.customer) for _ in range(30)]
-    for call in calls:
-        call.start()
-    for call in calls:
-        call.join()
+    at_once([line.customer] * 30)
 
     wait_for(lambda: len(line.listener.of(Up)) == 30)
     assert len(line.switch.channels()) == 30

@@ -13,7 +13,7 @@ def test_a_line_is_joined_parted_and_joined_again(line: Line) -> None:
     agent = line.standing_line()
     for number in (1, 2):
         customer = line.customer()
-        line.told(Up, channel_id=customer)
+        line.up(customer)
         line.switch.join(f"callcentre-{number}", [agent, customer])
         line.switch.hang_up(customer)
         line.told(Ended, channel_id=customer)
@@ -27,8 +27,7 @@ def test_a_line_is_joined_parted_and_joined_again(line: Line) -> None:
 
 def test_a_line_moves_from_one_bridge_to_another(line: Line) -> None:
     agent, first, second = line.standing_line(), line.customer(), line.customer()
-    for customer in (first, second):
-        line.told(Up, channel_id=customer)
+    line.up(first, second)
     line.switch.join("callcentre-1", [agent, first])
 
     line.switch.join("callcentre-2", [agent, second])
@@ -54,8 +53,7 @@ def test_the_end_of_a_tone_is_reported_for_its_line(line: Line) -> None:
 
 
 def test_the_end_of_a_message_is_reported(line: Line) -> None:
-    customer = line.customer()
-    line.told(Up, channel_id=customer)
+    customer = line.up(line.customer())
 
     line.switch.play(customer, "callcentre/sorry")
 
@@ -64,8 +62,7 @@ def test_the_end_of_a_message_is_reported(line: Line) -> None:
 
 @pytest.mark.parametrize(("what", "who"), [("answers", "human"), ("machine", "machine")])
 def test_a_detection_says_who_has_picked_up(line: Line, what: str, who: str) -> None:
-    customer = line.customer(what)
-    line.told(Up, channel_id=customer)
+    customer = line.up(line.customer(what))
 
     line.switch.detect(customer)
 
@@ -88,7 +85,7 @@ def test_a_line_that_is_gone_is_refused(line: Line, command: str) -> None:
 def test_a_line_gets_packets_and_hears_its_customer(both: Pair) -> None:
     line, server = both
     agent, customer = line.standing_line(), line.customer()
-    line.told(Up, channel_id=customer)
+    line.up(customer)
     assert agent not in ari_media.without_packets(server.pbx)
 
     line.switch.join("callcentre-1", [agent, customer])
@@ -102,7 +99,7 @@ def test_a_line_gets_packets_and_hears_its_customer(both: Pair) -> None:
 def test_one_request_moves_the_line_and_the_customer(both: Pair) -> None:
     line, server = both
     agent, customer = line.standing_line(), line.customer()
-    line.told(Up, channel_id=customer)
+    line.up(customer)
 
     line.switch.join("callcentre-1", [agent, customer])
 
@@ -128,7 +125,7 @@ def test_a_tone_ends_neither_the_silence_nor_a_talk(both: Pair) -> None:
 def test_keys_are_heard_in_a_bridge(both: Pair) -> None:
     line, server = both
     agent, customer = line.standing_line(), line.customer()
-    line.told(Up, channel_id=customer)
+    line.up(customer)
 
     line.switch.join("callcentre-1", [agent, customer])
 
@@ -136,9 +133,7 @@ def test_keys_are_heard_in_a_bridge(both: Pair) -> None:
 
 
 @pytest.mark.parametrize("rtp_timeout", [0, 0.1])
-def test_the_line_of_a_phone_that_has_vanished_ends_by_the_time_limit_for_packets(
-    both: Pair, rtp_timeout: float
-) -> None:
+def test_the_line_of_a_vanished_phone_ends_by_the_time_limit_for_packets(both: Pair, rtp_timeout: float) -> None:
     line, server = both
     server.pbx.rtp_timeout = rtp_timeout
     agent, other = line.standing_line(), line.customer()
@@ -164,8 +159,7 @@ def test_the_end_of_the_registration_of_a_phone_with_a_line_is_reported(both: Pa
 
 def test_a_message_that_is_not_there_has_failed(both: Pair) -> None:
     line, _ = both
-    customer = line.customer()
-    line.told(Up, channel_id=customer)
+    customer = line.up(line.customer())
 
     line.switch.play(customer, "missing")
 
@@ -174,8 +168,7 @@ def test_a_message_that_is_not_there_has_failed(both: Pair) -> None:
 
 def test_a_message_that_cannot_be_fetched_has_failed(both: Pair) -> None:
     line, server = both
-    customer = line.customer()
-    line.told(Up, channel_id=customer)
+    customer = line.up(line.customer())
 
     line.switch.play(customer, f"{server.url}/nothing.wav")
 
@@ -185,8 +178,7 @@ def test_a_message_that_cannot_be_fetched_has_failed(both: Pair) -> None:
 def test_a_channel_in_detection_cannot_be_joined(both: Pair) -> None:
     line, server = both
     server.pbx.detection = 30
-    customer = line.customer()
-    line.told(Up, channel_id=customer)
+    customer = line.up(line.customer())
     line.switch.detect(customer)
 
     with pytest.raises(SwitchError):
@@ -196,8 +188,7 @@ def test_a_channel_in_detection_cannot_be_joined(both: Pair) -> None:
 def test_a_doubt_is_reported(both: Pair) -> None:
     line, _ = both
     line.numbers["unsure"] = "+48600100208"
-    customer = line.customer("unsure")
-    line.told(Up, channel_id=customer)
+    customer = line.up(line.customer("unsure"))
 
     line.switch.detect(customer)
 

@@ -1,10 +1,10 @@
 """The simulated switch: its people, and the commands that come from other processes as rows."""
 
 import io
-import threading
 import wave
 from collections.abc import Iterator
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import pytest
@@ -26,6 +26,7 @@ from telephony.switch.base import (
     Up,
 )
 from telephony.switch.simulated import SimulatedSwitch, tones
+from tests.serving import at_once
 from tests.telephony.factories import AgentFactory, QueueFactory, SwitchCommandFactory
 from tests.telephony.switch.harness import Line, Listener, simulated_line, wait_for
 
@@ -58,8 +59,7 @@ def joined(
     agent = line.agent()
     customer = "callcentre-2-1"
     line.switch.call_number(customer, number, presented="", ring_seconds=20)
-    for channel_id in (agent, customer):
-        line.told(Up, channel_id=channel_id)
+    line.up(agent, customer)
     line.switch.join("callcentre-1", [agent, customer], record_as=record_as)
     return agent, customer
 
@@ -77,24 +77,18 @@ def test_one_side_hangs_up_by_itself(line: Line, number: str, who: str) -> None:
     assert [channel.id for channel in line.switch.channels()] == [customer if who == "agent" else agent]
 
 
-def test_a_customer_without_anybody_to_talk_to_gives_up(line: Line, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("is_left", [False, True])
+def test_a_customer_without_an_agent_gives_up(is_left: bool, line: Line, monkeypatch: pytest.MonkeyPatch) -> None:
     agent, customer = joined(line, talk=20_000.0)
     monkeypatch.setattr(simulation, "PATIENCE", 2.0)
 
-    line.switch.destroy_bridge("callcentre-1")
-
-    assert line.told(Ended).channel_id == customer
-    assert line.told(Ended).cause == 0
-    assert line.switch.channels() == [Channel(agent, is_up=True)]
-
-
-def test_a_customer_without_an_agent_gives_up(line: Line, monkeypatch: pytest.MonkeyPatch) -> None:
-    agent, customer = joined(line, talk=20_000.0)
-    monkeypatch.setattr(simulation, "PATIENCE", 2.0)
-
-    line.switch.hang_up(agent)
+    if is_left:
+        line.switch.hang_up(agent)
+    else:
+        line.switch.destroy_bridge("callcentre-1")
 
     assert line.told(Ended, channel_id=customer).cause == 0
+    assert line.switch.channels() == ([] if is_left else [Channel(agent, is_up=True)])
 
 
 def test_a_party_on_hold_does_not_hang_up_like_in_a_talk(line: Line, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -121,8 +115,7 @@ def test_a_simulated_caller_gives_up_after_the_given_time(line: Line) -> None:
 def test_a_simulated_caller_talks_for_the_given_time(line: Line) -> None:
     assert isinstance(line.switch, SimulatedSwitch)
     caller = line.switch.arrive("600100200", "1", talk=0)
-    agent = line.agent()
-    line.told(Up, channel_id=agent)
+    agent = line.up(line.agent())
     line.switch.answer(caller)
 
     line.switch.join("callcentre-1", [caller, agent])
@@ -157,7 +150,7 @@ def test_a_long_recording_is_made_piece_by_piece() -> None:
 
 
 def test_a_switch_that_starts_is_empty(line: Line) -> None:
-    line.told(Up, channel_id=line.agent())
+    line.up(line.agent())
     line.listener.stop()
 
     again = Listener(line.switch)
@@ -183,7 +176,7 @@ def test_a_second_reader_replaces_the_first(line: Line) -> None:
 def test_a_command_of_another_process_is_carried_out_and_leaves_nothing(line: Line, elsewhere: SimulatedSwitch) -> None:
     elsewhere.call_agent("callcentre-5-1", "101", presented="", ring_seconds=20)
 
-    line.told(Up, channel_id="callcentre-5-1")
+    line.up("callcentre-5-1")
     assert elsewhere.channels() == [Channel("callcentre-5-1", is_up=True)]
     assert not SwitchCommand.objects.exists()
 
@@ -203,14 +196,12 @@ def test_a_recording_can_be_read_by_another_process(line: Line, elsewhere: Simul
     assert b"".join(elsewhere.recording("1.2"))[:4] == b"RIFF"
 
 
-def test_commands_are_found_without_redis(
-    line: Line, elsewhere: SimulatedSwitch, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_commands_without_redis(line: Line, elsewhere: SimulatedSwitch, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(simulated, "publish", lambda topic: None)
 
     elsewhere.call_agent("callcentre-5-1", "101", presented="", ring_seconds=20)
 
-    line.told(Up, channel_id="callcentre-5-1")
+    line.up("callcentre-5-1")
 
 
 def test_commands_are_found_after_the_database_was_away(line: Line, elsewhere: SimulatedSwitch) -> None:
@@ -223,7 +214,7 @@ def test_commands_are_found_after_the_database_was_away(line: Line, elsewhere: S
 
     elsewhere.call_agent("callcentre-5-1", "101", presented="", ring_seconds=20)
 
-    line.told(Up, channel_id="callcentre-5-1")
+    line.up("callcentre-5-1")
 
 
 def test_an_untaken_command_is_withdrawn(elsewhere: SimulatedSwitch, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -243,7 +234,7 @@ def test_commands_from_before_an_outage_are_not_carried_out(settings: Any, monke
     SwitchCommand.objects.filter(pk=of_the_dead.pk).update(created_at=timezone.now() - timedelta(minutes=5))
 
     with simulated_line(settings, monkeypatch) as line:
-        line.told(Up, channel_id=line.agent())
+        line.up(line.agent())
 
         assert [event.channel_id for event in line.listener.of(Up)] == ["callcentre-1-1"]
     assert set(SwitchCommand.objects.values_list("pk", flat=True)) == {of_the_dead.pk, taken.pk}
@@ -270,15 +261,7 @@ def test_a_command_is_carried_out_once_by_two_listeners(line: Line, elsewhere: S
     other = Listener(SimulatedSwitch())
     other.told(Online)
 
-    def call(position: int) -> None:
-        SimulatedSwitch().arrive(f"6001002{position:02}", "1")
-        connection.close()
-
-    callers = [threading.Thread(target=call, args=(position,)) for position in range(20)]
-    for caller in callers:
-        caller.start()
-    for caller in callers:
-        caller.join()
+    at_once(partial(SimulatedSwitch().arrive, f"6001002{position:02}", "1") for position in range(20))
 
     other.stop()
     arrived = [event.caller for event in (*line.listener.of(Arrived), *other.of(Arrived))]

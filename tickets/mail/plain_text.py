@@ -1,16 +1,16 @@
-"""Uuencoded files in the text of a mail, as programs wrote them before mails had parts."""
+"""Plain text of mails: uuencoded files in it, as before mails had parts, and soft line breaks (RFC 3676)."""
 
 import binascii
 import re
 
 _BEGIN = re.compile(r"begin [0-7]{3,4} (\S[^\n]{0,254})")
 _LINE = re.compile(r"[\x20-\x60]{1,90}")
+# The line above a signature.
+SIGNATURE = "-- "
 
 
 def parted(text: str) -> tuple[str, list[tuple[str, bytes]]]:
     """Return the text without its uuencoded files, and the name and content of each file."""
-    if "begin " not in text:
-        return text, []
     lines = text.split("\n")
     kept: list[str] = []
     files: list[tuple[str, bytes]] = []
@@ -59,3 +59,31 @@ def _chunk(line: str) -> bytes | None:
         return binascii.a2b_uu(line[:needed].ljust(needed))
     except binascii.Error:
         return None
+
+
+def reflowed(text: str, *, deletes_space: bool) -> str:
+    """Join each line that ends in a space with the next line of the same quotation, and undo space-stuffing.
+
+    `deletes_space` (DelSp=yes): the last space is removed too, for languages without spaces.
+    """
+    found: list[str] = []
+    paragraph: list[str] = []
+    depth_above = 0
+    for line in text.split("\n"):
+        unquoted = line.lstrip(">")
+        depth = len(line) - len(unquoted)
+        unquoted = unquoted.removeprefix(" ")
+        if paragraph and (depth != depth_above or unquoted == SIGNATURE):
+            found.append("".join(paragraph))
+            paragraph = []
+        if not paragraph and depth:
+            paragraph.append(">" * depth + " ")
+        depth_above = depth
+        is_flowed = unquoted.endswith(" ") and unquoted != SIGNATURE
+        paragraph.append(unquoted[:-1] if is_flowed and deletes_space else unquoted)
+        if not is_flowed:
+            found.append("".join(paragraph))
+            paragraph = []
+    if paragraph:
+        found.append("".join(paragraph))
+    return "\n".join(found)

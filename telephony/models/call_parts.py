@@ -1,0 +1,159 @@
+"""Parts of a call: offers to agents, talks, transfers and commands."""
+
+from typing import ClassVar
+
+from django.db import models
+from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
+
+from callcentre.core.changes import Change
+from callcentre.core.scope import Kept, Lookups
+from telephony import causes
+from telephony.models.agent import Agent
+from telephony.models.connection import Connection, is_long
+from telephony.models.queue import Queue
+
+
+class Offer(models.Model):
+    """One offer of an inbound call to an agent, whose phone rings.
+
+    The caller waits for the agent from `offered_at` to `answered_at` or `ended_at`. The agent talks from `answered_at`
+    to `ended_at`. `transferred_at` is set if the agent transferred the call.
+    """
+
+    scope_lookups: ClassVar[Lookups] = {
+        "scope_call_queues": "queue_id",
+        "scope_outbounds": Kept("connection__campaign_id", "campaign_code"),
+        "scope_agent_groups": "agent__group_id",
+    }
+
+    class Outcome(models.TextChoices):
+        RINGING = "ringing", _("ringing")
+        ANSWERED = "answered", _("answered")
+        NOT_ANSWERED = "not_answered", _("not answered")
+        REFUSED = "refused", _("refused")
+        ABANDONED = "abandoned", _("the caller gave up")
+        FAILED = "failed", _("the phone could not be reached")
+
+    connection = models.ForeignKey(Connection, models.CASCADE, related_name="offers", verbose_name=_("call"))
+    queue = models.ForeignKey(
+        Queue, models.PROTECT, null=True, related_name="offers", db_index=False, verbose_name=_("queue")
+    )
+    agent = models.ForeignKey(Agent, models.PROTECT, related_name="offers", db_index=False, verbose_name=_("agent"))
+    offered_at = models.DateTimeField(_("offered"))
+    answered_at = models.DateTimeField(_("answered"), null=True)
+    ended_at = models.DateTimeField(_("ended"), null=True)
+    transferred_at = models.DateTimeField(_("transferred"), null=True)
+    outcome = models.CharField(_("outcome"), max_length=12, choices=Outcome, default=Outcome.RINGING)
+
+    class Meta:
+        verbose_name = _("offer")
+        verbose_name_plural = _("offers")
+        ordering = ["id"]
+        constraints = [
+            # A call has one open offer at a time, and so has an agent.
+            models.UniqueConstraint(
+                fields=["connection"], condition=Q(ended_at__isnull=True), name="offer_one_open_of_connection"
+            ),
+            models.UniqueConstraint(
+                fields=["agent"], condition=Q(ended_at__isnull=True), name="offer_one_open_of_agent"
+            ),
+        ]
+        indexes = [
+            models.Index(fields=["agent", "offered_at"], name="offer_of_agent"),
+            models.Index(fields=["agent"], condition=is_long("offered_at"), name="offer_long"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.connection_id} → {self.agent}"
+
+
+class Talk(models.Model):
+    """The time for which one agent talked in an outbound call that was transferred.
+
+    The first talk of a call is stored when its agent transfers the call; each further one begins when the next agent
+    picks up. A talk ends once, by a transfer or with the call. An outbound call that was never transferred has no row
+    here: the row of the call is its only talk. Inbound calls have offers instead.
+    """
+
+    connection = models.ForeignKey(Connection, models.CASCADE, related_name="talks", verbose_name=_("call"))
+    agent = models.ForeignKey(Agent, models.PROTECT, related_name="+", db_index=False, verbose_name=_("agent"))
+    # The queue of the call during this talk, if any.
+    queue = models.ForeignKey(
+        Queue, models.PROTECT, null=True, related_name="+", db_index=False, verbose_name=_("queue")
+    )
+    # The report counts the call for the agent at this instant: for the agent who placed it the start of the call, for
+    # each further agent the start of the talk.
+    counted_at = models.DateTimeField()
+    started_at = models.DateTimeField(_("start"))
+    ended_at = models.DateTimeField(_("end"), null=True)
+
+    class Meta:
+        verbose_name = _("talk")
+        verbose_name_plural = _("talks")
+        ordering = ["id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["connection"], condition=Q(ended_at__isnull=True), name="talk_one_open_of_connection"
+            ),
+        ]
+        indexes = [
+            models.Index(fields=["agent", "counted_at"], name="talk_of_agent"),
+            models.Index(fields=["agent"], condition=is_long("counted_at"), name="talk_long"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.connection_id}: {self.agent}"
+
+
+class Transfer(Change):
+    """A transfer of a call to a queue or a number, with its actor and time.
+
+    `from_queue` is the queue of the call until then. These and the connection's present queue are all its queues.
+    `note` of a return by the system names the target that was not reached, and why: `number: reason`.
+    """
+
+    connection = models.ForeignKey(Connection, models.CASCADE, related_name="transfers", verbose_name=_("call"))
+    from_agent = models.ForeignKey(Agent, models.PROTECT, null=True, related_name="+", verbose_name=_("from agent"))
+    from_queue = models.ForeignKey(
+        Queue, models.PROTECT, null=True, related_name="+", db_index=False, verbose_name=_("from queue")
+    )
+    queue = models.ForeignKey(Queue, models.PROTECT, null=True, related_name="+", verbose_name=_("to queue"))
+    number = models.CharField(_("to number"), max_length=100, blank=True)
+    note = models.CharField(_("note"), max_length=100 + causes.LONGEST + 2, blank=True, default="", db_default="")
+
+    class Meta:
+        verbose_name = _("transfer")
+        verbose_name_plural = _("transfers")
+        ordering = ["id"]
+        indexes = [models.Index(fields=["-at"], name="transfer_at")]
+
+
+class CallCommand(models.Model):
+    """A command to an open call: hang up, hold, resume or transfer. The listener carries it out."""
+
+    class Kind(models.TextChoices):
+        HANG_UP = "hang_up", _("hang up")
+        HOLD = "hold", _("hold")
+        RESUME = "resume", _("resume")
+        TRANSFER = "transfer", _("transfer")
+
+    connection = models.ForeignKey(Connection, models.CASCADE, related_name="commands", verbose_name=_("call"))
+    kind = models.CharField(_("command"), max_length=10, choices=Kind)
+    # For a transfer: {"queue_id": …} or {"number": …}. To hang up only what rings: {"unless_answered": true}.
+    arguments = models.JSONField(default=dict)
+    actor_kind = models.CharField(max_length=10)
+    actor_id = models.BigIntegerField(null=True)
+    actor_name = models.CharField(_("actor"), max_length=150)
+    created_at = models.DateTimeField(_("asked"))
+    done_at = models.DateTimeField(_("done"), null=True)
+    error = models.CharField(_("error"), max_length=200, blank=True)
+
+    class Meta:
+        verbose_name = _("command")
+        verbose_name_plural = _("commands")
+        ordering = ["id"]
+        indexes = [models.Index(fields=["id"], condition=Q(done_at__isnull=True), name="callcommand_open")]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.connection_id}"
