@@ -358,7 +358,13 @@ def check_switch() -> Iterator[CheckMessage]:
             "ARI_USER or ARI_PASSWORD is missing: Asterisk would refuse us.",
             "Give those of a user in its ari.conf.",
         )
-    for name in ("ARI_APP", "TRUNK"):
+    if settings.TURN_URLS and not settings.TURN_SECRET:
+        yield Error(
+            "TURN_URLS is set and TURN_SECRET is not: the TURN server would refuse browsers.",
+            hint="Give the static-auth-secret of the TURN server.",
+            id="callcentre.E019",
+        )
+    for name in ("ARI_APP", "TRUNK", "PHONE_TRANSPORT", "PHONE_CONTEXT"):
         if not re.fullmatch(r"[A-Za-z0-9_.-]{1,40}", getattr(settings, name)):
             yield _fault(
                 "E018",

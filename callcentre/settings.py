@@ -270,6 +270,15 @@ SOUNDS_FOLDER = env("SOUNDS_FOLDER")
 SOUNDS_URL = env("SOUNDS_URL")
 # The caller id of outbound calls; empty: the trunk's.
 CALLER_ID = env("CALLER_ID")
+# Phones in browsers (docs/telephony-switch.md): the address of SIP over WebSocket as the browser reaches it by the
+# proxy, the transport of pjsip.conf, the context of calls that such a phone would place, and the servers by which a
+# browser learns its address (STUN) or sends its packets (TURN, with the secret that the TURN server shares).
+PHONE_URL = env("PHONE_URL", "/ws")
+PHONE_TRANSPORT = env("PHONE_TRANSPORT", "ws")
+PHONE_CONTEXT = env("PHONE_CONTEXT", "phones")
+STUN_URLS = env_list("STUN_URLS")
+TURN_URLS = env_list("TURN_URLS")
+TURN_SECRET = env("TURN_SECRET")
 # How long a phone rings: the agent's phone after a click to call, and the customer's phone.
 AGENT_RING_SECONDS = env_int("AGENT_RING_SECONDS", 30, minimum=1)
 RING_SECONDS = env_int("RING_SECONDS", 45, minimum=1)

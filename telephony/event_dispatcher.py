@@ -15,13 +15,25 @@ from telephony.calls import inbound, switch_events
 from telephony.channels import connection_of, connection_of_recording, line_of
 from telephony.keyed_pool import KeyedPool
 from telephony.models import AgentLine, Connection, Leg
-from telephony.switch.base import Arrived, Detected, Ended, Missed, Played, RecordingFinished, Ringing, Unregistered, Up
+from telephony.switch.base import (
+    Arrived,
+    Detected,
+    Ended,
+    Missed,
+    PhoneChanged,
+    Played,
+    RecordingFinished,
+    Ringing,
+    Unregistered,
+    Up,
+)
 
 handled = Counter("callcentre_switch_events", "Events of the switch that were handled", ["event"])
 
 # The events of channels and recordings.
 ChannelEvent = Ringing | Up | Ended | Detected | Played
 CallEvent = ChannelEvent | RecordingFinished
+PhoneEvent = Unregistered | PhoneChanged
 # Answers come before the ends of other calls, so that no person waits for an agent because of these.
 URGENT = (Ringing, Up, Detected)
 
@@ -37,7 +49,7 @@ class Dispatcher:
         # The events of callers and standing lines that are not handled yet, by their number.
         self._unhandled: dict[int, ChannelEvent] = {}
 
-    def receive(self, event: CallEvent | Arrived | Missed | Unregistered) -> None:
+    def receive(self, event: CallEvent | Arrived | Missed | PhoneEvent) -> None:
         """Submit an event to the thread of its call. Another thread first finds the call of a caller or a line."""
         number = next(self._numbers)
         if isinstance(event, RecordingFinished):
@@ -45,7 +57,7 @@ class Dispatcher:
                 self._pool.submit(hash(event.name), partial(_handle, event))
             else:
                 self._pool.submit(connection_id, partial(self._handle_in_order, number, event, connection_id))
-        elif isinstance(event, Unregistered):
+        elif isinstance(event, PhoneEvent):
             self._pool.submit(hash(event.number), partial(_handle, event))
         elif isinstance(event, Arrived | Missed):
             self._pool.submit(hash(event.channel_id), partial(self._receive_caller, event))
@@ -119,6 +131,6 @@ class Dispatcher:
         return {key: one for key, one in found.items() if one.channel_id in channels}
 
 
-def _handle(event: CallEvent | Unregistered) -> None:
+def _handle(event: CallEvent | PhoneEvent) -> None:
     switch_events.handle(event)
     handled.labels(type(event).__name__).inc()

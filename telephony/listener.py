@@ -19,6 +19,7 @@ from django.utils import timezone
 from callcentre.core.pubsub import subscribe
 from telephony import call_clock
 from telephony.calls import (
+    browser_phones,
     commands,
     dialler_calls,
     distribution,
@@ -193,6 +194,7 @@ class Listener:
             lambda: presence.end_wrap_ups(now),
             lambda: self._submit_all(placement.overdue(now), placement.place),
             self._submit_refused,
+            lambda: browser_phones.close_unused(now),
         ]
         if self._is_ready:
             due += [
@@ -247,8 +249,10 @@ class Listener:
         self._last_comparison = clock
         self._pool.has_failed = False
         switch_requests.unsent.clear()
-        if not self._comparisons and not self._pool.run(partial(reconciliation.end_offline_lines, self._switch)):
-            return
+        if not self._comparisons:
+            at_start = (reconciliation.end_offline_lines, browser_phones.restore)
+            if not all(self._pool.run(partial(act, self._switch)) for act in at_start):
+                return
         try:
             differences = self._comparison.compare(self._switch, self._contact.silent_since)
         except SwitchError as error:

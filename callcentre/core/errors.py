@@ -91,6 +91,7 @@ class ErrorCode(enum.Enum):
     AGENT_IN_CALL = 110007, _("The agent is in a call.")
     PAUSE_NOT_FOUND = 110008, _("Pause not found.")
     AGENT_WITHOUT_LINE = 110009, _("The agent has no standing line.")
+    AGENT_WITHOUT_BROWSER_PHONE = 110010, _("The agent has no phone in the browser.")
     # Campaigns
     CAMPAIGN_ID_MALFORMED = 120001, _("A campaign id has 5 letters or digits.")
     CAMPAIGN_ID_TAKEN = 120002, _("Another campaign has this id.")

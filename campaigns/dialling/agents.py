@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from callcentre.core.statements import Statement, rows_of
 from campaigns.dialling.refusals import NUMBER, PHONE
+from telephony.models.browser_phone import PHONE_IS_READY
 from telephony.models.connection import LINE_IS_READY, phone_is_occupied
 
 # For this time an agent rests after the phone, or the standing line, could not be rung; and a campaign after the switch
@@ -54,10 +55,17 @@ SELECT a.id, a.login, a.number, a.has_line, st.kind, st.started_at, {phone_is_oc
 FROM own
 JOIN campaigns_campaign_agents member ON member.campaign_id = own.id
 JOIN telephony_agent a ON a.id = member.agent_id AND a.is_active AND a.outbound_mode AND a.number <> ''
+  AND {phone_is_ready}
 JOIN telephony_agentsession s ON s.agent_id = a.id AND s.ended_at IS NULL
 JOIN telephony_agentstate st ON st.agent_id = a.id AND st.ended_at IS NULL
 ORDER BY st.started_at, a.id
-""").of(number=NUMBER, phone_is_occupied=phone_is_occupied("a.id"), line_is_ready=LINE_IS_READY, phone=PHONE)
+""").of(
+    number=NUMBER,
+    phone_is_occupied=phone_is_occupied("a.id"),
+    line_is_ready=LINE_IS_READY,
+    phone=PHONE,
+    phone_is_ready=PHONE_IS_READY,
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -100,7 +100,7 @@ class AgentAdmin(Undeletable, Admin):
             (None, {"fields": ("login", "is_active")}),
             *now,
             (_("Person"), {"fields": ("name", "surname", "email", "user")}),
-            (_("Work"), {"fields": ("number", "group", "outbound_mode", "has_line")}),
+            (_("Work"), {"fields": ("number", "group", "outbound_mode", "has_line", "uses_browser_phone")}),
         ]
 
     def complete_rows(self, rows: Sequence[Any]) -> None:

@@ -70,7 +70,7 @@ def call_with_agent(agent: Agent, target: Target, now: datetime, *, kind: str = 
     events.connection_started(connection)
     presence.ring(agent, connection, now)
     if leg:
-        switch_requests.call_agent(leg, target.phone_number, settings.AGENT_RING_SECONDS)
+        switch_requests.call_agent(leg, target.phone_number, settings.AGENT_RING_SECONDS, is_awaited=True)
     else:
         _call_customer(connection, now)
     return connection

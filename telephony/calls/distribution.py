@@ -11,10 +11,11 @@ from datetime import datetime, timedelta
 from django.db import transaction
 from django.db.models import Exists, OuterRef
 
-from callcentre.core.statements import row_of, rows_of
+from callcentre.core.statements import Statement, row_of, rows_of
 from telephony.calls import campaign_hooks, legs, offers
 from telephony.models import Agent, AgentState, Connection, Leg, Offer
 from telephony.models.agent_intervals import StateKind
+from telephony.models.browser_phone import PHONE_IS_READY
 from telephony.verbs import ledger, presence
 
 State = Connection.State
@@ -26,14 +27,14 @@ MOST_ATTEMPTS = 3
 
 # Calls by the priority of their queue, then by the start of their wait. Agents by the number of offers of this call,
 # then by priority in the queue, then by the start of their ready time.
-_NEXT = """
+_NEXT = Statement("""
 SELECT c.id, candidate.agent_id
 FROM telephony_connection c
 JOIN telephony_queue q ON q.id = c.queue_id
 CROSS JOIN LATERAL (
   SELECT m.agent_id
   FROM telephony_queuemember m
-  JOIN telephony_agent a ON a.id = m.agent_id AND a.is_active AND a.number <> ''
+  JOIN telephony_agent a ON a.id = m.agent_id AND a.is_active AND a.number <> '' AND {phone_is_ready}
   JOIN telephony_agentsession s ON s.agent_id = m.agent_id AND s.ended_at IS NULL
   JOIN telephony_agentstate st ON st.agent_id = m.agent_id AND st.ended_at IS NULL AND st.kind = 'free'
   LEFT JOIN LATERAL (
@@ -55,7 +56,7 @@ WHERE c.state = 'waiting' AND c.id <> ALL(%(passed)s)
   AND (q.longest_wait_seconds = 0 OR c.waiting_since + make_interval(secs => q.longest_wait_seconds) > %(now)s)
 ORDER BY q.priority, c.waiting_since, c.id
 LIMIT 1
-"""
+""").of(phone_is_ready=PHONE_IS_READY)
 _OVERDUE = """
 SELECT c.id FROM telephony_connection c JOIN telephony_queue q ON q.id = c.queue_id
 WHERE c.state = 'waiting' AND q.longest_wait_seconds > 0

@@ -101,7 +101,7 @@ def place(pk: int) -> None:
                 _call_by_line(pk, now)
                 return
             leg = Leg(channel_id=channel_id(pk, 1), number=connection.src)
-            switch_requests.call_agent(leg, connection.dst, settings.AGENT_RING_SECONDS)
+            switch_requests.call_agent(leg, connection.dst, settings.AGENT_RING_SECONDS, is_awaited=True)
         elif not _rings_line(pk, now) and not _waits_for_phone(pk, now):
             _give_up_late(pk, now)
 

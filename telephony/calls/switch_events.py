@@ -12,6 +12,7 @@ from prometheus_client import Histogram
 from callcentre.core.statements import row_of
 from telephony import call_clock
 from telephony.calls import (
+    browser_phones,
     campaign_hooks,
     dialler_calls,
     failed_transfers,
@@ -24,7 +25,18 @@ from telephony.calls import (
 )
 from telephony.channels import connection_of, line_of
 from telephony.models import Connection, Leg
-from telephony.switch.base import Arrived, Detected, Ended, Event, Played, RecordingFinished, Ringing, Unregistered, Up
+from telephony.switch.base import (
+    Arrived,
+    Detected,
+    Ended,
+    Event,
+    PhoneChanged,
+    Played,
+    RecordingFinished,
+    Ringing,
+    Unregistered,
+    Up,
+)
 from telephony.verbs import recordings
 
 Role = Leg.Role
@@ -60,10 +72,18 @@ def handle(event: Event) -> None:
             dialler_calls.played(event)
         case Arrived():
             inbound.arrived(event)
-        case Unregistered(number, at):
-            line_events.hang_up_lost(number, at)
+        case Unregistered() | PhoneChanged():
+            _handle_of_phone(event)
         case RecordingFinished():
             recordings.finish(event.name, is_failed=event.is_failed)
+
+
+def _handle_of_phone(event: Unregistered | PhoneChanged) -> None:
+    match event:
+        case Unregistered(number, at):
+            line_events.hang_up_lost(number, at)
+        case PhoneChanged(number, at, is_online):
+            browser_phones.changed(number, at, is_online=is_online)
 
 
 def _handle_of_line(event: Ringing | Up | Ended | Played) -> None:

@@ -58,9 +58,9 @@ def collect_unanswered() -> Iterator[list[str]]:
         del _of_thread.reasons
 
 
-def call_agent(leg: Leg, presented: str, ring_seconds: int) -> None:
+def call_agent(leg: Leg, presented: str, ring_seconds: int, *, is_awaited: bool = False) -> None:
     """Ring the phone of an agent. A refused leg ends."""
-    _send_call("call_agent", leg, presented, ring_seconds)
+    _send_call("call_agent", leg, presented, ring_seconds, is_awaited=is_awaited)
 
 
 def call_number(leg: Leg, presented: str, ring_seconds: int) -> None:
@@ -138,7 +138,7 @@ def _request(
     return True
 
 
-def _send_call(command: str, leg: Leg, presented: str, ring_seconds: int) -> None:
+def _send_call(command: str, leg: Leg, presented: str, ring_seconds: int, **values: Any) -> None:
     channel_id = leg.channel_id
 
     def refused(error: SwitchError) -> None:
@@ -157,6 +157,7 @@ def _send_call(command: str, leg: Leg, presented: str, ring_seconds: int) -> Non
         ring_seconds=ring_seconds,
         refused=refused,
         unanswered=unanswered,
+        **values,
     )
 
 

@@ -1,6 +1,7 @@
 from telephony.models.agent import Agent, AgentGroup
 from telephony.models.agent_intervals import AgentSession, AgentState, LedgerChange
 from telephony.models.agent_line import AgentLine
+from telephony.models.browser_phone import BrowserPhone
 from telephony.models.call_parts import CallCommand, Offer, Talk, Transfer
 from telephony.models.connection import Connection, Leg
 from telephony.models.pause import Pause
@@ -17,6 +18,7 @@ __all__ = [
     "AgentLine",
     "AgentSession",
     "AgentState",
+    "BrowserPhone",
     "CallCommand",
     "Connection",
     "ConnectionTopic",

@@ -86,6 +86,12 @@ class Agent(TimestampedModel):
             "The phone stays connected between the calls of a campaign, so that answered calls are joined at once."
         ),
     )
+    uses_browser_phone = models.BooleanField(
+        _("phone in the browser"),
+        default=False,
+        db_default=False,
+        help_text=_("The desk is the phone. Calls come only while its window is open and connected."),
+    )
     group = models.ForeignKey(
         AgentGroup, models.PROTECT, null=True, blank=True, related_name="agents", verbose_name=_("group")
     )

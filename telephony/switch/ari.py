@@ -36,6 +36,10 @@ class Ari:
     def send(self, method: str, *path: str, **parameters: str | int) -> requests.Response:
         return self._request(method, path, parameters)
 
+    def send_body(self, method: str, *path: str, body: Any, **parameters: str | int) -> requests.Response:
+        """Send a request with a body of JSON, or with none if `body` is None."""
+        return self._request(method, path, parameters, body=body)
+
     def open(self, *path: str) -> requests.Response:
         """Return the answer of a GET, to be read piece by piece and closed."""
         return self._request("GET", path, {}, stream=True)
@@ -51,12 +55,24 @@ class Ari:
         return response.json() if response.content else None
 
     def _request(
-        self, method: str, path: Sequence[str], parameters: Mapping[str, str | int], *, stream: bool = False
+        self,
+        method: str,
+        path: Sequence[str],
+        parameters: Mapping[str, str | int],
+        *,
+        body: Any = None,
+        stream: bool = False,
     ) -> requests.Response:
         url = "/".join([self._url, *(quote(part, safe="") for part in path)])
         try:
             response = self._session().request(
-                method, url, params=parameters, timeout=TIMEOUTS_SECONDS, stream=stream, allow_redirects=False
+                method,
+                url,
+                params=parameters,
+                json=body,
+                timeout=TIMEOUTS_SECONDS,
+                stream=stream,
+                allow_redirects=False,
             )
         except requests.RequestException as error:
             raise SwitchUnreachable(f"Asterisk does not answer: {type(error).__name__}.") from error

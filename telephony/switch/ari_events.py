@@ -21,6 +21,7 @@ from telephony.switch.base import (
     Detected,
     Ended,
     Event,
+    PhoneChanged,
     Played,
     RecordingFinished,
     Replaced,
@@ -186,8 +187,18 @@ def _recorded(content: dict[str, Any]) -> Event:
 
 def _contact_changed(content: dict[str, Any]) -> Event | None:
     """Translate ContactStatusChange. A phone that repeats its registration changes no status."""
-    is_gone = content["contact_info"]["contact_status"] == "Removed"
-    return Unregistered(content["endpoint"]["resource"], call_clock.now()) if is_gone else None
+    number, status = content["endpoint"]["resource"], content["contact_info"]["contact_status"]
+    if status == "Removed":
+        return Unregistered(number, call_clock.now())
+    if status in ("Reachable", "Unreachable"):
+        # Of a window that takes the phone from another one this is the only sign: the peer stays reachable.
+        return PhoneChanged(number, call_clock.now(), is_online=content["endpoint"]["state"] == "online")
+    return None
+
+
+def _peer_changed(content: dict[str, Any]) -> Event:
+    is_online = content["peer"]["peer_status"] == "Reachable"
+    return PhoneChanged(content["endpoint"]["resource"], call_clock.now(), is_online)
 
 
 _READERS: dict[str, Callable[[dict[str, Any]], Event | None]] = {
@@ -199,6 +210,7 @@ _READERS: dict[str, Callable[[dict[str, Any]], Event | None]] = {
     "RecordingFinished": _recorded,
     "RecordingFailed": _recorded,
     "ContactStatusChange": _contact_changed,
+    "PeerStatusChange": _peer_changed,
     "ApplicationReplaced": lambda content: Replaced(),
 }
 # Asterisk sends it before the end of what is played to the channel.

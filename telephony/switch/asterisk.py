@@ -61,6 +61,40 @@ _MISSED = re.compile(
     r"\A(?P<channel>(?:[^:,/]*[^:,/\d])?(?P<began>\d{1,11})\.\d+):(?P<ended>\d{1,11}):(?P<caller>[^:]*):(?P<dialled>[^:]+)"
 )
 
+# The context of the dialplan that lets a phone hear itself.
+ECHO = "callcentre-echo"
+# Tells the phone in a browser to answer by itself.
+_AWAITED = {"PJSIP_HEADER(add,X-Awaited)": "1"}
+_CONFIGURATION = ("asterisk", "config", "dynamic", "res_pjsip")
+
+
+def _phone(number: str, password: str) -> dict[str, dict[str, str]]:
+    """Return the objects of a phone in a browser, by their kinds, in the order in which they need each other.
+
+    G.711 only: what the trunk talks; Asterisk can mix and generate nothing for a codec without an encoder. A browser
+    sends packets even when muted; without any for `rtp_timeout` the window is gone. `qualify`: a phone that sleeps is
+    offline after seven seconds.
+    """
+    return {
+        "auth": {
+            "auth_type": "digest",
+            "username": number,
+            "password": password,
+            "supported_algorithms_uas": "SHA-256",
+        },
+        "aor": {"max_contacts": "1", "remove_existing": "yes", "qualify_frequency": "5", "qualify_timeout": "2"},
+        "endpoint": {
+            "transport": settings.PHONE_TRANSPORT,
+            "context": settings.PHONE_CONTEXT,
+            "disallow": "all",
+            "allow": "alaw,ulaw",
+            "webrtc": "yes",
+            "auth": number,
+            "aors": number,
+            "rtp_timeout": "4",
+        },
+    }
+
 
 class AsteriskSwitch:
     """The Switch of the setting `asterisk`. telephony.switch.base describes the methods."""
@@ -80,15 +114,43 @@ class AsteriskSwitch:
     def ping(self) -> None:
         self._ari.send("GET", "asterisk", "ping")
 
-    def call_agent(self, channel_id: str, number: str, *, presented: str, ring_seconds: int) -> None:
+    def add_phone(self, number: str, password: str) -> None:
+        """Write the phone into Asterisk's memory (ARI push configuration), and request its changes."""
+        for kind, values in _phone(number, password).items():
+            fields = [{"attribute": name, "value": value} for name, value in values.items()]
+            self._ari.send_body("PUT", *_CONFIGURATION, kind, number, body={"fields": fields})
+        self._subscribe(f"endpoint:PJSIP/{number}")
+
+    def remove_phone(self, number: str) -> None:
+        for kind in ("endpoint", "aor", "auth"):
+            self._ari.send_if_there("DELETE", *_CONFIGURATION, kind, number)
+
+    def test_phone(self, number: str) -> None:
+        # The channel is in the dialplan and not in our application, so no event and no comparison is about it.
+        self._ari.send_body(
+            "POST",
+            "channels",
+            body={"variables": _AWAITED},
+            endpoint=f"PJSIP/{number}",
+            context=ECHO,
+            extension="s",
+            priority=1,
+            timeout=10,
+        )
+
+    def call_agent(
+        self, channel_id: str, number: str, *, presented: str, ring_seconds: int, is_awaited: bool = False
+    ) -> None:
         if not re.fullmatch(r"[0-9A-Za-z._-]+", number):
             raise SwitchError(f"{number!r} is no SIP number.", INVALID_NUMBER)
-        if line_of(channel_id) is not None:
+        is_line = line_of(channel_id) is not None
+        if is_line:
             # Asterisk then reports the registration of the phone; and channel events twice, of which we drop one. A
             # phone that does not exist is refused below.
             with suppress(AriError):
                 self._subscribe(f"endpoint:PJSIP/{number}")
-        self._call(channel_id, f"PJSIP/{number}", presented, ring_seconds)
+        variables = _AWAITED if is_line or is_awaited else None
+        self._call(channel_id, f"PJSIP/{number}", presented, ring_seconds, variables)
 
     def call_number(self, channel_id: str, number: str, *, presented: str, ring_seconds: int) -> None:
         # The number must not contain a route to another endpoint than the trunk.
@@ -96,7 +158,9 @@ class AsteriskSwitch:
             raise SwitchError(f"{number!r} is no number that can be dialled.", INVALID_NUMBER)
         self._call(channel_id, f"PJSIP/{number}@{settings.TRUNK}", presented, ring_seconds)
 
-    def _call(self, channel_id: str, endpoint: str, presented: str, ring_seconds: int) -> None:
+    def _call(
+        self, channel_id: str, endpoint: str, presented: str, ring_seconds: int, variables: dict[str, str] | None = None
+    ) -> None:
         caller = re.sub(r"[^0-9A-Za-z+*#._-]", "", presented)
         parameters: dict[str, str | int] = {
             "endpoint": endpoint,
@@ -107,7 +171,7 @@ class AsteriskSwitch:
         if caller:
             parameters["callerId"] = caller
         try:
-            self._ari.send("POST", "channels", **parameters)
+            self._ari.send_body("POST", "channels", body=variables and {"variables": variables}, **parameters)
         except AriError as error:
             # 409: the channel exists already.
             if error.status != 409:

@@ -155,6 +155,15 @@ class Unregistered:
     at: datetime
 
 
+@dataclass(frozen=True, slots=True)
+class PhoneChanged:
+    """The switch reaches a phone of `add_phone`, or does not any more."""
+
+    number: str
+    at: datetime
+    is_online: bool
+
+
 Event = (
     Online
     | Offline
@@ -168,6 +177,7 @@ Event = (
     | Played
     | RecordingFinished
     | Unregistered
+    | PhoneChanged
 )
 
 
@@ -177,8 +187,22 @@ class Switch(Protocol):
     def ping(self) -> None:
         """Raise SwitchUnreachable if the switch does not answer."""
 
-    def call_agent(self, channel_id: str, number: str, *, presented: str, ring_seconds: int) -> None:
+    def add_phone(self, number: str, password: str) -> None:
+        """Let a browser register as the phone with this SIP number. Repeated, the password changes."""
+
+    def remove_phone(self, number: str) -> None:
+        """Forget such a phone. A call that it is in goes on."""
+
+    def test_phone(self, number: str) -> None:
+        """Call such a phone, and let it hear what it says."""
+
+    def call_agent(
+        self, channel_id: str, number: str, *, presented: str, ring_seconds: int, is_awaited: bool = False
+    ) -> None:
         """Ring the phone with this SIP number, and show `presented` on it. Refused if there is no such phone.
+
+        With `is_awaited` the agent has asked for the call, and a phone in the browser answers by itself, as it does for
+        a standing line.
 
         This and `call_number` do nothing if there is a channel with this id already.
         """

@@ -61,7 +61,18 @@ class SimulatedSwitch:
     def ping(self) -> None:
         self._do("ping")
 
-    def call_agent(self, channel_id: str, number: str, *, presented: str, ring_seconds: int) -> None:
+    def add_phone(self, number: str, password: str) -> None:
+        self._do("set_phone", number=number, is_online=True)
+
+    def remove_phone(self, number: str) -> None:
+        self._do("set_phone", number=number, is_online=False)
+
+    def test_phone(self, number: str) -> None:
+        raise SwitchError("The simulated switch has no sound.")
+
+    def call_agent(
+        self, channel_id: str, number: str, *, presented: str, ring_seconds: int, is_awaited: bool = False
+    ) -> None:
         if not Agent.objects.filter(number=number, is_active=True).exists():
             raise SwitchError("No phone has this number.")
         self._do("call_agent", channel_id=channel_id, number=number, ring_seconds=ring_seconds)

@@ -22,6 +22,7 @@ from telephony.switch.base import (
     Detected,
     Ended,
     Event,
+    PhoneChanged,
     Played,
     RecordingFinished,
     Ringing,
@@ -127,6 +128,10 @@ class Network:
 
     def ping(self) -> None:
         """Do nothing, which is the answer."""
+
+    def set_phone(self, number: str, is_online: bool) -> None:
+        """Say that a phone in a browser has registered, or is gone. It picks up by itself, like the others."""
+        self._emit(PhoneChanged(number, call_clock.now(), is_online))
 
     def call_agent(self, channel_id: str, number: str, ring_seconds: int) -> None:
         """Ring an agent's phone. A second call to the phone is picked up as well, as with Asterisk."""

@@ -40,7 +40,18 @@ class RecordingSwitch:
         if "follow" in self.refusals:
             raise self.refusals["follow"]
 
-    def call_agent(self, channel_id: str, number: str, *, presented: str, ring_seconds: int) -> None:
+    def add_phone(self, number: str, password: str) -> None:
+        self._take("add_phone", number)
+
+    def remove_phone(self, number: str) -> None:
+        self._take("remove_phone", number)
+
+    def test_phone(self, number: str) -> None:
+        self._take("test_phone", number)
+
+    def call_agent(
+        self, channel_id: str, number: str, *, presented: str, ring_seconds: int, is_awaited: bool = False
+    ) -> None:
         self._take("call_agent", channel_id, number, presented)
 
     def call_number(self, channel_id: str, number: str, *, presented: str, ring_seconds: int) -> None:

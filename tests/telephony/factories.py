@@ -12,6 +12,7 @@ from telephony.models import (
     AgentLine,
     AgentSession,
     AgentState,
+    BrowserPhone,
     CallCommand,
     Connection,
     ConnectionTopic,
@@ -342,6 +343,16 @@ class LedgerChangeFactory(factory.django.DjangoModelFactory[LedgerChange]):
     agent = factory.SubFactory(AgentFactory)
     since = factory.LazyFunction(timezone.now)
     until = factory.LazyAttribute(lambda change: change.since)
+
+
+class BrowserPhoneFactory(factory.django.DjangoModelFactory[BrowserPhone]):
+    class Meta:
+        model = BrowserPhone
+
+    agent = factory.SubFactory(AgentFactory, with_phone=True, uses_browser_phone=True)
+    password = "of-one-window"
+    opened_at = factory.LazyFunction(timezone.now)
+    seen_at = factory.LazyFunction(timezone.now)
 
 
 class AgentLineFactory(factory.django.DjangoModelFactory[AgentLine]):

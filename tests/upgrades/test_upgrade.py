@@ -33,6 +33,16 @@ DROP TABLE reports_rollup, reports_stalerollup;
 ALTER TABLE reports_export ADD COLUMN next_attempt_at timestamptz DEFAULT statement_timestamp();
 ALTER TABLE lists_listaction ADD COLUMN next_attempt_at timestamptz DEFAULT statement_timestamp();
 ALTER TABLE lists_listexport ADD COLUMN next_attempt_at timestamptz DEFAULT statement_timestamp();
+ALTER TABLE telephony_agent ADD COLUMN uses_browser_phone boolean NOT NULL DEFAULT false;
+CREATE TABLE telephony_browserphone (
+  agent_id bigint NOT NULL PRIMARY KEY, token uuid NOT NULL, password text NOT NULL, opened_at timestamptz NOT NULL,
+  seen_at timestamptz NOT NULL, registered_at timestamptz, closed_at timestamptz,
+  trouble varchar(20) NOT NULL DEFAULT ''
+);
+ALTER TABLE telephony_browserphone ADD CONSTRAINT telephony_browserphone_agent_id_11a8eee6_fk_telephony_agent_id
+  FOREIGN KEY (agent_id) REFERENCES telephony_agent DEFERRABLE INITIALLY DEFERRED;
+INSERT INTO django_content_type (app_label, model) VALUES ('telephony', 'browserphone');
+CREATE INDEX browserphone_open ON telephony_browserphone (agent_id) WHERE closed_at IS NULL;
 """
 PROBE = "import django; django.setup(); from callcentre.monitoring.health import check_migrations as c; c()"
 REFUSAL = "The database is older than 0.1.0, the last version before 1.0.0 (apps: {}): install 0.1.0, run its `migrate`"

@@ -69,6 +69,8 @@ document.addEventListener("DOMContentLoaded", () => {
     const sound = async (name, kind) => {
         await window.sounds.ready();
         silent.hidden = true;
+        // The window of the phone rings by itself.
+        if (kind === "ring" && document.body.classList.contains("has-phone")) return;
         if (!known.has(name) || (kind === "chime" && performance.now() - chimedAt < 1000)) return;
         once(`sound:${name}`, () => {
             chimedAt = performance.now();

@@ -10,7 +10,7 @@ from telephony.admin.state_labels import COLOURS, LABELS, label_of
 from telephony.api.topics import topics_data
 from telephony.current_states import LOGGED_OUT
 from telephony.leader_election import is_connected
-from telephony.models import AgentState, Connection, ConnectionTopic, Pause, Queue, TransferShortcut
+from telephony.models import AgentState, BrowserPhone, Connection, ConnectionTopic, Pause, Queue, TransferShortcut
 from telephony.models.agent_intervals import StateKind
 from telephony.verbs import presence
 
@@ -26,12 +26,21 @@ def state_facts(desk: Situation) -> Any:
         desk.agent.has_line,
         desk.agent.number,
         (line.pk, line.state, line.hangup_asked_at) if line else None,
+        phone_facts(desk),
         is_connected(),
     )
 
 
+def phone_facts(desk: Situation) -> Any:
+    """Return whether the phone in the browser is open, whether the switch reaches it, and what hinders it."""
+    if not desk.agent.uses_browser_phone:
+        return None
+    phone = BrowserPhone.objects.filter(agent=desk.agent, closed_at=None).first()
+    return (True, phone.registered_at is not None, phone.trouble) if phone else (False, False, "")
+
+
 def state_context(desk: Situation, facts: Any) -> dict[str, Any]:
-    current, (*_others, has_pbx) = desk.current, facts
+    current, (*_others, phone, has_pbx) = desk.current, facts
     is_binding = current.is_binding
     chosen = current.next_pause_id if is_binding else current.pause_id
     return {
@@ -50,6 +59,7 @@ def state_context(desk: Situation, facts: Any) -> dict[str, Any]:
             for pause in Pause.objects.active()
         ],
         "line": desk.line,
+        "phone": phone and {"is_open": phone[0], "is_reached": phone[1]},
         "has_pbx": has_pbx,
     }
 

@@ -29,6 +29,7 @@ from callcentre.web.desk import calls, chats, customers, incoming, records, work
 from callcentre.web.desk.actions import ACTIONS
 from callcentre.web.desk.calls import expect_topic
 from callcentre.web.desk.home import agent_of
+from callcentre.web.desk.phone import phone_act_view, phone_view
 from callcentre.web.desk.situation import Situation
 from campaigns.admin import record_form
 
@@ -178,5 +179,7 @@ def urls() -> list[URLPattern]:
         path("admin/desk/", own(desk_view), name="desk"),
         path("admin/desk/now", own(now_view), name="desk-now"),
         path("admin/desk/incoming", own(incoming_view), name="desk-incoming"),
+        path("admin/desk/phone/", own(phone_view), name="desk-phone"),
+        path("admin/desk/phone/<slug:action>/", own(phone_act_view), name="desk-phone-act"),
         path("admin/desk/<slug:action>/", own(act_view), name="desk-act"),
     ]

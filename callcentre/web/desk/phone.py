@@ -1,0 +1,120 @@
+"""The window of an agent's phone in the browser, and what its script (phone.js) asks for."""
+
+import base64
+import hashlib
+import hmac
+import time
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+from django.conf import settings
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed, JsonResponse
+from django.template.response import TemplateResponse
+from django.utils.cache import add_never_cache_headers
+
+from callcentre.admin import user_of
+from callcentre.core.errors import Conflict
+from callcentre.web.desk.home import agent_of
+from telephony.calls import browser_phones
+from telephony.models import Agent, BrowserPhone
+from telephony.switch import current_switch
+from telephony.switch.base import SwitchError
+
+# For this time a browser may use the TURN server.
+TURN_SECONDS = 12 * 3600
+
+
+def _agent_or_refuse(request: HttpRequest) -> Agent:
+    agent = agent_of(user_of(request))
+    if agent is None:
+        raise PermissionDenied
+    return agent
+
+
+def phone_view(request: HttpRequest) -> HttpResponse:
+    """Answer with the window."""
+    return TemplateResponse(request, "admin/desk/phone.html", {"agent": _agent_or_refuse(request)})
+
+
+def phone_act_view(request: HttpRequest, action: str) -> HttpResponse:
+    """Open or close the phone, hear of its window, or call it for a test. The answer is JSON."""
+    agent = _agent_or_refuse(request)
+    if action not in _ACTIONS:
+        raise Http404
+    if request.method != "POST":
+        return HttpResponseNotAllowed(["POST"])
+    try:
+        response = JsonResponse(_ACTIONS[action](agent, request))
+    except Conflict as error:
+        response = JsonResponse({"errors": [str(error.code.text)]}, status=409)
+    add_never_cache_headers(response)
+    return response
+
+
+def _open(agent: Agent, request: HttpRequest) -> dict[str, Any]:
+    phone = browser_phones.open_phone(agent)
+    return {
+        "token": str(phone.token),
+        "number": agent.number,
+        "password": phone.password,
+        "url": settings.PHONE_URL,
+        "ice_servers": ice_servers(agent.login, time.time()),
+        "is_simulated": settings.SWITCH_BACKEND == "simulated",
+    }
+
+
+def _hear(agent: Agent, request: HttpRequest) -> dict[str, Any]:
+    """Answer whether this window still has the phone, whether calls come to it, and whether it may be opened anew."""
+    is_current = browser_phones.hear_of(agent, _token(request), request.POST.get("trouble", "")[:20])
+    phone = BrowserPhone.objects.filter(agent=agent, closed_at=None).first()
+    return {
+        "is_current": is_current,
+        "is_closed": phone is None,
+        "is_reached": phone is not None and phone.registered_at is not None,
+        "may_open": phone is None and agent.uses_browser_phone and agent.sessions.filter(ended_at=None).exists(),
+    }
+
+
+def _close(agent: Agent, request: HttpRequest) -> dict[str, Any]:
+    browser_phones.close_phone(agent, _token(request))
+    return {}
+
+
+def _test(agent: Agent, request: HttpRequest) -> dict[str, Any]:
+    try:
+        current_switch().test_phone(agent.number)
+    except SwitchError as error:
+        return {"errors": [str(error)]}
+    return {}
+
+
+def _token(request: HttpRequest) -> uuid.UUID:
+    try:
+        return uuid.UUID(request.POST.get("token", ""))
+    except ValueError:
+        return uuid.UUID(int=0)
+
+
+_ACTIONS: dict[str, Callable[[Agent, HttpRequest], dict[str, Any]]] = {
+    "open": _open,
+    "seen": _hear,
+    "close": _close,
+    "test": _test,
+}
+
+
+def ice_servers(login: str, now: float) -> list[dict[str, Any]]:
+    """Return the STUN and TURN servers for a browser, with a password of TURN that ends by itself.
+
+    The password is that of coturn's `use-auth-secret` (draft-uberti-behave-turn-rest).
+    """
+    servers: list[dict[str, Any]] = [{"urls": settings.STUN_URLS}] if settings.STUN_URLS else []
+    if settings.TURN_URLS:
+        user = f"{int(now) + TURN_SECONDS}:{login}"
+        digest = hmac.new(settings.TURN_SECRET.encode(), user.encode(), hashlib.sha1).digest()
+        servers.append(
+            {"urls": settings.TURN_URLS, "username": user, "credential": base64.b64encode(digest).decode("ascii")}
+        )
+    return servers

@@ -1,0 +1,96 @@
+"""Phones in the browsers of agents: opened by their window, known to the switch, closed with the log-out.
+
+The row is committed before the switch is asked. The switch keeps these phones in its memory, so the listener names them
+again when it connects. A phone whose registration ends stays open, so that its window can register again.
+"""
+
+import logging
+import secrets
+import uuid
+from datetime import datetime
+
+from django.db import transaction
+from django.utils import timezone
+
+from callcentre.core.errors import Conflict, ErrorCode
+from callcentre.core.pubsub import publish
+from callcentre.core.statements import rows_of
+from telephony.calls import switch_requests
+from telephony.models import Agent, BrowserPhone
+from telephony.switch.base import Switch, SwitchError
+from telephony.verbs import ledger
+
+logger = logging.getLogger(__name__)
+
+_CLOSE_UNUSED = """
+UPDATE telephony_browserphone phone SET closed_at = %(now)s, registered_at = NULL
+FROM telephony_agent agent
+WHERE phone.closed_at IS NULL AND agent.id = phone.agent_id AND (NOT agent.uses_browser_phone OR NOT EXISTS (
+  SELECT FROM telephony_agentsession session WHERE session.agent_id = agent.id AND session.ended_at IS NULL))
+RETURNING agent.number
+"""
+
+
+def open_phone(agent: Agent) -> BrowserPhone:
+    """Open the phone for a window that replaces earlier ones, with a new password. Raises Conflict."""
+    with transaction.atomic():
+        if not ledger.lock(agent.pk).is_logged_in:
+            raise Conflict(ErrorCode.AGENT_NOT_LOGGED_IN)
+        if not agent.uses_browser_phone or not agent.number:
+            raise Conflict(ErrorCode.AGENT_WITHOUT_BROWSER_PHONE)
+        now, password = timezone.now(), secrets.token_urlsafe(24)
+        values = {
+            "token": uuid.uuid4(),
+            "password": password,
+            "opened_at": now,
+            "seen_at": now,
+            "registered_at": None,
+            "closed_at": None,
+            "trouble": "",
+        }
+        phone, _is_new = BrowserPhone.objects.update_or_create(agent=agent, defaults=values)
+        switch_requests.send("add_phone", agent.number, password)
+    return phone
+
+
+def hear_of(agent: Agent, token: uuid.UUID, trouble: str) -> bool:
+    """Store what the window reports. Return False if another window has the phone, or the agent has logged out."""
+    current = BrowserPhone.objects.filter(agent=agent, token=token, closed_at=None)
+    return bool(current.update(seen_at=timezone.now(), trouble=trouble))
+
+
+def close_phone(agent: Agent, token: uuid.UUID) -> None:
+    """Close the phone, if this window has it."""
+    with transaction.atomic():
+        current = BrowserPhone.objects.filter(agent=agent, token=token, closed_at=None)
+        if current.update(closed_at=timezone.now(), registered_at=None):
+            switch_requests.send("remove_phone", agent.number)
+
+
+def close_unused(now: datetime) -> None:
+    """Close the phones of agents who have logged out, or use another phone now."""
+    with transaction.atomic():
+        for (number,) in rows_of(_CLOSE_UNUSED, {"now": now}):
+            switch_requests.send("remove_phone", number)
+
+
+def changed(number: str, at: datetime, *, is_online: bool) -> None:
+    """Store that the switch reaches a phone, or does not any more."""
+    phones = BrowserPhone.objects.filter(agent__number=number, closed_at=None)
+    if phones.filter(registered_at__isnull=is_online).update(registered_at=at if is_online else None):
+        publish("calls")
+        publish("dialling")
+
+
+def restore(switch: Switch) -> None:
+    """Name the open phones to a switch that may have restarted, and store which of them it reaches."""
+    phones = BrowserPhone.objects.filter(closed_at=None)
+    try:
+        for number, password in phones.values_list("agent__number", "password"):
+            switch.add_phone(number, password)
+        offline = switch.offline_phones() if phones.exists() else []
+    except SwitchError as error:
+        logger.warning("phones in browsers are not restored", extra={"error": str(error)})
+        return
+    phones.filter(registered_at=None).exclude(agent__number__in=offline).update(registered_at=timezone.now())
+    phones.filter(agent__number__in=offline).update(registered_at=None)
