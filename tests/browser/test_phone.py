@@ -17,7 +17,7 @@ from tests.desk.agents import Desk, desk_of
 from tests.telephony.doubles import RecordingSwitch
 
 pytestmark = pytest.mark.usefixtures("plain_static", "switch_told")
-SMALL = {"width": 400, "height": 720}
+SMALL: Any = {"width": 400, "height": 720}
 
 
 @pytest.fixture
