@@ -4,6 +4,7 @@ import re
 import sys
 from collections.abc import Iterator
 from importlib import import_module
+from pathlib import Path
 
 import django
 from babel.messages import Catalog
@@ -15,6 +16,7 @@ POLISH = ROOT / "callcentre" / "locale" / "pl" / "LC_MESSAGES" / "django.po"
 DOCUMENTS = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
 # A folder ends with a slash, a file with an ending of ours. `<app>` and `*` stand for several.
 PATH = re.compile(r"`((?:[\w.<>*{},-]+/)+(?:[\w.<>*{},-]+\.(?:py|md|html|js|css|sql|conf|yaml|toml|sh|service))?)`")
+TEST = re.compile(r"(tests/[\w/]+\.py)::(test_\w+)")
 LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
 PLACEHOLDER = re.compile(r"%\(\w+\)[a-z]|(?<!%)%[a-z]|{\w*}")
 # English -> the word of the trade that people see in Polish.
@@ -64,7 +66,7 @@ RETIRED: set[str | tuple[str, str]] = {
 
 
 def faults_of_documents() -> Iterator[str]:
-    """Yield the files that documents name or link to, and that are missing."""
+    """Yield the files and tests that documents name or link to, and that are missing."""
     top = {path.name for path in ROOT.iterdir()} - {"var"}
     for document in DOCUMENTS:
         text = document.read_text()
@@ -72,7 +74,12 @@ def faults_of_documents() -> Iterator[str]:
         linked = {target for target in LINK.findall(text) if "://" not in target}
         missing = [path for path in named if not (ROOT / path).exists()]
         missing += [target for target in linked if not (document.parent / target).exists()]
+        missing += [f"{path}::{name}" for path, name in TEST.findall(text) if not _has_test(ROOT / path, name)]
         yield from (f"{document.relative_to(ROOT)}: {path} is missing" for path in sorted(missing))
+
+
+def _has_test(module: Path, name: str) -> bool:
+    return module.exists() and f"def {name}(" in module.read_text()
 
 
 def faults_of_glossary() -> Iterator[str]:
