@@ -6,7 +6,9 @@ from django.core.handlers.wsgi import WSGIRequest
 from django.core.wsgi import get_wsgi_application
 
 from callcentre.environment import env_int, read_settings
+from callcentre.launch.children import end_with_parent
 
+end_with_parent()
 read_settings()
 
 

@@ -4,6 +4,7 @@ Each child leads a session and a process group of its own, so that Ctrl-C reache
 """
 
 import ctypes
+import multiprocessing
 import os
 import signal
 import subprocess
@@ -43,6 +44,17 @@ def spawn(
         preexec_fn=end_with_launcher,  # noqa: PLW1509
         **{"stdin": subprocess.DEVNULL, **options},
     )
+
+
+def end_with_parent() -> None:
+    """Let the worker of a web server be killed when its main process ends. Other processes go on.
+
+    Without this the main process would have to end it, and may sleep through a signal that another of its threads got.
+    """
+    if parent := multiprocessing.parent_process():
+        _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        if os.getppid() != parent.pid:
+            os._exit(1)
 
 
 def stop(process: subprocess.Popen[bytes], *ending: signal.Signals, patience_seconds: float = 10.0) -> None:

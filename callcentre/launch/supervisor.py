@@ -10,7 +10,6 @@ import http.client
 import os
 import secrets
 import shutil
-import signal
 import subprocess
 import sys
 import time
@@ -74,9 +73,7 @@ class Child:
         """Start the process when it is due. Notice that it has ended."""
         now = time.monotonic()
         if self.process is None and now >= self._start_at:
-            # Granian's main process ends its worker.
-            orphaned = signal.SIGTERM if self.name == "web" else signal.SIGKILL
-            self.process = run_python(self._arguments, self._environment, orphaned=orphaned)
+            self.process = run_python(self._arguments, self._environment)
             self._started_at = now
             self._reader = Thread(target=self._print, args=[self.process.stdout], daemon=True)
             self._reader.start()
