@@ -69,9 +69,8 @@ def close_phone(agent: Agent, token: uuid.UUID) -> None:
 
 def close_unused(now: datetime) -> None:
     """Close the phones of agents who have logged out, or use another phone now."""
-    with transaction.atomic():
-        for (number,) in rows_of(_CLOSE_UNUSED, {"now": now}):
-            switch_requests.send("remove_phone", number)
+    for (number,) in rows_of(_CLOSE_UNUSED, {"now": now}):
+        switch_requests.send("remove_phone", number)
 
 
 def changed(number: str, at: datetime, *, is_online: bool) -> None:

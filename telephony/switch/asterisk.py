@@ -36,6 +36,7 @@ from telephony.switch.base import (
     SwitchError,
     SwitchUnreachable,
 )
+from telephony.switch.phone_objects import phone_objects
 
 logger = logging.getLogger(__name__)
 # Offline reports why a stream ended, in one line. The library would log a traceback as well.
@@ -68,34 +69,6 @@ _AWAITED = {"PJSIP_HEADER(add,X-Awaited)": "1"}
 _CONFIGURATION = ("asterisk", "config", "dynamic", "res_pjsip")
 
 
-def _phone(number: str, password: str) -> dict[str, dict[str, str]]:
-    """Return the objects of a phone in a browser, by their kinds, in the order in which they need each other.
-
-    G.711 only: what the trunk talks; Asterisk can mix and generate nothing for a codec without an encoder. A browser
-    sends packets even when muted; without any for `rtp_timeout` the window is gone. `qualify`: a phone that sleeps is
-    offline after seven seconds.
-    """
-    return {
-        "auth": {
-            "auth_type": "digest",
-            "username": number,
-            "password": password,
-            "supported_algorithms_uas": "SHA-256",
-        },
-        "aor": {"max_contacts": "1", "remove_existing": "yes", "qualify_frequency": "5", "qualify_timeout": "2"},
-        "endpoint": {
-            "transport": settings.PHONE_TRANSPORT,
-            "context": settings.PHONE_CONTEXT,
-            "disallow": "all",
-            "allow": "alaw,ulaw",
-            "webrtc": "yes",
-            "auth": number,
-            "aors": number,
-            "rtp_timeout": "4",
-        },
-    }
-
-
 class AsteriskSwitch:
     """The Switch of the setting `asterisk`. telephony.switch.base describes the methods."""
 
@@ -116,7 +89,7 @@ class AsteriskSwitch:
 
     def add_phone(self, number: str, password: str) -> None:
         """Write the phone into Asterisk's memory (ARI push configuration), and request its changes."""
-        for kind, values in _phone(number, password).items():
+        for kind, values in phone_objects(number, password).items():
             fields = [{"attribute": name, "value": value} for name, value in values.items()]
             self._ari.send_body("PUT", *_CONFIGURATION, kind, number, body={"fields": fields})
         self._subscribe(f"endpoint:PJSIP/{number}")

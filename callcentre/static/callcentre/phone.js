@@ -25,7 +25,7 @@ document.addEventListener("DOMContentLoaded", () => {
 
     const ask = async (action, values = {}) => {
         const body = new URLSearchParams({ ...values, token, csrfmiddlewaretoken: csrf });
-        const answer = await fetch(`${texts.url}${action}/`, { method: "POST", body, headers: { "X-Poll": "1" }, redirect: "error", signal: AbortSignal.timeout(8000) });
+        const answer = await window.poll.fetch(`${texts.url}${action}/`, { method: "POST", body });
         if (!answer.ok && answer.status !== 409) throw new Error(String(answer.status));
         return answer.json();
     };

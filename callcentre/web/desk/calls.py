@@ -32,11 +32,11 @@ def state_facts(desk: Situation) -> Any:
 
 
 def phone_facts(desk: Situation) -> Any:
-    """Return whether the phone in the browser is open, whether the switch reaches it, and what hinders it."""
+    """Return whether the phone in the browser is open, and whether the switch reaches it; None without such a phone."""
     if not desk.agent.uses_browser_phone:
         return None
     phone = BrowserPhone.objects.filter(agent=desk.agent, closed_at=None).first()
-    return (True, phone.registered_at is not None, phone.trouble) if phone else (False, False, "")
+    return {"is_open": phone is not None, "is_reached": phone is not None and phone.registered_at is not None}
 
 
 def state_context(desk: Situation, facts: Any) -> dict[str, Any]:
@@ -59,7 +59,7 @@ def state_context(desk: Situation, facts: Any) -> dict[str, Any]:
             for pause in Pause.objects.active()
         ],
         "line": desk.line,
-        "phone": phone and {"is_open": phone[0], "is_reached": phone[1]},
+        "phone": phone,
         "has_pbx": has_pbx,
     }
 

@@ -4,6 +4,7 @@ from typing import Any
 
 from django.contrib import admin
 from django.contrib.auth.models import AnonymousUser
+from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
@@ -18,6 +19,14 @@ def agent_of(user: User | AnonymousUser) -> Agent | None:
     """Return the active agent of a user, or None. The log-in has read the agent together with the user."""
     agent: Agent | None = getattr(user, "agent", None)
     return agent if agent is not None and agent.is_active else None
+
+
+def agent_or_refuse(request: HttpRequest) -> Agent:
+    """Return the agent who sends a request. Raises PermissionDenied for a user who is no agent."""
+    agent = agent_of(user_of(request))
+    if agent is None:
+        raise PermissionDenied
+    return agent
 
 
 def is_supervisor(user: User | AnonymousUser) -> bool:

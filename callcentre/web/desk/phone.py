@@ -9,14 +9,12 @@ from collections.abc import Callable
 from typing import Any
 
 from django.conf import settings
-from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed, JsonResponse
 from django.template.response import TemplateResponse
 from django.utils.cache import add_never_cache_headers
 
-from callcentre.admin import user_of
 from callcentre.core.errors import Conflict
-from callcentre.web.desk.home import agent_of
+from callcentre.web.desk.home import agent_or_refuse
 from telephony.calls import browser_phones
 from telephony.models import Agent, BrowserPhone
 from telephony.switch import current_switch
@@ -26,21 +24,14 @@ from telephony.switch.base import SwitchError
 TURN_SECONDS = 12 * 3600
 
 
-def _agent_or_refuse(request: HttpRequest) -> Agent:
-    agent = agent_of(user_of(request))
-    if agent is None:
-        raise PermissionDenied
-    return agent
-
-
 def phone_view(request: HttpRequest) -> HttpResponse:
     """Answer with the window."""
-    return TemplateResponse(request, "admin/desk/phone.html", {"agent": _agent_or_refuse(request)})
+    return TemplateResponse(request, "admin/desk/phone.html", {"agent": agent_or_refuse(request)})
 
 
 def phone_act_view(request: HttpRequest, action: str) -> HttpResponse:
     """Open or close the phone, hear of its window, or call it for a test. The answer is JSON."""
-    agent = _agent_or_refuse(request)
+    agent = agent_or_refuse(request)
     if action not in _ACTIONS:
         raise Http404
     if request.method != "POST":

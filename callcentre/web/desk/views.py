@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.contrib import admin, messages
-from django.core.exceptions import PermissionDenied, ValidationError
+from django.core.exceptions import ValidationError
 from django.db import OperationalError
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed, JsonResponse
 from django.shortcuts import redirect
@@ -21,14 +21,13 @@ from django.utils.cache import add_never_cache_headers
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 
-from callcentre.admin import user_of
 from callcentre.admin.base import REFUSALS
 from callcentre.admin.pages import site_page
 from callcentre.core.errors import Conflict, ErrorCode, Fault, Invalid, is_lock_refusal
 from callcentre.web.desk import calls, chats, customers, incoming, records, work
 from callcentre.web.desk.actions import ACTIONS
 from callcentre.web.desk.calls import expect_topic
-from callcentre.web.desk.home import agent_of
+from callcentre.web.desk.home import agent_or_refuse
 from callcentre.web.desk.phone import phone_act_view, phone_view
 from callcentre.web.desk.situation import Situation
 from campaigns.admin import record_form
@@ -103,10 +102,7 @@ def _digest(facts: Any) -> str:
 
 def situation_of(request: HttpRequest) -> Situation:
     """Return the situation of the user's agent. Raises PermissionDenied for a user who is no agent."""
-    agent = agent_of(user_of(request))
-    if agent is None:
-        raise PermissionDenied
-    return Situation(request, agent)
+    return Situation(request, agent_or_refuse(request))
 
 
 def desk_view(request: HttpRequest) -> HttpResponse:
