@@ -13,8 +13,9 @@ from django.utils.translation import gettext_lazy as _
 from unfold.widgets import UnfoldAdminFileFieldWidget
 
 from callcentre.admin import Admin, actor_of, page_action
-from campaigns.dialling.drop_messages import set_message, signed_path
+from campaigns.dialling.drop_messages import set_message
 from campaigns.models import Campaign
+from telephony.sounds import signed_path
 from telephony.wav import LONGEST_SECONDS, to_telephone
 
 if TYPE_CHECKING:
@@ -71,5 +72,5 @@ def _present(campaign: Campaign) -> Any:
     if not campaign.drop_message:
         return _now("The campaign has no message. Dropped calls are hung up at once.")
     sentence = _now("Dropped calls hear a message. The new one may last %(seconds)s seconds.")
-    listen = format_html('<a href="{}">{}</a>', signed_path(campaign), _now("Listen"))
+    listen = format_html('<a href="{}">{}</a>', signed_path(campaign.drop_message.name), _now("Listen"))
     return format_html("{} {}", sentence % {"seconds": LONGEST_SECONDS}, listen)
