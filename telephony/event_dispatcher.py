@@ -67,7 +67,7 @@ class Dispatcher:
         elif (line_id := line_of(event.channel_id)) is not None:
             self._unhandled[number] = event
             self._pool.submit(line_id, partial(self._receive_of_line, number, event, line_id))
-        elif not isinstance(event, Detected | Played):
+        elif not isinstance(event, Detected):
             self._unhandled[number] = event
             self._pool.submit(hash(event.channel_id), partial(self._receive_of_caller, number, event))
 

@@ -9,7 +9,17 @@ from callcentre.core.actor import SYSTEM
 from callcentre.core.changes import actor_columns
 from callcentre.core.pubsub import publish
 from telephony import call_clock, causes, events
-from telephony.calls import bridges, distribution, legs, offers, switch_requests, transfers
+from telephony.calls import (
+    bridges,
+    distribution,
+    legs,
+    menus,
+    offers,
+    prompts,
+    switch_requests,
+    transfers,
+    voicemail,
+)
 from telephony.customers import customer_of_caller
 from telephony.models import Connection, Leg, Queue, Transfer
 from telephony.numbers import comparable
@@ -38,17 +48,26 @@ def arrived(event: Arrived, pk: int | None = None) -> None:
         return
     connection, leg = _begin(event.channel_id, event.caller, event.dialled, event.at, pk)
     switch_requests.follow(leg)
-    queue, at = connection.queue, connection.created_at
-    place = _open_place(queue, at) if queue else None
-    if queue is None:
+    at = connection.created_at
+    if menu := menus.of_number(event.dialled):
+        menus.begin(connection, menu)
+    elif connection.queue:
+        admit(connection, connection.queue, at)
+    else:
         logger.warning("a number that no queue has was called", extra={"dialled": connection.dst})
         legs.end(connection, at, Disposition.NO_ANSWER, cause=UNALLOCATED, hung_up_by=Party.SYSTEM)
-    elif place is None:
-        reason = causes.QUEUE_CLOSED
-        legs.end(connection, at, Disposition.NO_ANSWER, cause=ABSENT, cause_text=reason, hung_up_by=Party.SYSTEM)
-    else:
-        switch_requests.send("answer", leg.channel_id)
+
+
+def admit(connection: Connection, queue: Queue, at: datetime) -> None:
+    """Let a caller into the queue, or where it overflows; one whom nobody takes may leave a message."""
+    connection.queue = queue
+    connection.save(update_fields=["queue"])
+    if place := _open_place(queue, at):
+        voicemail.answer(connection)
         _send_to(connection, place, at, is_overflow=place != queue)
+    else:
+        reason = causes.QUEUE_FULL if queue.is_open(at) else causes.QUEUE_CLOSED
+        voicemail.refuse(connection, at, ABSENT, reason)
 
 
 @transaction.atomic
@@ -105,13 +124,18 @@ def _open_place(queue: Queue, at: datetime) -> Queue | str | None:
     passed: set[int] = set()
     place: Queue | None = queue
     while place is not None and place.pk not in passed:
-        if place.is_open(at):
+        if place.is_open(at) and not _is_full(place):
             return place
         if place.overflow_number:
             return place.overflow_number
         passed.add(place.pk)
         place = place.overflow_queue
     return None
+
+
+def _is_full(queue: Queue) -> bool:
+    waiting = queue.connections.filter(state=State.WAITING)
+    return queue.most_waiting > 0 and waiting.count() >= queue.most_waiting
 
 
 def _send_to(connection: Connection, place: Queue | str, at: datetime, *, is_overflow: bool) -> None:
@@ -141,7 +165,7 @@ def enter_queue(connection: Connection, queue: Queue, at: datetime) -> None:
     connection.save(update_fields=["state", "queue", "waiting_since", "wait_seconds", "is_on_hold"])
     if connection.join_count:
         bridges.destroy(connection.bridge_id)
-    if customer := connection.leg_of(Leg.Role.CUSTOMER):
+    if not prompts.begin_in_queue(connection, queue) and (customer := connection.leg_of(Leg.Role.CUSTOMER)):
         switch_requests.play_music(customer, queue.music_class)
     publish("calls")
 
@@ -169,7 +193,8 @@ def agent_ended(connection: Connection, leg: Leg, at: datetime) -> None:
 
 
 def customer_ended(connection: Connection, leg: Leg, at: datetime) -> None:
-    """End the call: the caller has hung up."""
+    """End the call: the caller has hung up. One whom no queue takes keeps the reason for that."""
+    leg.cause_text = connection.cause_text or leg.cause_text
     legs.end_with_leg(connection, leg, at, Disposition.NO_ANSWER, Party.CUSTOMER)
 
 
@@ -192,4 +217,4 @@ def _overflow(connection: Connection, at: datetime) -> None:
     if place:
         _send_to(connection, place, at, is_overflow=True)
         return
-    legs.end(connection, at, Disposition.NO_ANSWER, cause=legs.NORMAL, hung_up_by=Party.SYSTEM)
+    voicemail.refuse(connection, at, legs.NORMAL, causes.WAITED_TOO_LONG)

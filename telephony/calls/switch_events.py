@@ -13,6 +13,7 @@ from callcentre.core.statements import row_of
 from telephony import call_clock
 from telephony.calls import (
     browser_phones,
+    caller_steps,
     campaign_hooks,
     dialler_calls,
     failed_transfers,
@@ -30,6 +31,7 @@ from telephony.switch.base import (
     Detected,
     Ended,
     Event,
+    KeyPressed,
     PhoneChanged,
     Played,
     RecordingFinished,
@@ -68,14 +70,25 @@ def handle(event: Event) -> None:
             ended(channel_id, at, cause, tech_cause)
         case Detected():
             dialler_calls.detected(event)
-        case Played():
-            dialler_calls.played(event)
         case Arrived():
             inbound.arrived(event)
+        case Played() | KeyPressed():
+            _handle_of_customer(event)
         case Unregistered() | PhoneChanged():
             _handle_of_phone(event)
         case RecordingFinished():
             recordings.finish(event.name, is_failed=event.is_failed)
+            caller_steps.message_over(event.name)
+
+
+def _handle_of_customer(event: Played | KeyPressed) -> None:
+    match event:
+        case Played() if connection_of(event.channel_id) is not None:
+            dialler_calls.played(event)
+        case Played():
+            caller_steps.played(event)
+        case KeyPressed():
+            caller_steps.pressed(event)
 
 
 def _handle_of_phone(event: Unregistered | PhoneChanged) -> None:

@@ -9,7 +9,7 @@ from datetime import datetime
 from django.conf import settings
 
 from telephony import events
-from telephony.calls import bridges, legs, offers, switch_requests, talk_times
+from telephony.calls import bridges, legs, offers, prompts, switch_requests, talk_times
 from telephony.models import Agent, Connection, Leg, Offer
 from telephony.verbs import presence
 
@@ -23,6 +23,7 @@ def call_target(connection: Connection, number: str, at: datetime) -> None:
     customer = connection.leg_of(Leg.Role.CUSTOMER)
     if connection.join_count:
         bridges.destroy(connection.bridge_id)
+    prompts.stop(connection)
     if customer:
         switch_requests.play_music(customer, connection.music_class)
     agent = agent_of(number)
@@ -65,5 +66,6 @@ def join(connection: Connection, leg: Leg, customer: Leg, at: datetime, *, offer
         presence.talk(leg.agent, connection, at)
     if is_first:
         events.connection_answered(connection)
+    prompts.stop(connection)
     switch_requests.send("stop_music", customer.channel_id)
     bridges.join(connection, customer, leg)

@@ -4,9 +4,12 @@ from telephony.models.agent_line import AgentLine
 from telephony.models.browser_phone import BrowserPhone
 from telephony.models.call_parts import CallCommand, Offer, Talk, Transfer
 from telephony.models.connection import Connection, Leg
+from telephony.models.menu import Menu, MenuEntry
 from telephony.models.pause import Pause
+from telephony.models.prompt import CallerStep, Prompt
 from telephony.models.queue import OpeningHours, Queue, QueueMember
-from telephony.models.recording import Recording
+from telephony.models.recording import Message, Recording
+from telephony.models.screen_pop import ScreenPop
 from telephony.models.shortcut import TransferShortcut
 from telephony.models.switch import SwitchCommand, SwitchContact
 from telephony.models.topic import ConnectionTopic, Topic, TopicField, TopicGroup
@@ -20,17 +23,23 @@ __all__ = [
     "AgentState",
     "BrowserPhone",
     "CallCommand",
+    "CallerStep",
     "Connection",
     "ConnectionTopic",
     "EvaluationCriterion",
     "LedgerChange",
     "Leg",
+    "Menu",
+    "MenuEntry",
+    "Message",
     "Offer",
     "OpeningHours",
     "Pause",
+    "Prompt",
     "Queue",
     "QueueMember",
     "Recording",
+    "ScreenPop",
     "SwitchCommand",
     "SwitchContact",
     "Talk",
