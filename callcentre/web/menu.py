@@ -56,6 +56,7 @@ MENU: tuple[Area, ...] = (
         Page(_("Calls"), "call", "telephony", "connection"),
         Page(_("Agents"), "support_agent", "telephony", "agent"),
         Page(_("Queues"), "queue", "telephony", "queue"),
+        Page(_("Menus of callers"), "dialpad", "telephony", "menu"),
         Page(_("Recordings"), "graphic_eq", "telephony", "recording"),
     ),
     area(
@@ -118,6 +119,7 @@ MENU: tuple[Area, ...] = (
         Page(_("Topics"), "topic", "telephony", "topicgroup"),
         Page(_("Fields of calls"), "edit_note", "telephony", "topicfield"),
         Page(_("Transfer shortcuts"), "phone_forwarded", "telephony", "transfershortcut"),
+        Page(_("Screen pops"), "open_in_new", "telephony", "screenpop"),
         Page(_("Evaluation criteria"), "checklist", "telephony", "evaluationcriterion"),
         Page(_("Campaign groups"), "folder", "campaigns", "campaigngroup"),
         Page(_("Dictionary statuses"), "label", "campaigns", "dictionarystatus"),

@@ -3,20 +3,19 @@
 from typing import TYPE_CHECKING, Any
 
 from django import forms
-from django.conf import settings
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils.html import format_html
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
-from unfold.widgets import UnfoldAdminFileFieldWidget
 
 from callcentre.admin import Admin, actor_of, page_action
 from campaigns.dialling.drop_messages import set_message
 from campaigns.models import Campaign
+from telephony.admin.prompts import SoundField
 from telephony.sounds import signed_path
-from telephony.wav import LONGEST_SECONDS, to_telephone
+from telephony.wav import LONGEST_SECONDS
 
 if TYPE_CHECKING:
     _Base = Admin
@@ -25,20 +24,11 @@ else:
 
 
 class MessageForm(forms.Form):
-    sound = forms.FileField(
+    sound = SoundField(
         label=_("WAV file"),
         required=False,
-        widget=UnfoldAdminFileFieldWidget(attrs={"accept": ".wav,audio/wav"}),
         help_text=_("A person whose call finds no agent within two seconds hears it. Empty: the message is removed."),
     )
-
-    def clean_sound(self) -> bytes | None:
-        file = self.cleaned_data["sound"]
-        if file is None:
-            return None
-        if file.size > settings.MAX_UPLOAD_MB * 1024 * 1024:
-            raise forms.ValidationError(_("The file is too large."))
-        return to_telephone(file)
 
 
 class DropMessagePage(_Base):

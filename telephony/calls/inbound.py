@@ -46,10 +46,11 @@ def arrived(event: Arrived, pk: int | None = None) -> None:
     """
     if Leg.objects.filter(channel_id=event.channel_id).exists():
         return
-    connection, leg = _begin(event.channel_id, event.caller, event.dialled, event.at, pk)
+    menu = menus.of_number(event.dialled)
+    connection, leg = _begin(event.channel_id, event.caller, event.dialled, event.at, pk, has_menu=menu is not None)
     switch_requests.follow(leg)
     at = connection.created_at
-    if menu := menus.of_number(event.dialled):
+    if menu:
         menus.begin(connection, menu)
     elif connection.queue:
         admit(connection, connection.queue, at)
@@ -62,7 +63,7 @@ def admit(connection: Connection, queue: Queue, at: datetime) -> None:
     """Let a caller into the queue, or where it overflows; one whom nobody takes may leave a message."""
     connection.queue = queue
     connection.save(update_fields=["queue"])
-    if place := _open_place(queue, at):
+    if place := _open_place(queue, connection, at):
         voicemail.answer(connection)
         _send_to(connection, place, at, is_overflow=place != queue)
     else:
@@ -87,7 +88,9 @@ def missed(caller: Missed, pk: int | None = None) -> None:
     logger.warning("a caller was missed", extra={"caller": connection.src, "dialled": connection.dst})
 
 
-def _begin(channel_id: str, caller: str, dialled: str, at: datetime, pk: int | None) -> tuple[Connection, Leg]:
+def _begin(
+    channel_id: str, caller: str, dialled: str, at: datetime, pk: int | None, *, has_menu: bool = False
+) -> tuple[Connection, Leg]:
     """Store the connection and the leg of a caller, and record CONNECTION_STARTED."""
     number = comparable(caller)
     customer = customer_of_caller(caller, number)
@@ -99,7 +102,7 @@ def _begin(channel_id: str, caller: str, dialled: str, at: datetime, pk: int | N
         dst=dialled[:LONGEST],
         src_number=number,
         dst_number=comparable(dialled),
-        queue=_queue_of(dialled),
+        queue=None if has_menu else _queue_of(dialled),
         customer_id=customer.id if customer else None,
         created_at=at.replace(microsecond=0),
     )
@@ -119,12 +122,12 @@ def _queue_of(dialled: str) -> Queue | None:
     return next((queue for queue in Queue.objects.exclude(number="") if comparable(queue.number) == number), None)
 
 
-def _open_place(queue: Queue, at: datetime) -> Queue | str | None:
-    """Return the queue if it is open, else the open queue or the number to which it overflows, else None."""
+def _open_place(queue: Queue, connection: Connection, at: datetime) -> Queue | str | None:
+    """Return the queue if it takes calls now, else the open queue or the number to which it overflows, else None."""
     passed: set[int] = set()
     place: Queue | None = queue
     while place is not None and place.pk not in passed:
-        if place.is_open(at) and not _is_full(place):
+        if place.is_open(at) and not _is_full(place, connection):
             return place
         if place.overflow_number:
             return place.overflow_number
@@ -133,9 +136,10 @@ def _open_place(queue: Queue, at: datetime) -> Queue | str | None:
     return None
 
 
-def _is_full(queue: Queue) -> bool:
-    waiting = queue.connections.filter(state=State.WAITING)
-    return queue.most_waiting > 0 and waiting.count() >= queue.most_waiting
+def _is_full(queue: Queue, connection: Connection) -> bool:
+    """Return whether so many others wait in the queue that it takes no further call."""
+    others = queue.connections.filter(state=State.WAITING).exclude(pk=connection.pk)
+    return queue.most_waiting > 0 and others.count() >= queue.most_waiting
 
 
 def _send_to(connection: Connection, place: Queue | str, at: datetime, *, is_overflow: bool) -> None:
@@ -210,7 +214,7 @@ def _overflow(connection: Connection, at: datetime) -> None:
     assert connection.queue is not None
     place: Queue | str | None = connection.queue.overflow_number
     if target := connection.queue.overflow_queue:
-        place = _open_place(target, at)
+        place = _open_place(target, connection, at)
     was_there = {"queue": place} if isinstance(place, Queue) else {"number": place}
     if place and connection.transfers.filter(action=OVERFLOW, **was_there).exists():
         place = None  # the caller was sent there before

@@ -14,17 +14,23 @@ from telephony.models import (
     AgentState,
     BrowserPhone,
     CallCommand,
+    CallerStep,
     Connection,
     ConnectionTopic,
     EvaluationCriterion,
     LedgerChange,
     Leg,
+    Menu,
+    MenuEntry,
+    Message,
     Offer,
     OpeningHours,
     Pause,
+    Prompt,
     Queue,
     QueueMember,
     Recording,
+    ScreenPop,
     SwitchCommand,
     SwitchContact,
     Talk,
@@ -362,3 +368,54 @@ class AgentLineFactory(factory.django.DjangoModelFactory[AgentLine]):
     agent = factory.SubFactory(AgentFactory, with_phone=True)
     channel_id = factory.Sequence(lambda n: f"line-{n}")
     asked_at = factory.LazyFunction(timezone.now)
+
+
+class MenuFactory(factory.django.DjangoModelFactory[Menu]):
+    class Meta:
+        model = Menu
+
+    name = factory.Sequence(lambda n: f"Menu {n}")
+
+
+class MenuEntryFactory(factory.django.DjangoModelFactory[MenuEntry]):
+    class Meta:
+        model = MenuEntry
+
+    menu = factory.SubFactory(MenuFactory)
+    key = "1"
+    number = "+48225550999"
+
+
+class PromptFactory(factory.django.DjangoModelFactory[Prompt]):
+    class Meta:
+        model = Prompt
+
+    queue = None
+    kind = "greeting"
+    language = "pl"
+    file = "prompts/hello.wav"
+    seconds = 2.0
+
+
+class ScreenPopFactory(factory.django.DjangoModelFactory[ScreenPop]):
+    class Meta:
+        model = ScreenPop
+
+    name = factory.Sequence(lambda n: f"CRM {n}")
+    queue = factory.SubFactory(QueueFactory)
+    url = "https://crm.example/find?number={number}"
+
+
+class CallerStepFactory(factory.django.DjangoModelFactory[CallerStep]):
+    class Meta:
+        model = CallerStep
+
+    connection = factory.SubFactory(ConnectionFactory)
+    kind = "queue"
+
+
+class MessageFactory(factory.django.DjangoModelFactory[Message]):
+    class Meta:
+        model = Message
+
+    recording = factory.SubFactory(RecordingFactory)

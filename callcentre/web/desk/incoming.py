@@ -6,6 +6,7 @@ Its facts are a part of the desk's poll. Other pages ask for this part alone (in
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
+from urllib.parse import urlsplit
 
 from django.urls import reverse
 from django.utils.translation import gettext as _now
@@ -15,8 +16,9 @@ from callcentre.core.statements import rows_of
 from callcentre.web.desk.calls import campaign_of
 from callcentre.web.desk.situation import Call, Situation
 from telephony.current_states import LOGGED_OUT
-from telephony.models import AgentLine, Connection
+from telephony.models import AgentLine, Connection, ConnectionTopic, ScreenPop
 from telephony.models.agent_intervals import StateKind
+from telephony.verbs import screen_pops
 
 # Sounds of the bar: a call rings until it is answered, other things are heard once.
 RING, CHIME = "ring", "chime"
@@ -25,6 +27,8 @@ MOST = 10
 # A ticket that another person assigned is shown for this time; only the agent's last changed tickets are looked at.
 ASSIGNED_FOR = timedelta(hours=8)
 MOST_READ = 20
+# The moment of a screen pop, and the agent's state in the call.
+_MOMENTS = ((ScreenPop.Moment.RING, StateKind.RINGING), (ScreenPop.Moment.ANSWER, StateKind.TALKING))
 _ASSIGNED = """
 SELECT given.id, given.at, ticket.id, ticket.subject
 FROM (
@@ -62,6 +66,8 @@ class Item:
     # The page that has the rest.
     url: str = ""
     url_label: str = ""
+    # The page of another program, which opens by itself.
+    is_outside: bool = False
     chat: Any = ""
 
 
@@ -82,11 +88,30 @@ def incoming_facts(desk: Situation) -> Any:
         chats,
         tickets,
         bool(chats or tickets) and desk.current.status in (StateKind.RINGING, StateKind.TALKING),
+        _pops(desk),
     )
 
 
+def _pops(desk: Situation) -> list[tuple[str, str, str]]:
+    """Return key, name and address of the screen pops of the agent's call, at its present moment."""
+    if not ScreenPop.objects.filter(is_active=True, way=ScreenPop.Way.DESK).exists() or desk.call is None:
+        return []
+    call, connection = desk.call, desk.call.connection
+    moments = [moment for moment, state in _MOMENTS if state == call.state]
+    if ConnectionTopic.objects.filter(connection=connection).exists() or (desk.attempt and desk.attempt.result):
+        moments.append(ScreenPop.Moment.RESULT)
+    return [
+        (
+            f"pop-{pop.pk}-{connection.pk}-{pop.moment}",
+            pop.name,
+            screen_pops.address(pop, connection, desk.agent.login),
+        )
+        for pop in screen_pops.of_call(connection, ScreenPop.Way.DESK, *moments)
+    ]
+
+
 def incoming_context(desk: Situation, facts: Any) -> dict[str, Any]:
-    call, offer, chats, tickets, is_busy = facts
+    call, offer, chats, tickets, is_busy, pops = facts
     sound = "" if is_busy else CHIME
     wanted = {pk for pk, _is_waiting in chats}
     items = [_chat(chat, sound) for chat in desk.chats if chat["pk"] in wanted]
@@ -95,7 +120,21 @@ def incoming_context(desk: Situation, facts: Any) -> dict[str, Any]:
     items.sort(key=lambda item: item.since or desk.now, reverse=True)
     first = [_call(desk, desk.present_call)] if call and desk.present_call else []
     first += [_offer(desk)] if offer else []
+    first += [_pop(*pop) for pop in pops]
     return {"items": [*first, *items[:MOST]]}
+
+
+def _pop(key: str, name: str, url: str) -> Item:
+    return Item(
+        key=key,
+        icon="open_in_new",
+        heading=name,
+        about=[urlsplit(url).netloc],
+        is_news=False,
+        url=url,
+        url_label=_now("Open the page"),
+        is_outside=True,
+    )
 
 
 def _call(desk: Situation, call: Call) -> Item:

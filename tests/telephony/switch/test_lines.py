@@ -4,7 +4,17 @@ from functools import partial
 
 import pytest
 
-from telephony.switch.base import Arrived, Channel, Detected, Ended, Played, SwitchError, Unregistered, Up
+from telephony.switch.base import (
+    Arrived,
+    Channel,
+    Detected,
+    Ended,
+    Played,
+    RecordingFinished,
+    SwitchError,
+    Unregistered,
+    Up,
+)
 from tests.telephony.switch import ari_media
 from tests.telephony.switch.harness import Line, Pair, asked, wait_for
 
