@@ -21,12 +21,11 @@ class TelephonyConfig(AppConfig):
     # Role -> letters of rights -> models (callcentre/core/roles.py).
     role_rights: RoleRights = {
         "Supervisor": {
-            "vac": "menu",
             "vc": "agent queue recording transcription",
-            "vacd": "queuemember openinghours prompt menuentry screenpop",
+            "vacd": "queuemember openinghours prompt screenpop",
             "v": (
                 "agentgroup pause agentsession agentstate connection offer leg talk transfer callcommand "
-                "connectiontopic topicgroup topic topicfield evaluationcriterion transfershortcut"
+                "connectiontopic menu menuentry topicgroup topic topicfield evaluationcriterion transfershortcut"
             ),
         },
     }

@@ -1,7 +1,6 @@
 """Menus before queues: the caller presses a key."""
 
 from datetime import datetime
-from typing import ClassVar
 
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
@@ -11,7 +10,6 @@ from django.utils.translation import pgettext_lazy
 
 from callcentre.core.audit import audited
 from callcentre.core.changes import TimestampedModel
-from callcentre.core.scope import Lookups
 from telephony.models.queue import LANGUAGE, NUMBER, Queue
 
 
@@ -80,8 +78,6 @@ class Menu(TimestampedModel):
 @audited(part_of="menu")
 class MenuEntry(models.Model):
     """Where a key of a menu leads. Of several entries with one key the first counts whose condition holds."""
-
-    scope_lookups: ClassVar[Lookups] = {"scope_call_queues": "queue_id"}
 
     KEYS = [(key, key) for key in "1234567890*#"]
 
