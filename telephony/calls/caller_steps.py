@@ -12,7 +12,7 @@ from django.db import transaction
 from telephony import call_clock
 from telephony.calls import inbound, legs, menus, prompts, transfers, voicemail
 from telephony.channels import play_id
-from telephony.models import CallerStep, Connection
+from telephony.models import CallerStep, Connection, Message
 from telephony.switch.base import KeyPressed, Played
 
 logger = logging.getLogger(__name__)
@@ -71,19 +71,12 @@ def go_on(pk: int, now: datetime) -> None:
 
 def message_over(name: str) -> None:
     """End the call of a caller whose message is recorded: by #, by a silence, or the longest time."""
-    connection_id = Connection.objects.filter(recordings__name=name).values_list("pk", flat=True).first()
-    if connection_id:
-        _end_message(connection_id, name)
-
-
-@transaction.atomic
-def _end_message(connection_id: int, name: str) -> None:
-    connection = legs.lock(connection_id)
-    if connection is None or connection.state != State.PLAYING or connection.recording_name != name:
-        return
-    step = prompts.step_of(connection)
-    if step and step.kind == Kind.RECORDING:
-        voicemail.end(connection, legs.instant(connection, call_clock.now()))
+    if (
+        connection_id := Message.objects.filter(recording__name=name)
+        .values_list("recording__connection", flat=True)
+        .first()
+    ):
+        voicemail.hang_up_soon(connection_id)
 
 
 def restore(connection: Connection) -> bool:

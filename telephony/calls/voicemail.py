@@ -11,6 +11,7 @@ Disposition, Party, State = Connection.Disposition, Connection.Party, Connection
 
 # A recording whose end was not reported is over by then, beyond its longest time.
 MARGIN = timedelta(seconds=10)
+HANG_UP_AFTER = timedelta(seconds=1)
 
 
 def refuse(connection: Connection, at: datetime, cause: int, reason: str) -> None:
@@ -59,7 +60,14 @@ def record(step: CallerStep, connection: Connection) -> None:
     step.due_at = call_clock.now() + timedelta(seconds=seconds) + MARGIN
     step.save(update_fields=["kind", "is_playing", "due_at"])
     if customer:
-        switch_requests.send("record", customer.channel_id, connection.recording_name, seconds)
+        name = connection.recording_name
+        switch_requests.send("record", customer.channel_id, name, seconds, refused=lambda error: hang_up_soon(step.pk))
+
+
+def hang_up_soon(connection_id: int) -> None:
+    """End the call in a moment: the message is over. A caller who has hung up is reported before."""
+    is_recording = CallerStep.objects.filter(pk=connection_id, kind=CallerStep.Kind.RECORDING)
+    is_recording.update(due_at=call_clock.now() + HANG_UP_AFTER)
 
 
 def answer(connection: Connection) -> None:

@@ -263,8 +263,8 @@ class AsteriskSwitch:
                 terminateOn="#",
             )
         except AriError as error:
-            # 409: it is recorded already, or was.
-            if error.status != 409:
+            # 409: it is recorded already; or it was, which is refused.
+            if error.status != 409 or not self._ari.send_if_there("GET", "recordings", "live", name):
                 raise
 
     def detect(self, channel_id: str) -> None:

@@ -269,7 +269,7 @@ class Switch(Protocol):
     def record(self, channel_id: str, name: str, seconds: int) -> None:
         """Record what a caller says after a beep, for so long at most; the key # and a long silence end it.
 
-        The end is reported as RecordingFinished, also that of the channel. Repeating is harmless.
+        The end is reported as RecordingFinished, also if the channel ends. Repeating is harmless; refused once over.
         """
 
     def detect(self, channel_id: str) -> None:

@@ -246,6 +246,8 @@ class Network:
             phone = self._phone(channel_id)
             if phone.recording:
                 return
+            if name in self._recordings:
+                raise SwitchError("This is recorded already.")
             phone.recording, phone.recorded_since = name, time.monotonic()
             spoken = random.uniform(*TALK) if phone.talk is None else phone.talk  # noqa: S311  (people, not keys)
             self._after(spoken, phone, lambda: self._end(phone, NORMAL))

@@ -18,7 +18,13 @@ from tests.campaigns.factories import RecordFactory, RecordOfferFactory
 from tests.conftest import ACTOR
 from tests.desk.agents import Desk, desk_of, talk
 from tests.statements import few_statements
-from tests.telephony.factories import AgentLineFactory, ConnectionFactory, PauseFactory, QueueFactory
+from tests.telephony.factories import (
+    AgentLineFactory,
+    ConnectionFactory,
+    PauseFactory,
+    QueueFactory,
+    ScreenPopFactory,
+)
 from tests.tickets.factories import ChatFactory, CustomerFactory, TicketFactory, TicketQueueFactory
 from tickets.models import Ticket
 from tickets.verbs.chats import write_in_chat
@@ -329,3 +335,21 @@ def test_users_without_an_active_agent_have_no_bar(desk: Desk) -> None:
 
     assert 'id="incoming"' not in desk.get(page).content.decode()
     assert desk.get(POLL).status_code == 403
+
+
+# Pages of other programs
+
+
+def test_the_bar_opens_the_page_of_another_program_at_its_moment(desk: Desk) -> None:
+    queue = QueueFactory()
+    ScreenPopFactory(queue=queue, name="Ringing", url="https://crm.example/find?n={number}&a={agent}")
+    ScreenPopFactory(queue=queue, name="Talking", moment="answer")
+    call = ring(desk, queue=queue, src="+48225550107")
+    assert bar_of(desk).count("data-opens") == 1
+    assert f"https://crm.example/find?n=%2B48225550107&amp;a={desk.agent.login}" in bar_of(desk)
+
+    presence.talk(desk.agent, call, timezone.now())
+    Connection.objects.filter(pk=call.pk).update(state="talking", agent=desk.agent)
+
+    assert "Talking" in bar_of(desk)
+    assert "Ringing" not in bar_of(desk)

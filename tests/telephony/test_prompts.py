@@ -230,8 +230,9 @@ def test_a_caller_whom_nobody_takes_leaves_a_message(why: str, queue: Queue, swi
     assert heard(switch)[-2:] == [("play", "voicemail-pl-0"), ("record", call.uid, 30)]
     assert call.state == "playing"
 
-    give_up(call)
+    # In the order of Asterisk.
     switch_events.handle(RecordingFinished(call.uid, timezone.now(), 9))
+    give_up(call)
 
     call = fresh(call)
     reasons = {"closed": "The queue is closed", "full": "The queue is full", "waited": "The caller waited too long"}
@@ -244,6 +245,7 @@ def test_the_end_of_a_message_ends_the_call(queue: Queue, switch: RecordingSwitc
     close(queue)
     call = call_in()
     switch_events.handle(RecordingFinished(fresh(call).uid, timezone.now(), 9))
+    later(call, 2)
 
     assert (fresh(call).state, fresh(call).hung_up_by, heard(switch)[-1]) == ("ended", "system", ("hang_up",))
 

@@ -36,13 +36,13 @@ def test_an_address_with_facts_is_fine() -> None:
 
 
 def test_facts_are_escaped_and_cannot_change_the_address(queue: Queue, switch: RecordingSwitch) -> None:
-    pop = ScreenPopFactory(queue=queue, url="https://crm.example/{queue}?n={number}&c={customer_id}&r={record_id}")
+    pop = ScreenPopFactory(queue=queue, url="https://crm.example/{queue}?n={number}&r={record_id}")
     Queue.objects.filter(pk=queue.pk).update(name="Hot/line & more")
     call = call_in(caller="+48225550107")
     call.refresh_from_db()
     address = screen_pops.address(pop, call, "anna")
 
-    assert address == "https://crm.example/Hot%2Fline%20%26%20more?n=%2B48225550107&c=&r="
+    assert address == "https://crm.example/Hot%2Fline%20%26%20more?n=%2B48225550107&r="
 
 
 def test_ring_and_answer_of_a_queues_call_are_events(queue: Queue, anna: Agent, switch: RecordingSwitch) -> None:
