@@ -28,7 +28,7 @@ class Migration(migrations.Migration):
                 ('round_trip', models.FloatField(null=True)),
                 ('round_trip_worst', models.FloatField(null=True)),
                 ('agent', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='telephony.agent', verbose_name='agent')),
-                ('connection', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='qualities', to='telephony.connection', verbose_name='call')),
+                ('connection', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='qualities', to='telephony.connection', verbose_name='call')),
             ],
             options={
                 'verbose_name_plural': 'quality at the phone in the browser',

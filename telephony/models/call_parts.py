@@ -114,7 +114,9 @@ class CallQuality(models.Model):
     some seconds after the start.
     """
 
-    connection = models.ForeignKey(Connection, models.CASCADE, related_name="qualities", verbose_name=_("call"))
+    connection = models.ForeignKey(
+        Connection, models.CASCADE, related_name="qualities", db_index=False, verbose_name=_("call")
+    )
     agent = models.ForeignKey(Agent, models.PROTECT, related_name="+", db_index=False, verbose_name=_("agent"))
     reports = models.PositiveIntegerField()
     loss = models.FloatField()

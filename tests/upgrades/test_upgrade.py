@@ -51,6 +51,11 @@ CREATE TABLE telephony_callquality (
   agent_id bigint NOT NULL, connection_id bigint NOT NULL,
   CONSTRAINT callquality_of_agent UNIQUE (connection_id, agent_id)
 );
+ALTER TABLE telephony_callquality ADD CONSTRAINT telephony_callquality_agent_id_3909a2c5_fk_telephony_agent_id
+  FOREIGN KEY (agent_id) REFERENCES telephony_agent DEFERRABLE INITIALLY DEFERRED;
+ALTER TABLE telephony_callquality ADD CONSTRAINT telephony_callqualit_connection_id_2ba5a68c_fk_telephony
+  FOREIGN KEY (connection_id) REFERENCES telephony_connection DEFERRABLE INITIALLY DEFERRED;
+INSERT INTO django_content_type (app_label, model) VALUES ('telephony', 'callquality');
 """
 PROBE = "import django; django.setup(); from callcentre.monitoring.health import check_migrations as c; c()"
 REFUSAL = "The database is older than 0.1.0, the last version before 1.0.0 (apps: {}): install 0.1.0, run its `migrate`"
