@@ -57,6 +57,7 @@ WITHOUT_ADMIN = {
     "telephony.CallerStep": "where a caller without an agent stands, for the service only",
     "telephony.Message": "a recording, which is read at its call",
     "telephony.BrowserPhone": "the window of a phone, which the page of its agent tells of",
+    "telephony.CallQuality": "shown with its connection",
     "telephony.SwitchContact": "one row, which the listener writes for itself",
     "telephony.SwitchCommand": "gone as soon as the simulated switch has answered",
     "tickets.AcknowledgedAddress": "who got an acknowledgement within the hour: for the service only",

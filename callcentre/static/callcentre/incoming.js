@@ -26,9 +26,9 @@ document.addEventListener("DOMContentLoaded", () => {
     let [isAsking, isAskedAgain, isStale] = [false, false, false];
 
     // Texts that all tabs of this browser keep.
-    const kept = (key) => {
-        const read = () => { try { return JSON.parse(localStorage.getItem(key)) ?? []; } catch { return []; } };
-        const write = (texts) => { try { localStorage.setItem(key, JSON.stringify(texts)); } catch { /* this browser stores nothing */ } };
+    const keptTexts = (key) => {
+        const { read: readKept, write } = window.kept(key);
+        const read = () => readKept() ?? [];
         return {
             key,
             has: (text) => read().includes(text),
@@ -36,8 +36,8 @@ document.addEventListener("DOMContentLoaded", () => {
             remove: (isGone) => { const texts = read(); if (texts.some(isGone)) write(texts.filter((text) => !isGone(text))); },
         };
     };
-    const hidden = kept("callcentre.incoming.hidden");
-    const done = kept("callcentre.incoming.done");
+    const hidden = keptTexts("callcentre.incoming.hidden");
+    const done = keptTexts("callcentre.incoming.done");
 
     // Do something for a piece of news in one tab only. Its lock holds the other tabs off until they can read that it is done.
     const releases = new Map();
@@ -118,7 +118,7 @@ document.addEventListener("DOMContentLoaded", () => {
         setTimeout(() => { silent.hidden = !known.size || window.sounds.chosen.isMuted || !window.sounds.isBlocked(); }, 500);
     };
     // Pages of other programs open once, in one tab. Where the browser blocks the window, the line says so; its link works.
-    const opened = kept("callcentre.incoming.opened");
+    const opened = keptTexts("callcentre.incoming.opened");
     const blocked = new Set();
     const open = (fresh) => {
         const lines = [...fresh.querySelectorAll("li[data-opens]")];
