@@ -15,7 +15,6 @@ _COUNTRIES = {
     "et": "EE",
     "fi": "FI",
     "fr": "FR MC",
-    "he": "IL",
     "hr": "HR",
     "hu": "HU",
     "it": "IT SM VA",

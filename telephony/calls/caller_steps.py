@@ -1,4 +1,4 @@
-"""What happens to callers without an agent: a sound is over, a key is pressed, the time is over, the listener restarts.
+"""Events of callers without an agent: a sound is over, a key is pressed, the time is over, the listener restarts.
 
 The row of a `CallerStep` says where the caller stands, so that the next listener goes on there.
 """

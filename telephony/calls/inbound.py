@@ -60,7 +60,7 @@ def arrived(event: Arrived, pk: int | None = None) -> None:
 
 
 def admit(connection: Connection, queue: Queue, at: datetime) -> None:
-    """Let a caller into the queue, or where it overflows; one whom nobody takes may leave a message."""
+    """Let a caller into the queue, or where it overflows; one who is not taken may leave a message."""
     connection.queue = queue
     connection.save(update_fields=["queue"])
     if place := _open_place(queue, connection, at):

@@ -1,4 +1,4 @@
-"""What callers hear before an agent answers: the prompts of their queue, between stretches of music.
+"""Prompts of callers who wait for an agent, between stretches of music.
 
 A `CallerStep` says what is played, and when the listener goes on by itself. The connection is locked. Nothing new is
 played while a phone rings for the call, and `stop` ends what is played before the caller is joined: the switch would

@@ -1,4 +1,4 @@
-"""What callers hear before an agent answers, and where each of them stands."""
+"""Prompts, and the step of each caller who hears them."""
 
 from collections.abc import Iterable
 from typing import Any, ClassVar
