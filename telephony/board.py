@@ -22,6 +22,8 @@ class BoardRow:
     number: str
     customer: str
     customer_url: str
+    # The agent's call, if it is within the scope.
+    call: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,18 +48,19 @@ def board(scope: Scope = ALL) -> Board:
     )
     shown = working[:SHOWN]
     others = _others({states[pk].connection_id for pk in shown}, scope)
-    rows = [BoardRow(agents[pk], states[pk], *others.get(states[pk].connection_id, ("", "", ""))) for pk in shown]
+    nothing = ("", "", "", None)
+    rows = [BoardRow(agents[pk], states[pk], *others.get(states[pk].connection_id, nothing)) for pk in shown]
     return Board(rows, {status: counts[status] for status in ORDER}, len(working) - len(shown), len(agents))
 
 
-def _others(connection_ids: set[int | None], scope: Scope) -> dict[int | None, tuple[str, str, str]]:
-    """Return the other side's number, name and page by the ids of connections."""
+def _others(connection_ids: set[int | None], scope: Scope) -> dict[int | None, tuple[str, str, str, int | None]]:
+    """Return the other side's number, name and page, and the id again, by the ids of connections."""
     calls = scope.within(Connection.objects.filter(pk__in=[pk for pk in connection_ids if pk is not None])).order_by()
     calls = calls.only("direction", "src", "dst", "customer_id")
     pages = pages_of_customers({call.customer_id for call in calls if call.customer_id is not None})
-    others: dict[int | None, tuple[str, str, str]] = {}
+    others: dict[int | None, tuple[str, str, str, int | None]] = {}
     for call in calls:
         number = call.src if call.direction == Connection.Direction.INBOUND else call.dst
         customer, url = pages.get(call.customer_id or 0, (None, ""))
-        others[call.pk] = number, name_beside(number, customer.label) if customer else "", url
+        others[call.pk] = number, name_beside(number, customer.label) if customer else "", url, call.pk
     return others

@@ -20,10 +20,11 @@ from telephony.calls import (
     legs,
     line_events,
     outbound,
+    supervision,
     switch_requests,
     transfers,
 )
-from telephony.channels import connection_of, line_of
+from telephony.channels import connection_of, line_of, supervised_by
 from telephony.models import Connection, Leg
 from telephony.switch.base import (
     Arrived,
@@ -59,6 +60,8 @@ def handle(event: Event) -> None:
     match event:
         case Ringing() | Up() | Ended() | Played() if line_of(event.channel_id) is not None:
             _handle_of_line(event)
+        case Ringing() | Up() | Ended() if supervised_by(event.channel_id) is not None:
+            _handle_of_supervisor(event)
         case Ringing(channel_id, at):
             ringing(channel_id, at)
         case Up(channel_id, at):
@@ -66,10 +69,8 @@ def handle(event: Event) -> None:
             answer_seconds.observe((timezone.now() - at).total_seconds())
         case Ended(channel_id, at, cause, tech_cause):
             ended(channel_id, at, cause, tech_cause)
-        case Detected():
-            dialler_calls.detected(event)
-        case Played():
-            dialler_calls.played(event)
+        case Detected() | Played():
+            _handle_of_dialler(event)
         case Arrived():
             inbound.arrived(event)
         case Unregistered() | PhoneChanged():
@@ -96,6 +97,24 @@ def _handle_of_line(event: Ringing | Up | Ended | Played) -> None:
             line_events.ended(channel_id, at, cause, tech_cause)
         case Played(channel_id, at):
             line_events.tone_over(channel_id, at)
+
+
+def _handle_of_dialler(event: Detected | Played) -> None:
+    match event:
+        case Detected():
+            dialler_calls.detected(event)
+        case Played():
+            dialler_calls.played(event)
+
+
+def _handle_of_supervisor(event: Ringing | Up | Ended) -> None:
+    match event:
+        case Up(channel_id, at):
+            supervision.up(channel_id, at)
+        case Ended(channel_id, at, cause, tech_cause):
+            # The phone of a supervisor who has taken the call over is a leg.
+            if not supervision.ended(channel_id, at, cause):
+                ended(channel_id, at, cause, tech_cause)
 
 
 def ringing(channel_id: str, at: datetime) -> None:

@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, TypeVar
 
 import pytest
@@ -14,6 +15,7 @@ from telephony.switch.asterisk import AsteriskSwitch
 from telephony.switch.base import Alive, Arrived, Event, Online, Switch, Up
 from telephony.switch.simulated import SimulatedSwitch
 from tests.telephony.factories import AgentFactory
+from tests.telephony.switch import ari_media
 from tests.telephony.switch.ari_server import PASSWORD, USER, AriServer, ari_server
 
 E = TypeVar("E", bound=Event)
@@ -81,6 +83,8 @@ class Line:
     numbers: dict[str, str]
     # Let a caller (the first argument) dial a number of ours.
     call_in: Callable[[str, str], object]
+    # Return the channels that a channel hears.
+    hears: Callable[[str], set[str]]
     count: int = 0
 
     @property
@@ -151,7 +155,8 @@ def simulated_line(settings: Any, patch: pytest.MonkeyPatch) -> Iterator[Line]:
     }
     try:
         listener.told(Online)
-        yield Line("simulated", switch, listener, numbers, switch.arrive)
+        assert switch._network
+        yield Line("simulated", switch, listener, numbers, switch.arrive, switch._network.hears)
     finally:
         listener.stop()
 
@@ -174,7 +179,8 @@ def asterisk_line(settings: Any, **options: Any) -> Iterator[tuple[Line, AriServ
         }
         try:
             listener.told(Online)
-            yield Line("asterisk", switch, listener, numbers, server.pbx.call_in), server
+            hears = partial(ari_media.hears, server.pbx)
+            yield Line("asterisk", switch, listener, numbers, server.pbx.call_in, hears), server
         finally:
             listener.stop()
 
