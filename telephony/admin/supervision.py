@@ -9,6 +9,7 @@ from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
+from django.urls import reverse
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 from unfold.widgets import UnfoldAdminTextInputWidget
@@ -25,11 +26,11 @@ from telephony.models.agent_intervals import REASON_LENGTH
 
 Mode = Supervision.Mode
 LIVE = forms.Media(js=("callcentre/live.js",))
-# What a person can do who listens, and who does not yet: value, icon, label.
+# What a person can do who listens, and who does not yet.
 MODES = (
-    (Mode.LISTEN, "hearing", _("Listen")),
-    (Mode.WHISPER, "voice_selection", _("Whisper to the agent")),
-    (Mode.BARGE, "group", _("Talk with both")),
+    (Mode.LISTEN, _("Listen")),
+    (Mode.WHISPER, _("Whisper to the agent")),
+    (Mode.BARGE, _("Talk with both")),
 )
 SENTENCES: Mapping[ErrorCode, Any] = {
     ErrorCode.PHONE_OCCUPIED: _("Your phone is in a call, or has a standing line. End it first."),
@@ -78,6 +79,7 @@ class SupervisionPages(ReadOnlyAdmin):
         mine = next((row for row in rows if agent and row.agent_id == agent.pk), None)
         last = call.supervisions.filter(agent=agent).exclude(cause_text="").order_by("-id").first() if agent else None
         is_shown = call.agent is not None and scope_of(request).within(Agent.objects.filter(pk=call.agent_id)).exists()
+        may_message = is_shown and request.user.has_perm("telephony.add_agentmessage")
         return self.page(
             request,
             "admin/telephony/monitor.html",
@@ -92,7 +94,7 @@ class SupervisionPages(ReadOnlyAdmin):
             is_talking=call.state == Connection.State.TALKING,
             is_open=call.state != Connection.State.ENDED,
             of_agent=call.agent if is_shown and request.user.has_perm("telephony.change_agent") else None,
-            may_message=request.user.has_perm("telephony.add_agentmessage"),
+            message_url=f"{reverse('admin:telephony_agentmessage_send')}?agent={call.agent_id}" if may_message else "",
             back_url=self.url_of("change", call.pk),
             end_url=self.url_of("end_call", call.pk),
         )
@@ -100,7 +102,7 @@ class SupervisionPages(ReadOnlyAdmin):
     def _ask(self, request: HttpRequest, call: Connection, agent: Agent | None) -> HttpResponse:
         wanted, actor = request.POST.get("do", ""), actor_of(request)
         kinds: dict[str, str] = {"leave": CallCommand.Kind.UNMONITOR, "take_over": CallCommand.Kind.TAKE_OVER}
-        kinds |= dict.fromkeys((mode for mode, _icon, _label in MODES), CallCommand.Kind.MONITOR)
+        kinds |= dict.fromkeys((mode for mode, _label in MODES), CallCommand.Kind.MONITOR)
         if agent and agent.number and (kind := kinds.get(wanted)):
             mode = wanted if kind == CallCommand.Kind.MONITOR else ""
             self._do(request, lambda: commands.ask_monitor(actor, call, kind, sip=agent.number, mode=mode))
