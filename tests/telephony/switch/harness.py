@@ -83,6 +83,8 @@ class Line:
     numbers: dict[str, str]
     # Let a caller (the first argument) dial a number of ours.
     call_in: Callable[[str, str], object]
+    # Press a key of the telephone of a channel.
+    press: Callable[[str, str], object]
     # Return the channels that a channel hears.
     hears: Callable[[str], set[str]]
     count: int = 0
@@ -156,7 +158,7 @@ def simulated_line(settings: Any, patch: pytest.MonkeyPatch) -> Iterator[Line]:
     try:
         listener.told(Online)
         assert switch._network
-        yield Line("simulated", switch, listener, numbers, switch.arrive, switch._network.hears)
+        yield Line("simulated", switch, listener, numbers, switch.arrive, switch.press, switch._network.hears)
     finally:
         listener.stop()
 
@@ -179,8 +181,8 @@ def asterisk_line(settings: Any, **options: Any) -> Iterator[tuple[Line, AriServ
         }
         try:
             listener.told(Online)
-            hears = partial(ari_media.hears, server.pbx)
-            yield Line("asterisk", switch, listener, numbers, server.pbx.call_in, hears), server
+            press, hears = partial(ari_media.press, server.pbx), partial(ari_media.hears, server.pbx)
+            yield Line("asterisk", switch, listener, numbers, server.pbx.call_in, press, hears), server
         finally:
             listener.stop()
 
