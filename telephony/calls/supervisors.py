@@ -22,7 +22,7 @@ def open_in(connection: Connection) -> list[Supervision]:
 
 
 def place(connection: Connection, row: Supervision) -> None:
-    """Move a supervisor whose phone is up to the place of the mode. Nobody barges into music: that waits for a talk."""
+    """Move a supervisor whose phone is up to the place of the mode. Barging in waits until both talk."""
     is_in_talk = connection.state == Connection.State.TALKING and not connection.is_on_hold
     if row.mode == Mode.BARGE and is_in_talk:
         switch_requests.send("barge", row.channel_id, connection.bridge_id)
