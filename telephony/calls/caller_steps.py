@@ -12,7 +12,7 @@ from django.db import transaction
 from telephony import call_clock
 from telephony.calls import inbound, legs, menus, prompts, transfers, voicemail
 from telephony.channels import play_id
-from telephony.models import CallerStep, Connection, Message
+from telephony.models import CallerMessage, CallerStep, Connection
 from telephony.switch.base import KeyPressed, Played
 
 logger = logging.getLogger(__name__)
@@ -72,7 +72,7 @@ def go_on(pk: int, now: datetime) -> None:
 def message_over(name: str) -> None:
     """End the call of a caller whose message is recorded: by #, by a silence, or the longest time."""
     if (
-        connection_id := Message.objects.filter(recording__name=name)
+        connection_id := CallerMessage.objects.filter(recording__name=name)
         .values_list("recording__connection", flat=True)
         .first()
     ):

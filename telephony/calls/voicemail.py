@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 
 from telephony import call_clock, causes
 from telephony.calls import legs, offers, prompts, switch_requests
-from telephony.models import CallerStep, Connection, Leg, Message, Prompt, Recording
+from telephony.models import CallerMessage, CallerStep, Connection, Leg, Prompt, Recording
 from telephony.verbs import recordings
 
 Disposition, Party, State = Connection.Disposition, Connection.Party, Connection.State
@@ -55,7 +55,7 @@ def record(step: CallerStep, connection: Connection) -> None:
         connection.join_count += 1
         connection.save(update_fields=["join_count"])
         name = recordings.expect(connection)
-        Message.objects.create(recording=Recording.objects.get(name=name))
+        CallerMessage.objects.create(recording=Recording.objects.get(name=name))
     step.kind, step.is_playing = CallerStep.Kind.RECORDING, False
     step.due_at = call_clock.now() + timedelta(seconds=seconds) + MARGIN
     step.save(update_fields=["kind", "is_playing", "due_at"])

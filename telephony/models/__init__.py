@@ -8,9 +8,10 @@ from telephony.models.menu import Menu, MenuEntry
 from telephony.models.pause import Pause
 from telephony.models.prompt import CallerStep, Prompt
 from telephony.models.queue import OpeningHours, Queue, QueueMember
-from telephony.models.recording import Message, Recording
+from telephony.models.recording import CallerMessage, Recording
 from telephony.models.screen_pop import ScreenPop
 from telephony.models.shortcut import TransferShortcut
+from telephony.models.supervision import AgentMessage, Supervision
 from telephony.models.switch import SwitchCommand, SwitchContact
 from telephony.models.topic import ConnectionTopic, Topic, TopicField, TopicGroup
 from telephony.models.transcription import EvaluationCriterion, Transcription, TranscriptionUsage
@@ -19,11 +20,13 @@ __all__ = [
     "Agent",
     "AgentGroup",
     "AgentLine",
+    "AgentMessage",
     "AgentSession",
     "AgentState",
     "BrowserPhone",
     "CallCommand",
     "CallQuality",
+    "CallerMessage",
     "CallerStep",
     "Connection",
     "ConnectionTopic",
@@ -32,7 +35,6 @@ __all__ = [
     "Leg",
     "Menu",
     "MenuEntry",
-    "Message",
     "Offer",
     "OpeningHours",
     "Pause",
@@ -41,6 +43,7 @@ __all__ = [
     "QueueMember",
     "Recording",
     "ScreenPop",
+    "Supervision",
     "SwitchCommand",
     "SwitchContact",
     "Talk",

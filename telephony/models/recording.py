@@ -129,7 +129,7 @@ class Recording(DueWork):
         return f"recordings/{self.started_at:%Y/%m/%d}/{self.filename}"
 
 
-class Message(models.Model):
+class CallerMessage(models.Model):
     """A recording that is the message of a caller: for it a ticket is opened, once, in the queue's ticket queue.
 
     `is_due` until the ticket is there, or no ticket is needed: the queue has no tickets, or nothing was said.
@@ -145,7 +145,7 @@ class Message(models.Model):
     class Meta:
         default_permissions = ()
         ordering = ["recording"]
-        indexes = [models.Index(fields=["recording"], condition=Q(is_due=True), name="message_due")]
+        indexes = [models.Index(fields=["recording"], condition=Q(is_due=True), name="callermessage_due")]
 
     def __str__(self) -> str:
         return str(self.recording_id)

@@ -1,51 +1,49 @@
-"""The tickets of messages that callers have left. Each message gets one, once its recording is stored or lost."""
+"""Messages of supervisors to agents, shown on their bars."""
 
-import logging
+from collections.abc import Sequence
+from typing import Any
 
 from django.db import transaction
-from django.urls import reverse
+from django.utils import timezone
 
-from callcentre.core.errors import Invalid
-from telephony.callers_messages import CallersMessage, open_ticket
-from telephony.models import Message, Recording
-
-logger = logging.getLogger(__name__)
-
-# In a shorter recording nothing was said.
-LEAST_SECONDS = 2
-AT_ONCE = 100
-_OVER = (Recording.State.READY, Recording.State.FAILED, Recording.State.REMOVED)
+from callcentre.core.actor import Actor
+from callcentre.core.audit import AuditAction, record
+from callcentre.core.changes import actor_columns
+from callcentre.core.errors import Fault, Invalid
+from callcentre.core.scope import ALL, Scope
+from telephony.models import Agent, AgentMessage, Queue
 
 
-def open_tickets(recording_id: int | None = None) -> None:
-    """Open the tickets that are due; of one recording only, if it is given."""
-    due = Message.objects.filter(is_due=True, recording__state__in=_OVER)
-    if recording_id:
-        due = due.filter(pk=recording_id)
-    for pk in due.values_list("pk", flat=True)[:AT_ONCE]:
-        try:
-            _open(pk)
-        except Invalid as error:
-            logger.warning("a message has no ticket yet", extra={"recording": pk, "error": str(error)})
+def send_message(
+    actor: Actor,
+    text: str,
+    faults: Sequence[Fault] = (),
+    *,
+    agent: Agent | None = None,
+    queue: Queue | None = None,
+    scope: Scope = ALL,
+) -> int:
+    """Send a message to an agent, to the members of a queue, or to all agents within the scope. Return their number.
+
+    Of a queue and of all agents those get it who are logged in now, and one agent in any case. Raises Invalid.
+    """
+    if faults:
+        raise Invalid(faults)
+    agents = scope.within(Agent.objects.active())
+    if agent:
+        agents = agents.filter(pk=agent.pk)
+    else:
+        agents = agents.filter(sessions__ended_at=None, sessions__isnull=False)
+        agents = agents.filter(memberships__queue=queue) if queue else agents
+    now, sender = timezone.now(), actor_columns(actor)
+    to: dict[str, Any] = {"to": [None, str(agent or queue or "")], "message": [None, text]}
+    with transaction.atomic():
+        rows = [AgentMessage(agent=one, text=text, sent_at=now, **sender) for one in agents.distinct()]
+        AgentMessage.objects.bulk_create(rows)
+        record(actor, AuditAction.MESSAGE_AGENT, agent or queue, changes={**to, "agents": [None, len(rows)]})
+    return len(rows)
 
 
-@transaction.atomic
-def _open(pk: int) -> None:
-    locked = Message.objects.select_for_update(of=("self",), skip_locked=True).filter(pk=pk, is_due=True)
-    message = locked.select_related("recording__connection__queue").first()
-    if message is None:
-        return
-    recording, message.is_due = message.recording, False
-    connection, queue = recording.connection, recording.connection.queue
-    is_said = recording.seconds >= LEAST_SECONDS or recording.state == Recording.State.FAILED
-    if is_said and queue and queue.voicemail_ticket_queue_id:
-        content = CallersMessage(
-            number=connection.src,
-            customer_id=connection.customer_id,
-            queue=queue.name,
-            at=recording.started_at,
-            seconds=round(recording.seconds),
-            path=reverse("admin:telephony_connection_change", args=[connection.pk]),
-        )
-        message.ticket_id = open_ticket(content, queue.voicemail_ticket_queue_id)
-    message.save(update_fields=["is_due", "ticket_id"])
+def close_message(agent: Agent, pk: int) -> None:
+    """Store that the agent has closed the message. Do nothing for one of another agent, and a second time."""
+    AgentMessage.objects.filter(pk=pk, agent=agent, closed_at=None).update(closed_at=timezone.now())

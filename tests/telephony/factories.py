@@ -10,10 +10,12 @@ from telephony.models import (
     Agent,
     AgentGroup,
     AgentLine,
+    AgentMessage,
     AgentSession,
     AgentState,
     BrowserPhone,
     CallCommand,
+    CallerMessage,
     CallerStep,
     CallQuality,
     Connection,
@@ -23,7 +25,6 @@ from telephony.models import (
     Leg,
     Menu,
     MenuEntry,
-    Message,
     Offer,
     OpeningHours,
     Pause,
@@ -32,6 +33,7 @@ from telephony.models import (
     QueueMember,
     Recording,
     ScreenPop,
+    Supervision,
     SwitchCommand,
     SwitchContact,
     Talk,
@@ -383,6 +385,34 @@ class AgentLineFactory(factory.django.DjangoModelFactory[AgentLine]):
     asked_at = factory.LazyFunction(timezone.now)
 
 
+class SupervisionFactory(factory.django.DjangoModelFactory[Supervision]):
+    """A supervisor who listens to a call."""
+
+    class Meta:
+        model = Supervision
+
+    connection = factory.SubFactory(ConnectionFactory, talking=True, is_supervised=True)
+    agent = factory.SubFactory(AgentFactory, with_phone=True)
+    channel_id = factory.LazyAttributeSequence(lambda row, n: f"callcentre-monitor-{row.connection.pk}-{n}")
+    mode = "listen"
+    modes = factory.LazyAttribute(lambda row: [[row.mode, row.asked_at.isoformat()]])
+    actor_kind = "user"
+    actor_name = "boss"
+    asked_at = factory.LazyFunction(timezone.now)
+    up_at = factory.SelfAttribute("asked_at")
+
+
+class AgentMessageFactory(factory.django.DjangoModelFactory[AgentMessage]):
+    class Meta:
+        model = AgentMessage
+
+    agent = factory.SubFactory(AgentFactory)
+    text = "Please come to the desk."
+    actor_kind = "user"
+    actor_name = "boss"
+    sent_at = factory.LazyFunction(timezone.now)
+
+
 class MenuFactory(factory.django.DjangoModelFactory[Menu]):
     class Meta:
         model = Menu
@@ -427,8 +457,8 @@ class CallerStepFactory(factory.django.DjangoModelFactory[CallerStep]):
     kind = "queue"
 
 
-class MessageFactory(factory.django.DjangoModelFactory[Message]):
+class CallerMessageFactory(factory.django.DjangoModelFactory[CallerMessage]):
     class Meta:
-        model = Message
+        model = CallerMessage
 
     recording = factory.SubFactory(RecordingFactory)

@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from telephony.calls import caller_steps, reconciliation, switch_events
 from telephony.languages import language_of
-from telephony.models import Agent, CallerStep, Connection, Menu, Message, Queue, Recording
+from telephony.models import Agent, CallerMessage, CallerStep, Connection, Menu, Queue, Recording
 from telephony.switch.base import Ended, KeyPressed, Played, RecordingFinished
 from tests.telephony.callers import (
     HOTLINE,
@@ -237,7 +237,7 @@ def test_a_caller_whom_nobody_takes_leaves_a_message(why: str, queue: Queue, swi
     call = fresh(call)
     reasons = {"closed": "The queue is closed", "full": "The queue is full", "waited": "The caller waited too long"}
     assert (call.disposition, call.hung_up_by, call.cause_text) == ("NO ANSWER", "customer", reasons[why])
-    assert Message.objects.get().recording.state == "fetching"
+    assert CallerMessage.objects.get().recording.state == "fetching"
 
 
 def test_the_end_of_a_message_ends_the_call(queue: Queue, switch: RecordingSwitch) -> None:
