@@ -86,7 +86,7 @@ class Dispatcher:
             connection_id = self._arriving[event.channel_id] = Connection.next_id()
         self._pool.submit(connection_id, partial(self._begin, event, connection_id))
 
-    def _receive_of_caller(self, number: int, event: Ringing | Up | Ended | KeyPressed) -> None:
+    def _receive_of_caller(self, number: int, event: Ringing | Up | Ended | Played | KeyPressed) -> None:
         if (connection_id := self._connection_of_caller(event.channel_id)) is None:
             del self._unhandled[number]
         else:

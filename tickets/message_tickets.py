@@ -44,6 +44,6 @@ def open_for(message: CallersMessage, ticket_queue_id: int) -> int:
         source=Source.PHONE,
         may_be_empty=True,
         queue=queue,
-        **({"customer_id": message.customer_id} if known else {}),
+        customer_id=message.customer_id if known else None,
     )
     return int(opened.ticket.pk)

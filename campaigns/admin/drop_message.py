@@ -62,5 +62,5 @@ def _present(campaign: Campaign) -> Any:
     if not campaign.drop_message:
         return _now("The campaign has no message. Dropped calls are hung up at once.")
     sentence = _now("Dropped calls hear a message. The new one may last %(seconds)s seconds.")
-    listen = format_html('<a href="{}">{}</a>', signed_path(campaign.drop_message.name), _now("Listen"))
+    listen = format_html('<a href="{}">{}</a>', signed_path(str(campaign.drop_message.name)), _now("Listen"))
     return format_html("{} {}", sentence % {"seconds": LONGEST_SECONDS}, listen)

@@ -17,14 +17,14 @@ from telephony.verbs import screen_pops
 
 class ScreenPopForm(ModelForm):
     campaign = forms.ModelChoiceField(
-        Campaign.objects.all(), label=_("campaign"), required=False, widget=UnfoldAdminSelectWidget
+        Campaign.objects.all(), label=_("Campaign"), required=False, widget=UnfoldAdminSelectWidget
     )
 
     class Meta:
         model = ScreenPop
         fields = ("name", "is_active", "queue", "moment", "way", "url")
 
-    def __init__(self, *args: object, **kwargs: object) -> None:
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.initial.setdefault("campaign", self.instance.campaign_id)
 
@@ -37,7 +37,7 @@ class ScreenPopForm(ModelForm):
     def _post_clean(self) -> None:
         chosen = self.cleaned_data.get("campaign")
         self.instance.campaign_id = chosen.pk if chosen else None
-        super()._post_clean()
+        super()._post_clean()  # type: ignore[misc]  # the types of Django leave it out
 
 
 @admin.register(ScreenPop)
@@ -57,7 +57,7 @@ class ScreenPopAdmin(Admin):
             {
                 "fields": ("moment", "way", "url"),
                 "description": _(
-                    "In the address stand for facts of the call, escaped: {number} {connection_id} {customer_id} "
+                    "In the address these become facts of the call, escaped: {number} {connection_id} {customer_id} "
                     "{record_id} {agent} {queue} {campaign}."
                 ),
             },

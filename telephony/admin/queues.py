@@ -43,7 +43,7 @@ class HoursInline(WeekdaysInline):
 
 class QueueForm(ModelForm):
     voicemail_ticket_queue_id = forms.TypedChoiceField(
-        label=_("tickets of messages in"),
+        label=_("Tickets of messages in"),
         required=False,
         coerce=int,
         empty_value=None,
