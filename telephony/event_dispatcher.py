@@ -19,6 +19,7 @@ from telephony.switch.base import (
     Arrived,
     Detected,
     Ended,
+    KeyPressed,
     Missed,
     PhoneChanged,
     Played,
@@ -31,7 +32,7 @@ from telephony.switch.base import (
 handled = Counter("callcentre_switch_events", "Events of the switch that were handled", ["event"])
 
 # The events of channels and recordings.
-ChannelEvent = Ringing | Up | Ended | Detected | Played
+ChannelEvent = Ringing | Up | Ended | Detected | Played | KeyPressed
 CallEvent = ChannelEvent | RecordingFinished
 PhoneEvent = Unregistered | PhoneChanged
 # Answers come before the ends of other calls, so that no person waits for an agent because of these.
@@ -85,7 +86,7 @@ class Dispatcher:
             connection_id = self._arriving[event.channel_id] = Connection.next_id()
         self._pool.submit(connection_id, partial(self._begin, event, connection_id))
 
-    def _receive_of_caller(self, number: int, event: Ringing | Up | Ended) -> None:
+    def _receive_of_caller(self, number: int, event: Ringing | Up | Ended | KeyPressed) -> None:
         if (connection_id := self._connection_of_caller(event.channel_id)) is None:
             del self._unhandled[number]
         else:

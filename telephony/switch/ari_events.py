@@ -21,6 +21,7 @@ from telephony.switch.base import (
     Detected,
     Ended,
     Event,
+    KeyPressed,
     PhoneChanged,
     Played,
     RecordingFinished,
@@ -36,6 +37,8 @@ logger = logging.getLogger(__name__)
 REMEMBERED = 10_000
 _TYPE = re.compile(rb'\A\s*\{\s*"type"\s*:\s*"(\w+)"')
 _NUMBER = re.compile(r"\+?[0-9]+")
+# Reported twice of a phone whose endpoint we have subscribed to.
+_KEY = "ChannelDtmfReceived"
 # The first argument of a channel that comes back from the detection of machines, and the results of AMD().
 DETECTED = "amd"
 _WHO = {"HUMAN": "human", "MACHINE": "machine"}
@@ -60,6 +63,8 @@ class Interpreter:
             if content["type"] == _LEAVING:
                 _keep(self._leaving, content["channel"]["id"], None)
                 return None
+            if content["type"] == _KEY and self._is_repeated(content):
+                return None
             read = _READERS.get(content["type"])
             event = read(content) if read else None
         except (ValueError, KeyError, TypeError, AttributeError):
@@ -68,6 +73,13 @@ class Interpreter:
         if event is None or not self.is_new(event) or self._is_cut_off(event):
             return None
         return self._timed(event)
+
+    def _is_repeated(self, content: dict[str, Any]) -> bool:
+        """Return whether the same key was reported before. The same key pressed again has another time."""
+        key = (content["channel"]["id"], content["timestamp"], content["digit"])
+        is_repeated = key in self._seen
+        _keep(self._seen, key, None)
+        return is_repeated
 
     def _is_cut_off(self, event: Event) -> bool:
         """Return whether a sound has ended because its channel is about to end, which is reported next."""
@@ -175,6 +187,10 @@ def _played(content: dict[str, Any]) -> Event | None:
     return Played(line_of_tone(channel_id) or channel_id, call_clock.now(), is_failed=playback["state"] == "failed")
 
 
+def _pressed(content: dict[str, Any]) -> Event:
+    return KeyPressed(content["channel"]["id"], call_clock.now(), content["digit"])
+
+
 def _recorded(content: dict[str, Any]) -> Event:
     recording = content["recording"]
     return RecordingFinished(
@@ -207,6 +223,7 @@ _READERS: dict[str, Callable[[dict[str, Any]], Event | None]] = {
     "Dial": _dialled,
     "ChannelDestroyed": _destroyed,
     "PlaybackFinished": _played,
+    _KEY: _pressed,
     "RecordingFinished": _recorded,
     "RecordingFailed": _recorded,
     "ContactStatusChange": _contact_changed,

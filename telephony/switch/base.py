@@ -135,6 +135,18 @@ class Played:
 
 
 @dataclass(frozen=True, slots=True)
+class KeyPressed:
+    """A person has pressed a key of the telephone: `key` is one of 0 to 9, *, # and A to D.
+
+    It is reported of channels in no bridge too, also during music and sounds, once the key is released.
+    """
+
+    channel_id: str
+    at: datetime
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
 class RecordingFinished:
     """The recording `name` can be read. `seconds` is 0 if the switch does not report the length."""
 
@@ -175,6 +187,7 @@ Event = (
     | Arrived
     | Detected
     | Played
+    | KeyPressed
     | RecordingFinished
     | Unregistered
     | PhoneChanged

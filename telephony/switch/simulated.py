@@ -80,12 +80,24 @@ class SimulatedSwitch:
     def call_number(self, channel_id: str, number: str, *, presented: str, ring_seconds: int) -> None:
         self._do("call_number", channel_id=channel_id, number=number, ring_seconds=ring_seconds)
 
-    def arrive(self, caller: str, dialled: str, *, patience: float | None = None, talk: float | None = None) -> str:
+    def arrive(
+        self,
+        caller: str,
+        dialled: str,
+        *,
+        patience: float | None = None,
+        talk: float | None = None,
+        keys: str = "",
+    ) -> str:
         """Simulate a caller, who gives up after `patience` seconds without an agent, and talks for `talk` seconds.
 
-        Return the caller's channel.
+        While waiting, the caller presses `keys`, one every two seconds. Return the caller's channel.
         """
-        return str(self._do("arrive", caller=caller, dialled=dialled, patience=patience, talk=talk))
+        return str(self._do("arrive", caller=caller, dialled=dialled, patience=patience, talk=talk, keys=keys))
+
+    def press(self, channel_id: str, key: str) -> None:
+        """Press a key of a simulated person's telephone."""
+        self._do("press", channel_id=channel_id, key=key)
 
     def follow(self, channel_id: str) -> None:
         self._do("follow", channel_id=channel_id)

@@ -22,6 +22,7 @@ from telephony.switch.base import (
     Detected,
     Ended,
     Event,
+    KeyPressed,
     PhoneChanged,
     Played,
     RecordingFinished,
@@ -41,6 +42,8 @@ AGENT_RINGS_AFTER, AGENT_ANSWERS_AFTER = 0.05, 0.5
 RINGS_AFTER, RINGING, REPLY = 0.2, (0.8, 1.2), 0.3
 TALK = (2.0, 4.0)
 TONE, MESSAGE = 0.4, 3.0
+# Before each key that a caller presses.
+KEY = 2.0
 # The last two digits of numbers with an answering machine, and how long a detection takes.
 MACHINE, DETECTION = "07", (0.8, 1.6)
 # How long an outside party waits, with music or in silence.
@@ -156,8 +159,8 @@ class Network:
                 self._after(RINGS_AFTER + ringing, phone, lambda: self._pick_up(phone))
             self._after(ring_seconds, phone, lambda: self._end(phone, NO_ANSWER, "480"))
 
-    def arrive(self, caller: str, dialled: str, patience: float | None, talk: float | None) -> str:
-        """Simulate a caller. Return the caller's channel."""
+    def arrive(self, caller: str, dialled: str, patience: float | None, talk: float | None, keys: str) -> str:
+        """Simulate a caller, who presses these keys one after the other. Return the caller's channel."""
         with self._lock:
             self._count += 1
             channel_id = f"{int(time.time())}.{self._count}"
@@ -165,7 +168,13 @@ class Network:
             self._phones[channel_id] = phone
             self._emit(Arrived(channel_id, call_clock.now(), caller, dialled))
             self._begin_turn(phone)
+            for count, key in enumerate(keys, start=1):
+                self._after(count * KEY, phone, partial(self.press, channel_id, key))
             return channel_id
+
+    def press(self, channel_id: str, key: str) -> None:
+        with self._lock:
+            self._emit(KeyPressed(self._phone(channel_id).id, call_clock.now(), key))
 
     def answer(self, channel_id: str) -> None:
         with self._lock:

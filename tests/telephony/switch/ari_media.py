@@ -9,7 +9,7 @@ import threading
 import urllib.request
 from typing import TYPE_CHECKING, Any
 
-from tests.telephony.switch.ari_channels import Line, Refused
+from tests.telephony.switch.ari_channels import Line, Refused, now
 
 if TYPE_CHECKING:
     from tests.telephony.switch.ari_pbx import Pbx
@@ -121,10 +121,13 @@ def leave_for_dialplan(pbx: "Pbx", line: Line, context: str) -> None:
     pbx.timers.after(pbx.detection, enter)
 
 
-def press(pbx: "Pbx", line: Line, digit: str) -> None:
+def press(pbx: "Pbx", channel_id: str, digit: str) -> None:
     """Press a key. In a plain mixing bridge of two, Asterisk does not hear it."""
-    if not line.bridge or "dtmf_events" in pbx.bridge_types[line.bridge]:
-        pbx.tell_of(line, "ChannelDtmfReceived", digit=digit, duration_ms=100)
+    with pbx.lock:
+        line = pbx.lines[channel_id]
+        if not line.bridge or "dtmf_events" in pbx.bridge_types[line.bridge]:
+            # The copies of a message have one time.
+            pbx.tell_of(line, "ChannelDtmfReceived", digit=digit, duration_ms=100, timestamp=now())
 
 
 def unheard(pbx: "Pbx") -> list[str]:

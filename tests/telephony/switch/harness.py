@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, TypeVar
 
 import pytest
@@ -14,6 +15,7 @@ from telephony.switch.asterisk import AsteriskSwitch
 from telephony.switch.base import Alive, Arrived, Event, Online, Switch, Up
 from telephony.switch.simulated import SimulatedSwitch
 from tests.telephony.factories import AgentFactory
+from tests.telephony.switch.ari_media import press
 from tests.telephony.switch.ari_server import PASSWORD, USER, AriServer, ari_server
 
 E = TypeVar("E", bound=Event)
@@ -81,6 +83,8 @@ class Line:
     numbers: dict[str, str]
     # Let a caller (the first argument) dial a number of ours.
     call_in: Callable[[str, str], object]
+    # Press a key of the telephone of a channel.
+    press: Callable[[str, str], object]
     count: int = 0
 
     @property
@@ -151,7 +155,7 @@ def simulated_line(settings: Any, patch: pytest.MonkeyPatch) -> Iterator[Line]:
     }
     try:
         listener.told(Online)
-        yield Line("simulated", switch, listener, numbers, switch.arrive)
+        yield Line("simulated", switch, listener, numbers, switch.arrive, switch.press)
     finally:
         listener.stop()
 
@@ -174,7 +178,7 @@ def asterisk_line(settings: Any, **options: Any) -> Iterator[tuple[Line, AriServ
         }
         try:
             listener.told(Online)
-            yield Line("asterisk", switch, listener, numbers, server.pbx.call_in), server
+            yield Line("asterisk", switch, listener, numbers, server.pbx.call_in, partial(press, server.pbx)), server
         finally:
             listener.stop()
 
