@@ -10,7 +10,7 @@ from webhooks import outbox
 from webhooks.event_types import EventType
 
 if TYPE_CHECKING:
-    from telephony.models import Connection
+    from telephony.models import CallBack, Connection
 
 
 def agent_logged_in(agent_id: int, login: str) -> None:
@@ -56,6 +56,36 @@ def connection_ended(connection: "Connection") -> None:
         cause=connection.cause,
         cause_text=connection.cause_text,
     )
+
+
+def callback_queued(callback: "CallBack") -> None:
+    _callback(EventType.CALLBACK_QUEUED, callback)
+
+
+def callback_ended(callback: "CallBack") -> None:
+    """Record CALLBACK_ENDED. The last call, if there was one, was the answer if that is the result."""
+    _callback(
+        EventType.CALLBACK_ENDED,
+        callback,
+        disposition=callback.disposition,
+        attempts=callback.attempts,
+        waiting_seconds=callback.wait_seconds,
+        agent_login=callback.agent.login if callback.agent else None,
+        answer_connection_id=callback.connection.uid
+        if callback.connection and callback.disposition == callback.Disposition.ANSWERED
+        else None,
+    )
+
+
+def _callback(action: EventType, callback: "CallBack", **more: Any) -> None:
+    facts = {
+        "callback_id": callback.pk,
+        "queue_id": callback.queue_id,
+        "phone_number": callback.number,
+        "customer_id": callback.customer_id,
+        "connection_id": callback.caller.uid if callback.caller else None,
+    }
+    outbox.record(action, f"callback:{callback.pk}", {**facts, **more})
 
 
 def forget_numbers(connections: "Iterable[Connection]") -> None:

@@ -8,7 +8,7 @@ from django.db import transaction
 from prometheus_client import Counter
 
 from telephony import call_clock, causes, channels, events
-from telephony.calls import bridges, campaign_hooks, lines, offers, switch_requests, talk_times
+from telephony.calls import bridges, call_ends, campaign_hooks, lines, offers, switch_requests, talk_times
 from telephony.models import Agent, Connection, Leg
 from telephony.verbs import ledger, presence
 
@@ -158,6 +158,7 @@ def end(
     )
     if connection.has_talks:
         talk_times.end(connection, at)
+    call_ends.settle(connection, at)
     _part(connection, at, (cause or NORMAL) if hung_up_by == Connection.Party.SYSTEM else NORMAL)
     if connection.agent:
         presence.leave_call(connection.agent, connection, at, connection.wrap_up_seconds)

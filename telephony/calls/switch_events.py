@@ -13,6 +13,7 @@ from callcentre.core.statements import row_of
 from telephony import call_clock
 from telephony.calls import (
     browser_phones,
+    callbacks,
     campaign_hooks,
     dialler_calls,
     failed_transfers,
@@ -30,6 +31,7 @@ from telephony.switch.base import (
     Detected,
     Ended,
     Event,
+    KeyPressed,
     PhoneChanged,
     Played,
     RecordingFinished,
@@ -66,16 +68,24 @@ def handle(event: Event) -> None:
             answer_seconds.observe((timezone.now() - at).total_seconds())
         case Ended(channel_id, at, cause, tech_cause):
             ended(channel_id, at, cause, tech_cause)
-        case Detected():
-            dialler_calls.detected(event)
-        case Played():
-            dialler_calls.played(event)
+        case Detected() | Played() | KeyPressed():
+            _handle_of_person(event)
         case Arrived():
             inbound.arrived(event)
         case Unregistered() | PhoneChanged():
             _handle_of_phone(event)
         case RecordingFinished():
             recordings.finish(event.name, is_failed=event.is_failed)
+
+
+def _handle_of_person(event: Detected | Played | KeyPressed) -> None:
+    match event:
+        case Detected():
+            dialler_calls.detected(event)
+        case Played():
+            dialler_calls.played(event)
+        case KeyPressed():
+            callbacks.key_pressed(event)
 
 
 def _handle_of_phone(event: Unregistered | PhoneChanged) -> None:

@@ -3,6 +3,7 @@ from telephony.models.agent_intervals import AgentSession, AgentState, LedgerCha
 from telephony.models.agent_line import AgentLine
 from telephony.models.browser_phone import BrowserPhone
 from telephony.models.call_parts import CallCommand, Offer, Talk, Transfer
+from telephony.models.callback import CallBack, MissedCaller
 from telephony.models.connection import Connection, Leg
 from telephony.models.pause import Pause
 from telephony.models.queue import OpeningHours, Queue, QueueMember
@@ -19,12 +20,14 @@ __all__ = [
     "AgentSession",
     "AgentState",
     "BrowserPhone",
+    "CallBack",
     "CallCommand",
     "Connection",
     "ConnectionTopic",
     "EvaluationCriterion",
     "LedgerChange",
     "Leg",
+    "MissedCaller",
     "Offer",
     "OpeningHours",
     "Pause",
