@@ -11,8 +11,10 @@ class TelephonyConfig(AppConfig):
     api_permissions = {
         "agents:read": ("view_agent", "view_agentgroup"),
         "agents:write": ("change_agent",),
-        "connections:read": ("view_connection", "view_queue", "view_topicgroup", "view_transcription"),
-        "connections:write": ("change_connection",),
+        "connections:read": (
+            *("view_connection", "view_queue", "view_topicgroup", "view_transcription", "view_callback"),
+        ),
+        "connections:write": ("change_connection", "add_callback", "change_callback"),
         # The report of queues.
         "reports:read": ("view_queue",),
         "system:read": ("view_pause", "view_transfershortcut"),
@@ -23,9 +25,10 @@ class TelephonyConfig(AppConfig):
         "Supervisor": {
             "vc": "agent queue recording transcription",
             "vacd": "queuemember openinghours",
+            "vac": "callback",
             "v": (
                 "agentgroup pause agentsession agentstate connection offer leg talk transfer callcommand "
-                "connectiontopic topicgroup topic topicfield evaluationcriterion transfershortcut"
+                "missedcaller connectiontopic topicgroup topic topicfield evaluationcriterion transfershortcut"
             ),
         },
     }

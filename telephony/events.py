@@ -3,7 +3,7 @@
 The agent or the connection is locked when its event is recorded, which keeps the order of its events.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from webhooks import outbox
@@ -97,6 +97,12 @@ def forget_numbers(connections: "Iterable[Connection]") -> None:
     for side, subjects in by_side.items():
         if subjects:
             outbox.redact(subjects, {side: ""})
+
+
+def forget_callbacks(ids: Sequence[int]) -> None:
+    """Blank the number in the stored events of these call-backs."""
+    if ids:
+        outbox.redact([f"callback:{pk}" for pk in ids], {"phone_number": ""})
 
 
 def recording_ready(connection_uid: str, filename: str) -> None:

@@ -14,6 +14,7 @@ from telephony.models.callback import ANSWERED_WITHIN
 
 Reason, State = MissedCaller.Reason, CallBack.State
 
+_REASONS = {causes.QUEUE_CLOSED: Reason.CLOSED, causes.QUEUE_FULL: Reason.FULL}
 _HAS_AGENT = """
 SELECT EXISTS (
   SELECT FROM telephony_queuemember m JOIN telephony_agentsession s ON s.agent_id = m.agent_id AND s.ended_at IS NULL
@@ -45,17 +46,18 @@ def settle(connection: Connection, at: datetime) -> None:
 
 def _reason(connection: Connection) -> str:
     """Return why no agent answered the call."""
-    if connection.cause_text == causes.QUEUE_CLOSED:
-        return Reason.CLOSED
+    has_given_up = connection.hung_up_by == Connection.Party.CUSTOMER
+    if reason := _REASONS.get(connection.cause_text):
+        return reason
     if connection.cause is None:
         return Reason.NO_CONNECTION
-    if connection.queue_id is None:
-        return Reason.NO_QUEUE
     if connection.disposition == Connection.Disposition.FAILED:
         return Reason.HUNG_UP
+    if connection.queue_id is None:
+        return Reason.GAVE_UP if has_given_up else Reason.NO_QUEUE
     if not row_of(_HAS_AGENT, [connection.queue_id])[0]:
         return Reason.NO_AGENT
-    return Reason.GAVE_UP if connection.hung_up_by == Connection.Party.CUSTOMER else Reason.OVERFLOWED
+    return Reason.GAVE_UP if has_given_up else Reason.OVERFLOWED
 
 
 def _answer(connection: Connection, number: str, at: datetime) -> None:

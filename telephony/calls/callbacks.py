@@ -132,6 +132,13 @@ def is_due(connection: Connection, now: datetime) -> bool:
 # The turn of a call-back
 
 
+def is_attempt(connection: Connection) -> bool:
+    """Return whether this call out is one of a call-back, which the agent has not asked for."""
+    if connection.queue_id is None or connection.campaign_code:
+        return False
+    return CallBack.objects.filter(connection=connection, state=State.CALLING).exists()
+
+
 def lock(pk: int) -> CallBack | None:
     """Lock a call-back that waits. One that another transaction has locked is left to that."""
     rows = CallBack.objects.select_for_update(no_key=True, skip_locked=True, of=("self",)).select_related("queue")
@@ -163,3 +170,12 @@ def ring(callback: CallBack, agent: Agent, now: datetime) -> None:
     presence.ring(agent, connection, at)
     seconds = callback.queue.ring_seconds
     legs.ring_agent(connection, agent, at, role=Leg.Role.AGENT, presented=callback.number, ring_seconds=seconds)
+
+
+@transaction.atomic
+def withdraw(connection_id: int, now: datetime) -> None:
+    """Hang up the phone of an agent who is no longer available, and give the place to the next agent."""
+    connection = legs.lock(connection_id)
+    if connection and connection.state == Connection.State.ORIGINATING:
+        failed, at = Connection.Disposition.FAILED, legs.instant(connection, now)
+        legs.end(connection, at, failed, cause=legs.NORMAL, hung_up_by=Connection.Party.AGENT)

@@ -13,12 +13,11 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef
 
 from callcentre.core.statements import Statement, row_of, rows_of
-from callcentre.core.times import zone
 from telephony.calls import callbacks, campaign_hooks, legs, offers, placement
-from telephony.models import Agent, AgentState, Connection, Leg, Offer
+from telephony.models import Agent, AgentState, CallBack, Connection, Leg, Offer
 from telephony.models.agent_intervals import StateKind
 from telephony.models.browser_phone import PHONE_IS_READY
-from telephony.models.callback import CALLBACK_IS_DUE
+from telephony.models.callback import CALLBACK_IS_DUE, moment
 from telephony.verbs import ledger, presence
 
 State = Connection.State
@@ -95,6 +94,9 @@ def distribute(now: datetime) -> int:
     unanswered = Offer.objects.filter(ended_at=None, answered_at=None, queue__isnull=False)
     for pk in unanswered.filter(~Exists(ringing)).order_by("id").values_list("connection", flat=True):
         _withdraw(pk, now)
+    called = CallBack.objects.filter(state=CallBack.State.CALLING, connection__state=State.ORIGINATING)
+    for pk in called.filter(~Exists(ringing)).order_by("id").values_list("connection", flat=True):
+        callbacks.withdraw(pk, now)
     offered = 0
     # Of a call or of a call-back, whose other id is None.
     attempts: Counter[tuple[int | None, int | None]] = Counter()
@@ -114,7 +116,7 @@ def distribute(now: datetime) -> int:
 
 def _next(now: datetime, passed: list[tuple[int | None, int | None]], wanted: list[int]) -> Any:
     connections, found = [pk for pk, _ in passed if pk], [pk for _, pk in passed if pk]
-    values = {"now": now, "rested": now - REST, "rang": now - REST - LONGEST_RINGING, "zone": zone().key}
+    values = {**moment(now), "rested": now - REST, "rang": now - REST - LONGEST_RINGING}
     return row_of(_NEXT, {**values, "wanted": wanted, "passed": connections, "passed_callbacks": found})
 
 

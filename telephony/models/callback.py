@@ -1,13 +1,14 @@
 """Callers who are called back, and callers whom no agent has answered."""
 
-from datetime import timedelta
-from typing import ClassVar
+from datetime import datetime, timedelta
+from typing import Any, ClassVar
 
 from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from callcentre.core.scope import Lookups
+from callcentre.core.times import zone
 from telephony.models.agent import Agent
 from telephony.models.connection import Connection
 from telephony.models.queue import Queue
@@ -25,6 +26,11 @@ CALLBACK_IS_DUE = """(
     )
   )
 )"""
+
+
+def moment(now: datetime) -> dict[str, Any]:
+    """Return the parameters of CALLBACK_IS_DUE."""
+    return {"now": now, "zone": zone().key}
 
 
 class CallBack(models.Model):
@@ -101,6 +107,7 @@ class CallBack(models.Model):
             models.Index(fields=["queue", "waiting_since"], condition=Q(state="waiting"), name="callback_waiting"),
             models.Index(fields=["number", "-id"], name="callback_of_number"),
             models.Index(fields=["queue", "-created_at"], name="callback_of_queue"),
+            models.Index(fields=["customer_id"], condition=Q(customer_id__isnull=False), name="callback_of_customer"),
         ]
 
     def __str__(self) -> str:
@@ -117,6 +124,7 @@ class MissedCaller(models.Model):
 
     class Reason(models.TextChoices):
         CLOSED = "closed", _("the queue was closed")
+        FULL = "full", _("the queue was full")
         NO_AGENT = "no_agent", _("no agent was logged in")
         GAVE_UP = "gave_up", _("gave up")
         OVERFLOWED = "overflowed", _("waited too long")

@@ -82,13 +82,13 @@ class Queue(TimestampedModel):
         default="",
         db_default="",
         validators=[RegexValidator(r"\A[0-9*#]\Z", _("A key is a digit, * or #."))],
-        help_text=_("A waiting caller who presses it hangs up and is called in turn; empty: no key."),
+        help_text=_("A waiting caller who presses it is disconnected and called in turn; empty: no key."),
     )
     callback_after_seconds = models.PositiveIntegerField(
         _("call-back after a wait of s"),
         default=0,
         db_default=0,
-        help_text=_("A caller who has waited so long is told good-bye and called in turn; 0: never."),
+        help_text=_("A caller who has waited so long is disconnected and called in turn; 0: never."),
     )
     callback_attempts = models.PositiveSmallIntegerField(
         _("attempts of a call-back"),

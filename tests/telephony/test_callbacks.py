@@ -8,8 +8,9 @@ from django.utils import timezone
 
 from callcentre.core.errors import Conflict, ErrorCode, Invalid
 from telephony.calls import callbacks, switch_events
-from telephony.models import Agent, CallBack, Connection, MissedCaller, Queue
+from telephony.models import Agent, CallBack, Connection, MissedCaller, Pause, Queue
 from telephony.switch.base import Ended, KeyPressed, Ringing, SwitchError, Up
+from telephony.verbs import presence
 from tests.conftest import ACTOR
 from tests.telephony.callers import (
     CALLER,
@@ -204,6 +205,18 @@ def test_an_agent_who_does_not_pick_up_costs_no_attempt_and_no_place(
     assert CallBack.objects.get().state == "waiting"
     distribute(seconds_from_now=15)
     assert CallBack.objects.get().agent == anna
+
+
+def test_an_agent_who_pauses_while_the_phone_rings_gives_the_place_to_the_next(
+    anna: Agent, bert: Agent, switch: RecordingSwitch
+) -> None:
+    callback = queued()
+    first = rung(callback)
+    presence.pause(anna, ACTOR, Pause.objects.create(name="Lunch").pk)
+    second = rung(callback)
+
+    assert ("hang_up", channel(first, 1)) in switch.told
+    assert (second.agent, callback.attempts, state(anna)) == (bert, 0, "paused")
 
 
 def test_a_number_that_does_not_answer_is_called_again_later_and_at_last_is_missed(

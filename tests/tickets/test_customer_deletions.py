@@ -79,6 +79,7 @@ def test_page_and_trace_of_a_customer_count_deleted_and_emptied_rows() -> None:
         "tickets.chatmessage": 2,
         "telephony.recording": 2,
         "telephony.transcription": 2,
+        "telephony.callback": 1,
     }
     assert deletion.emptied == {"tickets.receivedmail": 2, "telephony.connection": 2}
 
