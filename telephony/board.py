@@ -1,14 +1,16 @@
 """The board of agents: their states now, and the other sides of their calls."""
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from django.utils import timezone
 
 from callcentre.core.scope import ALL, Scope
 from telephony.current_states import LOGGED_OUT, ORDER, Current, current_states
 from telephony.customers import name_beside, pages_of_customers
-from telephony.models import Agent, Connection
+from telephony.models import Agent, BrowserPhone, Connection
 
 # The most rows of a board. The list of agents has the rest.
 SHOWN = 200
@@ -22,6 +24,8 @@ class BoardRow:
     number: str
     customer: str
     customer_url: str
+    # The state of the phone in the browser; an empty string for another phone.
+    phone: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +50,21 @@ def board(scope: Scope = ALL) -> Board:
     )
     shown = working[:SHOWN]
     others = _others({states[pk].connection_id for pk in shown}, scope)
-    rows = [BoardRow(agents[pk], states[pk], *others.get(states[pk].connection_id, ("", "", ""))) for pk in shown]
+    phones = _phones([agents[pk] for pk in shown if agents[pk].uses_browser_phone], at)
+    rows = [
+        BoardRow(agents[pk], states[pk], *others.get(states[pk].connection_id, ("", "", "")), phone=phones.get(pk, ""))
+        for pk in shown
+    ]
     return Board(rows, {status: counts[status] for status in ORDER}, len(working) - len(shown), len(agents))
+
+
+def _phones(agents: Sequence[Agent], at: datetime) -> dict[int, str]:
+    """Return the states of these agents' phones in browsers by the ids of the agents."""
+    if not agents:
+        return {}
+    known = BrowserPhone.objects.defer("password").in_bulk([agent.pk for agent in agents])
+    closed = BrowserPhone.State.CLOSED
+    return {agent.pk: known[agent.pk].state_at(at) if agent.pk in known else closed for agent in agents}
 
 
 def _others(connection_ids: set[int | None], scope: Scope) -> dict[int | None, tuple[str, str, str]]:

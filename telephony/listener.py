@@ -25,6 +25,7 @@ from telephony.calls import (
     distribution,
     inbound,
     line_events,
+    lost_phones,
     placement,
     reconciliation,
     switch_events,
@@ -202,6 +203,7 @@ class Listener:
                 self._submit_commands,
                 self._submit_lines,
                 lambda: self._submit_all(dialler_calls.overdue(now), partial(dialler_calls.go_on, now=now)),
+                lambda: self._submit_all(lost_phones.waiting(), partial(lost_phones.go_on, now=now)),
                 lambda: self._submit_all(distribution.overdue(now), partial(inbound.overflow, now=now)),
                 lambda: distribution.distribute(now),
             ]

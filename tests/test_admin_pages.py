@@ -11,20 +11,25 @@ from urllib.parse import parse_qsl, urljoin, urlsplit
 import pytest
 from django.contrib import admin
 from django.contrib.auth import get_user
+from django.contrib.auth.models import Group
 from django.contrib.staticfiles import finders
+from django.db import connection
 from django.test import RequestFactory, override_settings
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from pytest_django import DjangoDbBlocker
 
+from callcentre.core.audit import AuditLog
 from callcentre.core.encryption import EncryptedTextField
 from callcentre.models import User
-from tests.admin_pages import addresses, list_of, row_of_each_model
+from tests.admin_pages import addresses, factory_of, list_of, row_of_each_model
 from tests.backoffice import page_of, staff, superuser
 from tests.conftest import kept_for_all
 from tests.processes import ROOT
 from tests.telephony.factories import AgentFactory
 from tests.tickets.factories import MarketplaceFactory, TicketQueueFactory
 from tests.webhooks.factories import WebhookFactory
+from tickets.models import Marketplace
 
 pytestmark = pytest.mark.django_db
 
@@ -37,6 +42,10 @@ ENCRYPTED: dict[str, Any] = {
     "TicketQueue": TicketQueueFactory,
 }
 LISTS = {list_of(model) for model in MODELS}
+
+
+def label_of(model: Any) -> str:
+    return str(model._meta.label)
 
 
 class Page(HTMLParser):
@@ -142,7 +151,7 @@ def test_every_static_file_in_our_templates_exists() -> None:
     assert {name for name in names if finders.find(name) is None} == set()
 
 
-@pytest.mark.parametrize("model", MODELS, ids=lambda model: model._meta.label)
+@pytest.mark.parametrize("model", MODELS, ids=label_of)
 def test_unknown_rows_are_no_failure(model, plain_static):
     client = superuser()
     name = f"admin:{model._meta.app_label}_{model._meta.model_name}"
@@ -152,6 +161,26 @@ def test_unknown_rows_are_no_failure(model, plain_static):
 
     # Redirected to the overview with a message, or refused.
     assert {answer.status_code for answer in answers} <= {302, 403, 404}
+
+
+@pytest.mark.slow("opens every list")
+def test_a_list_takes_no_more_statements_for_more_rows(plain_static, without_menu):
+    client = superuser()
+    # Those of the others have no factory, or a row for each of a few sources.
+    models = [model for model in MODELS if model not in (Group, AuditLog, Marketplace)]
+    counts: dict[str, list[int]] = {label_of(model): [] for model in models}
+
+    # The first visit fills caches.
+    for rows in (1, 2, 6):
+        for model in models:
+            for _ in range(rows):
+                factory_of(model)()
+        for model in models:
+            with CaptureQueriesContext(connection) as queries:
+                client.page(list_of(model))
+            counts[label_of(model)].append(len(queries))
+
+    assert {label: found for label, found in counts.items() if found[2] > min(found[1], 20)} == {}
 
 
 @pytest.mark.parametrize("access", ["superuser", "view", "change"])

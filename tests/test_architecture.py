@@ -55,6 +55,7 @@ WITHOUT_ADMIN = {
     "telephony.TranscriptionUsage": "said above the list of transcriptions",
     "callcentre.Heartbeat": "a row per process, which it writes for itself: the overview says which are missing",
     "telephony.BrowserPhone": "the window of a phone, which the page of its agent tells of",
+    "telephony.CallQuality": "shown with its connection",
     "telephony.SwitchContact": "one row, which the listener writes for itself",
     "telephony.SwitchCommand": "gone as soon as the simulated switch has answered",
     "tickets.AcknowledgedAddress": "who got an acknowledgement within the hour: for the service only",

@@ -8,6 +8,7 @@ from django.contrib import admin
 from django.contrib.admin.utils import flatten_fieldsets
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest
+from django.template.defaultfilters import floatformat
 from django.utils.translation import gettext_lazy as _
 from unfold.admin import TabularInline
 from unfold.contrib.filters.admin import DropdownFilter
@@ -23,7 +24,7 @@ from telephony.admin.report_filter import Counted
 from telephony.admin.state_labels import minutes
 from telephony.admin.topics import topic_of
 from telephony.admin.transcriptions import conversation_of
-from telephony.models import CallCommand, Connection, Leg, Offer, Talk, Transfer
+from telephony.models import CallCommand, CallQuality, Connection, Leg, Offer, Talk, Transfer
 
 COLOURS: dict[str, str] = {
     Connection.Disposition.ANSWERED: "success",
@@ -149,6 +150,24 @@ class TalkInline(_PartInline):
     verbose_name_plural = _("talks")
 
 
+def _figure(name: str, description: Any) -> Any:
+    """Return a column that shows a mean and the worst value, with one decimal."""
+
+    def shown(row: CallQuality) -> str:
+        values = getattr(row, name), getattr(row, f"{name}_worst")
+        return "–" if None in values else " / ".join(floatformat(value, 1) for value in values)
+
+    return column(shown, description=description)
+
+
+class QualityInline(_PartInline):
+    model = CallQuality
+    fields = ("agent", "mean_loss", "mean_jitter", "mean_round_trip")
+    mean_loss = _figure("loss", _("loss in %, mean / worst"))
+    mean_jitter = _figure("jitter", _("jitter in ms, mean / worst"))
+    mean_round_trip = _figure("round_trip", _("round trip in ms, mean / worst"))
+
+
 class TransferInline(_PartInline):
     model = Transfer
     fields = ("moment", "actor_name", "from_queue", "from_agent", "queue", "number", "reason")
@@ -202,7 +221,7 @@ class ConnectionAdmin(CallsAdmin):
         (_("Course"), {"fields": (("start", "ring_seconds"), ("answer", "wait_seconds"), ("end", "talk"))}),
         (_("End of the call"), {"fields": (("hung_up_by", "request_of"), ("cause", "reason"))}),
     )
-    inlines = (OfferInline, TalkInline, TransferInline, LegInline, CommandInline)
+    inlines = (OfferInline, TalkInline, TransferInline, LegInline, QualityInline, CommandInline)
     change_form_outer_before_template = "telephony/_recordings.html"
     change_form_outer_after_template = "admin/telephony/connection.html"
     newest_by = "created_at"  # the ids of imported calls have another order

@@ -203,11 +203,9 @@ def _hold(connection: Connection, command: CallCommand, at: datetime) -> None:
 
 def _resume(connection: Connection, command: CallCommand, at: datetime) -> None:
     connection.is_on_hold = False
-    connection.join_count += 1
-    connection.save(update_fields=["is_on_hold", "join_count"])
-    if customer := connection.leg_of(Leg.Role.CUSTOMER):
-        switch_requests.send("stop_music", customer.channel_id)
-    bridges.join(connection, *(leg for leg in connection.open_legs if not leg.hangup_asked_at))
+    connection.save(update_fields=["is_on_hold"])
+    if not connection.agent_lost_at:
+        legs.join_again(connection)
 
 
 def _transfer(connection: Connection, command: CallCommand, at: datetime) -> None:
@@ -228,6 +226,9 @@ def _transfer(connection: Connection, command: CallCommand, at: datetime) -> Non
     if offer := offers.current(connection):
         offers.close(offer, at, is_transferred=True)
     talk_times.transfer(connection, at)
+    if connection.agent_lost_at:
+        connection.agent_lost_at = None
+        connection.save(update_fields=["agent_lost_at"])
     if connection.uses_line:
         # Out of the bridge first: a line hears silence outside only.
         bridges.destroy(connection.bridge_id)

@@ -122,7 +122,13 @@ def begin(
         publish("calls")
 
     switch_requests.send(
-        "call_agent", line.channel_id, agent.number, presented=shown, ring_seconds=seconds, refused=refused
+        "call_agent",
+        line.channel_id,
+        agent.number,
+        presented=shown,
+        ring_seconds=seconds,
+        is_awaited=True,
+        refused=refused,
     )
     return line
 

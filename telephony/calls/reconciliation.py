@@ -283,7 +283,7 @@ def restore(pk: int) -> None:
         return
     here = [leg for leg in connection.open_legs if leg.state == Leg.State.UP and not leg.hangup_asked_at]
     customer = connection.leg_of(Role.CUSTOMER)
-    if connection.state == State.TALKING and not connection.is_on_hold:
+    if connection.state == State.TALKING and not connection.is_on_hold and not connection.agent_lost_at:
         if len(here) > 1:
             bridges.join(connection, *here, is_repeated=True)
     elif connection.state in (State.DETECTING, State.PLAYING) or _waits_for_dialler(connection):

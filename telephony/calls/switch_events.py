@@ -20,6 +20,7 @@ from telephony.calls import (
     inbound,
     legs,
     line_events,
+    lost_phones,
     outbound,
     switch_requests,
     transfers,
@@ -92,8 +93,18 @@ def _handle_of_phone(event: Unregistered | PhoneChanged) -> None:
     match event:
         case Unregistered(number, at):
             line_events.hang_up_lost(number, at)
+            _end_of_window(number, at)
         case PhoneChanged(number, at, is_online):
             browser_phones.changed(number, at, is_online=is_online)
+
+
+def _end_of_window(number: str, at: datetime) -> None:
+    """End the legs of a phone in a browser whose window is gone, before the switch misses its packets."""
+    open_ones = Leg.objects.filter(ended_at=None, hangup_asked_at=None, asked_at__lt=at)
+    of_window = open_ones.filter(agent__number=number, agent__uses_browser_phone=True)
+    for channel_id in list(of_window.values_list("channel_id", flat=True)):
+        ended(channel_id, at, legs.NO_MEDIA)
+        switch_requests.hang_up(channel_id)
 
 
 def _handle_of_line(event: Ringing | Up | Ended | Played) -> None:
@@ -135,6 +146,8 @@ def up(channel_id: str, at: datetime) -> None:
         legs.hang_up(leg, at)
         if leg.role == Role.CUSTOMER and connection.state == Connection.State.ENDED:
             campaign_hooks.of(connection).answered_late(connection, heard_at)
+    elif connection.agent_lost_at and leg.role == Role.AGENT:
+        lost_phones.back(connection, leg)
     elif leg.role == Role.TARGET:
         transfers.target_up(connection, leg, at)
     elif leg.role == Role.CUSTOMER:

@@ -2,7 +2,7 @@ from telephony.models.agent import Agent, AgentGroup
 from telephony.models.agent_intervals import AgentSession, AgentState, LedgerChange
 from telephony.models.agent_line import AgentLine
 from telephony.models.browser_phone import BrowserPhone
-from telephony.models.call_parts import CallCommand, Offer, Talk, Transfer
+from telephony.models.call_parts import CallCommand, CallQuality, Offer, Talk, Transfer
 from telephony.models.callback import CallBack, MissedCaller
 from telephony.models.connection import Connection, Leg
 from telephony.models.pause import Pause
@@ -22,6 +22,7 @@ __all__ = [
     "BrowserPhone",
     "CallBack",
     "CallCommand",
+    "CallQuality",
     "Connection",
     "ConnectionTopic",
     "EvaluationCriterion",

@@ -106,6 +106,36 @@ class Talk(models.Model):
         return f"{self.connection_id}: {self.agent}"
 
 
+class CallQuality(models.Model):
+    """How a call sounded at the phone in an agent's browser, which reports every few seconds while both talk.
+
+    Loss is the percentage of packets that did not arrive, in the worse direction; jitter and the round trip between
+    browser and switch are milliseconds. The means are those of all reports. The round trip is NULL until it is known,
+    some seconds after the start.
+    """
+
+    connection = models.ForeignKey(
+        Connection, models.CASCADE, related_name="qualities", db_index=False, verbose_name=_("call")
+    )
+    agent = models.ForeignKey(Agent, models.PROTECT, related_name="+", db_index=False, verbose_name=_("agent"))
+    reports = models.PositiveIntegerField()
+    loss = models.FloatField()
+    loss_worst = models.FloatField()
+    jitter = models.FloatField()
+    jitter_worst = models.FloatField()
+    round_trip = models.FloatField(null=True)
+    round_trip_worst = models.FloatField(null=True)
+
+    class Meta:
+        verbose_name_plural = _("quality at the phone in the browser")
+        ordering = ["id"]
+        default_permissions = ()
+        constraints = [models.UniqueConstraint(fields=["connection", "agent"], name="callquality_of_agent")]
+
+    def __str__(self) -> str:
+        return f"{self.connection_id}: {self.agent}"
+
+
 class Transfer(Change):
     """A transfer of a call to a queue or a number, with its actor and time.
 

@@ -133,6 +133,8 @@ class Connection(models.Model):
     ring_seconds = models.PositiveIntegerField(_("ringing in s"), default=0)
     wait_seconds = models.PositiveIntegerField(_("waiting in s"), default=0)
     is_on_hold = models.BooleanField(_("on hold"), default=False)
+    # The agent's phone in the browser was lost in this talk: the customer hears music while it may come back.
+    agent_lost_at = models.DateTimeField(null=True, editable=False)
     # How often legs were joined. Each time has a recording of its own.
     join_count = models.PositiveSmallIntegerField(default=0, editable=False)
     # An agent has transferred this outbound call, so that its talks are rows of Talk. Always false for inbound calls.
@@ -293,8 +295,11 @@ def phone_is_occupied(agent: str) -> str:
 )""").of(agent=agent, leg_occupies_phone=LEG_OCCUPIES_PHONE, line_occupies_phone=LINE_OCCUPIES_PHONE)
 
 
-# SQL: the phone of the call's agent is in a call.
-PHONE_IS_IN_CALL = phone_is_occupied("telephony_connection.agent_id")
+# SQL: the phone of the call's agent is in a call, or was lost in one that waits for it.
+PHONE_IS_IN_CALL = Statement("""({phone_is_occupied} OR EXISTS (
+  SELECT FROM telephony_connection lost WHERE lost.agent_id = telephony_connection.agent_id
+  AND lost.state = 'talking' AND lost.agent_lost_at IS NOT NULL
+))""").of(phone_is_occupied=phone_is_occupied("telephony_connection.agent_id"))
 
 
 class Leg(models.Model):

@@ -116,14 +116,12 @@ class AsteriskSwitch:
     ) -> None:
         if not re.fullmatch(r"[0-9A-Za-z._-]+", number):
             raise SwitchError(f"{number!r} is no SIP number.", INVALID_NUMBER)
-        is_line = line_of(channel_id) is not None
-        if is_line:
+        if line_of(channel_id) is not None:
             # Asterisk then reports the registration of the phone; and channel events twice, of which we drop one. A
             # phone that does not exist is refused below.
             with suppress(AriError):
                 self._subscribe(f"endpoint:PJSIP/{number}")
-        variables = _AWAITED if is_line or is_awaited else None
-        self._call(channel_id, f"PJSIP/{number}", presented, ring_seconds, variables)
+        self._call(channel_id, f"PJSIP/{number}", presented, ring_seconds, _AWAITED if is_awaited else None)
 
     def call_number(self, channel_id: str, number: str, *, presented: str, ring_seconds: int) -> None:
         # The number must not contain a route to another endpoint than the trunk.

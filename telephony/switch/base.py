@@ -214,8 +214,7 @@ class Switch(Protocol):
     ) -> None:
         """Ring the phone with this SIP number, and show `presented` on it. Refused if there is no such phone.
 
-        With `is_awaited` the agent has asked for the call, and a phone in the browser answers by itself, as it does for
-        a standing line.
+        With `is_awaited` a phone in the browser answers by itself: a standing line, or a call that the agent asked for.
 
         This and `call_number` do nothing if there is a channel with this id already.
         """

@@ -17,6 +17,7 @@ from callcentre.core.deletions import Deletion, FileRemoval
 from callcentre.core.file_store import FileStore
 from callcentre.models import ApiUser, ApiUserChange, Heartbeat, IdempotencyRecord, Lockout, User, hash_secret
 from callcentre.signin.models import PasswordReset, RecoveryCode, SecondFactor, UserSession
+from tests.model_factory import ModelFactory
 
 
 def hashed(password: str) -> str:
@@ -29,11 +30,7 @@ def _hashed(password: str, algorithm: str) -> str:
     return make_password(password, hasher=algorithm)
 
 
-class UserFactory(factory.django.DjangoModelFactory[User]):
-    class Meta:
-        model = User
-        skip_postgeneration_save = True
-
+class UserFactory(ModelFactory[User]):
     username = factory.Sequence(lambda n: f"user-{n}")
     password = factory.django.Password("user-pass", transform=hashed)
 
@@ -42,11 +39,8 @@ class UserFactory(factory.django.DjangoModelFactory[User]):
         admin = factory.Trait(is_staff=True, is_superuser=True)
 
 
-class ApiUserFactory(factory.django.DjangoModelFactory[ApiUser]):
+class ApiUserFactory(ModelFactory[ApiUser]):
     """An API user with an unknown generated secret; use `ApiUser.create` to log in."""
-
-    class Meta:
-        model = ApiUser
 
     login = factory.Sequence(lambda n: f"api-user-{n}")
 
@@ -55,37 +49,25 @@ class ApiUserFactory(factory.django.DjangoModelFactory[ApiUser]):
         return model_class.create(SYSTEM, **kwargs)[0]
 
 
-class ApiUserChangeFactory(factory.django.DjangoModelFactory[ApiUserChange]):
-    class Meta:
-        model = ApiUserChange
-
+class ApiUserChangeFactory(ModelFactory[ApiUserChange]):
     api_user = factory.SubFactory(ApiUserFactory)
     actor_kind = "system"
     actor_name = "system"
     action = "edit"
 
 
-class IdempotencyRecordFactory(factory.django.DjangoModelFactory[IdempotencyRecord]):
-    class Meta:
-        model = IdempotencyRecord
-
+class IdempotencyRecordFactory(ModelFactory[IdempotencyRecord]):
     api_user = factory.SubFactory(ApiUserFactory)
     fingerprint = factory.Sequence(lambda n: f"{n:064}")
     body_hash = "0" * 64
     status = 201
 
 
-class FileStoreFactory(factory.django.DjangoModelFactory[FileStore]):
-    class Meta:
-        model = FileStore
-
+class FileStoreFactory(ModelFactory[FileStore]):
     mark = factory.Faker("uuid4")
 
 
-class HeartbeatFactory(factory.django.DjangoModelFactory[Heartbeat]):
-    class Meta:
-        model = Heartbeat
-
+class HeartbeatFactory(ModelFactory[Heartbeat]):
     process = "beat"
     name = factory.Sequence(lambda n: f"host:{n}")
     beat_at = factory.LazyFunction(timezone.now)
@@ -94,10 +76,7 @@ class HeartbeatFactory(factory.django.DjangoModelFactory[Heartbeat]):
         silent = factory.Trait(beat_at=factory.LazyFunction(lambda: timezone.now() - timedelta(minutes=1)))
 
 
-class LockoutFactory(factory.django.DjangoModelFactory[Lockout]):
-    class Meta:
-        model = Lockout
-
+class LockoutFactory(ModelFactory[Lockout]):
     realm = Lockout.Realm.API
     source = factory.Sequence(lambda n: f"192.0.2.{n % 256}")
     login = factory.Sequence(lambda n: f"login-{n}")
@@ -107,10 +86,7 @@ class LockoutFactory(factory.django.DjangoModelFactory[Lockout]):
         over = factory.Trait(until=factory.LazyFunction(lambda: timezone.now() - timedelta(seconds=1)))
 
 
-class DeletionFactory(factory.django.DjangoModelFactory[Deletion]):
-    class Meta:
-        model = Deletion
-
+class DeletionFactory(ModelFactory[Deletion]):
     kind = "ticket"
     object_id = factory.Sequence(lambda n: str(n + 1))
     reason = "request of 21 November"
@@ -128,43 +104,28 @@ class DeletionFactory(factory.django.DjangoModelFactory[Deletion]):
         )
 
 
-class FileRemovalFactory(factory.django.DjangoModelFactory[FileRemoval]):
-    class Meta:
-        model = FileRemoval
-
+class FileRemovalFactory(ModelFactory[FileRemoval]):
     path = factory.Sequence(lambda n: f"files/2026/11/21/{n}")
 
 
-class SecondFactorFactory(factory.django.DjangoModelFactory[SecondFactor]):
+class SecondFactorFactory(ModelFactory[SecondFactor]):
     """The confirmed second factor of a user; `code_of` makes its codes."""
-
-    class Meta:
-        model = SecondFactor
 
     user = factory.SubFactory(UserFactory, staff=True)
     confirmed = True
 
 
-class RecoveryCodeFactory(factory.django.DjangoModelFactory[RecoveryCode]):
-    class Meta:
-        model = RecoveryCode
-
+class RecoveryCodeFactory(ModelFactory[RecoveryCode]):
     user = factory.SubFactory(UserFactory, staff=True)
     digest = factory.Sequence(lambda n: hash_secret(f"code{n}"))
 
 
-class UserSessionFactory(factory.django.DjangoModelFactory[UserSession]):
-    class Meta:
-        model = UserSession
-
+class UserSessionFactory(ModelFactory[UserSession]):
     session_key = factory.Sequence(lambda n: f"session{n}")
     expire_date = factory.LazyFunction(lambda: timezone.now() + timedelta(hours=12))
 
 
-class PasswordResetFactory(factory.django.DjangoModelFactory[PasswordReset]):
-    class Meta:
-        model = PasswordReset
-
+class PasswordResetFactory(ModelFactory[PasswordReset]):
     typed = factory.Sequence(lambda n: f"user-{n}")
     source = "192.0.2.1"
     site = "https://callcentre.example"
@@ -178,10 +139,7 @@ def code_of(factor: SecondFactor, steps: int = 0) -> str:
     return f"{totp.token():06}"
 
 
-class AuditEntryFactory(factory.django.DjangoModelFactory[AuditEntry]):
-    class Meta:
-        model = AuditEntry
-
+class AuditEntryFactory(ModelFactory[AuditEntry]):
     actor_kind = "user"
     actor_name = "tester"
     action = "edit"
@@ -189,7 +147,7 @@ class AuditEntryFactory(factory.django.DjangoModelFactory[AuditEntry]):
     object_id = factory.Sequence(lambda n: str(n + 1))
 
 
-class AuditLogFactory(factory.django.DjangoModelFactory[AuditLog]):
+class AuditLogFactory(ModelFactory[AuditLog]):
     """The rows of a view: make an AuditEntry instead."""
 
     class Meta:

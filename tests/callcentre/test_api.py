@@ -5,6 +5,7 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
+from django.utils.translation import override
 
 from callcentre.core.errors import ErrorCode
 from campaigns.models import Campaign, CampaignGroup
@@ -44,20 +45,16 @@ def test_all_faults_of_a_request_come_at_once_with_their_dotted_fields(api: ApiC
 
 
 @pytest.mark.parametrize("body", [b'{"name": ""}', b"", b"  \n"])
-def test_an_empty_required_field_reads_as_the_interface_says(body: bytes, api: ApiClient) -> None:
+def test_an_empty_required_field_reads_as_the_interface_says_and_a_fault_of_no_field_has_none(
+    body: bytes, api: ApiClient
+) -> None:
     response = api.generic("POST", "/api/outbound_groups", body, content_type="application/json")
 
     assert response.json() == {
         "request_id": response["X-Request-Id"],
         "errors": [{"message": 'Field "name" cannot be empty.', "code": 100001, "field": "name"}],
     }
-
-
-def test_a_fault_of_no_field_has_no_field(api: ApiClient) -> None:
-    response = api.post("/api/outbound_groups", [])
-
-    assert codes(response) == {("", ErrorCode.BODY_NOT_OBJECT.number)}
-    assert "field" not in response.json()["errors"][0]
+    assert "field" not in api.post("/api/outbound_groups", []).json()["errors"][0]
 
 
 def test_codes_have_six_digits_and_none_is_used_twice() -> None:
@@ -117,8 +114,6 @@ def test_messages_are_english_unless_polish_is_wanted(api: ApiClient) -> None:
 
 
 def test_every_message_of_the_enum_has_a_polish_one() -> None:
-    from django.utils.translation import override
-
     def read(code: ErrorCode, language: str) -> str:
         with override(language):
             return str(code.text)
@@ -176,17 +171,13 @@ def test_a_byte_order_mark_before_json_is_ignored(mark: bytes, api: ApiClient) -
 @pytest.mark.parametrize("body", [b"", b"  \n", b"\xef\xbb\xbf"])
 def test_a_put_without_a_body_is_refused_and_one_without_fields_changes_nothing(body: bytes, api: ApiClient) -> None:
     record = RecordFactory(campaign__code="DEMO1")
-    paths = [
-        "/api/outbounds/DEMO1",
-        f"/api/outbounds/DEMO1/records/{quote(record.phone_number)}",
-        f"/api/tickets/{TicketFactory().pk}",
-    ]
+    paths = ["/api/outbounds/DEMO1", f"/api/outbounds/DEMO1/records/{quote(record.phone_number)}"]
+    paths.append(f"/api/tickets/{TicketFactory().pk}")
 
     refused = [api.generic("PUT", path, body, content_type="application/json") for path in paths]
 
-    assert [(response.status_code, codes(response)) for response in refused] == [
-        (400, {("", ErrorCode.BODY_NOT_OBJECT.number)})
-    ] * 3
+    not_object = (400, {("", ErrorCode.BODY_NOT_OBJECT.number)})
+    assert [(response.status_code, codes(response)) for response in refused] == [not_object] * 3
     assert [api.put(path, {}).status_code for path in paths] == [204] * 3
     assert api.generic("PUT", "/api/outbounds/XXXXX", body, content_type="application/json").status_code == 404
 
@@ -269,9 +260,7 @@ def page(api: ApiClient, query: str) -> Any:
 
 
 @pytest.mark.parametrize("name", ["limit", "offset"])
-@pytest.mark.parametrize(
-    "value", ["-1", "x", "1.5", "1e2", "--1", "-", "٣", "-" + "9" * 5000, "NaN", "0x10", "1,2", "1 2"]
-)
+@pytest.mark.parametrize("value", ["-1", "1.5", "٣", "-" + "9" * 5000, "0x10", "1 2"])
 def test_a_malformed_limit_or_offset_is_400(name: str, value: str, api: ApiClient, three_records: list[int]) -> None:
     response = page(api, f"{name}={value}")
 
@@ -309,12 +298,9 @@ def test_a_page_holds_a_hundred_at_most_and_of_customers_a_thousand(
     assert (body["count"], len(body["result"])) == (most + 1, count)
 
 
-@pytest.mark.parametrize("offset", ["3", "1000", "9223372036854775807", "9223372036854775808", "9" * 19, "9" * 5000])
-def test_an_offset_past_the_end_is_an_empty_page(offset: str, api: ApiClient, three_records: list[int]) -> None:
-    assert page(api, f"offset={offset}").json() == {"count": 3, "result": []}
-
-
-def test_pages_follow_each_other_without_overlap_or_gap(api: ApiClient, three_records: list[int]) -> None:
+def test_pages_follow_each_other_without_overlap_or_gap_and_end_empty(api: ApiClient, three_records: list[int]) -> None:
     pages = [page(api, f"limit=1&offset={offset}").json()["result"] for offset in range(3)]
 
     assert [record["record_id"] for [record] in pages] == three_records
+    for offset in ("3", "9223372036854775807", "9223372036854775808", "9" * 5000):
+        assert page(api, f"offset={offset}").json() == {"count": 3, "result": []}, offset

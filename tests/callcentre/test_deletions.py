@@ -103,11 +103,8 @@ def test_a_failed_step_is_rolled_back_and_earlier_steps_stay(rows: Rows, tmp_pat
     rows.failures = {2: [RuntimeError("the disk")]}
     deletion = ran(asked())
 
-    assert (deletion.state, deletion.deleted, deletion.error) == (
-        State.RUNNING,
-        {"callcentre.lockout": 1},
-        "RuntimeError",
-    )
+    stopped = (deletion.state, deletion.deleted, deletion.error)
+    assert stopped == (State.RUNNING, {"callcentre.lockout": 1}, "RuntimeError")
     assert Lockout.objects.count() == 2
     # The file of the step that was rolled back is still there; a sweep of the storage finds it.
     assert files(tmp_path) == 1

@@ -68,18 +68,14 @@ def links_without_log_in() -> list[str]:
     """Return an address of each route with a variable part that needs no log-in, images of articles left out: they are
     open only when the article is.
     """
-    routes = [route for route in urlpatterns if isinstance(route, URLPattern) and route.pattern.converters]
     public = [
         route
-        for route in routes
-        if re.match(r"(?!admin/)|admin/login/", str(route.pattern)) and route.name != "article-image"
+        for route in urlpatterns
+        if isinstance(route, URLPattern) and route.pattern.converters and route.name != "article-image"
+        if re.match(r"(?!admin/)|admin/login/", str(route.pattern))
     ]
-    return [
-        reverse(
-            str(route.name), kwargs={name: SECRET if name == "token" else "MQ" for name in route.pattern.converters}
-        )
-        for route in public
-    ]
+    kwargs = [{name: SECRET if name == "token" else "MQ" for name in route.pattern.converters} for route in public]
+    return [reverse(str(route.name), kwargs=values) for route, values in zip(public, kwargs, strict=True)]
 
 
 # Sizes
@@ -213,8 +209,7 @@ def test_every_queue_has_a_worker_that_it_shares_with_no_slower_work() -> None:
 
 def test_a_web_server_that_is_still_starting_can_be_stopped() -> None:
     """A worker of granian ignores a signal that comes before its handler: then granian would wait for it for ever."""
-    unit = (ROOT / "deploy" / "systemd" / "callcentre-web.service").read_text()
-    (stop_seconds,) = map(int, re.findall(r"TimeoutStopSec=(\d+)", unit))
+    (stop_seconds,) = map(int, re.findall(r"TimeoutStopSec=(\d+)", UNITS["web"]))
 
     assert 0 < int(option(programs(8000)["web"], "--workers-kill-timeout")) < PATIENCE_SECONDS
     assert 0 < int(option(arguments_of("web"), "--workers-kill-timeout")) < stop_seconds

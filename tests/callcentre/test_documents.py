@@ -7,6 +7,7 @@ import pytest
 import yaml
 from django.test import Client
 
+from callcentre.api.documents import rendered_document
 from callcentre.core.errors import ErrorCode
 from callcentre.models import User
 from tests.backoffice import superuser
@@ -45,14 +46,9 @@ def test_a_header_without_a_credential_is_401(path: str, header: str, client: Cl
     ("query", "accept", "content_type"),
     [
         ("", "application/json", JSON),
-        ("", "application/vnd.oai.openapi+json", JSON),
         ("", "application/*, */*;q=0.1", YAML),
         ("", "application/yaml;q=0.5, application/json", JSON),
         ("", "application/json;q=0.5, application/yaml", YAML),
-        ("", "application/json, */*;q=0.5", JSON),
-        ("", "application/yaml", YAML),
-        ("", "*/*", YAML),
-        ("", "text/html", YAML),
         ("", "nonsense", YAML),
         ("?format=yaml", "application/json", YAML),
         ("?format=json", "application/yaml", JSON),
@@ -73,21 +69,14 @@ def test_the_client_chooses_the_form_of_the_document(
 def test_the_document_names_the_server_by_the_address_of_its_request(api: ApiClient, settings: Any) -> None:
     settings.ALLOWED_HOSTS = ["calls.example", "testserver"]
 
-    by_host = {
-        host: api.get("/api/schema?format=json", HTTP_HOST=host).json()["servers"]
-        for host in ("calls.example:8443", "testserver")
-    }
+    hosts = ("calls.example:8443", "testserver")
+    servers = [api.get("/api/schema?format=json", HTTP_HOST=host).json()["servers"] for host in hosts]
 
-    assert by_host == {
-        "calls.example:8443": [{"url": "http://calls.example:8443"}],
-        "testserver": [{"url": "http://testserver"}],
-    }
+    assert servers == [[{"url": f"http://{host}"}] for host in hosts]
 
 
 @pytest.mark.slow("makes the document of the API")
 def test_the_document_is_english_in_every_language(api: ApiClient) -> None:
-    from callcentre.api.documents import rendered_document
-
     rendered_document.cache_clear()
 
     assert b"Campaigns and their records" in api.get("/api/schema", HTTP_ACCEPT_LANGUAGE="pl").content

@@ -70,11 +70,8 @@ def test_durable_stores_wait_for_the_disk_and_keep_data_and_ports_over_a_crash_a
         valkey = redis.Redis.from_url(stores.redis_url, decode_responses=True)
         names = ("fsync", "synchronous_commit", "full_page_writes", "shared_preload_libraries")
         assert [query(stores, f"SHOW {name}") for name in names] == ["on", "on", "on", "pg_stat_statements"]
-        assert valkey.config_get("appendonly", "appendfsync", "maxmemory-policy") == {
-            "appendonly": "yes",
-            "appendfsync": "everysec",
-            "maxmemory-policy": "noeviction",
-        }
+        policy = {"appendonly": "yes", "appendfsync": "everysec", "maxmemory-policy": "noeviction"}
+        assert valkey.config_get(*policy) == policy
         query(stores, "CREATE TABLE kept AS SELECT 42 AS answer")
         valkey.set("kept", "42")
         first = stores.environment

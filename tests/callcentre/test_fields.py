@@ -73,11 +73,8 @@ WRONG_TIMES: list[Any] = [
     [
         (parse_instant, WRONG_TIMES, ErrorCode.NOT_INSTANT),
         (parse_date, [*WRONG_TIMES, "2026-01-15 10:30"], ErrorCode.NOT_DATE),
-        (
-            parse_integer,
-            ["", "x", "7.0", "7e1", "٧", "1_000", "0x7", 7.5, True, None, [], {}, float("inf"), "9" * 5000],
-            ErrorCode.NOT_INTEGER,
-        ),
+        (parse_integer, ["", "x", "7.0", "7e1", "٧", "1_000", "0x7", 7.5, True, None, []], ErrorCode.NOT_INTEGER),
+        (parse_integer, [float("inf"), {}, "9" * 5000], ErrorCode.NOT_INTEGER),
         (parse_integer, [2**63, -(2**63) - 1, "9" * 30, 1e300], ErrorCode.OUT_OF_RANGE),
         (parse_boolean, [None, "yes", "on", 2, -1, 1.0, 0.0, "", [], {}], ErrorCode.NOT_BOOLEAN),
         (parse_text, ["a\0b", "\ud800", "x\udfff"], ErrorCode.NUL),

@@ -63,10 +63,7 @@ def test_limits_of_small_volumes_are_parts_of_them(free: int, total: int, is_low
 def test_the_api_refuses_writes_and_goes_on_with_reads(api_client: Any) -> None:
     api: ApiClient = api_client("campaigns:read", "campaigns:write")
 
-    for answer in (
-        api.post("/api/outbounds", {"name": "x"}),
-        api.put("/api/tickets/1"),
-    ):
+    for answer in (api.post("/api/outbounds", {"name": "x"}), api.put("/api/tickets/1")):
         assert (answer.status_code, codes(answer)) == (507, {("", ErrorCode.NO_SPACE.number)})
     assert not Campaign.objects.exists()
     assert api.get("/api/outbounds").status_code == 200

@@ -76,26 +76,25 @@ def api_manager() -> BackOffice:
     return staff("view_apiuser", "add_apiuser", "change_apiuser", *names_of("campaigns:read"))
 
 
+ROBOT = {"login": "robot", "is_active": "on"}
+
+
 @pytest.mark.parametrize("rights", [["*"], ["*:read"], ["campaigns:write"], ["campaigns:read", "tickets:read"]])
 def test_a_new_api_user_has_no_right_that_its_maker_cannot_give(api_manager: BackOffice, rights: list[str]) -> None:
-    response = api_manager.submit(
-        reverse("admin:callcentre_apiuser_add"), expected=200, login="robot", is_active="on", rights=rights
-    )
+    response = api_manager.submit(reverse("admin:callcentre_apiuser_add"), expected=200, rights=rights, **ROBOT)
 
     assert errors_of(response) == {"rights": [f"You cannot give the right {rights[-1]}."]}
     assert not ApiUser.objects.exists()
 
 
 def test_a_person_with_the_area_can_give_its_rights_and_no_further_ones(api_manager: BackOffice) -> None:
-    api_manager.submit(
-        reverse("admin:callcentre_apiuser_add"), expected=200, login="robot", is_active="on", rights=["campaigns:read"]
-    )
-    user = ApiUser.objects.get()
+    own = ["campaigns:read"]
+    api_manager.submit(reverse("admin:callcentre_apiuser_add"), expected=200, rights=own, **ROBOT)
 
-    response = api_manager.submit(page_of(user), expected=200, rights=["campaigns:read", "agents:read"])
+    response = api_manager.submit(page_of(ApiUser.objects.get()), expected=200, rights=[*own, "agents:read"])
 
     assert errors_of(response) == {"rights": ["You cannot give the right agents:read."]}
-    assert ApiUser.objects.get().rights == ["campaigns:read"]
+    assert ApiUser.objects.get().rights == own
 
 
 def test_the_matrix_offers_the_rights_that_can_be_given(api_manager: BackOffice) -> None:

@@ -113,26 +113,14 @@ def test_plain_digits_are_read_as_the_library_reads_them() -> None:
 
 def differing(region: str) -> dict[str, tuple[str, ...]]:
     """Return the numbers that we read otherwise than the library, or otherwise again: ours, its and ours of ours."""
-    numbers = {
-        number
-        for number in neighbours(region, random.Random(region))
-        if 0 < len(number.removeprefix("+")) <= phone.MAX_DIGITS
-    }
-
-    return {
-        number: readings
-        for number in numbers
-        if len(
-            set(
-                readings := (
-                    normal := normalise(number, region),
-                    settled_by_library(number, region),
-                    normalise(normal, region),
-                )
-            )
-        )
-        > 1
-    }
+    found = {}
+    for number in neighbours(region, random.Random(region)):
+        if 0 < len(number.removeprefix("+")) <= phone.MAX_DIGITS:
+            normal = normalise(number, region)
+            readings = normal, settled_by_library(number, region), normalise(normal, region)
+            if len(set(readings)) > 1:
+                found[number] = readings
+    return found
 
 
 def test_numbers_of_entities_without_country_are_read_as_the_library_reads_them() -> None:
@@ -149,9 +137,7 @@ def test_numbers_of_entities_without_country_are_read_as_the_library_reads_them(
     }
 
 
-def test_threads_that_load_the_plans_together_read_the_same(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_threads_that_load_the_plans_together_read_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(phone, "_plans_by_region", {})
     monkeypatch.setattr(phone, "_plans_by_start", {})
     numbers = [(number, region) for region, _, number, _ in real_numbers() if region != NO_COUNTRY][::10]

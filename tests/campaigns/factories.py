@@ -38,29 +38,20 @@ from campaigns.models import (
 )
 from campaigns.verbs.campaigns import create_campaign
 from telephony.verbs import ledger
+from tests.model_factory import ModelFactory
 from tests.telephony.factories import AgentFactory, ConnectionFactory
 
 
-class CampaignGroupFactory(factory.django.DjangoModelFactory[CampaignGroup]):
-    class Meta:
-        model = CampaignGroup
-
+class CampaignGroupFactory(ModelFactory[CampaignGroup]):
     name = factory.Sequence(lambda n: f"Group {n}")
 
 
-class DictionaryStatusFactory(factory.django.DjangoModelFactory[DictionaryStatus]):
-    class Meta:
-        model = DictionaryStatus
-
+class DictionaryStatusFactory(ModelFactory[DictionaryStatus]):
     name = factory.Sequence(lambda n: f"Status {n}")
     system_status = SystemStatus.CALL
 
 
-class CampaignFactory(factory.django.DjangoModelFactory[Campaign]):
-    class Meta:
-        model = Campaign
-        skip_postgeneration_save = True
-
+class CampaignFactory(ModelFactory[Campaign]):
     code = factory.Sequence(lambda n: f"T{n:04}")
     name = factory.Sequence(lambda n: f"Campaign {n}")
     dialer = Campaign.Dialer.PROGRESSIVE
@@ -84,27 +75,18 @@ class CampaignFactory(factory.django.DjangoModelFactory[Campaign]):
             CampaignFieldFactory(campaign=self, name=name, order=order)
 
 
-class CampaignFieldFactory(factory.django.DjangoModelFactory[CampaignField]):
-    class Meta:
-        model = CampaignField
-
+class CampaignFieldFactory(ModelFactory[CampaignField]):
     campaign = factory.SubFactory(CampaignFactory)
     name = factory.Sequence(lambda n: f"field_{n}")
 
 
-class RecordStatusFactory(factory.django.DjangoModelFactory[RecordStatus]):
-    class Meta:
-        model = RecordStatus
-
+class RecordStatusFactory(ModelFactory[RecordStatus]):
     campaign = factory.SubFactory(CampaignFactory)
     name = factory.Sequence(lambda n: f"Own status {n}")
     system_status = SystemStatus.CALL
 
 
-class RecordFactory(factory.django.DjangoModelFactory[Record]):
-    class Meta:
-        model = Record
-
+class RecordFactory(ModelFactory[Record]):
     campaign = factory.SubFactory(CampaignFactory)
     phone_number = factory.Sequence(lambda n: f"+4822{n % 10_000_000:07}")
     number = factory.LazyAttribute(lambda record: normalise(record.phone_number))
@@ -135,32 +117,22 @@ class RecordFactory(factory.django.DjangoModelFactory[Record]):
         )
 
 
-class AdditionalNumberFactory(factory.django.DjangoModelFactory[AdditionalNumber]):
-    class Meta:
-        model = AdditionalNumber
-
+class AdditionalNumberFactory(ModelFactory[AdditionalNumber]):
     record = factory.SubFactory(RecordFactory)
     campaign = factory.SelfAttribute("record.campaign")
     phone_number = factory.Sequence(lambda n: f"+4812{n % 10_000_000:07}")
     number = factory.LazyAttribute(lambda additional: normalise(additional.phone_number))
 
 
-class RecordChangeFactory(factory.django.DjangoModelFactory[RecordChange]):
-    class Meta:
-        model = RecordChange
-
+class RecordChangeFactory(ModelFactory[RecordChange]):
     record = factory.SubFactory(RecordFactory)
     actor_kind = "system"
     actor_name = "system"
     action = "edit"
 
 
-class AttemptFactory(factory.django.DjangoModelFactory[Attempt]):
+class AttemptFactory(ModelFactory[Attempt]):
     """An attempt whose call goes on and holds the record."""
-
-    class Meta:
-        model = Attempt
-        skip_postgeneration_save = True
 
     class Params:
         record = factory.SubFactory(RecordFactory, system_status="IN_PROGRESS")
@@ -182,12 +154,8 @@ class AttemptFactory(factory.django.DjangoModelFactory[Attempt]):
             Record.objects.filter(pk=self.record_id).update(leased_by=f"call:{self.connection_id}")
 
 
-class RecordOfferFactory(factory.django.DjangoModelFactory[RecordOffer]):
+class RecordOfferFactory(ModelFactory[RecordOffer]):
     """An open offer of a record, which it holds, to an agent, who looks at it."""
-
-    class Meta:
-        model = RecordOffer
-        skip_postgeneration_save = True
 
     class Params:
         record = factory.SubFactory(RecordFactory)
@@ -206,46 +174,31 @@ class RecordOfferFactory(factory.django.DjangoModelFactory[RecordOffer]):
             ledger.change_state(now, now.instant(None), ledger.State("preview"))
 
 
-class DiallingSwitchFactory(factory.django.DjangoModelFactory[DiallingSwitch]):
-    class Meta:
-        model = DiallingSwitch
-
+class DiallingSwitchFactory(ModelFactory[DiallingSwitch]):
     is_running = False
     action = "stop"
     actor_kind = "system"
     actor_name = "system"
 
 
-class DiallerStateFactory(factory.django.DjangoModelFactory[DiallerState]):
-    class Meta:
-        model = DiallerState
-
+class DiallerStateFactory(ModelFactory[DiallerState]):
     campaign = factory.SubFactory(CampaignFactory)
     owner = "test:1"
     state = "dialling"
 
 
-class TrunkFailureFactory(factory.django.DjangoModelFactory[TrunkFailure]):
-    class Meta:
-        model = TrunkFailure
-
+class TrunkFailureFactory(ModelFactory[TrunkFailure]):
     trunk = "trunk"
     began_at = factory.LazyFunction(timezone.now)
     try_at = factory.LazyFunction(timezone.now)
 
 
-class DiallingDayFactory(factory.django.DjangoModelFactory[DiallingDay]):
-    class Meta:
-        model = DiallingDay
-
+class DiallingDayFactory(ModelFactory[DiallingDay]):
     campaign = factory.SubFactory(CampaignFactory)
     day = factory.LazyFunction(timezone.localdate)
 
 
-class RecordImportFactory(factory.django.DjangoModelFactory[RecordImport]):
-    class Meta:
-        model = RecordImport
-
+class RecordImportFactory(ModelFactory[RecordImport]):
     campaign = factory.SubFactory(CampaignFactory)
     file = factory.django.FileField(filename="records.csv", data=b"phone_number\n+48221234567\n")
     file_name = "records.csv"
@@ -257,29 +210,20 @@ class RecordImportFactory(factory.django.DjangoModelFactory[RecordImport]):
     actor_name = "system"
 
 
-class DoNotCallFactory(factory.django.DjangoModelFactory[DoNotCall]):
-    class Meta:
-        model = DoNotCall
-
+class DoNotCallFactory(ModelFactory[DoNotCall]):
     phone_number = factory.Sequence(lambda n: f"+4832{n % 10_000_000:07}")
     number = factory.LazyAttribute(lambda entry: normalise(entry.phone_number))
     since = factory.LazyFunction(lambda: timezone.now() - timedelta(days=1))
 
 
-class CampaignHoursFactory(factory.django.DjangoModelFactory[CampaignHours]):
-    class Meta:
-        model = CampaignHours
-
+class CampaignHoursFactory(ModelFactory[CampaignHours]):
     campaign = factory.SubFactory(CampaignFactory)
     weekday = 1
     begins_at = time(9)
     ends_at = time(17)
 
 
-class LegalHoursFactory(factory.django.DjangoModelFactory[LegalHours]):
-    class Meta:
-        model = LegalHours
-
+class LegalHoursFactory(ModelFactory[LegalHours]):
     name = factory.Sequence(lambda n: f"Rule {n}")
     prefix = "48"
     begins_at = time(8)
@@ -287,20 +231,14 @@ class LegalHoursFactory(factory.django.DjangoModelFactory[LegalHours]):
     source = "A law"
 
 
-class RetryRuleFactory(factory.django.DjangoModelFactory[RetryRule]):
-    class Meta:
-        model = RetryRule
-
+class RetryRuleFactory(ModelFactory[RetryRule]):
     campaign = factory.SubFactory(CampaignFactory)
     outcome = Attempt.Outcome.BUSY
     delay_seconds = 600
 
 
-class PastAttemptFactory(factory.django.DjangoModelFactory[Attempt]):
+class PastAttemptFactory(ModelFactory[Attempt]):
     """An attempt whose call, and perhaps record, are gone."""
-
-    class Meta:
-        model = Attempt
 
     campaign = factory.SubFactory(CampaignFactory)
     campaign_code = factory.SelfAttribute("campaign.code")
@@ -313,8 +251,5 @@ class PastAttemptFactory(factory.django.DjangoModelFactory[Attempt]):
     outcome = Attempt.Outcome.NO_ANSWER
 
 
-class FormerCodeFactory(factory.django.DjangoModelFactory[FormerCode]):
-    class Meta:
-        model = FormerCode
-
+class FormerCodeFactory(ModelFactory[FormerCode]):
     code = factory.Sequence(lambda n: f"{n + 1:05}")

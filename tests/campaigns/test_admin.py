@@ -10,17 +10,14 @@ from django.utils import timezone
 
 from campaigns import progress
 from campaigns.models import Campaign, CampaignGroup, DictionaryStatus, SystemStatus
-from campaigns.verbs.campaigns import add_agents
-from tests.backoffice import messages_of, page_of, staff, superuser
+from tests.backoffice import messages_of, page_of, shown, staff, superuser
 from tests.campaigns.factories import (
     CampaignFactory,
     CampaignGroupFactory,
     RecordFactory,
     RecordImportFactory,
 )
-from tests.conftest import ACTOR
 from tests.statements import few_statements
-from tests.telephony.factories import AgentFactory
 
 INDEX = reverse("admin:index")
 LIST = reverse("admin:campaigns_campaign_changelist")
@@ -75,16 +72,6 @@ def test_the_front_page_shows_why_an_active_campaign_is_not_dialled(values, warn
 # The list
 
 
-def test_queries_of_the_list_do_not_grow_with_campaigns():
-    for campaign in CampaignFactory.create_batch(30, group=CampaignGroupFactory()):
-        RecordFactory(campaign=campaign)
-        add_agents(campaign, ACTOR, [AgentFactory().login])
-    client = superuser()
-
-    with few_statements(7):
-        client.page(LIST)
-
-
 def test_the_list_keeps_dates_on_one_line_and_groups_digits():
     campaign = CampaignFactory(start_date=date(2026, 11, 2), end_date=date(2026, 12, 18))
     CampaignFactory(start_date=date(2026, 11, 3))
@@ -113,13 +100,9 @@ def test_filter_campaigns_by_their_dates(when, expected):
 
 
 def test_a_campaign_is_found_by_its_id():
-    CampaignFactory(code="SPRNG", name="One")
-    CampaignFactory(code="AUTMN", name="Two")
+    campaigns = [CampaignFactory(code=code) for code in ("SPRNG", "AUTMN")]
 
-    page = superuser().page(LIST, q="sprng")
-
-    assert "SPRNG" in page
-    assert "AUTMN" not in page
+    assert shown(superuser().page(LIST, q="sprng"), *campaigns) == campaigns[:1]
 
 
 @pytest.mark.parametrize(("action", "expected"), [("activate", True), ("deactivate", False)])
@@ -152,15 +135,6 @@ def test_view_permission_shows_a_campaign_read_only():
 
 
 # Groups and dictionary
-
-
-@pytest.mark.parametrize("name", ["campaigngroup", "dictionarystatus"])
-def test_queries_of_the_small_lists(name):
-    CampaignFactory.create_batch(5, group=CampaignGroupFactory())
-    client = superuser()
-
-    with few_statements(5):
-        client.page(reverse(f"admin:campaigns_{name}_changelist"))
 
 
 def test_groups_with_the_same_name_are_listed_with_their_ids():

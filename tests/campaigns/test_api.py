@@ -24,6 +24,7 @@ from tests.conftest import ACTOR, ApiClient
 from tests.telephony.factories import AgentFactory
 
 pytestmark = pytest.mark.django_db
+CROSSED = {"predictive_min_calls": 3, "predictive_max_calls": 2}
 
 
 def create(api: ApiClient, **values: Any) -> Any:
@@ -88,11 +89,7 @@ def test_ids_are_case_sensitive(api: ApiClient, campaign: Campaign) -> None:
         ({"parameters": {"predictive_max_calls": 100.01}}, "parameters.predictive_max_calls", E.OUT_OF_RANGE),
         ({"parameters": {"predictive_max_calls": "many"}}, "parameters.predictive_max_calls", E.NOT_NUMBER),
         ({"parameters": {"predictive_min_calls": -0.01}}, "parameters.predictive_min_calls", E.OUT_OF_RANGE),
-        (
-            {"parameters": {"predictive_min_calls": 3, "predictive_max_calls": 2}},
-            "parameters.predictive_min_calls",
-            E.RATIOS_CROSSED,
-        ),
+        ({"parameters": CROSSED}, "parameters.predictive_min_calls", E.RATIOS_CROSSED),
         ({"parameters": {"caller_id": "x" * 41}}, "parameters.caller_id", E.TOO_LONG),
         ({"parameters": {"caller_id": {}}}, "parameters.caller_id", E.NOT_TEXT),
         ({"parameters": {"caller_id": "our shop"}}, "parameters.caller_id", E.PHONE_LETTERS),
@@ -338,30 +335,18 @@ def test_a_clone_takes_over_each_column_of_its_source_unless_a_list_says_not(set
     copy = Campaign.objects.get(pk=clone_campaign(source, ACTOR, name="Clone").pk)
 
     assert values_of(copy, *_OWN) == values_of(source, *_OWN) == values
-    for model, own in (
-        (CampaignField, {}),
-        (CampaignHours, {}),
-        (RetryRule, {}),
-        (RecordStatus, {"name": "Bad number"}),
-    ):
+    of_own_name = (RecordStatus, {"name": "Bad number"})
+    for model, own in ((CampaignField, {}), (CampaignHours, {}), (RetryRule, {}), of_own_name):
         one, other = (model.objects.get(campaign=campaign, **own) for campaign in (source, copy))
         assert values_of(one, "campaign_id") == values_of(other, "campaign_id")
 
 
-def test_given_parameters_of_a_clone_override_its_source(api: ApiClient) -> None:
-    CampaignFactory(code="DEMO1", caller_id="101", preview_timeout=30)
-
-    clone(api, preview_timeout=60)
-
-    assert shown(api, "CLONE")["parameters"] == {"caller_id": "101", "preview_timeout": 60}
-
-
-def test_an_empty_parameter_of_a_clone_overrides_its_source(api: ApiClient) -> None:
+def test_given_parameters_of_a_clone_override_its_source_also_empty_ones(api: ApiClient) -> None:
     CampaignFactory(code="DEMO1", caller_id="101", preview_timeout=30, predictive_max_calls=2, predictive_min_calls=1)
 
-    clone(api, caller_id="", preview_timeout="", predictive_max_calls="", predictive_min_calls=None)
+    clone(api, caller_id="", preview_timeout=60, predictive_max_calls="", predictive_min_calls=None)
 
-    assert shown(api, "CLONE")["parameters"] == {"predictive_min_calls": 1}
+    assert shown(api, "CLONE")["parameters"] == {"preview_timeout": 60, "predictive_min_calls": 1}
 
 
 def test_ratios_of_a_clone_are_checked_with_those_of_its_source(api: ApiClient) -> None:

@@ -190,25 +190,19 @@ def row_of(status):
     return f"statuses-{list(status.campaign.statuses.values_list('pk', flat=True)).index(status.pk)}"
 
 
-def test_the_system_status_of_a_status_cannot_be_changed():
+def test_a_status_is_added_and_renamed_and_keeps_its_system_status():
     status = CampaignFactory().statuses.get(system_status=SystemStatus.NO_CALL, dictionary_status__key="")
-    row = row_of(status)
+    row, count = row_of(status), status.campaign.statuses.count()
+    values = {"name": "Call again in spring", "system_status": "CALL_NO_SOONER_THAN", "order": "99"}
+    new = {f"statuses-{count}-{name}": value for name, value in values.items()}
+    renamed = {f"{row}-system_status": "TO_CALL", f"{row}-name": "Not interested"}
 
-    superuser().submit(page_of(status.campaign), **{f"{row}-system_status": "TO_CALL", f"{row}-name": "Not interested"})
+    superuser().submit(page_of(status.campaign), **{"statuses-TOTAL_FORMS": str(count + 1)}, **renamed, **new)
 
     status.refresh_from_db()
     assert (status.name, status.system_status) == ("Not interested", SystemStatus.NO_CALL)
-
-
-def test_a_status_can_be_added_to_a_campaign():
-    campaign = CampaignFactory()
-    count = campaign.statuses.count()
-    values = {"name": "Call again in spring", "system_status": "CALL_NO_SOONER_THAN", "order": "99"}
-    new = {f"statuses-{count}-{name}": value for name, value in values.items()}
-
-    superuser().submit(page_of(campaign), **{"statuses-TOTAL_FORMS": str(count + 1)}, **new)
-
-    assert campaign.statuses.get(name="Call again in spring").system_status == SystemStatus.CALL_NO_SOONER_THAN
+    added = status.campaign.statuses.get(name="Call again in spring")
+    assert added.system_status == SystemStatus.CALL_NO_SOONER_THAN
 
 
 def test_only_an_unused_status_is_removed():

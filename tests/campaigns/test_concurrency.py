@@ -141,14 +141,8 @@ def test_a_repeat_fails_if_the_first_is_refused_for_its_identifier(send: Send) -
     campaign = CampaignFactory(code="DEMO1")
     first = {"phone_number": "22 123 45 67", "identifier": "ID-7"}
     other = {"phone_number": "22 765 43 21", "identifier": "ID-9"}
-    body = {
-        "records": [
-            first,
-            {"phone_number": "+48221234567"},
-            {"phone_number": "0048221234567", "identifier": "ID-8"},
-            other,
-        ]
-    }
+    repeats = [{"phone_number": "+48221234567"}, {"phone_number": "0048221234567", "identifier": "ID-8"}]
+    body = {"records": [first, *repeats, other]}
 
     with ThreadPoolExecutor(1) as pool, _uncommitted_record("+48221111111", identifier="ID-7", end="COMMIT"):
         sending = pool.submit(send, "POST", "batch/outbounds/DEMO1/records", [body])

@@ -36,19 +36,14 @@ def listed(api):
     return entry
 
 
-def test_the_customer_of_a_record_is_the_oldest_with_its_number_at_the_time_of_the_request(api, record):
+def test_the_customer_of_a_record_is_the_oldest_with_its_number_at_the_time_of_the_request(api, campaign):
+    assert api.post(LIST, {"phone_number": NUMBER}).status_code == 201
     before = listed(api)["customer_id"]
+    assert not Customer.objects.exists()
     oldest = CustomerFactory(phone_numbers=["22 555 01 01"])
     CustomerFactory(phone_numbers=[NUMBER])
 
     assert (before, listed(api)["customer_id"]) == (None, oldest.pk)
-
-
-def test_adding_a_record_creates_no_customer(api, campaign):
-    assert api.post(LIST, {"phone_number": NUMBER}).status_code == 201
-
-    assert listed(api)["customer_id"] is None
-    assert not Customer.objects.exists()
 
 
 def test_a_record_finds_the_customer_left_by_a_merge(api, record):
@@ -69,26 +64,15 @@ def test_records_of_other_campaigns_have_no_customer(api):
     assert api.get(f"{LIST}/{OTHER}{SEARCH}").status_code == 404
 
 
-def test_other_numbers_of_the_customer_are_additional_numbers(api, record):
+def test_other_numbers_of_the_oldest_customer_are_additional_numbers_and_find_the_record(api, record):
     AdditionalNumberFactory(record=record, phone_number="+48225550103")
     CustomerFactory(phone_numbers=[OTHER, NUMBER, "+48225550103"])
+    CustomerFactory(phone_numbers=[NUMBER, "+48225550104"])
 
     assert listed(api)["additional_numbers"] == ["+48225550103", OTHER]
-
-
-def test_search_by_another_number_of_the_customer(api, record):
-    CustomerFactory(phone_numbers=[NUMBER, OTHER])
-
     assert api.get(f"{LIST}/{OTHER}").status_code == 404
-    found = api.get(f"{LIST}/{OTHER}{SEARCH}")
-    assert found.json()["record_id"] == record.pk
-
-
-def test_search_ignores_numbers_of_younger_customers(api, record):
-    CustomerFactory(phone_numbers=[NUMBER])
-    CustomerFactory(phone_numbers=[NUMBER, OTHER])
-
-    assert api.get(f"{LIST}/{OTHER}{SEARCH}").status_code == 404
+    assert api.get(f"{LIST}/{OTHER}{SEARCH}").json()["record_id"] == record.pk
+    assert api.get(f"{LIST}/+48225550104{SEARCH}").status_code == 404
 
 
 def test_batch_edit_by_another_number_of_the_customer(api, record):

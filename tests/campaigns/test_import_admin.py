@@ -53,10 +53,9 @@ def test_a_file_without_rows_is_refused_and_not_stored(campaign: Campaign) -> No
     assert not RecordImport.objects.exists()
 
 
-@pytest.mark.parametrize("size", [1_000_001, 1_200_000])
-def test_a_file_that_is_too_large_is_refused(campaign: Campaign, settings: Any, size: int) -> None:
+def test_a_file_that_is_too_large_is_refused(campaign: Campaign, settings: Any) -> None:
     settings.MAX_IMPORT_MB = 1
-    content = b"phone\n" + b"225550101\n" * (size // 10 + 6_000)
+    content = b"phone\n" + b"225550101\n" * 106_000
 
     response = upload(superuser(), campaign, content)
 
@@ -93,13 +92,14 @@ def test_the_page_preselects_the_campaign_of_its_link(campaign: Campaign) -> Non
 # 2. Its format and columns
 
 
-def test_columns_are_shown_with_examples_and_guessed_targets(campaign: Campaign) -> None:
-    given = uploaded(campaign, "Imię;Telefon\nŻaneta;22 555 01 01\n", delimiter=";", columns={"1": "phone_number"})
+def test_columns_are_shown_with_escaped_examples_and_guessed_targets(campaign: Campaign) -> None:
+    content = "Imię;Telefon;<b>x</b>\nŻaneta;22 555 01 01;<script>alert(1)</script>\n"
+    given = uploaded(campaign, content, delimiter=";", columns={"1": "phone_number"}, file_name="<u>a</u>.csv")
 
     page = superuser().page(page_of(given, "columns"))
 
-    assert "Imię" in page
-    assert "Żaneta" in page
+    assert all(text in page for text in ("Imię", "Żaneta", "&lt;script&gt;"))
+    assert not any(markup in page for markup in ("<b>x", "<script>alert", "<u>a"))
     inputs = inputs_of(page)
     assert (inputs["column-0"], inputs["column-1"]) == ("", "phone_number")
     assert (inputs["encoding"], inputs["delimiter"], inputs["region"]) == ("utf-8", ";", "PL")
@@ -214,12 +214,3 @@ def test_a_crm_campaign_offers_no_fields(db: None) -> None:
     given = uploaded(CampaignFactory.create(crm=True, fields=["city"]), "phone\n225550101\n")
 
     assert "field:" not in superuser().page(page_of(given, "columns"))
-
-
-def test_content_of_the_file_is_escaped(campaign: Campaign) -> None:
-    given = uploaded(campaign, "phone,<b>x</b>\n<script>alert(1)</script>,<i>y</i>\n", file_name="<u>a</u>.csv")
-
-    page = superuser().page(page_of(given, "columns"))
-
-    assert "&lt;script&gt;" in page
-    assert not any(markup in page for markup in ("<b>x", "<script>alert", "<i>y", "<u>a"))

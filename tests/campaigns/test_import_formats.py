@@ -42,12 +42,6 @@ def test_every_delimiter_is_guessed(campaign: Campaign, delimiter: str) -> None:
     assert outcome.totals == Totals(read=2, added=2)
 
 
-def test_given_values_override_guesses(campaign: Campaign) -> None:
-    import_text(campaign, "phone;first_name\n225550101;a,b,c\n", delimiter=";", encoding="utf-8")
-
-    assert field_values(campaign, "first_name") == ["a,b,c"]
-
-
 def test_the_delimiter_named_by_a_spreadsheet_is_used(campaign: Campaign) -> None:
     outcome = import_text(campaign, "sep=|\r\nphone|first_name\r\n225550101|a;b\r\nx|c;d\r\n")
 
@@ -141,13 +135,6 @@ def test_blank_rows_are_ignored(campaign: Campaign) -> None:
     outcome = import_text(campaign, "phone;city\n\n225550101;x\n;;\n   \n225550102;y\n;\n")
 
     assert outcome.totals == Totals(read=2, added=2)
-
-
-def test_a_file_without_header_is_read_by_position(campaign: Campaign) -> None:
-    import_text(campaign, "Jan,225550101\nEwa,225550102\n", has_header=False, columns="first_name,phone_number")
-
-    assert numbers_of(campaign) == ["+48225550101", "+48225550102"]
-    assert field_values(campaign, "first_name") == ["Jan", "Ewa"]
 
 
 @pytest.mark.parametrize(("content", "expected"), [("telefon,imie\n22,x\n", True), ("225550101,x\n", False)])

@@ -68,13 +68,8 @@ def test_a_queued_import_is_sent_to_a_worker_and_finished(campaign: Campaign, se
     assert sent == [("campaigns.import_records", given.pk)]
 
     assert worked_on(given) == (State.FINISHED, "")
-    assert (given.progress_percent, given.read_count, given.added_count, given.duplicate_count, given.faulty_count) == (
-        100,
-        2,
-        1,
-        0,
-        1,
-    )
+    counts = (given.progress_percent, given.read_count, given.added_count, given.duplicate_count, given.faulty_count)
+    assert counts == (100, 2, 1, 0, 1)
     with given.error_file.open("rb") as file:
         assert file.read().decode("utf-8-sig") == "line,error,phone\r\n3,A phone number has no letters.,x\r\n"
 

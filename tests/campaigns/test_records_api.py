@@ -224,7 +224,7 @@ def test_an_exact_identifier_precedes_one_without_the_trailing_slash(api: ApiCli
 # Additional numbers
 
 
-def test_additional_numbers_are_searched_on_request(api: ApiClient, campaign: Campaign) -> None:
+def test_additional_numbers_are_searched_on_request_after_those_of_records(api: ApiClient, campaign: Campaign) -> None:
     AdditionalNumberFactory(phone_number="601000001")  # of another campaign
     query = "?search_in_additional_numbers=true"
     assert read(api, "601000001", query).status_code == 404
@@ -233,13 +233,8 @@ def test_additional_numbers_are_searched_on_request(api: ApiClient, campaign: Ca
     assert read(api, "601000001").status_code == 404
     found = read(api, "601000001", query).json()
     assert (found["record_id"], found["phone_number"]) == (record_id, NUMBER)
-
-
-def test_a_records_own_number_precedes_an_additional_one(api: ApiClient, campaign: Campaign) -> None:
-    AdditionalNumberFactory(record__campaign=campaign, phone_number=NUMBER)
-    own = RecordFactory(campaign=campaign, phone_number=NUMBER)
-
-    assert read(api, query="?search_in_additional_numbers=1").json()["record_id"] == own.pk
+    own = RecordFactory(campaign=campaign, phone_number="601000001")
+    assert read(api, "601000001", query).json()["record_id"] == own.pk
 
 
 def test_an_additional_number_is_no_duplicate_and_is_stored_once(api: ApiClient, campaign: Campaign) -> None:
@@ -260,18 +255,12 @@ def found(api: ApiClient, query: str) -> list[str]:
     return [record["identifier"] for record in body["result"]]
 
 
-def test_no_filter_lists_all_records_oldest_first(api: ApiClient, campaign: Campaign) -> None:
-    for name in "abc":
-        RecordFactory(campaign=campaign, identifier=name)
-    RecordFactory()
-
-    assert found(api, "") == ["a", "b", "c"]
-
-
-def test_filter_by_system_status(api: ApiClient, campaign: Campaign) -> None:
+def test_no_filter_lists_all_records_oldest_first_and_one_those_of_a_status(api: ApiClient, campaign: Campaign) -> None:
     for status in ("CALL", "NO_CALL", "TO_CALL"):
         RecordFactory(campaign=campaign, identifier=status, system_status=status)
+    RecordFactory()
 
+    assert found(api, "") == ["CALL", "NO_CALL", "TO_CALL"]
     assert found(api, "system_status=CALL") == ["CALL"]
     assert found(api, "system_status[]=NO_CALL&system_status[]=TO_CALL") == ["NO_CALL", "TO_CALL"]
 

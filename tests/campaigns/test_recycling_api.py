@@ -69,9 +69,8 @@ def test_records_are_copied_into_a_paused_clone_to_be_called(api: ApiClient, cam
     assert new.status
     assert (new.status.campaign, new.status.system_status) == (clone, "TO_CALL")
     assert new.fields == {str(clone.fields.get().pk): "Gdynia"}
-    assert list(new.additional_numbers.values_list("campaign", "number", "is_wrong")) == [
-        (clone.pk, "+48221000009", True)
-    ]
+    numbers = new.additional_numbers.values_list("campaign", "number", "is_wrong")
+    assert list(numbers) == [(clone.pk, "+48221000009", True)]
     assert new.history.get().action == "recycle"
     old.refresh_from_db()
     assert (old.campaign, old.status) == (campaign, status_of(campaign, "contacted"))
@@ -160,11 +159,8 @@ def test_records_that_the_clone_got_before_the_copies_stay(api: ApiClient, campa
     tasks.import_records(RecordImport.objects.get().pk)
 
     found = clone.records.order_by("id").values_list("number", "identifier", "is_primary")
-    assert list(found) == [
-        ("+48221000001", "A2", True),
-        ("+48221000001", "A1", False),
-        ("+48221000003", "A3", True),
-    ]
+    copied = [("+48221000001", "A2", True), ("+48221000001", "A1", False), ("+48221000003", "A3", True)]
+    assert list(found) == copied
 
 
 @pytest.mark.usefixtures("committed_db")

@@ -22,6 +22,7 @@ from knowledgebase.models import (
 from knowledgebase.verbs.articles import create_article
 from knowledgebase.verbs.images import create_image
 from tests.callcentre.factories import ApiUserFactory
+from tests.model_factory import ModelFactory
 from tests.telephony.factories import AgentFactory
 
 # The smallest valid picture.
@@ -31,26 +32,17 @@ PNG = bytes.fromhex(
 )
 
 
-class CatalogFactory(factory.django.DjangoModelFactory[Catalog]):
-    class Meta:
-        model = Catalog
-
+class CatalogFactory(ModelFactory[Catalog]):
     name = factory.Sequence(lambda n: f"Catalog {n}")
 
 
-class CategoryFactory(factory.django.DjangoModelFactory[Category]):
-    class Meta:
-        model = Category
-
+class CategoryFactory(ModelFactory[Category]):
     catalog = factory.SubFactory(CatalogFactory)
     name = factory.Sequence(lambda n: f"Category {n}")
 
 
-class ArticleFactory(factory.django.DjangoModelFactory[Article]):
+class ArticleFactory(ModelFactory[Article]):
     """A published article, made by the verb."""
-
-    class Meta:
-        model = Article
 
     category = factory.SubFactory(CategoryFactory)
     title = factory.Sequence(lambda n: f"Article {n}")
@@ -67,10 +59,7 @@ class ArticleFactory(factory.django.DjangoModelFactory[Article]):
         return create_article(SYSTEM, category_id=category.pk, publish=is_public, **kwargs)[0]
 
 
-class ArticleVersionFactory(factory.django.DjangoModelFactory[ArticleVersion]):
-    class Meta:
-        model = ArticleVersion
-
+class ArticleVersionFactory(ModelFactory[ArticleVersion]):
     article = factory.SubFactory(ArticleFactory)
     number = factory.Sequence(lambda n: n + 2)
     title = "Earlier"
@@ -84,10 +73,7 @@ class ArticleVersionFactory(factory.django.DjangoModelFactory[ArticleVersion]):
         Article.objects.filter(pk=instance.article_id, number__lt=instance.number).update(number=instance.number)
 
 
-class ArticleChangeFactory(factory.django.DjangoModelFactory[ArticleChange]):
-    class Meta:
-        model = ArticleChange
-
+class ArticleChangeFactory(ModelFactory[ArticleChange]):
     article = factory.SubFactory(ArticleFactory)
     number = 1
     action = "edit"
@@ -95,22 +81,16 @@ class ArticleChangeFactory(factory.django.DjangoModelFactory[ArticleChange]):
     actor_name = "tester"
 
 
-class ArticleVoteFactory(factory.django.DjangoModelFactory[ArticleVote]):
+class ArticleVoteFactory(ModelFactory[ArticleVote]):
     """A vote that nobody has counted."""
-
-    class Meta:
-        model = ArticleVote
 
     article = factory.SubFactory(ArticleFactory)
     api_user = factory.SubFactory(ApiUserFactory)
     is_positive = True
 
 
-class ArticleImageFactory(factory.django.DjangoModelFactory[ArticleImage]):
+class ArticleImageFactory(ModelFactory[ArticleImage]):
     """A picture that no article has yet."""
-
-    class Meta:
-        model = ArticleImage
 
     name = "picture.png"
     content = PNG
@@ -126,10 +106,7 @@ class ArticleImageFactory(factory.django.DjangoModelFactory[ArticleImage]):
         return image
 
 
-class SearchMissFactory(factory.django.DjangoModelFactory[SearchMiss]):
-    class Meta:
-        model = SearchMiss
-
+class SearchMissFactory(ModelFactory[SearchMiss]):
     catalog = factory.SubFactory(CatalogFactory)
     query = factory.Sequence(lambda n: f"question {n}")
 
@@ -137,18 +114,12 @@ class SearchMissFactory(factory.django.DjangoModelFactory[SearchMiss]):
         old = factory.Trait(last_at=factory.LazyFunction(lambda: timezone.now() - timedelta(days=91)))
 
 
-class LemmaFactory(factory.django.DjangoModelFactory[Lemma]):
-    class Meta:
-        model = Lemma
-
+class LemmaFactory(ModelFactory[Lemma]):
     lemma = factory.Sequence(lambda n: f"lemma{n}")
     forms = factory.LazyAttribute(lambda made: [made.lemma])
 
 
-class TermFactory(factory.django.DjangoModelFactory[Term]):
-    class Meta:
-        model = Term
-
+class TermFactory(ModelFactory[Term]):
     catalog = factory.SubFactory(CatalogFactory)
     term = factory.Sequence(lambda n: f"=word{n}")
     articles = 1

@@ -20,7 +20,6 @@ from tests.knowledgebase.factories import (
     CategoryFactory,
     SearchMissFactory,
 )
-from tests.statements import few_statements
 from tests.telephony.factories import AgentFactory
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
@@ -37,21 +36,6 @@ def url(page: str, *args: Any, model: str = "article") -> str:
 
 def change_url(article: Article) -> str:
     return url("change", article.pk)
-
-
-@pytest.mark.parametrize(
-    ("model", "expected"),
-    [("article", 7), ("catalog", 5), ("searchmiss", 6), ("articleversion", 3), ("articlechange", 4)],
-)
-def test_query_count_of_the_article_list_is_constant(model: str, expected: int, office: BackOffice) -> None:
-    category = CategoryFactory()
-    ArticleFactory.create_batch(20, category=category, written=True)
-    SearchMissFactory.create_batch(20, catalog=category.catalog)
-    path = url("changelist", model=model)
-    office.page(path)
-
-    with few_statements(expected):
-        office.page(path)
 
 
 def framed(page: str, title: str) -> str:

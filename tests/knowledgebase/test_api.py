@@ -92,24 +92,20 @@ def test_updated_at_is_the_last_change_that_readers_see(api: ApiClient) -> None:
         assert changed() == f"2026-05-0{seen}T00:00:00Z"
 
 
-def test_images_have_a_whole_address_that_needs_no_credential(api: ApiClient, anonymous: ApiClient) -> None:
+def test_images_have_a_whole_address_that_needs_no_credential_once_their_article_is_published(
+    api: ApiClient, anonymous: ApiClient
+) -> None:
     image = ArticleImageFactory()
-    article = ArticleFactory(content=f'<p><img src="{image.path}" alt=""></p>')
+    assert anonymous.get(image.path).status_code == 404
+    article = ArticleFactory(content=f'<p><img src="{image.path}" alt=""></p>', draft=True)
+    assert anonymous.get(image.path).status_code == 404
+    publish_article(article, ACTOR)
 
     content = api.get(f"{BASE}/articles/{article.pk}").json()["content"]
 
     assert f'src="http://testserver{image.path}"' in content
     shown = anonymous.get(image.path)
     assert (shown.status_code, shown["Content-Type"]) == (200, "image/png")
-
-
-def test_images_of_drafts_are_not_there_for_the_public(anonymous: ApiClient) -> None:
-    image = ArticleImageFactory()
-    assert anonymous.get(image.path).status_code == 404
-
-    ArticleFactory(content=f'<img src="{image.path}">', draft=True)
-
-    assert anonymous.get(image.path).status_code == 404
 
 
 # Lists

@@ -1,22 +1,15 @@
-import factory
-
 from callcentre.lists.models import ListAction, ListExport
+from tests.model_factory import ModelFactory
 
 
-class ListExportFactory(factory.django.DjangoModelFactory[ListExport]):
-    class Meta:
-        model = ListExport
-
+class ListExportFactory(ModelFactory[ListExport]):
     list_name = "tickets.ticket"
     list_title = "Tickets"
     actor_kind = "user"
     actor_name = "eva"
 
 
-class ListActionFactory(factory.django.DjangoModelFactory[ListAction]):
-    class Meta:
-        model = ListAction
-
+class ListActionFactory(ModelFactory[ListAction]):
     list_name = "tickets.ticket"
     list_title = "Tickets"
     action = "set_status"

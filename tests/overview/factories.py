@@ -2,13 +2,11 @@ import factory
 from django.utils import timezone
 
 from callcentre.overview.models import Alarm, AlarmMail
+from tests.model_factory import ModelFactory
 from tests.telephony.factories import QueueFactory
 
 
-class AlarmFactory(factory.django.DjangoModelFactory[Alarm]):
-    class Meta:
-        model = Alarm
-
+class AlarmFactory(ModelFactory[Alarm]):
     name = factory.Sequence(lambda number: f"Alarm {number}")
     subject = Alarm.Subject.QUEUE_CALLERS
     limit = 2
@@ -18,10 +16,7 @@ class AlarmFactory(factory.django.DjangoModelFactory[Alarm]):
         raised = factory.Trait(raised_at=factory.LazyFunction(timezone.now), value=3)
 
 
-class AlarmMailFactory(factory.django.DjangoModelFactory[AlarmMail]):
-    class Meta:
-        model = AlarmMail
-
+class AlarmMailFactory(ModelFactory[AlarmMail]):
     alarm = factory.SubFactory(AlarmFactory)
     recipient = "boss@callcentre.example"
     is_raised = True

@@ -5,15 +5,13 @@ from datetime import UTC, datetime, timedelta
 import factory
 
 from reports.models import Export, ExportMail, Rollup, RollupProgress, Schedule, ScheduleChange
+from tests.model_factory import ModelFactory
 
 _HOUR = datetime(2026, 11, 20, 8, tzinfo=UTC)
 
 
-class RollupFactory(factory.django.DjangoModelFactory[Rollup]):
+class RollupFactory(ModelFactory[Rollup]):
     """An hour in which nothing is counted."""
-
-    class Meta:
-        model = Rollup
 
     level = 1
     queue_id = 0
@@ -21,7 +19,7 @@ class RollupFactory(factory.django.DjangoModelFactory[Rollup]):
     started_at = _HOUR
 
 
-class RollupProgressFactory(factory.django.DjangoModelFactory[RollupProgress]):
+class RollupProgressFactory(ModelFactory[RollupProgress]):
     class Meta:
         model = RollupProgress
         django_get_or_create = ("level",)
@@ -30,11 +28,8 @@ class RollupProgressFactory(factory.django.DjangoModelFactory[RollupProgress]):
     until = _HOUR
 
 
-class ExportFactory(factory.django.DjangoModelFactory[Export]):
+class ExportFactory(ModelFactory[Export]):
     """Of a day, waiting for its worker."""
-
-    class Meta:
-        model = Export
 
     class Params:
         finished = factory.Trait(state="finished", percent=100, finished_at=_HOUR)
@@ -47,11 +42,8 @@ class ExportFactory(factory.django.DjangoModelFactory[Export]):
     actor_name = "tester"
 
 
-class ScheduleFactory(factory.django.DjangoModelFactory[Schedule]):
+class ScheduleFactory(ModelFactory[Schedule]):
     """Every day at six, of the day before; due at the hour of the other factories."""
-
-    class Meta:
-        model = Schedule
 
     name = factory.Sequence(lambda n: f"Schedule {n}")
     aggregation = "day"
@@ -60,19 +52,13 @@ class ScheduleFactory(factory.django.DjangoModelFactory[Schedule]):
     next_due_at = _HOUR
 
 
-class ScheduleChangeFactory(factory.django.DjangoModelFactory[ScheduleChange]):
-    class Meta:
-        model = ScheduleChange
-
+class ScheduleChangeFactory(ModelFactory[ScheduleChange]):
     schedule = factory.SubFactory(ScheduleFactory)
     actor_kind = "user"
     actor_name = "tester"
     action = "edit"
 
 
-class ExportMailFactory(factory.django.DjangoModelFactory[ExportMail]):
-    class Meta:
-        model = ExportMail
-
+class ExportMailFactory(ModelFactory[ExportMail]):
     export = factory.SubFactory(ExportFactory, finished=True)
     recipient = "boss@example.com"

@@ -15,6 +15,7 @@ from telephony.models import (
     BrowserPhone,
     CallBack,
     CallCommand,
+    CallQuality,
     Connection,
     ConnectionTopic,
     EvaluationCriterion,
@@ -355,6 +356,18 @@ class BrowserPhoneFactory(factory.django.DjangoModelFactory[BrowserPhone]):
     password = "of-one-window"
     opened_at = factory.LazyFunction(timezone.now)
     seen_at = factory.LazyFunction(timezone.now)
+
+
+class CallQualityFactory(factory.django.DjangoModelFactory[CallQuality]):
+    class Meta:
+        model = CallQuality
+
+    connection = factory.SubFactory(ConnectionFactory)
+    agent = factory.SubFactory(AgentFactory)
+    reports = 30
+    loss, loss_worst = 0.5, 3.0
+    jitter, jitter_worst = 4.0, 21.0
+    round_trip, round_trip_worst = 32.0, 80.0
 
 
 class AgentLineFactory(factory.django.DjangoModelFactory[AgentLine]):

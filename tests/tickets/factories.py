@@ -9,6 +9,7 @@ from django.core.files.storage import default_storage
 from django.utils import timezone
 
 from callcentre.core.phone import normalise
+from tests.model_factory import ModelFactory
 from tests.telephony.factories import AgentFactory, QueueFactory
 from tickets.file_storage import type_of
 from tickets.models import (
@@ -46,10 +47,7 @@ def factory_of(model, **values):
     return factory.make_factory(model, FACTORY_CLASS=factory.django.DjangoModelFactory, **values)
 
 
-class TicketQueueFactory(factory.django.DjangoModelFactory[TicketQueue]):
-    class Meta:
-        model = TicketQueue
-
+class TicketQueueFactory(ModelFactory[TicketQueue]):
     name = factory.Sequence(lambda n: f"Ticket queue {n}")
 
     class Params:
@@ -71,7 +69,7 @@ TicketQueueHoursFactory = factory_of(
 CompanyFactory = factory_of(Company, name=factory.Sequence(lambda n: f"Company {n}"))
 
 
-class CustomerSettingsFactory(factory.django.DjangoModelFactory[CustomerSettings]):
+class CustomerSettingsFactory(ModelFactory[CustomerSettings]):
     """The only row, which a migration has written."""
 
     class Meta:
@@ -82,12 +80,8 @@ class CustomerSettingsFactory(factory.django.DjangoModelFactory[CustomerSettings
     creates_unknown = True
 
 
-class CustomerFactory(factory.django.DjangoModelFactory[Customer]):
+class CustomerFactory(ModelFactory[Customer]):
     """A customer; `phone_numbers` may be in any spelling."""
-
-    class Meta:
-        model = Customer
-        skip_postgeneration_save = True
 
     surname = factory.Sequence(lambda n: f"Customer {n}")
 
@@ -122,10 +116,7 @@ CustomerChangeFactory = factory_of(
 )
 
 
-class CustomFieldFactory(factory.django.DjangoModelFactory[CustomField]):
-    class Meta:
-        model = CustomField
-
+class CustomFieldFactory(ModelFactory[CustomField]):
     owner = CustomField.Owner.TICKET
     name = factory.Sequence(lambda n: f"field_{n}")
 
@@ -143,10 +134,7 @@ TicketSubstatusFactory = factory_of(
 TicketCategoryFactory = factory_of(TicketCategory, name=factory.Sequence(lambda n: f"Category {n}"))
 
 
-class TicketFactory(factory.django.DjangoModelFactory[Ticket]):
-    class Meta:
-        model = Ticket
-
+class TicketFactory(ModelFactory[Ticket]):
     subject = factory.Sequence(lambda n: f"Matter {n}")
     source = "email"
     sender = "jan@client.example"
@@ -174,7 +162,7 @@ TicketChangeFactory = factory_of(
 )
 
 
-class TicketCountFactory(factory.django.DjangoModelFactory[TicketCount]):
+class TicketCountFactory(ModelFactory[TicketCount]):
     class Meta:
         model = TicketCount
         django_get_or_create = ("slot",)
@@ -182,10 +170,7 @@ class TicketCountFactory(factory.django.DjangoModelFactory[TicketCount]):
     slot = 1
 
 
-class MessageFactory(factory.django.DjangoModelFactory[Message]):
-    class Meta:
-        model = Message
-
+class MessageFactory(ModelFactory[Message]):
     ticket = factory.SubFactory(TicketFactory)
     type = Message.Type.MAIL
     author_name = "Jan Kowal"
@@ -210,10 +195,7 @@ class MessageFactory(factory.django.DjangoModelFactory[Message]):
         )
 
 
-class DispatchFactory(factory.django.DjangoModelFactory[Dispatch]):
-    class Meta:
-        model = Dispatch
-
+class DispatchFactory(ModelFactory[Dispatch]):
     message = factory.SubFactory(MessageFactory, reply=True)
     recipients = ["jan@client.example"]
     header_id = factory.Sequence(lambda n: f"{n}.message@callcentre.example")
@@ -240,10 +222,7 @@ class DispatchFactory(factory.django.DjangoModelFactory[Dispatch]):
         )
 
 
-class ReceivedMailFactory(factory.django.DjangoModelFactory[ReceivedMail]):
-    class Meta:
-        model = ReceivedMail
-
+class ReceivedMailFactory(ModelFactory[ReceivedMail]):
     sha256 = factory.Sequence(lambda n: f"{n:064x}")
     sender = "jan@client.example"
     subject = factory.Sequence(lambda n: f"Mail {n}")
@@ -255,11 +234,8 @@ class ReceivedMailFactory(factory.django.DjangoModelFactory[ReceivedMail]):
         stored = factory.Trait(outcome=ReceivedMail.Outcome.STORED, message=factory.SubFactory(MessageFactory))
 
 
-class StoredFileFactory(factory.django.DjangoModelFactory[StoredFile]):
+class StoredFileFactory(ModelFactory[StoredFile]):
     """A file with its content in the storage; temporary, unless it has a message."""
-
-    class Meta:
-        model = StoredFile
 
     token = factory.Sequence(lambda n: f"token-{n}")
     filename = "invoice.pdf"
@@ -280,10 +256,7 @@ MarketplaceFactory = factory_of(Marketplace, source="marketplace_message", url="
 RatingFactory = factory_of(Rating, message=factory.SubFactory(MessageFactory, reply=True), value=5)
 
 
-class ChatFactory(factory.django.DjangoModelFactory[Chat]):
-    class Meta:
-        model = Chat
-
+class ChatFactory(ModelFactory[Chat]):
     client_name = "Jan Kowal"
     client_email = "jan@client.example"
     queue = factory.SubFactory(QueueFactory)

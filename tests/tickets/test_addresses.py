@@ -2,10 +2,9 @@
 
 import pytest
 
-from tests.conftest import ACTOR, ApiClient
+from tests.conftest import ACTOR
 from tests.tickets.factories import CustomerFactory
 from tickets.addresses import is_address, read_sender
-from tickets.models import Customer
 from tickets.verbs.customers import edit_customer
 
 pytestmark = pytest.mark.django_db
@@ -65,14 +64,7 @@ def test_a_sender_is_read_with_and_without_a_name(text: str, expected: tuple[str
     assert read_sender(text, "Given") == expected
 
 
-def test_a_customers_address_is_one(api: ApiClient) -> None:
-    answer = api.post("/api/customers", {"surname": "Kowal", "email": "jan at client"})
-
-    errors = [(error["code"], error["field"]) for error in answer.json()["errors"]]
-    assert (answer.status_code, errors, Customer.objects.exists()) == (400, [(150012, "email")], False)
-
-
-def test_an_address_that_a_customer_has_may_be_cleared(api: ApiClient) -> None:
+def test_an_address_that_a_customer_has_may_be_cleared() -> None:
     customer = CustomerFactory(email="jan@client.example")
 
     edit_customer(customer, ACTOR, email="")

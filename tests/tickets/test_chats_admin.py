@@ -25,16 +25,20 @@ def an_agent():
     return agent, client
 
 
-def test_a_chat_is_shown_as_a_conversation():
-    chat = ChatFactory(client_name="Jan Kowal")
+def test_a_chat_is_shown_as_a_conversation_and_only_new_messages_are_fetched():
+    chat, client = ChatFactory(), superuser()
+    first = write_in_chat(chat, ACTOR, body="Is <b>anybody</b> there?")
     agent = AgentFactory(name="Anna", surname="Nowak")
-    write_in_chat(chat, ACTOR, body="Is <b>anybody</b> there?")
     write_in_chat(chat, ACTOR, body="Good morning.", agent_login=agent.login)
 
-    page = superuser().page(page_of(chat))
+    page = client.page(page_of(chat))
+    whole, since, none = (lines_of(client, chat, after).content.decode() for after in (0, first.pk, first.pk + 1000))
 
-    assert page.index("Is &lt;b&gt;anybody&lt;/b&gt; there?") < page.index("Good morning.")
+    for text in (page, whole):
+        assert text.index("Is &lt;b&gt;anybody&lt;/b&gt; there?") < text.index("Good morning.")
+    assert ("Good morning." in since, "there?" in since, "<li" in none) == (True, False, False)
     assert "Anna Nowak" in page
+    assert "Anna Nowak has the chat." in none
 
 
 @pytest.mark.parametrize("state", ["waiting", "open", "closed"])
@@ -53,43 +57,32 @@ def test_a_chat_is_found_by_the_clients_address_and_by_its_id():
         assert shown(client.page(LIST, q=term), chat, other) == [chat]
 
 
-def test_a_chat_is_given_to_an_agent():
-    chat, agent = ChatFactory(), AgentFactory()
+def test_a_chat_is_started_and_given_to_an_agent_and_has_no_actions_once_it_is_closed():
+    client, queue, agent = superuser(), QueueFactory(), AgentFactory()
 
-    superuser().submit(page_of(chat, "assign"), agent=str(agent.pk))
-
-    chat.refresh_from_db()
-    assert chat.agent == agent
-    assert Event.objects.filter(action="CHAT_AGENT_ASSIGNED").count() == 1
-
-
-def test_an_agent_answers():
-    chat, (agent, client) = ChatFactory(), an_agent()
-
-    client.submit(page_of(chat, "answer"), body="Good morning.")
-
-    line = chat.messages.get()
-    assert (line.agent, line.body) == (agent, "Good morning.")
-
-
-def test_a_user_without_an_agent_cannot_answer():
-    chat, client = ChatFactory(), superuser()
-
-    assert page_of(chat, "answer") not in client.page(page_of(chat))
-    assert client.post(page_of(chat, "answer"), {"body": "Good morning."}).status_code == 403
-    assert not chat.messages.exists()
-
-
-def test_a_closed_chat_has_no_further_actions():
-    chat, client = ChatFactory(), superuser()
-
+    values = {"client_name": "Jan", "client_email": "jan@client.example", "queue": str(queue.pk)}
+    client.submit(reverse("admin:tickets_chat_add"), **values)
+    chat = Chat.objects.get()
+    client.submit(page_of(chat, "assign"), agent=str(agent.pk))
     client.submit(page_of(chat, "close"))
 
     chat.refresh_from_db()
-    assert chat.closed_at is not None
+    assert (chat.queue, chat.agent, chat.closed_at is None) == (queue, agent, False)
+    names = ["CHAT_CONVERSATION_CREATED", "CHAT_AGENT_ASSIGNED", "CHAT_CONVERSATION_CLOSED"]
+    assert list(Event.objects.order_by("id").values_list("action", flat=True)) == names
     assert page_of(chat, "assign") not in client.page(page_of(chat))
-    response = client.post(page_of(chat, "assign"), {"agent": AgentFactory().pk})
-    assert messages_of(response) == ["The chat is closed."]
+    assert messages_of(client.post(page_of(chat, "assign"), {"agent": agent.pk})) == ["The chat is closed."]
+
+
+def test_a_user_without_an_agent_cannot_answer_and_sees_why():
+    chat, client = ChatFactory(), superuser()
+    page, of_viewer = client.page(page_of(chat)), staff("view_chat").page(page_of(chat))
+
+    assert ("You are not an agent" in page, "You are not an agent" in of_viewer) == (True, False)
+    assert 'id="chat-answer"' not in page + of_viewer
+    assert page_of(chat, "answer") not in page
+    assert client.post(page_of(chat, "answer"), {"body": "Good morning."}).status_code == 403
+    assert not chat.messages.exists()
 
 
 def test_chats_are_closed_from_the_list():
@@ -100,17 +93,6 @@ def test_chats_are_closed_from_the_list():
     assert messages_of(response) == ["2 chats closed."]
     assert not Chat.objects.filter(closed_at=None).exists()
     assert Event.objects.filter(action="CHAT_CONVERSATION_CLOSED").count() == 2
-
-
-def test_a_chat_is_started():
-    queue = QueueFactory()
-
-    superuser().submit(
-        reverse("admin:tickets_chat_add"), client_name="Jan", client_email="jan@client.example", queue=str(queue.pk)
-    )
-
-    assert Chat.objects.get().queue == queue
-    assert Event.objects.filter(action="CHAT_CONVERSATION_CREATED").count() == 1
 
 
 def test_viewers_cannot_close_chats():
@@ -131,34 +113,24 @@ def lines_of(client, chat, after=0):
     return client.get(reverse("admin:tickets_chat_lines", args=[chat.pk]), {"after": after})
 
 
-def test_the_form_of_the_answer_is_under_the_conversation():
-    chat, (_agent, client) = ChatFactory(), an_agent()
+def test_an_agent_answers_by_the_form_under_the_conversation():
+    chat, (agent, client) = ChatFactory(), an_agent()
     page = client.page(page_of(chat))
 
     assert page.index('id="chat-log"') < page.index('id="chat-answer"') < page.index("<textarea")
     assert f'action="{page_of(chat, "answer")}"' in page
-    assert 'id="chat-answer"' not in client.page(page_of(ChatFactory(closed=True)))
+    client.submit(page_of(chat, "answer"), body="Good morning.")
+    line = chat.messages.get()
+    assert (line.agent, line.body) == (agent, "Good morning.")
 
 
-def test_a_user_without_an_agent_sees_why_there_is_no_form():
-    chat = ChatFactory()
-    pages = {name: client.page(page_of(chat)) for name, client in (("all", superuser()), ("view", staff("view_chat")))}
+def test_a_closed_chat_has_no_form_and_shows_a_refused_answer_again():
+    chat, (_agent, client) = ChatFactory(closed=True), an_agent()
 
-    assert {name: "You are not an agent" in page for name, page in pages.items()} == {"all": True, "view": False}
-    assert not any('id="chat-answer"' in page for page in pages.values())
-
-
-def test_only_new_messages_are_fetched():
-    chat, client = ChatFactory(), superuser()
-    first = write_in_chat(chat, ACTOR, body="Is <b>anybody</b> there?")
-    agent = AgentFactory(name="Anna", surname="Nowak")
-    write_in_chat(chat, ACTOR, body="Good morning.", agent_login=agent.login)
-
-    whole, since, none = (lines_of(client, chat, after).content.decode() for after in (0, first.pk, first.pk + 1000))
-
-    assert whole.index("Is &lt;b&gt;anybody&lt;/b&gt; there?") < whole.index("Good morning.")
-    assert ("Good morning." in since, "there?" in since, "<li" in none) == (True, False, False)
-    assert "Anna Nowak has the chat." in none
+    assert 'id="chat-answer"' not in client.page(page_of(chat))
+    page = client.post(page_of(chat, "answer"), {"body": "A long answer."}).content.decode()
+    assert "The chat is closed." in page
+    assert "A long answer." in page
 
 
 @pytest.mark.parametrize(
@@ -175,11 +147,8 @@ def test_the_page_follows_the_state_of_the_chat(chat, state, sentence):
 def test_new_messages_need_the_right_to_view():
     chat = ChatFactory()
 
-    assert [lines_of(staff(right), chat).status_code for right in ("view_chat", "change_chat", "view_ticket")] == [
-        200,
-        200,
-        403,
-    ]
+    codes = [lines_of(staff(right), chat).status_code for right in ("view_chat", "change_chat", "view_ticket")]
+    assert codes == [200, 200, 403]
     assert lines_of(superuser(), ChatFactory.build()).status_code == 404
 
 
@@ -207,12 +176,3 @@ def test_a_script_gets_the_result_of_an_answer():
     close_chat(chat, ACTOR)
     assert send("Too late.") == (400, ["The chat is closed."])
     assert [line.body for line in chat.messages.all()] == ["Good morning."]
-
-
-def test_a_refused_answer_is_shown_again():
-    chat, (_agent, client) = ChatFactory(closed=True), an_agent()
-
-    page = client.post(page_of(chat, "answer"), {"body": "A long answer."}).content.decode()
-
-    assert "The chat is closed." in page
-    assert "A long answer." in page

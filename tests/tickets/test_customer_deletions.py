@@ -39,31 +39,26 @@ from tickets.models import Chat, Customer, ReceivedMail, Ticket
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("own_storage")]
 
 
-def test_nothing_of_a_customer_is_left_in_any_table_or_file(own_storage: Path) -> None:
+def test_nothing_personal_of_a_customer_is_left_and_calls_keep_what_the_report_counts(own_storage: Path) -> None:
     customer = a_person()
     before = left_of(*PERSONAL)
     assert files_on_disk(own_storage) == 8
-
     # The logs have nothing of the customer even before.
     assert AuditEntry.objects.exists()
     assert LogEntry.objects.exists()
     assert {"callcentre_auditentry", "django_admin_log"}.isdisjoint(before)
+    facts = ("id", "direction", "agent_id", "queue_id", "created_at", "answered_at", "ended_at", "disposition", "cause")
+    calls = list(Connection.objects.order_by("id").values(*facts))
+    said = consequences_of("customer", customer)
 
     deletion = removed("customer", customer)
 
     assert (deletion.state, len(before) > 15) == ("finished", True)
     assert (left_of(*PERSONAL), files_on_disk(own_storage)) == ({}, 0)
 
-
-def test_page_and_trace_of_a_customer_count_deleted_and_emptied_rows() -> None:
-    customer = a_person()
-    said = consequences_of("customer", customer)
-
-    deletion = removed("customer", customer)
-
+    # The page before and the trace after count the same rows.
     assert {part.model: part.count for part in said.deleted} == deletion.deleted
     assert {part.model: part.count for part in said.emptied} == deletion.emptied
-
     assert deletion.deleted == {
         "tickets.customer": 2,
         "tickets.customernumber": 1,
@@ -83,18 +78,9 @@ def test_page_and_trace_of_a_customer_count_deleted_and_emptied_rows() -> None:
     }
     assert deletion.emptied == {"tickets.receivedmail": 2, "telephony.connection": 2}
 
-
-def test_calls_of_a_customer_keep_all_that_the_report_counts() -> None:
-    customer = a_person()
-    facts = ("id", "direction", "agent_id", "queue_id", "created_at", "answered_at", "ended_at", "disposition", "cause")
-    before = list(Connection.objects.order_by("id").values(*facts))
-
-    removed("customer", customer)
-
-    assert list(Connection.objects.order_by("id").values(*facts)) == before
-    inbound = Connection.objects.get(direction="INBOUND")
+    assert list(Connection.objects.order_by("id").values(*facts)) == calls
+    inbound, outbound = (Connection.objects.get(direction=direction) for direction in ("INBOUND", "OUTBOUND"))
     assert (inbound.src, inbound.src_number, inbound.customer_id) == ("", "", None)
-    outbound = Connection.objects.get(direction="OUTBOUND")
     assert (outbound.dst, outbound.dst_number, outbound.src) == ("", "", "101")
     assert set(Leg.objects.values_list("role", "number")) == {("customer", ""), ("agent", "101")}
     assert set(ConnectionTopic.objects.values_list("comment", flat=True)) == {""}

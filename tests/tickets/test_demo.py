@@ -25,20 +25,22 @@ def _seeded(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterat
         yield
 
 
-def test_there_are_sixty_tickets_over_all_sources_and_kinds_of_status() -> None:
+def test_tickets_are_of_all_kinds_and_every_agent_has_replied_commented_closed_and_chatted() -> None:
     assert Ticket.objects.count() == 60
     assert set(Ticket.objects.values_list("source", flat=True)) == set(Source.values)
     kinds = set(TicketStatus.objects.values_list("kind", flat=True))
     assert set(Ticket.objects.values_list("status__kind", flat=True)) == kinds
-
-
-def test_every_agent_has_replied_commented_closed_and_chatted() -> None:
     for kind in ("REPLY", "COMMENT"):
         said = Message.objects.filter(type=kind, agent__isnull=False)
         assert set(said.values_list("agent__login", flat=True)) == AGENTS
     assert set(Ticket.objects.filter(closed_by__isnull=False).values_list("closed_by__login", flat=True)) == AGENTS
     assert set(Chat.objects.filter(closed_at__isnull=False).values_list("agent__login", flat=True)) == AGENTS
     assert Chat.objects.filter(agent=None).exists()
+    for ticket in Ticket.objects.select_related("status").prefetch_related("messages"):
+        said = sorted(ticket.messages.all(), key=lambda message: message.created_at)
+        assert said[0].created_at >= ticket.created_at
+        assert said[-1].created_at <= ticket.updated_at
+        assert (ticket.closed_at is not None) == ticket.status.meaning.is_over
 
 
 def test_a_client_finds_fields_companies_and_attachments_through_the_api(api: ApiClient) -> None:
@@ -57,14 +59,6 @@ def test_a_client_finds_fields_companies_and_attachments_through_the_api(api: Ap
     assert len(b"".join(download.streaming_content)) > 500
     assert any(message["ratings"] for ticket in tickets for message in ticket["messages"])
     assert any(ticket["connected_ticket_ids"] for ticket in tickets)
-
-
-def test_what_happened_fits_together() -> None:
-    for ticket in Ticket.objects.select_related("status").prefetch_related("messages"):
-        said = sorted(ticket.messages.all(), key=lambda message: message.created_at)
-        assert said[0].created_at >= ticket.created_at
-        assert said[-1].created_at <= ticket.updated_at
-        assert (ticket.closed_at is not None) == ticket.status.meaning.is_over
 
 
 def test_a_second_time_adds_nothing() -> None:

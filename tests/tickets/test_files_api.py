@@ -11,9 +11,11 @@ from django.core.files.storage import default_storage
 from django.utils import timezone
 
 from callcentre.core.actor import SYSTEM, Actor
+from callcentre.models import ApiUser
 from tests.conftest import ACTOR, ApiClient
+from tests.serving import at_once
 from tests.telephony.factories import AgentFactory
-from tests.tickets.factories import TicketFactory
+from tests.tickets.factories import StoredFileFactory, TicketFactory
 from tickets import pruning
 from tickets.file_downloads import response_of
 from tickets.file_storage import FOLDER, PIECE, TooLong, clean_name, store
@@ -59,6 +61,8 @@ def test_upload_use_and_download_a_file(api: ApiClient) -> None:
     assert b"".join(download.streaming_content) == b"abc"
     assert download["Content-Disposition"].startswith("attachment; filename*=utf-8''rechnung")
     assert download["X-Content-Type-Options"] == "nosniff"
+    default_storage.delete(StoredFile.objects.get().path)
+    assert api.get(f"/api/files/{token}").status_code == 404
 
 
 def test_only_the_uploader_can_use_a_file(api: ApiClient, api_client: Any) -> None:
@@ -67,6 +71,8 @@ def test_only_the_uploader_can_use_a_file(api: ApiClient, api_client: Any) -> No
 
     assert codes(reply(other, token)) == [(152001, "attachments.0")]
     assert other.get(f"/api/files/{token}").status_code == 404
+    for actor in (SYSTEM, Actor("agent", 1, "agent"), ACTOR):
+        assert not StoredFile.objects.usable_by(actor).exists(), actor
 
 
 def test_too_large_file_is_refused_before_it_is_read(api: ApiClient, settings: Any) -> None:
@@ -99,29 +105,13 @@ def test_multipart_upload_is_refused_and_stores_nothing(api: ApiClient, key: dic
 
 
 def test_upload_repeated_with_its_key_is_one_file(api: ApiClient) -> None:
-    first = upload(api, HTTP_IDEMPOTENCY_KEY="k")
-    second = upload(api, HTTP_IDEMPOTENCY_KEY="k")
-    other = upload(api, b"other", HTTP_IDEMPOTENCY_KEY="k")
+    first, second = (upload(api, HTTP_IDEMPOTENCY_KEY="k") for _ in range(2))
+    others = [upload(api, b"other", HTTP_IDEMPOTENCY_KEY="k"), upload(api, name="b.pdf", HTTP_IDEMPOTENCY_KEY="k")]
 
     assert second.json() == first.json()
     assert second["Idempotent-Replayed"] == "true"
-    assert other.status_code == 409
-    assert (StoredFile.objects.count(), files_on_disk()) == (1, 1)
-
-
-def test_key_with_another_file_name_is_409_and_stores_nothing(api: ApiClient) -> None:
-    first = upload(api, name="a.pdf", HTTP_IDEMPOTENCY_KEY="k")
-
-    other = upload(api, name="b.pdf", HTTP_IDEMPOTENCY_KEY="k")
-
-    assert (first.status_code, other.status_code, codes(other)) == (201, 409, [(100112, None)])
+    assert [(other.status_code, codes(other)) for other in others] == [(409, [(100112, None)])] * 2
     assert ([file.filename for file in StoredFile.objects.all()], files_on_disk()) == (["a.pdf"], 1)
-
-
-def test_html_and_svg_are_downloaded_as_bytes(api: ApiClient) -> None:
-    for name in ("a.html", "a.svg", "a.xhtml", "a.js"):
-        token = upload(api, b"<script>alert(1)</script>", name).json()["token"]
-        assert api.get(f"/api/files/{token}")["Content-Type"] == "application/octet-stream"
 
 
 class Stream(io.RawIOBase):
@@ -166,24 +156,17 @@ def test_incomplete_upload_stores_nothing(api: ApiClient) -> None:
     assert (StoredFile.objects.count(), files_on_disk()) == (0, 0)
 
 
-def test_unused_file_is_kept_for_a_day(api: ApiClient) -> None:
-    token, other = (upload(api).json()["token"] for _ in range(2))
+def test_unused_file_is_kept_for_a_day_and_that_of_a_message_for_ever(api: ApiClient) -> None:
+    token, other, sent = (upload(api).json()["token"] for _ in range(3))
+    reply(api, sent)
     StoredFile.objects.filter(token=token).update(created_at=timezone.now() - timedelta(hours=24, minutes=1))
+    StoredFile.objects.filter(token=sent).update(created_at=timezone.now() - timedelta(days=400))
 
     assert codes(reply(api, token)) == [(152001, "attachments.0")]
-    assert [api.get(f"/api/files/{each}").status_code for each in (token, other)] == [404, 200]
+    assert [api.get(f"/api/files/{each}").status_code for each in (token, other, sent)] == [404, 200, 200]
     assert pruning.prune() == 1
-    assert list(StoredFile.objects.values_list("token", flat=True)) == [other]
-    assert files_on_disk() == 1
-
-
-def test_file_of_a_message_is_kept(api: ApiClient) -> None:
-    token = upload(api).json()["token"]
-    reply(api, token)
-    StoredFile.objects.update(created_at=timezone.now() - timedelta(days=400))
-
-    assert pruning.prune() == 0
-    assert api.get(f"/api/files/{token}").status_code == 200
+    assert set(StoredFile.objects.values_list("token", flat=True)) == {other, sent}
+    assert files_on_disk() == 2
 
 
 def test_file_without_a_row_is_removed_after_a_crash(
@@ -239,13 +222,6 @@ def test_total_size_of_the_files_of_a_message_is_limited(api: ApiClient, setting
     assert reply(api, tokens[0]).status_code == 201
 
 
-@pytest.mark.parametrize("actor", [SYSTEM, Actor("agent", 1, "agent"), ACTOR])
-def test_other_actors_cannot_use_an_upload(api: ApiClient, actor: Actor) -> None:
-    upload(api)
-
-    assert not StoredFile.objects.usable_by(actor).exists()
-
-
 @pytest.mark.parametrize(
     ("given", "kept"),
     [
@@ -269,6 +245,8 @@ def test_file_names_are_cleaned(given: str, kept: str) -> None:
         ("a.png", False, "attachment", "image/png"),
         ("a.svg", True, "attachment", "application/octet-stream"),
         ("a.html", True, "attachment", "application/octet-stream"),
+        ("a.xhtml", True, "attachment", "application/octet-stream"),
+        ("a.js", True, "attachment", "application/octet-stream"),
         ("a.pdf", True, "attachment", "application/pdf"),
     ],
 )
@@ -282,22 +260,10 @@ def test_only_images_are_shown_inline(name: str, inline: bool, disposition: str,
     assert response["X-Content-Type-Options"] == "nosniff"
 
 
-def test_file_without_content_is_404(api: ApiClient) -> None:
-    token = upload(api).json()["token"]
-    default_storage.delete(StoredFile.objects.get().path)
-
-    assert api.get(f"/api/files/{token}").status_code == 404
-
-
 def test_only_one_of_two_concurrent_messages_gets_a_file(committed_db: None, credential: str, servers: Any) -> None:
     """Use real servers and real transactions (tests.serving)."""
-    from callcentre.models import ApiUser
-    from tests.serving import at_once
-
-    user, tickets, agent = ApiUser.objects.get(), [TicketFactory() for _ in range(2)], AgentFactory()
-    StoredFile.objects.create(
-        token="t", filename="a", content_type="b", size=1, sha256="", path="files/none", api_user=user
-    )
+    user, tickets, agent = ApiUser.objects.get(), TicketFactory.create_batch(2), AgentFactory()
+    StoredFileFactory(token="t", api_user=user)
     body = {"body": "x", "user_login": agent.login, "attachments": ["t"]}
 
     answers = at_once(

@@ -37,17 +37,12 @@ def test_a_missing_header_is_read_like_an_empty_one(before: bytes, name: str) ->
     assert (missing, missing.sender) == (empty, empty.sender)
 
 
-def test_a_mail_without_a_from_is_answered_by_its_reply_to() -> None:
+def test_a_mail_without_a_from_is_answered_by_its_reply_to_and_quarantined_without_any_address() -> None:
     TicketQueueFactory()
 
     received = taken(b"Reply-To: Eva <eva@c.example>\nReturn-Path: <bounces@c.example>\nSubject: x\n\nbody")
 
     assert (received.message.ticket.sender, received.message.ticket.sender_name) == ("eva@c.example", "Eva")
-
-
-def test_a_mail_without_any_address_is_quarantined() -> None:
-    TicketQueueFactory()
-
     assert taken(b"Subject: x\nTo: help@us.example\n\nbody").outcome == ReceivedMail.Outcome.QUARANTINED
 
 

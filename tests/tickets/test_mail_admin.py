@@ -45,41 +45,34 @@ def test_mail_is_found_by_its_sender_and_its_message_id(term):
 def test_a_mail_is_downloaded_as_it_came_and_never_shown():
     raw = b"Subject: Hello\r\n\r\n<script>alert(1)</script>\r\n"
     mail = ReceivedMailFactory(path=default_storage.save("files/2026/01/01/raw", ContentFile(raw)))
+    client = superuser()
 
-    response = superuser().get(page_of(mail, "raw"))
+    response = client.get(page_of(mail, "raw"))
 
     assert response.getvalue() == raw
     assert response["Content-Type"] == "application/octet-stream"
     assert response["Content-Disposition"].startswith("attachment")
     assert response["X-Content-Type-Options"] == "nosniff"
-
-
-@pytest.mark.parametrize("path", ["", "files/2026/01/01/gone"])
-def test_an_unknown_mail_is_404(path):
-    mail = ReceivedMailFactory(path=path)
-
-    assert superuser().get(page_of(mail, "raw")).status_code == 404
-
-
-def test_a_download_needs_the_right_to_view_mail():
-    mail = ReceivedMailFactory()
-
     assert staff("view_ticket").get(page_of(mail, "raw")).status_code == 403
+    for path in ("", "files/2026/01/01/gone"):
+        assert client.get(page_of(ReceivedMailFactory(path=path), "raw")).status_code == 404
 
 
-def test_a_mail_in_quarantine_is_tried_again():
-    mail = ReceivedMailFactory(quarantined=True)
+def test_a_mail_in_quarantine_is_tried_again_once():
+    mail, client = ReceivedMailFactory(quarantined=True), superuser()
 
-    response = superuser().submit(page_of(mail, "retry"))
+    response = client.submit(page_of(mail, "retry"))
 
     mail.refresh_from_db()
     assert mail.outcome == "received"
     assert messages_of(response)[0].startswith("1 mail is tried again")
+    assert page_of(mail, "retry") not in client.page(page_of(mail))
+    response = client.post(page_of(mail, "retry"))
+    assert str(ErrorCode.MAIL_NOT_QUARANTINED.text) in messages_of(response)[0]
 
 
 def test_a_mail_in_quarantine_is_discarded_with_a_reason():
-    mail = ReceivedMailFactory(quarantined=True)
-    client = superuser()
+    mail, client = ReceivedMailFactory(quarantined=True), superuser()
 
     refused = client.submit(page_of(mail, "discard"), expected=200, reason="")
     client.submit(page_of(mail, "discard"), reason="An advertisement.")
@@ -90,48 +83,32 @@ def test_a_mail_in_quarantine_is_discarded_with_a_reason():
     assert "An advertisement." in client.page(page_of(mail))
 
 
-def test_a_stored_mail_is_not_tried_again():
-    mail, client = ReceivedMailFactory(stored=True), superuser()
-
-    response = client.post(page_of(mail, "retry"))
-
-    assert page_of(mail, "retry") not in client.page(page_of(mail))
-    assert str(ErrorCode.MAIL_NOT_QUARANTINED.text) in messages_of(response)[0]
-    mail.refresh_from_db()
-    assert mail.outcome == "stored"
-
-
-def test_many_mails_are_tried_again_at_once():
+def test_many_mails_are_tried_again_or_discarded_with_one_reason():
     held = ReceivedMailFactory.create_batch(3, quarantined=True)
     stored = ReceivedMailFactory(stored=True)
+    client = superuser()
 
-    response = superuser().act(RECEIVED, "retry_selected", *held, stored)
+    asked = client.act(RECEIVED, "discard_selected", *held[1:])
+    client.act(RECEIVED, "discard_selected", *held[1:], apply="1", reason="Advertisements.")
+    response = client.act(RECEIVED, "retry_selected", held[0], stored)
 
-    assert ReceivedMail.objects.filter(outcome="received").count() == 3
+    assert "2 mails become no messages." in asked.content.decode()
+    assert ReceivedMail.objects.filter(outcome="ignored", reason="Advertisements.").count() == 2
+    assert [*ReceivedMail.objects.filter(outcome="received")] == held[:1]
     assert len(messages_of(response)) == 2
 
 
-def test_many_mails_are_discarded_with_one_reason():
-    held = ReceivedMailFactory.create_batch(3, quarantined=True)
-    client = superuser()
-
-    asked = client.act(RECEIVED, "discard_selected", *held)
-    client.act(RECEIVED, "discard_selected", *held, apply="1", reason="Advertisements.")
-
-    assert "3 mails become no messages." in asked.content.decode()
-    assert set(ReceivedMail.objects.values_list("outcome", "reason")) == {("ignored", "Advertisements.")}
-
-
-def test_viewers_cannot_retry_or_discard():
-    mail = ReceivedMailFactory(quarantined=True)
-    client = staff("view_receivedmail")
+def test_viewers_cannot_retry_discard_or_send_again():
+    mail, dispatch = ReceivedMailFactory(quarantined=True), DispatchFactory(failed=True)
+    client = staff("view_receivedmail", "view_dispatch")
 
     client.act(RECEIVED, "retry_selected", mail)
+    client.act(SENT, "resend_selected", dispatch)
 
-    assert client.post(page_of(mail, "retry")).status_code == 403
-    assert client.post(page_of(mail, "discard"), {"reason": "x"}).status_code == 403
-    mail.refresh_from_db()
-    assert mail.outcome == "quarantined"
+    for row, page in ((mail, "retry"), (mail, "discard"), (dispatch, "resend")):
+        assert client.post(page_of(row, page), {"reason": "x"}).status_code == 403
+        row.refresh_from_db()
+    assert (mail.outcome, dispatch.state) == ("quarantined", "failed")
 
 
 # Messages on their way out
@@ -177,17 +154,6 @@ def test_a_sent_message_is_not_sent_again():
     assert page_of(sent, "resend") not in client.page(page_of(sent))
     assert str(ErrorCode.NOT_RESENT.text) in messages_of(response)[0]
     assert set(Dispatch.objects.values_list("pk", "state")) == {(sent.pk, "sent"), (failed.pk, "queued")}
-
-
-def test_viewers_cannot_send_again():
-    dispatch = DispatchFactory(failed=True)
-    client = staff("view_dispatch")
-
-    client.act(SENT, "resend_selected", dispatch)
-
-    assert client.post(page_of(dispatch, "resend")).status_code == 403
-    dispatch.refresh_from_db()
-    assert dispatch.state == "failed"
 
 
 # Ratings and files

@@ -184,7 +184,7 @@ def test_a_test_counts_the_mails_and_changes_nothing(box: Mailbox, settings: Any
     assert (box.fetched(), box.seen) == ([], {1})
 
 
-def test_a_repeated_task_makes_one_test(box: Mailbox, settings: Any) -> None:
+def test_a_repeated_task_makes_one_test(box: Mailbox) -> None:
     queue = queue_of(box)
     request_mailbox_test(queue, ACTOR)
 
@@ -194,23 +194,16 @@ def test_a_repeated_task_makes_one_test(box: Mailbox, settings: Any) -> None:
     assert box.connections == 1
 
 
-def test_a_second_request_during_a_test_starts_no_second_test(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_second_request_starts_no_second_test_and_the_sweep_finds_one_whose_task_was_lost(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     enqueued: list[Any] = []
-    monkeypatch.setattr("tickets.verbs.mailbox_tests.enqueue", lambda *call: enqueued.append(call))
-    queue = TicketQueueFactory(with_mailbox=True)
-
-    request_mailbox_test(queue, ACTOR)
-    request_mailbox_test(queue, ACTOR)
-
-    assert enqueued == [("tickets.test_mailbox", queue.pk)]
-
-
-def test_the_sweep_finds_a_test_whose_task_was_lost(monkeypatch: pytest.MonkeyPatch) -> None:
-    enqueued: list[Any] = []
-    monkeypatch.setattr(tasks, "enqueue", lambda *call: enqueued.append(call))
+    for module in ("tickets.verbs.mailbox_tests", "tickets.tasks"):
+        monkeypatch.setattr(f"{module}.enqueue", lambda *call: enqueued.append(call))
     queue = TicketQueueFactory()
-    request_mailbox_test(queue, ACTOR)
 
-    tasks.poll_mailboxes()
-
+    for _ in range(2):
+        request_mailbox_test(queue, ACTOR)
     assert enqueued == [("tickets.test_mailbox", queue.pk)]
+    tasks.poll_mailboxes()
+    assert enqueued == [("tickets.test_mailbox", queue.pk)] * 2

@@ -58,35 +58,30 @@ def test_tickets_with_history_calls_and_notes_move_to_the_target(source, target)
     assert (ticket.customer, call.customer_id, note.customer) == (target, target.pk, target)
 
 
-def test_numbers_are_joined_and_the_targets_main_number_stays(source, target):
-    assert merged(source, target).phone_numbers == ["22 555 01 02", "22 555 01 01"]
+def test_numbers_are_joined_once_and_calls_from_both_find_the_target(source, target):
+    set_numbers(target, [("22 555 01 02", "+48225550102"), ("+48 225550103", "+48225550103")])
+    set_numbers(source, [("22 555 01 01", "+48225550101"), ("22 555 01 03", "+48225550103")])
+
+    assert merged(source, target).phone_numbers == ["22 555 01 02", "+48 225550103", "22 555 01 01"]
     assert source.phone_numbers == []
-
-
-def test_number_of_both_is_kept_once(source, target):
-    set_numbers(target, [("22 555 01 02", "+48225550102"), ("+48 225550101", "+48225550101")])
-
-    assert merged(source, target).phone_numbers == ["22 555 01 02", "+48 225550101"]
+    found = customers_of(["+48225550101", "+48225550102"])
+    assert {number: customer.id for number, customer in found.items()} == dict.fromkeys(
+        ("+48225550101", "+48225550102"), target.pk
+    )
 
 
 def test_value_of_the_target_wins_and_the_other_is_in_the_history(source, target):
-    Customer.objects.filter(pk=source.pk).update(identifier="ERP-7")
-    Customer.objects.filter(pk=target.pk).update(identifier="ERP-8")
+    city, colour = (str(CustomFieldFactory(of_customers=True).pk) for _ in range(2))
+    fields = {city: "Gdynia", colour: "red"}
+    Customer.objects.filter(pk=source.pk).update(identifier="ERP-7", custom_fields=fields)
+    Customer.objects.filter(pk=target.pk).update(identifier="ERP-8", custom_fields={colour: "blue"})
 
     changes = merged(source, target).history.get(action="merge").changes
 
-    assert target.identifier == "ERP-8"
+    assert (target.identifier, target.custom_fields) == ("ERP-8", {city: "Gdynia", colour: "blue"})
     assert changes["identifier"] == ["ERP-7", "ERP-8"]
     assert changes["email"] == ["jan@home.example", "jan@work.example"]
     assert source.identifier == "ERP-7"
-
-
-def test_custom_fields_are_joined_and_the_targets_win(source, target):
-    city, colour = (str(CustomFieldFactory(of_customers=True).pk) for _ in range(2))
-    Customer.objects.filter(pk=source.pk).update(custom_fields={city: "Gdynia", colour: "red"})
-    Customer.objects.filter(pk=target.pk).update(custom_fields={colour: "blue"})
-
-    assert merged(source, target).custom_fields == {city: "Gdynia", colour: "blue"}
 
 
 def test_mail_from_the_old_address_finds_the_target(source, target):
@@ -108,47 +103,30 @@ def test_ticket_given_to_the_old_id_goes_to_the_target(source, target):
     assert Ticket.objects.get(pk=ticket.pk).customer == target
 
 
-def test_earlier_merged_customers_point_to_the_new_target(source, target):
+def test_earlier_merged_customers_point_to_the_new_target_and_both_have_an_event(source, target):
     first = CustomerFactory()
     merged(first, source)
+    Event.objects.all().delete()
 
     merged(source, target)
 
     first.refresh_from_db()
     assert first.merged_into == target
-
-
-def test_merge_records_events_of_both_customers(source, target):
-    Event.objects.all().delete()
-
-    merged(source, target)
-
     events = Event.objects.filter(action="CUSTOMER_UPDATED").order_by("id")
     assert [event.payload["customer_id"] for event in events] == [source.pk, target.pk]
 
 
-def test_customer_cannot_be_merged_with_itself(source):
-    with pytest.raises(Invalid) as refused:
+def test_merged_customer_cannot_be_merged_again_and_none_with_itself(source, target):
+    with pytest.raises(Invalid) as itself:
         merge_customers(source, source, ACTOR)
+    assert itself.value.faults[0].code == ErrorCode.CUSTOMER_MERGED_WITH_ITSELF
 
-    assert refused.value.faults[0].code == ErrorCode.CUSTOMER_MERGED_WITH_ITSELF
-
-
-def test_merged_customer_cannot_be_merged_again(source, target):
     merged(source, target)
     other = CustomerFactory()
-
     for pair in [(source, other), (other, source)]:
         with pytest.raises(Conflict) as refused:
             merge_customers(*pair, ACTOR)
         assert refused.value.code == ErrorCode.CUSTOMER_MERGED
-
-
-def test_call_finds_the_target(source, target):
-    merged(source, target)
-
-    assert customers_of(["+48225550101", "+48225550102"]).keys() == {"+48225550101", "+48225550102"}
-    assert {customer.id for customer in customers_of(["+48225550101", "+48225550102"]).values()} == {target.pk}
 
 
 # Concurrency

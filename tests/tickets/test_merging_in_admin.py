@@ -103,15 +103,6 @@ def test_a_confirmation_is_valid_for_the_shown_ticket_only():
     assert merged_into(ticket) == [None]
 
 
-def test_connecting_asks_nothing_about_customers():
-    ticket, other = TicketFactory.create_batch(2, of_customer=True)
-    path = reverse("admin:tickets_ticket_connect", args=[ticket.pk])
-
-    response = superuser().post(path, {"number": str(other.pk), "shown": str(other.pk)})
-
-    assert response.status_code == 302
-
-
 def test_people_are_distinguished_by_customer_and_address():
     jan = CustomerFactory(name="Jan", surname="Nowak", email="Jan@c.example")
     tickets = [

@@ -17,15 +17,9 @@ PLAIN = "Content-Type: text/plain\n\nplain"
     ("charset", "text"),
     [
         ("koi8-r", "Привет мир"),
-        ("windows-1251", "Счёт на оплату"),
-        ("iso-8859-2", "Zażółć gęślą jaźń"),
         ("windows-1250", "Zażółć gęślą jaźń"),
-        ("gb2312", "发票问题"),
         ("big5", "訂單問題"),
-        ("euc-kr", "주문 문의"),
-        ("shift_jis", "注文について"),
         ("euc-jp", "注文について"),
-        ("utf-8", "Zażółć"),
     ],
 )
 def test_bytes_of_headers_are_in_the_character_set_of_the_text(charset: str, text: str) -> None:
@@ -100,19 +94,11 @@ def test_only_a_broken_header_line_is_lost(broken: str, end: str) -> None:
     assert (mail.sender, mail.subject, mail.body[0].strip()) == ("jan@c.example", "Broken", "Hello: you")
 
 
-def test_only_a_broken_first_line_is_lost() -> None:
+def test_only_a_broken_first_line_or_line_of_a_part_is_lost_and_a_blank_before_a_colon_is_read() -> None:
     assert read("HELO mx\nFrom: jan@c.example\nSubject: Broken").subject == "Broken"
-
-
-def test_a_blank_before_the_colon_of_a_header_is_read() -> None:
     mail = read("From : jan@c.example\nSubject\t: Broken")
-
     assert (mail.sender, mail.subject) == ("jan@c.example", "Broken")
-
-
-def test_only_a_broken_header_line_of_a_part_is_lost() -> None:
     (file,) = of_parts("mixed", PLAIN, "Content-Type: image/png\nbroken\nContent-ID: <logo>\n\nabc").attachments
-
     assert (file.filename, file.content, file.content_id) == ("part-1.png", b"abc", "logo")
 
 
@@ -219,9 +205,21 @@ def test_a_mail_inside_a_mail_that_is_encoded_is_decoded(encoding: str) -> None:
     assert (file.filename, file.content.strip()) == ("inner.eml", inner.strip())
 
 
-def test_a_mail_of_too_many_parts_is_attached_byte_for_byte() -> None:
-    parts = multipart("mixed", *["Content-Type: image/png\n\nx"] * 210)
-    raw = f"From:a@b.example\n{parts}".encode()
+def uuencoded(name: str, data: bytes) -> str:
+    lines = (binascii.b2a_uu(data[at : at + 45]).decode() for at in range(0, len(data), 45))
+    return f"begin 644 {name}\n{''.join(lines)}`\nend\n"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        f"\n{uuencoded('a', b'x') * 300}",
+        multipart("mixed", *["Content-Type: image/png\n\nx"] * 210),
+    ],
+    ids=["uuencoded files", "parts"],
+)
+def test_a_mail_of_too_many_files_is_attached_byte_for_byte(content: str) -> None:
+    raw = f"From:a@b.example\n{content}".encode()
 
     assert [(each.filename, each.content) for each in parse(raw).attachments] == [("mail.eml", raw)]
 
@@ -229,27 +227,16 @@ def test_a_mail_of_too_many_parts_is_attached_byte_for_byte() -> None:
 DATA = bytes(range(256)) * 3
 
 
-def uuencoded(name: str, data: bytes) -> str:
-    lines = (binascii.b2a_uu(data[at : at + 45]).decode() for at in range(0, len(data), 45))
-    return f"begin 644 {name}\n{''.join(lines)}`\nend\n"
-
-
-@pytest.mark.parametrize("change", [lambda text: text, lambda text: text.replace("\n", "\r\n")])
-def test_a_uuencoded_file_in_the_text_is_a_file(change: object) -> None:
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_a_uuencoded_file_in_the_text_is_a_file(end: str) -> None:
     text = f"See this:\n{uuencoded('a b.bin', DATA)}and this:\n{uuencoded('c.bin', b'abc')}Jan\n"
 
-    mail = read("From: a@b.example", change(text))  # type: ignore[operator]
+    mail = read("From: a@b.example", text.replace("\n", end))
 
     assert mail.body == ("See this:\nand this:\nJan\n", "PLAIN")
     assert [(each.filename, each.content) for each in mail.attachments] == [("a b.bin", DATA), ("c.bin", b"abc")]
-
-
-def test_a_uuencoded_part_is_decoded() -> None:
     headers = "Content-Disposition: attachment; filename=a.bin\nContent-Transfer-Encoding: x-uuencode"
-    part = f"{headers}\n\n{uuencoded('a', DATA)}"
-
-    (file,) = of_parts("mixed", PLAIN, part).attachments
-
+    (file,) = of_parts("mixed", PLAIN, f"{headers}\n\n{uuencoded('a', DATA)}").attachments
     assert (file.filename, file.content) == ("a.bin", DATA)
 
 
@@ -265,12 +252,6 @@ def test_a_uuencoded_part_is_decoded() -> None:
 )
 def test_text_that_only_looks_uuencoded_stays_text(text: str) -> None:
     assert parted(text) == (text, [])
-
-
-def test_too_many_uuencoded_files_attach_the_mail_whole() -> None:
-    raw = f"From: a@b.example\n\n{uuencoded('a', b'x') * 300}".encode()
-
-    assert [(each.filename, each.content) for each in parse(raw).attachments] == [("mail.eml", raw)]
 
 
 @pytest.mark.parametrize(

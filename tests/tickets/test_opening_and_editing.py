@@ -33,7 +33,6 @@ def faults(response: Any) -> list[tuple[int, str | None]]:
     ("body", "expected"),
     [
         ({"body": ""}, [(100001, "body")]),
-        ({"body": None}, [(100001, "body")]),
         ({"body": " \n\t"}, [(100001, "body")]),
         ({"body": "<p>&nbsp;</p><script>x</script>", "body_type": "HTML"}, [(100001, "body")]),
         ({"subject": " "}, [(100001, "subject")]),
@@ -57,10 +56,8 @@ def test_open_and_read_a_ticket(api: ApiClient) -> None:
     CustomFieldFactory(name="order_number")
     CustomFieldFactory(name="priority", type="choice", options=["high", "low"])
 
-    answer = api.post(
-        "/api/tickets",
-        {"subject": "S", "body": "B", "from": "jan@client.example", "custom_fields": {"priority": "high"}},
-    )
+    body = {"subject": "S", "body": "B", "from": "jan@client.example", "custom_fields": {"priority": "high"}}
+    answer = api.post("/api/tickets", body)
     ticket_id = answer.json()["ticket_id"]
     listed = api.get(
         "/api/tickets?include_custom_fields=1&custom_fields[priority][0]=high&custom_fields[priority][1]=x"
@@ -70,15 +67,8 @@ def test_open_and_read_a_ticket(api: ApiClient) -> None:
     assert listed.json()["count"] == 1
     ticket = listed.json()["result"][0]
     assert ticket["custom_fields"] == {"order_number": None, "priority": "high"}
-    assert {
-        name: ticket[name] for name in ("ticket_id", "from", "ticket_queue_id", "full_status_name", "close_time")
-    } == {
-        "ticket_id": ticket_id,
-        "from": "jan@client.example",
-        "ticket_queue_id": queue.pk,
-        "full_status_name": "New",
-        "close_time": "",
-    }
+    values = [ticket[name] for name in ("ticket_id", "from", "ticket_queue_id", "full_status_name", "close_time")]
+    assert values == [ticket_id, "jan@client.example", queue.pk, "New", ""]
     assert api.get(f"/api/tickets/{ticket_id}").json() == ticket
     assert Ticket.objects.get().messages.get().body_type == "PLAIN"
 
@@ -101,13 +91,6 @@ def test_subject_in_any_script(subject: str, api: ApiClient) -> None:
 
     ticket = Ticket.objects.get()
     assert (ticket.subject, ticket.sender) == (subject, "Jan")
-
-
-def test_image_alone_is_a_valid_body(api: ApiClient) -> None:
-    TicketQueueFactory()
-    body = '<img src="https://client.example/broken.png">'
-
-    assert api.post("/api/tickets", {"subject": "S", "body": body, "body_type": "HTML"}).status_code == 201
 
 
 def test_empty_text_clears_category_substatus_and_agent(api: ApiClient) -> None:
@@ -203,10 +186,11 @@ def test_senders_in_every_spelling_can_be_answered(given: str, address: str, nam
     assert Dispatch.objects.get().recipients == [address]
 
 
-def test_sender_without_an_address_is_valid_for_other_sources(api: ApiClient) -> None:
+def test_sender_without_an_address_is_valid_for_other_sources_and_an_image_alone_as_body(api: ApiClient) -> None:
     TicketQueueFactory()
+    body = {"subject": "S", "body": '<img src="https://client.example/broken.png">', "body_type": "HTML"}
 
-    answer = api.post("/api/tickets", {"subject": "S", "body": "B", "from": "buyer-17", "source": "phone"})
+    answer = api.post("/api/tickets", {**body, "from": "buyer-17", "source": "phone"})
 
     assert (answer.status_code, Ticket.objects.get().sender) == (201, "buyer-17")
 

@@ -115,12 +115,6 @@ def test_wrong_character_sets_are_corrected(declared: str, raw: bytes, text: str
     assert read(f"From: a@b.example\nContent-Type: text/plain; charset={declared}", raw).body == (text, "PLAIN")
 
 
-def test_html_names_its_own_character_set() -> None:
-    raw = "<html><meta charset='iso-8859-2'>ż".encode("iso-8859-2")
-
-    assert read("From: a@b.example\nContent-Type: text/html", raw).body[0].endswith("ż")
-
-
 def test_of_alternatives_html_is_the_text_and_files_are_kept() -> None:
     invitation = "Content-Type: text/calendar; method=REQUEST\n\nBEGIN:VCALENDAR"
     mail = of_parts("alternative", PLAIN, multipart("related", RICH, IMAGE, boundary="c"), invitation)
@@ -215,25 +209,23 @@ def test_files_inside_a_winmail_dat_are_files_and_a_broken_one_is_kept() -> None
 
     whole = tnef(("umowa źródłowa.pdf", b"abc"), ("b.txt", b"def"))
 
-    assert [(each.filename, each.content) for each in with_tnef(whole).attachments] == [
-        ("umowa źródłowa.pdf", b"abc"),
-        ("b.txt", b"def"),
-    ]
+    files = [(each.filename, each.content) for each in with_tnef(whole).attachments]
+    assert files == [("umowa źródłowa.pdf", b"abc"), ("b.txt", b"def")]
     for broken in (whole[:-20], whole[:10], b"none", whole[:40] + b"\xff" * 50):
         assert [(each.filename, each.content) for each in with_tnef(broken).attachments] == [("winmail.dat", broken)]
 
 
-def test_recipients_are_never_made_of_a_name_and_an_address() -> None:
+def test_recipients_are_each_kept_once_and_never_made_of_a_name_and_an_address() -> None:
     mail = read("From: a@b.example\nTo: Jan jan@c.example, Eva <eva@c.example>; Ola ola@c.example Nowak")
-
     assert mail.recipients == ["jan@c.example", "eva@c.example", "ola@c.example"]
 
-
-def test_a_thousand_recipients_are_kept_each_once() -> None:
     to = ",\n ".join(f'"Person, {number}" <p{number}@C.example>' for number in range(1000))
     mail = read(f"From: a@b.example\nTo: {to}\nCc: p0@c.example, Undisclosed recipients:;")
-
     assert mail.recipients == [f"p{number}@c.example" for number in range(1000)]
+
+    # Of many headers of one name the first are read.
+    mail = parse(b"From: a@b.example\n" + b"To: c@d.example\n" * 50_000 + b"\nx")
+    assert mail.recipients == ["c@d.example"]
 
 
 def test_a_mail_of_too_many_parts_is_attached_whole() -> None:
@@ -286,9 +278,7 @@ def test_mails_of_machines_are_recognised(header: str) -> None:
     [
         "Auto-Submitted: no",
         "Precedence: normal",
-        "Precedence: list",
         "Precedence: bulk\nList-Id: <list.example>",
-        "List-Id: <list.example>",
         "List-Unsubscribe: <mailto:leave@list.example>",
         "Return-Path: <a@b.example>",
         "Subject: Re: Automatic reply",
@@ -326,12 +316,6 @@ def test_a_mail_of_too_much_work_is_unreadable(raw: bytes) -> None:
 )
 def test_a_large_mail_of_a_person_is_read(raw: bytes) -> None:
     assert parse(b"From: a@b.example\n" + raw).sender == "a@b.example"
-
-
-def test_of_many_headers_of_one_name_the_first_are_read() -> None:
-    mail = parse(b"From: a@b.example\n" + b"To: c@d.example\n" * 50_000 + b"\nx")
-
-    assert mail.recipients == ["c@d.example"]
 
 
 def test_a_number_of_thousands_of_digits_in_html_is_no_error() -> None:

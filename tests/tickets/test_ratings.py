@@ -35,7 +35,8 @@ def values() -> list[int]:
 
 
 def test_get_stores_nothing(client: Client, path: str) -> None:
-    page = client.get(f"{path}?value=5", headers={"Accept-Language": "en"})
+    with few_statements(2):
+        page = client.get(f"{path}?value=5", headers={"Accept-Language": "en"})
 
     assert page.status_code == 200
     assert "Are you satisfied with our answer?" in page.content.decode()
@@ -50,7 +51,8 @@ def test_rating_is_stored_and_shown_with_its_message(
 ) -> None:
     before = Ticket.objects.get().updated_at
 
-    answer = client.post(path, {"value": "4"})
+    with few_statements(16):
+        answer = client.post(path, {"value": "4"})
 
     assert answer.status_code == 200
     assert values() == [4]
@@ -120,10 +122,3 @@ def test_old_replies_and_other_messages_cannot_be_rated(client: Client, message:
     assert [client.get(path).status_code, client.post(path, {"value": "5"}).status_code] == [410, 410]
     assert client.get(f"/ratings/{token_of(mail)}").status_code == 404
     assert values() == []
-
-
-def test_number_of_queries_of_the_page(client: Client, path: str) -> None:
-    with few_statements(2):
-        client.get(path)
-    with few_statements(16):
-        client.post(path, {"value": "3"})

@@ -24,33 +24,20 @@ def scanned(content: bytes, filename: str = "scan.pdf") -> bytes:
     return mail.as_bytes()
 
 
-def test_the_same_mail_twice_is_one_message() -> None:
+def test_the_same_mail_twice_is_one_message_and_one_with_another_file_or_quotation_is_another() -> None:
     TicketQueueFactory()
+    raws = [scanned(b"one"), scanned(b"two"), scanned(b"one", "b.pdf")]
+    for what in ("this", "that"):
+        text = f"No.\n\nOn Mon, 1 Jan 2026 at 10:00 Us wrote:\n> Try {what}\n"
+        raws.append(a_mail(text, Message_ID="<1@client.example>"))
 
-    first, second = taken(a_mail()), taken(a_mail())
+    received = [taken(raw) for raw in raws]
 
-    assert first == second
-    assert Ticket.objects.count() == 1
-
-
-def test_a_mail_with_another_file_is_another_mail() -> None:
-    TicketQueueFactory()
-
-    received = [taken(raw) for raw in (scanned(b"one"), scanned(b"two"), scanned(b"one", "b.pdf"))]
+    assert [each.outcome for each in received] == ["stored"] * 5
+    assert len({each.message_id for each in received}) == Message.objects.count() == 5
+    assert taken(scanned(b"one")) == received[0]
     again = taken(b"Delivered-To: help@us.example\n" + scanned(b"two"))
-
-    assert [each.outcome for each in received] == ["stored"] * 3
-    assert len({each.message_id for each in received}) == 3
     assert (again.outcome, again.message) == ("ignored", received[1].message)
-
-
-def test_a_mail_with_another_quotation_is_another_mail() -> None:
-    TicketQueueFactory()
-    texts = [f"No.\n\nOn Mon, 1 Jan 2026 at 10:00 Us wrote:\n> Try {what}\n" for what in ("this", "that")]
-
-    received = [taken(a_mail(text, Message_ID="<1@client.example>")) for text in texts]
-
-    assert [each.outcome for each in received] == ["stored", "stored"]
 
 
 @pytest.mark.parametrize("turn", [1, -1])
@@ -123,11 +110,8 @@ def test_a_mail_to_two_queues_goes_to_the_first_recipient() -> None:
 def test_an_answer_to_our_mail_joins_its_ticket() -> None:
     ticket, dispatch = answered()
 
-    taken(
-        a_mail(
-            "Works now.\n\nOn Mon, 1 Jan 2026 at 10:00 Us wrote:\n> Try again\n", In_Reply_To=f"<{dispatch.header_id}>"
-        )
-    )
+    text = "Works now.\n\nOn Mon, 1 Jan 2026 at 10:00 Us wrote:\n> Try again\n"
+    taken(a_mail(text, In_Reply_To=f"<{dispatch.header_id}>"))
 
     message = ticket.messages.last()
     assert message is not None

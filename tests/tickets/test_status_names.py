@@ -36,7 +36,7 @@ def test_status_is_shown_in_the_language_of_the_reader():
     assert ">Postponed<" in superuser().page(page_of(ticket))
 
 
-def test_renamed_status_is_not_translated():
+def test_renamed_status_and_name_that_begins_like_an_installed_one_are_not_translated():
     postponed = status(KIND.POSTPONED)
     superuser().submit(page_of(postponed), name="Later")
 
@@ -44,9 +44,6 @@ def test_renamed_status_is_not_translated():
 
     assert ">Later<" in page
     assert "Odłożone" not in page
-
-
-def test_name_that_begins_like_an_installed_one_is_not_translated():
     with override("pl"):
         assert str(TicketStatus(name="New - urgent")) == "New - urgent"
         assert str(TicketSubstatus(status=status(KIND.NEW), name="urgent")) == "Nowe - urgent"

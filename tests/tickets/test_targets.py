@@ -160,14 +160,19 @@ def test_merging_an_answered_ticket_into_a_newer_one_keeps_its_targets(clock: Cl
     assert newer.first_agent_responded_at == after(24.25)
 
 
-def test_older_question_is_owed_since_it_was_asked_after_a_merge(clock: Clock) -> None:
+@pytest.mark.parametrize("is_closed", [False, True])
+def test_older_question_is_owed_since_it_was_asked_after_a_merge_unless_it_was_closed(
+    is_closed: bool, clock: Clock
+) -> None:
     question = opened()
+    if is_closed:
+        turn(question, "closed")
     clock(0.25)
     newer = opened(question.queue)
 
     merge_tickets(question, newer, ACTOR)
 
-    assert dues(newer) == (1, 10.25)
+    assert dues(newer) == (1.25 if is_closed else 1, 10.25)
 
 
 def test_question_answered_later_in_the_other_ticket_is_not_owed(clock: Clock) -> None:
@@ -180,17 +185,6 @@ def test_question_answered_later_in_the_other_ticket_is_not_owed(clock: Clock) -
     merge_tickets(question, other, ACTOR)
 
     assert dues(other) == (None, 10)
-
-
-def test_question_of_a_closed_ticket_is_not_owed_after_a_merge(clock: Clock) -> None:
-    closed = opened()
-    turn(closed, "closed")
-    clock(5)
-    newer = opened(closed.queue)
-
-    merge_tickets(closed, newer, ACTOR)
-
-    assert dues(newer) == (6, 15)
 
 
 def test_targets_of_both_tickets_after_a_split(clock: Clock) -> None:

@@ -56,6 +56,7 @@ def test_ticket_with_nothing_set(api: ApiClient) -> None:
         "messages": [],
         "connected_ticket_ids": [],
     }
+    assert listed(api, "include_custom_fields=true")["custom_fields"] == {}
 
 
 def test_ticket_with_everything_set(api: ApiClient) -> None:
@@ -150,34 +151,16 @@ def test_messages_of_each_type_oldest_first(api: ApiClient) -> None:
     unset = {"comment": "", "system_comment": "", "attachments": [], "ratings": []}
     assert listed(api)["messages"] == [
         unset
-        | {
-            "message_id": mail.pk,
-            "user_login": "",
-            "type": "MAIL",
-            "body": "new\n> old",
-            "created_at": "2026-07-01 10:00",
-        },
+        | {"message_id": mail.pk, "user_login": "", "type": "MAIL", "created_at": "2026-07-01 10:00"}
+        | {"body": "new\n> old"},
         unset
-        | {
-            "message_id": reply.pk,
-            "user_login": "anna",
-            "type": "REPLY",
-            "body": reply.body,
-            "system_comment": "Changed status from [New] to [Waiting for customer]",
-            "created_at": "2026-07-01 12:00",
-            "attachments": ["t2", "t1"],
-            "ratings": [5],
-        },
+        | {"message_id": reply.pk, "user_login": "anna", "type": "REPLY", "created_at": "2026-07-01 12:00"}
+        | {"body": reply.body, "system_comment": reply.system_comment, "attachments": ["t2", "t1"], "ratings": [5]},
         unset
-        | {
-            "message_id": comment.pk,
-            "user_login": "anna",
-            "type": "COMMENT",
-            "body": "",
-            "comment": "<p>I have asked the carrier.</p>",
-            "created_at": "2026-07-01 13:00",
-        },
+        | {"message_id": comment.pk, "user_login": "anna", "type": "COMMENT", "created_at": "2026-07-01 13:00"}
+        | {"body": "", "comment": "<p>I have asked the carrier.</p>"},
     ]
+    assert api.get(f"/api/tickets/{ticket.pk}").json() == listed(api, "include_custom_fields=true")
 
 
 def test_messages_of_one_instant_are_ordered_by_id(api: ApiClient) -> None:
@@ -213,19 +196,6 @@ def test_custom_fields_are_included_on_request(api: ApiClient) -> None:
         assert listed(api, query)["custom_fields"] == shown
 
 
-def test_custom_fields_are_an_empty_object_without_definitions(api: ApiClient) -> None:
-    TicketFactory()
-
-    assert listed(api, "include_custom_fields=true")["custom_fields"] == {}
-
-
-def test_ticket_is_read_as_it_is_listed(api: ApiClient) -> None:
-    ticket = TicketFactory()
-    MessageFactory(ticket=ticket)
-
-    assert api.get(f"/api/tickets/{ticket.pk}").json() == listed(api, "include_custom_fields=true")
-
-
 @pytest.mark.parametrize("ticket_id", ["0", "999999999", "99999999999999999999", "-1", "x", "1.5", "²", "1%00"])
 def test_unknown_ticket_is_404(ticket_id: str, api: ApiClient) -> None:
     TicketFactory()
@@ -247,12 +217,7 @@ def test_list_statuses_categories_and_queues(api: ApiClient) -> None:
 
     names = ["New", "Waiting for customer", "Postponed", "Merged", "In progress", "Closed"]
     assert [status["name"] for status in statuses] == names
-    assert statuses[0] == {
-        "id": new.pk,
-        "name": "New",
-        "kind": "new",
-        "order": 10,
-        "substatuses": [{"id": substatus.pk, "name": "Read"}],
-    }
+    substatuses = [{"id": substatus.pk, "name": "Read"}]
+    assert statuses[0] == {"id": new.pk, "name": "New", "kind": "new", "order": 10, "substatuses": substatuses}
     assert api.get("/api/ticket_categories").json() == [{"id": category.pk, "name": "Parcels"}]
     assert api.get("/api/ticket_queues").json() == [{"id": queue.pk, "name": "Service"}]

@@ -3,8 +3,7 @@
 from typing import Any
 
 import pytest
-from django.db import connection, transaction
-from django.test.utils import CaptureQueriesContext
+from django.db import transaction
 
 from tests.backoffice import page_of, superuser
 from tests.conftest import ACTOR, ApiClient
@@ -34,7 +33,7 @@ def told() -> list[tuple[str, dict[str, Any]]]:
 # Mail
 
 
-def test_first_mail_of_an_unknown_sender_creates_a_customer() -> None:
+def test_first_mail_of_an_unknown_sender_creates_a_customer_that_the_second_finds() -> None:
     TicketQueueFactory()
 
     taken(a_mail())
@@ -42,13 +41,13 @@ def test_first_mail_of_an_unknown_sender_creates_a_customer() -> None:
     customer, ticket = Customer.objects.get(), Ticket.objects.get()
     assert (customer.name, customer.surname, customer.email) == ("", "Jan", "jan@client.example")
     assert ticket.customer == customer
+    ids = {"ticket_id": str(ticket.pk), "customer_id": customer.pk}
     assert told()[:2] == [
         ("CUSTOMER_CREATED", {"customer_id": customer.pk, "company_id": None}),
-        (
-            "TICKET_CREATED",
-            {"ticket_id": str(ticket.pk), "customer_id": customer.pk, "agent_login": None, "direction": "in"},
-        ),
+        ("TICKET_CREATED", {**ids, "agent_login": None, "direction": "in"}),
     ]
+    taken(a_mail("Once more", From="JAN@client.example", Message_ID="<second@client.example>"))
+    assert list(Ticket.objects.values_list("customer", flat=True)) == [Customer.objects.get().pk] * 2
     assert customer.history.get().action == "create"
 
 
@@ -68,16 +67,6 @@ def test_surname_is_the_name_in_the_mail_or_the_address(sender: str, surname: st
     taken(a_mail(From=sender))
 
     assert [customer.surname for customer in Customer.objects.all()] == [surname]
-
-
-def test_second_mail_finds_the_same_customer() -> None:
-    TicketQueueFactory()
-
-    taken(a_mail())
-    taken(a_mail("Once more", From="JAN@client.example", Message_ID="<second@client.example>"))
-
-    customer = Customer.objects.get()
-    assert list(Ticket.objects.values_list("customer", flat=True)) == [customer.pk] * 2
 
 
 def test_sender_of_a_merged_customer_is_known() -> None:
@@ -233,12 +222,8 @@ def test_first_mails_of_different_senders_do_not_wait_for_each_other() -> None:
 # The setting
 
 
-def test_setting_is_on_in_a_new_installation() -> None:
-    assert CustomerSettings.objects.get().creates_unknown
-
-
 @pytest.mark.usefixtures("plain_static")
-def test_change_the_setting_in_the_admin() -> None:
+def test_change_the_setting_that_is_on_in_a_new_installation() -> None:
     settings, client = CustomerSettings.objects.get(), superuser()
 
     client.submit(page_of(settings))
@@ -249,20 +234,3 @@ def test_change_the_setting_in_the_admin() -> None:
 
     assert (is_kept, settings.creates_unknown) == (True, False)
     assert client.post(page_of(settings, "delete"), {"post": "yes"}).status_code == 403
-
-
-def test_number_of_queries_for_new_and_known_customers() -> None:
-    queue = TicketQueueFactory()
-    taken(a_mail(From="first@client.example"), queue)
-
-    def cost(number: int, *, is_wanted: bool, sender: str) -> int:
-        create_customers(is_wanted)
-        with CaptureQueriesContext(connection) as queries:
-            assert taken(a_mail(From=sender, Message_ID=f"<{number}@client.example>"), queue).outcome == "stored"
-        return len(queries)
-
-    without = cost(1, is_wanted=False, sender="second@client.example")
-    created = cost(2, is_wanted=True, sender="third@client.example")
-    known = cost(3, is_wanted=True, sender="third@client.example")
-
-    assert (created - without, without - known) == (2, 1)

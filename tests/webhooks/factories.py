@@ -8,15 +8,13 @@ import factory
 from django.utils import timezone
 
 from callcentre.core.actor import SYSTEM
+from tests.model_factory import ModelFactory
 from webhooks.event_types import EventType
 from webhooks.models import Attempt, Delivery, Event, Resend, Webhook, WebhookChange
 from webhooks.verbs.webhooks import create_webhook
 
 
-class WebhookFactory(factory.django.DjangoModelFactory[Webhook]):
-    class Meta:
-        model = Webhook
-
+class WebhookFactory(ModelFactory[Webhook]):
     # A name for documentation that no name server resolves, so nothing is sent.
     subscription_url = factory.Sequence(lambda n: f"https://crm{n}.client.invalid/hook")
     actions = factory.LazyFunction(lambda: [EventType.TICKET_CREATED.value])
@@ -41,20 +39,14 @@ class WebhookFactory(factory.django.DjangoModelFactory[Webhook]):
         return create_webhook(SYSTEM, **kwargs)
 
 
-class EventFactory(factory.django.DjangoModelFactory[Event]):
-    class Meta:
-        model = Event
-
+class EventFactory(ModelFactory[Event]):
     event_id = factory.LazyFunction(uuid4)
     action = EventType.TICKET_CREATED
     subject = factory.Sequence(lambda n: f"ticket:{n}")
     payload = factory.LazyFunction(lambda: dict(EventType.TICKET_CREATED.example))
 
 
-class DeliveryFactory(factory.django.DjangoModelFactory[Delivery]):
-    class Meta:
-        model = Delivery
-
+class DeliveryFactory(ModelFactory[Delivery]):
     event = factory.SubFactory(EventFactory)
     webhook = factory.SubFactory(WebhookFactory)
     next_attempt_at = factory.LazyFunction(timezone.now)
@@ -71,10 +63,7 @@ class DeliveryFactory(factory.django.DjangoModelFactory[Delivery]):
         )
 
 
-class AttemptFactory(factory.django.DjangoModelFactory[Attempt]):
-    class Meta:
-        model = Attempt
-
+class AttemptFactory(ModelFactory[Attempt]):
     delivery = factory.SubFactory(DeliveryFactory, succeeded=True)
     webhook = factory.SelfAttribute("delivery.webhook")
     started_at = factory.LazyFunction(timezone.now)
@@ -85,10 +74,7 @@ class AttemptFactory(factory.django.DjangoModelFactory[Attempt]):
         failed = factory.Trait(delivery=factory.SubFactory(DeliveryFactory, put_off=True), status=500, answer="Oops")
 
 
-class ResendFactory(factory.django.DjangoModelFactory[Resend]):
-    class Meta:
-        model = Resend
-
+class ResendFactory(ModelFactory[Resend]):
     webhook = factory.SubFactory(WebhookFactory)
     since = factory.LazyFunction(lambda: timezone.now() - timedelta(days=1))
     leased_until = factory.LazyFunction(lambda: timezone.now() + timedelta(seconds=30))
@@ -96,10 +82,7 @@ class ResendFactory(factory.django.DjangoModelFactory[Resend]):
     actor_name = "tester"
 
 
-class WebhookChangeFactory(factory.django.DjangoModelFactory[WebhookChange]):
-    class Meta:
-        model = WebhookChange
-
+class WebhookChangeFactory(ModelFactory[WebhookChange]):
     webhook = factory.SubFactory(WebhookFactory)
     action = "enable"
     actor_kind = "user"

@@ -117,19 +117,16 @@ def test_the_page_shows_the_last_failures_with_the_answer_escaped():
     assert "of another" not in page
 
 
-def test_query_counts_of_webhook_page_and_list_are_constant():
+def test_the_number_of_statements_of_the_page_is_constant():
     webhook = WebhookFactory(failing=True)
     for _ in range(30):
         AttemptFactory(delivery__webhook=webhook, status=500)
         DeliveryFactory(webhook=webhook)
         WebhookChangeFactory(webhook=webhook)
-        DeliveryFactory()
     client = superuser()
 
     with few_statements(QUERIES_OF_PAGE):
         client.page(page_of(webhook))
-    with few_statements(5):
-        client.page(LIST)
 
 
 def test_the_list_is_filtered_by_state():
@@ -161,18 +158,10 @@ def test_lists_and_readers_see_actions_by_what_they_are_about():
 
 
 def test_a_webhook_is_added_by_the_verb():
-    superuser().submit(
-        ADD,
-        subscription_url="http://127.0.0.1:9/hook",
-        actions=["TICKET_CREATED", "AGENT_FREE"],
-        format="form",
-        new_user="crm",
-        new_password=" with spaces ",
-    )
+    values = {"subscription_url": "http://127.0.0.1:9/hook", "actions": ["TICKET_CREATED", "AGENT_FREE"]}
+    superuser().submit(ADD, **values, format="form", new_user="crm", new_password=" with spaces ")
 
-    webhook = Webhook.objects.get()
-    assert webhook.subscription_url == "http://127.0.0.1:9/hook"
-    assert (webhook.actions, webhook.format) == (["TICKET_CREATED", "AGENT_FREE"], "form")
+    webhook = Webhook.objects.get(**values, format="form")
     assert (webhook.http_auth_user, webhook.http_auth_password) == ("crm", " with spaces ")
     assert history(webhook) == ["create"]
 
@@ -200,29 +189,21 @@ def test_the_form_refuses_what_the_api_refuses(field, value, error):
     assert history(webhook) == ["create"]
 
 
-def test_an_edit_is_kept_in_the_history_without_what_is_secret():
-    webhook = WebhookFactory(http_auth_user="old-user", http_auth_password="old-pass")
-
-    superuser().submit(page_of(webhook), actions=["AGENT_FREE"], new_password="new-pass")
-
-    webhook.refresh_from_db()
-    assert (webhook.http_auth_user, webhook.http_auth_password) == ("old-user", "new-pass")
-    changes = {"actions": [["TICKET_CREATED"], ["AGENT_FREE"]], "http_auth_password": ["***", "***"]}
-    assert webhook.history.latest("id").changes == changes
-    assert "password of Basic authentication" in superuser().page(page_of(webhook))
-
-
-def test_credentials_are_removed_by_ticking_a_box_and_stay_otherwise():
+def test_credentials_stay_until_they_are_replaced_or_removed_by_ticking_a_box_and_the_history_shows_none():
     webhook = WebhookFactory(http_auth_user="old-user", http_auth_password="old-pass")
     client = superuser()
 
-    client.submit(page_of(webhook), format="form")
-    stayed = Webhook.objects.get(pk=webhook.pk)
-    client.submit(page_of(webhook), forget_credentials="on")
+    def edit(**values):
+        client.submit(page_of(webhook), **values)
+        webhook.refresh_from_db()
+        return webhook.http_auth_user, webhook.http_auth_password
 
-    removed = Webhook.objects.get(pk=webhook.pk)
-    assert (stayed.http_auth_user, stayed.http_auth_password, stayed.format) == ("old-user", "old-pass", "form")
-    assert (removed.http_auth_user, removed.http_auth_password) == ("", "")
+    assert (*edit(format="form"), webhook.format) == ("old-user", "old-pass", "form")
+    assert edit(actions=["AGENT_FREE"], new_password="new-pass") == ("old-user", "new-pass")
+    changes = {"actions": [["TICKET_CREATED"], ["AGENT_FREE"]], "http_auth_password": ["***", "***"]}
+    assert webhook.history.latest("id").changes == changes
+    assert "password of Basic authentication" in client.page(page_of(webhook))
+    assert edit(forget_credentials="on") == ("", "")
 
 
 def test_another_address_needs_the_password_again_and_resets_the_health():

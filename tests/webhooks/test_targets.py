@@ -45,18 +45,16 @@ def _refusal(url: str) -> str:
         "https://[::ffff:8.8.8.8]/",
         "https://[64:ff9b::8.8.8.8]/",
         "https://receiver.example/ścieżka",
+        # Names that do not resolve yet
         "https://zażółć.example/",
         "https://under_score.example./hook#part",
+        "https://receiver.example/" + "a" * 1975,
     ],
 )
 def test_a_url_of_the_open_internet_is_accepted(url: str, names: dict[str, list[str]]) -> None:
     names.update({"receiver.example": ["93.184.215.14"]})
 
     check_target(url)
-
-
-def test_a_name_that_does_not_resolve_yet_is_accepted(names: dict[str, list[str]]) -> None:
-    check_target("https://to-be-set-up.example/hook")
 
 
 @pytest.mark.parametrize(
@@ -104,10 +102,6 @@ def test_a_url_that_cannot_be_sent_to_is_refused(url: str, code: str, names: dic
     assert _refusal(url) == code
 
 
-def test_a_url_of_the_greatest_length_is_accepted(names: dict[str, list[str]]) -> None:
-    check_target("https://receiver.example/" + "a" * 1975)
-
-
 SPECIAL_ADDRESSES = """
 0.0.0.0 0.1.2.3 10.0.0.1 100.64.0.1 100.127.255.255 127.0.0.1 127.255.255.254 168.63.129.16 169.254.169.254
 172.16.0.1 172.31.255.255 192.0.0.192 192.0.2.1 192.88.99.1 192.168.1.1 198.18.0.1 198.19.255.255 198.51.100.1
@@ -120,6 +114,7 @@ SPECIAL_ADDRESSES = """
 ODD_SPELLINGS = """
 2130706433 0x7f000001 0X7F000001 017700000001 127.1 127.0.1 0177.0.0.1 0x7f.0.0.1 127.0.0.0x1 127.0.0.1. 127.0.0.01
 %31%32%37.0.0.1 134744072 010.8.8.8 8.8.2056 256.256.256.256 receiver.example.1
+localhost:8000
 """
 
 
@@ -136,10 +131,6 @@ def test_a_name_with_one_forbidden_address_is_refused(addresses: list[str], name
     names["inside.example"] = addresses
 
     assert _refusal("https://inside.example/hook") == "address"
-
-
-def test_localhost_is_refused() -> None:
-    assert _refusal("http://localhost:8000/hook") == "address"
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from callcentre.overview.figures import COUNTED, SHOWN, Figures
 from callcentre.overview.periods import day_of
 from campaigns.admin.dialling import STATES
 from campaigns.dialling.obstacles import reason
-from telephony.admin.state_labels import COLOURS, LABELS, state_label
+from telephony.admin.state_labels import COLOURS, LABELS, phone_label, state_label
 from tickets.due_tickets import LATE, POSTPONED, SOON_DUE
 
 # A user who may view rows of none of these has no overview.
@@ -246,7 +246,7 @@ def _agent(agent: Figures, viewer: Viewer, *, may_change: bool) -> list[Piece]:
         customer = {}
     return [
         cell(agent["login"], viewer.page_of("telephony.agent", agent["id"]), note=agent["name"]),
-        cell(label, state=COLOURS[agent["status"]]),
+        cell(label, state=COLOURS[agent["status"]], note=phone_label(agent.get("phone", ""), agent["status"])),
         cell("", since=agent["since"], is_number=True),
         cell(agent["number"], **customer),
         *([cell(action, viewer.page_of("telephony.agent", agent["id"], page))] if may_change else []),

@@ -26,9 +26,9 @@ document.addEventListener("DOMContentLoaded", () => {
     let [isAsking, isAskedAgain, isStale] = [false, false, false];
 
     // Texts that all tabs of this browser keep.
-    const kept = (key) => {
-        const read = () => { try { return JSON.parse(localStorage.getItem(key)) ?? []; } catch { return []; } };
-        const write = (texts) => { try { localStorage.setItem(key, JSON.stringify(texts)); } catch { /* this browser stores nothing */ } };
+    const keptTexts = (key) => {
+        const { read: readKept, write } = window.kept(key);
+        const read = () => readKept() ?? [];
         return {
             key,
             has: (text) => read().includes(text),
@@ -36,8 +36,8 @@ document.addEventListener("DOMContentLoaded", () => {
             remove: (isGone) => { const texts = read(); if (texts.some(isGone)) write(texts.filter((text) => !isGone(text))); },
         };
     };
-    const hidden = kept("callcentre.incoming.hidden");
-    const done = kept("callcentre.incoming.done");
+    const hidden = keptTexts("callcentre.incoming.hidden");
+    const done = keptTexts("callcentre.incoming.done");
 
     // Do something for a piece of news in one tab only. Its lock holds the other tabs off until they can read that it is done.
     const releases = new Map();
