@@ -148,3 +148,15 @@ def test_the_action_calls_each_number_back_once() -> None:
     callback = CallBack.objects.get()
     assert (callback.queue, callback.number, callback.origin) == (queue, CALLER, "person")
     assert any("The caller showed no number." in message for message in messages_of(response))
+
+
+@pytest.mark.usefixtures("plain_static")
+def test_call_backs_are_listed_found_by_number_and_cancelled() -> None:
+    waits, done = CallBackFactory(), CallBackFactory(state="ended", ended_at=timezone.now(), disposition="BUSY")
+    path = reverse("admin:telephony_callback_changelist")
+
+    assert all(text in superuser().page(path) for text in (waits.number, "waits for its turn", done.number, "busy"))
+    assert waits.number not in superuser().page(path, q=done.number)
+    superuser().act(path, "cancel_selected", waits, done, apply="1")
+
+    assert sorted(CallBack.objects.values_list("disposition", flat=True)) == ["BUSY", "CANCELLED"]
