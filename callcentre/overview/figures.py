@@ -116,6 +116,7 @@ def _agents(scope: Scope) -> Figures:
             "number": row.number,
             "customer": row.customer,
             "customer_url": row.customer_url,
+            "call": row.call,
             "phone": row.phone,
         }
         for row in now.rows

@@ -58,6 +58,7 @@ CROSS JOIN LATERAL (
   ) last ON true
   WHERE m.queue_id = q.id AND m.agent_id <> ALL(%(wanted)s)
     AND NOT EXISTS (SELECT 1 FROM telephony_offer o WHERE o.agent_id = m.agent_id AND o.ended_at IS NULL)
+    AND NOT EXISTS (SELECT 1 FROM telephony_supervision s WHERE s.agent_id = m.agent_id AND s.ended_at IS NULL)
     AND NOT EXISTS (SELECT 1 FROM telephony_agentline l WHERE l.agent_id = m.agent_id AND l.ended_at IS NULL
       AND NOT (l.state = 'up' AND l.hangup_asked_at IS NULL AND l.connection_id IS NULL))
     AND (last.ended_at IS NULL OR last.ended_at <= %(rested)s OR last.outcome = 'answered'

@@ -140,7 +140,7 @@ def enter_queue(connection: Connection, queue: Queue, at: datetime) -> None:
     connection.is_on_hold = False
     connection.save(update_fields=["state", "queue", "waiting_since", "wait_seconds", "is_on_hold"])
     if connection.join_count:
-        bridges.destroy(connection.bridge_id)
+        bridges.destroy(connection)
     if customer := connection.leg_of(Leg.Role.CUSTOMER):
         switch_requests.play_music(customer, queue.music_class)
     publish("calls")

@@ -22,10 +22,11 @@ from telephony.calls import (
     line_events,
     lost_phones,
     outbound,
+    supervision,
     switch_requests,
     transfers,
 )
-from telephony.channels import connection_of, line_of
+from telephony.channels import connection_of, line_of, supervised_by
 from telephony.models import Connection, Leg
 from telephony.switch.base import (
     Arrived,
@@ -62,6 +63,8 @@ def handle(event: Event) -> None:
     match event:
         case Ringing() | Up() | Ended() | Played() if line_of(event.channel_id) is not None:
             _handle_of_line(event)
+        case Ringing() | Up() | Ended() if supervised_by(event.channel_id) is not None:
+            _handle_of_supervisor(event)
         case Ringing(channel_id, at):
             ringing(channel_id, at)
         case Up(channel_id, at):
@@ -117,6 +120,16 @@ def _handle_of_line(event: Ringing | Up | Ended | Played) -> None:
             line_events.ended(channel_id, at, cause, tech_cause)
         case Played(channel_id, at):
             line_events.tone_over(channel_id, at)
+
+
+def _handle_of_supervisor(event: Ringing | Up | Ended) -> None:
+    match event:
+        case Up(channel_id, at):
+            supervision.up(channel_id, at)
+        case Ended(channel_id, at, cause, tech_cause):
+            # The phone of a supervisor who has taken the call over is a leg.
+            if not supervision.ended(channel_id, at, cause):
+                ended(channel_id, at, cause, tech_cause)
 
 
 def ringing(channel_id: str, at: datetime) -> None:

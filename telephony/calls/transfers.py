@@ -22,7 +22,7 @@ def call_target(connection: Connection, number: str, at: datetime) -> None:
     connection.save(update_fields=["state", "is_on_hold"])
     customer = connection.leg_of(Leg.Role.CUSTOMER)
     if connection.join_count:
-        bridges.destroy(connection.bridge_id)
+        bridges.destroy(connection)
     if customer:
         switch_requests.play_music(customer, connection.music_class)
     agent = agent_of(number)

@@ -9,6 +9,7 @@ from telephony.models.pause import Pause
 from telephony.models.queue import OpeningHours, Queue, QueueMember
 from telephony.models.recording import Recording
 from telephony.models.shortcut import TransferShortcut
+from telephony.models.supervision import AgentMessage, Supervision
 from telephony.models.switch import SwitchCommand, SwitchContact
 from telephony.models.topic import ConnectionTopic, Topic, TopicField, TopicGroup
 from telephony.models.transcription import EvaluationCriterion, Transcription, TranscriptionUsage
@@ -17,6 +18,7 @@ __all__ = [
     "Agent",
     "AgentGroup",
     "AgentLine",
+    "AgentMessage",
     "AgentSession",
     "AgentState",
     "BrowserPhone",
@@ -35,6 +37,7 @@ __all__ = [
     "Queue",
     "QueueMember",
     "Recording",
+    "Supervision",
     "SwitchCommand",
     "SwitchContact",
     "Talk",

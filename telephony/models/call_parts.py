@@ -160,17 +160,21 @@ class Transfer(Change):
 
 
 class CallCommand(models.Model):
-    """A command to an open call: hang up, hold, resume or transfer. The listener carries it out."""
+    """A command to an open call: hang up, hold, resume, transfer; or one of a supervisor. The listener does it."""
 
     class Kind(models.TextChoices):
         HANG_UP = "hang_up", _("hang up")
         HOLD = "hold", _("hold")
         RESUME = "resume", _("resume")
         TRANSFER = "transfer", _("transfer")
+        MONITOR = "monitor", _("listen, whisper or barge")
+        UNMONITOR = "unmonitor", _("listen no more")
+        TAKE_OVER = "take_over", _("take over")
 
     connection = models.ForeignKey(Connection, models.CASCADE, related_name="commands", verbose_name=_("call"))
     kind = models.CharField(_("command"), max_length=10, choices=Kind)
-    # For a transfer: {"queue_id": …} or {"number": …}. To hang up only what rings: {"unless_answered": true}.
+    # For a transfer: {"queue_id": …} or {"number": …}. To hang up only what rings: {"unless_answered": true}; for a
+    # reason: {"reason": …}. Of a supervisor: {"agent_id": …}, to listen also {"mode": …}.
     arguments = models.JSONField(default=dict)
     actor_kind = models.CharField(max_length=10)
     actor_id = models.BigIntegerField(null=True)

@@ -18,7 +18,15 @@ from tests.campaigns.factories import RecordFactory, RecordOfferFactory
 from tests.conftest import ACTOR
 from tests.desk.agents import Desk, desk_of, talk
 from tests.statements import few_statements
-from tests.telephony.factories import AgentLineFactory, CallBackFactory, ConnectionFactory, PauseFactory, QueueFactory
+from tests.telephony.factories import (
+    AgentLineFactory,
+    AgentMessageFactory,
+    CallBackFactory,
+    ConnectionFactory,
+    PauseFactory,
+    QueueFactory,
+    SupervisionFactory,
+)
 from tests.tickets.factories import ChatFactory, CustomerFactory, TicketFactory, TicketQueueFactory
 from tickets.models import Ticket
 from tickets.verbs.chats import write_in_chat
@@ -336,3 +344,30 @@ def test_users_without_an_active_agent_have_no_bar(desk: Desk) -> None:
 
     assert 'id="incoming"' not in desk.get(page).content.decode()
     assert desk.get(POLL).status_code == 403
+
+
+def test_a_message_stays_until_the_agent_closes_it() -> None:
+    desk = desk_of()
+    message = AgentMessageFactory(agent=desk.agent, text="Come to the desk, please.")
+    other = AgentMessageFactory(text="For another agent.")
+    shown = bar_of(desk)
+
+    for pk in (message.pk, other.pk):
+        desk.post("/admin/desk/close-message/", {"message": pk}, headers={"Accept": "application/json"})
+
+    message.refresh_from_db()
+    other.refresh_from_db()
+    assert ("Come to the desk, please." in shown, "another" in shown, "data-hide" in shown) == (True, False, False)
+    assert (message.closed_at is None, other.closed_at is None, bar_of(desk)) == (False, True, "")
+
+
+@pytest.mark.parametrize("is_shown", [False, True])
+def test_an_agent_sees_a_supervisor_by_a_setting_only(settings: Any, is_shown: bool) -> None:
+    settings.SHOW_SUPERVISION_TO_AGENTS = is_shown
+    desk = desk_of()
+    call = talk(desk)
+    Connection.objects.filter(pk=call.pk).update(is_supervised=True)
+    SupervisionFactory(connection=call, agent__login="boss", mode="whisper")
+
+    said = "A supervisor is in your call: boss whispers to the agent"
+    assert (said in bar_of(desk)) == is_shown

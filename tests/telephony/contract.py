@@ -14,6 +14,7 @@ from tests.telephony.factories import (
     ConnectionTopicFactory,
     PauseFactory,
     QueueFactory,
+    SupervisionFactory,
     TalkFactory,
     TopicFactory,
     TopicFieldFactory,
@@ -81,7 +82,7 @@ CALLBACK = {
 }
 NEW_CALLBACK = {"queue_id": 88_001, "phone_number": "+48 22 555 01 07"}
 AGENTS, AGENTS_WRITE = "agents:read", "agents:write"
-CONNECTIONS = "connections:read"
+CONNECTIONS, SUPERVISE = "connections:read", "supervision:write"
 NEW_TOPIC = {
     "connection_id": "1416225570.99001",
     "topic_id": 88_002,
@@ -91,6 +92,8 @@ NEW_TOPIC = {
 # An agent and a number; a call that is going on, and one on hold.
 NEW_CALL = {"sip": "101", "phone_number": "+48 22 555 01 07"}
 TALKING, HELD = "/connections/1416225570.99002", "/connections/1416225570.99003"
+# A call to which the phone 109 listens.
+SUPERVISED = "/connections/1416225570.99004"
 
 OPERATIONS = [
     # INTERFACE 4.3
@@ -144,6 +147,30 @@ OPERATIONS = [
         {"queue_id": 88_001},
         "/connections/1.1/transfer",
     ),
+    # Supervision
+    ours(
+        "POST",
+        f"{TALKING}/monitor",
+        SUPERVISE,
+        204,
+        None,
+        13,
+        {"sip": "101", "mode": "listen"},
+        "/connections/1.1/monitor",
+    ),
+    ours("DELETE", f"{SUPERVISED}/monitor?sip=109", SUPERVISE, 204, None, 12, None, "/connections/1.1/monitor?sip=109"),
+    ours("POST", f"{SUPERVISED}/take_over", SUPERVISE, 204, None, 12, {"sip": "109"}, "/connections/1.1/take_over"),
+    ours(
+        "GET",
+        f"{SUPERVISED}/monitor",
+        "supervision:read",
+        200,
+        [{"sip": str, "agent_login": str, "mode": str, "asked_by": str, "since": str}],
+        3,
+        None,
+        "/connections/1.1/monitor",
+    ),
+    ours("POST", "/agents_messages", AGENTS_WRITE, 204, None, 6, {"text": "Come, please.", "all": True}),
     ours("POST", "/connections/topic", "connections:write", 204, None, 8, NEW_TOPIC),
     # DECISIONS 9: connections and queues
     ours("GET", "/connections", CONNECTIONS, 200, {"count": int, "result": [CONNECTION]}, 3),
@@ -199,6 +226,8 @@ def fill(size: int) -> None:
     TalkFactory.create_batch(size, connection=call)
     ConnectionFactory(pk=99_002, created_at=long_ago, talking=True)
     ConnectionFactory(pk=99_003, created_at=long_ago, talking=True, is_on_hold=True)
+    listened_to = ConnectionFactory(pk=99_004, created_at=long_ago, talking=True, is_supervised=True)
+    SupervisionFactory(connection=listened_to, agent=AgentFactory(login="boss", number="109"))
     topic = TopicFactory(pk=88_002, group__queue=queue, show_custom_fields=True)
     TopicFactory.create_batch(size, group=topic.group)
     TopicFieldFactory(pk=88_003, queue=queue)

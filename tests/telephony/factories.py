@@ -10,6 +10,7 @@ from telephony.models import (
     Agent,
     AgentGroup,
     AgentLine,
+    AgentMessage,
     AgentSession,
     AgentState,
     BrowserPhone,
@@ -28,6 +29,7 @@ from telephony.models import (
     Queue,
     QueueMember,
     Recording,
+    Supervision,
     SwitchCommand,
     SwitchContact,
     Talk,
@@ -402,3 +404,31 @@ class MissedCallerFactory(factory.django.DjangoModelFactory[MissedCaller]):
     queue = factory.SelfAttribute("connection.queue")
     reason = "gave_up"
     missed_at = factory.SelfAttribute("connection.ended_at")
+
+
+class SupervisionFactory(factory.django.DjangoModelFactory[Supervision]):
+    """A supervisor who listens to a call."""
+
+    class Meta:
+        model = Supervision
+
+    connection = factory.SubFactory(ConnectionFactory, talking=True, is_supervised=True)
+    agent = factory.SubFactory(AgentFactory, with_phone=True)
+    channel_id = factory.LazyAttributeSequence(lambda row, n: f"callcentre-monitor-{row.connection.pk}-{n}")
+    mode = "listen"
+    modes = factory.LazyAttribute(lambda row: [[row.mode, row.asked_at.isoformat()]])
+    actor_kind = "user"
+    actor_name = "boss"
+    asked_at = factory.LazyFunction(timezone.now)
+    up_at = factory.SelfAttribute("asked_at")
+
+
+class AgentMessageFactory(factory.django.DjangoModelFactory[AgentMessage]):
+    class Meta:
+        model = AgentMessage
+
+    agent = factory.SubFactory(AgentFactory)
+    text = "Please come to the desk."
+    actor_kind = "user"
+    actor_name = "boss"
+    sent_at = factory.LazyFunction(timezone.now)

@@ -15,7 +15,7 @@ from telephony.switch.asterisk import AsteriskSwitch
 from telephony.switch.base import Alive, Arrived, Event, Online, Switch, Up
 from telephony.switch.simulated import SimulatedSwitch
 from tests.telephony.factories import AgentFactory
-from tests.telephony.switch.ari_media import press
+from tests.telephony.switch import ari_media
 from tests.telephony.switch.ari_server import PASSWORD, USER, AriServer, ari_server
 
 E = TypeVar("E", bound=Event)
@@ -85,6 +85,8 @@ class Line:
     call_in: Callable[[str, str], object]
     # Press a key of the telephone of a channel.
     press: Callable[[str, str], object]
+    # Return the channels that a channel hears.
+    hears: Callable[[str], set[str]]
     count: int = 0
 
     @property
@@ -155,7 +157,8 @@ def simulated_line(settings: Any, patch: pytest.MonkeyPatch) -> Iterator[Line]:
     }
     try:
         listener.told(Online)
-        yield Line("simulated", switch, listener, numbers, switch.arrive, switch.press)
+        assert switch._network
+        yield Line("simulated", switch, listener, numbers, switch.arrive, switch.press, switch._network.hears)
     finally:
         listener.stop()
 
@@ -178,7 +181,8 @@ def asterisk_line(settings: Any, **options: Any) -> Iterator[tuple[Line, AriServ
         }
         try:
             listener.told(Online)
-            yield Line("asterisk", switch, listener, numbers, server.pbx.call_in, partial(press, server.pbx)), server
+            press, hears = partial(ari_media.press, server.pbx), partial(ari_media.hears, server.pbx)
+            yield Line("asterisk", switch, listener, numbers, server.pbx.call_in, press, hears), server
         finally:
             listener.stop()
 

@@ -1,0 +1,69 @@
+"""Where supervisors in a call are: beside it, where they hear the customer and the agent, or in its bridge.
+
+The connection is locked. Requests are sent after the commit, and repeating them is harmless. A call without
+supervisors, which its row says, costs nothing.
+"""
+
+from datetime import datetime
+
+from callcentre.core.actor import Actor
+from callcentre.core.audit import AuditAction, record
+from telephony import causes
+from telephony.calls import switch_requests
+from telephony.models import Connection, Leg, Supervision
+
+Mode = Supervision.Mode
+
+
+def open_in(connection: Connection) -> list[Supervision]:
+    if not connection.is_supervised:
+        return []
+    return list(connection.supervisions.select_related("agent").filter(ended_at=None))
+
+
+def place(connection: Connection, row: Supervision) -> None:
+    """Move a supervisor whose phone is up to the place of the mode. Barging in waits until both talk."""
+    is_in_talk = connection.state == Connection.State.TALKING and not connection.is_on_hold
+    if row.mode == Mode.BARGE and is_in_talk:
+        switch_requests.send("barge", row.channel_id, connection.bridge_id)
+    elif customer := connection.leg_of(Leg.Role.CUSTOMER):
+        is_heard = row.mode != Mode.LISTEN
+        switch_requests.send("listen", row.channel_id, customer.channel_id, is_heard=is_heard)
+
+
+def set_aside(connection: Connection) -> None:
+    """Let supervisors hear the customer without a bridge of the call, which is destroyed: on hold, or in a transfer."""
+    for row in open_in(connection):
+        customer = connection.leg_of(Leg.Role.CUSTOMER)
+        if row.mode == Mode.BARGE and row.up_at and customer:
+            switch_requests.send("listen", row.channel_id, customer.channel_id, is_heard=True)
+
+
+def take_in(connection: Connection) -> None:
+    """Bring supervisors who barge into the bridge of the call, which has just been made."""
+    for row in open_in(connection):
+        if row.mode == Mode.BARGE and row.up_at:
+            switch_requests.send("barge", row.channel_id, connection.bridge_id)
+
+
+def end_all(connection: Connection, at: datetime) -> None:
+    """End the part of all supervisors in a call that is over."""
+    for row in open_in(connection):
+        end(connection, row, at)
+
+
+def end(connection: Connection, row: Supervision, at: datetime, cause_text: str = "") -> None:
+    """End the part of a supervisor, and hang the phone up if it is not gone already."""
+    row.ended_at, row.cause_text = max(at, row.up_at or row.asked_at), cause_text[: causes.LONGEST]
+    row.save(update_fields=["ended_at", "cause_text"])
+    remove(row.channel_id)
+    actor = Actor(row.actor_kind, row.actor_id, row.actor_name)
+    seconds = int((row.ended_at - row.up_at).total_seconds()) if row.up_at else 0
+    changes = {"agent": [row.agent.login, None], "mode": [row.mode, None], "seconds": [None, seconds]}
+    record(actor, AuditAction.END_MONITORING, connection, changes=changes)
+
+
+def remove(channel_id: str) -> None:
+    """Hang a supervisor up, with all that listening needs at the switch."""
+    switch_requests.send("stop_listening", channel_id)
+    switch_requests.hang_up(channel_id)
