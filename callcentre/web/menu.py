@@ -57,6 +57,8 @@ MENU: tuple[Area, ...] = (
         Page(_("Agents"), "support_agent", "telephony", "agent"),
         Page(_("Queues"), "queue", "telephony", "queue"),
         Page(_("Menus of callers"), "dialpad", "telephony", "menu"),
+        Page(_("Call-backs"), "phone_callback", "telephony", "callback"),
+        Page(_("Missed callers"), "phone_missed", "telephony", "missedcaller"),
         Page(_("Recordings"), "graphic_eq", "telephony", "recording"),
     ),
     area(

@@ -3,6 +3,7 @@
 from telephony.admin import (
     agent_intervals,
     agents,
+    callbacks,
     connections,
     menus,
     messages,
@@ -16,6 +17,7 @@ from telephony.admin import (
 __all__ = [
     "agent_intervals",
     "agents",
+    "callbacks",
     "connections",
     "menus",
     "messages",

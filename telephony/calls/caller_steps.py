@@ -9,7 +9,7 @@ from datetime import datetime
 
 from django.db import transaction
 
-from telephony import call_clock
+from telephony import call_clock, causes
 from telephony.calls import inbound, legs, menus, prompts, transfers, voicemail
 from telephony.channels import play_id
 from telephony.models import CallerMessage, CallerStep, Connection
@@ -27,20 +27,24 @@ def played(event: Played) -> None:
     _with_step(event.channel_id, lambda connection, step: _played(connection, step, event))
 
 
-def _played(connection: Connection, step: CallerStep, event: Played) -> None:
-    if step.is_playing and play_id(connection.pk, step.play_count) == event.sound_id:
-        _go_on(connection, step, legs.instant(connection, event.at))
+def _played(connection: Connection, step: CallerStep, event: Played) -> bool:
+    if not step.is_playing or play_id(connection.pk, step.play_count) != event.sound_id:
+        return False
+    _go_on(connection, step, legs.instant(connection, event.at))
+    return True
 
 
-def pressed(event: KeyPressed) -> None:
-    """Follow a key of a menu. It ends what is played. Elsewhere a key means nothing here."""
-    _with_step(event.channel_id, lambda connection, step: _pressed(connection, step, event))
+def pressed(event: KeyPressed) -> bool:
+    """Follow a key of a menu. It ends what is played. Return whether the caller is in a menu."""
+    return _with_step(event.channel_id, lambda connection, step: _pressed(connection, step, event))
 
 
-def _pressed(connection: Connection, step: CallerStep, event: KeyPressed) -> None:
-    if step.kind == Kind.MENU and connection.state == State.PLAYING:
-        prompts.silence(step)
-        _follow(connection, step, event.key, legs.instant(connection, event.at))
+def _pressed(connection: Connection, step: CallerStep, event: KeyPressed) -> bool:
+    if step.kind != Kind.MENU or connection.state != State.PLAYING:
+        return False
+    prompts.silence(step)
+    _follow(connection, step, event.key, legs.instant(connection, event.at))
+    return True
 
 
 def due(now: datetime) -> list[int]:
@@ -127,14 +131,16 @@ def _follow(connection: Connection, step: CallerStep, key: str, at: datetime) ->
     elif way.number:
         transfers.call_target(connection, way.number, at)
     else:
+        connection.cause_text = causes.NO_CHOICE
         voicemail.end(connection, at)
 
 
 @transaction.atomic
-def _with_step(channel_id: str, act: Callable[[Connection, CallerStep], None]) -> None:
+def _with_step(channel_id: str, act: Callable[[Connection, CallerStep], bool]) -> bool:
     if (found := legs.lock_by_channel(channel_id)) is None:
-        return
+        return False
     connection, leg = found
     step = prompts.step_of(connection)
-    if step and leg.ended_at is None and connection.state != State.ENDED:
-        act(connection, step)
+    if step is None or leg.ended_at or connection.state == State.ENDED:
+        return False
+    return act(connection, step)

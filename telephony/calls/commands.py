@@ -20,10 +20,9 @@ from callcentre.core.errors import Conflict, ErrorCode, Fault, Invalid
 from callcentre.core.phone import PhoneError, normalise
 from callcentre.core.pubsub import publish
 from telephony import call_clock
-from telephony.calls import bridges, inbound, legs, offers, supervision, switch_requests, talk_times, transfers
+from telephony.calls import bridges, inbound, legs, supervision, switch_requests, transfers
 from telephony.leader_election import is_connected
-from telephony.models import Agent, CallCommand, Connection, Leg, Queue, Transfer, TransferShortcut
-from telephony.verbs import ledger, presence
+from telephony.models import Agent, CallCommand, Connection, Leg, Queue, TransferShortcut
 
 logger = logging.getLogger(__name__)
 
@@ -260,33 +259,10 @@ def _transfer(connection: Connection, command: CallCommand, at: datetime) -> Non
     """Send the customer to a queue or number. The agent or target who talks with the customer leaves the call."""
     queue = Queue.objects.filter(pk=command.arguments.get("queue_id")).first()
     number = command.arguments.get("number", "")
-    Transfer.objects.create(
-        connection=connection,
-        from_agent=connection.agent,
-        from_queue=connection.queue,
-        queue=queue,
-        number=number,
-        action="transfer",
-        actor_kind=command.actor_kind,
-        actor_id=command.actor_id,
-        actor_name=command.actor_name,
-    )
-    if offer := offers.current(connection):
-        offers.close(offer, at, is_transferred=True)
-    talk_times.transfer(connection, at)
-    if connection.agent_lost_at:
-        connection.agent_lost_at = None
-        connection.save(update_fields=["agent_lost_at"])
-    if connection.uses_line:
-        # Out of the bridge first: a line hears silence outside only.
-        bridges.destroy(connection)
-    for leg in connection.open_legs:
-        if leg.role != Leg.Role.CUSTOMER:
-            legs.hang_up(leg, at)
-    if connection.agent:
-        if number and (target := transfers.agent_of(number)):
-            ledger.lock_in_order([connection.agent.pk, target.pk])
-        presence.leave_call(connection.agent, connection, at, connection.wrap_up_seconds)
+    target = transfers.agent_of(number) if number and connection.agent else None
+    # Out of the bridge first: a line hears silence outside only.
+    is_parted = connection.uses_line
+    transfers.hand_on(connection, command.actor, at, queue=queue, number=number, target=target, is_parted=is_parted)
     if queue:
         inbound.enter_queue(connection, queue, at)
     else:

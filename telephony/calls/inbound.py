@@ -11,6 +11,7 @@ from callcentre.core.pubsub import publish
 from telephony import call_clock, causes, events
 from telephony.calls import (
     bridges,
+    callbacks,
     distribution,
     legs,
     menus,
@@ -21,7 +22,7 @@ from telephony.calls import (
     voicemail,
 )
 from telephony.customers import customer_of_caller
-from telephony.models import Connection, Leg, Queue, Transfer
+from telephony.models import CallBack, Connection, Leg, Queue, Transfer
 from telephony.numbers import comparable
 from telephony.switch.base import Arrived, Missed
 from telephony.verbs import presence
@@ -204,9 +205,13 @@ def customer_ended(connection: Connection, leg: Leg, at: datetime) -> None:
 
 @transaction.atomic
 def overflow(pk: int, now: datetime) -> None:
-    """Send on a caller who has waited too long, or end the call; not while a phone rings."""
+    """Call back or send on a caller who has waited too long, or end the call; not while a phone rings."""
     connection = legs.lock(pk)
-    if connection is not None and distribution.is_overdue(connection, now):
+    if connection is None:
+        return
+    if callbacks.is_due(connection, now) and offers.current(connection) is None:
+        callbacks.take(connection, CallBack.Origin.WAIT, legs.instant(connection, now))
+    elif distribution.is_overdue(connection, now):
         _overflow(connection, legs.instant(connection, now))
 
 

@@ -27,8 +27,13 @@ MARGIN = timedelta(seconds=3)
 RINGING_PAUSE = timedelta(seconds=2)
 
 _PLACE = """
-SELECT count(*) FROM telephony_connection
-WHERE state = 'waiting' AND queue_id = %s AND (waiting_since, id) <= (%s, %s)
+SELECT (
+  SELECT count(*) FROM telephony_connection
+  WHERE state = 'waiting' AND queue_id = %(queue)s AND (waiting_since, id) <= (%(since)s, %(id)s)
+) + (
+  SELECT count(*) FROM telephony_callback
+  WHERE state = 'waiting' AND queue_id = %(queue)s AND waiting_since < %(since)s
+)
 """
 
 
@@ -123,7 +128,8 @@ def _place_and_wait(connection: Connection, queue: Queue, prompts: list[Prompt])
     kinds = {prompt.kind for prompt in prompts}
     if not kinds & {Spoken.PLACE, Spoken.WAIT}:
         return []
-    (place,) = row_of(_PLACE, [queue.pk, connection.waiting_since, connection.pk]) or (1,)
+    values = {"queue": queue.pk, "since": connection.waiting_since, "id": connection.pk}
+    (place,) = row_of(_PLACE, values) or (1,)
     found = [_of_owner(connection, queue, prompts, Spoken.PLACE, place)]
     if Spoken.WAIT in kinds:
         seconds = situations([queue.pk])[queue.pk].estimate(place)

@@ -15,16 +15,17 @@ from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
+from callcentre.core.changes import actor_columns
 from callcentre.core.errors import ErrorCode
 from callcentre.core.statements import Statement, row_of
 from telephony import call_clock, causes
-from telephony.calls import bridges, legs, offers, supervisors, switch_requests, talk_times, transfers
+from telephony.calls import legs, offers, supervisors, switch_requests, transfers
 from telephony.channels import monitor_channel_id, supervised_by, supervisor_of_snoop
-from telephony.models import Agent, CallCommand, Connection, Leg, Supervision, Transfer
+from telephony.models import Agent, CallCommand, Connection, Leg, Supervision
 from telephony.models.browser_phone import PHONE_IS_READY
 from telephony.models.connection import phone_is_occupied
 from telephony.switch.base import SwitchError
-from telephony.verbs import ledger, presence
+from telephony.verbs import presence
 
 Kind, Mode = CallCommand.Kind, Supervision.Mode
 KINDS = (Kind.MONITOR, Kind.UNMONITOR, Kind.TAKE_OVER)
@@ -97,10 +98,8 @@ def _call(connection: Connection, command: CallCommand, begun: list[str], at: da
         channel_id=channel_id,
         mode=begun[0],
         modes=[begun],
-        actor_kind=command.actor_kind,
-        actor_id=command.actor_id,
-        actor_name=command.actor_name,
         asked_at=at,
+        **actor_columns(command.actor),
     )
     if not connection.is_supervised:
         connection.is_supervised = True
@@ -128,51 +127,28 @@ def unmonitor(connection: Connection, command: CallCommand, at: datetime) -> Non
 
 
 def take_over(connection: Connection, command: CallCommand, at: datetime) -> None:
-    """Make the supervisor the agent of the call, as after a transfer. The agent leaves the call, and wraps it up."""
-    rows = supervisors.open_in(connection)
-    row = next(row for row in rows if row.agent_id == command.arguments["agent_id"])
-    customer, left = connection.leg_of(Leg.Role.CUSTOMER), connection.agent
+    """Make the supervisor the agent of the call, as after a transfer. The agent leaves the call, and wraps it up.
+
+    The supervisor's channel is a leg from now on.
+    """
+    row = next(row for row in supervisors.open_in(connection) if row.agent_id == command.arguments["agent_id"])
+    agent, customer = row.agent, connection.leg_of(Leg.Role.CUSTOMER)
     if customer is None:
         return
-    ledger.lock_in_order(sorted({row.agent_id, *([left.pk] if left else [])}))
-    Transfer.objects.create(
-        connection=connection,
-        from_agent=left,
-        from_queue=connection.queue,
-        number=row.agent.number,
-        action=TAKE_OVER,
-        actor_kind=command.actor_kind,
-        actor_id=command.actor_id,
-        actor_name=command.actor_name,
-    )
     row.ended_at, row.mode = max(at, row.asked_at), Mode.TAKE_OVER
     row.modes = [*row.modes, [row.mode, timezone.now().isoformat(timespec="seconds")]]
     row.save(update_fields=["ended_at", "mode", "modes"])
-    if offer := offers.current(connection):
-        offers.close(offer, at, is_transferred=True)
-    talk_times.transfer(connection, at)
-    bridges.destroy(connection)
+    target = {"number": agent.number, "target": agent, "is_parted": True, "action": TAKE_OVER}
+    transfers.hand_on(connection, command.actor, at, **target)
     switch_requests.send("stop_listening", row.channel_id)
-    for leg in connection.open_legs:
-        if leg.role != Leg.Role.CUSTOMER:
-            legs.hang_up(leg, at)
-    if left:
-        presence.leave_call(left, connection, at, connection.wrap_up_seconds)
-    _go_on(connection, row, customer, at)
-
-
-def _go_on(connection: Connection, row: Supervision, customer: Leg, at: datetime) -> None:
-    """Join the customer with the supervisor, whose channel is a leg from now on."""
-    number, up = row.agent.number, Leg.State.UP
-    target = Leg.Role.TARGET
-    leg = legs.add_leg(connection, target, number, at, agent=row.agent, channel_id=row.channel_id, state=up)
-    offers.open_for(connection, row.agent, at)
-    presence.ring(row.agent, connection, at)
+    role, up = Leg.Role.TARGET, Leg.State.UP
+    leg = legs.add_leg(connection, role, agent.number, at, agent=agent, channel_id=row.channel_id, state=up)
+    offers.open_for(connection, agent, at)
+    presence.ring(agent, connection, at)
     connection.is_on_hold = False
     connection.save(update_fields=["is_on_hold"])
     offer = offers.current(connection)
-    mine = offer if offer and offer.agent_id == row.agent_id else None
-    transfers.join(connection, leg, customer, at, offer=mine)
+    transfers.join(connection, leg, customer, at, offer=offer if offer and offer.agent_id == agent.pk else None)
 
 
 # Events of supervisors' phones, under the lock of the call. A repeated or late event changes nothing.

@@ -6,7 +6,6 @@ supervisors, which its row says, costs nothing.
 
 from datetime import datetime
 
-from callcentre.core.actor import Actor
 from callcentre.core.audit import AuditAction, record
 from telephony import causes
 from telephony.calls import switch_requests
@@ -57,10 +56,9 @@ def end(connection: Connection, row: Supervision, at: datetime, cause_text: str 
     row.ended_at, row.cause_text = max(at, row.up_at or row.asked_at), cause_text[: causes.LONGEST]
     row.save(update_fields=["ended_at", "cause_text"])
     remove(row.channel_id)
-    actor = Actor(row.actor_kind, row.actor_id, row.actor_name)
     seconds = int((row.ended_at - row.up_at).total_seconds()) if row.up_at else 0
     changes = {"agent": [row.agent.login, None], "mode": [row.mode, None], "seconds": [None, seconds]}
-    record(actor, AuditAction.END_MONITORING, connection, changes=changes)
+    record(row.actor, AuditAction.END_MONITORING, connection, changes=changes)
 
 
 def remove(channel_id: str) -> None:

@@ -13,6 +13,7 @@ from callcentre.core.statements import row_of
 from telephony import call_clock
 from telephony.calls import (
     browser_phones,
+    callbacks,
     caller_steps,
     campaign_hooks,
     dialler_calls,
@@ -92,7 +93,8 @@ def _handle_of_customer(event: Detected | Played | KeyPressed) -> None:
         case Played():
             caller_steps.played(event)
         case KeyPressed():
-            caller_steps.pressed(event)
+            if not caller_steps.pressed(event):
+                callbacks.key_pressed(event)
 
 
 def _handle_of_phone(event: Unregistered | PhoneChanged) -> None:

@@ -49,6 +49,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 'verbose_name': 'message to an agent',
+                'default_permissions': ('add', 'view'),
                 'verbose_name_plural': 'messages to agents',
                 'ordering': ['-id'],
                 'indexes': [models.Index(condition=models.Q(('closed_at', None)), fields=['agent'], name='agentmessage_open')],
@@ -73,6 +74,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 'verbose_name': 'supervision',
+                'default_permissions': (),
                 'verbose_name_plural': 'supervision',
                 'ordering': ['id'],
                 'constraints': [models.UniqueConstraint(condition=models.Q(('ended_at', None)), fields=('agent',), name='supervision_one_open_of_agent')],

@@ -3,6 +3,7 @@ from telephony.models.agent_intervals import AgentSession, AgentState, LedgerCha
 from telephony.models.agent_line import AgentLine
 from telephony.models.browser_phone import BrowserPhone
 from telephony.models.call_parts import CallCommand, CallQuality, Offer, Talk, Transfer
+from telephony.models.callback import CallBack, MissedCaller
 from telephony.models.connection import Connection, Leg
 from telephony.models.menu import Menu, MenuEntry
 from telephony.models.pause import Pause
@@ -24,6 +25,7 @@ __all__ = [
     "AgentSession",
     "AgentState",
     "BrowserPhone",
+    "CallBack",
     "CallCommand",
     "CallQuality",
     "CallerMessage",
@@ -35,6 +37,7 @@ __all__ = [
     "Leg",
     "Menu",
     "MenuEntry",
+    "MissedCaller",
     "Offer",
     "OpeningHours",
     "Pause",

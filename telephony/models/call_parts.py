@@ -6,6 +6,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
+from callcentre.core.actor import Actor
 from callcentre.core.changes import Change
 from callcentre.core.scope import Kept, Lookups
 from telephony import causes
@@ -191,3 +192,7 @@ class CallCommand(models.Model):
 
     def __str__(self) -> str:
         return f"{self.kind} {self.connection_id}"
+
+    @property
+    def actor(self) -> Actor:
+        return Actor(self.actor_kind, self.actor_id, self.actor_name)

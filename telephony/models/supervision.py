@@ -6,6 +6,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
+from callcentre.core.actor import Actor
 from callcentre.core.scope import Kept, Lookups
 from telephony import causes
 from telephony.models.agent import Agent
@@ -49,12 +50,17 @@ class Supervision(models.Model):
         verbose_name = _("supervision")
         verbose_name_plural = _("supervision")
         ordering = ["id"]
+        default_permissions = ()
         constraints = [
             models.UniqueConstraint(fields=["agent"], condition=Q(ended_at=None), name="supervision_one_open_of_agent")
         ]
 
     def __str__(self) -> str:
         return self.channel_id
+
+    @property
+    def actor(self) -> Actor:
+        return Actor(self.actor_kind, self.actor_id, self.actor_name)
 
 
 class AgentMessage(models.Model):
@@ -79,6 +85,7 @@ class AgentMessage(models.Model):
         verbose_name = _("message to an agent")
         verbose_name_plural = _("messages to agents")
         ordering = ["-id"]
+        default_permissions = ("add", "view")
         indexes = [models.Index(fields=["agent"], condition=Q(closed_at=None), name="agentmessage_open")]
 
     def __str__(self) -> str:

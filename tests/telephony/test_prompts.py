@@ -238,6 +238,19 @@ def test_a_caller_whom_nobody_takes_leaves_a_message(why: str, queue: Queue, swi
     reasons = {"closed": "The queue is closed", "full": "The queue is full", "waited": "The caller waited too long"}
     assert (call.disposition, call.hung_up_by, call.cause_text) == ("NO ANSWER", "customer", reasons[why])
     assert CallerMessage.objects.get().recording.state == "fetching"
+    missed = {"closed": "closed", "full": "full", "waited": "no_agent"}
+    assert call.missed.reason == missed[why]
+
+
+def test_a_key_for_a_call_back_is_none_in_a_menu(menu: Menu, queue: Queue, switch: RecordingSwitch) -> None:
+    Queue.objects.filter(pk=queue.pk).update(callback_key="1")
+    call = call_in()
+    press("1")
+    assert fresh(call).state == "waiting"
+
+    press("1")
+
+    assert (fresh(call).state, fresh(call).cause_text) == ("ended", "The caller is called back")
 
 
 def test_the_end_of_a_message_ends_the_call(queue: Queue, switch: RecordingSwitch) -> None:
@@ -308,7 +321,9 @@ def test_wrong_keys_and_waits_for_a_key_have_an_end(menu: Menu, switch: Recordin
 
     later(call, 6)
 
-    assert (fresh(call).disposition, fresh(call).hung_up_by) == ("NO ANSWER", "system")
+    call = fresh(call)
+    assert (call.disposition, call.hung_up_by, call.missed.reason) == ("NO ANSWER", "system", "gave_up")
+    assert call.cause_text == "The caller made no choice in the menu"
 
 
 def test_the_end_of_a_menu_may_be_a_queue(menu: Menu, queue: Queue, switch: RecordingSwitch) -> None:

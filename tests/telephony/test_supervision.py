@@ -187,12 +187,12 @@ def test_a_call_that_is_taken_over_is_that_of_the_supervisor(
     told(switch)
 
     ask(call, "take_over")
-    hang_up_of_agent = [request for request in told(switch) if request[0] in ("stop_listening", "hang_up", "join")]
+    moves = [request for request in told(switch) if request[0] in ("stop_listening", "hang_up", "join")]
 
     bridge = f"callcentre-{call.pk}"
-    assert hang_up_of_agent == [
-        ("stop_listening", coach),
+    assert moves == [
         ("hang_up", f"{bridge}-2"),
+        ("stop_listening", coach),
         ("join", bridge, "caller-1", coach),
     ]
     assert (fresh(call).agent, state(boss), state(anna)) == (boss, "talking", "wrap_up")
