@@ -219,7 +219,7 @@ def await_phone(connection: Connection, leg: Leg, at: datetime) -> bool:
     connection.agent_lost_at = at
     connection.save(update_fields=["agent_lost_at"])
     if not connection.is_on_hold:
-        bridges.destroy(connection.bridge_id)
+        bridges.destroy(connection)
         switch_requests.play_music(customer, connection.music_class)
     publish("calls")
     return True

@@ -256,17 +256,6 @@ class Network:
             if phone := self._phones.get(channel_id):
                 phone.listens_to = ""
 
-    def hears(self, channel_id: str) -> set[str]:
-        """Return the channels that this one hears."""
-        with self._lock:
-            heard = self._phone(channel_id)
-            listening = [phone for phone in self._phones.values() if phone.listens_to and phone.bridge is None]
-            if heard.bridge is None:
-                other = self._phones.get(heard.listens_to)
-                return {other.id, *(self.hears(other.id) if other.bridge else ())} if other else set()
-            others = {phone.id for phone in heard.bridge.phones} - {channel_id}
-            return others | {phone.id for phone in listening if phone.is_heard and phone.listens_to in others}
-
     def hang_up(self, channel_id: str, cause: int) -> None:
         with self._lock:
             if phone := self._phones.get(channel_id):
