@@ -99,6 +99,8 @@ class AuditAction(models.TextChoices):
     END_CALL = "end_call", _("end of a call asked for")
     BEGIN_LINE = "begin_line", _("standing line asked for")
     END_LINE = "end_line", _("standing line ended")
+    ASK_CALLBACK = "ask_callback", _("call-back asked for")
+    CANCEL_CALLBACK = "cancel_callback", _("call-back cancelled")
     ASK_ACTION = "ask_action", _("action on a list asked for")
     CANCEL_ACTION = "cancel_action", _("action on a list cancelled")
     RESEND_REPORT = "resend_report", _("report mailed again")

@@ -204,6 +204,12 @@ class ErrorCode(enum.Enum):
     NOT_MONITORED = 140313, _("This phone is not in the call as a supervisor's.")
     MESSAGE_TO = 140314, _("One of agent_login, queue_id and all is wanted.")
 
+    # Call-backs
+    CALLBACK_NOT_FOUND = 140501, _("Call-back not found.")
+    CALLBACK_EXISTS = 140502, _("A call-back of this queue waits for the number already.")
+    CALLBACK_NOT_WAITING = 140503, _("The call-back does not wait any more.")
+    CALLER_WITHOUT_NUMBER = 140504, _("The caller showed no number.")
+
     # Tickets
     REPLY_UNSUPPORTED = 150001, _('Replies cannot be sent to tickets of the source "%(source)s".')
     DATE_OUTSIDE = 150002, _('Field "%(field)s" cannot be before the ticket was created, nor in the future.')

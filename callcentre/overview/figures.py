@@ -94,6 +94,7 @@ def _queues(calls: Day, scope: Scope) -> list[Figures]:
         found.append(
             {"id": pk, "name": name}
             | {"waiting": now.waiting, "since": _epoch(now.longest_since), "free": now.free, "serving": now.serving}
+            | {"callbacks": now.callbacks}
             | {"came": day.came, "answered": day.answered, "in_time": day.in_time, "abandoned": day.abandoned}
             | {"service_level": day.service_level}
         )

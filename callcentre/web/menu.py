@@ -56,6 +56,8 @@ MENU: tuple[Area, ...] = (
         Page(_("Calls"), "call", "telephony", "connection"),
         Page(_("Agents"), "support_agent", "telephony", "agent"),
         Page(_("Queues"), "queue", "telephony", "queue"),
+        Page(_("Call-backs"), "phone_callback", "telephony", "callback"),
+        Page(_("Missed callers"), "phone_missed", "telephony", "missedcaller"),
         Page(_("Recordings"), "graphic_eq", "telephony", "recording"),
     ),
     area(

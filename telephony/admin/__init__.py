@@ -3,6 +3,7 @@
 from telephony.admin import (
     agent_intervals,
     agents,
+    callbacks,
     connections,
     messages,
     offers,
@@ -15,6 +16,7 @@ from telephony.admin import (
 __all__ = [
     "agent_intervals",
     "agents",
+    "callbacks",
     "connections",
     "messages",
     "offers",

@@ -9,7 +9,7 @@ from prometheus_client import Counter
 
 from callcentre.core.pubsub import publish
 from telephony import call_clock, causes, channels, events
-from telephony.calls import bridges, campaign_hooks, lines, offers, supervisors, switch_requests, talk_times
+from telephony.calls import bridges, call_ends, campaign_hooks, lines, offers, supervisors, switch_requests, talk_times
 from telephony.models import Agent, Connection, Leg
 from telephony.verbs import ledger, presence
 
@@ -166,6 +166,7 @@ def end(
     )
     if connection.has_talks:
         talk_times.end(connection, at)
+    call_ends.settle(connection, at)
     _part(connection, at, (cause or NORMAL) if hung_up_by == Connection.Party.SYSTEM else NORMAL)
     supervisors.end_all(connection, at)
     if connection.agent:

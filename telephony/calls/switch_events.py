@@ -13,6 +13,7 @@ from callcentre.core.statements import row_of
 from telephony import call_clock
 from telephony.calls import (
     browser_phones,
+    callbacks,
     campaign_hooks,
     dialler_calls,
     failed_transfers,
@@ -32,6 +33,7 @@ from telephony.switch.base import (
     Detected,
     Ended,
     Event,
+    KeyPressed,
     PhoneChanged,
     Played,
     RecordingFinished,
@@ -70,14 +72,24 @@ def handle(event: Event) -> None:
             answer_seconds.observe((timezone.now() - at).total_seconds())
         case Ended(channel_id, at, cause, tech_cause):
             ended(channel_id, at, cause, tech_cause)
-        case Detected() | Played():
-            _handle_of_dialler(event)
+        case Detected() | Played() | KeyPressed():
+            _handle_of_person(event)
         case Arrived():
             inbound.arrived(event)
         case Unregistered() | PhoneChanged():
             _handle_of_phone(event)
         case RecordingFinished():
             recordings.finish(event.name, is_failed=event.is_failed)
+
+
+def _handle_of_person(event: Detected | Played | KeyPressed) -> None:
+    match event:
+        case Detected():
+            dialler_calls.detected(event)
+        case Played():
+            dialler_calls.played(event)
+        case KeyPressed():
+            callbacks.key_pressed(event)
 
 
 def _handle_of_phone(event: Unregistered | PhoneChanged) -> None:
@@ -108,14 +120,6 @@ def _handle_of_line(event: Ringing | Up | Ended | Played) -> None:
             line_events.ended(channel_id, at, cause, tech_cause)
         case Played(channel_id, at):
             line_events.tone_over(channel_id, at)
-
-
-def _handle_of_dialler(event: Detected | Played) -> None:
-    match event:
-        case Detected():
-            dialler_calls.detected(event)
-        case Played():
-            dialler_calls.played(event)
 
 
 def _handle_of_supervisor(event: Ringing | Up | Ended) -> None:

@@ -3,6 +3,7 @@ from telephony.models.agent_intervals import AgentSession, AgentState, LedgerCha
 from telephony.models.agent_line import AgentLine
 from telephony.models.browser_phone import BrowserPhone
 from telephony.models.call_parts import CallCommand, CallQuality, Offer, Talk, Transfer
+from telephony.models.callback import CallBack, MissedCaller
 from telephony.models.connection import Connection, Leg
 from telephony.models.pause import Pause
 from telephony.models.queue import OpeningHours, Queue, QueueMember
@@ -21,6 +22,7 @@ __all__ = [
     "AgentSession",
     "AgentState",
     "BrowserPhone",
+    "CallBack",
     "CallCommand",
     "CallQuality",
     "Connection",
@@ -28,6 +30,7 @@ __all__ = [
     "EvaluationCriterion",
     "LedgerChange",
     "Leg",
+    "MissedCaller",
     "Offer",
     "OpeningHours",
     "Pause",

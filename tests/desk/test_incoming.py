@@ -21,6 +21,7 @@ from tests.statements import few_statements
 from tests.telephony.factories import (
     AgentLineFactory,
     AgentMessageFactory,
+    CallBackFactory,
     ConnectionFactory,
     PauseFactory,
     QueueFactory,
@@ -84,6 +85,12 @@ def of_a_campaign(desk: Desk) -> None:
     ring(desk, waiting=False, ended_at=None, state="originating", record_id=record.pk, **campaign)
 
 
+def of_a_call_back(desk: Desk) -> None:
+    """Ring the agent first."""
+    values = {"state": "originating", "ended_at": None, "dst": "+48225550107", "queue": QueueFactory(name="Invoices")}
+    CallBackFactory(connection=ring(desk, waiting=False, **values), state="calling")
+
+
 def in_a_call(desk: Desk) -> None:
     ChatFactory(agent=desk.agent, client_name="Jan Kowal")
     talk(desk)
@@ -104,10 +111,11 @@ RINGS, PICK_UP, TO_DESK = 'data-sound="ring"', "Pick up your phone to answer.", 
         (lambda desk: ring(desk, src=""), ["Incoming call: unknown number"], []),
         (on_a_line, ["You hear a tone, then the caller."], ["Pick up"]),
         (of_a_campaign, [RINGS, "Renewals"], []),
+        (of_a_call_back, [f'{RINGS} data-news="Call-back: +48225550107"', "Invoices", PICK_UP], []),
         (lambda desk: talk(desk, dst="+48225550107"), ["Call: +48225550107", 'data-sound=""'], ["data-news"]),
         (in_a_call, ['data-sound="" data-news="Unanswered chat: Jan Kowal"'], ["chime"]),
     ],
-    ids=["customer", "number", "no number", "standing line", "campaign", "talk", "chat during a call"],
+    ids=["customer", "number", "no number", "standing line", "campaign", "call-back", "talk", "chat during a call"],
 )
 def test_the_bar_names_the_caller_and_sounds_for_those_who_ring(
     act: Callable[[Desk], object], shown: list[str], missing: list[str], desk: Desk

@@ -9,6 +9,7 @@ from tests.contract import GROUP, INTEGER_OR_NULL, NUMBER, Operation, ours
 from tests.telephony.factories import (
     AgentFactory,
     AgentGroupFactory,
+    CallBackFactory,
     ConnectionFactory,
     ConnectionTopicFactory,
     PauseFactory,
@@ -68,6 +69,18 @@ CONNECTION = {
 }
 TALK = {"agent_login": str, "started_at": str, "seconds": int}
 CALLER = {"phone_number": str, "started_at": str, "customer_id": INTEGER_OR_NULL, "customer_label": str}
+CALLBACK = {
+    "id": int,
+    "queue_id": int,
+    "phone_number": str,
+    "customer_id": INTEGER_OR_NULL,
+    **dict.fromkeys(("origin", "state", "disposition", "agent_login"), str),
+    "attempts": int,
+    "waiting_seconds": int,
+    **dict.fromkeys(("created_at", "waiting_since", "next_attempt_at", "ended_at"), str),
+    **dict.fromkeys(("caller_connection_id", "connection_id"), frozenset({str, type(None)})),
+}
+NEW_CALLBACK = {"queue_id": 88_001, "phone_number": "+48 22 555 01 07"}
 AGENTS, AGENTS_WRITE = "agents:read", "agents:write"
 CONNECTIONS, SUPERVISE = "connections:read", "supervision:write"
 NEW_TOPIC = {
@@ -171,13 +184,17 @@ OPERATIONS = [
         None,
         "/connections/1.1",
     ),
+    ours("GET", "/callbacks", CONNECTIONS, 200, {"count": int, "result": [CALLBACK]}, 3),
+    ours("GET", "/callbacks/88004", CONNECTIONS, 200, CALLBACK, 2, None, "/callbacks/999999999"),
+    ours("POST", "/callbacks", "connections:write", 201, {"id": int}, 8, NEW_CALLBACK),
+    ours("DELETE", "/callbacks/88004", "connections:write", 204, None, 8, None, "/callbacks/999999999"),
     ours("GET", "/queues", CONNECTIONS, 200, [GROUP], 2),
     ours(
         "GET",
         "/queues/88001/waiting_stats",
         CONNECTIONS,
         200,
-        {"waiting": int, "estimated_waiting_time": INTEGER_OR_NULL},
+        {"waiting": int, "callbacks": int, "estimated_waiting_time": INTEGER_OR_NULL},
         3,
         None,
         "/queues/999999999/waiting_stats",
@@ -217,5 +234,7 @@ def fill(size: int) -> None:
     TopicFieldFactory.create_batch(size, queue=queue)
     ConnectionTopicFactory(connection=call, topic=topic, fields=[{"field_id": 88_003, "value": "FV/1"}])
     TranscriptionFactory(connection=call, finished=True)
+    CallBackFactory(pk=88_004, queue=queue, caller=call)
+    CallBackFactory.create_batch(size, queue=queue)
     for _ in range(size):
         TransferShortcutFactory(queue=QueueFactory(), number="")

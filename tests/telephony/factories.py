@@ -14,6 +14,7 @@ from telephony.models import (
     AgentSession,
     AgentState,
     BrowserPhone,
+    CallBack,
     CallCommand,
     CallQuality,
     Connection,
@@ -21,6 +22,7 @@ from telephony.models import (
     EvaluationCriterion,
     LedgerChange,
     Leg,
+    MissedCaller,
     Offer,
     OpeningHours,
     Pause,
@@ -377,6 +379,31 @@ class AgentLineFactory(factory.django.DjangoModelFactory[AgentLine]):
     agent = factory.SubFactory(AgentFactory, with_phone=True)
     channel_id = factory.Sequence(lambda n: f"line-{n}")
     asked_at = factory.LazyFunction(timezone.now)
+
+
+class CallBackFactory(factory.django.DjangoModelFactory[CallBack]):
+    """A call-back that waits."""
+
+    class Meta:
+        model = CallBack
+
+    queue = factory.SubFactory(QueueFactory)
+    number = factory.Sequence(lambda n: f"+4822555{n % 10_000:04}")
+    origin = "api"
+    created_at = factory.LazyFunction(lambda: timezone.now().replace(microsecond=0))
+    waiting_since = next_attempt_at = factory.SelfAttribute("created_at")
+
+
+class MissedCallerFactory(factory.django.DjangoModelFactory[MissedCaller]):
+    """A caller who gave up."""
+
+    class Meta:
+        model = MissedCaller
+
+    connection = factory.SubFactory(ConnectionFactory, inbound=True, unanswered=True)
+    queue = factory.SelfAttribute("connection.queue")
+    reason = "gave_up"
+    missed_at = factory.SelfAttribute("connection.ended_at")
 
 
 class SupervisionFactory(factory.django.DjangoModelFactory[Supervision]):

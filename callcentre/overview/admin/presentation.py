@@ -147,7 +147,7 @@ def _queue(queue: Figures, figures: Figures, viewer: Viewer) -> list[Piece]:
     is_unmanned = queue["waiting"] and not queue["free"]
     return [
         cell(queue["name"], page),
-        number(queue["waiting"], page, tone="danger" if queue["waiting"] else ""),
+        number(queue["waiting"], page, tone="danger" if queue["waiting"] else "", note=_callbacks(queue["callbacks"])),
         cell(
             "–" if queue["since"] is None else "",
             page if queue["since"] else "",
@@ -170,6 +170,10 @@ def _queue(queue: Figures, figures: Figures, viewer: Viewer) -> list[Piece]:
         number(queue["answered"], calls("came_answered"), note=f"/ {intcomma(queue['came'])}"),
         number(queue["abandoned"], calls("came_abandoned"), tone="warning" if queue["abandoned"] else ""),
     ]
+
+
+def _callbacks(count: int) -> str:
+    return ngettext("+ %(count)s call-back", "+ %(count)s call-backs", count) % {"count": count} if count else ""
 
 
 def _tickets(figures: Figures, viewer: Viewer) -> Piece:

@@ -175,11 +175,11 @@ document.addEventListener("DOMContentLoaded", () => {
         stopRing();
         call = now.state === "ended" ? null : now;
         if (now.state === "ringing") ring();
+        part("quality").textContent = "";
         if (now.state === "talking") [answeredAt, counted, silentTurns, reports] = [performance.now(), null, 0, []];
         if (!call) {
             isMuted = isHeld = false;
             audio.srcObject = null;
-            part("quality").textContent = "";
         }
         show();
     };

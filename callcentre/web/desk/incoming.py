@@ -15,6 +15,7 @@ from callcentre.admin import may_see, user_of
 from callcentre.core.statements import rows_of
 from callcentre.web.desk.calls import campaign_of
 from callcentre.web.desk.situation import Call, Situation
+from telephony.calls.callbacks import is_attempt
 from telephony.current_states import LOGGED_OUT
 from telephony.models import AgentLine, AgentMessage, Connection, Supervision
 from telephony.models.agent_intervals import StateKind
@@ -119,10 +120,13 @@ def _call(desk: Situation, call: Call) -> Item:
     connection = call.connection
     is_inbound = connection.direction == Connection.Direction.INBOUND
     is_rung = call.state == StateKind.RINGING and connection.state != Connection.State.DIALLING
-    is_of_others = is_inbound or connection.is_answered or bool(connection.campaign_id)
+    is_callback = is_rung and not is_inbound and is_attempt(connection)
+    is_of_others = is_inbound or connection.is_answered or bool(connection.campaign_id) or is_callback
     number, who = _who(desk)
     if not is_rung:
         heading = _now("Call: %(who)s")
+    elif is_callback:
+        heading = _now("Call-back: %(who)s")
     elif is_of_others:
         heading = _now("Incoming call: %(who)s")
     else:
