@@ -94,6 +94,7 @@ class AuditAction(models.TextChoices):
     MONITOR = "monitor", _("listening to a call asked for")
     ASK_END_MONITORING = "ask_end_monitoring", _("end of listening asked for")
     END_MONITORING = "end_monitoring", _("listening to a call ended")
+    ASK_TAKE_OVER = "ask_take_over", _("taking over of a call asked for")
     TAKE_OVER = "take_over", _("call taken over")
     END_CALL = "end_call", _("end of a call asked for")
     BEGIN_LINE = "begin_line", _("standing line asked for")

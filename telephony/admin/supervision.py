@@ -78,7 +78,7 @@ class SupervisionPages(ReadOnlyAdmin):
         rows = list(call.supervisions.select_related("agent").filter(ended_at=None))
         mine = next((row for row in rows if agent and row.agent_id == agent.pk), None)
         last = call.supervisions.filter(agent=agent).exclude(cause_text="").order_by("-id").first() if agent else None
-        is_shown = call.agent is not None and scope_of(request).within(Agent.objects.filter(pk=call.agent_id)).exists()
+        is_shown = bool(call.agent and scope_of(request).within(Agent.objects.filter(pk=call.agent.pk)).exists())
         may_message = is_shown and request.user.has_perm("telephony.add_agentmessage")
         return self.page(
             request,

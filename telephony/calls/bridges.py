@@ -28,13 +28,13 @@ def join(connection: Connection, *legs: Leg, is_repeated: bool = False) -> None:
             )
 
     transaction.on_commit(request, robust=True)
-    supervisors.take_in(connection)
+    supervisors.follow(connection, is_in_talk=True)
 
 
 def destroy(connection: Connection) -> None:
     """Destroy the bridge of a call that goes on. A supervisor in it hears what the customer hears from now on."""
     destroy_left_over(connection.bridge_id)
-    supervisors.set_aside(connection)
+    supervisors.follow(connection, is_in_talk=False)
 
 
 def destroy_left_over(bridge_id: str) -> None:

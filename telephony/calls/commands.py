@@ -33,7 +33,7 @@ KEPT = timedelta(seconds=10)
 _ACTIONS = {
     Kind.MONITOR: AuditAction.MONITOR,
     Kind.UNMONITOR: AuditAction.ASK_END_MONITORING,
-    Kind.TAKE_OVER: AuditAction.TAKE_OVER,
+    Kind.TAKE_OVER: AuditAction.ASK_TAKE_OVER,
 }
 
 

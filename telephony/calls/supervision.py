@@ -86,7 +86,7 @@ def monitor(connection: Connection, command: CallCommand, at: datetime) -> None:
         row.mode, row.modes = mode, [*row.modes, begun]
         row.save(update_fields=["mode", "modes"])
         if row.up_at:
-            supervisors.place(connection, row)
+            _place(connection, row)
 
 
 def _call(connection: Connection, command: CallCommand, begun: list[str], at: datetime) -> None:
@@ -119,6 +119,12 @@ def _call(connection: Connection, command: CallCommand, begun: list[str], at: da
     )
 
 
+def _place(connection: Connection, row: Supervision) -> None:
+    is_apart = connection.is_on_hold or connection.agent_lost_at is not None
+    is_in_talk = connection.state == Connection.State.TALKING and not is_apart
+    supervisors.place(connection, row, is_in_talk=is_in_talk)
+
+
 def unmonitor(connection: Connection, command: CallCommand, at: datetime) -> None:
     """Hang the supervisor up."""
     for row in supervisors.open_in(connection):
@@ -138,8 +144,9 @@ def take_over(connection: Connection, command: CallCommand, at: datetime) -> Non
     row.ended_at, row.mode = max(at, row.asked_at), Mode.TAKE_OVER
     row.modes = [*row.modes, [row.mode, timezone.now().isoformat(timespec="seconds")]]
     row.save(update_fields=["ended_at", "mode", "modes"])
-    target = {"number": agent.number, "target": agent, "is_parted": True, "action": TAKE_OVER}
-    transfers.hand_on(connection, command.actor, at, **target)
+    transfers.hand_on(
+        connection, command.actor, at, number=agent.number, target=agent, is_parted=True, action=TAKE_OVER
+    )
     switch_requests.send("stop_listening", row.channel_id)
     role, up = Leg.Role.TARGET, Leg.State.UP
     leg = legs.add_leg(connection, role, agent.number, at, agent=agent, channel_id=row.channel_id, state=up)
@@ -165,7 +172,7 @@ def up(channel_id: str, at: datetime) -> None:
         connection, row = found
         row.up_at = max(legs.instant(connection, at), row.asked_at)
         row.save(update_fields=["up_at"])
-        supervisors.place(connection, row)
+        _place(connection, row)
 
 
 @transaction.atomic
@@ -223,4 +230,4 @@ def restore(connection: Connection) -> None:
     """Repeat the requests for the supervisors of a call, in case that a process died before it sent them."""
     for row in supervisors.open_in(connection):
         if row.up_at:
-            supervisors.place(connection, row)
+            _place(connection, row)

@@ -20,9 +20,8 @@ def open_in(connection: Connection) -> list[Supervision]:
     return list(connection.supervisions.select_related("agent").filter(ended_at=None))
 
 
-def place(connection: Connection, row: Supervision) -> None:
+def place(connection: Connection, row: Supervision, *, is_in_talk: bool) -> None:
     """Move a supervisor whose phone is up to the place of the mode. Barging in waits until both talk."""
-    is_in_talk = connection.state == Connection.State.TALKING and not connection.is_on_hold
     if row.mode == Mode.BARGE and is_in_talk:
         switch_requests.send("barge", row.channel_id, connection.bridge_id)
     elif customer := connection.leg_of(Leg.Role.CUSTOMER):
@@ -30,19 +29,11 @@ def place(connection: Connection, row: Supervision) -> None:
         switch_requests.send("listen", row.channel_id, customer.channel_id, is_heard=is_heard)
 
 
-def set_aside(connection: Connection) -> None:
-    """Let supervisors hear the customer without a bridge of the call, which is destroyed: on hold, or in a transfer."""
-    for row in open_in(connection):
-        customer = connection.leg_of(Leg.Role.CUSTOMER)
-        if row.mode == Mode.BARGE and row.up_at and customer:
-            switch_requests.send("listen", row.channel_id, customer.channel_id, is_heard=True)
-
-
-def take_in(connection: Connection) -> None:
-    """Bring supervisors who barge into the bridge of the call, which has just been made."""
+def follow(connection: Connection, *, is_in_talk: bool) -> None:
+    """Move those who barge, and no others: with the bridge of the call, or before it is destroyed, to the customer."""
     for row in open_in(connection):
         if row.mode == Mode.BARGE and row.up_at:
-            switch_requests.send("barge", row.channel_id, connection.bridge_id)
+            place(connection, row, is_in_talk=is_in_talk)
 
 
 def end_all(connection: Connection, at: datetime) -> None:

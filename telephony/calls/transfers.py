@@ -46,6 +46,9 @@ def hand_on(
     if offer := offers.current(connection):
         offers.close(offer, at, is_transferred=True)
     talk_times.transfer(connection, at)
+    if connection.agent_lost_at:
+        connection.agent_lost_at = None
+        connection.save(update_fields=["agent_lost_at"])
     if is_parted:
         bridges.destroy(connection)
     for leg in connection.open_legs:

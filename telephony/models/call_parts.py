@@ -1,12 +1,12 @@
 """Parts of a call: offers to agents, talks, transfers and commands."""
 
-from typing import ClassVar
+from typing import ClassVar, cast
 
 from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from callcentre.core.actor import Actor
+from callcentre.core.actor import Actor, ActorKind
 from callcentre.core.changes import Change
 from callcentre.core.scope import Kept, Lookups
 from telephony import causes
@@ -195,4 +195,4 @@ class CallCommand(models.Model):
 
     @property
     def actor(self) -> Actor:
-        return Actor(self.actor_kind, self.actor_id, self.actor_name)
+        return Actor(cast("ActorKind", self.actor_kind), self.actor_id, self.actor_name)

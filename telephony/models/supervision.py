@@ -1,12 +1,12 @@
 """Supervisors in the calls of others, and the messages that they send to agents."""
 
-from typing import ClassVar
+from typing import ClassVar, cast
 
 from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from callcentre.core.actor import Actor
+from callcentre.core.actor import Actor, ActorKind
 from callcentre.core.scope import Kept, Lookups
 from telephony import causes
 from telephony.models.agent import Agent
@@ -60,7 +60,7 @@ class Supervision(models.Model):
 
     @property
     def actor(self) -> Actor:
-        return Actor(self.actor_kind, self.actor_id, self.actor_name)
+        return Actor(cast("ActorKind", self.actor_kind), self.actor_id, self.actor_name)
 
 
 class AgentMessage(models.Model):

@@ -221,12 +221,9 @@ class Network:
     stop_music = follow = play_silence = play_music
 
     def play_tone(self, channel_id: str) -> None:
-        self._play(channel_id, TONE, "")
+        self.play(channel_id, [], "", TONE)
 
-    def play(self, channel_id: str, sounds: Sequence[str], sound_id: str) -> None:
-        self._play(channel_id, MESSAGE, sound_id)
-
-    def _play(self, channel_id: str, seconds: float, sound_id: str) -> None:
+    def play(self, channel_id: str, sounds: Sequence[str], sound_id: str, seconds: float = MESSAGE) -> None:
         with self._lock:
             phone = self._phone(channel_id)
             phone.sound_id = sound_id
@@ -244,22 +241,22 @@ class Network:
             self._emit(Played(phone.id, call_clock.now(), sound_id=sound_id))
 
     def record(self, channel_id: str, name: str, seconds: int) -> None:
-        """Record a caller, who speaks as long as a talk lasts, and then hangs up."""
+        """Record a caller, who speaks for the time of a talk, then hangs up."""
         with self._lock:
             phone = self._phone(channel_id)
-            if phone.recording:
-                return
             if name in self._recordings:
                 raise SwitchError("This is recorded already.")
+            if phone.recording:
+                return
             phone.recording, phone.recorded_since = name, time.monotonic()
             spoken = random.uniform(*TALK) if phone.talk is None else phone.talk  # noqa: S311  (people, not keys)
             self._after(spoken, phone, lambda: self._end(phone, NORMAL))
             self._after(seconds, phone, lambda: self._end_recording(phone))
 
     def _end_recording(self, phone: _Phone) -> None:
-        if name := phone.recording:
+        if phone.recording:
+            self._keep_recording(phone.recording, phone.recorded_since)
             phone.recording = ""
-            self._keep_recording(name, phone.recorded_since)
 
     def _keep_recording(self, name: str, since: float) -> None:
         seconds = max(round((time.monotonic() - since) * self._speed), 1)
@@ -292,17 +289,6 @@ class Network:
         with self._lock:
             if phone := self._phones.get(channel_id):
                 phone.listens_to = ""
-
-    def hears(self, channel_id: str) -> set[str]:
-        """Return the channels that this one hears."""
-        with self._lock:
-            heard = self._phone(channel_id)
-            listening = [phone for phone in self._phones.values() if phone.listens_to and phone.bridge is None]
-            if heard.bridge is None:
-                other = self._phones.get(heard.listens_to)
-                return {other.id, *(self.hears(other.id) if other.bridge else ())} if other else set()
-            others = {phone.id for phone in heard.bridge.phones} - {channel_id}
-            return others | {phone.id for phone in listening if phone.is_heard and phone.listens_to in others}
 
     def hang_up(self, channel_id: str, cause: int) -> None:
         with self._lock:

@@ -339,6 +339,22 @@ def test_a_call_without_supervisors_has_no_more_statements(
     from telephony.calls import supervisors
 
     with django_assert_num_queries(0):
-        supervisors.set_aside(talking)
-        supervisors.take_in(talking)
+        supervisors.follow(talking, is_in_talk=True)
         supervisors.end_all(talking, timezone.now())
+
+
+def test_a_supervisor_who_barges_waits_with_the_customer_for_a_lost_phone(
+    agent: Agent, boss: Agent, switch: RecordingSwitch
+) -> None:
+    Agent.objects.filter(pk=agent.pk).update(uses_browser_phone=True)
+    call = talk_out()
+    coach = join(call, "barge")
+    told(switch)
+
+    switch_events.handle(Ended(channel(call, 1), timezone.now(), 44))
+    lost = [request[0] for request in told(switch)]
+    ask(call, "take_over")
+
+    assert lost == ["destroy_bridge", "whisper", "play_music"]
+    assert (fresh(call).agent_lost_at, fresh(call).agent) == (None, boss)
+    assert told(switch)[-1] == ("join", f"callcentre-{call.pk}", channel(call, 2), coach)

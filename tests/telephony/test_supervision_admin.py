@@ -83,6 +83,7 @@ def test_a_phone_that_is_not_connected_is_refused_in_words(call: Connection) -> 
 
 
 def test_the_overview_leads_to_the_page_with_the_right_only(call: Connection) -> None:
+    assert call.agent
     presence.ring(call.agent, call, call.created_at)
     presence.talk(call.agent, call, call.created_at)
     rights = ("view_agent", "view_connection")

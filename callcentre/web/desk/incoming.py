@@ -99,7 +99,7 @@ def incoming_facts(desk: Situation) -> Any:
     )
 
 
-def _supervisors(call: Call) -> list[tuple[int, str, str, datetime]]:
+def _supervisors(call: Call) -> list[tuple[int, str, str, datetime | None]]:
     """Return the supervisors in the agent's call, if the agent is to know of them."""
     if not settings.SHOW_SUPERVISION_TO_AGENTS or not call.connection.is_supervised:
         return []
@@ -210,7 +210,7 @@ def _offer(desk: Situation) -> Item:
     )
 
 
-def _supervisor(pk: int, mode: str, login: str, at: datetime) -> Item:
+def _supervisor(pk: int, mode: str, login: str, at: datetime | None) -> Item:
     # The mode is part of the key: another mode is news.
     said = _now("A supervisor is in your call: %(who)s %(what)s")
     return Item(
