@@ -94,7 +94,7 @@ class _Phone:
     is_ringing: bool = False
     bridge: "_Bridge | None" = None
     turn: int = 0
-    # What is played, and the message that is recorded.
+    # What is played, and recorded as a message.
     sound_id: str | None = None
     recording: str = ""
     recorded_since: float = 0.0
@@ -259,8 +259,7 @@ class Network:
             phone.recording = ""
 
     def _keep_recording(self, name: str, since: float) -> None:
-        seconds = max(round((time.monotonic() - since) * self._speed), 1)
-        self._recordings[name] = seconds
+        seconds = self._recordings[name] = max(round((time.monotonic() - since) * self._speed), 1)
         if len(self._recordings) > RECORDINGS_KEPT:
             del self._recordings[next(iter(self._recordings))]
         self._emit(RecordingFinished(name, call_clock.now(), seconds))
