@@ -92,6 +92,7 @@ class CallBack(models.Model):
     class Meta:
         verbose_name = _("call-back")
         verbose_name_plural = _("call-backs")
+        default_permissions = ("add", "change", "view")
         ordering = ["-id"]
         constraints = [
             models.CheckConstraint(
@@ -147,6 +148,7 @@ class MissedCaller(models.Model):
     class Meta:
         verbose_name = _("missed caller")
         verbose_name_plural = _("missed callers")
+        default_permissions = ("view",)
         ordering = ["-missed_at", "-id"]
         indexes = [
             # The list shows these first.
