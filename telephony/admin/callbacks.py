@@ -143,7 +143,7 @@ class MissedCallerAdmin(CallPartsAdmin):
     list_further = ("call", "id")
     list_filter = (AnswerFilter, ("reason", ChoicesDropdownFilter), ("queue", AutocompleteSelectMultipleFilter))
     newest_by = date_column = "missed_at"
-    list_select_related = ("connection", "queue", "answered_by__agent")
+    list_select_related: Any = ("connection", "queue", "answered_by__agent")
     actions = ("call_back",)
     fields = ("missed", "customer", "number", "queue", "why", "call_link", "outcome", "who", "when")
     readonly_fields = fields
@@ -213,7 +213,7 @@ class MissedCallerAdmin(CallPartsAdmin):
             """Ask for a call-back of the last queue. Return false if one waits already."""
             if not callbacks.can_be_called(row.connection.src_number):
                 raise Invalid([Fault(ErrorCode.CALLER_WITHOUT_NUMBER)])
-            values = {"queue_id": row.queue_id, "phone_number": row.connection.src_number}
+            values: dict[str, Any] = {"queue_id": row.queue_id, "phone_number": row.connection.src_number}
             try:
                 callbacks.ask(actor_of(request), **values, origin=CallBack.Origin.PERSON, caller=row.connection)
             except Conflict:

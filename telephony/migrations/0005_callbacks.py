@@ -76,7 +76,7 @@ class Migration(migrations.Migration):
                 'verbose_name_plural': 'missed callers',
                 'default_permissions': ('view',),
                 'ordering': ['-missed_at', '-id'],
-                'indexes': [models.Index(condition=models.Q(('answered_by', None)), fields=['-missed_at', '-id'], name='missedcaller_unanswered'), models.Index(fields=['-missed_at', '-id'], name='missedcaller_newest'), models.Index(fields=['queue', '-missed_at'], name='missedcaller_of_queue')],
+                'indexes': [models.Index(condition=models.Q(('answered_by', None)), fields=['-missed_at', '-id'], name='missedcaller_unanswered'), models.Index(fields=['-missed_at', '-id'], name='missedcaller_newest'), models.Index(fields=['queue', '-missed_at', '-id'], name='missedcaller_of_queue'), models.Index(fields=['reason', '-missed_at', '-id'], name='missedcaller_of_reason')],
             },
         ),
     ]

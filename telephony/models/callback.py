@@ -154,7 +154,8 @@ class MissedCaller(models.Model):
             # The list shows these first.
             models.Index(fields=["-missed_at", "-id"], condition=Q(answered_by=None), name="missedcaller_unanswered"),
             models.Index(fields=["-missed_at", "-id"], name="missedcaller_newest"),
-            models.Index(fields=["queue", "-missed_at"], name="missedcaller_of_queue"),
+            models.Index(fields=["queue", "-missed_at", "-id"], name="missedcaller_of_queue"),
+            models.Index(fields=["reason", "-missed_at", "-id"], name="missedcaller_of_reason"),
         ]
 
     def __str__(self) -> str:

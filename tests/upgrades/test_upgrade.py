@@ -127,7 +127,8 @@ ALTER TABLE telephony_missedcaller ADD CONSTRAINT telephony_missedcaller_queue_i
 CREATE INDEX telephony_missedcaller_answered_by_id_b952338d ON telephony_missedcaller (answered_by_id);
 CREATE INDEX missedcaller_unanswered ON telephony_missedcaller (missed_at DESC, id DESC) WHERE answered_by_id IS NULL;
 CREATE INDEX missedcaller_newest ON telephony_missedcaller (missed_at DESC, id DESC);
-CREATE INDEX missedcaller_of_queue ON telephony_missedcaller (queue_id, missed_at DESC);
+CREATE INDEX missedcaller_of_queue ON telephony_missedcaller (queue_id, missed_at DESC, id DESC);
+CREATE INDEX missedcaller_of_reason ON telephony_missedcaller (reason, missed_at DESC, id DESC);
 INSERT INTO django_content_type (app_label, model) VALUES ('telephony', 'callback'), ('telephony', 'missedcaller');
 INSERT INTO auth_permission (codename, name, content_type_id)
 SELECT codename, name, (SELECT id FROM django_content_type kind WHERE app_label = 'telephony' AND kind.model = of.model)
