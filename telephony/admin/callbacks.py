@@ -143,7 +143,7 @@ class MissedCallerAdmin(CallPartsAdmin):
     list_further = ("call", "id")
     list_filter = (AnswerFilter, ("reason", ChoicesDropdownFilter), ("queue", AutocompleteSelectMultipleFilter))
     newest_by = date_column = "missed_at"
-    list_select_related: Any = ("connection", "queue", "answered_by__agent")
+    list_select_related = ("connection", "queue", "answered_by__agent")
     actions = ("call_back",)
     fields = ("missed", "customer", "number", "queue", "why", "call_link", "outcome", "who", "when")
     readonly_fields = fields
