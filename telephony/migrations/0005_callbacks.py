@@ -55,6 +55,7 @@ class Migration(migrations.Migration):
             options={
                 'verbose_name': 'call-back',
                 'verbose_name_plural': 'call-backs',
+                'default_permissions': ('add', 'change', 'view'),
                 'ordering': ['-id'],
                 'indexes': [models.Index(condition=models.Q(('state', 'waiting')), fields=['queue', 'waiting_since'], name='callback_waiting'), models.Index(fields=['number', '-id'], name='callback_of_number'), models.Index(fields=['queue', '-created_at'], name='callback_of_queue'), models.Index(condition=models.Q(('customer_id__isnull', False)), fields=['customer_id'], name='callback_of_customer')],
                 'constraints': [models.CheckConstraint(condition=models.Q(models.Q(('ended_at__isnull', False), ('state', 'ended'), models.Q(('disposition', ''), _negated=True)), models.Q(models.Q(('state', 'ended'), _negated=True), ('disposition', ''), ('ended_at__isnull', True)), _connector='OR'), name='callback_ended_is_final'), models.UniqueConstraint(condition=models.Q(('state', 'ended'), _negated=True), fields=('queue', 'number'), name='callback_one_open_of_number')],
@@ -73,8 +74,9 @@ class Migration(migrations.Migration):
             options={
                 'verbose_name': 'missed caller',
                 'verbose_name_plural': 'missed callers',
+                'default_permissions': ('view',),
                 'ordering': ['-missed_at', '-id'],
-                'indexes': [models.Index(condition=models.Q(('answered_by', None)), fields=['-missed_at', '-id'], name='missedcaller_unanswered'), models.Index(fields=['-missed_at', '-id'], name='missedcaller_newest'), models.Index(fields=['queue', '-missed_at'], name='missedcaller_of_queue')],
+                'indexes': [models.Index(condition=models.Q(('answered_by', None)), fields=['-missed_at', '-id'], name='missedcaller_unanswered'), models.Index(fields=['-missed_at', '-id'], name='missedcaller_newest'), models.Index(fields=['queue', '-missed_at', '-id'], name='missedcaller_of_queue'), models.Index(fields=['reason', '-missed_at', '-id'], name='missedcaller_of_reason')],
             },
         ),
     ]
