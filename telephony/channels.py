@@ -50,6 +50,28 @@ def connection_of(channel_id: str) -> int | None:
     return int(ours[1]) if ours else None
 
 
+def monitor_channel_id(connection_id: int, command_id: int) -> str:
+    """Return the id for the channel of a supervisor in a call; also of the bridge in which the supervisor listens."""
+    return f"{settings.ARI_APP}-monitor-{connection_id}-{command_id}"
+
+
+def supervised_by(channel_id: str) -> int | None:
+    """Return the connection that the supervisor on this channel is in; None for another channel."""
+    ours = _pattern(f"{settings.ARI_APP}-monitor", r"-\d+").fullmatch(channel_id)
+    return int(ours[1]) if ours else None
+
+
+def snoop_of(channel_id: str) -> str:
+    """Return the id for the channel by which a supervisor hears the customer and the agent."""
+    return f"{channel_id}-snoop"
+
+
+def supervisor_of_snoop(channel_id: str) -> str | None:
+    """Return the channel of the supervisor who hears by this channel; None for another channel."""
+    supervisor = channel_id.removesuffix("-snoop")
+    return supervisor if supervisor != channel_id and supervised_by(supervisor) is not None else None
+
+
 def connection_of_bridge(bridge_id: str) -> int | None:
     """Return the connection of a bridge; None for a bridge that is not ours."""
     ours = _pattern(settings.ARI_APP, "").fullmatch(bridge_id)

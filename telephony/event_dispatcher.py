@@ -12,7 +12,7 @@ from functools import partial
 from prometheus_client import Counter
 
 from telephony.calls import inbound, switch_events
-from telephony.channels import connection_of, connection_of_recording, line_of
+from telephony.channels import connection_of, connection_of_recording, line_of, supervised_by
 from telephony.keyed_pool import KeyedPool
 from telephony.models import AgentLine, Connection, Leg
 from telephony.switch.base import (
@@ -62,7 +62,7 @@ class Dispatcher:
             self._pool.submit(hash(event.number), partial(_handle, event))
         elif isinstance(event, Arrived | Missed):
             self._pool.submit(hash(event.channel_id), partial(self._receive_caller, event))
-        elif (connection_id := connection_of(event.channel_id)) is not None:
+        elif connection_id := connection_of(event.channel_id) or supervised_by(event.channel_id):
             handle = partial(self._handle_in_order, number, event, connection_id)
             self._pool.submit(connection_id, handle, is_urgent=isinstance(event, URGENT))
         elif (line_id := line_of(event.channel_id)) is not None:

@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy as _
 # Role -> letters of rights -> names of models.
 RoleRights = Mapping[str, Mapping[str, str]]
 # Letter of a right -> the first word of the permission.
-ACCESS = {"v": "view", "a": "add", "c": "change", "d": "delete", "s": "share"}
+ACCESS = {"v": "view", "a": "add", "c": "change", "d": "delete", "s": "share", "m": "monitor"}
 # The name that the database has -> the name that people read.
 NAMES = {
     "Agent": _("Agent"),

@@ -56,6 +56,8 @@ MENU: tuple[Area, ...] = (
         Page(_("Calls"), "call", "telephony", "connection"),
         Page(_("Agents"), "support_agent", "telephony", "agent"),
         Page(_("Queues"), "queue", "telephony", "queue"),
+        Page(_("Call-backs"), "phone_callback", "telephony", "callback"),
+        Page(_("Missed callers"), "phone_missed", "telephony", "missedcaller"),
         Page(_("Recordings"), "graphic_eq", "telephony", "recording"),
     ),
     area(
@@ -97,6 +99,7 @@ MENU: tuple[Area, ...] = (
         Page(_("States of agents"), "timeline", "telephony", "agentstate"),
         Page(_("Sessions of agents"), "login", "telephony", "agentsession"),
         Page(_("Calls offered to agents"), "ring_volume", "telephony", "offer"),
+        Page(_("Messages to agents"), "campaign", "telephony", "agentmessage"),
         Page(_("Offered records"), "preview", "campaigns", "recordoffer"),
         Page(_("Attempts"), "phone_callback", "campaigns", "attempt"),
         Page(_("Transcriptions"), "forum", "telephony", "transcription"),

@@ -22,9 +22,10 @@ from telephony.admin import connection_search
 from telephony.admin.call_columns import CallsAdmin, players_of, recordings_of
 from telephony.admin.report_filter import Counted
 from telephony.admin.state_labels import minutes
+from telephony.admin.supervision import SupervisionPages, course_of
 from telephony.admin.topics import topic_of
 from telephony.admin.transcriptions import conversation_of
-from telephony.models import CallCommand, CallQuality, Connection, Leg, Offer, Talk, Transfer
+from telephony.models import CallCommand, CallQuality, Connection, Leg, Offer, Supervision, Talk, Transfer
 
 COLOURS: dict[str, str] = {
     Connection.Disposition.ANSWERED: "success",
@@ -131,7 +132,7 @@ def _instant(name: str, description: Any) -> Any:
     return column(lambda row: second(getattr(row, name)) or "–", description=description)
 
 
-def _reason(row: Connection | Leg) -> str:
+def _reason(row: Connection | Leg | Supervision) -> str:
     return causes.shown(row.cause_text) or "–"
 
 
@@ -180,6 +181,15 @@ class TransferInline(_PartInline):
         return f"{number}{colon}{causes.shown(reason)}" or "–"
 
 
+class SupervisionInline(_PartInline):
+    model = Supervision
+    fields = ("agent", "course", "up", "ended", "actor_name", "reason")
+    up, ended = _instant("up_at", _("from")), _instant("ended_at", _("to"))
+    course = column(course_of, description=_("modes"))
+    reason = column(_reason, description=_("reason"))
+    verbose_name_plural = _("supervisors")
+
+
 class LegInline(_PartInline):
     model = Leg
     fields = ("role", "number", "agent", "state", "asked", "up", "ended", "cause", "reason", "tech_cause")
@@ -190,12 +200,20 @@ class LegInline(_PartInline):
 
 class CommandInline(_PartInline):
     model = CallCommand
-    fields = ("asked", "kind", "actor_name", "done", "error")
+    fields = ("asked", "kind", "actor_name", "done", "error", "why")
+    why = column(lambda command: command.arguments.get("reason") or "–", description=_("reason"))
     asked, done = _instant("created_at", _("asked")), _instant("done_at", _("done"))
 
 
+# Parts of which the call itself says whether it has some.
+FLAGS: dict[Any, Any] = {
+    TalkInline: lambda call: call.has_talks,
+    SupervisionInline: lambda call: call.is_supervised,
+}
+
+
 @admin.register(Connection)
-class ConnectionAdmin(CallsAdmin):
+class ConnectionAdmin(SupervisionPages, CallsAdmin):
     """Calls, their results, recordings and words."""
 
     # A phone shows the first five.
@@ -221,7 +239,8 @@ class ConnectionAdmin(CallsAdmin):
         (_("Course"), {"fields": (("start", "ring_seconds"), ("answer", "wait_seconds"), ("end", "talk"))}),
         (_("End of the call"), {"fields": (("hung_up_by", "request_of"), ("cause", "reason"))}),
     )
-    inlines = (OfferInline, TalkInline, TransferInline, LegInline, QualityInline, CommandInline)
+    inlines = (OfferInline, TalkInline, TransferInline, SupervisionInline, LegInline, QualityInline, CommandInline)
+    actions_detail = ("monitor", "end_call")
     change_form_outer_before_template = "telephony/_recordings.html"
     change_form_outer_after_template = "admin/telephony/connection.html"
     newest_by = "created_at"  # the ids of imported calls have another order
@@ -257,7 +276,7 @@ class ConnectionAdmin(CallsAdmin):
         return [
             inline
             for inline in self.inlines
-            if (obj and obj.has_talks if inline is TalkInline else inline.model.objects.filter(connection=obj).exists())
+            if obj and (FLAGS[inline](obj) if inline in FLAGS else inline.model.objects.filter(connection=obj).exists())
         ]
 
     @display(description=_("result"), label=COLOURS)

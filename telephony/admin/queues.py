@@ -43,7 +43,7 @@ class QueueAdmin(Undeletable, Admin):
     list_display = ("name", "number", "waiting", "longest", "estimate", "free_agents", "is_active")
     list_further = (
         *("priority", "ring_seconds", "wrap_up_seconds", "topic_minutes", "longest_wait_seconds", "overflow_queue"),
-        *("overflow_number", "music_class", "id"),
+        *("overflow_number", "music_class", "callback_key", "callback_after_seconds", "id"),
     )
     list_select_related = ("overflow_queue",)
     list_filter = ("is_active",)
@@ -57,6 +57,10 @@ class QueueAdmin(Undeletable, Admin):
         (
             _("Waiting"),
             {"fields": ("longest_wait_seconds", "overflow_queue", "overflow_number", "music_class")},
+        ),
+        (
+            _("Call-backs"),
+            {"fields": ("callback_key", "callback_after_seconds", "callback_attempts", "callback_minutes")},
         ),
     )
     inlines = (MemberInline, HoursInline)

@@ -83,7 +83,7 @@ def match_again(connection: Connection, at: datetime) -> bool:
 
 
 def _take_from_agent(connection: Connection, agent: Agent, at: datetime) -> None:
-    bridges.destroy(connection.bridge_id)
+    bridges.destroy(connection)
     connection.state, connection.agent = State.WAITING, None
     connection.save(update_fields=["state", "agent"])
     presence.leave_call(agent, connection, at)

@@ -9,9 +9,9 @@ from callcentre.core.actor import SYSTEM
 from callcentre.core.changes import actor_columns
 from callcentre.core.pubsub import publish
 from telephony import call_clock, causes, events
-from telephony.calls import bridges, distribution, legs, offers, switch_requests, transfers
+from telephony.calls import bridges, callbacks, distribution, legs, offers, switch_requests, transfers
 from telephony.customers import customer_of_caller
-from telephony.models import Connection, Leg, Queue, Transfer
+from telephony.models import CallBack, Connection, Leg, Queue, Transfer
 from telephony.numbers import comparable
 from telephony.switch.base import Arrived, Missed
 from telephony.verbs import presence
@@ -140,7 +140,7 @@ def enter_queue(connection: Connection, queue: Queue, at: datetime) -> None:
     connection.is_on_hold = False
     connection.save(update_fields=["state", "queue", "waiting_since", "wait_seconds", "is_on_hold"])
     if connection.join_count:
-        bridges.destroy(connection.bridge_id)
+        bridges.destroy(connection)
     if customer := connection.leg_of(Leg.Role.CUSTOMER):
         switch_requests.play_music(customer, queue.music_class)
     publish("calls")
@@ -175,9 +175,13 @@ def customer_ended(connection: Connection, leg: Leg, at: datetime) -> None:
 
 @transaction.atomic
 def overflow(pk: int, now: datetime) -> None:
-    """Send on a caller who has waited too long, or end the call; not while a phone rings."""
+    """Call back or send on a caller who has waited too long, or end the call; not while a phone rings."""
     connection = legs.lock(pk)
-    if connection is not None and distribution.is_overdue(connection, now):
+    if connection is None:
+        return
+    if callbacks.is_due(connection, now) and offers.current(connection) is None:
+        callbacks.take(connection, CallBack.Origin.WAIT, legs.instant(connection, now))
+    elif distribution.is_overdue(connection, now):
         _overflow(connection, legs.instant(connection, now))
 
 

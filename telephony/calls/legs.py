@@ -9,7 +9,7 @@ from prometheus_client import Counter
 
 from callcentre.core.pubsub import publish
 from telephony import call_clock, causes, channels, events
-from telephony.calls import bridges, campaign_hooks, lines, offers, switch_requests, talk_times
+from telephony.calls import bridges, call_ends, campaign_hooks, lines, offers, supervisors, switch_requests, talk_times
 from telephony.models import Agent, Connection, Leg
 from telephony.verbs import ledger, presence
 
@@ -166,7 +166,9 @@ def end(
     )
     if connection.has_talks:
         talk_times.end(connection, at)
+    call_ends.settle(connection, at)
     _part(connection, at, (cause or NORMAL) if hung_up_by == Connection.Party.SYSTEM else NORMAL)
+    supervisors.end_all(connection, at)
     if connection.agent:
         presence.leave_call(connection.agent, connection, at, connection.wrap_up_seconds)
     events.connection_ended(connection)
@@ -218,7 +220,7 @@ def await_phone(connection: Connection, leg: Leg, at: datetime) -> bool:
     connection.agent_lost_at = at
     connection.save(update_fields=["agent_lost_at"])
     if not connection.is_on_hold:
-        bridges.destroy(connection.bridge_id)
+        bridges.destroy(connection)
         switch_requests.play_music(customer, connection.music_class)
     publish("calls")
     return True

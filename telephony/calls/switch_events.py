@@ -13,6 +13,7 @@ from callcentre.core.statements import row_of
 from telephony import call_clock
 from telephony.calls import (
     browser_phones,
+    callbacks,
     campaign_hooks,
     dialler_calls,
     failed_transfers,
@@ -21,16 +22,18 @@ from telephony.calls import (
     line_events,
     lost_phones,
     outbound,
+    supervision,
     switch_requests,
     transfers,
 )
-from telephony.channels import connection_of, line_of
+from telephony.channels import connection_of, line_of, supervised_by
 from telephony.models import Connection, Leg
 from telephony.switch.base import (
     Arrived,
     Detected,
     Ended,
     Event,
+    KeyPressed,
     PhoneChanged,
     Played,
     RecordingFinished,
@@ -60,6 +63,8 @@ def handle(event: Event) -> None:
     match event:
         case Ringing() | Up() | Ended() | Played() if line_of(event.channel_id) is not None:
             _handle_of_line(event)
+        case Ringing() | Up() | Ended() if supervised_by(event.channel_id) is not None:
+            _handle_of_supervisor(event)
         case Ringing(channel_id, at):
             ringing(channel_id, at)
         case Up(channel_id, at):
@@ -67,16 +72,24 @@ def handle(event: Event) -> None:
             answer_seconds.observe((timezone.now() - at).total_seconds())
         case Ended(channel_id, at, cause, tech_cause):
             ended(channel_id, at, cause, tech_cause)
-        case Detected():
-            dialler_calls.detected(event)
-        case Played():
-            dialler_calls.played(event)
+        case Detected() | Played() | KeyPressed():
+            _handle_of_person(event)
         case Arrived():
             inbound.arrived(event)
         case Unregistered() | PhoneChanged():
             _handle_of_phone(event)
         case RecordingFinished():
             recordings.finish(event.name, is_failed=event.is_failed)
+
+
+def _handle_of_person(event: Detected | Played | KeyPressed) -> None:
+    match event:
+        case Detected():
+            dialler_calls.detected(event)
+        case Played():
+            dialler_calls.played(event)
+        case KeyPressed():
+            callbacks.key_pressed(event)
 
 
 def _handle_of_phone(event: Unregistered | PhoneChanged) -> None:
@@ -107,6 +120,16 @@ def _handle_of_line(event: Ringing | Up | Ended | Played) -> None:
             line_events.ended(channel_id, at, cause, tech_cause)
         case Played(channel_id, at):
             line_events.tone_over(channel_id, at)
+
+
+def _handle_of_supervisor(event: Ringing | Up | Ended) -> None:
+    match event:
+        case Up(channel_id, at):
+            supervision.up(channel_id, at)
+        case Ended(channel_id, at, cause, tech_cause):
+            # The phone of a supervisor who has taken the call over is a leg.
+            if not supervision.ended(channel_id, at, cause):
+                ended(channel_id, at, cause, tech_cause)
 
 
 def ringing(channel_id: str, at: datetime) -> None:

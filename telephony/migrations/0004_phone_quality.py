@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('telephony', '0002_browser_phone'),
+        ('telephony', '0003_supervision'),
     ]
 
     operations = [

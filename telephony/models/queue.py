@@ -75,6 +75,31 @@ class Queue(TimestampedModel):
             "Where callers go who waited too long or call outside the opening hours; empty: they are disconnected."
         ),
     )
+    callback_key = models.CharField(
+        _("key for a call-back"),
+        max_length=1,
+        blank=True,
+        default="",
+        db_default="",
+        validators=[RegexValidator(r"\A[0-9*#]\Z", _("A key is a digit, * or #."))],
+        help_text=_("A waiting caller who presses it is disconnected and called in turn; empty: no key."),
+    )
+    callback_after_seconds = models.PositiveIntegerField(
+        _("call-back after a wait of s"),
+        default=0,
+        db_default=0,
+        help_text=_("A caller who has waited so long is disconnected and called in turn; 0: never."),
+    )
+    callback_attempts = models.PositiveSmallIntegerField(
+        _("attempts of a call-back"),
+        default=3,
+        db_default=3,
+        validators=[MinValueValidator(1), MaxValueValidator(20)],
+        help_text=_("How often a number that does not answer is called."),
+    )
+    callback_minutes = models.PositiveSmallIntegerField(
+        _("minutes between the attempts"), default=10, db_default=10, validators=[MaxValueValidator(1440)]
+    )
     music_class = models.CharField(_("music on hold"), max_length=40, default="default")
     agents = models.ManyToManyField(Agent, through="QueueMember", related_name="queues", verbose_name=_("agents"))
 

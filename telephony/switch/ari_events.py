@@ -14,7 +14,7 @@ from typing import Any
 import orjson
 
 from telephony import call_clock
-from telephony.channels import connection_of, line_of, line_of_tone
+from telephony.channels import connection_of, line_of, line_of_tone, supervised_by, supervisor_of_snoop
 from telephony.switch.base import (
     Arrived,
     Channel,
@@ -139,17 +139,18 @@ def listed(channel: dict[str, Any], app: str) -> Channel:
 
 
 def _is_requested(channel_id: str) -> bool:
-    return connection_of(channel_id) is not None or line_of(channel_id) is not None or _is_tone(channel_id)
+    ours = (connection_of, line_of, supervised_by)
+    return any(of(channel_id) is not None for of in ours) or _is_snoop(channel_id)
 
 
-def _is_tone(channel_id: str) -> bool:
-    return line_of_tone(channel_id) is not None
+def _is_snoop(channel_id: str) -> bool:
+    return line_of_tone(channel_id) is not None or supervisor_of_snoop(channel_id) is not None
 
 
 def _entered(content: dict[str, Any]) -> Event | None:
     """Translate StasisStart: a channel of ours was answered or is back from a detection, another one is a caller's."""
     channel, arguments = content["channel"], content.get("args") or []
-    if _is_tone(channel["id"]):
+    if _is_snoop(channel["id"]):
         return None
     if _is_requested(channel["id"]):
         if arguments[:1] == [DETECTED]:

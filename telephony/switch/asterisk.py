@@ -22,6 +22,7 @@ from websockets.sync.client import ClientConnection, connect
 
 from telephony import call_clock
 from telephony.channels import line_of, tone_of
+from telephony.switch import ari_listening
 from telephony.switch.ari import Ari, AriError
 from telephony.switch.ari_events import Interpreter, listed
 from telephony.switch.base import (
@@ -242,6 +243,15 @@ class AsteriskSwitch:
 
     def detect(self, channel_id: str) -> None:
         self._ari.send("POST", "channels", channel_id, "continue", context=DETECTION, extension="s", priority=1)
+
+    def listen(self, channel_id: str, customer: str, *, is_heard: bool) -> None:
+        ari_listening.listen(self._ari, self._app, channel_id, customer, is_heard=is_heard)
+
+    def barge(self, channel_id: str, bridge_id: str) -> None:
+        ari_listening.barge(self._ari, channel_id, bridge_id)
+
+    def stop_listening(self, channel_id: str) -> None:
+        ari_listening.stop(self._ari, channel_id)
 
     def hang_up(self, channel_id: str, cause: int = 16) -> None:
         self._ari.send_if_there("DELETE", "channels", channel_id, reason_code=cause)

@@ -258,6 +258,19 @@ class Switch(Protocol):
     def detect(self, channel_id: str) -> None:
         """Find out whether a person or a machine has picked up this channel, which is up. Reported as Detected."""
 
+    def listen(self, channel_id: str, customer: str, *, is_heard: bool) -> None:
+        """Let a supervisor's phone, which is up, hear the customer's channel and what that hears, beside the call.
+
+        With `is_heard` those who talk with the customer hear the supervisor, and the customer does not. The supervisor
+        leaves the call's bridge. Repeating is harmless. This goes on when the customer is held or transferred.
+        """
+
+    def barge(self, channel_id: str, bridge_id: str) -> None:
+        """Let a supervisor talk in the bridge of the call. Refused if there is no such bridge."""
+
+    def stop_listening(self, channel_id: str) -> None:
+        """Remove what `listen` has made. A supervisor's phone that is still up can be joined, and is heard."""
+
     def hang_up(self, channel_id: str, cause: int = 16) -> None:
         """End the channel, if it is not gone already."""
 

@@ -131,6 +131,15 @@ class SimulatedSwitch:
     def detect(self, channel_id: str) -> None:
         self._do("detect", channel_id=channel_id)
 
+    def listen(self, channel_id: str, customer: str, *, is_heard: bool) -> None:
+        self._do("listen", channel_id=channel_id, customer=customer, is_heard=is_heard)
+
+    def barge(self, channel_id: str, bridge_id: str) -> None:
+        self._do("barge", channel_id=channel_id, bridge_id=bridge_id)
+
+    def stop_listening(self, channel_id: str) -> None:
+        self._do("stop_listening", channel_id=channel_id)
+
     def hang_up(self, channel_id: str, cause: int = 16) -> None:
         self._do("hang_up", channel_id=channel_id, cause=cause)
 

@@ -83,6 +83,9 @@ class _Phone:
     id: str
     number: str
     is_agent: bool
+    # The channel that a supervisor listens to; then those who talk with it hear the supervisor, or do not.
+    listens_to: str = ""
+    is_heard: bool = False
     # The number that a caller dialled; "" for a phone that we called.
     dialled: str = ""
     patience: float | None = None
@@ -235,6 +238,23 @@ class Network:
             seconds = random.uniform(*DETECTION)  # noqa: S311  (people, not keys)
             event = partial(Detected, channel_id, who=who, milliseconds=round(seconds * 1000))
             self._after(seconds, phone, lambda: self._emit(event(at=call_clock.now())))
+
+    def listen(self, channel_id: str, customer: str, is_heard: bool) -> None:
+        with self._lock:
+            phone, heard = self._phone(channel_id), self._phone(customer)
+            self._leave(phone)
+            phone.listens_to, phone.is_heard = heard.id, is_heard
+
+    def barge(self, channel_id: str, bridge_id: str) -> None:
+        with self._lock:
+            if bridge_id not in self._bridges:
+                raise SwitchError("There is no such bridge.")
+            self.join(bridge_id, [channel_id], "")
+
+    def stop_listening(self, channel_id: str) -> None:
+        with self._lock:
+            if phone := self._phones.get(channel_id):
+                phone.listens_to = ""
 
     def hang_up(self, channel_id: str, cause: int) -> None:
         with self._lock:

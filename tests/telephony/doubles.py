@@ -87,6 +87,15 @@ class RecordingSwitch:
     def detect(self, channel_id: str) -> None:
         self._take("detect", channel_id)
 
+    def listen(self, channel_id: str, customer: str, *, is_heard: bool) -> None:
+        self._take("whisper" if is_heard else "listen", channel_id, customer)
+
+    def barge(self, channel_id: str, bridge_id: str) -> None:
+        self._take("barge", channel_id, bridge_id)
+
+    def stop_listening(self, channel_id: str) -> None:
+        self._take("stop_listening", channel_id)
+
     def hang_up(self, channel_id: str, cause: int = 16) -> None:
         self._take("hang_up", channel_id, *([] if cause == 16 else [cause]))
 

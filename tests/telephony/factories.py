@@ -10,9 +10,11 @@ from telephony.models import (
     Agent,
     AgentGroup,
     AgentLine,
+    AgentMessage,
     AgentSession,
     AgentState,
     BrowserPhone,
+    CallBack,
     CallCommand,
     CallQuality,
     Connection,
@@ -20,12 +22,14 @@ from telephony.models import (
     EvaluationCriterion,
     LedgerChange,
     Leg,
+    MissedCaller,
     Offer,
     OpeningHours,
     Pause,
     Queue,
     QueueMember,
     Recording,
+    Supervision,
     SwitchCommand,
     SwitchContact,
     Talk,
@@ -375,3 +379,56 @@ class AgentLineFactory(factory.django.DjangoModelFactory[AgentLine]):
     agent = factory.SubFactory(AgentFactory, with_phone=True)
     channel_id = factory.Sequence(lambda n: f"line-{n}")
     asked_at = factory.LazyFunction(timezone.now)
+
+
+class CallBackFactory(factory.django.DjangoModelFactory[CallBack]):
+    """A call-back that waits."""
+
+    class Meta:
+        model = CallBack
+
+    queue = factory.SubFactory(QueueFactory)
+    number = factory.Sequence(lambda n: f"+4822555{n % 10_000:04}")
+    origin = "api"
+    created_at = factory.LazyFunction(lambda: timezone.now().replace(microsecond=0))
+    waiting_since = next_attempt_at = factory.SelfAttribute("created_at")
+
+
+class MissedCallerFactory(factory.django.DjangoModelFactory[MissedCaller]):
+    """A caller who gave up."""
+
+    class Meta:
+        model = MissedCaller
+
+    connection = factory.SubFactory(ConnectionFactory, inbound=True, unanswered=True)
+    queue = factory.SelfAttribute("connection.queue")
+    reason = "gave_up"
+    missed_at = factory.SelfAttribute("connection.ended_at")
+
+
+class SupervisionFactory(factory.django.DjangoModelFactory[Supervision]):
+    """A supervisor who listens to a call."""
+
+    class Meta:
+        model = Supervision
+
+    connection = factory.SubFactory(ConnectionFactory, talking=True, is_supervised=True)
+    agent = factory.SubFactory(AgentFactory, with_phone=True)
+    channel_id = factory.LazyAttributeSequence(lambda row, n: f"callcentre-monitor-{row.connection.pk}-{n}")
+    mode = "listen"
+    modes = factory.LazyAttribute(lambda row: [[row.mode, row.asked_at.isoformat()]])
+    actor_kind = "user"
+    actor_name = "boss"
+    asked_at = factory.LazyFunction(timezone.now)
+    up_at = factory.SelfAttribute("asked_at")
+
+
+class AgentMessageFactory(factory.django.DjangoModelFactory[AgentMessage]):
+    class Meta:
+        model = AgentMessage
+
+    agent = factory.SubFactory(AgentFactory)
+    text = "Please come to the desk."
+    actor_kind = "user"
+    actor_name = "boss"
+    sent_at = factory.LazyFunction(timezone.now)

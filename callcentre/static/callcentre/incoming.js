@@ -217,8 +217,9 @@ document.addEventListener("DOMContentLoaded", () => {
         } catch { /* the service is away */ }
         trouble.textContent = said.join(" ");
         trouble.hidden = !said.length;
-        if (said.length) ask();
-        else go(form.closest("li").querySelector("a").href);
+        const link = form.closest("li")?.querySelector("a");
+        if (said.length || !link) ask();
+        else go(link.href);
     });
     bar.addEventListener("click", (event) => {
         const button = event.target.closest("[data-hide]");

@@ -83,6 +83,26 @@ def snoop(pbx: "Pbx", line: Line, parameters: dict[str, str]) -> dict[str, Any]:
     return snooper.json()
 
 
+def hears(pbx: "Pbx", channel_id: str) -> set[str]:
+    """Return the channels that this one hears; a snooping channel brings both sides of the one that it snoops on."""
+    with pbx.lock:
+        line, heard = pbx.lines[channel_id], set()
+        for other in [
+            one for one in pbx.lines.values() if line.bridge and one.bridge == line.bridge and one is not line
+        ]:
+            if other.snoops_on:
+                heard |= {other.snoops_on, *hears(pbx, other.snoops_on)}
+            elif not other.is_muted:
+                heard |= {other.id, *_whispering(pbx, other)}
+        return heard - {channel_id}
+
+
+def _whispering(pbx: "Pbx", line: Line) -> set[str]:
+    """Return those who are heard as if this channel's phone spoke."""
+    bridges = {one.bridge for one in pbx.lines.values() if one.snoops_on == line.id and one.bridge}
+    return {one.id for one in pbx.lines.values() if one.bridge in bridges and not one.snoops_on and not one.is_muted}
+
+
 def end_snoop(pbx: "Pbx", snooper: Line) -> None:
     """End a snooping channel: no ChannelDestroyed tells of it."""
     if pbx.lines.pop(snooper.id, None):

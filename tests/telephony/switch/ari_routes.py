@@ -71,6 +71,16 @@ def _stop_silence(pbx: Pbx, line: Line, parameters: Parameters) -> None:
     line.is_silent = False
 
 
+@_in_stasis
+def _mute(pbx: Pbx, line: Line, parameters: Parameters) -> None:
+    line.is_muted = parameters["direction"] == "in"
+
+
+@_in_stasis
+def _unmute(pbx: Pbx, line: Line, parameters: Parameters) -> None:
+    line.is_muted = False
+
+
 def _play(pbx: Pbx, channel_id: str, parameters: Parameters) -> Any:
     line = pbx.line(channel_id)
     if not line.is_in_stasis:
@@ -157,6 +167,8 @@ ROUTES: list[tuple[str, list[str], Callable[..., Any]]] = [
         ("POST", "channels/*/answer", _answer_call),
         ("POST", "channels/*/silence", _start_silence),
         ("DELETE", "channels/*/silence", _stop_silence),
+        ("POST", "channels/*/mute", _mute),
+        ("DELETE", "channels/*/mute", _unmute),
         ("POST", "channels/*/play", _play),
         ("POST", "channels/*/snoop", _snoop),
         ("POST", "channels/*/continue", _continue),
