@@ -1,6 +1,6 @@
 """Phones in browsers that are lost in a talk: their window is loaded anew, has crashed, or has lost the network.
 
-The customer hears music, for ten seconds at most (legs.await_phone). Once the switch reaches the phone again, it is rung,
+The customer hears music, for ten seconds at most (legs.await_phone). Once the switch reaches the phone again, it rings,
 answers by itself, and both talk on. Otherwise a caller of a queue waits in it again, and another call ends. The row of
 the call says that it waits (`agent_lost_at`), so that the next listener goes on where one has died.
 """
