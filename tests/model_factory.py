@@ -9,7 +9,7 @@ from factory.base import FactoryMetaClass
 M = TypeVar("M", bound=Model)
 
 
-class _ModelInBrackets(FactoryMetaClass):  # type: ignore[misc]
+class _ModelInBrackets(FactoryMetaClass):
     def __new__(mcs, name: str, bases: tuple[type, ...], attrs: dict[str, Any]) -> Any:
         for base in attrs.get("__orig_bases__", ()):
             (model,) = get_args(base)

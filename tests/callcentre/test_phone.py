@@ -1,5 +1,7 @@
 """Phone numbers in usual spellings: each has one normal form or a reason for its refusal."""
 
+from typing import Any
+
 import phonenumbers
 import pytest
 from phonenumbers import PhoneNumberFormat, PhoneNumberType
@@ -138,7 +140,8 @@ def test_text_that_is_no_number_is_refused_with_its_reason(raw: str, code: Error
     assert refusal.value.fault("number") == Fault(code, "number")
 
 
-def test_without_a_region_the_configured_one_is_the_default(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_region_the_configured_one_is_the_default(settings: Any) -> None:
+    settings.DEFAULT_REGION = "GB"
 
     assert normalise("020 7946 0018") == "+442079460018"
 
@@ -161,12 +164,19 @@ def test_a_region_is_known_by_its_iso_code(region: str, known: bool) -> None:
     assert phone.is_region(region) is known
 
 
-@pytest.mark.parametrize(("number", "zones"), [("101", ""), ("112", ""), ("+80012345678", UNREADABLE)])
+@pytest.mark.parametrize(
+    ("number", "zones"),
+    [
+        *(("101", ""), ("112", ""), ("+80012345678", UNREADABLE), ("+48225550117", "Europe/Warsaw")),
+        *(("+442071838750", "Europe/London"), ("+34612345678", "Atlantic/Canary Europe/Madrid")),
+    ],
+)
 def test_zones_of_a_number(number: str, zones: str) -> None:
     assert zones_of_number(number) == zones
 
 
 def test_a_number_that_no_plan_has_may_be_anywhere_in_its_country() -> None:
+    assert {"America/New_York", "Pacific/Honolulu", "America/St_Johns"} < set(zones_of_number("+18005550117").split())
     assert zones_of_number("+11115550117") == zones_of_number("+18005550117")
 
 

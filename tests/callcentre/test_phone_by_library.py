@@ -113,7 +113,7 @@ def test_plain_digits_are_read_as_the_library_reads_them() -> None:
 
 def differing(region: str) -> dict[str, tuple[str, ...]]:
     """Return the numbers that we read otherwise than the library, or otherwise again: ours, its and ours of ours."""
-    found = {}
+    found: dict[str, tuple[str, ...]] = {}
     for number in neighbours(region, random.Random(region)):
         if 0 < len(number.removeprefix("+")) <= phone.MAX_DIGITS:
             normal = normalise(number, region)

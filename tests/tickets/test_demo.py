@@ -37,9 +37,9 @@ def test_tickets_are_of_all_kinds_and_every_agent_has_replied_commented_closed_a
     assert set(Chat.objects.filter(closed_at__isnull=False).values_list("agent__login", flat=True)) == AGENTS
     assert Chat.objects.filter(agent=None).exists()
     for ticket in Ticket.objects.select_related("status").prefetch_related("messages"):
-        said = sorted(ticket.messages.all(), key=lambda message: message.created_at)
-        assert said[0].created_at >= ticket.created_at
-        assert said[-1].created_at <= ticket.updated_at
+        times = sorted(message.created_at for message in ticket.messages.all())
+        assert ticket.created_at <= times[0]
+        assert times[-1] <= ticket.updated_at
         assert (ticket.closed_at is not None) == ticket.status.meaning.is_over
 
 

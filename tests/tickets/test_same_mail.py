@@ -35,7 +35,7 @@ def test_the_same_mail_twice_is_one_message_and_one_with_another_file_or_quotati
 
     assert [each.outcome for each in received] == ["stored"] * 5
     assert len({each.message_id for each in received}) == Message.objects.count() == 5
-    assert taken(scanned(b"one")) == received[0]
+    assert taken(raws[0]) == received[0]
     again = taken(b"Delivered-To: help@us.example\n" + scanned(b"two"))
     assert (again.outcome, again.message) == ("ignored", received[1].message)
 

@@ -61,7 +61,10 @@ def test_a_conversation_shows_authors_times_and_texts_that_cannot_run():
         ({"state": "queued"}, "queued"),
         ({"state": "written", "next_attempt_at": None}, "written to a file"),
         ({"state": "sent", "error": "a@x.example: 550", "refused": {"a@x.example": "550"}}, "but not to a@x.example"),
-        ({"attempt_count": 1, "accepted": ["jan@client.example"], "copies": ["b@x"]}, "but not yet to b@x"),
+        (
+            {"state": "queued", "attempt_count": 1, "accepted": ["jan@client.example"], "copies": ["b@x"]},
+            "but not yet to b@x",
+        ),
         ({"state": "queued", "attempt_count": 2, "error": "451 busy"}, "451 busy"),
         ({"state": "sent"}, "sent"),
         ({"state": "failed", "error": "550 no such user"}, "550 no such user"),
