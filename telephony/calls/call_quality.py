@@ -37,7 +37,7 @@ RETURNING q.id
 def talk_of(agent: Agent) -> Connection | None:
     """Return the call in which the agent's phone talks now."""
     call = ledger.call_on_phone(agent.pk)
-    if call is None or call.kind != StateKind.TALKING:
+    if call is None or call.connection_id is None or call.kind != StateKind.TALKING:
         return None
     return Connection.objects.filter(pk=call.connection_id, state=Connection.State.TALKING).first()
 

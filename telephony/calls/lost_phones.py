@@ -1,6 +1,6 @@
 """Phones in browsers that are lost in a talk: their window is loaded anew, has crashed, or has lost the network.
 
-The customer hears music, for WAIT at most (legs.await_phone). Once the switch reaches the phone again, it is rung,
+The customer hears music, for ten seconds at most (legs.await_phone). Once the switch reaches the phone again, it rings,
 answers by itself, and both talk on. Otherwise a caller of a queue waits in it again, and another call ends. The row of
 the call says that it waits (`agent_lost_at`), so that the next listener goes on where one has died.
 """
@@ -14,7 +14,8 @@ from telephony.calls import failed_transfers, legs, lines, switch_requests
 from telephony.models import Agent, AgentLine, BrowserPhone, Connection, Leg
 from telephony.verbs import ledger
 
-WAIT = timedelta(seconds=10)
+# From the whole second of the loss. The listener looks every half second, so that the music ends within ten.
+WAIT = timedelta(seconds=9.5)
 # Between two attempts to ring the phone.
 AGAIN = timedelta(seconds=2)
 

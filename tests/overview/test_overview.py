@@ -116,7 +116,11 @@ def test_a_queue_shows_its_present_and_its_day_whose_figures_lead_to_their_calls
 
 
 def test_agents_with_a_phone_in_the_browser_show_its_state(noon: datetime) -> None:
-    shown = {"ready": {"registered_at": noon}, "not registered": {}, "no microphone": {"trouble": "microphone"}}
+    shown: dict[str, Any] = {
+        "ready": {"registered_at": noon},
+        "not registered": {},
+        "no microphone": {"trouble": "microphone"},
+    }
     agents = {BrowserPhoneFactory(seen_at=noon, **values).agent: f"phone: {note}" for note, values in shown.items()}
     agents[AgentFactory(uses_browser_phone=True)] = "phone: not open"
     agents[AgentFactory()] = ""

@@ -127,14 +127,17 @@ ALTER TABLE telephony_missedcaller ADD CONSTRAINT telephony_missedcaller_queue_i
 CREATE INDEX telephony_missedcaller_answered_by_id_b952338d ON telephony_missedcaller (answered_by_id);
 CREATE INDEX missedcaller_unanswered ON telephony_missedcaller (missed_at DESC, id DESC) WHERE answered_by_id IS NULL;
 CREATE INDEX missedcaller_newest ON telephony_missedcaller (missed_at DESC, id DESC);
-CREATE INDEX missedcaller_of_queue ON telephony_missedcaller (queue_id, missed_at DESC);
+CREATE INDEX missedcaller_of_queue ON telephony_missedcaller (queue_id, missed_at DESC, id DESC);
+CREATE INDEX missedcaller_of_reason ON telephony_missedcaller (reason, missed_at DESC, id DESC);
 INSERT INTO django_content_type (app_label, model) VALUES ('telephony', 'callback'), ('telephony', 'missedcaller');
-INSERT INTO auth_permission (name, content_type_id, codename)
-  SELECT format('Can %s %s', action, named.name), type.id, format('%s_%s', action, type.model)
-  FROM (VALUES ('callback', 'call-back'), ('missedcaller', 'missed caller')) named (model, name)
-  JOIN django_content_type type USING (model), unnest(ARRAY['add', 'change', 'delete', 'view']) action
-  ORDER BY type.id, action;
-INSERT INTO django_content_type (app_label, model) VALUES ('telephony', 'callquality');
+INSERT INTO auth_permission (codename, name, content_type_id)
+SELECT codename, name, (SELECT id FROM django_content_type kind WHERE app_label = 'telephony' AND kind.model = of.model)
+FROM (VALUES
+  (1, 'add_callback', 'Can add call-back', 'callback'),
+  (2, 'change_callback', 'Can change call-back', 'callback'),
+  (3, 'view_callback', 'Can view call-back', 'callback'),
+  (4, 'view_missedcaller', 'Can view missed caller', 'missedcaller')
+) AS of (place, codename, name, model) ORDER BY place;
 ALTER TABLE telephony_queue ADD COLUMN has_voicemail boolean DEFAULT false NOT NULL;
 ALTER TABLE telephony_queue ADD COLUMN most_waiting smallint DEFAULT 0 NOT NULL CHECK (most_waiting >= 0);
 ALTER TABLE telephony_queue ADD COLUMN prompt_language varchar(2) DEFAULT '' NOT NULL;

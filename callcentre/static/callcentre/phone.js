@@ -6,7 +6,7 @@ document.addEventListener("DOMContentLoaded", () => {
     const texts = page.dataset;
     const part = (name) => page.querySelector(`[data-${name}]`);
     const csrf = page.querySelector("[name=csrfmiddlewaretoken]").value;
-    const [SEEN_MS, QUALITY_MS] = [5000, 2000];
+    const [SEEN_MS, SOON_MS, QUALITY_MS] = [5000, 1000, 2000];
     const [MOST_LOST, MOST_DELAY, RTP_SILENT] = [0.05, 0.4, 2];
     const choice = window.kept("callcentre.phone");
     const chosen = { input: "", output: "", volume: 100, auto: false, ...choice.read() };
@@ -283,7 +283,7 @@ document.addEventListener("DOMContentLoaded", () => {
     let turn = 0;
     clock.addEventListener("message", () => {
         turn += 1;
-        if (turn % (SEEN_MS / 250) === 0) hear();
+        if (turn % ((trouble || isReached ? SEEN_MS : SOON_MS) / 250) === 0) hear();
         if (turn % (QUALITY_MS / 250) === 0) judge();
         if (analyser && !document.hidden) {
             const samples = new Float32Array(analyser.fftSize);
