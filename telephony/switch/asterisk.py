@@ -11,7 +11,6 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import quote
 
@@ -25,6 +24,7 @@ from telephony.channels import line_of, tone_of
 from telephony.switch import ari_listening
 from telephony.switch.ari import Ari, AriError
 from telephony.switch.ari_events import Interpreter, listed
+from telephony.switch.ari_missed import MissedCallers
 from telephony.switch.base import (
     PULSE_SECONDS,
     Alive,
@@ -60,10 +60,6 @@ TONE = "sound:beep"
 DETECTION = "callcentre-detection"
 # Q.850: the number is no number.
 INVALID_NUMBER = 28
-# The dialplan of docs/telephony-switch.md stores of a caller: channel, end, number, dialled number.
-_MISSED = re.compile(
-    r"\A(?P<channel>(?:[^:,/]*[^:,/\d])?(?P<began>\d{1,11})\.\d+):(?P<ended>\d{1,11}):(?P<caller>[^:]*):(?P<dialled>[^:]+)"
-)
 
 # The context of the dialplan that lets a phone hear itself.
 ECHO = "callcentre-echo"
@@ -78,12 +74,10 @@ class AsteriskSwitch:
     def __init__(self) -> None:
         self._url = settings.ARI_URL.rstrip("/")
         self._app = settings.ARI_APP
-        self._missed = f"missed_{settings.ARI_APP}"
         self._ari = Ari(self._url, settings.ARI_USER, settings.ARI_PASSWORD)
+        self._missed = MissedCallers(self._ari, f"missed_{settings.ARI_APP}")
         self._closing = threading.Event()
         self._stream: ClientConnection | None = None
-        # Missed callers that are forgotten, but still listed in the dialplan's variable.
-        self._forgotten: set[str] = set()
 
     # Commands
 
@@ -248,11 +242,7 @@ class AsteriskSwitch:
         self._ari.send_if_there("DELETE", "playbacks", sound_id)
 
     def record(self, channel_id: str, name: str, seconds: int) -> None:
-        limits: dict[str, str | int] = {
-            "maxDurationSeconds": seconds,
-            "maxSilenceSeconds": SILENCE_SECONDS,
-            "terminateOn": "#",
-        }
+        limits = {"maxDurationSeconds": seconds, "maxSilenceSeconds": SILENCE_SECONDS}
         try:
             self._ari.send(
                 "POST",
@@ -297,33 +287,10 @@ class AsteriskSwitch:
         return [endpoint["resource"] for endpoint in endpoints if endpoint["state"] == "offline"]
 
     def missed(self) -> list[Missed]:
-        """Return the missed callers: keys of the database of Asterisk, listed in a global variable of the dialplan.
-
-        The dialplan updates the variable when the next caller is missed. Until then it still lists forgotten keys.
-        """
-        listed: str = (self._ari.send_if_there("GET", "asterisk", "variable", variable=self._missed) or {}).get(
-            "value", ""
-        )
-        keys = listed.split(",")
-        self._forgotten.intersection_update(keys)
-        found = [_MISSED.fullmatch(key) for key in keys if key not in self._forgotten]
-        return [
-            Missed(
-                key=match[0],
-                channel_id=match["channel"],
-                began_at=datetime.fromtimestamp(int(match["began"]), UTC),
-                ended_at=datetime.fromtimestamp(int(match["ended"]), UTC),
-                caller=match["caller"],
-                dialled=match["dialled"],
-            )
-            for match in found
-            if match
-        ]
+        return self._missed.listed()
 
     def forget_missed(self, key: str) -> None:
-        # ARI may not read this function, but writing to it has the same effect.
-        self._ari.send("POST", "asterisk", "variable", variable=f"DB_DELETE({self._missed}/{key})", value="1")
-        self._forgotten.add(key)
+        self._missed.forget(key)
 
     def recording(self, name: str) -> Iterator[bytes]:
         with self._ari.open("recordings", "stored", name, "file") as response:
