@@ -1,6 +1,7 @@
 """Prompts of queues, messages of callers and menus, driven by events of the switch."""
 
 from datetime import time, timedelta
+from typing import Any
 
 import pytest
 from django.utils import timezone
@@ -33,7 +34,7 @@ def say(owner: Queue | Menu, *kinds: str, language: str = "pl", number: int = 0)
         PromptFactory(**name, kind=kind, language=language, number=number, file=file)
 
 
-def heard(switch: RecordingSwitch) -> list[tuple[str, ...]]:
+def heard(switch: RecordingSwitch) -> list[tuple[Any, ...]]:
     """What the caller has heard: prompts, music, and where they were stopped."""
     of_caller = ("play", "play_music", "stop_play", "record", "answer", "join", "hang_up")
     return [(command, *args[1:]) for command, *args in switch.told if command in of_caller]
