@@ -22,6 +22,7 @@ from tests.documented import document, faults, media_of, operations, resolved
 from tests.telephony.factories import (
     AgentFactory,
     AgentLineFactory,
+    CallBackFactory,
     ConnectionFactory,
     ConnectionTopicFactory,
     PauseFactory,
@@ -107,6 +108,8 @@ def id_for(path: str) -> str:
         return str(WebhookFactory().pk)
     if path.endswith(("/hangup", "/hold", "/resume", "/transfer")):
         return str(ConnectionFactory(talking=True, is_on_hold=path.endswith("/resume")))
+    if path.startswith("/api/callbacks/"):
+        return str(CallBackFactory().pk)
     if path.endswith(("/monitor", "/take_over")):
         Supervision.objects.update(ended_at=timezone.now())
         return str(SupervisionFactory(agent=Agent.objects.get(number="109")).connection)

@@ -68,7 +68,7 @@ class CallBackAdmin(UncountedMixin, ReadOnlyAdmin):
     search_help_text = _("Number in any spelling")
     actions = ("cancel_selected",)
     fields = (
-        *("number", "customer", "queue", "origin", "shown_state", "result", "attempts", "asked", "place", "not_before"),
+        *("number", "customer", "queue", "origin", "state", "disposition", "attempts", "asked", "place", "not_before"),
         *("wait", "login", "last_call", "caller_call"),
     )
     readonly_fields = fields
@@ -145,7 +145,7 @@ class MissedCallerAdmin(CallPartsAdmin):
     newest_by = date_column = "missed_at"
     list_select_related = ("connection", "queue", "answered_by__agent")
     actions = ("call_back",)
-    fields = ("missed", "customer", "number", "queue", "why", "call_link", "outcome", "who", "when")
+    fields = ("missed", "customer", "number", "queue", "why", "call_link", "outcome_said", "who", "when")
     readonly_fields = fields
 
     missed = column(lambda row: second(row.missed_at), description=_("missed at"))
@@ -192,6 +192,10 @@ class MissedCallerAdmin(CallPartsAdmin):
     )
     def outcome(self, row: Any) -> Any:
         return self._completed(row).outcome_shown
+
+    @display(description=_("called back"))
+    def outcome_said(self, row: Any) -> str:
+        return str(self._completed(row).outcome_shown[1])
 
     @display(description=_("by"))
     def who(self, row: Any) -> str:

@@ -10,7 +10,7 @@ from django.utils import timezone
 from telephony.calls import commands, inbound, switch_events
 from telephony.models import Agent, CallBack, Connection, MissedCaller, Queue
 from telephony.switch.base import Arrived, Ended, Missed
-from tests.backoffice import messages_of, superuser
+from tests.backoffice import messages_of, page_of, superuser
 from tests.conftest import ACTOR
 from tests.telephony.callers import (
     CALLER,
@@ -131,6 +131,8 @@ def test_the_list_shows_those_without_an_answer_and_who_tried() -> None:
     assert all(text in open_ones for text in ("+48225550202", "a call-back waits", "the queue was closed"))
     assert answered.connection.src not in open_ones
     assert answered.connection.src in all_of_them
+    assert all(text in superuser().page(page_of(tried)) for text in ("zoe", "no answer", "gave up (0:34)"))
+    assert "&#x27;no answer&#x27;" not in superuser().page(page_of(tried))
 
 
 @pytest.mark.usefixtures("plain_static")
