@@ -26,13 +26,14 @@ class TelephonyConfig(AppConfig):
     role_rights: RoleRights = {
         "Supervisor": {
             "vc": "agent queue recording transcription",
-            "vacd": "queuemember openinghours",
+            "vacd": "queuemember openinghours prompt screenpop",
             "vac": "callback",
             "m": "connection",
             "va": "agentmessage",
             "v": (
                 "agentgroup pause agentsession agentstate connection offer leg talk transfer callcommand "
-                "missedcaller connectiontopic topicgroup topic topicfield evaluationcriterion transfershortcut"
+                "missedcaller connectiontopic menu menuentry topicgroup topic topicfield evaluationcriterion "
+                "transfershortcut"
             ),
         },
     }

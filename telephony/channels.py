@@ -44,6 +44,11 @@ def line_of_tone(channel_id: str) -> str | None:
     return line if line != channel_id and line_of(line) is not None else None
 
 
+def play_id(connection_id: int, count: int) -> str:
+    """Return the id for the sound that is played to a customer; a connection's sounds count from 1."""
+    return f"{bridge_id(connection_id)}-play-{count}"
+
+
 def connection_of(channel_id: str) -> int | None:
     """Return the connection of a channel that we requested; None for another one, as a caller's."""
     ours = _pattern(settings.ARI_APP, r"-\d+").fullmatch(channel_id)

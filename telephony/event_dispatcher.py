@@ -68,7 +68,7 @@ class Dispatcher:
         elif (line_id := line_of(event.channel_id)) is not None:
             self._unhandled[number] = event
             self._pool.submit(line_id, partial(self._receive_of_line, number, event, line_id))
-        elif not isinstance(event, Detected | Played):
+        elif not isinstance(event, Detected):
             self._unhandled[number] = event
             self._pool.submit(hash(event.channel_id), partial(self._receive_of_caller, number, event))
 
@@ -86,7 +86,7 @@ class Dispatcher:
             connection_id = self._arriving[event.channel_id] = Connection.next_id()
         self._pool.submit(connection_id, partial(self._begin, event, connection_id))
 
-    def _receive_of_caller(self, number: int, event: Ringing | Up | Ended | KeyPressed) -> None:
+    def _receive_of_caller(self, number: int, event: Ringing | Up | Ended | Played | KeyPressed) -> None:
         if (connection_id := self._connection_of_caller(event.channel_id)) is None:
             del self._unhandled[number]
         else:

@@ -37,6 +37,11 @@ def agent_ringing(connection: "Connection", agent_login: str) -> None:
     _call(EventType.AGENT_RINGING, connection, agent_login)
 
 
+def screen_pop(connection: "Connection", agent_login: str, moment: str, name: str, url: str) -> None:
+    """Record SCREEN_POP: another program is to show the address to the agent."""
+    _call(EventType.SCREEN_POP, connection, agent_login, moment=moment, name=name, url=url)
+
+
 def connection_started(connection: "Connection") -> None:
     _connection(EventType.CONNECTION_STARTED, connection, _login(connection))
 

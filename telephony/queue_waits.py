@@ -59,9 +59,13 @@ class Situation:
     @property
     def estimated_seconds(self) -> int | None:
         """The estimated wait of a caller who enters now; None without agents."""
+        return self.estimate(self.waiting + self.callbacks + 1)
+
+    def estimate(self, place: int) -> int | None:
+        """Return the estimated wait of the caller at this place; None without agents."""
         if not self.serving:
             return None
-        before = max(self.waiting + self.callbacks + 1 - self.free, 0)
+        before = max(place - self.free, 0)
         return math.ceil(before * self.handle_seconds / self.serving)
 
 

@@ -54,6 +54,8 @@ WITHOUT_ADMIN = {
     "telephony.ConnectionTopic": "shown with its connection",
     "telephony.TranscriptionUsage": "said above the list of transcriptions",
     "callcentre.Heartbeat": "a row per process, which it writes for itself: the overview says which are missing",
+    "telephony.CallerStep": "where a caller without an agent stands, for the service only",
+    "telephony.CallerMessage": "a recording, which is read at its call",
     "telephony.BrowserPhone": "the window of a phone, which the page of its agent tells of",
     "telephony.CallQuality": "shown with its connection",
     "telephony.SwitchContact": "one row, which the listener writes for itself",

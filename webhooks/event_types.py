@@ -25,6 +25,7 @@ class EventType(models.TextChoices):
     TICKET_COMMENTED = "TICKET_COMMENTED", _("An agent comments on a ticket.")
     TICKET_DELETED = "TICKET_DELETED", _("A ticket is deleted.")
     AGENT_RINGING = "AGENT_RINGING", _("The phone of an agent rings.")
+    SCREEN_POP = "SCREEN_POP", _("Another program is to show its page of a call to the agent.")
     CONNECTION_STARTED = "CONNECTION_STARTED", _("A call begins.")
     CONNECTION_ANSWERED = "CONNECTION_ANSWERED", _("A call is answered.")
     CONNECTION_ENDED = "CONNECTION_ENDED", _("A call ends.")
@@ -124,6 +125,12 @@ EXAMPLES: dict[EventType, dict[str, Any]] = {
     EventType.TICKET_COMMENTED: {**_TICKET, "message_id": 9003},
     EventType.TICKET_DELETED: _TICKET,
     EventType.AGENT_RINGING: _CALL,
+    EventType.SCREEN_POP: {
+        **_CALL,
+        "moment": "ring",
+        "name": "CRM",
+        "url": "https://crm.example/find?number=%2B48225550107",
+    },
     EventType.CONNECTION_STARTED: _CONNECTION,
     EventType.CONNECTION_ANSWERED: _CONNECTION,
     EventType.CONNECTION_ENDED: {

@@ -213,7 +213,7 @@ class MissedCallerAdmin(CallPartsAdmin):
             """Ask for a call-back of the last queue. Return false if one waits already."""
             if not callbacks.can_be_called(row.connection.src_number):
                 raise Invalid([Fault(ErrorCode.CALLER_WITHOUT_NUMBER)])
-            values = {"queue_id": row.queue_id, "phone_number": row.connection.src_number}
+            values: dict[str, Any] = {"queue_id": row.queue_id, "phone_number": row.connection.src_number}
             try:
                 callbacks.ask(actor_of(request), **values, origin=CallBack.Origin.PERSON, caller=row.connection)
             except Conflict:

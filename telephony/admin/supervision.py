@@ -18,6 +18,7 @@ from callcentre.admin import ReadOnlyAdmin, actor_of, page_action, user_of
 from callcentre.admin.base import REFUSALS
 from callcentre.admin.scope import scope_of
 from callcentre.core.errors import ErrorCode
+from callcentre.core.integers import integer_of
 from callcentre.core.times import second
 from telephony import causes
 from telephony.calls import commands
@@ -63,7 +64,7 @@ class SupervisionPages(ReadOnlyAdmin):
 
     def get_actions_detail(self, request: HttpRequest, object_id: Any) -> Any:
         """Leave out what only an open call allows."""
-        is_open = Connection.objects.open().filter(pk=object_id).exists()
+        is_open = Connection.objects.open().filter(pk=integer_of(str(object_id)) or 0).exists()
         return super().get_actions_detail(request, object_id) if is_open else []
 
     @page_action(description=_("Listen"), url_path="monitor", icon="hearing", permissions=["monitor"])

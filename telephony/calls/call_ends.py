@@ -14,7 +14,11 @@ from telephony.models.callback import ANSWERED_WITHIN
 
 Reason, State = MissedCaller.Reason, CallBack.State
 
-_REASONS = {causes.QUEUE_CLOSED: Reason.CLOSED, causes.QUEUE_FULL: Reason.FULL}
+_REASONS = {
+    causes.QUEUE_CLOSED: Reason.CLOSED,
+    causes.QUEUE_FULL: Reason.FULL,
+    causes.NO_CHOICE: Reason.GAVE_UP,
+}
 _HAS_AGENT = """
 SELECT EXISTS (
   SELECT FROM telephony_queuemember m JOIN telephony_agentsession s ON s.agent_id = m.agent_id AND s.ended_at IS NULL
@@ -46,7 +50,9 @@ def settle(connection: Connection, at: datetime) -> None:
 
 def _reason(connection: Connection) -> str:
     """Return why no agent answered the call."""
-    has_given_up = connection.hung_up_by == Connection.Party.CUSTOMER
+    # Who waited up to the limit may leave a message, and then hang up.
+    has_waited = connection.cause_text == causes.WAITED_TOO_LONG
+    has_given_up = connection.hung_up_by == Connection.Party.CUSTOMER and not has_waited
     if reason := _REASONS.get(connection.cause_text):
         return reason
     if connection.cause is None:

@@ -51,7 +51,7 @@ def ask(
         number = normalise(phone_number) if phone_number else ""
     except PhoneError as error:
         faults.append(error.fault("phone_number"))
-    queue = Queue.objects.active().filter(pk=queue_id).first()
+    queue = Queue.objects.active().filter(pk=queue_id).first() if queue_id else None
     if queue is None and not any(fault.field == "queue_id" for fault in faults):
         faults.append(Fault(ErrorCode.QUEUE_UNKNOWN, "queue_id"))
     if faults or queue is None:

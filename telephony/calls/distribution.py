@@ -31,21 +31,22 @@ LONGEST_RINGING = timedelta(minutes=5)
 MOST_ATTEMPTS = 3
 
 # Calls and call-backs by the priority of their queue, then by the start of their wait. Agents by the number of offers
-# of this call, then by priority in the queue, then by the start of their ready time.
+# of this call, then by priority in the queue, then by the start of their ready time. The waits are sorted before agents
+# are looked for, so that the first wait with an agent ends the search.
 _NEXT = Statement("""
 SELECT w.connection_id, w.callback_id, candidate.agent_id
 FROM (
-  SELECT c.id AS connection_id, NULL::bigint AS callback_id, c.queue_id, c.waiting_since
+  SELECT q.priority, c.waiting_since, c.id AS connection_id, NULL::bigint AS callback_id, c.queue_id
   FROM telephony_connection c JOIN telephony_queue q ON q.id = c.queue_id
   WHERE c.state = 'waiting' AND c.id <> ALL(%(passed)s)
     AND NOT EXISTS (SELECT 1 FROM telephony_offer o WHERE o.connection_id = c.id AND o.ended_at IS NULL)
     AND (q.longest_wait_seconds = 0 OR c.waiting_since + make_interval(secs => q.longest_wait_seconds) > %(now)s)
   UNION ALL
-  SELECT NULL, b.id, b.queue_id, b.waiting_since
+  SELECT q.priority, b.waiting_since, NULL, b.id, b.queue_id
   FROM telephony_callback b JOIN telephony_queue q ON q.id = b.queue_id
   WHERE {callback_is_due} AND b.id <> ALL(%(passed_callbacks)s)
+  ORDER BY priority, waiting_since, connection_id, callback_id
 ) w
-JOIN telephony_queue q ON q.id = w.queue_id
 CROSS JOIN LATERAL (
   SELECT m.agent_id
   FROM telephony_queuemember m
@@ -56,7 +57,7 @@ CROSS JOIN LATERAL (
     SELECT o.connection_id, o.outcome, o.ended_at FROM telephony_offer o
     WHERE o.agent_id = m.agent_id ORDER BY o.offered_at DESC LIMIT 1
   ) last ON true
-  WHERE m.queue_id = q.id AND m.agent_id <> ALL(%(wanted)s)
+  WHERE m.queue_id = w.queue_id AND m.agent_id <> ALL(%(wanted)s)
     AND NOT EXISTS (SELECT 1 FROM telephony_offer o WHERE o.agent_id = m.agent_id AND o.ended_at IS NULL)
     AND NOT EXISTS (SELECT 1 FROM telephony_supervision s WHERE s.agent_id = m.agent_id AND s.ended_at IS NULL)
     AND NOT EXISTS (SELECT 1 FROM telephony_agentline l WHERE l.agent_id = m.agent_id AND l.ended_at IS NULL
@@ -65,13 +66,13 @@ CROSS JOIN LATERAL (
          OR (last.outcome <> 'failed' AND last.connection_id IS DISTINCT FROM w.connection_id))
     AND (w.callback_id IS NULL OR NOT EXISTS (
       SELECT 1 FROM telephony_connection c
-      WHERE c.agent_id = m.agent_id AND c.created_at > %(rang)s AND c.queue_id = q.id AND c.direction = 'OUTBOUND'
+      WHERE c.agent_id = m.agent_id AND c.created_at > %(rang)s AND c.queue_id = w.queue_id AND c.direction = 'OUTBOUND'
         AND c.answered_at IS NULL AND c.hung_up_by = 'agent' AND c.ended_at > %(rested)s))
   ORDER BY (SELECT count(*) FROM telephony_offer o WHERE o.connection_id = w.connection_id AND o.agent_id = m.agent_id),
     m.priority, st.started_at, m.agent_id
   LIMIT 1
 ) candidate
-ORDER BY q.priority, w.waiting_since, w.connection_id, w.callback_id
+ORDER BY w.priority, w.waiting_since, w.connection_id, w.callback_id
 LIMIT 1
 """).of(phone_is_ready=PHONE_IS_READY, callback_is_due=CALLBACK_IS_DUE)
 _OVERDUE = """

@@ -22,6 +22,7 @@ from callcentre.core.pubsub import publish
 from telephony import call_clock, causes
 from telephony.calls import (
     bridges,
+    caller_steps,
     legs,
     line_events,
     lines,
@@ -298,6 +299,12 @@ def _restore_talk(connection: Connection) -> None:
     if connection.state == State.TALKING and not connection.is_on_hold and not connection.agent_lost_at:
         if len(here) > 1:
             bridges.join(connection, *here, is_repeated=True)
+    elif (
+        connection.state in (State.WAITING, State.PLAYING)
+        and connection.waiting_since
+        and caller_steps.restore(connection)
+    ):
+        return
     elif connection.state in (State.DETECTING, State.PLAYING) or _waits_for_dialler(connection):
         # The result, the end of the message or the next agent is awaited: telephony.calls.dialler_calls.
         return

@@ -14,6 +14,7 @@ from telephony import call_clock
 from telephony.calls import (
     browser_phones,
     callbacks,
+    caller_steps,
     campaign_hooks,
     dialler_calls,
     failed_transfers,
@@ -72,24 +73,28 @@ def handle(event: Event) -> None:
             answer_seconds.observe((timezone.now() - at).total_seconds())
         case Ended(channel_id, at, cause, tech_cause):
             ended(channel_id, at, cause, tech_cause)
-        case Detected() | Played() | KeyPressed():
-            _handle_of_person(event)
         case Arrived():
             inbound.arrived(event)
+        case Detected() | Played() | KeyPressed():
+            _handle_of_customer(event)
         case Unregistered() | PhoneChanged():
             _handle_of_phone(event)
         case RecordingFinished():
             recordings.finish(event.name, is_failed=event.is_failed)
+            caller_steps.message_over(event.name)
 
 
-def _handle_of_person(event: Detected | Played | KeyPressed) -> None:
+def _handle_of_customer(event: Detected | Played | KeyPressed) -> None:
     match event:
         case Detected():
             dialler_calls.detected(event)
-        case Played():
+        case Played() if connection_of(event.channel_id) is not None:
             dialler_calls.played(event)
+        case Played():
+            caller_steps.played(event)
         case KeyPressed():
-            callbacks.key_pressed(event)
+            if not caller_steps.pressed(event):
+                callbacks.key_pressed(event)
 
 
 def _handle_of_phone(event: Unregistered | PhoneChanged) -> None:

@@ -11,7 +11,7 @@ from django.conf import settings
 from callcentre.core.actor import Actor
 from callcentre.core.changes import actor_columns
 from telephony import events
-from telephony.calls import bridges, legs, offers, switch_requests, talk_times
+from telephony.calls import bridges, legs, offers, prompts, switch_requests, talk_times
 from telephony.models import Agent, Connection, Leg, Offer, Queue, Transfer
 from telephony.verbs import ledger, presence
 
@@ -67,6 +67,7 @@ def call_target(connection: Connection, number: str, at: datetime) -> None:
     customer = connection.leg_of(Leg.Role.CUSTOMER)
     if connection.join_count:
         bridges.destroy(connection)
+    prompts.stop(connection)
     if customer:
         switch_requests.play_music(customer, connection.music_class)
     agent = agent_of(number)
@@ -109,5 +110,6 @@ def join(connection: Connection, leg: Leg, customer: Leg, at: datetime, *, offer
         presence.talk(leg.agent, connection, at)
     if is_first:
         events.connection_answered(connection)
+    prompts.stop(connection)
     switch_requests.send("stop_music", customer.channel_id)
     bridges.join(connection, customer, leg)

@@ -5,9 +5,12 @@ from telephony.models.browser_phone import BrowserPhone
 from telephony.models.call_parts import CallCommand, CallQuality, Offer, Talk, Transfer
 from telephony.models.callback import CallBack, MissedCaller
 from telephony.models.connection import Connection, Leg
+from telephony.models.menu import Menu, MenuEntry
 from telephony.models.pause import Pause
+from telephony.models.prompt import CallerStep, Prompt
 from telephony.models.queue import OpeningHours, Queue, QueueMember
-from telephony.models.recording import Recording
+from telephony.models.recording import CallerMessage, Recording
+from telephony.models.screen_pop import ScreenPop
 from telephony.models.shortcut import TransferShortcut
 from telephony.models.supervision import AgentMessage, Supervision
 from telephony.models.switch import SwitchCommand, SwitchContact
@@ -25,18 +28,24 @@ __all__ = [
     "CallBack",
     "CallCommand",
     "CallQuality",
+    "CallerMessage",
+    "CallerStep",
     "Connection",
     "ConnectionTopic",
     "EvaluationCriterion",
     "LedgerChange",
     "Leg",
+    "Menu",
+    "MenuEntry",
     "MissedCaller",
     "Offer",
     "OpeningHours",
     "Pause",
+    "Prompt",
     "Queue",
     "QueueMember",
     "Recording",
+    "ScreenPop",
     "Supervision",
     "SwitchCommand",
     "SwitchContact",

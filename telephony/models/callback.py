@@ -92,6 +92,7 @@ class CallBack(models.Model):
     class Meta:
         verbose_name = _("call-back")
         verbose_name_plural = _("call-backs")
+        default_permissions = ("add", "change", "view")
         ordering = ["-id"]
         constraints = [
             models.CheckConstraint(
@@ -147,12 +148,14 @@ class MissedCaller(models.Model):
     class Meta:
         verbose_name = _("missed caller")
         verbose_name_plural = _("missed callers")
+        default_permissions = ("view",)
         ordering = ["-missed_at", "-id"]
         indexes = [
             # The list shows these first.
             models.Index(fields=["-missed_at", "-id"], condition=Q(answered_by=None), name="missedcaller_unanswered"),
             models.Index(fields=["-missed_at", "-id"], name="missedcaller_newest"),
-            models.Index(fields=["queue", "-missed_at"], name="missedcaller_of_queue"),
+            models.Index(fields=["queue", "-missed_at", "-id"], name="missedcaller_of_queue"),
+            models.Index(fields=["reason", "-missed_at", "-id"], name="missedcaller_of_reason"),
         ]
 
     def __str__(self) -> str:

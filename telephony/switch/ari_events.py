@@ -185,7 +185,8 @@ def _played(content: dict[str, Any]) -> Event | None:
     kind, _, channel_id = playback["target_uri"].partition(":")
     if kind != "channel":
         return None
-    return Played(line_of_tone(channel_id) or channel_id, call_clock.now(), is_failed=playback["state"] == "failed")
+    is_failed = playback["state"] == "failed"
+    return Played(line_of_tone(channel_id) or channel_id, call_clock.now(), is_failed, playback["id"])
 
 
 def _pressed(content: dict[str, Any]) -> Event:

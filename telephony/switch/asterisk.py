@@ -52,6 +52,8 @@ PING_SECONDS, PONG_SECONDS = 10.0, 10.0
 # How long writing a recording may take, and then destroying its bridge.
 STOP_SECONDS, GO_SECONDS, LOOK_SECONDS = 1.0, 1.0, 0.01
 PIECE_BYTES = 65_536
+# The silence that ends the message of a caller.
+SILENCE_SECONDS = 10
 # The tone before a call is joined to a line. A `tone:` would never finish.
 TONE = "sound:beep"
 # The context of the dialplan that runs AMD() and returns to the application.
@@ -238,8 +240,35 @@ class AsteriskSwitch:
     def stop_tone(self, channel_id: str) -> None:
         self._ari.send_if_there("DELETE", "channels", tone_of(channel_id))
 
-    def play(self, channel_id: str, sound: str) -> None:
-        self._ari.send("POST", "channels", channel_id, "play", media=f"sound:{sound}")
+    def play(self, channel_id: str, sounds: Sequence[str], sound_id: str) -> None:
+        media = ",".join(f"sound:{sound}" for sound in sounds)
+        self._ari.send("POST", "channels", channel_id, "play", sound_id, media=media)
+
+    def stop_play(self, sound_id: str) -> None:
+        self._ari.send_if_there("DELETE", "playbacks", sound_id)
+
+    def record(self, channel_id: str, name: str, seconds: int) -> None:
+        limits: dict[str, str | int] = {
+            "maxDurationSeconds": seconds,
+            "maxSilenceSeconds": SILENCE_SECONDS,
+            "terminateOn": "#",
+        }
+        try:
+            self._ari.send(
+                "POST",
+                "channels",
+                channel_id,
+                "record",
+                name=name,
+                format="wav",
+                beep="true",
+                terminateOn="#",
+                **limits,
+            )
+        except AriError as error:
+            # 409: it is recorded already; or it was, which is refused.
+            if error.status != 409 or not self._ari.send_if_there("GET", "recordings", "live", name):
+                raise
 
     def detect(self, channel_id: str) -> None:
         self._ari.send("POST", "channels", channel_id, "continue", context=DETECTION, extension="s", priority=1)

@@ -127,11 +127,15 @@ class Detected:
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """A sound that was played to the channel, or the tone of a line, is over. `is_failed`: not all of it was heard."""
+    """Sounds that were played to the channel, or the tone of a line, are over. `is_failed`: not all was heard.
+
+    `sound_id` is that of `play`.
+    """
 
     channel_id: str
     at: datetime
     is_failed: bool = False
+    sound_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,8 +256,20 @@ class Switch(Protocol):
     def stop_tone(self, channel_id: str) -> None:
         """Remove what is left of a tone that is over."""
 
-    def play(self, channel_id: str, sound: str) -> None:
-        """Play a sound to a channel that is in no bridge. Its end is reported as Played."""
+    def play(self, channel_id: str, sounds: Sequence[str], sound_id: str) -> None:
+        """Play sounds, one after the other, to a channel that is in no bridge. Their end is reported as Played, once.
+
+        They end music. `sound_id` is an id of ours, for `stop_play`.
+        """
+
+    def stop_play(self, sound_id: str) -> None:
+        """End what is played under this id, if it is not over. Until then the channel cannot be joined."""
+
+    def record(self, channel_id: str, name: str, seconds: int) -> None:
+        """Record what a caller says after a beep, for so long at most; the key # and a long silence end it.
+
+        The end is reported as RecordingFinished, also if the channel ends. Repeating is harmless; refused once over.
+        """
 
     def detect(self, channel_id: str) -> None:
         """Find out whether a person or a machine has picked up this channel, which is up. Reported as Detected."""

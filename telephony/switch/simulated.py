@@ -125,8 +125,14 @@ class SimulatedSwitch:
 
     def stop_tone(self, channel_id: str) -> None: ...
 
-    def play(self, channel_id: str, sound: str) -> None:
-        self._do("play", channel_id=channel_id, sound=sound)
+    def play(self, channel_id: str, sounds: Sequence[str], sound_id: str) -> None:
+        self._do("play", channel_id=channel_id, sounds=list(sounds), sound_id=sound_id)
+
+    def stop_play(self, sound_id: str) -> None:
+        self._do("stop_play", sound_id=sound_id)
+
+    def record(self, channel_id: str, name: str, seconds: int) -> None:
+        self._do("record", channel_id=channel_id, name=name, seconds=seconds)
 
     def detect(self, channel_id: str) -> None:
         self._do("detect", channel_id=channel_id)

@@ -94,6 +94,10 @@ class _Phone:
     is_ringing: bool = False
     bridge: "_Bridge | None" = None
     turn: int = 0
+    # What is played, and recorded as a message.
+    sound_id: str | None = None
+    recording: str = ""
+    recorded_since: float = 0.0
 
 
 @dataclass
@@ -207,11 +211,7 @@ class Network:
                 phone.bridge = None
                 self._begin_turn(phone)
             if bridge.recording:
-                seconds = max(round((time.monotonic() - bridge.since) * self._speed), 1)
-                self._recordings[bridge.recording] = seconds
-                if len(self._recordings) > RECORDINGS_KEPT:
-                    del self._recordings[next(iter(self._recordings))]
-                self._emit(RecordingFinished(bridge.recording, call_clock.now(), seconds))
+                self._keep_recording(bridge.recording, bridge.since)
 
     def play_music(self, channel_id: str) -> None:
         with self._lock:
@@ -221,15 +221,48 @@ class Network:
     stop_music = follow = play_silence = play_music
 
     def play_tone(self, channel_id: str) -> None:
-        self._play(channel_id, TONE)
+        self.play(channel_id, [], "", TONE)
 
-    def play(self, channel_id: str, sound: str) -> None:
-        self._play(channel_id, MESSAGE)
-
-    def _play(self, channel_id: str, seconds: float) -> None:
+    def play(self, channel_id: str, sounds: Sequence[str], sound_id: str, seconds: float = MESSAGE) -> None:
         with self._lock:
             phone = self._phone(channel_id)
-            self._after(seconds, phone, lambda: self._emit(Played(channel_id, call_clock.now())))
+            phone.sound_id = sound_id
+            self._after(seconds, phone, lambda: self._end_sound(phone, sound_id))
+
+    def stop_play(self, sound_id: str) -> None:
+        with self._lock:
+            for phone in self._phones.values():
+                if phone.sound_id == sound_id:
+                    self._end_sound(phone, sound_id)
+
+    def _end_sound(self, phone: _Phone, sound_id: str) -> None:
+        if phone.sound_id == sound_id:
+            phone.sound_id = None
+            self._emit(Played(phone.id, call_clock.now(), sound_id=sound_id))
+
+    def record(self, channel_id: str, name: str, seconds: int) -> None:
+        """Record a caller, who speaks for the time of a talk, then hangs up."""
+        with self._lock:
+            phone = self._phone(channel_id)
+            if name in self._recordings:
+                raise SwitchError("This is recorded already.")
+            if phone.recording:
+                return
+            phone.recording, phone.recorded_since = name, time.monotonic()
+            spoken = random.uniform(*TALK) if phone.talk is None else phone.talk  # noqa: S311  (people, not keys)
+            self._after(spoken, phone, lambda: self._end(phone, NORMAL))
+            self._after(seconds, phone, lambda: self._end_recording(phone))
+
+    def _end_recording(self, phone: _Phone) -> None:
+        if phone.recording:
+            self._keep_recording(phone.recording, phone.recorded_since)
+            phone.recording = ""
+
+    def _keep_recording(self, name: str, since: float) -> None:
+        seconds = self._recordings[name] = max(round((time.monotonic() - since) * self._speed), 1)
+        if len(self._recordings) > RECORDINGS_KEPT:
+            del self._recordings[next(iter(self._recordings))]
+        self._emit(RecordingFinished(name, call_clock.now(), seconds))
 
     def detect(self, channel_id: str) -> None:
         with self._lock:
@@ -338,6 +371,7 @@ class Network:
         del self._phones[phone.id]
         phone.turn += 1
         self._leave(phone)
+        self._end_recording(phone)
         self._emit(Ended(phone.id, call_clock.now(), cause, tech_cause))
 
     # Time

@@ -17,7 +17,7 @@ from telephony.models.agent_intervals import StateKind
 from telephony.models.connection import Connection
 from telephony.models.pause import Pause
 from telephony.models.topic import ConnectionTopic, Topic
-from telephony.verbs import ledger
+from telephony.verbs import ledger, screen_pops
 from telephony.verbs.agents import record_by_other
 from telephony.verbs.ledger import State
 
@@ -160,6 +160,7 @@ def ring(agent: Agent, connection: Connection, at: datetime) -> None:
     with transaction.atomic(savepoint=False):
         now = ledger.lock(agent.pk)
         events.agent_ringing(connection, now.login)
+        screen_pops.record(connection, now.login, screen_pops.Moment.RING)
         if now.state is None or not now.state.is_in_call:
             state = State(StateKind.RINGING, connection_id=connection.pk)
             ledger.change_state(now, now.instant(at), state.followed_by(now.state.resumption if now.state else None))
@@ -172,6 +173,7 @@ def talk(agent: Agent, connection: Connection, at: datetime) -> None:
         if now.state and now.state.kind == StateKind.RINGING:
             state = State(StateKind.TALKING, connection_id=connection.pk)
             ledger.change_state(now, now.instant(at), state.followed_by(now.state.resumption))
+            screen_pops.record(connection, now.login, screen_pops.Moment.ANSWER)
 
 
 def leave_call(agent: Agent, connection: Connection, at: datetime, wrap_up_seconds: int = 0) -> None:

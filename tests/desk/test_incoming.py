@@ -25,6 +25,7 @@ from tests.telephony.factories import (
     ConnectionFactory,
     PauseFactory,
     QueueFactory,
+    ScreenPopFactory,
     SupervisionFactory,
 )
 from tests.tickets.factories import ChatFactory, CustomerFactory, TicketFactory, TicketQueueFactory
@@ -371,3 +372,21 @@ def test_an_agent_sees_a_supervisor_by_a_setting_only(settings: Any, is_shown: b
 
     said = "A supervisor is in your call: boss whispers to the agent"
     assert (said in bar_of(desk)) == is_shown
+
+
+# Pages of other programs
+
+
+def test_the_bar_opens_the_page_of_another_program_at_its_moment(desk: Desk) -> None:
+    queue = QueueFactory()
+    ScreenPopFactory(queue=queue, name="Ringing", url="https://crm.example/find?n={number}&a={agent}")
+    ScreenPopFactory(queue=queue, name="Talking", moment="answer")
+    call = ring(desk, queue=queue, src="+48225550107")
+    assert bar_of(desk).count("data-opens") == 1
+    assert f"https://crm.example/find?n=%2B48225550107&amp;a={desk.agent.login}" in bar_of(desk)
+
+    presence.talk(desk.agent, call, timezone.now())
+    Connection.objects.filter(pk=call.pk).update(state="talking", agent=desk.agent)
+
+    assert "Talking" in bar_of(desk)
+    assert "Ringing" not in bar_of(desk)

@@ -81,8 +81,14 @@ class RecordingSwitch:
     def stop_tone(self, channel_id: str) -> None:
         self._take("stop_tone", channel_id)
 
-    def play(self, channel_id: str, sound: str) -> None:
-        self._take("play", channel_id, sound)
+    def play(self, channel_id: str, sounds: Sequence[str], sound_id: str) -> None:
+        self._take("play", channel_id, *sounds)
+
+    def stop_play(self, sound_id: str) -> None:
+        self._take("stop_play", sound_id)
+
+    def record(self, channel_id: str, name: str, seconds: int) -> None:
+        self._take("record", channel_id, name, seconds)
 
     def detect(self, channel_id: str) -> None:
         self._take("detect", channel_id)

@@ -16,19 +16,25 @@ from telephony.models import (
     BrowserPhone,
     CallBack,
     CallCommand,
+    CallerMessage,
+    CallerStep,
     CallQuality,
     Connection,
     ConnectionTopic,
     EvaluationCriterion,
     LedgerChange,
     Leg,
+    Menu,
+    MenuEntry,
     MissedCaller,
     Offer,
     OpeningHours,
     Pause,
+    Prompt,
     Queue,
     QueueMember,
     Recording,
+    ScreenPop,
     Supervision,
     SwitchCommand,
     SwitchContact,
@@ -432,3 +438,54 @@ class AgentMessageFactory(factory.django.DjangoModelFactory[AgentMessage]):
     actor_kind = "user"
     actor_name = "boss"
     sent_at = factory.LazyFunction(timezone.now)
+
+
+class MenuFactory(factory.django.DjangoModelFactory[Menu]):
+    class Meta:
+        model = Menu
+
+    name = factory.Sequence(lambda n: f"Menu {n}")
+
+
+class MenuEntryFactory(factory.django.DjangoModelFactory[MenuEntry]):
+    class Meta:
+        model = MenuEntry
+
+    menu = factory.SubFactory(MenuFactory)
+    key = "1"
+    number = "+48225550999"
+
+
+class PromptFactory(factory.django.DjangoModelFactory[Prompt]):
+    class Meta:
+        model = Prompt
+
+    queue = None
+    kind = "greeting"
+    language = "pl"
+    file = "prompts/hello.wav"
+    seconds = 2.0
+
+
+class ScreenPopFactory(factory.django.DjangoModelFactory[ScreenPop]):
+    class Meta:
+        model = ScreenPop
+
+    name = factory.Sequence(lambda n: f"CRM {n}")
+    queue = factory.SubFactory(QueueFactory)
+    url = "https://crm.example/find?number={number}"
+
+
+class CallerStepFactory(factory.django.DjangoModelFactory[CallerStep]):
+    class Meta:
+        model = CallerStep
+
+    connection = factory.SubFactory(ConnectionFactory)
+    kind = "queue"
+
+
+class CallerMessageFactory(factory.django.DjangoModelFactory[CallerMessage]):
+    class Meta:
+        model = CallerMessage
+
+    recording = factory.SubFactory(RecordingFactory)

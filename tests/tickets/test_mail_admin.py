@@ -95,7 +95,7 @@ def test_many_mails_are_tried_again_or_discarded_with_one_reason():
     assert "2 mails become no messages." in asked.content.decode()
     assert ReceivedMail.objects.filter(outcome="ignored", reason="Advertisements.").count() == 2
     assert [*ReceivedMail.objects.filter(outcome="received")] == held[:1]
-    assert messages_of(response)[1] == f"Mail {stored.pk}: The mail is not in quarantine any more."
+    assert messages_of(response)[1] == f"{stored}: The mail is not in quarantine any more."
     assert messages_of(response)[2].startswith("1 mail is tried again")
 
 

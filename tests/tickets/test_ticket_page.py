@@ -62,7 +62,13 @@ def test_a_conversation_shows_authors_times_and_texts_that_cannot_run():
         ({"state": "written", "next_attempt_at": None}, "written to a file"),
         ({"state": "sent", "error": "a@x.example: 550", "refused": {"a@x.example": "550"}}, "but not to a@x.example"),
         (
-            {"state": "queued", "attempt_count": 1, "accepted": ["jan@client.example"], "copies": ["b@x"]},
+            {
+                "state": "queued",
+                "attempt_count": 1,
+                "error": "451",
+                "accepted": ["jan@client.example"],
+                "copies": ["b@x"],
+            },
             "but not yet to b@x",
         ),
         ({"state": "queued", "attempt_count": 2, "error": "451 busy"}, "451 busy"),

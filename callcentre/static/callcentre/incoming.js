@@ -117,6 +117,23 @@ document.addEventListener("DOMContentLoaded", () => {
         if (said.length || !known.size) aloud.textContent = said.join(". ");
         setTimeout(() => { silent.hidden = !known.size || window.sounds.chosen.isMuted || !window.sounds.isBlocked(); }, 500);
     };
+    // Pages of other programs open once, in one tab. Where the browser blocks the window, the line says so; its link works.
+    const opened = keptTexts("callcentre.incoming.opened");
+    const blocked = new Set();
+    const open = (fresh) => {
+        const lines = [...fresh.querySelectorAll("li[data-opens]")];
+        opened.remove((key) => !lines.some((line) => line.dataset.key === key));
+        for (const line of lines) {
+            const { key } = line.dataset;
+            if (!opened.has(key)) {
+                opened.add(key);
+                const page = window.open(line.querySelector("a").href, `callcentre.${key}`);
+                if (page) page.opener = null;
+                else blocked.add(key);
+            }
+            line.querySelector(".in-blocked").hidden = !blocked.has(key);
+        }
+    };
     const showTitle = () => {
         const words = [list.querySelector("[data-news]")?.dataset.news, desk?.state(), title].filter(Boolean).join(" | ");
         if (document.title !== words) document.title = words;
@@ -125,6 +142,7 @@ document.addEventListener("DOMContentLoaded", () => {
         const fresh = list.cloneNode(false);
         fresh.innerHTML = html;
         const lines = [...fresh.querySelectorAll("li[data-sound]")];
+        open(fresh);
         hidden.remove((key) => !lines.some((line) => line.dataset.key === key));
         for (const line of lines) {
             const { key } = line.dataset;
@@ -228,7 +246,7 @@ document.addEventListener("DOMContentLoaded", () => {
             hidden.add(button.dataset.hide);
             show();
             showTitle();
-        } else if (link && !desk && !(event.ctrlKey || event.metaKey || event.shiftKey)) {
+        } else if (link && !link.target && !desk && !(event.ctrlKey || event.metaKey || event.shiftKey)) {
             event.preventDefault();
             go(link.href);
         }

@@ -6,6 +6,7 @@ Its facts are a part of the desk's poll. Other pages ask for this part alone (in
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
+from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.urls import reverse
@@ -17,8 +18,9 @@ from callcentre.web.desk.calls import campaign_of
 from callcentre.web.desk.situation import Call, Situation
 from telephony.calls.callbacks import is_attempt
 from telephony.current_states import LOGGED_OUT
-from telephony.models import AgentLine, AgentMessage, Connection, Supervision
+from telephony.models import AgentLine, AgentMessage, Connection, ConnectionTopic, ScreenPop, Supervision
 from telephony.models.agent_intervals import StateKind
+from telephony.verbs import screen_pops
 
 # Sounds of the bar: a call rings until it is answered, other things are heard once.
 RING, CHIME = "ring", "chime"
@@ -27,6 +29,8 @@ MOST = 10
 # A ticket that another person assigned is shown for this time; only the agent's last changed tickets are looked at.
 ASSIGNED_FOR = timedelta(hours=8)
 MOST_READ = 20
+# The moment of a screen pop, and the agent's state in the call.
+_MOMENTS = ((ScreenPop.Moment.RING, StateKind.RINGING), (ScreenPop.Moment.ANSWER, StateKind.TALKING))
 _ASSIGNED = """
 SELECT given.id, given.at, ticket.id, ticket.subject
 FROM (
@@ -64,6 +68,8 @@ class Item:
     # The page that has the rest.
     url: str = ""
     url_label: str = ""
+    # The page of another program, which opens by itself.
+    is_outside: bool = False
     chat: Any = ""
     # Only its own button takes the line away, for all pages and browsers of the agent.
     stays: bool = False
@@ -89,6 +95,7 @@ def incoming_facts(desk: Situation) -> Any:
         bool(chats or tickets) and desk.current.status in (StateKind.RINGING, StateKind.TALKING),
         list(sent.values_list("pk", "text", "actor_name", "sent_at")[:MOST]),
         _supervisors(call) if call else [],
+        _pops(desk),
     )
 
 
@@ -100,8 +107,26 @@ def _supervisors(call: Call) -> list[tuple[int, str, str, datetime | None]]:
     return list(there.values_list("pk", "mode", "agent__login", "up_at"))
 
 
+def _pops(desk: Situation) -> list[tuple[str, str, str]]:
+    """Return key, name and address of the screen pops of the agent's call, at its present moment."""
+    if not ScreenPop.objects.filter(is_active=True, way=ScreenPop.Way.DESK).exists() or desk.call is None:
+        return []
+    call, connection = desk.call, desk.call.connection
+    moments = [moment for moment, state in _MOMENTS if state == call.state]
+    if ConnectionTopic.objects.filter(connection=connection).exists() or (desk.attempt and desk.attempt.result):
+        moments.append(ScreenPop.Moment.RESULT)
+    return [
+        (
+            f"pop-{pop.pk}-{connection.pk}-{pop.moment}",
+            pop.name,
+            screen_pops.address(pop, connection, desk.agent.login),
+        )
+        for pop in screen_pops.of_call(connection, ScreenPop.Way.DESK, *moments)
+    ]
+
+
 def incoming_context(desk: Situation, facts: Any) -> dict[str, Any]:
-    call, offer, chats, tickets, is_busy, sent, supervisors = facts
+    call, offer, chats, tickets, is_busy, sent, supervisors, pops = facts
     sound = "" if is_busy else CHIME
     wanted = {pk for pk, _is_waiting in chats}
     items = [_chat(chat, sound) for chat in desk.chats if chat["pk"] in wanted]
@@ -112,7 +137,21 @@ def incoming_context(desk: Situation, facts: Any) -> dict[str, Any]:
     first += [_offer(desk)] if offer else []
     first += [_supervisor(*row) for row in supervisors]
     first += [_message(*row) for row in sent]
+    first += [_pop(*pop) for pop in pops]
     return {"items": [*first, *items[:MOST]]}
+
+
+def _pop(key: str, name: str, url: str) -> Item:
+    return Item(
+        key=key,
+        icon="open_in_new",
+        heading=name,
+        about=[urlsplit(url).netloc],
+        is_news=False,
+        url=url,
+        url_label=_now("Open the page"),
+        is_outside=True,
+    )
 
 
 def _call(desk: Situation, call: Call) -> Item:

@@ -25,7 +25,8 @@ def play(pbx: "Pbx", line: Line, media: str, playback_id: str = "") -> dict[str,
     line.is_silent = False
     pbx.playing[playback] = line.id
     _tell(pbx, line, playback, "PlaybackStarted", "playing")
-    kind, _, name = media.partition(":")
+    # Of several sounds the stand-in plays the last.
+    kind, _, name = media.rpartition(",")[2].partition(":")
     if kind == "tone":
         if name == "beep":
             pbx.timers.after(0.002, lambda: _finish(pbx, line, playback, "failed"))

@@ -88,6 +88,18 @@ def _play(pbx: Pbx, channel_id: str, parameters: Parameters) -> Any:
     return ari_media.play(pbx, line, parameters["media"], parameters.get("playbackId", ""))
 
 
+def _play_as(pbx: Pbx, channel_id: str, playback_id: str, parameters: Parameters) -> Any:
+    return _play(pbx, channel_id, {**parameters, "playbackId": playback_id})
+
+
+def _record_caller(pbx: Pbx, channel_id: str, parameters: Parameters) -> Any:
+    line = pbx.line(channel_id)
+    if not line.is_in_stasis:
+        raise Refused(409, "Channel not in Stasis application")
+    pbx.record_caller(line, parameters["name"], int(parameters["maxDurationSeconds"]))
+    return _live(pbx, parameters["name"], {})
+
+
 def _stop_playback(pbx: Pbx, playback_id: str, parameters: Parameters) -> None:
     ari_media.stop(pbx, playback_id)
 
@@ -170,6 +182,8 @@ ROUTES: list[tuple[str, list[str], Callable[..., Any]]] = [
         ("POST", "channels/*/mute", _mute),
         ("DELETE", "channels/*/mute", _unmute),
         ("POST", "channels/*/play", _play),
+        ("POST", "channels/*/play/*", _play_as),
+        ("POST", "channels/*/record", _record_caller),
         ("POST", "channels/*/snoop", _snoop),
         ("POST", "channels/*/continue", _continue),
         ("DELETE", "playbacks/*", _stop_playback),
