@@ -37,6 +37,7 @@ AREAS = {
     "campaigns": _("Campaigns and their records"),
     "agents": _("Agents and their groups"),
     "connections": _("Calls, queues, topics, transcriptions"),
+    "supervision": _("Listening to calls, and taking part in them"),
     "tickets": _("Tickets, chats and files"),
     "customers": _("Customers and companies"),
     "knowledge_base": _("Knowledge base"),

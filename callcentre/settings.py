@@ -301,6 +301,7 @@ AUDIT_RETENTION = timedelta(days=env_int("AUDIT_RETENTION_DAYS", 5 * 366, minimu
 # An agent's session ends after this time, in case the agent forgot to log out.
 AGENT_SESSION_LIMIT = timedelta(hours=env_int("AGENT_SESSION_LIMIT_HOURS", 16, minimum=1))
 RECORD_CALLS = env_bool("RECORD_CALLS", True)
+SHOW_SUPERVISION_TO_AGENTS = env_bool("SHOW_SUPERVISION_TO_AGENTS", False)
 # The folder where the switch stores recordings as NAME.wav; empty: they are fetched over its interface.
 RECORDINGS_FOLDER = env("RECORDINGS_FOLDER")
 RECORDING_RETENTION = timedelta(days=env_int("RECORDING_RETENTION_DAYS", 90, minimum=1))

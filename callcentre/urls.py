@@ -17,8 +17,8 @@ from callcentre.web.desk import views as desk
 from callcentre.web.first_steps import first_steps_view
 from callcentre.web.login import OwnPasswordView, login
 from callcentre.web.search import search_view
-from campaigns.sounds import show_sound
 from knowledgebase.images import show_image
+from telephony.sounds import show_sound
 from tickets.rating_page import rate_reply
 
 api: list[URLPattern | URLResolver] = [

@@ -1,7 +1,8 @@
 """The report by queue: the inbound calls of each queue, by the period in which they came.
 
 A call counts as on the overview (telephony.inbound_day): in the queue that it was in last. It is abandoned if the
-caller hung up before an agent answered. A call that overflowed, or that waits, is neither answered nor abandoned.
+caller hung up before an agent answered. A call that overflowed, that waits, or whose caller is called back, is neither
+answered nor abandoned. A call-back counts in the period in which it was asked for, a missed caller when the call ended.
 """
 
 from dataclasses import dataclass
@@ -34,6 +35,8 @@ _SOURCES = {
         "CROSS JOIN LATERAL (SELECT started_at, ended_at FROM telephony_agentstate"
         " WHERE connection_id = c.id AND kind = 'wrap_up' OFFSET 0) s"
     ),
+    "callbacks": Source("telephony_callback b", "b.queue_id", "b.created_at", in_span("b.created_at", "b.queue_id")),
+    "missed": Source("telephony_missedcaller m", "m.queue_id", "m.missed_at", in_span("m.missed_at", "m.queue_id")),
 }
 # A caller who waits has waited until now.
 _WAIT = """(c.wait_seconds + CASE WHEN c.state = 'waiting'
@@ -58,6 +61,11 @@ class QueueRow(SubjectRow):
     wait_max: int = figure("COALESCE(max({r}), 0)::bigint", calls=f"max({_WAIT})")
     talk_seconds: int = figure(talks=_length("o", "answered_at"))
     wrap_up_seconds: int = figure(wrap_ups=_length("s", "started_at"))
+    callbacks: int = figure(callbacks="count(*)")
+    callbacks_answered: int = figure(callbacks="count(*) FILTER (WHERE b.disposition = 'ANSWERED')")
+    callback_seconds: int = figure(callbacks="(sum(b.wait_seconds) FILTER (WHERE b.disposition = 'ANSWERED'))::bigint")
+    missed: int = figure(missed="count(*)")
+    missed_unanswered: int = figure(missed="count(*) FILTER (WHERE m.answered_by_id IS NULL)")
 
     @property
     def service_level(self) -> float | None:
@@ -67,6 +75,10 @@ class QueueRow(SubjectRow):
     @property
     def wait_average(self) -> int:
         return mean(self.wait_seconds, self.offered)
+
+    @property
+    def callback_average(self) -> int:
+        return mean(self.callback_seconds, self.callbacks_answered)
 
     @property
     def talk_average(self) -> int:
@@ -83,7 +95,7 @@ class QueueRow(SubjectRow):
 
 COUNTING = Counting(QueueRow, _SOURCES)
 TEXT, COUNT, SECONDS, PERCENT = Unit.TEXT, Unit.COUNT, Unit.SECONDS, Unit.PERCENT
-_CALLS_TITLE, _WAITS, _HANDLING = _("Calls"), _("Waiting"), _("Handling")
+_CALLS_TITLE, _WAITS, _HANDLING, _LATER = _("Calls"), _("Waiting"), _("Handling"), _("Call-backs")
 FIXED = [
     Measure("queue_id", "", _("Queue id"), COUNT, lambda row: row.subject["id"], 3, "The queue."),
     Measure("queue_name", "", _("Queue"), TEXT, lambda row: row.subject["name"], "Sales", "Its name."),
@@ -110,6 +122,16 @@ MEASURES = [
             "Seconds of talk of agents, holding included, ÷ answered."),
     Measure("handle_average", _HANDLING, _("average handle time"), SECONDS, of("handle_average"), 201,
             "Seconds of talk and of wrap-up after it ÷ answered."),
+    Measure("callbacks", _LATER, _("call-backs"), COUNT, of("callbacks"), 9,
+            "Call-backs that were asked for in the period, by callers or clients."),
+    Measure("callbacks_answered", _LATER, _("call-backs answered"), COUNT, of("callbacks_answered"), 7,
+            "Those in which an agent talked with the person."),
+    Measure("callback_wait_average", _LATER, _("average wait for a call-back"), SECONDS, of("callback_average"), 340,
+            "Seconds from the start of the wait until an agent talked with the person ÷ call-backs answered."),
+    Measure("missed", _LATER, _("missed callers"), COUNT, of("missed"), 11,
+            "Calls that ended in the period without an agent and without a call-back."),
+    Measure("missed_unanswered", _LATER, _("missed without an answer"), COUNT, of("missed_unanswered"), 3,
+            "Those with whose number no agent has talked since."),
     Measure("talk_sum", _HANDLING, _("talk time"), SECONDS, of("talk_seconds"), 19_980, is_usual=False, in_api=False),
     Measure("wrap_up", _HANDLING, _("wrap-up"), SECONDS, of("wrap_up_seconds"), 1728, is_usual=False, in_api=False),
 ]

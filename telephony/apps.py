@@ -10,9 +10,13 @@ class TelephonyConfig(AppConfig):
     # Right of the API -> permissions of the admin that stand for it (docs/decisions/0021).
     api_permissions = {
         "agents:read": ("view_agent", "view_agentgroup"),
-        "agents:write": ("change_agent",),
-        "connections:read": ("view_connection", "view_queue", "view_topicgroup", "view_transcription"),
-        "connections:write": ("change_connection",),
+        "agents:write": ("change_agent", "add_agentmessage"),
+        "connections:read": (
+            *("view_connection", "view_queue", "view_topicgroup", "view_transcription", "view_callback"),
+        ),
+        "connections:write": ("change_connection", "add_callback", "change_callback"),
+        "supervision:read": ("view_connection", "monitor_connection"),
+        "supervision:write": ("monitor_connection",),
         # The report of queues.
         "reports:read": ("view_queue",),
         "system:read": ("view_pause", "view_transfershortcut"),
@@ -22,10 +26,14 @@ class TelephonyConfig(AppConfig):
     role_rights: RoleRights = {
         "Supervisor": {
             "vc": "agent queue recording transcription",
-            "vacd": "queuemember openinghours",
+            "vacd": "queuemember openinghours prompt screenpop",
+            "vac": "callback",
+            "m": "connection",
+            "va": "agentmessage",
             "v": (
                 "agentgroup pause agentsession agentstate connection offer leg talk transfer callcommand "
-                "connectiontopic topicgroup topic topicfield evaluationcriterion transfershortcut"
+                "missedcaller connectiontopic menu menuentry topicgroup topic topicfield evaluationcriterion "
+                "transfershortcut"
             ),
         },
     }

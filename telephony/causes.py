@@ -14,6 +14,11 @@ CUT_OFF = _("The end was not seen: the call may have been answered and cut off b
 NO_LINE = _("No line was free")
 NOT_TRIED = _("The call was not placed in time")
 QUEUE_CLOSED = _("The queue is closed")
+QUEUE_FULL = _("The queue is full")
+WAITED_TOO_LONG = _("The caller waited too long")
+NO_CHOICE = _("The caller made no choice in the menu")
+# For a caller who need not stay on the line.
+CALLED_BACK = _("The caller is called back")
 
 NAMES = {
     0: _("No cause was given"),

@@ -44,10 +44,37 @@ def line_of_tone(channel_id: str) -> str | None:
     return line if line != channel_id and line_of(line) is not None else None
 
 
+def play_id(connection_id: int, count: int) -> str:
+    """Return the id for the sound that is played to a customer; a connection's sounds count from 1."""
+    return f"{bridge_id(connection_id)}-play-{count}"
+
+
 def connection_of(channel_id: str) -> int | None:
     """Return the connection of a channel that we requested; None for another one, as a caller's."""
     ours = _pattern(settings.ARI_APP, r"-\d+").fullmatch(channel_id)
     return int(ours[1]) if ours else None
+
+
+def monitor_channel_id(connection_id: int, command_id: int) -> str:
+    """Return the id for the channel of a supervisor in a call; also of the bridge in which the supervisor listens."""
+    return f"{settings.ARI_APP}-monitor-{connection_id}-{command_id}"
+
+
+def supervised_by(channel_id: str) -> int | None:
+    """Return the connection that the supervisor on this channel is in; None for another channel."""
+    ours = _pattern(f"{settings.ARI_APP}-monitor", r"-\d+").fullmatch(channel_id)
+    return int(ours[1]) if ours else None
+
+
+def snoop_of(channel_id: str) -> str:
+    """Return the id for the channel by which a supervisor hears the customer and the agent."""
+    return f"{channel_id}-snoop"
+
+
+def supervisor_of_snoop(channel_id: str) -> str | None:
+    """Return the channel of the supervisor who hears by this channel; None for another channel."""
+    supervisor = channel_id.removesuffix("-snoop")
+    return supervisor if supervisor != channel_id and supervised_by(supervisor) is not None else None
 
 
 def connection_of_bridge(bridge_id: str) -> int | None:

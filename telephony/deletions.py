@@ -12,7 +12,7 @@ from django.utils.translation import gettext_noop
 from callcentre.core.deletions import Busy, Consequences, Deletion, FileRemoval, Kind, Part, register
 from callcentre.core.due_work import LEASE
 from telephony import events
-from telephony.models import Connection, ConnectionTopic, Leg, Recording, Transcription
+from telephony.models import CallBack, Connection, ConnectionTopic, Leg, Recording, Transcription
 
 # Calls of one step.
 BATCH = 500
@@ -71,18 +71,19 @@ def calls_of(customer_ids: Sequence[int]) -> int:
 
 
 def spoken_of(customer_ids: Sequence[int]) -> list[Part]:
-    """Count the recordings and transcriptions of these customers' calls."""
+    """Count the recordings and transcriptions of these customers' calls, and their call-backs."""
     calls = Q(connection__customer_id__in=customer_ids)
     return [
         Part("telephony.recording", Recording.objects.filter(_REMOVABLE, calls).count()),
         Part("telephony.transcription", Transcription.objects.filter(calls).count()),
+        Part("telephony.callback", CallBack.objects.filter(customer_id__in=customer_ids).count()),
     ]
 
 
 def forget_customers(deletion: Deletion, customer_ids: Sequence[int]) -> None:
     """Remove id, number, recordings, words, comments and field values from all calls of these customers.
 
-    Time, agent, queue and result of each call stay. Raises Busy while one of the calls is open.
+    Time, agent, queue and result of each call stay. Call-backs are deleted. Raises Busy while one of the calls is open.
     """
     over = Connection.objects.filter(customer_id__in=customer_ids, state=Connection.State.ENDED).order_by()
     while over.exists():
@@ -90,6 +91,10 @@ def forget_customers(deletion: Deletion, customer_ids: Sequence[int]) -> None:
             calls = list(over.select_for_update(no_key=True, of=("self",))[:BATCH])
             deleted.update(_forget(calls))
             deletion.count_emptied("telephony.connection", len(calls))
+    with deletion.step() as deleted:
+        callbacks = CallBack.objects.filter(customer_id__in=customer_ids)
+        events.forget_callbacks(list(callbacks.values_list("pk", flat=True)))
+        deleted["telephony.callback"] += callbacks.delete()[0]
     if Connection.objects.filter(customer_id__in=customer_ids).exists():
         raise Busy(gettext_noop("A call still goes on."))
 

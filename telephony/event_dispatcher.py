@@ -12,13 +12,14 @@ from functools import partial
 from prometheus_client import Counter
 
 from telephony.calls import inbound, switch_events
-from telephony.channels import connection_of, connection_of_recording, line_of
+from telephony.channels import connection_of, connection_of_recording, line_of, supervised_by
 from telephony.keyed_pool import KeyedPool
 from telephony.models import AgentLine, Connection, Leg
 from telephony.switch.base import (
     Arrived,
     Detected,
     Ended,
+    KeyPressed,
     Missed,
     PhoneChanged,
     Played,
@@ -31,7 +32,7 @@ from telephony.switch.base import (
 handled = Counter("callcentre_switch_events", "Events of the switch that were handled", ["event"])
 
 # The events of channels and recordings.
-ChannelEvent = Ringing | Up | Ended | Detected | Played
+ChannelEvent = Ringing | Up | Ended | Detected | Played | KeyPressed
 CallEvent = ChannelEvent | RecordingFinished
 PhoneEvent = Unregistered | PhoneChanged
 # Answers come before the ends of other calls, so that no person waits for an agent because of these.
@@ -61,13 +62,13 @@ class Dispatcher:
             self._pool.submit(hash(event.number), partial(_handle, event))
         elif isinstance(event, Arrived | Missed):
             self._pool.submit(hash(event.channel_id), partial(self._receive_caller, event))
-        elif (connection_id := connection_of(event.channel_id)) is not None:
+        elif connection_id := connection_of(event.channel_id) or supervised_by(event.channel_id):
             handle = partial(self._handle_in_order, number, event, connection_id)
             self._pool.submit(connection_id, handle, is_urgent=isinstance(event, URGENT))
         elif (line_id := line_of(event.channel_id)) is not None:
             self._unhandled[number] = event
             self._pool.submit(line_id, partial(self._receive_of_line, number, event, line_id))
-        elif not isinstance(event, Detected | Played):
+        elif not isinstance(event, Detected):
             self._unhandled[number] = event
             self._pool.submit(hash(event.channel_id), partial(self._receive_of_caller, number, event))
 
@@ -85,7 +86,7 @@ class Dispatcher:
             connection_id = self._arriving[event.channel_id] = Connection.next_id()
         self._pool.submit(connection_id, partial(self._begin, event, connection_id))
 
-    def _receive_of_caller(self, number: int, event: Ringing | Up | Ended) -> None:
+    def _receive_of_caller(self, number: int, event: Ringing | Up | Ended | Played | KeyPressed) -> None:
         if (connection_id := self._connection_of_caller(event.channel_id)) is None:
             del self._unhandled[number]
         else:

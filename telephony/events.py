@@ -3,14 +3,14 @@
 The agent or the connection is locked when its event is recorded, which keeps the order of its events.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from webhooks import outbox
 from webhooks.event_types import EventType
 
 if TYPE_CHECKING:
-    from telephony.models import Connection
+    from telephony.models import CallBack, Connection
 
 
 def agent_logged_in(agent_id: int, login: str) -> None:
@@ -37,6 +37,11 @@ def agent_ringing(connection: "Connection", agent_login: str) -> None:
     _call(EventType.AGENT_RINGING, connection, agent_login)
 
 
+def screen_pop(connection: "Connection", agent_login: str, moment: str, name: str, url: str) -> None:
+    """Record SCREEN_POP: another program is to show the address to the agent."""
+    _call(EventType.SCREEN_POP, connection, agent_login, moment=moment, name=name, url=url)
+
+
 def connection_started(connection: "Connection") -> None:
     _connection(EventType.CONNECTION_STARTED, connection, _login(connection))
 
@@ -58,6 +63,36 @@ def connection_ended(connection: "Connection") -> None:
     )
 
 
+def callback_queued(callback: "CallBack") -> None:
+    _callback(EventType.CALLBACK_QUEUED, callback)
+
+
+def callback_ended(callback: "CallBack") -> None:
+    """Record CALLBACK_ENDED. The last call, if there was one, was the answer if that is the result."""
+    _callback(
+        EventType.CALLBACK_ENDED,
+        callback,
+        disposition=callback.disposition,
+        attempts=callback.attempts,
+        waiting_seconds=callback.wait_seconds,
+        agent_login=callback.agent.login if callback.agent else None,
+        answer_connection_id=callback.connection.uid
+        if callback.connection and callback.disposition == callback.Disposition.ANSWERED
+        else None,
+    )
+
+
+def _callback(action: EventType, callback: "CallBack", **more: Any) -> None:
+    facts = {
+        "callback_id": callback.pk,
+        "queue_id": callback.queue_id,
+        "phone_number": callback.number,
+        "customer_id": callback.customer_id,
+        "connection_id": callback.caller.uid if callback.caller else None,
+    }
+    outbox.record(action, f"callback:{callback.pk}", {**facts, **more})
+
+
 def forget_numbers(connections: "Iterable[Connection]") -> None:
     """Blank the customer's number in the stored events of these calls."""
     by_side: dict[str, list[str]] = {"source_number": [], "destination_number": []}
@@ -67,6 +102,12 @@ def forget_numbers(connections: "Iterable[Connection]") -> None:
     for side, subjects in by_side.items():
         if subjects:
             outbox.redact(subjects, {side: ""})
+
+
+def forget_callbacks(ids: Sequence[int]) -> None:
+    """Blank the number in the stored events of these call-backs."""
+    if ids:
+        outbox.redact([f"callback:{pk}" for pk in ids], {"phone_number": ""})
 
 
 def recording_ready(connection_uid: str, filename: str) -> None:

@@ -20,11 +20,13 @@ from callcentre.core.pubsub import subscribe
 from telephony import call_clock
 from telephony.calls import (
     browser_phones,
+    caller_steps,
     commands,
     dialler_calls,
     distribution,
     inbound,
     line_events,
+    lost_phones,
     placement,
     reconciliation,
     switch_events,
@@ -201,7 +203,9 @@ class Listener:
                 self._match,
                 self._submit_commands,
                 self._submit_lines,
+                lambda: self._submit_all(caller_steps.due(now), partial(caller_steps.go_on, now=now)),
                 lambda: self._submit_all(dialler_calls.overdue(now), partial(dialler_calls.go_on, now=now)),
+                lambda: self._submit_all(lost_phones.waiting(), partial(lost_phones.go_on, now=now)),
                 lambda: self._submit_all(distribution.overdue(now), partial(inbound.overflow, now=now)),
                 lambda: distribution.distribute(now),
             ]

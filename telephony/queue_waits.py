@@ -15,12 +15,15 @@ from telephony.models import Connection, Queue
 USUAL_CALL_SECONDS = 180
 
 _SITUATIONS = """
-SELECT q.id, w.waiting, w.since, a.free, a.serving, q.wrap_up_seconds + COALESCE(h.seconds, %s)
+SELECT q.id, w.waiting, w.since, b.callbacks, a.free, a.serving, q.wrap_up_seconds + COALESCE(h.seconds, %s)
 FROM telephony_queue q
 CROSS JOIN LATERAL (
   SELECT count(*) AS waiting, min(c.waiting_since) AS since FROM telephony_connection c
   WHERE c.state = 'waiting' AND c.queue_id = q.id
 ) w
+CROSS JOIN LATERAL (
+  SELECT count(*) AS callbacks FROM telephony_callback WHERE state = 'waiting' AND queue_id = q.id
+) b
 CROSS JOIN LATERAL (
   SELECT count(*) FILTER (WHERE st.kind = 'free') AS free,
          count(*) FILTER (WHERE st.kind IS DISTINCT FROM 'paused') AS serving
@@ -46,6 +49,8 @@ class Situation:
 
     waiting: int
     longest_since: datetime | None
+    # People who wait in a place of the queue to be called back.
+    callbacks: int
     free: int
     serving: int
     # The average time of an agent for a call: the talk of the queue's last calls, and the wrap-up.
@@ -54,9 +59,13 @@ class Situation:
     @property
     def estimated_seconds(self) -> int | None:
         """The estimated wait of a caller who enters now; None without agents."""
+        return self.estimate(self.waiting + self.callbacks + 1)
+
+    def estimate(self, place: int) -> int | None:
+        """Return the estimated wait of the caller at this place; None without agents."""
         if not self.serving:
             return None
-        before = max(self.waiting + 1 - self.free, 0)
+        before = max(place - self.free, 0)
         return math.ceil(before * self.handle_seconds / self.serving)
 
 
@@ -65,8 +74,8 @@ def situations(queue_ids: Collection[int]) -> dict[int, Situation]:
     with connection.cursor() as cursor:
         cursor.execute(_SITUATIONS, [USUAL_CALL_SECONDS, list(queue_ids)])
         return {
-            pk: Situation(waiting, since, free, serving, int(handle))
-            for pk, waiting, since, free, serving, handle in cursor.fetchall()
+            pk: Situation(waiting, since, callbacks, free, serving, int(handle))
+            for pk, waiting, since, callbacks, free, serving, handle in cursor.fetchall()
         }
 
 

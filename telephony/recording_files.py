@@ -22,7 +22,7 @@ from telephony.models import Recording
 from telephony.models.transcription import is_configured
 from telephony.switch import current_switch
 from telephony.switch.base import SwitchError, SwitchUnreachable
-from telephony.verbs import recordings, transcriptions
+from telephony.verbs import callers_messages, recordings, transcriptions
 from telephony.wav import mend
 
 logger = logging.getLogger(__name__)
@@ -74,6 +74,7 @@ def _attempt(claim: Claim[Recording]) -> None:
         if not settings.RECORDINGS_FOLDER:
             with suppress(SwitchUnreachable):  # the sweep retries it
                 _remove_from_switch(recording)
+        callers_messages.open_tickets(recording.pk)
         request_transcription(recording.connection_id)
 
 
@@ -150,6 +151,7 @@ def sweep(now: datetime) -> None:
     """Fetch recordings that the switch has not reported, and request transcriptions that had no provider."""
     for name in Recording.objects.overdue(now).values_list("name", flat=True)[:REQUESTED_AT_ONCE]:
         recordings.finish(name)
+    callers_messages.open_tickets()
     if is_configured():
         untranscribed = Recording.objects.untranscribed().order_by("-id")
         for connection_id in untranscribed.values_list("connection_id", flat=True)[:REQUESTED_AT_ONCE]:

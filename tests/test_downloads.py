@@ -24,7 +24,7 @@ LOGGING = {"record", "record_once"}
 WITHOUT_ENTRY = {
     "callcentre/core/downloads.py:file_response": "called by views",
     "campaigns/admin/dialling.py:compliance_download": "figures without numbers and names",
-    "campaigns/sounds.py:show_sound": "our own message",
+    "telephony/sounds.py:show_sound": "our own sounds",
     "knowledgebase/images.py:show_image": "images of articles",
     "telephony/admin/audio_ranges.py:sound": "called by views",
     "tickets/admin/ticket_page_files.py:file_view": "a part of one ticket, whose reading is not logged",

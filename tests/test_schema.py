@@ -9,21 +9,24 @@ from urllib.parse import urlencode
 import pytest
 from django.db import connection
 from django.urls import URLPattern, URLResolver, get_resolver, resolve
+from django.utils import timezone
 from pytest_django import DjangoDbBlocker
 
 from callcentre.core.errors import ErrorCode
 from knowledgebase.models import Article
-from telephony.models import Agent, Connection
+from telephony.models import Agent, Connection, Supervision
 from telephony.verbs import presence
 from tests.campaigns.factories import AttemptFactory, DoNotCallFactory, RecordOfferFactory, RecordStatusFactory
 from tests.conftest import ACTOR, ApiClient, kept_for_all
 from tests.documented import document, faults, media_of, operations, resolved
 from tests.telephony.factories import (
+    AgentFactory,
     AgentLineFactory,
     ConnectionFactory,
     ConnectionTopicFactory,
     PauseFactory,
     QueueFactory,
+    SupervisionFactory,
     TopicFactory,
     TopicFieldFactory,
     TranscriptionFactory,
@@ -44,6 +47,7 @@ NEEDED = {
     "date_to": "2026-11-03",
     "filename": "a.pdf",
     "query": "order",
+    "sip": "109",
 }
 
 
@@ -81,6 +85,7 @@ def demonstrate() -> None:
     TopicFieldFactory(pk=3, queue=queue)
     ConnectionTopicFactory(connection=call, topic=topic)
     TranscriptionFactory(connection=call, finished=True)
+    AgentFactory(login="supervisor1", number="109")
     QueueFactory(pk=3)
     CustomFieldFactory(owner="customer", name="loyalty")
     CustomerFactory(pk=77)
@@ -102,6 +107,9 @@ def id_for(path: str) -> str:
         return str(WebhookFactory().pk)
     if path.endswith(("/hangup", "/hold", "/resume", "/transfer")):
         return str(ConnectionFactory(talking=True, is_on_hold=path.endswith("/resume")))
+    if path.endswith(("/monitor", "/take_over")):
+        Supervision.objects.update(ended_at=timezone.now())
+        return str(SupervisionFactory(agent=Agent.objects.get(number="109")).connection)
     if path.startswith("/api/chats/"):
         return str(ChatFactory().pk)
     if path.startswith("/api/do_not_call/"):

@@ -25,9 +25,12 @@ class EventType(models.TextChoices):
     TICKET_COMMENTED = "TICKET_COMMENTED", _("An agent comments on a ticket.")
     TICKET_DELETED = "TICKET_DELETED", _("A ticket is deleted.")
     AGENT_RINGING = "AGENT_RINGING", _("The phone of an agent rings.")
+    SCREEN_POP = "SCREEN_POP", _("Another program is to show its page of a call to the agent.")
     CONNECTION_STARTED = "CONNECTION_STARTED", _("A call begins.")
     CONNECTION_ANSWERED = "CONNECTION_ANSWERED", _("A call is answered.")
     CONNECTION_ENDED = "CONNECTION_ENDED", _("A call ends.")
+    CALLBACK_QUEUED = "CALLBACK_QUEUED", _("A caller, or a client, asks to be called back.")
+    CALLBACK_ENDED = "CALLBACK_ENDED", _("A call-back was answered, or is given up.")
     RECORDING_READY = "RECORDING_READY", _("A recording can be fetched.")
     TRANSCRIPTION_READY = "TRANSCRIPTION_READY", _("A transcription is ready, or has failed.")
     AGENT_LOGGED_IN = "AGENT_LOGGED_IN", _("An agent logs in.")
@@ -89,6 +92,13 @@ _RECORD = {
     "next_call_date": None,
     "agent_login": None,
 }
+_CALLBACK = {
+    "callback_id": 17,
+    "queue_id": 3,
+    "phone_number": "+48225550107",
+    "customer_id": 77,
+    "connection_id": "1416225570.341",
+}
 _ALARM = {"alarm_id": 4, "name": "Hotline waits", "subject": "QUEUE_WAIT"}
 EXAMPLES: dict[EventType, dict[str, Any]] = {
     EventType.CHAT_CONVERSATION_CREATED: {
@@ -115,6 +125,12 @@ EXAMPLES: dict[EventType, dict[str, Any]] = {
     EventType.TICKET_COMMENTED: {**_TICKET, "message_id": 9003},
     EventType.TICKET_DELETED: _TICKET,
     EventType.AGENT_RINGING: _CALL,
+    EventType.SCREEN_POP: {
+        **_CALL,
+        "moment": "ring",
+        "name": "CRM",
+        "url": "https://crm.example/find?number=%2B48225550107",
+    },
     EventType.CONNECTION_STARTED: _CONNECTION,
     EventType.CONNECTION_ANSWERED: _CONNECTION,
     EventType.CONNECTION_ENDED: {
@@ -124,6 +140,15 @@ EXAMPLES: dict[EventType, dict[str, Any]] = {
         "disposition": "ANSWERED",
         "cause": 16,
         "cause_text": "Normal clearing",
+    },
+    EventType.CALLBACK_QUEUED: _CALLBACK,
+    EventType.CALLBACK_ENDED: {
+        **_CALLBACK,
+        "disposition": "ANSWERED",
+        "attempts": 1,
+        "waiting_seconds": 240,
+        "agent_login": "agent1",
+        "answer_connection_id": "1416225810.352",
     },
     EventType.RECORDING_READY: {"connection_id": "1416225570.341", "filename": "1416225570.341.wav"},
     EventType.TRANSCRIPTION_READY: {"connection_id": "1416225570.341", "status": "SUCCESS"},

@@ -199,6 +199,16 @@ class ErrorCode(enum.Enum):
     NO_CONNECTION_TO_PBX = 140309, _("No connection to the PBX.")
 
     QUEUE_NOT_FOUND = 140310, _("Queue not found.")
+    PHONE_OCCUPIED = 140311, _("This phone is in a call, or has a standing line.")
+    PHONE_NOT_CONNECTED = 140312, _("This phone in the browser is not connected.")
+    NOT_MONITORED = 140313, _("This phone is not in the call as a supervisor's.")
+    MESSAGE_TO = 140314, _("One of agent_login, queue_id and all is wanted.")
+
+    # Call-backs
+    CALLBACK_NOT_FOUND = 140501, _("Call-back not found.")
+    CALLBACK_EXISTS = 140502, _("A call-back of this queue waits for the number already.")
+    CALLBACK_NOT_WAITING = 140503, _("The call-back does not wait any more.")
+    CALLER_WITHOUT_NUMBER = 140504, _("The caller showed no number.")
 
     # Tickets
     REPLY_UNSUPPORTED = 150001, _('Replies cannot be sent to tickets of the source "%(source)s".')

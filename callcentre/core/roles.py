@@ -5,7 +5,7 @@ all rights over the models of these apps, auditors may view all. The groups are 
 they belong to the installation.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from django.apps import apps
@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy as _
 # Role -> letters of rights -> names of models.
 RoleRights = Mapping[str, Mapping[str, str]]
 # Letter of a right -> the first word of the permission.
-ACCESS = {"v": "view", "a": "add", "c": "change", "d": "delete", "s": "share"}
+ACCESS = {"v": "view", "a": "add", "c": "change", "d": "delete", "s": "share", "m": "monitor"}
 # The name that the database has -> the name that people read.
 NAMES = {
     "Agent": _("Agent"),
@@ -42,9 +42,15 @@ def has_right(role: str, app: str, codename: str) -> bool:
         return role == "Administrator" or access == ACCESS["v"]
     return any(
         model in models.split() and access in {ACCESS[letter] for letter in letters}
-        for each in (role, INCLUDED.get(role, role))
+        for each in _with_included(role)
         for letters, models in declared.get(each, {}).items()
     )
+
+
+def _with_included(role: str) -> Iterator[str]:
+    while role:
+        yield role
+        role = INCLUDED.get(role, "")
 
 
 def rights_of(role: str, permissions: Iterable[tuple[int, str, str]]) -> list[int]:

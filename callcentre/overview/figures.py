@@ -94,6 +94,7 @@ def _queues(calls: Day, scope: Scope) -> list[Figures]:
         found.append(
             {"id": pk, "name": name}
             | {"waiting": now.waiting, "since": _epoch(now.longest_since), "free": now.free, "serving": now.serving}
+            | {"callbacks": now.callbacks}
             | {"came": day.came, "answered": day.answered, "in_time": day.in_time, "abandoned": day.abandoned}
             | {"service_level": day.service_level}
         )
@@ -115,6 +116,8 @@ def _agents(scope: Scope) -> Figures:
             "number": row.number,
             "customer": row.customer,
             "customer_url": row.customer_url,
+            "call": row.call,
+            "phone": row.phone,
         }
         for row in now.rows
     ]

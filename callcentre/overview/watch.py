@@ -47,11 +47,11 @@ def values_of(alarms: Sequence[Alarm], now: datetime) -> dict[int, float | None]
     open_ids = _open_queues([alarm for alarm in active if alarm.subject == Subject.QUEUE_FREE_AGENTS], now)
     values: dict[int, float | None] = dict.fromkeys(alarm.pk for alarm in alarms)
     for alarm in active:
-        if alarm.campaign_id is not None:
-            values[alarm.pk] = days[alarm.campaign_id][0].drop_rate
-        elif alarm.queue_id is not None:
+        if alarm.queue_id is not None:
             values[alarm.pk] = _of_queue(alarm.subject, situations[alarm.queue_id], now, alarm.queue_id in open_ids)
-        else:
+        elif alarm.subject == Subject.CAMPAIGN_DROP_RATE and alarm.campaign_id is not None:
+            values[alarm.pk] = days[alarm.campaign_id][0].drop_rate
+        elif alarm.subject == Subject.TRUNK_FAILED:
             failure = trunk.present_failure()
             values[alarm.pk] = max((now - failure.began_at).total_seconds(), 0.001) if failure else 0.0
     return values

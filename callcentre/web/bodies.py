@@ -51,6 +51,10 @@ def file_forms() -> dict[str, int]:
         "admin:campaigns_campaign_drop_message": upload,
         "admin:campaigns_recordimport_add": settings.MAX_IMPORT_MB * MB,
         "admin:knowledgebase_article_images": upload,
+        # Prompts.
+        **dict.fromkeys(
+            (f"admin:telephony_{model}_{page}" for model in ("menu", "queue") for page in ("add", "change")), 4 * upload
+        ),
         "admin:telephony_transfershortcut_add": upload,
         "admin:telephony_transfershortcut_change": upload,
         # Larger attachments get an error on the page, which keeps the written text.

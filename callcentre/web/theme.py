@@ -14,6 +14,7 @@ THEME: dict[str, Any] = {
     "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": lambda request: static("callcentre/icon.svg")}],
     "STYLES": [lambda request: static("callcentre/admin.css")],
     "SCRIPTS": [
+        lambda request: static("callcentre/kept.js"),
         lambda request: static("callcentre/admin.js"),
         lambda request: static("callcentre/lists.js"),
         lambda request: static("callcentre/menu.js"),

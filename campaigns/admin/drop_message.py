@@ -3,19 +3,19 @@
 from typing import TYPE_CHECKING, Any
 
 from django import forms
-from django.conf import settings
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils.html import format_html
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
-from unfold.widgets import UnfoldAdminFileFieldWidget
 
 from callcentre.admin import Admin, actor_of, page_action
-from campaigns.dialling.drop_messages import set_message, signed_path
+from campaigns.dialling.drop_messages import set_message
 from campaigns.models import Campaign
-from telephony.wav import LONGEST_SECONDS, to_telephone
+from telephony.admin.prompts import SoundField
+from telephony.sounds import signed_path
+from telephony.wav import LONGEST_SECONDS
 
 if TYPE_CHECKING:
     _Base = Admin
@@ -24,20 +24,11 @@ else:
 
 
 class MessageForm(forms.Form):
-    sound = forms.FileField(
+    sound = SoundField(
         label=_("WAV file"),
         required=False,
-        widget=UnfoldAdminFileFieldWidget(attrs={"accept": ".wav,audio/wav"}),
         help_text=_("A person whose call finds no agent within two seconds hears it. Empty: the message is removed."),
     )
-
-    def clean_sound(self) -> bytes | None:
-        file = self.cleaned_data["sound"]
-        if file is None:
-            return None
-        if file.size > settings.MAX_UPLOAD_MB * 1024 * 1024:
-            raise forms.ValidationError(_("The file is too large."))
-        return to_telephone(file)
 
 
 class DropMessagePage(_Base):
@@ -71,5 +62,5 @@ def _present(campaign: Campaign) -> Any:
     if not campaign.drop_message:
         return _now("The campaign has no message. Dropped calls are hung up at once.")
     sentence = _now("Dropped calls hear a message. The new one may last %(seconds)s seconds.")
-    listen = format_html('<a href="{}">{}</a>', signed_path(campaign), _now("Listen"))
+    listen = format_html('<a href="{}">{}</a>', signed_path(str(campaign.drop_message.name)), _now("Listen"))
     return format_html("{} {}", sentence % {"seconds": LONGEST_SECONDS}, listen)

@@ -14,11 +14,13 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.db.models import F
+from django.utils import timezone
 
 from callcentre.core.statements import Statement, rows_of
 from campaigns.dialling.agents import CampaignAgent
 from campaigns.models import Campaign
 from campaigns.models.dialling import DiallerState
+from telephony.models.callback import CALLBACK_IS_DUE, moment
 from telephony.models.connection import IS_ANSWERED_WITHOUT_AGENT
 
 # An older state belongs to a dialler that has died: its campaign wants no agent.
@@ -34,8 +36,8 @@ LEFT JOIN campaigns_diallerstate s ON s.campaign_id = c.id
 WHERE member.agent_id = ANY(%(agents)s)
 GROUP BY c.id, s.campaign_id ORDER BY c.id <> %(campaign)s, c.id
 """
-# Answered calls of other campaigns without an agent, then callers for whom no phone rings, by queue, in the order in
-# which queues are served. Campaigns have negative numbers here.
+# Answered calls of other campaigns without an agent, then callers for whom no phone rings and call-backs, by queue, in
+# the order in which queues are served. Campaigns have negative numbers here.
 _WAITING = Statement("""
 SELECT place, callers FROM (
   SELECT -call.campaign_id AS place, count(*) AS callers, -1 AS priority
@@ -47,8 +49,12 @@ SELECT place, callers FROM (
   WHERE c.state = 'waiting' AND NOT EXISTS (
     SELECT FROM telephony_offer o WHERE o.connection_id = c.id AND o.ended_at IS NULL)
   GROUP BY c.queue_id, q.priority
+  UNION ALL
+  SELECT b.queue_id, count(*), q.priority
+  FROM telephony_callback b JOIN telephony_queue q ON q.id = b.queue_id WHERE {callback_is_due}
+  GROUP BY b.queue_id, q.priority
 ) AS places ORDER BY priority, place
-""").of(is_answered_without_agent=IS_ANSWERED_WITHOUT_AGENT)
+""").of(is_answered_without_agent=IS_ANSWERED_WITHOUT_AGENT, callback_is_due=CALLBACK_IS_DUE)
 _MEMBERS = """
 SELECT place, agent_id FROM (
   SELECT m.queue_id AS place, m.agent_id, m.priority FROM telephony_queuemember m
@@ -57,12 +63,16 @@ SELECT place, agent_id FROM (
 ) AS members
 WHERE place = ANY(%(places)s) AND agent_id = ANY(%(agents)s) ORDER BY priority
 """
-_CALLERS = """
-SELECT count(*) FROM telephony_connection c
-WHERE c.state = 'waiting' AND c.waiting_since IS NOT NULL
-  AND c.queue_id IN (SELECT queue_id FROM telephony_queuemember WHERE agent_id = ANY(%s))
-  AND NOT EXISTS (SELECT FROM telephony_offer o WHERE o.connection_id = c.id AND o.ended_at IS NULL)
-"""
+_CALLERS = Statement("""
+SELECT count(*) FROM (
+  SELECT c.queue_id FROM telephony_connection c
+  WHERE c.state = 'waiting' AND c.waiting_since IS NOT NULL
+    AND NOT EXISTS (SELECT FROM telephony_offer o WHERE o.connection_id = c.id AND o.ended_at IS NULL)
+  UNION ALL
+  SELECT b.queue_id FROM telephony_callback b JOIN telephony_queue q ON q.id = b.queue_id WHERE {callback_is_due}
+) w
+WHERE w.queue_id IN (SELECT queue_id FROM telephony_queuemember WHERE agent_id = ANY(%(agents)s))
+""").of(callback_is_due=CALLBACK_IS_DUE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +93,7 @@ def left_by_queues(free: Sequence[CampaignAgent], campaign: Campaign) -> tuple[l
     Also return the number of callers for whom an agent was set aside.
     """
     ids = [agent.id for agent in free]
-    waiting = rows_of(_WAITING, {"own": campaign.pk}) if free else []
+    waiting = rows_of(_WAITING, {"own": campaign.pk, **moment(timezone.now())}) if free else []
     if not waiting:
         return list(free), 0
     members = rows_of(_MEMBERS, {"places": [place for place, _ in waiting], "agents": ids})
@@ -98,7 +108,7 @@ def left_by_queues(free: Sequence[CampaignAgent], campaign: Campaign) -> tuple[l
 
 def callers_for(agents: Sequence[CampaignAgent]) -> int:
     """Return how many callers wait, without a ringing phone, in queues of which one of the agents is a member."""
-    ((callers,),) = rows_of(_CALLERS, [[agent.id for agent in agents]])
+    ((callers,),) = rows_of(_CALLERS, {"agents": [agent.id for agent in agents], **moment(timezone.now())})
     return int(callers)
 
 

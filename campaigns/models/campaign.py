@@ -1,10 +1,8 @@
 import re
 from collections.abc import Iterable
 from datetime import date
-from hashlib import sha256
 from typing import Any, ClassVar
 
-from django.core.files.base import ContentFile
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import F, Q
@@ -241,13 +239,6 @@ class Campaign(TimestampedModel):
         """The parameters that are set, by their names on the wire."""
         values = {name: getattr(self, name) for name in PARAMETERS}
         return {name: value for name, value in values.items() if value not in (None, "")}
-
-    def store_message(self, sound: bytes) -> None:
-        """Store the message of dropped calls, without saving the row.
-
-        The name is of the content, because the switch keeps copies by name.
-        """
-        self.drop_message.save(f"{sha256(sound).hexdigest()[:40]}.wav", ContentFile(sound), save=False)
 
     def faults(self, unread: Iterable[Fault] = ()) -> list[Fault]:
         """Return the faults of rules about several fields. Fields in `unread` have no value and break no rule."""

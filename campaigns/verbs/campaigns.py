@@ -27,6 +27,7 @@ from campaigns.models import (
 )
 from campaigns.models.campaign import faults_of_caller_id
 from campaigns.scripts import unknown_fields
+from telephony import sounds
 from telephony.models import Agent
 
 logger = logging.getLogger(__name__)
@@ -119,7 +120,7 @@ def _clone_message(source: Campaign, campaign: Campaign) -> None:
     except FileNotFoundError:
         logger.warning("the message of a campaign is lost", extra={"file": source.drop_message.name})
         return
-    campaign.store_message(sound)
+    sounds.store(campaign.drop_message, sound)
     campaign.save(update_fields=["drop_message"])
 
 

@@ -25,6 +25,7 @@ from campaigns.verbs import retries
 from campaigns.verbs.record_calls import status_for
 from campaigns.verbs.record_edits import Edit, edit_records
 from telephony.models import Connection
+from telephony.verbs import screen_pops
 
 logger = logging.getLogger(__name__)
 
@@ -64,6 +65,8 @@ def give_result(
         if attempt.ended_at:
             attempt.settled_at = attempt.settled_at or now
         attempt.save(update_fields=["result", "settled_at"])
+        login = connection.agent.login if connection.agent else ""
+        screen_pops.record(connection, login, screen_pops.Moment.RESULT)
 
 
 def await_result(connection_id: int, longer: timedelta) -> None:

@@ -1,5 +1,29 @@
 """The telephony part of the admin."""
 
-from telephony.admin import agent_intervals, agents, connections, offers, queues, shortcuts, topics, transcriptions
+from telephony.admin import (
+    agent_intervals,
+    agents,
+    callbacks,
+    connections,
+    menus,
+    messages,
+    offers,
+    queues,
+    shortcuts,
+    topics,
+    transcriptions,
+)
 
-__all__ = ["agent_intervals", "agents", "connections", "offers", "queues", "shortcuts", "topics", "transcriptions"]
+__all__ = [
+    "agent_intervals",
+    "agents",
+    "callbacks",
+    "connections",
+    "menus",
+    "messages",
+    "offers",
+    "queues",
+    "shortcuts",
+    "topics",
+    "transcriptions",
+]

@@ -94,8 +94,9 @@ class AgentSessionAdmin(LedgerAdmin):
     """Sessions of agents."""
 
     list_display = ("began", "ended", "length", "agent", "ended_by")
+    list_further = ("reason",)
     list_filter = (("agent", AutocompleteSelectFilter), Dates, OpenFilter, Counted)
-    fields = ("agent", "began", "ended", "length", "ended_by")
+    fields = ("agent", "began", "ended", "length", "ended_by", "reason")
     readonly_fields = fields
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[AgentSession]:
@@ -116,7 +117,8 @@ class AgentStateAdmin(LedgerAdmin):
         OpenFilter,
         Counted,
     )
-    fields = ("agent", "state", "pause_name", "began", "ended", "length", "ends_at", "call")
+    list_further = ("reason",)
+    fields = ("agent", "state", "pause_name", "began", "ended", "length", "ends_at", "call", "reason")
     readonly_fields = fields
     state = column(lambda state: (state.kind, state.get_kind_display()), description=_("state"), label=COLOURS)
     pause_name = column(lambda state: str(state.pause or ""), description=_("pause"))

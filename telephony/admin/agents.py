@@ -21,6 +21,7 @@ from callcentre.admin.scope import RelatedDropdownFilter, scope_of
 from callcentre.core.integers import integer_of
 from telephony.admin.new_agent import new_agent_view
 from telephony.admin.state_labels import COLOURS, LABELS, label_of, length, moment
+from telephony.admin.supervision import ReasonForm, reason_form
 from telephony.admin.undeletable import Undeletable
 from telephony.current_states import LOGGED_OUT, Current, current_states
 from telephony.models import Agent, AgentGroup, AgentState, Pause, Queue
@@ -61,7 +62,7 @@ class QueueFilter(DropdownFilter):
         return queryset if pk is None else queryset.filter(memberships__queue=pk)
 
 
-class PauseForm(forms.Form):
+class PauseForm(ReasonForm):
     pause = forms.ModelChoiceField(
         label=_("Pause"), queryset=Pause.objects.active(), widget=UnfoldAdminSelectWidget(), empty_label=None
     )
@@ -86,7 +87,7 @@ class AgentAdmin(Undeletable, Admin):
     search_help_text = _("Login, name, number or e-mail")
     actions = ("log_out_selected", "pause_selected", "free_selected", "activate", "deactivate")
     actions_list = ("new_agent",)
-    actions_detail = ("log_out", "pause", "free")
+    actions_detail = ("log_out", "pause", "free", "message")
     readonly_fields = ("state_now",)
     autocomplete_fields = ("user",)
     full_name = column(
@@ -159,12 +160,13 @@ class AgentAdmin(Undeletable, Admin):
 
     @page_action(description=_("Log out"), url_path="log-out", icon="logout", permissions=["change"])
     def log_out(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        agent, actor = self.row_or_404(request, object_id), actor_of(request)
-        if request.method != "POST":
+        agent, actor, form = self.row_or_404(request, object_id), actor_of(request), reason_form(request)
+        if request.method != "POST" or not form.is_valid():
             intro = _now("The session ends. A call goes on, and the agent gets no other.")
             title, submit = _now("Log an agent out"), _now("Log out")
-            return self.action_page(request, title=title, submit=submit, obj=agent, intro=intro)
-        return self._apply_to_one(request, agent, lambda one: presence.log_out(one, actor), _now("logged out"))
+            return self.action_page(request, title=title, submit=submit, form=form, obj=agent, intro=intro)
+        why = form.cleaned_data
+        return self._apply_to_one(request, agent, lambda one: presence.log_out(one, actor, **why), _now("logged out"))
 
     @page_action(description=_("Pause"), url_path="pause", icon="pause_circle", permissions=["change"])
     def pause(self, request: HttpRequest, object_id: str) -> HttpResponse:
@@ -173,7 +175,10 @@ class AgentAdmin(Undeletable, Admin):
         if request.method == "POST" and form.is_valid():
             pause = form.cleaned_data["pause"]
             label = _now("paused for %(pause)s") % {"pause": pause}
-            return self._apply_to_one(request, agent, lambda one: presence.pause(one, actor, pause.pk), label)
+            reason = form.cleaned_data["reason"]
+            return self._apply_to_one(
+                request, agent, lambda one: presence.pause(one, actor, pause.pk, reason=reason), label
+            )
         pauses = [(pause.pk, pause.name) for pause in Pause.objects.active()]
         intro = _now("Choose the pause.")
         title, submit = _now("Pause an agent"), _now("Pause")
@@ -183,12 +188,21 @@ class AgentAdmin(Undeletable, Admin):
 
     @page_action(description=_("Set ready"), url_path="free", icon="play_circle", permissions=["change"])
     def free(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        agent, actor = self.row_or_404(request, object_id), actor_of(request)
-        if request.method != "POST":
+        agent, actor, form = self.row_or_404(request, object_id), actor_of(request), reason_form(request)
+        if request.method != "POST" or not form.is_valid():
             intro = _now("A pause or the wrap-up after a call ends: the agent gets calls again.")
             title, submit = _now("Set an agent ready"), _now("Set ready")
-            return self.action_page(request, title=title, submit=submit, obj=agent, intro=intro)
-        return self._apply_to_one(request, agent, lambda one: presence.free(one, actor), pgettext("agent", "ready"))
+            return self.action_page(request, title=title, submit=submit, form=form, obj=agent, intro=intro)
+        label, why = pgettext("agent", "ready"), form.cleaned_data
+        return self._apply_to_one(request, agent, lambda one: presence.free(one, actor, **why), label)
+
+    def has_message_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return bool(request.user.has_perm("telephony.add_agentmessage"))
+
+    @page_action(description=_("Message"), url_path="message", icon="campaign", permissions=["message"])
+    def message(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        agent = self.row_or_404(request, object_id, "view")
+        return redirect(f"{reverse('admin:telephony_agentmessage_send')}?agent={agent.pk}")
 
     # Actions on several agents
 
@@ -219,9 +233,9 @@ class AgentAdmin(Undeletable, Admin):
                 selected=chosen,
                 intro=intro % {"count": len(chosen)},
             )
-        pause = form.cleaned_data["pause"]
+        pause, reason = form.cleaned_data["pause"], form.cleaned_data["reason"]
         label = _now("paused for %(pause)s") % {"pause": pause}
-        count = self._apply(request, chosen, lambda agent: presence.pause(agent, actor, pause.pk), label)
+        count = self._apply(request, chosen, lambda one: presence.pause(one, actor, pause.pk, reason=reason), label)
         self.say_done(request, ngettext("%(count)s agent is paused.", "%(count)s agents are paused.", count), count)
         return None
 

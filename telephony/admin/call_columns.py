@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from django.db.models import QuerySet
 from django.http import HttpRequest
@@ -103,7 +103,7 @@ class CallsAdmin(UncountedMixin, ReadOnlyAdmin):
 class CallPartsAdmin(CallsAdmin):
     """The base of lists whose rows belong to calls."""
 
-    list_select_related = ("connection__agent", "connection__queue")
+    list_select_related: ClassVar[tuple[str, ...]] = ("connection__agent", "connection__queue")
 
     call = column(lambda row: row.connection.uid, description=_("Id of the call"))
 

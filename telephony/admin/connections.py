@@ -8,6 +8,7 @@ from django.contrib import admin
 from django.contrib.admin.utils import flatten_fieldsets
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest
+from django.template.defaultfilters import floatformat
 from django.utils.translation import gettext_lazy as _
 from unfold.admin import TabularInline
 from unfold.contrib.filters.admin import DropdownFilter
@@ -21,9 +22,10 @@ from telephony.admin import connection_search
 from telephony.admin.call_columns import CallsAdmin, players_of, recordings_of
 from telephony.admin.report_filter import Counted
 from telephony.admin.state_labels import minutes
+from telephony.admin.supervision import SupervisionPages, course_of
 from telephony.admin.topics import topic_of
 from telephony.admin.transcriptions import conversation_of
-from telephony.models import CallCommand, Connection, Leg, Offer, Talk, Transfer
+from telephony.models import CallCommand, CallQuality, Connection, Leg, Offer, Supervision, Talk, Transfer
 
 COLOURS: dict[str, str] = {
     Connection.Disposition.ANSWERED: "success",
@@ -130,7 +132,7 @@ def _instant(name: str, description: Any) -> Any:
     return column(lambda row: second(getattr(row, name)) or "–", description=description)
 
 
-def _reason(row: Connection | Leg) -> str:
+def _reason(row: Connection | Leg | Supervision) -> str:
     return causes.shown(row.cause_text) or "–"
 
 
@@ -149,6 +151,24 @@ class TalkInline(_PartInline):
     verbose_name_plural = _("talks")
 
 
+def _figure(name: str, description: Any) -> Any:
+    """Return a column that shows a mean and the worst value, with one decimal."""
+
+    def shown(row: CallQuality) -> str:
+        values = getattr(row, name), getattr(row, f"{name}_worst")
+        return "–" if None in values else " / ".join(floatformat(value, 1) for value in values)
+
+    return column(shown, description=description)
+
+
+class QualityInline(_PartInline):
+    model = CallQuality
+    fields = ("agent", "mean_loss", "mean_jitter", "mean_round_trip")
+    mean_loss = _figure("loss", _("loss in %, mean / worst"))
+    mean_jitter = _figure("jitter", _("jitter in ms, mean / worst"))
+    mean_round_trip = _figure("round_trip", _("round trip in ms, mean / worst"))
+
+
 class TransferInline(_PartInline):
     model = Transfer
     fields = ("moment", "actor_name", "from_queue", "from_agent", "queue", "number", "reason")
@@ -161,6 +181,15 @@ class TransferInline(_PartInline):
         return f"{number}{colon}{causes.shown(reason)}" or "–"
 
 
+class SupervisionInline(_PartInline):
+    model = Supervision
+    fields = ("agent", "course", "up", "ended", "actor_name", "reason")
+    up, ended = _instant("up_at", _("from")), _instant("ended_at", _("to"))
+    course = column(course_of, description=_("modes"))
+    reason = column(_reason, description=_("reason"))
+    verbose_name_plural = _("supervisors")
+
+
 class LegInline(_PartInline):
     model = Leg
     fields = ("role", "number", "agent", "state", "asked", "up", "ended", "cause", "reason", "tech_cause")
@@ -171,12 +200,20 @@ class LegInline(_PartInline):
 
 class CommandInline(_PartInline):
     model = CallCommand
-    fields = ("asked", "kind", "actor_name", "done", "error")
+    fields = ("asked", "kind", "actor_name", "done", "error", "why")
+    why = column(lambda command: command.arguments.get("reason") or "–", description=_("reason"))
     asked, done = _instant("created_at", _("asked")), _instant("done_at", _("done"))
 
 
+# Parts of which the call itself says whether it has some.
+FLAGS: dict[Any, Any] = {
+    TalkInline: lambda call: call.has_talks,
+    SupervisionInline: lambda call: call.is_supervised,
+}
+
+
 @admin.register(Connection)
-class ConnectionAdmin(CallsAdmin):
+class ConnectionAdmin(SupervisionPages, CallsAdmin):
     """Calls, their results, recordings and words."""
 
     # A phone shows the first five.
@@ -202,7 +239,8 @@ class ConnectionAdmin(CallsAdmin):
         (_("Course"), {"fields": (("start", "ring_seconds"), ("answer", "wait_seconds"), ("end", "talk"))}),
         (_("End of the call"), {"fields": (("hung_up_by", "request_of"), ("cause", "reason"))}),
     )
-    inlines = (OfferInline, TalkInline, TransferInline, LegInline, CommandInline)
+    inlines = (OfferInline, TalkInline, TransferInline, SupervisionInline, LegInline, QualityInline, CommandInline)
+    actions_detail = ("monitor", "end_call")
     change_form_outer_before_template = "telephony/_recordings.html"
     change_form_outer_after_template = "admin/telephony/connection.html"
     newest_by = "created_at"  # the ids of imported calls have another order
@@ -238,7 +276,7 @@ class ConnectionAdmin(CallsAdmin):
         return [
             inline
             for inline in self.inlines
-            if (obj and obj.has_talks if inline is TalkInline else inline.model.objects.filter(connection=obj).exists())
+            if obj and (FLAGS[inline](obj) if inline in FLAGS else inline.model.objects.filter(connection=obj).exists())
         ]
 
     @display(description=_("result"), label=COLOURS)

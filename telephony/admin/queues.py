@@ -3,18 +3,23 @@
 from collections.abc import Sequence
 from typing import Any
 
+from django import forms
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext, pgettext_lazy
+from unfold.widgets import UnfoldAdminSelectWidget
 
 from callcentre.admin import Admin, Inline, WeekdaysInline, column, confirm_first, display
+from callcentre.admin.theme import ModelForm
 from callcentre.core.times import spell_length
 from telephony import queue_waits
+from telephony.admin.prompts import PromptInline
 from telephony.admin.state_labels import length
 from telephony.admin.undeletable import Undeletable
+from telephony.callers_messages import ticket_queues
 from telephony.customers import name_beside
 from telephony.models import OpeningHours, Queue, QueueMember
 
@@ -36,14 +41,26 @@ class HoursInline(WeekdaysInline):
     fields = ("weekday", "opens_at", "closes_at")
 
 
+class QueueForm(ModelForm):
+    voicemail_ticket_queue_id = forms.TypedChoiceField(
+        label=_("Tickets of messages in"),
+        required=False,
+        coerce=int,
+        empty_value=None,
+        widget=UnfoldAdminSelectWidget,
+        choices=lambda: [("", _("no tickets")), *ticket_queues()],
+    )
+
+
 @admin.register(Queue)
 class QueueAdmin(Undeletable, Admin):
     """Queues, with their waiting callers, estimated wait and free agents."""
 
+    form = QueueForm
     list_display = ("name", "number", "waiting", "longest", "estimate", "free_agents", "is_active")
     list_further = (
         *("priority", "ring_seconds", "wrap_up_seconds", "topic_minutes", "longest_wait_seconds", "overflow_queue"),
-        *("overflow_number", "music_class", "id"),
+        *("overflow_number", "music_class", "callback_key", "callback_after_seconds", "id"),
     )
     list_select_related = ("overflow_queue",)
     list_filter = ("is_active",)
@@ -56,10 +73,16 @@ class QueueAdmin(Undeletable, Admin):
         (_("Agents' work"), {"fields": ("ring_seconds", "wrap_up_seconds", "topic_minutes")}),
         (
             _("Waiting"),
-            {"fields": ("longest_wait_seconds", "overflow_queue", "overflow_number", "music_class")},
+            {"fields": ("longest_wait_seconds", "most_waiting", "overflow_queue", "overflow_number")},
+        ),
+        (_("Prompts"), {"fields": ("music_class", "prompt_seconds", "prompt_language")}),
+        (_("Voicemail"), {"fields": ("has_voicemail", "voicemail_seconds", "voicemail_ticket_queue_id")}),
+        (
+            _("Call-backs"),
+            {"fields": ("callback_key", "callback_after_seconds", "callback_attempts", "callback_minutes")},
         ),
     )
-    inlines = (MemberInline, HoursInline)
+    inlines = (MemberInline, HoursInline, PromptInline)
     change_form_outer_before_template = "admin/telephony/callers.html"
 
     waiting = column(lambda queue: queue.situation.waiting, description=pgettext_lazy("of callers", "waiting"))

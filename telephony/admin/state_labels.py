@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 
 from callcentre.core.times import spell_length
 from telephony.current_states import LOGGED_OUT, Current
-from telephony.models import AgentState
+from telephony.models import AgentState, BrowserPhone
 
 Kind = AgentState.Kind
 LABELS: dict[str, Any] = {**dict(Kind.choices), LOGGED_OUT: _("logged out")}
@@ -34,6 +34,13 @@ def state_label(status: str, pause: str, next_pause: str) -> str:
     if next_pause:
         return _now("%(state)s, then %(pause)s") % {"state": label, "pause": next_pause}
     return f"{label}: {pause}" if pause else label
+
+
+def phone_label(phone: str, status: str) -> str:
+    """Return the state of a phone in the browser in words; an empty string for another phone."""
+    if phone == BrowserPhone.State.READY and status in (Kind.RINGING, Kind.TALKING):
+        return _now("phone: in a call")
+    return str(BrowserPhone.State(phone).label) if phone in BrowserPhone.State.values else ""
 
 
 def moment(instant: datetime | None) -> str:

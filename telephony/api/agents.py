@@ -1,17 +1,19 @@
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from callcentre.api.fields import BooleanField, IdField
+from callcentre.api.fields import BooleanField, IdField, TextField
 from callcentre.api.openapi import array, boolean, integer, operation, second, shape, text
 from callcentre.api.serializers import Input
 from callcentre.api.viewsets import ApiViewSet
-from callcentre.core.errors import ErrorCode
+from callcentre.core.errors import ErrorCode, Fault, Invalid
 from callcentre.core.lookups import found_or_404
 from telephony.calls import lines
 from telephony.current_states import current_states
-from telephony.models import Agent, AgentGroup, Pause
+from telephony.models import Agent, AgentGroup, AgentMessage, Pause, Queue
+from telephony.models.agent_intervals import REASON_LENGTH
 from telephony.verbs import presence
 from telephony.verbs.agents import edit_agent
+from telephony.verbs.messages import send_message
 
 
 class AgentEditInput(Input):
@@ -19,8 +21,34 @@ class AgentEditInput(Input):
     has_line = BooleanField("Whether the agent's phone stays connected between calls.", required=False, example=True)
 
 
+def reason_field() -> TextField:
+    return TextField(
+        "Why. It stands in the ledger and in the audit log.",
+        required=False,
+        max_length=REASON_LENGTH,
+        example="Training",
+    )
+
+
+class ReasonInput(Input):
+    reason = reason_field()
+
+
 class PauseInput(Input):
     pause_id = IdField("Id of an active pause, of `GET /system/pauses`.", example=2, errors=[ErrorCode.PAUSE_NOT_FOUND])
+    reason = reason_field()
+
+
+class MessageInput(Input):
+    example = {"text": "Please come to the desk.", "agent_login": "agent1"}
+    text = TextField("What the bar of each agent shows until the agent closes it.", max_length=AgentMessage.LONGEST)
+    agent_login = TextField(
+        "The agent who gets it.", required=False, max_length=100, errors=[ErrorCode.AGENT_NOT_FOUND]
+    )
+    queue_id = IdField(
+        "The queue whose members get it, if they are logged in.", required=False, errors=[ErrorCode.QUEUE_UNKNOWN]
+    )
+    all = BooleanField("Whether all agents get it who are logged in.", required=False)
 
 
 AGENT = shape(
@@ -112,9 +140,16 @@ class AgentViewSet(ApiViewSet):
         presence.log_in(agent_or_404(login), self.actor)
         return Response(status=204)
 
-    @operation("log_out_agent", "Log an agent out", "Ends the session, or a pause outside a session. A call goes on.")
+    @operation(
+        "log_out_agent",
+        "Log an agent out",
+        "Ends the session, or a pause outside a session. A call goes on. The body may be empty.",
+        body=ReasonInput,
+        is_partial=True,
+    )
     def log_out(self, request: Request, login: str) -> Response:
-        presence.log_out(agent_or_404(login), self.actor)
+        agent = agent_or_404(login)
+        presence.log_out(agent, self.actor, reason=self._reason())
         return Response(status=204)
 
     @operation(
@@ -129,18 +164,48 @@ class AgentViewSet(ApiViewSet):
     def pause(self, request: Request, login: str) -> Response:
         agent = agent_or_404(login)
         values, faults = self.read(PauseInput)
-        presence.pause(agent, self.actor, values.get("pause_id"), faults)
+        presence.pause(agent, self.actor, values.get("pause_id"), faults, reason=values.get("reason", ""))
         return Response(status=204)
 
     @operation(
         "free_agent",
         "Set an agent ready for calls",
-        "Ends a pause or the wrap-up after a call.",
+        "Ends a pause or the wrap-up after a call. The body may be empty.",
+        body=ReasonInput,
+        is_partial=True,
         errors=[ErrorCode.AGENT_NOT_LOGGED_IN],
         conflicts=[ErrorCode.AGENT_IN_CALL],
     )
     def free(self, request: Request, login: str) -> Response:
-        presence.free(agent_or_404(login), self.actor)
+        presence.free(agent_or_404(login), self.actor, reason=self._reason())
+        return Response(status=204)
+
+    def _reason(self) -> str:
+        values, faults = self.read(ReasonInput)
+        if faults:
+            raise Invalid(faults)
+        return str(values.get("reason", ""))
+
+    @operation(
+        "send_message",
+        "Send a message to agents",
+        "To an agent, to the members of a queue or to all agents: give one of the three. The bar of each of them"
+        " shows it until it is closed. Who gets it is decided now.",
+        body=MessageInput,
+        errors=[ErrorCode.MESSAGE_TO],
+    )
+    def send_message(self, request: Request) -> Response:
+        values, faults = self.read(MessageInput)
+        login, queue_id = values.get("agent_login"), values.get("queue_id")
+        agent = Agent.objects.active().filter(login=login).first() if login else None
+        queue = Queue.objects.active().filter(pk=queue_id).first() if queue_id else None
+        if login and agent is None:
+            faults.append(Fault(ErrorCode.AGENT_NOT_FOUND, "agent_login"))
+        if queue_id and queue is None:
+            faults.append(Fault(ErrorCode.QUEUE_UNKNOWN, "queue_id"))
+        if not faults and sum(map(bool, (login, queue_id, values.get("all")))) != 1:
+            faults.append(Fault(ErrorCode.MESSAGE_TO))
+        send_message(self.actor, values.get("text", ""), faults, agent=agent, queue=queue)
         return Response(status=204)
 
     @operation(

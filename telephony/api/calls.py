@@ -1,15 +1,51 @@
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from callcentre.api.fields import IdField, TextField
-from callcentre.api.openapi import operation
+from callcentre.api.fields import ChoiceField, IdField, TextField
+from callcentre.api.openapi import Parameter, array, operation, second, shape, text
 from callcentre.api.serializers import Input
 from callcentre.api.viewsets import ApiViewSet
-from callcentre.core.errors import ErrorCode
+from callcentre.core.errors import ErrorCode, Invalid
+from telephony.api.agents import reason_field
 from telephony.api.connections import connection_or_404
 from telephony.calls import commands
-from telephony.models import CallCommand
+from telephony.models import CallCommand, Supervision
 from telephony.verbs import connections
+
+
+class HangUpInput(Input):
+    reason = reason_field()
+
+
+class MonitorInput(Input):
+    sip = TextField(
+        "SIP number of the phone of an active agent, the supervisor.",
+        max_length=100,
+        example="109",
+        errors=[ErrorCode.SIP_UNKNOWN],
+    )
+    mode = ChoiceField(
+        "`listen`: hear both. `whisper`: the agent hears the supervisor too. `barge`: all hear all.",
+        choices=["listen", "whisper", "barge"],
+        example="listen",
+    )
+
+
+class SupervisorInput(Input):
+    sip = TextField(
+        "SIP number of the supervisor's phone.", max_length=100, example="109", errors=[ErrorCode.SIP_UNKNOWN]
+    )
+
+
+SUPERVISION = shape(
+    "Supervision",
+    "A supervisor who is in the call of another agent.",
+    sip=text("SIP number of the supervisor's phone.", "109"),
+    agent_login=text("Login of the supervisor's agent.", "supervisor1"),
+    mode=text("What the supervisor does.", "listen", enum=["listen", "whisper", "barge"]),
+    asked_by=text("Who has asked for it.", "supervisor1", of="actor_name"),
+    since=second("When the phone was picked up: `YYYY-MM-DD hh:mm:ss`; empty while it rings.", of="up_at"),
+)
 
 
 class CallInput(Input):
@@ -82,10 +118,20 @@ class CallViewSet(ApiViewSet):
     @operation(
         "hang_up_call",
         "Hang up a call",
-        f"For all parties, also while the call rings or waits. {_ONCE}",
+        f"For all parties, also while the call rings or waits. {_ONCE} The body may be empty; with a reason the audit"
+        " log names it.",
+        body=HangUpInput,
+        is_partial=True,
         conflicts=[ErrorCode.CALL_OVER, ErrorCode.NO_CONNECTION_TO_PBX],
     )
     def hang_up(self, request: Request, connection_id: str) -> Response:
+        connection = connection_or_404(connection_id)
+        values, faults = self.read(HangUpInput)
+        if faults:
+            raise Invalid(faults)
+        if reason := values.get("reason"):
+            commands.ask_end(self.actor, connection, reason, is_there=self.is_there)
+            return Response(status=204)
         return self._ask(connection_id, CallCommand.Kind.HANG_UP)
 
     @operation(
@@ -134,4 +180,85 @@ class CallViewSet(ApiViewSet):
 
     def _ask(self, connection_id: str, kind: CallCommand.Kind) -> Response:
         commands.ask(self.actor, connection_or_404(connection_id), kind, is_there=self.is_there)
+        return Response(status=204)
+
+
+class SupervisionViewSet(ApiViewSet):
+    """Supervisors in the calls of others."""
+
+    area = "supervision"
+    is_there: bool | None = None
+
+    def _look_for_the_switch(self, request: Request, connection_id: str) -> None:
+        self.is_there = commands.is_switch_there()
+
+    prepare_monitor = prepare_unmonitor = prepare_take_over = _look_for_the_switch
+
+    @operation("read_supervision", "List the supervisors in a call", answer=array(SUPERVISION))
+    def retrieve(self, request: Request, connection_id: str) -> Response:
+        rows = Supervision.objects.filter(connection=connection_or_404(connection_id), ended_at=None)
+        rows = rows.select_related("agent")
+        return Response([SUPERVISION.data(row, sip=row.agent.number, agent_login=row.agent.login) for row in rows])
+
+    @operation(
+        "monitor_call",
+        "Listen to a call, whisper to its agent, or barge in",
+        "The supervisor's phone rings; when it is picked up the supervisor hears the customer and the agent. Sent again"
+        " with another mode it changes the mode of a phone that is in the call, without ringing. A transfer or hold"
+        f" changes nothing, and the end of the call ends it. {_ONCE}",
+        body=MonitorInput,
+        conflicts=[
+            ErrorCode.CALL_OVER,
+            ErrorCode.CALL_NOT_TALKING,
+            ErrorCode.NO_CONNECTION_TO_PBX,
+            ErrorCode.PHONE_OCCUPIED,
+            ErrorCode.PHONE_NOT_CONNECTED,
+        ],
+    )
+    def monitor(self, request: Request, connection_id: str) -> Response:
+        connection = connection_or_404(connection_id)
+        values, faults = self.read(MonitorInput)
+        kind = CallCommand.Kind.MONITOR
+        commands.ask_monitor(self.actor, connection, kind, faults, is_there=self.is_there, **values)
+        return Response(status=204)
+
+    @operation(
+        "end_monitoring",
+        "End the part of a supervisor in a call",
+        f"The supervisor's phone is hung up; the call goes on. {_ONCE}",
+        query=[
+            Parameter(
+                "sip",
+                {"type": "string", "example": "109"},
+                "SIP number of the supervisor's phone.",
+                (ErrorCode.EMPTY, ErrorCode.SIP_UNKNOWN),
+                is_required=True,
+            )
+        ],
+        conflicts=[ErrorCode.CALL_OVER, ErrorCode.NOT_MONITORED, ErrorCode.NO_CONNECTION_TO_PBX],
+    )
+    def unmonitor(self, request: Request, connection_id: str) -> Response:
+        return self._ask(connection_id, CallCommand.Kind.UNMONITOR)
+
+    @operation(
+        "take_over_call",
+        "Take over a call that a supervisor listens to",
+        "The supervisor becomes the agent of the call, as after a transfer; the agent leaves it, and wraps it up."
+        f" {_ONCE}",
+        body=SupervisorInput,
+        conflicts=[
+            ErrorCode.CALL_OVER,
+            ErrorCode.CALL_NOT_TALKING,
+            ErrorCode.NOT_MONITORED,
+            ErrorCode.NO_CONNECTION_TO_PBX,
+        ],
+    )
+    def take_over(self, request: Request, connection_id: str) -> Response:
+        return self._ask(connection_id, CallCommand.Kind.TAKE_OVER)
+
+    def _ask(self, connection_id: str, kind: CallCommand.Kind) -> Response:
+        connection, request = connection_or_404(connection_id), self.request
+        given = {"sip": request.query_params.get("sip")} if request.method == "DELETE" else request.data
+        values, faults = SupervisorInput.read(given)
+        commands.ask_monitor(self.actor, connection, kind, faults, is_there=self.is_there, **values)
         return Response(status=204)

@@ -3,7 +3,7 @@
 from django.conf import settings
 from django.db import transaction
 
-from telephony.calls import lines, switch_requests
+from telephony.calls import lines, supervisors, switch_requests
 from telephony.models import Connection, Leg
 from telephony.verbs import recordings
 
@@ -28,9 +28,16 @@ def join(connection: Connection, *legs: Leg, is_repeated: bool = False) -> None:
             )
 
     transaction.on_commit(request, robust=True)
+    supervisors.follow(connection, is_in_talk=True)
 
 
-def destroy(bridge_id: str) -> None:
+def destroy(connection: Connection) -> None:
+    """Destroy the bridge of a call that goes on. A supervisor in it hears what the customer hears from now on."""
+    destroy_left_over(connection.bridge_id)
+    supervisors.follow(connection, is_in_talk=False)
+
+
+def destroy_left_over(bridge_id: str) -> None:
     switch_requests.send("destroy_bridge", bridge_id)
 
 

@@ -56,7 +56,18 @@ def open_phone(agent: Agent) -> BrowserPhone:
 def hear_of(agent: Agent, token: uuid.UUID, trouble: str) -> bool:
     """Store what the window reports. Return False if another window has the phone, or the agent has logged out."""
     current = BrowserPhone.objects.filter(agent=agent, token=token, closed_at=None)
-    return bool(current.update(seen_at=timezone.now(), trouble=trouble))
+    if current.exclude(trouble=trouble).update(trouble=trouble):
+        publish("calls")
+        publish("dialling")
+    return bool(current.update(seen_at=timezone.now()))
+
+
+def cannot_open(agent: Agent, trouble: str) -> None:
+    """Store what a window lacks that cannot open the phone, unless the switch reaches another window."""
+    now = timezone.now()
+    if not BrowserPhone.objects.filter(agent=agent, registered_at=None).update(seen_at=now, trouble=trouble):
+        unused = {"password": secrets.token_urlsafe(24), "opened_at": now, "seen_at": now, "closed_at": now}
+        BrowserPhone.objects.get_or_create(agent=agent, defaults={**unused, "trouble": trouble})
 
 
 def close_phone(agent: Agent, token: uuid.UUID) -> None:

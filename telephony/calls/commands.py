@@ -1,4 +1,4 @@
-"""Commands to an open call: hang up, hold, resume, transfer.
+"""Commands to an open call: hang up, hold, resume, transfer, and those of supervisors.
 
 A request is checked and stored as a row. The listener carries commands out in order, once, and checks them again,
 because the call may have ended meanwhile. A check assumes that earlier commands are done: a call that is about to be
@@ -6,7 +6,7 @@ put on hold can be resumed.
 """
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -14,15 +14,15 @@ from django.db import InterfaceError, OperationalError, transaction
 from django.utils import timezone
 
 from callcentre.core.actor import Actor
+from callcentre.core.audit import AuditAction, record
 from callcentre.core.changes import actor_columns
 from callcentre.core.errors import Conflict, ErrorCode, Fault, Invalid
 from callcentre.core.phone import PhoneError, normalise
 from callcentre.core.pubsub import publish
 from telephony import call_clock
-from telephony.calls import bridges, inbound, legs, offers, switch_requests, talk_times, transfers
+from telephony.calls import bridges, inbound, legs, supervision, switch_requests, transfers
 from telephony.leader_election import is_connected
-from telephony.models import CallCommand, Connection, Leg, Queue, Transfer, TransferShortcut
-from telephony.verbs import ledger, presence
+from telephony.models import Agent, CallCommand, Connection, Leg, Queue, TransferShortcut
 
 logger = logging.getLogger(__name__)
 
@@ -30,6 +30,11 @@ Kind, State = CallCommand.Kind, Connection.State
 TARGETS = ("queue_id", "number", "transfer_shortcut_id")
 # An older command, from before the switch was lost, is not carried out any more, unless it is to hang up.
 KEPT = timedelta(seconds=10)
+_ACTIONS = {
+    Kind.MONITOR: AuditAction.MONITOR,
+    Kind.UNMONITOR: AuditAction.ASK_END_MONITORING,
+    Kind.TAKE_OVER: AuditAction.ASK_TAKE_OVER,
+}
 
 
 def ask(
@@ -39,35 +44,42 @@ def ask(
     arguments: Mapping[str, Any] | None = None,
     *,
     is_there: bool | None = None,
+    entry: tuple[AuditAction, dict[str, Any]] | None = None,
 ) -> CallCommand:
     """Store a command for the listener. In a transaction, `is_there` is what `is_switch_there` returned before it.
 
+    `entry` is the action and the changes for the audit log.
+
     Raises Conflict if the state of the call does not allow it, or if there is no connection to the switch.
     """
-    _check(connection, kind)
+    given = dict(arguments or {})
+    _check(connection, kind, given)
     if connection.state != State.QUEUED and not (is_switch_there() if is_there is None else is_there):
         raise Conflict(ErrorCode.NO_CONNECTION_TO_PBX)
     with transaction.atomic():
         # Requests at the same time wait for the lock. The check counts their commands.
-        _check(legs.lock(connection.pk), kind)
+        _check(legs.lock(connection.pk), kind, given)
         command = CallCommand.objects.create(
             connection=connection,
             kind=kind,
-            arguments=dict(arguments or {}),
+            arguments=given,
             created_at=timezone.now(),
             **actor_columns(actor),
         )
+        if entry:
+            record(actor, entry[0], connection, changes=entry[1])
         publish("calls")
     return command
 
 
-def _check(connection: Connection | None, kind: str) -> None:
+def _check(connection: Connection | None, kind: str, given: Mapping[str, Any]) -> None:
     """Raise Conflict if the state of the call will not allow this once all earlier commands are done."""
     if connection is None:
         raise Conflict(ErrorCode.CALL_OVER)
     state, is_on_hold = connection.state, connection.is_on_hold
     waiting = CallCommand.objects.filter(connection_id=connection.pk, done_at=None).order_by("id")
-    for asked, arguments in waiting.values_list("kind", "arguments"):
+    earlier = list(waiting.values_list("kind", "arguments"))
+    for asked, arguments in earlier:
         match asked:
             case Kind.HANG_UP if not arguments.get("unless_answered"):
                 state = State.ENDED
@@ -75,7 +87,10 @@ def _check(connection: Connection | None, kind: str) -> None:
                 state = State.WAITING
             case Kind.HOLD | Kind.RESUME:
                 is_on_hold = asked == Kind.HOLD
-    if (obstacle := _obstacle(state, kind, is_on_hold=is_on_hold)) is not None:
+    obstacle = _obstacle(state, kind, is_on_hold=is_on_hold)
+    if obstacle is None and kind in supervision.KINDS:
+        obstacle = supervision.obstacle(connection, kind, given, earlier)
+    if obstacle is not None:
         raise Conflict(obstacle)
 
 
@@ -104,6 +119,36 @@ def ask_transfer(
     return ask(actor, connection, Kind.TRANSFER, arguments, is_there=is_there)
 
 
+def ask_monitor(
+    actor: Actor,
+    connection: Connection,
+    kind: str,
+    faults: Sequence[Fault] = (),
+    *,
+    sip: str = "",
+    mode: str = "",
+    is_there: bool | None = None,
+) -> CallCommand:
+    """Store the command of a supervisor with this phone, and write it to the audit log. Raises Invalid or Conflict.
+
+    MONITOR begins to listen, or changes the mode; UNMONITOR and TAKE_OVER end that.
+    """
+    agent = Agent.objects.active().filter(number=sip).first() if sip else None
+    if sip and agent is None:
+        faults = [*faults, Fault(ErrorCode.SIP_UNKNOWN, "sip")]
+    if faults or agent is None:
+        raise Invalid(faults)
+    arguments = {"agent_id": agent.pk, **({"mode": mode} if mode else {})}
+    changes = {"agent": [None, agent.login], **({"mode": [None, mode]} if mode else {})}
+    return ask(actor, connection, kind, arguments, is_there=is_there, entry=(_ACTIONS[Kind(kind)], changes))
+
+
+def ask_end(actor: Actor, connection: Connection, reason: str, *, is_there: bool | None = None) -> CallCommand:
+    """Store the command to end the call, and write it with its reason to the audit log. Raises Conflict."""
+    entry = AuditAction.END_CALL, {"reason": [None, reason]}
+    return ask(actor, connection, Kind.HANG_UP, {"reason": reason}, is_there=is_there, entry=entry)
+
+
 def _read_queue(pk: int) -> dict[str, Any]:
     if not Queue.objects.active().filter(pk=pk).exists():
         raise LookupError(ErrorCode.QUEUE_UNKNOWN)
@@ -128,7 +173,7 @@ def _obstacle(state: str, kind: str, *, is_on_hold: bool) -> ErrorCode | None:
     """Return why the state of a call does not allow the command, or None."""
     if state == State.ENDED:
         return ErrorCode.CALL_OVER
-    if kind == Kind.HANG_UP:
+    if kind == Kind.HANG_UP or kind in supervision.KINDS:
         return None
     if state != State.TALKING:
         return ErrorCode.CALL_NOT_TALKING
@@ -172,6 +217,8 @@ def _carry_out(pk: int, connection_id: int, *, is_answered: bool) -> None:
         return
     now = timezone.now()
     obstacle = _obstacle(connection.state, command.kind, is_on_hold=connection.is_on_hold)
+    if obstacle is None and command.kind in supervision.KINDS:
+        obstacle = supervision.obstacle(connection, command.kind, command.arguments)
     is_late = command.kind != Kind.HANG_UP and command.created_at < now - KEPT
     if obstacle is None and connection.state != State.QUEUED and (is_late or not is_answered):
         obstacle = ErrorCode.NO_CONNECTION_TO_PBX
@@ -185,7 +232,7 @@ def _carry_out(pk: int, connection_id: int, *, is_answered: bool) -> None:
 def _hang_up(connection: Connection, command: CallCommand, at: datetime) -> None:
     if command.arguments.get("unless_answered") and connection.is_answered:
         return
-    is_agents = connection.state == State.TALKING
+    is_agents = connection.state == State.TALKING and "reason" not in command.arguments
     hung_up_by = Connection.Party.AGENT if is_agents else Connection.Party.SYSTEM
     legs.end(connection, at, Connection.Disposition.FAILED, cause=legs.NORMAL, hung_up_by=hung_up_by)
 
@@ -193,7 +240,7 @@ def _hang_up(connection: Connection, command: CallCommand, at: datetime) -> None
 def _hold(connection: Connection, command: CallCommand, at: datetime) -> None:
     connection.is_on_hold = True
     connection.save(update_fields=["is_on_hold"])
-    bridges.destroy(connection.bridge_id)
+    bridges.destroy(connection)
     if customer := connection.leg_of(Leg.Role.CUSTOMER):
         switch_requests.play_music(customer, connection.music_class)
     for leg in connection.open_legs:
@@ -203,41 +250,19 @@ def _hold(connection: Connection, command: CallCommand, at: datetime) -> None:
 
 def _resume(connection: Connection, command: CallCommand, at: datetime) -> None:
     connection.is_on_hold = False
-    connection.join_count += 1
-    connection.save(update_fields=["is_on_hold", "join_count"])
-    if customer := connection.leg_of(Leg.Role.CUSTOMER):
-        switch_requests.send("stop_music", customer.channel_id)
-    bridges.join(connection, *(leg for leg in connection.open_legs if not leg.hangup_asked_at))
+    connection.save(update_fields=["is_on_hold"])
+    if not connection.agent_lost_at:
+        legs.join_again(connection)
 
 
 def _transfer(connection: Connection, command: CallCommand, at: datetime) -> None:
     """Send the customer to a queue or number. The agent or target who talks with the customer leaves the call."""
     queue = Queue.objects.filter(pk=command.arguments.get("queue_id")).first()
     number = command.arguments.get("number", "")
-    Transfer.objects.create(
-        connection=connection,
-        from_agent=connection.agent,
-        from_queue=connection.queue,
-        queue=queue,
-        number=number,
-        action="transfer",
-        actor_kind=command.actor_kind,
-        actor_id=command.actor_id,
-        actor_name=command.actor_name,
-    )
-    if offer := offers.current(connection):
-        offers.close(offer, at, is_transferred=True)
-    talk_times.transfer(connection, at)
-    if connection.uses_line:
-        # Out of the bridge first: a line hears silence outside only.
-        bridges.destroy(connection.bridge_id)
-    for leg in connection.open_legs:
-        if leg.role != Leg.Role.CUSTOMER:
-            legs.hang_up(leg, at)
-    if connection.agent:
-        if number and (target := transfers.agent_of(number)):
-            ledger.lock_in_order([connection.agent.pk, target.pk])
-        presence.leave_call(connection.agent, connection, at, connection.wrap_up_seconds)
+    target = transfers.agent_of(number) if number and connection.agent else None
+    # Out of the bridge first: a line hears silence outside only.
+    is_parted = connection.uses_line
+    transfers.hand_on(connection, command.actor, at, queue=queue, number=number, target=target, is_parted=is_parted)
     if queue:
         inbound.enter_queue(connection, queue, at)
     else:
@@ -249,4 +274,7 @@ _VERBS: dict[str, Callable[[Connection, CallCommand, datetime], None]] = {
     Kind.HOLD: _hold,
     Kind.RESUME: _resume,
     Kind.TRANSFER: _transfer,
+    Kind.MONITOR: supervision.monitor,
+    Kind.UNMONITOR: supervision.unmonitor,
+    Kind.TAKE_OVER: supervision.take_over,
 }

@@ -7,12 +7,14 @@ whenever an agent becomes free. After two seconds the person hears the campaign'
 
 import logging
 from datetime import datetime, timedelta
+from functools import partial
 
 from django.db import transaction
 from django.utils import timezone
 
 from telephony import call_clock, events
 from telephony.calls import bridges, campaign_hooks, legs, lines, switch_requests
+from telephony.channels import play_id
 from telephony.models import Agent, Connection, Leg
 from telephony.models.agent_intervals import StateKind
 from telephony.switch.base import Detected, Played, SwitchError
@@ -83,7 +85,7 @@ def match_again(connection: Connection, at: datetime) -> bool:
 
 
 def _take_from_agent(connection: Connection, agent: Agent, at: datetime) -> None:
-    bridges.destroy(connection.bridge_id)
+    bridges.destroy(connection)
     connection.state, connection.agent = State.WAITING, None
     connection.save(update_fields=["state", "agent"])
     presence.leave_call(agent, connection, at)
@@ -132,7 +134,9 @@ def _drop(connection: Connection, customer: Leg, at: datetime) -> None:
         return
     connection.state = State.PLAYING
     connection.save(update_fields=["state"])
-    switch_requests.send("play", customer.channel_id, message, refused=lambda error: _not_played(connection.pk, error))
+    sound_id = play_id(connection.pk, 1)
+    refused = partial(_not_played, connection.pk)
+    switch_requests.send("play", customer.channel_id, [message], sound_id, refused=refused)
 
 
 def _not_played(connection_id: int, error: SwitchError) -> None:
@@ -192,6 +196,7 @@ def person_answered(connection: Connection, customer: Leg, at: datetime) -> None
 def overdue(now: datetime) -> list[int]:
     """Return the calls whose detection or message should have ended by now."""
     late = Connection.objects.filter(
+        direction=Connection.Direction.OUTBOUND,
         state__in=(State.DETECTING, State.PLAYING),
         legs__role=Leg.Role.CUSTOMER,
         legs__up_at__lt=now - DETECTION_LIMIT,

@@ -1,36 +1,52 @@
-"""Match waiting callers with free agents. One SQL query picks the next pair; locks confirm it.
+"""Match waiting callers and call-backs with free agents. One SQL query picks the next pair; locks confirm it.
 
 The query takes no lock. Then the connection is locked, then the agent, and the conditions are checked again. If the
 caller has given up meanwhile, or the agent is no longer free, the query picks again. An agent for whom an answered call
-of a campaign waits is left to that call.
+of a campaign waits is left to that call. A call-back is locked in place of a connection: its call does not exist yet.
 """
 
 from collections import Counter
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.db import transaction
 from django.db.models import Exists, OuterRef
 
 from callcentre.core.statements import Statement, row_of, rows_of
-from telephony.calls import campaign_hooks, legs, offers
-from telephony.models import Agent, AgentState, Connection, Leg, Offer
+from telephony.calls import callbacks, campaign_hooks, legs, offers, placement
+from telephony.models import Agent, AgentState, CallBack, Connection, Leg, Offer
 from telephony.models.agent_intervals import StateKind
 from telephony.models.browser_phone import PHONE_IS_READY
+from telephony.models.callback import CALLBACK_IS_DUE, moment
 from telephony.verbs import ledger, presence
 
 State = Connection.State
 
-# An agent who did not take a call does not get it again for this time. A phone that failed gets no call at all.
+# An agent who did not take a call does not get it again for this time, and no call-back of its queue. A phone that
+# failed gets no call at all.
 REST = timedelta(seconds=10)
+# No phone rings longer.
+LONGEST_RINGING = timedelta(minutes=5)
 # Attempts to lock a call whose pair has changed meanwhile. After these the call waits for the next round.
 MOST_ATTEMPTS = 3
 
-# Calls by the priority of their queue, then by the start of their wait. Agents by the number of offers of this call,
-# then by priority in the queue, then by the start of their ready time.
+# Calls and call-backs by the priority of their queue, then by the start of their wait. Agents by the number of offers
+# of this call, then by priority in the queue, then by the start of their ready time. The waits are sorted before agents
+# are looked for, so that the first wait with an agent ends the search.
 _NEXT = Statement("""
-SELECT c.id, candidate.agent_id
-FROM telephony_connection c
-JOIN telephony_queue q ON q.id = c.queue_id
+SELECT w.connection_id, w.callback_id, candidate.agent_id
+FROM (
+  SELECT q.priority, c.waiting_since, c.id AS connection_id, NULL::bigint AS callback_id, c.queue_id
+  FROM telephony_connection c JOIN telephony_queue q ON q.id = c.queue_id
+  WHERE c.state = 'waiting' AND c.id <> ALL(%(passed)s)
+    AND NOT EXISTS (SELECT 1 FROM telephony_offer o WHERE o.connection_id = c.id AND o.ended_at IS NULL)
+    AND (q.longest_wait_seconds = 0 OR c.waiting_since + make_interval(secs => q.longest_wait_seconds) > %(now)s)
+  UNION ALL
+  SELECT q.priority, b.waiting_since, NULL, b.id, b.queue_id
+  FROM telephony_callback b JOIN telephony_queue q ON q.id = b.queue_id
+  WHERE {callback_is_due} AND b.id <> ALL(%(passed_callbacks)s)
+  ORDER BY priority, waiting_since, connection_id, callback_id
+) w
 CROSS JOIN LATERAL (
   SELECT m.agent_id
   FROM telephony_queuemember m
@@ -41,26 +57,31 @@ CROSS JOIN LATERAL (
     SELECT o.connection_id, o.outcome, o.ended_at FROM telephony_offer o
     WHERE o.agent_id = m.agent_id ORDER BY o.offered_at DESC LIMIT 1
   ) last ON true
-  WHERE m.queue_id = q.id AND m.agent_id <> ALL(%(wanted)s)
+  WHERE m.queue_id = w.queue_id AND m.agent_id <> ALL(%(wanted)s)
     AND NOT EXISTS (SELECT 1 FROM telephony_offer o WHERE o.agent_id = m.agent_id AND o.ended_at IS NULL)
+    AND NOT EXISTS (SELECT 1 FROM telephony_supervision s WHERE s.agent_id = m.agent_id AND s.ended_at IS NULL)
     AND NOT EXISTS (SELECT 1 FROM telephony_agentline l WHERE l.agent_id = m.agent_id AND l.ended_at IS NULL
       AND NOT (l.state = 'up' AND l.hangup_asked_at IS NULL AND l.connection_id IS NULL))
     AND (last.ended_at IS NULL OR last.ended_at <= %(rested)s OR last.outcome = 'answered'
-         OR (last.outcome <> 'failed' AND last.connection_id <> c.id))
-  ORDER BY (SELECT count(*) FROM telephony_offer o WHERE o.connection_id = c.id AND o.agent_id = m.agent_id),
+         OR (last.outcome <> 'failed' AND last.connection_id IS DISTINCT FROM w.connection_id))
+    AND (w.callback_id IS NULL OR NOT EXISTS (
+      SELECT 1 FROM telephony_connection c
+      WHERE c.agent_id = m.agent_id AND c.created_at > %(rang)s AND c.queue_id = w.queue_id AND c.direction = 'OUTBOUND'
+        AND c.answered_at IS NULL AND c.hung_up_by = 'agent' AND c.ended_at > %(rested)s))
+  ORDER BY (SELECT count(*) FROM telephony_offer o WHERE o.connection_id = w.connection_id AND o.agent_id = m.agent_id),
     m.priority, st.started_at, m.agent_id
   LIMIT 1
 ) candidate
-WHERE c.state = 'waiting' AND c.id <> ALL(%(passed)s)
-  AND NOT EXISTS (SELECT 1 FROM telephony_offer o WHERE o.connection_id = c.id AND o.ended_at IS NULL)
-  AND (q.longest_wait_seconds = 0 OR c.waiting_since + make_interval(secs => q.longest_wait_seconds) > %(now)s)
-ORDER BY q.priority, c.waiting_since, c.id
+ORDER BY w.priority, w.waiting_since, w.connection_id, w.callback_id
 LIMIT 1
-""").of(phone_is_ready=PHONE_IS_READY)
+""").of(phone_is_ready=PHONE_IS_READY, callback_is_due=CALLBACK_IS_DUE)
 _OVERDUE = """
 SELECT c.id FROM telephony_connection c JOIN telephony_queue q ON q.id = c.queue_id
-WHERE c.state = 'waiting' AND q.longest_wait_seconds > 0
-  AND c.waiting_since + make_interval(secs => q.longest_wait_seconds) <= %s
+WHERE c.state = 'waiting' AND (
+  q.longest_wait_seconds > 0 AND c.waiting_since + make_interval(secs => q.longest_wait_seconds) <= %(now)s
+  OR q.callback_after_seconds > 0 AND c.waiting_since + make_interval(secs => q.callback_after_seconds) <= %(now)s
+    AND c.src_number ~ '^[+]?[0-9]+$'
+)
 ORDER BY c.waiting_since, c.id
 """
 
@@ -75,21 +96,30 @@ def distribute(now: datetime) -> int:
     unanswered = Offer.objects.filter(ended_at=None, answered_at=None, queue__isnull=False)
     for pk in unanswered.filter(~Exists(ringing)).order_by("id").values_list("connection", flat=True):
         _withdraw(pk, now)
+    called = CallBack.objects.filter(state=CallBack.State.CALLING, connection__state=State.ORIGINATING)
+    for pk in called.filter(~Exists(ringing)).order_by("id").values_list("connection", flat=True):
+        callbacks.withdraw(pk, now)
     offered = 0
-    attempts: Counter[int] = Counter()
+    # Of a call or of a call-back, whose other id is None.
+    attempts: Counter[tuple[int | None, int | None]] = Counter()
     wanted: list[int] = []
-    while (pair := _next(now, [pk for pk, count in attempts.items() if count >= MOST_ATTEMPTS], wanted)) is not None:
-        connection_id, agent_id = pair
-        if _offer(connection_id, agent_id, now, wanted):
+    while (found := _next(now, [one for one, count in attempts.items() if count >= MOST_ATTEMPTS], wanted)) is not None:
+        connection_id, callback_id, agent_id = found
+        if callback_id is None:
+            is_offered = _offer(connection_id, agent_id, now, wanted)
+        else:
+            is_offered = _call_back(callback_id, agent_id, now, wanted)
+        if is_offered:
             offered += 1
         else:
-            attempts[connection_id] += 1
+            attempts[connection_id, callback_id] += 1
     return offered
 
 
-def _next(now: datetime, passed: list[int], wanted: list[int]) -> tuple[int, int] | None:
-    row: tuple[int, int] | None = row_of(_NEXT, {"now": now, "rested": now - REST, "passed": passed, "wanted": wanted})
-    return row
+def _next(now: datetime, passed: list[tuple[int | None, int | None]], wanted: list[int]) -> Any:
+    connections, found = [pk for pk, _ in passed if pk], [pk for _, pk in passed if pk]
+    values = {**moment(now), "rested": now - REST, "rang": now - REST - LONGEST_RINGING}
+    return row_of(_NEXT, {**values, "wanted": wanted, "passed": connections, "passed_callbacks": found})
 
 
 @transaction.atomic
@@ -98,20 +128,37 @@ def _offer(connection_id: int, agent_id: int, now: datetime, wanted: list[int]) 
     connection = legs.lock(connection_id)
     if connection is None or connection.queue is None or not _is_waiting(connection):
         return False
-    locked = ledger.lock(agent_id)
-    is_free = locked.is_logged_in and locked.state and locked.state.kind == StateKind.FREE
-    if not is_free or Offer.objects.filter(agent=agent_id, ended_at=None).exists():
+    if (agent := _lock_free(agent_id, wanted)) is None:
         return False
-    if campaign_hooks.is_wanted(agent_id):
-        wanted.append(agent_id)
-        return False
-    agent = Agent.objects.get(pk=agent_id)
     at = max(legs.instant(connection, now), connection.waiting_since or connection.created_at)
     Offer.objects.create(connection=connection, queue=connection.queue, agent=agent, offered_at=at)
     presence.ring(agent, connection, at)
     seconds = connection.queue.ring_seconds
     legs.ring_agent(connection, agent, at, role=Leg.Role.AGENT, presented=connection.src, ring_seconds=seconds)
     return True
+
+
+@transaction.atomic
+def _call_back(pk: int, agent_id: int, now: datetime, wanted: list[int]) -> bool:
+    """Ring the agent for the call-back. Return whether it rings."""
+    if not placement.is_line_free() or (callback := callbacks.lock(pk)) is None:
+        return False
+    if (agent := _lock_free(agent_id, wanted)) is None:
+        return False
+    callbacks.ring(callback, agent, now)
+    return True
+
+
+def _lock_free(agent_id: int, wanted: list[int]) -> Agent | None:
+    """Lock the agent. Return None if the agent is not free any more, or is left to a campaign (added to `wanted`)."""
+    locked = ledger.lock(agent_id)
+    is_free = locked.is_logged_in and locked.state and locked.state.kind == StateKind.FREE
+    if not is_free or Offer.objects.filter(agent=agent_id, ended_at=None).exists():
+        return None
+    if campaign_hooks.is_wanted(agent_id):
+        wanted.append(agent_id)
+        return None
+    return Agent.objects.get(pk=agent_id)
 
 
 def _is_waiting(connection: Connection) -> bool:
@@ -140,8 +187,8 @@ def _withdraw(connection_id: int, now: datetime) -> None:
 
 
 def overdue(now: datetime) -> list[int]:
-    """Return the calls that have waited in their queue up to its limit."""
-    return [pk for (pk,) in rows_of(_OVERDUE, [now])]
+    """Return the calls that have waited in their queue up to its limit, or so long that the caller is called back."""
+    return [pk for (pk,) in rows_of(_OVERDUE, {"now": now})]
 
 
 def is_overdue(connection: Connection, now: datetime) -> bool:

@@ -11,6 +11,7 @@ from datetime import datetime
 
 from callcentre.core.actor import SYSTEM
 from callcentre.core.changes import actor_columns
+from telephony import causes
 from telephony.calls import campaign_hooks, inbound, legs, lines, offers, talk_times, transfers
 from telephony.calls.inbound import OVERFLOW
 from telephony.models import Agent, Connection, Leg, Queue, Transfer
@@ -33,6 +34,8 @@ def target_ended(connection: Connection, leg: Leg, at: datetime) -> None:
         if connection.leg_of(Role.CUSTOMER) and _return(connection, leg, last, giver, at):
             return
         campaign_hooks.of(connection).transfer_failed(connection)
+    elif legs.await_phone(connection, leg, at):
+        return
     talked = Party.AGENT if leg.agent else Party.TARGET
     legs.end_with_leg(connection, leg, at, Disposition.NO_ANSWER, talked if is_reached else Party.SYSTEM)
 
@@ -40,11 +43,25 @@ def target_ended(connection: Connection, leg: Leg, at: datetime) -> None:
 def agent_ended(connection: Connection, leg: Leg, at: datetime) -> None:
     """Handle the end of an agent's leg in a call of a queue. A caller who was joined to a dead phone waits again."""
     if connection.queue is None or not _is_unheard(connection, leg, at):
-        inbound.agent_ended(connection, leg, at)
+        if not legs.await_phone(connection, leg, at):
+            inbound.agent_ended(connection, leg, at)
         return
     _release_target(connection, leg, at)
     _store_return(connection, leg, queue=connection.queue)
     inbound.enter_queue(connection, connection.queue, at)
+
+
+def phone_stays_lost(connection: Connection, at: datetime) -> None:
+    """Give up the phone in a browser that was lost in a talk. A caller of a queue waits again, another call ends."""
+    agent = connection.agent
+    queue = _queue_back(connection, connection.transfers.last(), at) if connection.waiting_since else None
+    if agent and queue:
+        leg = Leg(agent=agent, number=agent.number, cause=legs.NO_MEDIA, cause_text=causes.text_of(legs.NO_MEDIA))
+        _release_target(connection, leg, at)
+        _store_return(connection, leg, queue=queue)
+        inbound.enter_queue(connection, queue, at)
+    else:
+        legs.end(connection, at, Disposition.NO_ANSWER, cause=legs.NO_MEDIA, hung_up_by=Party.AGENT)
 
 
 def _is_unheard(connection: Connection, leg: Leg, at: datetime) -> bool:

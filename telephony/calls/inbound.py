@@ -9,9 +9,20 @@ from callcentre.core.actor import SYSTEM
 from callcentre.core.changes import actor_columns
 from callcentre.core.pubsub import publish
 from telephony import call_clock, causes, events
-from telephony.calls import bridges, distribution, legs, offers, switch_requests, transfers
+from telephony.calls import (
+    bridges,
+    callbacks,
+    distribution,
+    legs,
+    menus,
+    offers,
+    prompts,
+    switch_requests,
+    transfers,
+    voicemail,
+)
 from telephony.customers import customer_of_caller
-from telephony.models import Connection, Leg, Queue, Transfer
+from telephony.models import CallBack, Connection, Leg, Queue, Transfer
 from telephony.numbers import comparable
 from telephony.switch.base import Arrived, Missed
 from telephony.verbs import presence
@@ -36,19 +47,29 @@ def arrived(event: Arrived, pk: int | None = None) -> None:
     """
     if Leg.objects.filter(channel_id=event.channel_id).exists():
         return
-    connection, leg = _begin(event.channel_id, event.caller, event.dialled, event.at, pk)
+    menu = menus.of_number(event.dialled)
+    connection, leg = _begin(event.channel_id, event.caller, event.dialled, event.at, pk, has_menu=menu is not None)
     switch_requests.follow(leg)
-    queue, at = connection.queue, connection.created_at
-    place = _open_place(queue, at) if queue else None
-    if queue is None:
+    at = connection.created_at
+    if menu:
+        menus.begin(connection, menu)
+    elif connection.queue:
+        admit(connection, connection.queue, at)
+    else:
         logger.warning("a number that no queue has was called", extra={"dialled": connection.dst})
         legs.end(connection, at, Disposition.NO_ANSWER, cause=UNALLOCATED, hung_up_by=Party.SYSTEM)
-    elif place is None:
-        reason = causes.QUEUE_CLOSED
-        legs.end(connection, at, Disposition.NO_ANSWER, cause=ABSENT, cause_text=reason, hung_up_by=Party.SYSTEM)
-    else:
-        switch_requests.send("answer", leg.channel_id)
+
+
+def admit(connection: Connection, queue: Queue, at: datetime) -> None:
+    """Let a caller into the queue, or where it overflows; one who is not taken may leave a message."""
+    connection.queue = queue
+    connection.save(update_fields=["queue"])
+    if place := _open_place(queue, connection, at):
+        voicemail.answer(connection)
         _send_to(connection, place, at, is_overflow=place != queue)
+    else:
+        reason = causes.QUEUE_FULL if queue.is_open(at) else causes.QUEUE_CLOSED
+        voicemail.refuse(connection, at, ABSENT, reason)
 
 
 @transaction.atomic
@@ -68,7 +89,9 @@ def missed(caller: Missed, pk: int | None = None) -> None:
     logger.warning("a caller was missed", extra={"caller": connection.src, "dialled": connection.dst})
 
 
-def _begin(channel_id: str, caller: str, dialled: str, at: datetime, pk: int | None) -> tuple[Connection, Leg]:
+def _begin(
+    channel_id: str, caller: str, dialled: str, at: datetime, pk: int | None, *, has_menu: bool = False
+) -> tuple[Connection, Leg]:
     """Store the connection and the leg of a caller, and record CONNECTION_STARTED."""
     number = comparable(caller)
     customer = customer_of_caller(caller, number)
@@ -80,7 +103,7 @@ def _begin(channel_id: str, caller: str, dialled: str, at: datetime, pk: int | N
         dst=dialled[:LONGEST],
         src_number=number,
         dst_number=comparable(dialled),
-        queue=_queue_of(dialled),
+        queue=None if has_menu else _queue_of(dialled),
         customer_id=customer.id if customer else None,
         created_at=at.replace(microsecond=0),
     )
@@ -100,18 +123,24 @@ def _queue_of(dialled: str) -> Queue | None:
     return next((queue for queue in Queue.objects.exclude(number="") if comparable(queue.number) == number), None)
 
 
-def _open_place(queue: Queue, at: datetime) -> Queue | str | None:
-    """Return the queue if it is open, else the open queue or the number to which it overflows, else None."""
+def _open_place(queue: Queue, connection: Connection, at: datetime) -> Queue | str | None:
+    """Return the queue if it takes calls now, else the open queue or the number to which it overflows, else None."""
     passed: set[int] = set()
     place: Queue | None = queue
     while place is not None and place.pk not in passed:
-        if place.is_open(at):
+        if place.is_open(at) and not _is_full(place, connection):
             return place
         if place.overflow_number:
             return place.overflow_number
         passed.add(place.pk)
         place = place.overflow_queue
     return None
+
+
+def _is_full(queue: Queue, connection: Connection) -> bool:
+    """Return whether so many others wait in the queue that it takes no further call."""
+    others = queue.connections.filter(state=State.WAITING).exclude(pk=connection.pk)
+    return queue.most_waiting > 0 and others.count() >= queue.most_waiting
 
 
 def _send_to(connection: Connection, place: Queue | str, at: datetime, *, is_overflow: bool) -> None:
@@ -140,8 +169,8 @@ def enter_queue(connection: Connection, queue: Queue, at: datetime) -> None:
     connection.is_on_hold = False
     connection.save(update_fields=["state", "queue", "waiting_since", "wait_seconds", "is_on_hold"])
     if connection.join_count:
-        bridges.destroy(connection.bridge_id)
-    if customer := connection.leg_of(Leg.Role.CUSTOMER):
+        bridges.destroy(connection)
+    if not prompts.begin_in_queue(connection, queue) and (customer := connection.leg_of(Leg.Role.CUSTOMER)):
         switch_requests.play_music(customer, queue.music_class)
     publish("calls")
 
@@ -169,15 +198,20 @@ def agent_ended(connection: Connection, leg: Leg, at: datetime) -> None:
 
 
 def customer_ended(connection: Connection, leg: Leg, at: datetime) -> None:
-    """End the call: the caller has hung up."""
+    """End the call: the caller has hung up. One whom no queue takes keeps the reason for that."""
+    leg.cause_text = connection.cause_text or leg.cause_text
     legs.end_with_leg(connection, leg, at, Disposition.NO_ANSWER, Party.CUSTOMER)
 
 
 @transaction.atomic
 def overflow(pk: int, now: datetime) -> None:
-    """Send on a caller who has waited too long, or end the call; not while a phone rings."""
+    """Call back or send on a caller who has waited too long, or end the call; not while a phone rings."""
     connection = legs.lock(pk)
-    if connection is not None and distribution.is_overdue(connection, now):
+    if connection is None:
+        return
+    if callbacks.is_due(connection, now) and offers.current(connection) is None:
+        callbacks.take(connection, CallBack.Origin.WAIT, legs.instant(connection, now))
+    elif distribution.is_overdue(connection, now):
         _overflow(connection, legs.instant(connection, now))
 
 
@@ -185,11 +219,11 @@ def _overflow(connection: Connection, at: datetime) -> None:
     assert connection.queue is not None
     place: Queue | str | None = connection.queue.overflow_number
     if target := connection.queue.overflow_queue:
-        place = _open_place(target, at)
+        place = _open_place(target, connection, at)
     was_there = {"queue": place} if isinstance(place, Queue) else {"number": place}
     if place and connection.transfers.filter(action=OVERFLOW, **was_there).exists():
         place = None  # the caller was sent there before
     if place:
         _send_to(connection, place, at, is_overflow=True)
         return
-    legs.end(connection, at, Disposition.NO_ANSWER, cause=legs.NORMAL, hung_up_by=Party.SYSTEM)
+    voicemail.refuse(connection, at, legs.NORMAL, causes.WAITED_TOO_LONG)

@@ -7,8 +7,9 @@ from django.conf import settings
 from django.db import transaction
 from prometheus_client import Counter
 
+from callcentre.core.pubsub import publish
 from telephony import call_clock, causes, channels, events
-from telephony.calls import bridges, campaign_hooks, lines, offers, switch_requests, talk_times
+from telephony.calls import bridges, call_ends, campaign_hooks, lines, offers, supervisors, switch_requests, talk_times
 from telephony.models import Agent, Connection, Leg
 from telephony.verbs import ledger, presence
 
@@ -91,13 +92,20 @@ def add_leg(
 
 
 def ring_agent(
-    connection: Connection, agent: Agent, at: datetime, *, role: str, presented: str, ring_seconds: int
+    connection: Connection,
+    agent: Agent,
+    at: datetime,
+    *,
+    role: str,
+    presented: str,
+    ring_seconds: int,
+    is_awaited: bool = False,
 ) -> None:
     """Call an agent: by the standing line of an agent who has one, else by a new leg."""
     if lines.ring(connection, agent, role, at, presented=presented, ring_seconds=ring_seconds):
         return
     leg = add_leg(connection, role, agent.number, at, agent=agent)
-    switch_requests.call_agent(leg, presented, ring_seconds)
+    switch_requests.call_agent(leg, presented, ring_seconds, is_awaited=is_awaited)
 
 
 def mark_up(leg: Leg, at: datetime) -> None:
@@ -158,7 +166,9 @@ def end(
     )
     if connection.has_talks:
         talk_times.end(connection, at)
+    call_ends.settle(connection, at)
     _part(connection, at, (cause or NORMAL) if hung_up_by == Connection.Party.SYSTEM else NORMAL)
+    supervisors.end_all(connection, at)
     if connection.agent:
         presence.leave_call(connection.agent, connection, at, connection.wrap_up_seconds)
     events.connection_ended(connection)
@@ -192,6 +202,37 @@ def unheard_since(leg: Leg, at: datetime) -> datetime | None:
     The switch ends a phone that sends nothing for RTP_TIMEOUT. A person who was joined to it later was not heard.
     """
     return at - settings.RTP_TIMEOUT - UNHEARD_MARGIN if leg.cause == NO_MEDIA else None
+
+
+def await_phone(connection: Connection, leg: Leg, at: datetime) -> bool:
+    """Let the customer hear music until the phone in the browser of this leg, which has ended, is back.
+
+    Return whether it may come back: it was lost in a talk, or did not answer when it was rung again. What happens next
+    is in telephony.calls.lost_phones.
+    """
+    customer = connection.leg_of(Leg.Role.CUSTOMER)
+    if connection.state != Connection.State.TALKING or customer is None or leg.agent is None:
+        return False
+    if connection.agent_lost_at:
+        return True
+    if leg.cause != NO_MEDIA or leg.up_at is None or not leg.agent.uses_browser_phone:
+        return False
+    connection.agent_lost_at = at
+    connection.save(update_fields=["agent_lost_at"])
+    if not connection.is_on_hold:
+        bridges.destroy(connection)
+        switch_requests.play_music(customer, connection.music_class)
+    publish("calls")
+    return True
+
+
+def join_again(connection: Connection) -> None:
+    """Join the legs of a talk whose customer heard music meanwhile."""
+    connection.join_count += 1
+    connection.save(update_fields=["join_count"])
+    if customer := connection.leg_of(Leg.Role.CUSTOMER):
+        switch_requests.send("stop_music", customer.channel_id)
+    bridges.join(connection, *(leg for leg in connection.open_legs if not leg.hangup_asked_at))
 
 
 def end_with_leg(connection: Connection, leg: Leg, at: datetime, failure: str, hung_up_by: str) -> None:

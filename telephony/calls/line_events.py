@@ -20,6 +20,7 @@ from telephony.calls import (
     inbound,
     legs,
     lines,
+    lost_phones,
     outbound,
     placement,
     switch_requests,
@@ -117,7 +118,9 @@ def _take_part(line: AgentLine, connection: Connection, at: datetime) -> None:
     line.save(update_fields=["joined_at"])
     leg = _leg_of(line, connection)
     leg.state, leg.up_at = Leg.State.UP, at
-    if leg.role == Leg.Role.TARGET:
+    if connection.agent_lost_at:
+        lost_phones.back(connection, leg)
+    elif leg.role == Leg.Role.TARGET:
         transfers.target_up(connection, leg, at)
     elif connection.waiting_since:
         inbound.agent_up(connection, leg, at)

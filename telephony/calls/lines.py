@@ -29,7 +29,7 @@ from telephony import call_clock, causes
 from telephony.calls import switch_requests
 from telephony.channels import line_channel_id, line_of
 from telephony.leader_election import is_connected
-from telephony.models import Agent, AgentLine, Connection, Leg
+from telephony.models import Agent, AgentLine, Connection, Leg, Supervision
 from telephony.switch.base import SwitchError
 from telephony.verbs import ledger
 from telephony.verbs.agents import record_by_other
@@ -59,7 +59,7 @@ def ask_for_line(agent: Agent, actor: Actor) -> None:
             raise Conflict(ErrorCode.NO_CONNECTION_TO_PBX)
         if has_open(agent.pk):
             return
-        if ledger.call_on_phone(agent.pk):
+        if ledger.call_on_phone(agent.pk) or supervises(agent.pk):
             raise Conflict(ErrorCode.AGENT_IN_CALL)
         begin(agent, timezone.now())
         record_by_other(agent, actor, AuditAction.BEGIN_LINE)
@@ -81,6 +81,11 @@ def end_line(agent: Agent, actor: Actor) -> None:
 
 def has_open(agent_id: int) -> bool:
     return AgentLine.objects.filter(agent=agent_id, ended_at=None).exists()
+
+
+def supervises(agent_id: int) -> bool:
+    """Return whether the agent's phone is in the call of another agent, as a supervisor's."""
+    return Supervision.objects.filter(agent=agent_id, ended_at=None).exists()
 
 
 def has_lasting(agent_id: int) -> bool:
@@ -122,7 +127,13 @@ def begin(
         publish("calls")
 
     switch_requests.send(
-        "call_agent", line.channel_id, agent.number, presented=shown, ring_seconds=seconds, refused=refused
+        "call_agent",
+        line.channel_id,
+        agent.number,
+        presented=shown,
+        ring_seconds=seconds,
+        is_awaited=True,
+        refused=refused,
     )
     return line
 
@@ -133,7 +144,7 @@ def begin_for_call(agent_id: int) -> bool:
     if agent is None or not is_connected():
         return False
     ledger.lock(agent_id)
-    if ledger.call_on_phone(agent_id) or has_open(agent_id):
+    if ledger.call_on_phone(agent_id) or has_open(agent_id) or supervises(agent_id):
         return False
     begin(agent, timezone.now())
     return True

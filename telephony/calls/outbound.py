@@ -45,7 +45,7 @@ def customer_up(connection: Connection, leg: Leg, at: datetime, heard_at: dateti
 
 def agent_ended(connection: Connection, leg: Leg, at: datetime) -> None:
     """End the call: the agent did not pick up, has hung up, or has a dead phone."""
-    if dialler_calls.drop_unheard(connection, leg, at):
+    if dialler_calls.drop_unheard(connection, leg, at) or legs.await_phone(connection, leg, at):
         return
     customer = connection.leg_of(Leg.Role.CUSTOMER)
     if customer and not connection.answered_at:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
+from itertools import starmap
 
 from django.db import transaction
 from django.db.models import Exists, OuterRef, Q
@@ -21,15 +22,17 @@ from callcentre.core.pubsub import publish
 from telephony import call_clock, causes
 from telephony.calls import (
     bridges,
+    caller_steps,
     legs,
     line_events,
     lines,
     presumed_ends,
+    supervision,
     switch_events,
     switch_requests,
 )
 from telephony.channels import connection_of, connection_of_bridge, line_of, line_of_tone
-from telephony.models import AgentLine, Connection, Leg
+from telephony.models import AgentLine, Connection, Leg, Supervision
 from telephony.switch.base import Arrived, Channel, Missed, Switch, SwitchError
 
 logger = logging.getLogger(__name__)
@@ -80,6 +83,7 @@ class Comparison:
         young = now - timedelta(seconds=GRACE_SECONDS)
         lines_by_channel = {line.channel_id: line for line in AgentLine.objects.filter(ended_at=None).order_by("id")}
         legs_of_calls = {leg.channel_id: leg for leg in Leg.objects.filter(ended_at=None).order_by("id")}
+        supervisors = list(Supervision.objects.filter(ended_at=None))
         rows: dict[str, Leg | AgentLine] = {**legs_of_calls, **lines_by_channel}
         channels = {channel.id: channel for channel in switch.channels()}
         listed_at = call_clock.now()
@@ -111,9 +115,13 @@ class Comparison:
             Repair(pk, partial(_hang_up_over, line_channel, channel_id))
             for pk, line_channel, channel_id in _lines_left_over(channels, lines_by_channel)
         ]
+        bridge_ids = switch.bridges()
         repairs += [
-            Repair(pk, partial(bridges.destroy, bridge_id)) for pk, bridge_id in _bridges_left_over(switch.bridges())
+            Repair(pk, partial(bridges.destroy_left_over, bridge_id))
+            for pk, bridge_id in _bridges_left_over(bridge_ids)
         ]
+        is_up = {channel.id: channel.is_up for channel in channels.values()}
+        repairs += starmap(Repair, supervision.differences(supervisors, legs_of_calls, is_up, bridge_ids))
         self._missing, self._listed_at = missing, dict.fromkeys(channels, now)
         return Differences([*callers, *_missed(switch)], repairs, listed_at)
 
@@ -281,17 +289,28 @@ def restore(pk: int) -> None:
     connection = legs.lock(pk)
     if connection is None or connection.state in (State.QUEUED, State.ORIGINATING, State.ENDED):
         return
+    _restore_talk(connection)
+    supervision.restore(connection)
+
+
+def _restore_talk(connection: Connection) -> None:
     here = [leg for leg in connection.open_legs if leg.state == Leg.State.UP and not leg.hangup_asked_at]
     customer = connection.leg_of(Role.CUSTOMER)
-    if connection.state == State.TALKING and not connection.is_on_hold:
+    if connection.state == State.TALKING and not connection.is_on_hold and not connection.agent_lost_at:
         if len(here) > 1:
             bridges.join(connection, *here, is_repeated=True)
+    elif (
+        connection.state in (State.WAITING, State.PLAYING)
+        and connection.waiting_since
+        and caller_steps.restore(connection)
+    ):
+        return
     elif connection.state in (State.DETECTING, State.PLAYING) or _waits_for_dialler(connection):
         # The result, the end of the message or the next agent is awaited: telephony.calls.dialler_calls.
         return
     elif customer in here:
         if connection.join_count:
-            bridges.destroy(connection.bridge_id)
+            bridges.destroy(connection)
         if connection.direction == Connection.Direction.INBOUND:
             switch_requests.send("answer", customer.channel_id)
         switch_requests.play_music(customer, connection.music_class)

@@ -13,23 +13,28 @@ from callcentre.core.statements import row_of
 from telephony import call_clock
 from telephony.calls import (
     browser_phones,
+    callbacks,
+    caller_steps,
     campaign_hooks,
     dialler_calls,
     failed_transfers,
     inbound,
     legs,
     line_events,
+    lost_phones,
     outbound,
+    supervision,
     switch_requests,
     transfers,
 )
-from telephony.channels import connection_of, line_of
+from telephony.channels import connection_of, line_of, supervised_by
 from telephony.models import Connection, Leg
 from telephony.switch.base import (
     Arrived,
     Detected,
     Ended,
     Event,
+    KeyPressed,
     PhoneChanged,
     Played,
     RecordingFinished,
@@ -59,6 +64,8 @@ def handle(event: Event) -> None:
     match event:
         case Ringing() | Up() | Ended() | Played() if line_of(event.channel_id) is not None:
             _handle_of_line(event)
+        case Ringing() | Up() | Ended() if supervised_by(event.channel_id) is not None:
+            _handle_of_supervisor(event)
         case Ringing(channel_id, at):
             ringing(channel_id, at)
         case Up(channel_id, at):
@@ -66,24 +73,46 @@ def handle(event: Event) -> None:
             answer_seconds.observe((timezone.now() - at).total_seconds())
         case Ended(channel_id, at, cause, tech_cause):
             ended(channel_id, at, cause, tech_cause)
-        case Detected():
-            dialler_calls.detected(event)
-        case Played():
-            dialler_calls.played(event)
         case Arrived():
             inbound.arrived(event)
+        case Detected() | Played() | KeyPressed():
+            _handle_of_customer(event)
         case Unregistered() | PhoneChanged():
             _handle_of_phone(event)
         case RecordingFinished():
             recordings.finish(event.name, is_failed=event.is_failed)
+            caller_steps.message_over(event.name)
+
+
+def _handle_of_customer(event: Detected | Played | KeyPressed) -> None:
+    match event:
+        case Detected():
+            dialler_calls.detected(event)
+        case Played() if connection_of(event.channel_id) is not None:
+            dialler_calls.played(event)
+        case Played():
+            caller_steps.played(event)
+        case KeyPressed():
+            if not caller_steps.pressed(event):
+                callbacks.key_pressed(event)
 
 
 def _handle_of_phone(event: Unregistered | PhoneChanged) -> None:
     match event:
         case Unregistered(number, at):
             line_events.hang_up_lost(number, at)
+            _end_of_window(number, at)
         case PhoneChanged(number, at, is_online):
             browser_phones.changed(number, at, is_online=is_online)
+
+
+def _end_of_window(number: str, at: datetime) -> None:
+    """End the legs of a phone in a browser whose window is gone, before the switch misses its packets."""
+    open_ones = Leg.objects.filter(ended_at=None, hangup_asked_at=None, asked_at__lt=at)
+    of_window = open_ones.filter(agent__number=number, agent__uses_browser_phone=True)
+    for channel_id in list(of_window.values_list("channel_id", flat=True)):
+        ended(channel_id, at, legs.NO_MEDIA)
+        switch_requests.hang_up(channel_id)
 
 
 def _handle_of_line(event: Ringing | Up | Ended | Played) -> None:
@@ -96,6 +125,16 @@ def _handle_of_line(event: Ringing | Up | Ended | Played) -> None:
             line_events.ended(channel_id, at, cause, tech_cause)
         case Played(channel_id, at):
             line_events.tone_over(channel_id, at)
+
+
+def _handle_of_supervisor(event: Ringing | Up | Ended) -> None:
+    match event:
+        case Up(channel_id, at):
+            supervision.up(channel_id, at)
+        case Ended(channel_id, at, cause, tech_cause):
+            # The phone of a supervisor who has taken the call over is a leg.
+            if not supervision.ended(channel_id, at, cause):
+                ended(channel_id, at, cause, tech_cause)
 
 
 def ringing(channel_id: str, at: datetime) -> None:
@@ -125,6 +164,8 @@ def up(channel_id: str, at: datetime) -> None:
         legs.hang_up(leg, at)
         if leg.role == Role.CUSTOMER and connection.state == Connection.State.ENDED:
             campaign_hooks.of(connection).answered_late(connection, heard_at)
+    elif connection.agent_lost_at and leg.role == Role.AGENT:
+        lost_phones.back(connection, leg)
     elif leg.role == Role.TARGET:
         transfers.target_up(connection, leg, at)
     elif leg.role == Role.CUSTOMER:

@@ -8,12 +8,56 @@ from datetime import datetime
 
 from django.conf import settings
 
+from callcentre.core.actor import Actor
+from callcentre.core.changes import actor_columns
 from telephony import events
-from telephony.calls import bridges, legs, offers, switch_requests, talk_times
-from telephony.models import Agent, Connection, Leg, Offer
-from telephony.verbs import presence
+from telephony.calls import bridges, legs, offers, prompts, switch_requests, talk_times
+from telephony.models import Agent, Connection, Leg, Offer, Queue, Transfer
+from telephony.verbs import ledger, presence
 
 State = Connection.State
+
+
+def hand_on(
+    connection: Connection,
+    actor: Actor,
+    at: datetime,
+    *,
+    queue: Queue | None = None,
+    number: str = "",
+    target: Agent | None = None,
+    is_parted: bool,
+    action: str = "transfer",
+) -> None:
+    """Store a transfer, and end the part of the agent, and of a target, who talk with the customer.
+
+    `target` is the agent who gets the call, and is locked too. With `is_parted` the bridge is destroyed before the
+    others leave it.
+    """
+    Transfer.objects.create(
+        connection=connection,
+        from_agent=connection.agent,
+        from_queue=connection.queue,
+        queue=queue,
+        number=number,
+        action=action,
+        **actor_columns(actor),
+    )
+    if offer := offers.current(connection):
+        offers.close(offer, at, is_transferred=True)
+    talk_times.transfer(connection, at)
+    if connection.agent_lost_at:
+        connection.agent_lost_at = None
+        connection.save(update_fields=["agent_lost_at"])
+    if is_parted:
+        bridges.destroy(connection)
+    for leg in connection.open_legs:
+        if leg.role != Leg.Role.CUSTOMER:
+            legs.hang_up(leg, at)
+    if connection.agent:
+        if target:
+            ledger.lock_in_order([connection.agent.pk, target.pk])
+        presence.leave_call(connection.agent, connection, at, connection.wrap_up_seconds)
 
 
 def call_target(connection: Connection, number: str, at: datetime) -> None:
@@ -22,7 +66,8 @@ def call_target(connection: Connection, number: str, at: datetime) -> None:
     connection.save(update_fields=["state", "is_on_hold"])
     customer = connection.leg_of(Leg.Role.CUSTOMER)
     if connection.join_count:
-        bridges.destroy(connection.bridge_id)
+        bridges.destroy(connection)
+    prompts.stop(connection)
     if customer:
         switch_requests.play_music(customer, connection.music_class)
     agent = agent_of(number)
@@ -65,5 +110,6 @@ def join(connection: Connection, leg: Leg, customer: Leg, at: datetime, *, offer
         presence.talk(leg.agent, connection, at)
     if is_first:
         events.connection_answered(connection)
+    prompts.stop(connection)
     switch_requests.send("stop_music", customer.channel_id)
     bridges.join(connection, customer, leg)

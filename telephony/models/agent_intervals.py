@@ -14,6 +14,8 @@ from callcentre.core.scope import Lookups
 from telephony.models.agent import Agent
 from telephony.models.pause import Pause
 
+REASON_LENGTH = 200
+
 
 class StateKind(models.TextChoices):
     FREE = "free", pgettext_lazy("agent", "ready")
@@ -55,6 +57,8 @@ class AgentSession(models.Model):
     started_at = models.DateTimeField(_("logged in"))
     ended_at = models.DateTimeField(_("logged out"), null=True)
     ended_by = models.CharField(_("ended by"), max_length=10, choices=EndedBy, blank=True)
+    # Why another person has logged the agent out.
+    reason = models.CharField(_("reason"), max_length=REASON_LENGTH, blank=True, default="", db_default="")
 
     class Meta:
         verbose_name = _("session of an agent")
@@ -110,6 +114,8 @@ class AgentState(models.Model):
     resumes_pause = models.ForeignKey(Pause, models.PROTECT, null=True, related_name="+")
     # A talk: the agent is at the desk, so that the wrap-up waits for the topic. A wrap-up: it waits for the topic.
     awaits_topic = models.BooleanField(default=False, db_default=False)
+    # Why another person has begun the pause, or made the agent ready.
+    reason = models.CharField(_("reason"), max_length=REASON_LENGTH, blank=True, default="", db_default="")
     # The agent has made the wrap-up longer, which is possible once.
     is_extended = models.BooleanField(default=False, db_default=False)
 

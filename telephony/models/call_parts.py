@@ -1,11 +1,12 @@
 """Parts of a call: offers to agents, talks, transfers and commands."""
 
-from typing import ClassVar
+from typing import ClassVar, cast
 
 from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
+from callcentre.core.actor import Actor, ActorKind
 from callcentre.core.changes import Change
 from callcentre.core.scope import Kept, Lookups
 from telephony import causes
@@ -106,6 +107,36 @@ class Talk(models.Model):
         return f"{self.connection_id}: {self.agent}"
 
 
+class CallQuality(models.Model):
+    """How a call sounded at the phone in an agent's browser, which reports every few seconds while both talk.
+
+    Loss is the percentage of packets that did not arrive, in the worse direction; jitter and the round trip between
+    browser and switch are milliseconds. The means are those of all reports. The round trip is NULL until it is known,
+    some seconds after the start.
+    """
+
+    connection = models.ForeignKey(
+        Connection, models.CASCADE, related_name="qualities", db_index=False, verbose_name=_("call")
+    )
+    agent = models.ForeignKey(Agent, models.PROTECT, related_name="+", db_index=False, verbose_name=_("agent"))
+    reports = models.PositiveIntegerField()
+    loss = models.FloatField()
+    loss_worst = models.FloatField()
+    jitter = models.FloatField()
+    jitter_worst = models.FloatField()
+    round_trip = models.FloatField(null=True)
+    round_trip_worst = models.FloatField(null=True)
+
+    class Meta:
+        verbose_name_plural = _("quality at the phone in the browser")
+        ordering = ["id"]
+        default_permissions = ()
+        constraints = [models.UniqueConstraint(fields=["connection", "agent"], name="callquality_of_agent")]
+
+    def __str__(self) -> str:
+        return f"{self.connection_id}: {self.agent}"
+
+
 class Transfer(Change):
     """A transfer of a call to a queue or a number, with its actor and time.
 
@@ -130,17 +161,21 @@ class Transfer(Change):
 
 
 class CallCommand(models.Model):
-    """A command to an open call: hang up, hold, resume or transfer. The listener carries it out."""
+    """A command to an open call: hang up, hold, resume, transfer; or one of a supervisor. The listener does it."""
 
     class Kind(models.TextChoices):
         HANG_UP = "hang_up", _("hang up")
         HOLD = "hold", _("hold")
         RESUME = "resume", _("resume")
         TRANSFER = "transfer", _("transfer")
+        MONITOR = "monitor", _("listen, whisper or barge")
+        UNMONITOR = "unmonitor", _("listen no more")
+        TAKE_OVER = "take_over", _("take over")
 
     connection = models.ForeignKey(Connection, models.CASCADE, related_name="commands", verbose_name=_("call"))
     kind = models.CharField(_("command"), max_length=10, choices=Kind)
-    # For a transfer: {"queue_id": …} or {"number": …}. To hang up only what rings: {"unless_answered": true}.
+    # For a transfer: {"queue_id": …} or {"number": …}. To hang up only what rings: {"unless_answered": true}; for a
+    # reason: {"reason": …}. Of a supervisor: {"agent_id": …}, to listen also {"mode": …}.
     arguments = models.JSONField(default=dict)
     actor_kind = models.CharField(max_length=10)
     actor_id = models.BigIntegerField(null=True)
@@ -157,3 +192,7 @@ class CallCommand(models.Model):
 
     def __str__(self) -> str:
         return f"{self.kind} {self.connection_id}"
+
+    @property
+    def actor(self) -> Actor:
+        return Actor(cast("ActorKind", self.actor_kind), self.actor_id, self.actor_name)

@@ -11,6 +11,7 @@ from django.db.models import Case, F, Q, Value, When
 from django.db.models.functions import Reverse
 from django.db.models.lookups import GreaterThan
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext_noop
 
 from callcentre.core.scope import Kept, Lookups
 from callcentre.core.statements import Statement, rows_of
@@ -133,12 +134,16 @@ class Connection(models.Model):
     ring_seconds = models.PositiveIntegerField(_("ringing in s"), default=0)
     wait_seconds = models.PositiveIntegerField(_("waiting in s"), default=0)
     is_on_hold = models.BooleanField(_("on hold"), default=False)
+    # The agent's phone in the browser was lost in this talk: the customer hears music while it may come back.
+    agent_lost_at = models.DateTimeField(null=True, editable=False)
     # How often legs were joined. Each time has a recording of its own.
     join_count = models.PositiveSmallIntegerField(default=0, editable=False)
     # An agent has transferred this outbound call, so that its talks are rows of Talk. Always false for inbound calls.
     has_talks = models.BooleanField(default=False, db_default=False, editable=False)
     # The standing line of an agent is or was part of the call.
     uses_line = models.BooleanField(default=False, db_default=False, editable=False)
+    # A supervisor listens or has listened.
+    is_supervised = models.BooleanField(default=False, db_default=False, editable=False)
     # The latest instant for placing a QUEUED call.
     place_until = models.DateTimeField(null=True)
     request_id = models.CharField(max_length=64, blank=True)
@@ -155,6 +160,7 @@ class Connection(models.Model):
         verbose_name = _("call")
         verbose_name_plural = _("calls")
         ordering = ["-created_at", "-id"]
+        permissions = [("monitor_connection", gettext_noop("Can listen to calls, take part in them and end them"))]
         constraints = [
             models.CheckConstraint(
                 name="connection_ended_is_final",
@@ -286,15 +292,22 @@ LINE_IS_READY = "ended_at IS NULL AND state = 'up' AND connection_id IS NULL AND
 
 
 def phone_is_occupied(agent: str) -> str:
-    """Return SQL: a call occupies the phone of the agent with this id, a column of the statement."""
+    """Return SQL: a call occupies the phone of the agent with this id, or the agent listens to the call of another.
+
+    The id is a column of the statement.
+    """
     return Statement("""(
   EXISTS (SELECT FROM telephony_leg WHERE agent_id = {agent} AND {leg_occupies_phone})
   OR EXISTS (SELECT FROM telephony_agentline WHERE agent_id = {agent} AND {line_occupies_phone})
+  OR EXISTS (SELECT FROM telephony_supervision WHERE agent_id = {agent} AND ended_at IS NULL)
 )""").of(agent=agent, leg_occupies_phone=LEG_OCCUPIES_PHONE, line_occupies_phone=LINE_OCCUPIES_PHONE)
 
 
-# SQL: the phone of the call's agent is in a call.
-PHONE_IS_IN_CALL = phone_is_occupied("telephony_connection.agent_id")
+# SQL: the phone of the call's agent is in a call, or was lost in one that waits for it.
+PHONE_IS_IN_CALL = Statement("""({phone_is_occupied} OR EXISTS (
+  SELECT FROM telephony_connection lost WHERE lost.agent_id = telephony_connection.agent_id
+  AND lost.state = 'talking' AND lost.agent_lost_at IS NOT NULL
+))""").of(phone_is_occupied=phone_is_occupied("telephony_connection.agent_id"))
 
 
 class Leg(models.Model):

@@ -14,6 +14,10 @@ from callcentre.core.opening_hours import WeeklyHours
 from callcentre.core.scope import Lookups
 from telephony.models.agent import Agent
 
+NUMBER = RegexValidator(r"\A\+?[0-9]+\Z", _("A number has digits, and may begin with +."))
+# ISO 639.
+LANGUAGE = RegexValidator(r"\A[a-z]{2}\Z", _("Two small letters, such as pl."))
+
 
 class QueueQuerySet(models.QuerySet["Queue"]):
     def active(self) -> "QueueQuerySet":
@@ -37,7 +41,7 @@ class Queue(TimestampedModel):
         _("number"),
         max_length=40,
         blank=True,
-        validators=[RegexValidator(r"\A\+?[0-9]+\Z", _("A number has digits, and may begin with +."))],
+        validators=[NUMBER],
         help_text=_("Calls to this number enter the queue."),
     )
     priority = models.PositiveSmallIntegerField(
@@ -75,7 +79,71 @@ class Queue(TimestampedModel):
             "Where callers go who waited too long or call outside the opening hours; empty: they are disconnected."
         ),
     )
+    most_waiting = models.PositiveSmallIntegerField(
+        _("most waiting callers"),
+        default=0,
+        db_default=0,
+        help_text=_("A queue with so many is full: further callers go where it overflows; 0 for no limit."),
+    )
+    callback_key = models.CharField(
+        _("key for a call-back"),
+        max_length=1,
+        blank=True,
+        default="",
+        db_default="",
+        validators=[RegexValidator(r"\A[0-9*#]\Z", _("A key is a digit, * or #."))],
+        help_text=_("A waiting caller who presses it is disconnected and called in turn; empty: no key."),
+    )
+    callback_after_seconds = models.PositiveIntegerField(
+        _("call-back after a wait of s"),
+        default=0,
+        db_default=0,
+        help_text=_("A caller who has waited so long is disconnected and called in turn; 0: never."),
+    )
+    callback_attempts = models.PositiveSmallIntegerField(
+        _("attempts of a call-back"),
+        default=3,
+        db_default=3,
+        validators=[MinValueValidator(1), MaxValueValidator(20)],
+        help_text=_("How often a number that does not answer is called."),
+    )
+    callback_minutes = models.PositiveSmallIntegerField(
+        _("minutes between the attempts"), default=10, db_default=10, validators=[MaxValueValidator(1440)]
+    )
     music_class = models.CharField(_("music on hold"), max_length=40, default="default")
+    prompt_seconds = models.PositiveSmallIntegerField(
+        _("time between prompts in s"),
+        default=45,
+        db_default=45,
+        validators=[MaxValueValidator(3600)],
+        help_text=_("Place and estimated wait are said so often while the caller waits; 0: only at the beginning."),
+    )
+    prompt_language = models.CharField(
+        _("language"),
+        max_length=2,
+        blank=True,
+        default="",
+        db_default="",
+        validators=[LANGUAGE],
+        help_text=_("Of callers in whose language there is no prompt, two letters such as pl."),
+    )
+    has_voicemail = models.BooleanField(
+        _("voicemail"),
+        default=False,
+        db_default=False,
+        help_text=_(
+            "Callers may leave a message who would be disconnected: the queue is closed or full, or they have waited "
+            "too long."
+        ),
+    )
+    voicemail_seconds = models.PositiveSmallIntegerField(
+        _("longest message in s"),
+        default=120,
+        db_default=120,
+        validators=[MinValueValidator(5), MaxValueValidator(600)],
+    )
+    # A ticket queue; telephony knows its id only (telephony.voicemail_tickets).
+    voicemail_ticket_queue_id = models.BigIntegerField(_("tickets of messages in"), null=True, blank=True)
     agents = models.ManyToManyField(Agent, through="QueueMember", related_name="queues", verbose_name=_("agents"))
 
     objects = QueueQuerySet.as_manager()

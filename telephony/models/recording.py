@@ -127,3 +127,25 @@ class Recording(DueWork):
     def path(self) -> str:
         """The path in our storage, always the same, so that a second attempt replaces the file."""
         return f"recordings/{self.started_at:%Y/%m/%d}/{self.filename}"
+
+
+class CallerMessage(models.Model):
+    """A recording that is the message of a caller: for it a ticket is opened, once, in the queue's ticket queue.
+
+    `is_due` until the ticket is there, or no ticket is needed: the queue has no tickets, or nothing was said.
+    """
+
+    scope_lookups: ClassVar[Lookups] = {"scope_call_queues": "recording__connection__queue_id"}
+
+    recording = models.OneToOneField(Recording, models.CASCADE, primary_key=True, related_name="message")
+    is_due = models.BooleanField(default=True)
+    # A ticket; telephony knows its id only.
+    ticket_id = models.BigIntegerField(null=True)
+
+    class Meta:
+        default_permissions = ()
+        ordering = ["recording"]
+        indexes = [models.Index(fields=["recording"], condition=Q(is_due=True), name="callermessage_due")]
+
+    def __str__(self) -> str:
+        return str(self.recording_id)

@@ -14,13 +14,14 @@ from typing import Any
 import orjson
 
 from telephony import call_clock
-from telephony.channels import connection_of, line_of, line_of_tone
+from telephony.channels import connection_of, line_of, line_of_tone, supervised_by, supervisor_of_snoop
 from telephony.switch.base import (
     Arrived,
     Channel,
     Detected,
     Ended,
     Event,
+    KeyPressed,
     PhoneChanged,
     Played,
     RecordingFinished,
@@ -36,6 +37,8 @@ logger = logging.getLogger(__name__)
 REMEMBERED = 10_000
 _TYPE = re.compile(rb'\A\s*\{\s*"type"\s*:\s*"(\w+)"')
 _NUMBER = re.compile(r"\+?[0-9]+")
+# Reported twice of a phone whose endpoint we have subscribed to.
+_KEY = "ChannelDtmfReceived"
 # The first argument of a channel that comes back from the detection of machines, and the results of AMD().
 DETECTED = "amd"
 _WHO = {"HUMAN": "human", "MACHINE": "machine"}
@@ -60,6 +63,8 @@ class Interpreter:
             if content["type"] == _LEAVING:
                 _keep(self._leaving, content["channel"]["id"], None)
                 return None
+            if content["type"] == _KEY and self._is_repeated(content):
+                return None
             read = _READERS.get(content["type"])
             event = read(content) if read else None
         except (ValueError, KeyError, TypeError, AttributeError):
@@ -68,6 +73,13 @@ class Interpreter:
         if event is None or not self.is_new(event) or self._is_cut_off(event):
             return None
         return self._timed(event)
+
+    def _is_repeated(self, content: dict[str, Any]) -> bool:
+        """Return whether the same key was reported before. The same key pressed again has another time."""
+        key = (content["channel"]["id"], content["timestamp"], content["digit"])
+        is_repeated = key in self._seen
+        _keep(self._seen, key, None)
+        return is_repeated
 
     def _is_cut_off(self, event: Event) -> bool:
         """Return whether a sound has ended because its channel is about to end, which is reported next."""
@@ -127,17 +139,18 @@ def listed(channel: dict[str, Any], app: str) -> Channel:
 
 
 def _is_requested(channel_id: str) -> bool:
-    return connection_of(channel_id) is not None or line_of(channel_id) is not None or _is_tone(channel_id)
+    ours = (connection_of, line_of, supervised_by)
+    return any(of(channel_id) is not None for of in ours) or _is_snoop(channel_id)
 
 
-def _is_tone(channel_id: str) -> bool:
-    return line_of_tone(channel_id) is not None
+def _is_snoop(channel_id: str) -> bool:
+    return line_of_tone(channel_id) is not None or supervisor_of_snoop(channel_id) is not None
 
 
 def _entered(content: dict[str, Any]) -> Event | None:
     """Translate StasisStart: a channel of ours was answered or is back from a detection, another one is a caller's."""
     channel, arguments = content["channel"], content.get("args") or []
-    if _is_tone(channel["id"]):
+    if _is_snoop(channel["id"]):
         return None
     if _is_requested(channel["id"]):
         if arguments[:1] == [DETECTED]:
@@ -172,7 +185,12 @@ def _played(content: dict[str, Any]) -> Event | None:
     kind, _, channel_id = playback["target_uri"].partition(":")
     if kind != "channel":
         return None
-    return Played(line_of_tone(channel_id) or channel_id, call_clock.now(), is_failed=playback["state"] == "failed")
+    is_failed = playback["state"] == "failed"
+    return Played(line_of_tone(channel_id) or channel_id, call_clock.now(), is_failed, playback["id"])
+
+
+def _pressed(content: dict[str, Any]) -> Event:
+    return KeyPressed(content["channel"]["id"], call_clock.now(), content["digit"])
 
 
 def _recorded(content: dict[str, Any]) -> Event:
@@ -207,6 +225,7 @@ _READERS: dict[str, Callable[[dict[str, Any]], Event | None]] = {
     "Dial": _dialled,
     "ChannelDestroyed": _destroyed,
     "PlaybackFinished": _played,
+    _KEY: _pressed,
     "RecordingFinished": _recorded,
     "RecordingFailed": _recorded,
     "ContactStatusChange": _contact_changed,

@@ -22,6 +22,7 @@ from websockets.sync.client import ClientConnection, connect
 
 from telephony import call_clock
 from telephony.channels import line_of, tone_of
+from telephony.switch import ari_listening
 from telephony.switch.ari import Ari, AriError
 from telephony.switch.ari_events import Interpreter, listed
 from telephony.switch.base import (
@@ -51,6 +52,8 @@ PING_SECONDS, PONG_SECONDS = 10.0, 10.0
 # How long writing a recording may take, and then destroying its bridge.
 STOP_SECONDS, GO_SECONDS, LOOK_SECONDS = 1.0, 1.0, 0.01
 PIECE_BYTES = 65_536
+# The silence that ends the message of a caller.
+SILENCE_SECONDS = 10
 # The tone before a call is joined to a line. A `tone:` would never finish.
 TONE = "sound:beep"
 # The context of the dialplan that runs AMD() and returns to the application.
@@ -116,14 +119,12 @@ class AsteriskSwitch:
     ) -> None:
         if not re.fullmatch(r"[0-9A-Za-z._-]+", number):
             raise SwitchError(f"{number!r} is no SIP number.", INVALID_NUMBER)
-        is_line = line_of(channel_id) is not None
-        if is_line:
+        if line_of(channel_id) is not None:
             # Asterisk then reports the registration of the phone; and channel events twice, of which we drop one. A
             # phone that does not exist is refused below.
             with suppress(AriError):
                 self._subscribe(f"endpoint:PJSIP/{number}")
-        variables = _AWAITED if is_line or is_awaited else None
-        self._call(channel_id, f"PJSIP/{number}", presented, ring_seconds, variables)
+        self._call(channel_id, f"PJSIP/{number}", presented, ring_seconds, _AWAITED if is_awaited else None)
 
     def call_number(self, channel_id: str, number: str, *, presented: str, ring_seconds: int) -> None:
         # The number must not contain a route to another endpoint than the trunk.
@@ -239,11 +240,47 @@ class AsteriskSwitch:
     def stop_tone(self, channel_id: str) -> None:
         self._ari.send_if_there("DELETE", "channels", tone_of(channel_id))
 
-    def play(self, channel_id: str, sound: str) -> None:
-        self._ari.send("POST", "channels", channel_id, "play", media=f"sound:{sound}")
+    def play(self, channel_id: str, sounds: Sequence[str], sound_id: str) -> None:
+        media = ",".join(f"sound:{sound}" for sound in sounds)
+        self._ari.send("POST", "channels", channel_id, "play", sound_id, media=media)
+
+    def stop_play(self, sound_id: str) -> None:
+        self._ari.send_if_there("DELETE", "playbacks", sound_id)
+
+    def record(self, channel_id: str, name: str, seconds: int) -> None:
+        limits: dict[str, str | int] = {
+            "maxDurationSeconds": seconds,
+            "maxSilenceSeconds": SILENCE_SECONDS,
+            "terminateOn": "#",
+        }
+        try:
+            self._ari.send(
+                "POST",
+                "channels",
+                channel_id,
+                "record",
+                name=name,
+                format="wav",
+                beep="true",
+                terminateOn="#",
+                **limits,
+            )
+        except AriError as error:
+            # 409: it is recorded already; or it was, which is refused.
+            if error.status != 409 or not self._ari.send_if_there("GET", "recordings", "live", name):
+                raise
 
     def detect(self, channel_id: str) -> None:
         self._ari.send("POST", "channels", channel_id, "continue", context=DETECTION, extension="s", priority=1)
+
+    def listen(self, channel_id: str, customer: str, *, is_heard: bool) -> None:
+        ari_listening.listen(self._ari, self._app, channel_id, customer, is_heard=is_heard)
+
+    def barge(self, channel_id: str, bridge_id: str) -> None:
+        ari_listening.barge(self._ari, channel_id, bridge_id)
+
+    def stop_listening(self, channel_id: str) -> None:
+        ari_listening.stop(self._ari, channel_id)
 
     def hang_up(self, channel_id: str, cause: int = 16) -> None:
         self._ari.send_if_there("DELETE", "channels", channel_id, reason_code=cause)

@@ -127,11 +127,27 @@ class Detected:
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """A sound that was played to the channel, or the tone of a line, is over. `is_failed`: not all of it was heard."""
+    """Sounds that were played to the channel, or the tone of a line, are over. `is_failed`: not all was heard.
+
+    `sound_id` is that of `play`.
+    """
 
     channel_id: str
     at: datetime
     is_failed: bool = False
+    sound_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class KeyPressed:
+    """A person has pressed a key of the telephone: `key` is one of 0 to 9, *, # and A to D.
+
+    It is reported of channels in no bridge too, also during music and sounds, once the key is released.
+    """
+
+    channel_id: str
+    at: datetime
+    key: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +191,7 @@ Event = (
     | Arrived
     | Detected
     | Played
+    | KeyPressed
     | RecordingFinished
     | Unregistered
     | PhoneChanged
@@ -201,8 +218,7 @@ class Switch(Protocol):
     ) -> None:
         """Ring the phone with this SIP number, and show `presented` on it. Refused if there is no such phone.
 
-        With `is_awaited` the agent has asked for the call, and a phone in the browser answers by itself, as it does for
-        a standing line.
+        With `is_awaited` a phone in the browser answers by itself: a standing line, or a call that the agent asked for.
 
         This and `call_number` do nothing if there is a channel with this id already.
         """
@@ -240,11 +256,36 @@ class Switch(Protocol):
     def stop_tone(self, channel_id: str) -> None:
         """Remove what is left of a tone that is over."""
 
-    def play(self, channel_id: str, sound: str) -> None:
-        """Play a sound to a channel that is in no bridge. Its end is reported as Played."""
+    def play(self, channel_id: str, sounds: Sequence[str], sound_id: str) -> None:
+        """Play sounds, one after the other, to a channel that is in no bridge. Their end is reported as Played, once.
+
+        They end music. `sound_id` is an id of ours, for `stop_play`.
+        """
+
+    def stop_play(self, sound_id: str) -> None:
+        """End what is played under this id, if it is not over. Until then the channel cannot be joined."""
+
+    def record(self, channel_id: str, name: str, seconds: int) -> None:
+        """Record what a caller says after a beep, for so long at most; the key # and a long silence end it.
+
+        The end is reported as RecordingFinished, also if the channel ends. Repeating is harmless; refused once over.
+        """
 
     def detect(self, channel_id: str) -> None:
         """Find out whether a person or a machine has picked up this channel, which is up. Reported as Detected."""
+
+    def listen(self, channel_id: str, customer: str, *, is_heard: bool) -> None:
+        """Let a supervisor's phone, which is up, hear the customer's channel and what that hears, beside the call.
+
+        With `is_heard` those who talk with the customer hear the supervisor, and the customer does not. The supervisor
+        leaves the call's bridge. Repeating is harmless. This goes on when the customer is held or transferred.
+        """
+
+    def barge(self, channel_id: str, bridge_id: str) -> None:
+        """Let a supervisor talk in the bridge of the call. Refused if there is no such bridge."""
+
+    def stop_listening(self, channel_id: str) -> None:
+        """Remove what `listen` has made. A supervisor's phone that is still up can be joined, and is heard."""
 
     def hang_up(self, channel_id: str, cause: int = 16) -> None:
         """End the channel, if it is not gone already."""

@@ -80,12 +80,24 @@ class SimulatedSwitch:
     def call_number(self, channel_id: str, number: str, *, presented: str, ring_seconds: int) -> None:
         self._do("call_number", channel_id=channel_id, number=number, ring_seconds=ring_seconds)
 
-    def arrive(self, caller: str, dialled: str, *, patience: float | None = None, talk: float | None = None) -> str:
+    def arrive(
+        self,
+        caller: str,
+        dialled: str,
+        *,
+        patience: float | None = None,
+        talk: float | None = None,
+        keys: str = "",
+    ) -> str:
         """Simulate a caller, who gives up after `patience` seconds without an agent, and talks for `talk` seconds.
 
-        Return the caller's channel.
+        While waiting, the caller presses `keys`, one every two seconds. Return the caller's channel.
         """
-        return str(self._do("arrive", caller=caller, dialled=dialled, patience=patience, talk=talk))
+        return str(self._do("arrive", caller=caller, dialled=dialled, patience=patience, talk=talk, keys=keys))
+
+    def press(self, channel_id: str, key: str) -> None:
+        """Press a key of a simulated person's telephone."""
+        self._do("press", channel_id=channel_id, key=key)
 
     def follow(self, channel_id: str) -> None:
         self._do("follow", channel_id=channel_id)
@@ -113,11 +125,26 @@ class SimulatedSwitch:
 
     def stop_tone(self, channel_id: str) -> None: ...
 
-    def play(self, channel_id: str, sound: str) -> None:
-        self._do("play", channel_id=channel_id, sound=sound)
+    def play(self, channel_id: str, sounds: Sequence[str], sound_id: str) -> None:
+        self._do("play", channel_id=channel_id, sounds=list(sounds), sound_id=sound_id)
+
+    def stop_play(self, sound_id: str) -> None:
+        self._do("stop_play", sound_id=sound_id)
+
+    def record(self, channel_id: str, name: str, seconds: int) -> None:
+        self._do("record", channel_id=channel_id, name=name, seconds=seconds)
 
     def detect(self, channel_id: str) -> None:
         self._do("detect", channel_id=channel_id)
+
+    def listen(self, channel_id: str, customer: str, *, is_heard: bool) -> None:
+        self._do("listen", channel_id=channel_id, customer=customer, is_heard=is_heard)
+
+    def barge(self, channel_id: str, bridge_id: str) -> None:
+        self._do("barge", channel_id=channel_id, bridge_id=bridge_id)
+
+    def stop_listening(self, channel_id: str) -> None:
+        self._do("stop_listening", channel_id=channel_id)
 
     def hang_up(self, channel_id: str, cause: int = 16) -> None:
         self._do("hang_up", channel_id=channel_id, cause=cause)

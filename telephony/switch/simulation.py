@@ -22,6 +22,7 @@ from telephony.switch.base import (
     Detected,
     Ended,
     Event,
+    KeyPressed,
     PhoneChanged,
     Played,
     RecordingFinished,
@@ -41,6 +42,8 @@ AGENT_RINGS_AFTER, AGENT_ANSWERS_AFTER = 0.05, 0.5
 RINGS_AFTER, RINGING, REPLY = 0.2, (0.8, 1.2), 0.3
 TALK = (2.0, 4.0)
 TONE, MESSAGE = 0.4, 3.0
+# Before each key that a caller presses.
+KEY = 2.0
 # The last two digits of numbers with an answering machine, and how long a detection takes.
 MACHINE, DETECTION = "07", (0.8, 1.6)
 # How long an outside party waits, with music or in silence.
@@ -80,6 +83,9 @@ class _Phone:
     id: str
     number: str
     is_agent: bool
+    # The channel that a supervisor listens to; then those who talk with it hear the supervisor, or do not.
+    listens_to: str = ""
+    is_heard: bool = False
     # The number that a caller dialled; "" for a phone that we called.
     dialled: str = ""
     patience: float | None = None
@@ -88,6 +94,10 @@ class _Phone:
     is_ringing: bool = False
     bridge: "_Bridge | None" = None
     turn: int = 0
+    # What is played, and recorded as a message.
+    sound_id: str | None = None
+    recording: str = ""
+    recorded_since: float = 0.0
 
 
 @dataclass
@@ -156,8 +166,8 @@ class Network:
                 self._after(RINGS_AFTER + ringing, phone, lambda: self._pick_up(phone))
             self._after(ring_seconds, phone, lambda: self._end(phone, NO_ANSWER, "480"))
 
-    def arrive(self, caller: str, dialled: str, patience: float | None, talk: float | None) -> str:
-        """Simulate a caller. Return the caller's channel."""
+    def arrive(self, caller: str, dialled: str, patience: float | None, talk: float | None, keys: str) -> str:
+        """Simulate a caller, who presses these keys one after the other. Return the caller's channel."""
         with self._lock:
             self._count += 1
             channel_id = f"{int(time.time())}.{self._count}"
@@ -165,7 +175,13 @@ class Network:
             self._phones[channel_id] = phone
             self._emit(Arrived(channel_id, call_clock.now(), caller, dialled))
             self._begin_turn(phone)
+            for count, key in enumerate(keys, start=1):
+                self._after(count * KEY, phone, partial(self.press, channel_id, key))
             return channel_id
+
+    def press(self, channel_id: str, key: str) -> None:
+        with self._lock:
+            self._emit(KeyPressed(self._phone(channel_id).id, call_clock.now(), key))
 
     def answer(self, channel_id: str) -> None:
         with self._lock:
@@ -195,11 +211,7 @@ class Network:
                 phone.bridge = None
                 self._begin_turn(phone)
             if bridge.recording:
-                seconds = max(round((time.monotonic() - bridge.since) * self._speed), 1)
-                self._recordings[bridge.recording] = seconds
-                if len(self._recordings) > RECORDINGS_KEPT:
-                    del self._recordings[next(iter(self._recordings))]
-                self._emit(RecordingFinished(bridge.recording, call_clock.now(), seconds))
+                self._keep_recording(bridge.recording, bridge.since)
 
     def play_music(self, channel_id: str) -> None:
         with self._lock:
@@ -209,15 +221,48 @@ class Network:
     stop_music = follow = play_silence = play_music
 
     def play_tone(self, channel_id: str) -> None:
-        self._play(channel_id, TONE)
+        self.play(channel_id, [], "", TONE)
 
-    def play(self, channel_id: str, sound: str) -> None:
-        self._play(channel_id, MESSAGE)
-
-    def _play(self, channel_id: str, seconds: float) -> None:
+    def play(self, channel_id: str, sounds: Sequence[str], sound_id: str, seconds: float = MESSAGE) -> None:
         with self._lock:
             phone = self._phone(channel_id)
-            self._after(seconds, phone, lambda: self._emit(Played(channel_id, call_clock.now())))
+            phone.sound_id = sound_id
+            self._after(seconds, phone, lambda: self._end_sound(phone, sound_id))
+
+    def stop_play(self, sound_id: str) -> None:
+        with self._lock:
+            for phone in self._phones.values():
+                if phone.sound_id == sound_id:
+                    self._end_sound(phone, sound_id)
+
+    def _end_sound(self, phone: _Phone, sound_id: str) -> None:
+        if phone.sound_id == sound_id:
+            phone.sound_id = None
+            self._emit(Played(phone.id, call_clock.now(), sound_id=sound_id))
+
+    def record(self, channel_id: str, name: str, seconds: int) -> None:
+        """Record a caller, who speaks for the time of a talk, then hangs up."""
+        with self._lock:
+            phone = self._phone(channel_id)
+            if name in self._recordings:
+                raise SwitchError("This is recorded already.")
+            if phone.recording:
+                return
+            phone.recording, phone.recorded_since = name, time.monotonic()
+            spoken = random.uniform(*TALK) if phone.talk is None else phone.talk  # noqa: S311  (people, not keys)
+            self._after(spoken, phone, lambda: self._end(phone, NORMAL))
+            self._after(seconds, phone, lambda: self._end_recording(phone))
+
+    def _end_recording(self, phone: _Phone) -> None:
+        if phone.recording:
+            self._keep_recording(phone.recording, phone.recorded_since)
+            phone.recording = ""
+
+    def _keep_recording(self, name: str, since: float) -> None:
+        seconds = self._recordings[name] = max(round((time.monotonic() - since) * self._speed), 1)
+        if len(self._recordings) > RECORDINGS_KEPT:
+            del self._recordings[next(iter(self._recordings))]
+        self._emit(RecordingFinished(name, call_clock.now(), seconds))
 
     def detect(self, channel_id: str) -> None:
         with self._lock:
@@ -226,6 +271,23 @@ class Network:
             seconds = random.uniform(*DETECTION)  # noqa: S311  (people, not keys)
             event = partial(Detected, channel_id, who=who, milliseconds=round(seconds * 1000))
             self._after(seconds, phone, lambda: self._emit(event(at=call_clock.now())))
+
+    def listen(self, channel_id: str, customer: str, is_heard: bool) -> None:
+        with self._lock:
+            phone, heard = self._phone(channel_id), self._phone(customer)
+            self._leave(phone)
+            phone.listens_to, phone.is_heard = heard.id, is_heard
+
+    def barge(self, channel_id: str, bridge_id: str) -> None:
+        with self._lock:
+            if bridge_id not in self._bridges:
+                raise SwitchError("There is no such bridge.")
+            self.join(bridge_id, [channel_id], "")
+
+    def stop_listening(self, channel_id: str) -> None:
+        with self._lock:
+            if phone := self._phones.get(channel_id):
+                phone.listens_to = ""
 
     def hang_up(self, channel_id: str, cause: int) -> None:
         with self._lock:
@@ -309,6 +371,7 @@ class Network:
         del self._phones[phone.id]
         phone.turn += 1
         self._leave(phone)
+        self._end_recording(phone)
         self._emit(Ended(phone.id, call_clock.now(), cause, tech_cause))
 
     # Time

@@ -34,6 +34,8 @@ class State:
     resumes_pause_id: int | None = None
     awaits_topic: bool = False
     is_extended: bool = False
+    # Why another person has begun it; written, and never read here.
+    reason: str = ""
 
     @property
     def is_in_call(self) -> bool:
@@ -122,14 +124,14 @@ SELECT connection_id, state FROM (
   FROM telephony_agentline WHERE agent_id = %(agent)s AND ended_at IS NULL AND connection_id IS NOT NULL
 ) AS calls WHERE connection_id IS DISTINCT FROM %(leaving)s::bigint ORDER BY asked_at LIMIT 1
 """).of(leg_occupies_phone=LEG_OCCUPIES_PHONE)
-_COLUMNS = "kind, pause_id, connection_id, ends_at, resumes_as, resumes_pause_id, awaits_topic, is_extended"
+_COLUMNS = "kind, pause_id, connection_id, ends_at, resumes_as, resumes_pause_id, awaits_topic, is_extended, reason"
 _END = "UPDATE telephony_agentstate SET ended_at = %(at)s WHERE id = %(state_id)s"
 # `done` makes the insert wait for the end of the old row: the constraint compares both.
 _CHANGE_STATE = Statement("""
 WITH ended AS ({end} RETURNING id)
 INSERT INTO telephony_agentstate (agent_id, started_at, {columns})
 SELECT %(agent_id)s, %(at)s, %(kind)s, %(pause_id)s, %(connection_id)s, %(ends_at)s, %(resumes_as)s,
-  %(resumes_pause_id)s, %(awaits_topic)s, %(is_extended)s
+  %(resumes_pause_id)s, %(awaits_topic)s, %(is_extended)s, %(reason)s
 FROM (SELECT count(*) FROM ended) AS done
 """).of(end=_END, columns=_COLUMNS)
 
@@ -249,11 +251,11 @@ def open_session(agent: LockedAgent, at: datetime) -> None:
     events.agent_logged_in(agent.agent_id, agent.login)
 
 
-def close_session(agent: LockedAgent, at: datetime, ended_by: str) -> None:
+def close_session(agent: LockedAgent, at: datetime, ended_by: str, reason: str = "") -> None:
     """End the agent's session, if there is one, and the state. Record the logout."""
     change_state(agent, at, None)
     if agent.session_id:
-        AgentSession.objects.filter(pk=agent.session_id).update(ended_at=at, ended_by=ended_by)
+        AgentSession.objects.filter(pk=agent.session_id).update(ended_at=at, ended_by=ended_by, reason=reason)
         # The listener hangs up the standing line, after the call that it is in.
         lasting = AgentLine.objects.filter(agent=agent.agent_id, ended_at=None, hangup_asked_at=None)
         lasting.update(hangup_asked_at=timezone.now())

@@ -17,7 +17,7 @@ from telephony.models.agent_intervals import StateKind
 from telephony.models.connection import Connection
 from telephony.models.pause import Pause
 from telephony.models.topic import ConnectionTopic, Topic
-from telephony.verbs import ledger
+from telephony.verbs import ledger, screen_pops
 from telephony.verbs.agents import record_by_other
 from telephony.verbs.ledger import State
 
@@ -44,14 +44,17 @@ def log_in(agent: Agent, actor: Actor, at: datetime | None = None) -> None:
         record_by_other(agent, actor, AuditAction.LOG_IN_AGENT)
 
 
-def log_out(agent: Agent, actor: Actor, at: datetime | None = None) -> bool:
-    """End the session and the state. A call goes on, outside the ledger. Return whether there was one of them."""
+def log_out(agent: Agent, actor: Actor, at: datetime | None = None, *, reason: str = "") -> bool:
+    """End the session and the state. A call goes on, outside the ledger. Return whether there was one of them.
+
+    `reason` is for the ledger and the audit log, here and in the next verbs.
+    """
     with transaction.atomic():
         now = ledger.lock(agent.pk)
         if not (now.is_logged_in or now.state):
             return False
-        ledger.close_session(now, now.instant(at), "logout")
-        record_by_other(agent, actor, AuditAction.LOG_OUT_AGENT)
+        ledger.close_session(now, now.instant(at), "logout", reason)
+        record_by_other(agent, actor, AuditAction.LOG_OUT_AGENT, _why(reason))
         return True
 
 
@@ -63,6 +66,7 @@ def pause(
     at: datetime | None = None,
     *,
     after_call: bool = False,
+    reason: str = "",
 ) -> bool:
     """End the state and begin this pause, within a session or outside. The same pause again changes nothing.
 
@@ -83,13 +87,13 @@ def pause(
             return True
         if now.state and now.state.pause_id == pause_id:
             return False
-        ledger.change_state(now, now.instant(at), State(StateKind.PAUSED, pause_id=pause_id))
-        named = {"pause": [None, chosen.name]} if chosen else None
-        record_by_other(agent, actor, AuditAction.PAUSE_AGENT, named)
+        ledger.change_state(now, now.instant(at), State(StateKind.PAUSED, pause_id=pause_id, reason=reason))
+        named = {"pause": [None, chosen.name]} if chosen else {}
+        record_by_other(agent, actor, AuditAction.PAUSE_AGENT, named | _why(reason))
         return True
 
 
-def free(agent: Agent, actor: Actor, at: datetime | None = None, *, after_call: bool = False) -> bool:
+def free(agent: Agent, actor: Actor, at: datetime | None = None, *, after_call: bool = False, reason: str = "") -> bool:
     """End a pause or wrap-up: ready for calls. Return whether anything changed.
 
     Raises Invalid without a session, Conflict during a call.
@@ -107,9 +111,13 @@ def free(agent: Agent, actor: Actor, at: datetime | None = None, *, after_call: 
             return True
         if (now.state and now.state.is_in_call) or ledger.call_on_phone(agent.pk):
             raise Conflict(ErrorCode.AGENT_IN_CALL)
-        ledger.change_state(now, now.instant(at), State(StateKind.FREE))
-        record_by_other(agent, actor, AuditAction.FREE_AGENT)
+        ledger.change_state(now, now.instant(at), State(StateKind.FREE, reason=reason))
+        record_by_other(agent, actor, AuditAction.FREE_AGENT, _why(reason))
         return True
+
+
+def _why(reason: str) -> dict[str, list[str | None]]:
+    return {"reason": [None, reason]} if reason else {}
 
 
 def await_topic(agent: Agent, connection: Connection) -> None:
@@ -152,6 +160,7 @@ def ring(agent: Agent, connection: Connection, at: datetime) -> None:
     with transaction.atomic(savepoint=False):
         now = ledger.lock(agent.pk)
         events.agent_ringing(connection, now.login)
+        screen_pops.record(connection, now.login, screen_pops.Moment.RING)
         if now.state is None or not now.state.is_in_call:
             state = State(StateKind.RINGING, connection_id=connection.pk)
             ledger.change_state(now, now.instant(at), state.followed_by(now.state.resumption if now.state else None))
@@ -164,6 +173,7 @@ def talk(agent: Agent, connection: Connection, at: datetime) -> None:
         if now.state and now.state.kind == StateKind.RINGING:
             state = State(StateKind.TALKING, connection_id=connection.pk)
             ledger.change_state(now, now.instant(at), state.followed_by(now.state.resumption))
+            screen_pops.record(connection, now.login, screen_pops.Moment.ANSWER)
 
 
 def leave_call(agent: Agent, connection: Connection, at: datetime, wrap_up_seconds: int = 0) -> None:

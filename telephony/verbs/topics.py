@@ -10,7 +10,7 @@ from callcentre.core.errors import ErrorCode, Fault, Invalid
 from callcentre.core.parsing import Reject
 from telephony.models import Agent, Connection, ConnectionTopic, Topic, TopicField
 from telephony.models.topic import FIELDS_KEY
-from telephony.verbs import presence
+from telephony.verbs import presence, screen_pops
 
 
 def set_topic(actor: Actor, values: Mapping[str, Any], faults: Sequence[Fault] = ()) -> None:
@@ -23,11 +23,16 @@ def set_topic(actor: Actor, values: Mapping[str, Any], faults: Sequence[Fault] =
     if faults or connection is None or topic is None:
         raise Invalid(faults)
     with transaction.atomic():
-        connections = Connection.objects.select_related("queue")
+        connections = Connection.objects.select_related("queue", "agent")
         connection = connections.select_for_update(no_key=True, of=("self",)).get(pk=connection.pk)
         stored = {"topic": topic, "comment": values.get("comment", ""), "fields": fields, "agent_id": agent_id}
         ConnectionTopic.objects.update_or_create(connection=connection, defaults={**stored, "set_by": actor.name[:150]})
         presence.topic_given(connection)
+        screen_pops.record(
+            connection,
+            values.get("agent_login") or (connection.agent.login if connection.agent else ""),
+            screen_pops.Moment.RESULT,
+        )
 
 
 def _connection(values: Mapping[str, Any], faults: list[Fault]) -> Connection | None:

@@ -234,7 +234,7 @@ def test_a_record_says_why_it_is_not_dialled(walk: Walk) -> None:
 def test_last_weeks_report_is_drawn_by_light_and_in_the_dark_and_is_a_file_in_three_clicks(
     walk: Walk, own_storage: Path
 ) -> None:
-    presence.log_in(AgentFactory(login="anna"), ACTOR, timezone.now() - timedelta(days=10))
+    presence.log_in(AgentFactory(login="anna"), ACTOR, timezone.now() - timedelta(days=14))
     page = walk.page
 
     walk.menu("Agents work report")

@@ -8,13 +8,15 @@ from django.core.cache import cache
 from django.utils import timezone
 from playwright.sync_api import Browser, Page, expect
 
-from telephony.models import Agent, BrowserPhone
+from telephony.models import Agent, BrowserPhone, CallCommand, Connection, Leg
 from telephony.verbs import presence
 from tests.browser.conftest import CHROMIUM, PATIENCE, barriers
 from tests.browser.sip_stand_in import SipStandIn
 from tests.conftest import ACTOR
 from tests.desk.agents import Desk, desk_of
+from tests.processes import heard_switch
 from tests.telephony.doubles import RecordingSwitch
+from tests.telephony.factories import ConnectionFactory
 
 pytestmark = pytest.mark.usefixtures("plain_static", "switch_told")
 SMALL: Any = {"width": 400, "height": 720}
@@ -185,20 +187,51 @@ def test_a_lost_connection_is_opened_again_and_a_taken_phone_is_not(
     window.wait_for(lambda: BrowserPhone.objects.filter(closed_at=None).exists())
 
 
+def talk(window: Window, call_id: str) -> None:
+    window.sip.offer(call_id, headers="X-Awaited: 1\r\n")
+    window.says(call_id, "200 INVITE")
+    window.sip.request("ACK", call_id)
+    expect(window.page.get_by_role("button", name="Mute")).to_be_visible()
+
+
+def test_a_call_is_offered_anew_over_the_next_connection(window: Window) -> None:
+    talk(window, "one")
+    window.sip.sockets[-1].close()
+    window.wait_for(lambda: len(window.sip.sockets) > 1)
+    window.is_in("Ready for calls")
+    expect(window.page.locator("[data-call]")).to_be_hidden()
+    talk(window, "two")
+    assert "BYE" not in window.sip.of("one")
+
+
+def test_the_customer_is_put_on_hold(window: Window) -> None:
+    call: Connection = ConnectionFactory(talking=True, agent=window.agent)
+    values = {"role": "agent", "channel_id": "a-1", "state": "up", "asked_at": call.created_at}
+    Leg.objects.create(connection=call, agent=window.agent, **values)
+    talk(window, "one")
+    with heard_switch():
+        window.page.keyboard.press("h")
+        expect(window.page.get_by_role("button", name="Hold")).to_have_attribute("aria-pressed", "true")
+        expect(window.page.locator("[data-call-state]")).to_have_text("on hold")
+    assert CallCommand.objects.get().kind == "hold"
+    # The desk lets the agent talk on: the window hears of it.
+    expect(window.page.get_by_role("button", name="Hold")).to_have_attribute("aria-pressed", "false")
+
+
 def test_without_a_microphone_the_phone_does_not_register(open_window: Callable[..., Window]) -> None:
     window = open_window([])
     window.is_in("The browser may not use the microphone")
     assert window.sip.heard == []
-    assert not BrowserPhone.objects.exists()
+    window.wait_for(lambda: BrowserPhone.objects.filter(trouble="denied", registered_at=None).exists())
 
 
-def test_a_closed_window_gives_the_phone_back(window: Window, switch_told: RecordingSwitch) -> None:
-    window.sip.offer("one", headers="X-Awaited: 1\r\n")
-    window.says("one", "200 INVITE")
-    window.sip.request("ACK", "one")
-    expect(window.page.get_by_role("button", name="Mute")).to_be_visible()
+def test_a_closed_window_gives_the_phone_back_unless_it_talks(window: Window, switch_told: RecordingSwitch) -> None:
+    talk(window, "one")
     # A page that is really left could not tell the stand-in, which lives in it.
     window.page.evaluate("dispatchEvent(new Event('pagehide'))")
+    window.page.get_by_role("button", name="Hang up").click()
     window.says("one", "BYE")
+    assert BrowserPhone.objects.get().closed_at is None
+    window.page.evaluate("dispatchEvent(new Event('pagehide'))")
     window.wait_for(lambda: BrowserPhone.objects.get().closed_at)
     assert switch_told.told[-1] == ("remove_phone", window.agent.number)

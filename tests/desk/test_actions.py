@@ -13,6 +13,7 @@ from telephony.verbs import presence
 from tests.conftest import ACTOR
 from tests.desk.agents import Desk, campaign_talk, desk_of, errors_of, talk
 from tests.telephony.factories import (
+    CallBackFactory,
     ConnectionFactory,
     ConnectionTopicFactory,
     LegFactory,
@@ -292,6 +293,14 @@ def test_missed_callers_have_names_and_the_untried_come_first(desk: Desk) -> Non
 
     assert f"<strong>{customer}</strong>" in html
     assert html.index("+48225550199") < html.index("+48225550107")
+
+
+def test_a_caller_who_is_called_back_in_turn_is_not_shown(desk: Desk) -> None:
+    queue, number = QueueFactory(members=[desk.agent]), "+48225550107"
+    call = ConnectionFactory(inbound=True, unanswered=True, queue=queue, src=number)
+    CallBackFactory(queue=queue, number=number, caller=call)
+
+    assert desk.part("missed") == ""
 
 
 def test_a_caller_of_another_queue_is_not_the_agents(desk: Desk, other: Desk) -> None:

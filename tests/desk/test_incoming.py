@@ -18,7 +18,16 @@ from tests.campaigns.factories import RecordFactory, RecordOfferFactory
 from tests.conftest import ACTOR
 from tests.desk.agents import Desk, desk_of, talk
 from tests.statements import few_statements
-from tests.telephony.factories import AgentLineFactory, ConnectionFactory, PauseFactory, QueueFactory
+from tests.telephony.factories import (
+    AgentLineFactory,
+    AgentMessageFactory,
+    CallBackFactory,
+    ConnectionFactory,
+    PauseFactory,
+    QueueFactory,
+    ScreenPopFactory,
+    SupervisionFactory,
+)
 from tests.tickets.factories import ChatFactory, CustomerFactory, TicketFactory, TicketQueueFactory
 from tickets.models import Ticket
 from tickets.verbs.chats import write_in_chat
@@ -77,6 +86,12 @@ def of_a_campaign(desk: Desk) -> None:
     ring(desk, waiting=False, ended_at=None, state="originating", record_id=record.pk, **campaign)
 
 
+def of_a_call_back(desk: Desk) -> None:
+    """Ring the agent first."""
+    values = {"state": "originating", "ended_at": None, "dst": "+48225550107", "queue": QueueFactory(name="Invoices")}
+    CallBackFactory(connection=ring(desk, waiting=False, **values), state="calling")
+
+
 def in_a_call(desk: Desk) -> None:
     ChatFactory(agent=desk.agent, client_name="Jan Kowal")
     talk(desk)
@@ -97,10 +112,11 @@ RINGS, PICK_UP, TO_DESK = 'data-sound="ring"', "Pick up your phone to answer.", 
         (lambda desk: ring(desk, src=""), ["Incoming call: unknown number"], []),
         (on_a_line, ["You hear a tone, then the caller."], ["Pick up"]),
         (of_a_campaign, [RINGS, "Renewals"], []),
+        (of_a_call_back, [f'{RINGS} data-news="Call-back: +48225550107"', "Invoices", PICK_UP], []),
         (lambda desk: talk(desk, dst="+48225550107"), ["Call: +48225550107", 'data-sound=""'], ["data-news"]),
         (in_a_call, ['data-sound="" data-news="Unanswered chat: Jan Kowal"'], ["chime"]),
     ],
-    ids=["customer", "number", "no number", "standing line", "campaign", "talk", "chat during a call"],
+    ids=["customer", "number", "no number", "standing line", "campaign", "call-back", "talk", "chat during a call"],
 )
 def test_the_bar_names_the_caller_and_sounds_for_those_who_ring(
     act: Callable[[Desk], object], shown: list[str], missing: list[str], desk: Desk
@@ -329,3 +345,48 @@ def test_users_without_an_active_agent_have_no_bar(desk: Desk) -> None:
 
     assert 'id="incoming"' not in desk.get(page).content.decode()
     assert desk.get(POLL).status_code == 403
+
+
+def test_a_message_stays_until_the_agent_closes_it() -> None:
+    desk = desk_of()
+    message = AgentMessageFactory(agent=desk.agent, text="Come to the desk, please.")
+    other = AgentMessageFactory(text="For another agent.")
+    shown = bar_of(desk)
+
+    for pk in (message.pk, other.pk):
+        desk.post("/admin/desk/close-message/", {"message": pk}, headers={"Accept": "application/json"})
+
+    message.refresh_from_db()
+    other.refresh_from_db()
+    assert ("Come to the desk, please." in shown, "another" in shown, "data-hide" in shown) == (True, False, False)
+    assert (message.closed_at is None, other.closed_at is None, bar_of(desk)) == (False, True, "")
+
+
+@pytest.mark.parametrize("is_shown", [False, True])
+def test_an_agent_sees_a_supervisor_by_a_setting_only(settings: Any, is_shown: bool) -> None:
+    settings.SHOW_SUPERVISION_TO_AGENTS = is_shown
+    desk = desk_of()
+    call = talk(desk)
+    Connection.objects.filter(pk=call.pk).update(is_supervised=True)
+    SupervisionFactory(connection=call, agent__login="boss", mode="whisper")
+
+    said = "A supervisor is in your call: boss whispers to the agent"
+    assert (said in bar_of(desk)) == is_shown
+
+
+# Pages of other programs
+
+
+def test_the_bar_opens_the_page_of_another_program_at_its_moment(desk: Desk) -> None:
+    queue = QueueFactory()
+    ScreenPopFactory(queue=queue, name="Ringing", url="https://crm.example/find?n={number}&a={agent}")
+    ScreenPopFactory(queue=queue, name="Talking", moment="answer")
+    call = ring(desk, queue=queue, src="+48225550107")
+    assert bar_of(desk).count("data-opens") == 1
+    assert f"https://crm.example/find?n=%2B48225550107&amp;a={desk.agent.login}" in bar_of(desk)
+
+    presence.talk(desk.agent, call, timezone.now())
+    Connection.objects.filter(pk=call.pk).update(state="talking", agent=desk.agent)
+
+    assert "Talking" in bar_of(desk)
+    assert "Ringing" not in bar_of(desk)

@@ -22,7 +22,13 @@ from tests.campaigns.factories import AttemptFactory, CampaignFactory, DiallingD
 from tests.conftest import ACTOR
 from tests.overview.factories import AlarmFactory
 from tests.overview.reading import answer_of, notes_of, parts_of, row_of, texts_of
-from tests.telephony.factories import AgentFactory, ConnectionFactory, QueueFactory, QueueMemberFactory
+from tests.telephony.factories import (
+    AgentFactory,
+    BrowserPhoneFactory,
+    ConnectionFactory,
+    QueueFactory,
+    QueueMemberFactory,
+)
 from tests.tickets.factories import ReceivedMailFactory, TicketFactory, TicketQueueFactory
 from tests.webhooks.factories import WebhookFactory
 from tickets import due_tickets
@@ -107,6 +113,22 @@ def test_a_queue_shows_its_present_and_its_day_whose_figures_lead_to_their_calls
     assert {call.wait_seconds for call in rows_behind(client, cells[4])} == {3, 20}
     assert len(rows_behind(client, cells[5])) == 4
     assert [call.hung_up_by for call in rows_behind(client, cells[6])] == ["customer"] * 2
+
+
+def test_agents_with_a_phone_in_the_browser_show_its_state(noon: datetime) -> None:
+    shown: dict[str, Any] = {
+        "ready": {"registered_at": noon},
+        "not registered": {},
+        "no microphone": {"trouble": "microphone"},
+    }
+    agents = {BrowserPhoneFactory(seen_at=noon, **values).agent: f"phone: {note}" for note, values in shown.items()}
+    agents[AgentFactory(uses_browser_phone=True)] = "phone: not open"
+    agents[AgentFactory()] = ""
+    for agent in agents:
+        presence.log_in(agent, ACTOR)
+    part = parts_of(superuser())["agents"]
+
+    assert {agent: row_of(part, f"agent-{agent.pk}")[1].get("note", "") for agent in agents} == agents
 
 
 def test_queues_with_the_longest_wait_come_first(noon: datetime) -> None:

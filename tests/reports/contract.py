@@ -35,6 +35,7 @@ QUEUE_ROW = {
     **dict.fromkeys(("offered", "answered", "abandoned", "answered_in_threshold"), int),
     "service_level": frozenset({float, int, type(None)}),
     **dict.fromkeys(("wait_average", "wait_max", "talk_average", "handle_average"), int),
+    **dict.fromkeys(("callbacks", "callbacks_answered", "callback_wait_average", "missed", "missed_unanswered"), int),
 }
 OUTBOUND_ROW = {
     "outbound_id": str,

@@ -12,7 +12,7 @@ from typing import Any
 
 from callcentre.core.times import zone
 from campaigns.models import Attempt, Campaign, Record, RecordStatus
-from telephony.models import AgentState, Connection, Offer, Queue
+from telephony.models import AgentState, CallBack, Connection, MissedCaller, Offer, Queue
 from tests.reports.reference import holds, periods
 from tickets.models import Ticket, TicketQueue
 
@@ -55,11 +55,16 @@ def queue_rows(span: Span, within: int = 20) -> list[Row]:
         for queue in Queue.objects.order_by("name")
         for every in [list(Connection.objects.filter(direction="INBOUND", queue=queue))]
         for label, pieces in sorted(span.periods.items())
-        if (figures := queue_figures(every, pieces, span.now, within))["offered"]
+        if (figures := queue_figures(queue, every, pieces, span.now, within))["offered"]
+        or figures["callbacks"]
+        or figures["missed"]
     ]
 
 
-def queue_figures(every: list[Connection], pieces: Any, now: datetime, within: int) -> Row:
+def queue_figures(queue: Queue, every: list[Connection], pieces: Any, now: datetime, within: int) -> Row:
+    callbacks = [one for one in CallBack.objects.filter(queue=queue) if holds(one.created_at, pieces)]
+    reached = [one for one in callbacks if one.disposition == "ANSWERED"]
+    missed = [one for one in MissedCaller.objects.filter(queue=queue) if holds(one.missed_at, pieces)]
     calls = [call for call in every if holds(call.created_at, pieces)]
     answered = [call for call in calls if call.answered_at]
     abandoned = [call for call in calls if not call.answered_at and call.ended_at and call.hung_up_by == "customer"]
@@ -84,6 +89,11 @@ def queue_figures(every: list[Connection], pieces: Any, now: datetime, within: i
         "wait_max": max(waits, default=0),
         "talk_average": average(talks, len(answered)),
         "handle_average": average([*talks, *wrap_ups], len(answered)),
+        "callbacks": len(callbacks),
+        "callbacks_answered": len(reached),
+        "callback_wait_average": average([one.wait_seconds for one in reached], len(reached)),
+        "missed": len(missed),
+        "missed_unanswered": sum(one.answered_by is None for one in missed),
     }
 
 

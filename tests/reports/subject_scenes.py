@@ -7,7 +7,7 @@ from typing import Any
 from campaigns.models import Attempt, Campaign, Record
 from telephony.models import Agent, AgentState, Connection, Offer, Queue
 from tests.campaigns.factories import CampaignFactory, PastAttemptFactory, RecordFactory, RecordStatusFactory
-from tests.telephony.factories import AgentFactory, QueueFactory
+from tests.telephony.factories import AgentFactory, CallBackFactory, MissedCallerFactory, QueueFactory
 from tests.tickets.factories import TicketFactory, TicketQueueFactory
 from tickets.models import TicketQueue
 from tickets.models.ticket_queue import TicketQueueHours
@@ -72,6 +72,17 @@ class SubjectScene:
         )
         if answered_at:
             self._talks(call, answered_at, ended_at)
+        elif ended_at:
+            self._lost(call, ended_at)
+
+    def _lost(self, call: Connection, at: datetime) -> None:
+        """Let each second caller be called back, with success each second time; others were missed."""
+        if call.queue and call.pk % 2:
+            done = {"state": "ended", "ended_at": at, "disposition": "ANSWERED" if call.pk % 4 == 1 else "BUSY"}
+            times = {"created_at": at, "wait_seconds": call.pk % 100, "number": str(call.pk)}
+            CallBackFactory(queue=call.queue, caller=call, **times, **done)
+        else:
+            MissedCallerFactory(connection=call, missed_at=at, answered_by=call if call.pk % 4 else None)
 
     def _talks(self, call: Connection, answered_at: datetime, ended_at: datetime | None) -> None:
         """Let one agent talk, or two after a transfer, each with a wrap-up."""

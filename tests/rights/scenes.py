@@ -24,6 +24,7 @@ from telephony.models import (
     Offer,
     Queue,
     Recording,
+    ScreenPop,
     TopicField,
     TopicGroup,
     Transcription,
@@ -136,7 +137,7 @@ def _place(rows: Rows) -> None:
     Connection.objects.update(queue=queue, customer_id=customer.pk, src_number="+48700700700", src="+48700700700 ")
     Ticket.objects.update(customer=customer)
     Chat.objects.update(client_email="shared@example.com")
-    for of_queue in (EvaluationCriterion, Offer):
+    for of_queue in (EvaluationCriterion, Offer, ScreenPop):
         of_queue._default_manager.update(queue=queue)
     TransferShortcut.objects.update(number="", queue=queue)
     CannedReply.objects.update(queue=rows[TicketQueue])

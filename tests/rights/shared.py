@@ -14,6 +14,7 @@ SHARED = {
     "knowledgebase.ArticleVersion": "the knowledge base is for all",
     "knowledgebase.Catalog": "the knowledge base is for all",
     "knowledgebase.SearchMiss": "the knowledge base is for all",
+    "telephony.Menu": "a menu is heard before its caller is in a queue",
     "telephony.Pause": "names of pauses",
     "tickets.Company": "customers are shared",
     "tickets.CustomField": "settings of all tickets and customers",

@@ -11,7 +11,7 @@ from callcentre.admin.base import ReadOnlyAdmin
 from callcentre.core.scope import DIMENSIONS, lookups_of, model_of
 from callcentre.overview.models import Alarm
 from campaigns.models import DoNotCall
-from telephony.models import Agent, TransferShortcut
+from telephony.models import Agent, ScreenPop, TransferShortcut
 from tests.campaigns.factories import CampaignFactory
 from tests.rights.people import client_of, person
 from tests.telephony.factories import EvaluationCriterionFactory, QueueFactory
@@ -23,6 +23,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("collected_static")
 EDITABLE = {
     Agent: "an agent in no group is in every scope",
     Alarm: "an alarm has a queue or a campaign",
+    ScreenPop: "a screen pop has a queue or a campaign",
     TransferShortcut: "a shortcut without a queue has a number",
 }
 

@@ -9,10 +9,12 @@ from tests.contract import GROUP, INTEGER_OR_NULL, NUMBER, Operation, ours
 from tests.telephony.factories import (
     AgentFactory,
     AgentGroupFactory,
+    CallBackFactory,
     ConnectionFactory,
     ConnectionTopicFactory,
     PauseFactory,
     QueueFactory,
+    SupervisionFactory,
     TalkFactory,
     TopicFactory,
     TopicFieldFactory,
@@ -67,8 +69,20 @@ CONNECTION = {
 }
 TALK = {"agent_login": str, "started_at": str, "seconds": int}
 CALLER = {"phone_number": str, "started_at": str, "customer_id": INTEGER_OR_NULL, "customer_label": str}
+CALLBACK = {
+    "id": int,
+    "queue_id": int,
+    "phone_number": str,
+    "customer_id": INTEGER_OR_NULL,
+    **dict.fromkeys(("origin", "state", "disposition", "agent_login"), str),
+    "attempts": int,
+    "waiting_seconds": int,
+    **dict.fromkeys(("created_at", "waiting_since", "next_attempt_at", "ended_at"), str),
+    **dict.fromkeys(("caller_connection_id", "connection_id"), frozenset({str, type(None)})),
+}
+NEW_CALLBACK = {"queue_id": 88_001, "phone_number": "+48 22 555 01 07"}
 AGENTS, AGENTS_WRITE = "agents:read", "agents:write"
-CONNECTIONS = "connections:read"
+CONNECTIONS, SUPERVISE = "connections:read", "supervision:write"
 NEW_TOPIC = {
     "connection_id": "1416225570.99001",
     "topic_id": 88_002,
@@ -78,6 +92,8 @@ NEW_TOPIC = {
 # An agent and a number; a call that is going on, and one on hold.
 NEW_CALL = {"sip": "101", "phone_number": "+48 22 555 01 07"}
 TALKING, HELD = "/connections/1416225570.99002", "/connections/1416225570.99003"
+# A call to which the phone 109 listens.
+SUPERVISED = "/connections/1416225570.99004"
 
 OPERATIONS = [
     # INTERFACE 4.3
@@ -131,6 +147,30 @@ OPERATIONS = [
         {"queue_id": 88_001},
         "/connections/1.1/transfer",
     ),
+    # Supervision
+    ours(
+        "POST",
+        f"{TALKING}/monitor",
+        SUPERVISE,
+        204,
+        None,
+        13,
+        {"sip": "101", "mode": "listen"},
+        "/connections/1.1/monitor",
+    ),
+    ours("DELETE", f"{SUPERVISED}/monitor?sip=109", SUPERVISE, 204, None, 12, None, "/connections/1.1/monitor?sip=109"),
+    ours("POST", f"{SUPERVISED}/take_over", SUPERVISE, 204, None, 12, {"sip": "109"}, "/connections/1.1/take_over"),
+    ours(
+        "GET",
+        f"{SUPERVISED}/monitor",
+        "supervision:read",
+        200,
+        [{"sip": str, "agent_login": str, "mode": str, "asked_by": str, "since": str}],
+        3,
+        None,
+        "/connections/1.1/monitor",
+    ),
+    ours("POST", "/agents_messages", AGENTS_WRITE, 204, None, 6, {"text": "Come, please.", "all": True}),
     ours("POST", "/connections/topic", "connections:write", 204, None, 8, NEW_TOPIC),
     # DECISIONS 9: connections and queues
     ours("GET", "/connections", CONNECTIONS, 200, {"count": int, "result": [CONNECTION]}, 3),
@@ -144,13 +184,17 @@ OPERATIONS = [
         None,
         "/connections/1.1",
     ),
+    ours("GET", "/callbacks", CONNECTIONS, 200, {"count": int, "result": [CALLBACK]}, 3),
+    ours("GET", "/callbacks/88004", CONNECTIONS, 200, CALLBACK, 2, None, "/callbacks/999999999"),
+    ours("POST", "/callbacks", "connections:write", 201, {"id": int}, 8, NEW_CALLBACK),
+    ours("DELETE", "/callbacks/88004", "connections:write", 204, None, 8, None, "/callbacks/999999999"),
     ours("GET", "/queues", CONNECTIONS, 200, [GROUP], 2),
     ours(
         "GET",
         "/queues/88001/waiting_stats",
         CONNECTIONS,
         200,
-        {"waiting": int, "estimated_waiting_time": INTEGER_OR_NULL},
+        {"waiting": int, "callbacks": int, "estimated_waiting_time": INTEGER_OR_NULL},
         3,
         None,
         "/queues/999999999/waiting_stats",
@@ -182,11 +226,15 @@ def fill(size: int) -> None:
     TalkFactory.create_batch(size, connection=call)
     ConnectionFactory(pk=99_002, created_at=long_ago, talking=True)
     ConnectionFactory(pk=99_003, created_at=long_ago, talking=True, is_on_hold=True)
+    listened_to = ConnectionFactory(pk=99_004, created_at=long_ago, talking=True, is_supervised=True)
+    SupervisionFactory(connection=listened_to, agent=AgentFactory(login="boss", number="109"))
     topic = TopicFactory(pk=88_002, group__queue=queue, show_custom_fields=True)
     TopicFactory.create_batch(size, group=topic.group)
     TopicFieldFactory(pk=88_003, queue=queue)
     TopicFieldFactory.create_batch(size, queue=queue)
     ConnectionTopicFactory(connection=call, topic=topic, fields=[{"field_id": 88_003, "value": "FV/1"}])
     TranscriptionFactory(connection=call, finished=True)
+    CallBackFactory(pk=88_004, queue=queue, caller=call)
+    CallBackFactory.create_batch(size, queue=queue)
     for _ in range(size):
         TransferShortcutFactory(queue=QueueFactory(), number="")

@@ -81,11 +81,26 @@ class RecordingSwitch:
     def stop_tone(self, channel_id: str) -> None:
         self._take("stop_tone", channel_id)
 
-    def play(self, channel_id: str, sound: str) -> None:
-        self._take("play", channel_id, sound)
+    def play(self, channel_id: str, sounds: Sequence[str], sound_id: str) -> None:
+        self._take("play", channel_id, *sounds)
+
+    def stop_play(self, sound_id: str) -> None:
+        self._take("stop_play", sound_id)
+
+    def record(self, channel_id: str, name: str, seconds: int) -> None:
+        self._take("record", channel_id, name, seconds)
 
     def detect(self, channel_id: str) -> None:
         self._take("detect", channel_id)
+
+    def listen(self, channel_id: str, customer: str, *, is_heard: bool) -> None:
+        self._take("whisper" if is_heard else "listen", channel_id, customer)
+
+    def barge(self, channel_id: str, bridge_id: str) -> None:
+        self._take("barge", channel_id, bridge_id)
+
+    def stop_listening(self, channel_id: str) -> None:
+        self._take("stop_listening", channel_id)
 
     def hang_up(self, channel_id: str, cause: int = 16) -> None:
         self._take("hang_up", channel_id, *([] if cause == 16 else [cause]))

@@ -10,21 +10,32 @@ from telephony.models import (
     Agent,
     AgentGroup,
     AgentLine,
+    AgentMessage,
     AgentSession,
     AgentState,
     BrowserPhone,
+    CallBack,
     CallCommand,
+    CallerMessage,
+    CallerStep,
+    CallQuality,
     Connection,
     ConnectionTopic,
     EvaluationCriterion,
     LedgerChange,
     Leg,
+    Menu,
+    MenuEntry,
+    MissedCaller,
     Offer,
     OpeningHours,
     Pause,
+    Prompt,
     Queue,
     QueueMember,
     Recording,
+    ScreenPop,
+    Supervision,
     SwitchCommand,
     SwitchContact,
     Talk,
@@ -355,6 +366,18 @@ class BrowserPhoneFactory(factory.django.DjangoModelFactory[BrowserPhone]):
     seen_at = factory.LazyFunction(timezone.now)
 
 
+class CallQualityFactory(factory.django.DjangoModelFactory[CallQuality]):
+    class Meta:
+        model = CallQuality
+
+    connection = factory.SubFactory(ConnectionFactory)
+    agent = factory.SubFactory(AgentFactory)
+    reports = 30
+    loss, loss_worst = 0.5, 3.0
+    jitter, jitter_worst = 4.0, 21.0
+    round_trip, round_trip_worst = 32.0, 80.0
+
+
 class AgentLineFactory(factory.django.DjangoModelFactory[AgentLine]):
     class Meta:
         model = AgentLine
@@ -362,3 +385,107 @@ class AgentLineFactory(factory.django.DjangoModelFactory[AgentLine]):
     agent = factory.SubFactory(AgentFactory, with_phone=True)
     channel_id = factory.Sequence(lambda n: f"line-{n}")
     asked_at = factory.LazyFunction(timezone.now)
+
+
+class CallBackFactory(factory.django.DjangoModelFactory[CallBack]):
+    """A call-back that waits."""
+
+    class Meta:
+        model = CallBack
+
+    queue = factory.SubFactory(QueueFactory)
+    number = factory.Sequence(lambda n: f"+4822555{n % 10_000:04}")
+    origin = "api"
+    created_at = factory.LazyFunction(lambda: timezone.now().replace(microsecond=0))
+    waiting_since = next_attempt_at = factory.SelfAttribute("created_at")
+
+
+class MissedCallerFactory(factory.django.DjangoModelFactory[MissedCaller]):
+    """A caller who gave up."""
+
+    class Meta:
+        model = MissedCaller
+
+    connection = factory.SubFactory(ConnectionFactory, inbound=True, unanswered=True)
+    queue = factory.SelfAttribute("connection.queue")
+    reason = "gave_up"
+    missed_at = factory.SelfAttribute("connection.ended_at")
+
+
+class SupervisionFactory(factory.django.DjangoModelFactory[Supervision]):
+    """A supervisor who listens to a call."""
+
+    class Meta:
+        model = Supervision
+
+    connection = factory.SubFactory(ConnectionFactory, talking=True, is_supervised=True)
+    agent = factory.SubFactory(AgentFactory, with_phone=True)
+    channel_id = factory.LazyAttributeSequence(lambda row, n: f"callcentre-monitor-{row.connection.pk}-{n}")
+    mode = "listen"
+    modes = factory.LazyAttribute(lambda row: [[row.mode, row.asked_at.isoformat()]])
+    actor_kind = "user"
+    actor_name = "boss"
+    asked_at = factory.LazyFunction(timezone.now)
+    up_at = factory.SelfAttribute("asked_at")
+
+
+class AgentMessageFactory(factory.django.DjangoModelFactory[AgentMessage]):
+    class Meta:
+        model = AgentMessage
+
+    agent = factory.SubFactory(AgentFactory)
+    text = "Please come to the desk."
+    actor_kind = "user"
+    actor_name = "boss"
+    sent_at = factory.LazyFunction(timezone.now)
+
+
+class MenuFactory(factory.django.DjangoModelFactory[Menu]):
+    class Meta:
+        model = Menu
+
+    name = factory.Sequence(lambda n: f"Menu {n}")
+
+
+class MenuEntryFactory(factory.django.DjangoModelFactory[MenuEntry]):
+    class Meta:
+        model = MenuEntry
+
+    menu = factory.SubFactory(MenuFactory)
+    key = "1"
+    number = "+48225550999"
+
+
+class PromptFactory(factory.django.DjangoModelFactory[Prompt]):
+    class Meta:
+        model = Prompt
+
+    queue = None
+    kind = "greeting"
+    language = "pl"
+    file = "prompts/hello.wav"
+    seconds = 2.0
+
+
+class ScreenPopFactory(factory.django.DjangoModelFactory[ScreenPop]):
+    class Meta:
+        model = ScreenPop
+
+    name = factory.Sequence(lambda n: f"CRM {n}")
+    queue = factory.SubFactory(QueueFactory)
+    url = "https://crm.example/find?number={number}"
+
+
+class CallerStepFactory(factory.django.DjangoModelFactory[CallerStep]):
+    class Meta:
+        model = CallerStep
+
+    connection = factory.SubFactory(ConnectionFactory)
+    kind = "queue"
+
+
+class CallerMessageFactory(factory.django.DjangoModelFactory[CallerMessage]):
+    class Meta:
+        model = CallerMessage
+
+    recording = factory.SubFactory(RecordingFactory)

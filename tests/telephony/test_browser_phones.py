@@ -1,6 +1,7 @@
 """Phones in browsers: opened, known to the switch, registered, closed; and no call to one that is not registered."""
 
 import uuid
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -108,6 +109,34 @@ def test_callers_and_campaigns_wait_for_the_registration(anna: Agent, queue: Que
         browser_phones.open_phone(anna)
         heard("101", is_online=True)
     assert Offer.objects.get().agent == anna
+
+
+def test_callers_wait_for_the_microphone(anna: Agent, queue: Queue) -> None:
+    phone = browser_phones.open_phone(anna)
+    heard("101", is_online=True)
+    call_in()
+    for trouble in ("microphone", "denied", "insecure"):
+        browser_phones.hear_of(anna, phone.token, trouble)
+        assert distribution.distribute(timezone.now()) == 0
+    browser_phones.hear_of(anna, phone.token, "")
+    assert distribution.distribute(timezone.now()) == 1
+
+
+def test_the_state_of_a_phone() -> None:
+    now = timezone.now()
+    away = now - timedelta(seconds=16)
+    expected: list[tuple[str, dict[str, Any]]] = [
+        ("ready", {"registered_at": now}),
+        ("ready", {"registered_at": now, "seen_at": away}),
+        ("unregistered", {}),
+        ("microphone", {"trouble": "microphone", "registered_at": now}),
+        ("insecure", {"trouble": "insecure", "closed_at": now}),
+        ("away", {"seen_at": away}),
+        ("away", {"seen_at": away, "trouble": "denied"}),
+        ("closed", {"closed_at": now, "seen_at": away, "trouble": "denied"}),
+    ]
+    for state, values in expected:
+        assert BrowserPhone(**{"seen_at": now, **values}).state_at(now) == state, values
 
 
 def test_an_unknown_window_changes_nothing(anna: Agent) -> None:

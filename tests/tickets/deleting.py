@@ -20,6 +20,7 @@ from tests.callcentre.factories import UserFactory
 from tests.conftest import ACTOR
 from tests.telephony.factories import (
     AgentFactory,
+    CallBackFactory,
     ConnectionFactory,
     ConnectionTopicFactory,
     LegFactory,
@@ -162,6 +163,9 @@ def a_person() -> Customer:
     a_ticket("b", customer=customer, merged_into=goes_on)
     a_chat()
     a_call(customer, "INBOUND")
+    callback = CallBackFactory(customer_id=customer.pk, number=f"+{DIGITS}")
+    call_events.callback_queued(callback)
+    _answered(f"callback:{callback.pk}")
     a_call(merged, "OUTBOUND", created_at=timezone.now().replace(microsecond=0) - timedelta(days=40))
     return customer
 

@@ -74,6 +74,7 @@ def test_nothing_personal_of_a_customer_is_left_and_calls_keep_what_the_report_c
         "tickets.chatmessage": 2,
         "telephony.recording": 2,
         "telephony.transcription": 2,
+        "telephony.callback": 1,
     }
     assert deletion.emptied == {"tickets.receivedmail": 2, "telephony.connection": 2}
 

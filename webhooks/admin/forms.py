@@ -28,6 +28,7 @@ GROUPS = {
     "TICKET": _("Tickets"),
     "AGENT": _("Agents"),
     "CONNECTION": _("Calls"),
+    "CALLBACK": _("Calls"),
     "RECORDING": _("Calls"),
     "TRANSCRIPTION": _("Calls"),
     "OUTBOUND": _("Campaigns"),

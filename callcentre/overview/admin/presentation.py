@@ -19,7 +19,7 @@ from callcentre.overview.figures import COUNTED, SHOWN, Figures
 from callcentre.overview.periods import day_of
 from campaigns.admin.dialling import STATES
 from campaigns.dialling.obstacles import reason
-from telephony.admin.state_labels import COLOURS, LABELS, state_label
+from telephony.admin.state_labels import COLOURS, LABELS, phone_label, state_label
 from tickets.due_tickets import LATE, POSTPONED, SOON_DUE
 
 # A user who may view rows of none of these has no overview.
@@ -147,7 +147,7 @@ def _queue(queue: Figures, figures: Figures, viewer: Viewer) -> list[Piece]:
     is_unmanned = queue["waiting"] and not queue["free"]
     return [
         cell(queue["name"], page),
-        number(queue["waiting"], page, tone="danger" if queue["waiting"] else ""),
+        number(queue["waiting"], page, tone="danger" if queue["waiting"] else "", note=_callbacks(queue["callbacks"])),
         cell(
             "–" if queue["since"] is None else "",
             page if queue["since"] else "",
@@ -170,6 +170,10 @@ def _queue(queue: Figures, figures: Figures, viewer: Viewer) -> list[Piece]:
         number(queue["answered"], calls("came_answered"), note=f"/ {intcomma(queue['came'])}"),
         number(queue["abandoned"], calls("came_abandoned"), tone="warning" if queue["abandoned"] else ""),
     ]
+
+
+def _callbacks(count: int) -> str:
+    return ngettext("+ %(count)s call-back", "+ %(count)s call-backs", count) % {"count": count} if count else ""
 
 
 def _tickets(figures: Figures, viewer: Viewer) -> Piece:
@@ -212,8 +216,8 @@ def _agents(figures: Figures, viewer: Viewer) -> Piece:
     ]
     columns = [(_("Agent"), False), (_("State"), False), (_("Time in state"), True), (_("In a call with"), False)]
     may_change = viewer.user.has_perm("telephony.change_agent")
-    if may_change:
-        columns.append(("", False))
+    may_listen = viewer.user.has_perm("telephony.monitor_connection") and viewer.may_see("telephony.connection")
+    columns += [("", False)] * (may_change + may_listen)
     more = ngettext("%(count)s more agent", "%(count)s more agents", now["hidden"]) % {"count": now["hidden"]}
     return {
         "key": "agents",
@@ -222,7 +226,10 @@ def _agents(figures: Figures, viewer: Viewer) -> Piece:
         "tiles": tiles,
         "columns": columns,
         "rows": [
-            {"key": f"agent-{agent['id']}", "cells": _agent(agent, viewer, may_change=may_change)}
+            {
+                "key": f"agent-{agent['id']}",
+                "cells": _agent(agent, viewer, may_change=may_change, may_listen=may_listen),
+            }
             for agent in now["rows"]
         ],
         "more": cell(more, viewer.list_of("telephony.agent")) if now["hidden"] else None,
@@ -230,22 +237,25 @@ def _agents(figures: Figures, viewer: Viewer) -> Piece:
     }
 
 
-def _agent(agent: Figures, viewer: Viewer, *, may_change: bool) -> list[Piece]:
+def _agent(agent: Figures, viewer: Viewer, *, may_change: bool, may_listen: bool) -> list[Piece]:
     # A process of the release before may have read the figures.
     label, is_paused = (
         state_label(agent["status"], agent["pause"], agent.get("next_pause", "")),
         agent["status"] == "paused",
     )
     page, action = ("free", _("Set ready")) if is_paused else ("pause", _("Pause"))
+    is_talk = agent["status"] == "talking" and agent.get("call")
+    listen = (_("Listen"), viewer.page_of("telephony.connection", agent["call"], "monitor")) if is_talk else ("",)
     customer = {"note": agent["customer"], "note_url": agent["customer_url"]}
     if not viewer.may_see("tickets.customer"):
         customer = {}
     return [
         cell(agent["login"], viewer.page_of("telephony.agent", agent["id"]), note=agent["name"]),
-        cell(label, state=COLOURS[agent["status"]]),
+        cell(label, state=COLOURS[agent["status"]], note=phone_label(agent.get("phone", ""), agent["status"])),
         cell("", since=agent["since"], is_number=True),
         cell(agent["number"], **customer),
         *([cell(action, viewer.page_of("telephony.agent", agent["id"], page))] if may_change else []),
+        *([cell(*listen)] if may_listen else []),
     ]
 
 

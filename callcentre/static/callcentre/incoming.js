@@ -26,9 +26,9 @@ document.addEventListener("DOMContentLoaded", () => {
     let [isAsking, isAskedAgain, isStale] = [false, false, false];
 
     // Texts that all tabs of this browser keep.
-    const kept = (key) => {
-        const read = () => { try { return JSON.parse(localStorage.getItem(key)) ?? []; } catch { return []; } };
-        const write = (texts) => { try { localStorage.setItem(key, JSON.stringify(texts)); } catch { /* this browser stores nothing */ } };
+    const keptTexts = (key) => {
+        const { read: readKept, write } = window.kept(key);
+        const read = () => readKept() ?? [];
         return {
             key,
             has: (text) => read().includes(text),
@@ -36,8 +36,8 @@ document.addEventListener("DOMContentLoaded", () => {
             remove: (isGone) => { const texts = read(); if (texts.some(isGone)) write(texts.filter((text) => !isGone(text))); },
         };
     };
-    const hidden = kept("callcentre.incoming.hidden");
-    const done = kept("callcentre.incoming.done");
+    const hidden = keptTexts("callcentre.incoming.hidden");
+    const done = keptTexts("callcentre.incoming.done");
 
     // Do something for a piece of news in one tab only. Its lock holds the other tabs off until they can read that it is done.
     const releases = new Map();
@@ -117,6 +117,23 @@ document.addEventListener("DOMContentLoaded", () => {
         if (said.length || !known.size) aloud.textContent = said.join(". ");
         setTimeout(() => { silent.hidden = !known.size || window.sounds.chosen.isMuted || !window.sounds.isBlocked(); }, 500);
     };
+    // Pages of other programs open once, in one tab. Where the browser blocks the window, the line says so; its link works.
+    const opened = keptTexts("callcentre.incoming.opened");
+    const blocked = new Set();
+    const open = (fresh) => {
+        const lines = [...fresh.querySelectorAll("li[data-opens]")];
+        opened.remove((key) => !lines.some((line) => line.dataset.key === key));
+        for (const line of lines) {
+            const { key } = line.dataset;
+            if (!opened.has(key)) {
+                opened.add(key);
+                const page = window.open(line.querySelector("a").href, `callcentre.${key}`);
+                if (page) page.opener = null;
+                else blocked.add(key);
+            }
+            line.querySelector(".in-blocked").hidden = !blocked.has(key);
+        }
+    };
     const showTitle = () => {
         const words = [list.querySelector("[data-news]")?.dataset.news, desk?.state(), title].filter(Boolean).join(" | ");
         if (document.title !== words) document.title = words;
@@ -125,6 +142,7 @@ document.addEventListener("DOMContentLoaded", () => {
         const fresh = list.cloneNode(false);
         fresh.innerHTML = html;
         const lines = [...fresh.querySelectorAll("li[data-sound]")];
+        open(fresh);
         hidden.remove((key) => !lines.some((line) => line.dataset.key === key));
         for (const line of lines) {
             const { key } = line.dataset;
@@ -217,8 +235,9 @@ document.addEventListener("DOMContentLoaded", () => {
         } catch { /* the service is away */ }
         trouble.textContent = said.join(" ");
         trouble.hidden = !said.length;
-        if (said.length) ask();
-        else go(form.closest("li").querySelector("a").href);
+        const link = form.closest("li")?.querySelector("a");
+        if (said.length || !link) ask();
+        else go(link.href);
     });
     bar.addEventListener("click", (event) => {
         const button = event.target.closest("[data-hide]");
@@ -227,7 +246,7 @@ document.addEventListener("DOMContentLoaded", () => {
             hidden.add(button.dataset.hide);
             show();
             showTitle();
-        } else if (link && !desk && !(event.ctrlKey || event.metaKey || event.shiftKey)) {
+        } else if (link && !link.target && !desk && !(event.ctrlKey || event.metaKey || event.shiftKey)) {
             event.preventDefault();
             go(link.href);
         }

@@ -6,22 +6,19 @@ document.addEventListener("DOMContentLoaded", () => {
     const texts = page.dataset;
     const part = (name) => page.querySelector(`[data-${name}]`);
     const csrf = page.querySelector("[name=csrfmiddlewaretoken]").value;
-    const [SEEN_MS, QUALITY_MS] = [5000, 2000];
+    const [SEEN_MS, SOON_MS, QUALITY_MS] = [5000, 1000, 2000];
     const [MOST_LOST, MOST_DELAY, RTP_SILENT] = [0.05, 0.4, 2];
-    const KEY = "callcentre.phone";
-    const chosen = { input: "", output: "", volume: 100, auto: false };
-    try { Object.assign(chosen, JSON.parse(localStorage.getItem(KEY))); } catch { /* this browser stores nothing */ }
-    const keep = (values) => {
-        Object.assign(chosen, values);
-        try { localStorage.setItem(KEY, JSON.stringify(chosen)); } catch { /* this browser stores nothing */ }
-    };
+    const choice = window.kept("callcentre.phone");
+    const chosen = { input: "", output: "", volume: 100, auto: false, ...choice.read() };
+    const keep = (values) => choice.write(Object.assign(chosen, values));
     const channel = new BroadcastChannel(`callcentre.phone.${texts.user}`);
     const audio = part("audio");
     let [phone, token, call, stream, analyser] = [null, "", null, null, null];
     // What hinders the phone: the name of a sentence of the page; "" if calls can come.
     let trouble = "connecting";
-    let [isReached, isMuted, answeredAt, stopRing] = [false, false, 0, () => {}];
-    let [heard, silentTurns] = [0, 0];
+    let [isReached, isMuted, isHeld, answeredAt, stopRing] = [false, false, false, 0, () => {}];
+    // What the call has counted before, turns without a packet, and what the service is to be told of the quality.
+    let [counted, silentTurns, reports] = [null, 0, []];
 
     const ask = async (action, values = {}) => {
         const body = new URLSearchParams({ ...values, token, csrfmiddlewaretoken: csrf });
@@ -40,12 +37,14 @@ document.addEventListener("DOMContentLoaded", () => {
         page.dataset.ready = String(name === "registered" || name === "simulated");
         part("open").hidden = !["taken", "closed", "refused", "denied", "microphone"].includes(trouble);
         const state = call?.state ?? "";
+        const isTalk = state === "talking";
         part("call").hidden = !call;
         part("number").textContent = call?.number ?? "";
-        part("call-state").textContent = state ? texts[state] : "";
+        part("call-state").textContent = isTalk && isHeld ? texts.held : state ? texts[state] : "";
         part("answer").hidden = state !== "ringing";
-        part("mute").hidden = part("keys").hidden = state !== "talking";
+        part("mute").hidden = part("hold").hidden = part("keys").hidden = !isTalk;
         part("mute").setAttribute("aria-pressed", String(isMuted));
+        part("hold").setAttribute("aria-pressed", String(isHeld));
         document.title = [call && `${texts[state]} ${call.number}`, texts[name]].filter(Boolean).join(" | ");
         tell();
     };
@@ -101,6 +100,7 @@ document.addEventListener("DOMContentLoaded", () => {
         const lacking = await hearMicrophone();
         if (lacking) {
             setTrouble(lacking);
+            await ask("lack", { trouble }).catch(() => {});
             return;
         }
         let given;
@@ -146,15 +146,21 @@ document.addEventListener("DOMContentLoaded", () => {
             if (mayOpen) await open();
             return;
         }
-        if (!token || ["taken", "twice"].includes(trouble)) return;
+        if (["taken", "twice"].includes(trouble)) return;
+        if (!token) {
+            if (trouble !== "connecting") await ask("lack", { trouble }).catch(() => {});
+            return;
+        }
         const mine = token;
+        const told = call?.state === "talking" ? { reports: JSON.stringify(reports.splice(0)) } : {};
         try {
-            const now = await ask("seen", { trouble: ["simulated", "connecting"].includes(trouble) ? "" : trouble });
+            const now = await ask("seen", { trouble: ["simulated", "connecting"].includes(trouble) ? "" : trouble, ...told });
             if (mine !== token) return;
-            const wasReached = isReached;
+            const isNews = isReached !== now.is_reached || (told.reports && isHeld !== now.is_on_hold);
             isReached = now.is_reached;
+            if (told.reports) isHeld = now.is_on_hold;
             if (now.is_current) {
-                if (wasReached !== isReached) show();
+                if (isNews) show();
                 return;
             }
             phone?.stop();
@@ -169,11 +175,11 @@ document.addEventListener("DOMContentLoaded", () => {
         stopRing();
         call = now.state === "ended" ? null : now;
         if (now.state === "ringing") ring();
-        if (now.state === "talking") [answeredAt, heard, silentTurns] = [performance.now(), 0, 0];
+        part("quality").textContent = "";
+        if (now.state === "talking") [answeredAt, counted, silentTurns, reports] = [performance.now(), null, 0, []];
         if (!call) {
-            isMuted = false;
+            isMuted = isHeld = false;
             audio.srcObject = null;
-            part("quality").textContent = "";
         }
         show();
     };
@@ -194,15 +200,25 @@ document.addEventListener("DOMContentLoaded", () => {
         show();
     };
     const hangUp = () => call?.hangUp();
-    const judge = async () => {
+    const hold = async () => {
         if (call?.state !== "talking") return;
-        const found = await call.quality();
-        if (!found) return;
+        const { errors = [], is_on_hold: isNow = isHeld } = await ask("hold").catch(() => ({ errors: [texts.service] }));
+        part("quality").textContent = errors.join(" ");
+        isHeld = isNow;
+        show();
+    };
+    const judge = async () => {
+        const mine = call;
+        const found = mine?.state === "talking" && !isHeld ? await mine.quality() : null;
+        if (!found || mine !== call) return;
         const line = part("quality");
-        silentTurns = found.received === heard ? silentTurns + 1 : 0;
-        heard = found.received;
-        const loss = Math.max(found.lostThere ?? 0, found.lost / Math.max(1, found.lost + found.received));
+        const before = counted ?? { received: 0, lost: 0 };
+        counted = found;
+        const [received, lost] = [found.received - before.received, Math.max(0, found.lost - before.lost)];
+        silentTurns = received ? 0 : silentTurns + 1;
+        const loss = Math.max(found.lostThere ?? 0, lost / Math.max(1, lost + received));
         const delay = (found.roundTrip ?? 0) + (found.jitter ?? 0);
+        if (received) reports.push([100 * loss, 1000 * found.jitter, found.roundTrip === undefined ? null : 1000 * found.roundTrip]);
         if (silentTurns >= RTP_SILENT) line.textContent = texts.silent;
         else if (loss > MOST_LOST) line.textContent = texts.lost.replace("{loss}", Math.round(loss * 100));
         else if (delay > MOST_DELAY) line.textContent = texts.slow.replace("{delay}", Math.round(delay * 1000));
@@ -212,6 +228,7 @@ document.addEventListener("DOMContentLoaded", () => {
     part("answer").addEventListener("click", answer);
     part("hang-up").addEventListener("click", hangUp);
     part("mute").addEventListener("click", mute);
+    part("hold").addEventListener("click", hold);
     part("open").addEventListener("click", open);
     part("keys").addEventListener("click", ({ target }) => { if (target.dataset.key) call?.press(target.dataset.key); });
     part("test").addEventListener("click", async () => {
@@ -236,6 +253,7 @@ document.addEventListener("DOMContentLoaded", () => {
         const key = event.key.toLowerCase();
         if (key === "a") answer();
         else if (key === "m") mute();
+        else if (key === "h") hold();
         else if (key === "x") hangUp();
         else if (/^[0-9*#]$/.test(key)) call?.press(key);
     });
@@ -253,7 +271,9 @@ document.addEventListener("DOMContentLoaded", () => {
         if (act === "ask") tell();
     });
     addEventListener("beforeunload", (event) => { if (call?.state === "talking") event.preventDefault(); });
+    // A call in which the page is left waits for the next page: the customer hears music meanwhile.
     addEventListener("pagehide", () => {
+        if (call?.state === "talking") return;
         phone?.stop();
         if (token) navigator.sendBeacon(`${texts.url}close/`, new URLSearchParams({ token, csrfmiddlewaretoken: csrf }));
     });
@@ -263,7 +283,7 @@ document.addEventListener("DOMContentLoaded", () => {
     let turn = 0;
     clock.addEventListener("message", () => {
         turn += 1;
-        if (turn % (SEEN_MS / 250) === 0) hear();
+        if (turn % ((trouble || isReached ? SEEN_MS : SOON_MS) / 250) === 0) hear();
         if (turn % (QUALITY_MS / 250) === 0) judge();
         if (analyser && !document.hidden) {
             const samples = new Float32Array(analyser.fftSize);
@@ -275,7 +295,7 @@ document.addEventListener("DOMContentLoaded", () => {
     clock.postMessage(250);
 
     // One window has the phone; its lock ends with it.
-    if (navigator.locks) navigator.locks.request(KEY, { ifAvailable: true }, async (lock) => {
+    if (navigator.locks) navigator.locks.request(choice.key, { ifAvailable: true }, async (lock) => {
         if (!lock) {
             setTrouble("twice");
             return;

@@ -49,7 +49,7 @@ window.SipPhone = (() => {
     // A call that the switch offers to this phone, until it has ended.
     class Call {
         constructor(phone, invite) {
-            [this.phone, this.invite, this.state] = [phone, invite, "ringing"];
+            [this.phone, this.invite, this.state, this.socket] = [phone, invite, "ringing", phone.socket];
             this.id = invite.one("call-id");
             this.number = numberOf(invite.one("p-asserted-identity") || invite.one("from"));
             // A standing line, or a call that the agent has asked for.
@@ -348,6 +348,8 @@ window.SipPhone = (() => {
             if (!expires) return;
             if (message.status === 200) {
                 this.failures = 0;
+                // The switch has given up a call of an earlier connection, and offers it anew.
+                if (this.call && this.call.socket !== this.socket) this.call.end("lost");
                 this.become("registered");
                 this.repeating = setTimeout(() => this.register(EXPIRES_SECONDS), REPEAT_MS);
             } else if (message.status < 500) {

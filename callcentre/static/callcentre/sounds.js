@@ -3,7 +3,7 @@
 "use strict";
 
 window.sounds = (() => {
-    const KEY = "callcentre.sounds";
+    const choice = window.kept("callcentre.sounds");
     const RING_SECONDS = 3;
     const NOTE_SECONDS = 0.6;
     // Notes: pitch in Hz, and start in seconds.
@@ -13,7 +13,7 @@ window.sounds = (() => {
         wood: { ring: [[392, 0], [523, 0.25], [659, 0.5], [523, 1]], chime: [[523, 0], [392, 0.2]] },
     };
     const chosen = { tune: "phone", volume: 60, isMuted: false, notifies: true };
-    const read = () => { try { Object.assign(chosen, JSON.parse(localStorage.getItem(KEY))); } catch { /* this browser stores nothing */ } };
+    const read = () => Object.assign(chosen, choice.read());
     let audio = null;
     let playing = 0;
 
@@ -77,7 +77,7 @@ window.sounds = (() => {
         };
         const keep = (values) => {
             Object.assign(chosen, values);
-            try { localStorage.setItem(KEY, JSON.stringify(chosen)); } catch { /* this browser stores nothing */ }
+            choice.write(chosen);
             show();
         };
         tune.addEventListener("change", () => keep({ tune: tune.value }));
@@ -98,7 +98,7 @@ window.sounds = (() => {
         dialog.addEventListener("click", (event) => { if (event.target === dialog) dialog.close(); });
         dialog.addEventListener("close", () => stop());
         opener.addEventListener("click", () => { show(); dialog.showModal(); });
-        addEventListener("storage", ({ key }) => { if (key === KEY) show(); });
+        addEventListener("storage", ({ key }) => { if (key === choice.key) show(); });
         show();
     });
 

@@ -32,6 +32,7 @@ from telephony.models import CallCommand, Connection, Queue, TopicField, Transfe
 from telephony.models.topic import FIELDS_KEY
 from telephony.verbs import connections, presence
 from telephony.verbs.agents import edit_agent
+from telephony.verbs.messages import close_message
 from telephony.verbs.topics import set_topic
 from tickets.admin.chat_page import AnswerForm
 from tickets.verbs.chats import assign_chat, close_chat, write_in_chat
@@ -175,6 +176,10 @@ def _check_offer(desk: Situation, form: QueryDict) -> None:
         raise Conflict(ErrorCode.NO_OFFER)
 
 
+def close(desk: Situation, form: QueryDict) -> None:
+    close_message(desk.agent, integer_of(form.get("message", "")) or 0)
+
+
 # Chats
 
 
@@ -220,6 +225,7 @@ ACTIONS: Mapping[str, Callable[[Situation, QueryDict], object]] = {
     "transfer": transfer,
     "topic": give_topic,
     "result": result,
+    "close-message": close,
     "accept": accept,
     "skip": skip,
     "write": write,

@@ -6,7 +6,9 @@ Its facts are a part of the desk's poll. Other pages ask for this part alone (in
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
+from urllib.parse import urlsplit
 
+from django.conf import settings
 from django.urls import reverse
 from django.utils.translation import gettext as _now
 
@@ -14,9 +16,11 @@ from callcentre.admin import may_see, user_of
 from callcentre.core.statements import rows_of
 from callcentre.web.desk.calls import campaign_of
 from callcentre.web.desk.situation import Call, Situation
+from telephony.calls.callbacks import is_attempt
 from telephony.current_states import LOGGED_OUT
-from telephony.models import AgentLine, Connection
+from telephony.models import AgentLine, AgentMessage, Connection, ConnectionTopic, ScreenPop, Supervision
 from telephony.models.agent_intervals import StateKind
+from telephony.verbs import screen_pops
 
 # Sounds of the bar: a call rings until it is answered, other things are heard once.
 RING, CHIME = "ring", "chime"
@@ -25,6 +29,8 @@ MOST = 10
 # A ticket that another person assigned is shown for this time; only the agent's last changed tickets are looked at.
 ASSIGNED_FOR = timedelta(hours=8)
 MOST_READ = 20
+# The moment of a screen pop, and the agent's state in the call.
+_MOMENTS = ((ScreenPop.Moment.RING, StateKind.RINGING), (ScreenPop.Moment.ANSWER, StateKind.TALKING))
 _ASSIGNED = """
 SELECT given.id, given.at, ticket.id, ticket.subject
 FROM (
@@ -62,7 +68,11 @@ class Item:
     # The page that has the rest.
     url: str = ""
     url_label: str = ""
+    # The page of another program, which opens by itself.
+    is_outside: bool = False
     chat: Any = ""
+    # Only its own button takes the line away, for all pages and browsers of the agent.
+    stays: bool = False
 
 
 def incoming_facts(desk: Situation) -> Any:
@@ -76,17 +86,47 @@ def incoming_facts(desk: Situation) -> Any:
     ]
     values = {"agent": desk.agent.pk, "user": user_of(desk.request).pk, "since": desk.now - ASSIGNED_FOR}
     tickets = rows_of(_ASSIGNED, {**values, "most": MOST_READ, "shown": MOST})
+    sent = AgentMessage.objects.filter(agent=desk.agent, closed_at=None)
     return (
         (call.connection.pk, call.state, call.connection.state) if call else None,
         desk.offer.pk if desk.offer else None,
         chats,
         tickets,
         bool(chats or tickets) and desk.current.status in (StateKind.RINGING, StateKind.TALKING),
+        list(sent.values_list("pk", "text", "actor_name", "sent_at")[:MOST]),
+        _supervisors(call) if call else [],
+        _pops(desk),
     )
 
 
+def _supervisors(call: Call) -> list[tuple[int, str, str, datetime | None]]:
+    """Return the supervisors in the agent's call, if the agent is to know of them."""
+    if not settings.SHOW_SUPERVISION_TO_AGENTS or not call.connection.is_supervised:
+        return []
+    there = call.connection.supervisions.filter(up_at__isnull=False, ended_at=None)
+    return list(there.values_list("pk", "mode", "agent__login", "up_at"))
+
+
+def _pops(desk: Situation) -> list[tuple[str, str, str]]:
+    """Return key, name and address of the screen pops of the agent's call, at its present moment."""
+    if not ScreenPop.objects.filter(is_active=True, way=ScreenPop.Way.DESK).exists() or desk.call is None:
+        return []
+    call, connection = desk.call, desk.call.connection
+    moments = [moment for moment, state in _MOMENTS if state == call.state]
+    if ConnectionTopic.objects.filter(connection=connection).exists() or (desk.attempt and desk.attempt.result):
+        moments.append(ScreenPop.Moment.RESULT)
+    return [
+        (
+            f"pop-{pop.pk}-{connection.pk}-{pop.moment}",
+            pop.name,
+            screen_pops.address(pop, connection, desk.agent.login),
+        )
+        for pop in screen_pops.of_call(connection, ScreenPop.Way.DESK, *moments)
+    ]
+
+
 def incoming_context(desk: Situation, facts: Any) -> dict[str, Any]:
-    call, offer, chats, tickets, is_busy = facts
+    call, offer, chats, tickets, is_busy, sent, supervisors, pops = facts
     sound = "" if is_busy else CHIME
     wanted = {pk for pk, _is_waiting in chats}
     items = [_chat(chat, sound) for chat in desk.chats if chat["pk"] in wanted]
@@ -95,7 +135,23 @@ def incoming_context(desk: Situation, facts: Any) -> dict[str, Any]:
     items.sort(key=lambda item: item.since or desk.now, reverse=True)
     first = [_call(desk, desk.present_call)] if call and desk.present_call else []
     first += [_offer(desk)] if offer else []
+    first += [_supervisor(*row) for row in supervisors]
+    first += [_message(*row) for row in sent]
+    first += [_pop(*pop) for pop in pops]
     return {"items": [*first, *items[:MOST]]}
+
+
+def _pop(key: str, name: str, url: str) -> Item:
+    return Item(
+        key=key,
+        icon="open_in_new",
+        heading=name,
+        about=[urlsplit(url).netloc],
+        is_news=False,
+        url=url,
+        url_label=_now("Open the page"),
+        is_outside=True,
+    )
 
 
 def _call(desk: Situation, call: Call) -> Item:
@@ -103,10 +159,13 @@ def _call(desk: Situation, call: Call) -> Item:
     connection = call.connection
     is_inbound = connection.direction == Connection.Direction.INBOUND
     is_rung = call.state == StateKind.RINGING and connection.state != Connection.State.DIALLING
-    is_of_others = is_inbound or connection.is_answered or bool(connection.campaign_id)
+    is_callback = is_rung and not is_inbound and is_attempt(connection)
+    is_of_others = is_inbound or connection.is_answered or bool(connection.campaign_id) or is_callback
     number, who = _who(desk)
     if not is_rung:
         heading = _now("Call: %(who)s")
+    elif is_callback:
+        heading = _now("Call-back: %(who)s")
     elif is_of_others:
         heading = _now("Incoming call: %(who)s")
     else:
@@ -148,6 +207,33 @@ def _offer(desk: Situation) -> Item:
         value=offer.pk,
         url=f"{reverse('desk')}#desk-offer",
         url_label=_now("Show the record"),
+    )
+
+
+def _supervisor(pk: int, mode: str, login: str, at: datetime | None) -> Item:
+    # The mode is part of the key: another mode is news.
+    said = _now("A supervisor is in your call: %(who)s %(what)s")
+    return Item(
+        key=f"supervisor-{pk}-{mode}",
+        icon="hearing",
+        heading=said % {"who": login, "what": Supervision.Mode(mode).label},
+        since=at,
+    )
+
+
+def _message(pk: int, text: str, sender: str, at: datetime) -> Item:
+    return Item(
+        key=f"message-{pk}",
+        icon="campaign",
+        heading=text,
+        about=[sender],
+        since=at,
+        sound=CHIME,
+        action="close-message",
+        action_label=_now("Close"),
+        name="message",
+        value=pk,
+        stays=True,
     )
 
 

@@ -13,10 +13,12 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllow
 from django.template.response import TemplateResponse
 from django.utils.cache import add_never_cache_headers
 
-from callcentre.core.errors import Conflict
+from callcentre.admin import actor_of
+from callcentre.core.errors import Conflict, ErrorCode
 from callcentre.web.desk.home import agent_or_refuse
-from telephony.calls import browser_phones
-from telephony.models import Agent, BrowserPhone
+from telephony.calls import browser_phones, call_quality, commands
+from telephony.models import Agent, BrowserPhone, CallCommand, Connection
+from telephony.models.browser_phone import NO_MICROPHONE
 from telephony.switch import current_switch
 from telephony.switch.base import SwitchError
 
@@ -57,15 +59,48 @@ def _open(agent: Agent, request: HttpRequest) -> dict[str, Any]:
 
 
 def _hear(agent: Agent, request: HttpRequest) -> dict[str, Any]:
-    """Answer whether this window still has the phone, whether calls come to it, and whether it may be opened anew."""
+    """Keep the quality of the present call. Answer whether this window still has the phone, whether calls come to it,
+    whether it may be opened anew, and whether the customer is on hold.
+    """
     is_current = browser_phones.hear_of(agent, _token(request), request.POST.get("trouble", "")[:20])
-    phone = BrowserPhone.objects.filter(agent=agent, closed_at=None).first()
+    phone = BrowserPhone.objects.filter(agent=agent, closed_at=None).defer("password").first()
+    call = None
+    if is_current and "reports" in request.POST and (call := call_quality.talk_of(agent)):
+        _keep_quality(call, agent, request.POST["reports"])
     return {
+        "is_on_hold": call is not None and call.is_on_hold,
         "is_current": is_current,
         "is_closed": phone is None,
         "is_reached": phone is not None and phone.registered_at is not None,
         "may_open": phone is None and agent.uses_browser_phone and agent.sessions.filter(ended_at=None).exists(),
     }
+
+
+def _keep_quality(call: Connection, agent: Agent, text: str) -> None:
+    """Add the reports of the window. Those of an unknown form, as of a page of another release, are left out."""
+    try:
+        reports = call_quality.read_reports(text)
+    except ValueError:
+        return
+    if reports and not call.is_on_hold:
+        call_quality.add(call, agent, reports)
+
+
+def _lack(agent: Agent, request: HttpRequest) -> dict[str, Any]:
+    """Hear of a window that cannot open the phone."""
+    trouble = request.POST.get("trouble", "")
+    if trouble in NO_MICROPHONE:
+        browser_phones.cannot_open(agent, trouble)
+    return {}
+
+
+def _hold(agent: Agent, request: HttpRequest) -> dict[str, Any]:
+    """Put the customer of the present call on hold, or talk on."""
+    if (call := call_quality.talk_of(agent)) is None:
+        raise Conflict(ErrorCode.CALL_NOT_TALKING)
+    kind = CallCommand.Kind.RESUME if call.is_on_hold else CallCommand.Kind.HOLD
+    commands.ask(actor_of(request), call, kind)
+    return {"is_on_hold": kind == CallCommand.Kind.HOLD}
 
 
 def _close(agent: Agent, request: HttpRequest) -> dict[str, Any]:
@@ -91,6 +126,8 @@ def _token(request: HttpRequest) -> uuid.UUID:
 _ACTIONS: dict[str, Callable[[Agent, HttpRequest], dict[str, Any]]] = {
     "open": _open,
     "seen": _hear,
+    "lack": _lack,
+    "hold": _hold,
     "close": _close,
     "test": _test,
 }

@@ -29,7 +29,7 @@ NUMBERS_SECONDS = 15
 
 _OPEN_TICKETS = "SELECT count(*), max(updated_at) FROM tickets_ticket WHERE agent_id = %s AND closed_at IS NULL"
 # Callers of the agent's queues who were not answered, each with the last call, and how often the caller was rung since.
-# A caller who was reached since then is left out, and so is one with whom a call is going on.
+# A caller who was reached since then is left out, and so is one with whom a call is going on, or who is called back.
 _MISSED = """
 SELECT c.id, c.src, c.created_at, c.queue, c.src_number, later.tries, later.tried_at
 FROM (
@@ -50,7 +50,9 @@ CROSS JOIN LATERAL (
     WHERE out.dst_number = c.src_number AND out.created_at >= c.created_at AND out.direction = 'OUTBOUND'
   ) calls
 ) later
-WHERE later.is_reached IS NOT TRUE AND NOT EXISTS (
+WHERE later.is_reached IS NOT TRUE
+  AND NOT EXISTS (SELECT FROM telephony_callback b WHERE b.number = c.src_number AND b.state <> 'ended')
+  AND NOT EXISTS (
   SELECT FROM telephony_connection back WHERE back.src_number = c.src_number AND back.created_at >= c.created_at
     AND back.direction = 'INBOUND' AND (back.answered_at IS NOT NULL OR back.state <> 'ended'))
 ORDER BY later.tries, c.created_at DESC, c.id DESC LIMIT %(most)s

@@ -19,6 +19,9 @@ class Command(BaseCommand):
         parser.add_argument("numbers", metavar="NUMBER", nargs="+", help="who calls")
         parser.add_argument("--gives-up-after", type=float, metavar="SECONDS", help="time without an agent; default 60")
         parser.add_argument(
+            "--keys", default="", help="keys that each caller presses while waiting, one every two seconds"
+        )
+        parser.add_argument(
             "--talks-for", type=float, metavar="SECONDS", help="time before the caller hangs up; default 2 to 4"
         )
 
@@ -30,7 +33,11 @@ class Command(BaseCommand):
         for number in options["numbers"]:
             try:
                 channel_id = switch.arrive(
-                    number, queue.number, patience=options["gives_up_after"], talk=options["talks_for"]
+                    number,
+                    queue.number,
+                    patience=options["gives_up_after"],
+                    talk=options["talks_for"],
+                    keys=options["keys"],
                 )
             except SwitchError as error:
                 raise CommandError(str(error)) from error

@@ -172,6 +172,7 @@ def test_an_address_without_a_right_signature_is_unknown(campaign: Campaign, set
 
     assert client.get(path.replace("/sounds/", "/sounds/x")).status_code == 404
     set_message(campaign, ACTOR, None)
+    remove_files()
     assert client.get(path).status_code == 404
 
 

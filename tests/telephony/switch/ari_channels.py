@@ -37,6 +37,8 @@ class Line:
     is_silent: bool = False
     # The channel that this one snoops on.
     snoops_on: str = ""
+    # What others in its bridge hear of it is muted.
+    is_muted: bool = False
     dialstring: str = ""
 
     def json(self) -> dict[str, Any]:

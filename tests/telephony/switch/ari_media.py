@@ -9,7 +9,7 @@ import threading
 import urllib.request
 from typing import TYPE_CHECKING, Any
 
-from tests.telephony.switch.ari_channels import Line, Refused
+from tests.telephony.switch.ari_channels import Line, Refused, now
 
 if TYPE_CHECKING:
     from tests.telephony.switch.ari_pbx import Pbx
@@ -25,7 +25,8 @@ def play(pbx: "Pbx", line: Line, media: str, playback_id: str = "") -> dict[str,
     line.is_silent = False
     pbx.playing[playback] = line.id
     _tell(pbx, line, playback, "PlaybackStarted", "playing")
-    kind, _, name = media.partition(":")
+    # Of several sounds the stand-in plays the last.
+    kind, _, name = media.rpartition(",")[2].partition(":")
     if kind == "tone":
         if name == "beep":
             pbx.timers.after(0.002, lambda: _finish(pbx, line, playback, "failed"))
@@ -83,6 +84,26 @@ def snoop(pbx: "Pbx", line: Line, parameters: dict[str, str]) -> dict[str, Any]:
     return snooper.json()
 
 
+def hears(pbx: "Pbx", channel_id: str) -> set[str]:
+    """Return the channels that this one hears; a snooping channel brings both sides of the one that it snoops on."""
+    with pbx.lock:
+        line, heard = pbx.lines[channel_id], set()
+        for other in [
+            one for one in pbx.lines.values() if line.bridge and one.bridge == line.bridge and one is not line
+        ]:
+            if other.snoops_on:
+                heard |= {other.snoops_on, *hears(pbx, other.snoops_on)}
+            elif not other.is_muted:
+                heard |= {other.id, *_whispering(pbx, other)}
+        return heard - {channel_id}
+
+
+def _whispering(pbx: "Pbx", line: Line) -> set[str]:
+    """Return those who are heard as if this channel's phone spoke."""
+    bridges = {one.bridge for one in pbx.lines.values() if one.snoops_on == line.id and one.bridge}
+    return {one.id for one in pbx.lines.values() if one.bridge in bridges and not one.snoops_on and not one.is_muted}
+
+
 def end_snoop(pbx: "Pbx", snooper: Line) -> None:
     """End a snooping channel: no ChannelDestroyed tells of it."""
     if pbx.lines.pop(snooper.id, None):
@@ -121,10 +142,13 @@ def leave_for_dialplan(pbx: "Pbx", line: Line, context: str) -> None:
     pbx.timers.after(pbx.detection, enter)
 
 
-def press(pbx: "Pbx", line: Line, digit: str) -> None:
+def press(pbx: "Pbx", channel_id: str, digit: str) -> None:
     """Press a key. In a plain mixing bridge of two, Asterisk does not hear it."""
-    if not line.bridge or "dtmf_events" in pbx.bridge_types[line.bridge]:
-        pbx.tell_of(line, "ChannelDtmfReceived", digit=digit, duration_ms=100)
+    with pbx.lock:
+        line = pbx.lines[channel_id]
+        if not line.bridge or "dtmf_events" in pbx.bridge_types[line.bridge]:
+            # The copies of a message have one time.
+            pbx.tell_of(line, "ChannelDtmfReceived", digit=digit, duration_ms=100, timestamp=now())
 
 
 def unheard(pbx: "Pbx") -> list[str]:

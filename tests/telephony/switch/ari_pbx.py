@@ -226,6 +226,7 @@ class Pbx:
     def destroy(self, line: Line, cause: int, status: int | None = None, dialstatus: str = "") -> None:
         del self.lines[line.id]
         ari_media.channel_gone(self, line)
+        self.end_message(line)
         extra = {"tech_cause": status} if status else {}
         if status and dialstatus:
             self.tell_of(line, "ChannelHangupRequest", cause=cause, **extra)
@@ -274,6 +275,19 @@ class Pbx:
         if name in self.live or name in self.stored:
             raise Refused(409, f"Recording '{name}' already exists and can not be overwritten")
         self.live[name] = (bridge_id, time.monotonic())
+
+    def record_caller(self, line: Line, name: str, seconds: int) -> None:
+        if name in self.live or name in self.stored:
+            raise Refused(409, f"Recording '{name}' already exists and can not be overwritten")
+        self.live[name] = (line.id, time.monotonic())
+        self.timers.after(seconds, lambda: self.end_message(line))
+
+    def end_message(self, line: Line) -> None:
+        """End what is recorded of one channel: the time is over, or the channel is gone."""
+        for name in [name for name, (of, _) in self.live.items() if of == line.id]:
+            self.stored[name] = round(time.monotonic() - self.live.pop(name)[1])
+            recording = {"name": name, "format": "wav", "state": "done", "target_uri": f"channel:{line.id}"}
+            self.send_to(line.app, {"type": "RecordingFinished", "recording": recording | {"duration": 1}})
 
     def stop(self, name: str, *, is_told: bool = True) -> None:
         """End a recording. If its bridge ended first, no event reports it."""

@@ -71,11 +71,33 @@ def _stop_silence(pbx: Pbx, line: Line, parameters: Parameters) -> None:
     line.is_silent = False
 
 
+@_in_stasis
+def _mute(pbx: Pbx, line: Line, parameters: Parameters) -> None:
+    line.is_muted = parameters["direction"] == "in"
+
+
+@_in_stasis
+def _unmute(pbx: Pbx, line: Line, parameters: Parameters) -> None:
+    line.is_muted = False
+
+
 def _play(pbx: Pbx, channel_id: str, parameters: Parameters) -> Any:
     line = pbx.line(channel_id)
     if not line.is_in_stasis:
         raise Refused(409, "Channel not in Stasis application")
     return ari_media.play(pbx, line, parameters["media"], parameters.get("playbackId", ""))
+
+
+def _play_as(pbx: Pbx, channel_id: str, playback_id: str, parameters: Parameters) -> Any:
+    return _play(pbx, channel_id, {**parameters, "playbackId": playback_id})
+
+
+def _record_caller(pbx: Pbx, channel_id: str, parameters: Parameters) -> Any:
+    line = pbx.line(channel_id)
+    if not line.is_in_stasis:
+        raise Refused(409, "Channel not in Stasis application")
+    pbx.record_caller(line, parameters["name"], int(parameters["maxDurationSeconds"]))
+    return _live(pbx, parameters["name"], {})
 
 
 def _stop_playback(pbx: Pbx, playback_id: str, parameters: Parameters) -> None:
@@ -157,7 +179,11 @@ ROUTES: list[tuple[str, list[str], Callable[..., Any]]] = [
         ("POST", "channels/*/answer", _answer_call),
         ("POST", "channels/*/silence", _start_silence),
         ("DELETE", "channels/*/silence", _stop_silence),
+        ("POST", "channels/*/mute", _mute),
+        ("DELETE", "channels/*/mute", _unmute),
         ("POST", "channels/*/play", _play),
+        ("POST", "channels/*/play/*", _play_as),
+        ("POST", "channels/*/record", _record_caller),
         ("POST", "channels/*/snoop", _snoop),
         ("POST", "channels/*/continue", _continue),
         ("DELETE", "playbacks/*", _stop_playback),

@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, TypeVar
 
 import pytest
@@ -14,6 +15,7 @@ from telephony.switch.asterisk import AsteriskSwitch
 from telephony.switch.base import Alive, Arrived, Event, Online, Switch, Up
 from telephony.switch.simulated import SimulatedSwitch
 from tests.telephony.factories import AgentFactory
+from tests.telephony.switch import ari_media
 from tests.telephony.switch.ari_server import PASSWORD, USER, AriServer, ari_server
 
 E = TypeVar("E", bound=Event)
@@ -81,6 +83,10 @@ class Line:
     numbers: dict[str, str]
     # Let a caller (the first argument) dial a number of ours.
     call_in: Callable[[str, str], object]
+    # Press a key of the telephone of a channel.
+    press: Callable[[str, str], object]
+    # Return the channels that a channel hears.
+    hears: Callable[[str], set[str]]
     count: int = 0
 
     @property
@@ -129,6 +135,18 @@ class Line:
         return f"callcentre-1-{self.count}"
 
 
+def hears_in(network: simulation.Network, channel_id: str) -> set[str]:
+    """Return the channels that a channel of the simulated network hears."""
+    with network._lock:
+        phones, heard = network._phones, network._phones[channel_id]
+        if heard.bridge is None:
+            other = phones.get(heard.listens_to)
+            return {other.id, *(hears_in(network, other.id) if other.bridge else ())} if other else set()
+        others = {phone.id for phone in heard.bridge.phones} - {channel_id}
+        listening = [phone for phone in phones.values() if phone.bridge is None and phone.is_heard]
+        return others | {phone.id for phone in listening if phone.listens_to in others}
+
+
 @contextmanager
 def simulated_line(settings: Any, patch: pytest.MonkeyPatch) -> Iterator[Line]:
     """Behaviour 20 times as fast, but without timeouts that a slow machine would reach."""
@@ -151,7 +169,10 @@ def simulated_line(settings: Any, patch: pytest.MonkeyPatch) -> Iterator[Line]:
     }
     try:
         listener.told(Online)
-        yield Line("simulated", switch, listener, numbers, switch.arrive)
+        assert switch._network
+        yield Line(
+            "simulated", switch, listener, numbers, switch.arrive, switch.press, partial(hears_in, switch._network)
+        )
     finally:
         listener.stop()
 
@@ -174,7 +195,8 @@ def asterisk_line(settings: Any, **options: Any) -> Iterator[tuple[Line, AriServ
         }
         try:
             listener.told(Online)
-            yield Line("asterisk", switch, listener, numbers, server.pbx.call_in), server
+            press, hears = partial(ari_media.press, server.pbx), partial(ari_media.hears, server.pbx)
+            yield Line("asterisk", switch, listener, numbers, server.pbx.call_in, press, hears), server
         finally:
             listener.stop()
 

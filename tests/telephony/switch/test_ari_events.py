@@ -8,7 +8,17 @@ import pytest
 
 from telephony.switch import ari_events
 from telephony.switch.ari_events import Interpreter
-from telephony.switch.base import Arrived, Ended, Played, RecordingFinished, Replaced, Ringing, Unregistered, Up
+from telephony.switch.base import (
+    Arrived,
+    Ended,
+    KeyPressed,
+    Played,
+    RecordingFinished,
+    Replaced,
+    Ringing,
+    Unregistered,
+    Up,
+)
 
 CHANNEL = {
     "id": "callcentre-1-1",
@@ -125,6 +135,16 @@ def test_a_message_is_cut_off_by_a_hang_up_or_has_failed() -> None:
 
     assert [type(event) for event in told(leaving, finished, destroyed)] == [Ended]
     assert [type(event) for event in told(finished, leaving, destroyed)] == [Played, Ended]
+
+
+def test_a_key_that_is_reported_twice_was_pressed_once() -> None:
+    def pressed(second: int) -> bytes:
+        timestamp = f"2026-11-20T09:47:{second}.016+0000"
+        return message("ChannelDtmfReceived", digit="5", duration_ms=100, channel=CHANNEL, timestamp=timestamp)
+
+    events = told(pressed(45), pressed(45), pressed(46))
+
+    assert [(type(event), event.key) for event in events] == [(KeyPressed, "5")] * 2
 
 
 def test_recordings_end_or_fail() -> None:

@@ -5,7 +5,17 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from telephony.switch.base import Arrived, Channel, Ended, Online, RecordingFinished, Ringing, SwitchError, Up
+from telephony.switch.base import (
+    Arrived,
+    Channel,
+    Ended,
+    KeyPressed,
+    Online,
+    RecordingFinished,
+    Ringing,
+    SwitchError,
+    Up,
+)
 from tests.serving import at_once
 from tests.telephony.switch.harness import Line, wait_for
 
@@ -173,6 +183,18 @@ def test_the_end_of_a_caller_is_reported_after_the_subscription(line: Line) -> N
     line.switch.hang_up(caller, 1)
 
     assert line.told(Ended, channel_id=caller).cause == 1
+
+
+def test_keys_of_a_waiting_caller_are_reported_in_their_order(line: Line) -> None:
+    caller = line.caller()
+    line.switch.answer(caller)
+    line.switch.play_music(caller, "default")
+
+    for key in "1#2":
+        line.press(caller, key)
+
+    wait_for(lambda: len(line.listener.of(KeyPressed)) >= 3, "three keys")
+    assert [(event.channel_id, event.key) for event in line.listener.of(KeyPressed)] == [(caller, key) for key in "1#2"]
 
 
 def test_a_recorded_conversation_can_be_read_when_its_bridge_is_gone(line: Line) -> None:

@@ -4,7 +4,17 @@ from functools import partial
 
 import pytest
 
-from telephony.switch.base import Arrived, Channel, Detected, Ended, Played, SwitchError, Unregistered, Up
+from telephony.switch.base import (
+    Arrived,
+    Channel,
+    Detected,
+    Ended,
+    Played,
+    RecordingFinished,
+    SwitchError,
+    Unregistered,
+    Up,
+)
 from tests.telephony.switch import ari_media
 from tests.telephony.switch.harness import Line, Pair, asked, wait_for
 
@@ -55,9 +65,42 @@ def test_the_end_of_a_tone_is_reported_for_its_line(line: Line) -> None:
 def test_the_end_of_a_message_is_reported(line: Line) -> None:
     customer = line.up(line.customer())
 
-    line.switch.play(customer, "callcentre/sorry")
+    line.switch.play(customer, ["callcentre/sorry"], "callcentre-1-play-1")
 
-    assert not line.told(Played, channel_id=customer).is_failed
+    assert not line.told(Played, channel_id=customer, sound_id="callcentre-1-play-1").is_failed
+
+
+def test_a_sound_is_ended_before_a_join(line: Line) -> None:
+    caller, agent = line.caller(), line.up(line.agent())
+    line.switch.answer(caller)
+    line.switch.play(caller, ["callcentre/welcome", "callcentre/place"], "callcentre-1-play-1")
+
+    line.switch.stop_play("callcentre-1-play-1")
+
+    line.told(Played, channel_id=caller, sound_id="callcentre-1-play-1")
+    line.switch.join("callcentre-1", [caller, agent])
+    line.switch.stop_play("callcentre-1-play-1")
+
+
+def test_a_message_is_recorded_until_the_caller_hangs_up(line: Line) -> None:
+    caller = line.caller()
+    line.switch.answer(caller)
+
+    line.switch.record(caller, "1416225570.1", 60)
+    line.switch.record(caller, "1416225570.1", 60)
+    line.switch.hang_up(caller)
+
+    assert not line.told(RecordingFinished, name="1416225570.1").is_failed
+    assert b"".join(line.switch.recording("1416225570.1"))[:4] == b"RIFF"
+
+
+def test_a_message_ends_at_the_longest_time(line: Line) -> None:
+    caller = line.caller()
+    line.switch.answer(caller)
+
+    line.switch.record(caller, "1416225570.1", 1)
+
+    line.told(RecordingFinished, name="1416225570.1")
 
 
 @pytest.mark.parametrize(("what", "who"), [("answers", "human"), ("machine", "machine")])
@@ -161,7 +204,7 @@ def test_a_message_that_is_not_there_has_failed(both: Pair) -> None:
     line, _ = both
     customer = line.up(line.customer())
 
-    line.switch.play(customer, "missing")
+    line.switch.play(customer, ["missing"], "callcentre-1-play-1")
 
     assert line.told(Played, channel_id=customer).is_failed
 
@@ -170,7 +213,7 @@ def test_a_message_that_cannot_be_fetched_has_failed(both: Pair) -> None:
     line, server = both
     customer = line.up(line.customer())
 
-    line.switch.play(customer, f"{server.url}/nothing.wav")
+    line.switch.play(customer, [f"{server.url}/nothing.wav"], "callcentre-1-play-1")
 
     assert line.told(Played, channel_id=customer).is_failed
 
