@@ -86,8 +86,7 @@ def answers(static_folder: Path, django_db_setup: None, django_db_blocker: Djang
         yield found
 
 
-@pytest.fixture
-def pages(answers: dict[str, Any]) -> dict[str, Page]:
+def pages_of(answers: dict[str, Any]) -> dict[str, Page]:
     """Return address -> page, for answers that are pages."""
     return {
         path: Page(answer.content.decode())
@@ -97,9 +96,8 @@ def pages(answers: dict[str, Any]) -> dict[str, Page]:
 
 
 @pytest.mark.slow("opens every page")
-def test_every_page_opens_and_has_the_bar_of_incoming_calls_and_no_inline_script(
-    answers: dict[str, Any], pages: dict[str, Page]
-) -> None:
+def test_every_page_opens_and_has_the_bar_of_incoming_calls_and_no_inline_script(answers: dict[str, Any]) -> None:
+    pages = pages_of(answers)
     status = {path: answer.status_code for path, answer in answers.items()}
     whole = {path: answers[path].content for path in pages if b"<html" in answers[path].content}
 
@@ -126,11 +124,9 @@ def assert_pages_of_new_rows_open(status: dict[str, int]) -> None:
 
 @pytest.mark.trial
 @pytest.mark.slow("opens every page")
-def test_every_link_to_a_list_uses_filters_of_the_list(
-    answers: dict[str, Any], pages: dict[str, Page], collected_static: None
-) -> None:
+def test_every_link_to_a_list_uses_filters_of_the_list(answers: dict[str, Any], collected_static: None) -> None:
     asked = {}
-    for path, page in pages.items():
+    for path, page in pages_of(answers).items():
         for link in (urlsplit(urljoin(path, link)) for link in page.links):
             if link.path in LISTS and link.query:
                 names = frozenset(name for name, _value in parse_qsl(link.query, keep_blank_values=True))
@@ -178,7 +174,8 @@ def test_a_list_takes_no_more_statements_for_more_rows(plain_static, without_men
         for model in models:
             with CaptureQueriesContext(connection) as queries:
                 client.page(list_of(model))
-            counts[label_of(model)].append(len(queries))
+            # A session that is noted as in use, now and then, is an UPDATE.
+            counts[label_of(model)].append(sum(query["sql"].startswith("SELECT") for query in queries))
 
     assert {label: found for label, found in counts.items() if found[2] > min(found[1], 20)} == {}
 

@@ -74,8 +74,6 @@ def test_clock_changes_stop_no_interval(published: dict[str, list[datetime]]) ->
     assert {name: gap for name, gap in longest.items() if gap > 1.1} == {}
 
 
-@pytest.mark.trial
-@pytest.mark.slow("passes a year of hours")
 def test_clock_changes_stop_nothing_hourly(published: dict[str, list[datetime]]) -> None:
     hourly = [name for name, entry in SCHEDULE.items() if type(entry["schedule"]) is crontab]
 
@@ -86,8 +84,6 @@ def test_clock_changes_stop_nothing_hourly(published: dict[str, list[datetime]])
         assert minutes[name] == {(hour, minute) for hour in ((1, 2) if minute < 30 else (0, 1, 2))}, name
 
 
-@pytest.mark.walk("spring")
-@pytest.mark.slow("passes a year of hours")
 def test_clock_changes_neither_lose_nor_repeat_a_time_of_day(published: dict[str, list[datetime]]) -> None:
     nightly: dict[str, Any] = {
         name: entry["schedule"] for name, entry in SCHEDULE.items() if isinstance(entry["schedule"], LocalTime)

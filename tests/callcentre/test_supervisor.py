@@ -26,8 +26,6 @@ from tests.callcentre.launching import assert_all_gone, processes_of
 from tests.processes import ROOT, wait_until
 from tests.serving import WebServer, free_port
 
-pytestmark = pytest.mark.slow("starts the whole service")
-
 LAUNCHER = """
 import os, sys
 from pathlib import Path

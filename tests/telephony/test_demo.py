@@ -40,7 +40,6 @@ def _seeded(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterat
         yield
 
 
-@pytest.mark.slow("makes the demonstration")
 def test_every_agent_has_something_of_everything() -> None:
     agents = Agent.objects.order_by("login")
 
@@ -135,7 +134,6 @@ def test_a_shortcut_leads_to_the_queue_and_another_to_a_number_each_with_its_ico
     assert all(one["icon"].startswith("iVBORw0KGgo") for one in shortcuts)
 
 
-@pytest.mark.slow("makes the demonstration")
 def test_there_is_a_transcription_in_each_state_and_one_connection_with_a_topic(api: ApiClient) -> None:
     found = {transcription.status: transcription.connection for transcription in Transcription.objects.all()}
 
