@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from callcentre.core.errors import Conflict, Invalid
 from telephony.models import Agent, AgentSession, AgentState, Connection
-from telephony.verbs import ledger, presence
+from telephony.verbs import heartbeats, ledger, presence
 from tests.conftest import ACTOR
 from tests.serving import at_once
 from tests.telephony.factories import AgentFactory, ConnectionFactory, LegFactory, PauseFactory, TopicFactory
@@ -25,6 +25,7 @@ VERBS = [
     *("log_in", "log_out", "pause", "free", "ring", "talk", "leave_call", "tick", "limit", "move"),
     # At the desk: the state after the call, a longer wrap-up, and one that waits for the topic.
     *("pause_later", "free_later", "extend", "await_topic", "topic_given"),
+    *("hear", "silence"),
 ]
 # (verb, which call or pause, seconds since the last one: the clock may go back)
 STEPS = st.lists(
@@ -53,6 +54,10 @@ def act(agent: Agent, calls: list[Connection], pauses: list[int], step: tuple[st
                 presence.end_wrap_ups(at(now))
             case "move":
                 move_end(agent, calls[which], step[2])
+            case "hear":
+                heartbeats.hear(agent.pk, at(now))
+            case "silence":
+                heartbeats.end_silence(at(now) + timedelta(seconds=150))
             case "limit":
                 presence.close_long_sessions(at(now), timedelta(seconds=100))
             case _:
