@@ -22,7 +22,7 @@ class PauseQuerySet(models.QuerySet["Pause"]):
 class Pause(TimestampedModel):
     """A reason for which an agent takes no calls. An unused one is made inactive, because the ledger names it.
 
-    The automatic one is that of agents whose desk is silent. It is always inactive, so that nobody can choose it.
+    The automatic one is that of agents whose desk is silent. It is always inactive, so that no person can choose it.
     """
 
     name = models.CharField(_("name"), max_length=100, unique=True)

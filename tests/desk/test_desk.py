@@ -104,8 +104,8 @@ def test_the_poll_of_a_free_agent_takes_few_queries() -> None:
     QueueFactory(members=[desk.agent])
     known = {name: part["digest"] for name, part in desk.now().items()}
 
-    # Session, user with agent, heartbeat, state, call, chats, assigned tickets; line, connection to the PBX, last call, missed
-    # callers, own tickets.
+    # Session, user with agent, heartbeat, state, call, chats, assigned tickets; line, connection to the PBX, last call,
+    # missed callers, own tickets.
     with few_statements(12):
         assert desk.now(**known) == {}
 

@@ -48,16 +48,12 @@ def act(agent: Agent, calls: list[Connection], pauses: list[int], step: tuple[st
                 getattr(presence, verb)(agent, ACTOR, at(now))
             case "pause":
                 presence.pause(agent, ACTOR, pauses[which], at=at(now))
-            case "pause_later" | "free_later" | "extend" | "await_topic" | "topic_given":
+            case "pause_later" | "free_later" | "extend" | "await_topic" | "topic_given" | "hear" | "silence":
                 act_at_desk(agent, calls[which], pauses[which], verb, now)
             case "tick":
                 presence.end_wrap_ups(at(now))
             case "move":
                 move_end(agent, calls[which], step[2])
-            case "hear":
-                heartbeats.hear(agent.pk, at(now))
-            case "silence":
-                heartbeats.end_silence(at(now) + timedelta(seconds=150))
             case "limit":
                 presence.close_long_sessions(at(now), timedelta(seconds=100))
             case _:
@@ -81,6 +77,10 @@ def act_at_desk(agent: Agent, call: Connection, pause: int, verb: str, now: int)
             presence.pause(agent, ACTOR, pause, at=at(now), after_call=True)
         case "free_later":
             presence.free(agent, ACTOR, at(now), after_call=True)
+        case "hear":
+            heartbeats.hear(agent.pk, at(now))
+        case "silence":
+            heartbeats.end_silence(at(now) + timedelta(seconds=150))
         case "extend":
             presence.extend_wrap_up(agent, ACTOR)
         case "await_topic":
