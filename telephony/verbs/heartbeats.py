@@ -35,10 +35,8 @@ _LOCK_SILENT = """
 SELECT agent.id, session.heard_at FROM telephony_agentsession AS session
 JOIN telephony_agentstate AS state ON state.agent_id = session.agent_id AND state.ended_at IS NULL
 JOIN telephony_agent AS agent ON agent.id = session.agent_id
-WHERE session.ended_at IS NULL AND (
-  session.heard_at <= %(silent)s AND state.kind IN ('free', 'preview')
-  OR session.heard_at <= %(gone)s AND state.kind IN ('free', 'preview', 'paused')
-)
+WHERE session.ended_at IS NULL AND state.kind IN ('free', 'preview', 'paused')
+  AND (session.heard_at <= %(silent)s AND state.kind <> 'paused' OR session.heard_at <= %(gone)s)
 ORDER BY agent.id LIMIT %(most)s FOR NO KEY UPDATE OF agent SKIP LOCKED
 """
 
