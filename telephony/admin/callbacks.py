@@ -152,6 +152,7 @@ class MissedCallerAdmin(CallPartsAdmin):
     newest_by = date_column = "missed_at"
     list_select_related = ("connection", "queue", "answered_by__agent")
     actions = ("call_back",)
+    sentences = {ErrorCode.QUEUE_UNKNOWN: _("The caller was in no active queue. Call the number from the desk.")}
     fields = ("missed", "customer", "number", "queue", "why", "call_link", "outcome_said", "who", "when")
     readonly_fields = fields
 
