@@ -218,6 +218,9 @@ INSERT INTO auth_permission (name, content_type_id, codename)
     AS new(model, label) JOIN django_content_type c USING (model),
     unnest(ARRAY['add', 'change', 'delete', 'view']) WITH ORDINALITY AS a(action, place)
   WHERE c.app_label = 'telephony' ORDER BY c.id, place;
+ALTER TABLE telephony_agentsession ADD COLUMN heard_at timestamptz NULL;
+ALTER TABLE telephony_pause ADD COLUMN is_automatic boolean DEFAULT false NOT NULL;
+CREATE UNIQUE INDEX pause_one_automatic ON telephony_pause (is_automatic) WHERE is_automatic;
 """
 PROBE = "import django; django.setup(); from callcentre.monitoring.health import check_migrations as c; c()"
 REFUSAL = "The database is older than 0.1.0, the last version before 1.0.0 (apps: {}): install 0.1.0, run its `migrate`"
