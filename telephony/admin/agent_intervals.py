@@ -118,7 +118,7 @@ class AgentStateAdmin(LedgerAdmin):
         Counted,
     )
     list_further = ("reason",)
-    fields = ("agent", "state", "pause_name", "began", "ended", "length", "ends_at", "call", "reason")
+    fields = ("agent", "kind", "pause_name", "began", "ended", "length", "ends_at", "call", "reason")
     readonly_fields = fields
     state = column(lambda state: (state.kind, state.get_kind_display()), description=_("state"), label=COLOURS)
     pause_name = column(lambda state: str(state.pause or ""), description=_("pause"))

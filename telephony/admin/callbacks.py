@@ -152,6 +152,7 @@ class MissedCallerAdmin(CallPartsAdmin):
     newest_by = date_column = "missed_at"
     list_select_related = ("connection", "queue", "answered_by__agent")
     actions = ("call_back",)
+    sentences = {ErrorCode.QUEUE_UNKNOWN: _("The caller was in no active queue. Call the number from the desk.")}
     fields = ("missed", "customer", "number", "queue", "why", "call_link", "outcome_said", "who", "when")
     readonly_fields = fields
 
@@ -219,6 +220,7 @@ class MissedCallerAdmin(CallPartsAdmin):
         return request.user.has_perm("telephony.add_callback")
 
     @admin.action(description=_("Call back"), permissions=["call_back"])
+    @confirm_first(_("Agents of the last queue call the numbers in their turn."))
     def call_back(self, request: HttpRequest, queryset: QuerySet[MissedCaller]) -> None:
         def ask(row: MissedCaller) -> bool:
             """Ask for a call-back of the last queue. Return false if one waits already."""

@@ -109,7 +109,7 @@ class OfferAdmin(UncountedMixin, ReadOnlyAdmin):
         Dates,
         Counted,
     )
-    fields = ("agent", "queue", "offered", "answered", "ended", "result", "transferred", "call")
+    fields = ("agent", "queue", "offered", "answered", "ended", "outcome", "transferred", "call")
     readonly_fields = fields
     login = column(lambda offer: offer.agent.login, description=_("agent"))
     answered, ended = _clock("answered_at", _("answered")), _clock("ended_at", _("ended"))

@@ -20,9 +20,9 @@ from callcentre.core.errors import Conflict, ErrorCode, Fault, Invalid
 from callcentre.core.phone import PhoneError, normalise
 from callcentre.core.pubsub import publish
 from telephony import call_clock, causes, events
-from telephony.calls import call_ends, legs
+from telephony.calls import call_ends, legs, voicemail
 from telephony.customers import customers_of
-from telephony.models import Agent, CallBack, Connection, Leg, Queue
+from telephony.models import Agent, CallBack, CallerStep, Connection, Leg, Queue
 from telephony.numbers import comparable
 from telephony.switch.base import KeyPressed
 from telephony.verbs import presence
@@ -104,15 +104,16 @@ def key_pressed(event: KeyPressed) -> None:
 
 
 def take(connection: Connection, origin: str, at: datetime) -> bool:
-    """End the call of a waiting caller, who is called back. Return false if the caller cannot be called."""
+    """End the call of a waiting caller, who is called back, perhaps after the prompt that says so.
+
+    Return false if the caller cannot be called. The caller has not given up: the call is not abandoned.
+    """
     queue, since, number = connection.queue, connection.waiting_since, connection.src_number
     is_waiting = connection.state == Connection.State.WAITING and connection.leg_of(Leg.Role.CUSTOMER) is not None
     if queue is None or since is None or not is_waiting or not can_be_called(number):
         return False
     _add(queue, number, origin, waiting_since=since, caller=connection, customer_id=connection.customer_id)
-    reason, no_answer = causes.CALLED_BACK, Connection.Disposition.NO_ANSWER
-    # The caller has not given up: the call is not abandoned.
-    legs.end(connection, at, no_answer, cause=legs.NORMAL, cause_text=reason, hung_up_by=Connection.Party.SYSTEM)
+    voicemail.leave_queue(connection, at, CallerStep.Kind.CALLBACK, legs.NORMAL, causes.CALLED_BACK)
     return True
 
 

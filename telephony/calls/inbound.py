@@ -198,9 +198,9 @@ def agent_ended(connection: Connection, leg: Leg, at: datetime) -> None:
 
 
 def customer_ended(connection: Connection, leg: Leg, at: datetime) -> None:
-    """End the call: the caller has hung up. One whom no queue takes keeps the reason for that."""
-    leg.cause_text = connection.cause_text or leg.cause_text
-    legs.end_with_leg(connection, leg, at, Disposition.NO_ANSWER, Party.CUSTOMER)
+    """End the call: the caller has hung up. One who is called back has not given up."""
+    party = Party.SYSTEM if connection.cause_text == causes.CALLED_BACK else Party.CUSTOMER
+    legs.end_with_leg(connection, leg, at, Disposition.NO_ANSWER, party)
 
 
 @transaction.atomic

@@ -157,7 +157,8 @@ def end(
     connection.state, connection.ended_at, connection.is_on_hold = Connection.State.ENDED, at, False
     connection.disposition = Connection.Disposition.ANSWERED if connection.answered_at else failure
     connection.cause, connection.hung_up_by = cause, hung_up_by
-    connection.cause_text = cause_text or causes.text_of(cause)
+    # A caller who has heard why no agent answers keeps this reason.
+    connection.cause_text = connection.cause_text or cause_text or causes.text_of(cause)
     connection.save(
         update_fields=[
             *("state", "ended_at", "is_on_hold", "disposition", "cause", "cause_text", "hung_up_by"),

@@ -15,9 +15,12 @@ from telephony.models.queue import Queue
 
 # A later call is no answer any more.
 ANSWERED_WITHIN = timedelta(days=7)
-# SQL: the call-back `b` of the queue `q` may be made at %(now)s, a time of the zone %(zone)s.
+# SQL: the call-back `b` of the queue `q` may be made at %(now)s, a time of the zone %(zone)s. A person who still hears
+# the prompt of the queue is on the line.
 CALLBACK_IS_DUE = """(
-  b.state = 'waiting' AND b.next_attempt_at <= %(now)s AND q.is_active AND (
+  b.state = 'waiting' AND b.next_attempt_at <= %(now)s AND q.is_active AND NOT EXISTS (
+    SELECT FROM telephony_connection k WHERE k.state = 'playing' AND k.queue_id = q.id AND k.src_number = b.number
+  ) AND (
     NOT EXISTS (SELECT FROM telephony_openinghours h WHERE h.queue_id = q.id)
     OR EXISTS (
       SELECT FROM telephony_openinghours h, (SELECT %(now)s::timestamptz AT TIME ZONE %(zone)s AS local) here

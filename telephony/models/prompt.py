@@ -31,11 +31,12 @@ class Prompt(models.Model):
         WAIT = "wait", _("estimated wait in minutes")
         CLOSED = "closed", _("the queue is closed or full")
         VOICEMAIL = "voicemail", _("leave a message")
+        CALLBACK = "callback", _("the caller is called back")
         CHOICES = "choices", _("choices of the menu")
         WRONG = "wrong", _("no such choice")
         INFORMATION = "information", _("information")
 
-    OF_QUEUE = (Kind.GREETING, Kind.PLACE, Kind.WAIT, Kind.CLOSED, Kind.VOICEMAIL)
+    OF_QUEUE = (Kind.GREETING, Kind.PLACE, Kind.WAIT, Kind.CLOSED, Kind.VOICEMAIL, Kind.CALLBACK)
     OF_MENU = (Kind.CHOICES, Kind.WRONG, Kind.INFORMATION)
 
     queue = models.ForeignKey(
@@ -68,7 +69,7 @@ class Prompt(models.Model):
                 condition=Q(
                     queue__isnull=False,
                     menu__isnull=True,
-                    kind__in=["greeting", "place", "wait", "closed", "voicemail"],
+                    kind__in=["greeting", "place", "wait", "closed", "voicemail", "callback"],
                 )
                 | Q(queue__isnull=True, menu__isnull=False, kind__in=["choices", "wrong", "information"]),
             ),
@@ -104,10 +105,12 @@ class CallerStep(models.Model):
     nothing is due, as in a talk.
     """
 
+    # The steps CLOSED, VOICEMAIL and CALLBACK are named like their prompts.
     class Kind(models.TextChoices):
         QUEUE = "queue", _("waits in a queue")
         CLOSED = "closed", _("hears that the queue is closed")
         VOICEMAIL = "voicemail", _("is asked for a message")
+        CALLBACK = "callback", _("hears that we call back")
         RECORDING = "recording", _("leaves a message")
         MENU = "menu", _("in a menu")
 

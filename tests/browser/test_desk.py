@@ -22,7 +22,7 @@ from tests.desk.agents import Desk, campaign_talk, desk_of, talk
 from tests.processes import heard_switch
 from tests.telephony.doubles import RecordingSwitch
 from tests.telephony.factories import (
-    ConnectionFactory,
+    MissedCallerFactory,
     PauseFactory,
     QueueFactory,
     TopicFactory,
@@ -209,7 +209,7 @@ def test_a_shift_by_the_keyboard_alone(desk: Desk, visit: Visit, switch: Recordi
     for name in ("Break", "Lunch"):
         PauseFactory(name=name)
     queue = QueueFactory(members=[desk.agent])
-    ConnectionFactory(inbound=True, unanswered=True, queue=queue, src="+48225550107")
+    MissedCallerFactory(connection__queue=queue, connection__src="+48225550107")
     presence.log_out(desk.agent, ACTOR)
     page = visit.open(HOME)
     state = page.locator("#desk-state")

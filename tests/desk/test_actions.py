@@ -17,6 +17,7 @@ from tests.telephony.factories import (
     ConnectionFactory,
     ConnectionTopicFactory,
     LegFactory,
+    MissedCallerFactory,
     OfferFactory,
     PauseFactory,
     QueueFactory,
@@ -233,7 +234,7 @@ def test_a_number_is_called_from_the_own_phone(desk: Desk) -> None:
 
 def test_a_missed_caller_is_called_back(desk: Desk) -> None:
     queue = QueueFactory(members=[desk.agent])
-    missed = ConnectionFactory(inbound=True, unanswered=True, queue=queue, src="+48225550107")
+    missed = MissedCallerFactory(connection__queue=queue, connection__src="+48225550107").connection
     shown = desk.part("missed")
 
     desk.act("call-back", connection=missed.uid)
@@ -248,10 +249,7 @@ def test_a_missed_caller_is_called_back(desk: Desk) -> None:
 @pytest.mark.parametrize(
     ("later", "said"),
     [
-        ([{"inbound": True}], None),
         ([{"inbound": True, "waiting": True}], None),
-        ([{}], None),
-        ([{"unanswered": True}, {}], None),
         ([{"talking": True, "state": "dialling", "answered_at": None}], None),
         ([{"unanswered": True}], "tried once"),
         ([{"unanswered": True, "disposition": "BUSY"}, {"unanswered": True}], "tried 2 times"),
@@ -259,13 +257,13 @@ def test_a_missed_caller_is_called_back(desk: Desk) -> None:
         ([{"inbound": True, "unanswered": True}], ""),
     ],
 )
-def test_only_an_answered_call_removes_a_missed_caller(
+def test_a_missed_caller_is_shown_unless_a_call_goes_on(
     desk: Desk, later: list[dict[str, Any]], said: str | None
 ) -> None:
     """`said` is None for a caller who is not shown."""
     queue, number = QueueFactory(members=[desk.agent]), "+48225550107"
     begin = timezone.now().replace(microsecond=0) - timedelta(minutes=9)
-    ConnectionFactory(inbound=True, unanswered=True, queue=queue, src=number, created_at=begin)
+    MissedCallerFactory(connection__queue=queue, connection__src=number, connection__created_at=begin)
     for minute, values in enumerate(later, 1):
         is_rung = values.pop("rung", True)
         side = {"queue": queue, "src": number} if values.get("inbound") else {"dst": number}
@@ -286,7 +284,7 @@ def test_missed_callers_have_names_and_the_untried_come_first(desk: Desk) -> Non
     now = timezone.now().replace(microsecond=0)
     for minutes, number in ((3, "+48225550199"), (2, "+48225550107")):
         at = now - timedelta(minutes=minutes)
-        ConnectionFactory(inbound=True, unanswered=True, queue=queue, src=number, created_at=at)
+        MissedCallerFactory(connection__queue=queue, connection__src=number, connection__created_at=at)
     LegFactory(connection=ConnectionFactory(unanswered=True, dst="+48225550107", created_at=now))
 
     html = desk.part("missed")
@@ -295,9 +293,10 @@ def test_missed_callers_have_names_and_the_untried_come_first(desk: Desk) -> Non
     assert html.index("+48225550199") < html.index("+48225550107")
 
 
-def test_a_caller_who_is_called_back_in_turn_is_not_shown(desk: Desk) -> None:
+def test_a_caller_who_was_answered_or_is_called_back_in_turn_is_not_shown(desk: Desk) -> None:
     queue, number = QueueFactory(members=[desk.agent]), "+48225550107"
-    call = ConnectionFactory(inbound=True, unanswered=True, queue=queue, src=number)
+    MissedCallerFactory(connection__queue=queue, answered_by=ConnectionFactory())
+    call = MissedCallerFactory(connection__queue=queue, connection__src=number).connection
     CallBackFactory(queue=queue, number=number, caller=call)
 
     assert desk.part("missed") == ""
@@ -305,7 +304,7 @@ def test_a_caller_who_is_called_back_in_turn_is_not_shown(desk: Desk) -> None:
 
 def test_a_caller_of_another_queue_is_not_the_agents(desk: Desk, other: Desk) -> None:
     queue = QueueFactory(members=[other.agent])
-    missed = ConnectionFactory(inbound=True, unanswered=True, queue=queue)
+    missed = MissedCallerFactory(connection__queue=queue).connection
 
     assert desk.part("missed") == ""
     assert desk.act("call-back", connection=missed.uid).status_code == 404

@@ -7,9 +7,10 @@ import pytest
 from django.utils import timezone
 
 from callcentre.core.errors import Conflict, ErrorCode, Invalid
-from telephony.calls import callbacks, switch_events
+from telephony.calls import callbacks, reconciliation, switch_events
+from telephony.channels import play_id
 from telephony.models import Agent, CallBack, Connection, MissedCaller, Pause, Queue
-from telephony.switch.base import Ended, KeyPressed, Ringing, SwitchError, Up
+from telephony.switch.base import Ended, KeyPressed, Played, Ringing, SwitchError, Up
 from telephony.verbs import presence
 from tests.conftest import ACTOR
 from tests.telephony.callers import (
@@ -28,7 +29,13 @@ from tests.telephony.callers import (
     wait_too_long,
 )
 from tests.telephony.doubles import RecordingSwitch
-from tests.telephony.factories import CallBackFactory, OpeningHoursFactory, QueueFactory, QueueMemberFactory
+from tests.telephony.factories import (
+    CallBackFactory,
+    OpeningHoursFactory,
+    PromptFactory,
+    QueueFactory,
+    QueueMemberFactory,
+)
 from webhooks.models import Event
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("queue")]
@@ -128,6 +135,58 @@ def test_a_second_call_of_the_number_keeps_the_first_place(switch: RecordingSwit
 
     assert first == second
     assert events_of(first) == [("CALLBACK_QUEUED", None)]
+
+
+@pytest.fixture
+def confirmed(queue: Queue, anna: Agent, switch: RecordingSwitch) -> Connection:
+    """A caller who has pressed the key while a phone rang, and hears that we call back."""
+    PromptFactory(queue=queue, kind="callback", language="pl", file="confirmed")
+    call = call_in()
+    distribute()
+    return press(call)
+
+
+def end_prompt(call: Connection) -> None:
+    switch_events.handle(Played("caller-1", timezone.now(), sound_id=play_id(call.pk, 1)))
+
+
+def test_a_prompt_confirms_the_call_back_before_the_call_ends_and_no_agent_is_rung_meanwhile(
+    confirmed: Connection, anna: Agent, switch: RecordingSwitch
+) -> None:
+    assert (confirmed.state, offers(confirmed), state(anna)) == ("playing", [("anna", "abandoned")], "free")
+    assert ("hang_up", channel(confirmed, 2)) in switch.told
+    assert switch.told[-1] == ("play", "caller-1", "confirmed")
+    distribute(seconds_from_now=15)
+    assert CallBack.objects.get().state == "waiting"
+
+    end_prompt(confirmed)
+
+    call = fresh(confirmed)
+    assert (call.state, call.hung_up_by, call.cause_text) == ("ended", "system", "The caller is called back")
+    assert ("hang_up", "caller-1") in switch.told
+    assert rung(CallBack.objects.get()).agent == anna
+
+
+@pytest.mark.parametrize("how", ["hangs up", "is lost with the switch"])
+def test_a_caller_who_leaves_during_the_confirmation_is_called_back_all_the_same(
+    how: str, confirmed: Connection, switch: RecordingSwitch
+) -> None:
+    give_up(confirmed) if how == "hangs up" else repair()
+
+    call = fresh(confirmed)
+    assert (call.disposition, call.hung_up_by, call.cause_text) == ("NO ANSWER", "system", "The caller is called back")
+    assert not MissedCaller.objects.exists()
+    assert rung(CallBack.objects.get()).dst_number == CALLER
+
+
+def test_after_a_restart_of_the_listener_the_confirmation_is_heard_again(
+    confirmed: Connection, switch: RecordingSwitch
+) -> None:
+    reconciliation.restore(confirmed.pk)
+
+    assert [one[0] for one in switch.told[-2:]] == ["stop_play", "play"]
+    switch_events.handle(Played("caller-1", timezone.now(), sound_id=play_id(confirmed.pk, 2)))
+    assert fresh(confirmed).state == "ended"
 
 
 def test_clients_ask_for_calls_of_active_queues_once(queue: Queue) -> None:

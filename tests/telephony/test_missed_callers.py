@@ -143,13 +143,15 @@ def test_the_action_calls_each_number_back_once() -> None:
         MissedCallerFactory(**values),
         MissedCallerFactory(**values),
         MissedCallerFactory(connection__src="anonymous"),
+        MissedCallerFactory(connection__queue=None),
     ]
 
-    response = superuser().act(LIST, "call_back", *rows)
+    response = superuser().act(LIST, "call_back", *rows, apply="yes")
 
     callback = CallBack.objects.get()
     assert (callback.queue, callback.number, callback.origin) == (queue, CALLER, "person")
-    assert any("The caller showed no number." in message for message in messages_of(response))
+    said = " ".join(messages_of(response))
+    assert all(reason in said for reason in ("The caller showed no number.", "The caller was in no active queue."))
 
 
 @pytest.mark.usefixtures("plain_static")

@@ -174,7 +174,7 @@ ALTER TABLE telephony_menuentry ADD CONSTRAINT menuentry_leads_to_one_place CHEC
 ALTER TABLE telephony_prompt ADD CONSTRAINT prompt_is_unique UNIQUE NULLS NOT DISTINCT (queue_id, menu_id, kind,
   language, number);
 ALTER TABLE telephony_prompt ADD CONSTRAINT prompt_has_one_owner CHECK (((kind IN ('greeting', 'place', 'wait',
-  'closed', 'voicemail') AND menu_id IS NULL AND queue_id IS NOT NULL) OR (kind IN ('choices', 'wrong',
+  'closed', 'voicemail', 'callback') AND menu_id IS NULL AND queue_id IS NOT NULL) OR (kind IN ('choices', 'wrong',
   'information') AND menu_id IS NOT NULL AND queue_id IS NULL)));
 ALTER TABLE telephony_screenpop ADD CONSTRAINT screenpop_is_of_one CHECK (((campaign_id IS NULL AND queue_id IS NOT
   NULL) OR (campaign_id IS NOT NULL AND queue_id IS NULL)));

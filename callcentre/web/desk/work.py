@@ -28,33 +28,27 @@ MOST_MISSED = 5
 NUMBERS_SECONDS = 15
 
 _OPEN_TICKETS = "SELECT count(*), max(updated_at) FROM tickets_ticket WHERE agent_id = %s AND closed_at IS NULL"
-# Callers of the agent's queues who were not answered, each with the last call, and how often the caller was rung since.
-# A caller who was reached since then is left out, and so is one with whom a call is going on, or who is called back.
+# Missed callers of the agent's queues without an answer, each with the last call, and how often the caller was rung
+# since. A caller with whom a call is going on, or who is called back, is left out.
 _MISSED = """
 SELECT c.id, c.src, c.created_at, c.queue, c.src_number, later.tries, later.tried_at
 FROM (
   SELECT DISTINCT ON (c.src_number) c.id, c.src, c.created_at, q.name AS queue, c.src_number
-  FROM telephony_queuemember m
-  JOIN telephony_queue q ON q.id = m.queue_id
-  JOIN telephony_connection c ON c.queue_id = q.id AND c.created_at > %(since)s AND c.direction = 'INBOUND'
-    AND c.disposition = 'NO ANSWER'
-  WHERE m.agent_id = %(agent)s AND c.answered_at IS NULL AND c.src_number ~ '[0-9]'
+  FROM telephony_queuemember member
+  JOIN telephony_queue q ON q.id = member.queue_id
+  JOIN telephony_missedcaller m ON m.queue_id = q.id AND m.missed_at > %(since)s AND m.answered_by_id IS NULL
+  JOIN telephony_connection c ON c.id = m.connection_id
+  WHERE member.agent_id = %(agent)s AND c.src_number ~ '[0-9]'
   ORDER BY c.src_number, c.created_at DESC, c.id DESC
 ) c
 CROSS JOIN LATERAL (
-  SELECT count(*) FILTER (WHERE is_try) AS tries, max(created_at) FILTER (WHERE is_try) AS tried_at,
-    bool_or(answered_at IS NOT NULL OR state <> 'ended') AS is_reached
-  FROM (
-    SELECT out.*, EXISTS (SELECT FROM telephony_leg WHERE connection_id = out.id AND role = 'customer') AS is_try
-    FROM telephony_connection out
-    WHERE out.dst_number = c.src_number AND out.created_at >= c.created_at AND out.direction = 'OUTBOUND'
-  ) calls
+  SELECT count(*) AS tries, max(created_at) AS tried_at FROM telephony_connection out
+  WHERE out.dst_number = c.src_number AND out.created_at >= c.created_at AND out.direction = 'OUTBOUND'
+    AND EXISTS (SELECT FROM telephony_leg WHERE connection_id = out.id AND role = 'customer')
 ) later
-WHERE later.is_reached IS NOT TRUE
-  AND NOT EXISTS (SELECT FROM telephony_callback b WHERE b.number = c.src_number AND b.state <> 'ended')
-  AND NOT EXISTS (
-  SELECT FROM telephony_connection back WHERE back.src_number = c.src_number AND back.created_at >= c.created_at
-    AND back.direction = 'INBOUND' AND (back.answered_at IS NOT NULL OR back.state <> 'ended'))
+WHERE NOT EXISTS (SELECT FROM telephony_callback b WHERE b.number = c.src_number AND b.state <> 'ended')
+  AND NOT EXISTS (SELECT FROM telephony_connection WHERE dst_number = c.src_number AND state <> 'ended')
+  AND NOT EXISTS (SELECT FROM telephony_connection WHERE src_number = c.src_number AND state <> 'ended')
 ORDER BY later.tries, c.created_at DESC, c.id DESC LIMIT %(most)s
 """
 _MISSED_NAMES = ("pk", "src", "at", "queue", "number", "tries", "tried_at")

@@ -6,20 +6,22 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db.models import Q
 
 from callcentre.core.integers import integer_of
-from telephony.models import Queue
+from telephony.models import Menu, Queue
 from telephony.switch.base import SwitchError
 from telephony.switch.simulated import SimulatedSwitch
 
 
 class Command(BaseCommand):
-    help = "Simulates calls to a queue on the simulated switch. Several numbers call at once."
+    help = "Simulates calls to a queue or a menu on the simulated switch. Several numbers call at once."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("queue", metavar="QUEUE", help="name or id of a queue that has a number")
+        parser.add_argument(
+            "queue", metavar="QUEUE", help="name or id of a queue, or name of a menu, that has a number"
+        )
         parser.add_argument("numbers", metavar="NUMBER", nargs="+", help="who calls")
         parser.add_argument("--gives-up-after", type=float, metavar="SECONDS", help="time without an agent; default 60")
         parser.add_argument(
-            "--keys", default="", help="keys that each caller presses while waiting, one every two seconds"
+            "--keys", default="", help="keys that each caller presses before an agent answers, one every two seconds"
         )
         parser.add_argument(
             "--talks-for", type=float, metavar="SECONDS", help="time before the caller hangs up; default 2 to 4"
@@ -28,26 +30,27 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         if settings.SWITCH_BACKEND != "simulated":
             raise CommandError(f"Calls are not simulated here: SWITCH_BACKEND is {settings.SWITCH_BACKEND}.")
-        queue = _queue(options["queue"])
+        called = _called(options["queue"])
         switch = SimulatedSwitch()
         for number in options["numbers"]:
             try:
                 channel_id = switch.arrive(
                     number,
-                    queue.number,
+                    called.number,
                     patience=options["gives_up_after"],
                     talk=options["talks_for"],
                     keys=options["keys"],
                 )
             except SwitchError as error:
                 raise CommandError(str(error)) from error
-            self.stdout.write(f"{number} calls {queue.name} ({queue.number}): channel {channel_id}")
+            self.stdout.write(f"{number} calls {called.name} ({called.number}): channel {channel_id}")
 
 
-def _queue(name: str) -> Queue:
+def _called(name: str) -> Queue | Menu:
     queue = Queue.objects.filter(Q(name=name) | Q(pk=integer_of(name))).first()
-    if queue is None:
-        raise CommandError(f"There is no queue {name!r}.")
-    if not queue.number:
-        raise CommandError(f"The queue {queue.name} has no number by which it could be called.")
-    return queue
+    called = queue or Menu.objects.filter(name=name).first()
+    if called is None:
+        raise CommandError(f"There is no queue {name!r}, and no menu.")
+    if not called.number:
+        raise CommandError(f"{called.name} has no number by which it could be called.")
+    return called

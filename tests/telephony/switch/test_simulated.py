@@ -27,7 +27,7 @@ from telephony.switch.base import (
 )
 from telephony.switch.simulated import SimulatedSwitch, tones
 from tests.serving import at_once
-from tests.telephony.factories import AgentFactory, QueueFactory, SwitchCommandFactory
+from tests.telephony.factories import AgentFactory, MenuFactory, QueueFactory, SwitchCommandFactory
 from tests.telephony.switch.harness import Line, Listener, simulated_line, wait_for
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -289,9 +289,12 @@ def test_simulated_call_to_a_queue(line: Line, capsys: pytest.CaptureFixture[str
 
     call_command("simulate_inbound", "Hotline", "600100200", "600100202")
     call_command("simulate_inbound", str(queue.pk), "600100204", "--gives-up-after", "1")
+    MenuFactory(name="Welcome", number="48221002004")
+    call_command("simulate_inbound", "Welcome", "600100206")
 
-    wait_for(lambda: len(line.listener.of(Arrived)) == 3)
-    first = line.listener.of(Arrived)[0]
+    wait_for(lambda: len(line.listener.of(Arrived)) == 4)
+    first, *_, last = line.listener.of(Arrived)
+    assert last.dialled == "48221002004"
     assert (first.caller, first.dialled) == ("600100200", "48221002003")
     assert f"600100200 calls Hotline (48221002003): channel {first.channel_id}" in capsys.readouterr().out
     line.told(Ended, channel_id=line.listener.of(Arrived)[2].channel_id)
