@@ -19,6 +19,7 @@ from callcentre.core.errors import Conflict, ErrorCode, Fault, Invalid
 from callcentre.core.statements import rows_of
 from callcentre.core.times import second, spell_length
 from telephony.admin.call_columns import CallPartsAdmin
+from telephony.admin.report_filter import CountedCallBacks, CountedMissed
 from telephony.calls import callbacks
 from telephony.customers import name_beside, pages_of_customers
 from telephony.models import CallBack, Connection, MissedCaller
@@ -61,7 +62,10 @@ class CallBackAdmin(UncountedMixin, ReadOnlyAdmin):
     list_display = ("asked", "number", "customer", "queue", "shown_state", "result", "attempts", "login", "place")
     list_display_links = ("asked",)
     list_further = ("origin", "not_before", "wait", "caller_call", "last_call", "id")
-    list_filter = (("state", ChoicesDropdownFilter), ("queue", AutocompleteSelectMultipleFilter))
+    list_filter = (
+        *(("state", ChoicesDropdownFilter), ("queue", AutocompleteSelectMultipleFilter)),
+        CountedCallBacks,
+    )
     date_column = "created_at"
     list_select_related = ("queue", "agent", "caller", "connection")
     search_fields = ("number",)
@@ -141,7 +145,10 @@ class MissedCallerAdmin(CallPartsAdmin):
     list_display = ("missed", "customer", "number", "queue", "why", "outcome", "who", "when")
     list_display_links = ("missed",)
     list_further = ("call", "id")
-    list_filter = (AnswerFilter, ("reason", ChoicesDropdownFilter), ("queue", AutocompleteSelectMultipleFilter))
+    list_filter = (
+        *(AnswerFilter, ("reason", ChoicesDropdownFilter), ("queue", AutocompleteSelectMultipleFilter)),
+        CountedMissed,
+    )
     newest_by = date_column = "missed_at"
     list_select_related = ("connection", "queue", "answered_by__agent")
     actions = ("call_back",)
@@ -212,6 +219,7 @@ class MissedCallerAdmin(CallPartsAdmin):
         return request.user.has_perm("telephony.add_callback")
 
     @admin.action(description=_("Call back"), permissions=["call_back"])
+    @confirm_first(_("Agents of the last queue call the numbers in their turn."))
     def call_back(self, request: HttpRequest, queryset: QuerySet[MissedCaller]) -> None:
         def ask(row: MissedCaller) -> bool:
             """Ask for a call-back of the last queue. Return false if one waits already."""

@@ -1,4 +1,4 @@
-"""The filter of calls for links from figures of the report and of the overview."""
+"""The filters of calls, call-backs and missed callers for links from figures of the report and of the overview."""
 
 from collections.abc import Sequence
 from datetime import timedelta
@@ -11,7 +11,7 @@ from callcentre.admin import PeriodFilter
 from callcentre.admin.periods import near, touching, within
 from callcentre.core.counted import Spans
 from callcentre.core.parsing import INT32
-from telephony.models import Connection, Talk
+from telephony.models import CallBack, Connection, Talk
 
 _GAVE_UP = Q(answered_at=None, state=Connection.State.ENDED, hung_up_by=Connection.Party.CUSTOMER)
 
@@ -50,6 +50,26 @@ class Counted(PeriodFilter):
         # By keys, so that an index finds all calls; the join with talks then lists each call as often as it is counted.
         calls = own | Q(pk__in=set(found.values()))
         return calls & (Q(has_talks=False) | Q(talks__in=list(found)))
+
+
+class CountedCallBacks(PeriodFilter):
+    """Call-backs of queues, the arguments, that a figure counts."""
+
+    ways = {"asked": _("call-backs"), "asked_answered": _("call-backs answered")}
+
+    def of(self, way: str, arguments: Sequence[int], spans: Spans) -> Q:
+        wanted = Q(queue__in=arguments) & within("created_at", spans)
+        return wanted & Q(disposition=CallBack.Disposition.ANSWERED) if way == "asked_answered" else wanted
+
+
+class CountedMissed(PeriodFilter):
+    """Missed callers of queues, the arguments, that a figure counts."""
+
+    ways = {"missed": _("missed callers"), "missed_unanswered": _("missed without an answer")}
+
+    def of(self, way: str, arguments: Sequence[int], spans: Spans) -> Q:
+        wanted = Q(queue__in=arguments) & within("missed_at", spans)
+        return wanted & Q(answered_by=None) if way == "missed_unanswered" else wanted
 
 
 def _inbound(way: str, target: int, queues: Sequence[int]) -> Q:

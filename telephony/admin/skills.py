@@ -1,4 +1,4 @@
-"""Who gets the call: skills of agents and queues, priorities of callers, and why a caller still waits."""
+"""The skills of agents and queues, the priorities of callers, and the reasons why a caller still waits."""
 
 from collections.abc import Sequence
 from typing import Any

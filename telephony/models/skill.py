@@ -1,4 +1,4 @@
-"""Who gets the call: skills of agents, skills that queues require, and callers who come before others."""
+"""The skills of agents, the skills that queues require, and callers who come before others."""
 
 from typing import ClassVar
 

@@ -29,7 +29,7 @@ OPEN = {
         "tickets.CustomField", "tickets.TicketStatus", "tickets.TicketSubstatus", "tickets.TicketCategory",
         "tickets.TicketQueue", "tickets.CannedReply", "knowledgebase.Catalog", "knowledgebase.Category",
         "campaigns.CampaignGroup", "campaigns.Campaign", "campaigns.CampaignField", "campaigns.DictionaryStatus",
-        "campaigns.RecordStatus", "campaigns.LegalHours", "overview.Alarm",
+        "campaigns.RecordStatus", "campaigns.LegalHours", "overview.Alarm", "telephony.Menu", "telephony.ScreenPop",
     )},
     "colleagues": {
         "callcentre.User.username", "callcentre.User.first_name", "callcentre.User.last_name", "callcentre.User.email",
@@ -39,6 +39,7 @@ OPEN = {
     "organisations": {"tickets.Company.name"},
     "our own numbers and addresses": {
         "telephony.Queue.number", "telephony.Queue.overflow_number", "telephony.TransferShortcut.number",
+        "telephony.Menu.number", "telephony.Menu.end_number", "telephony.MenuEntry.number",
         "tickets.TicketQueue.address", "tickets.TicketQueue.sender_name",
     },
     "senders of wrong log-ins": {"callcentre.Lockout.source"},

@@ -21,7 +21,7 @@ class SubjectScene:
     hours = 36
 
     def __init__(self, base: datetime, seed: int) -> None:
-        self.base, self.chance = base, random.Random(seed)
+        self.base, self.chance, self.lost = base, random.Random(seed), 0
         # Nothing is after it, and some calls go on.
         self.now = base + timedelta(hours=self.hours + 2)
         self.agents: list[Agent] = AgentFactory.create_batch(2)
@@ -77,12 +77,13 @@ class SubjectScene:
 
     def _lost(self, call: Connection, at: datetime) -> None:
         """Let each second caller be called back, with success each second time; others were missed."""
-        if call.queue and call.pk % 2:
-            done = {"state": "ended", "ended_at": at, "disposition": "ANSWERED" if call.pk % 4 == 1 else "BUSY"}
+        self.lost += call.queue is not None
+        if call.queue and self.lost % 2:
+            done = {"state": "ended", "ended_at": at, "disposition": "ANSWERED" if self.lost % 4 == 1 else "BUSY"}
             times = {"created_at": at, "wait_seconds": call.pk % 100, "number": str(call.pk)}
             CallBackFactory(queue=call.queue, caller=call, **times, **done)
         else:
-            MissedCallerFactory(connection=call, missed_at=at, answered_by=call if call.pk % 4 else None)
+            MissedCallerFactory(connection=call, missed_at=at, answered_by=call if self.lost % 4 else None)
 
     def _talks(self, call: Connection, answered_at: datetime, ended_at: datetime | None) -> None:
         """Let one agent talk, or two after a transfer, each with a wrap-up."""

@@ -85,7 +85,7 @@ def test_no_queue_has_the_number_or_there_is_no_connection() -> None:
 
 @pytest.mark.parametrize("way", ["in", "out"])
 def test_a_later_talk_with_the_number_answers_its_calls_of_a_week(way: str, anna: Agent) -> None:
-    missed, other = lost(), MissedCallerFactory()
+    missed, other = lost(), MissedCallerFactory(connection__src="+48600700800")
     old = MissedCallerFactory(connection__src=CALLER, missed_at=timezone.now() - timedelta(days=8))
 
     answer = talk_in("later") if way == "in" else talk_out(CALLER)
@@ -145,7 +145,7 @@ def test_the_action_calls_each_number_back_once() -> None:
         MissedCallerFactory(connection__src="anonymous"),
     ]
 
-    response = superuser().act(LIST, "call_back", *rows)
+    response = superuser().act(LIST, "call_back", *rows, apply="yes")
 
     callback = CallBack.objects.get()
     assert (callback.queue, callback.number, callback.origin) == (queue, CALLER, "person")

@@ -29,6 +29,7 @@ GROUPS = {
     "AGENT": _("Agents"),
     "CONNECTION": _("Calls"),
     "CALLBACK": _("Calls"),
+    "SCREEN": _("Calls"),
     "RECORDING": _("Calls"),
     "TRANSCRIPTION": _("Calls"),
     "OUTBOUND": _("Campaigns"),
