@@ -4,6 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 
+from callcentre.core.scope import Scoped
+
 
 @dataclass(frozen=True, slots=True)
 class CallersMessage:
@@ -20,18 +22,18 @@ class CallersMessage:
     path: str
 
 
-# The ticket queues that may be chosen, by id.
-Choices = Callable[[], list[tuple[int, str]]]
+# The ticket queues that a person may choose, by id.
+Choices = Callable[[Scoped], list[tuple[int, str]]]
 # A message and the chosen ticket queue -> the new ticket. Called in a transaction.
 Opener = Callable[[CallersMessage, int], int]
 
-_choices: list[Choices] = [list]
+_choices: list[Choices] = [lambda user: []]
 _openers: list[Opener] = []
 register_choices, register_opener = _choices.append, _openers.append
 
 
-def ticket_queues() -> list[tuple[int, str]]:
-    return _choices[-1]()
+def ticket_queues(user: Scoped) -> list[tuple[int, str]]:
+    return _choices[-1](user)
 
 
 def open_ticket(message: CallersMessage, ticket_queue_id: int) -> int | None:

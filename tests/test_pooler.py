@@ -53,7 +53,7 @@ OF_SESSIONS = {
         "campaigns/dialling/ownership.py",
     },
     r"set_config\([^()]*, false\)": set(),
-    r"\bLISTEN |pg_notify": set(),
+    r"\bLISTEN \w|pg_notify": set(),
     # Their tables are dropped at the commit.
     r"CREATE TEMP": {"campaigns/importing/do_not_call_file.py", "campaigns/importing/merge.py"},
     # A cursor outside a transaction.

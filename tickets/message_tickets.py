@@ -6,6 +6,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import override
 
 from callcentre.core.actor import SYSTEM
+from callcentre.core.scope import Scoped, within_scope
 from callcentre.core.times import minute, spell_length
 from telephony.callers_messages import CallersMessage
 from tickets.models import Customer, Message, TicketQueue
@@ -13,8 +14,9 @@ from tickets.models.ticket import Source
 from tickets.verbs.tickets import open_ticket
 
 
-def choices() -> list[tuple[int, str]]:
-    return list(TicketQueue.objects.active().order_by("name", "id").values_list("id", "name"))
+def choices(user: Scoped) -> list[tuple[int, str]]:
+    queues = within_scope(TicketQueue.objects.active(), user)
+    return list(queues.order_by("name", "id").values_list("id", "name"))
 
 
 def open_for(message: CallersMessage, ticket_queue_id: int) -> int:

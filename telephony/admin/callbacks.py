@@ -220,6 +220,7 @@ class MissedCallerAdmin(CallPartsAdmin):
         return request.user.has_perm("telephony.add_callback")
 
     @admin.action(description=_("Call back"), permissions=["call_back"])
+    @confirm_first(_("Agents of the last queue call the numbers in their turn."))
     def call_back(self, request: HttpRequest, queryset: QuerySet[MissedCaller]) -> None:
         def ask(row: MissedCaller) -> bool:
             """Ask for a call-back of the last queue. Return false if one waits already."""

@@ -1,6 +1,7 @@
 """Queues, their agents, opening hours and waiting callers."""
 
 from collections.abc import Sequence
+from copy import deepcopy
 from typing import Any
 
 from django import forms
@@ -12,7 +13,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext, pgettext_lazy
 from unfold.widgets import UnfoldAdminSelectWidget
 
-from callcentre.admin import Admin, Inline, WeekdaysInline, column, confirm_first, display
+from callcentre.admin import Admin, Inline, WeekdaysInline, column, confirm_first, display, user_of
 from callcentre.admin.theme import ModelForm
 from callcentre.core.times import spell_length
 from telephony import queue_waits
@@ -48,7 +49,6 @@ class QueueForm(ModelForm):
         coerce=int,
         empty_value=None,
         widget=UnfoldAdminSelectWidget,
-        choices=lambda: [("", _("no tickets")), *ticket_queues()],
     )
 
 
@@ -93,6 +93,16 @@ class QueueAdmin(Undeletable, Admin):
 
     class Media:
         js = ("callcentre/live.js",)
+
+    def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
+        form, name = super().get_form(request, obj, change=change, **kwargs), "voicemail_ticket_queue_id"
+        if name in form.base_fields:
+            form.base_fields[name] = field = deepcopy(form.base_fields[name])
+            offered, chosen = ticket_queues(user_of(request)), getattr(obj, name, None)
+            # One outside the scope of the person stays, without its name.
+            kept = [(chosen, _("as it is"))] if chosen and chosen not in dict(offered) else []
+            field.choices = [("", _("no tickets")), *kept, *offered]
+        return form
 
     def complete_rows(self, rows: Sequence[Any]) -> None:
         found = queue_waits.situations([queue.pk for queue in rows])

@@ -146,7 +146,7 @@ def test_the_action_calls_each_number_back_once() -> None:
         MissedCallerFactory(connection__queue=None),
     ]
 
-    response = superuser().act(LIST, "call_back", *rows)
+    response = superuser().act(LIST, "call_back", *rows, apply="yes")
 
     callback = CallBack.objects.get()
     assert (callback.queue, callback.number, callback.origin) == (queue, CALLER, "person")
