@@ -300,6 +300,12 @@ ATTEMPT_RETENTION = timedelta(days=env_int("ATTEMPT_RETENTION_DAYS", 5 * 366, mi
 AUDIT_RETENTION = timedelta(days=env_int("AUDIT_RETENTION_DAYS", 5 * 366, minimum=1))
 # An agent's session ends after this time, in case the agent forgot to log out.
 AGENT_SESSION_LIMIT = timedelta(hours=env_int("AGENT_SESSION_LIMIT_HOURS", 16, minimum=1))
+# An agent whose desk or program has sent heartbeats and stops them is paused after the first time, and logged out after
+# the second; 0 is never. A browser may let a hidden page ask only once a minute, and an answer may take 8 s.
+AGENT_SILENT = timedelta(seconds=env_int("AGENT_SILENT_SECONDS", 150))
+if timedelta() < AGENT_SILENT < timedelta(seconds=75):
+    raise ImproperlyConfigured("AGENT_SILENT_SECONDS: 0, or at least 75, because hidden pages may ask once a minute.")
+AGENT_GONE = timedelta(seconds=env_int("AGENT_GONE_SECONDS", 1800))
 RECORD_CALLS = env_bool("RECORD_CALLS", True)
 SHOW_SUPERVISION_TO_AGENTS = env_bool("SHOW_SUPERVISION_TO_AGENTS", False)
 # The folder where the switch stores recordings as NAME.wav; empty: they are fetched over its interface.

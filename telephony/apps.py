@@ -26,12 +26,12 @@ class TelephonyConfig(AppConfig):
     role_rights: RoleRights = {
         "Supervisor": {
             "vc": "agent queue recording transcription",
-            "vacd": "queuemember openinghours prompt screenpop",
+            "vacd": "queuemember openinghours prompt screenpop agentskill requiredskill callerpriority",
             "vac": "callback",
             "m": "connection",
             "va": "agentmessage",
             "v": (
-                "agentgroup pause agentsession agentstate connection offer leg talk transfer callcommand "
+                "agentgroup pause skill agentsession agentstate connection offer leg talk transfer callcommand "
                 "missedcaller connectiontopic menu menuentry topicgroup topic topicfield evaluationcriterion "
                 "transfershortcut"
             ),

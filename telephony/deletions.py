@@ -12,7 +12,8 @@ from django.utils.translation import gettext_noop
 from callcentre.core.deletions import Busy, Consequences, Deletion, FileRemoval, Kind, Part, register
 from callcentre.core.due_work import LEASE
 from telephony import events
-from telephony.models import CallBack, Connection, ConnectionTopic, Leg, Recording, Transcription
+from telephony.customers import customers_of
+from telephony.models import CallBack, CallerPriority, Connection, ConnectionTopic, Leg, Recording, Transcription
 
 # Calls of one step.
 BATCH = 500
@@ -71,13 +72,27 @@ def calls_of(customer_ids: Sequence[int]) -> int:
 
 
 def spoken_of(customer_ids: Sequence[int]) -> list[Part]:
-    """Count the recordings and transcriptions of these customers' calls, and their call-backs."""
+    """Count the recordings and transcriptions of these customers' calls, their call-backs and priorities."""
     calls = Q(connection__customer_id__in=customer_ids)
     return [
         Part("telephony.recording", Recording.objects.filter(_REMOVABLE, calls).count()),
         Part("telephony.transcription", Transcription.objects.filter(calls).count()),
         Part("telephony.callback", CallBack.objects.filter(customer_id__in=customer_ids).count()),
+        Part("telephony.callerpriority", len(_priorities_of(customer_ids))),
     ]
+
+
+def _priorities_of(customer_ids: Sequence[int]) -> list[int]:
+    """Return the rows of these customers, and of their numbers: a row may be older than the customer."""
+    rows = list(CallerPriority.objects.values_list("pk", "customer_id", "number"))
+    owners = customers_of({number for _pk, customer_id, number in rows if customer_id is None})
+    known = {number: customer.id for number, customer in owners.items()}
+    return [pk for pk, customer_id, number in rows if (customer_id or known.get(number)) in customer_ids]
+
+
+def forget_priorities(customer_ids: Sequence[int]) -> int:
+    """Delete the priorities of customers who still exist. Return their number."""
+    return CallerPriority.objects.filter(pk__in=_priorities_of(customer_ids)).delete()[0]
 
 
 def forget_customers(deletion: Deletion, customer_ids: Sequence[int]) -> None:

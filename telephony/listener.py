@@ -39,7 +39,7 @@ from telephony.last_contact import LastContact
 from telephony.leader_election import Leadership
 from telephony.switch import current_switch
 from telephony.switch.base import Alive, Event, Offline, Online, Replaced, Switch, SwitchError
-from telephony.verbs import presence
+from telephony.verbs import heartbeats, presence
 
 logger = logging.getLogger(__name__)
 
@@ -53,6 +53,8 @@ CALM_SECONDS, DOUBT_SECONDS = 30.0, 2.0
 CONTACT_SECONDS = 1.0
 # Wait of a listener that no longer leads.
 PAUSE_SECONDS = 5.0
+# Within this time the slowest desk is back after an outage.
+RETURN_SECONDS = 75.0
 # Time for work in progress when the listener stops.
 PATIENCE_SECONDS = 8.0
 
@@ -78,6 +80,8 @@ class Listener:
         self._comparisons = 0
         self._submitted: set[int] = set()
         self._has_waiting = False
+        # When the listener began to lead, or the database came back.
+        self._began_at = time.monotonic()
 
     def run(self) -> None:
         subscribe("calls", self._tick_due.set, self._over)
@@ -99,6 +103,7 @@ class Listener:
         """Handle events and do what is due, until the listener stops or another one replaces it."""
         logger.info("leading")
         self._contact = LastContact(leadership.last_contact())
+        self._began_at = time.monotonic()
         reader = threading.Thread(target=self._read, name="events", daemon=True)
         reader.start()
         was_ready = False
@@ -109,6 +114,7 @@ class Listener:
                 if not leadership.is_held():
                     logger.warning("the database is down, or has restarted")
                     leadership = self._reacquire(leadership)
+                    self._began_at = time.monotonic()
                     was_ready = False
                     self._pool.has_failed = True
                 if was_ready != self._is_ready:
@@ -194,6 +200,7 @@ class Listener:
         now = call_clock.now()
         due: list[Callable[[], Any]] = [
             lambda: presence.end_wrap_ups(now),
+            self._end_silence,
             lambda: self._submit_all(placement.overdue(now), placement.place),
             self._submit_refused,
             lambda: browser_phones.close_unused(now),
@@ -214,6 +221,11 @@ class Listener:
         for task in due:
             if not self._pool.run(task):
                 return
+
+    def _end_silence(self) -> None:
+        """After an outage the desks have been silent for want of the service: they get time to come back."""
+        if time.monotonic() - self._began_at >= RETURN_SECONDS:
+            heartbeats.end_silence(timezone.now())
 
     def _match(self) -> None:
         self._has_waiting = dialler_calls.match_waiting()

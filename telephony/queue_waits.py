@@ -8,13 +8,15 @@ from typing import Any
 
 from django.db import connection
 
+from callcentre.core.statements import Statement
 from telephony.customers import customers_of
 from telephony.models import Connection, Queue
+from telephony.models.skill import IS_ABLE, SKILL_OF_MEMBER
 
 # The assumed length of a call in a queue that has had none.
 USUAL_CALL_SECONDS = 180
 
-_SITUATIONS = """
+_SITUATIONS = Statement("""
 SELECT q.id, w.waiting, w.since, b.callbacks, a.free, a.serving, q.wrap_up_seconds + COALESCE(h.seconds, %s)
 FROM telephony_queue q
 CROSS JOIN LATERAL (
@@ -27,11 +29,11 @@ CROSS JOIN LATERAL (
 CROSS JOIN LATERAL (
   SELECT count(*) FILTER (WHERE st.kind = 'free') AS free,
          count(*) FILTER (WHERE st.kind IS DISTINCT FROM 'paused') AS serving
-  FROM telephony_queuemember m
+  FROM telephony_queuemember m {skill_of_member}
   JOIN telephony_agent ag ON ag.id = m.agent_id AND ag.is_active
   JOIN telephony_agentsession s ON s.agent_id = m.agent_id AND s.ended_at IS NULL
   LEFT JOIN telephony_agentstate st ON st.agent_id = m.agent_id AND st.ended_at IS NULL
-  WHERE m.queue_id = q.id
+  WHERE m.queue_id = q.id AND {is_able}
 ) a
 CROSS JOIN LATERAL (
   SELECT avg(GREATEST(extract(epoch FROM c.ended_at - c.answered_at), 0)) AS seconds FROM (
@@ -40,12 +42,15 @@ CROSS JOIN LATERAL (
   ) c WHERE c.answered_at IS NOT NULL AND c.ended_at IS NOT NULL
 ) h
 WHERE q.id = ANY(%s)
-"""
+""").of(skill_of_member=SKILL_OF_MEMBER, is_able=IS_ABLE)
 
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """The present state of a queue. `free` agents can be rung at once; `serving` ones are logged in and not paused."""
+    """The present state of a queue. Of the agents with the required skills, `free` ones can be rung at once.
+
+    `serving` ones are logged in and not paused.
+    """
 
     waiting: int
     longest_since: datetime | None
@@ -81,6 +86,7 @@ def situations(queue_ids: Collection[int]) -> dict[int, Situation]:
 
 @dataclass(frozen=True, slots=True)
 class Caller:
+    call_id: int
     number: str
     since: datetime
     customer_id: int | None
@@ -90,11 +96,11 @@ class Caller:
 def callers(queue: Queue) -> list[Caller]:
     """Return the callers who wait in the queue, in the order of their arrival."""
     waiting = Connection.objects.filter(state=Connection.State.WAITING, queue=queue).order_by("waiting_since", "id")
-    rows: list[Any] = list(waiting.values_list("src", "src_number", "waiting_since", "customer_id"))
-    customers = customers_of({number for _, number, _, _ in rows})
+    rows: list[Any] = list(waiting.values_list("id", "src", "src_number", "waiting_since", "customer_id"))
+    customers = customers_of({number for _, _, number, _, _ in rows})
     found = []
-    for src, number, since, customer_id in rows:
+    for pk, src, number, since, customer_id in rows:
         customer = customers.get(number)
         known = customer_id or (customer.id if customer else None)
-        found.append(Caller(src, since, known, customer.label if customer and customer.id == known else ""))
+        found.append(Caller(pk, src, since, known, customer.label if customer and customer.id == known else ""))
     return found

@@ -119,6 +119,8 @@ MENU: tuple[Area, ...] = (
         _("Settings of calls"),
         Page(_("Agent groups"), "groups", "telephony", "agentgroup"),
         Page(_("Pauses"), "pause_circle", "telephony", "pause"),
+        Page(_("Skills"), "star_rate", "telephony", "skill"),
+        Page(_("Priorities of callers"), "priority_high", "telephony", "callerpriority"),
         Page(_("Topics"), "topic", "telephony", "topicgroup"),
         Page(_("Fields of calls"), "edit_note", "telephony", "topicfield"),
         Page(_("Transfer shortcuts"), "phone_forwarded", "telephony", "transfershortcut"),

@@ -22,6 +22,7 @@ from campaigns.models import Campaign
 from campaigns.models.dialling import DiallerState
 from telephony.models.callback import CALLBACK_IS_DUE, moment
 from telephony.models.connection import IS_ANSWERED_WITHOUT_AGENT
+from telephony.models.skill import IS_ABLE, SKILL_OF_MEMBER
 
 # An older state belongs to a dialler that has died: its campaign wants no agent.
 FRESH = timedelta(seconds=6)
@@ -55,14 +56,14 @@ SELECT place, callers FROM (
   GROUP BY b.queue_id, q.priority
 ) AS places ORDER BY priority, place
 """).of(is_answered_without_agent=IS_ANSWERED_WITHOUT_AGENT, callback_is_due=CALLBACK_IS_DUE)
-_MEMBERS = """
+_MEMBERS = Statement("""
 SELECT place, agent_id FROM (
-  SELECT m.queue_id AS place, m.agent_id, m.priority FROM telephony_queuemember m
+  SELECT m.queue_id AS place, m.agent_id, m.priority FROM telephony_queuemember m {skill_of_member} WHERE {is_able}
   UNION ALL
   SELECT -campaign_id, agent_id, 0 FROM campaigns_campaign_agents
 ) AS members
 WHERE place = ANY(%(places)s) AND agent_id = ANY(%(agents)s) ORDER BY priority
-"""
+""").of(skill_of_member=SKILL_OF_MEMBER, is_able=IS_ABLE)
 _CALLERS = Statement("""
 SELECT count(*) FROM (
   SELECT c.queue_id FROM telephony_connection c
@@ -71,8 +72,9 @@ SELECT count(*) FROM (
   UNION ALL
   SELECT b.queue_id FROM telephony_callback b JOIN telephony_queue q ON q.id = b.queue_id WHERE {callback_is_due}
 ) w
-WHERE w.queue_id IN (SELECT queue_id FROM telephony_queuemember WHERE agent_id = ANY(%(agents)s))
-""").of(callback_is_due=CALLBACK_IS_DUE)
+WHERE w.queue_id IN (
+  SELECT m.queue_id FROM telephony_queuemember m {skill_of_member} WHERE m.agent_id = ANY(%(agents)s) AND {is_able})
+""").of(callback_is_due=CALLBACK_IS_DUE, skill_of_member=SKILL_OF_MEMBER, is_able=IS_ABLE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from telephony.admin import (
     offers,
     queues,
     shortcuts,
+    skills,
     topics,
     transcriptions,
 )
@@ -24,6 +25,7 @@ __all__ = [
     "offers",
     "queues",
     "shortcuts",
+    "skills",
     "topics",
     "transcriptions",
 ]

@@ -145,3 +145,6 @@ class PauseAdmin(Undeletable, Admin):
     list_filter = ("is_active",)
     search_fields = ("name",)
     fields = ("name", "is_active", "order")
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Pause | None = None) -> Sequence[str]:
+        return ("is_active",) if obj and obj.is_automatic else ()

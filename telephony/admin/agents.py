@@ -20,6 +20,7 @@ from callcentre.admin.base import MAX_SELECTED
 from callcentre.admin.scope import RelatedDropdownFilter, scope_of
 from callcentre.core.integers import integer_of
 from telephony.admin.new_agent import new_agent_view
+from telephony.admin.skills import AgentSkillInline
 from telephony.admin.state_labels import COLOURS, LABELS, label_of, length, moment
 from telephony.admin.supervision import ReasonForm, reason_form
 from telephony.admin.undeletable import Undeletable
@@ -89,6 +90,7 @@ class AgentAdmin(Undeletable, Admin):
     actions_list = ("new_agent",)
     actions_detail = ("log_out", "pause", "free", "message")
     readonly_fields = ("state_now",)
+    inlines = (AgentSkillInline,)
     autocomplete_fields = ("user",)
     full_name = column(
         lambda agent: agent.full_name, description=pgettext_lazy("with the surname", "name"), ordering="surname"

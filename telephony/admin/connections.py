@@ -21,6 +21,7 @@ from telephony import causes
 from telephony.admin import connection_search
 from telephony.admin.call_columns import CallsAdmin, players_of, recordings_of
 from telephony.admin.report_filter import Counted
+from telephony.admin.skills import waiting_of
 from telephony.admin.state_labels import minutes
 from telephony.admin.supervision import SupervisionPages, course_of
 from telephony.admin.topics import topic_of
@@ -241,7 +242,7 @@ class ConnectionAdmin(SupervisionPages, CallsAdmin):
     )
     inlines = (OfferInline, TalkInline, TransferInline, SupervisionInline, LegInline, QualityInline, CommandInline)
     actions_detail = ("monitor", "end_call")
-    change_form_outer_before_template = "telephony/_recordings.html"
+    change_form_outer_before_template = "admin/telephony/call.html"
     change_form_outer_after_template = "admin/telephony/connection.html"
     newest_by = "created_at"  # the ids of imported calls have another order
     answer = column(lambda call: second(call.answered_at), description=_("answered"))
@@ -290,4 +291,4 @@ class ConnectionAdmin(SupervisionPages, CallsAdmin):
         return self.result(call)[1]
 
     def page_context(self, request: HttpRequest, obj: Connection | None) -> dict[str, Any]:
-        return topic_of(obj) | conversation_of(request, obj) if obj else {}
+        return topic_of(obj) | conversation_of(request, obj) | waiting_of(request, obj) if obj else {}

@@ -18,6 +18,7 @@ from callcentre.admin.theme import ModelForm
 from callcentre.core.times import spell_length
 from telephony import queue_waits
 from telephony.admin.prompts import PromptInline
+from telephony.admin.skills import RequiredSkillInline
 from telephony.admin.state_labels import length
 from telephony.admin.undeletable import Undeletable
 from telephony.callers_messages import ticket_queues
@@ -59,7 +60,15 @@ class QueueAdmin(Undeletable, Admin):
     form = QueueForm
     list_display = ("name", "number", "waiting", "longest", "estimate", "free_agents", "is_active")
     list_further = (
-        *("priority", "ring_seconds", "wrap_up_seconds", "topic_minutes", "longest_wait_seconds", "overflow_queue"),
+        *(
+            "priority",
+            "step_seconds",
+            "ring_seconds",
+            "wrap_up_seconds",
+            "topic_minutes",
+            "longest_wait_seconds",
+            "overflow_queue",
+        ),
         *("overflow_number", "music_class", "callback_key", "callback_after_seconds", "id"),
     )
     list_select_related = ("overflow_queue",)
@@ -69,7 +78,7 @@ class QueueAdmin(Undeletable, Admin):
     actions = ("activate", "deactivate")
     autocomplete_fields = ("overflow_queue",)
     fieldsets = (
-        (None, {"fields": ("name", "number", "is_active", "priority")}),
+        (None, {"fields": ("name", "number", "is_active", "priority", "step_seconds")}),
         (_("Agents' work"), {"fields": ("ring_seconds", "wrap_up_seconds", "topic_minutes")}),
         (
             _("Waiting"),
@@ -82,7 +91,7 @@ class QueueAdmin(Undeletable, Admin):
             {"fields": ("callback_key", "callback_after_seconds", "callback_attempts", "callback_minutes")},
         ),
     )
-    inlines = (MemberInline, HoursInline, PromptInline)
+    inlines = (MemberInline, RequiredSkillInline, HoursInline, PromptInline)
     change_form_outer_before_template = "admin/telephony/callers.html"
 
     waiting = column(lambda queue: queue.situation.waiting, description=pgettext_lazy("of callers", "waiting"))

@@ -11,7 +11,7 @@ from telephony.calls import lines
 from telephony.current_states import current_states
 from telephony.models import Agent, AgentGroup, AgentMessage, Pause, Queue
 from telephony.models.agent_intervals import REASON_LENGTH
-from telephony.verbs import presence
+from telephony.verbs import heartbeats, presence
 from telephony.verbs.agents import edit_agent
 from telephony.verbs.messages import send_message
 
@@ -178,6 +178,20 @@ class AgentViewSet(ApiViewSet):
     )
     def free(self, request: Request, login: str) -> Response:
         presence.free(agent_or_404(login), self.actor, reason=self._reason())
+        return Response(status=204)
+
+    @operation(
+        "send_heartbeat_of_agent",
+        "Say that an agent's program is there",
+        "Optional. Who has begun goes on, best every 10 to 60 seconds: an agent whose heartbeats stop is paused, then"
+        " logged out. The next one ends such a pause.",
+        errors=[ErrorCode.AGENT_NOT_LOGGED_IN],
+    )
+    def hear(self, request: Request, login: str) -> Response:
+        agent = agent_or_404(login)
+        if not agent.sessions.filter(ended_at=None).exists():
+            raise Invalid([Fault(ErrorCode.AGENT_NOT_LOGGED_IN)])
+        heartbeats.hear(agent.pk)
         return Response(status=204)
 
     def _reason(self) -> str:

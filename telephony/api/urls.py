@@ -22,6 +22,7 @@ urlpatterns = [
     route("agents/:login/logout", AgentViewSet, post="log_out"),
     route("agents/:login/pause", AgentViewSet, post="pause"),
     route("agents/:login/free", AgentViewSet, post="free"),
+    route("agents/:login/heartbeat", AgentViewSet, post="hear"),
     route("agents/:login/line", AgentViewSet, post="begin_line", delete="end_line"),
     route("agents_messages", AgentViewSet, post="send_message"),
     route("agents_statuses", AgentViewSet, get="statuses"),

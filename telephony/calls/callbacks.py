@@ -22,7 +22,7 @@ from callcentre.core.pubsub import publish
 from telephony import call_clock, causes, events
 from telephony.calls import call_ends, legs, voicemail
 from telephony.customers import customers_of
-from telephony.models import Agent, CallBack, CallerStep, Connection, Leg, Queue
+from telephony.models import Agent, CallBack, CallerPriority, CallerStep, Connection, Leg, Queue
 from telephony.numbers import comparable
 from telephony.switch.base import KeyPressed
 from telephony.verbs import presence
@@ -77,9 +77,10 @@ def cancel(callback: CallBack, actor: Actor) -> bool:
     return True
 
 
-def _add(queue: Queue, number: str, origin: str, **values: Any) -> tuple[CallBack, bool]:
+def _add(queue: Queue, number: str, origin: str, *, customer_id: int | None, **values: Any) -> tuple[CallBack, bool]:
     """Add a call-back, and record CALLBACK_QUEUED. One that is open for the number stays, with its earlier place."""
     now = timezone.now().replace(microsecond=0)
+    values |= {"customer_id": customer_id, "priority_steps": CallerPriority.objects.steps_of(number, customer_id)}
     callback, is_new = CallBack.objects.exclude(state=State.ENDED).get_or_create(
         queue=queue,
         number=number,

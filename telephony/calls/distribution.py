@@ -14,67 +14,35 @@ from django.db.models import Exists, OuterRef
 
 from callcentre.core.statements import Statement, row_of, rows_of
 from telephony.calls import callbacks, campaign_hooks, legs, offers, placement
+from telephony.calls.candidates import CONDITIONS, MEMBERS, ORDER_OF_MEMBERS, ORDER_OF_WAITS, WAITS, values_at
 from telephony.models import Agent, AgentState, CallBack, Connection, Leg, Offer
 from telephony.models.agent_intervals import StateKind
-from telephony.models.browser_phone import PHONE_IS_READY
-from telephony.models.callback import CALLBACK_IS_DUE, moment
 from telephony.verbs import ledger, presence
 
 State = Connection.State
 
-# An agent who did not take a call does not get it again for this time, and no call-back of its queue. A phone that
-# failed gets no call at all.
-REST = timedelta(seconds=10)
-# No phone rings longer.
-LONGEST_RINGING = timedelta(minutes=5)
 # Attempts to lock a call whose pair has changed meanwhile. After these the call waits for the next round.
 MOST_ATTEMPTS = 3
 
-# Calls and call-backs by the priority of their queue, then by the start of their wait. Agents by the number of offers
-# of this call, then by priority in the queue, then by the start of their ready time. The waits are sorted before agents
-# are looked for, so that the first wait with an agent ends the search.
+# The waits are sorted before agents are looked for, so that the first wait with an agent ends the search.
 _NEXT = Statement("""
 SELECT w.connection_id, w.callback_id, candidate.agent_id
-FROM (
-  SELECT q.priority, c.waiting_since, c.id AS connection_id, NULL::bigint AS callback_id, c.queue_id
-  FROM telephony_connection c JOIN telephony_queue q ON q.id = c.queue_id
-  WHERE c.state = 'waiting' AND c.id <> ALL(%(passed)s)
-    AND NOT EXISTS (SELECT 1 FROM telephony_offer o WHERE o.connection_id = c.id AND o.ended_at IS NULL)
-    AND (q.longest_wait_seconds = 0 OR c.waiting_since + make_interval(secs => q.longest_wait_seconds) > %(now)s)
-  UNION ALL
-  SELECT q.priority, b.waiting_since, NULL, b.id, b.queue_id
-  FROM telephony_callback b JOIN telephony_queue q ON q.id = b.queue_id
-  WHERE {callback_is_due} AND b.id <> ALL(%(passed_callbacks)s)
-  ORDER BY priority, waiting_since, connection_id, callback_id
-) w
+FROM ({waits} ORDER BY rank, waiting_since, connection_id, callback_id) w
 CROSS JOIN LATERAL (
-  SELECT m.agent_id
-  FROM telephony_queuemember m
-  JOIN telephony_agent a ON a.id = m.agent_id AND a.is_active AND a.number <> '' AND {phone_is_ready}
-  JOIN telephony_agentsession s ON s.agent_id = m.agent_id AND s.ended_at IS NULL
-  JOIN telephony_agentstate st ON st.agent_id = m.agent_id AND st.ended_at IS NULL AND st.kind = 'free'
-  LEFT JOIN LATERAL (
-    SELECT o.connection_id, o.outcome, o.ended_at FROM telephony_offer o
-    WHERE o.agent_id = m.agent_id ORDER BY o.offered_at DESC LIMIT 1
-  ) last ON true
-  WHERE m.queue_id = w.queue_id AND m.agent_id <> ALL(%(wanted)s)
-    AND NOT EXISTS (SELECT 1 FROM telephony_offer o WHERE o.agent_id = m.agent_id AND o.ended_at IS NULL)
-    AND NOT EXISTS (SELECT 1 FROM telephony_supervision s WHERE s.agent_id = m.agent_id AND s.ended_at IS NULL)
-    AND NOT EXISTS (SELECT 1 FROM telephony_agentline l WHERE l.agent_id = m.agent_id AND l.ended_at IS NULL
-      AND NOT (l.state = 'up' AND l.hangup_asked_at IS NULL AND l.connection_id IS NULL))
-    AND (last.ended_at IS NULL OR last.ended_at <= %(rested)s OR last.outcome = 'answered'
-         OR (last.outcome <> 'failed' AND last.connection_id IS DISTINCT FROM w.connection_id))
-    AND (w.callback_id IS NULL OR NOT EXISTS (
-      SELECT 1 FROM telephony_connection c
-      WHERE c.agent_id = m.agent_id AND c.created_at > %(rang)s AND c.queue_id = w.queue_id AND c.direction = 'OUTBOUND'
-        AND c.answered_at IS NULL AND c.hung_up_by = 'agent' AND c.ended_at > %(rested)s))
-  ORDER BY (SELECT count(*) FROM telephony_offer o WHERE o.connection_id = w.connection_id AND o.agent_id = m.agent_id),
-    m.priority, st.started_at, m.agent_id
+  SELECT m.agent_id {members}
+  WHERE m.queue_id = w.queue_id AND {may_be_rung}
+  ORDER BY {order_of_members}
   LIMIT 1
 ) candidate
-ORDER BY w.priority, w.waiting_since, w.connection_id, w.callback_id
+ORDER BY {order_of_waits}
 LIMIT 1
-""").of(phone_is_ready=PHONE_IS_READY, callback_is_due=CALLBACK_IS_DUE)
+""").of(
+    waits=WAITS,
+    members=MEMBERS,
+    may_be_rung=" AND ".join(CONDITIONS.values()),
+    order_of_members=ORDER_OF_MEMBERS,
+    order_of_waits=ORDER_OF_WAITS.format("w"),
+)
 _OVERDUE = """
 SELECT c.id FROM telephony_connection c JOIN telephony_queue q ON q.id = c.queue_id
 WHERE c.state = 'waiting' AND (
@@ -118,8 +86,8 @@ def distribute(now: datetime) -> int:
 
 def _next(now: datetime, passed: list[tuple[int | None, int | None]], wanted: list[int]) -> Any:
     connections, found = [pk for pk, _ in passed if pk], [pk for _, pk in passed if pk]
-    values = {**moment(now), "rested": now - REST, "rang": now - REST - LONGEST_RINGING}
-    return row_of(_NEXT, {**values, "wanted": wanted, "passed": connections, "passed_callbacks": found})
+    values = {"wanted": wanted, "passed": connections, "passed_callbacks": found}
+    return row_of(_NEXT, values_at(now) | values)
 
 
 @transaction.atomic

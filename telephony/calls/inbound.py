@@ -22,7 +22,7 @@ from telephony.calls import (
     voicemail,
 )
 from telephony.customers import customer_of_caller
-from telephony.models import CallBack, Connection, Leg, Queue, Transfer
+from telephony.models import CallBack, CallerPriority, Connection, Leg, Queue, Transfer
 from telephony.numbers import comparable
 from telephony.switch.base import Arrived, Missed
 from telephony.verbs import presence
@@ -95,6 +95,7 @@ def _begin(
     """Store the connection and the leg of a caller, and record CONNECTION_STARTED."""
     number = comparable(caller)
     customer = customer_of_caller(caller, number)
+    customer_id = customer.id if customer else None
     connection = Connection(
         pk=pk,
         direction=Connection.Direction.INBOUND,
@@ -104,7 +105,8 @@ def _begin(
         src_number=number,
         dst_number=comparable(dialled),
         queue=None if has_menu else _queue_of(dialled),
-        customer_id=customer.id if customer else None,
+        customer_id=customer_id,
+        priority_steps=CallerPriority.objects.steps_of(number, customer_id),
         created_at=at.replace(microsecond=0),
     )
     began_at = connection.created_at = connection.waiting_since = legs.instant(connection, at)

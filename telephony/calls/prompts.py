@@ -9,9 +9,12 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
-from callcentre.core.statements import row_of
+from django.utils import timezone
+
+from callcentre.core.statements import Statement, row_of
 from telephony import call_clock
 from telephony.calls import offers, switch_requests
+from telephony.calls.candidates import RANK
 from telephony.channels import play_id
 from telephony.languages import language_of
 from telephony.models import CallerStep, Connection, Leg, Menu, Prompt, Queue
@@ -26,15 +29,19 @@ MARGIN = timedelta(seconds=3)
 # Until a caller for whom a phone rings is looked at again.
 RINGING_PAUSE = timedelta(seconds=2)
 
-_PLACE = """
-SELECT (
-  SELECT count(*) FROM telephony_connection
-  WHERE state = 'waiting' AND queue_id = %(queue)s AND (waiting_since, id) <= (%(since)s, %(id)s)
-) + (
-  SELECT count(*) FROM telephony_callback
-  WHERE state = 'waiting' AND queue_id = %(queue)s AND waiting_since < %(since)s
-)
-"""
+_PLACE = Statement("""
+SELECT place FROM (
+  SELECT id, row_number() OVER (ORDER BY rank, waiting_since, id) AS place FROM (
+    SELECT c.id, c.waiting_since, {rank_of_call} AS rank
+    FROM telephony_connection c JOIN telephony_queue q ON q.id = c.queue_id
+    WHERE c.state = 'waiting' AND c.queue_id = %(queue)s
+    UNION ALL
+    SELECT NULL, b.waiting_since, {rank_of_callback}
+    FROM telephony_callback b JOIN telephony_queue q ON q.id = b.queue_id
+    WHERE b.state = 'waiting' AND b.queue_id = %(queue)s
+  ) waits
+) places WHERE id = %(id)s
+""").of(rank_of_call=RANK.format(wait="c"), rank_of_callback=RANK.format(wait="b"))
 
 
 def step_of(connection: Connection) -> CallerStep | None:
@@ -128,7 +135,7 @@ def _place_and_wait(connection: Connection, queue: Queue, prompts: list[Prompt])
     kinds = {prompt.kind for prompt in prompts}
     if not kinds & {Spoken.PLACE, Spoken.WAIT}:
         return []
-    values = {"queue": queue.pk, "since": connection.waiting_since, "id": connection.pk}
+    values = {"queue": queue.pk, "now": timezone.now(), "id": connection.pk}
     (place,) = row_of(_PLACE, values) or (1,)
     found = [_of_owner(connection, queue, prompts, Spoken.PLACE, place)]
     if Spoken.WAIT in kinds:

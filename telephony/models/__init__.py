@@ -12,6 +12,7 @@ from telephony.models.queue import OpeningHours, Queue, QueueMember
 from telephony.models.recording import CallerMessage, Recording
 from telephony.models.screen_pop import ScreenPop
 from telephony.models.shortcut import TransferShortcut
+from telephony.models.skill import AgentSkill, CallerPriority, RequiredSkill, Skill
 from telephony.models.supervision import AgentMessage, Supervision
 from telephony.models.switch import SwitchCommand, SwitchContact
 from telephony.models.topic import ConnectionTopic, Topic, TopicField, TopicGroup
@@ -23,12 +24,14 @@ __all__ = [
     "AgentLine",
     "AgentMessage",
     "AgentSession",
+    "AgentSkill",
     "AgentState",
     "BrowserPhone",
     "CallBack",
     "CallCommand",
     "CallQuality",
     "CallerMessage",
+    "CallerPriority",
     "CallerStep",
     "Connection",
     "ConnectionTopic",
@@ -45,7 +48,9 @@ __all__ = [
     "Queue",
     "QueueMember",
     "Recording",
+    "RequiredSkill",
     "ScreenPop",
+    "Skill",
     "Supervision",
     "SwitchCommand",
     "SwitchContact",

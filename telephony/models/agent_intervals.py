@@ -52,12 +52,15 @@ class AgentSession(models.Model):
     class EndedBy(models.TextChoices):
         LOGOUT = "logout", _("logged out")
         LIMIT = "limit", _("closed by the limit")
+        SILENT = "silent", _("closed without heartbeats")
 
     agent = models.ForeignKey(Agent, models.PROTECT, related_name="sessions", db_index=False, verbose_name=_("agent"))
     started_at = models.DateTimeField(_("logged in"))
     ended_at = models.DateTimeField(_("logged out"), null=True)
     ended_by = models.CharField(_("ended by"), max_length=10, choices=EndedBy, blank=True)
-    # Why another person has logged the agent out.
+    # The last heartbeat of the agent's desk or program; NULL: none has begun.
+    heard_at = models.DateTimeField(null=True, editable=False)
+    # Why another person, or the service, has logged the agent out.
     reason = models.CharField(_("reason"), max_length=REASON_LENGTH, blank=True, default="", db_default="")
 
     class Meta:
@@ -114,7 +117,7 @@ class AgentState(models.Model):
     resumes_pause = models.ForeignKey(Pause, models.PROTECT, null=True, related_name="+")
     # A talk: the agent is at the desk, so that the wrap-up waits for the topic. A wrap-up: it waits for the topic.
     awaits_topic = models.BooleanField(default=False, db_default=False)
-    # Why another person has begun the pause, or made the agent ready.
+    # Why another person, or the service, has begun the pause, or made the agent ready.
     reason = models.CharField(_("reason"), max_length=REASON_LENGTH, blank=True, default="", db_default="")
     # The agent has made the wrap-up longer, which is possible once.
     is_extended = models.BooleanField(default=False, db_default=False)

@@ -39,7 +39,8 @@ def moment(now: datetime) -> dict[str, Any]:
 class CallBack(models.Model):
     """A person who waits for an agent without a line: in the turn of a queue an agent is rung, then the person.
 
-    The place in the queue is that of `waiting_since`, of a caller the start of the wait on the line. An attempt is an
+    The place in the queue is that of `waiting_since`, of a caller the start of the wait on the line, and of the steps
+    of the number (CallerPriority). An attempt is an
     outbound call of the queue, `connection`, while the state is CALLING. A number that does not answer is called again,
     from `next_attempt_at` on, as often as the queue says. A call-back ends once; its result is then final.
     """
@@ -77,6 +78,8 @@ class CallBack(models.Model):
     state = models.CharField(_("state"), max_length=10, choices=State, default=State.WAITING)
     disposition = models.CharField(_("result"), max_length=10, choices=Disposition, blank=True)
     waiting_since = models.DateTimeField(_("place in the queue"))
+    # As those of a caller.
+    priority_steps = models.SmallIntegerField(default=0, db_default=0, editable=False)
     created_at = models.DateTimeField(_("asked for at"))
     # The calls of the number so far; not those whose agent did not pick up.
     attempts = models.PositiveSmallIntegerField(_("attempts"), default=0)

@@ -119,6 +119,8 @@ class Connection(models.Model):
     created_at = models.DateTimeField(_("start"))
     # When the call entered its present queue; a transfer sets it again.
     waiting_since = models.DateTimeField(null=True)
+    # The steps of the caller (CallerPriority).
+    priority_steps = models.SmallIntegerField(default=0, db_default=0, editable=False)
     # When the other side first answered: the customer of an outbound call, an agent for an inbound one.
     answered_at = models.DateTimeField(_("answered"), null=True)
     ended_at = models.DateTimeField(_("end"), null=True)

@@ -47,6 +47,14 @@ class Queue(TimestampedModel):
     priority = models.PositiveSmallIntegerField(
         _("priority"), default=50, help_text=_("Of queues with the same agents the lower number is served first.")
     )
+    step_seconds = models.PositiveIntegerField(
+        _("seconds of waiting that count as a step"),
+        default=0,
+        db_default=0,
+        help_text=_(
+            "After each so many seconds a caller is served as if the priority number were one lower; 0: never."
+        ),
+    )
     wrap_up_seconds = models.PositiveIntegerField(
         _("wrap-up time in s"), default=10, validators=[MaxValueValidator(3600)]
     )
@@ -185,7 +193,7 @@ class Queue(TimestampedModel):
 
 @audited(part_of="queue")
 class QueueMember(models.Model):
-    """An agent of a queue. Free agents with the lowest priority number are rung first."""
+    """An agent of a queue. Of those with the required skills, the lowest priority number is rung first."""
 
     scope_lookups: ClassVar[Lookups] = {"scope_agent_groups": "agent__group_id"}
 

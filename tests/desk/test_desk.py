@@ -104,9 +104,9 @@ def test_the_poll_of_a_free_agent_takes_few_queries() -> None:
     QueueFactory(members=[desk.agent])
     known = {name: part["digest"] for name, part in desk.now().items()}
 
-    # Session, user with agent, state, call, chats, assigned tickets; line, connection to the PBX, last call, missed
-    # callers, own tickets.
-    with few_statements(11):
+    # Session, user with agent, heartbeat, state, call, chats, assigned tickets; line, connection to the PBX, last call,
+    # missed callers, own tickets.
+    with few_statements(12):
         assert desk.now(**known) == {}
 
 
@@ -117,7 +117,7 @@ def test_the_poll_during_a_call_takes_few_queries(desk: Desk) -> None:
     known = {name: part["digest"] for name, part in desk.now(chat_id=chat.pk).items()}
 
     # Besides: the call itself, its attempt, the chosen chat and its last message; no line and no last call.
-    with few_statements(13):
+    with few_statements(14):
         assert desk.now(chat_id=chat.pk, **known) == {}
 
 

@@ -294,8 +294,8 @@ def test_a_poll_without_news_is_small_and_takes_few_queries() -> None:
             assign(ticket, desk)
         digest = answer_to(desk)["incoming"]["digest"]
 
-        # Session, user with agent, state, call, chats, assigned tickets.
-        with few_statements(6):
+        # Session, user with agent, heartbeat, state, call, chats, assigned tickets.
+        with few_statements(7):
             assert answer_to(desk, digest) == {}
 
 
@@ -304,7 +304,7 @@ def test_the_poll_while_the_phone_rings_takes_few_queries(desk: Desk) -> None:
     digest = answer_to(desk)["incoming"]["digest"]
 
     # Besides: the call itself.
-    with few_statements(7):
+    with few_statements(8):
         assert answer_to(desk, digest) == {}
 
 

@@ -130,6 +130,7 @@ OPERATIONS = [
     ours("POST", "/agents/free/login", AGENTS_WRITE, 204, None, 10, None, "/agents/nobody/login"),
     ours("POST", "/agents/working/logout", AGENTS_WRITE, 204, None, 8, None, "/agents/nobody/logout"),
     ours("POST", "/agents/working/free", AGENTS_WRITE, 204, None, 8, None, "/agents/nobody/free"),
+    ours("POST", "/agents/working/heartbeat", AGENTS_WRITE, 204, None, 4, None, "/agents/nobody/heartbeat"),
     ours("POST", "/agents/lined/line", AGENTS_WRITE, 204, None, 10, None, "/agents/nobody/line"),
     ours("DELETE", "/agents/lined/line", AGENTS_WRITE, 204, None, 5, None, "/agents/nobody/line"),
     ours("GET", "/system/pauses", "system:read", 200, [{"id": int, "name": str, "active": bool}], 2),

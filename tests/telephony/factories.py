@@ -12,11 +12,13 @@ from telephony.models import (
     AgentLine,
     AgentMessage,
     AgentSession,
+    AgentSkill,
     AgentState,
     BrowserPhone,
     CallBack,
     CallCommand,
     CallerMessage,
+    CallerPriority,
     CallerStep,
     CallQuality,
     Connection,
@@ -34,7 +36,9 @@ from telephony.models import (
     Queue,
     QueueMember,
     Recording,
+    RequiredSkill,
     ScreenPop,
+    Skill,
     Supervision,
     SwitchCommand,
     SwitchContact,
@@ -119,6 +123,39 @@ class QueueMemberFactory(factory.django.DjangoModelFactory[QueueMember]):
 
     queue = factory.SubFactory(QueueFactory)
     agent = factory.SubFactory(AgentFactory)
+
+
+class SkillFactory(factory.django.DjangoModelFactory[Skill]):
+    class Meta:
+        model = Skill
+
+    name = factory.Sequence(lambda n: f"Skill {n}")
+
+
+class AgentSkillFactory(factory.django.DjangoModelFactory[AgentSkill]):
+    class Meta:
+        model = AgentSkill
+
+    agent = factory.SubFactory(AgentFactory)
+    skill = factory.SubFactory(SkillFactory)
+    level = 5
+
+
+class RequiredSkillFactory(factory.django.DjangoModelFactory[RequiredSkill]):
+    class Meta:
+        model = RequiredSkill
+
+    queue = factory.SubFactory(QueueFactory)
+    skill = factory.SubFactory(SkillFactory)
+    level = 5
+
+
+class CallerPriorityFactory(factory.django.DjangoModelFactory[CallerPriority]):
+    class Meta:
+        model = CallerPriority
+
+    number = factory.Sequence(lambda n: f"+4860{n:07}")
+    steps = 10
 
 
 class OpeningHoursFactory(factory.django.DjangoModelFactory[OpeningHours]):

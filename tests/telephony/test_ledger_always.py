@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from callcentre.core.errors import Conflict, Invalid
 from telephony.models import Agent, AgentSession, AgentState, Connection
-from telephony.verbs import ledger, presence
+from telephony.verbs import heartbeats, ledger, presence
 from tests.conftest import ACTOR
 from tests.serving import at_once
 from tests.telephony.factories import AgentFactory, ConnectionFactory, LegFactory, PauseFactory, TopicFactory
@@ -25,6 +25,7 @@ VERBS = [
     *("log_in", "log_out", "pause", "free", "ring", "talk", "leave_call", "tick", "limit", "move"),
     # At the desk: the state after the call, a longer wrap-up, and one that waits for the topic.
     *("pause_later", "free_later", "extend", "await_topic", "topic_given"),
+    *("hear", "silence"),
 ]
 # (verb, which call or pause, seconds since the last one: the clock may go back)
 STEPS = st.lists(
@@ -47,7 +48,7 @@ def act(agent: Agent, calls: list[Connection], pauses: list[int], step: tuple[st
                 getattr(presence, verb)(agent, ACTOR, at(now))
             case "pause":
                 presence.pause(agent, ACTOR, pauses[which], at=at(now))
-            case "pause_later" | "free_later" | "extend" | "await_topic" | "topic_given":
+            case "pause_later" | "free_later" | "extend" | "await_topic" | "topic_given" | "hear" | "silence":
                 act_at_desk(agent, calls[which], pauses[which], verb, now)
             case "tick":
                 presence.end_wrap_ups(at(now))
@@ -76,6 +77,10 @@ def act_at_desk(agent: Agent, call: Connection, pause: int, verb: str, now: int)
             presence.pause(agent, ACTOR, pause, at=at(now), after_call=True)
         case "free_later":
             presence.free(agent, ACTOR, at(now), after_call=True)
+        case "hear":
+            heartbeats.hear(agent.pk, at(now))
+        case "silence":
+            heartbeats.end_silence(at(now) + timedelta(seconds=150))
         case "extend":
             presence.extend_wrap_up(agent, ACTOR)
         case "await_topic":

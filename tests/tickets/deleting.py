@@ -21,6 +21,7 @@ from tests.conftest import ACTOR
 from tests.telephony.factories import (
     AgentFactory,
     CallBackFactory,
+    CallerPriorityFactory,
     ConnectionFactory,
     ConnectionTopicFactory,
     LegFactory,
@@ -165,6 +166,7 @@ def a_person() -> Customer:
     a_call(customer, "INBOUND")
     callback = CallBackFactory(customer_id=customer.pk, number=f"+{DIGITS}")
     call_events.callback_queued(callback)
+    CallerPriorityFactory(number=f"+{DIGITS}", remark=MARK)  # older than the customer
     _answered(f"callback:{callback.pk}")
     a_call(merged, "OUTBOUND", created_at=timezone.now().replace(microsecond=0) - timedelta(days=40))
     return customer

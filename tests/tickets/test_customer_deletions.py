@@ -75,6 +75,7 @@ def test_nothing_personal_of_a_customer_is_left_and_calls_keep_what_the_report_c
         "telephony.recording": 2,
         "telephony.transcription": 2,
         "telephony.callback": 1,
+        "telephony.callerpriority": 1,
     }
     assert deletion.emptied == {"tickets.receivedmail": 2, "telephony.connection": 2}
 

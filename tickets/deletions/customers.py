@@ -10,7 +10,7 @@ from django.db.models import Q
 from django.utils.translation import gettext as _
 
 from callcentre.core.deletions import Consequences, Deletion, Part, forget_log_entries
-from telephony.deletions import calls_of, forget_customers, spoken_of
+from telephony.deletions import calls_of, forget_customers, forget_priorities, spoken_of
 from tickets import events
 from tickets.deletions.chats import add_chat_consequences, delete_chat
 from tickets.deletions.tickets import add_ticket_consequences, delete_ticket
@@ -62,6 +62,7 @@ def delete(deletion: Deletion) -> None:
     while Customer.objects.filter(pk__in=ids).exists():
         _delete_matters(deletion, ids)
         with deletion.step() as deleted:
+            deleted["telephony.callerpriority"] += forget_priorities(ids)
             _delete_rows(ids, deleted)
     forget_customers(deletion, ids)
 

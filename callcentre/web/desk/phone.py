@@ -21,6 +21,7 @@ from telephony.models import Agent, BrowserPhone, CallCommand, Connection
 from telephony.models.browser_phone import NO_MICROPHONE
 from telephony.switch import current_switch
 from telephony.switch.base import SwitchError
+from telephony.verbs import heartbeats
 
 # For this time a browser may use the TURN server.
 TURN_SECONDS = 12 * 3600
@@ -62,6 +63,7 @@ def _hear(agent: Agent, request: HttpRequest) -> dict[str, Any]:
     """Keep the quality of the present call. Answer whether this window still has the phone, whether calls come to it,
     whether it may be opened anew, and whether the customer is on hold.
     """
+    heartbeats.hear(agent.pk, begins=False)
     is_current = browser_phones.hear_of(agent, _token(request), request.POST.get("trouble", "")[:20])
     phone = BrowserPhone.objects.filter(agent=agent, closed_at=None).defer("password").first()
     call = None

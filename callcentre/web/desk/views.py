@@ -31,6 +31,7 @@ from callcentre.web.desk.home import agent_or_refuse
 from callcentre.web.desk.phone import phone_act_view, phone_view
 from callcentre.web.desk.situation import Situation
 from campaigns.admin import record_form
+from telephony.verbs import heartbeats
 
 JSON = "application/json"
 # The sentences of refusals for the agent at the desk, without the names of the wire.
@@ -113,8 +114,12 @@ def desk_view(request: HttpRequest) -> HttpResponse:
 
 
 def now_view(request: HttpRequest, *parts: Part) -> HttpResponse:
-    """Answer with the parts that have changed since the digests of the address: of the desk, and the bar."""
+    """Answer with the parts that have changed since the digests of the address: of the desk, and the bar.
+
+    The poll of the desk begins the agent's heartbeats, and those of other pages continue them.
+    """
     desk = situation_of(request)
+    heartbeats.hear(desk.agent.pk, begins=not parts)
     if not parts:
         expect_topic(desk)
     changed = changed_parts(desk, parts or (INCOMING, *PARTS), request.GET.dict())

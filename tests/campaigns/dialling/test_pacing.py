@@ -14,7 +14,13 @@ from telephony.models import AgentState, Connection, Leg
 from tests.campaigns.dialling.calls import hang_up, pick_up, predictive, tick
 from tests.campaigns.factories import AttemptFactory, CampaignFactory, RecordFactory
 from tests.telephony.doubles import RecordingSwitch
-from tests.telephony.factories import ConnectionFactory, OfferFactory, QueueFactory
+from tests.telephony.factories import (
+    AgentSkillFactory,
+    ConnectionFactory,
+    OfferFactory,
+    QueueFactory,
+    RequiredSkillFactory,
+)
 
 
 class Seen:
@@ -223,6 +229,18 @@ def test_callers_in_queues_of_the_agents_are_counted(switch: RecordingSwitch) ->
     ConnectionFactory(waiting=True, queue=QueueFactory())
 
     assert sharing.callers_for(agents_of(campaign.pk)) == 2
+
+
+def test_no_agent_is_left_to_callers_who_need_another_skill(switch: RecordingSwitch) -> None:
+    campaign = six()
+    queue = QueueFactory(members=list(campaign.agents.all()))
+    ConnectionFactory.create_batch(2, waiting=True, queue=queue)
+    required = RequiredSkillFactory(queue=queue, level=5)
+    AgentSkillFactory(agent=campaign.agents.earliest("id"), skill=required.skill, level=5)
+    free = agents_of(campaign.pk)
+
+    assert (len(sharing.left_by_queues(free, campaign)[0]), sharing.callers_for(free)) == (5, 2)
+    assert sharing.callers_for([one for one in free if one.id != campaign.agents.earliest("id").pk]) == 0
 
 
 @pytest.mark.parametrize("served", [0, 1, 2])
