@@ -111,10 +111,7 @@ TEMPLATES = [
 STATIC_URL = "/static/"
 STATIC_ROOT = VAR / "static"
 STORAGES = {
-    "default": {
-        "BACKEND": "django.core.files.storage.FileSystemStorage",
-        "OPTIONS": {"location": VAR / "files"},
-    },
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": {"location": VAR / "files"}},
     "staticfiles": {
         "BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"
         if DEBUG
@@ -294,14 +291,12 @@ DIAL_ATTEMPTS_PER_RECORD = env_int("DIAL_ATTEMPTS_PER_RECORD", 6, minimum=1)
 DIAL_ATTEMPTS_PER_DAY = env_int("DIAL_ATTEMPTS_PER_DAY", 2, minimum=1)
 # Between two calls of one number for different records, in all campaigns.
 DIAL_PAUSE = timedelta(minutes=env_int("DIAL_PAUSE_MINUTES", 60))
-# Attempts are deleted after this time.
+# Attempts, and entries of the audit log, are deleted after these times.
 ATTEMPT_RETENTION = timedelta(days=env_int("ATTEMPT_RETENTION_DAYS", 5 * 366, minimum=1))
-# Entries of the audit log are deleted after this time.
 AUDIT_RETENTION = timedelta(days=env_int("AUDIT_RETENTION_DAYS", 5 * 366, minimum=1))
 # An agent's session ends after this time, in case the agent forgot to log out.
 AGENT_SESSION_LIMIT = timedelta(hours=env_int("AGENT_SESSION_LIMIT_HOURS", 16, minimum=1))
-# An agent whose desk or program has sent heartbeats and stops them is paused after the first time, and logged out after
-# the second; 0 is never. A browser may let a hidden page ask only once a minute, and an answer may take 8 s.
+# An agent whose heartbeats stop is paused after the first time, and logged out after the second; 0 is never.
 AGENT_SILENT = timedelta(seconds=env_int("AGENT_SILENT_SECONDS", 150))
 if timedelta() < AGENT_SILENT < timedelta(seconds=75):
     raise ImproperlyConfigured("AGENT_SILENT_SECONDS: 0, or at least 75, because hidden pages may ask once a minute.")
@@ -337,8 +332,7 @@ EMAIL_BACKEND = (
     "django.core.mail.backends.smtp.EmailBackend" if EMAIL_HOST else "callcentre.core.mail_backend.EmailBackend"
 )
 EMAIL_FILE_PATH = VAR / "mail"
-EMAIL_USE_SSL = env_bool("EMAIL_USE_SSL", False)
-EMAIL_USE_TLS = env_bool("EMAIL_USE_TLS", False)
+EMAIL_USE_SSL, EMAIL_USE_TLS = env_bool("EMAIL_USE_SSL", False), env_bool("EMAIL_USE_TLS", False)
 EMAIL_PORT = env_int("EMAIL_PORT", 465 if EMAIL_USE_SSL else 587 if EMAIL_USE_TLS else 25, minimum=1)
 EMAIL_HOST_USER = env("EMAIL_HOST_USER")
 EMAIL_HOST_PASSWORD = env("EMAIL_HOST_PASSWORD")

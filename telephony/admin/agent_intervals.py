@@ -146,5 +146,5 @@ class PauseAdmin(Undeletable, Admin):
     search_fields = ("name",)
     fields = ("name", "is_active", "order")
 
-    def get_readonly_fields(self, request: HttpRequest, obj: Pause | None = None) -> Sequence[str]:
+    def get_readonly_fields(self, request: HttpRequest, obj: Pause | None = None) -> tuple[str, ...]:
         return ("is_active",) if obj and obj.is_automatic else ()
