@@ -431,7 +431,8 @@ class CallBackFactory(factory.django.DjangoModelFactory[CallBack]):
         model = CallBack
 
     queue = factory.SubFactory(QueueFactory)
-    number = factory.Sequence(lambda n: f"+4822555{n % 10_000:04}")
+    # No example of the documents.
+    number = factory.Sequence(lambda n: f"+4822666{n % 10_000:04}")
     origin = "api"
     created_at = factory.LazyFunction(lambda: timezone.now().replace(microsecond=0))
     waiting_since = next_attempt_at = factory.SelfAttribute("created_at")

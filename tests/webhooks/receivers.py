@@ -229,7 +229,17 @@ def _certificate(
 ) -> x509.Certificate:
     now = datetime.now(UTC)
     builder = x509.CertificateBuilder().subject_name(subject).issuer_name(issuer).public_key(public_key)
-    builder = builder.serial_number(x509.random_serial_number()).add_extension(extension, critical=False)
+    builder = builder.serial_number(x509.random_serial_number())
+    # Python 3.13 refuses a certificate without identifiers of its keys, and an authority that may not sign.
+    issuers_key = x509.AuthorityKeyIdentifier.from_issuer_public_key(issuer_key.public_key())
+    for each in (extension, x509.SubjectKeyIdentifier.from_public_key(public_key), issuers_key):
+        builder = builder.add_extension(each, critical=isinstance(each, x509.BasicConstraints))
+    if isinstance(extension, x509.BasicConstraints):
+        uses = dict.fromkeys(
+            ("digital_signature", "content_commitment", "key_encipherment", "data_encipherment"), False
+        )
+        uses |= dict.fromkeys(("key_agreement", "crl_sign", "encipher_only", "decipher_only"), False)
+        builder = builder.add_extension(x509.KeyUsage(key_cert_sign=True, **uses), critical=True)
     builder = builder.not_valid_before(now - timedelta(days=1)).not_valid_after(now + timedelta(days=1))
     return builder.sign(issuer_key, hashes.SHA256())
 
