@@ -198,7 +198,7 @@ class DiallingSwitchAdmin(ReadOnlyAdmin):
     list_display_links = ("at",)
     list_select_related = ("campaign",)
     list_filter = ("is_running",)
-    fields = ("at", "what", "campaign", "reason", "actor_name")
+    fields = ("at", "what_in_words", "campaign", "reason", "actor_name")
     readonly_fields = fields
     list_before_template = "admin/campaigns/all_dialling.html"
     # For the audit log.
@@ -227,6 +227,10 @@ class DiallingSwitchAdmin(ReadOnlyAdmin):
         else:
             label = SWITCHES.get(switch.action, switch.action)
         return "success" if switch.is_running else "danger", label
+
+    @display(description=_("switch"))
+    def what_in_words(self, switch: DiallingSwitch) -> str:
+        return str(self.what(switch)[1])
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         values = {name: form.cleaned_data[name] for name in ("is_running", "reason")}
