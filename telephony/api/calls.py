@@ -5,16 +5,12 @@ from callcentre.api.fields import ChoiceField, IdField, TextField
 from callcentre.api.openapi import Parameter, array, operation, second, shape, text
 from callcentre.api.serializers import Input
 from callcentre.api.viewsets import ApiViewSet
-from callcentre.core.errors import ErrorCode, Invalid
-from telephony.api.agents import reason_field
+from callcentre.core.errors import ErrorCode
+from telephony.api.agents import ReasonInput, reason_of
 from telephony.api.connections import connection_or_404
 from telephony.calls import commands
 from telephony.models import CallCommand, Supervision
 from telephony.verbs import connections
-
-
-class HangUpInput(Input):
-    reason = reason_field()
 
 
 class MonitorInput(Input):
@@ -120,16 +116,13 @@ class CallViewSet(ApiViewSet):
         "Hang up a call",
         f"For all parties, also while the call rings or waits. {_ONCE} The body may be empty; with a reason the audit"
         " log names it.",
-        body=HangUpInput,
+        body=ReasonInput,
         is_partial=True,
         conflicts=[ErrorCode.CALL_OVER, ErrorCode.NO_CONNECTION_TO_PBX],
     )
     def hang_up(self, request: Request, connection_id: str) -> Response:
         connection = connection_or_404(connection_id)
-        values, faults = self.read(HangUpInput)
-        if faults:
-            raise Invalid(faults)
-        if reason := values.get("reason"):
+        if reason := reason_of(self):
             commands.ask_end(self.actor, connection, reason, is_there=self.is_there)
             return Response(status=204)
         return self._ask(connection_id, CallCommand.Kind.HANG_UP)

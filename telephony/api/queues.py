@@ -18,7 +18,6 @@ WAITING_STATS = shape(
     "WaitingStats",
     "The number of waiting callers of a queue, and the estimated wait of a new one.",
     waiting=integer("Callers who wait.", 2, minimum=0),
-    callbacks=integer("People who wait to be called back.", 1, minimum=0),
     estimated_waiting_time=integer(
         "Whole seconds, estimated from the length of the queue's last calls and its present agents; 0 if an agent is"
         " free, null if none is logged in or all are paused.",

@@ -195,7 +195,7 @@ OPERATIONS = [
         "/queues/88001/waiting_stats",
         CONNECTIONS,
         200,
-        {"waiting": int, "callbacks": int, "estimated_waiting_time": INTEGER_OR_NULL},
+        {"waiting": int, "estimated_waiting_time": INTEGER_OR_NULL},
         3,
         None,
         "/queues/999999999/waiting_stats",

@@ -42,7 +42,7 @@ def test_there_is_an_estimate_with_agents_at_work(kinds: list[str], estimate: in
     queue = QueueFactory(members=[AgentFactory() if kind == "logged out" else logged_in(kind) for kind in kinds])
     ConnectionFactory(waiting=True, queue=queue)
 
-    assert stats(api, queue) == {"waiting": 1, "callbacks": 0, "estimated_waiting_time": estimate}
+    assert stats(api, queue) == {"waiting": 1, "estimated_waiting_time": estimate}
 
 
 def test_the_estimate_is_the_length_of_the_last_calls_by_the_agents_at_work(api: ApiClient) -> None:
@@ -53,7 +53,7 @@ def test_the_estimate_is_the_length_of_the_last_calls_by_the_agents_at_work(api:
     ConnectionFactory.create_batch(3, waiting=True, queue=queue)
     ConnectionFactory(waiting=True)
 
-    assert stats(api, queue) == {"waiting": 3, "callbacks": 0, "estimated_waiting_time": 160}
+    assert stats(api, queue) == {"waiting": 3, "estimated_waiting_time": 160}
 
 
 def test_callers_are_listed_in_the_order_in_which_they_came(api: ApiClient) -> None:

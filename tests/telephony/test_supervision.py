@@ -8,9 +8,9 @@ from django.utils import timezone
 from callcentre.core.audit import AuditEntry
 from callcentre.core.errors import Conflict, ErrorCode, Invalid
 from telephony.calls import commands, reconciliation, switch_events
-from telephony.models import Agent, CallCommand, Connection, Queue, Supervision
+from telephony.models import Agent, AgentSession, CallCommand, Connection, Queue, Supervision
 from telephony.switch.base import Channel, Ended, SwitchError, Up
-from tests.conftest import ACTOR
+from tests.conftest import ACTOR, ApiClient
 from tests.telephony.callers import (
     CALLER,
     carry_out_all,
@@ -331,6 +331,18 @@ def test_a_call_ends_by_a_supervisor_with_a_reason(talking: Connection) -> None:
     entry = AuditEntry.objects.get(model="telephony.connection")
     assert (entry.action, entry.changes) == ("end_call", {"reason": [None, "Threats"]})
     assert (fresh(talking).hung_up_by, fresh(talking).state) == ("system", "ended")
+
+
+@pytest.mark.parametrize(
+    ("body", "content_type"),
+    [("", "text/plain"), ("a=1", "text/plain"), ("[1]", "application/json"), ("{", "application/json")],
+)
+def test_who_sends_another_body_than_a_reason_gives_none(api: ApiClient, body: str, content_type: str) -> None:
+    """The interface had no body here."""
+    agent = free_agent("boss", "109")
+
+    assert api.post("/api/agents/boss/logout", body, content_type=content_type).status_code == 204
+    assert AgentSession.objects.get(agent=agent).reason == ""
 
 
 def test_a_call_without_supervisors_has_no_more_statements(
