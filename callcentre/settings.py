@@ -332,7 +332,8 @@ EMAIL_BACKEND = (
     "django.core.mail.backends.smtp.EmailBackend" if EMAIL_HOST else "callcentre.core.mail_backend.EmailBackend"
 )
 EMAIL_FILE_PATH = VAR / "mail"
-EMAIL_USE_SSL, EMAIL_USE_TLS = env_bool("EMAIL_USE_SSL", False), env_bool("EMAIL_USE_TLS", False)
+EMAIL_USE_SSL = env_bool("EMAIL_USE_SSL", False)
+EMAIL_USE_TLS = env_bool("EMAIL_USE_TLS", False)
 EMAIL_PORT = env_int("EMAIL_PORT", 465 if EMAIL_USE_SSL else 587 if EMAIL_USE_TLS else 25, minimum=1)
 EMAIL_HOST_USER = env("EMAIL_HOST_USER")
 EMAIL_HOST_PASSWORD = env("EMAIL_HOST_PASSWORD")
@@ -341,7 +342,6 @@ EMAIL_TIMEOUT = env_int("EMAIL_TIMEOUT", 15, minimum=1)
 DEFAULT_FROM_EMAIL = env("DEFAULT_FROM_EMAIL", "callcentre@localhost")
 # The public address of this service (https://callcentre.example), for links in mails; empty: mails have no links.
 PUBLIC_URL = env("PUBLIC_URL").rstrip("/")
-# The largest mail that is received.
 MAX_MAIL_MB = env_int("MAX_MAIL_MB", 50, minimum=1)
 # Networks (CIDR) that are not public and may still hold mail servers. Only these may be used without encryption.
 MAILBOX_ALLOWED_NETWORKS = env_list("MAILBOX_ALLOWED_NETWORKS")
