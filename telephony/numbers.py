@@ -9,3 +9,8 @@ def comparable(raw: str) -> str:
         return normalise(raw)
     except PhoneError:
         return raw.strip()[:MAX_RAW_LENGTH]
+
+
+def is_number(text: str) -> bool:
+    """Return whether this normal form is a number. Callers who show none have another text, or none."""
+    return text.removeprefix("+").isdecimal()

@@ -23,7 +23,7 @@ from telephony.admin.report_filter import CountedCallBacks, CountedMissed
 from telephony.calls import callbacks
 from telephony.customers import name_beside, pages_of_customers
 from telephony.models import CallBack, Connection, MissedCaller
-from telephony.numbers import comparable
+from telephony.numbers import comparable, is_number
 
 State = CallBack.State
 STATES: dict[str, str] = {State.WAITING: "info", State.CALLING: "warning", State.ENDED: "default"}
@@ -224,7 +224,7 @@ class MissedCallerAdmin(CallPartsAdmin):
     def call_back(self, request: HttpRequest, queryset: QuerySet[MissedCaller]) -> None:
         def ask(row: MissedCaller) -> bool:
             """Ask for a call-back of the last queue. Return false if one waits already."""
-            if not callbacks.can_be_called(row.connection.src_number):
+            if not is_number(row.connection.src_number):
                 raise Invalid([Fault(ErrorCode.CALLER_WITHOUT_NUMBER)])
             values: dict[str, Any] = {"queue_id": row.queue_id, "phone_number": row.connection.src_number}
             try:

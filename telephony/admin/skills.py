@@ -17,7 +17,7 @@ from telephony.calls.why_waiting import explain
 from telephony.customers import customers_of, name_beside, pages_of_customers
 from telephony.leader_election import is_connected
 from telephony.models import Agent, AgentSkill, CallerPriority, Connection, RequiredSkill, Skill
-from telephony.numbers import comparable
+from telephony.numbers import comparable, is_number
 
 
 class AgentSkillInline(Inline):
@@ -54,7 +54,7 @@ class CallerPriorityForm(ModelForm):
         """Return a number in its normal form, or the beginning of such numbers."""
         raw = self.cleaned_data["number"].strip()
         number = normalise_prefix(raw) if raw.startswith(("+", "00")) else comparable(raw)
-        if not number or not number.removeprefix("+").isdecimal():
+        if not number or not is_number(number):
             raise forms.ValidationError(_("Give a number, or the beginning of numbers with + and the country."))
         return number
 

@@ -11,6 +11,7 @@ from callcentre.core.statements import row_of, rows_of
 from telephony import causes, events
 from telephony.models import CallBack, Connection, Leg, MissedCaller
 from telephony.models.callback import ANSWERED_WITHIN
+from telephony.numbers import is_number
 
 Reason, State = MissedCaller.Reason, CallBack.State
 
@@ -69,7 +70,7 @@ def _reason(connection: Connection) -> str:
 def _answer(connection: Connection, number: str, at: datetime) -> None:
     """Note that a person talked with an agent. Callers without a number are not known to be the same person."""
     assert connection.answered_at is not None
-    if not number.removeprefix("+").isdecimal():
+    if not is_number(number):
         return
     values = {"call": connection.pk, "number": number, "answered": connection.answered_at}
     rows_of(_ANSWER, {**values, "since": connection.answered_at - ANSWERED_WITHIN})

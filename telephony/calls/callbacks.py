@@ -23,7 +23,7 @@ from telephony import call_clock, causes, events
 from telephony.calls import call_ends, legs, voicemail
 from telephony.customers import customers_of
 from telephony.models import Agent, CallBack, CallerPriority, CallerStep, Connection, Leg, Queue
-from telephony.numbers import comparable
+from telephony.numbers import comparable, is_number
 from telephony.switch.base import KeyPressed
 from telephony.verbs import presence
 
@@ -111,22 +111,17 @@ def take(connection: Connection, origin: str, at: datetime) -> bool:
     """
     queue, since, number = connection.queue, connection.waiting_since, connection.src_number
     is_waiting = connection.state == Connection.State.WAITING and connection.leg_of(Leg.Role.CUSTOMER) is not None
-    if queue is None or since is None or not is_waiting or not can_be_called(number):
+    if queue is None or since is None or not is_waiting or not is_number(number):
         return False
     _add(queue, number, origin, waiting_since=since, caller=connection, customer_id=connection.customer_id)
     voicemail.leave_queue(connection, at, CallerStep.Kind.CALLBACK, legs.NORMAL, causes.CALLED_BACK)
     return True
 
 
-def can_be_called(number: str) -> bool:
-    """Return whether this is a number; callers who show none have another text, or none."""
-    return number.removeprefix("+").isdecimal()
-
-
 def is_due(connection: Connection, now: datetime) -> bool:
     """Return whether a locked call has waited so long that the caller is called back."""
     queue, since = connection.queue, connection.waiting_since
-    if queue is None or since is None or not queue.callback_after_seconds or not can_be_called(connection.src_number):
+    if queue is None or since is None or not queue.callback_after_seconds or not is_number(connection.src_number):
         return False
     return (now - since).total_seconds() >= queue.callback_after_seconds
 

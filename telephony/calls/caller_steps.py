@@ -124,8 +124,7 @@ def _follow(connection: Connection, step: CallerStep, key: str, at: datetime) ->
     if way.menu:
         menus.hear(connection, way, step.steps)
         return
-    step.is_playing, step.due_at = False, None
-    step.save(update_fields=["is_playing", "due_at"])
+    prompts.be_silent(step, None)
     if way.queue:
         inbound.admit(connection, way.queue, at)
     elif way.number:

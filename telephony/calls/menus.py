@@ -6,7 +6,6 @@
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from telephony import call_clock
 from telephony.calls import prompts, switch_requests, voicemail
 from telephony.models import CallerStep, Connection, Leg, Menu, Prompt, Queue
 from telephony.numbers import comparable
@@ -79,5 +78,4 @@ def hear(connection: Connection, way: Way, steps: int) -> None:
 def await_key(step: CallerStep, connection: Connection) -> None:
     """Give the caller time for a key: the menu has been heard."""
     assert step.menu is not None
-    step.is_playing, step.due_at = False, call_clock.now() + timedelta(seconds=step.menu.key_seconds)
-    step.save(update_fields=["is_playing", "due_at"])
+    prompts.be_silent(step, timedelta(seconds=step.menu.key_seconds))

@@ -71,17 +71,17 @@ def announce(step: CallerStep, connection: Connection) -> None:
     """Say place and wait again to a caller who waits; not while a phone rings for the call."""
     queue = connection.queue
     if queue is None or connection.state != Connection.State.WAITING:
-        _be_silent_until(step, None)
+        be_silent(step, None)
     elif offers.current(connection):
-        _be_silent_until(step, RINGING_PAUSE)
+        be_silent(step, RINGING_PAUSE)
     elif not play(step, connection, _place_and_wait(connection, queue, list(queue.prompts.all()))):
-        _be_silent_until(step, None)
+        be_silent(step, None)
 
 
 def rest(step: CallerStep, connection: Connection) -> None:
     """Play music until the next prompt."""
     seconds = connection.queue.prompt_seconds if connection.queue else 0
-    _be_silent_until(step, timedelta(seconds=seconds) if seconds else None)
+    be_silent(step, timedelta(seconds=seconds) if seconds else None)
     if customer := connection.leg_of(Leg.Role.CUSTOMER):
         switch_requests.play_music(customer, connection.music_class)
 
@@ -106,7 +106,7 @@ def stop(connection: Connection) -> None:
     step = CallerStep.objects.filter(connection=connection, due_at__isnull=False).first()
     if step:
         silence(step)
-        _be_silent_until(step, None)
+        be_silent(step, None)
 
 
 def silence(step: CallerStep) -> None:
@@ -144,6 +144,7 @@ def _place_and_wait(connection: Connection, queue: Queue, prompts: list[Prompt])
     return found
 
 
-def _be_silent_until(step: CallerStep, pause: timedelta | None) -> None:
+def be_silent(step: CallerStep, pause: timedelta | None) -> None:
+    """Store that nothing is played, and that the caller is led on after the pause; None: not by the time."""
     step.is_playing, step.due_at = False, call_clock.now() + pause if pause else None
     step.save(update_fields=["is_playing", "due_at"])
