@@ -104,8 +104,7 @@ WHERE id = %(webhook)s
 """
 
 sender = Sender()
-# The worker of the queue `webhooks` has 32 threads. The other 8 run tasks that wait for no receiver.
-slots = Slots(bound=24, per_origin=2, for_suspects=12)
+slots = Slots()
 
 
 class Claimed(NamedTuple):

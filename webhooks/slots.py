@@ -31,7 +31,8 @@ class Slots:
     a free slot goes to the first webhook that fits. Each process measures which origins are slow.
     """
 
-    def __init__(self, bound: int, per_origin: int, for_suspects: int) -> None:
+    # The worker of the queue `webhooks` has 32 threads. The other 8 run tasks that wait for no receiver.
+    def __init__(self, bound: int = 24, per_origin: int = 2, for_suspects: int = 12) -> None:
         self.bound = bound
         self._per_origin = per_origin
         self._for_suspects = for_suspects

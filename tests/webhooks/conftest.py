@@ -14,7 +14,15 @@ from tests.processes import enqueue_into
 from tests.webhooks.processes import celery
 from tests.webhooks.receivers import authorities
 from tests.webhooks.sending import Resolve
+from webhooks import delivery_worker
+from webhooks.slots import Slots
 from webhooks.transport.sender import Sender
+
+
+@pytest.fixture(autouse=True)
+def own_slots(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No webhook of another test waits for a slot of this process, and no origin counts as slow."""
+    monkeypatch.setattr(delivery_worker, "slots", Slots())
 
 
 @pytest.fixture

@@ -68,7 +68,7 @@ def test_a_slot_is_free_after_its_turn() -> None:
 
 def test_an_origin_has_one_slot_while_a_third_is_taken(stack: ExitStack) -> None:
     """Of ten receivers that begin to hang at one moment, each with much to send, few take two slots."""
-    slots = delivery_worker.slots
+    slots = Slots()
     hanging = [healthy(number) for number in range(10) for _ in range(2)]
 
     assert sum(taken(stack, slots, *hanging)) == 14
