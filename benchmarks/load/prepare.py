@@ -13,7 +13,7 @@ RECORDS = 600
 
 def prepare() -> None:
     """Print a session of the back office for each agent with a phone in the browser."""
-    queue = Queue.objects.create(name="Trial", number=QUEUE, ring_seconds=20)
+    queue = Queue.objects.create(name="Trial", number=QUEUE, ring_seconds=20, wrap_up_seconds=1)
     campaign = Campaign.objects.create(
         code="L0000", name="Trial", dialer="predictive", start_date=timezone.localdate(), wrap_up_seconds=1
     )
