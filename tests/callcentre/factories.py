@@ -8,6 +8,7 @@ from typing import Any
 
 import factory
 from django.contrib.auth.hashers import get_hasher, make_password
+from django.contrib.auth.models import Group
 from django.utils import timezone
 from django_otp.oath import TOTP
 
@@ -16,7 +17,7 @@ from callcentre.core.audit import AuditEntry, AuditLog
 from callcentre.core.deletions import Deletion, FileRemoval
 from callcentre.core.file_store import FileStore
 from callcentre.models import ApiUser, ApiUserChange, Heartbeat, IdempotencyRecord, Lockout, User, hash_secret
-from callcentre.signin.models import PasswordReset, RecoveryCode, SecondFactor, UserSession
+from callcentre.signin.models import PasswordReset, ProviderGroup, RecoveryCode, SecondFactor, UserSession
 from tests.model_factory import ModelFactory
 
 
@@ -130,6 +131,15 @@ class PasswordResetFactory(ModelFactory[PasswordReset]):
     source = "192.0.2.1"
     site = "https://callcentre.example"
     language = "en"
+
+
+class ProviderGroupFactory(ModelFactory[ProviderGroup]):
+    name = factory.Sequence(lambda n: f"group-{n}")
+
+    @factory.post_generation
+    def roles(self, create: bool, names: list[str] | None, **_unused: Any) -> None:
+        """The names of the roles of its members."""
+        self.groups.set(Group.objects.filter(name__in=names or []))
 
 
 def code_of(factor: SecondFactor, steps: int = 0) -> str:
