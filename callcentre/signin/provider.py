@@ -33,7 +33,7 @@ class ProviderRefusal(Exception):
     """The provider refused: the person has no log-in there any more, or gave up."""
 
 
-class Provider(DjangoOAuth2App):  # type: ignore[misc]  # Authlib has no types
+class Provider(DjangoOAuth2App):
     """The provider. Its documents of discovery and its keys are read once, and its keys again for an unknown one."""
 
     def load_server_metadata(self) -> dict[str, Any]:

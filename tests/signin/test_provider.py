@@ -17,7 +17,7 @@ from callcentre.signin.provider import provider
 from callcentre.signin.verbs import provider_sessions
 from callcentre.signin.verbs.provider_sessions import UNANSWERED_PAUSE, ask_for_checks, check_session
 from tests.backoffice import BackOffice, after_a_while, page_of, superuser
-from tests.callcentre.factories import ProviderGroupFactory, UserFactory
+from tests.callcentre.factories import ProviderGroupFactory, ProviderIdentityFactory, UserFactory
 from tests.signin.provider import BACK, BEGIN, CLIENT_ID, END, StandIn, log_in, serving
 from tests.telephony.factories import QueueFactory
 
@@ -114,7 +114,7 @@ def test_a_person_who_may_not_come_in_is_told_why(person: dict[str, Any], senten
     UserFactory(username="root", admin=True)
     for login, subject, is_active in (("ola", "999", True), ("old", "2000", False)):
         known = UserFactory(username=login, staff=True, is_active=is_active)
-        ProviderIdentity.objects.create(user=known, issuer=standing.issuer, subject=subject)
+        ProviderIdentityFactory(user=known, issuer=standing.issuer, subject=subject)
     standing.person |= person
 
     client, answer = log_in(standing)
