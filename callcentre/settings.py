@@ -156,7 +156,7 @@ SECURE_HSTS_SECONDS = env_int("SECURE_HSTS_SECONDS", 0 if DEBUG or not SECURE_CO
 SECURE_HSTS_INCLUDE_SUBDOMAINS = env_bool("SECURE_HSTS_INCLUDE_SUBDOMAINS", True)
 SECURE_HSTS_PRELOAD = env_bool("SECURE_HSTS_PRELOAD", True)
 # Log-ins by a provider of OpenID Connect (docs/operations.md#single-sign-on): its address, where its documents of
-# discovery lie, and what it knows us by; empty: none. OIDC_ONLY: nobody but superusers logs in with a password.
+# discovery lie, and what it knows us by; empty: none. OIDC_ONLY: only superusers log in with a password.
 OIDC_ISSUER = env_url("OIDC_ISSUER")
 OIDC_CLIENT_ID = env("OIDC_CLIENT_ID")
 OIDC_CLIENT_SECRET = env("OIDC_CLIENT_SECRET")

@@ -46,7 +46,7 @@ audited(part_of="providergroup")(ProviderGroup.groups.through)
 
 @audited()
 class ProviderIdentity(models.Model):
-    """Who a user is at the provider. Such a user has no password here."""
+    """The person at the provider that a user is. Such a user has no password here."""
 
     user = models.OneToOneField(settings.AUTH_USER_MODEL, models.CASCADE, related_name="provider_identity")
     issuer = models.CharField(max_length=300)
