@@ -73,18 +73,12 @@ class LoginForm(AuthenticationForm):
         return error
 
 
-# Whether and how the page offers the log-in by the provider.
-_PROVIDER = {
-    "provider": lambda: settings.OIDC_ISSUER and settings.OIDC_NAME,
-    "is_provider_only": lambda: settings.OIDC_ONLY,
-}
-
-
 @never_cache
 def login(request: HttpRequest) -> HttpResponseBase:
     """Answer with the log-in page; 429 with Retry-After during a lockout of the address."""
+    offered = {"provider": settings.OIDC_ISSUER and settings.OIDC_NAME, "is_provider_only": settings.OIDC_ONLY}
     try:
-        response = admin.site.login(request, extra_context=_PROVIDER)
+        response = admin.site.login(request, extra_context=offered)
     except SecondStepNeeded as needed:
         return begin(request, needed.user)
     form = (getattr(response, "context_data", None) or {}).get("form")

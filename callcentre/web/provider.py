@@ -37,7 +37,7 @@ def begin(request: HttpRequest) -> HttpResponse:
     is_again = "again" in request.GET
     further = {"prompt": "login", "max_age": 0} if is_again else {}
     try:
-        answer: HttpResponse = provider().lead(request, _own_address(request, "provider-back"), **further)
+        answer: HttpResponse = provider().lead(request, request.build_absolute_uri(reverse("provider-back")), **further)
     except (ProviderError, ProviderRefusal) as error:
         return _refuse(request, error)
     request.session[_WANTED] = {"next": request.GET.get("next", ""), "is_again": is_again}
@@ -76,7 +76,9 @@ def log_out(request: HttpRequest) -> HttpResponseBase:
         return response
     session.delete()
     try:
-        return redirect(provider().log_out_address(_own_address(request, "admin:login"), session.id_token))
+        return redirect(
+            provider().log_out_address(request.build_absolute_uri(reverse("admin:login")), session.id_token)
+        )
     except (ProviderError, ProviderRefusal):
         return response
 
@@ -111,8 +113,3 @@ def _refuse(request: HttpRequest, error: Exception) -> HttpResponse:
 def _must_have_provider() -> None:
     if not settings.OIDC_ISSUER:
         raise Http404
-
-
-def _own_address(request: HttpRequest, name: str) -> str:
-    """Return an address of this service as the provider knows it."""
-    return f"{settings.PUBLIC_URL or f'{request.scheme}://{request.get_host()}'}{reverse(name)}"

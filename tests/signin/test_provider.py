@@ -72,6 +72,18 @@ def test_a_person_of_a_known_group_comes_in_as_a_new_user_with_its_roles_and_sco
     assert standing.sent[0]["redirect_uri"].endswith(BACK)
 
 
+def test_the_page_of_the_log_in_leads_to_the_provider_and_back_to_the_wanted_page(
+    standing: StandIn, settings: Any
+) -> None:
+    page = BackOffice().page(LOGIN, next="/admin/sessions/")
+
+    assert "Log in by single sign-on" in page
+    assert f"{BEGIN}?next=%2Fadmin%2Fsessions%2F" in page
+    assert "Or with a password:" in page
+    settings.OIDC_ONLY = True
+    assert "Or with the password of an administrator:" in BackOffice().page(LOGIN)
+
+
 def test_the_same_person_is_known_by_the_subject_although_login_and_name_change(standing: StandIn) -> None:
     log_in(standing)
     standing.person |= {"preferred_username": "ewa.nowak", "family_name": "Nowak"}
