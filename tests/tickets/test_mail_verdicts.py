@@ -76,6 +76,7 @@ def test_dmarc_decides_and_without_it_spf_and_dkim_together() -> None:
 
 
 def test_a_mail_whose_sender_is_not_confirmed_joins_no_ticket_by_its_address() -> None:
+    TicketQueueFactory()
     first = taken(a_mail(Subject="Lamp", Message_ID="<1@client.example>"))
     ticket = Ticket.objects.get()
     tag = {"Subject": f"Re: [#{ticket.pk}] Lamp", "In_Reply_To": "<1@client.example>"}
@@ -191,7 +192,7 @@ def test_what_is_no_address_and_no_domain_is_not_blocked(entry: str) -> None:
     with pytest.raises(Invalid) as refusal:
         block_sender(entry, ACTOR)
 
-    assert refusal.value.faults == [Fault(ErrorCode.SENDER_MALFORMED, "entry")]
+    assert list(refusal.value.faults) == [Fault(ErrorCode.SENDER_MALFORMED, "entry")]
 
 
 def test_spam_is_deleted_after_thirty_days_with_its_file() -> None:

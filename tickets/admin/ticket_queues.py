@@ -74,7 +74,8 @@ class TicketQueueForm(PasswordForm):
 
     def touched(self) -> list[str]:
         """Return the names of the changed columns, with those that follow from the log-in."""
-        names = {f"{server}_{name}" for server in ("imap", "smtp") for name in SERVER}
+        chosen = {"imap": self.instance.login.provider, "smtp": self.instance.smtp_uses_mailbox}
+        names = {f"{server}_{name}" for server, is_chosen in chosen.items() if is_chosen for name in SERVER}
         followed = {name for name in names if self.initial.get(name) != getattr(self.instance, name)}
         useless = [each.column for each in self.passwords if self.cleaned_data.get(each.forget)]
         return sorted({*super().touched(), *followed, *useless})

@@ -35,7 +35,7 @@ LONGEST_SECONDS = 30
 # Reasons, in English, beside those of `connection_reasons`.
 NO_IMAP = _("the server does not answer as an IMAP server does")
 WRONG_TOKEN = _(
-    "the server refuses the token: check that IMAP is on for this account, and that it is the connected one"
+    "the server refuses the token; check that IMAP is on for this account, and that it is the connected one"
 )
 WRONG_FOLDER = _("the server does not open the folder")
 

@@ -32,16 +32,16 @@ USUAL_SECONDS = 3600
 _JWT_BEARER = "urn:ietf:params:oauth:grant-type:jwt-bearer"
 
 # Reasons, in English: `tickets.reasons` translates the part before the colon.
-NOT_CONNECTED = _("no person has connected the mailbox yet: use “Connect the mailbox” on the page of the queue")
+NOT_CONNECTED = _("no person has connected the mailbox yet; use “Connect the mailbox” on the page of the queue")
 WITHDRAWN = _(
-    "the provider has ended the access (withdrawn, expired, or a new password): use “Connect the mailbox” on the page"
+    "the provider has ended the access (withdrawn, expired, or a new password); use “Connect the mailbox” on the page"
     " of the queue"
 )
 WRONG_APPLICATION = _(
-    "the provider does not accept our application: check its id and secret in the settings, and what it is permitted"
+    "the provider does not accept our application; check its id and secret in the settings, and what it is permitted"
 )
 NOT_DELEGATED = _(
-    "Google does not let the service account read this mailbox: permit it in the admin console, under domain-wide"
+    "Google does not let the service account read this mailbox; permit it in the admin console, under domain-wide"
     " delegation"
 )
 NO_CONSENT = _("the provider says that there is no consent")

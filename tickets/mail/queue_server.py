@@ -25,7 +25,7 @@ from webhooks.transport.targets import are_allowed, are_within, parse_server
 
 NO_SMTP = _("the server does not answer as an SMTP server does")
 WRONG_TOKEN = _(
-    "the server refuses the token: check that SMTP is on for this account, and that it is the connected one"
+    "the server refuses the token; check that SMTP is on for this account, and that it is the connected one"
 )
 # A server that could not be used gets no mail for this time, so that the threads are free for other queues.
 PAUSE = timedelta(minutes=1)

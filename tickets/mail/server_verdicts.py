@@ -1,7 +1,7 @@
-"""What our own receiving server found out about a mail: the sender's identity (RFC 8601), and spam.
+"""The verdicts of our own receiving server about a mail: whether the sender is confirmed (RFC 8601), and spam.
 
 Only headers of servers count that the settings name. A server removes headers that carry its name when a mail comes in
-(RFC 8601, 5), so nobody else can have written them.
+(RFC 8601, 5), so no sender can have written them.
 """
 
 import re

@@ -30,8 +30,8 @@ class MailboxGrant(models.Model):
     expires_at = models.DateTimeField(null=True)
     # Why the provider gives no token, in English; it is asked again.
     error = models.CharField(_("error"), max_length=500, blank=True, default="")
-    granted_by = models.CharField(_("connected by"), max_length=150, blank=True, default="")
-    granted_at = models.DateTimeField(_("connected"), null=True)
+    granted_by = models.CharField(_("granted by"), max_length=150, blank=True, default="")
+    granted_at = models.DateTimeField(_("granted"), null=True)
     state = models.CharField(max_length=64, blank=True, default="")
     verifier = EncryptedTextField(blank=True, default="")
     begun_by = models.CharField(max_length=150, blank=True, default="")

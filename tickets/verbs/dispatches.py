@@ -63,8 +63,8 @@ def record_bounce(dispatch: Dispatch, actor: Actor, reason: str = "", addresses:
         bounced = [each for each in dict.fromkeys([*locked.recipients, *locked.copies]) if each.lower() in named]
         if locked.bounced_at is None or not locked.refused.keys() >= set(bounced):
             _save(locked, actor, "bounce", locked.condition, _after_bounce(locked, bounced, reason[:500]))
-            everyone = [*locked.recipients, *locked.copies]
-            for address in bounced or (everyone if len(everyone) == 1 else ()):
+            all_of_them = [*locked.recipients, *locked.copies]
+            for address in bounced or (all_of_them if len(all_of_them) == 1 else ()):
                 BouncedAddress.mark(address, reason, timezone.now())
     dispatch.refresh_from_db()
 
