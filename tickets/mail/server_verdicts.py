@@ -12,7 +12,8 @@ from django.conf import settings
 METHODS = ("spf", "dkim", "dmarc")
 # Headers without the name of a server, as Microsoft 365 writes them.
 NAMELESS = "-"
-_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*+"')
+# One that is not closed goes to the end.
+_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)')
 _RESULT = re.compile(r"\s*+([a-z-]{1,20})(?:/\d{1,3})?\s*+=\s*+([a-z]{1,20})")
 _PARTS = re.compile(r"[\s;,]+")
 _YES = ("yes", "true", "spam")
