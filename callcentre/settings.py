@@ -356,6 +356,17 @@ PUBLIC_URL = env("PUBLIC_URL").rstrip("/")
 MAX_MAIL_MB = env_int("MAX_MAIL_MB", 50, minimum=1)
 # Networks (CIDR) that are not public and may still hold mail servers. Only these may be used without encryption.
 MAILBOX_ALLOWED_NETWORKS = env_list("MAILBOX_ALLOWED_NETWORKS")
+# Our applications at Google and Microsoft 365, for mailboxes (docs/tickets.md). The service account is its JSON key.
+GOOGLE_CLIENT_ID = env("GOOGLE_CLIENT_ID")
+GOOGLE_CLIENT_SECRET = env("GOOGLE_CLIENT_SECRET")
+GOOGLE_SERVICE_ACCOUNT = env("GOOGLE_SERVICE_ACCOUNT")
+MICROSOFT_TENANT = env("MICROSOFT_TENANT")
+MICROSOFT_CLIENT_ID = env("MICROSOFT_CLIENT_ID")
+MICROSOFT_CLIENT_SECRET = env("MICROSOFT_CLIENT_SECRET")
+# The names of our receiving servers in Authentication-Results; "-" is a header without a name, as of Microsoft 365.
+AUTHENTICATION_SERVERS = env_list("AUTHENTICATION_SERVERS")
+# Headers by which our receiving server calls a mail spam: NAME (a value such as Yes), or NAME=VALUE.
+SPAM_HEADERS = env_list("SPAM_HEADERS", "X-Spam-Flag,X-Spam-Status,X-Spam")
 # Addresses of supervisors, who get a mail when a person must act: for example when a webhook is disabled.
 SUPERVISOR_EMAILS = env_list("SUPERVISOR_EMAILS")
 

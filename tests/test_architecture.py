@@ -70,6 +70,8 @@ WITHOUT_ADMIN = {
     "tickets.ChatMessage": "read in its chat",
     "tickets.CustomerNote": "read at its customer",
     "tickets.CustomerNumber": "edited with its customer",
+    "tickets.BouncedAddress": "a reply to the address warns",
+    "tickets.MailboxGrant": "tokens, for the service only: its queue says what is wrong",
     "tickets.MailboxTest": "read at its queue",
     "tickets.Message": "read in its ticket",
     "tickets.TicketChange": "read at its ticket",

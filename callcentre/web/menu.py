@@ -137,6 +137,7 @@ MENU: tuple[Area, ...] = (
         _("Settings of tickets"),
         Page(_("Ticket queues"), "move_to_inbox", "tickets", "ticketqueue"),
         Page(_("Canned replies"), "quickreply", "tickets", "cannedreply"),
+        Page(_("Blocked senders"), "block", "tickets", "blockedsender"),
         Page(_("Statuses of tickets"), "flag", "tickets", "ticketstatus"),
         Page(_("Categories"), "category", "tickets", "ticketcategory"),
         Page(_("Custom fields"), "dynamic_form", "tickets", "customfield"),
