@@ -223,6 +223,12 @@ class AsteriskSwitch:
         # A phone in no bridge would get no packets at all.
         self._ari.send("POST", "channels", channel_id, "silence")
 
+    def play_ringing(self, channel_id: str) -> None:
+        self._ari.send("POST", "channels", channel_id, "ring")
+
+    def stop_ringing(self, channel_id: str) -> None:
+        self._ari.send("DELETE", "channels", channel_id, "ring")
+
     def play_tone(self, channel_id: str) -> None:
         # A sound on the channel itself would end the silence, and interrupt a talk. A snooping channel whispers it to
         # the agent alone.
