@@ -179,8 +179,8 @@ class CallViewSet(ApiViewSet):
         "Call a colleague or a number during a talk",
         "The customer hears music while the agent talks with an agent, with a ready agent of a queue, or with a number"
         " outside. Then all three may talk (`/consultation/join`), the other may get the call (`/hand_over`), or leave"
-        " (`DELETE`). If the other does not pick up, or hangs up, the agent and the customer talk on; if the agent hangs"
-        f" up, the other gets the call. {_ONCE}",
+        " (`DELETE`). If the other does not pick up, or hangs up, the agent and the customer talk on. If the agent"
+        f" hangs up, the other gets the call. {_ONCE}",
         body=TransferInput,
         errors=[ErrorCode.TRANSFER_TARGET],
         conflicts=[

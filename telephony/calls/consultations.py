@@ -142,15 +142,13 @@ def give_up(connection: Connection, command: CallCommand, at: datetime) -> None:
 
 
 def _go_on(connection: Connection, at: datetime) -> None:
-    leg, was_apart = consulted.leg_of(connection), connection.is_on_hold
+    leg = consulted.leg_of(connection)
     # A line leaves a bridge only with it.
-    is_parted = was_apart or bool(leg and leg.line)
+    is_parted = connection.is_on_hold or bool(leg and leg.line)
     if is_parted:
         bridges.destroy(connection)
     if leg:
         legs.hang_up(leg, at)
-    if was_apart and (asker := _asker(connection)):
-        switch_requests.send("stop_ringing", asker.channel_id)
     if is_parted:
         legs.resume(connection)
 
@@ -168,7 +166,6 @@ def up(connection: Connection, leg: Leg, at: datetime) -> None:
     row.save(update_fields=["up_at"])
     if leg.agent:
         presence.talk(leg.agent, connection, at)
-    switch_requests.send("stop_ringing", asker.channel_id)
     talk_apart(connection)
 
 

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from telephony.calls import offers, talk_times
 from telephony.models import Connection, Consultation, Leg
-from telephony.verbs import presence
+from telephony.verbs import ledger, presence
 
 
 def leg_of(connection: Connection) -> Leg | None:
@@ -30,6 +30,7 @@ def end(connection: Connection, at: datetime, cause_text: str = "") -> Consultat
         return None
     close(row, at, cause_text)
     if row.agent:
+        ledger.lock_in_order(sorted({row.agent.pk, connection.agent_id or row.agent.pk}))
         if row.joined_at and connection.direction == Connection.Direction.INBOUND:
             offers.add_answered(connection, row.agent, row.joined_at, at)
         elif row.joined_at:

@@ -164,6 +164,8 @@ def end(
         return
     if connection.waiting_since:
         offers.end_with_call(connection, at)
+    if any(leg.role == Leg.Role.CONSULTED for leg in connection.all_legs):
+        consulted.end(connection, at)
     connection.state, connection.ended_at, connection.is_on_hold = Connection.State.ENDED, at, False
     connection.disposition = Connection.Disposition.ANSWERED if connection.answered_at else failure
     connection.cause, connection.hung_up_by = cause, hung_up_by
@@ -191,11 +193,8 @@ def _part(connection: Connection, at: datetime, hangup_cause: int) -> None:
     """Hang up the legs of a call that ends, and destroy its bridge. Standing lines only leave it."""
     # Agents whose phones ring as targets, while the call still belongs to another agent.
     rung = [leg.agent for leg in connection.open_legs if leg.role == Leg.Role.TARGET and leg.agent and not leg.up_at]
-    asked = [leg.agent for leg in connection.all_legs if leg.role == Leg.Role.CONSULTED and leg.agent]
-    if (rung or asked) and connection.agent:
-        ledger.lock_in_order([connection.agent.pk, *(agent.pk for agent in (*rung, *asked))])
-    if any(leg.role == Leg.Role.CONSULTED for leg in connection.all_legs):
-        consulted.end(connection, at)
+    if rung and connection.agent:
+        ledger.lock_in_order([connection.agent.pk, *(agent.pk for agent in rung)])
     present = connection.open_legs
     for leg in present:
         if leg.line is None:

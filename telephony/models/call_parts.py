@@ -202,6 +202,11 @@ class Consultation(models.Model):
     def __str__(self) -> str:
         return f"{self.connection_id} → {self.number}"
 
+    @property
+    def who(self) -> str:
+        """The agent who was called, or the number outside."""
+        return self.agent.full_name or self.agent.login if self.agent else self.number
+
 
 class CallCommand(models.Model):
     """A command to an open call: hang up, hold, resume, transfer, consult; or a supervisor's. The listener does it."""

@@ -123,9 +123,6 @@ class SimulatedSwitch:
     def play_ringing(self, channel_id: str) -> None:
         self._do("play_ringing", channel_id=channel_id)
 
-    def stop_ringing(self, channel_id: str) -> None:
-        self._do("stop_ringing", channel_id=channel_id)
-
     def play_tone(self, channel_id: str) -> None:
         self._do("play_tone", channel_id=channel_id)
 

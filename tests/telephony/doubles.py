@@ -78,9 +78,6 @@ class RecordingSwitch:
     def play_ringing(self, channel_id: str) -> None:
         self._take("play_ringing", channel_id)
 
-    def stop_ringing(self, channel_id: str) -> None:
-        self._take("stop_ringing", channel_id)
-
     def play_tone(self, channel_id: str) -> None:
         self._take("play_tone", channel_id)
 
