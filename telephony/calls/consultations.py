@@ -1,6 +1,6 @@
 """Consultations: an agent in a talk calls a colleague or a number, and the customer hears music meanwhile.
 
-Then all three talk, or the colleague gets the call, or the agent returns to the customer. Whoever of the three leaves,
+Then all three talk, or the colleague gets the call, or the agent returns to the customer. If one of the three leaves,
 the two others talk on: without the consulted party the agent and the customer, without the agent the customer and the
 consulted party, also if its phone still rings. Without the customer the call ends.
 """
