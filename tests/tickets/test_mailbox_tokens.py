@@ -46,11 +46,13 @@ def test_a_person_connects_a_mailbox_and_its_mail_is_read(box: Mailbox, provider
     queue, client = queue_with_tokens(box), superuser()
     connect = reverse("admin:tickets_ticketqueue_connect", args=[queue.pk])
 
-    leave = client.post(connect)
+    page, leave = client.get(connect), client.post(connect)
     asked = {name: values[0] for name, values in parse_qs(urlsplit(leave["Location"]).query).items()}
     back = client.get(urlsplit(asked["redirect_uri"]).path, {"state": asked["state"], "code": "code-1"})
 
     assert leave["Location"].startswith("https://accounts.google.com/o/oauth2/v2/auth?")
+    # Browsers apply the policy of the page to the redirect of its form.
+    assert "form-action 'self' https://accounts.google.com" in page["Content-Security-Policy"]
     assert {name: asked[name] for name in ("client_id", "response_type", "scope", "access_type", "login_hint")} == {
         "client_id": "our-id",
         "response_type": "code",
