@@ -205,6 +205,19 @@ def test_a_refusal_of_the_provider_is_shown_as_what_to_do(
     assert box.connections == 0
 
 
+def test_a_consent_that_is_withdrawn_while_the_mailbox_is_read_is_shown_at_its_queue(
+    box: Mailbox, provider: Provider
+) -> None:
+    queue = queue_with_tokens(box, polled_at=timezone.now())
+    granted(queue)
+    provider.error = "invalid_grant"
+
+    renew(queue.pk)
+
+    assert "Read at" in (page := superuser().get(page_of(queue)).text)
+    assert "the provider has ended the access" in page
+
+
 def test_a_mailbox_that_no_person_has_connected_says_so(box: Mailbox, provider: Provider, settings: Any) -> None:
     queue = queue_with_tokens(box)
     poll(queue.pk)

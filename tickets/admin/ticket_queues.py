@@ -199,7 +199,10 @@ class TicketQueueAdmin(Admin):
                 "time": read_at,
                 "error": queue.why_not_read,
             }
-        return _now("Read at %(time)s.") % {"time": read_at}
+        refused = MailboxGrant.objects.filter(pk=queue.pk).exclude(error="").values_list("error", flat=True).first()
+        # The open connection may still work; the next log-in will not.
+        state = _now("Read at %(time)s.") % {"time": read_at}
+        return f"{state} {translated(refused)}" if refused else state
 
     @display(description=_("state"))
     def sending_now(self, queue: TicketQueue) -> str:
