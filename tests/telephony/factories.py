@@ -52,19 +52,14 @@ from telephony.models import (
     TransferShortcut,
 )
 from telephony.numbers import comparable
+from tests.model_factory import ModelFactory
 
 
-class AgentGroupFactory(factory.django.DjangoModelFactory[AgentGroup]):
-    class Meta:
-        model = AgentGroup
-
+class AgentGroupFactory(ModelFactory[AgentGroup]):
     name = factory.Sequence(lambda n: f"Group {n}")
 
 
-class AgentFactory(factory.django.DjangoModelFactory[Agent]):
-    class Meta:
-        model = Agent
-
+class AgentFactory(ModelFactory[Agent]):
     login = factory.Sequence(lambda n: f"agent-{n}")
     name = "Anna"
     surname = "Nowak"
@@ -75,39 +70,26 @@ class AgentFactory(factory.django.DjangoModelFactory[Agent]):
         left = factory.Trait(is_active=False)
 
 
-class PauseFactory(factory.django.DjangoModelFactory[Pause]):
-    class Meta:
-        model = Pause
-
+class PauseFactory(ModelFactory[Pause]):
     name = factory.Sequence(lambda n: f"Pause {n}")
 
 
-class AgentSessionFactory(factory.django.DjangoModelFactory[AgentSession]):
+class AgentSessionFactory(ModelFactory[AgentSession]):
     """An open session. Tests of verbs let an agent log in instead."""
-
-    class Meta:
-        model = AgentSession
 
     agent = factory.SubFactory(AgentFactory)
     started_at = factory.LazyFunction(lambda: timezone.now().replace(microsecond=0))
 
 
-class AgentStateFactory(factory.django.DjangoModelFactory[AgentState]):
+class AgentStateFactory(ModelFactory[AgentState]):
     """Free, since now."""
-
-    class Meta:
-        model = AgentState
 
     agent = factory.SubFactory(AgentFactory)
     kind = "free"
     started_at = factory.LazyFunction(lambda: timezone.now().replace(microsecond=0))
 
 
-class QueueFactory(factory.django.DjangoModelFactory[Queue]):
-    class Meta:
-        model = Queue
-        skip_postgeneration_save = True
-
+class QueueFactory(ModelFactory[Queue]):
     name = factory.Sequence(lambda n: f"Queue {n}")
     wrap_up_seconds = 0
 
@@ -117,62 +99,41 @@ class QueueFactory(factory.django.DjangoModelFactory[Queue]):
             QueueMemberFactory(queue=self, agent=agent)
 
 
-class QueueMemberFactory(factory.django.DjangoModelFactory[QueueMember]):
-    class Meta:
-        model = QueueMember
-
+class QueueMemberFactory(ModelFactory[QueueMember]):
     queue = factory.SubFactory(QueueFactory)
     agent = factory.SubFactory(AgentFactory)
 
 
-class SkillFactory(factory.django.DjangoModelFactory[Skill]):
-    class Meta:
-        model = Skill
-
+class SkillFactory(ModelFactory[Skill]):
     name = factory.Sequence(lambda n: f"Skill {n}")
 
 
-class AgentSkillFactory(factory.django.DjangoModelFactory[AgentSkill]):
-    class Meta:
-        model = AgentSkill
-
+class AgentSkillFactory(ModelFactory[AgentSkill]):
     agent = factory.SubFactory(AgentFactory)
     skill = factory.SubFactory(SkillFactory)
     level = 5
 
 
-class RequiredSkillFactory(factory.django.DjangoModelFactory[RequiredSkill]):
-    class Meta:
-        model = RequiredSkill
-
+class RequiredSkillFactory(ModelFactory[RequiredSkill]):
     queue = factory.SubFactory(QueueFactory)
     skill = factory.SubFactory(SkillFactory)
     level = 5
 
 
-class CallerPriorityFactory(factory.django.DjangoModelFactory[CallerPriority]):
-    class Meta:
-        model = CallerPriority
-
+class CallerPriorityFactory(ModelFactory[CallerPriority]):
     number = factory.Sequence(lambda n: f"+4860{n:07}")
     steps = 10
 
 
-class OpeningHoursFactory(factory.django.DjangoModelFactory[OpeningHours]):
-    class Meta:
-        model = OpeningHours
-
+class OpeningHoursFactory(ModelFactory[OpeningHours]):
     queue = factory.SubFactory(QueueFactory)
     weekday = 1
     opens_at = time(8)
     closes_at = time(16)
 
 
-class ConnectionFactory(factory.django.DjangoModelFactory[Connection]):
+class ConnectionFactory(ModelFactory[Connection]):
     """An outbound call that was answered and is over, unless a trait says otherwise."""
-
-    class Meta:
-        model = Connection
 
     direction = "OUTBOUND"
     state = "ended"
@@ -204,11 +165,8 @@ class ConnectionFactory(factory.django.DjangoModelFactory[Connection]):
         )
 
 
-class LegFactory(factory.django.DjangoModelFactory[Leg]):
+class LegFactory(ModelFactory[Leg]):
     """The customer's side of a connection, up."""
-
-    class Meta:
-        model = Leg
 
     connection = factory.SubFactory(ConnectionFactory)
     role = "customer"
@@ -219,11 +177,8 @@ class LegFactory(factory.django.DjangoModelFactory[Leg]):
     up_at = factory.SelfAttribute("asked_at")
 
 
-class OfferFactory(factory.django.DjangoModelFactory[Offer]):
+class OfferFactory(ModelFactory[Offer]):
     """An agent's phone rings."""
-
-    class Meta:
-        model = Offer
 
     connection = factory.SubFactory(ConnectionFactory, waiting=True)
     queue = factory.SelfAttribute("connection.queue")
@@ -231,11 +186,8 @@ class OfferFactory(factory.django.DjangoModelFactory[Offer]):
     offered_at = factory.SelfAttribute("connection.created_at")
 
 
-class TalkFactory(factory.django.DjangoModelFactory[Talk]):
+class TalkFactory(ModelFactory[Talk]):
     """The whole talk of an outbound call, as its agent transfers it."""
-
-    class Meta:
-        model = Talk
 
     connection = factory.SubFactory(ConnectionFactory, has_talks=True)
     agent = factory.SubFactory(AgentFactory)
@@ -244,10 +196,7 @@ class TalkFactory(factory.django.DjangoModelFactory[Talk]):
     ended_at = factory.SelfAttribute("connection.ended_at")
 
 
-class TransferFactory(factory.django.DjangoModelFactory[Transfer]):
-    class Meta:
-        model = Transfer
-
+class TransferFactory(ModelFactory[Transfer]):
     connection = factory.SubFactory(ConnectionFactory)
     number = "+48225550199"
     action = "transfer"
@@ -255,10 +204,7 @@ class TransferFactory(factory.django.DjangoModelFactory[Transfer]):
     actor_name = "system"
 
 
-class CallCommandFactory(factory.django.DjangoModelFactory[CallCommand]):
-    class Meta:
-        model = CallCommand
-
+class CallCommandFactory(ModelFactory[CallCommand]):
     connection = factory.SubFactory(ConnectionFactory, talking=True)
     kind = "hang_up"
     actor_kind = "system"
@@ -266,61 +212,40 @@ class CallCommandFactory(factory.django.DjangoModelFactory[CallCommand]):
     created_at = factory.LazyFunction(timezone.now)
 
 
-class TopicGroupFactory(factory.django.DjangoModelFactory[TopicGroup]):
-    class Meta:
-        model = TopicGroup
-
+class TopicGroupFactory(ModelFactory[TopicGroup]):
     queue = factory.SubFactory(QueueFactory)
     name = factory.Sequence(lambda n: f"Topics {n}")
 
 
-class TopicFactory(factory.django.DjangoModelFactory[Topic]):
-    class Meta:
-        model = Topic
-
+class TopicFactory(ModelFactory[Topic]):
     group = factory.SubFactory(TopicGroupFactory)
     name = factory.Sequence(lambda n: f"Topic {n}")
 
 
-class TopicFieldFactory(factory.django.DjangoModelFactory[TopicField]):
-    class Meta:
-        model = TopicField
-
+class TopicFieldFactory(ModelFactory[TopicField]):
     queue = factory.SubFactory(QueueFactory)
     name = factory.Sequence(lambda n: f"Field {n}")
 
 
-class ConnectionTopicFactory(factory.django.DjangoModelFactory[ConnectionTopic]):
-    class Meta:
-        model = ConnectionTopic
-
+class ConnectionTopicFactory(ModelFactory[ConnectionTopic]):
     connection = factory.SubFactory(ConnectionFactory)
     topic = factory.SubFactory(TopicFactory)
     agent = factory.SelfAttribute("connection.agent")
     set_by = "tester"
 
 
-class TransferShortcutFactory(factory.django.DjangoModelFactory[TransferShortcut]):
-    class Meta:
-        model = TransferShortcut
-
+class TransferShortcutFactory(ModelFactory[TransferShortcut]):
     name = factory.Sequence(lambda n: f"Shortcut {n}")
     number = "+48225550199"
 
 
-class EvaluationCriterionFactory(factory.django.DjangoModelFactory[EvaluationCriterion]):
-    class Meta:
-        model = EvaluationCriterion
-
+class EvaluationCriterionFactory(ModelFactory[EvaluationCriterion]):
     name = factory.Sequence(lambda n: f"Criterion {n}")
     description = "The agent says his name."
 
 
-class RecordingFactory(factory.django.DjangoModelFactory[Recording]):
+class RecordingFactory(ModelFactory[Recording]):
     """A recording that was requested from the switch."""
-
-    class Meta:
-        model = Recording
 
     connection = factory.SubFactory(ConnectionFactory)
     name = factory.LazyAttribute(lambda recording: recording.connection.uid)
@@ -336,11 +261,8 @@ class RecordingFactory(factory.django.DjangoModelFactory[Recording]):
         )
 
 
-class TranscriptionFactory(factory.django.DjangoModelFactory[Transcription]):
+class TranscriptionFactory(ModelFactory[Transcription]):
     """One that is to be made now."""
-
-    class Meta:
-        model = Transcription
 
     connection = factory.SubFactory(ConnectionFactory)
     created_at = factory.SelfAttribute("connection.created_at")
@@ -362,51 +284,33 @@ class TranscriptionFactory(factory.django.DjangoModelFactory[Transcription]):
         )
 
 
-class TranscriptionUsageFactory(factory.django.DjangoModelFactory[TranscriptionUsage]):
-    class Meta:
-        model = TranscriptionUsage
-
+class TranscriptionUsageFactory(ModelFactory[TranscriptionUsage]):
     month = "2026-11"
     seconds = 60
 
 
-class SwitchCommandFactory(factory.django.DjangoModelFactory[SwitchCommand]):
-    class Meta:
-        model = SwitchCommand
-
+class SwitchCommandFactory(ModelFactory[SwitchCommand]):
     name = "channels"
 
 
-class SwitchContactFactory(factory.django.DjangoModelFactory[SwitchContact]):
-    class Meta:
-        model = SwitchContact
-
+class SwitchContactFactory(ModelFactory[SwitchContact]):
     heard_at = factory.LazyFunction(timezone.now)
 
 
-class LedgerChangeFactory(factory.django.DjangoModelFactory[LedgerChange]):
-    class Meta:
-        model = LedgerChange
-
+class LedgerChangeFactory(ModelFactory[LedgerChange]):
     agent = factory.SubFactory(AgentFactory)
     since = factory.LazyFunction(timezone.now)
     until = factory.LazyAttribute(lambda change: change.since)
 
 
-class BrowserPhoneFactory(factory.django.DjangoModelFactory[BrowserPhone]):
-    class Meta:
-        model = BrowserPhone
-
+class BrowserPhoneFactory(ModelFactory[BrowserPhone]):
     agent = factory.SubFactory(AgentFactory, with_phone=True, uses_browser_phone=True)
     password = "of-one-window"
     opened_at = factory.LazyFunction(timezone.now)
     seen_at = factory.LazyFunction(timezone.now)
 
 
-class CallQualityFactory(factory.django.DjangoModelFactory[CallQuality]):
-    class Meta:
-        model = CallQuality
-
+class CallQualityFactory(ModelFactory[CallQuality]):
     connection = factory.SubFactory(ConnectionFactory)
     agent = factory.SubFactory(AgentFactory)
     reports = 30
@@ -415,20 +319,14 @@ class CallQualityFactory(factory.django.DjangoModelFactory[CallQuality]):
     round_trip, round_trip_worst = 32.0, 80.0
 
 
-class AgentLineFactory(factory.django.DjangoModelFactory[AgentLine]):
-    class Meta:
-        model = AgentLine
-
+class AgentLineFactory(ModelFactory[AgentLine]):
     agent = factory.SubFactory(AgentFactory, with_phone=True)
     channel_id = factory.Sequence(lambda n: f"line-{n}")
     asked_at = factory.LazyFunction(timezone.now)
 
 
-class CallBackFactory(factory.django.DjangoModelFactory[CallBack]):
+class CallBackFactory(ModelFactory[CallBack]):
     """A call-back that waits."""
-
-    class Meta:
-        model = CallBack
 
     queue = factory.SubFactory(QueueFactory)
     # No example of the documents.
@@ -438,11 +336,8 @@ class CallBackFactory(factory.django.DjangoModelFactory[CallBack]):
     waiting_since = next_attempt_at = factory.SelfAttribute("created_at")
 
 
-class MissedCallerFactory(factory.django.DjangoModelFactory[MissedCaller]):
+class MissedCallerFactory(ModelFactory[MissedCaller]):
     """A caller who gave up."""
-
-    class Meta:
-        model = MissedCaller
 
     connection = factory.SubFactory(ConnectionFactory, inbound=True, unanswered=True)
     queue = factory.SelfAttribute("connection.queue")
@@ -450,11 +345,8 @@ class MissedCallerFactory(factory.django.DjangoModelFactory[MissedCaller]):
     missed_at = factory.SelfAttribute("connection.ended_at")
 
 
-class SupervisionFactory(factory.django.DjangoModelFactory[Supervision]):
+class SupervisionFactory(ModelFactory[Supervision]):
     """A supervisor who listens to a call."""
-
-    class Meta:
-        model = Supervision
 
     connection = factory.SubFactory(ConnectionFactory, talking=True, is_supervised=True)
     agent = factory.SubFactory(AgentFactory, with_phone=True)
@@ -467,10 +359,7 @@ class SupervisionFactory(factory.django.DjangoModelFactory[Supervision]):
     up_at = factory.SelfAttribute("asked_at")
 
 
-class AgentMessageFactory(factory.django.DjangoModelFactory[AgentMessage]):
-    class Meta:
-        model = AgentMessage
-
+class AgentMessageFactory(ModelFactory[AgentMessage]):
     agent = factory.SubFactory(AgentFactory)
     text = "Please come to the desk."
     actor_kind = "user"
@@ -478,26 +367,17 @@ class AgentMessageFactory(factory.django.DjangoModelFactory[AgentMessage]):
     sent_at = factory.LazyFunction(timezone.now)
 
 
-class MenuFactory(factory.django.DjangoModelFactory[Menu]):
-    class Meta:
-        model = Menu
-
+class MenuFactory(ModelFactory[Menu]):
     name = factory.Sequence(lambda n: f"Menu {n}")
 
 
-class MenuEntryFactory(factory.django.DjangoModelFactory[MenuEntry]):
-    class Meta:
-        model = MenuEntry
-
+class MenuEntryFactory(ModelFactory[MenuEntry]):
     menu = factory.SubFactory(MenuFactory)
     key = "1"
     number = "+48225550999"
 
 
-class PromptFactory(factory.django.DjangoModelFactory[Prompt]):
-    class Meta:
-        model = Prompt
-
+class PromptFactory(ModelFactory[Prompt]):
     queue = None
     kind = "greeting"
     language = "pl"
@@ -505,25 +385,16 @@ class PromptFactory(factory.django.DjangoModelFactory[Prompt]):
     seconds = 2.0
 
 
-class ScreenPopFactory(factory.django.DjangoModelFactory[ScreenPop]):
-    class Meta:
-        model = ScreenPop
-
+class ScreenPopFactory(ModelFactory[ScreenPop]):
     name = factory.Sequence(lambda n: f"CRM {n}")
     queue = factory.SubFactory(QueueFactory)
     url = "https://crm.example/find?number={number}"
 
 
-class CallerStepFactory(factory.django.DjangoModelFactory[CallerStep]):
-    class Meta:
-        model = CallerStep
-
+class CallerStepFactory(ModelFactory[CallerStep]):
     connection = factory.SubFactory(ConnectionFactory)
     kind = "queue"
 
 
-class CallerMessageFactory(factory.django.DjangoModelFactory[CallerMessage]):
-    class Meta:
-        model = CallerMessage
-
+class CallerMessageFactory(ModelFactory[CallerMessage]):
     recording = factory.SubFactory(RecordingFactory)
