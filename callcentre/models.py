@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Any, ClassVar
 
-from django.contrib.auth.hashers import check_password, make_password
+from django.contrib.auth.hashers import make_password
 from django.contrib.auth.models import AbstractUser, Group
 from django.contrib.postgres.fields import ArrayField
 from django.core.exceptions import ValidationError
@@ -244,9 +244,6 @@ class ApiUser(TimestampedModel):
             self.previous_secret_expires_at = None
             self._save_credentials()
             self._log(actor, "set_password", {})
-
-    def has_password(self, password: str) -> bool:
-        return bool(self.password) and check_password(password, self.password)
 
     def _save_credentials(self) -> None:
         self.save(

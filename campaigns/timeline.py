@@ -11,7 +11,7 @@ from campaigns.models import Attempt
 from campaigns.models.status import as_read
 from telephony.models import Connection
 from tickets.timeline import Entry, Kind, Reader
-from tickets.timeline.calls import PARTS, parts_of, rows_of
+from tickets.timeline.own_kinds import PARTS, parts_of, rows_of
 
 _KEYS = """
 SELECT newest.created_at, newest.id FROM unnest(%(customers)s::bigint[]) AS one(id) CROSS JOIN LATERAL (

@@ -1,8 +1,13 @@
-"""Look-ups of customers. Telephony stores only their ids; the app that has customers registers the look-ups."""
+"""The people in calls, as another app knows them: customers, and tickets of their messages. It registers its functions.
+
+Telephony stores only ids.
+"""
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 
+from callcentre.core.scope import Scoped
 from telephony.numbers import comparable
 
 
@@ -58,3 +63,37 @@ def name_beside(number: str, label: str) -> str:
 def pages_of_customers(ids: Collection[int]) -> Mapping[int, tuple[Customer, str]]:
     """Return the known customers by their ids, each with the address of its admin page."""
     return _pages[-1](ids) if ids else {}
+
+
+@dataclass(frozen=True, slots=True)
+class CallersMessage:
+    """A message of a caller: who left it, when, for which queue, and the page that has the recording.
+
+    `seconds` is 0 if the recording could not be fetched.
+    """
+
+    number: str
+    customer_id: int | None
+    queue: str
+    at: datetime
+    seconds: int
+    path: str
+
+
+# The ticket queues that a person may choose, by id.
+Choices = Callable[[Scoped], list[tuple[int, str]]]
+# A message and the chosen ticket queue -> the new ticket. Called in a transaction.
+Opener = Callable[[CallersMessage, int], int]
+
+_choices: list[Choices] = [lambda user: []]
+_openers: list[Opener] = []
+register_choices, register_opener = _choices.append, _openers.append
+
+
+def ticket_queues(user: Scoped) -> list[tuple[int, str]]:
+    return _choices[-1](user)
+
+
+def open_ticket(message: CallersMessage, ticket_queue_id: int) -> int | None:
+    """Open a ticket and return its id; None if no app has tickets."""
+    return _openers[-1](message, ticket_queue_id) if _openers else None

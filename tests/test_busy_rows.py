@@ -37,7 +37,7 @@ DELETING = {
     "tickets/deletions/customers.py": 1,
     "tickets/deletions/mail_and_files.py": 1,
     "tickets/deletions/tickets.py": 1,
-    "tickets/verbs/customer_merges.py": 1,
+    "tickets/verbs/customers.py": 1,
     "webhooks/retention.py": 1,
 }
 

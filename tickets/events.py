@@ -16,9 +16,6 @@ if TYPE_CHECKING:
 _TICKET_ADDED = """
 SELECT 'ticket:' || id, %(payload)s::jsonb || jsonb_build_object('ticket_id', id::text) FROM ticket
 """
-_CUSTOMER_ADDED = """
-SELECT 'customer:' || id, %(payload)s::jsonb || jsonb_build_object('customer_id', id) FROM customer
-"""
 
 
 def _ticket(event: EventType, ticket: "Ticket", agent_login: str, **fields: Any) -> None:
@@ -72,10 +69,8 @@ def _customer(event: EventType, customer: "Customer") -> None:
     outbox.record(event, f"customer:{customer.pk}", {"customer_id": customer.pk, "company_id": customer.company_id})
 
 
-def customer_created_by(changes: str, customer: "Customer", parameters: Mapping[str, Any], *, result: str) -> Any:
-    """Add the customer by WITH queries, of which `customer` returns its id; otherwise like `ticket_created_by`."""
-    values = {**parameters, "payload": orjson.dumps({"company_id": customer.company_id}).decode()}
-    return outbox.record_from_query(EventType.CUSTOMER_CREATED, _CUSTOMER_ADDED, values, changes=changes, result=result)
+def customer_created(customer: "Customer") -> None:
+    _customer(EventType.CUSTOMER_CREATED, customer)
 
 
 def customer_updated(customer: "Customer") -> None:

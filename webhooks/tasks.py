@@ -6,7 +6,7 @@ from django.utils import timezone
 from callcentre.core.enqueue import enqueue
 from webhooks import delivery_worker, retention, supervisor_mail
 from webhooks.models import Delivery, Resend, Webhook
-from webhooks.verbs.resends import resend_piece
+from webhooks.verbs.webhooks import resend_piece
 
 
 @shared_task(name="webhooks.deliver")

@@ -18,9 +18,9 @@ from unfold.widgets import UnfoldAdminIntegerFieldWidget, UnfoldAdminPasswordWid
 
 from callcentre.admin.base import REFUSALS, Admin, ReadOnlyAdmin, actor_of, user_of
 from callcentre.admin.confirmations import confirm_first
+from callcentre.admin.forms import ListField
 from callcentre.admin.grant_limits import givable_rights, is_stronger
 from callcentre.admin.history import SHOWN, ChangeMixin, Entry, HistoryMixin, entry_of, in_words
-from callcentre.admin.list_field import ListField
 from callcentre.admin.secrets import OwnPasswordForm, password_inputs
 from callcentre.admin.theme import ModelForm, display, page_action
 from callcentre.core.errors import Outdated

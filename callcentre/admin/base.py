@@ -27,7 +27,7 @@ from django.utils.translation import gettext as _
 from unfold.admin import checkbox
 
 from callcentre.admin.dates import MinuteField
-from callcentre.admin.edit_conflicts import ShownValueField
+from callcentre.admin.forms import ShownValueField
 from callcentre.admin.list_tools import ListTools
 from callcentre.admin.lists import ChangeList
 from callcentre.admin.log_entries import NamelessLogMixin

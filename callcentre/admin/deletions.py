@@ -17,7 +17,7 @@ from unfold.contrib.filters.admin import ChoicesDropdownFilter, DropdownFilter
 from unfold.widgets import UnfoldAdminTextInputWidget
 
 from callcentre.admin.base import REFUSALS, Admin, actor_of
-from callcentre.admin.file_jobs import COLOURS, JobAdmin
+from callcentre.admin.jobs import COLOURS, JobAdmin
 from callcentre.admin.lists import UncountedMixin
 from callcentre.admin.theme import display
 from callcentre.core.deletions import LONGEST_REASON, RIGHT, Deletion, Part, consequences_of, kind_names, model_name

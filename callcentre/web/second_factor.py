@@ -22,7 +22,7 @@ from callcentre import passwords
 from callcentre.admin import user_of
 from callcentre.admin.pages import site_page
 from callcentre.admin.secrets import OwnPasswordForm
-from callcentre.admin.sign_in import rows_of
+from callcentre.admin.users import rows_of
 from callcentre.models import User
 from callcentre.signin.enforcement import is_required_of
 from callcentre.signin.models import RecoveryCode, SecondFactor

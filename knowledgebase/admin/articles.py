@@ -20,8 +20,7 @@ from callcentre.admin.history import SHOWN, Entry, entry_of
 from callcentre.admin.scope import RelatedDropdownFilter
 from callcentre.admin.theme import ModelForm
 from callcentre.core.errors import ErrorCode, Invalid
-from knowledgebase.admin.changes import ACTIONS, changes_of
-from knowledgebase.admin.versions import reader_page, removed_in_words
+from knowledgebase.admin.versions import ACTIONS, changes_of, reader_page, removed_in_words
 from knowledgebase.html import Cleaned
 from knowledgebase.models import Article
 from knowledgebase.verbs.articles import create_article, delete_article, edit_article, publish_article, withdraw_article

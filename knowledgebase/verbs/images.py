@@ -5,8 +5,7 @@ from django.core.files.base import ContentFile
 from callcentre.core.actor import Actor
 from callcentre.core.errors import ErrorCode, Fault, Invalid
 from knowledgebase.html import image_ids
-from knowledgebase.models.article import Article
-from knowledgebase.models.image import ArticleImage, ImageQuerySet
+from knowledgebase.models.article import Article, ArticleImage, ImageQuerySet
 
 MAX_MB = 5
 # The first bytes of each kind of file. SVG is missing, because it can hold scripts.

@@ -7,25 +7,8 @@ from telephony.admin import (
     connections,
     menus,
     messages,
-    offers,
     queues,
     shortcuts,
-    skills,
     topics,
     transcriptions,
 )
-
-__all__ = [
-    "agent_intervals",
-    "agents",
-    "callbacks",
-    "connections",
-    "menus",
-    "messages",
-    "offers",
-    "queues",
-    "shortcuts",
-    "skills",
-    "topics",
-    "transcriptions",
-]

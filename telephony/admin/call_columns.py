@@ -10,22 +10,18 @@ from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.translation import gettext_lazy as _
 
-from callcentre.admin import ReadOnlyAdmin, UncountedMixin, column, display, link
+from callcentre.admin import Admin, ReadOnlyAdmin, UncountedMixin, column, display, link
 from callcentre.admin.scope import scope_of
 from callcentre.core.times import second
 from telephony.admin import connection_search
 from telephony.admin.state_labels import minutes
 from telephony.call_lookups import names_of_campaigns
-from telephony.customers import Customer, customers_of, name_beside, pages_of_customers
+from telephony.customers import customers_of, name_beside, pages_of_customers
 from telephony.models import Connection, Recording
 from telephony.numbers import comparable
 
 # The styles of the pages that show players or words.
 CONVERSATION_STYLES = {"all": ("telephony/transcription.css",)}
-
-
-def _id_of(customer: Customer | None) -> int:
-    return customer.id if customer else 0
 
 
 def player_of(recording: Recording) -> str:
@@ -35,6 +31,28 @@ def player_of(recording: Recording) -> str:
     address, length = reverse("admin:telephony_recording_audio", args=[recording.pk]), minutes(recording.seconds)
     label = _("Play the recording of %s") % length
     return format_html('<a class="cc-play" href="{}" aria-label="{}">{}</a>', address, label, length)
+
+
+def _customer_link(row: Any, number: str) -> str:
+    if row.known_customer is None:
+        return str(row.customer_id or "–")
+    customer, address = row.known_customer
+    return link(address, name_beside(number, customer.label) or _("unknown"))
+
+
+class CustomerColumn(Admin):
+    """A column with the customer, for rows that have a number and the id of its customer."""
+
+    def complete_rows(self, rows: Sequence[Any]) -> None:
+        customers = pages_of_customers({row.customer_id for row in rows if row.customer_id})
+        for row in rows:
+            row.known_customer = customers.get(row.customer_id)
+
+    @display(description=_("customer"))
+    def customer(self, row: Any) -> str:
+        if not hasattr(row, "known_customer"):  # on the page of a row
+            self.complete_rows([row])
+        return _customer_link(row, row.number)
 
 
 class CallsAdmin(UncountedMixin, ReadOnlyAdmin):
@@ -63,7 +81,10 @@ class CallsAdmin(UncountedMixin, ReadOnlyAdmin):
         """Add the customers, the names of campaigns and the recordings of the calls."""
         calls = [self.call_of(row) for row in rows]
         by_number = customers_of({comparable(call.customer_number) for call in calls if not call.customer_id})
-        ids = {id(call): call.customer_id or _id_of(by_number.get(comparable(call.customer_number))) for call in calls}
+        ids = {}
+        for call in calls:
+            known = by_number.get(comparable(call.customer_number))
+            ids[id(call)] = call.customer_id or (known.id if known else 0)
         customers = pages_of_customers({pk for pk in ids.values() if pk})
         campaigns = names_of_campaigns({call.campaign_id for call in calls if call.campaign_id})
         for call in calls:
@@ -84,10 +105,7 @@ class CallsAdmin(UncountedMixin, ReadOnlyAdmin):
         call = self.call_of(row)
         if not hasattr(call, "known_customer"):  # on the page of a row
             CallsAdmin.complete_rows(self, [row])
-        if call.known_customer is None:
-            return str(call.customer_id or "–")
-        customer, address = call.known_customer
-        return link(address, name_beside(call.customer_number, customer.label) or _("unknown"))
+        return _customer_link(call, call.customer_number)
 
     @display(description=_("number"))
     def number(self, row: Any) -> str:

@@ -18,10 +18,9 @@ from callcentre.admin.scope import AutocompleteSelectMultipleFilter
 from callcentre.core.errors import Conflict, ErrorCode, Fault, Invalid
 from callcentre.core.statements import rows_of
 from callcentre.core.times import second, spell_length
-from telephony.admin.call_columns import CallPartsAdmin
+from telephony.admin.call_columns import CallPartsAdmin, CustomerColumn
 from telephony.admin.report_filter import CountedCallBacks, CountedMissed
 from telephony.calls import callbacks
-from telephony.customers import name_beside, pages_of_customers
 from telephony.models import CallBack, Connection, MissedCaller
 from telephony.numbers import comparable, is_number
 
@@ -55,7 +54,7 @@ def _call(call: Connection | None) -> str:
 
 
 @admin.register(CallBack)
-class CallBackAdmin(UncountedMixin, ReadOnlyAdmin):
+class CallBackAdmin(CustomerColumn, UncountedMixin, ReadOnlyAdmin):
     """Call-backs, in the order in which they were asked for: which wait, and how the others ended."""
 
     has_own_history = True  # never edited: Django's history would be empty
@@ -97,20 +96,6 @@ class CallBackAdmin(UncountedMixin, ReadOnlyAdmin):
     ) -> tuple[QuerySet[CallBack], bool]:
         text = search_term.replace("\0", "").strip()
         return queryset.filter(number=comparable(text)) if text else queryset, False
-
-    def complete_rows(self, rows: Sequence[Any]) -> None:
-        customers = pages_of_customers({row.customer_id for row in rows if row.customer_id})
-        for row in rows:
-            row.known_customer = customers.get(row.customer_id)
-
-    @display(description=_("customer"))
-    def customer(self, row: Any) -> str:
-        if not hasattr(row, "known_customer"):  # on the page of a row
-            self.complete_rows([row])
-        if row.known_customer is None:
-            return str(row.customer_id or "–")
-        customer, address = row.known_customer
-        return link(address, name_beside(row.number, customer.label) or _("unknown"))
 
     def has_cancel_permission(self, request: HttpRequest) -> bool:
         return request.user.has_perm("telephony.change_callback")

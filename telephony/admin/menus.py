@@ -1,19 +1,170 @@
 """Menus before queues: their keys and prompts, a picture of where the keys lead, and a page that tries them."""
 
+from dataclasses import dataclass
 from typing import Any
 
+from django import forms
+from django.conf import settings
 from django.contrib import admin
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
+from unfold.widgets import UnfoldAdminFileFieldWidget
 
-from callcentre.admin import Admin, Inline, page_action
-from telephony.admin.menu_picture import picture
-from telephony.admin.prompts import PromptInline
+from callcentre.admin import Admin, Inline, display, page_action
+from callcentre.admin.theme import ModelForm
+from callcentre.core.deletions import FileRemoval
+from telephony import sounds
 from telephony.admin.undeletable import Undeletable
 from telephony.calls import menus
 from telephony.models import Menu, MenuEntry, Prompt
+from telephony.samples import BYTES, RATE
+from telephony.wav import to_telephone
+
+# Of the WAV that `to_telephone` makes.
+HEADER_BYTES = 44
+
+
+class SoundField(forms.FileField):
+    """A WAV file. Its value is the sound as switches play it, or None."""
+
+    widget = UnfoldAdminFileFieldWidget(attrs={"accept": ".wav,audio/wav"})
+
+    def clean(self, data: Any, initial: Any = None) -> bytes | None:
+        file = super().clean(data, initial)
+        if not file:
+            return None
+        if file.size > settings.MAX_UPLOAD_MB * 1024 * 1024:
+            raise forms.ValidationError(_("The file is too large."))
+        return to_telephone(file)
+
+
+class PromptForm(ModelForm):
+    sound = SoundField(label=_("WAV file"), required=False)
+
+    class Meta:
+        model = Prompt
+        fields = ("kind", "language", "number")
+
+    def clean(self) -> dict[str, Any]:
+        values: dict[str, Any] = super().clean() or self.cleaned_data
+        if not self.instance.file and not values.get("sound") and "sound" not in self.errors:
+            self.add_error("sound", _("Choose a WAV file."))
+        return values
+
+    def save(self, commit: bool = True) -> Any:
+        if sound := self.cleaned_data["sound"]:
+            if self.instance.file:
+                FileRemoval.add([self.instance.file.name])
+            sounds.store(self.instance.file, sound)
+            self.instance.seconds = (len(sound) - HEADER_BYTES) / BYTES / RATE
+        return super().save(commit)
+
+
+class PromptInline(Inline):
+    tab = True
+    model = Prompt
+    form = PromptForm
+    fields = ("kind", "language", "number", "sound", "listen")
+    readonly_fields = ("listen",)
+    verbose_name_plural = _("prompts")
+    kinds: tuple[str, ...] = Prompt.OF_QUEUE
+
+    def formfield_for_choice_field(self, db_field: Any, request: Any, **kwargs: Any) -> Any:
+        if db_field.name == "kind":
+            kwargs["choices"] = [("", "---------"), *((kind, Prompt.Kind(kind).label) for kind in self.kinds)]
+        return super().formfield_for_choice_field(db_field, request, **kwargs)
+
+    @display(description=_("sound"))
+    def listen(self, prompt: Prompt) -> str:
+        if not prompt.file:
+            return "–"
+        address, label = sounds.signed_path(str(prompt.file.name)), _now("Listen")
+        return format_html('<a class="cc-link" href="{}">{}</a> {} s', address, label, f"{prompt.seconds:.1f}")
+
+
+# In points: a line of the tree, a level, a box.
+LINE, LEVEL, WIDTH, HEIGHT = 34, 250, 200, 26
+# The most levels and boxes of a picture.
+DEPTH, MOST = 6, 200
+LONGEST = 26
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    key: str
+    text: str
+    kind: str
+    depth: int
+    line: int
+    # The line of the box that leads here.
+    parent: int
+
+
+def picture(menu: Menu) -> SafeString:
+    """Return the tree as an SVG element."""
+    tree = _Tree()
+    tree.add(menu, "", 0, 0)
+    size = (max(box.depth for box in tree.boxes) * LEVEL + WIDTH + 2, len(tree.boxes) * LINE)
+    drawn = format_html_join("", "{}", ((_box(box),) for box in tree.boxes))
+    title = _now("Where the keys of the menu lead")
+    return format_html(
+        '<svg class="cc-menu" role="img" aria-label="{}" width="{}" height="{}" viewBox="0 0 {} {}">{}</svg>',
+        title, *size, *size, drawn,
+    )  # fmt: skip
+
+
+class _Tree:
+    """The boxes, one in each line."""
+
+    def __init__(self) -> None:
+        self.boxes: list[Box] = []
+        self._drawn: set[int] = set()
+        self._entries: dict[int, list[MenuEntry]] = {}
+        for entry in MenuEntry.objects.select_related("to_menu__end_queue", "queue", "while_open"):
+            self._entries.setdefault(entry.menu_id, []).append(entry)
+
+    def add(self, menu: Menu, key: str, depth: int, parent: int) -> None:
+        line = len(self.boxes)
+        is_new = menu.pk not in self._drawn and depth < DEPTH
+        self.boxes.append(Box(key, menu.name if is_new else f"{menu.name} ↑", "menu", depth, line, parent))
+        if not is_new:
+            return
+        self._drawn.add(menu.pk)
+        for entry in self._entries.get(menu.pk, []):
+            if len(self.boxes) >= MOST:
+                return
+            label = f"{entry.key} ({entry.while_open})" if entry.while_open else entry.key
+            if entry.to_menu:
+                self.add(entry.to_menu, label, depth + 1, line)
+            else:
+                kind = "queue" if entry.queue else "number" if entry.number else "information"
+                self.boxes.append(Box(label, entry.place, kind, depth + 1, len(self.boxes), line))
+        end = str(menu.end_queue or menu.end_number) or _now("the call ends")
+        self.boxes.append(Box("…", end, "end", depth + 1, len(self.boxes), line))
+
+
+def _box(box: Box) -> SafeString:
+    x, y = box.depth * LEVEL + 1, box.line * LINE + 4
+    link = SafeString("")
+    if box.depth:
+        left, top, middle = (box.depth - 1) * LEVEL + 12, box.parent * LINE + 4 + HEIGHT, y + HEIGHT // 2
+        link = format_html(
+            '<path d="M{} {}V{}H{}"/><text class="cc-menu-key" x="{}" y="{}">{}</text>',
+            left, top, middle, x, left + 6, middle - 4, _cut(box.key),
+        )  # fmt: skip
+    return format_html(
+        '{}<rect class="cc-menu-{}" x="{}" y="{}" width="{}" height="{}" rx="5"/><text x="{}" y="{}">{}</text>',
+        link, box.kind, x, y, WIDTH, HEIGHT, x + 8, y + 17, _cut(box.text),
+    )  # fmt: skip
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+
 
 # The most keys of one trial.
 MOST_KEYS = 100

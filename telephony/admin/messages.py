@@ -4,7 +4,6 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin, messages
-from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
@@ -13,15 +12,12 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextareaWidget
 
-from callcentre.admin import DatesFilter, ReadOnlyAdmin, actor_of, column, cut, page_action
+from callcentre.admin import ReadOnlyAdmin, actor_of, column, cut, page_action
+from callcentre.admin.dates import dates_filter
 from callcentre.admin.scope import AutocompleteSelectFilter, scope_of
 from callcentre.core.times import second
 from telephony.models import Agent, AgentMessage, Queue
-from telephony.verbs.messages import send_message
-
-
-class SentFilter(DatesFilter):
-    column = "sent_at"
+from telephony.verbs.agents import send_message
 
 
 class MessageForm(forms.Form):
@@ -62,7 +58,7 @@ class AgentMessageAdmin(ReadOnlyAdmin):
 
     has_own_history = True  # never edited: Django's history would be empty
     list_display = ("sent", "agent", "words", "actor_name", "closed")
-    list_filter = (("agent", AutocompleteSelectFilter), SentFilter)
+    list_filter = (("agent", AutocompleteSelectFilter), dates_filter("sent_at"))
     list_select_related = ("agent",)
     fields = ("sent", "agent", "text", "actor_name", "closed")
     readonly_fields = fields
@@ -80,8 +76,6 @@ class AgentMessageAdmin(ReadOnlyAdmin):
 
     @page_action(description=_("New message"), url_path="send", icon="campaign", permissions=["send"])
     def send(self, request: HttpRequest) -> HttpResponse:
-        if not self.has_send_permission(request):
-            raise PermissionDenied
         form = MessageForm(request)
         if request.method == "POST" and form.is_valid():
             given = form.cleaned_data

@@ -13,8 +13,7 @@ from telephony.current_states import current_states
 from telephony.models import Agent, AgentGroup, AgentMessage, Pause, Queue
 from telephony.models.agent_intervals import REASON_LENGTH
 from telephony.verbs import heartbeats, presence
-from telephony.verbs.agents import edit_agent
-from telephony.verbs.messages import send_message
+from telephony.verbs.agents import edit_agent, send_message
 
 
 class AgentEditInput(Input):

@@ -12,7 +12,7 @@ from tests.conftest import ACTOR
 from tests.statements import few_statements
 from tests.tickets.factories import CustomerFactory
 from tickets.models import Customer
-from tickets.verbs.customer_merges import merge_customers
+from tickets.verbs.customers import merge_customers
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
 

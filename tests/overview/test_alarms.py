@@ -10,11 +10,10 @@ from django.test import Client
 from django.utils import timezone
 
 from callcentre.models import User
-from callcentre.overview.mails import outbox
 from callcentre.overview.models import Alarm, AlarmMail
 from callcentre.overview.tasks import prune_mails, watch_alarms
 from callcentre.overview.verbs.alarms import delete_alarm
-from callcentre.overview.watch import watch
+from callcentre.overview.watch import outbox, watch
 from campaigns.models import DiallingDay
 from telephony.models import OpeningHours, Queue
 from telephony.verbs import presence

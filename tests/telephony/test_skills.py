@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from callcentre.core.statements import row_of
-from telephony.admin.skills import CallerPriorityForm
+from telephony.admin.queues import CallerPriorityForm
 from telephony.calls import distribution
 from telephony.calls.prompts import _PLACE
 from telephony.calls.why_waiting import explain

@@ -18,15 +18,12 @@ from callcentre.core.errors import ErrorCode, Fault, Invalid
 from callcentre.core.integers import integer_of
 from tickets.admin import customer_forms, customer_search
 from tickets.admin.custom_field_inputs import name_of
-from tickets.admin.customer_contact import call_view, contact_of, write_view
 from tickets.admin.customer_forms import CustomerChoices, MergeForm, NoteForm
 from tickets.admin.customer_history import ACTIONS, changes_of
-from tickets.admin.customer_merge import preview_of
-from tickets.admin.customer_parts import panels_of, timeline_of
+from tickets.admin.customer_pages import call_view, contact_of, panels_of, preview_of, timeline_of, write_view
 from tickets.models import Customer, CustomerSettings, CustomField
 from tickets.models.customer_fields import FORM_ROWS
-from tickets.verbs.customer_merges import merge_customers
-from tickets.verbs.customers import add_customer_note, create_customer, edit_customer
+from tickets.verbs.customers import add_customer_note, create_customer, edit_customer, merge_customers
 
 
 @admin.register(Customer)

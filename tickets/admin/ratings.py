@@ -7,7 +7,7 @@ from django.utils.translation import gettext_lazy as _
 from callcentre.admin import ReadOnlyAdmin, UncountedMixin, display, link
 from callcentre.admin.lists import ConditionFilter
 from tickets.models import Rating
-from tickets.models.rating import stars
+from tickets.models.message import stars
 
 
 class ValueFilter(ConditionFilter):

@@ -45,14 +45,13 @@ from tickets import due_tickets
 from tickets.admin import ticket_search
 from tickets.admin.own_tickets import next_view
 from tickets.admin.report_filter import Counted
-from tickets.admin.ticket_add_page import add_view
 from tickets.admin.ticket_bulk_actions import ACTIONS, assign_selected
 from tickets.admin.ticket_page import ICONS, TicketPage
 from tickets.admin.ticket_page_files import file_view
 from tickets.admin.ticket_page_forms import AgentField, tags_of
 from tickets.admin.ticket_page_presence import presence_view
 from tickets.admin.ticket_page_sidebar import dues_of
-from tickets.admin.ticket_relations import connect_view, merge_view, split_view
+from tickets.admin.ticket_pages import add_view, connect_view, merge_view, split_view
 from tickets.due_tickets import LATE, POSTPONED, SOON_DUE
 from tickets.models import Ticket
 from tickets.models.status import OPEN_KINDS

@@ -8,8 +8,7 @@ from callcentre.core.times import minute
 from tickets.mail.send_results import Lost, Refused, Sent
 from tickets.models import CustomField, Dispatch, Marketplace, custom_values
 from webhooks.signing import sign
-from webhooks.transport.encoding import encode
-from webhooks.transport.sender import Outcome, Sender
+from webhooks.transport.sender import Outcome, Sender, encode
 
 sender = Sender()
 # Status codes that ask for the same request at a later time.

@@ -1,46 +1,12 @@
 from tickets.models.chat import Chat, ChatMessage, ChatState
 from tickets.models.custom_field import CustomField
-from tickets.models.customer import Company, Customer, CustomerChange, CustomerNote, CustomerNumber
-from tickets.models.customer_settings import CustomerSettings
+from tickets.models.customer import Company, Customer, CustomerChange, CustomerNote, CustomerNumber, CustomerSettings
 from tickets.models.dispatch import Dispatch
 from tickets.models.file import StoredFile
 from tickets.models.mail import AcknowledgedAddress, CannedReply, Marketplace
 from tickets.models.mailbox_test import MailboxTest
-from tickets.models.message import Message
-from tickets.models.rating import Rating
+from tickets.models.message import Message, Rating
 from tickets.models.received_mail import ReceivedMail
 from tickets.models.status import TicketCategory, TicketStatus, TicketSubstatus, as_read
 from tickets.models.ticket import Source, Ticket, TicketChange, TicketCount
 from tickets.models.ticket_queue import TicketQueue, TicketQueueHours
-
-__all__ = [
-    "AcknowledgedAddress",
-    "CannedReply",
-    "Chat",
-    "ChatMessage",
-    "ChatState",
-    "Company",
-    "CustomField",
-    "Customer",
-    "CustomerChange",
-    "CustomerNote",
-    "CustomerNumber",
-    "CustomerSettings",
-    "Dispatch",
-    "MailboxTest",
-    "Marketplace",
-    "Message",
-    "Rating",
-    "ReceivedMail",
-    "Source",
-    "StoredFile",
-    "Ticket",
-    "TicketCategory",
-    "TicketChange",
-    "TicketCount",
-    "TicketQueue",
-    "TicketQueueHours",
-    "TicketStatus",
-    "TicketSubstatus",
-    "as_read",
-]

@@ -84,7 +84,7 @@ class CustomerQuerySet(models.QuerySet["Customer"]):
 class Customer(TimestampedModel):
     """A person or an office that the contact centre serves.
 
-    A merge (tickets.verbs.customer_merges) moves tickets, calls, numbers and notes to another customer. The merged row
+    A merge (tickets.verbs.customers) moves tickets, calls, numbers and notes to another customer. The merged row
     stays as a pointer (`merged_into`), so that its old id and address still find the customer.
     """
 
@@ -213,3 +213,25 @@ class CustomerChange(Change):
         verbose_name_plural = _("changes of customers")
         ordering = ["-id"]
         indexes = [models.Index(fields=["-at"], name="customerchange_at")]
+
+
+@audited()
+class CustomerSettings(models.Model):
+    """The settings of customers: one row, written by a migration (docs/decisions/0017)."""
+
+    creates_unknown = models.BooleanField(
+        _("create customers of unknown senders and callers"),
+        help_text=_(
+            "The first mail from an unknown address and the first call from an unknown number create a customer. The"
+            " surname is the name in the mail, else the address or the number."
+        ),
+    )
+
+    class Meta:
+        verbose_name = _("settings of customers")
+        verbose_name_plural = _("settings of customers")
+        ordering = ["id"]
+        constraints = [models.CheckConstraint(name="customersettings_is_one_row", condition=Q(pk=1))]
+
+    def __str__(self) -> str:
+        return str(self._meta.verbose_name)

@@ -23,10 +23,8 @@ from tickets.models.message import Message
 from tickets.models.participants import recipients_of
 from tickets.models.rules import active_agent, check_body, check_not_merged, cleaned
 from tickets.models.ticket import MARKETPLACES, REPLY_SOURCES, Source, Ticket
-from tickets.verbs.answers import end_target
 from tickets.verbs.attachments import attach, lock_unused_files
-from tickets.verbs.due_times import after_reply, set_columns
-from tickets.verbs.status_changes import Kind, change_status, status_of_kind
+from tickets.verbs.due_times import Kind, after_reply, change_status, end_target, set_columns, status_of_kind
 from tickets.verbs.ticket_row import lock_ticket, save_ticket
 
 

@@ -11,7 +11,6 @@ from django.utils import timezone
 from callcentre.core.actor import Actor
 from callcentre.core.changes import change_columns, differences
 from callcentre.core.errors import ErrorCode, Fault, Invalid, check_lines
-from callcentre.core.row_inserts import RowInsert, mark_stored
 from tickets import events
 from tickets.addresses import read_sender
 from tickets.models import custom_values, rules
@@ -21,9 +20,8 @@ from tickets.models.message import Message
 from tickets.models.ticket import Source, Ticket
 from tickets.models.ticket_queue import TicketQueue
 from tickets.verbs.attachments import attach, lock_unused_files
-from tickets.verbs.due_times import after_status, set_columns
-from tickets.verbs.status_changes import Kind, change_status, status_of_kind
-from tickets.verbs.ticket_row import add_system_comment, lock_ticket, log_ticket, save_ticket
+from tickets.verbs.due_times import Kind, after_status, change_status, set_columns, status_of_kind
+from tickets.verbs.ticket_row import RowInsert, add_system_comment, lock_ticket, log_ticket, mark_stored, save_ticket
 from tickets.verbs.unknown_customers import customer_of_sender
 
 _TICKET = RowInsert("ticket", Ticket)

@@ -24,7 +24,7 @@ from callcentre.core.integers import integer_of
 from webhooks.admin.id_ranges import ID, MARGIN, first_event_since, first_id_since, last_event_before, within
 from webhooks.models import Attempt, Delivery, Event
 from webhooks.models.delivery import FAILED_ATTEMPT
-from webhooks.verbs.resends import resend_deliveries
+from webhooks.verbs.webhooks import resend_deliveries
 
 STATES = {Delivery.State.WAITING: "info", Delivery.State.SUCCEEDED: "success", Delivery.State.FAILED: "danger"}
 WEBHOOK = "webhook__id__exact"

@@ -28,7 +28,7 @@ from webhooks.admin.targets import TargetAdmin
 from webhooks.models import Webhook
 from webhooks.rules import faults_of
 from webhooks.verbs import webhooks as verbs
-from webhooks.verbs.resends import start_resend
+from webhooks.verbs.webhooks import start_resend
 
 WAITING = """(SELECT count(*) FROM (
   SELECT FROM webhooks_delivery d WHERE d.webhook_id = webhooks_webhook.id AND d.state = 'waiting' LIMIT %s
