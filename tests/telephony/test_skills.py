@@ -271,7 +271,7 @@ def test_each_agent_has_the_reasons_for_which_no_phone_rings(queue: Queue, djang
     assert (found.place, found.next and found.next.login) == (1, "able")
 
     presence.log_out(agents["able"], ACTOR)
-    with django_assert_num_queries(1):
+    with django_assert_num_queries(2):
         again = explain(call, now)
     assert again
     assert again.next is None

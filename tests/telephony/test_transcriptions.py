@@ -120,7 +120,7 @@ def test_a_silent_call_has_no_parts_and_is_not_sent_to_the_provider(provider: Pr
 
 
 def test_a_long_recording_is_sent_in_pieces(provider: Provider, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(provider, "PIECE_SECONDS", 4)
+    monkeypatch.setattr("telephony.transcription.provider.PIECE_SECONDS", 4)
     provider.hear = heard((1, 9, "", "Hello."))
 
     made = transcribed(recorded(MONO))

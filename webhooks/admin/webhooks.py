@@ -19,10 +19,10 @@ from callcentre.admin import HistoryMixin, actor_of, confirm_first, display, pag
 from callcentre.admin.base import REFUSALS
 from callcentre.admin.history import SHOWN, Entry, entry_of
 from callcentre.admin.lists import ConditionFilter
-from callcentre.admin.secrets import OwnPasswordForm, password_inputs
+from callcentre.admin.secrets import OwnPasswordForm, RotateForm, password_inputs
 from callcentre.core.errors import ErrorCode, Outdated
 from webhooks.admin.changes import ACTIONS, changes_of
-from webhooks.admin.forms import CREDENTIALS, ResendForm, RotateForm, WebhookForm, by_group
+from webhooks.admin.forms import CREDENTIALS, ResendForm, WebhookForm, by_group
 from webhooks.admin.health import CHART_OPTIONS, MOST_COUNTED, health_of, queue_of, state_of
 from webhooks.admin.targets import TargetAdmin
 from webhooks.models import Webhook
