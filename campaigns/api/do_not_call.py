@@ -81,10 +81,6 @@ class DoNotCallFilterSet(FilterSet):
     number = NumberFilter(help_text="A number in any spelling: the entries that forbid to call it.")
     outbound_id = TextFilter(field_name="campaign__code", help_text="Id of a campaign: its own entries only.")
 
-    class Meta:
-        model = DoNotCall
-        fields: tuple[str, ...] = ()
-
 
 _COLUMNS = ("id", "phone_number", "is_prefix", "campaign__code", "reason", "since", "until")
 ENTRY = shape(

@@ -39,10 +39,6 @@ class CategoryFilter(TextFilter):
 class ArticleFilterSet(FilterSet):
     category_id = CategoryFilter(field_name="category_id", help_text="Articles of this category only.")
 
-    class Meta:
-        model = Article
-        fields: tuple[str, ...] = ()
-
 
 MAX_QUERY = 200
 # Characters that PostgreSQL cannot store separate words, like a blank.

@@ -35,10 +35,6 @@ class CallBackFilterSet(FilterSet):
     date_from = InstantFilter("created_at", lookup_expr="gte", help_text="Asked for at or after.")
     date_to = InstantFilter("created_at", lookup_expr="lte", is_upper_bound=True, help_text="Asked for at or before.")
 
-    class Meta:
-        model = CallBack
-        fields: tuple[str, ...] = ()
-
 
 _COLUMNS = (
     *("id", "queue_id", "number", "customer_id", "origin", "state", "disposition", "attempts", "wait_seconds"),

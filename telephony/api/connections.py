@@ -92,10 +92,6 @@ class TranscriptionExtras(FilterSet):
     includeEvaluatedCriteria = BooleanFilter(help_text="Adds `evaluatedCriteria`.")  # noqa: N815
     includeTalkListenSilenceRatio = BooleanFilter(help_text="Adds `talkListenSilenceRatio`.")  # noqa: N815
 
-    class Meta:
-        model = Transcription
-        fields: tuple[str, ...] = ()
-
     @classmethod
     def wanted(cls, request: Request) -> set[str]:
         """Return the names of the requested extras in the answer."""

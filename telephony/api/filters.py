@@ -3,7 +3,7 @@ from typing import Any
 from django.db.models import QuerySet
 
 from callcentre.api.filters import FilterSet, IdFilter, InstantFilter, TextFilter
-from telephony.models import Agent, Connection
+from telephony.models import Agent
 from telephony.models.connection import ConnectionQuerySet
 from telephony.models.connection_fields import FILTER_SENTENCES
 from telephony.numbers import comparable
@@ -38,7 +38,3 @@ class ConnectionFilterSet(FilterSet):
     src = NumberFilter(field_name="src_number", help_text=FILTER_SENTENCES["src"])
     dst = NumberFilter(field_name="dst_number", help_text=FILTER_SENTENCES["dst"])
     connection_id = UidFilter(help_text=FILTER_SENTENCES["connection_id"])
-
-    class Meta:
-        model = Connection
-        fields: tuple[str, ...] = ()

@@ -13,7 +13,7 @@ from callcentre.api.viewsets import ApiViewSet
 from callcentre.core.errors import ErrorCode
 from callcentre.core.lookups import get_or_404
 from tickets.api.serializers import agent_field
-from tickets.models import Chat, ChatMessage, ChatState
+from tickets.models import Chat, ChatState
 from tickets.verbs.chats import assign_chat, close_chat, start_chat, write_in_chat
 
 
@@ -50,18 +50,10 @@ class ChatFilterSet(FilterSet):
     client_email = TextFilter("client_email", lookup_expr="iexact", help_text="The client's e-mail address.")
     status = StateFilter(choices=ChatState.values, help_text="One or more statuses.")
 
-    class Meta:
-        model = Chat
-        fields: list[str] = []
-
 
 class ChatMessageFilterSet(FilterSet):
     message_id = IdFilter("id", help_text="One message.")
     after = IdFilter("id", lookup_expr="gt", help_text="The `message_id` of the last message that was read.")
-
-    class Meta:
-        model = ChatMessage
-        fields: list[str] = []
 
 
 _TIMES = ("created_at", "assigned_at", "answered_at", "closed_at")

@@ -86,10 +86,6 @@ class CustomerFilterSet(FilterSet):
     identifier = IdentifierFilter(help_text="The id of another system, also of a customer merged into another.")
     company_id = IdFilter("company", help_text="A company.")
 
-    class Meta:
-        model = Customer
-        fields: list[str] = []
-
 
 class PlaceFilter(TextFilter):
     """The place in a timeline after which a page begins."""
@@ -106,10 +102,6 @@ class PlaceFilter(TextFilter):
 class TimelineFilterSet(FilterSet):
     kind = ListFilter(choices=list(KIND_NAMES), help_text="Only entries of these kinds.")
     before = PlaceFilter(help_text="`next` of the page before, for the entries after it.")
-
-    class Meta:
-        model = Customer
-        fields: list[str] = []
 
 
 CUSTOMER = shape(

@@ -28,10 +28,6 @@ class EventFilterSet(FilterSet):
     after = IdFilter(field_name="id", lookup_expr="gt", help_text="The id of the last event that was read.")
     actions = ListFilter(field_name="action", choices=EventType.values, help_text="One or more actions.")
 
-    class Meta:
-        model = Event
-        fields: tuple[str, ...] = ()
-
 
 # Higher counts are cut off: counting takes time, and a receiver far behind reads on without them.
 MOST_COUNTED = 100_000
