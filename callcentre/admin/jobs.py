@@ -26,7 +26,10 @@ from callcentre.lists.listed import address_of
 from callcentre.lists.models import SEES_ALL, ListAction, ListActionQuerySet, ListExport, sees_all
 
 # By the states of all kinds of jobs.
-COLOURS = {"queued": "info", "running": "info", "finished": "success", "cancelled": "warning", "failed": "danger"}
+COLOURS = {
+    "uploaded": "warning", "queued": "info", "running": "info",
+    "finished": "success", "cancelled": "warning", "failed": "danger",
+}
 
 
 class JobAdmin(ReadOnlyAdmin):

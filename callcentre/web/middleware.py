@@ -70,14 +70,16 @@ class MessageMiddleware(_OfPages, of_messages.MessageMiddleware):
     """Django's middleware, for pages."""
 
 
-class LanguageMiddleware:
+class _Middleware:
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+
+class LanguageMiddleware(_Middleware):
     """The language of the request's cookie or its Accept-Language.
 
     Django's middleware also looks for a language in the address, where we have none. That takes three times as long.
     """
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         translation.activate(translation.get_language_from_request(request))
@@ -93,10 +95,7 @@ logger = logging.getLogger("callcentre.requests")
 _QUIET = ("/health/", "/metrics", "/static/")
 
 
-class RequestMiddleware:
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self.get_response = get_response
-
+class RequestMiddleware(_Middleware):
     def __call__(self, request: HttpRequest) -> HttpResponse:
         started = time.perf_counter()
         request_id = os.urandom(7).hex()[:13]
@@ -170,14 +169,11 @@ def _actor_of(request: HttpRequest) -> Actor:
     return cast("Actor", user.actor) if user and user.is_authenticated else SYSTEM
 
 
-class CrossSiteMiddleware:
+class CrossSiteMiddleware(_Middleware):
     """The refusal of writes that a page of another site makes with the credentials of our user's browser.
 
     Browsers name the site in Sec-Fetch-Site, which no page can set. Programs and old browsers send no such header.
     """
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         site = request.META.get("HTTP_SEC_FETCH_SITE", "none")
@@ -193,15 +189,12 @@ class CrossSiteMiddleware:
         return self.get_response(request)
 
 
-class NulMiddleware:
+class NulMiddleware(_Middleware):
     """The answer 400 to an address, cookie or form with NUL, which PostgreSQL cannot store in any text.
 
     The API checks its own addresses and bodies, and names the field. Fields of most forms refuse NUL with a sentence
     beside the field. A form is refused here only if its page used the text and failed.
     """
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         return misread(request, BadRequest()) if _has_nul(request) else self.get_response(request)
@@ -223,15 +216,12 @@ def _has_impossible_text(request: HttpRequest) -> bool:
     return any(not is_storable(text) for name, values in request.POST.lists() for text in (name, *values))
 
 
-class BusyMiddleware:
+class BusyMiddleware(_Middleware):
     """The answer 409 of a page that waited too long for a row of another transaction, and 503 of the audit log during
     an upgrade.
 
     Some pages handle this themselves; the API has an answer of its own.
     """
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         return self.get_response(request)

@@ -327,12 +327,7 @@ class Leg(models.Model):
         CUSTOMER = "customer", _("customer")
         TARGET = "target", _("target of a transfer")
 
-    class State(models.TextChoices):
-        ASKED = "asked", _("asked for")
-        RINGING = "ringing", _("ringing")
-        UP = "up", _("up")
-        REFUSED = "refused", _("refused")
-        ENDED = "ended", _("ended")
+    State = AgentLine.State
 
     connection = models.ForeignKey(Connection, models.CASCADE, related_name="legs", verbose_name=_("call"))
     role = models.CharField(_("role"), max_length=10, choices=Role)
