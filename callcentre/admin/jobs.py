@@ -27,8 +27,12 @@ from callcentre.lists.models import SEES_ALL, ListAction, ListActionQuerySet, Li
 
 # By the states of all kinds of jobs.
 COLOURS = {
-    "uploaded": "warning", "queued": "info", "running": "info",
-    "finished": "success", "cancelled": "warning", "failed": "danger",
+    "uploaded": "warning",
+    "queued": "info",
+    "running": "info",
+    "finished": "success",
+    "cancelled": "warning",
+    "failed": "danger",
 }
 
 

@@ -28,8 +28,13 @@ from callcentre.models import Lockout, User
 from callcentre.rate_limits import forget_failures
 from callcentre.signin.browsers import in_words
 from callcentre.signin.models import RecoveryCode, SecondFactor
-from callcentre.signin.verbs.second_factor import has_second_factor, remove_second_factor
-from callcentre.signin.verbs.sessions import end_session, end_sessions, sessions_of
+from callcentre.signin.verbs import (
+    end_session,
+    end_sessions,
+    has_second_factor,
+    remove_second_factor,
+    sessions_of,
+)
 
 
 def rows_of(user: User, request: HttpRequest) -> list[dict[str, Any]]:

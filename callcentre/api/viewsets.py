@@ -14,10 +14,10 @@ from rest_framework.viewsets import ViewSet
 from callcentre import rate_limits
 from callcentre.api.authentication import Principal
 from callcentre.api.exceptions import Refusal, TooMany
+from callcentre.api.fields import Input
 from callcentre.api.filters import Query
 from callcentre.api.idempotency import HEADER, run_once
 from callcentre.api.openapi import operation
-from callcentre.api.serializers import Input
 from callcentre.core.actor import Actor
 from callcentre.core.errors import ErrorCode, Fault, Invalid
 

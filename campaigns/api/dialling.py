@@ -3,9 +3,8 @@
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from callcentre.api.fields import BooleanField, ChoiceField, IdField, ListField, TextField
+from callcentre.api.fields import BooleanField, ChoiceField, IdField, Input, ListField, TextField
 from callcentre.api.openapi import boolean, count, mapping, minute, number, operation, second, shape, text
-from callcentre.api.serializers import Input
 from callcentre.api.viewsets import ApiViewSet
 from callcentre.core.errors import ErrorCode
 from campaigns.api.views import campaign_or_404

@@ -8,7 +8,7 @@ from django.utils.translation import gettext_lazy as _
 
 from callcentre.admin import Admin, Inline, actor_of, display
 from knowledgebase.models import Article, Catalog, Category
-from knowledgebase.verbs.catalogs import edit_catalog
+from knowledgebase.verbs.articles import edit_catalog
 
 
 class CategoryInline(Inline):

@@ -1,9 +1,8 @@
 from datetime import UTC, datetime
 from typing import Any
 
-from callcentre.api.fields import BooleanField, TextField
+from callcentre.api.fields import BooleanField, Input, TextField
 from callcentre.api.openapi import array, count, shape, text
-from callcentre.api.serializers import Input
 from knowledgebase.html import with_absolute_images
 from knowledgebase.models import Article, Catalog
 from knowledgebase.models.catalog import Language

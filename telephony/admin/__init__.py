@@ -6,9 +6,9 @@ from telephony.admin import (
     callbacks,
     connections,
     menus,
-    messages,
     queues,
     shortcuts,
+    supervision,
     topics,
     transcriptions,
 )

@@ -2,9 +2,8 @@ from rest_framework.exceptions import APIException
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from callcentre.api.fields import BooleanField, IdField, TextField
+from callcentre.api.fields import BooleanField, IdField, Input, TextField
 from callcentre.api.openapi import array, boolean, integer, operation, second, shape, text
-from callcentre.api.serializers import Input
 from callcentre.api.viewsets import ApiViewSet
 from callcentre.core.errors import ErrorCode, Fault, Invalid
 from callcentre.core.lookups import found_or_404

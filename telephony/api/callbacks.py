@@ -5,15 +5,14 @@ from typing import Any
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from callcentre.api.fields import IdField, TextField
+from callcentre.api.fields import IdField, Input, TextField
 from callcentre.api.filters import FilterSet, IdFilter, InstantFilter, ListFilter
 from callcentre.api.openapi import count, integer, operation, page, second, shape, text
 from callcentre.api.pagination import LimitOffset
-from callcentre.api.serializers import Input
 from callcentre.api.viewsets import ApiViewSet
 from callcentre.core.errors import ErrorCode
 from callcentre.core.lookups import get_or_404
-from telephony.api.filters import NumberFilter
+from telephony.api.connections import NumberFilter
 from telephony.calls import callbacks
 from telephony.models import CallBack, Connection
 

@@ -1,10 +1,11 @@
 from typing import Any, cast
 
+from django.db.models import QuerySet
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from callcentre.api.field_tables import properties, row_writer
-from callcentre.api.filters import BooleanFilter, FilterSet
+from callcentre.api.filters import BooleanFilter, FilterSet, IdFilter, InstantFilter, TextFilter
 from callcentre.api.openapi import array, boolean, count, number, operation, page, second, shape, text
 from callcentre.api.pagination import limit_and_offset
 from callcentre.api.viewsets import ApiViewSet
@@ -13,12 +14,44 @@ from callcentre.core.errors import ErrorCode, Fault, Invalid, NotFound
 from callcentre.core.lookups import found_or_404
 from callcentre.core.parsing import Reject
 from telephony import connection_rows
-from telephony.api.filters import ConnectionFilterSet
-from telephony.models import Connection, Recording, Transcription
+from telephony.models import Agent, Connection, Recording, Transcription
 from telephony.models.connection import ConnectionQuerySet
-from telephony.models.connection_fields import CONNECTION_FIELDS, DETAIL_FIELDS
+from telephony.models.connection_fields import CONNECTION_FIELDS, DETAIL_FIELDS, FILTER_SENTENCES
 from telephony.models.transcription import is_configured
+from telephony.numbers import comparable
 from telephony.talk_ratio import ratio
+
+
+class NumberFilter(TextFilter):
+    """A number in any spelling."""
+
+    def parse(self, text: str) -> str:
+        return comparable(super().parse(text))
+
+
+class LoginFilter(TextFilter):
+    def filter(self, qs: QuerySet[Any], value: Any) -> QuerySet[Any]:
+        # The key is looked up first: with a join the planner does not use the order of the agent's index, with a
+        # subquery it does not know the number of the agent's calls.
+        pk = Agent.objects.filter(login=value).order_by().values_list("pk", flat=True).first()
+        return qs.filter(agent_id=pk) if pk else qs.none()
+
+
+class UidFilter(TextFilter):
+    def filter(self, qs: ConnectionQuerySet, value: Any) -> QuerySet[Any]:
+        return qs.with_uid(value)
+
+
+class ConnectionFilterSet(FilterSet):
+    date_from = InstantFilter(field_name="created_at", lookup_expr="gte", help_text="First start.")
+    date_to = InstantFilter(field_name="created_at", lookup_expr="lte", is_upper_bound=True, help_text="Last start.")
+    user_login = LoginFilter(help_text=FILTER_SENTENCES["user_login"])
+    agent_login = LoginFilter(help_text="The same as `user_login`.")
+    queue_id = IdFilter(field_name="queue", help_text=FILTER_SENTENCES["queue_id"])
+    src = NumberFilter(field_name="src_number", help_text=FILTER_SENTENCES["src"])
+    dst = NumberFilter(field_name="dst_number", help_text=FILTER_SENTENCES["dst"])
+    connection_id = UidFilter(help_text=FILTER_SENTENCES["connection_id"])
+
 
 _listed, _detailed = row_writer(CONNECTION_FIELDS), row_writer(DETAIL_FIELDS)
 

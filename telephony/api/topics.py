@@ -6,8 +6,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from callcentre.api import fields
+from callcentre.api.fields import Input
 from callcentre.api.openapi import array, boolean, integer, operation, second, shape, text
-from callcentre.api.serializers import Input
 from callcentre.api.viewsets import ApiViewSet
 from callcentre.core.errors import ErrorCode, Fault, NotFound
 from callcentre.core.lookups import get_or_404

@@ -1,7 +1,6 @@
 from telephony.models.agent import Agent, AgentGroup
 from telephony.models.agent_intervals import AgentSession, AgentState, LedgerChange, Pause
-from telephony.models.agent_line import AgentLine
-from telephony.models.browser_phone import BrowserPhone
+from telephony.models.browser_phone import AgentLine, BrowserPhone
 from telephony.models.call_parts import AgentMessage, CallCommand, CallQuality, Offer, Supervision, Talk, Transfer
 from telephony.models.callback import CallBack, MissedCaller
 from telephony.models.connection import Connection, Leg
@@ -9,8 +8,7 @@ from telephony.models.menu import Menu, MenuEntry
 from telephony.models.prompt import CallerStep, Prompt
 from telephony.models.queue import OpeningHours, Queue, QueueMember
 from telephony.models.recording import CallerMessage, Recording
-from telephony.models.screen_pop import ScreenPop
-from telephony.models.shortcut import TransferShortcut
+from telephony.models.screen_pop import ScreenPop, TransferShortcut
 from telephony.models.skill import AgentSkill, CallerPriority, RequiredSkill, Skill
 from telephony.models.switch import SwitchCommand, SwitchContact
 from telephony.models.topic import ConnectionTopic, Topic, TopicField, TopicGroup

@@ -18,7 +18,7 @@ from callcentre.core.statements import Statement, rows_of
 from telephony import causes
 from telephony.channels import bridge_id
 from telephony.models.agent import Agent
-from telephony.models.agent_line import AgentLine
+from telephony.models.browser_phone import AgentLine
 from telephony.models.queue import Queue
 
 # Calls are found by their start. The few that last longer than this have an index of their own. So a call that was open

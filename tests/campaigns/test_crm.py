@@ -4,7 +4,7 @@ import pytest
 from django.urls import reverse
 
 from campaigns.models import Record
-from campaigns.models.record_customers import customers_of_records
+from campaigns.models.record_rows import customers_of_records
 from tests.backoffice import superuser
 from tests.campaigns.api_calls import status_of
 from tests.campaigns.factories import AdditionalNumberFactory, CampaignFactory, RecordFactory

@@ -13,7 +13,7 @@ from callcentre.core.statements import rows_of
 from callcentre.core.times import minute
 from tickets.admin import customer_search
 from tickets.models import CustomField, Ticket, TicketStatus
-from tickets.models.custom_values import WrongValue, parse
+from tickets.models.custom_field import WrongValue, parse
 from tickets.models.status import OPEN_KINDS, as_read
 
 MAX_FOUND = 500

@@ -4,11 +4,10 @@ from typing import Any
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from callcentre.api.fields import IdField, TextField
+from callcentre.api.fields import IdField, Input, TextField
 from callcentre.api.filters import FilterSet, IdFilter, InstantFilter, ListFilter, TextFilter
 from callcentre.api.openapi import integer, minute, operation, page, shape, text
 from callcentre.api.pagination import LimitOffset
-from callcentre.api.serializers import Input
 from callcentre.api.viewsets import ApiViewSet
 from callcentre.core.errors import ErrorCode
 from callcentre.core.lookups import get_or_404

@@ -5,11 +5,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from callcentre.api.field_tables import TableInput, properties
-from callcentre.api.fields import ListField, TextField
+from callcentre.api.fields import Input, ListField, TextField
 from callcentre.api.filters import FilterSet, IdFilter, ListFilter, TextFilter
 from callcentre.api.openapi import array, integer, limit_parameter, mapping, minute, operation, page, shape, text
 from callcentre.api.pagination import LimitOffset, read_limit
-from callcentre.api.serializers import Input
 from callcentre.api.viewsets import ApiViewSet
 from callcentre.core import times
 from callcentre.core.errors import ErrorCode, Fault

@@ -7,7 +7,7 @@ from callcentre.api.filters import FilterSet, IdFilter, IdListFilter, InstantFil
 from callcentre.core.errors import ErrorCode
 from callcentre.core.parsing import Reject
 from tickets.models import Customer, CustomField
-from tickets.models.custom_values import WrongValue, parse
+from tickets.models.custom_field import WrongValue, parse
 
 _ORDERS = {"create_date": "created_at", "update_date": "updated_at"}
 

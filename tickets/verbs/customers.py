@@ -16,7 +16,7 @@ from callcentre.core.phone_zones import UNREADABLE, zone_named
 from telephony.models import Connection
 from tickets import events
 from tickets.addresses import is_address
-from tickets.models import custom_values
+from tickets.models import custom_field
 from tickets.models.custom_field import CustomField
 from tickets.models.customer import Company, Customer, CustomerNote, CustomerNumber
 from tickets.models.customer_fields import FORM_FIELDS
@@ -42,7 +42,7 @@ def create_customer(
     faults = list(faults)
     numbers = _normal_forms(phone_numbers, faults)
     with transaction.atomic():
-        kept, wrong = custom_values.read(CustomField.Owner.CUSTOMER, custom_fields or {}, {})
+        kept, wrong = custom_field.read(CustomField.Owner.CUSTOMER, custom_fields or {}, {})
         values = _with_name_of_zone(values, faults)
         _check(Customer(), values, faults)
         if faults := faults + wrong:
@@ -76,7 +76,7 @@ def edit_customer(
         locked = still_there(Customer.objects.select_for_update(no_key=True).filter(pk=customer.pk))
         if locked.merged_into_id is not None:
             raise Conflict(ErrorCode.CUSTOMER_MERGED)
-        kept, wrong = custom_values.read(CustomField.Owner.CUSTOMER, custom_fields or {}, locked.custom_fields)
+        kept, wrong = custom_field.read(CustomField.Owner.CUSTOMER, custom_fields or {}, locked.custom_fields)
         values = _with_name_of_zone(values, faults)
         _check(customer, values, faults)
         if faults := faults + wrong:

@@ -13,7 +13,7 @@ from callcentre.core.changes import change_columns, differences
 from callcentre.core.errors import ErrorCode, Fault, Invalid, check_lines
 from tickets import events
 from tickets.addresses import read_sender
-from tickets.models import custom_values, rules
+from tickets.models import custom_field, rules
 from tickets.models.custom_field import CustomField
 from tickets.models.file import StoredFile
 from tickets.models.message import Message
@@ -148,7 +148,7 @@ def _new_ticket(
         faults.append(Fault(ErrorCode.TICKET_QUEUE_MISSING, "queue_id"))
     elif queue is not None and not queue.is_active:
         faults.append(Fault(ErrorCode.TICKET_QUEUE_NOT_FOUND, "queue_id"))
-    values, wrong = custom_values.read(CustomField.Owner.TICKET, custom_fields, {})
+    values, wrong = custom_field.read(CustomField.Owner.TICKET, custom_fields, {})
     faults += wrong
     faults += check_lines(subject=subject)
     faults += rules.check_sender(sender, source, may_be_any=may_be_any_sender)
@@ -219,7 +219,7 @@ def edit_ticket(
         before = ticket.full_status_name
         faults += rules.check_not_merged(ticket)
         choice = rules.choose(chosen, ticket, faults)
-        values, wrong = custom_values.read(CustomField.Owner.TICKET, custom_fields or {}, ticket.custom_fields)
+        values, wrong = custom_field.read(CustomField.Owner.TICKET, custom_fields or {}, ticket.custom_fields)
         if faults := faults + wrong:
             raise Invalid(faults)
         assert choice.status is not None

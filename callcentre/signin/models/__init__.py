@@ -1,3 +1,2 @@
-from callcentre.signin.models.password_reset import PasswordReset
 from callcentre.signin.models.second_factor import RecoveryCode, SecondFactor
-from callcentre.signin.models.session import SessionStore, UserSession
+from callcentre.signin.models.session import PasswordReset, SessionStore, UserSession

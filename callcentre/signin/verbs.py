@@ -1,18 +1,47 @@
-"""Setting up, checking and removing second factors."""
+"""Sessions ended, new passwords asked for, second factors set up, checked and removed."""
 
 import base64
 import os
 from datetime import datetime, timedelta
 
+from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
 from callcentre.core.actor import Actor
 from callcentre.core.audit import AuditAction, record
+from callcentre.core.enqueue import enqueue
 from callcentre.models import User, hash_secret
-from callcentre.signin.models import RecoveryCode, SecondFactor
+from callcentre.signin.models import PasswordReset, RecoveryCode, SecondFactor, UserSession
 from callcentre.signin.models.second_factor import DIGITS, new_key
-from callcentre.signin.verbs.sessions import end_sessions
+from callcentre.signin.models.session import MOST_PER_LOGIN, MOST_PER_SOURCE
+
+
+def sessions_of(user: User) -> list[UserSession]:
+    """Return the sessions of the user that still count, the last active one first."""
+    sessions = UserSession.objects.filter(user=user, expire_date__gt=timezone.now())
+    counting = [session for session in sessions if session.admits(user)]
+    return sorted(counting, key=lambda session: session.seen_at or session.expire_date, reverse=True)
+
+
+def end_session(user: User, actor: Actor, name: str) -> int:
+    """End the session with this name. Return the number of ended sessions."""
+    return _end(user, actor, [session for session in sessions_of(user) if session.name == name])
+
+
+def end_sessions(user: User, actor: Actor, but: str | None = None) -> int:
+    """End all sessions of the user but the one with this key. Return the number of ended sessions."""
+    return _end(user, actor, [session for session in sessions_of(user) if session.session_key != but])
+
+
+def _end(user: User, actor: Actor, sessions: list[UserSession]) -> int:
+    keys = [session.session_key for session in sessions]
+    with transaction.atomic():
+        count = UserSession.objects.filter(user=user, session_key__in=keys).delete()[0]
+        if count:
+            record(actor, AuditAction.END_SESSIONS, user)
+    return count
+
 
 CODE_COUNT = 10
 # A session that sets up a second factor sees the same key for so long.
@@ -115,3 +144,24 @@ def _is_of_app(code: str) -> bool:
 
 def _is_right(factor: SecondFactor, code: str) -> bool:
     return _is_of_app(code) and factor.verify_token(code)
+
+
+def may_ask(source: str) -> bool:
+    """Return whether this network address may ask for another password now."""
+    return PasswordReset.objects.recent().filter(source=source).count() < MOST_PER_SOURCE
+
+
+def ask_for_reset(typed: str, source: str, site: str, language: str) -> None:
+    """Record a request, which a worker answers by mail if there is such a user.
+
+    A login that was asked for too often within the hour gets no further mail.
+    """
+    with transaction.atomic():
+        is_too_often = PasswordReset.objects.recent().filter(typed__iexact=typed).count() >= MOST_PER_LOGIN
+        reset = PasswordReset.objects.create(
+            typed=typed, source=source, site=settings.PUBLIC_URL or site, language=language
+        )
+        if is_too_often:
+            PasswordReset.objects.filter(pk=reset.pk).update(next_attempt_at=None)
+        else:
+            enqueue("signin.mail_reset", reset.pk)
