@@ -14,7 +14,7 @@ from unfold.contrib.filters.admin import ChoicesDropdownFilter
 
 from callcentre.admin.base import ReadOnlyAdmin, actor_of
 from callcentre.admin.lists import UncountedMixin
-from callcentre.admin.theme import display
+from callcentre.admin.theme import column, display
 from callcentre.core.audit import AuditAction, record_once
 from callcentre.core.changes import AskedFor
 from callcentre.core.downloads import file_response
@@ -95,6 +95,8 @@ class ListActionAdmin(UncountedMixin, JobAdmin):
     list_display_links = ("what",)
     list_filter = (("state", ChoicesDropdownFilter),)
 
+    what = column(str, description=_("action"))
+
     def get_urls(self) -> list[URLPattern]:
         return [self.url_to("<int:pk>/cancel/", self.cancel_view, "cancel"), *super().get_urls()]
 
@@ -106,10 +108,6 @@ class ListActionAdmin(UncountedMixin, JobAdmin):
         """Let people see their own actions, also without a right to the list of them."""
         is_own = obj is not None and obj.is_of(request.user)
         return is_own or bool(super().has_view_permission(request, obj))
-
-    @display(description=_("action"))
-    def what(self, job: ListAction) -> str:
-        return str(job)
 
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
@@ -160,6 +158,8 @@ class ListExportAdmin(UncountedMixin, FileJobAdmin):
     list_display_links = ("name",)
     list_filter = (("state", ChoicesDropdownFilter), ("format", ChoicesDropdownFilter))
 
+    name = column(lambda export: export.file_name, description=_("file"))
+
     def get_queryset(self, request: HttpRequest) -> QuerySet[ListExport]:
         rows = cast("FileJobQuerySet", super().get_queryset(request))
         return rows if sees_all(request.user) else rows.of_user(request.user)
@@ -167,10 +167,6 @@ class ListExportAdmin(UncountedMixin, FileJobAdmin):
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Let people who may export see their exports."""
         return request.user.has_perm(RIGHT) or bool(super().has_view_permission(request, obj))
-
-    @display(description=_("file"))
-    def name(self, export: ListExport) -> str:
-        return export.file_name
 
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None

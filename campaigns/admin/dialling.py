@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
-from callcentre.admin import Admin, ReadOnlyAdmin, UncountedMixin, actor_of, display, link, page_action
+from callcentre.admin import Admin, ReadOnlyAdmin, UncountedMixin, actor_of, column, display, link, page_action
 from callcentre.admin.base import REFUSALS
 from callcentre.admin.scope import AutocompleteSelectFilter, scope_of
 from callcentre.admin.theme import ModelForm
@@ -64,18 +64,18 @@ def chart_of(columns: Sequence[CallCounts]) -> Chart:
     """Draw the columns from the first one with calls on: a chart of a new campaign is not empty but for its end."""
     first = next((place for place, column in enumerate(columns) if column.placed), len(columns))
     columns = columns[min(first, max(len(columns) - FEWEST, 0)) :]
-    most = max((column.placed for column in columns), default=0)
+    most = max((day.placed for day in columns), default=0)
     step = WIDTH / max(len(columns), 1)
     bars = []
-    for place, column in enumerate(columns):
+    for place, day in enumerate(columns):
         top = 0.0
-        others = column.placed - column.answered - column.dropped
-        for kind, count in zip(KINDS, (column.answered, column.dropped, others), strict=True):
+        others = day.placed - day.answered - day.dropped
+        for kind, count in zip(KINDS, (day.answered, day.dropped, others), strict=True):
             if count <= 0:
                 continue
             height = HEIGHT * count / max(most, 1)
             top += height
-            title = f"{column.label}: {count} {KINDS[kind]}"
+            title = f"{day.label}: {count} {KINDS[kind]}"
             x, y = f"{place * step + 1:.1f}", f"{HEIGHT - top:.1f}"
             bars.append(Bar(kind, x, y, f"{step - 2:.1f}", f"{height:.1f}", title))
     return Chart(bars, columns[0].label, columns[-1].label, most, [row for row in columns if row.placed])
@@ -294,10 +294,8 @@ class RecordOfferAdmin(UncountedMixin, ReadOnlyAdmin):
     fields = ("agent", "campaign", "record", "offered_at", "expires_at", "ended_at", "end_shown", "reason")
     readonly_fields = fields
 
+    end_shown = column(lambda offer: offer.get_end_display() or _("open"), description=_("end"))
+
     @display(description=_("record"))
     def record(self, offer: RecordOffer) -> str:
         return link(reverse("admin:campaigns_record_change", args=[offer.record_id]), offer.record_id)
-
-    @display(description=_("end"))
-    def end_shown(self, offer: RecordOffer) -> Any:
-        return offer.get_end_display() or _("open")

@@ -72,13 +72,8 @@ class LegalHoursAdmin(Admin):
         (_("Validity"), {"fields": (("valid_from", "valid_until"),)}),
     )
 
-    @display(description=_("country prefix"), ordering="prefix")
-    def prefix_shown(self, row: LegalHours) -> str:
-        return f"+{row.prefix}"
-
-    @display(description=_("hours"))
-    def span(self, row: LegalHours) -> str:
-        return f"{row.begins_at:%H:%M}–{row.ends_at:%H:%M}"
+    prefix_shown = column(lambda row: f"+{row.prefix}", description=_("country prefix"), ordering="prefix")
+    span = column(lambda row: f"{row.begins_at:%H:%M}–{row.ends_at:%H:%M}", description=_("hours"))
 
     @display(description=_("valid"))
     def dates(self, row: LegalHours) -> str:

@@ -10,7 +10,7 @@ from django.utils.html import escape, format_html
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 
-from callcentre.admin import ChangeMixin, ReadOnlyAdmin, UncountedMixin, actor_of, display, link, page_action
+from callcentre.admin import ChangeMixin, ReadOnlyAdmin, UncountedMixin, actor_of, column, display, link, page_action
 from callcentre.core.integers import integer_of
 from knowledgebase.comparison import compare
 from knowledgebase.models import Article, ArticleChange, ArticleVersion
@@ -77,6 +77,8 @@ class ArticleVersionAdmin(UncountedMixin, ReadOnlyAdmin):
     has_own_history = True  # read-only: Django's history would be empty
     actions_detail = ("compare", "restore")
 
+    removed_summary = column(lambda version: removed_in_words(version.removed) or "–", description=_("taken out"))
+
     class Media:
         css = {"all": ("knowledgebase/reader.css",)}
 
@@ -99,10 +101,6 @@ class ArticleVersionAdmin(UncountedMixin, ReadOnlyAdmin):
     @display(description=_("state"))
     def state_in_words(self, version: ArticleVersion) -> str:
         return self.state(version)[1]
-
-    @display(description=_("taken out"))
-    def removed_summary(self, version: ArticleVersion) -> str:
-        return removed_in_words(version.removed) or "–"
 
     @display(description=_("as readers see it"))
     def shown(self, version: ArticleVersion) -> str:

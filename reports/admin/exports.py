@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext
 from unfold.contrib.filters.admin import ChoicesDropdownFilter, DropdownFilter
 
-from callcentre.admin import actor_of, display
+from callcentre.admin import actor_of, column
 from callcentre.admin.jobs import FileJobAdmin
 from callcentre.admin.scope import scope_of
 from callcentre.core.errors import Conflict, Invalid
@@ -78,6 +78,8 @@ class ExportAdmin(ReportPage, FileJobAdmin):
     search_fields = ("actor_name",)
     search_help_text = _("Who asked")
 
+    name = column(lambda export: export.file_name, description=_("report"))
+
     class Media:
         css = {"all": ["callcentre/progress.css", "reports/report.css"]}
         js = ["reports/report.js", "callcentre/progress.js"]
@@ -136,10 +138,6 @@ class ExportAdmin(ReportPage, FileJobAdmin):
             list_url=self.url_of("changelist"),
             report_url=self.url_of("report"),
         )
-
-    @display(description=_("report"))
-    def name(self, export: Export) -> str:
-        return export.file_name
 
     def change_view(self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None) -> Any:
         export: Export = self.job_or_404(request, object_id)

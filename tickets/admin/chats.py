@@ -19,6 +19,7 @@ from callcentre.admin import (
     PeriodFilter,
     UncountedMixin,
     actor_of,
+    column,
     confirm_first,
     display,
     page_action,
@@ -135,6 +136,9 @@ class ChatAdmin(ChatPageMixin, DeletableMixin, UncountedMixin, Admin):
     actions_detail = ("answer", "assign", "close")
     has_own_history = True  # the page shows all times
 
+    started = column(lambda chat: chat.created_at, description=_("started"))
+    login = column(lambda chat: chat.agent.login if chat.agent else "–", description=_("agent"))
+
     class Media:
         js = ("tickets/canned.js", "tickets/chat.js")
 
@@ -152,14 +156,6 @@ class ChatAdmin(ChatPageMixin, DeletableMixin, UncountedMixin, Admin):
         except (ValueError, forms.ValidationError):
             ids, is_cut = find(term, scope_of(request))
             return self.rows_found(request, queryset, ids, MAX_FOUND, is_cut=is_cut), False
-
-    @display(description=_("started"))
-    def started(self, chat: Chat) -> Any:
-        return chat.created_at
-
-    @display(description=_("agent"))
-    def login(self, chat: Chat) -> str:
-        return chat.agent.login if chat.agent else "–"
 
     @display(description=_("state"), label={"waiting": "warning", "open": "info", "closed": "success"})
     def state(self, chat: Chat) -> tuple[str, str]:
