@@ -16,7 +16,7 @@ from callcentre.core import mail_outbox
 from callcentre.core.mail_outbox import DueMail, Outbox, QueuedMail
 from callcentre.overview import tasks as alarm_tasks
 from callcentre.overview import watch as alarm_mails
-from callcentre.signin import mails as reset_mails
+from callcentre.signin import tasks as reset_mails
 from callcentre.signin import tasks as reset_tasks
 from reports import exporting as export_mails
 from reports import tasks as export_tasks

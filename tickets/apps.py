@@ -37,12 +37,7 @@ class TicketsConfig(AppConfig):
         from tickets.admin import customer_search
         from tickets.timeline.own_kinds import KINDS
 
-        customers.register_customer_lookup(customer_lookups.customers_of)
-        customers.register_customer_of_caller(customer_lookups.customer_of_caller)
-        customers.register_customer_query(customer_lookups.CUSTOMER_OF)
-        customers.register_customer_pages(customer_lookups.pages_of_customers)
-        customers.register_choices(customer_lookups.ticket_queues)
-        customers.register_opener(customer_lookups.open_for_message)
+        customers.register(customer_lookups)
         call_lookups.register_call_search(customer_search.call_branches)
         deletions.register_kinds()
         for kind in KINDS:
