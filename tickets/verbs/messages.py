@@ -88,7 +88,7 @@ def reply_to(
             created_at=at,
         )
         _queue(message, to, copies, now)
-        events.agent_responded(ticket, agent_login, message.pk)
+        events.agent_responded(ticket, agent_login, message_id=message.pk)
         if system_comment:
             events.ticket_updated(ticket)
     return message
@@ -159,7 +159,7 @@ def receive_message(
                 created_at=created_at,
                 is_automatic=is_automatic,
             )
-            events.message_received(ticket, message.pk)
+            events.message_received(ticket, message_id=message.pk)
             if system_comment:
                 events.ticket_updated(ticket)
             return message
@@ -204,7 +204,7 @@ def comment_on(
         )
         if is_answer:
             end_target(ticket, actor, "comment", now)
-        events.ticket_commented(ticket, agent_login, message.pk)
+        events.ticket_commented(ticket, agent_login, message_id=message.pk)
     return message
 
 
