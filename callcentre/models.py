@@ -273,11 +273,6 @@ class ApiUserChange(Change):
         ordering = ["-id"]
 
 
-class IdempotencyRecordQuerySet(models.QuerySet["IdempotencyRecord"]):
-    def older_than(self, instant: datetime) -> "IdempotencyRecordQuerySet":
-        return self.filter(created_at__lt=instant)
-
-
 class IdempotencyRecord(models.Model):
     """The answer to a POST with an Idempotency-Key, written in the transaction of the work itself.
 
@@ -294,8 +289,6 @@ class IdempotencyRecord(models.Model):
     # Encrypted, because an answer can contain a secret.
     answer = models.BinaryField(default=b"")
     created_at = models.DateTimeField(db_default=Now())
-
-    objects = IdempotencyRecordQuerySet.as_manager()
 
     class Meta:
         ordering = ["-id"]

@@ -244,10 +244,10 @@ def _mailboxes(now: datetime, scope: Scope) -> list[Figures]:
 
 
 def _alarms(scope: Scope) -> list[Figures]:
-    raised = scope.within(Alarm.objects.raised()).select_related("queue", "campaign").order_by("raised_at", "id")
+    raised = scope.within(Alarm.objects.exclude(raised_at=None)).select_related("queue", "campaign")
     return [
         {"id": alarm.pk, "name": alarm.name, "subject": alarm.subject, "limit": alarm.limit, "value": alarm.value}
         | {"place": alarm.place, "queue": alarm.queue_id, "campaign": alarm.campaign_id, "sounds": alarm.sounds}
         | {"since": _epoch(alarm.raised_at)}
-        for alarm in raised
+        for alarm in raised.order_by("raised_at", "id")
     ]

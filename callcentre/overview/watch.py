@@ -6,6 +6,7 @@ from operator import attrgetter
 
 from django.conf import settings
 from django.db import transaction
+from django.db.models import Q
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -37,7 +38,8 @@ def watch() -> int:
     it is free again. A worker that dies leaves no part of the change behind.
     """
     with transaction.atomic():
-        watched = Alarm.objects.watched().order_by("pk")
+        # Of inactive alarms, those that are raised may change too.
+        watched = Alarm.objects.filter(Q(is_active=True) | Q(raised_at__isnull=False)).order_by("pk")
         alarms = list(watched.select_for_update(skip_locked=True, no_key=True))
         if not alarms:
             return 0

@@ -1,4 +1,3 @@
-from datetime import timedelta
 from uuid import uuid4
 
 from django.contrib.postgres.indexes import GinIndex
@@ -214,12 +213,6 @@ class ArticleVote(TimestampedModel):
         return f"{'+' if self.is_positive else '-'} {self.user_key}"
 
 
-class ImageQuerySet(models.QuerySet["ArticleImage"]):
-    def abandoned(self) -> "ImageQuerySet":
-        """Images that were uploaded more than a day ago and belong to no article."""
-        return self.filter(article=None, created_at__lt=timezone.now() - timedelta(days=1))
-
-
 class ArticleImage(TimestampedModel):
     """An image in an article. An editor uploads it; it belongs to the article that is saved with it first.
 
@@ -235,8 +228,6 @@ class ArticleImage(TimestampedModel):
     content_type = models.CharField(_("kind"), max_length=50)
     size = models.PositiveIntegerField(_("bytes"))
     actor_name = models.CharField(_("by"), max_length=150)
-
-    objects = ImageQuerySet.as_manager()
 
     class Meta:
         verbose_name = _("image of an article")

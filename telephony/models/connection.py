@@ -41,14 +41,6 @@ class ConnectionQuerySet(models.QuerySet["Connection"]):
     def open(self) -> "ConnectionQuerySet":
         return self.exclude(state=Connection.State.ENDED)
 
-    def unanswered(self) -> "ConnectionQuerySet":
-        """Calls that the other side has not picked up."""
-        return self.filter(answered_at=None).exclude(state=Connection.State.DETECTING)
-
-    def late(self, now: datetime) -> "ConnectionQuerySet":
-        """Calls whose time to be placed is over."""
-        return self.filter(state=Connection.State.QUEUED, place_until__lt=now)
-
     def with_uid(self, uid: str) -> "ConnectionQuerySet":
         """The connection with this id, or none; a text that is no id finds none."""
         if (found := UID.fullmatch(uid)) is None:

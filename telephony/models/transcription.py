@@ -24,11 +24,6 @@ def is_configured() -> bool:
     return bool(settings.TRANSCRIPTION_URL)
 
 
-class EvaluationCriterionQuerySet(models.QuerySet["EvaluationCriterion"]):
-    def for_queue(self, queue_id: int | None) -> "EvaluationCriterionQuerySet":
-        return self.filter(Q(queue=None) | Q(queue=queue_id), is_active=True)
-
-
 @audited()
 class EvaluationCriterion(TimestampedModel):
     """A criterion of a good call, as the agent's greeting. The model reads the description and answers yes or no."""
@@ -52,8 +47,6 @@ class EvaluationCriterion(TimestampedModel):
     )
     is_active = models.BooleanField(pgettext_lazy("of a criterion", "active"), default=True)
     order = models.PositiveIntegerField(_("order"), default=50)
-
-    objects = EvaluationCriterionQuerySet.as_manager()
 
     class Meta:
         verbose_name = _("evaluation criterion")

@@ -7,6 +7,7 @@ from typing import Any
 
 from django.conf import settings
 from django.core.files.storage import default_storage
+from django.db.models import Q
 
 from callcentre.core.due_work import Claim
 from telephony.models import Connection, EvaluationCriterion, Recording, Transcription
@@ -208,7 +209,8 @@ def _analysis_of(claim: Claim[Transcription]) -> dict[str, Any]:
     if not settings.ANALYSIS_MODEL or not parts:
         return NOTHING_MADE
     claim.check()
-    criteria = list(EvaluationCriterion.objects.for_queue(claim.row.connection.queue_id))
+    of_queue = Q(queue=None) | Q(queue=claim.row.connection.queue_id)
+    criteria = list(EvaluationCriterion.objects.filter(of_queue, is_active=True))
     analysis = analyse(parts, criteria)
     if analysis.speakers:
         said = zip(parts, analysis.speakers, strict=True)

@@ -47,9 +47,6 @@ class CustomerQuerySet(models.QuerySet["Customer"]):
         """Return the customers with this number, in its normal form; oldest first."""
         return self.current().filter(numbers__number=number).order_by("id")
 
-    def with_email(self, email: str) -> "CustomerQuerySet":
-        return self.current().filter(email__iexact=email).exclude(email="").order_by("id")
-
     def found_by_email(self, email: str) -> "CustomerQuerySet":
         """Return customers with this address, and those that a customer with it was merged into."""
         named = Customer.objects.filter(email__iexact=email).exclude(email="").order_by()
@@ -154,8 +151,8 @@ class Customer(TimestampedModel):
         # Separate queries use an index each. In a joined one the planner walks along the primary key.
         numbers = self.numbers.order_by().values("number")
         with_number = CustomerNumber.objects.filter(number__in=numbers).order_by().values_list("customer", flat=True)
-        with_email = Customer.objects.with_email(self.email).order_by().values_list("pk", flat=True)
-        ids = {*with_number[:MOST_ALIKE], *with_email[:MOST_ALIKE]} - {self.pk}
+        with_email = Customer.objects.current().filter(email__iexact=self.email).exclude(email="").order_by()
+        ids = {*with_number[:MOST_ALIKE], *with_email.values_list("pk", flat=True)[:MOST_ALIKE]} - {self.pk}
         return Customer.objects.current().filter(pk__in=ids).order_by("id")
 
 

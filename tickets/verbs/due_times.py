@@ -78,7 +78,9 @@ def after_reply(ticket: Ticket, at: datetime) -> dict[str, Any]:
 def awaited_after_merge(source: Ticket, target: Ticket) -> datetime | None:
     """Return the time since which the customer of two merged tickets waits for a response; None if none is owed."""
     waited = [ticket.awaiting_since for ticket in (source, target) if ticket.closed_at is None]
-    return min((since for since in waited if since and not _is_answered(target, since)), default=None)
+    answers = _answers(target)
+    owed = (since for since in waited if since and not answers.filter(created_at__gte=since).exists())
+    return min(owed, default=None)
 
 
 def unanswered_since(ticket: Ticket, contact_at: datetime | None = None) -> datetime | None:
@@ -101,10 +103,6 @@ def first_response(ticket: Ticket) -> datetime | None:
         _replies(ticket).filter(created_at__gte=ticket.created_at).aggregate(at=Min("created_at"))["at"]
     )
     return first
-
-
-def _is_answered(ticket: Ticket, since: datetime) -> bool:
-    return bool(_answers(ticket).filter(created_at__gte=since).exists())
 
 
 def _answers(ticket: Ticket) -> Any:

@@ -1,4 +1,3 @@
-from datetime import datetime
 from typing import ClassVar
 
 from django.db import models
@@ -26,9 +25,6 @@ class DeliveryQuerySet(DueQuerySet):
     def put_off(self) -> "DeliveryQuerySet":
         """Deliveries that wait for a next attempt beyond the lease, so that no worker holds them."""
         return self.waiting().filter(next_attempt_at__gt=Now() + LEASE)
-
-    def failed_between(self, since: datetime, until: datetime) -> "DeliveryQuerySet":
-        return self.failed().filter(finished_at__gte=since, finished_at__lte=until)
 
 
 class Delivery(DueWork):

@@ -262,7 +262,8 @@ def resend_piece(resend: Resend) -> bool:
 
 def _remaining(resend: Resend) -> list[QuerySet[Delivery]]:
     deliveries = Delivery.objects.filter(webhook_id=resend.webhook_id)
-    failed = deliveries.failed_between(resend.since, resend.created_at).order_by("finished_at")
+    finished = {"finished_at__gte": resend.since, "finished_at__lte": resend.created_at}
+    failed = deliveries.failed().filter(**finished).order_by("finished_at")
     waiting = deliveries.put_off().order_by("next_attempt_at", "id")
     return [failed, waiting] if resend.includes_waiting else [failed]
 

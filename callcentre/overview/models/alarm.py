@@ -73,15 +73,6 @@ def _is_of_its_place() -> Q:
     return condition | ~Q(subject__in=[*others]) & Q(campaign=None, queue__isnull=False)
 
 
-class AlarmQuerySet(models.QuerySet["Alarm"]):
-    def raised(self) -> "AlarmQuerySet":
-        return self.filter(raised_at__isnull=False)
-
-    def watched(self) -> "AlarmQuerySet":
-        """Return the alarms whose state may change: active ones, and raised ones that are inactive by now."""
-        return self.filter(Q(is_active=True) | Q(raised_at__isnull=False))
-
-
 @audited(ignored=("raised_at", "value", "user_id"))
 class Alarm(TimestampedModel):
     """A limit of a figure of a queue, a campaign or the trunk. It is raised while the figure is beyond the limit.
@@ -124,8 +115,6 @@ class Alarm(TimestampedModel):
     # The state: since when the figure is beyond the limit, and the figure at the last change of the state.
     raised_at = models.DateTimeField(_("raised"), null=True, editable=False)
     value = models.FloatField(_("value"), null=True, editable=False)
-
-    objects = AlarmQuerySet.as_manager()
 
     class Meta:
         verbose_name = _("alarm")
