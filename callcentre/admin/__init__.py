@@ -6,6 +6,7 @@ from callcentre.admin.base import (
     actor_of,
     cut,
     link,
+    unbroken,
     user_of,
     without_buttons,
 )

@@ -68,6 +68,11 @@ def cut(text: Any) -> str:
     return format_html('<span class="cc-cut" title="{}">{}</span>', text, text)
 
 
+def unbroken(text: Any) -> str:
+    """Return a cell that stays in one line."""
+    return format_html('<span class="whitespace-nowrap">{}</span>', text)
+
+
 def link(url: str, text: Any) -> str:
     """Return a link for a cell of a list or a field of a page."""
     return format_html('<a class="cc-link" href="{}">{}</a>', url, text)

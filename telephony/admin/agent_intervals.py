@@ -10,7 +10,6 @@ from django.db.models import F, Q, QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.html import format_html
 from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import ChoicesDropdownFilter, DropdownFilter
 
@@ -23,6 +22,7 @@ from callcentre.admin import (
     column,
     display,
     link,
+    unbroken,
 )
 from callcentre.admin.dates import dates_filter
 from callcentre.admin.periods import near, touching, within
@@ -227,6 +227,11 @@ class OfferAdmin(UncountedMixin, ReadOnlyAdmin):
     login = column(lambda offer: offer.agent.login, description=_("agent"))
     answered, ended = _clock("answered_at", _("answered")), _clock("ended_at", _("ended"))
     transferred = _clock("transferred_at", _("transferred"))
+    offered = column(lambda offer: unbroken(second(offer.offered_at)), description=_("offered"))
+    call = column(
+        lambda offer: link(reverse("admin:telephony_connection_change", args=[offer.connection_id]), offer.connection),
+        description=_("call"),
+    )
     result = column(
         lambda offer: (offer.outcome, offer.get_outcome_display()), description=_("outcome"), label=_COLOURS
     )
@@ -237,11 +242,3 @@ class OfferAdmin(UncountedMixin, ReadOnlyAdmin):
     def get_queryset(self, request: HttpRequest) -> QuerySet[Offer]:
         # No join: the planner could choose the wrong table to begin with.
         return super().get_queryset(request).prefetch_related("agent", "queue", "connection")
-
-    @display(description=_("offered"))
-    def offered(self, offer: Offer) -> str:
-        return format_html('<span class="whitespace-nowrap">{}</span>', second(offer.offered_at))
-
-    @display(description=_("call"))
-    def call(self, offer: Offer) -> str:
-        return link(reverse("admin:telephony_connection_change", args=[offer.connection_id]), offer.connection)

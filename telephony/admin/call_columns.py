@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.translation import gettext_lazy as _
 
-from callcentre.admin import Admin, ReadOnlyAdmin, UncountedMixin, column, display, link
+from callcentre.admin import Admin, ReadOnlyAdmin, UncountedMixin, column, display, link, unbroken
 from callcentre.admin.scope import scope_of
 from callcentre.core.times import second
 from telephony.admin import connection_search
@@ -55,6 +55,10 @@ class CustomerColumn(Admin):
         return _customer_link(row, row.number)
 
 
+def call_of(row: Any) -> Any:
+    return row if isinstance(row, Connection) else row.connection
+
+
 class CallsAdmin(UncountedMixin, ReadOnlyAdmin):
     """The base of lists whose rows are calls, or belong to one by `connection`."""
 
@@ -66,6 +70,10 @@ class CallsAdmin(UncountedMixin, ReadOnlyAdmin):
         css = CONVERSATION_STYLES
         js = ("telephony/player.js",)
 
+    start = column(lambda row: unbroken(second(call_of(row).created_at)), description=_("start"))
+    login = column(lambda row: agent.login if (agent := call_of(row).agent) else "–", description=_("agent"))
+    number = column(lambda row: unbroken(call_of(row).customer_number), description=_("number"))
+
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
     ) -> tuple[QuerySet[Any], bool]:
@@ -74,12 +82,9 @@ class CallsAdmin(UncountedMixin, ReadOnlyAdmin):
             queryset = self.rows_found(request, queryset, ids, connection_search.MAX_FOUND, is_cut=is_cut)
         return queryset, False
 
-    def call_of(self, row: Any) -> Any:
-        return row if isinstance(row, Connection) else row.connection
-
     def complete_rows(self, rows: Sequence[Any]) -> None:
         """Add the customers, the names of campaigns and the recordings of the calls."""
-        calls = [self.call_of(row) for row in rows]
+        calls = [call_of(row) for row in rows]
         by_number = customers_of({comparable(call.customer_number) for call in calls if not call.customer_id})
         ids = {}
         for call in calls:
@@ -91,29 +96,16 @@ class CallsAdmin(UncountedMixin, ReadOnlyAdmin):
             call.known_customer = customers.get(ids[id(call)])
             call.campaign_name = campaigns.get(call.campaign_id, "")
 
-    @display(description=_("start"))
-    def start(self, row: Any) -> str:
-        return format_html('<span class="whitespace-nowrap">{}</span>', second(self.call_of(row).created_at))
-
-    @display(description=_("agent"))
-    def login(self, row: Any) -> str:
-        agent = self.call_of(row).agent
-        return agent.login if agent else "–"
-
     @display(description=_("customer"))
     def customer(self, row: Any) -> str:
-        call = self.call_of(row)
+        call = call_of(row)
         if not hasattr(call, "known_customer"):  # on the page of a row
             CallsAdmin.complete_rows(self, [row])
         return _customer_link(call, call.customer_number)
 
-    @display(description=_("number"))
-    def number(self, row: Any) -> str:
-        return format_html('<span class="whitespace-nowrap">{}</span>', self.call_of(row).customer_number)
-
     @display(description=_("queue or campaign"))
     def place(self, row: Any) -> str:
-        call = self.call_of(row)
+        call = call_of(row)
         campaign = f"{call.campaign_code} {call.campaign_name}".strip()
         return str(call.queue or campaign or "–")
 
@@ -125,9 +117,10 @@ class CallPartsAdmin(CallsAdmin):
 
     call = column(lambda row: row.connection.uid, description=_("Id of the call"))
 
-    @display(description=_("call"))
-    def call_link(self, row: Any) -> str:
-        return link(reverse("admin:telephony_connection_change", args=[row.connection_id]), row.connection.uid)
+    call_link = column(
+        lambda row: link(reverse("admin:telephony_connection_change", args=[row.connection_id]), row.connection.uid),
+        description=_("call"),
+    )
 
 
 def recordings_of(calls: Iterable[Any]) -> dict[int, list[Recording]]:
