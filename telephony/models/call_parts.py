@@ -11,7 +11,7 @@ from callcentre.core.changes import Change
 from callcentre.core.scope import Kept, Lookups
 from telephony import causes
 from telephony.models.agent import Agent
-from telephony.models.connection import Connection, is_long
+from telephony.models.connection import SCOPE_OF_PART, Connection, is_long
 from telephony.models.queue import Queue
 
 
@@ -206,11 +206,7 @@ class Supervision(models.Model):
     last one, the phone goes on as a leg of the call. The actor is who asked.
     """
 
-    scope_lookups: ClassVar[Lookups] = {
-        "scope_call_queues": "connection__queue_id",
-        "scope_outbounds": Kept("connection__campaign_id", "campaign_code"),
-        "scope_agent_groups": "connection__agent__group_id",
-    }
+    scope_lookups: ClassVar[Lookups] = SCOPE_OF_PART
 
     class Mode(models.TextChoices):
         LISTEN = "listen", _("listens")

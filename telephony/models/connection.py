@@ -37,6 +37,14 @@ UID = re.compile(r"(?P<epoch>[1-9][0-9]{0,10})\.(?P<id>[1-9][0-9]{0,17})")
 CUSTOMER_NUMBER = Case(When(direction="INBOUND", then=F("src_number")), default=F("dst_number"))
 
 
+# The scope of rows that belong to a call by `connection`.
+SCOPE_OF_PART: Lookups = {
+    "scope_call_queues": "connection__queue_id",
+    "scope_outbounds": Kept("connection__campaign_id", "campaign_code"),
+    "scope_agent_groups": "connection__agent__group_id",
+}
+
+
 class ConnectionQuerySet(models.QuerySet["Connection"]):
     def open(self) -> "ConnectionQuerySet":
         return self.exclude(state=Connection.State.ENDED)

@@ -12,8 +12,8 @@ from django.utils.translation import pgettext_lazy
 from callcentre.core.audit import audited
 from callcentre.core.changes import TimestampedModel
 from callcentre.core.due_work import DIED, DueQuerySet, DueWork, Retries
-from callcentre.core.scope import Kept, Lookups
-from telephony.models.connection import Connection
+from callcentre.core.scope import Lookups
+from telephony.models.connection import SCOPE_OF_PART, Connection
 from telephony.models.queue import Queue
 
 NOTHING_MADE: dict[str, Any] = {"summary": None, "sentiment": None, "evaluated_criteria": None}
@@ -64,11 +64,7 @@ class Transcription(DueWork):
     retried without paying for the words again.
     """
 
-    scope_lookups: ClassVar[Lookups] = {
-        "scope_call_queues": "connection__queue_id",
-        "scope_outbounds": Kept("connection__campaign_id", "campaign_code"),
-        "scope_agent_groups": "connection__agent__group_id",
-    }
+    scope_lookups: ClassVar[Lookups] = SCOPE_OF_PART
     waits = Q(status="PENDING")
     delays = Retries.TRANSCRIPTION
     task = "telephony.transcribe"
