@@ -21,7 +21,7 @@ class Customer:
 
 
 class Known(Protocol):
-    """What the app of customers and tickets tells. Each look-up takes one query."""
+    """The look-ups of the app of customers and tickets, each of one query."""
 
     # SQL for the id of a number's customer, or NULL. `{}` stands for a column with the number.
     CUSTOMER_OF: str
