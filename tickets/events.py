@@ -47,8 +47,8 @@ def _direction(agent_login: str | None) -> str:
 
 
 def ticket_updated(ticket: "Ticket") -> None:
-    status = {"status_id": str(ticket.status_id), "substatus_id": ticket.substatus_id and str(ticket.substatus_id)}
-    _ticket(EventType.TICKET_UPDATED, ticket, **status)
+    substatus = ticket.substatus_id and str(ticket.substatus_id)
+    _ticket(EventType.TICKET_UPDATED, ticket, status_id=str(ticket.status_id), substatus_id=substatus)
 
 
 message_received = partial(_ticket, EventType.TICKET_MESSAGE_RECEIVED)

@@ -68,7 +68,7 @@ class RecordForm(ModelForm):
 
     def values(self) -> dict[str, Any]:
         """Return the changed values by the model's names; of a new record all that were filled in."""
-        given = {
+        given: dict[str, Any] = {
             name: value.replace("\r\n", "\n") if isinstance(value, str) else value
             for name, value in self.cleaned_data.items()
         }
