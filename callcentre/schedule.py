@@ -40,11 +40,11 @@ _TIMES: dict[str, float | crontab] = {
     "webhooks.sweep_resends": 10.0,
     # at 2:41 every night: delete events that are 90 days old, and rows of removed webhooks
     "webhooks.prune": LocalTime(hour="2", minute="41"),
-    # once a minute: read the mailboxes of ticket queues
+    # once a minute: read the mailboxes of ticket queues, and renew their tokens
     "tickets.poll_mailboxes": 60.0,
     # every 10 seconds: end the response targets of tickets whose customers were answered in a call or chat
     "tickets.sweep_answers": 10.0,
-    # once an hour: delete unused uploaded files that are 24 hours old
+    # once an hour: delete unused uploaded files that are 24 hours old, and spam of 30 days
     "tickets.prune_files": crontab(minute="23"),
     # every 5 seconds: settle calls without a result and end previews that are over, in case no dialler does
     "campaigns.sweep_calls": 5.0,
@@ -68,6 +68,8 @@ _TIMES: dict[str, float | crontab] = {
     "overview.watch_alarms": 5.0,
     # at 3:35 every night: delete mails of alarms that are 30 days old
     "overview.prune_mails": LocalTime(hour="3", minute="35"),
+    # every 20 seconds: ask the provider again about people who have been logged in for a quarter of an hour
+    "signin.check_provider_sessions": 20.0,
     # at 3:27 every night: delete requests for new passwords that are a day old
     "signin.prune_resets": LocalTime(hour="3", minute="27"),
     # once an hour: delete answers of retried writes that are 24 hours old

@@ -1,7 +1,16 @@
 from telephony.models.agent import Agent, AgentGroup
 from telephony.models.agent_intervals import AgentSession, AgentState, LedgerChange, Pause
 from telephony.models.browser_phone import AgentLine, BrowserPhone
-from telephony.models.call_parts import AgentMessage, CallCommand, CallQuality, Offer, Supervision, Talk, Transfer
+from telephony.models.call_parts import (
+    AgentMessage,
+    CallCommand,
+    CallQuality,
+    Consultation,
+    Offer,
+    Supervision,
+    Talk,
+    Transfer,
+)
 from telephony.models.callback import CallBack, MissedCaller
 from telephony.models.connection import Connection, Leg
 from telephony.models.menu import Menu, MenuEntry

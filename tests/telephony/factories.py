@@ -6,60 +6,16 @@ from typing import Any
 import factory
 from django.utils import timezone
 
-from telephony.models import (
-    Agent,
-    AgentGroup,
-    AgentLine,
-    AgentMessage,
-    AgentSession,
-    AgentSkill,
-    AgentState,
-    BrowserPhone,
-    CallBack,
-    CallCommand,
-    CallerMessage,
-    CallerPriority,
-    CallerStep,
-    CallQuality,
-    Connection,
-    ConnectionTopic,
-    EvaluationCriterion,
-    LedgerChange,
-    Leg,
-    Menu,
-    MenuEntry,
-    MissedCaller,
-    Offer,
-    OpeningHours,
-    Pause,
-    Prompt,
-    Queue,
-    QueueMember,
-    Recording,
-    RequiredSkill,
-    ScreenPop,
-    Skill,
-    Supervision,
-    SwitchCommand,
-    SwitchContact,
-    Talk,
-    Topic,
-    TopicField,
-    TopicGroup,
-    Transcription,
-    TranscriptionUsage,
-    Transfer,
-    TransferShortcut,
-)
+from telephony import models
 from telephony.numbers import comparable
 from tests.model_factory import ModelFactory
 
 
-class AgentGroupFactory(ModelFactory[AgentGroup]):
+class AgentGroupFactory(ModelFactory[models.AgentGroup]):
     name = factory.Sequence(lambda n: f"Group {n}")
 
 
-class AgentFactory(ModelFactory[Agent]):
+class AgentFactory(ModelFactory[models.Agent]):
     login = factory.Sequence(lambda n: f"agent-{n}")
     name = "Anna"
     surname = "Nowak"
@@ -70,18 +26,18 @@ class AgentFactory(ModelFactory[Agent]):
         left = factory.Trait(is_active=False)
 
 
-class PauseFactory(ModelFactory[Pause]):
+class PauseFactory(ModelFactory[models.Pause]):
     name = factory.Sequence(lambda n: f"Pause {n}")
 
 
-class AgentSessionFactory(ModelFactory[AgentSession]):
+class AgentSessionFactory(ModelFactory[models.AgentSession]):
     """An open session. Tests of verbs let an agent log in instead."""
 
     agent = factory.SubFactory(AgentFactory)
     started_at = factory.LazyFunction(lambda: timezone.now().replace(microsecond=0))
 
 
-class AgentStateFactory(ModelFactory[AgentState]):
+class AgentStateFactory(ModelFactory[models.AgentState]):
     """Free, since now."""
 
     agent = factory.SubFactory(AgentFactory)
@@ -89,7 +45,7 @@ class AgentStateFactory(ModelFactory[AgentState]):
     started_at = factory.LazyFunction(lambda: timezone.now().replace(microsecond=0))
 
 
-class QueueFactory(ModelFactory[Queue]):
+class QueueFactory(ModelFactory[models.Queue]):
     name = factory.Sequence(lambda n: f"Queue {n}")
     wrap_up_seconds = 0
 
@@ -99,40 +55,40 @@ class QueueFactory(ModelFactory[Queue]):
             QueueMemberFactory(queue=self, agent=agent)
 
 
-class QueueMemberFactory(ModelFactory[QueueMember]):
+class QueueMemberFactory(ModelFactory[models.QueueMember]):
     queue = factory.SubFactory(QueueFactory)
     agent = factory.SubFactory(AgentFactory)
 
 
-class SkillFactory(ModelFactory[Skill]):
+class SkillFactory(ModelFactory[models.Skill]):
     name = factory.Sequence(lambda n: f"Skill {n}")
 
 
-class AgentSkillFactory(ModelFactory[AgentSkill]):
+class AgentSkillFactory(ModelFactory[models.AgentSkill]):
     agent = factory.SubFactory(AgentFactory)
     skill = factory.SubFactory(SkillFactory)
     level = 5
 
 
-class RequiredSkillFactory(ModelFactory[RequiredSkill]):
+class RequiredSkillFactory(ModelFactory[models.RequiredSkill]):
     queue = factory.SubFactory(QueueFactory)
     skill = factory.SubFactory(SkillFactory)
     level = 5
 
 
-class CallerPriorityFactory(ModelFactory[CallerPriority]):
+class CallerPriorityFactory(ModelFactory[models.CallerPriority]):
     number = factory.Sequence(lambda n: f"+4860{n:07}")
     steps = 10
 
 
-class OpeningHoursFactory(ModelFactory[OpeningHours]):
+class OpeningHoursFactory(ModelFactory[models.OpeningHours]):
     queue = factory.SubFactory(QueueFactory)
     weekday = 1
     opens_at = time(8)
     closes_at = time(16)
 
 
-class ConnectionFactory(ModelFactory[Connection]):
+class ConnectionFactory(ModelFactory[models.Connection]):
     """An outbound call that was answered and is over, unless a trait says otherwise."""
 
     direction = "OUTBOUND"
@@ -165,7 +121,7 @@ class ConnectionFactory(ModelFactory[Connection]):
         )
 
 
-class LegFactory(ModelFactory[Leg]):
+class LegFactory(ModelFactory[models.Leg]):
     """The customer's side of a connection, up."""
 
     connection = factory.SubFactory(ConnectionFactory)
@@ -177,7 +133,7 @@ class LegFactory(ModelFactory[Leg]):
     up_at = factory.SelfAttribute("asked_at")
 
 
-class OfferFactory(ModelFactory[Offer]):
+class OfferFactory(ModelFactory[models.Offer]):
     """An agent's phone rings."""
 
     connection = factory.SubFactory(ConnectionFactory, waiting=True)
@@ -186,7 +142,7 @@ class OfferFactory(ModelFactory[Offer]):
     offered_at = factory.SelfAttribute("connection.created_at")
 
 
-class TalkFactory(ModelFactory[Talk]):
+class TalkFactory(ModelFactory[models.Talk]):
     """The whole talk of an outbound call, as its agent transfers it."""
 
     connection = factory.SubFactory(ConnectionFactory, has_talks=True)
@@ -196,7 +152,7 @@ class TalkFactory(ModelFactory[Talk]):
     ended_at = factory.SelfAttribute("connection.ended_at")
 
 
-class TransferFactory(ModelFactory[Transfer]):
+class TransferFactory(ModelFactory[models.Transfer]):
     connection = factory.SubFactory(ConnectionFactory)
     number = "+48225550199"
     action = "transfer"
@@ -204,7 +160,28 @@ class TransferFactory(ModelFactory[Transfer]):
     actor_name = "system"
 
 
-class CallCommandFactory(ModelFactory[CallCommand]):
+class ConsultationFactory(ModelFactory[models.Consultation]):
+    """A consultation of the agent of the call: the other has picked up, and the customer hears music."""
+
+    connection = factory.SubFactory(ConnectionFactory, talking=True, is_on_hold=True)
+    from_agent = factory.SubFactory(AgentFactory)
+    agent = factory.SubFactory(AgentFactory)
+    number = factory.LazyAttribute(lambda row: row.agent.number if row.agent else "+48225550199")
+    asked_at = factory.SelfAttribute("connection.created_at")
+    up_at = factory.SelfAttribute("asked_at")
+
+
+def with_phone(*, is_consulting: bool, **values: Any) -> models.Connection:
+    """A call whose agent has a phone in it, and may have called a colleague."""
+    agent = AgentFactory()
+    call: models.Connection = ConnectionFactory(talking=True, agent=agent, is_on_hold=is_consulting, **values)
+    LegFactory(connection=call, agent=agent, role="agent")
+    if is_consulting:
+        LegFactory(connection=call, agent=ConsultationFactory(connection=call).agent, role="consulted")
+    return call
+
+
+class CallCommandFactory(ModelFactory[models.CallCommand]):
     connection = factory.SubFactory(ConnectionFactory, talking=True)
     kind = "hang_up"
     actor_kind = "system"
@@ -212,39 +189,39 @@ class CallCommandFactory(ModelFactory[CallCommand]):
     created_at = factory.LazyFunction(timezone.now)
 
 
-class TopicGroupFactory(ModelFactory[TopicGroup]):
+class TopicGroupFactory(ModelFactory[models.TopicGroup]):
     queue = factory.SubFactory(QueueFactory)
     name = factory.Sequence(lambda n: f"Topics {n}")
 
 
-class TopicFactory(ModelFactory[Topic]):
+class TopicFactory(ModelFactory[models.Topic]):
     group = factory.SubFactory(TopicGroupFactory)
     name = factory.Sequence(lambda n: f"Topic {n}")
 
 
-class TopicFieldFactory(ModelFactory[TopicField]):
+class TopicFieldFactory(ModelFactory[models.TopicField]):
     queue = factory.SubFactory(QueueFactory)
     name = factory.Sequence(lambda n: f"Field {n}")
 
 
-class ConnectionTopicFactory(ModelFactory[ConnectionTopic]):
+class ConnectionTopicFactory(ModelFactory[models.ConnectionTopic]):
     connection = factory.SubFactory(ConnectionFactory)
     topic = factory.SubFactory(TopicFactory)
     agent = factory.SelfAttribute("connection.agent")
     set_by = "tester"
 
 
-class TransferShortcutFactory(ModelFactory[TransferShortcut]):
+class TransferShortcutFactory(ModelFactory[models.TransferShortcut]):
     name = factory.Sequence(lambda n: f"Shortcut {n}")
     number = "+48225550199"
 
 
-class EvaluationCriterionFactory(ModelFactory[EvaluationCriterion]):
+class EvaluationCriterionFactory(ModelFactory[models.EvaluationCriterion]):
     name = factory.Sequence(lambda n: f"Criterion {n}")
     description = "The agent says his name."
 
 
-class RecordingFactory(ModelFactory[Recording]):
+class RecordingFactory(ModelFactory[models.Recording]):
     """A recording that was requested from the switch."""
 
     connection = factory.SubFactory(ConnectionFactory)
@@ -261,7 +238,7 @@ class RecordingFactory(ModelFactory[Recording]):
         )
 
 
-class TranscriptionFactory(ModelFactory[Transcription]):
+class TranscriptionFactory(ModelFactory[models.Transcription]):
     """One that is to be made now."""
 
     connection = factory.SubFactory(ConnectionFactory)
@@ -284,33 +261,33 @@ class TranscriptionFactory(ModelFactory[Transcription]):
         )
 
 
-class TranscriptionUsageFactory(ModelFactory[TranscriptionUsage]):
+class TranscriptionUsageFactory(ModelFactory[models.TranscriptionUsage]):
     month = "2026-11"
     seconds = 60
 
 
-class SwitchCommandFactory(ModelFactory[SwitchCommand]):
+class SwitchCommandFactory(ModelFactory[models.SwitchCommand]):
     name = "channels"
 
 
-class SwitchContactFactory(ModelFactory[SwitchContact]):
+class SwitchContactFactory(ModelFactory[models.SwitchContact]):
     heard_at = factory.LazyFunction(timezone.now)
 
 
-class LedgerChangeFactory(ModelFactory[LedgerChange]):
+class LedgerChangeFactory(ModelFactory[models.LedgerChange]):
     agent = factory.SubFactory(AgentFactory)
     since = factory.LazyFunction(timezone.now)
     until = factory.LazyAttribute(lambda change: change.since)
 
 
-class BrowserPhoneFactory(ModelFactory[BrowserPhone]):
+class BrowserPhoneFactory(ModelFactory[models.BrowserPhone]):
     agent = factory.SubFactory(AgentFactory, with_phone=True, uses_browser_phone=True)
     password = "of-one-window"
     opened_at = factory.LazyFunction(timezone.now)
     seen_at = factory.LazyFunction(timezone.now)
 
 
-class CallQualityFactory(ModelFactory[CallQuality]):
+class CallQualityFactory(ModelFactory[models.CallQuality]):
     connection = factory.SubFactory(ConnectionFactory)
     agent = factory.SubFactory(AgentFactory)
     reports = 30
@@ -319,13 +296,13 @@ class CallQualityFactory(ModelFactory[CallQuality]):
     round_trip, round_trip_worst = 32.0, 80.0
 
 
-class AgentLineFactory(ModelFactory[AgentLine]):
+class AgentLineFactory(ModelFactory[models.AgentLine]):
     agent = factory.SubFactory(AgentFactory, with_phone=True)
     channel_id = factory.Sequence(lambda n: f"line-{n}")
     asked_at = factory.LazyFunction(timezone.now)
 
 
-class CallBackFactory(ModelFactory[CallBack]):
+class CallBackFactory(ModelFactory[models.CallBack]):
     """A call-back that waits."""
 
     queue = factory.SubFactory(QueueFactory)
@@ -336,7 +313,7 @@ class CallBackFactory(ModelFactory[CallBack]):
     waiting_since = next_attempt_at = factory.SelfAttribute("created_at")
 
 
-class MissedCallerFactory(ModelFactory[MissedCaller]):
+class MissedCallerFactory(ModelFactory[models.MissedCaller]):
     """A caller who gave up."""
 
     connection = factory.SubFactory(ConnectionFactory, inbound=True, unanswered=True)
@@ -345,7 +322,7 @@ class MissedCallerFactory(ModelFactory[MissedCaller]):
     missed_at = factory.SelfAttribute("connection.ended_at")
 
 
-class SupervisionFactory(ModelFactory[Supervision]):
+class SupervisionFactory(ModelFactory[models.Supervision]):
     """A supervisor who listens to a call."""
 
     connection = factory.SubFactory(ConnectionFactory, talking=True, is_supervised=True)
@@ -359,7 +336,7 @@ class SupervisionFactory(ModelFactory[Supervision]):
     up_at = factory.SelfAttribute("asked_at")
 
 
-class AgentMessageFactory(ModelFactory[AgentMessage]):
+class AgentMessageFactory(ModelFactory[models.AgentMessage]):
     agent = factory.SubFactory(AgentFactory)
     text = "Please come to the desk."
     actor_kind = "user"
@@ -367,17 +344,17 @@ class AgentMessageFactory(ModelFactory[AgentMessage]):
     sent_at = factory.LazyFunction(timezone.now)
 
 
-class MenuFactory(ModelFactory[Menu]):
+class MenuFactory(ModelFactory[models.Menu]):
     name = factory.Sequence(lambda n: f"Menu {n}")
 
 
-class MenuEntryFactory(ModelFactory[MenuEntry]):
+class MenuEntryFactory(ModelFactory[models.MenuEntry]):
     menu = factory.SubFactory(MenuFactory)
     key = "1"
     number = "+48225550999"
 
 
-class PromptFactory(ModelFactory[Prompt]):
+class PromptFactory(ModelFactory[models.Prompt]):
     queue = None
     kind = "greeting"
     language = "pl"
@@ -385,16 +362,16 @@ class PromptFactory(ModelFactory[Prompt]):
     seconds = 2.0
 
 
-class ScreenPopFactory(ModelFactory[ScreenPop]):
+class ScreenPopFactory(ModelFactory[models.ScreenPop]):
     name = factory.Sequence(lambda n: f"CRM {n}")
     queue = factory.SubFactory(QueueFactory)
     url = "https://crm.example/find?number={number}"
 
 
-class CallerStepFactory(ModelFactory[CallerStep]):
+class CallerStepFactory(ModelFactory[models.CallerStep]):
     connection = factory.SubFactory(ConnectionFactory)
     kind = "queue"
 
 
-class CallerMessageFactory(ModelFactory[CallerMessage]):
+class CallerMessageFactory(ModelFactory[models.CallerMessage]):
     recording = factory.SubFactory(RecordingFactory)

@@ -1,6 +1,7 @@
 """The tickets' part of the admin."""
 
 from tickets.admin import (
+    blocked_senders,
     canned_replies,
     chats,
     companies,

@@ -4,6 +4,9 @@ from tickets.models.customer import Company, Customer, CustomerChange, CustomerN
 from tickets.models.dispatch import Dispatch
 from tickets.models.file import StoredFile
 from tickets.models.mail import AcknowledgedAddress, CannedReply, Marketplace
+from tickets.models.mail_login import MailLogin
+from tickets.models.mail_senders import BlockedSender, BouncedAddress
+from tickets.models.mailbox_grant import MailboxGrant
 from tickets.models.mailbox_test import MailboxTest
 from tickets.models.message import Message, Rating
 from tickets.models.received_mail import ReceivedMail
