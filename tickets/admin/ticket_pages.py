@@ -1,25 +1,36 @@
-"""The pages that merge a ticket into another one, link two tickets, and split messages off."""
+"""The pages that add a ticket, merge it into another one, link two tickets, and split messages off."""
 
 from typing import Any
 
+from django import forms
 from django.contrib import messages
+from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils.formats import date_format
 from django.utils.timezone import localtime
 from django.utils.translation import gettext as _now
+from django.utils.translation import gettext_lazy as _
+from unfold.widgets import (
+    UnfoldAdminSelectWidget,
+    UnfoldAdminTextareaWidget,
+    UnfoldAdminTextInputWidget,
+    UnfoldBooleanWidget,
+)
 
-from callcentre.admin import Admin, actor_of
+from callcentre.admin import Admin, actor_of, user_of
 from callcentre.admin.base import REFUSALS
 from callcentre.admin.scope import scope_of
 from callcentre.core.integers import integer_of
+from telephony.models import Agent
 from tickets import html
-from tickets.admin.ticket_page_forms import OtherTicketForm, people_of
+from tickets.admin.customer_forms import CustomerSelect
+from tickets.admin.ticket_page_forms import CategoryField, OtherTicketForm, QueueField, offer_choices, people_of
 from tickets.admin.ticket_page_sidebar import others_of_customer
 from tickets.admin.ticket_page_thread import author_of
-from tickets.models import Message, Ticket
+from tickets.models import Customer, Message, Source, Ticket
 from tickets.verbs.merges import merge_tickets, split_ticket
-from tickets.verbs.tickets import connect_tickets
+from tickets.verbs.tickets import connect_tickets, open_ticket
 
 # The page of a split offers the newest messages.
 SHOWN = 500
@@ -121,3 +132,74 @@ def _beginning(message: Message) -> str:
     is_html = message.body_type == Message.BodyType.HTML
     # Read the beginning of a long text only: tags are no longer than this.
     return html.as_text(text[:4000])[:160] if is_html else text[:160]
+
+
+class OpeningForm(forms.Form):
+    """The customer, the source and the first message of a new ticket."""
+
+    source = forms.ChoiceField(
+        label=_("Source"), choices=Source.choices, initial=Source.PHONE, widget=UnfoldAdminSelectWidget()
+    )
+    customer = forms.ModelChoiceField(label=_("Customer"), queryset=Customer.objects.current(), required=False)
+    sender = forms.CharField(
+        label=_("E-mail, number or name"),
+        max_length=320,
+        required=False,
+        widget=UnfoldAdminTextInputWidget(),
+        help_text=_(
+            "A reply by mail goes to this address, else to the customer's. A customer with the address is found by it."
+        ),
+    )
+    subject = forms.CharField(label=_("Subject"), max_length=500, widget=UnfoldAdminTextInputWidget())
+    body = forms.CharField(
+        label=_("What the customer says"), max_length=2_000_000, widget=UnfoldAdminTextareaWidget(attrs={"rows": 8})
+    )
+    queue = QueueField()
+    category = CategoryField()
+    take = forms.BooleanField(label=_("Assign to me"), required=False, initial=True, widget=UnfoldBooleanWidget())
+
+    fault_fields = {"queue_id": "queue", "category_id": "category", "customer_id": "customer"}
+
+    def __init__(self, *args: Any, is_agent: bool, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        customer: Any = self.fields["customer"]
+        customer.widget = CustomerSelect(customer.choices)
+        if not is_agent:
+            del self.fields["take"]
+
+
+def add_view(admin: Admin, request: HttpRequest) -> HttpResponse:
+    if not admin.has_add_permission(request):
+        raise PermissionDenied
+    agent = Agent.objects.of_user(user_of(request))
+    known = Customer.objects.current().filter(pk=integer_of(request.GET.get("customer", "")) or 0).first()
+    initial = {"customer": known, "sender": request.GET.get("sender") or (known.email if known else "")}
+    form = OpeningForm(request.POST or None, initial=initial, is_agent=agent is not None)
+    offer_choices(form, scope_of(request))
+    if request.method == "POST" and form.is_valid():
+        values = form.cleaned_data
+        try:
+            message = open_ticket(
+                actor_of(request),
+                subject=values["subject"],
+                body=values["body"],
+                source=values["source"],
+                sender=values["sender"],
+                sender_name=str(values["customer"] or ""),
+                queue_id=values["queue"],
+                category_id=values["category"],
+                customer_id=values["customer"].pk if values["customer"] else None,
+                agent_login=agent.login if agent and values.get("take") else "",
+            )
+            admin.message_user(request, _now("The ticket is open."), messages.SUCCESS)
+            return redirect(admin.url_of("change", message.ticket_id))
+        except REFUSALS as refusal:
+            admin.add_refusals(form, refusal)
+    return admin.action_page(
+        request,
+        title=_now("Open a ticket"),
+        submit=_now("Open"),
+        form=form,
+        cancel_url=admin.url_of("changelist"),
+        intro=_now("On behalf of a customer: the customer gets no mail."),
+    )

@@ -1,25 +1,144 @@
+"""Articles from and to a folder of files, each with a head (front matter) of id, title, author and state.
+
+The head is YAML between two lines of dashes. The library python-frontmatter reads no head inside an HTML comment and
+leaves YAML to PyYAML, so it would not shorten this module.
+"""
+
+import json
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import unquote
 from uuid import UUID
 
+import yaml
 from django.core.exceptions import ValidationError
 from django.db import transaction
+from django.utils.translation import gettext as _
 from markdown_it import MarkdownIt
+from markdownify import markdownify
 
 from callcentre.core.actor import Actor
 from callcentre.core.errors import ErrorCode, Fault, Invalid
 from callcentre.core.html_cleaning import unescape
-from knowledgebase.exchange import front_matter
-from knowledgebase.html import text_of
+from knowledgebase.html import IMAGE_SOURCE, text_of
 from knowledgebase.models import Article, ArticleImage, Catalog, Category
 from knowledgebase.verbs.articles import create_article, edit_article, publish_article
 from knowledgebase.verbs.images import create_image
 from telephony.models import Agent
+
+NAMES = ("id", "title", "author", "published")
+_HEAD = re.compile(r"\A\ufeff?---[ \t]*\r?\n(.*?)\r?\n---[ \t]*(?:\r?\n|\Z)", re.DOTALL)
+_COMMENT = re.compile(r"\A\ufeff?\s*<!--[ \t]*\r?\n(.*?)\r?\n[ \t]*-->", re.DOTALL)
+_NAMED = rf"^[\"']?(?:{'|'.join(NAMES)})[\"']?[ \t]*:"
+_IS_OURS = re.compile(_NAMED, re.IGNORECASE | re.MULTILINE)
+# A plain value: it begins with none of the characters that have a meaning in YAML.
+_AS_IT_STANDS = re.compile(rf"({_NAMED}[ \t]+)([^\s\"'\[\]{{}}>|*&!%#`@,?:-].*)$", re.IGNORECASE | re.MULTILINE)
+# Longer heads take seconds to parse.
+_LONGEST_HEAD = 20_000
+
+
+def split(text: str) -> tuple[dict[str, str], str]:
+    """Return the values of the head by name, and the text. An HTML file has its head in a comment."""
+    found = _HEAD.match(text) or _COMMENT.match(text)
+    if found is not None and _IS_OURS.search(found[1]):
+        values = _values(found[1].replace("\r", ""))
+        if values:
+            return values, text[found.end() :]
+    return {}, text.removeprefix("\ufeff")
+
+
+def join(values: dict[str, str | bool], text: str, *, is_html: bool) -> str:
+    first, last = ("<!--", "-->") if is_html else ("---", "---")
+    # Two dashes and a bracket would end the comment.
+    safe = {name: value.replace("-->", "--&gt;") if isinstance(value, str) else value for name, value in values.items()}
+    head = yaml.safe_dump(safe, allow_unicode=True, sort_keys=False, width=float("inf"))
+    return "\n".join([first, head.rstrip("\n"), last, "", text.strip(), ""])
+
+
+def _values(head: str) -> dict[str, str]:
+    values = {}
+    read = _read_head(head)
+    for name, value in read.items() if isinstance(read, dict) else ():
+        known = name.strip().lower()
+        if known not in NAMES:
+            continue
+        if not isinstance(value, str):
+            raise ValidationError(_("The head of the file has no text as its %(name)s."), params={"name": known})
+        values[known] = " ".join(value.split()).replace("--&gt;", "-->")
+    return values
+
+
+def _read_head(head: str) -> Any:
+    if len(head) > _LONGEST_HEAD:
+        raise ValidationError(
+            _("The head of the file has more than %(limit)s characters."), params={"limit": _LONGEST_HEAD}
+        )
+    # A colon in a plain value (`title: Returns: how they work`) is no valid YAML. Quote such values and parse again.
+    quoted = _AS_IT_STANDS.sub(lambda line: line[1] + json.dumps(line[2].rstrip(), ensure_ascii=False), head)
+    try:
+        with suppress(yaml.MarkedYAMLError):
+            return _parsed(head)
+        return _parsed(quoted)
+    except (yaml.YAMLError, RecursionError) as error:
+        problem = " ".join(str(error).split())
+        raise ValidationError(_("The head of the file is no YAML: %(problem)s"), params={"problem": problem}) from error
+
+
+def _parsed(head: str) -> Any:
+    """Return the content of the YAML with each value as text, because a title may be 2026, or "no"."""
+    return yaml.load(head, Loader=yaml.BaseLoader)  # noqa: S506  (it makes texts, lists and mappings only)
+
+
+Format = Literal["html", "md"]
+_UNFIT = re.compile(r"[^\w. -]+")
+
+
+def export_folder(catalog: Catalog, folder: Path, kind: Format = "html") -> Iterator[Path]:
+    """Write each article of the catalog to a file in the folder of its category, and its images to `images` there.
+
+    Write the newest version, so that an import makes the same articles again; the head of the file marks drafts. HTML
+    keeps everything; Markdown keeps what it can express.
+    """
+    articles = Article.objects.filter(catalog=catalog).select_related("category", "author").order_by("title", "id")
+    for article in articles.iterator(chunk_size=200):
+        newest = article.newest
+        directory = folder / Path(*(_name(part) for part in article.category.name.split(" / ")))
+        directory.mkdir(parents=True, exist_ok=True)
+        html = _with_files(article, newest.content, directory)
+        text = html if kind == "html" else markdownify(html, heading_style="ATX", bullets="-")
+        head: dict[str, str | bool] = {
+            "id": str(article.pk),
+            "title": newest.title,
+            "author": article.author.login if article.author else "",
+            # The file holds the newest version, so a published article with a draft is written as a draft.
+            "published": not article.has_draft,
+        }
+        # The id tells the files of two articles with one title apart.
+        path = directory / f"{_name(newest.title)[:80].strip()}-{str(article.pk)[:8]}.{kind}"
+        path.write_text(join(head, text, is_html=kind == "html"), encoding="utf-8")
+        yield path
+
+
+def _name(text: str) -> str:
+    """Return a name that is valid in each file system."""
+    return _UNFIT.sub("-", text).strip(" .-") or "untitled"
+
+
+def _with_files(article: Article, html: str, directory: Path) -> str:
+    files = {}
+    for image in article.images.all():
+        if str(image.pk) in html:
+            path = directory / "images" / f"{image.pk}{Path(str(image.file.name)).suffix}"
+            path.parent.mkdir(exist_ok=True)
+            path.write_bytes(image.file.read())
+            files[str(image.pk)] = f"images/{path.name}"
+    return IMAGE_SOURCE.sub(lambda source: files.get(source[1], source[0]), html)
+
 
 SUFFIXES = (".md", ".markdown", ".html", ".htm")
 _HEADING = re.compile(r"\A\s*<h1\b[^<>]*>(.*?)</h1>", re.DOTALL | re.IGNORECASE)
@@ -67,7 +186,7 @@ def import_folder(actor: Actor, catalog: Catalog, folder: Path, *, publish: bool
 
 
 def _import(actor: Actor, catalog: Catalog, folder: Path, path: Path, outcome: Outcome, *, publish: bool) -> None:
-    head, text = front_matter.split(_read(path))
+    head, text = split(_read(path))
     is_markdown = path.suffix.lower() in (".md", ".markdown")
     html = _MARKDOWN.render(text) if is_markdown else text
     title = head.get("title") or text_of(_inside(html, "title"))
