@@ -85,6 +85,11 @@ SCHEDULE: dict[str, Any] = {
     "campaigns.prune_imports": {"task": "campaigns.prune_imports", "schedule": LocalTime(hour="3", minute="17")},
     # at 3:05 every night: delete attempts of the dialler past their retention
     "campaigns.prune_attempts": {"task": "campaigns.prune_attempts", "schedule": LocalTime(hour="3", minute="5")},
+    # at 3:23 every night: remove files of exports of persons that are 30 days old
+    "callcentre.prune_person_exports": {
+        "task": "callcentre.prune_person_exports",
+        "schedule": LocalTime(hour="3", minute="23"),
+    },
     # at 2:53 every night: delete entries of the audit log past their retention
     "callcentre.prune_audit": {"task": "callcentre.prune_audit", "schedule": LocalTime(hour="2", minute="53")},
     # every 10 seconds: remove the files that deletions left

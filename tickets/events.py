@@ -1,6 +1,6 @@
 """The events of tickets, customers and chats: each function records one with its payload."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -84,6 +84,14 @@ def customer_updated(customer: "Customer") -> None:
 
 def customer_deleted(customer: "Customer") -> None:
     _customer(EventType.CUSTOMER_DELETED, customer)
+
+
+def person_erased(erasure_id: int, customer_ids: Sequence[int]) -> None:
+    outbox.record(
+        EventType.PERSON_ERASED,
+        f"person:{erasure_id}",
+        {"erasure_id": erasure_id, "customer_ids": list(customer_ids)},
+    )
 
 
 def note_added(note: "CustomerNote", agent_login: str) -> None:
