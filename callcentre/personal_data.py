@@ -22,8 +22,8 @@ from callcentre.core.personal_data import SETTINGS, STAFF, WORK, Data, Nothing, 
 from callcentre.lists.models import DefaultView, ListAction, ListExport, SavedView
 from callcentre.overview.models import Alarm, AlarmMail
 from callcentre.signin.models import PasswordReset, RecoveryCode, SecondFactor, UserSession
-from reports.final import make_final
 from reports.models import Export, ExportMail, Rollup, RollupProgress, Schedule, ScheduleChange
+from reports.retention import make_final
 
 _REPORT = Nothing("figures of agents, queues and campaigns")
 

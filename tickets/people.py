@@ -1,13 +1,18 @@
-"""The person that an export or an erasure is about: customers, and what leads to rows without a customer."""
+"""The person that an export or an erasure is about, and legal holds on customers and tickets."""
 
 from collections.abc import Sequence
 
-from callcentre.core.errors import ErrorCode, Fault, Invalid
+from django.db import transaction
+
+from callcentre.core.actor import Actor
+from callcentre.core.deletions import checked_reason
+from callcentre.core.errors import Conflict, ErrorCode, Fault, Invalid
+from callcentre.core.legal_holds import LegalHold
 from callcentre.core.personal_data import Person
 from callcentre.core.phone import PhoneError, normalise
 from tickets.addresses import any_of, is_address
 from tickets.deletions.customers import ids_of
-from tickets.models import Customer, CustomerNumber
+from tickets.models import Customer, CustomerNumber, Ticket
 
 
 def find_person(
@@ -70,3 +75,19 @@ def _with_number(number: str) -> set[int]:
 def _with_email(email: str) -> set[int]:
     """Return the customers with an address, merged ones included."""
     return set(Customer.objects.filter(any_of("email", [email])).order_by().values_list("pk", flat=True))
+
+
+def begin_hold(actor: Actor, kind: str, object_id: int, reason: str) -> LegalHold:
+    """Begin a legal hold. Raise Invalid without a reason or for an unknown row, Conflict if there is a hold already."""
+    reason = checked_reason(reason)
+    model = {LegalHold.Kind.CUSTOMER: Customer, LegalHold.Kind.TICKET: Ticket}[LegalHold.Kind(kind)]
+    if not model._default_manager.filter(pk=object_id).exists():
+        code = ErrorCode.CUSTOMER_NOT_FOUND if model is Customer else ErrorCode.TICKET_NOT_FOUND
+        raise Invalid([Fault(code, "object_id")])
+    with transaction.atomic():
+        hold, is_new = LegalHold.objects.get_or_create(
+            kind=kind, object_id=object_id, ended_at=None, defaults={"reason": reason, "begun_by": actor.name[:150]}
+        )
+    if not is_new:
+        raise Conflict(ErrorCode.LEGAL_HOLD)
+    return hold

@@ -21,7 +21,7 @@ from callcentre.admin.periods import PeriodFilter
 from callcentre.admin.theme import ModelForm, column, display, page_action
 
 # Registers our own models.
-from callcentre.admin import api_users, audit_log, list_actions, list_exports, users  # noqa: F401  # isort: skip
+from callcentre.admin import api_users, audit_log, list_actions, list_exports, retention, users  # noqa: F401  # isort: skip
 from callcentre.core.scope import may_see
 
 __all__ = [

@@ -14,7 +14,15 @@ from callcentre.core.downloads import file_response
 from callcentre.core.exporting.jobs import FileJob
 
 # By the states of all kinds of jobs.
-COLOURS = {"queued": "info", "running": "info", "finished": "success", "cancelled": "warning", "failed": "danger"}
+COLOURS = {
+    "queued": "info",
+    "running": "info",
+    "finished": "success",
+    "failed": "danger",
+    "cancelled": "warning",
+    "asked": "warning",
+    "refused": "danger",
+}
 
 
 class JobAdmin(ReadOnlyAdmin):

@@ -1,8 +1,6 @@
 """Legal holds: a customer or a ticket whose data neither a retention nor a deletion removes."""
 
-from typing import Any
-
-from django.db import models, transaction
+from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 from django.utils import timezone
@@ -10,7 +8,6 @@ from django.utils.translation import gettext_lazy as _
 
 from callcentre.core.actor import Actor
 from callcentre.core.audit import audited
-from callcentre.core.errors import Conflict, ErrorCode, Fault, Invalid
 
 
 class LegalHold(models.Model):
@@ -53,20 +50,6 @@ audited(secret=("reason",))(LegalHold)
 def held(kind: str) -> set[int]:
     """Return the ids of the customers, or of the tickets, that are on hold. They are few."""
     return set(LegalHold.objects.filter(kind=kind, ended_at=None).order_by().values_list("object_id", flat=True))
-
-
-def begin_hold(actor: Actor, kind: str, object_id: Any, reason: str) -> LegalHold:
-    """Begin a hold. Raise Invalid without a reason, Conflict if there is one already."""
-    reason = " ".join(reason.split())
-    if not reason:
-        raise Invalid([Fault(ErrorCode.EMPTY, "reason")])
-    with transaction.atomic():
-        hold, is_new = LegalHold.objects.get_or_create(
-            kind=kind, object_id=object_id, ended_at=None, defaults={"reason": reason[:500], "begun_by": actor.name}
-        )
-    if not is_new:
-        raise Conflict(ErrorCode.LEGAL_HOLD)
-    return hold
 
 
 def end_hold(actor: Actor, hold: LegalHold) -> bool:

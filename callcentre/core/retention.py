@@ -22,7 +22,7 @@ from django.utils.translation import gettext_lazy as _
 from callcentre.core.actor import SYSTEM, Actor
 from callcentre.core.audit import audited
 from callcentre.core.deletions import TURN_SECONDS, remove_files
-from callcentre.core.due_work import Claim, DueQuerySet, DueWork, NotOurs, Retries
+from callcentre.core.due_work import DIED, Claim, DueQuerySet, DueWork, NotOurs, Retries
 from callcentre.core.enqueue import enqueue
 from callcentre.core.errors import ErrorCode, Fault, Invalid
 from callcentre.core.sender import acting
@@ -114,6 +114,9 @@ class Retention(DueWork):
     def __str__(self) -> str:
         return self.kind
 
+    def given_up(self, error: str) -> dict[str, Any]:
+        return self.failed(error or DIED)
+
     @property
     def is_running(self) -> bool:
         return self.before is not None
@@ -179,7 +182,7 @@ def run(kind: str) -> None:
 
 
 def _give_up(claim: Claim[Retention]) -> None:
-    claim.put_off(next_night(timezone.now()) - timezone.now(), attempt_count=0, error="the worker died")
+    claim.put_off(next_night(timezone.now()) - timezone.now(), attempt_count=0, error=DIED)
 
 
 def _run(claim: Claim[Retention]) -> None:

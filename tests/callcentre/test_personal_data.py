@@ -17,14 +17,14 @@ from callcentre.core.actor import Actor
 from callcentre.core.audit import AuditEntry
 from callcentre.core.deletions import Deletion
 from callcentre.core.errors import Conflict, Invalid
-from callcentre.core.legal_holds import begin_hold, end_hold
+from callcentre.core.legal_holds import end_hold
 from callcentre.core.personal_data import TABLE, Data, Person
 from callcentre.models import PersonExport
 from tests.callcentre.factories import AuditEntryFactory
 from tests.campaigns.factories import (
     AdditionalNumberFactory,
-    PastAttemptFactory,
     DoNotCallFactory,
+    PastAttemptFactory,
     RecordChangeFactory,
     RecordFactory,
     RecordImportFactory,
@@ -38,7 +38,7 @@ from tests.tickets.factories import CustomerFactory, DispatchFactory, MessageFac
 from tests.tickets.mails import files_on_disk
 from tests.webhooks.factories import EventFactory
 from tickets.models import Customer, Message, Ticket
-from tickets.people import find_person
+from tickets.people import begin_hold, find_person
 from webhooks.models import Event
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("own_storage")]
@@ -91,7 +91,7 @@ def test_nothing_of_a_person_is_left(own_storage: Path, caplog: pytest.LogCaptur
     DoNotCallFactory(phone_number=NUMBER, number=f"+{DIGITS}", reason=f"{EMAIL} asked")
     person = find_person(customer_id=customer.pk)
     assert person.numbers == (f"+{DIGITS}",)
-    planted = {table for table in left_of(*PERSONAL)}
+    planted = left_of(*PERSONAL)
 
     deletion = erased(person)
 
@@ -170,7 +170,8 @@ def test_texts_of_others_lose_each_spelling_of_a_number_and_nothing_else() -> No
     erased(Person((), (f"+{DIGITS}",), ()))
 
     assert Event.objects.exclude(action="PERSON_ERASED").get().payload == {
-        "text": "   1225559876 482255598760 ", "id": 225559876
+        "text": "   1225559876 482255598760 ",
+        "id": 225559876,
     }
 
 

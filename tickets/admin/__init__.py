@@ -9,6 +9,7 @@ from tickets.admin import (  # noqa: F401  (each registers its admins)
     customers,
     dispatches,
     marketplaces,
+    people,
     ratings,
     received_mails,
     statuses,
