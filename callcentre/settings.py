@@ -1,6 +1,5 @@
 """All settings, read from the environment (callcentre.environment). Unsafe defaults apply only with DEBUG on."""
 
-import sys
 from datetime import timedelta
 from typing import Any
 
@@ -8,10 +7,10 @@ from csp.constants import NONE, SELF, UNSAFE_EVAL, UNSAFE_INLINE
 from django.core.exceptions import ImproperlyConfigured
 from django.utils.translation import gettext_lazy as _
 
+from callcentre.celery_settings import *  # noqa: F403
 from callcentre.environment import VAR, database, env, env_bool, env_choice, env_int, env_list, env_url, env_zone
 from callcentre.monitoring import metrics  # noqa: F401  (before other modules create metrics)
 from callcentre.monitoring.logging import logging_config
-from callcentre.schedule import SCHEDULE
 from callcentre.web.theme import THEME
 
 # Foundations
@@ -353,53 +352,6 @@ MAILBOX_ALLOWED_NETWORKS = env_list("MAILBOX_ALLOWED_NETWORKS")
 # Addresses of supervisors, who get a mail when a person must act: for example when a webhook is disabled.
 SUPERVISOR_EMAILS = env_list("SUPERVISOR_EMAILS")
 
-# Celery. State, due times and attempts are columns of our tables; a message carries only a primary key.
-
 CELERY_BROKER_URL = REDIS_URL
-CELERY_TASK_IGNORE_RESULT = True
-CELERY_TASK_DEFAULT_QUEUE = "default"
-CELERY_TASK_QUEUE_NAMES = ("calls", "webhooks", "mail", "default", "reports")
-CELERY_TASK_ROUTES = {
-    "webhooks.notify_disabled": {"queue": "mail"},
-    "webhooks.*": {"queue": "webhooks"},
-    "telephony.*": {"queue": "calls"},
-    "tickets.*": {"queue": "mail"},
-    "overview.watch_alarms": {"queue": "calls"},
-    "overview.*": {"queue": "mail"},
-    "signin.*": {"queue": "mail"},
-    "reports.mail_export": {"queue": "mail"},
-    "callcentre.sweep_due_work": {"queue": "calls"},
-    "reports.*": {"queue": "reports"},
-    "lists.*": {"queue": "reports"},
-}
-CELERY_TASK_ACKS_LATE = True
-CELERY_TASK_REJECT_ON_WORKER_LOST = True
-CELERY_TASK_TIME_LIMIT = 3600
-CELERY_TASK_SOFT_TIME_LIMIT = 3500
-CELERY_WORKER_PREFETCH_MULTIPLIER = 1
-CELERY_WORKER_MAX_TASKS_PER_CHILD = 1000
-# A worker keeps its database connections as long as the web server does: by their age (callcentre.celery).
-CELERY_DB_REUSE_MAX = sys.maxsize
-CELERY_WORKER_SOFT_SHUTDOWN_TIMEOUT = 10
-CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
-# A worker waits for the broker for ever: otherwise a person would have to start it again.
-CELERY_BROKER_CONNECTION_MAX_RETRIES = None
-# Requests publish tasks too, so they try once. Sweeps find the rows whose task was not published.
-CELERY_TASK_PUBLISH_RETRY = False
-# In a zone with clock changes, intervals lose an hour each autumn. schedule.LocalTime keeps local time.
-CELERY_TIMEZONE = "UTC"
-CELERY_BROKER_TRANSPORT_OPTIONS = {
-    # Longer than the longest task: the broker delivers the message again after this time.
-    "visibility_timeout": 2 * CELERY_TASK_TIME_LIMIT,
-    "unacked_restore_throttle": 1,
-    "socket_timeout": 30,
-    "socket_connect_timeout": 5,
-    "socket_keepalive": True,
-    "health_check_interval": 25,
-    "global_keyprefix": "cc:",
-}
-
-CELERY_BEAT_SCHEDULER = "callcentre.beat.Scheduler"
-CELERY_BEAT_SCHEDULE = SCHEDULE
 
 LOGGING = logging_config(level=env("LOG_LEVEL", "INFO").upper(), as_json=env_bool("LOG_JSON", True))

@@ -1,21 +1,18 @@
+import gc
 import json
 import os
 import secrets
-import time
 from typing import Any
 
 from django.conf import settings
 from django.contrib.auth.models import Group
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandParser
-from django.utils import timezone
 
 from callcentre.core.actor import SYSTEM
 from callcentre.demonstration import articles, campaigns, switchboard, tickets
 from callcentre.models import ApiUser, User
-from reports import rollups
 from telephony.models import Agent
-from tickets.models import Ticket
 
 
 class Command(BaseCommand):
@@ -26,17 +23,15 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         if options["migrate"]:
+            # Migrations keep almost all that they make: collections took a quarter of the time.
+            gc.disable()
             call_command("migrate", verbosity=0, interactive=False)
+            gc.enable()
         api_password, admin_password = self._passwords()
-        is_new = not Ticket.objects.exists()
-        # First: the service is running, and its users need not wait for the data.
         self._api_user("demo", ["*"], api_password)
         self._api_user("readonly", ["*:read"], api_password)
         for part in (switchboard, tickets, campaigns, articles):
             part.seed()
-        # Reports of an older database read its ledgers until the worker has summed them.
-        while is_new and not rollups.bring_up_to_date(timezone.now()):
-            time.sleep(0.1)  # the worker does it
         # An agent too, so that the visitor can reply to tickets.
         self._person("admin", admin_password, "agent1", is_superuser=True)
         if agent := self._person("agent2", admin_password, "agent2"):
