@@ -273,8 +273,8 @@ CREATE TABLE callcentre_personexport (id bigint NOT NULL PRIMARY KEY GENERATED B
   varchar(64) NOT NULL, created_at timestamptz DEFAULT (STATEMENT_TIMESTAMP()) NOT NULL, started_at timestamptz NULL,
   read_at timestamptz NULL, finished_at timestamptz NULL, format varchar(4) NOT NULL, person text NOT NULL, customer_id
   bigint NULL);
-CREATE TABLE callcentre_retention (attempt_count smallint NOT NULL CHECK (attempt_count >= 0), next_attempt_at timestamptz
-  NULL, kind varchar(30) NOT NULL PRIMARY KEY, days integer NULL CHECK (days >= 0), before timestamptz NULL, place
+CREATE TABLE callcentre_retention (attempt_count smallint NOT NULL CHECK (attempt_count >= 0), next_attempt_at
+  timestamptz NULL, kind varchar(30) NOT NULL PRIMARY KEY, days integer NULL CHECK (days >= 0), before timestamptz NULL, place
   varchar(40) NOT NULL, removed_count bigint NOT NULL, begun_at timestamptz NULL, ended_at timestamptz NULL,
   deleted_before timestamptz NULL, error varchar(300) NOT NULL);
 CREATE UNIQUE INDEX legalhold_is_unique ON callcentre_legalhold (kind, object_id) WHERE ended_at IS NULL;
