@@ -21,7 +21,15 @@ from callcentre.core.person_exports import forget_exports
 from callcentre.core.personal_data import SETTINGS, STAFF, WORK, Data, Nothing, register
 from callcentre.lists.models import DefaultView, ListAction, ListExport, SavedView
 from callcentre.overview.models import Alarm, AlarmMail
-from callcentre.signin.models import PasswordReset, RecoveryCode, SecondFactor, UserSession
+from callcentre.signin.models import (
+    PasswordReset,
+    ProviderGroup,
+    ProviderIdentity,
+    ProviderSession,
+    RecoveryCode,
+    SecondFactor,
+    UserSession,
+)
 from reports.models import Export, ExportMail, Rollup, RollupProgress, Schedule, ScheduleChange
 from reports.retention import make_final
 
@@ -51,6 +59,9 @@ _FLOOR = {
     SecondFactor: STAFF,
     RecoveryCode: STAFF,
     PasswordReset: STAFF,
+    ProviderGroup: STAFF,
+    ProviderIdentity: STAFF,
+    ProviderSession: STAFF,
     # At the end of an erasure, all files of lists and all words of searches go.
     ListExport: Data("query"),
     ListAction: Data("query form message"),

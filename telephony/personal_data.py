@@ -65,6 +65,7 @@ TABLE = {
         _priorities_of,
     ),
     models.Transfer: Data("number note"),
+    models.Consultation: Data("number note"),
     models.CallCommand: Data("arguments"),
     models.AgentMessage: Data("text"),
     models.SwitchCommand: Data("arguments answer"),

@@ -88,7 +88,9 @@ TABLE = {
         "changes",
         lambda person: models.TicketChange.objects.filter(ticket__in=tickets_of(person).order_by().values("pk")),
     ),
-    models.Message: Data("author_name author_address reply_to body quoted comment system_comment", messages_of),
+    models.Message: Data(
+        "author_name author_address reply_to body quoted comment system_comment verdicts", messages_of
+    ),
     models.StoredFile: Data("filename", _of_messages(models.StoredFile), file="path"),
     models.Dispatch: Data("recipients copies accepted refused error", _of_messages(models.Dispatch)),
     models.Rating: Data("value", _of_messages(models.Rating)),
@@ -102,6 +104,18 @@ TABLE = {
     models.AcknowledgedAddress: Data(
         "address", lambda person: models.AcknowledgedAddress.objects.filter(address__in=person.emails)
     ),
+    models.BouncedAddress: Data(
+        "address reason",
+        lambda person: models.BouncedAddress.objects.filter(address__in=person.emails),
+        deletes_mentions=True,
+    ),
+    models.BlockedSender: Data(
+        "",
+        lambda person: models.BlockedSender.objects.filter(entry__in=person.emails),
+        Fate.KEPT,
+        _("The address stays blocked, so that its mails do not come again."),
+    ),
+    models.MailboxGrant: SETTINGS,
     models.Chat: Data("client_name client_email", chats_of),
     models.ChatMessage: Data(
         "body", lambda person: models.ChatMessage.objects.filter(chat__in=chats_of(person).order_by().values("pk"))

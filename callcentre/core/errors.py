@@ -210,6 +210,10 @@ class ErrorCode(enum.Enum):
     PHONE_NOT_CONNECTED = 140312, _("This phone in the browser is not connected.")
     NOT_MONITORED = 140313, _("This phone is not in the call as a supervisor's.")
     MESSAGE_TO = 140314, _("One of agent_login, queue_id and all is wanted.")
+    CONSULTING = 140315, _("An agent or a number is being consulted in this call.")
+    NOT_CONSULTING = 140316, _("No agent and no number is being consulted in this call.")
+    CONSULTED_RINGS = 140317, _("The consulted phone still rings.")
+    NO_AGENT_READY = 140318, _("No agent of this queue is ready.")
 
     # Call-backs
     CALLBACK_NOT_FOUND = 140501, _("Call-back not found.")
@@ -234,6 +238,7 @@ class ErrorCode(enum.Enum):
     TICKET_NOT_FOUND = 150014, _("Ticket not found.")
     MAIL_NOT_QUARANTINED = 150201, _("The mail is not in quarantine any more.")
     MAIL_OUT_OF_REACH = 150202, _("The mailbox has been numbered anew: the mail cannot be found in it any more.")
+    SENDER_MALFORMED = 150203, _("This is neither an address nor a domain.")
     NOT_RESENT = 150101, _("The message was sent, or may just be being sent: it cannot be sent again.")
     # Customers
     CUSTOMER_NOT_FOUND = 151001, _("Customer not found.")

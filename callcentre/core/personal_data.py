@@ -144,6 +144,8 @@ def mentions(model: type[models.Model], data: Data, pattern: str, after: Any = N
     """Return the rows of the next portion in which a personal column matches, and the key to go on after; None at the
     end.
     """
+    if not data.names:
+        return [], None
     rows = model._base_manager.order_by("pk")
     if after is not None:
         rows = rows.filter(pk__gt=after)
