@@ -1,4 +1,4 @@
-"""What the models of campaigns have of a person (callcentre/core/personal_data.py): by the numbers of the records."""
+"""The table of what the models of campaigns have of a person: by the numbers of the records."""
 
 from django.db.models import Q, QuerySet
 from django.utils.translation import gettext_lazy as _

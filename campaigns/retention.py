@@ -1,4 +1,4 @@
-"""What a retention deletes of campaigns that are over (callcentre/core/retention.py).
+"""The kinds of a retention: campaigns that are over (callcentre/core/retention.py).
 
 A legal hold on a customer also keeps the records and attempts of the customer's numbers.
 """

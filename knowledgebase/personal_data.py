@@ -1,4 +1,4 @@
-"""What the models of the knowledge base have of a person (callcentre/core/personal_data.py)."""
+"""The table of what the models of the knowledge base have of a person (callcentre/core/personal_data.py)."""
 
 from callcentre.core.personal_data import Data, Nothing
 from knowledgebase import models

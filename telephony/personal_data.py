@@ -1,4 +1,4 @@
-"""What the models of telephony have of a person (callcentre/core/personal_data.py).
+"""The table of what the models of telephony have of a person (callcentre/core/personal_data.py).
 
 A call is a person's by its customer, or by the number of the other side. Calls stay without the person: they are the
 ledger of agents' work.

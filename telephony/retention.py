@@ -1,4 +1,4 @@
-"""What a retention deletes of calls, agents' time and transcriptions (callcentre/core/retention.py)."""
+"""The kinds of a retention: calls, agents' time and transcriptions (callcentre/core/retention.py)."""
 
 from collections.abc import Sequence
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""What the models of tickets and customers have of a person (callcentre/core/personal_data.py).
+"""The table of what the models of tickets and customers have of a person (callcentre/core/personal_data.py).
 
 A ticket is a person's by its customer or, without a customer, by the address of its sender. A person who wrote in the
 ticket of another customer is removed from its messages; the ticket and its messages stay.

@@ -1,4 +1,4 @@
-"""What a retention deletes of tickets, mails, chats and customers (callcentre/core/retention.py).
+"""The kinds of a retention: tickets, mails, chats and customers (callcentre/core/retention.py).
 
 A legal hold on a customer also keeps the customer's tickets and the chats of its address.
 """

@@ -1,4 +1,4 @@
-"""What the models of webhooks have of a person (callcentre/core/personal_data.py): texts of events and answers."""
+"""The table of what the models of webhooks have of a person: texts of events and answers."""
 
 from collections.abc import Sequence
 from typing import Any

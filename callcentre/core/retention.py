@@ -1,7 +1,7 @@
 """Retention: how long rows of each kind are kept, and the nightly work that deletes older ones.
 
-Each app registers its kinds. A worker deletes in portions of one short transaction each, which skip rows that somebody
-has locked, and pauses after each for as long as it took. It goes on in the next night where it was.
+Each app registers its kinds. A worker deletes in portions of one short transaction each, which skip locked
+rows, and pauses after each for as long as it took. It goes on in the next night where it was.
 
 Rows that reports count are a ledger: before they are deleted, the months that they lie in become final.
 """
