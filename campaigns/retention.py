@@ -21,7 +21,8 @@ def _over(before: datetime) -> "QuerySet[Campaign]":
     return Campaign.objects.filter(end_date__lt=before.astimezone(zone()).date()).order_by()
 
 
-def _kept() -> list[str]:
+def held_numbers() -> list[str]:
+    """Return the numbers of customers on hold."""
     return list(
         CustomerNumber.objects.filter(customer__in=held("customer")).order_by().values_list("number", flat=True)
     )
@@ -29,7 +30,7 @@ def _kept() -> list[str]:
 
 def _records(before: datetime) -> "QuerySet[Record]":
     """Return records that no call holds."""
-    return Record.objects.filter(campaign__in=_over(before), leased_by="").exclude(number__in=_kept())
+    return Record.objects.filter(campaign__in=_over(before), leased_by="").exclude(number__in=held_numbers())
 
 
 def _delete_records(ids: Sequence[int]) -> None:
@@ -41,7 +42,9 @@ def _delete_records(ids: Sequence[int]) -> None:
 def _attempts(before: datetime) -> "QuerySet[Attempt]":
     """Return settled attempts of campaigns that are over or gone."""
     over = Q(campaign__in=_over(before)) | Q(campaign=None)
-    return Attempt.objects.filter(over, dialled_at__lt=before, settled_at__isnull=False).exclude(number__in=_kept())
+    return Attempt.objects.filter(over, dialled_at__lt=before, settled_at__isnull=False).exclude(
+        number__in=held_numbers()
+    )
 
 
 def register_kinds() -> None:
@@ -62,7 +65,7 @@ def register_kinds() -> None:
         record_changes=Kind(
             _("Histories of records"),
             _("Who changed records. The records stay."),
-            lambda before: RecordChange.objects.filter(at__lt=before).exclude(record__number__in=_kept()),
+            lambda before: RecordChange.objects.filter(at__lt=before).exclude(record__number__in=held_numbers()),
             lambda ids: RecordChange.objects.filter(pk__in=ids).delete(),
         ),
     )

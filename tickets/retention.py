@@ -35,10 +35,22 @@ from tickets.models import (
 _OPEN_OUTCOMES = (ReceivedMail.Outcome.RECEIVED, ReceivedMail.Outcome.QUARANTINED)
 
 
+def _held_tickets() -> set[int]:
+    """Return the tickets on hold, and those that they were merged into."""
+    tickets = held("ticket")
+    return tickets | set(Ticket.objects.filter(merged__in=tickets).order_by().values_list("pk", flat=True))
+
+
+def _held_customers() -> set[int]:
+    """Return the customers on hold, and those that they were merged into."""
+    customers = held("customer")
+    return customers | set(Customer.objects.filter(merged__in=customers).order_by().values_list("pk", flat=True))
+
+
 def _free(prefix: str = "") -> Q:
     """Return the condition that a ticket, and its customer, is on no legal hold."""
-    return ~Q(**{f"{prefix}pk__in": held("ticket")}) & (
-        Q(**{f"{prefix}customer": None}) | ~Q(**{f"{prefix}customer__in": held("customer")})
+    return ~Q(**{f"{prefix}pk__in": _held_tickets()}) & (
+        Q(**{f"{prefix}customer": None}) | ~Q(**{f"{prefix}customer__in": _held_customers()})
     )
 
 
@@ -69,12 +81,8 @@ def _raw_mails(before: datetime) -> "QuerySet[ReceivedMail]":
 
 def _mails(before: datetime) -> "QuerySet[ReceivedMail]":
     decided = ReceivedMail.objects.filter(received_at__lt=before).exclude(outcome__in=_OPEN_OUTCOMES)
-    kept = Q(message__ticket__in=held("ticket")) | Q(message__ticket__customer__in=held("customer"))
-    return decided.exclude(Q(message__isnull=False) & kept) if _has_holds() else decided
-
-
-def _has_holds() -> bool:
-    return bool(held("ticket") or held("customer"))
+    kept = Q(message__ticket__in=_held_tickets()) | Q(message__ticket__customer__in=_held_customers())
+    return decided.exclude(Q(message__isnull=False) & kept)
 
 
 def _remove_raw(ids: Sequence[int]) -> None:
@@ -84,7 +92,7 @@ def _remove_raw(ids: Sequence[int]) -> None:
 
 
 def _chats(before: datetime) -> "QuerySet[Chat]":
-    kept = Customer.objects.filter(pk__in=held("customer")).exclude(email="").values_list("email", flat=True)
+    kept = Customer.objects.filter(pk__in=_held_customers()).exclude(email="").values_list("email", flat=True)
     return Chat.objects.filter(closed_at__lt=before).exclude(any_of("client_email", kept))
 
 
@@ -98,7 +106,7 @@ def _customers(before: datetime) -> "QuerySet[Customer]":
     the_customer: Any = OuterRef("pk")
     same_address = Chat.objects.alias(address=Upper("client_email")).filter(address=Upper(OuterRef("email")))
     old = Customer.objects.filter(created_at__lt=before, updated_at__lt=before, merged_into=None, merged=None)
-    return old.exclude(pk__in=held("customer")).exclude(
+    return old.exclude(pk__in=_held_customers()).exclude(
         Exists(Ticket.objects.filter(customer=the_customer))
         | Exists(CustomerNote.objects.filter(customer=the_customer, created_at__gte=before))
         | Exists(Connection.objects.filter(customer_id=the_customer, created_at__gte=before))
@@ -168,7 +176,7 @@ def register_kinds() -> None:
         customer_changes=Kind(
             _("Histories of customers"),
             _("Who changed customers. The customers stay."),
-            lambda before: CustomerChange.objects.filter(at__lt=before).exclude(customer__in=held("customer")),
+            lambda before: CustomerChange.objects.filter(at__lt=before).exclude(customer__in=_held_customers()),
             lambda ids: CustomerChange.objects.filter(pk__in=ids).delete(),
         ),
     )

@@ -13,13 +13,13 @@ from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, gettext_noop
 
 from callcentre.core import personal_data
 from callcentre.core.actor import Actor
 from callcentre.core.audit import AuditAction, record
 from callcentre.core.changes import change_columns, still_there
-from callcentre.core.deletions import Consequences, Deletion, Kind, Part, checked_reason, register
+from callcentre.core.deletions import Busy, Consequences, Deletion, Kind, Part, checked_reason, register
 from callcentre.core.enqueue import enqueue
 from callcentre.core.errors import Conflict, ErrorCode
 from callcentre.core.legal_holds import held
@@ -49,12 +49,15 @@ def consequences(person: Person) -> Consequences:
         if each.why and each.why not in found.remarks:
             found.remarks.append(str(each.why))
     found.remarks.append(_("Numbers and addresses of the person are removed from all other texts, such as histories."))
-    if set(person.customers) & held("customer") or _has_held_ticket(person):
+    if _is_held(person):
         found.obstacle = _("A legal hold forbids the deletion.")
     return found
 
 
-def _has_held_ticket(person: Person) -> bool:
+def _is_held(person: Person) -> bool:
+    """Return whether a customer or a ticket of the person is on hold."""
+    if set(person.customers) & held("customer"):
+        return True
     tickets = held("ticket")
     rows = next((data.rows for model, data in personal_data.entries() if model._meta.label == "tickets.Ticket"), None)
     return bool(tickets and rows and rows(person).filter(pk__in=tickets).exists())
@@ -66,7 +69,7 @@ def ask(actor: Actor, person: Person, reason: str) -> Deletion:
     Raise Invalid without a reason, Conflict if a legal hold forbids it, or if it was asked for already.
     """
     reason = checked_reason(reason)
-    if consequences(person).obstacle:
+    if _is_held(person):
         raise Conflict(ErrorCode.LEGAL_HOLD)
     needs_consent = settings.ERASURE_NEEDS_CONSENT
     object_id = str(person.customers[0] if person.customers else uuid4())
@@ -118,6 +121,8 @@ def _locked(deletion: Deletion) -> Deletion:
 
 def _delete(deletion: Deletion) -> None:
     person = Person.of(deletion.person)
+    if _is_held(person):  # since it was asked for
+        raise Busy(gettext_noop("A legal hold forbids the deletion."))
     for removal in _removals:
         removal(deletion, person)
     if pattern := person.pattern:

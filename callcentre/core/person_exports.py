@@ -152,3 +152,5 @@ def forget_exports(**_unused: Any) -> None:
         written = PersonExport.objects.exclude(file="")
         FileRemoval.add(list(written.values_list("file", flat=True)))
         written.update(file="")
+        # Their builder notices it when the file is done, and removes it.
+        PersonExport.objects.waiting().update(state=PersonExport.State.QUEUED, next_attempt_at=timezone.now())

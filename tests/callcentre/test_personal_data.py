@@ -17,7 +17,7 @@ from callcentre.core.actor import Actor
 from callcentre.core.audit import AuditEntry
 from callcentre.core.deletions import Deletion
 from callcentre.core.errors import Conflict, Invalid
-from callcentre.core.legal_holds import end_hold
+from callcentre.core.legal_holds import LegalHold, end_hold
 from callcentre.core.personal_data import TABLE, Data, Person
 from callcentre.models import PersonExport
 from tests.callcentre.factories import AuditEntryFactory
@@ -248,3 +248,56 @@ def test_an_interrupted_erasure_goes_on_and_counts_the_same(monkeypatch: pytest.
     assert deletion.state == "finished"
     assert left_of(*PERSONAL) == {}
     assert Event.objects.filter(action="PERSON_ERASED").count() == 1
+
+
+def test_the_page_shows_exports_and_erases(admin_client: Any, plain_static: None) -> None:
+    customer = CustomerFactory(surname=MARK)
+    page = "/admin/callcentre/personexport/person/"
+    shown = admin_client.get(page, {"customer": customer.pk}).content.decode()
+    assert "Erase for good" in shown
+    assert "customers" in shown
+    assert "Customer not found." in admin_client.get(page, {"customer": 9}).content.decode()
+
+    assert admin_client.post(page, {"customer": customer.pk, "do": "export"}).status_code == 302
+    assert PersonExport.objects.get().customer_id == customer.pk
+    refused = admin_client.post(page, {"customer": customer.pk, "do": "erase"})
+    assert (refused.status_code, Deletion.objects.count()) == (200, 0)
+    answer = admin_client.post(page, {"customer": customer.pk, "do": "erase", "reason": "request"})
+    assert answer["Location"] == f"/admin/callcentre/deletion/{Deletion.objects.get().pk}/change/"
+
+
+def test_a_second_person_consents_at_the_page(admin_client: Any, plain_static: None, settings: Any) -> None:
+    settings.ERASURE_NEEDS_CONSENT = True
+    deletion = erasures.ask(ACTOR, Person(emails=(EMAIL,)), "on request")
+    page = f"/admin/callcentre/deletion/{deletion.pk}"
+
+    assert "A second person must consent" in admin_client.get(f"{page}/change/").content.decode()
+    admin_client.post(f"{page}/decide/", {"decision": "consent"})
+    deletion.refresh_from_db()
+    assert (deletion.state, deletion.consented_by) == ("queued", "admin")
+
+
+def test_a_hold_is_begun_for_rows_that_exist_and_ended_by_an_action(admin_client: Any, plain_static: None) -> None:
+    page, ticket = "/admin/callcentre/legalhold/", TicketFactory()
+    given = {"kind": "ticket", "object_id": ticket.pk, "reason": "case 12"}
+    for wrong in ({"object_id": 999_999}, {"reason": " "}):
+        assert admin_client.post(f"{page}add/", given | wrong).status_code == 200
+    assert not LegalHold.objects.exists()
+
+    assert admin_client.post(f"{page}add/", given).status_code == 302
+    assert admin_client.post(f"{page}add/", given).status_code == 200
+    hold = LegalHold.objects.get()
+    admin_client.post(page, {"action": "end", "_selected_action": [hold.pk]})
+    hold.refresh_from_db()
+    assert (hold.ended_by, hold.ended_at is not None) == ("admin", True)
+
+
+def test_a_hold_after_the_request_stops_the_erasure() -> None:
+    customer = CustomerFactory()
+    deletion = erasures.ask(ACTOR, find_person(customer_id=customer.pk), "on request")
+    begin_hold(ACTOR, "customer", customer.pk, "case 12")
+
+    deletions.run(deletion.pk)
+
+    deletion.refresh_from_db()
+    assert (deletion.state, deletion.error) == ("running", "A legal hold forbids the deletion.")

@@ -207,6 +207,15 @@ def test_a_held_ticket_stays_whatever_its_customer() -> None:
     assert night("tickets").removed_count == 1
 
 
+def test_a_hold_on_what_was_merged_keeps_what_it_leads_to() -> None:
+    target, customer = a_closed_ticket(OLD), CustomerFactory()
+    LegalHoldFactory(kind="ticket", object_id=a_closed_ticket(OLD, merged_into=target).pk)
+    LegalHoldFactory(kind="customer", object_id=CustomerFactory(merged_into=customer).pk)
+    a_closed_ticket(OLD, customer=customer)
+
+    assert night("tickets").removed_count == 0
+
+
 def test_calls_of_a_customer_without_contact_lose_the_person() -> None:
     customer = CustomerFactory(phone_numbers=["+48 22 555 11 22"])
     call = _call(OLD, customer, direction="OUTBOUND", dst="+48 22 555 11 22")
