@@ -284,13 +284,7 @@ class ErrorCode(enum.Enum):
     RECIPIENT_MALFORMED = 170005, _("This is no e-mail address: %(address)s.")
     QUEUES_NOT_FOUND = 170006, _("Queues not found: %(ids)s.")
     OUTBOUNDS_NOT_FOUND = 170007, _("Campaigns not found: %(ids)s.")
-    SUMS_ONLY = (
-        170008,
-        _(
-            "Before %(day)s only the sums of hours, days and months are kept: ask for whole hours or longer, and for"
-            " all queues."
-        ),
-    )
+    SUMS_ONLY = 170008, _("Before %(day)s only sums are kept: ask for whole hours or longer, and for all queues.")
     ROWS_GONE = 170009, _("What this report counts was deleted by a retention before %(day)s: begin then or later.")
 
     @property
