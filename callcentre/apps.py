@@ -22,12 +22,12 @@ class CallcentreConfig(AppConfig):
     }
 
     def ready(self) -> None:
-        from django.db.models.signals import post_migrate, pre_migrate  # noqa: PLC0415  (apps load before it)
+        from django.db.models.signals import post_migrate, pre_migrate
 
         # The Celery app, which tasks find by themselves, and the system checks.
-        from callcentre import celery, checks, personal_data  # noqa: F401, PLC0415
-        from callcentre.core import audit_schema  # noqa: PLC0415
-        from callcentre.web import sessions  # noqa: F401, PLC0415
+        from callcentre import celery, checks, personal_data  # noqa: F401
+        from callcentre.core import audit_schema
+        from callcentre.web import sessions  # noqa: F401
 
         personal_data.register_all()
         # Signals come in the order of the apps; the roof's overview is the last of ours.

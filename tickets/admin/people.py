@@ -16,7 +16,7 @@ from unfold.widgets import UnfoldAdminIntegerFieldWidget, UnfoldAdminTextareaWid
 
 from callcentre.admin import Admin, ModelForm, UncountedMixin, actor_of, display
 from callcentre.admin.base import REFUSALS
-from callcentre.admin.file_jobs import FileJobAdmin
+from callcentre.admin.jobs import FileJobAdmin
 from callcentre.core import erasures, personal_data
 from callcentre.core.deletions import LONGEST_REASON, RIGHT
 from callcentre.core.errors import ErrorCode

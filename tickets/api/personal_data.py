@@ -6,9 +6,8 @@ from django.http import FileResponse
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from callcentre.api.fields import IdField, ListField, TextField
+from callcentre.api.fields import IdField, Input, ListField, TextField
 from callcentre.api.openapi import array, integer, minute, operation, shape, text
-from callcentre.api.serializers import Input
 from callcentre.api.viewsets import ApiViewSet
 from callcentre.core import erasures, personal_data
 from callcentre.core.deletions import LONGEST_REASON, Deletion
