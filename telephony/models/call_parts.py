@@ -207,6 +207,10 @@ class Consultation(models.Model):
         """The agent who was called, or the number outside."""
         return self.agent.full_name or self.agent.login if self.agent else self.number
 
+    @property
+    def asker(self) -> str:
+        return self.from_agent.full_name or self.from_agent.login
+
 
 class CallCommand(models.Model):
     """A command to an open call: hang up, hold, resume, transfer, consult; or a supervisor's. The listener does it."""
