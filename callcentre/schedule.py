@@ -43,11 +43,11 @@ SCHEDULE: dict[str, Any] = {
     "webhooks.sweep_resends": {"task": "webhooks.sweep_resends", "schedule": 10.0, "options": {"expires": 10}},
     # at 2:41 every night: delete events that are 90 days old, and rows of removed webhooks
     "webhooks.prune": {"task": "webhooks.prune", "schedule": LocalTime(hour="2", minute="41")},
-    # once a minute: read the mailboxes of ticket queues
+    # once a minute: read the mailboxes of ticket queues, and renew their tokens
     "tickets.poll_mailboxes": {"task": "tickets.poll_mailboxes", "schedule": 60.0, "options": {"expires": 60}},
     # every 10 seconds: end the response targets of tickets whose customers were answered in a call or chat
     "tickets.sweep_answers": {"task": "tickets.sweep_answers", "schedule": 10.0, "options": {"expires": 10}},
-    # once an hour: delete unused uploaded files that are 24 hours old
+    # once an hour: delete unused uploaded files that are 24 hours old, and spam of 30 days
     "tickets.prune_files": {"task": "tickets.prune_files", "schedule": crontab(minute="23")},
     # every 5 seconds: settle calls without a result and end previews that are over, in case no dialler does
     "campaigns.sweep_calls": {"task": "campaigns.sweep_calls", "schedule": 5.0, "options": {"expires": 5}},
@@ -75,6 +75,12 @@ SCHEDULE: dict[str, Any] = {
     "overview.watch_alarms": {"task": "overview.watch_alarms", "schedule": 5.0, "options": {"expires": 5}},
     # at 3:35 every night: delete mails of alarms that are 30 days old
     "overview.prune_mails": {"task": "overview.prune_mails", "schedule": LocalTime(hour="3", minute="35")},
+    # every 20 seconds: ask the provider again about people who have been logged in for a quarter of an hour
+    "signin.check_provider_sessions": {
+        "task": "signin.check_provider_sessions",
+        "schedule": 20.0,
+        "options": {"expires": 20},
+    },
     # at 3:27 every night: delete requests for new passwords that are a day old
     "signin.prune_resets": {"task": "signin.prune_resets", "schedule": LocalTime(hour="3", minute="27")},
     # once an hour: delete answers of retried writes that are 24 hours old

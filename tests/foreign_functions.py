@@ -1,5 +1,6 @@
 """Functions that read texts of strangers, with texts that could take long."""
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
@@ -27,7 +28,7 @@ from knowledgebase.search.query import parse as parse_query
 from tickets import html
 from tickets.addresses import is_address
 from tickets.admin.ticket_page_thread import with_links
-from tickets.mail import composition, tnef
+from tickets.mail import composition, server_verdicts, tnef
 from tickets.mail.bounce_notices import says_no_failure
 from tickets.mail.charsets import decoded, decoded_as_named
 from tickets.mail.headers import without_words
@@ -78,7 +79,7 @@ def _parse(raw: bytes) -> None:
 
 HEADERS = (
     *("Subject", "From", "To", "Reply-To", "References", "Message-ID", "Delivered-To"),
-    *("Precedence", "X-Failed-Recipients", "Auto-Submitted"),
+    *("Precedence", "X-Failed-Recipients", "Auto-Submitted", "Authentication-Results"),
 )
 PART = "--b\nContent-Type: {kind}\nContent-Disposition: attachment; filename={name}\n\n{text}\n--b--\n"
 
@@ -161,6 +162,8 @@ FUNCTIONS: dict[str, tuple[Callable[[str], object], tuple[type[Exception], ...]]
     ),
     "browser": (in_words, ()),
     "notice": (lambda text: says_no_failure(text, text), ()),
+    "verdicts": (lambda text: server_verdicts._without_comments(f"{text}\\"), ()),
+    "spam": (lambda text: server_verdicts.is_called_spam(defaultdict(lambda: [text])), ()),
     "winmail.dat": (lambda text: tnef.files(b"\x78\x9f\x3e\x22\0\0" + text.encode("utf-8", "replace")), ()),
 }
 

@@ -24,6 +24,7 @@ class TicketsConfig(AppConfig):
         "Supervisor": {
             "vc": "receivedmail dispatch",
             "vacd": "cannedreply",
+            "vad": "blockedsender",
             "v": (
                 "ticketqueue ticketqueuehours customfield ticketstatus ticketsubstatus ticketcategory rating "
                 "storedfile customerchange"

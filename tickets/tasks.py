@@ -2,9 +2,9 @@ from celery import shared_task
 
 from callcentre.core.enqueue import enqueue
 from tickets import pruning
-from tickets.mail import dispatcher, intake, mailbox_connection, mailbox_poll
+from tickets.mail import dispatcher, intake, mailbox_connection, mailbox_poll, oauth
 from tickets.models import MailboxTest, TicketQueue
-from tickets.verbs import answers
+from tickets.verbs import answers, received_mails
 
 
 @shared_task(name="tickets.dispatch")
@@ -15,7 +15,11 @@ def dispatch(pk: int) -> None:
 
 @shared_task(name="tickets.poll_mailboxes")
 def poll_mailboxes() -> None:
-    """Poll each mailbox. Enqueue mailbox tests and mails again whose task or worker was lost."""
+    """Poll each mailbox that the watch does not keep, and renew tokens. Enqueue mailbox tests and mails again whose
+    task or worker was lost.
+    """
+    for pk in TicketQueue.objects.with_tokens().values_list("pk", flat=True):
+        enqueue("tickets.renew_token", pk)
     for pk in TicketQueue.objects.polled().values_list("pk", flat=True):
         enqueue("tickets.poll_mailbox", pk)
     for pk in MailboxTest.objects.waiting().values_list("pk", flat=True):
@@ -27,6 +31,12 @@ def poll_mailboxes() -> None:
 @shared_task(name="tickets.poll_mailbox")
 def poll_mailbox(pk: int) -> None:
     mailbox_poll.poll(pk)
+
+
+@shared_task(name="tickets.renew_token")
+def renew_token(pk: int) -> None:
+    """Renew the token of a queue's mailbox ahead of its expiry."""
+    oauth.renew(pk)
 
 
 @shared_task(name="tickets.test_mailbox")
@@ -48,5 +58,6 @@ def sweep_answers() -> None:
 
 @shared_task(name="tickets.prune_files")
 def prune_files() -> None:
-    """Remove uploads that no message has used, and files without a row."""
+    """Remove uploads that no message has used, files without a row, and old spam."""
     pruning.prune()
+    received_mails.delete_expired_spam()

@@ -231,6 +231,7 @@ class ErrorCode(enum.Enum):
     TICKET_NOT_FOUND = 150014, _("Ticket not found.")
     MAIL_NOT_QUARANTINED = 150201, _("The mail is not in quarantine any more.")
     MAIL_OUT_OF_REACH = 150202, _("The mailbox has been numbered anew: the mail cannot be found in it any more.")
+    SENDER_MALFORMED = 150203, _("This is neither an address nor a domain.")
     NOT_RESENT = 150101, _("The message was sent, or may just be being sent: it cannot be sent again.")
     # Customers
     CUSTOMER_NOT_FOUND = 151001, _("Customer not found.")

@@ -14,7 +14,7 @@ from django.db import Error
 INTERVAL_SECONDS = 10.0
 # A process is missing after this time without a heartbeat.
 DEAD_SECONDS = 30.0
-BEAT, LISTENER, DIALLER = "beat", "listener", "dialler"
+BEAT, LISTENER, DIALLER, MAILBOXES = "beat", "listener", "dialler", "mailboxes"
 
 _BEAT = """
 WITH old AS (
@@ -52,6 +52,7 @@ class Pulse:
 
 
 def missing(silences: Mapping[str, float]) -> list[str]:
-    """Return the kinds of processes that should run and do not. An installation without campaigns has no dialler."""
-    kinds = [BEAT, LISTENER, *([DIALLER] if DIALLER in silences else []), *settings.CELERY_TASK_QUEUE_NAMES]
+    """Return the kinds of processes that should run and do not. Not every installation has a dialler, or mailboxes."""
+    kinds = [BEAT, LISTENER, *(each for each in (DIALLER, MAILBOXES) if each in silences)]
+    kinds += settings.CELERY_TASK_QUEUE_NAMES
     return [kind for kind in kinds if silences.get(kind, DEAD_SECONDS) >= DEAD_SECONDS]

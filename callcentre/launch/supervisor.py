@@ -47,6 +47,7 @@ def programs(port: int) -> dict[str, list[str]]:
         " -Q calls,mail,webhooks,default,reports -P threads -c 48",
         "listener": "manage.py listen_to_switch",
         "dialler": "manage.py run_dialer",
+        "mailboxes": "manage.py watch_mailboxes",
         "beat": "-m celery --quiet -A callcentre beat --pidfile=",
     }
     return {name: command.split() for name, command in commands.items()}

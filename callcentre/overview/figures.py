@@ -63,6 +63,11 @@ def read(scope: Scope = ALL) -> Figures:
         "hours": _hours(calls, day_counts.of_day(midnight, scope)),
         "webhooks": _webhooks(scope),
         "mailboxes": _mailboxes(now, scope),
+        "senders": list(
+            scope.within(TicketQueue.objects.unable_to_send())
+            .order_by("name")
+            .values("id", "name", "smtp_error")[:SHOWN]
+        ),
         "quarantine": scope.within(ReceivedMail.objects.quarantined()).order_by()[: MAILS_COUNTED + 1].count(),
         "processes": processes.read(),
         "alarms": _alarms(scope),

@@ -16,6 +16,7 @@ from callcentre.monitoring.logging import LineFormatter
 from callcentre.urls import urlpatterns
 from callcentre.web.bodies import FIELDS_BYTES, MB, OPEN_FORM_BYTES, file_forms
 from tests.processes import ROOT, arguments_of
+from tickets.mail.mailbox_watch import READERS
 from webhooks.delivery_worker import slots
 
 SECRET = "cxyz-s3cret.91"
@@ -28,6 +29,8 @@ LISTENER_CONNECTIONS = 8 + 1
 LISTENERS = ("listener", "standby")
 # Its own, the one that holds its campaigns, and those of its threads.
 DIALLER_CONNECTIONS = 6
+# Its own, that of its main thread, and those of the threads that read.
+WATCH_CONNECTIONS = 1 + 1 + READERS
 TARGET = (DEPLOY / "systemd" / "callcentre.target").read_text()
 IMPORT = "admin:campaigns_recordimport_add"
 # The links that work without a log-in, as the proxy knows them.
@@ -186,7 +189,7 @@ def test_make_run_starts_processes_as_the_units_do() -> None:
     assert without(ours.pop("web"), *of_web) == without(units["web"], *of_web)
     of_worker = ("-n", "-Q", "-P", "-c")
     assert without(ours.pop("worker"), *of_worker) == without(units["processes"], *of_worker)
-    assert ours == {name: units[name] for name in ("listener", "dialler", "beat")}
+    assert ours == {name: units[name] for name in ("listener", "dialler", "mailboxes", "beat")}
 
 
 def option(command: list[str], name: str) -> str:
@@ -236,7 +239,7 @@ def test_the_documented_connections_are_those_of_the_processes(compose: dict[str
         if option in words
     }
     per_worker = {"web": settings.WEB_THREADS}
-    total = LISTENER_CONNECTIONS + DIALLER_CONNECTIONS
+    total = LISTENER_CONNECTIONS + DIALLER_CONNECTIONS + WATCH_CONNECTIONS
     total += sum(count * per_worker.get(name, 1) for name, count in workers.items())
 
     (documented,) = re.findall(r"(\d+) in all\. `max_connections`", OPERATIONS)

@@ -18,6 +18,7 @@ SHARED = {
     "telephony.CallerPriority": "customers are shared; a caller may come to any queue",
     "telephony.Pause": "names of pauses",
     "telephony.Skill": "names that agents and queues share",
+    "tickets.BlockedSender": "mail is blocked before it is in a queue",
     "tickets.Company": "customers are shared",
     "tickets.CustomField": "settings of all tickets and customers",
     "tickets.Customer": "customers are shared",

@@ -30,6 +30,8 @@ from tests.telephony.factories import (
 )
 from tests.tickets.factories import (
     AcknowledgedAddressFactory,
+    BlockedSenderFactory,
+    BouncedAddressFactory,
     ChatFactory,
     ChatMessageFactory,
     CustomerChangeFactory,
@@ -160,6 +162,8 @@ def a_person() -> Customer:
         events.customer_updated(each)
         log_entry(each)
     AcknowledgedAddressFactory(address=EMAIL)
+    BouncedAddressFactory(address=EMAIL, reason=MARK)
+    BlockedSenderFactory(entry=EMAIL)
     goes_on = a_ticket("a", customer=customer)
     a_ticket("b", customer=customer, merged_into=goes_on)
     a_chat()

@@ -14,6 +14,8 @@ from tests.telephony.factories import AgentFactory, QueueFactory
 from tickets.file_storage import type_of
 from tickets.models import (
     AcknowledgedAddress,
+    BlockedSender,
+    BouncedAddress,
     CannedReply,
     Chat,
     ChatMessage,
@@ -25,6 +27,7 @@ from tickets.models import (
     CustomerSettings,
     CustomField,
     Dispatch,
+    MailboxGrant,
     MailboxTest,
     Marketplace,
     Message,
@@ -57,6 +60,15 @@ class TicketQueueFactory(ModelFactory[TicketQueue]):
         polled = factory.Trait(with_mailbox=True, polled_at=factory.LazyFunction(timezone.now))
 
 
+MailboxGrantFactory = factory_of(
+    MailboxGrant, queue=factory.SubFactory(TicketQueueFactory, with_mailbox=True), refresh_token="refresh"
+)
+BlockedSenderFactory = factory_of(BlockedSender, entry=factory.Sequence(lambda n: f"spam{n}.example"), blocked_by="eva")
+BouncedAddressFactory = factory_of(
+    BouncedAddress,
+    address=factory.Sequence(lambda n: f"gone{n}@client.example"),
+    bounced_at=factory.LazyFunction(timezone.now),
+)
 MailboxTestFactory = factory_of(
     MailboxTest,
     queue=factory.SubFactory(TicketQueueFactory, with_mailbox=True),

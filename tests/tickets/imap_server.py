@@ -3,9 +3,11 @@ delays, ten thousand mails. It knows only the commands of a poll.
 """
 
 import re
+import socket
 import socketserver
 import ssl
 import threading
+from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -43,15 +45,30 @@ class Mailbox:
     tls: ssl.SSLContext | None = None
     starttls: ssl.SSLContext | None = None
     greeting: str = "* OK ready"
+    # The token that XOAUTH2 must bring; "" for a server without OAuth 2.
+    token: str = ""
+    # Whether it offers IDLE, and whether it then tells of new mail.
+    has_idle: bool = False
+    tells: bool = True
+    arrived: threading.Condition = field(default_factory=threading.Condition)
     connections: int = 0
+    hang_ups: int = 0
     commands: list[str] = field(default_factory=list)
 
     def add(self, raw: bytes, *, is_seen: bool = False) -> int:
         uid, self.next_uid = self.next_uid, self.next_uid + 1
-        self.mails[uid] = raw
         if is_seen:
             self.seen.add(uid)
+        with self.arrived:
+            self.mails[uid] = raw
+            self.arrived.notify_all()
         return uid
+
+    def hang_up(self) -> None:
+        """Close all connections that are in IDLE."""
+        with self.arrived:
+            self.hang_ups += 1
+            self.arrived.notify_all()
 
     def fetched(self) -> list[int]:
         """The UIDs of the fetched mails, in order."""
@@ -65,6 +82,8 @@ class _Session(socketserver.StreamRequestHandler):
 
     def handle(self) -> None:
         self.box: Mailbox = self.server.box  # type: ignore[attr-defined]
+        # The number of mails that the client knows of.
+        self.told = 0
         self.box.connections += 1
         try:
             if self.box.tls:
@@ -92,17 +111,20 @@ class _Session(socketserver.StreamRequestHandler):
         box, name = self.box, command.upper()
         if name.startswith("LOGIN "):
             return self._log_in(tag, command)
-        if name == "STARTTLS":
-            return self._start_tls(tag)
+        own = {"AUTHENTICATE XOAUTH2": self._show_token, "IDLE": self._idle, "STARTTLS": self._start_tls}
+        if name in own:
+            return own[name](tag)
         if name.startswith("CAPABILITY"):
             can_encrypt = box.starttls and not isinstance(self.connection, ssl.SSLSocket)
-            self._send(f"* CAPABILITY IMAP4rev1{' STARTTLS' if can_encrypt else ''}")
+            offers = f"{' STARTTLS' if can_encrypt else ''}{' AUTH=XOAUTH2' if box.token else ''}"
+            self._send(f"* CAPABILITY IMAP4rev1{offers}{' IDLE' if box.has_idle else ''}")
         elif name.startswith(("SELECT", "EXAMINE")):
             self._send(f"* {len(box.mails)} EXISTS")
             self._send(f"* OK [UIDVALIDITY {box.validity}]")
         elif name.startswith("STATUS"):
             self._send(f'* STATUS "INBOX" ({self._status(name)})')
         elif name.startswith("UID SEARCH"):
+            self.told = len(box.mails)
             self._send(" ".join(["* SEARCH", *map(str, self._found(name))]))
         elif name.startswith("UID FETCH"):
             return self._fetch(tag, command)
@@ -120,6 +142,42 @@ class _Session(socketserver.StreamRequestHandler):
             return True
         is_right = command[6:].replace('"', "").split() == [self.box.user, self.box.password]
         self._send(f"{tag} OK done" if is_right else f"{tag} NO [AUTHENTICATIONFAILED] Invalid credentials")
+        return True
+
+    def _show_token(self, tag: str) -> bool:
+        self._send("+ ")
+        wanted = f"user={self.box.user}\1auth=Bearer {self.box.token}\1\1"
+        if b64decode(self.rfile.readline()).decode() == wanted:
+            self._send(f"{tag} OK done")
+            return True
+        self._send("+ " + b64encode(b'{"status":"400","schemes":"Bearer"}').decode())
+        assert not self.rfile.readline().strip()
+        self._send(f"{tag} NO [AUTHENTICATIONFAILED] Invalid credentials")
+        return True
+
+    def _idle(self, tag: str) -> bool:
+        """Tell of mails until the client ends it, which it does in a thread of its own: this one waits for mails."""
+        box, ended, hang_ups = self.box, threading.Event(), self.box.hang_ups
+
+        def wait_for_end() -> None:
+            self.rfile.readline()
+            ended.set()
+            with box.arrived:
+                box.arrived.notify_all()
+
+        self._send("+ idling")
+        reader = threading.Thread(target=wait_for_end, daemon=True)
+        reader.start()
+        with box.arrived:
+            while not ended.is_set() and box.hang_ups == hang_ups:
+                if len(box.mails) > self.told and box.tells:
+                    self.told = len(box.mails)
+                    self._send(f"* {self.told} EXISTS")
+                box.arrived.wait(60)
+        if not ended.is_set():
+            self.connection.shutdown(socket.SHUT_RDWR)
+            return False
+        self._send(f"{tag} OK done")
         return True
 
     def _start_tls(self, tag: str) -> bool:

@@ -12,7 +12,7 @@ from tests.tickets.imap_server import Mailbox, a_mailbox, local_mailboxes, queue
 from tests.webhooks.conftest import resolve  # noqa: F401  (a fixture)
 from tests.webhooks.receivers import authorities, tls_for
 from tickets import tasks
-from tickets.mail import mailbox_connection
+from tickets.mail import connection_reasons, mailbox_connection
 from tickets.mail.mailbox_poll import poll
 from tickets.models import MailboxTest, TicketQueue
 from tickets.verbs.mailbox_tests import request_mailbox_test
@@ -64,7 +64,7 @@ def test_a_mailbox_inside_our_network_is_refused_in_the_same_words(
 
     error = error_of(queue_of(box, imap_host=host, **TLS))
 
-    assert (error, box.connections) == (mailbox_connection.ELSEWHERE, 0)
+    assert (error, box.connections) == (connection_reasons.ELSEWHERE, 0)
 
 
 @BOTH
@@ -79,7 +79,7 @@ def test_the_address_behind_a_name_counts_and_not_the_name(
     settings.MAILBOX_ALLOWED_NETWORKS = ["10.0.0.0/8"]
     resolve("mail.example", addresses)
 
-    assert error_of(queue_of(box, imap_host="mail.example", **TLS)) == mailbox_connection.ELSEWHERE
+    assert error_of(queue_of(box, imap_host="mail.example", **TLS)) == connection_reasons.ELSEWHERE
     assert box.connections == 0
 
 
@@ -112,14 +112,14 @@ def test_a_password_without_encryption_stays_in_the_allowed_networks(
 
     error = error_of(queue_of(box, imap_host="mail.example"))
 
-    assert error == mailbox_connection.UNENCRYPTED
+    assert error == connection_reasons.UNENCRYPTED
 
 
 @BOTH
 def test_a_server_without_starttls_gets_no_password(box: Mailbox, error_of: Tried) -> None:
     error = error_of(queue_of(box, imap_allows_plain=False))
 
-    assert (error, logins(box)) == (mailbox_connection.NO_STARTTLS, [])
+    assert (error, logins(box)) == (connection_reasons.NO_STARTTLS, [])
 
 
 @pytest.mark.usefixtures("trusted")
@@ -133,7 +133,7 @@ def test_a_password_goes_to_a_server_whose_certificate_is_for_its_name(
 
     error = error_of(queue_of(box, imap_uses_tls=kind == "tls", imap_allows_plain=False))
 
-    refused = f"{mailbox_connection.NO_TLS}: the certificate is for another host"
+    refused = f"{connection_reasons.NO_TLS}: the certificate is for another host"
     assert (error, len(logins(box))) == (("", 1) if name == "127.0.0.1" else (refused, 0))
 
 
@@ -149,7 +149,7 @@ def test_the_answer_of_another_service_is_not_shown(
 
 @BOTH
 def test_a_closed_port_is_reported_as_unreachable(box: Mailbox, settings: Any, error_of: Tried) -> None:
-    assert error_of(queue_of(box, imap_port=1)) == mailbox_connection.UNREACHABLE
+    assert error_of(queue_of(box, imap_port=1)) == connection_reasons.UNREACHABLE
 
 
 @pytest.mark.parametrize("is_before_greeting", [True, False])

@@ -1,6 +1,7 @@
 """The tickets' part of the admin."""
 
 from tickets.admin import (  # noqa: F401  (each registers its admins)
+    blocked_senders,
     canned_replies,
     chats,
     companies,

@@ -10,9 +10,9 @@ from django.utils.translation import gettext_lazy as _
 from unfold.widgets import UnfoldAdminURLInputWidget
 
 from callcentre.admin import actor_of, page_action
-from callcentre.admin.secrets import OwnPasswordForm
+from callcentre.admin.secrets import OwnPasswordForm, password_inputs
 from callcentre.core.audit import AuditAction, record
-from tickets.admin.password_form import PasswordForm
+from tickets.admin.password_form import PasswordForm, StoredPassword
 from tickets.models import Marketplace
 from tickets.models.ticket import MARKETPLACES
 from webhooks.admin.targets import TargetAdmin
@@ -20,8 +20,7 @@ from webhooks.signing import new_secret
 
 
 class MarketplaceForm(PasswordForm):
-    column = "http_auth_password"
-    destination = ("url",)
+    passwords = (StoredPassword("http_auth_password", ("url",)),)
 
     url = forms.URLField(label=_("Address"), assume_scheme="https", widget=UnfoldAdminURLInputWidget())
 
@@ -48,7 +47,8 @@ class MarketplaceAdmin(TargetAdmin):
 
     def get_fieldsets(self, request: HttpRequest, obj: Marketplace | None = None) -> Any:
         may_change = self.has_change_permission(request, obj) if obj else True
-        access = ["http_auth_user", *(MarketplaceForm.inputs(request, obj) if may_change else [])]
+        inputs = MarketplaceForm.inputs(obj, MarketplaceForm.passwords[0]) if may_change else []
+        access = ["http_auth_user", *inputs, *(password_inputs(request) if obj and inputs else [])]
         return [
             (None, {"fields": ["source", "url", "is_active"]}),
             (_("Basic authentication"), {"fields": access}),

@@ -10,7 +10,7 @@ from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.defaultfilters import filesizeformat
 from django.urls import reverse
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext, pgettext_lazy
@@ -21,8 +21,8 @@ from callcentre.admin.base import MAX_SELECTED
 from callcentre.admin.lists import ConditionFilter
 from callcentre.admin.scope import RelatedDropdownFilter
 from callcentre.core.audit import AuditAction, record_once
-from tickets.models import ReceivedMail
-from tickets.verbs.received_mails import discard_mail, retry_mail
+from tickets.models import BlockedSender, ReceivedMail
+from tickets.verbs.received_mails import block_sender, discard_mail, retry_mail
 
 Outcome = ReceivedMail.Outcome
 COLOURS: dict[str, str] = {
@@ -30,6 +30,7 @@ COLOURS: dict[str, str] = {
     Outcome.STORED: "success",
     Outcome.IGNORED: "warning",
     Outcome.QUARANTINED: "danger",
+    Outcome.SPAM: "warning",
     Outcome.DELETED: "info",
 }
 
@@ -62,17 +63,26 @@ class ReceivedMailAdmin(DeletableMixin, UncountedMixin, ReadOnlyAdmin):
     list_select_related = ("queue",)
     search_fields = ("sender",)
     search_help_text = _("The beginning of the sender's address, or a Message-ID")
-    actions = ("retry_selected", "discard_selected")
+    actions = ("retry_selected", "discard_selected", "restore_selected", "block_selected")
     actions_detail = ("retry", "discard")
-    fieldsets = (
-        (None, {"fields": ("subject_shown", "sender", "queue", "message_id_shown")}),
-        (_("What became of it"), {"fields": ("outcome", "why_shown", "ticket", "decided_by")}),
-        (_("The mail as it came"), {"fields": ("received_at", "size_shown", "raw")}),
-    )
-    readonly_fields = ("subject_shown", "message_id_shown", "why_shown", "ticket", "size_shown", "raw")
+    readonly_fields = ("subject_shown", "message_id_shown", "why_shown", "ticket", "spam_buttons", "size_shown", "raw")
 
     def get_urls(self) -> Any:
-        return [self.url_to("<int:pk>/raw/", self.raw_view, "raw"), *super().get_urls()]
+        return [
+            self.url_to("<int:pk>/raw/", self.raw_view, "raw"),
+            self.url_to("<int:pk>/restore/", self.restore, "restore"),
+            self.url_to("<int:pk>/block/", self.block, "block"),
+            *super().get_urls(),
+        ]
+
+    def get_fieldsets(self, request: HttpRequest, obj: ReceivedMail | None = None) -> Any:
+        """Return the sections. The buttons are for people who may decide about mail."""
+        buttons = ("spam_buttons",) if self.has_decide_permission(request) else ()
+        return [
+            (None, {"fields": ("subject_shown", "sender", "queue", "message_id_shown")}),
+            (_("What became of it"), {"fields": ("outcome", "why_shown", "ticket", "decided_by", *buttons)}),
+            (_("The mail as it came"), {"fields": ("received_at", "size_shown", "raw")}),
+        ]
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[ReceivedMail], search_term: str
@@ -147,6 +157,64 @@ class ReceivedMailAdmin(DeletableMixin, UncountedMixin, ReadOnlyAdmin):
         )
         response["X-Content-Type-Options"] = "nosniff"
         return response
+
+    # Spam: one click each
+
+    @display(description=_("spam"))
+    def spam_buttons(self, mail: ReceivedMail) -> Any:
+        """The buttons. They belong to the form of the page, which has the token that a request needs."""
+        found = []
+        if mail.outcome == Outcome.SPAM:
+            found.append((self.url_of("restore", mail.pk), _now("This is no spam")))
+        if mail.sender and not BlockedSender.objects.filter(entry=mail.sender.lower()).exists():
+            found.append((self.url_of("block", mail.pk), _now("Block the sender")))
+        button = '<button class="cc-link" formmethod="post" formaction="{}" formnovalidate>{}</button>'
+        return format_html_join(" · ", button, found) if found else "–"
+
+    def restore(self, request: HttpRequest, pk: int) -> HttpResponse:
+        """Make a message of a mail that was kept apart."""
+        mail = self._posted(request, pk)
+        self._restore(request, [mail])
+        return redirect(self.url_of("change", mail.pk))
+
+    def block(self, request: HttpRequest, pk: int) -> HttpResponse:
+        mail = self._posted(request, pk)
+        self._block(request, [mail])
+        return redirect(self.url_of("change", mail.pk))
+
+    def _posted(self, request: HttpRequest, pk: int) -> ReceivedMail:
+        if request.method != "POST":
+            raise Http404
+        mail: ReceivedMail = self.row_or_404(request, str(pk), "decide")
+        return mail
+
+    def _restore(self, request: HttpRequest, mails: Any) -> None:
+        actor = actor_of(request)
+        count = self.apply_to_each(request, mails, lambda mail: retry_mail(mail, actor))
+        sentence = ngettext(
+            "%(count)s mail is restored: its ticket is there in a moment.",
+            "%(count)s mails are restored: their tickets are there in a moment.",
+            count,
+        )
+        self._say(request, sentence, count)
+
+    def _block(self, request: HttpRequest, mails: Any) -> None:
+        actor = actor_of(request)
+        count = self.apply_to_each(request, mails, lambda mail: block_sender(mail.sender, actor) and None)
+        sentence = ngettext(
+            "%(count)s sender is blocked: further mail is kept apart as spam.",
+            "%(count)s senders are blocked: further mail is kept apart as spam.",
+            count,
+        )
+        self._say(request, sentence, count)
+
+    @admin.action(description=_("This is no spam"), permissions=["decide"])
+    def restore_selected(self, request: HttpRequest, mails: QuerySet[ReceivedMail]) -> None:
+        self._restore(request, mails[:MAX_SELECTED])
+
+    @admin.action(description=_("Block the sender"), permissions=["decide"])
+    def block_selected(self, request: HttpRequest, mails: QuerySet[ReceivedMail]) -> None:
+        self._block(request, mails[:MAX_SELECTED])
 
     # Retry and discard
 

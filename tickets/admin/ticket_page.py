@@ -20,6 +20,7 @@ from callcentre.admin.base import REFUSALS
 from callcentre.admin.scope import scope_of
 from callcentre.core.integers import integer_of
 from telephony.models import Agent
+from tickets.addresses import is_address
 from tickets.admin import ticket_page_presence as presence
 from tickets.admin.canned_replies import canned_replies_for
 from tickets.admin.ticket_page_composer import ChangedMeanwhile, seen_now, write
@@ -30,15 +31,17 @@ from tickets.admin.ticket_page_sidebar import (
     Audience,
     answers_of,
     audience_of,
+    bounced_among,
     connected_with,
     dues_of,
     history_of,
     others_of_customer,
 )
 from tickets.admin.ticket_page_thread import entry_of, thread_of
-from tickets.models import CustomField, Dispatch, Message, Source, Ticket, TicketStatus
+from tickets.models import BlockedSender, CustomField, Dispatch, Message, Source, Ticket, TicketStatus
 from tickets.models.ticket import MARKETPLACES, REPLY_SOURCES
 from tickets.verbs.dispatches import resend
+from tickets.verbs.received_mails import block_sender
 from tickets.verbs.tickets import edit_ticket
 
 ICONS: dict[str, str] = {
@@ -110,6 +113,8 @@ class TicketPage:
                 return self._take()
             case "send_again":
                 return self._send_again()
+            case "block":
+                return self._block()
         return self._show()
 
     def _redirect(self, **query: str) -> HttpResponse:
@@ -154,6 +159,7 @@ class TicketPage:
             "connected": connected_with(ticket, scope_of(request)),
             "agent": self.agent,
             "may_change": may_change,
+            "may_block": may_block(request, ticket),
             "may_delete": admin.has_delete_permission(request, ticket),
             "visitors": presence.report(ticket.pk, user_of(request), is_writing=False),
             "presence_url": reverse("admin:tickets_ticket_presence", args=[ticket.pk]),
@@ -175,6 +181,7 @@ class TicketPage:
                 "cc": ", ".join(audience.others) if audience and request.GET.get("all") else "",
             }
             composer = composer or self._composer(initial=initial)
+            written_to = ", ".join(filter(None, (composer["to"].value(), composer["cc"].value())))
             properties = properties or self._properties()
             context |= {
                 "composer": composer,
@@ -183,6 +190,7 @@ class TicketPage:
                 "may_reply": self.may_reply,
                 "canned": canned_replies_for(ticket, self.agent, self._usual_type),
                 "audience": audience,
+                "bounced": bounced_among(written_to) if audience else [],
                 "closed_status": _closed_status(composer),
             }
         return admin.page(request, "admin/tickets/ticket.html", ticket, title=f"#{ticket.pk}", **context)
@@ -308,6 +316,23 @@ class TicketPage:
         except REFUSALS as refusal:
             self.admin.say_refused(self.request, refusal)
         return self._redirect()
+
+    def _block(self) -> HttpResponse:
+        if not may_block(self.request, self.ticket):
+            raise PermissionDenied
+        try:
+            blocked = block_sender(self.ticket.sender, actor_of(self.request))
+            sentence = _now("%(sender)s is blocked: further mail is kept apart as spam.") % {"sender": blocked.entry}
+            self.admin.message_user(self.request, sentence, messages.SUCCESS)
+        except REFUSALS as refusal:
+            self.admin.say_refused(self.request, refusal)
+        return self._redirect()
+
+
+def may_block(request: HttpRequest, ticket: Ticket) -> bool:
+    """Return whether the person may block the sender of the ticket, who came by mail and is not blocked yet."""
+    may = ticket.source == Source.EMAIL and request.user.has_perm("tickets.add_blockedsender")
+    return may and is_address(ticket.sender) and not BlockedSender.objects.filter(entry=ticket.sender.lower()).exists()
 
 
 def _closed_status(form: ComposerForm) -> str:

@@ -15,7 +15,7 @@ from callcentre.admin.history import SHOWN, Entry, entry_of, in_words
 from callcentre.core.scope import Scope
 from tickets.admin.custom_field_inputs import Change, changes_of_values
 from tickets.due_tickets import SOON
-from tickets.models import CustomField, Ticket, TicketChange, TicketStatus, as_read
+from tickets.models import BouncedAddress, CustomField, Ticket, TicketChange, TicketStatus, as_read
 from tickets.models.participants import participants_of
 from tickets.models.ticket import MARKETPLACES, REPLY_SOURCES
 
@@ -153,3 +153,9 @@ def audience_of(ticket: Ticket) -> Audience | None:
     recipients, copies = participants_of(ticket)
     audience = Audience(", ".join(recipients) or (ticket.customer.email if ticket.customer else ""), copies)
     return audience if audience.to or ticket.source in REPLY_SOURCES else None
+
+
+def bounced_among(addresses: str) -> list[BouncedAddress]:
+    """Return those of the addresses, which commas separate, that mail did not reach."""
+    names = [each.strip().lower() for each in addresses.split(",")]
+    return list(BouncedAddress.objects.filter(address__in=names)) if any(names) else []

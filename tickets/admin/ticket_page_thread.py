@@ -11,6 +11,7 @@ from django.utils.html import conditional_escape, format_html
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _now
 
+from tickets.mail.server_verdicts import is_failing
 from tickets.models import Dispatch, Message, StoredFile, Ticket, as_read
 
 SHOWN = 30
@@ -48,6 +49,9 @@ class ThreadEntry:
     at: datetime
     is_automatic: bool
     is_answer: bool
+    # What our server found out about the sender, in words, and whether that speaks against the sender.
+    verdicts: str
+    is_doubtful: bool
     # Either the text with links, or the document of a frame.
     text: SafeString
     document: str
@@ -100,6 +104,8 @@ def entry_of(message: Message, *, pictures: str, with_images: bool = False) -> T
         at=message.created_at,
         is_automatic=message.is_automatic,
         is_answer=message.is_answer,
+        verdicts=_in_words(message.verdicts),
+        is_doubtful=is_failing(message.verdicts),
         text=mark_safe("") if is_html else with_links(body),
         document=document_of(message, body, pictures, with_images=with_images) if is_html and body else "",
         quoted="" if is_html else message.quoted,
@@ -110,6 +116,12 @@ def entry_of(message: Message, *, pictures: str, with_images: bool = False) -> T
         has_images_elsewhere=is_html and not with_images and bool(_ELSEWHERE.search(body + message.quoted)),
         sending=sending_of(message),
     )
+
+
+def _in_words(verdicts: str) -> str:
+    """Return "SPF pass, DKIM none" for "spf=pass dkim=none": the words of mail servers, in every language."""
+    pairs = (each.split("=", 1) for each in verdicts.split())
+    return ", ".join(f"{method.upper()} {result}" for method, result in pairs)
 
 
 def _moved(comment: str) -> tuple[str, str] | None:

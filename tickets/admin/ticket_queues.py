@@ -1,11 +1,12 @@
 """The ticket queues: mailbox, texts of outgoing mail, opening hours and targets."""
 
 from typing import Any
+from urllib.parse import urlsplit
 
 from django import forms
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect
 from django.urls import URLPattern
 from django.utils import timezone
@@ -18,11 +19,16 @@ from unfold.widgets import UnfoldAdminTextareaWidget
 
 from callcentre.admin import Admin, WeekdaysInline, actor_of, confirm_first, display, page_action
 from callcentre.admin.base import with_images_from_elsewhere
-from tickets.admin.password_form import PasswordForm
-from tickets.models import MailboxTest, TicketQueue, TicketQueueHours
+from callcentre.admin.secrets import password_inputs
+from tickets.admin.password_form import PasswordForm, StoredPassword, password_field, removal_field
+from tickets.mail import oauth
+from tickets.models import MailboxGrant, MailboxTest, MailLogin, TicketQueue, TicketQueueHours
 from tickets.placeholders import has_placeholder
+from tickets.reasons import translated
 from tickets.verbs.mailbox_tests import request_mailbox_test
 
+# The columns of a server, after the name of its protocol.
+SERVER = ("host", "port", "uses_tls", "allows_plain")
 # A change of one of these means another mailbox: its state begins anew.
 MAILBOX = {"imap_host", "imap_port", "imap_user", "imap_folder"}
 UNREAD: dict[str, Any] = {
@@ -39,8 +45,13 @@ UNREAD: dict[str, Any] = {
 
 
 class TicketQueueForm(PasswordForm):
-    column = "imap_password"
-    destination = ("imap_host", "imap_port", "imap_uses_tls", "imap_allows_plain")
+    passwords = (
+        StoredPassword("imap_password", ("imap_login", *(f"imap_{name}" for name in SERVER))),
+        StoredPassword("smtp_password", ("smtp_uses_mailbox", *(f"smtp_{name}" for name in SERVER)), "smtp_"),
+    )
+
+    smtp_new_password = password_field()
+    smtp_forget_password = removal_field()
 
     class Meta:
         model = TicketQueue
@@ -51,11 +62,32 @@ class TicketQueueForm(PasswordForm):
             "template": UnfoldAdminTextareaWidget(attrs={"rows": 8, "class": "cc-monospace"}),
         }
 
+    def clean(self) -> Any:
+        # A password is no use where a token opens the mailbox; it could go to another server later.
+        has_token = self.cleaned_data.get("imap_login", MailLogin.PASSWORD) != MailLogin.PASSWORD
+        for each, is_useless in zip(
+            self.passwords, (has_token, self.cleaned_data.get("smtp_uses_mailbox")), strict=True
+        ):
+            if is_useless:
+                self.cleaned_data |= {each.new: "", each.forget: True}
+        return super().clean()
+
+    def touched(self) -> list[str]:
+        """Return the names of the changed columns, with those that follow from the log-in."""
+        chosen = {"imap": self.instance.login.provider, "smtp": self.instance.smtp_uses_mailbox}
+        names = {f"{server}_{name}" for server, is_chosen in chosen.items() if is_chosen for name in SERVER}
+        followed = {name for name in names if self.initial.get(name) != getattr(self.instance, name)}
+        useless = [each.column for each in self.passwords if self.cleaned_data.get(each.forget)]
+        return sorted({*super().touched(), *followed, *useless})
+
     def clean_template(self) -> str:
         template: str = self.cleaned_data["template"]
         if template and not has_placeholder(template, "body"):
             raise forms.ValidationError(_("A reply's text has no place in it: write {{ body }} where it stands."))
         return template
+
+
+SENDING: dict[str, Any] = {"smtp_failing_since": None, "smtp_failed_at": None, "smtp_error": ""}
 
 
 class HoursInline(WeekdaysInline):
@@ -79,8 +111,8 @@ class TicketQueueAdmin(Admin):
     search_fields = ("name", "address")
     search_help_text = _("Name or address")
     actions = ("activate", "deactivate")
-    actions_detail = ("test_connection",)
-    readonly_fields = ("mailbox_now",)
+    actions_detail = ("test_connection", "connect")
+    readonly_fields = ("mailbox_now", "sending_now")
     inlines = (HoursInline,)
 
     class Media:
@@ -89,7 +121,11 @@ class TicketQueueAdmin(Admin):
 
     def get_urls(self) -> list[URLPattern]:
         route = "<path:object_id>/test-connection/progress/"
-        return [self.url_to(route, self.test_progress, "test_progress"), *super().get_urls()]
+        return [
+            self.url_to(route, self.test_progress, "test_progress"),
+            self.url_to("connected/", self.connected, "connected"),
+            *super().get_urls(),
+        ]
 
     def get_inlines(self, request: HttpRequest, obj: TicketQueue | None) -> Any:
         """Return no opening hours for a new queue: it has no id that they could refer to."""
@@ -106,14 +142,17 @@ class TicketQueueAdmin(Admin):
     def get_fieldsets(self, request: HttpRequest, obj: TicketQueue | None = None) -> Any:
         """Return the sections of the page. People who may only look get no input for a password."""
         may_change = self.has_change_permission(request, obj) if obj else True
-        password = TicketQueueForm.inputs(request, obj) if may_change else []
-        encryption = ["imap_uses_tls", "imap_allows_plain"]
-        server = [*(["mailbox_now"] if obj else []), "imap_host", "imap_port", *encryption, "imap_user"]
+        read, sent = (TicketQueueForm.inputs(obj, each) if may_change else [] for each in TicketQueueForm.passwords)
+        own = password_inputs(request) if obj and may_change else []
+        imap, smtp = ([f"{name}_{column}" for column in SERVER] for name in ("imap", "smtp"))
+        server = [*(["mailbox_now"] if obj else []), "imap_login", *imap, "imap_user"]
+        sender = [*(["sending_now"] if obj else []), "smtp_uses_mailbox", *smtp, "smtp_user", *sent, "smtp_limit"]
         mail = ["address", "sender_name", "language", "signature", "template", "asks_for_rating"]
         return [
             (None, {"fields": ["name", "is_active"]}),
             (_("Mail out"), {"fields": [*mail, "acknowledges", "acknowledgement"]}),
-            (_("Mailbox"), {"fields": [*server, *password, "imap_folder"]}),
+            (_("Mailbox"), {"fields": [*server, *read, *own, "imap_folder"]}),
+            (_("SMTP server of the queue"), {"fields": sender}),
             (_("Quarantine"), {"fields": ["sender_limit", "unlimited_senders"]}),
             (_("Targets"), {"fields": [("first_response_minutes", "resolution_minutes")]}),
         ]
@@ -127,12 +166,16 @@ class TicketQueueAdmin(Admin):
             obj.save(force_insert=True)
         elif touched := form.touched():
             reset = UNREAD if MAILBOX & set(touched) else {}
+            if any(name.startswith("smtp_") for name in touched):
+                reset = reset | SENDING
             for name, value in reset.items():
                 setattr(obj, name, value)
             obj.save(update_fields=[*touched, *reset, "updated_at"])
-            if {*MAILBOX, *form.destination, form.column} & set(touched):
+            if any(name.startswith("imap_") for name in touched):
                 # The result is of another mailbox, or of another log-in.
                 MailboxTest.objects.filter(pk=obj.pk).delete()
+            if {"imap_login", "imap_user"} & set(touched):
+                MailboxGrant.objects.filter(pk=obj.pk).delete()
 
     # Columns and fields
 
@@ -157,6 +200,15 @@ class TicketQueueAdmin(Admin):
                 "error": queue.why_not_read,
             }
         return _now("Read at %(time)s.") % {"time": read_at}
+
+    @display(description=_("state"))
+    def sending_now(self, queue: TicketQueue) -> str:
+        if not queue.smtp_host:
+            return _now("Mail is sent by the server of the service.")
+        if queue.smtp_failing_since:
+            since = localize(timezone.localtime(queue.smtp_failing_since))
+            return _now("Since %(time)s no mail is sent: %(error)s") % {"time": since, "error": queue.why_not_sent}
+        return _now("The last attempt to send found the server ready, or there was none.")
 
     @display(description=_("response / resolution within"))
     def targets(self, queue: TicketQueue) -> str:
@@ -189,6 +241,58 @@ class TicketQueueAdmin(Admin):
         queue = self.row_or_404(request, object_id)
         test = MailboxTest.objects.filter(pk=queue.pk).first()
         return JsonResponse({"has_ended": test is None or test.has_ended})
+
+    def get_actions_detail(self, request: HttpRequest, object_id: Any) -> Any:
+        queue = self.get_object(request, object_id)
+        actions = super().get_actions_detail(request, object_id)
+        if queue is not None and queue.login.needs_consent:
+            return actions
+        return [one for one in actions if not one.action_name.endswith("_connect")]
+
+    @page_action(description=_("Connect the mailbox"), url_path="connect", icon="link", permissions=["change"])
+    def connect(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Send the person to the provider, to agree that the service uses the mailbox."""
+        queue = self.row_or_404(request, object_id)
+        if not queue.login.needs_consent:
+            raise Http404
+        provider, back = queue.login.provider.capitalize(), request.build_absolute_uri(self.url_of("connected"))
+        if request.method == "POST":
+            try:
+                return redirect(oauth.consent_url(queue, actor_of(request).name, back))
+            except oauth.NoToken as reason:
+                self.message_user(request, translated(str(reason)), messages.ERROR)
+        intro = _now(
+            "You go to %(provider)s, sign in there as %(user)s, and agree that the service reads and sends its mail."
+            " The application of the service there must name this address to return to: %(address)s"
+        )
+        intro %= {"provider": provider, "user": queue.imap_user, "address": back}
+        title = _now("Connect the mailbox")
+        page = self.action_page(request, title=title, submit=_now("Go to %s") % provider, obj=queue, intro=intro)
+        # The form leads to the provider.
+        origin = urlsplit(oauth.PROVIDERS[queue.login.provider].authorize_url)
+        page._csp_update = {"form-action": [f"{origin.scheme}://{origin.netloc}"]}  # type: ignore[attr-defined]
+        return page
+
+    def connected(self, request: HttpRequest) -> HttpResponse:
+        """Take the person back from the provider, keep the tokens, and test the mailbox."""
+        grant = oauth.consented(request.GET.get("state", ""), actor_of(request).name)
+        if grant is None:
+            sentence = _now(
+                "You have begun no such consent within the last quarter of an hour: connect the mailbox again."
+            )
+            self.message_user(request, sentence, messages.ERROR)
+            return redirect(self.url_of("changelist"))
+        queue = self.row_or_404(request, str(grant.pk))
+        try:
+            if not (code := request.GET.get("code", "")):
+                raise oauth.NoToken(f"{oauth.NO_CONSENT}: {request.GET.get('error', '')[:100]}")
+            oauth.exchange(grant, code, request.build_absolute_uri(request.path))
+        except oauth.NoToken as reason:
+            self.message_user(request, translated(str(reason)), messages.ERROR)
+            return redirect(self.url_of("change", queue.pk))
+        self.message_user(request, _now("The mailbox is connected."), messages.SUCCESS)
+        request_mailbox_test(queue, actor_of(request))
+        return redirect(self.url_of("test_connection", queue.pk))
 
     @admin.action(description=_("Activate"), permissions=["change"])
     def activate(self, request: HttpRequest, queues: QuerySet[TicketQueue]) -> None:

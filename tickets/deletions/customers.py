@@ -16,6 +16,8 @@ from tickets.deletions.chats import add_chat_consequences, delete_chat
 from tickets.deletions.tickets import add_ticket_consequences, delete_ticket
 from tickets.models import (
     AcknowledgedAddress,
+    BlockedSender,
+    BouncedAddress,
     Chat,
     Customer,
     CustomerChange,
@@ -114,6 +116,8 @@ def _delete_rows(ids: Sequence[int], deleted: Counter[str]) -> None:
         events.customer_deleted(customer)
     addresses = [customer.email.lower() for customer in customers if customer.email]
     AcknowledgedAddress.objects.filter(address__in=addresses).delete()
+    BouncedAddress.objects.filter(address__in=addresses).delete()
+    BlockedSender.objects.filter(entry__in=addresses).delete()
     for label, model in _PARTS:
         deleted[label] += model.objects.filter(customer__in=ids).delete()[0]
     # First the customers that point to another one.

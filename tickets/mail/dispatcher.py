@@ -17,6 +17,7 @@ from django.utils import timezone
 
 from callcentre.core.due_work import Claim
 from tickets.mail import marketplaces, smtp
+from tickets.mail.queue_server import waits_until
 from tickets.mail.send_results import Answer, Lost, Refused, Sent
 from tickets.models import Dispatch, Source
 from tickets.models.dispatch import UNKNOWN, refusals_in_words
@@ -63,6 +64,9 @@ def _dispatch(pk: int) -> None:
         due = claim.row
         if due.begun_at is not None:
             claim.finish(**due.given_up(""), attempt_count=due.attempt_count - 1)
+            return
+        if due.is_mail and (until := waits_until(due.message.ticket.queue)) is not None:
+            claim.write(next_attempt_at=until, attempt_count=due.attempt_count - 1)
             return
         send = smtp.send if due.is_mail else marketplaces.send
         result: Sent | Refused | Lost

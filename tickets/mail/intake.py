@@ -55,6 +55,7 @@ MOST_ATTEMPTS = 3
 
 # Reasons that say more after a colon.
 _FLOODED = _("too many mails within an hour")
+_BLOCKED = _("its sender is blocked")
 _NOT_UNDERSTOOD = _("it is not understood")
 _DEADLY = _("it has stopped its worker again and again")
 
@@ -64,6 +65,10 @@ _DATA_IMAGE = re.compile(r"(?i)(?<=src=[\"'])data:image/(png|jpe?g|gif|webp);bas
 
 class Quarantine(Exception):
     """The mail cannot become a message, for this reason. A person may try again."""
+
+
+class Spam(Exception):
+    """The mail is kept apart, for this reason. A person may restore it."""
 
 
 class Ignored(Exception):
@@ -191,6 +196,8 @@ def _decide(received: ReceivedMail, raw: bytes, wait_until_saved: Callable[[], N
         raise
     except Ignored as reason:
         _set(received, Outcome.IGNORED, str(reason), reason.message)
+    except Spam as reason:
+        _set(received, Outcome.SPAM, str(reason))
     except (Quarantine, Unreadable) as reason:
         _set(received, Outcome.QUARANTINED, str(reason))
     except Invalid as reason:
@@ -231,12 +238,22 @@ def _admit(received: ReceivedMail, mail: Mail) -> TicketQueue:
     if known.copy_id is not None:
         raise Ignored(_("it has come before, by another way"), Message.objects.get(pk=known.copy_id))
     # If a person has decided on the mail, it was to let it in.
+    if not received.decided_by:
+        _keep_spam_apart(mail, known.blocked_by)
     if not received.decided_by and not queue.may_send_more(mail.sender, known.recent):
         raise Quarantine(f"{_FLOODED}: {mail.sender}")
     # A ticket that cannot be answered needs a person's decision.
     if not mail.author.address and not mail.is_automatic and not received.decided_by:
         raise Quarantine(_("it has no address of a sender"))
     return queue
+
+
+def _keep_spam_apart(mail: Mail, blocked_by: str | None) -> None:
+    """Raise Spam for mail of a blocked sender, and for what our server calls spam unless it answers a mail of ours."""
+    if blocked_by:
+        raise Spam(f"{_BLOCKED}: {blocked_by}")
+    if mail.is_called_spam and not any(ticket_of(each) for each in (*mail.answered_ids, *mail.reported_ids)):
+        raise Spam(_("our mail server calls it spam"))
 
 
 def _store_message(received: ReceivedMail, mail: Mail, queue: TicketQueue, files: list[Stored]) -> None:
@@ -308,6 +325,7 @@ def _add(mail: Mail, ticket: Ticket, body: str, quoted: str) -> Message | None:
             from_name=mail.sender_name,
             from_address=mail.sender,
             reply_to=mail.reply_to,
+            verdicts=mail.verdicts,
             is_automatic=mail.is_automatic,
             may_be_empty=True,
         )
@@ -325,6 +343,7 @@ def _open(mail: Mail, queue: TicketQueue, body: str, quoted: str) -> Message:
         sender=mail.sender,
         sender_name=mail.sender_name,
         reply_to=mail.reply_to,
+        verdicts=mail.verdicts,
         queue=queue,
         is_automatic=mail.is_automatic,
         may_be_empty=True,

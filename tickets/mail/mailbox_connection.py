@@ -1,7 +1,6 @@
 """Connections to the mailboxes of ticket queues: to permitted addresses only, and encrypted unless the queue says no.
 
-The connection goes to the same address that was checked. The message of a failure before the log-in says little: the
-person who tests a mailbox chooses the host, and must not learn what else listens in our network. The log has the error.
+The connection goes to the same address that was checked.
 """
 
 import imaplib
@@ -16,30 +15,28 @@ from functools import partial
 
 from django.conf import settings
 from django.utils.translation import gettext_noop as _
-from imap_tools.errors import ImapToolsError, MailboxFolderSelectError, MailboxLoginError
+from imap_tools.errors import MailboxFolderSelectError, MailboxLoginError
 from imap_tools.mailbox import BaseMailBox
 
+from tickets.mail import oauth
+from tickets.mail.connection_reasons import LONGEST_ANSWER, NO_STARTTLS, WRONG_PASSWORD, reason_of
 from tickets.models import MailboxTest, TicketQueue
 from tickets.verbs.mailbox_tests import begin_mailbox_test, end_mailbox_test
-from webhooks.transport.sockets import Failure, open_socket, tls_text
-from webhooks.transport.targets import TargetError, are_allowed, are_within, parse_server
+from webhooks.transport.sockets import open_socket
+from webhooks.transport.targets import are_allowed, are_within, parse_server
 
 logger = logging.getLogger(__name__)
 
 # The limit for each answer of the server.
 TIMEOUT_SECONDS = 30
-LONGEST_ANSWER = 300
 # The limit for a whole test: a person waits for it.
 LONGEST_SECONDS = 30
 
-# Reasons, in English: `tickets.reasons` translates the part before the colon.
-ELSEWHERE = _("the name of the server is unknown, or its network is not one of MAILBOX_ALLOWED_NETWORKS")
-UNENCRYPTED = _("a log-in without encryption is permitted only within MAILBOX_ALLOWED_NETWORKS")
-UNREACHABLE = _("the server cannot be reached")
-NO_TLS = _("no encrypted connection")
-NO_STARTTLS = _("the server offers no encryption (STARTTLS)")
+# Reasons, in English, beside those of `connection_reasons`.
 NO_IMAP = _("the server does not answer as an IMAP server does")
-WRONG_PASSWORD = _("the server refuses user and password")
+WRONG_TOKEN = _(
+    "the server refuses the token; check that IMAP is on for this account, and that it is the connected one"
+)
 WRONG_FOLDER = _("the server does not open the folder")
 
 
@@ -53,23 +50,21 @@ def open_mailbox(queue: TicketQueue, seconds: float) -> Iterator[BaseMailBox]:
 
     Raises Refused if the mailbox cannot be opened.
     """
-    connection = _Connection(queue, time.monotonic() + seconds)
-    timer = threading.Timer(seconds, connection.cut)
-    timer.daemon = True
-    timer.start()
-    try:
-        mailbox = _connect(connection)
+    connection = MailboxConnection(queue)
+    with connection.within(seconds):
+        mailbox = connection.open(token_of(queue))
         try:
-            _log_in(mailbox, queue)
-            _open_folder(mailbox, queue.imap_folder)
             yield mailbox
         finally:
-            # A broken connection needs no log-out.
-            with suppress(ImapToolsError, imaplib.IMAP4.error, OSError):
-                mailbox.client.logout()
             connection.close()
-    finally:
-        timer.cancel()
+
+
+def token_of(queue: TicketQueue) -> str:
+    """Return the token for the log-in; "" for a queue with a password. Raises Refused."""
+    try:
+        return oauth.token_for(queue, queue.imap_host) if queue.login.provider else ""
+    except oauth.NoToken as reason:
+        raise Refused(str(reason)) from reason
 
 
 def in_words(problem: Exception) -> str:
@@ -80,12 +75,37 @@ def in_words(problem: Exception) -> str:
     return f"{type(problem).__name__}: {text}" if text else type(problem).__name__
 
 
-class _Connection:
-    """The connection of one poll or test: its target, its deadline, and later its client."""
+class MailboxConnection:
+    """A connection to a queue's mailbox, with the time limit of what is done over it, and its client."""
 
-    def __init__(self, queue: TicketQueue, deadline: float) -> None:
-        self.queue, self.deadline = queue, deadline
+    def __init__(self, queue: TicketQueue) -> None:
+        self.queue = queue
         self.client: imaplib.IMAP4 | None = None
+        # An instant of time.monotonic.
+        self.deadline = 0.0
+
+    @contextmanager
+    def within(self, seconds: float) -> Iterator[None]:
+        """Cut the connection if the block takes longer."""
+        self.deadline = time.monotonic() + seconds
+        timer = threading.Timer(seconds, self.cut)
+        timer.daemon = True
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
+
+    def open(self, token: str) -> BaseMailBox:
+        """Connect, log in by the token or the password, and open the folder. Raises Refused."""
+        mailbox = _connect(self)
+        try:
+            _log_in(mailbox, self.queue, token)
+            _open_folder(mailbox, self.queue.imap_folder)
+        except BaseException:
+            self.close()
+            raise
+        return mailbox
 
     def cut(self) -> None:
         """Break the connection from another thread, so that a pending read ends at once."""
@@ -95,6 +115,10 @@ class _Connection:
                 self.client.socket().shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
+        # A broken connection needs no log-out.
+        with suppress(imaplib.IMAP4.error, OSError, AttributeError):
+            if self.client is not None:
+                self.client.logout()
         with suppress(OSError, AttributeError):
             if self.client is not None:
                 self.client.shutdown()
@@ -103,7 +127,7 @@ class _Connection:
 class _Client(imaplib.IMAP4):
     """An IMAP client whose connection goes to a permitted address."""
 
-    def __init__(self, connection: _Connection) -> None:
+    def __init__(self, connection: MailboxConnection) -> None:
         self._connection = connection
         self._context = ssl.create_default_context()
         self._target = parse_server(connection.queue.imap_host, connection.queue.imap_port)
@@ -129,7 +153,7 @@ class _Client(imaplib.IMAP4):
 class _MailBox(BaseMailBox):
     """The mailbox of imap_tools, on our client."""
 
-    def __init__(self, connection: _Connection) -> None:
+    def __init__(self, connection: MailboxConnection) -> None:
         self._connection = connection
         super().__init__()
 
@@ -140,7 +164,7 @@ class _MailBox(BaseMailBox):
         return client
 
 
-def _connect(connection: _Connection) -> BaseMailBox:
+def _connect(connection: MailboxConnection) -> BaseMailBox:
     try:
         return _MailBox(connection)
     except Exception as problem:
@@ -148,28 +172,14 @@ def _connect(connection: _Connection) -> BaseMailBox:
         logger.info("mailbox not opened", extra={"queue": connection.queue.pk, "error": repr(problem)})
         if isinstance(problem, Refused):
             raise
-        if (reason := _reason(problem, is_plain=connection.queue.imap_allows_plain)) is None:
+        if (reason := reason_of(problem, is_plain=connection.queue.imap_allows_plain, otherwise=NO_IMAP)) is None:
             raise
         raise Refused(reason) from problem
 
 
-def _reason(problem: Exception, *, is_plain: bool) -> str | None:
-    """Return the reason that may be shown for a failed connection; None for an error of our own."""
-    match problem:
-        case TargetError():
-            return ELSEWHERE
-        case Failure() if str(problem) in ("dns", "forbidden address"):
-            return UNENCRYPTED if is_plain else ELSEWHERE
-        case Failure() | TimeoutError():
-            return UNREACHABLE
-        case ssl.SSLError():
-            return f"{NO_TLS}: {tls_text(problem).removeprefix('tls: ')}"
-        case OSError() | imaplib.IMAP4.error():
-            return NO_IMAP
-    return None
-
-
-def _log_in(mailbox: BaseMailBox, queue: TicketQueue) -> None:
+def _log_in(mailbox: BaseMailBox, queue: TicketQueue, token: str) -> None:
+    if token:
+        return _show_token(mailbox.client, queue, token)
     is_ascii = (queue.imap_user + queue.imap_password).isascii()
     login = mailbox.login if is_ascii else mailbox.login_utf8
     try:
@@ -178,6 +188,21 @@ def _log_in(mailbox: BaseMailBox, queue: TicketQueue) -> None:
         raise
     except (MailboxLoginError, imaplib.IMAP4.error) as error:
         raise Refused(f"{WRONG_PASSWORD}: {str(error)[:LONGEST_ANSWER]}") from error
+
+
+def _show_token(client: imaplib.IMAP4, queue: TicketQueue, token: str) -> None:
+    said = [oauth.xoauth2(queue.imap_user, token).encode()]
+
+    def answer(challenge: bytes) -> bytes:
+        # A second challenge explains a refusal, which follows an empty answer.
+        return said.pop() if said else b""
+
+    try:
+        client.authenticate("XOAUTH2", answer)
+    except imaplib.IMAP4.abort:
+        raise
+    except imaplib.IMAP4.error as error:
+        raise Refused(f"{WRONG_TOKEN}: {str(error)[:LONGEST_ANSWER]}") from error
 
 
 def _open_folder(mailbox: BaseMailBox, name: str) -> None:

@@ -1,4 +1,4 @@
-"""The poll of the mailboxes of ticket queues. One worker at a time polls a mailbox.
+"""The reading of the mailboxes of ticket queues, by one process at a time: a worker that polls, or the watch.
 
 The queue's row says how far its mailbox is read. It is written after the mails. If the worker dies in between, or the
 server numbers its mails anew, mails come again and are known by their bytes: none is lost, none is doubled. A mail that
@@ -9,7 +9,8 @@ import imaplib
 import logging
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from datetime import timedelta
 from errno import ENOSPC
 from io import BytesIO
@@ -36,10 +37,10 @@ from tickets.models import ReceivedMail, TicketQueue
 logger = logging.getLogger(__name__)
 
 # The first key of the advisory lock on a mailbox; the second key is the queue.
-_LOCK_SPACE = 7_310
+LOCK_SPACE = 7_310
 # The limit for a whole poll, however slowly the server sends.
 LONGEST_SECONDS = 300
-# After this time a poll ends and enqueues its continuation, so that others get the worker.
+# After this time a turn ends, so that others get the worker; another one goes on.
 TURN_SECONDS = 50
 # Mails after which the place in the mailbox is saved.
 BATCH = 25
@@ -58,26 +59,36 @@ _SIZE = re.compile(rb"\bRFC822\.SIZE (\d+)")
 
 
 def poll(queue_id: int) -> int:
-    """Take in the new mails of the queue's mailbox; return their number. Do nothing if another worker polls it, or
+    """Take in the new mails of the queue's mailbox; return their number. Do nothing if another process has it, or
     during the pause after a failure.
     """
-    with try_lock(_LOCK_SPACE, queue_id) as is_locked:
+    with try_lock(LOCK_SPACE, queue_id) as is_locked:
         queue = TicketQueue.objects.polled().filter(pk=queue_id).first() if is_locked else None
         if queue is None or not _is_due(queue):
             return 0
-        turn = _Poll(queue)
-        try:
-            if is_full():  # a mail that cannot be kept would count as one that cannot be read
-                raise OSError(ENOSPC, strerror(ENOSPC))
-            turn.read()
-        except DatabaseError:
-            raise
-        except Exception as problem:  # noqa: BLE001  (the errors of a server's answers)
-            # A person sees it in the admin, and a later poll tries again.
-            _save_failure(queue, turn, problem)
-        else:
-            _save_success(queue)
+        turn = read(queue, lambda: open_mailbox(queue, LONGEST_SECONDS))
+        if turn.has_more:
+            enqueue("tickets.poll_mailbox", queue.pk)
         return turn.count
+
+
+def read(queue: TicketQueue, opened: Callable[[], AbstractContextManager[BaseMailBox]]) -> "Turn":
+    """Take in the new mails of a mailbox that is locked by this process, and save success or failure at the queue."""
+    turn = Turn(queue)
+    try:
+        if is_full():  # a mail that cannot be kept would count as one that cannot be read
+            raise OSError(ENOSPC, strerror(ENOSPC))
+        with opened() as mailbox:
+            turn.read(mailbox)
+    except DatabaseError:
+        raise
+    except Exception as problem:  # noqa: BLE001  (the errors of a server's answers)
+        # A person sees it in the admin, and a later turn tries again.
+        turn.has_failed = True
+        save_failure(queue, turn, problem)
+    else:
+        _save_success(queue)
+    return turn
 
 
 def _is_due(queue: TicketQueue) -> bool:
@@ -98,7 +109,8 @@ def _save_success(queue: TicketQueue) -> None:
     )
 
 
-def _save_failure(queue: TicketQueue, turn: "_Poll", problem: Exception) -> None:
+def save_failure(queue: TicketQueue, turn: "Turn", problem: Exception) -> None:
+    """Save since when and why the mailbox is not read, and the mail at which it failed."""
     error = in_words(problem)[:500]
     # Log a failure once, not every minute.
     if queue.failing_since is None or queue.poll_error != error:
@@ -115,29 +127,29 @@ def _save_failure(queue: TicketQueue, turn: "_Poll", problem: Exception) -> None
     )
 
 
-class _Poll:
-    """One poll of one mailbox."""
+class Turn:
+    """One reading of one mailbox."""
 
     def __init__(self, queue: TicketQueue) -> None:
         self.queue = queue
         self.count = 0
+        self.has_failed = False
+        # Mails are left for another turn.
+        self.has_more = False
         # The mail that is being fetched.
         self.fetching: int | None = None
         self._last_uid, self._pending = queue.imap_last_uid, list(queue.imap_pending)
 
-    def read(self) -> None:
+    def read(self, mailbox: BaseMailBox) -> None:
         started = time.monotonic()
-        with open_mailbox(self.queue, LONGEST_SECONDS) as mailbox:
-            validity = self._find_place(mailbox)
-            new = [int(uid) for uid in mailbox.uids(f"UID {self._last_uid + 1}:*")]
-            # The server also gives the last mail if its UID is below that range.
-            waiting = [*self._pending, *sorted(uid for uid in new if uid > self._last_uid)]
-            while waiting:
-                batch, waiting = waiting[:BATCH], waiting[BATCH:]
-                self._take_batch(mailbox, validity, batch)
-                if waiting and time.monotonic() - started > TURN_SECONDS:
-                    enqueue("tickets.poll_mailbox", self.queue.pk)
-                    return
+        validity = self._find_place(mailbox)
+        new = [int(uid) for uid in mailbox.uids(f"UID {self._last_uid + 1}:*")]
+        # The server also gives the last mail if its UID is below that range.
+        waiting = [*self._pending, *sorted(uid for uid in new if uid > self._last_uid)]
+        while waiting and not self.has_more:
+            batch, waiting = waiting[:BATCH], waiting[BATCH:]
+            self._take_batch(mailbox, validity, batch)
+            self.has_more = bool(waiting) and time.monotonic() - started > TURN_SECONDS
 
     def _find_place(self, mailbox: BaseMailBox) -> int:
         """Find the place where reading goes on; return the mailbox's UIDVALIDITY.

@@ -15,6 +15,7 @@ from tickets.mail import mime_parts
 from tickets.mail.bounce_notices import says_no_failure
 from tickets.mail.headers import Headers, header, read_headers
 from tickets.mail.mime_parts import Attachment, Part, text_of
+from tickets.mail.server_verdicts import is_called_spam, verdicts_of
 from tickets.mail_ids import ids_in
 
 _MESSAGE_ID = re.compile(r"<([^<>\s]{1,255})>")
@@ -97,6 +98,9 @@ class Mail:
     is_form: bool = False
     # The digest of text and files, which tells apart the mails of a program that gives all of them one Message-ID.
     content_sha256: str = ""
+    # What our receiving server says of its sender, and whether it calls it spam.
+    verdicts: str = ""
+    is_called_spam: bool = False
     # A mail server says that it could not deliver a mail, for this reason.
     is_bounce: bool = False
     bounce_reason: str = ""
@@ -183,6 +187,7 @@ def _read_headers(headers: Headers) -> Mail:
     answered += reversed(_ids_of(_first(texts, "references")))
     mail.answered_ids = list(dict.fromkeys(answered))[:MOST_ANSWERED]
     mail.set_sender(is_form=False)
+    mail.verdicts, mail.is_called_spam = verdicts_of(texts), is_called_spam(texts)
     return mail
 
 

@@ -6,13 +6,14 @@ import smtplib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from django.core.mail import EmailMultiAlternatives, get_connection
+from django.core.mail import EmailMultiAlternatives
 from django.core.mail.backends.base import BaseEmailBackend
 from django.db import Error as DatabaseError
 
 from callcentre.core.due_work import NotOurs
 from tickets.addresses import needs_smtputf8, on_the_wire
 from tickets.mail.composition import compose
+from tickets.mail.queue_server import back_end_of
 from tickets.mail.send_results import Answer, Lost, Refused, Sent
 from tickets.models import Dispatch
 
@@ -32,7 +33,7 @@ def send(dispatch: Dispatch, begin: Callable[[], None]) -> Sent:
 
     Raises Refused or Lost, and the exceptions of `begin`.
     """
-    backend = get_connection()
+    backend = back_end_of(dispatch.message.ticket.queue)
     mail = _compose(dispatch, backend)
     _open(backend)
     try:

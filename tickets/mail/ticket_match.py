@@ -1,5 +1,6 @@
 """The ticket to which a mail belongs, and the check whether the mail has come before."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -12,6 +13,7 @@ from django.db.models.functions import Lower
 from callcentre.core.statements import rows_of
 from tickets.mail.composition import are_of_one_subject, tickets_of_subject
 from tickets.mail.parsing import Mail
+from tickets.mail.server_verdicts import is_failing
 from tickets.mail_ids import ticket_of
 from tickets.models import Dispatch, ReceivedMail, Ticket, TicketQueue
 
@@ -30,10 +32,15 @@ SELECT header_id, ticket_id FROM (
 
 
 def ticket_for(mail: Mail) -> Ticket | None:
-    """Return the ticket that the mail answers, if its sender takes part there; or the ticket of a machine's report."""
-    reported, named = _of_ours(mail.reported_ids), _named(mail)
+    """Return the ticket that the mail answers, if its sender takes part there; or the ticket of a machine's report.
+
+    Where our server says that the sender is perhaps another one, an address is no proof: only our own signed Message-ID
+    leads to a ticket.
+    """
+    reported, is_doubtful = _of_ours(mail.reported_ids), is_failing(mail.verdicts)
+    named = _of_ours(mail.answered_ids) if is_doubtful else _named(mail)
     # A tag is no proof. If answers do not go to From, the author of the mail may not have written the tag.
-    tagged = [] if mail.reply_to or mail.is_form else tickets_of_subject(mail.subject)
+    tagged = [] if mail.reply_to or mail.is_form or is_doubtful else tickets_of_subject(mail.subject)
     candidates = list(dict.fromkeys([*reported, *named, *tagged]))
     found = {ticket.pk: ticket for ticket in Ticket.objects.raw(_CANDIDATES, [candidates])} if candidates else {}
     for ticket_id in candidates:
@@ -140,32 +147,40 @@ class Screening:
     recent: int
     # The message of the same mail, if it came before by another way.
     copy_id: int | None
+    # The entry that blocks its sender.
+    blocked_by: str | None
 
 
 _SCREENING = """
 WITH own AS (SELECT lower(address) AS address FROM tickets_ticketqueue WHERE address <> ''),
      form AS (SELECT EXISTS (SELECT 1 FROM own WHERE address = lower(%(author)s)) AS is_own),
-     person AS (SELECT CASE WHEN is_own THEN %(answers)s ELSE %(author)s END AS sender FROM form)
+     person AS (SELECT CASE WHEN is_own THEN %(answers)s ELSE %(author)s END AS sender FROM form),
+     reached AS (
+       DELETE FROM tickets_bouncedaddress WHERE %(is_of_person)s AND address = (SELECT lower(sender) FROM person)
+     )
 SELECT EXISTS (SELECT 1 FROM own WHERE address = lower(%(answers)s)),
        (SELECT is_own FROM form),
        (SELECT count(*) FROM (
           SELECT 1 FROM tickets_receivedmail
           WHERE %(author)s <> '' AND sender = (SELECT sender FROM person) AND received_at > %(since)s
-            AND outcome NOT IN ('quarantined', 'ignored') AND id IS DISTINCT FROM %(pk)s
+            AND outcome NOT IN ('quarantined', 'ignored', 'spam') AND id IS DISTINCT FROM %(pk)s
           LIMIT %(limit)s
         ) AS recent),
        (SELECT message_id FROM tickets_receivedmail
         WHERE header_id <> '' AND header_id = %(header_id)s AND sender = (SELECT sender FROM person)
           AND subject = %(subject)s AND content_sha256 = %(content)s AND message_id IS NOT NULL
-        ORDER BY id LIMIT 1)
+        ORDER BY id LIMIT 1),
+       (SELECT entry FROM tickets_blockedsender WHERE entry = ANY(%(names)s) LIMIT 1)
 """
+_DOT = re.compile(r"\.")
 # Two of our mailboxes may get one mail at the same time. The lock is a statement of its own, so that the next statement
 # sees the rows of the other transaction.
 _LOCK = "SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))"
 
 
 def screen(mail: Mail, received: ReceivedMail, since: datetime, limit: int) -> Screening:
-    """Return the facts about the mail, and lock its Message-ID until the transaction ends.
+    """Return the facts about the mail, and lock its Message-ID until the transaction ends. A person's mail proves that
+    mail reaches the person's address.
 
     One statement finds them: three queries of the ORM cost as much as parsing the mail.
     """
@@ -178,9 +193,26 @@ def screen(mail: Mail, received: ReceivedMail, since: datetime, limit: int) -> S
         "header_id": mail.header_id,
         "subject": mail.subject,
         "content": received.content_sha256,
+        "is_of_person": not mail.is_automatic,
+        "names": _names_of(mail),
     }
     with connection.cursor() as cursor:
         if mail.header_id:
             cursor.execute(_LOCK, [mail.header_id])
         cursor.execute(_SCREENING, values)
         return Screening(*cursor.fetchone())
+
+
+def _names_of(mail: Mail) -> list[str]:
+    """Return what may block the sender: the addresses of the mail, their domains, and the domains above these."""
+    names = []
+    for person in (mail.author, *mail.answers_to[:1]):
+        address = person.address.lower()
+        domain = address.rpartition("@")[2]
+        names += [address, *(domain[at:] for at in _starts(domain))]
+    return names
+
+
+def _starts(domain: str) -> list[int]:
+    """Return where the domain, and each of the nearest domains above it, begins."""
+    return [0, *(found.end() for found in _DOT.finditer(domain))][-6:]

@@ -5,6 +5,9 @@ from tickets.models.customer_settings import CustomerSettings
 from tickets.models.dispatch import Dispatch
 from tickets.models.file import StoredFile
 from tickets.models.mail import AcknowledgedAddress, CannedReply, Marketplace
+from tickets.models.mail_login import MailLogin
+from tickets.models.mail_senders import BlockedSender, BouncedAddress
+from tickets.models.mailbox_grant import MailboxGrant
 from tickets.models.mailbox_test import MailboxTest
 from tickets.models.message import Message
 from tickets.models.rating import Rating
@@ -15,6 +18,8 @@ from tickets.models.ticket_queue import TicketQueue, TicketQueueHours
 
 __all__ = [
     "AcknowledgedAddress",
+    "BlockedSender",
+    "BouncedAddress",
     "CannedReply",
     "Chat",
     "ChatMessage",
@@ -27,6 +32,8 @@ __all__ = [
     "CustomerNumber",
     "CustomerSettings",
     "Dispatch",
+    "MailLogin",
+    "MailboxGrant",
     "MailboxTest",
     "Marketplace",
     "Message",

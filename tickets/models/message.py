@@ -45,6 +45,8 @@ class Message(models.Model):
     author_address = models.CharField(_("author's address"), max_length=320, blank=True)
     # Reply-To of a mail, if it differs from the author's address.
     reply_to = models.CharField(_("answers to"), max_length=320, blank=True, default="", db_default="")
+    # What our receiving server found out about the sender, as "spf=pass dkim=pass dmarc=pass" (RFC 8601).
+    verdicts = models.CharField(max_length=60, blank=True, default="", db_default="")
     body = models.TextField(_("text"), blank=True)
     # The quotation of earlier messages. Pages show it folded.
     quoted = models.TextField(_("quoted text"), blank=True)

@@ -1,3 +1,4 @@
+from datetime import timedelta
 from typing import ClassVar
 
 from django.contrib.postgres.fields import ArrayField
@@ -14,16 +15,23 @@ from tickets.models.message import Message
 from tickets.models.ticket_queue import TicketQueue
 from tickets.reasons import translated
 
+# How long spam is kept apart before it is deleted.
+SPAM_KEPT = timedelta(days=30)
+
 
 class ReceivedMailQuerySet(models.QuerySet["ReceivedMail"]):
     def quarantined(self) -> "ReceivedMailQuerySet":
         return self.filter(outcome=ReceivedMail.Outcome.QUARANTINED)
 
+    def expired_spam(self) -> "ReceivedMailQuerySet":
+        return self.filter(outcome=ReceivedMail.Outcome.SPAM, received_at__lt=timezone.now() - SPAM_KEPT)
+
 
 class ReceivedMail(models.Model):
     """A mail as it arrived, and its outcome. A mail that arrives twice is one row.
 
-    A mail that could not become a message is in quarantine, with the reason, until a person retries or discards it. A
+    A mail that could not become a message is in quarantine, with the reason, until a person retries or discards it.
+    Spam is kept apart for SPAM_KEPT, in which a person may restore it. A
     row without a path stands for a mail that is only in its mailbox, because fetching it failed or it is too large.
     """
 
@@ -34,6 +42,7 @@ class ReceivedMail(models.Model):
         STORED = "stored", _("became a message")
         IGNORED = "ignored", _("needs no message")
         QUARANTINED = "quarantined", _("in quarantine")
+        SPAM = "spam", _("kept apart as spam")
         DELETED = "deleted", _("deleted")
 
     # The checksum of the raw mail; with the queue it identifies a mail that arrives twice. `uid:<validity>:<uid>` for a
@@ -97,6 +106,7 @@ class ReceivedMail(models.Model):
                 name="receivedmail_address",
             ),
             models.Index(fields=["-id"], condition=Q(outcome="ignored"), name="receivedmail_ignored"),
+            models.Index(fields=["-id"], condition=Q(outcome="spam"), name="receivedmail_spam"),
             models.Index(fields=["queue", "-id"], name="receivedmail_of_queue"),
             models.Index(fields=["-received_at", "-id"], name="receivedmail_newest"),
         ]

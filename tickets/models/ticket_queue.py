@@ -19,6 +19,7 @@ from callcentre.core.opening_hours import WeeklyHours
 from callcentre.core.scope import Lookups
 from tickets.addresses import is_address
 from tickets.html import OWN_TEXT
+from tickets.models.mail_login import SERVERS, MailLogin
 from tickets.placeholders import check_placeholders
 from tickets.reasons import translated
 
@@ -41,6 +42,14 @@ class TicketQueueQuerySet(models.QuerySet["TicketQueue"]):
         """Return active queues that have a mailbox."""
         return self.active().exclude(imap_host="")
 
+    def with_tokens(self) -> "TicketQueueQuerySet":
+        """Return active queues whose mail servers get tokens instead of a password."""
+        return self.polled().exclude(imap_login=MailLogin.PASSWORD)
+
+    def unable_to_send(self) -> "TicketQueueQuerySet":
+        """Return active queues whose own SMTP server could not be used at the last attempt."""
+        return self.active().exclude(smtp_host="").exclude(smtp_failing_since=None)
+
     def unread(self, since: datetime) -> "TicketQueueQuerySet":
         """Return queues whose mailbox cannot be read, or was not read after this instant."""
         last_read = Coalesce("read_at", "created_at")
@@ -59,8 +68,13 @@ class TicketQueueQuerySet(models.QuerySet["TicketQueue"]):
         "read_at",
         "failing_since",
         "poll_error",
+        "smtp_failing_since",
+        "smtp_failed_at",
+        "smtp_error",
+        "smtp_minute",
+        "smtp_count",
     ),
-    secret=("imap_password", "unlimited_senders"),
+    secret=("imap_password", "smtp_password", "unlimited_senders"),
 )
 class TicketQueue(TimestampedModel):
     """A queue of tickets of one kind, with its mail address, mailbox, signature and targets.
@@ -96,6 +110,16 @@ class TicketQueue(TimestampedModel):
         _("acknowledgement"), policy=OWN_TEXT, blank=True, help_text=_("HTML of that mail.")
     )
 
+    imap_login = models.CharField(
+        _("log-in"),
+        max_length=20,
+        choices=MailLogin,
+        default=MailLogin.PASSWORD,
+        db_default=MailLogin.PASSWORD,
+        help_text=_(
+            "With Google and Microsoft 365 the servers are theirs, and the user is the address of the mailbox."
+        ),
+    )
     imap_host = models.CharField(_("IMAP server"), max_length=200, blank=True)
     imap_port = models.PositiveIntegerField(
         _("IMAP port"), default=993, validators=[MinValueValidator(1), MaxValueValidator(65535)]
@@ -127,6 +151,54 @@ class TicketQueue(TimestampedModel):
     read_at = models.DateTimeField(_("last read"), null=True, editable=False)
     failing_since = models.DateTimeField(_("failing since"), null=True, editable=False)
     poll_error = models.CharField(_("last error"), max_length=500, blank=True, editable=False)
+
+    smtp_host = models.CharField(
+        _("SMTP server"),
+        max_length=200,
+        blank=True,
+        default="",
+        db_default="",
+        help_text=_("It sends the mail of this queue. Empty: the server of the service (EMAIL_HOST)."),
+    )
+    smtp_port = models.PositiveIntegerField(
+        _("SMTP port"), default=587, db_default=587, validators=[MinValueValidator(1), MaxValueValidator(65535)]
+    )
+    smtp_uses_tls = models.BooleanField(
+        _("TLS"),
+        default=False,
+        db_default=False,
+        help_text=_("From the first byte on, usually on port 465; without it STARTTLS, on 587."),
+    )
+    smtp_allows_plain = models.BooleanField(
+        _("no encryption"),
+        default=False,
+        db_default=False,
+        help_text=_(
+            "User, password and mails can be read on the way. Only for servers within MAILBOX_ALLOWED_NETWORKS."
+        ),
+    )
+    smtp_uses_mailbox = models.BooleanField(
+        _("log in as to the mailbox"),
+        default=False,
+        db_default=False,
+        help_text=_("With the mailbox's account at Google or Microsoft 365, to their server."),
+    )
+    smtp_user = models.CharField(_("SMTP user"), max_length=200, blank=True, default="", db_default="")
+    smtp_password = EncryptedTextField(_("SMTP password"), blank=True, default="", db_default="")
+    smtp_limit = models.PositiveIntegerField(
+        _("mails a minute"),
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(1)],
+        help_text=_("Further ones wait for the next minute. Empty: no limit."),
+    )
+    # Since when, and at the last attempt, the server cannot be reached or refuses the log-in, and why.
+    smtp_failing_since = models.DateTimeField(null=True, editable=False)
+    smtp_failed_at = models.DateTimeField(null=True, editable=False)
+    smtp_error = models.CharField(max_length=500, blank=True, default="", db_default="", editable=False)
+    # The last minute in which it got mails, and how many.
+    smtp_minute = models.DateTimeField(null=True, editable=False)
+    smtp_count = models.PositiveIntegerField(default=0, db_default=0, editable=False)
 
     sender_limit = models.PositiveIntegerField(
         _("mails of one sender within an hour"),
@@ -173,6 +245,15 @@ class TicketQueue(TimestampedModel):
         return self.name
 
     @property
+    def login(self) -> MailLogin:
+        return MailLogin(self.imap_login)
+
+    @property
+    def why_not_sent(self) -> str:
+        """Why its SMTP server takes no mail, in the language of the reader."""
+        return translated(self.smtp_error)
+
+    @property
     def why_not_read(self) -> str:
         """The last error, in the language of the reader."""
         return translated(self.poll_error)
@@ -189,13 +270,32 @@ class TicketQueue(TimestampedModel):
             if not is_address(entry if "@" in entry else f"x@{entry}"):
                 wrong = _("%(entry)s is neither an address nor a domain.") % {"entry": entry}
                 raise ValidationError({"unlimited_senders": wrong})
-        if self.imap_uses_tls and self.imap_allows_plain:
-            raise ValidationError({"imap_allows_plain": _("Choose TLS or no encryption, not both.")})
+        self._check_servers()
         check_placeholders(
             signature=(self.signature, ()),
             acknowledgement=(self.acknowledgement, ()),
             template=(self.template, ("body", "signature")),
         )
+
+    def _check_servers(self) -> None:
+        """Set the servers of the provider, which alone get its tokens, or check those that were entered."""
+        provider = self.login.provider
+        if provider:
+            self.imap_host, self.imap_port = SERVERS[provider].imap_host, SERVERS[provider].imap_port
+            self.imap_uses_tls, self.imap_allows_plain = True, False
+            if not is_address(self.imap_user):
+                raise ValidationError({"imap_user": _("Enter the address of the mailbox.")})
+        if self.smtp_uses_mailbox:
+            if not provider:
+                wrong = _("Only for a mailbox at Google or Microsoft 365: enter user and password here instead.")
+                raise ValidationError({"smtp_uses_mailbox": wrong})
+            self.smtp_host, self.smtp_port = SERVERS[provider].smtp_host, SERVERS[provider].smtp_port
+            self.smtp_uses_tls, self.smtp_allows_plain = False, False
+        for name in ("imap", "smtp"):
+            if getattr(self, f"{name}_uses_tls") and getattr(self, f"{name}_allows_plain"):
+                raise ValidationError({f"{name}_allows_plain": _("Choose TLS or no encryption, not both.")})
+        if self.smtp_host and not self.address:
+            raise ValidationError({"address": _("The SMTP server of a queue sends from the queue's own address.")})
 
 
 @audited(part_of="queue")

@@ -12,6 +12,7 @@ from callcentre.core.enqueue import enqueue
 from callcentre.core.errors import Conflict, ErrorCode, Invalid
 from tickets.addresses import check_addresses
 from tickets.models.dispatch import Dispatch, refusals_in_words
+from tickets.models.mail_senders import BouncedAddress
 from tickets.models.ticket import TicketChange
 
 State = Dispatch.State
@@ -51,7 +52,8 @@ def resend(dispatch: Dispatch, actor: Actor, recipients: Sequence[str] = ()) -> 
 
 
 def record_bounce(dispatch: Dispatch, actor: Actor, reason: str = "", addresses: Iterable[str] = ()) -> None:
-    """Record that a mail server could not deliver the message, to `addresses` if the server names some.
+    """Record that a mail server could not deliver the message, to `addresses` if the server names some. The addresses
+    are marked, so that the next reply warns.
 
     A bounce that is reported twice is recorded once.
     """
@@ -61,6 +63,9 @@ def record_bounce(dispatch: Dispatch, actor: Actor, reason: str = "", addresses:
         bounced = [each for each in dict.fromkeys([*locked.recipients, *locked.copies]) if each.lower() in named]
         if locked.bounced_at is None or not locked.refused.keys() >= set(bounced):
             _save(locked, actor, "bounce", locked.condition, _after_bounce(locked, bounced, reason[:500]))
+            all_of_them = [*locked.recipients, *locked.copies]
+            for address in bounced or (all_of_them if len(all_of_them) == 1 else ()):
+                BouncedAddress.mark(address, reason, timezone.now())
     dispatch.refresh_from_db()
 
 

@@ -1,24 +1,31 @@
-"""The verbs of a mail in quarantine: try again, discard."""
+"""The verbs of mail that became no message: try again, discard; block a sender, delete old spam."""
 
 from collections.abc import Sequence
 from typing import Any
 
+from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.utils.translation import gettext_noop
 
 from callcentre.core.actor import Actor
 from callcentre.core.audit import AuditAction, record
 from callcentre.core.changes import still_there
+from callcentre.core.deletions import FileRemoval, forget_log_entries
 from callcentre.core.enqueue import enqueue
 from callcentre.core.errors import Conflict, ErrorCode, Fault, Invalid
+from tickets.models.mail_senders import BlockedSender
 from tickets.models.received_mail import ReceivedMail
 from tickets.models.ticket_queue import TicketQueue
 
 Outcome = ReceivedMail.Outcome
+# Mails that one transaction deletes.
+BATCH = 500
 
 
 def retry_mail(mail: ReceivedMail, actor: Actor) -> None:
-    """Process the mail again: at once, or with the next poll if it is only in its mailbox."""
+    """Process a mail of the quarantine again, or restore spam: at once, or with the next poll if the mail is only in
+    its mailbox.
+    """
     with transaction.atomic():
         locked = _lock_quarantined(mail)
         outcome, reason = Outcome.RECEIVED, ""
@@ -45,10 +52,40 @@ def discard_mail(mail: ReceivedMail, actor: Actor, reason: str, faults: Sequence
     mail.refresh_from_db()
 
 
+def block_sender(entry: str, actor: Actor, faults: Sequence[Fault] = ()) -> BlockedSender:
+    """Block an address, or a domain. What it sends from now on is kept apart as spam."""
+    blocked = BlockedSender(entry=entry, blocked_by=actor.name[:150])
+    try:
+        blocked.clean()
+    except ValidationError:
+        raise Invalid([*faults, Fault(ErrorCode.SENDER_MALFORMED, "entry")]) from None
+    if faults:
+        raise Invalid(faults)
+    known, _is_new = BlockedSender.objects.get_or_create(
+        entry=blocked.entry, defaults={"blocked_by": blocked.blocked_by}
+    )
+    return known
+
+
+def delete_expired_spam() -> int:
+    """Delete spam that has been kept apart long enough, and return the number of mails."""
+    count = 0
+    while True:
+        with transaction.atomic():
+            expired = ReceivedMail.objects.expired_spam().select_for_update(skip_locked=True, of=("self",))
+            mails = dict(expired.order_by("id").values_list("pk", "path")[:BATCH])
+            FileRemoval.add([path for path in mails.values() if path])
+            forget_log_entries(ReceivedMail, list(mails))
+            ReceivedMail.objects.filter(pk__in=mails).delete()
+        count += len(mails)
+        if len(mails) < BATCH:
+            return count
+
+
 def _lock_quarantined(mail: ReceivedMail) -> ReceivedMail:
-    """Lock the row until the transaction ends. Raise Conflict if the mail is no longer in quarantine."""
+    """Lock the row until the transaction ends. Raise Conflict if the mail is no longer in quarantine or apart."""
     locked = still_there(ReceivedMail.objects.select_for_update(no_key=True, of=("self",)).filter(pk=mail.pk))
-    if locked.outcome != Outcome.QUARANTINED:
+    if locked.outcome not in (Outcome.QUARANTINED, Outcome.SPAM):
         raise Conflict(ErrorCode.MAIL_NOT_QUARANTINED)
     return locked
 

@@ -11,6 +11,7 @@ from django.utils.translation import ngettext
 from callcentre.overview.admin.cells import Piece, Viewer, cell, moment, up_to
 from callcentre.overview.figures import MAILS_COUNTED, Figures
 from callcentre.overview.models import Alarm
+from tickets.reasons import translated
 from webhooks.admin.health import state_of
 from webhooks.models import Webhook
 
@@ -88,6 +89,10 @@ def _of_mail(figures: Figures, viewer: Viewer) -> Iterator[Piece]:
             text = _("The mailbox of %(queue)s is not read.") % {"queue": mailbox["name"]}
             last = _("Last read: %(time)s.") % {"time": moment(mailbox["read_at"]) or "–"}
             yield cell(text, url, note=f"{last} {mailbox['poll_error']}", tone="danger", key=f"mailbox-{mailbox['id']}")
+        for sender in figures["senders"]:
+            url = viewer.page_of("tickets.ticketqueue", sender["id"])
+            text = _("The mail of %(queue)s is not sent.") % {"queue": sender["name"]}
+            yield cell(text, url, note=translated(sender["smtp_error"]), tone="danger", key=f"sender-{sender['id']}")
     if (count := figures["quarantine"]) and viewer.may_see("tickets.receivedmail"):
         url = viewer.list_of("tickets.receivedmail", outcome="quarantined")
         sentence = ngettext(
