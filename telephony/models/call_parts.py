@@ -198,6 +198,7 @@ class Consultation(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["connection"], condition=Q(ended_at=None), name="consultation_one_open")
         ]
+        indexes = [models.Index(fields=["agent", "asked_at"], name="consultation_of_agent")]
 
     def __str__(self) -> str:
         return f"{self.connection_id} → {self.number}"
