@@ -43,6 +43,15 @@ CREATE TABLE telephony_browserphone (
 );
 ALTER TABLE telephony_browserphone ADD CONSTRAINT telephony_browserphone_agent_id_11a8eee6_fk_telephony_agent_id
   FOREIGN KEY (agent_id) REFERENCES telephony_agent DEFERRABLE INITIALLY DEFERRED;
+INSERT INTO django_content_type (app_label, model) SELECT 'callcentre', model
+  FROM unnest(ARRAY['legalhold', 'personexport', 'retention']) model;
+INSERT INTO auth_permission (name, content_type_id, codename)
+  SELECT format('Can %s %s', action, label), c.id, format('%s_%s', action, model)
+  FROM (VALUES (1, 'add', 'legal hold', 'legalhold'), (2, 'change', 'legal hold', 'legalhold'),
+    (3, 'view', 'legal hold', 'legalhold'), (4, 'view', 'export of personal data', 'personexport'),
+    (5, 'change', 'retention', 'retention'), (6, 'view', 'retention', 'retention')
+  ) AS new(place, action, label, model) JOIN django_content_type c USING (model)
+  WHERE c.app_label = 'callcentre' ORDER BY place;
 INSERT INTO django_content_type (app_label, model) VALUES ('telephony', 'browserphone');
 CREATE INDEX browserphone_open ON telephony_browserphone (agent_id) WHERE closed_at IS NULL;
 ALTER TABLE telephony_agentsession ADD COLUMN reason varchar(200) NOT NULL DEFAULT '';
@@ -377,15 +386,6 @@ CREATE UNIQUE INDEX legalhold_is_unique ON callcentre_legalhold (kind, object_id
 CREATE INDEX personexport_due ON callcentre_personexport (next_attempt_at) WHERE state IN ('queued', 'running');
 CREATE INDEX callcentre_retention_kind_28b8ac0e_like ON callcentre_retention (kind varchar_pattern_ops);
 CREATE INDEX retention_due ON callcentre_retention (next_attempt_at) WHERE days IS NOT NULL;
-INSERT INTO django_content_type (app_label, model) SELECT 'callcentre', model
-  FROM unnest(ARRAY['legalhold', 'personexport', 'retention']) model;
-INSERT INTO auth_permission (name, content_type_id, codename)
-  SELECT format('Can %s %s', action, label), c.id, format('%s_%s', action, model)
-  FROM (VALUES (1, 'add', 'legal hold', 'legalhold'), (2, 'change', 'legal hold', 'legalhold'),
-    (3, 'view', 'legal hold', 'legalhold'), (4, 'view', 'export of personal data', 'personexport'),
-    (5, 'change', 'retention', 'retention'), (6, 'view', 'retention', 'retention')
-  ) AS new(place, action, label, model) JOIN django_content_type c USING (model)
-  WHERE c.app_label = 'callcentre' ORDER BY place;
 """
     + import_module("reports.migrations.0004_consultations").TRIGGERS
 )
