@@ -355,7 +355,7 @@ INSERT INTO auth_permission (name, content_type_id, codename)
   FROM django_content_type c, unnest(ARRAY['add', 'change', 'delete', 'view']) WITH ORDINALITY AS a(action, place)
   WHERE c.model = 'providergroup' ORDER BY place;
 """
-    + import_module("reports.migrations.0004_consultations").TRIGGERS
+    + import_module("reports.migrations.0005_log_of_consultations").TRIGGERS
 )
 PROBE = "import django; django.setup(); from callcentre.monitoring.health import check_migrations as c; c()"
 REFUSAL = "The database is older than 0.1.0, the last version before 1.0.0 (apps: {}): install 0.1.0, run its `migrate`"
