@@ -387,7 +387,7 @@ CREATE INDEX personexport_due ON callcentre_personexport (next_attempt_at) WHERE
 CREATE INDEX callcentre_retention_kind_28b8ac0e_like ON callcentre_retention (kind varchar_pattern_ops);
 CREATE INDEX retention_due ON callcentre_retention (next_attempt_at) WHERE days IS NOT NULL;
 """
-    + import_module("reports.migrations.0004_consultations").TRIGGERS
+    + import_module("reports.migrations.0005_log_of_consultations").TRIGGERS
 )
 PROBE = "import django; django.setup(); from callcentre.monitoring.health import check_migrations as c; c()"
 REFUSAL = "The database is older than 0.1.0, the last version before 1.0.0 (apps: {}): install 0.1.0, run its `migrate`"
