@@ -78,15 +78,15 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "callcentre.web.middleware.NulMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
-    "callcentre.web.page_middleware.SessionMiddleware",
-    "callcentre.web.page_middleware.IdleMiddleware",
-    "callcentre.web.page_middleware.LanguageMiddleware",
+    "callcentre.web.middleware.SessionMiddleware",
+    "callcentre.web.middleware.IdleMiddleware",
+    "callcentre.web.middleware.LanguageMiddleware",
     "django.middleware.common.CommonMiddleware",
     "callcentre.web.middleware.CrossSiteMiddleware",
     "callcentre.web.bodies.BodyMiddleware",
-    "callcentre.web.page_middleware.CsrfViewMiddleware",
-    "callcentre.web.page_middleware.AuthenticationMiddleware",
-    "callcentre.web.page_middleware.MessageMiddleware",
+    "callcentre.web.middleware.CsrfViewMiddleware",
+    "callcentre.web.middleware.AuthenticationMiddleware",
+    "callcentre.web.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "callcentre.web.middleware.BusyMiddleware",
 ]
@@ -221,7 +221,7 @@ REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": ["callcentre.api.authentication.ApiUserAuthentication"],
     "DEFAULT_PERMISSION_CLASSES": ["callcentre.api.permissions.HasRight"],
     "DEFAULT_RENDERER_CLASSES": ["callcentre.api.renderers.JSONRenderer"],
-    "DEFAULT_PARSER_CLASSES": ["callcentre.api.parsers.JSONParser"],
+    "DEFAULT_PARSER_CLASSES": ["callcentre.api.renderers.JSONParser"],
     "DEFAULT_CONTENT_NEGOTIATION_CLASS": "callcentre.api.renderers.AlwaysJSON",
     "DEFAULT_SCHEMA_CLASS": "callcentre.api.schema.OperationSchema",
     "EXCEPTION_HANDLER": "callcentre.api.exceptions.exception_handler",
@@ -305,6 +305,11 @@ DIAL_PAUSE = timedelta(minutes=env_int("DIAL_PAUSE_MINUTES", 60))
 # Attempts, and entries of the audit log, are deleted after these times.
 ATTEMPT_RETENTION = timedelta(days=env_int("ATTEMPT_RETENTION_DAYS", 5 * 366, minimum=1))
 AUDIT_RETENTION = timedelta(days=env_int("AUDIT_RETENTION_DAYS", 5 * 366, minimum=1))
+# The erasure of a person begins when a second person has consented.
+ERASURE_NEEDS_CONSENT = env_bool("ERASURE_NEEDS_CONSENT", False)
+# The hours of the night, in TIME_ZONE, in which retentions delete: from the first until the second.
+RETENTION_FROM_HOUR = env_int("RETENTION_FROM_HOUR", 1)
+RETENTION_UNTIL_HOUR = env_int("RETENTION_UNTIL_HOUR", 5)
 # An agent's session ends after this time, in case the agent forgot to log out.
 AGENT_SESSION_LIMIT = timedelta(hours=env_int("AGENT_SESSION_LIMIT_HOURS", 16, minimum=1))
 # An agent whose heartbeats stop is paused after the first time, and logged out after the second; 0 is never.

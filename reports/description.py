@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db.models import Model
 
@@ -13,7 +13,32 @@ from reports.counting import Answer
 from reports.measures import Measure
 from reports.models.export import ReportKind
 from reports.report import Question
-from reports.sections import Section
+
+
+class Entry(NamedTuple):
+    """A figure, and the value of the filter *the report* that leaves its rows; "" for none."""
+
+    number: int
+    counted: str = ""
+
+
+class Line(NamedTuple):
+    """A row of the table: its label, a note beside it, its figures."""
+
+    label: str
+    note: str
+    entries: Sequence[Entry]
+
+
+@dataclass(frozen=True)
+class Section:
+    """The table: its title, the title of its first column, its other columns, its rows and their total."""
+
+    title: Any
+    first: Any
+    columns: Sequence[Any]
+    lines: Sequence[Line]
+    total: Sequence[Entry]
 
 
 @dataclass(frozen=True)
@@ -53,6 +78,8 @@ class Report:
     measures: Sequence[Measure]
     # Returns so many rows from an offset on, and the total of all rows, if the report has one.
     answer: Callable[[Question, int, int], Answer]
+    # The kinds of a retention whose rows it counts.
+    ledgers: Sequence[str] = ()
     # None: agents, whom the agents work report names by login and group.
     subjects: Subjects | None = None
     # Returns so many rows of all subjects together, and what the chart shows of them.

@@ -126,7 +126,7 @@ class Trial:
         self.rows_changed("UPDATE campaigns_campaign SET is_dialling = false")
         for page in self.pages:
             page.wait_for_timeout(1000 * LISTEN_SECONDS / len(self.pages))
-        delays = [self.delay(*call[1:], started_at) for call in calls]
+        delays = [self.delay(agent, outside, direction, started_at) for _id, agent, outside, direction in calls]
         self.end()
         unheard = [call for call, delay in zip(calls, delays, strict=True) if delay is None]
         if unheard:
@@ -216,7 +216,7 @@ class Trial:
     # Kills
 
     def differences(self) -> list[str]:
-        """Return where Asterisk and the rows differ: what is at one of them only, and who talks to nobody."""
+        """Return where Asterisk and the rows differ: what is at one of them only, and who talks alone."""
         rows = {channel: (pk, state) for pk, channel, state in self.rows(_CHANNELS)}
         monitored = bool(self.rows("SELECT 1 FROM telephony_supervision WHERE ended_at IS NULL"))
         there = {one["id"] for one in self.switch.ask("GET", "channels")}

@@ -17,9 +17,10 @@ from unfold.contrib.filters.admin import ChoicesDropdownFilter, DropdownFilter
 from unfold.widgets import UnfoldAdminTextInputWidget
 
 from callcentre.admin.base import REFUSALS, Admin, actor_of
-from callcentre.admin.file_jobs import COLOURS, JobAdmin
+from callcentre.admin.jobs import COLOURS, JobAdmin
 from callcentre.admin.lists import UncountedMixin
-from callcentre.admin.theme import display
+from callcentre.admin.theme import column
+from callcentre.core import erasures
 from callcentre.core.deletions import LONGEST_REASON, RIGHT, Deletion, Part, consequences_of, kind_names, model_name
 from callcentre.core.errors import Conflict
 
@@ -92,8 +93,14 @@ class DeletionAdmin(UncountedMixin, JobAdmin):
 
     state_shown = JobAdmin.state_label  # the name of the column in saved views
 
+    kind_shown = column(lambda deletion: deletion.kind_name, description=_("kind"))
+
     def get_urls(self) -> list[URLPattern]:
-        return [self.url_to("<int:pk>/again/", self.again_view, "again"), *super().get_urls()]
+        return [
+            self.url_to("<int:pk>/again/", self.again_view, "again"),
+            self.url_to("<int:pk>/decide/", self.decide_view, "decide"),
+            *super().get_urls(),
+        ]
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Let people who may delete see their deletions."""
@@ -107,10 +114,6 @@ class DeletionAdmin(UncountedMixin, JobAdmin):
             return (found if found.exists() else queryset.filter(actor_name__iexact=term)), False
         return queryset, False
 
-    @display(description=_("kind"))
-    def kind_shown(self, deletion: Deletion) -> str:
-        return deletion.kind_name
-
     def change_view(self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None) -> Any:
         deletion: Deletion = self.job_or_404(request, object_id)
         return self.page(
@@ -123,6 +126,9 @@ class DeletionAdmin(UncountedMixin, JobAdmin):
             colour=COLOURS[deletion.state],
             deleted=_parts(deletion.deleted),
             emptied=_parts(deletion.emptied),
+            kept=_parts(deletion.kept or {}),
+            may_consent=(deletion.actor_kind, deletion.actor_id) != ("user", request.user.pk),
+            decide_url=self.url_of("decide", deletion.pk),
             may_delete=request.user.has_perm(RIGHT),
             list_url=self.url_of("changelist"),
             progress_url=self.url_of("progress", deletion.pk),
@@ -139,6 +145,19 @@ class DeletionAdmin(UncountedMixin, JobAdmin):
         if request.method == "POST":
             try:
                 deletion.ask_again(actor_of(request))
+            except Conflict as error:
+                self.say_refused(request, error)
+        return redirect(self.url_of("change", pk))
+
+    def decide_view(self, request: HttpRequest, pk: int) -> HttpResponse:
+        """Take the consent of a second person to an erasure, or a refusal."""
+        deletion: Deletion = self.job_or_404(request, pk)
+        if not request.user.has_perm(RIGHT):
+            raise PermissionDenied
+        if request.method == "POST":
+            decide = erasures.consent if request.POST.get("decision") == "consent" else erasures.refuse
+            try:
+                decide(actor_of(request), deletion)
             except Conflict as error:
                 self.say_refused(request, error)
         return redirect(self.url_of("change", pk))

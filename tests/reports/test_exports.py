@@ -12,9 +12,9 @@ from django.utils import timezone
 
 from callcentre.core.exporting import builds as jobs
 from callcentre.core.times import zone
+from reports import exporting as builds
 from reports.catalogue import REPORTS
-from reports.exporting import builds
-from reports.exporting.portions import portions
+from reports.exporting import portions
 from reports.measures import MEASURES, NAMES
 from reports.models import Export
 from reports.tasks import prune_exports
@@ -31,7 +31,10 @@ from tests.telephony.factories import AgentFactory, PauseFactory
 pytestmark = pytest.mark.usefixtures("committed_db")
 
 # Columns that the API does not have.
-FURTHER = ["talk_time", "wrap_up", "handle_time", "average_handle_time", "occupancy", "service_level"]
+FURTHER = [
+    *("talk_time", "consultations.count", "consultations.sum", "wrap_up"),
+    *("handle_time", "average_handle_time", "occupancy", "service_level"),
+]
 OF_API = [column.name for column in MEASURES if column.name not in FURTHER]
 
 
@@ -128,7 +131,7 @@ def test_nothing_is_divided_by_nothing(people: Cast) -> None:
 
     [row] = rows_of(built(of_an_hour("year")))
 
-    assert [row[name] for name in FURTHER] == ["00:00:00", "00:00:00", "00:00:00", "", "", ""]
+    assert [row[name] for name in FURTHER] == ["00:00:00", "0", *3 * ["00:00:00"], "", "", ""]
     assert (row["inbound.average"], row["inbound.calls_per_hour"]) == ("00:00:00", "0.00")
 
 
@@ -189,7 +192,7 @@ def test_a_long_export_is_built_in_portions_that_leave_nothing_out(
     columns = ["inbound.count", "service_level", "login_sum"]
     whole = rows_of(built(an_export(span, "minute", columns=columns)))
 
-    monkeypatch.setattr("reports.exporting.portions.PORTION", 7)
+    monkeypatch.setattr("reports.exporting.PORTION", 7)
     parts = rows_of(built(an_export(span, "minute", columns=columns)))
 
     assert len(whole) >= 120
@@ -271,7 +274,7 @@ MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
 
 def portions_of(monkeypatch: pytest.MonkeyPatch, export: Export, size: int) -> list[tuple[int, float]]:
     """Of each: how many lines, and how much is done with it."""
-    monkeypatch.setattr("reports.exporting.portions.PORTION", size)
+    monkeypatch.setattr("reports.exporting.PORTION", size)
     return [(len(lines), share) for lines, share in portions(REPORTS[export.report], builds.question_of(export))]
 
 
@@ -315,7 +318,7 @@ def test_each_agent_is_one_part_and_within_an_agent_the_part_of_the_span_that_is
 
 
 def test_the_bar_is_full_when_the_file_is_there_and_not_before(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("reports.exporting.portions.PORTION", 5)
+    monkeypatch.setattr("reports.exporting.PORTION", 5)
     agent = AgentFactory()
     presence.log_in(agent, ACTOR, BASES[4])
     presence.log_out(agent, ACTOR, BASES[4] + 30 * HOUR)

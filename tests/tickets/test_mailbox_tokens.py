@@ -46,11 +46,13 @@ def test_a_person_connects_a_mailbox_and_its_mail_is_read(box: Mailbox, provider
     queue, client = queue_with_tokens(box), superuser()
     connect = reverse("admin:tickets_ticketqueue_connect", args=[queue.pk])
 
-    leave = client.post(connect)
+    page, leave = client.get(connect), client.post(connect)
     asked = {name: values[0] for name, values in parse_qs(urlsplit(leave["Location"]).query).items()}
     back = client.get(urlsplit(asked["redirect_uri"]).path, {"state": asked["state"], "code": "code-1"})
 
     assert leave["Location"].startswith("https://accounts.google.com/o/oauth2/v2/auth?")
+    # Browsers apply the policy of the page to the redirect of its form.
+    assert "form-action 'self' https://accounts.google.com" in page["Content-Security-Policy"]
     assert {name: asked[name] for name in ("client_id", "response_type", "scope", "access_type", "login_hint")} == {
         "client_id": "our-id",
         "response_type": "code",
@@ -201,6 +203,19 @@ def test_a_refusal_of_the_provider_is_shown_as_what_to_do(
     assert queue.poll_error.startswith(sentence)
     assert queue.poll_error.endswith(f"{error} AADSTS1: in its words.")
     assert box.connections == 0
+
+
+def test_a_consent_that_is_withdrawn_while_the_mailbox_is_read_is_shown_at_its_queue(
+    box: Mailbox, provider: Provider
+) -> None:
+    queue = queue_with_tokens(box, polled_at=timezone.now())
+    granted(queue)
+    provider.error = "invalid_grant"
+
+    renew(queue.pk)
+
+    assert "Read at" in (page := superuser().get(page_of(queue)).text)
+    assert "the provider has ended the access" in page
 
 
 def test_a_mailbox_that_no_person_has_connected_says_so(box: Mailbox, provider: Provider, settings: Any) -> None:

@@ -15,6 +15,7 @@ from tests.processes import ROOT, environment, wait_for
 from tests.tickets.imap_server import Mailbox, a_mailbox, local_mailboxes, queue_of, serving  # noqa: F401  (fixtures)
 from tests.tickets.mails import a_mail
 from tests.tickets.provider import Provider, a_provider, granted, queue_with_tokens  # noqa: F401  (a fixture)
+from tests.webhooks.receivers import authorities, tls_for
 from tickets.mail import mailbox_watch
 from tickets.mail.mailbox_poll import LOCK_SPACE, poll
 from tickets.mail.mailbox_watch import Watch
@@ -64,9 +65,14 @@ def subjects() -> list[str]:
     return list(Ticket.objects.order_by("id").values_list("subject", flat=True))
 
 
-def test_new_mail_is_read_as_soon_as_the_server_tells_over_one_connection(box: Mailbox) -> None:
+@pytest.mark.parametrize("encryption", ["none", "TLS"])
+def test_new_mail_is_read_as_soon_as_the_server_tells_over_one_connection(
+    box: Mailbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, encryption: str
+) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", authorities(tmp_path))
+    box.tls = tls_for(tmp_path, "127.0.0.1") if encryption == "TLS" else None
     box.add(a_mail(Subject="Before"))
-    queue = queue_of(box)
+    queue = queue_of(box, imap_uses_tls=encryption == "TLS", imap_allows_plain=encryption == "none")
 
     with watching():
         wait_for(lambda: is_idle(box))

@@ -5,6 +5,7 @@ from urllib.parse import urlsplit
 
 from django import forms
 from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect
@@ -199,7 +200,10 @@ class TicketQueueAdmin(Admin):
                 "time": read_at,
                 "error": queue.why_not_read,
             }
-        return _now("Read at %(time)s.") % {"time": read_at}
+        refused = MailboxGrant.objects.filter(pk=queue.pk).exclude(error="").values_list("error", flat=True).first()
+        # The open connection may still work; the next log-in will not.
+        state = _now("Read at %(time)s.") % {"time": read_at}
+        return f"{state} {translated(refused)}" if refused else state
 
     @display(description=_("state"))
     def sending_now(self, queue: TicketQueue) -> str:
@@ -275,6 +279,8 @@ class TicketQueueAdmin(Admin):
 
     def connected(self, request: HttpRequest) -> HttpResponse:
         """Take the person back from the provider, keep the tokens, and test the mailbox."""
+        if not self.has_change_permission(request):
+            raise PermissionDenied
         grant = oauth.consented(request.GET.get("state", ""), actor_of(request).name)
         if grant is None:
             sentence = _now(

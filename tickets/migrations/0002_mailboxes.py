@@ -75,7 +75,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='ticketqueue',
             name='imap_login',
-            field=models.CharField(choices=[('password', 'user and password'), ('google', 'Google, a person agrees (OAuth 2)'), ('google_service', 'Google, service account (OAuth 2)'), ('microsoft', 'Microsoft 365, a person agrees (OAuth 2)'), ('microsoft_app', 'Microsoft 365, application (OAuth 2)')], db_default='password', default='password', help_text='With Google and Microsoft 365 the servers are theirs, and the user is the address of the mailbox.', max_length=20, verbose_name='log-in'),
+            field=models.CharField(choices=[('password', 'user and password'), ('google', 'Google, a person agrees (OAuth 2)'), ('google_service', 'Google, service account (OAuth 2)'), ('microsoft', 'Microsoft 365, a person agrees (OAuth 2)'), ('microsoft_app', 'Microsoft 365, application (OAuth 2)')], db_default='password', default='password', help_text="With Google and Microsoft 365 the servers are theirs, and the user is the mailbox's address.", max_length=20, verbose_name='log-in'),
         ),
         migrations.AddField(
             model_name='ticketqueue',

@@ -116,9 +116,7 @@ class TicketQueue(TimestampedModel):
         choices=MailLogin,
         default=MailLogin.PASSWORD,
         db_default=MailLogin.PASSWORD,
-        help_text=_(
-            "With Google and Microsoft 365 the servers are theirs, and the user is the address of the mailbox."
-        ),
+        help_text=_("With Google and Microsoft 365 the servers are theirs, and the user is the mailbox's address."),
     )
     imap_host = models.CharField(_("IMAP server"), max_length=200, blank=True)
     imap_port = models.PositiveIntegerField(
