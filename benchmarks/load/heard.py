@@ -29,7 +29,7 @@ _ANSWER = re.compile(rb"^SIP/2.0 200 OK\r?$.*?^To: " + _USER + rb".*?^m=audio (\
 
 
 class Ears:
-    """What all far ends hear. `ends`: of each number the time of its SDP, as of its answer, and its RTP port."""
+    """The sound at all far ends. `ends`: of each number the time of its SDP, as of its answer, and its RTP port."""
 
     def __init__(self, sip_port: int) -> None:
         self.ends: dict[str, tuple[float, int]] = {}
