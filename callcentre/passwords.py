@@ -75,6 +75,8 @@ def is_confirmed(request: HttpRequest) -> bool:
 def confirm(request: HttpRequest, password: str) -> None:
     """Check the person's own password, and remember it for ten minutes. Raise ValidationError."""
     user = cast("User", request.user)
+    if not user.has_usable_password():
+        raise ValidationError(_("Log in again first, by the link beside this field."), code="provider")
     if not password:
         raise ValidationError(_("Type your own password."), code="required")
     username = user.get_username()

@@ -75,6 +75,12 @@ SCHEDULE: dict[str, Any] = {
     "overview.watch_alarms": {"task": "overview.watch_alarms", "schedule": 5.0, "options": {"expires": 5}},
     # at 3:35 every night: delete mails of alarms that are 30 days old
     "overview.prune_mails": {"task": "overview.prune_mails", "schedule": LocalTime(hour="3", minute="35")},
+    # every 20 seconds: ask the provider again about people who have been logged in for a quarter of an hour
+    "signin.check_provider_sessions": {
+        "task": "signin.check_provider_sessions",
+        "schedule": 20.0,
+        "options": {"expires": 20},
+    },
     # at 3:27 every night: delete requests for new passwords that are a day old
     "signin.prune_resets": {"task": "signin.prune_resets", "schedule": LocalTime(hour="3", minute="27")},
     # once an hour: delete answers of retried writes that are 24 hours old

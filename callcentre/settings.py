@@ -155,6 +155,17 @@ SECURE_REDIRECT_EXEMPT = [r"^health/", r"^metrics$", r"^sounds/"]
 SECURE_HSTS_SECONDS = env_int("SECURE_HSTS_SECONDS", 0 if DEBUG or not SECURE_COOKIES else 31_536_000)
 SECURE_HSTS_INCLUDE_SUBDOMAINS = env_bool("SECURE_HSTS_INCLUDE_SUBDOMAINS", True)
 SECURE_HSTS_PRELOAD = env_bool("SECURE_HSTS_PRELOAD", True)
+# Log-ins by a provider of OpenID Connect (docs/operations.md#single-sign-on): its address, where its documents of
+# discovery lie, and what it knows us by; empty: none. OIDC_ONLY: only superusers log in with a password.
+OIDC_ISSUER = env_url("OIDC_ISSUER")
+OIDC_CLIENT_ID = env("OIDC_CLIENT_ID")
+OIDC_CLIENT_SECRET = env("OIDC_CLIENT_SECRET")
+OIDC_SCOPES = env("OIDC_SCOPES", "openid profile email")
+OIDC_NAME = env("OIDC_NAME", "single sign-on")
+# The claims with the login and with the groups; a dot leads into a claim (realm_access.roles).
+OIDC_LOGIN_CLAIM = env("OIDC_LOGIN_CLAIM", "preferred_username")
+OIDC_GROUPS_CLAIM = env("OIDC_GROUPS_CLAIM", "groups")
+OIDC_ONLY = env_bool("OIDC_ONLY", False)
 # No page has an inline script, so none needs a nonce. The admin's theme evaluates expressions in attributes (Alpine),
 # and pages have inline styles.
 CONTENT_SECURITY_POLICY = {
@@ -168,7 +179,8 @@ CONTENT_SECURITY_POLICY = {
         "connect-src": [SELF],
         "object-src": [NONE],
         "base-uri": [SELF],
-        "form-action": [SELF],
+        # The form of the log-out leads on to the provider's.
+        "form-action": [SELF, *(["/".join(OIDC_ISSUER.split("/")[:3])] if OIDC_ISSUER else [])],
         "frame-ancestors": [NONE],
     }
 }

@@ -11,7 +11,7 @@ from callcentre.api.routers import route
 from callcentre.api.viewsets import PingViewSet, UnknownPath
 from callcentre.monitoring import health
 from callcentre.overview.admin.pages import overview_now, wallboard
-from callcentre.web import password_reset, second_factor
+from callcentre.web import password_reset, provider, second_factor
 from callcentre.web.desk import home
 from callcentre.web.desk import views as desk
 from callcentre.web.first_steps import first_steps_view
@@ -44,6 +44,10 @@ urlpatterns = [
     path("admin/login/reset/sent", password_reset.asked, name="password-reset-done"),
     path("admin/login/reset/done", password_reset.Chosen.as_view(), name="password-reset-complete"),
     path("admin/login/reset/<uidb64>/<token>", password_reset.ChoosePassword.as_view(), name="password-reset-confirm"),
+    path("admin/login/provider", provider.begin, name="provider-log-in"),
+    path("admin/login/provider/back", provider.come_back, name="provider-back"),
+    path("admin/login/provider/log-out", provider.end, name="provider-log-out"),
+    path("admin/logout/", provider.log_out),
     path("admin/two-factor/", admin.site.admin_view(second_factor.overview), name="second-factor"),
     path("admin/two-factor/set-up", admin.site.admin_view(second_factor.set_up), name="second-factor-set-up"),
     path("admin/two-factor/codes", admin.site.admin_view(second_factor.new_codes), name="second-factor-codes"),

@@ -9,11 +9,22 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
+from callcentre.core.actor import SYSTEM
 from callcentre.core.deletions import Busy, Consequences, Deletion, FileRemoval, Kind, Part, register
 from callcentre.core.due_work import LEASE
 from telephony import events
 from telephony.customers import customers_of
-from telephony.models import CallBack, CallerPriority, Connection, ConnectionTopic, Leg, Recording, Transcription
+from telephony.models import (
+    CallBack,
+    CallerPriority,
+    Connection,
+    ConnectionTopic,
+    Consultation,
+    Leg,
+    Recording,
+    Transcription,
+    Transfer,
+)
 
 # Calls of one step.
 BATCH = 500
@@ -123,6 +134,8 @@ def _forget(calls: Sequence[Connection]) -> Counter[str]:
     Connection.objects.filter(pk__in=ids).update(customer_id=None)
     Leg.objects.filter(connection__in=ids, role=Leg.Role.CUSTOMER).update(number="")
     ConnectionTopic.objects.filter(pk__in=ids).update(comment="", fields=[])
+    Consultation.objects.filter(connection__in=ids).update(note="")
+    Transfer.objects.filter(connection__in=ids).exclude(actor_kind=SYSTEM.kind).update(note="")
     events.forget_numbers(calls)
     return remove_recordings(Q(), ids)
 

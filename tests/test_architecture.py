@@ -42,6 +42,8 @@ WITHOUT_ADMIN = {
     "campaigns.RecordStatus": "edited with its campaign",
     "overview.AlarmMail": "shown with its alarm",
     "signin.PasswordReset": "kept for a day, for the service only",
+    "signin.ProviderIdentity": "said on the page of its user",
+    "signin.ProviderSession": "tokens; the log-in itself is shown beside its user",
     "signin.RecoveryCode": "hashes; their number is shown with the second factor",
     "signin.SecondFactor": "shown on pages of its own, beside its user",
     "signin.UserSession": "shown on pages of its own, beside its user",

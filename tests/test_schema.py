@@ -31,6 +31,7 @@ from tests.telephony.factories import (
     TopicFactory,
     TopicFieldFactory,
     TranscriptionFactory,
+    with_phone,
 )
 from tests.tickets.factories import ChatFactory, CustomerFactory, CustomFieldFactory, TicketFactory
 from tests.webhooks.factories import EventFactory, WebhookFactory
@@ -102,21 +103,30 @@ def keep_small_ids_free() -> None:
         )
 
 
+_NEW: dict[str, Any] = {
+    "/api/callbacks/": CallBackFactory,
+    "/api/chats/": ChatFactory,
+    "/api/do_not_call/": DoNotCallFactory,
+}
+
+
 def id_for(path: str) -> str:
     """Return the `id` of an existing object; a new one where operations remove it, or need it in a certain state."""
     if path.startswith("/api/webhooks/{id}"):
         return str(WebhookFactory().pk)
     if path.endswith(("/hangup", "/hold", "/resume", "/transfer")):
         return str(ConnectionFactory(talking=True, is_on_hold=path.endswith("/resume")))
-    if path.startswith("/api/callbacks/"):
-        return str(CallBackFactory().pk)
+    if "/consultation" in path:
+        # The first operation asks for a consultation, and the second ends it.
+        is_asked = not path.endswith("/consultation")
+        known = None if is_asked else Connection.objects.filter(pk=99_005).first()
+        return str(known or with_phone(is_consulting=is_asked, pk=None if is_asked else 99_005))
     if path.endswith(("/monitor", "/take_over")):
         Supervision.objects.update(ended_at=timezone.now())
         return str(SupervisionFactory(agent=Agent.objects.get(number="109")).connection)
-    if path.startswith("/api/chats/"):
-        return str(ChatFactory().pk)
-    if path.startswith("/api/do_not_call/"):
-        return str(DoNotCallFactory().pk)
+    for begin, factory in _NEW.items():
+        if path.startswith(begin):
+            return str(factory().pk)
     if path.endswith("/result"):
         attempt = AttemptFactory(record__campaign__fields=["city"])
         RecordStatusFactory(pk=14, campaign=attempt.campaign, system_status="CALL_NO_SOONER_THAN")

@@ -1,14 +1,19 @@
 """The form that asks for a person's own password before a secret is shown or changed."""
 
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, cast
 
 from django import forms
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.safestring import mark_safe
+from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 from unfold.widgets import UnfoldAdminPasswordWidget
 
 from callcentre import passwords
+from callcentre.models import User
 
 OWN_PASSWORD = "own_password"  # noqa: S105  (the name of an input)
 
@@ -34,6 +39,9 @@ class OwnPasswordForm(forms.Form):
         super().__init__(*args, **kwargs)
         if passwords.is_confirmed(self.request):
             del self.fields[OWN_PASSWORD]
+        elif not cast("User", self.request.user).has_usable_password():
+            field = self.fields[OWN_PASSWORD]
+            field.disabled, field.label, field.help_text = True, _("Confirmation that it is you"), _again()
 
     @classmethod
     def of(cls, request: HttpRequest) -> type[Self]:
@@ -56,6 +64,15 @@ class OwnPasswordForm(forms.Form):
             except ValidationError as error:
                 self.add_error(OWN_PASSWORD, error)
         return cleaned
+
+
+def _again() -> str:
+    """Return the sentence for a person without a password here, with the link to the provider."""
+    link = format_html(
+        '<a class="cc-link" href="{}?again" target="_blank">{}</a>', reverse("provider-log-in"), _now("Log in again")
+    )
+    sentence = _now("%(link)s in another tab, then send this. It is then good for ten minutes.")
+    return mark_safe(sentence % {"link": link})  # noqa: S308  (the link is escaped)
 
 
 def password_inputs(request: HttpRequest) -> list[str]:

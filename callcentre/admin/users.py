@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.conf import settings
 from django.contrib import admin, messages
 from django.contrib.auth import update_session_auth_hash
 from django.contrib.auth.admin import GroupAdmin as DjangoGroupAdmin
@@ -24,10 +25,11 @@ from callcentre.admin.scope import scope_of
 from callcentre.admin.scope_fields import FIELDSET, ScopeForm, scope_field
 from callcentre.admin.secrets import OwnPasswordForm, password_inputs
 from callcentre.admin.sign_in import SignInMixin
-from callcentre.admin.theme import ModelAdmin, display
+from callcentre.admin.theme import ModelAdmin, ModelForm, display
 from callcentre.core.scope import DIMENSIONS
 from callcentre.models import Lockout, User
 from callcentre.rate_limits import forget_failures
+from callcentre.signin.models import ProviderGroup
 
 
 class GivableFieldsMixin(ModelAdmin):
@@ -78,6 +80,20 @@ class GivableFieldsMixin(ModelAdmin):
         super().save_related(request, form, *rest)
 
 
+class ScopeColumnsMixin(ModelAdmin):
+    """An admin of rows with the columns of a scope, in a form of `ScopeForm`."""
+
+    def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
+        form: Any = super().get_form(request, obj, change=change, **kwargs)
+        form.editors_scope = scope_of(request)
+        return form
+
+    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        if db_field.name in DIMENSIONS:
+            return scope_field(db_field.name)
+        return super().formfield_for_dbfield(db_field, request, **kwargs)
+
+
 class UserForm(ScopeForm, UserChangeForm):
     """The form of a back-office user, with the scope."""
 
@@ -96,7 +112,7 @@ class NewPasswordForm(OwnPasswordForm, AdminPasswordChangeForm):
 
 
 @admin.register(User)
-class UserAdmin(SignInMixin, GivableFieldsMixin, Admin, DjangoUserAdmin):  # type: ignore[type-arg]
+class UserAdmin(SignInMixin, GivableFieldsMixin, ScopeColumnsMixin, Admin, DjangoUserAdmin):  # type: ignore[type-arg]
     """The people who work in the back office, with their permissions."""
 
     form = UserForm
@@ -120,8 +136,14 @@ class UserAdmin(SignInMixin, GivableFieldsMixin, Admin, DjangoUserAdmin):  # typ
         return user.get_full_name()
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
-        new = [(None, {"fields": ["username", "password1", "password2", *password_inputs(request)]})]
-        return super().get_fieldsets(request, obj) if obj else new
+        if obj is None:
+            return [(None, {"fields": ["username", "password1", "password2", *password_inputs(request)]})]
+        fieldsets = super().get_fieldsets(request, obj)
+        if not hasattr(obj, "provider_identity"):
+            return fieldsets
+        sentence = _("This person logs in by %(provider)s: roles and scope follow the groups there.")
+        said = {"description": sentence % {"provider": settings.OIDC_NAME}}
+        return [(title, {**shown, **(said if "groups" in shown["fields"] else {})}) for title, shown in fieldsets]
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         """Let only superusers make superusers."""
@@ -137,16 +159,6 @@ class UserAdmin(SignInMixin, GivableFieldsMixin, Admin, DjangoUserAdmin):  # typ
         """Refuse: a user who leaves is made inactive, so that the history keeps the name."""
         return False
 
-    def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
-        form = super().get_form(request, obj, change=change, **kwargs)
-        form.editors_scope = scope_of(request)
-        return form
-
-    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
-        if db_field.name in DIMENSIONS:
-            return scope_field(db_field.name)
-        return super().formfield_for_dbfield(db_field, request, **kwargs)
-
     def save_form(self, request: HttpRequest, form: Any, change: bool) -> Any:
         user = super().save_form(request, form, change)
         if not change:
@@ -159,6 +171,11 @@ class UserAdmin(SignInMixin, GivableFieldsMixin, Admin, DjangoUserAdmin):  # typ
     def user_change_password(self, request: HttpRequest, id: str, form_url: str = "") -> HttpResponse:  # noqa: A002
         """Set a password for another user. The person at the page has to enter their own."""
         user = self.row_or_404(request, id)
+        if hasattr(user, "provider_identity"):
+            self.message_user(
+                request, _("This person logs in by the provider, and has no password here."), messages.WARNING
+            )
+            return redirect(self.url_of("change", user.pk))
         form = NewPasswordForm.of(request)(user, request.POST or None)
         if request.method == "POST" and form.is_valid():
             form.save()
@@ -190,6 +207,37 @@ class GroupAdmin(GivableFieldsMixin, Admin, DjangoGroupAdmin):  # type: ignore[m
 
     def _is_stronger(self, request: HttpRequest, obj: Any) -> bool:
         return isinstance(obj, Group) and stronger_groups(user_of(request)).filter(pk=obj.pk).exists()
+
+
+class ProviderGroupForm(ScopeForm, ModelForm):
+    """The form of a group at the provider, with the scope of its members."""
+
+
+@admin.register(ProviderGroup)
+class ProviderGroupAdmin(GivableFieldsMixin, ScopeColumnsMixin, Admin):
+    """The groups at the provider of OpenID Connect, with what their members may do and see here."""
+
+    form = ProviderGroupForm
+    list_display = ("name", "roles")
+    search_fields = ("name",)
+    fieldsets = ((None, {"fields": ("name", "groups")}), FIELDSET)
+
+    @display(description=_("Roles"))
+    def roles(self, group: ProviderGroup) -> str:
+        return ", ".join(role.name for role in group.groups.all())
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[ProviderGroup]:
+        return super().get_queryset(request).prefetch_related("groups")
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return super().has_change_permission(request, obj) and not self._is_stronger(request, obj)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return super().has_delete_permission(request, obj) and not self._is_stronger(request, obj)
+
+    def _is_stronger(self, request: HttpRequest, obj: Any) -> bool:
+        """Return whether the group gives more than the person could give."""
+        return obj is not None and obj.groups.exclude(pk__in=givable_groups(user_of(request))).exists()
 
 
 @admin.register(Lockout)

@@ -203,6 +203,10 @@ class ErrorCode(enum.Enum):
     PHONE_NOT_CONNECTED = 140312, _("This phone in the browser is not connected.")
     NOT_MONITORED = 140313, _("This phone is not in the call as a supervisor's.")
     MESSAGE_TO = 140314, _("One of agent_login, queue_id and all is wanted.")
+    CONSULTING = 140315, _("An agent or a number is being consulted in this call.")
+    NOT_CONSULTING = 140316, _("No agent and no number is being consulted in this call.")
+    CONSULTED_RINGS = 140317, _("The consulted phone still rings.")
+    NO_AGENT_READY = 140318, _("No agent of this queue is ready.")
 
     # Call-backs
     CALLBACK_NOT_FOUND = 140501, _("Call-back not found.")

@@ -1,7 +1,8 @@
 """The people who need a second factor (the setting TWO_FACTOR), and the log-ins that count.
 
 With `supervisors`, the people of MANAGING need one, and superusers. A log-in of such a person without a second factor
-counts on no page: the person can only set one up.
+counts on no page: the person can only set one up. People who log in by a provider of OpenID Connect give their second
+factor there. With OIDC_ONLY, only they and superusers count.
 """
 
 from django.conf import settings
@@ -9,7 +10,7 @@ from django.contrib.auth.models import Permission
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from callcentre.models import User
-from callcentre.signin.models import SecondFactor
+from callcentre.signin.models import ProviderIdentity, SecondFactor
 
 OFF, SUPERVISORS = "off", "supervisors"
 # App -> permissions. A user with one of them sees other agents or their campaigns, and so is a supervisor.
@@ -31,6 +32,8 @@ MANAGING = {
 
 def admitted(users: QuerySet[User]) -> QuerySet[User]:
     """Return the users whose log-in counts. The condition is part of the one statement that reads the user."""
+    if settings.OIDC_ONLY:
+        users = users.filter(Q(is_superuser=True) | _comes_by_provider())
     if settings.TWO_FACTOR == OFF:
         return users
     return users.filter(Exists(SecondFactor.objects.filter(user=OuterRef("pk"), confirmed=True)) | ~_needs_one())
@@ -50,8 +53,12 @@ def _needs_one() -> Q:
     for app, codenames in MANAGING.items():
         managing |= Q(content_type__app_label=app, codename__in=codenames)
     permissions = Permission.objects.filter(managing)
-    return (
-        Q(is_superuser=True)
-        | Q(Exists(permissions.filter(user=OuterRef("pk"))))
-        | Q(Exists(permissions.filter(group__user=OuterRef("pk"))))
+    has_one = Q(Exists(permissions.filter(user=OuterRef("pk")))) | Q(
+        Exists(permissions.filter(group__user=OuterRef("pk")))
     )
+    return Q(is_superuser=True) | (has_one & ~_comes_by_provider())
+
+
+def _comes_by_provider() -> Q:
+    """Return the condition of people who log in by the provider alone, which asks for their second factor."""
+    return Q(Exists(ProviderIdentity.objects.filter(user=OuterRef("pk"))))

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.conf import settings
 from django.contrib import admin
 from django.contrib.auth.backends import ModelBackend
 from django.contrib.auth.views import PasswordChangeView
@@ -9,6 +10,7 @@ from django.core.exceptions import PermissionDenied, ValidationError
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.urls import reverse_lazy
+from django.utils.translation import gettext_lazy as _
 from django.views.decorators.cache import never_cache
 from unfold.forms import AdminOwnPasswordChangeForm, AuthenticationForm
 
@@ -54,6 +56,9 @@ class LoginForm(AuthenticationForm):
 
     def confirm_login_allowed(self, user: Any) -> None:
         super().confirm_login_allowed(user)
+        if settings.OIDC_ONLY and not user.is_superuser:
+            sentence = _("You log in by %(provider)s. Only administrators have a password here.")
+            raise ValidationError(sentence % {"provider": settings.OIDC_NAME}, code="provider")
         if needs_second_step(user):
             raise SecondStepNeeded(user)
 
@@ -71,8 +76,9 @@ class LoginForm(AuthenticationForm):
 @never_cache
 def login(request: HttpRequest) -> HttpResponseBase:
     """Answer with the log-in page; 429 with Retry-After during a lockout of the address."""
+    offered = {"provider": settings.OIDC_ISSUER and settings.OIDC_NAME, "is_provider_only": settings.OIDC_ONLY}
     try:
-        response = admin.site.login(request)
+        response = admin.site.login(request, extra_context=offered)
     except SecondStepNeeded as needed:
         return begin(request, needed.user)
     form = (getattr(response, "context_data", None) or {}).get("form")

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any, NamedTuple
 
+from django.conf import settings
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
@@ -150,6 +151,9 @@ MENU: tuple[Area, ...] = (
         Page(_("API users"), "key", "callcentre", "apiuser"),
         Page(_("Back-office users"), "person", "callcentre", "user"),
         Page(_("Groups of users"), "shield_person", "auth", "group"),
+        Page(
+            _("Groups at the provider"), "passkey", "signin", "providergroup", lambda _user: bool(settings.OIDC_ISSUER)
+        ),
         Page(_("Lockouts"), "lock_person", "callcentre", "lockout"),
         is_folded=True,
     ),

@@ -9,6 +9,7 @@ had nothing to call begins again beside the others, so that it does not catch up
 Agents whom waiting callers of queues need are left to these.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -20,7 +21,7 @@ from callcentre.core.statements import Statement, rows_of
 from campaigns.dialling.agents import CampaignAgent
 from campaigns.models import Campaign
 from campaigns.models.dialling import DiallerState
-from telephony.models.callback import CALLBACK_IS_DUE, moment
+from telephony.calls.candidates import ORDER_OF_WAITS, WAITS, values_at
 from telephony.models.connection import IS_ANSWERED_WITHOUT_AGENT
 from telephony.models.skill import IS_ABLE, SKILL_OF_MEMBER
 
@@ -37,25 +38,19 @@ LEFT JOIN campaigns_diallerstate s ON s.campaign_id = c.id
 WHERE member.agent_id = ANY(%(agents)s)
 GROUP BY c.id, s.campaign_id ORDER BY c.id <> %(campaign)s, c.id
 """
-# Answered calls of other campaigns without an agent, then callers for whom no phone rings and call-backs, by queue, in
-# the order in which queues are served. Campaigns have negative numbers here.
+# Answered calls of other campaigns without an agent, then callers for whom no phone rings and call-backs, one row each,
+# in the order in which the distribution serves them. Campaigns have negative numbers here.
 _WAITING = Statement("""
-SELECT place, callers FROM (
-  SELECT -call.campaign_id AS place, count(*) AS callers, -1 AS priority
+SELECT place FROM (
+  SELECT -call.campaign_id AS place, NULL AS rank, NULL AS waiting_since, call.id AS connection_id, NULL AS callback_id
   FROM telephony_connection call
-  WHERE {is_answered_without_agent} AND call.campaign_id <> %(own)s GROUP BY call.campaign_id
+  WHERE {is_answered_without_agent} AND call.campaign_id <> %(own)s
   UNION ALL
-  SELECT c.queue_id, count(*), q.priority
-  FROM telephony_connection c JOIN telephony_queue q ON q.id = c.queue_id
-  WHERE c.state = 'waiting' AND NOT EXISTS (
-    SELECT FROM telephony_offer o WHERE o.connection_id = c.id AND o.ended_at IS NULL)
-  GROUP BY c.queue_id, q.priority
-  UNION ALL
-  SELECT b.queue_id, count(*), q.priority
-  FROM telephony_callback b JOIN telephony_queue q ON q.id = b.queue_id WHERE {callback_is_due}
-  GROUP BY b.queue_id, q.priority
-) AS places ORDER BY priority, place
-""").of(is_answered_without_agent=IS_ANSWERED_WITHOUT_AGENT, callback_is_due=CALLBACK_IS_DUE)
+  SELECT queue_id, rank, waiting_since, connection_id, callback_id FROM ({waits}) w
+) AS places ORDER BY places.rank NULLS FIRST, {order_of_waits}
+""").of(
+    is_answered_without_agent=IS_ANSWERED_WITHOUT_AGENT, waits=WAITS, order_of_waits=ORDER_OF_WAITS.format("places")
+)
 _MEMBERS = Statement("""
 SELECT place, agent_id FROM (
   SELECT m.queue_id AS place, m.agent_id, m.priority FROM telephony_queuemember m {skill_of_member} WHERE {is_able}
@@ -65,16 +60,10 @@ SELECT place, agent_id FROM (
 WHERE place = ANY(%(places)s) AND agent_id = ANY(%(agents)s) ORDER BY priority
 """).of(skill_of_member=SKILL_OF_MEMBER, is_able=IS_ABLE)
 _CALLERS = Statement("""
-SELECT count(*) FROM (
-  SELECT c.queue_id FROM telephony_connection c
-  WHERE c.state = 'waiting' AND c.waiting_since IS NOT NULL
-    AND NOT EXISTS (SELECT FROM telephony_offer o WHERE o.connection_id = c.id AND o.ended_at IS NULL)
-  UNION ALL
-  SELECT b.queue_id FROM telephony_callback b JOIN telephony_queue q ON q.id = b.queue_id WHERE {callback_is_due}
-) w
+SELECT count(*) FROM ({waits}) w
 WHERE w.queue_id IN (
   SELECT m.queue_id FROM telephony_queuemember m {skill_of_member} WHERE m.agent_id = ANY(%(agents)s) AND {is_able})
-""").of(callback_is_due=CALLBACK_IS_DUE, skill_of_member=SKILL_OF_MEMBER, is_able=IS_ABLE)
+""").of(waits=WAITS, skill_of_member=SKILL_OF_MEMBER, is_able=IS_ABLE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,22 +84,25 @@ def left_by_queues(free: Sequence[CampaignAgent], campaign: Campaign) -> tuple[l
     Also return the number of callers for whom an agent was set aside.
     """
     ids = [agent.id for agent in free]
-    waiting = rows_of(_WAITING, {"own": campaign.pk, **moment(timezone.now())}) if free else []
+    waiting = rows_of(_WAITING, {"own": campaign.pk, **values_at(timezone.now())}) if free else []
     if not waiting:
         return list(free), 0
-    members = rows_of(_MEMBERS, {"places": [place for place, _ in waiting], "agents": ids})
+    members: defaultdict[int, list[int]] = defaultdict(list)
+    for place, agent_id in rows_of(_MEMBERS, {"places": list({place for (place,) in waiting}), "agents": ids}):
+        members[place].append(agent_id)
     needed: set[int] = set()
     served = 0
-    for place, callers in waiting:
-        able = [agent for member_of, agent in members if member_of == place and agent not in needed][:callers]
-        needed.update(able)
-        served += len(able) if place > 0 else 0
+    for (place,) in waiting:
+        able = next((agent_id for agent_id in members[place] if agent_id not in needed), None)
+        if able is not None:
+            needed.add(able)
+            served += place > 0
     return [agent for agent in free if agent.id not in needed], served
 
 
 def callers_for(agents: Sequence[CampaignAgent]) -> int:
     """Return how many callers wait, without a ringing phone, in queues of which one of the agents is a member."""
-    ((callers,),) = rows_of(_CALLERS, {"agents": [agent.id for agent in agents], **moment(timezone.now())})
+    ((callers,),) = rows_of(_CALLERS, {"agents": [agent.id for agent in agents], **values_at(timezone.now())})
     return int(callers)
 
 

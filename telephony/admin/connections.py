@@ -26,7 +26,17 @@ from telephony.admin.state_labels import minutes
 from telephony.admin.supervision import SupervisionPages, course_of
 from telephony.admin.topics import topic_of
 from telephony.admin.transcriptions import conversation_of
-from telephony.models import CallCommand, CallQuality, Connection, Leg, Offer, Supervision, Talk, Transfer
+from telephony.models import (
+    CallCommand,
+    CallQuality,
+    Connection,
+    Consultation,
+    Leg,
+    Offer,
+    Supervision,
+    Talk,
+    Transfer,
+)
 
 COLOURS: dict[str, str] = {
     Connection.Disposition.ANSWERED: "success",
@@ -133,7 +143,7 @@ def _instant(name: str, description: Any) -> Any:
     return column(lambda row: second(getattr(row, name)) or "–", description=description)
 
 
-def _reason(row: Connection | Leg | Supervision) -> str:
+def _reason(row: Connection | Consultation | Leg | Supervision) -> str:
     return causes.shown(row.cause_text) or "–"
 
 
@@ -180,6 +190,14 @@ class TransferInline(_PartInline):
         """Return the target that was not reached, and the translated reason."""
         number, colon, reason = transfer.note.partition(": ")
         return f"{number}{colon}{causes.shown(reason)}" or "–"
+
+
+class ConsultationInline(_PartInline):
+    model = Consultation
+    fields = ("from_agent", "agent", "queue", "number", "asked", "up", "joined", "ended", "reason", "note")
+    asked, up = _instant("asked_at", _("asked")), _instant("up_at", _("picked up"))
+    joined, ended = _instant("joined_at", _("with the customer from")), _instant("ended_at", _("ended"))
+    reason = column(_reason, description=_("reason"))
 
 
 class SupervisionInline(_PartInline):
@@ -240,7 +258,10 @@ class ConnectionAdmin(SupervisionPages, CallsAdmin):
         (_("Course"), {"fields": (("start", "ring_seconds"), ("answer", "wait_seconds"), ("end", "talk"))}),
         (_("End of the call"), {"fields": (("hung_up_by", "request_of"), ("cause", "reason"))}),
     )
-    inlines = (OfferInline, TalkInline, TransferInline, SupervisionInline, LegInline, QualityInline, CommandInline)
+    inlines = (
+        *(OfferInline, TalkInline, TransferInline, ConsultationInline, SupervisionInline, LegInline, QualityInline),
+        CommandInline,
+    )
     actions_detail = ("monitor", "end_call")
     change_form_outer_before_template = "admin/telephony/call.html"
     change_form_outer_after_template = "admin/telephony/connection.html"

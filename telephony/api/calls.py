@@ -10,6 +10,7 @@ from telephony.api.agents import ReasonInput, reason_of
 from telephony.api.connections import connection_or_404
 from telephony.calls import commands
 from telephony.models import CallCommand, Supervision
+from telephony.models.call_parts import LONGEST_NOTE
 from telephony.verbs import connections
 
 
@@ -77,12 +78,20 @@ class TransferInput(Input):
         example=2,
         errors=[ErrorCode.SHORTCUT_UNKNOWN],
     )
+    note = TextField(
+        "For the next agent, who sees it before and during the talk.",
+        required=False,
+        max_length=LONGEST_NOTE,
+        example="Wants a refund for order 1042.",
+    )
 
 
 _ONCE = (
     "It is carried out right after the answer, and after earlier commands to the call. If the call ends meanwhile, it"
     " is dropped."
 )
+
+_NEED_TALK = (ErrorCode.CALL_OVER, ErrorCode.CALL_NOT_TALKING, ErrorCode.NO_CONNECTION_TO_PBX)
 
 
 class CallViewSet(ApiViewSet):
@@ -95,6 +104,7 @@ class CallViewSet(ApiViewSet):
         self.is_there = commands.is_switch_there()
 
     prepare_hang_up = prepare_hold = prepare_resume = prepare_transfer = _look_for_the_switch
+    prepare_consult = prepare_join = prepare_hand_over = prepare_give_up = _look_for_the_switch
 
     @operation(
         "call",
@@ -131,12 +141,7 @@ class CallViewSet(ApiViewSet):
         "hold_call",
         "Put a call on hold",
         f"The customer hears music, the agent nothing. {_ONCE}",
-        conflicts=[
-            ErrorCode.CALL_OVER,
-            ErrorCode.CALL_NOT_TALKING,
-            ErrorCode.NO_CONNECTION_TO_PBX,
-            ErrorCode.CALL_ON_HOLD,
-        ],
+        conflicts=[*_NEED_TALK, ErrorCode.CALL_ON_HOLD],
     )
     def hold(self, request: Request, connection_id: str) -> Response:
         return self._ask(connection_id, CallCommand.Kind.HOLD)
@@ -145,12 +150,7 @@ class CallViewSet(ApiViewSet):
         "resume_call",
         "Resume a call that is on hold",
         _ONCE,
-        conflicts=[
-            ErrorCode.CALL_OVER,
-            ErrorCode.CALL_NOT_TALKING,
-            ErrorCode.NO_CONNECTION_TO_PBX,
-            ErrorCode.CALL_NOT_ON_HOLD,
-        ],
+        conflicts=[*_NEED_TALK, ErrorCode.CALL_NOT_ON_HOLD, ErrorCode.CONSULTING],
     )
     def resume(self, request: Request, connection_id: str) -> Response:
         return self._ask(connection_id, CallCommand.Kind.RESUME)
@@ -163,13 +163,69 @@ class CallViewSet(ApiViewSet):
         f" to the agent who transferred the call, else to the queue of the call. {_ONCE}",
         body=TransferInput,
         errors=[ErrorCode.TRANSFER_TARGET],
-        conflicts=[ErrorCode.CALL_OVER, ErrorCode.CALL_NOT_TALKING, ErrorCode.NO_CONNECTION_TO_PBX],
+        conflicts=[*_NEED_TALK],
     )
     def transfer(self, request: Request, connection_id: str) -> Response:
+        return self._ask_transfer(connection_id, CallCommand.Kind.TRANSFER)
+
+    def _ask_transfer(self, connection_id: str, kind: CallCommand.Kind) -> Response:
         connection = connection_or_404(connection_id)
         values, faults = self.read(TransferInput)
-        commands.ask_transfer(self.actor, connection, faults, is_there=self.is_there, **values)
+        commands.ask_transfer(self.actor, connection, faults, kind=kind, is_there=self.is_there, **values)
         return Response(status=204)
+
+    @operation(
+        "consult",
+        "Call a colleague or a number during a talk",
+        "The customer hears music while the agent talks with an agent, with a ready agent of a queue, or with a number"
+        " outside. Then all three may talk (`/consultation/join`), the other may get the call (`/hand_over`), or leave"
+        " (`DELETE`). If the other does not pick up, or hangs up, the agent and the customer talk on. If the agent"
+        f" hangs up, the other gets the call. {_ONCE}",
+        body=TransferInput,
+        errors=[ErrorCode.TRANSFER_TARGET],
+        conflicts=[
+            *_NEED_TALK,
+            ErrorCode.CONSULTING,
+            ErrorCode.PHONE_OCCUPIED,
+            ErrorCode.PHONE_NOT_CONNECTED,
+            ErrorCode.NO_AGENT_READY,
+        ],
+    )
+    def consult(self, request: Request, connection_id: str) -> Response:
+        return self._ask_transfer(connection_id, CallCommand.Kind.CONSULT)
+
+    @operation(
+        "join_consultation",
+        "Let the customer, the agent and the consulted party talk",
+        f"With `/hold` the customer hears music again, and the two others talk. {_ONCE}",
+        conflicts=[
+            *_NEED_TALK,
+            ErrorCode.NOT_CONSULTING,
+            ErrorCode.CALL_NOT_ON_HOLD,
+            ErrorCode.CONSULTED_RINGS,
+        ],
+    )
+    def join(self, request: Request, connection_id: str) -> Response:
+        return self._ask(connection_id, CallCommand.Kind.JOIN)
+
+    @operation(
+        "hand_over_consultation",
+        "Give the call to the consulted party",
+        "The agent leaves, and wraps up. If the phone of the other still rings, the customer waits for it as in a"
+        f" transfer. {_ONCE}",
+        conflicts=[*_NEED_TALK, ErrorCode.NOT_CONSULTING],
+    )
+    def hand_over(self, request: Request, connection_id: str) -> Response:
+        return self._ask(connection_id, CallCommand.Kind.HAND_OVER)
+
+    @operation(
+        "end_consultation",
+        "End the part of the consulted party",
+        f"The agent and the customer talk on. {_ONCE}",
+        conflicts=[*_NEED_TALK, ErrorCode.NOT_CONSULTING],
+    )
+    def give_up(self, request: Request, connection_id: str) -> Response:
+        return self._ask(connection_id, CallCommand.Kind.RETURN)
 
     def _ask(self, connection_id: str, kind: CallCommand.Kind) -> Response:
         commands.ask(self.actor, connection_or_404(connection_id), kind, is_there=self.is_there)
@@ -200,13 +256,7 @@ class SupervisionViewSet(ApiViewSet):
         " with another mode it changes the mode of a phone that is in the call, without ringing. A transfer or hold"
         f" changes nothing, and the end of the call ends it. {_ONCE}",
         body=MonitorInput,
-        conflicts=[
-            ErrorCode.CALL_OVER,
-            ErrorCode.CALL_NOT_TALKING,
-            ErrorCode.NO_CONNECTION_TO_PBX,
-            ErrorCode.PHONE_OCCUPIED,
-            ErrorCode.PHONE_NOT_CONNECTED,
-        ],
+        conflicts=[*_NEED_TALK, ErrorCode.PHONE_OCCUPIED, ErrorCode.PHONE_NOT_CONNECTED],
     )
     def monitor(self, request: Request, connection_id: str) -> Response:
         connection = connection_or_404(connection_id)
@@ -239,12 +289,7 @@ class SupervisionViewSet(ApiViewSet):
         "The supervisor becomes the agent of the call, as after a transfer; the agent leaves it, and wraps it up."
         f" {_ONCE}",
         body=SupervisorInput,
-        conflicts=[
-            ErrorCode.CALL_OVER,
-            ErrorCode.CALL_NOT_TALKING,
-            ErrorCode.NOT_MONITORED,
-            ErrorCode.NO_CONNECTION_TO_PBX,
-        ],
+        conflicts=[*_NEED_TALK, ErrorCode.NOT_MONITORED],
     )
     def take_over(self, request: Request, connection_id: str) -> Response:
         return self._ask(connection_id, CallCommand.Kind.TAKE_OVER)

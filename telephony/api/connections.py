@@ -11,7 +11,7 @@ from callcentre.core.errors import ErrorCode, Fault, NotFound
 from callcentre.core.lookups import found_or_404
 from telephony import connection_rows
 from telephony.api.filters import ConnectionFilterSet
-from telephony.models import Connection
+from telephony.models import Connection, Consultation
 from telephony.models.connection import ConnectionQuerySet
 from telephony.models.connection_fields import CONNECTION_FIELDS, DETAIL_FIELDS
 
@@ -26,11 +26,24 @@ TALK = shape(
     started_at=second("Start: `YYYY-MM-DD hh:mm:ss`.", "2026-11-21 09:30:07"),
     seconds=count("Whole seconds, time on hold included; 0 for an open talk.", 58),
 )
+CONSULTATION = shape(
+    "Consultation",
+    "An agent or a number that the agent of the call has called to ask for advice.",
+    from_agent_login=text("Login of the agent who asked.", "agent1"),
+    agent_login=text("Login of the agent who was called; an empty string for a number outside.", "agent2"),
+    number=text("The number that was called.", "102"),
+    asked_at=second("When it was called.", "2026-11-21 09:30:07"),
+    up_at=second("When it was picked up; an empty string if it was not."),
+    joined_at=second("From when on it talked with the customer; an empty string if it did not."),
+    ended_at=second("When it left, or got the call; an empty string while it goes on."),
+    reason=text("Why it was not picked up; an empty string if it was.", "", of="cause_text"),
+)
 CONNECTION_DETAILS = shape(
     "ConnectionDetails",
-    "A call, in or out, with the cause of its end and the talk of each agent.",
+    "A call, in or out, with the cause of its end, the talk of each agent, and who was consulted.",
     **properties(DETAIL_FIELDS),
     talks=array(TALK, "In the order of their starts. A call that comes back to an agent is a further talk."),
+    consultations=array(CONSULTATION, "In the order in which the phones were called."),
 )
 
 
@@ -67,7 +80,14 @@ class ConnectionViewSet(ApiViewSet):
         if row is None:
             raise NotFound(ErrorCode.CONNECTION_NOT_FOUND)
         talks = [TALK.data(talk) for talk in connection_rows.talks(row["id"])]
-        return Response({**_detailed(row), "talks": talks})
+        asked = Consultation.objects.filter(connection=row["id"]).select_related("agent", "from_agent")
+        consultations = [
+            CONSULTATION.data(
+                one, from_agent_login=one.from_agent.login, agent_login=one.agent.login if one.agent else ""
+            )
+            for one in asked
+        ]
+        return Response({**_detailed(row), "talks": talks, "consultations": consultations})
 
 
 def connection_or_404(connection_id: str) -> Connection:

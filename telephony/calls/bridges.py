@@ -8,13 +8,15 @@ from telephony.models import Connection, Leg
 from telephony.verbs import recordings
 
 
-def join(connection: Connection, *legs: Leg, is_repeated: bool = False) -> None:
+def join(connection: Connection, *legs: Leg, is_repeated: bool = False, is_apart: bool = False) -> None:
     """Join legs in the bridge, recorded if calls are. `connection.join_count` includes this bridge already.
+
+    A talk apart from the customer is not recorded, and no supervisor hears it.
 
     The switch refuses if a leg is gone. After the first request it records nothing then. A repeated request is refused
     because the call has ended since, and the first request may have recorded it: that recording stays expected.
     """
-    record_as = recordings.expect(connection) if settings.RECORD_CALLS else ""
+    record_as = recordings.expect(connection) if settings.RECORD_CALLS and not is_apart else ""
     channel_ids = [leg.channel_id for leg in legs]
 
     def request() -> None:
@@ -28,7 +30,8 @@ def join(connection: Connection, *legs: Leg, is_repeated: bool = False) -> None:
             )
 
     transaction.on_commit(request, robust=True)
-    supervisors.follow(connection, is_in_talk=True)
+    if not is_apart:
+        supervisors.follow(connection, is_in_talk=True)
 
 
 def destroy(connection: Connection) -> None:

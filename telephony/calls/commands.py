@@ -1,4 +1,4 @@
-"""Commands to an open call: hang up, hold, resume, transfer, and those of supervisors.
+"""Commands to an open call: hang up, hold, resume, transfer, consult, and those of supervisors.
 
 A request is checked and stored as a row. The listener carries commands out in order, once, and checks them again,
 because the call may have ended meanwhile. A check assumes that earlier commands are done: a call that is about to be
@@ -20,9 +20,9 @@ from callcentre.core.errors import Conflict, ErrorCode, Fault, Invalid
 from callcentre.core.phone import PhoneError, normalise
 from callcentre.core.pubsub import publish
 from telephony import call_clock
-from telephony.calls import bridges, inbound, legs, supervision, switch_requests, transfers
+from telephony.calls import consultations, inbound, legs, supervision, switch_requests, transfers
 from telephony.leader_election import is_connected
-from telephony.models import Agent, CallCommand, Connection, Leg, Queue, TransferShortcut
+from telephony.models import Agent, CallCommand, Connection, Queue, TransferShortcut
 
 logger = logging.getLogger(__name__)
 
@@ -77,17 +77,22 @@ def _check(connection: Connection | None, kind: str, given: Mapping[str, Any]) -
     if connection is None:
         raise Conflict(ErrorCode.CALL_OVER)
     state, is_on_hold = connection.state, connection.is_on_hold
+    is_reached = consultations.is_reached(connection) if kind in consultations.KINDS else None
     waiting = CallCommand.objects.filter(connection_id=connection.pk, done_at=None).order_by("id")
     earlier = list(waiting.values_list("kind", "arguments"))
     for asked, arguments in earlier:
         match asked:
             case Kind.HANG_UP if not arguments.get("unless_answered"):
                 state = State.ENDED
-            case Kind.TRANSFER:
+            case Kind.TRANSFER | Kind.HAND_OVER:
                 state = State.WAITING
-            case Kind.HOLD | Kind.RESUME:
+            case Kind.HOLD | Kind.RESUME | Kind.JOIN:
                 is_on_hold = asked == Kind.HOLD
-    obstacle = _obstacle(state, kind, is_on_hold=is_on_hold)
+            case Kind.CONSULT | Kind.RETURN:
+                is_on_hold, is_reached = asked == Kind.CONSULT, False if asked == Kind.CONSULT else None
+    obstacle = _obstacle(state, kind, is_on_hold=is_on_hold, is_reached=is_reached)
+    if obstacle is None and kind == Kind.CONSULT:
+        obstacle = consultations.obstacle(connection, given)
     if obstacle is None and kind in supervision.KINDS:
         obstacle = supervision.obstacle(connection, kind, given, earlier)
     if obstacle is not None:
@@ -100,9 +105,16 @@ def is_switch_there() -> bool:
 
 
 def ask_transfer(
-    actor: Actor, connection: Connection, faults: list[Fault], *, is_there: bool | None = None, **target: Any
+    actor: Actor,
+    connection: Connection,
+    faults: list[Fault],
+    *,
+    kind: str = Kind.TRANSFER,
+    note: str = "",
+    is_there: bool | None = None,
+    **target: Any,
 ) -> CallCommand:
-    """Store a transfer to one of TARGETS for the listener. Raises Invalid with all faults, or Conflict."""
+    """Store a transfer to one of TARGETS for the listener, or the wish to consult it. Raises Invalid or Conflict."""
     given = [name for name in TARGETS if target.get(name) not in (None, "")]
     if len(given) != 1 and not faults:
         faults = [Fault(ErrorCode.TRANSFER_TARGET)]
@@ -116,7 +128,9 @@ def ask_transfer(
             faults = [*faults, Fault(error.args[0], name)]
     if faults:
         raise Invalid(faults)
-    return ask(actor, connection, Kind.TRANSFER, arguments, is_there=is_there)
+    if note:
+        arguments = {**arguments, "note": note}
+    return ask(actor, connection, kind, arguments, is_there=is_there)
 
 
 def ask_monitor(
@@ -169,8 +183,11 @@ _READERS: dict[str, Callable[[Any], dict[str, Any]]] = {
 }
 
 
-def _obstacle(state: str, kind: str, *, is_on_hold: bool) -> ErrorCode | None:
-    """Return why the state of a call does not allow the command, or None."""
+def _obstacle(state: str, kind: str, *, is_on_hold: bool, is_reached: bool | None) -> ErrorCode | None:
+    """Return why the state of a call does not allow the command, or None.
+
+    `is_reached`: whether the consulted party has picked up; None without one.
+    """
     if state == State.ENDED:
         return ErrorCode.CALL_OVER
     if kind == Kind.HANG_UP or kind in supervision.KINDS:
@@ -179,9 +196,13 @@ def _obstacle(state: str, kind: str, *, is_on_hold: bool) -> ErrorCode | None:
         return ErrorCode.CALL_NOT_TALKING
     if kind == Kind.HOLD and is_on_hold:
         return ErrorCode.CALL_ON_HOLD
-    if kind == Kind.RESUME and not is_on_hold:
+    if kind in (Kind.JOIN, Kind.HAND_OVER, Kind.RETURN) and is_reached is None:
+        return ErrorCode.NOT_CONSULTING
+    if kind in (Kind.RESUME, Kind.JOIN) and not is_on_hold:
         return ErrorCode.CALL_NOT_ON_HOLD
-    return None
+    if kind in (Kind.CONSULT, Kind.RESUME) and is_reached is not None:
+        return ErrorCode.CONSULTING
+    return ErrorCode.CONSULTED_RINGS if kind == Kind.JOIN and not is_reached else None
 
 
 def outstanding() -> list[tuple[int, int]]:
@@ -216,7 +237,10 @@ def _carry_out(pk: int, connection_id: int, *, is_answered: bool) -> None:
     if connection is None or command is None:
         return
     now = timezone.now()
-    obstacle = _obstacle(connection.state, command.kind, is_on_hold=connection.is_on_hold)
+    is_reached = consultations.is_reached(connection) if command.kind in consultations.KINDS else None
+    obstacle = _obstacle(connection.state, command.kind, is_on_hold=connection.is_on_hold, is_reached=is_reached)
+    if obstacle is None and command.kind == Kind.CONSULT:
+        obstacle = consultations.obstacle(connection, command.arguments)
     if obstacle is None and command.kind in supervision.KINDS:
         obstacle = supervision.obstacle(connection, command.kind, command.arguments)
     is_late = command.kind != Kind.HANG_UP and command.created_at < now - KEPT
@@ -226,7 +250,9 @@ def _carry_out(pk: int, connection_id: int, *, is_answered: bool) -> None:
     if obstacle is None:
         _VERBS[command.kind](connection, command, legs.instant(connection, call_clock.now()))
     command.done_at, command.error = now, str(obstacle.text) if obstacle else ""
-    command.save(update_fields=["done_at", "error"])
+    # The note is kept with the transfer or consultation.
+    command.arguments.pop("note", None)
+    command.save(update_fields=["done_at", "error", "arguments"])
 
 
 def _hang_up(connection: Connection, command: CallCommand, at: datetime) -> None:
@@ -238,31 +264,20 @@ def _hang_up(connection: Connection, command: CallCommand, at: datetime) -> None
 
 
 def _hold(connection: Connection, command: CallCommand, at: datetime) -> None:
-    connection.is_on_hold = True
-    connection.save(update_fields=["is_on_hold"])
-    bridges.destroy(connection)
-    if customer := connection.leg_of(Leg.Role.CUSTOMER):
-        switch_requests.play_music(customer, connection.music_class)
-    for leg in connection.open_legs:
-        if leg.line:
-            switch_requests.send("play_silence", leg.channel_id)
-
-
-def _resume(connection: Connection, command: CallCommand, at: datetime) -> None:
-    connection.is_on_hold = False
-    connection.save(update_fields=["is_on_hold"])
-    if not connection.agent_lost_at:
-        legs.join_again(connection)
+    legs.hold(connection)
+    consultations.talk_apart(connection)
 
 
 def _transfer(connection: Connection, command: CallCommand, at: datetime) -> None:
     """Send the customer to a queue or number. The agent or target who talks with the customer leaves the call."""
     queue = Queue.objects.filter(pk=command.arguments.get("queue_id")).first()
-    number = command.arguments.get("number", "")
+    number, note = command.arguments.get("number", ""), command.arguments.get("note", "")
     target = transfers.agent_of(number) if number and connection.agent else None
     # Out of the bridge first: a line hears silence outside only.
     is_parted = connection.uses_line
-    transfers.hand_on(connection, command.actor, at, queue=queue, number=number, target=target, is_parted=is_parted)
+    transfers.hand_on(
+        connection, command.actor, at, queue=queue, number=number, note=note, target=target, is_parted=is_parted
+    )
     if queue:
         inbound.enter_queue(connection, queue, at)
     else:
@@ -272,8 +287,12 @@ def _transfer(connection: Connection, command: CallCommand, at: datetime) -> Non
 _VERBS: dict[str, Callable[[Connection, CallCommand, datetime], None]] = {
     Kind.HANG_UP: _hang_up,
     Kind.HOLD: _hold,
-    Kind.RESUME: _resume,
+    Kind.RESUME: lambda connection, command, at: legs.resume(connection),
     Kind.TRANSFER: _transfer,
+    Kind.CONSULT: consultations.begin,
+    Kind.JOIN: consultations.join,
+    Kind.HAND_OVER: lambda connection, command, at: consultations.hand_over(connection, command.actor, at),
+    Kind.RETURN: consultations.give_up,
     Kind.MONITOR: supervision.monitor,
     Kind.UNMONITOR: supervision.unmonitor,
     Kind.TAKE_OVER: supervision.take_over,

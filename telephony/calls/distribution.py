@@ -24,10 +24,24 @@ State = Connection.State
 # Attempts to lock a call whose pair has changed meanwhile. After these the call waits for the next round.
 MOST_ATTEMPTS = 3
 
-# The waits are sorted before agents are looked for, so that the first wait with an agent ends the search.
+# The waits are sorted before agents are looked for, so that the first wait with an agent ends the search. A queue
+# without an agent for any call is left out before, so that its members are not judged once for each of its waits.
 _NEXT = Statement("""
+WITH waits AS ({waits}),
+served AS MATERIALIZED (
+  SELECT w.queue_id, w.callback_id
+  FROM (
+    SELECT queue_id, NULL::bigint AS connection_id, min(callback_id) AS callback_id
+    FROM waits GROUP BY queue_id, callback_id IS NULL
+  ) w
+  CROSS JOIN LATERAL (SELECT {members} WHERE m.queue_id = w.queue_id AND {may_be_rung} LIMIT 1) agent
+)
 SELECT w.connection_id, w.callback_id, candidate.agent_id
-FROM ({waits} ORDER BY rank, waiting_since, connection_id, callback_id) w
+FROM (
+  SELECT waits.* FROM waits
+  JOIN served ON served.queue_id = waits.queue_id AND (served.callback_id IS NULL) = (waits.callback_id IS NULL)
+  ORDER BY {order_of_all}
+) w
 CROSS JOIN LATERAL (
   SELECT m.agent_id {members}
   WHERE m.queue_id = w.queue_id AND {may_be_rung}
@@ -41,6 +55,7 @@ LIMIT 1
     members=MEMBERS,
     may_be_rung=" AND ".join(CONDITIONS.values()),
     order_of_members=ORDER_OF_MEMBERS,
+    order_of_all=ORDER_OF_WAITS.format("waits"),
     order_of_waits=ORDER_OF_WAITS.format("w"),
 )
 _OVERDUE = """

@@ -9,7 +9,17 @@ from prometheus_client import Counter
 
 from callcentre.core.pubsub import publish
 from telephony import call_clock, causes, channels, events
-from telephony.calls import bridges, call_ends, campaign_hooks, lines, offers, supervisors, switch_requests, talk_times
+from telephony.calls import (
+    bridges,
+    call_ends,
+    campaign_hooks,
+    consulted,
+    lines,
+    offers,
+    supervisors,
+    switch_requests,
+    talk_times,
+)
 from telephony.models import Agent, Connection, Leg
 from telephony.verbs import ledger, presence
 
@@ -154,6 +164,8 @@ def end(
         return
     if connection.waiting_since:
         offers.end_with_call(connection, at)
+    if any(leg.role == Leg.Role.CONSULTED for leg in connection.all_legs):
+        consulted.end(connection, at)
     connection.state, connection.ended_at, connection.is_on_hold = Connection.State.ENDED, at, False
     connection.disposition = Connection.Disposition.ANSWERED if connection.answered_at else failure
     connection.cause, connection.hung_up_by = cause, hung_up_by
@@ -205,6 +217,11 @@ def unheard_since(leg: Leg, at: datetime) -> datetime | None:
     return at - settings.RTP_TIMEOUT - UNHEARD_MARGIN if leg.cause == NO_MEDIA else None
 
 
+def may_come_back(leg: Leg) -> bool:
+    """Return whether the leg of a phone in the browser, which has ended, was lost in a talk."""
+    return bool(leg.cause == NO_MEDIA and leg.up_at and leg.agent and leg.agent.uses_browser_phone)
+
+
 def await_phone(connection: Connection, leg: Leg, at: datetime) -> bool:
     """Let the customer hear music until the phone in the browser of this leg, which has ended, is back.
 
@@ -216,7 +233,7 @@ def await_phone(connection: Connection, leg: Leg, at: datetime) -> bool:
         return False
     if connection.agent_lost_at:
         return True
-    if leg.cause != NO_MEDIA or leg.up_at is None or not leg.agent.uses_browser_phone:
+    if not may_come_back(leg):
         return False
     connection.agent_lost_at = at
     connection.save(update_fields=["agent_lost_at"])
@@ -225,6 +242,26 @@ def await_phone(connection: Connection, leg: Leg, at: datetime) -> bool:
         switch_requests.play_music(customer, connection.music_class)
     publish("calls")
     return True
+
+
+def hold(connection: Connection) -> None:
+    """Let the customer hear music, and the agent nothing."""
+    connection.is_on_hold = True
+    connection.save(update_fields=["is_on_hold"])
+    bridges.destroy(connection)
+    if customer := connection.leg_of(Leg.Role.CUSTOMER):
+        switch_requests.play_music(customer, connection.music_class)
+    for leg in connection.open_legs:
+        if leg.line:
+            switch_requests.send("play_silence", leg.channel_id)
+
+
+def resume(connection: Connection) -> None:
+    """Let all talk again, but an agent whose phone is lost."""
+    connection.is_on_hold = False
+    connection.save(update_fields=["is_on_hold"])
+    if not connection.agent_lost_at:
+        join_again(connection)
 
 
 def join_again(connection: Connection) -> None:

@@ -15,6 +15,7 @@ from django.db import transaction
 from callcentre.core.pubsub import publish
 from telephony import causes
 from telephony.calls import (
+    consultations,
     dialler_calls,
     failed_transfers,
     inbound,
@@ -118,8 +119,15 @@ def _take_part(line: AgentLine, connection: Connection, at: datetime) -> None:
     line.save(update_fields=["joined_at"])
     leg = _leg_of(line, connection)
     leg.state, leg.up_at = Leg.State.UP, at
-    if connection.agent_lost_at:
+    picked_up(connection, leg, at)
+
+
+def picked_up(connection: Connection, leg: Leg, at: datetime) -> None:
+    """Go on with the call: the phone of an agent, a target or one consulted was picked up."""
+    if connection.agent_lost_at and leg.role == Leg.Role.AGENT:
         lost_phones.back(connection, leg)
+    elif leg.role == Leg.Role.CONSULTED:
+        consultations.up(connection, leg, at)
     elif leg.role == Leg.Role.TARGET:
         transfers.target_up(connection, leg, at)
     elif connection.waiting_since:
@@ -156,18 +164,23 @@ def _end(channel_id: str, at: datetime, cause: int | None, tech_cause: str, text
         if was_up and not leg.up_at:
             # The agent has hung up during the tone.
             leg.cause = CALL_REJECTED
-        _end_part(connection, leg, at)
+        hung_up(connection, leg, at)
     elif not was_up and line.hangup_asked_at is None:
         return line.agent_id
     return None
 
 
-def _end_part(connection: Connection, leg: Leg, at: datetime) -> None:
-    if leg.role == Leg.Role.TARGET:
+def hung_up(connection: Connection, leg: Leg, at: datetime) -> None:
+    """Go on with the call, or end it: the phone of an agent, a target or one consulted has ended."""
+    if leg.role == Leg.Role.CONSULTED:
+        consultations.ended(connection, leg, at)
+    elif consultations.left(connection, leg, at):
+        return
+    elif leg.role == Leg.Role.TARGET:
         failed_transfers.target_ended(connection, leg, at)
     elif connection.waiting_since:
         failed_transfers.agent_ended(connection, leg, at)
-    elif not dialler_calls.match_again(connection, at):
+    elif leg.line is None or not dialler_calls.match_again(connection, at):
         outbound.agent_ended(connection, leg, at)
 
 

@@ -25,11 +25,14 @@ from callcentre.core.actor import Actor
 from callcentre.core.audit import AuditAction
 from callcentre.core.errors import Conflict, ErrorCode, Fault, Invalid
 from callcentre.core.pubsub import publish
+from callcentre.core.statements import Statement, row_of
 from telephony import call_clock, causes
 from telephony.calls import switch_requests
 from telephony.channels import line_channel_id, line_of
 from telephony.leader_election import is_connected
 from telephony.models import Agent, AgentLine, Connection, Leg, Supervision
+from telephony.models.browser_phone import PHONE_IS_READY
+from telephony.models.connection import phone_is_occupied
 from telephony.switch.base import SwitchError
 from telephony.verbs import ledger
 from telephony.verbs.agents import record_by_other
@@ -42,6 +45,9 @@ UPDATE telephony_agentline SET connection_id = NULL, role = '', called_at = NULL
   hangup_asked_at = CASE WHEN state = 'up' THEN hangup_asked_at ELSE COALESCE(hangup_asked_at, %s) END
 WHERE id = %s AND connection_id = %s
 """
+_PHONE = Statement("SELECT {is_occupied}, {is_ready} FROM telephony_agent a WHERE a.id = %(agent)s").of(
+    is_occupied=phone_is_occupied("a.id"), is_ready=PHONE_IS_READY
+)
 
 
 # For the API
@@ -86,6 +92,14 @@ def has_open(agent_id: int) -> bool:
 def supervises(agent_id: int) -> bool:
     """Return whether the agent's phone is in the call of another agent, as a supervisor's."""
     return Supervision.objects.filter(agent=agent_id, ended_at=None).exists()
+
+
+def obstacle_of_phone(agent_id: int) -> ErrorCode | None:
+    """Return why the agent's phone cannot be called now, or None. A standing line between calls is no obstacle."""
+    is_occupied, is_ready = row_of(_PHONE, {"agent": agent_id})
+    if is_occupied:
+        return ErrorCode.PHONE_OCCUPIED
+    return None if is_ready else ErrorCode.PHONE_NOT_CONNECTED
 
 
 def has_lasting(agent_id: int) -> bool:

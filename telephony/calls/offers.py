@@ -42,6 +42,12 @@ def open_for(connection: Connection, agent: Agent, at: datetime) -> None:
         Offer.objects.create(connection=connection, agent=agent, offered_at=at)
 
 
+def add_answered(connection: Connection, agent: Agent, answered_at: datetime, ended_at: datetime) -> None:
+    """Store the talk of an agent who took part beside the agent of the call."""
+    times = {"offered_at": answered_at, "answered_at": answered_at, "ended_at": max(ended_at, answered_at)}
+    Offer.objects.create(connection=connection, agent=agent, outcome=Outcome.ANSWERED, **times)
+
+
 def answer(offer: Offer, at: datetime) -> None:
     """Store that the agent has picked up."""
     offer.answered_at, offer.outcome = max(at, offer.offered_at), Outcome.ANSWERED

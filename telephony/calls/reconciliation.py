@@ -23,6 +23,7 @@ from telephony import call_clock, causes
 from telephony.calls import (
     bridges,
     caller_steps,
+    consultations,
     legs,
     line_events,
     lines,
@@ -314,6 +315,7 @@ def _restore_talk(connection: Connection) -> None:
         if connection.direction == Connection.Direction.INBOUND:
             switch_requests.send("answer", customer.channel_id)
         switch_requests.play_music(customer, connection.music_class)
+        consultations.talk_apart(connection)
 
 
 def _waits_for_dialler(connection: Connection) -> bool:

@@ -17,13 +17,10 @@ from django.utils import timezone
 
 from callcentre.core.changes import actor_columns
 from callcentre.core.errors import ErrorCode
-from callcentre.core.statements import Statement, row_of
 from telephony import call_clock, causes
-from telephony.calls import legs, offers, supervisors, switch_requests, transfers
+from telephony.calls import legs, lines, supervisors, switch_requests, transfers
 from telephony.channels import monitor_channel_id, supervised_by, supervisor_of_snoop
 from telephony.models import Agent, CallCommand, Connection, Leg, Supervision
-from telephony.models.browser_phone import PHONE_IS_READY
-from telephony.models.connection import phone_is_occupied
 from telephony.switch.base import SwitchError
 from telephony.verbs import presence
 
@@ -32,13 +29,6 @@ KINDS = (Kind.MONITOR, Kind.UNMONITOR, Kind.TAKE_OVER)
 TAKE_OVER = "take_over"
 # The switch has a phone that was requested after this time.
 GRACE = timedelta(seconds=10)
-
-# A standing line has the phone also between calls.
-_PHONE = Statement("""
-SELECT {phone_is_occupied} OR EXISTS (SELECT FROM telephony_agentline WHERE agent_id = a.id AND ended_at IS NULL),
-  {phone_is_ready}
-FROM telephony_agent a WHERE a.id = %(agent)s
-""").of(phone_is_occupied=phone_is_occupied("a.id"), phone_is_ready=PHONE_IS_READY)
 
 
 def obstacle(
@@ -62,14 +52,10 @@ def obstacle(
         return ErrorCode.NOT_MONITORED
     if (kind == Kind.TAKE_OVER or not is_there) and connection.state != Connection.State.TALKING:
         return ErrorCode.CALL_NOT_TALKING
-    return None if is_there else _obstacle_of_phone(agent_id)
-
-
-def _obstacle_of_phone(agent_id: int) -> ErrorCode | None:
-    is_occupied, is_ready = row_of(_PHONE, {"agent": agent_id})
-    if is_occupied:
-        return ErrorCode.PHONE_OCCUPIED
-    return None if is_ready else ErrorCode.PHONE_NOT_CONNECTED
+    if is_there:
+        return None
+    # A standing line has the phone also between calls.
+    return ErrorCode.PHONE_OCCUPIED if lines.has_open(agent_id) else lines.obstacle_of_phone(agent_id)
 
 
 # Commands
@@ -138,24 +124,16 @@ def take_over(connection: Connection, command: CallCommand, at: datetime) -> Non
     The supervisor's channel is a leg from now on.
     """
     row = next(row for row in supervisors.open_in(connection) if row.agent_id == command.arguments["agent_id"])
-    agent, customer = row.agent, connection.leg_of(Leg.Role.CUSTOMER)
-    if customer is None:
-        return
+    agent = row.agent
     row.ended_at, row.mode = max(at, row.asked_at), Mode.TAKE_OVER
     row.modes = [*row.modes, [row.mode, timezone.now().isoformat(timespec="seconds")]]
     row.save(update_fields=["ended_at", "mode", "modes"])
-    transfers.hand_on(
-        connection, command.actor, at, number=agent.number, target=agent, is_parted=True, action=TAKE_OVER
-    )
+    transfers.hand_on(connection, command.actor, at, number=agent.number, target=agent, action=TAKE_OVER)
     switch_requests.send("stop_listening", row.channel_id)
     role, up = Leg.Role.TARGET, Leg.State.UP
     leg = legs.add_leg(connection, role, agent.number, at, agent=agent, channel_id=row.channel_id, state=up)
-    offers.open_for(connection, agent, at)
     presence.ring(agent, connection, at)
-    connection.is_on_hold = False
-    connection.save(update_fields=["is_on_hold"])
-    offer = offers.current(connection)
-    transfers.join(connection, leg, customer, at, offer=offer if offer and offer.agent_id == agent.pk else None)
+    transfers.take(connection, leg, at)
 
 
 # Events of supervisors' phones, under the lock of the call. A repeated or late event changes nothing.

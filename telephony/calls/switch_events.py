@@ -17,15 +17,12 @@ from telephony.calls import (
     caller_steps,
     campaign_hooks,
     dialler_calls,
-    failed_transfers,
     inbound,
     legs,
     line_events,
-    lost_phones,
     outbound,
     supervision,
     switch_requests,
-    transfers,
 )
 from telephony.channels import connection_of, line_of, supervised_by
 from telephony.models import Connection, Leg
@@ -164,16 +161,10 @@ def up(channel_id: str, at: datetime) -> None:
         legs.hang_up(leg, at)
         if leg.role == Role.CUSTOMER and connection.state == Connection.State.ENDED:
             campaign_hooks.of(connection).answered_late(connection, heard_at)
-    elif connection.agent_lost_at and leg.role == Role.AGENT:
-        lost_phones.back(connection, leg)
-    elif leg.role == Role.TARGET:
-        transfers.target_up(connection, leg, at)
     elif leg.role == Role.CUSTOMER:
         outbound.customer_up(connection, leg, at, heard_at)
-    elif _is_of_queue(connection):
-        inbound.agent_up(connection, leg, at)
     else:
-        outbound.agent_up(connection, leg, at)
+        line_events.picked_up(connection, leg, at)
 
 
 @transaction.atomic
@@ -188,16 +179,12 @@ def ended(channel_id: str, at: datetime, cause: int | None, tech_cause: str = ""
     legs.mark_ended(leg, at, cause, tech_cause, cause_text)
     if leg.hangup_asked_at or connection.state == Connection.State.ENDED:
         return
-    if leg.role == Role.TARGET:
-        failed_transfers.target_ended(connection, leg, at)
-    elif leg.role == Role.CUSTOMER and _is_of_queue(connection):
+    if leg.role != Role.CUSTOMER:
+        line_events.hung_up(connection, leg, at)
+    elif connection.waiting_since:  # it came in for a queue or was transferred to one
         inbound.customer_ended(connection, leg, at)
-    elif leg.role == Role.CUSTOMER:
-        outbound.customer_ended(connection, leg, at)
-    elif _is_of_queue(connection):
-        failed_transfers.agent_ended(connection, leg, at)
     else:
-        outbound.agent_ended(connection, leg, at)
+        outbound.customer_ended(connection, leg, at)
 
 
 def refused_legs() -> list[tuple[int, str]]:
@@ -210,8 +197,3 @@ def end_refused(channel_id: str) -> None:
     """End a leg that the switch has refused, with the cause and the text of its row."""
     cause, text = Leg.objects.values_list("cause", "cause_text").get(channel_id=channel_id)
     ended(channel_id, call_clock.now(), cause, cause_text=text)
-
-
-def _is_of_queue(connection: Connection) -> bool:
-    """Return whether the call came in for a queue or was transferred to one, so that agents get it by offers."""
-    return connection.waiting_since is not None

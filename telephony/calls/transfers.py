@@ -11,7 +11,7 @@ from django.conf import settings
 from callcentre.core.actor import Actor
 from callcentre.core.changes import actor_columns
 from telephony import events
-from telephony.calls import bridges, legs, offers, prompts, switch_requests, talk_times
+from telephony.calls import bridges, consulted, legs, offers, prompts, switch_requests, talk_times
 from telephony.models import Agent, Connection, Leg, Offer, Queue, Transfer
 from telephony.verbs import ledger, presence
 
@@ -25,14 +25,16 @@ def hand_on(
     *,
     queue: Queue | None = None,
     number: str = "",
+    note: str = "",
     target: Agent | None = None,
-    is_parted: bool,
+    kept: Leg | None = None,
+    is_parted: bool = True,
     action: str = "transfer",
 ) -> None:
-    """Store a transfer, and end the part of the agent, and of a target, who talk with the customer.
+    """Store a transfer, and end the part of the agent, and of others, who talk with the customer.
 
-    `target` is the agent who gets the call, and is locked too. With `is_parted` the bridge is destroyed before the
-    others leave it.
+    `target` is the agent who gets the call, and is locked too; `kept` is the leg of a target who is there already. With
+    `is_parted` the bridge is destroyed before the others leave it.
     """
     Transfer.objects.create(
         connection=connection,
@@ -40,6 +42,7 @@ def hand_on(
         from_queue=connection.queue,
         queue=queue,
         number=number,
+        note=note,
         action=action,
         **actor_columns(actor),
     )
@@ -51,12 +54,17 @@ def hand_on(
         connection.save(update_fields=["agent_lost_at"])
     if is_parted:
         bridges.destroy(connection)
+    agents = {agent.pk for agent in (connection.agent, target) if agent}
+    is_consulting = kept is None and consulted.leg_of(connection) is not None
     for leg in connection.open_legs:
-        if leg.role != Leg.Role.CUSTOMER:
+        if leg.role != Leg.Role.CUSTOMER and leg is not kept:
+            agents |= {leg.agent_id} if leg.agent_id else set()
             legs.hang_up(leg, at)
+    if len(agents) > 1:
+        ledger.lock_in_order(sorted(agents))
+    if is_consulting:
+        consulted.end(connection, at)
     if connection.agent:
-        if target:
-            ledger.lock_in_order([connection.agent.pk, target.pk])
         presence.leave_call(connection.agent, connection, at, connection.wrap_up_seconds)
 
 
@@ -70,21 +78,44 @@ def call_target(connection: Connection, number: str, at: datetime) -> None:
     prompts.stop(connection)
     if customer:
         switch_requests.play_music(customer, connection.music_class)
-    agent = agent_of(number)
-    role = Leg.Role.TARGET
-    if agent:
+    if agent := agent_of(number):
         offers.open_for(connection, agent, at)
+    presented, seconds = connection.customer_number, settings.AGENT_RING_SECONDS
+    ring(connection, Leg.Role.TARGET, number, agent, at, presented=presented, ring_seconds=seconds)
+
+
+def ring(
+    connection: Connection,
+    role: str,
+    number: str,
+    agent: Agent | None,
+    at: datetime,
+    *,
+    presented: str,
+    ring_seconds: int,
+) -> None:
+    """Ring the agent, with these values, or a number outside, as a party of this role."""
+    if agent:
         presence.ring(agent, connection, at)
-        presented, seconds = connection.customer_number, settings.AGENT_RING_SECONDS
-        legs.ring_agent(connection, agent, at, role=role, presented=presented, ring_seconds=seconds)
+        legs.ring_agent(connection, agent, at, role=role, presented=presented, ring_seconds=ring_seconds)
     else:
-        target = legs.add_leg(connection, role, number, at)
-        switch_requests.call_number(target, connection.caller_id or settings.CALLER_ID, settings.RING_SECONDS)
+        leg = legs.add_leg(connection, role, number, at)
+        switch_requests.call_number(leg, connection.caller_id or settings.CALLER_ID, settings.RING_SECONDS)
 
 
 def agent_of(number: str) -> Agent | None:
     """Return the agent whose phone has this number."""
     return Agent.objects.active().filter(number=number).first()
+
+
+def take(connection: Connection, leg: Leg, at: datetime) -> None:
+    """Give the customer to a target that is there already, or whose phone rings. The agent has left the call."""
+    connection.state, connection.is_on_hold = State.DIALLING, False
+    connection.save(update_fields=["state", "is_on_hold"])
+    if leg.agent:
+        offers.open_for(connection, leg.agent, at)
+    if leg.up_at:
+        target_up(connection, leg, at)
 
 
 def target_up(connection: Connection, leg: Leg, at: datetime) -> None:

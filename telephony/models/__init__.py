@@ -2,7 +2,7 @@ from telephony.models.agent import Agent, AgentGroup
 from telephony.models.agent_intervals import AgentSession, AgentState, LedgerChange
 from telephony.models.agent_line import AgentLine
 from telephony.models.browser_phone import BrowserPhone
-from telephony.models.call_parts import CallCommand, CallQuality, Offer, Talk, Transfer
+from telephony.models.call_parts import CallCommand, CallQuality, Consultation, Offer, Talk, Transfer
 from telephony.models.callback import CallBack, MissedCaller
 from telephony.models.connection import Connection, Leg
 from telephony.models.menu import Menu, MenuEntry
@@ -35,6 +35,7 @@ __all__ = [
     "CallerStep",
     "Connection",
     "ConnectionTopic",
+    "Consultation",
     "EvaluationCriterion",
     "LedgerChange",
     "Leg",

@@ -1,4 +1,4 @@
-"""Parts of a call: offers to agents, talks, transfers and commands."""
+"""Parts of a call: offers to agents, talks, transfers, consultations and commands."""
 
 from typing import ClassVar, cast
 
@@ -13,6 +13,9 @@ from telephony import causes
 from telephony.models.agent import Agent
 from telephony.models.connection import Connection, is_long
 from telephony.models.queue import Queue
+
+# Of an agent for the next one, at a transfer or consultation.
+LONGEST_NOTE = 300
 
 
 class Offer(models.Model):
@@ -141,7 +144,8 @@ class Transfer(Change):
     """A transfer of a call to a queue or a number, with its actor and time.
 
     `from_queue` is the queue of the call until then. These and the connection's present queue are all its queues.
-    `note` of a return by the system names the target that was not reached, and why: `number: reason`.
+    `note` is that of the agent for the next one. For a return by the system it names the target that was not reached,
+    and why: `number: reason`.
     """
 
     connection = models.ForeignKey(Connection, models.CASCADE, related_name="transfers", verbose_name=_("call"))
@@ -160,22 +164,71 @@ class Transfer(Change):
         indexes = [models.Index(fields=["-at"], name="transfer_at")]
 
 
+class Consultation(models.Model):
+    """A phone that an agent has called during a talk with a customer: that of `agent`, or one outside.
+
+    The customer hears music from `asked_at` on; from `up_at` on both talk; from `joined_at` on they talk with the
+    customer. It ends when one of both leaves. Each agent of a queue who is rung in turn has a row. `cause_text` is the
+    reason why the phone was not picked up.
+    """
+
+    connection = models.ForeignKey(Connection, models.CASCADE, related_name="consultations", verbose_name=_("call"))
+    from_agent = models.ForeignKey(
+        Agent, models.PROTECT, related_name="+", db_index=False, verbose_name=_("from agent")
+    )
+    agent = models.ForeignKey(
+        Agent, models.PROTECT, null=True, related_name="+", db_index=False, verbose_name=_("agent")
+    )
+    queue = models.ForeignKey(
+        Queue, models.PROTECT, null=True, related_name="+", db_index=False, verbose_name=_("queue")
+    )
+    number = models.CharField(_("number"), max_length=100)
+    note = models.CharField(_("note"), max_length=LONGEST_NOTE, blank=True)
+    asked_at = models.DateTimeField(_("asked"))
+    up_at = models.DateTimeField(_("picked up"), null=True)
+    joined_at = models.DateTimeField(_("with the customer from"), null=True)
+    ended_at = models.DateTimeField(_("ended"), null=True)
+    cause_text = models.CharField(_("reason"), max_length=causes.LONGEST, blank=True)
+
+    class Meta:
+        verbose_name = _("consultation")
+        verbose_name_plural = _("consultations")
+        ordering = ["id"]
+        default_permissions = ()
+        constraints = [
+            models.UniqueConstraint(fields=["connection"], condition=Q(ended_at=None), name="consultation_one_open")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.connection_id} → {self.number}"
+
+    @property
+    def who(self) -> str:
+        """The agent who was called, or the number outside."""
+        return self.agent.full_name or self.agent.login if self.agent else self.number
+
+
 class CallCommand(models.Model):
-    """A command to an open call: hang up, hold, resume, transfer; or one of a supervisor. The listener does it."""
+    """A command to an open call: hang up, hold, resume, transfer, consult; or a supervisor's. The listener does it."""
 
     class Kind(models.TextChoices):
         HANG_UP = "hang_up", _("hang up")
         HOLD = "hold", _("hold")
         RESUME = "resume", _("resume")
         TRANSFER = "transfer", _("transfer")
+        CONSULT = "consult", _("consult")
+        JOIN = "join", _("join all three")
+        HAND_OVER = "hand_over", _("hand over to the consulted")
+        RETURN = "return", _("end the consultation")
         MONITOR = "monitor", _("listen, whisper or barge")
         UNMONITOR = "unmonitor", _("listen no more")
         TAKE_OVER = "take_over", _("take over")
 
     connection = models.ForeignKey(Connection, models.CASCADE, related_name="commands", verbose_name=_("call"))
     kind = models.CharField(_("command"), max_length=10, choices=Kind)
-    # For a transfer: {"queue_id": …} or {"number": …}. To hang up only what rings: {"unless_answered": true}; for a
-    # reason: {"reason": …}. Of a supervisor: {"agent_id": …}, to listen also {"mode": …}.
+    # To transfer or consult: {"queue_id": …} or {"number": …}, and {"note": …} until it is done. To hang up only what
+    # rings: {"unless_answered": true}; for a reason: {"reason": …}. Of a supervisor: {"agent_id": …}, to listen also
+    # {"mode": …}.
     arguments = models.JSONField(default=dict)
     actor_kind = models.CharField(max_length=10)
     actor_id = models.BigIntegerField(null=True)

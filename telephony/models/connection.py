@@ -313,7 +313,7 @@ PHONE_IS_IN_CALL = Statement("""({phone_is_occupied} OR EXISTS (
 
 
 class Leg(models.Model):
-    """One channel at the switch: the phone of an agent, of the customer, or of the target of a transfer.
+    """One channel at the switch: the phone of an agent, the customer, the target of a transfer, or one consulted.
 
     We choose the channel's id, so that the channel can be found. Only a caller's id is the switch's.
 
@@ -326,6 +326,7 @@ class Leg(models.Model):
         AGENT = "agent", _("agent")
         CUSTOMER = "customer", _("customer")
         TARGET = "target", _("target of a transfer")
+        CONSULTED = "consulted", _("consulted")
 
     class State(models.TextChoices):
         ASKED = "asked", _("asked for")

@@ -105,5 +105,14 @@ DETAIL_FIELDS = (
         name="cause_text", kind=Kind.TEXT, sentence="Reason for the end in words; an empty string for an open call.",
         example="Normal clearing", sql="c.cause_text",
     ),
+    ConnectionField(
+        name="note", kind=Kind.TEXT, example="Wants a refund.", unset="",
+        sentence="Note for the agent who is consulted now, or who got the call last; an empty string for none.",
+        sql="""COALESCE(
+    (SELECT x.note FROM telephony_consultation x WHERE x.connection_id = c.id AND x.ended_at IS NULL),
+    (SELECT x.note FROM telephony_transfer x WHERE x.connection_id = c.id AND x.actor_kind <> 'system'
+     ORDER BY x.id DESC LIMIT 1),
+    '')""",
+    ),
 )  # fmt: skip
 FILTER_SENTENCES = {field.wire: field.filter_sentence for field in CONNECTION_FIELDS if field.filter_sentence}

@@ -153,23 +153,35 @@ class AsteriskSwitch:
         self._ari.send("POST", "channels", channel_id, "answer")
 
     def join(self, bridge_id: str, channel_ids: Sequence[str], *, record_as: str = "") -> None:
-        self._make_bridge(bridge_id, record_as)
+        deadline = time.monotonic() + GO_SECONDS
+        while not self._add_to_bridge(bridge_id, channel_ids, record_as, is_last=time.monotonic() > deadline):
+            time.sleep(LOOK_SECONDS)
+        if record_as:
+            self._record(bridge_id, record_as)
+
+    def _add_to_bridge(self, bridge_id: str, channel_ids: Sequence[str], name: str, *, is_last: bool) -> bool:
+        """Return false, or raise the last time, if a bridge with this id that is destroyed just now is not gone yet."""
+        self._make_bridge(bridge_id, name)
         for channel_id in channel_ids:
             if line_of(channel_id) is not None:
                 # With its silence left on, the agent would not hear the customer.
                 self._ari.send_if_there("DELETE", "channels", channel_id, "silence")
-        # One request moves all of them, out of other bridges too.
-        self._ari.send(
-            "POST",
-            "bridges",
-            bridge_id,
-            "addChannel",
-            channel=",".join(channel_ids),
-            # A customer does not learn the number of the agent's phone.
-            inhibitConnectedLineUpdates="true",
-        )
-        if record_as:
-            self._record(bridge_id, record_as)
+        try:
+            # One request moves all of them, out of other bridges too.
+            self._ari.send(
+                "POST",
+                "bridges",
+                bridge_id,
+                "addChannel",
+                channel=",".join(channel_ids),
+                # A customer does not learn the number of the agent's phone.
+                inhibitConnectedLineUpdates="true",
+            )
+        except AriError as error:
+            if error.status != 409 or is_last:
+                raise
+            return False
+        return True
 
     def _make_bridge(self, bridge_id: str, record_as: str) -> None:
         """Create a bridge, unless it exists. The id of a destroyed bridge becomes free a moment later."""
@@ -222,6 +234,9 @@ class AsteriskSwitch:
     def play_silence(self, channel_id: str) -> None:
         # A phone in no bridge would get no packets at all.
         self._ari.send("POST", "channels", channel_id, "silence")
+
+    def play_ringing(self, channel_id: str) -> None:
+        self._ari.send("POST", "channels", channel_id, "ring")
 
     def play_tone(self, channel_id: str) -> None:
         # A sound on the channel itself would end the silence, and interrupt a talk. A snooping channel whispers it to

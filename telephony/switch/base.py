@@ -250,6 +250,9 @@ class Switch(Protocol):
     def play_silence(self, channel_id: str) -> None:
         """Play silence to the line of an agent, which is in no bridge, until it is joined. Repeating is harmless."""
 
+    def play_ringing(self, channel_id: str) -> None:
+        """Play the tone of a phone that rings to an agent, who is in no bridge, until joined. It ends a silence."""
+
     def play_tone(self, channel_id: str) -> None:
         """Play a short tone to the line of an agent, who alone hears it. Its end is reported as Played."""
 

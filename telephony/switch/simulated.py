@@ -120,6 +120,9 @@ class SimulatedSwitch:
     def play_silence(self, channel_id: str) -> None:
         self._do("play_silence", channel_id=channel_id)
 
+    def play_ringing(self, channel_id: str) -> None:
+        self._do("play_ringing", channel_id=channel_id)
+
     def play_tone(self, channel_id: str) -> None:
         self._do("play_tone", channel_id=channel_id)
 

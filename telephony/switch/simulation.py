@@ -218,7 +218,7 @@ class Network:
             self._phone(channel_id)
 
     # The end of every channel is reported in any case.
-    stop_music = follow = play_silence = play_music
+    stop_music = follow = play_silence = play_ringing = play_music
 
     def play_tone(self, channel_id: str) -> None:
         self.play(channel_id, [], "", TONE)

@@ -8,6 +8,7 @@ from typing import Any
 
 import factory
 from django.contrib.auth.hashers import get_hasher, make_password
+from django.contrib.auth.models import Group
 from django.utils import timezone
 from django_otp.oath import TOTP
 
@@ -16,7 +17,15 @@ from callcentre.core.audit import AuditEntry, AuditLog
 from callcentre.core.deletions import Deletion, FileRemoval
 from callcentre.core.file_store import FileStore
 from callcentre.models import ApiUser, ApiUserChange, Heartbeat, IdempotencyRecord, Lockout, User, hash_secret
-from callcentre.signin.models import PasswordReset, RecoveryCode, SecondFactor, UserSession
+from callcentre.signin.models import (
+    PasswordReset,
+    ProviderGroup,
+    ProviderIdentity,
+    ProviderSession,
+    RecoveryCode,
+    SecondFactor,
+    UserSession,
+)
 from tests.model_factory import ModelFactory
 
 
@@ -130,6 +139,27 @@ class PasswordResetFactory(ModelFactory[PasswordReset]):
     source = "192.0.2.1"
     site = "https://callcentre.example"
     language = "en"
+
+
+class ProviderGroupFactory(ModelFactory[ProviderGroup]):
+    name = factory.Sequence(lambda n: f"group-{n}")
+
+    @factory.post_generation  # type: ignore[untyped-decorator]
+    def roles(self, create: bool, names: list[str] | None, **_unused: Any) -> None:
+        """The names of the roles of its members."""
+        self.groups.set(Group.objects.filter(name__in=names or []))
+
+
+class ProviderIdentityFactory(ModelFactory[ProviderIdentity]):
+    user = factory.SubFactory(UserFactory, staff=True)
+    issuer = "https://provider.example"
+    subject = factory.Sequence(lambda n: f"subject-{n}")
+
+
+class ProviderSessionFactory(ModelFactory[ProviderSession]):
+    user = factory.SubFactory(UserFactory, staff=True)
+    access_token = id_token = "a token"
+    check_at = factory.LazyFunction(timezone.now)
 
 
 def code_of(factor: SecondFactor, steps: int = 0) -> str:

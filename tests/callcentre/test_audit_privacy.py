@@ -30,7 +30,7 @@ OPEN = {
         "tickets.TicketQueue", "tickets.CannedReply", "knowledgebase.Catalog", "knowledgebase.Category",
         "campaigns.CampaignGroup", "campaigns.Campaign", "campaigns.CampaignField", "campaigns.DictionaryStatus",
         "campaigns.RecordStatus", "campaigns.LegalHours", "overview.Alarm", "telephony.Menu", "telephony.ScreenPop",
-        "telephony.Skill",
+        "telephony.Skill", "signin.ProviderGroup",
     )},
     "colleagues": {
         "callcentre.User.username", "callcentre.User.first_name", "callcentre.User.last_name", "callcentre.User.email",

@@ -12,6 +12,7 @@ from tests.telephony.factories import (
     CallBackFactory,
     ConnectionFactory,
     ConnectionTopicFactory,
+    ConsultationFactory,
     PauseFactory,
     QueueFactory,
     SupervisionFactory,
@@ -20,6 +21,7 @@ from tests.telephony.factories import (
     TopicFieldFactory,
     TranscriptionFactory,
     TransferShortcutFactory,
+    with_phone,
 )
 
 AGENT = {
@@ -94,6 +96,12 @@ NEW_CALL = {"sip": "101", "phone_number": "+48 22 555 01 07"}
 TALKING, HELD = "/connections/1416225570.99002", "/connections/1416225570.99003"
 # A call to which the phone 109 listens.
 SUPERVISED = "/connections/1416225570.99004"
+# Calls whose agent has a phone; in the second one a colleague is consulted.
+WITH_PHONE, CONSULTING = "/connections/1416225570.99005", "/connections/1416225570.99006"
+CONSULTATION = {
+    **dict.fromkeys(("from_agent_login", "agent_login", "number", "reason"), str),
+    **dict.fromkeys(("asked_at", "up_at", "joined_at", "ended_at"), str),
+}
 
 OPERATIONS = [
     # INTERFACE 4.3
@@ -148,6 +156,25 @@ OPERATIONS = [
         {"queue_id": 88_001},
         "/connections/1.1/transfer",
     ),
+    # Consultations
+    ours(
+        "POST",
+        f"{WITH_PHONE}/consultation",
+        "connections:write",
+        204,
+        None,
+        14,
+        {"number": "+48 22 555 01 99", "note": "Wants a refund."},
+        "/connections/1.1/consultation",
+    ),
+    *(
+        ours(method, f"{CONSULTING}{path}", "connections:write", 204, None, 11, None, f"/connections/1.1{path}")
+        for method, path in (
+            ("DELETE", "/consultation"),
+            ("POST", "/consultation/join"),
+            ("POST", "/consultation/hand_over"),
+        )
+    ),
     # Supervision
     ours(
         "POST",
@@ -180,8 +207,14 @@ OPERATIONS = [
         "/connections/1416225570.99001",
         CONNECTIONS,
         200,
-        {**CONNECTION, "cause": INTEGER_OR_NULL, "cause_text": str, "talks": [TALK]},
-        3,
+        {
+            **CONNECTION,
+            "cause": INTEGER_OR_NULL,
+            **dict.fromkeys(("cause_text", "note"), str),
+            "talks": [TALK],
+            "consultations": [CONSULTATION],
+        },
+        4,
         None,
         "/connections/1.1",
     ),
@@ -229,6 +262,9 @@ def fill(size: int) -> None:
     ConnectionFactory(pk=99_003, created_at=long_ago, talking=True, is_on_hold=True)
     listened_to = ConnectionFactory(pk=99_004, created_at=long_ago, talking=True, is_supervised=True)
     SupervisionFactory(connection=listened_to, agent=AgentFactory(login="boss", number="109"))
+    with_phone(pk=99_005, created_at=long_ago, is_consulting=False)
+    with_phone(pk=99_006, created_at=long_ago, is_consulting=True)
+    ConsultationFactory.create_batch(size, connection=call, ended_at=long_ago)
     topic = TopicFactory(pk=88_002, group__queue=queue, show_custom_fields=True)
     TopicFactory.create_batch(size, group=topic.group)
     TopicFieldFactory(pk=88_003, queue=queue)

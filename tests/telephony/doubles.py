@@ -75,6 +75,9 @@ class RecordingSwitch:
     def play_silence(self, channel_id: str) -> None:
         self._take("play_silence", channel_id)
 
+    def play_ringing(self, channel_id: str) -> None:
+        self._take("play_ringing", channel_id)
+
     def play_tone(self, channel_id: str) -> None:
         self._take("play_tone", channel_id)
 

@@ -23,6 +23,7 @@ from telephony.models import (
     CallQuality,
     Connection,
     ConnectionTopic,
+    Consultation,
     EvaluationCriterion,
     LedgerChange,
     Leg,
@@ -52,6 +53,7 @@ from telephony.models import (
     TransferShortcut,
 )
 from telephony.numbers import comparable
+from tests.model_factory import ModelFactory
 
 
 class AgentGroupFactory(factory.django.DjangoModelFactory[AgentGroup]):
@@ -253,6 +255,27 @@ class TransferFactory(factory.django.DjangoModelFactory[Transfer]):
     action = "transfer"
     actor_kind = "system"
     actor_name = "system"
+
+
+class ConsultationFactory(ModelFactory[Consultation]):
+    """A consultation of the agent of the call: the other has picked up, and the customer hears music."""
+
+    connection = factory.SubFactory(ConnectionFactory, talking=True, is_on_hold=True)
+    from_agent = factory.SubFactory(AgentFactory)
+    agent = factory.SubFactory(AgentFactory)
+    number = factory.LazyAttribute(lambda row: row.agent.number if row.agent else "+48225550199")
+    asked_at = factory.SelfAttribute("connection.created_at")
+    up_at = factory.SelfAttribute("asked_at")
+
+
+def with_phone(*, is_consulting: bool, **values: Any) -> Connection:
+    """A call whose agent has a phone in it, and may have called a colleague."""
+    agent = AgentFactory()
+    call: Connection = ConnectionFactory(talking=True, agent=agent, is_on_hold=is_consulting, **values)
+    LegFactory(connection=call, agent=agent, role="agent")
+    if is_consulting:
+        LegFactory(connection=call, agent=ConsultationFactory(connection=call).agent, role="consulted")
+    return call
 
 
 class CallCommandFactory(factory.django.DjangoModelFactory[CallCommand]):

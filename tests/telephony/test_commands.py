@@ -176,6 +176,7 @@ def test_a_transfer_needs_a_target(talking: Connection, target: dict[str, Any], 
 )
 def test_a_call_in_another_state_is_left_alone(state: str, is_on_hold: bool, kind: str, code: ErrorCode) -> None:
     connection = Connection(state=state, is_on_hold=is_on_hold)
+    connection.all_legs = []
 
     with pytest.raises(Conflict) as refusal:
         commands.ask(ACTOR, connection, kind, {"number": "102"})

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 # Keys of a session: the log-in and the last activity in seconds since 1970, the client's address and browser.
 STARTED_AT, SEEN_AT, ADDRESS, BROWSER = "started_at", "seen_at", "address", "browser"
+# The key of the log-in by the provider, if there is one.
+PROVIDER_SESSION = "provider_session"
 
 
 class UserSession(AbstractBaseSession):
@@ -31,6 +33,9 @@ class UserSession(AbstractBaseSession):
 
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.CASCADE, null=True, related_name="sessions", verbose_name=_("user")
+    )
+    provider_session = models.ForeignKey(
+        "signin.ProviderSession", models.CASCADE, null=True, related_name="sessions", editable=False
     )
 
     class Meta(AbstractBaseSession.Meta):
@@ -75,7 +80,7 @@ class UserSession(AbstractBaseSession):
 
 
 class SessionStore(DatabaseStore):
-    """Django's store in the database, which fills the column of the user."""
+    """Django's store in the database, which fills the columns of the user and of the provider's log-in."""
 
     @classmethod
     def get_model_class(cls) -> type[UserSession]:
@@ -84,6 +89,7 @@ class SessionStore(DatabaseStore):
     def create_model_instance(self, data: dict[str, Any]) -> UserSession:
         session: Any = super().create_model_instance(data)
         session.user_id = data.get(SESSION_KEY)
+        session.provider_session_id = data.get(PROVIDER_SESSION)
         return session  # type: ignore[no-any-return]
 
 

@@ -81,6 +81,12 @@ def command(kind: CallCommand.Kind, desk: Situation, form: QueryDict) -> None:
     commands.ask(desk.actor, _open_call(desk, form), kind)
 
 
+def end_consultation(desk: Situation, form: QueryDict) -> None:
+    """Return to the customer; or leave, if this agent is the consulted one."""
+    connection = desk.open_call_or_404(form.get("connection", ""), also_consulted=True)
+    commands.ask(desk.actor, connection, Kind.RETURN)
+
+
 def transfer(desk: Situation, form: QueryDict) -> None:
     connection = _open_call(desk, form)
     # A button and the field of a number may be sent together: the button counts.
@@ -91,7 +97,8 @@ def transfer(desk: Situation, form: QueryDict) -> None:
         given["number"] = agent_number
     values, faults = TransferInput.read(given)
     faults += _faults_of_scope(desk, values)
-    commands.ask_transfer(desk.actor, connection, faults, **values)
+    kind = Kind.CONSULT if "consult" in form else Kind.TRANSFER
+    commands.ask_transfer(desk.actor, connection, faults, kind=kind, **values)
 
 
 def _faults_of_scope(desk: Situation, values: Mapping[str, Any]) -> list[Fault]:
@@ -223,6 +230,9 @@ ACTIONS: Mapping[str, Callable[[Situation, QueryDict], object]] = {
     "hold": partial(command, Kind.HOLD),
     "resume": partial(command, Kind.RESUME),
     "transfer": transfer,
+    "join": partial(command, Kind.JOIN),
+    "hand-over": partial(command, Kind.HAND_OVER),
+    "end-consultation": end_consultation,
     "topic": give_topic,
     "result": result,
     "close-message": close,

@@ -5,13 +5,14 @@ from typing import Any
 from callcentre.admin.scope import scope_of
 from callcentre.web.desk.situation import OVER, Situation
 from campaigns.models import Campaign
-from telephony import queue_waits
+from telephony import causes, queue_waits
 from telephony.admin.state_labels import COLOURS, LABELS, label_of
 from telephony.api.topics import topics_data
 from telephony.current_states import LOGGED_OUT
 from telephony.leader_election import is_connected
 from telephony.models import AgentState, BrowserPhone, Connection, ConnectionTopic, Pause, Queue, TransferShortcut
 from telephony.models.agent_intervals import StateKind
+from telephony.models.call_parts import LONGEST_NOTE
 from telephony.verbs import presence
 
 # The most free agents, and queues, of the list of targets.
@@ -85,6 +86,8 @@ def call_facts(desk: Situation) -> Any:
         connection.is_on_hold,
         connection.agent_id,
         connection.customer_id,
+        (last.pk, last.up_at, last.ended_at) if (last := desk.last_consultation) else None,
+        desk.note,
     )
 
 
@@ -104,14 +107,26 @@ def call_context(desk: Situation, facts: Any) -> dict[str, Any]:
         "colour": COLOURS.get(call.state, "default"),
         "is_over": call.state == OVER,
         "may_hang_up": is_own,
-        "may_hold": is_own and call.is_talking,
+        "may_hold": is_own and call.is_talking and not (desk.consultation and connection.is_on_hold),
+        "consultation": desk.consultation,
+        "is_consulted": desk.is_consulted,
+        "not_reached": _not_reached(desk),
+        "note": desk.note,
     }
+
+
+def _not_reached(desk: Situation) -> str:
+    """Say whom the agent wanted to consult, and why that phone was not picked up."""
+    last = desk.last_consultation
+    if last is None or last.ended_at is None or last.up_at or last.from_agent_id != desk.agent.pk:
+        return ""
+    return f"{last.who}: {causes.shown(last.cause_text)}"
 
 
 def transfer_facts(desk: Situation) -> Any:
     """Return the targets only while their list is open: they change often."""
     call = desk.shown_call
-    if call is None or not call.is_talking or call.connection.agent_id != desk.agent.pk:
+    if call is None or not call.is_talking or call.connection.agent_id != desk.agent.pk or desk.consultation:
         return None
     return call.connection.pk, _targets(desk) if "targets" in desk.request.GET else None
 
@@ -140,6 +155,7 @@ def transfer_context(desk: Situation, facts: Any) -> dict[str, Any]:
     return {
         "connection": desk.shown_call.connection if facts and desk.shown_call else None,
         "targets": facts and facts[1],
+        "longest_note": LONGEST_NOTE,
     }
 
 

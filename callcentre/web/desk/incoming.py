@@ -96,6 +96,7 @@ def incoming_facts(desk: Situation) -> Any:
         list(sent.values_list("pk", "text", "actor_name", "sent_at")[:MOST]),
         _supervisors(call) if call else [],
         _pops(desk),
+        (desk.note, desk.is_consulted) if call else None,
     )
 
 
@@ -126,7 +127,7 @@ def _pops(desk: Situation) -> list[tuple[str, str, str]]:
 
 
 def incoming_context(desk: Situation, facts: Any) -> dict[str, Any]:
-    call, offer, chats, tickets, is_busy, sent, supervisors, pops = facts
+    call, offer, chats, tickets, is_busy, sent, supervisors, pops, _note = facts
     sound = "" if is_busy else CHIME
     wanted = {pk for pk, _is_waiting in chats}
     items = [_chat(chat, sound) for chat in desk.chats if chat["pk"] in wanted]
@@ -158,11 +159,17 @@ def _call(desk: Situation, call: Call) -> Item:
     """Return the call. It has a sound while the phone rings for it, unless the agent asked for the call."""
     connection = call.connection
     is_inbound = connection.direction == Connection.Direction.INBOUND
-    is_rung = call.state == StateKind.RINGING and connection.state != Connection.State.DIALLING
+    # Also while a call out is dialled: then it is handed on to this agent. Otherwise the customer's phone rings.
+    is_handed_on = is_inbound or connection.agent_id not in (None, desk.agent.pk)
+    is_dialled = connection.state == Connection.State.DIALLING and not is_handed_on
+    is_rung = call.state == StateKind.RINGING and not is_dialled
     is_callback = is_rung and not is_inbound and is_attempt(connection)
     is_of_others = is_inbound or connection.is_answered or bool(connection.campaign_id) or is_callback
     number, who = _who(desk)
-    if not is_rung:
+    asker = desk.consultation.from_agent if desk.consultation and desk.is_consulted else None
+    if asker:
+        heading = _now("%(agent)s asks you about %(who)s")
+    elif not is_rung:
         heading = _now("Call: %(who)s")
     elif is_callback:
         heading = _now("Call-back: %(who)s")
@@ -179,8 +186,8 @@ def _call(desk: Situation, call: Call) -> Item:
     return Item(
         key=f"call-{connection.pk}",
         icon="call",
-        heading=heading % {"who": who},
-        about=[text for text in (number if number != who else "", origin) if text],
+        heading=heading % {"who": who, "agent": asker and (asker.full_name or asker.login)},
+        about=[text for text in (number if number != who else "", origin, desk.note) if text],
         since=call.since,
         hint=hint,
         sound=RING if is_rung and is_of_others else "",

@@ -10,14 +10,14 @@ from django.utils import timezone
 from django.utils.translation import gettext as _now
 
 from callcentre.admin import actor_of
-from callcentre.core.actor import Actor
+from callcentre.core.actor import SYSTEM, Actor
 from callcentre.core.statements import rows_of
 from campaigns.dialling import previews
 from campaigns.models import Attempt, Record, RecordOffer
 from campaigns.models.attempt import RESULT_OPEN
 from telephony.current_states import Current, current_call, current_states
 from telephony.customers import customers_of
-from telephony.models import Agent, AgentLine, Connection
+from telephony.models import Agent, AgentLine, Connection, Consultation
 from telephony.models.agent_intervals import StateKind
 from telephony.numbers import comparable
 from tickets.models import Customer
@@ -89,6 +89,34 @@ class Situation:
         return None
 
     @cached_property
+    def last_consultation(self) -> Consultation | None:
+        """The last consultation of the call that the agent is in, or is rung for. It may be over."""
+        if self.present_call is None or not self.present_call.is_open:
+            return None
+        return self.present_call.connection.consultations.select_related("agent", "from_agent").last()
+
+    @property
+    def consultation(self) -> Consultation | None:
+        """The consultation that goes on in the call."""
+        last = self.last_consultation
+        return last if last and last.ended_at is None else None
+
+    @property
+    def is_consulted(self) -> bool:
+        """Whether another agent has called this one during a talk."""
+        return self.consultation is not None and self.consultation.agent_id == self.agent.pk
+
+    @cached_property
+    def note(self) -> str:
+        """The note of the agent who consults this one, or who has handed the call on."""
+        if self.consultation and self.is_consulted:
+            return self.consultation.note
+        if self.present_call is None or not self.present_call.is_open:
+            return ""
+        given = self.present_call.connection.transfers.exclude(actor_kind=SYSTEM.kind).last()
+        return given.note if given and given.from_agent_id != self.agent.pk else ""
+
+    @cached_property
     def offer(self) -> RecordOffer | None:
         """The offered record. An agent with an offer is in the state of a preview."""
         return previews.current_offer(self.agent) if self.current.status == StateKind.PREVIEW else None
@@ -145,13 +173,14 @@ class Situation:
             raise Http404(_now("This call is not yours."))
         return connection
 
-    def open_call_or_404(self, uid: str) -> Connection:
+    def open_call_or_404(self, uid: str, *, also_consulted: bool = False) -> Connection:
         """Return the call that the agent is in. Raises Http404 for other calls, and for one that was handed on.
 
         A caller whom no agent has answered belongs to no agent, so that no agent can hang that caller up.
         """
         call = self.call
-        if call is None or call.connection.uid != uid or call.connection.agent_id != self.agent.pk:
+        is_mine = call and (call.connection.agent_id == self.agent.pk or (also_consulted and self.is_consulted))
+        if call is None or call.connection.uid != uid or not is_mine:
             raise Http404(_now("This call is not yours."))
         if not call.is_open and call.connection.state != Connection.State.ENDED:
             raise Http404(_now("You have handed this call on."))

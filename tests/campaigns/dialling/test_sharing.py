@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from campaigns.dialling.agents import CampaignAgent
-from campaigns.dialling.sharing import Contender, allot, first_turn
+from campaigns.dialling.agents import CampaignAgent, agents_of
+from campaigns.dialling.sharing import Contender, allot, first_turn, left_by_queues
 from campaigns.models import Attempt, Campaign, DiallerState
 from telephony.models import Agent, AgentState, Connection, Leg
 from tests.campaigns.dialling.calls import add_agent, dialling_campaign, hang_up, pick_up, tick
@@ -139,6 +139,20 @@ def test_an_agent_whom_a_waiting_caller_needs_is_not_used(
 
     assert Attempt.objects.count() == calls
     assert DiallerState.objects.values_list("state", "code").get() == state
+
+
+def test_agents_are_left_to_callers_in_the_order_in_which_these_are_served(switch: RecordingSwitch) -> None:
+    """The caller of the second queue has steps and gets the shared agent, so the first queue needs the other one."""
+    campaign = dialling_campaign(agents=3, records=5)
+    shared, other, left = campaign.agents.order_by("id")
+    first = QueueFactory(priority=40, members=[shared, other])
+    second = QueueFactory(priority=50, members=[shared])
+    ConnectionFactory(waiting=True, queue=first)
+    ConnectionFactory(waiting=True, queue=second, priority_steps=11)
+
+    free, served = left_by_queues(agents_of(campaign.pk), campaign)
+
+    assert ([agent.id for agent in free], served) == ([left.pk], 2)
 
 
 def predictive_and_other(switch: RecordingSwitch, agents: int = 2, **values: Any) -> tuple[Campaign, Campaign]:

@@ -248,6 +248,10 @@ class Pbx:
     # Bridges and recordings
 
     def add(self, bridge_id: str, channel_ids: list[str]) -> None:
+        if bridge_id in self.going:
+            # Asterisk still lists it for a moment.
+            self.going.discard(bridge_id)
+            raise Refused(409, "Bridge not in Stasis application")
         if bridge_id not in self.bridges:
             raise Refused(404, "Bridge not found")
         if not all(channel_id in self.lines for channel_id in channel_ids):

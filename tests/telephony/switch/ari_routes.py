@@ -72,6 +72,11 @@ def _stop_silence(pbx: Pbx, line: Line, parameters: Parameters) -> None:
 
 
 @_in_stasis
+def _ring(pbx: Pbx, line: Line, parameters: Parameters) -> None:
+    line.is_silent = False
+
+
+@_in_stasis
 def _mute(pbx: Pbx, line: Line, parameters: Parameters) -> None:
     line.is_muted = parameters["direction"] == "in"
 
@@ -116,7 +121,6 @@ def _continue(pbx: Pbx, line: Line, parameters: Parameters) -> None:
 def _make_bridge(pbx: Pbx, parameters: Parameters) -> Any:
     bridge_id = parameters.get("bridgeId") or f"bridge-{time.monotonic_ns()}"
     if bridge_id in pbx.bridges or bridge_id in pbx.going:
-        pbx.going.discard(bridge_id)
         raise Refused(500, "Internal Server Error", "error")
     pbx.bridges[bridge_id] = parameters.get("name", "")
     pbx.bridge_types[bridge_id] = parameters.get("type", "mixing")
@@ -124,6 +128,8 @@ def _make_bridge(pbx: Pbx, parameters: Parameters) -> Any:
 
 
 def _bridge(pbx: Pbx, bridge_id: str, parameters: Parameters) -> Any:
+    if bridge_id in pbx.going:
+        return {"id": bridge_id, "name": "", "bridge_type": "mixing", "channels": []}
     if bridge_id not in pbx.bridges:
         raise Refused(404, "Bridge not found")
     members = [line.id for line in pbx.lines.values() if line.bridge == bridge_id]
@@ -177,6 +183,7 @@ ROUTES: list[tuple[str, list[str], Callable[..., Any]]] = [
         ("GET", "channels/*", lambda pbx, channel_id, _: pbx.line(channel_id).json()),
         ("DELETE", "channels/*", _delete_channel),
         ("POST", "channels/*/answer", _answer_call),
+        ("POST", "channels/*/ring", _ring),
         ("POST", "channels/*/silence", _start_silence),
         ("DELETE", "channels/*/silence", _stop_silence),
         ("POST", "channels/*/mute", _mute),

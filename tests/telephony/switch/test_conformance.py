@@ -145,7 +145,7 @@ def test_a_phone_that_still_rings_cannot_be_joined(line: Line) -> None:
         line.switch.join("callcentre-1", [agent, customer])
 
 
-@pytest.mark.parametrize("command", ["answer", "play_music", "stop_music", "join"])
+@pytest.mark.parametrize("command", ["answer", "play_music", "stop_music", "play_ringing", "join"])
 def test_a_request_for_a_gone_channel_is_refused(line: Line, command: str) -> None:
     commands: dict[str, list[Any]] = {
         "play_music": ["callcentre-9-9", "default"],
