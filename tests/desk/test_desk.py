@@ -116,8 +116,8 @@ def test_the_poll_during_a_call_takes_few_queries(desk: Desk) -> None:
     ChatMessageFactory.create_batch(3, chat=chat)
     known = {name: part["digest"] for name, part in desk.now(chat_id=chat.pk).items()}
 
-    # Besides: the call itself, its last consultation and transfer, its attempt, the chosen chat and its last message; no
-    # line and no last call.
+    # Besides: the call itself, its last consultation and transfer, its attempt, the chosen chat and its last message;
+    # no line and no last call.
     with few_statements(16):
         assert desk.now(chat_id=chat.pk, **known) == {}
 
