@@ -102,11 +102,11 @@ def asterisk(running: Service, url: str, *program: str) -> Iterator[requests.Ses
     session = requests.Session()
     session.auth = (USER, PASSWORD)
     with processes(running, ["-m", program[0], port, *program[1:]]):
-        _wait(lambda: _is_heard(running), 60)
+        _wait(lambda: is_heard(running), 60)
         yield session
 
 
-def _is_heard(running: Service) -> bool:
+def is_heard(running: Service) -> bool:
     with running.connect() as connection:
         row = connection.execute(
             "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND classid = %s AND objid = 1", [0x63616C73]

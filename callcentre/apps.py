@@ -18,12 +18,12 @@ class CallcentreConfig(AppConfig):
     role_rights: RoleRights = {}
 
     def ready(self) -> None:
-        from django.db.models.signals import post_migrate, pre_migrate  # noqa: PLC0415  (apps load before it)
+        from django.db.models.signals import post_migrate, pre_migrate
 
         # The Celery app, which tasks find by themselves, and the system checks.
-        from callcentre import celery, checks  # noqa: F401, PLC0415
-        from callcentre.core import audit_schema  # noqa: PLC0415
-        from callcentre.web import sessions  # noqa: F401, PLC0415
+        from callcentre import celery, checks  # noqa: F401
+        from callcentre.core import audit_schema
+        from callcentre.web import sessions  # noqa: F401
 
         # Signals come in the order of the apps; the roof's overview is the last of ours.
         pre_migrate.connect(audit_schema.prepare, sender=apps.get_app_config("overview"))

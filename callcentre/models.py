@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Any, ClassVar
 
-from django.contrib.auth.hashers import check_password, make_password
+from django.contrib.auth.hashers import make_password
 from django.contrib.auth.models import AbstractUser, Group
 from django.contrib.postgres.fields import ArrayField
 from django.core.exceptions import ValidationError
@@ -245,9 +245,6 @@ class ApiUser(TimestampedModel):
             self._save_credentials()
             self._log(actor, "set_password", {})
 
-    def has_password(self, password: str) -> bool:
-        return bool(self.password) and check_password(password, self.password)
-
     def _save_credentials(self) -> None:
         self.save(
             update_fields=[
@@ -276,11 +273,6 @@ class ApiUserChange(Change):
         ordering = ["-id"]
 
 
-class IdempotencyRecordQuerySet(models.QuerySet["IdempotencyRecord"]):
-    def older_than(self, instant: datetime) -> "IdempotencyRecordQuerySet":
-        return self.filter(created_at__lt=instant)
-
-
 class IdempotencyRecord(models.Model):
     """The answer to a POST with an Idempotency-Key, written in the transaction of the work itself.
 
@@ -297,8 +289,6 @@ class IdempotencyRecord(models.Model):
     # Encrypted, because an answer can contain a secret.
     answer = models.BinaryField(default=b"")
     created_at = models.DateTimeField(db_default=Now())
-
-    objects = IdempotencyRecordQuerySet.as_manager()
 
     class Meta:
         ordering = ["-id"]

@@ -10,7 +10,7 @@ from callcentre.signin.models import SessionStore
 @shared_task(name="callcentre.prune_idempotency")
 def prune_idempotency() -> None:
     """Delete the answers of retried writes past their retention, and expired lockouts."""
-    IdempotencyRecord.objects.older_than(timezone.now() - settings.IDEMPOTENCY_RETENTION).delete()
+    IdempotencyRecord.objects.filter(created_at__lt=timezone.now() - settings.IDEMPOTENCY_RETENTION).delete()
     Lockout.objects.over().delete()
 
 

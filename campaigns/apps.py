@@ -32,19 +32,19 @@ class CampaignsConfig(AppConfig):
     }
 
     def ready(self) -> None:
-        from callcentre.core.deletions import register_remarks  # noqa: PLC0415  (models are not there before)
-        from campaigns import calls_of_campaigns, deletions  # noqa: PLC0415
-        from campaigns.dialling import previews  # noqa: PLC0415
-        from campaigns.dialling.outcomes import Hooks  # noqa: PLC0415
-        from campaigns.timeline import ATTEMPTS  # noqa: PLC0415
-        from telephony import call_lookups  # noqa: PLC0415
-        from telephony.calls import campaign_hooks  # noqa: PLC0415
-        from telephony.verbs import ledger  # noqa: PLC0415
-        from tickets import timeline  # noqa: PLC0415
+        from callcentre.core.deletions import register_remarks
+        from campaigns import deletions
+        from campaigns.dialling import previews
+        from campaigns.dialling.outcomes import Hooks
+        from campaigns.timeline import ATTEMPTS, call_branches, names
+        from telephony import call_lookups
+        from telephony.calls import campaign_hooks
+        from telephony.verbs import ledger
+        from tickets import timeline
 
         register_remarks("customer", deletions.remarks)
-        call_lookups.register_call_search(calls_of_campaigns.call_branches)
-        call_lookups.register_campaign_names(calls_of_campaigns.names)
+        call_lookups.register_call_search(call_branches)
+        call_lookups.register_campaign_names(names)
         campaign_hooks.register(Hooks())
         ledger.on_preview_end(previews.agent_left)
         timeline.register(ATTEMPTS)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from callcentre.core.times import minute, second, zone
@@ -33,17 +34,24 @@ def campaign_created(code: str, name: str) -> None:
     outbox.record(EventType.OUTBOUND_CREATED, f"outbound:{code}", {"outbound_id": code, "name": name})
 
 
-def records_created_by(changes: str, rows: str, parameters: Mapping[str, Any], *, result: str) -> Any:
-    """Add records by WITH queries, and record an event for each of the rows that are selected of them.
+def _record_from_query(
+    action: EventType, changes: str, rows: str, parameters: Mapping[str, Any], result: str = "NULL"
+) -> Any:
+    """Make the changes, which are WITH queries, and record an event for each of the rows that are selected of them.
 
     Return the value of the expression `result`, which may read these queries too.
     """
-    return _record_from_query(EventType.OUTBOUND_RECORD_CREATED, rows, parameters, changes, result)
+    values = {**parameters, "zone": zone().key}
+    return outbox.record_from_query(action, _EVENTS.format(rows=rows), values, changes=changes, result=result)
+
+
+records_created_by = partial(_record_from_query, EventType.OUTBOUND_RECORD_CREATED)
+statuses_changed_by = partial(_record_from_query, EventType.OUTBOUND_RECORD_STATUS_CHANGED)
 
 
 def records_created_in_bulk(records: str) -> None:
     """Record an event for each record of a query that selects ids and positions; events are in the order of these."""
-    _record_from_query(EventType.OUTBOUND_RECORD_CREATED, _CREATED.format(records=records), {})
+    records_created_by("", _CREATED.format(records=records), {})
 
 
 def record_status_changed(record: "Record") -> None:
@@ -72,16 +80,3 @@ def record_offered(record_id: int, campaign_code: str, agent_login: str, expires
 def record_dropped(record_id: int, campaign_code: str, connection_uid: str) -> None:
     payload = {"outbound_id": campaign_code, "record_id": record_id, "connection_id": connection_uid}
     outbox.record(EventType.RECORD_DROPPED, f"record:{record_id}", payload)
-
-
-def statuses_changed_by(changes: str, rows: str, parameters: Mapping[str, Any]) -> None:
-    """Make the changes, which are WITH queries, and record an event for each of the rows that are selected of them."""
-    _record_from_query(EventType.OUTBOUND_RECORD_STATUS_CHANGED, rows, parameters, changes)
-
-
-def _record_from_query(
-    action: EventType, rows: str, parameters: Mapping[str, Any], changes: str = "", result: str = "NULL"
-) -> Any:
-    query = _EVENTS.format(rows=rows)
-    values = {**parameters, "zone": zone().key}
-    return outbox.record_from_query(action, query, values, changes=changes, result=result)

@@ -10,7 +10,7 @@ from campaigns.dialling import outcomes, previews
 from campaigns.importing.import_run import Interrupted, run
 from campaigns.models import Attempt, Campaign, RecordImport, TrunkFailure
 from campaigns.verbs.imports import remove_import_files
-from campaigns.verbs.record_zones import fill_zones
+from campaigns.verbs.records import fill_zones
 
 PRUNED_AT_ONCE = 10_000
 

@@ -1,17 +1,21 @@
-"""Attempts of campaigns in the timeline of a customer. The call of an attempt knows its customer."""
+"""Attempts of campaigns in the timeline of a customer, and campaigns in the lists of calls.
 
-from collections.abc import Mapping, Sequence
+The call of an attempt knows its customer.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import orjson
 from django.utils.translation import gettext_lazy as _
 
+from callcentre.core.search import SearchText
 from callcentre.core.statements import Statement
-from campaigns.models import Attempt
+from campaigns.models import Attempt, Campaign
 from campaigns.models.status import as_read
 from telephony.models import Connection
 from tickets.timeline import Entry, Kind, Reader
-from tickets.timeline.calls import PARTS, parts_of, rows_of
+from tickets.timeline.own_kinds import PARTS, parts_of, rows_of
 
 _KEYS = """
 SELECT newest.created_at, newest.id FROM unnest(%(customers)s::bigint[]) AS one(id) CROSS JOIN LATERAL (
@@ -79,3 +83,21 @@ ATTEMPTS = Kind(
     read=_read,
     template="admin/campaigns/timeline_attempt.html",
 )
+
+# Campaigns are few; an index has the order of their attempts.
+_CALLS = """
+SELECT calls.connection_id AS id
+FROM (SELECT id FROM campaigns_campaign WHERE {words}) AS found CROSS JOIN LATERAL (
+  SELECT t.connection_id, t.dialled_at FROM campaigns_attempt t WHERE t.campaign_id = found.id
+  ORDER BY t.dialled_at DESC, t.id DESC LIMIT {{most}}) AS calls
+ORDER BY calls.dialled_at DESC
+"""
+
+
+def call_branches(search: SearchText) -> list[str]:
+    """Return the SELECT of the calls of the campaigns with these words in their code or name."""
+    return [_CALLS.format(words=search.like_words("callcentre_name(code, name)"))] if search.patterns else []
+
+
+def names(ids: Collection[int]) -> Mapping[int, str]:
+    return dict(Campaign.objects.filter(pk__in=ids).order_by().values_list("pk", "name"))

@@ -1,7 +1,9 @@
+from datetime import timedelta
 from uuid import UUID
 
 from celery import shared_task
 from django.db.models import F, Q
+from django.utils import timezone
 
 from callcentre.core.enqueue import enqueue
 from knowledgebase import word_forms
@@ -35,4 +37,5 @@ def sweep_word_forms() -> None:
 @shared_task(name="knowledgebase.prune")
 def prune() -> None:
     SearchMiss.objects.old().delete()
-    delete_images(ArticleImage.objects.abandoned())
+    # Images that were uploaded more than a day ago and belong to no article.
+    delete_images(ArticleImage.objects.filter(article=None, created_at__lt=timezone.now() - timedelta(days=1)))

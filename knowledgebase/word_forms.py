@@ -12,7 +12,7 @@ from django.db import connection, transaction
 from knowledgebase import polish
 from knowledgebase.models import Article, Catalog, Lemma, Term
 from knowledgebase.models.catalog import Language
-from knowledgebase.models.lemma import FORMS_VERSION
+from knowledgebase.models.term import FORMS_VERSION
 from knowledgebase.search.query import WORD
 
 # The index has so many characters of a text (knowledgebase_words).

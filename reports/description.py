@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db.models import Model
 
@@ -13,7 +13,32 @@ from reports.counting import Answer
 from reports.measures import Measure
 from reports.models.export import ReportKind
 from reports.report import Question
-from reports.sections import Section
+
+
+class Entry(NamedTuple):
+    """A figure, and the value of the filter *the report* that leaves its rows; "" for none."""
+
+    number: int
+    counted: str = ""
+
+
+class Line(NamedTuple):
+    """A row of the table: its label, a note beside it, its figures."""
+
+    label: str
+    note: str
+    entries: Sequence[Entry]
+
+
+@dataclass(frozen=True)
+class Section:
+    """The table: its title, the title of its first column, its other columns, its rows and their total."""
+
+    title: Any
+    first: Any
+    columns: Sequence[Any]
+    lines: Sequence[Line]
+    total: Sequence[Entry]
 
 
 @dataclass(frozen=True)

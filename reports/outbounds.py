@@ -19,11 +19,11 @@ from callcentre.core.exporting.formats import Unit
 from campaigns.dialling.answered_calls import IN_TIME_SECONDS
 from campaigns.models import SystemStatus
 from reports.counting import Counting, Source, SubjectRow, border, figure, in_span
+from reports.description import Entry, Line, Section
 from reports.figures import mean, percent
 from reports.measures import Measure
 from reports.periods import Aggregation, Span
 from reports.report import Question
-from reports.sections import Entry, Line, Section
 from reports.stretches import MOST_STRETCHES, stretches_of
 
 _ATTEMPTS = f"a.outcome <> 'not_dialled' AND {in_span('a.dialled_at', 'a.campaign_id')}"

@@ -4,11 +4,10 @@ from django.utils import timezone
 from callcentre.core.enqueue import enqueue
 from callcentre.core.exporting.jobs import remove_outdated_files
 from callcentre.core.sweeps import going_on
-from reports import comparison, rollups
-from reports.exporting import builds
-from reports.exporting.mails import outbox
+from reports import comparison, exporting, rollups
+from reports.exporting import outbox
 from reports.models import Export, Schedule
-from reports.verbs.schedules import run_schedule
+from reports.verbs.exports import run_schedule
 
 
 @shared_task(name="reports.refresh")
@@ -26,7 +25,7 @@ def compare_rollups() -> None:
 @shared_task(name="reports.build_exports")
 def build_exports() -> None:
     """Build the next export, unless other workers build: one a task, as each may take long."""
-    if builds.build_next():
+    if exporting.build_next():
         enqueue("reports.build_exports")
 
 

@@ -22,12 +22,12 @@ from callcentre.core.exporting.formats import Unit
 from callcentre.core.statements import rows_of
 from callcentre.core.times import zone
 from reports.counting import Counting, Source, SubjectRow, figure, in_span
+from reports.description import Entry, Line, Section
 from reports.figures import mean, percent
 from reports.ledgers import array
 from reports.measures import Measure
 from reports.periods import DAY, Aggregation
 from reports.report import Question
-from reports.sections import Entry, Line, Section
 from tickets.models.working_time import open_spans
 
 # Seconds of half a microsecond: sums of floating-point seconds are compared with whole ones.

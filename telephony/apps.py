@@ -39,6 +39,6 @@ class TelephonyConfig(AppConfig):
     }
 
     def ready(self) -> None:
-        from telephony import deletions  # noqa: PLC0415  (models are not there before)
+        from telephony import deletions
 
         deletions.register_kinds()

@@ -1,8 +1,14 @@
-"""Look-ups of customers. Telephony stores only their ids; the app that has customers registers the look-ups."""
+"""The people in calls, as another app knows them: customers, and tickets of their messages. It registers a module.
 
-from collections.abc import Callable, Collection, Mapping
+Telephony stores only ids.
+"""
+
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
 
+from callcentre.core.scope import Scoped
 from telephony.numbers import comparable
 
 
@@ -14,40 +20,45 @@ class Customer:
     label: str
 
 
-# Numbers in their normal form -> their customers, of several the oldest, in one query.
-CustomerLookup = Callable[[Collection[str]], Mapping[str, Customer]]
+class Known(Protocol):
+    """The look-ups of the app of customers and tickets, each of one query."""
 
-# SQL for the id of a number's customer, or NULL. `{}` stands for a column with the number.
-CustomerQuery = str
+    # SQL for the id of a number's customer, or NULL. `{}` stands for a column with the number.
+    CUSTOMER_OF: str
 
-# Ids of customers -> the customers that exist, and the addresses of their admin pages, in one query.
-CustomerPages = Callable[[Collection[int]], Mapping[int, tuple[Customer, str]]]
+    def customers_of(self, numbers: Collection[str], /) -> Mapping[str, Customer]:
+        """Return the customers of numbers in their normal form, of several the oldest."""
 
-# A caller's number, as it was sent and in its normal form -> the customer, perhaps a new one. Called in a transaction.
-CustomerOfCaller = Callable[[str, str], Customer | None]
+    def customer_of_caller(self, caller: str, number: str, /) -> Customer | None:
+        """Return the customer of a number, as it was sent and in its normal form, perhaps a new one."""
 
-# The app that has customers appends its own when it is ready. Until then no customer is known.
-_lookups: list[CustomerLookup] = [lambda numbers: {}]
-_callers: list[CustomerOfCaller] = [lambda caller, number: None]
-_queries: list[CustomerQuery] = ["SELECT NULL::bigint"]
-_pages: list[CustomerPages] = [lambda ids: {}]
-register_customer_lookup, register_customer_of_caller = _lookups.append, _callers.append
-register_customer_query, register_customer_pages = _queries.append, _pages.append
+    def pages_of_customers(self, ids: Collection[int], /) -> Mapping[int, tuple[Customer, str]]:
+        """Return the customers that exist, each with the address of its admin page."""
+
+    def ticket_queues(self, user: Scoped, /) -> list[tuple[int, str]]:
+        """Return the ticket queues that a person may choose, by id."""
+
+    def open_for_message(self, message: "CallersMessage", ticket_queue_id: int, /) -> int:
+        """Open a ticket for a message in the chosen ticket queue, and return its id."""
+
+
+_apps: list[Known] = []
+register = _apps.append
 
 
 def customers_of(numbers: Collection[str]) -> Mapping[str, Customer]:
     """Return the customers by their numbers."""
-    return _lookups[-1](numbers) if numbers else {}
+    return _apps[-1].customers_of(numbers) if numbers else {}
 
 
 def customer_of_caller(caller: str, number: str) -> Customer | None:
     """Return the customer of a caller, perhaps a new one."""
-    return customers_of([number]).get(number) or _callers[-1](caller, number)
+    return customers_of([number]).get(number) or _apps[-1].customer_of_caller(caller, number)
 
 
 def customer_of(column: str) -> str:
     """Return SQL for the id of the customer whose number is in this column."""
-    return f"({_queries[-1].format(column)})"
+    return f"({_apps[-1].CUSTOMER_OF.format(column)})"
 
 
 def name_beside(number: str, label: str) -> str:
@@ -57,4 +68,27 @@ def name_beside(number: str, label: str) -> str:
 
 def pages_of_customers(ids: Collection[int]) -> Mapping[int, tuple[Customer, str]]:
     """Return the known customers by their ids, each with the address of its admin page."""
-    return _pages[-1](ids) if ids else {}
+    return _apps[-1].pages_of_customers(ids) if ids else {}
+
+
+@dataclass(frozen=True, slots=True)
+class CallersMessage:
+    """A message of a caller: who left it, when, for which queue, and the page that has the recording.
+
+    `seconds` is 0 if the recording could not be fetched.
+    """
+
+    number: str
+    customer_id: int | None
+    queue: str
+    at: datetime
+    seconds: int
+    path: str
+
+
+def ticket_queues(user: Scoped) -> list[tuple[int, str]]:
+    return _apps[-1].ticket_queues(user)
+
+
+def open_ticket(message: CallersMessage, ticket_queue_id: int) -> int:
+    return _apps[-1].open_for_message(message, ticket_queue_id)

@@ -4,6 +4,7 @@ The agent or the connection is locked when its event is recorded, which keeps th
 """
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from webhooks import outbox
@@ -13,117 +14,16 @@ if TYPE_CHECKING:
     from telephony.models import CallBack, Connection
 
 
-def agent_logged_in(agent_id: int, login: str) -> None:
-    _agent(EventType.AGENT_LOGGED_IN, agent_id, login)
-
-
-def agent_logged_out(agent_id: int, login: str) -> None:
-    _agent(EventType.AGENT_LOGGED_OUT, agent_id, login)
-
-
-def agents_free(agents: Iterable[tuple[int, str]]) -> None:
-    """Record AGENT_FREE for agents, each given by key and login."""
-    outbox.record_many(
-        EventType.AGENT_FREE, [(f"agent:{agent_id}", {"agent_login": login}) for agent_id, login in agents]
-    )
-
-
-def agent_paused(agent_id: int, login: str, pause_id: int, previous_pause_id: int | None) -> None:
-    _agent(EventType.AGENT_PAUSED, agent_id, login, pause_id=pause_id, previous_pause_id=previous_pause_id)
-
-
-def agent_ringing(connection: "Connection", agent_login: str) -> None:
-    """Record AGENT_RINGING: the agent's phone is about to ring. Only `presence.ring` calls this."""
-    _call(EventType.AGENT_RINGING, connection, agent_login)
-
-
-def screen_pop(connection: "Connection", agent_login: str, moment: str, name: str, url: str) -> None:
-    """Record SCREEN_POP: another program is to show the address to the agent."""
-    _call(EventType.SCREEN_POP, connection, agent_login, moment=moment, name=name, url=url)
-
-
-def connection_started(connection: "Connection") -> None:
-    _connection(EventType.CONNECTION_STARTED, connection, _login(connection))
-
-
-def connection_answered(connection: "Connection") -> None:
-    _connection(EventType.CONNECTION_ANSWERED, connection, _login(connection))
-
-
-def connection_ended(connection: "Connection") -> None:
-    _connection(
-        EventType.CONNECTION_ENDED,
-        connection,
-        _login(connection),
-        duration=connection.duration,
-        billsec=connection.billsec,
-        disposition=connection.disposition,
-        cause=connection.cause,
-        cause_text=connection.cause_text,
-    )
-
-
-def callback_queued(callback: "CallBack") -> None:
-    _callback(EventType.CALLBACK_QUEUED, callback)
-
-
-def callback_ended(callback: "CallBack") -> None:
-    """Record CALLBACK_ENDED. The last call, if there was one, was the answer if that is the result."""
-    _callback(
-        EventType.CALLBACK_ENDED,
-        callback,
-        disposition=callback.disposition,
-        attempts=callback.attempts,
-        waiting_seconds=callback.wait_seconds,
-        agent_login=callback.agent.login if callback.agent else None,
-        answer_connection_id=callback.connection.uid
-        if callback.connection and callback.disposition == callback.Disposition.ANSWERED
-        else None,
-    )
-
-
-def _callback(action: EventType, callback: "CallBack", **more: Any) -> None:
-    facts = {
-        "callback_id": callback.pk,
-        "queue_id": callback.queue_id,
-        "phone_number": callback.number,
-        "customer_id": callback.customer_id,
-        "connection_id": callback.caller.uid if callback.caller else None,
-    }
-    outbox.record(action, f"callback:{callback.pk}", {**facts, **more})
-
-
-def forget_numbers(connections: "Iterable[Connection]") -> None:
-    """Blank the customer's number in the stored events of these calls."""
-    by_side: dict[str, list[str]] = {"source_number": [], "destination_number": []}
-    for connection in connections:
-        side = "source_number" if connection.direction == "INBOUND" else "destination_number"
-        by_side[side].append(f"connection:{connection.uid}")
-    for side, subjects in by_side.items():
-        if subjects:
-            outbox.redact(subjects, {side: ""})
-
-
-def forget_callbacks(ids: Sequence[int]) -> None:
-    """Blank the number in the stored events of these call-backs."""
-    if ids:
-        outbox.redact([f"callback:{pk}" for pk in ids], {"phone_number": ""})
-
-
-def recording_ready(connection_uid: str, filename: str) -> None:
-    _about_call(EventType.RECORDING_READY, connection_uid, filename=filename)
-
-
-def transcription_ready(connection_uid: str, status: str) -> None:
-    _about_call(EventType.TRANSCRIPTION_READY, connection_uid, status=status)
-
-
 def _agent(action: EventType, agent_id: int, login: str, **more: Any) -> None:
     outbox.record(action, f"agent:{agent_id}", {"agent_login": login, **more})
 
 
-def _connection(action: EventType, connection: "Connection", agent_login: str | None, **more: Any) -> None:
-    """Record an event of the connection, with the campaign and the record that it is for."""
+def _connection(action: EventType, connection: "Connection", **more: Any) -> None:
+    """Record an event of the connection, with its agent and the campaign and the record that it is for.
+
+    This takes a query if the connection was read without `select_related("agent")`.
+    """
+    agent_login = connection.agent.login if connection.agent_id and connection.agent else None
     campaign, record_id = connection.campaign_code or None, connection.record_id
     _call(action, connection, agent_login, outbound_id=campaign, record_id=record_id, **more)
 
@@ -144,6 +44,77 @@ def _about_call(action: EventType, connection_uid: str, **facts: Any) -> None:
     outbox.record(action, f"connection:{connection_uid}", {"connection_id": connection_uid, **facts})
 
 
-def _login(connection: "Connection") -> str | None:
-    """Return the agent's login. This takes a query if the connection was read without `select_related("agent")`."""
-    return connection.agent.login if connection.agent_id and connection.agent else None
+def _callback(action: EventType, callback: "CallBack", **more: Any) -> None:
+    facts = {
+        "callback_id": callback.pk,
+        "queue_id": callback.queue_id,
+        "phone_number": callback.number,
+        "customer_id": callback.customer_id,
+        "connection_id": callback.caller.uid if callback.caller else None,
+    }
+    outbox.record(action, f"callback:{callback.pk}", {**facts, **more})
+
+
+agent_logged_in = partial(_agent, EventType.AGENT_LOGGED_IN)
+agent_logged_out = partial(_agent, EventType.AGENT_LOGGED_OUT)
+agent_paused = partial(_agent, EventType.AGENT_PAUSED)
+# The agent's phone is about to ring. Only `presence.ring` calls this.
+agent_ringing = partial(_call, EventType.AGENT_RINGING)
+# Another program is to show the address to the agent.
+screen_pop = partial(_call, EventType.SCREEN_POP)
+connection_started = partial(_connection, EventType.CONNECTION_STARTED)
+connection_answered = partial(_connection, EventType.CONNECTION_ANSWERED)
+callback_queued = partial(_callback, EventType.CALLBACK_QUEUED)
+recording_ready = partial(_about_call, EventType.RECORDING_READY)
+transcription_ready = partial(_about_call, EventType.TRANSCRIPTION_READY)
+
+
+def agents_free(agents: Iterable[tuple[int, str]]) -> None:
+    """Record AGENT_FREE for agents, each given by key and login."""
+    outbox.record_many(
+        EventType.AGENT_FREE, [(f"agent:{agent_id}", {"agent_login": login}) for agent_id, login in agents]
+    )
+
+
+def connection_ended(connection: "Connection") -> None:
+    _connection(
+        EventType.CONNECTION_ENDED,
+        connection,
+        duration=connection.duration,
+        billsec=connection.billsec,
+        disposition=connection.disposition,
+        cause=connection.cause,
+        cause_text=connection.cause_text,
+    )
+
+
+def callback_ended(callback: "CallBack") -> None:
+    """Record CALLBACK_ENDED. The last call, if there was one, was the answer if that is the result."""
+    _callback(
+        EventType.CALLBACK_ENDED,
+        callback,
+        disposition=callback.disposition,
+        attempts=callback.attempts,
+        waiting_seconds=callback.wait_seconds,
+        agent_login=callback.agent.login if callback.agent else None,
+        answer_connection_id=callback.connection.uid
+        if callback.connection and callback.disposition == callback.Disposition.ANSWERED
+        else None,
+    )
+
+
+def forget_numbers(connections: "Iterable[Connection]") -> None:
+    """Blank the customer's number in the stored events of these calls."""
+    by_side: dict[str, list[str]] = {"source_number": [], "destination_number": []}
+    for connection in connections:
+        side = "source_number" if connection.direction == "INBOUND" else "destination_number"
+        by_side[side].append(f"connection:{connection.uid}")
+    for side, subjects in by_side.items():
+        if subjects:
+            outbox.redact(subjects, {side: ""})
+
+
+def forget_callbacks(ids: Sequence[int]) -> None:
+    """Blank the number in the stored events of these call-backs."""
+    if ids:
+        outbox.redact([f"callback:{pk}" for pk in ids], {"phone_number": ""})

@@ -1,4 +1,5 @@
-"""Election of the leading listener by an advisory lock, and a second lock while it is connected to the switch.
+"""Election of the leading listener by an advisory lock, a second lock while it is connected to the switch, and the last
+contact with the switch.
 
 The locks end with the connection of their holder. Any process can ask for them: placement, the board, the metrics.
 """
@@ -11,6 +12,42 @@ import psycopg
 from callcentre.core.direct_connection import connect_directly
 from callcentre.core.heartbeats import LISTENER, Pulse
 from callcentre.core.statements import Statement, rows_of
+from telephony import call_clock
+
+
+class LastContact:
+    """The last contact with the switch, over interruptions.
+
+    After an interruption, a comparison with the switch finds the calls that have ended. Until then a further
+    interruption changes nothing: the calls may have ended since the first one began.
+    """
+
+    def __init__(self, heard_at: datetime | None = None) -> None:
+        self._heard_at = heard_at
+        self.is_settled = True
+        # The last contact before the present stream of events.
+        self.silent_since: datetime | None = None
+
+    def begin_stream(self) -> None:
+        """Begin a stream of events."""
+        if self.is_settled:
+            self.silent_since = self._heard_at
+        self.is_settled = False
+
+    def update(self, at: datetime) -> None:
+        """Store a contact. An earlier instant than the stored one changes nothing."""
+        if self._heard_at is None or not call_clock.is_before(at, self._heard_at):
+            self._heard_at = at
+
+    def settle(self) -> None:
+        """Store that a comparison has found the calls that ended during the interruption."""
+        self.is_settled = True
+
+    @property
+    def to_store(self) -> datetime | None:
+        """The instant to store for the next listener; None while the stored one, before the interruption, must stay."""
+        return self._heard_at if self.is_settled else None
+
 
 LOCK_SPACE, LEADER, CONNECTED = 0x63616C73, 0, 1
 

@@ -35,8 +35,7 @@ from telephony.calls import (
 from telephony.channels import line_of
 from telephony.event_dispatcher import Dispatcher
 from telephony.keyed_pool import KeyedPool
-from telephony.last_contact import LastContact
-from telephony.leader_election import Leadership
+from telephony.leader_election import LastContact, Leadership
 from telephony.switch import current_switch
 from telephony.switch.base import Alive, Event, Offline, Online, Replaced, Switch, SwitchError
 from telephony.verbs import heartbeats, presence

@@ -19,10 +19,10 @@ from callcentre.signin.browsers import in_words
 from campaigns.importing.columns import simple_name
 from campaigns.importing.formats import guess_format
 from campaigns.importing.rows import Rows
+from knowledgebase import exchange
 from knowledgebase import html as articles
 from knowledgebase.comparison import compare
-from knowledgebase.exchange import front_matter
-from knowledgebase.exchange.folder_import import _inside
+from knowledgebase.exchange import _inside
 from knowledgebase.search.highlight import Highlighter
 from knowledgebase.search.query import parse as parse_query
 from tickets import html
@@ -127,7 +127,7 @@ FUNCTIONS: dict[str, tuple[Callable[[str], object], tuple[type[Exception], ...]]
     "normalised": (lambda text: [normalised("NFC", text), normalised("NFKD", text)], ()),
     "parse_query": (lambda text: parse_query(text[:200]), ()),
     "mark": (lambda text: Highlighter(parse_query("a 0 on").wanted).mark(text[:255], text), ()),
-    "front": (front_matter.split, ()),
+    "front": (exchange.split, ()),
     "inside": (lambda text: [_inside(text, "body"), _inside(text, "title")], ()),
     "censor": (lambda text: censor({"event": text}), ()),
     "harmless cell": (lambda text: [harmless(text), as_entered(text), harmless(f"{text}=")], ()),

@@ -17,7 +17,7 @@ from callcentre.signin.models import UserSession
 from callcentre.web import menu
 from campaigns.models import Campaign
 from knowledgebase.models.catalog import Language
-from knowledgebase.verbs import articles, catalogs
+from knowledgebase.verbs import articles
 from tests.admin_pages import addresses, row_of_each_model
 from tests.backoffice import BackOffice, errors_of, inputs_of, messages_of, page_of, superuser
 from tests.callcentre.factories import ApiUserFactory
@@ -37,7 +37,7 @@ DELETING = {
     "tickets/deletions/customers.py": 1,
     "tickets/deletions/mail_and_files.py": 1,
     "tickets/deletions/tickets.py": 1,
-    "tickets/verbs/customer_merges.py": 1,
+    "tickets/verbs/customers.py": 1,
     "webhooks/retention.py": 1,
 }
 
@@ -100,7 +100,7 @@ def edit_article() -> tuple[Any, Callable[[], Any]]:
 
 def edit_catalog() -> tuple[Any, Callable[[], Any]]:
     catalog = ArticleFactory().category.catalog
-    return catalog, lambda: catalogs.edit_catalog(catalog, ACTOR, language=Language.SIMPLE)
+    return catalog, lambda: articles.edit_catalog(catalog, ACTOR, language=Language.SIMPLE)
 
 
 @pytest.mark.usefixtures("impatient")

@@ -14,12 +14,12 @@ from django.utils import timezone
 
 from callcentre.core import mail_outbox
 from callcentre.core.mail_outbox import DueMail, Outbox, QueuedMail
-from callcentre.overview import mails as alarm_mails
 from callcentre.overview import tasks as alarm_tasks
-from callcentre.signin import mails as reset_mails
+from callcentre.overview import watch as alarm_mails
+from callcentre.signin import tasks as reset_mails
 from callcentre.signin import tasks as reset_tasks
+from reports import exporting as export_mails
 from reports import tasks as export_tasks
-from reports.exporting import mails as export_mails
 from tests.callcentre.factories import PasswordResetFactory, UserFactory
 from tests.overview.factories import AlarmMailFactory
 from tests.reports.factories import ExportFactory, ExportMailFactory, ScheduleFactory

@@ -62,7 +62,7 @@ OF_SESSIONS = {
         "callcentre/lists/actions.py",
         "callcentre/lists/exports.py",
         "campaigns/admin/attempts.py",
-        "knowledgebase/exchange/folder_export.py",
+        "knowledgebase/exchange.py",
     },
 }
 

@@ -33,19 +33,13 @@ class TicketsConfig(AppConfig):
     }
 
     def ready(self) -> None:
-        from telephony import call_lookups, callers_messages, customers  # noqa: PLC0415
-        from tickets import customer_lookups, deletions, message_tickets, timeline  # noqa: PLC0415  (models come later)
-        from tickets.admin import customer_search  # noqa: PLC0415
-        from tickets.timeline.calls import CALLS  # noqa: PLC0415
-        from tickets.timeline.own_kinds import CHATS, NOTES, RATINGS, TICKETS  # noqa: PLC0415
+        from telephony import call_lookups, customers
+        from tickets import customer_lookups, deletions, timeline
+        from tickets.admin import customer_search
+        from tickets.timeline.own_kinds import KINDS
 
-        customers.register_customer_lookup(customer_lookups.customers_of)
-        customers.register_customer_of_caller(customer_lookups.customer_of_caller)
-        customers.register_customer_query(customer_lookups.CUSTOMER_OF)
-        customers.register_customer_pages(customer_lookups.pages_of_customers)
-        callers_messages.register_choices(message_tickets.choices)
-        callers_messages.register_opener(message_tickets.open_for)
+        customers.register(customer_lookups)
         call_lookups.register_call_search(customer_search.call_branches)
         deletions.register_kinds()
-        for kind in (CALLS, CHATS, NOTES, RATINGS, TICKETS):
+        for kind in KINDS:
             timeline.register(kind)

@@ -1,6 +1,7 @@
 """The events of tickets, customers and chats: each function records one with its payload."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -16,19 +17,17 @@ if TYPE_CHECKING:
 _TICKET_ADDED = """
 SELECT 'ticket:' || id, %(payload)s::jsonb || jsonb_build_object('ticket_id', id::text) FROM ticket
 """
-_CUSTOMER_ADDED = """
-SELECT 'customer:' || id, %(payload)s::jsonb || jsonb_build_object('customer_id', id) FROM customer
-"""
 
 
-def _ticket(event: EventType, ticket: "Ticket", agent_login: str, **fields: Any) -> None:
+def _ticket(event: EventType, ticket: "Ticket", agent_login: str | None = None, **fields: Any) -> None:
+    """Record an event of the ticket, by default with its agent."""
+    agent_login = ticket.agent_login if agent_login is None else agent_login
     ids = {"ticket_id": str(ticket.pk), "customer_id": ticket.customer_id}
     outbox.record(event, f"ticket:{ticket.pk}", {**ids, "agent_login": agent_login or None, **fields})
 
 
 def ticket_created(ticket: "Ticket") -> None:
-    login = ticket.agent_login
-    _ticket(EventType.TICKET_CREATED, ticket, login, direction=_direction(login))
+    _ticket(EventType.TICKET_CREATED, ticket, direction=_direction(ticket.agent_login))
 
 
 def ticket_created_by(changes: str, ticket: "Ticket", parameters: Mapping[str, Any], *, result: str) -> Any:
@@ -48,42 +47,23 @@ def _direction(agent_login: str | None) -> str:
 
 
 def ticket_updated(ticket: "Ticket") -> None:
-    status = {"status_id": str(ticket.status_id), "substatus_id": ticket.substatus_id and str(ticket.substatus_id)}
-    _ticket(EventType.TICKET_UPDATED, ticket, ticket.agent_login, **status)
+    substatus = ticket.substatus_id and str(ticket.substatus_id)
+    _ticket(EventType.TICKET_UPDATED, ticket, status_id=str(ticket.status_id), substatus_id=substatus)
 
 
-def message_received(ticket: "Ticket", message_id: int) -> None:
-    _ticket(EventType.TICKET_MESSAGE_RECEIVED, ticket, ticket.agent_login, message_id=message_id)
-
-
-def agent_responded(ticket: "Ticket", agent_login: str, message_id: int) -> None:
-    _ticket(EventType.TICKET_AGENT_RESPONDED, ticket, agent_login, message_id=message_id)
-
-
-def ticket_commented(ticket: "Ticket", agent_login: str, message_id: int) -> None:
-    _ticket(EventType.TICKET_COMMENTED, ticket, agent_login, message_id=message_id)
-
-
-def ticket_deleted(ticket: "Ticket") -> None:
-    _ticket(EventType.TICKET_DELETED, ticket, ticket.agent_login)
+message_received = partial(_ticket, EventType.TICKET_MESSAGE_RECEIVED)
+agent_responded = partial(_ticket, EventType.TICKET_AGENT_RESPONDED)
+ticket_commented = partial(_ticket, EventType.TICKET_COMMENTED)
+ticket_deleted = partial(_ticket, EventType.TICKET_DELETED)
 
 
 def _customer(event: EventType, customer: "Customer") -> None:
     outbox.record(event, f"customer:{customer.pk}", {"customer_id": customer.pk, "company_id": customer.company_id})
 
 
-def customer_created_by(changes: str, customer: "Customer", parameters: Mapping[str, Any], *, result: str) -> Any:
-    """Add the customer by WITH queries, of which `customer` returns its id; otherwise like `ticket_created_by`."""
-    values = {**parameters, "payload": orjson.dumps({"company_id": customer.company_id}).decode()}
-    return outbox.record_from_query(EventType.CUSTOMER_CREATED, _CUSTOMER_ADDED, values, changes=changes, result=result)
-
-
-def customer_updated(customer: "Customer") -> None:
-    _customer(EventType.CUSTOMER_UPDATED, customer)
-
-
-def customer_deleted(customer: "Customer") -> None:
-    _customer(EventType.CUSTOMER_DELETED, customer)
+customer_created = partial(_customer, EventType.CUSTOMER_CREATED)
+customer_updated = partial(_customer, EventType.CUSTOMER_UPDATED)
+customer_deleted = partial(_customer, EventType.CUSTOMER_DELETED)
 
 
 def note_added(note: "CustomerNote", agent_login: str) -> None:

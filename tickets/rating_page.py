@@ -13,7 +13,7 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods
 
 from tickets.models import Message, Rating
-from tickets.models.rating import VALUES, may_be_rated
+from tickets.models.message import VALUES, may_be_rated
 from tickets.rating_links import message_of
 from tickets.verbs.ratings import TooLate, rate
 

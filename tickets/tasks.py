@@ -4,7 +4,7 @@ from callcentre.core.enqueue import enqueue
 from tickets import pruning
 from tickets.mail import dispatcher, intake, mailbox_connection, mailbox_poll, oauth
 from tickets.models import MailboxTest, TicketQueue
-from tickets.verbs import answers, received_mails
+from tickets.verbs import due_times, received_mails
 
 
 @shared_task(name="tickets.dispatch")
@@ -53,7 +53,7 @@ def process_mail(pk: int) -> None:
 @shared_task(name="tickets.sweep_answers")
 def sweep_answers() -> None:
     """End the response targets of tickets whose customers were answered in a call or chat."""
-    answers.end_answered_targets()
+    due_times.end_answered_targets()
 
 
 @shared_task(name="tickets.prune_files")

@@ -24,8 +24,7 @@ from webhooks.models.event import message
 from webhooks.models.webhook import Webhook
 from webhooks.signing import sign
 from webhooks.slots import Receiver, Slots
-from webhooks.transport.encoding import encode
-from webhooks.transport.sender import Outcome, Sender
+from webhooks.transport.sender import Outcome, Sender, encode
 from webhooks.transport.targets import TargetError, parse_target
 from webhooks.verbs.webhooks import disable_if_given_up
 

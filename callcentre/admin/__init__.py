@@ -6,48 +6,20 @@ from callcentre.admin.base import (
     actor_of,
     cut,
     link,
+    unbroken,
     user_of,
     without_buttons,
 )
 from callcentre.admin.confirmations import confirm_first
 from callcentre.admin.dates import DatesFilter
 from callcentre.admin.deletions import DeletableMixin
-from callcentre.admin.edit_conflicts import EditConflictForm
+from callcentre.admin.forms import EditConflictForm, ListField
 from callcentre.admin.history import ChangeMixin, HistoryMixin
 from callcentre.admin.inlines import Inline, WeekdaysInline
-from callcentre.admin.list_field import ListField
 from callcentre.admin.lists import ChangeList, UncountedChangeList, UncountedMixin
 from callcentre.admin.periods import PeriodFilter
 from callcentre.admin.theme import ModelForm, column, display, page_action
 
 # Registers our own models.
-from callcentre.admin import api_users, audit_log, list_actions, list_exports, users  # noqa: F401  # isort: skip
+from callcentre.admin import api_users, audit_log, jobs, users  # isort: skip
 from callcentre.core.scope import may_see
-
-__all__ = [
-    "Admin",
-    "ChangeList",
-    "ChangeMixin",
-    "DatesFilter",
-    "DeletableMixin",
-    "EditConflictForm",
-    "HistoryMixin",
-    "Inline",
-    "ListField",
-    "ModelForm",
-    "PeriodFilter",
-    "ReadOnlyAdmin",
-    "UncountedChangeList",
-    "UncountedMixin",
-    "WeekdaysInline",
-    "actor_of",
-    "column",
-    "confirm_first",
-    "cut",
-    "display",
-    "link",
-    "may_see",
-    "page_action",
-    "user_of",
-    "without_buttons",
-]

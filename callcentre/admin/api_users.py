@@ -14,14 +14,14 @@ from django.utils.formats import localize
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
-from unfold.widgets import UnfoldAdminIntegerFieldWidget, UnfoldAdminPasswordWidget, UnfoldAdminTextareaWidget
+from unfold.widgets import UnfoldAdminPasswordWidget, UnfoldAdminTextareaWidget
 
 from callcentre.admin.base import REFUSALS, Admin, ReadOnlyAdmin, actor_of, user_of
 from callcentre.admin.confirmations import confirm_first
+from callcentre.admin.forms import ListField
 from callcentre.admin.grant_limits import givable_rights, is_stronger
 from callcentre.admin.history import SHOWN, ChangeMixin, Entry, HistoryMixin, entry_of, in_words
-from callcentre.admin.list_field import ListField
-from callcentre.admin.secrets import OwnPasswordForm, password_inputs
+from callcentre.admin.secrets import OwnPasswordForm, RotateForm, password_inputs
 from callcentre.admin.theme import ModelForm, display, page_action
 from callcentre.core.errors import Outdated
 from callcentre.models import AREAS, RIGHTS, ApiUser, ApiUserChange, validate_networks
@@ -119,19 +119,6 @@ class ApiUserForm(OwnPasswordForm, ModelForm):
         if ":" in login:
             raise ValidationError(_("A login has no colon."))
         return login
-
-
-class RotateForm(OwnPasswordForm):
-    overlap_hours = forms.IntegerField(
-        label=_("Hours for which the old secret goes on working"),
-        min_value=0,
-        max_value=30 * 24,
-        initial=24,
-        widget=UnfoldAdminIntegerFieldWidget(),
-        help_text=_("0 ends it at once. Long enough to change it in every program that uses it."),
-    )
-    # A form sent twice would end the secret that it has just shown. The second time, the version is outdated.
-    version = forms.CharField(widget=forms.HiddenInput)
 
 
 def _new_password(label: Any) -> forms.CharField:

@@ -16,7 +16,7 @@ from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import DropdownFilter
 
 from callcentre.admin.base import ReadOnlyAdmin, link
-from callcentre.admin.dates import DatesFilter
+from callcentre.admin.dates import dates_filter
 from callcentre.admin.history import ACTIONS, ChangeMixin, action_label, in_words
 from callcentre.admin.lists import UncountedMixin
 from callcentre.admin.rights import right_name
@@ -26,12 +26,6 @@ from callcentre.core.changes import Change
 from callcentre.core.deletions import model_name
 from callcentre.core.integers import integer_of
 from callcentre.core.scope import DIMENSIONS, model_of
-
-
-class AtFilter(DatesFilter):
-    """Entries from a day to a day."""
-
-    column = "at"
 
 
 class KindFilter(DropdownFilter):
@@ -84,11 +78,11 @@ class ActionFilter(DropdownFilter):
 class AuditLogAdmin(ChangeMixin, UncountedMixin, ReadOnlyAdmin):
     """The one list of all changes. Each object's own page has the entries of that object."""
 
-    date_column = ""  # it has AtFilter
+    date_column = ""  # its filter is the first one
     newest_by = "at"  # as the indexes of all parts of the view have it
     list_display = ("at", "actor", "actor_address", "what", "about", "details")
     list_display_links = ("at",)
-    list_filter = (AtFilter, KindFilter, ActionFilter, "actor_kind", ObjectFilter)
+    list_filter = (dates_filter("at"), KindFilter, ActionFilter, "actor_kind", ObjectFilter)
     search_fields = ("actor_name", "object_name", "object_id__exact", "actor_address__startswith")
     search_help_text = _("Name or address of the person, name or id of the object")
     fields = ("at", "actor", "actor_address", "what", "about", "details")

@@ -27,7 +27,7 @@ from django.utils.translation import gettext as _
 from unfold.admin import checkbox
 
 from callcentre.admin.dates import MinuteField
-from callcentre.admin.edit_conflicts import ShownValueField
+from callcentre.admin.forms import ShownValueField
 from callcentre.admin.list_tools import ListTools
 from callcentre.admin.lists import ChangeList
 from callcentre.admin.log_entries import NamelessLogMixin
@@ -66,6 +66,11 @@ def actor_of(request: HttpRequest) -> Actor:
 def cut(text: Any) -> str:
     """Return a cell of a list that shows a long text cut to the column, and whole under the mouse."""
     return format_html('<span class="cc-cut" title="{}">{}</span>', text, text)
+
+
+def unbroken(text: Any) -> str:
+    """Return a cell that stays in one line."""
+    return format_html('<span class="whitespace-nowrap">{}</span>', text)
 
 
 def link(url: str, text: Any) -> str:

@@ -17,9 +17,9 @@ from unfold.contrib.filters.admin import ChoicesDropdownFilter, DropdownFilter
 from unfold.widgets import UnfoldAdminTextInputWidget
 
 from callcentre.admin.base import REFUSALS, Admin, actor_of
-from callcentre.admin.file_jobs import COLOURS, JobAdmin
+from callcentre.admin.jobs import COLOURS, JobAdmin
 from callcentre.admin.lists import UncountedMixin
-from callcentre.admin.theme import display
+from callcentre.admin.theme import column
 from callcentre.core.deletions import LONGEST_REASON, RIGHT, Deletion, Part, consequences_of, kind_names, model_name
 from callcentre.core.errors import Conflict
 
@@ -92,6 +92,8 @@ class DeletionAdmin(UncountedMixin, JobAdmin):
 
     state_shown = JobAdmin.state_label  # the name of the column in saved views
 
+    kind_shown = column(lambda deletion: deletion.kind_name, description=_("kind"))
+
     def get_urls(self) -> list[URLPattern]:
         return [self.url_to("<int:pk>/again/", self.again_view, "again"), *super().get_urls()]
 
@@ -106,10 +108,6 @@ class DeletionAdmin(UncountedMixin, JobAdmin):
             found = queryset.filter(object_id=term)
             return (found if found.exists() else queryset.filter(actor_name__iexact=term)), False
         return queryset, False
-
-    @display(description=_("kind"))
-    def kind_shown(self, deletion: Deletion) -> str:
-        return deletion.kind_name
 
     def change_view(self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None) -> Any:
         deletion: Deletion = self.job_or_404(request, object_id)

@@ -65,7 +65,9 @@ class ChangeList(ThemeChangeList):
         self.request, self.query = request, text_of_list(self.query)
         self.root_queryset = self.model_admin.for_list(self.model_admin.get_queryset(request))
         if order := self.params.get(ORDER_VAR):
-            self.params[ORDER_VAR] = _order_by_places(order, self.list_display)
+            self.params[ORDER_VAR] = _order_with(
+                order, {name: str(place) for place, name in enumerate(self.list_display)}
+            )
         rows: models.QuerySet[Any] = super().get_queryset(request, *rest, **more)
         return rows
 
@@ -82,10 +84,6 @@ def order_by_names(order: str, columns: Sequence[str]) -> str:
     """Return the order of an address, as "-2.1", with the names of its columns."""
     names = {str(place): name for place, name in enumerate(columns)}
     return _order_with(order, names)
-
-
-def _order_by_places(order: str, columns: Sequence[str]) -> str:
-    return _order_with(order, {name: str(place) for place, name in enumerate(columns)})
 
 
 def _order_with(order: str, others: Mapping[str, str]) -> str:

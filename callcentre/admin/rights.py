@@ -180,14 +180,10 @@ def _area_table(title: str, rows: dict[str, dict[str, Any]], own: list[dict[str,
         "count": len(boxes),
         "rows": [
             {"title": name, "boxes": [by_verb.get(verb) for verb in VERBS]}
-            for name, by_verb in sorted(rows.items(), key=_by_title)
+            for name, by_verb in sorted(rows.items(), key=lambda item: item[0].casefold())
         ],
         "own": own,
     }
-
-
-def _by_title(item: tuple[str, Any]) -> str:
-    return item[0].casefold()
 
 
 def _box(permission: Permission, held: Set[str]) -> dict[str, Any]:

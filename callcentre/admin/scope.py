@@ -1,4 +1,4 @@
-"""The scope of the person at the page in lists, pages, choices and filters (docs/decisions/0031)."""
+"""The scope of the person at the page in lists, pages, choices, filters and in fields (docs/decisions/0031)."""
 
 from collections.abc import Iterable
 from copy import deepcopy
@@ -8,10 +8,14 @@ from django import forms
 from django.core.exceptions import FieldDoesNotExist
 from django.db.models import Model, Q, QuerySet
 from django.http import HttpRequest
+from django.utils.text import capfirst
+from django.utils.translation import gettext as _now
+from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters import admin as theme
+from unfold.widgets import UnfoldAdminSelect2MultipleWidget
 
 from callcentre.admin.theme import ModelAdmin
-from callcentre.core.scope import Scope, is_for_people_without_scope, lookups_of, within_scope
+from callcentre.core.scope import DIMENSIONS, Scope, is_for_people_without_scope, lookups_of, model_of, within_scope
 from callcentre.models import User
 
 if TYPE_CHECKING:
@@ -142,3 +146,51 @@ class AutocompleteSelectMultipleFilter(theme.AutocompleteSelectMultipleFilter):
     """A filter by related rows, found by typing."""
 
     form_class = _NarrowedForm
+
+
+FIELDSET: Any = (
+    _("Scope"),
+    {"fields": tuple(DIMENSIONS), "description": _("The rows that the person sees. Empty: all.")},
+)
+
+
+class ScopeField(forms.TypedMultipleChoiceField):
+    """The ids of one dimension; no choice is None, which stands for all."""
+
+    def __init__(self, **options: Any) -> None:
+        defaults = {"coerce": int, "empty_value": None, "required": False, "widget": UnfoldAdminSelect2MultipleWidget()}
+        super().__init__(**{**defaults, **options})
+
+    def offer(self, scope: Scope, column: str, chosen: Iterable[int] = ()) -> None:
+        """Offer the rows within the scope of the person at the page, and chosen ones that are gone.
+
+        A person with a scope has to choose: an empty field would give more than they see.
+        """
+        model = model_of(column)
+        names = {row.pk: str(row) for row in scope.within(model._default_manager.all())}
+        gone = {pk: _now("gone (%(id)s)") % {"id": pk} for pk in chosen if pk not in names}
+        self.choices = [*names.items(), *gone.items()]
+        if (own := scope.by_column[column]) is not None:
+            self.required = True
+            self.initial = own
+            self.help_text = _("You can give only what is in your own scope.")
+            self.error_messages["required"] = _("Choose at least one: you can give only what is in your own scope.")
+
+
+class ScopeForm(forms.BaseForm):
+    """A form with the fields of a scope. Its class has the scope of the person at the page."""
+
+    editors_scope: Scope
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        row = getattr(self, "instance", None)
+        for column in DIMENSIONS:
+            if isinstance(field := self.fields.get(column), ScopeField):
+                field.offer(self.editors_scope, column, getattr(row, column, None) or ())
+
+
+def scope_field(column: str) -> ScopeField:
+    """Return the input of a column. Its form offers the choices."""
+    label = User._meta.get_field(column).verbose_name  # type: ignore[union-attr]
+    return ScopeField(label=capfirst(str(label)), help_text=_("Empty: all."))

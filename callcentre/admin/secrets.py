@@ -1,4 +1,4 @@
-"""The form that asks for a person's own password before a secret is shown or changed."""
+"""The forms that ask for a person's own password before a secret is shown or changed."""
 
 from typing import Any, ClassVar, Self, cast
 
@@ -10,7 +10,7 @@ from django.utils.html import format_html
 from django.utils.safestring import mark_safe
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
-from unfold.widgets import UnfoldAdminPasswordWidget
+from unfold.widgets import UnfoldAdminIntegerFieldWidget, UnfoldAdminPasswordWidget
 
 from callcentre import passwords
 from callcentre.models import User
@@ -64,6 +64,19 @@ class OwnPasswordForm(forms.Form):
             except ValidationError as error:
                 self.add_error(OWN_PASSWORD, error)
         return cleaned
+
+
+class RotateForm(OwnPasswordForm):
+    overlap_hours = forms.IntegerField(
+        label=_("Hours for which the old secret goes on working"),
+        min_value=0,
+        max_value=30 * 24,
+        initial=24,
+        widget=UnfoldAdminIntegerFieldWidget(),
+        help_text=_("0 ends it at once. Long enough to change it in every program that uses it."),
+    )
+    # A form sent twice would end the secret that it has just shown. The second time, the version is outdated.
+    version = forms.CharField(widget=forms.HiddenInput)
 
 
 def _again() -> str:

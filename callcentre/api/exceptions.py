@@ -150,15 +150,12 @@ def _body_of_validation_error(error: ValidationError) -> dict[str, Any]:
     for name, several in by_field.items():
         for single in several:
             for message in single.messages:
-                entry: dict[str, Any] = {"message": message, "code": _code_of(single.code).number}
+                code = ErrorCode.__members__.get((single.code or "").upper(), ErrorCode.BAD_REQUEST)
+                entry: dict[str, Any] = {"message": message, "code": code.number}
                 if name != NON_FIELD_ERRORS:
                     entry["field"] = name
                 errors.append(entry)
     return {"request_id": current_request_id(), "errors": errors}
-
-
-def _code_of(slug: str | None) -> ErrorCode:
-    return ErrorCode.__members__.get((slug or "").upper(), ErrorCode.BAD_REQUEST)
 
 
 # Unique constraint -> its fault; apps add theirs.

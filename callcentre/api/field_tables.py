@@ -5,7 +5,7 @@ from typing import Any
 
 from callcentre.api import fields as wire
 from callcentre.api import openapi
-from callcentre.api.serializers import Input
+from callcentre.api.fields import Input
 from callcentre.core.field_tables import NEVER, Field, Kind
 from callcentre.core.parsing import INT32
 from callcentre.core.times import minute

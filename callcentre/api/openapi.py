@@ -11,8 +11,8 @@ from django.utils.functional import Promise
 
 from callcentre.api import fields as wire
 from callcentre.api import filters
+from callcentre.api.fields import Input
 from callcentre.api.pagination import MAX_LIMIT
-from callcentre.api.serializers import Input
 from callcentre.core import times
 from callcentre.core.errors import ErrorCode
 

@@ -160,7 +160,8 @@ def _replace_trigger(cursor: CursorWrapper, table: str, arguments: Sequence[str]
 
 
 def _install_view(cursor: CursorWrapper, tables: list[str]) -> None:
-    parts = [_part_of_entries(), *(_part_of(model) for model in histories() if model._meta.db_table in tables)]
+    entries = _select(AuditEntry, "model", "object_id", "object_name", "part")
+    parts = [entries, *(_part_of(model) for model in histories() if model._meta.db_table in tables)]
     view = " UNION ALL ".join(parts)
     name = AuditLog._meta.db_table
     cursor.execute("SELECT obj_description(to_regclass(%s))", [name])
@@ -168,10 +169,6 @@ def _install_view(cursor: CursorWrapper, tables: list[str]) -> None:
         cursor.execute(f"DROP VIEW IF EXISTS {name}")
         cursor.execute(f"CREATE VIEW {name} AS {view}")
         cursor.execute(f"COMMENT ON VIEW {name} IS '{described}'")
-
-
-def _part_of_entries() -> str:
-    return _select(AuditEntry, "model", "object_id", "object_name", "part")
 
 
 def _part_of(history: type[Change]) -> str:

@@ -53,11 +53,6 @@ def _with_included(role: str) -> Iterator[str]:
         role = INCLUDED.get(role, "")
 
 
-def rights_of(role: str, permissions: Iterable[tuple[int, str, str]]) -> list[int]:
-    """Return the keys of the permissions (key, app, code name) that the role has."""
-    return [pk for pk, app, codename in permissions if has_right(role, app, codename)]
-
-
 def deliver(historical: Any, roles: Iterable[str]) -> None:
     """Write these roles as groups, in a migration. A group of the same name stays as it is."""
     group, permission = historical.get_model("auth", "Group"), historical.get_model("auth", "Permission")
@@ -65,4 +60,4 @@ def deliver(historical: Any, roles: Iterable[str]) -> None:
     for role in roles:
         made, is_new = group.objects.get_or_create(name=role)
         if is_new:
-            made.permissions.set(rights_of(role, known))
+            made.permissions.set([pk for pk, app, codename in known if has_right(role, app, codename)])

@@ -4,7 +4,7 @@ from django.db import transaction
 
 from callcentre.core.actor import SYSTEM
 from callcentre.demonstration import DATA
-from knowledgebase.exchange.folder_import import import_folder
+from knowledgebase.exchange import import_folder
 from knowledgebase.models import Catalog, Category, Term
 
 CATALOG = "Customer help"

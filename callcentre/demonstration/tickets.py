@@ -10,12 +10,14 @@ from django.utils import timezone
 
 from callcentre.core.actor import SYSTEM
 from callcentre.core.changes import actor_columns
-from callcentre.demonstration import DATA, add, chats, data
-from telephony.models import Agent, Connection
+from callcentre.demonstration import DATA, add, data
+from telephony.models import Agent, Connection, Queue
 from tickets.file_storage import store
 from tickets.mail_ids import new_header_id
 from tickets.models import (
     CannedReply,
+    Chat,
+    ChatMessage,
     Company,
     Customer,
     CustomerNumber,
@@ -34,8 +36,47 @@ from tickets.models import (
 )
 from tickets.models.ticket import REPLY_SOURCES
 from tickets.verbs.customers import create_customer
-from tickets.verbs.due_times import set_columns
-from tickets.verbs.status_changes import Kind, status_comment, status_of_kind
+from tickets.verbs.due_times import Kind, set_columns, status_comment, status_of_kind
+
+CHAT_DAYS, A_DAY = 30, 3
+
+
+@transaction.atomic
+def _seed_chats(agents: list[Agent], conversations: list[list[str]], customers: list[list[str]]) -> None:
+    """Add chats to a database without chats."""
+    queue = Queue.objects.filter(name="Hotline").first()
+    if queue is None or Chat.objects.exists():
+        return
+    chance = random.Random("a month of chats")  # noqa: S311  (a demonstration, no secret)
+    chats: list[Chat] = []
+    messages: list[ChatMessage] = []
+    for position in range(CHAT_DAYS * A_DAY):
+        agent, lines = agents[position % len(agents)], conversations[position % len(conversations)]
+        number = position % len(customers)
+        day = timezone.localdate() - timedelta(days=CHAT_DAYS - position // A_DAY)
+        at = timezone.make_aware(datetime.combine(day, time(8))) + timedelta(seconds=chance.randrange(32_400))
+        chat = Chat(
+            client_name=" ".join(customers[number]),
+            client_email=f"customer{number + 1}@client.example",
+            queue=queue,
+            created_at=at,
+        )
+        chats.append(chat)
+        if position >= CHAT_DAYS * A_DAY - 2:  # no agent has taken these two yet
+            messages.append(ChatMessage(chat=chat, body=lines[0], created_at=at))
+            continue
+        chat.agent, chat.assigned_at = agent, at + timedelta(seconds=chance.randrange(5, 60))
+        for turn, line in enumerate(lines):
+            at += timedelta(seconds=chance.randrange(10, 90) + 60 * (turn == 1))
+            speaker = agent if turn % 2 else None
+            messages.append(ChatMessage(chat=chat, agent=speaker, body=line, created_at=at))
+            if speaker and chat.answered_at is None:
+                chat.answered_at = at
+        if position < CHAT_DAYS * A_DAY - 4:  # the last ones are still open
+            chat.closed_at = at + timedelta(seconds=chance.randrange(5, 120))
+    Chat.objects.bulk_create(chats)
+    ChatMessage.objects.bulk_create(messages)
+
 
 TICKETS, DAYS = 60, 30
 
@@ -55,7 +96,7 @@ def seed() -> None:
     if not Ticket.objects.exists():
         _Month(agents, customers, queues, [str(field.pk) for field in fields]).play(given["matters"], given["sources"])
         _name_callers()
-    chats.seed(agents, given["chats"], given["customers"])
+    _seed_chats(agents, given["chats"], given["customers"])
 
 
 def _queue(name: str, address: str) -> TicketQueue:

@@ -12,7 +12,7 @@ class ListsConfig(AppConfig):
     role_rights: RoleRights = {"Supervisor": {"va": "listexport", "v": "listaction", "s": "savedview"}}
 
     def ready(self) -> None:
-        from callcentre.core.deletions import personal_data_deleted  # noqa: PLC0415  (apps load before it)
-        from callcentre.lists.forgetting import forget  # noqa: PLC0415
+        from callcentre.core.deletions import personal_data_deleted
+        from callcentre.lists.forgetting import forget
 
         personal_data_deleted.connect(forget, dispatch_uid="callcentre.lists")

@@ -68,12 +68,12 @@ def _ask(questions: Mapping[str, Callable[[], Answer]]) -> dict[str, Callable[[]
     return {name: partial(wait, _threads.submit(question)) for name, question in questions.items()}
 
 
-def _outcomes(checks: Mapping[str, Callable[[], None]]) -> dict[str, dict[str, Any]]:
+def _outcomes(checks: Mapping[str, Callable[[], object]]) -> dict[str, dict[str, Any]]:
     waits = _ask({name: partial(_milliseconds, check) for name, check in checks.items()})
     return {name: _outcome(name, wait) for name, wait in waits.items()}
 
 
-def _milliseconds(check: Callable[[], None]) -> float:
+def _milliseconds(check: Callable[[], object]) -> float:
     started = time.perf_counter()
     check()
     return round((time.perf_counter() - started) * 1000, 1)
@@ -104,10 +104,6 @@ def _broker() -> redis.Redis:
     )
 
 
-def _check_database() -> None:
-    query("SELECT 1")
-
-
 def _check_broker() -> None:
     with _broker() as broker:
         broker.ping()
@@ -134,8 +130,8 @@ def _check_space() -> None:
 probes["space"] = _check_space
 
 
-CHECKS: dict[str, Callable[[], None]] = {
-    "database": _check_database,
+CHECKS: dict[str, Callable[[], object]] = {
+    "database": partial(query, "SELECT 1"),
     "broker": _check_broker,
     "migrations": check_migrations,
     "files": check_folder,

@@ -9,26 +9,70 @@ from collections import defaultdict
 from datetime import datetime, timedelta
 from typing import Any
 
+import redis
 from django.db.models import Count
 from django.utils import timezone
 
+from callcentre.core import free_space
+from callcentre.core.broker_queues import waiting_tasks
+from callcentre.core.heartbeats import BEAT, DIALLER, LISTENER, SILENCES, missing
+from callcentre.core.redis_client import client
 from callcentre.core.scope import ALL, Scope
-from callcentre.overview import processes
+from callcentre.core.statements import Statement, rows_of
 from callcentre.overview.models import Alarm
 from campaigns.dialling.compliance import MOST_DROPS
 from campaigns.dialling.day_counts import days_of
 from campaigns.dialling.status import states_of
 from campaigns.models import Campaign
+from campaigns.monitoring import CAMPAIGNS
 from campaigns.progress import snapshot as progress_of_campaigns
 from reports.parameters import USUAL_WITHIN
 from telephony import inbound_day, queue_waits
-from telephony.board import board
+from telephony.current_states import board
 from telephony.inbound_day import Day, InboundCounts
+from telephony.leader_election import IS_CONNECTED
 from telephony.models import Queue
-from tickets import day_counts, due_tickets
+from tickets import due_tickets
 from tickets.models import ReceivedMail, Ticket, TicketQueue
 from tickets.monitoring import MAIL_LATE_SECONDS
 from webhooks.models import Webhook
+
+# Seconds after which a waiting task says that no worker takes it. Imports and exports may keep the last two busy.
+LATE_SECONDS = {"calls": 15, "webhooks": 15, "mail": 60, "default": 300, "reports": 300}
+_STATE = Statement("SELECT {is_connected}, to_dial, without FROM ({campaigns}) AS campaign (to_dial, without)").of(
+    is_connected=IS_CONNECTED, campaigns=CAMPAIGNS
+)
+
+
+def read_processes() -> dict[str, Any]:
+    """Return the state of each kind of process."""
+    dead = missing({kind: seconds for kind, seconds, _count in rows_of(SILENCES)})
+    ((is_connected, to_dial, without_dialler),) = rows_of(_STATE.format(day=timezone.localdate().isoformat()))
+    return {
+        "has_listener": LISTENER not in dead,
+        "is_connected": is_connected,
+        "to_dial": to_dial,
+        "without_dialler": without_dialler,
+        "low_volumes": {name: volume.free for name, volume in free_space.volumes().items() if volume.is_low},
+        "is_full": free_space.is_full(),
+        "has_dialler": DIALLER not in dead,
+        "has_beat": BEAT not in dead,
+        "without_worker": [queue for queue in LATE_SECONDS if queue in dead],
+        **_tasks(),
+    }
+
+
+def _tasks() -> dict[str, Any]:
+    """Return the queues whose tasks wait too long."""
+    try:
+        waiting = waiting_tasks(client())
+    except redis.RedisError:
+        return {"has_broker": False, "late": {}}
+    late = {
+        queue: tasks.oldest_seconds for queue, tasks in waiting.items() if tasks.oldest_seconds > LATE_SECONDS[queue]
+    }
+    return {"has_broker": True, "late": late}
+
 
 Figures = dict[str, Any]
 # Rows of a part. Its list has the rest.
@@ -60,7 +104,7 @@ def read(scope: Scope = ALL) -> Figures:
         "agents": _agents(scope),
         "campaigns": _campaigns(now, scope),
         "tickets": _tickets(now, scope),
-        "hours": _hours(calls, day_counts.of_day(midnight, scope)),
+        "hours": _hours(calls, due_tickets.of_day(midnight, scope)),
         "webhooks": _webhooks(scope),
         "mailboxes": _mailboxes(now, scope),
         "senders": list(
@@ -69,7 +113,7 @@ def read(scope: Scope = ALL) -> Figures:
             .values("id", "name", "smtp_error")[:SHOWN]
         ),
         "quarantine": scope.within(ReceivedMail.objects.quarantined()).order_by()[: MAILS_COUNTED + 1].count(),
-        "processes": processes.read(),
+        "processes": read_processes(),
         "alarms": _alarms(scope),
     }
     figures["seconds"] = time.perf_counter() - began
@@ -205,10 +249,10 @@ def _mailboxes(now: datetime, scope: Scope) -> list[Figures]:
 
 
 def _alarms(scope: Scope) -> list[Figures]:
-    raised = scope.within(Alarm.objects.raised()).select_related("queue", "campaign").order_by("raised_at", "id")
+    raised = scope.within(Alarm.objects.exclude(raised_at=None)).select_related("queue", "campaign")
     return [
         {"id": alarm.pk, "name": alarm.name, "subject": alarm.subject, "limit": alarm.limit, "value": alarm.value}
         | {"place": alarm.place, "queue": alarm.queue_id, "campaign": alarm.campaign_id, "sounds": alarm.sounds}
         | {"since": _epoch(alarm.raised_at)}
-        for alarm in raised
+        for alarm in raised.order_by("raised_at", "id")
     ]

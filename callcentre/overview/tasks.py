@@ -1,9 +1,8 @@
 from celery import shared_task
 from django.utils import timezone
 
-from callcentre.overview.mails import outbox
 from callcentre.overview.models import AlarmMail
-from callcentre.overview.watch import set_alarm_of_trunk, watch
+from callcentre.overview.watch import outbox, set_alarm_of_trunk, watch
 
 
 @shared_task(name="overview.watch_alarms")

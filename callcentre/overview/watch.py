@@ -1,12 +1,19 @@
-"""The watch of alarms: read the figures of all alarms, and raise or clear those whose figure has crossed its limit."""
+"""The watch of alarms: it reads the figures of all alarms, raises or clears those beyond their limit, and mails."""
 
 from collections.abc import Sequence
 from datetime import datetime
+from operator import attrgetter
 
+from django.conf import settings
 from django.db import transaction
+from django.db.models import Q
+from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
-from callcentre.overview.models import Alarm
+from callcentre.core.mail_outbox import Letter, Outbox
+from callcentre.core.times import second
+from callcentre.overview.models import Alarm, AlarmMail
 from callcentre.overview.verbs.alarms import settle
 from campaigns.dialling import trunk
 from campaigns.dialling.day_counts import days_of
@@ -31,7 +38,8 @@ def watch() -> int:
     it is free again. A worker that dies leaves no part of the change behind.
     """
     with transaction.atomic():
-        watched = Alarm.objects.watched().order_by("pk")
+        # Of inactive alarms, those that are raised may change too.
+        watched = Alarm.objects.filter(Q(is_active=True) | Q(raised_at__isnull=False)).order_by("pk")
         alarms = list(watched.select_for_update(skip_locked=True, no_key=True))
         if not alarms:
             return 0
@@ -75,3 +83,25 @@ def _open_queues(alarms: Sequence[Alarm], now: datetime) -> set[int]:
         return set()
     queues = Queue.objects.filter(alarms__in=alarms).prefetch_related("opening_hours")
     return {queue.pk for queue in queues if queue.is_open(now)}
+
+
+def _letters(mail: AlarmMail) -> list[Letter]:
+    alarm = mail.alarm
+    title = _("Alarm: %(name)s") if mail.is_raised else _("Alarm is over: %(name)s")
+    lines = [
+        f"{alarm.place}: {Alarm.Subject(alarm.subject).sentence(mail.limit)}",
+        *([_("Value: %(value)s") % {"value": f"{mail.value:g}"}] if mail.value is not None else []),
+        _("Time: %(time)s") % {"time": second(mail.at)},
+    ]
+    if settings.PUBLIC_URL:
+        lines.append(settings.PUBLIC_URL + reverse("admin:index"))
+    return [Letter(mail.recipient, title % {"name": alarm.name}, lines)]
+
+
+outbox = Outbox(
+    AlarmMail,
+    compose=_letters,
+    language=attrgetter("alarm.language"),
+    written_at=attrgetter("at"),
+    related=["alarm__queue", "alarm__campaign"],
+)

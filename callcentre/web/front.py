@@ -116,7 +116,7 @@ class Front:
         environ = environ_of(scope)
         pool = self._pool_for(environ["PATH_INFO"])
         exchange = _Exchange(asyncio.get_running_loop(), receive, send)
-        if not _has_body(environ):
+        if environ.get("CONTENT_LENGTH", "0") == "0" and "HTTP_TRANSFER_ENCODING" not in environ:
             environ["wsgi.input"] = _EMPTY
             await self._answer(pool, exchange, environ)
             return
@@ -315,10 +315,6 @@ class _Empty:
 
 
 _EMPTY = _Empty()
-
-
-def _has_body(environ: Environ) -> bool:
-    return environ.get("CONTENT_LENGTH", "0") != "0" or "HTTP_TRANSFER_ENCODING" in environ
 
 
 def environ_of(scope: Message) -> Environ:

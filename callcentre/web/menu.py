@@ -12,11 +12,8 @@ from django.utils.translation import gettext_lazy as _
 from callcentre.admin import may_see
 from callcentre.overview.admin.pages import overview_panel
 from callcentre.web.desk.home import agent_of, is_supervisor
-from campaigns.admin.dashboard import campaigns_panel
-from knowledgebase.admin.dashboard import knowledgebase_panel
-from reports.admin.dashboard import reports_panel
+from callcentre.web.panels import campaigns_panel, knowledgebase_panel, reports_panel, webhooks_panel
 from reports.catalogue import OUTBOUNDS, QUEUES, TICKETS
-from webhooks.admin.dashboard import webhooks_panel
 
 
 class Page(NamedTuple):

@@ -12,13 +12,19 @@ from csp.constants import HEADER
 from csp.middleware import CSPMiddleware
 from csp.utils import build_policy
 from django.conf import settings
+from django.contrib.auth import middleware as of_users
+from django.contrib.messages import middleware as of_messages
+from django.contrib.sessions import middleware as of_sessions
 from django.core.exceptions import BadRequest
 from django.db import DataError, connection
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
+from django.middleware import csrf
+from django.utils import translation
+from django.utils.cache import patch_vary_headers
 from django.utils.functional import cached_property
 
-from callcentre.api.authentication import ADMISSION, KNOWN, PRINCIPAL
+from callcentre.api.authentication import ADMISSION, KNOWN, PRINCIPAL, has_credential
 from callcentre.api.exceptions import body_for_status, error_body
 from callcentre.api.renderers import CONTENT_TYPE, to_json
 from callcentre.core.actor import SYSTEM, Actor
@@ -28,19 +34,68 @@ from callcentre.core.network import client_address, is_in_networks
 from callcentre.core.parsing import is_storable
 from callcentre.core.sender import Sender, sending
 from callcentre.monitoring import metrics
-from callcentre.web import error_pages
+from callcentre.web import error_pages, sessions
 from callcentre.web.bodies import is_of_api
 from callcentre.web.error_pages import misread
+
+
+class _OfPages:
+    """A middleware without an effect on requests to the API that have a credential, and so need no session."""
+
+    get_response: Any
+
+    def __call__(self, request: HttpRequest) -> Any:
+        if has_credential(request.META) and is_of_api(request.path_info):
+            return self.get_response(request)
+        return super().__call__(request)  # type: ignore[misc]
+
+
+class SessionMiddleware(_OfPages, of_sessions.SessionMiddleware):
+    """Django's middleware, for pages."""
+
+
+class IdleMiddleware(_OfPages, sessions.IdleMiddleware):
+    """Our middleware, for pages."""
+
+
+class CsrfViewMiddleware(_OfPages, csrf.CsrfViewMiddleware):
+    """Django's middleware, for pages."""
+
+
+class AuthenticationMiddleware(_OfPages, of_users.AuthenticationMiddleware):
+    """Django's middleware, for pages."""
+
+
+class MessageMiddleware(_OfPages, of_messages.MessageMiddleware):
+    """Django's middleware, for pages."""
+
+
+class _Middleware:
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+
+class LanguageMiddleware(_Middleware):
+    """The language of the request's cookie or its Accept-Language.
+
+    Django's middleware also looks for a language in the address, where we have none. That takes three times as long.
+    """
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        translation.activate(translation.get_language_from_request(request))
+        request.LANGUAGE_CODE = translation.get_language() or ""
+        response = self.get_response(request)
+        patch_vary_headers(response, ["Accept-Language"])
+        response.headers.setdefault("Content-Language", translation.get_language() or "")
+        return response
+
 
 logger = logging.getLogger("callcentre.requests")
 
 _QUIET = ("/health/", "/metrics", "/static/")
 
 
-class RequestMiddleware:
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self.get_response = get_response
-
+class RequestMiddleware(_Middleware):
     def __call__(self, request: HttpRequest) -> HttpResponse:
         started = time.perf_counter()
         request_id = os.urandom(7).hex()[:13]
@@ -114,14 +169,11 @@ def _actor_of(request: HttpRequest) -> Actor:
     return cast("Actor", user.actor) if user and user.is_authenticated else SYSTEM
 
 
-class CrossSiteMiddleware:
+class CrossSiteMiddleware(_Middleware):
     """The refusal of writes that a page of another site makes with the credentials of our user's browser.
 
     Browsers name the site in Sec-Fetch-Site, which no page can set. Programs and old browsers send no such header.
     """
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         site = request.META.get("HTTP_SEC_FETCH_SITE", "none")
@@ -137,15 +189,12 @@ class CrossSiteMiddleware:
         return self.get_response(request)
 
 
-class NulMiddleware:
+class NulMiddleware(_Middleware):
     """The answer 400 to an address, cookie or form with NUL, which PostgreSQL cannot store in any text.
 
     The API checks its own addresses and bodies, and names the field. Fields of most forms refuse NUL with a sentence
     beside the field. A form is refused here only if its page used the text and failed.
     """
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         return misread(request, BadRequest()) if _has_nul(request) else self.get_response(request)
@@ -167,15 +216,12 @@ def _has_impossible_text(request: HttpRequest) -> bool:
     return any(not is_storable(text) for name, values in request.POST.lists() for text in (name, *values))
 
 
-class BusyMiddleware:
+class BusyMiddleware(_Middleware):
     """The answer 409 of a page that waited too long for a row of another transaction, and 503 of the audit log during
     an upgrade.
 
     Some pages handle this themselves; the API has an answer of its own.
     """
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         return self.get_response(request)

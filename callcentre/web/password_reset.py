@@ -22,8 +22,7 @@ from callcentre.core.network import client_address
 from callcentre.core.sender import acting, sender
 from callcentre.models import User
 from callcentre.rate_limits import source_of
-from callcentre.signin.verbs.password_resets import ask_for_reset, may_ask
-from callcentre.signin.verbs.sessions import end_sessions
+from callcentre.signin.verbs import ask_for_reset, end_sessions, may_ask
 
 
 class AskForm(forms.Form):

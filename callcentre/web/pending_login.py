@@ -16,7 +16,7 @@ from django.utils.http import url_has_allowed_host_and_scheme
 
 from callcentre.models import User
 from callcentre.signin.enforcement import must_set_up
-from callcentre.signin.verbs.second_factor import has_second_factor
+from callcentre.signin.verbs import has_second_factor
 
 # The session's key for the pending log-in.
 PENDING = "pending_log_in"

@@ -16,10 +16,10 @@ from callcentre.admin.pages import site_page
 from callcentre.core.scope import Scope
 from callcentre.core.search import Hit, SearchText
 from campaigns.admin.record_search import records
-from knowledgebase.admin.article_search import articles
+from knowledgebase.admin.misses import articles
 from telephony.admin.agent_search import agents
 from telephony.admin.connection_search import calls
-from tickets.admin.chat_search import chats
+from tickets.admin.chats import chats
 from tickets.admin.customer_search import companies, customers
 from tickets.admin.ticket_search import tickets
 

@@ -22,20 +22,21 @@ from callcentre import passwords
 from callcentre.admin import user_of
 from callcentre.admin.pages import site_page
 from callcentre.admin.secrets import OwnPasswordForm
-from callcentre.admin.sign_in import rows_of
+from callcentre.admin.users import rows_of
 from callcentre.models import User
 from callcentre.signin.enforcement import is_required_of
 from callcentre.signin.models import RecoveryCode, SecondFactor
-from callcentre.signin.verbs.second_factor import (
+from callcentre.signin.verbs import (
     begin_second_factor,
     check_code,
     confirm_second_factor,
+    end_session,
+    end_sessions,
     has_second_factor,
     remove_second_factor,
     renew_recovery_codes,
     waiting_seconds,
 )
-from callcentre.signin.verbs.sessions import end_session, end_sessions
 from callcentre.web import pending_login
 
 # The session's key for the time at which it began to set up a second factor.

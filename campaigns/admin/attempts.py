@@ -1,28 +1,84 @@
 """The attempts of the dialler in the admin: a list without edits, and a file of it."""
 
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from datetime import timedelta
 from typing import Any
 
 from django.contrib import admin
 from django.contrib.admin.options import IncorrectLookupParameters
 from django.core.exceptions import BadRequest, PermissionDenied
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Exists, F, OuterRef, Q, QuerySet
+from django.db.models.fields.json import KT
+from django.db.models.lookups import IsNull
 from django.http import HttpRequest, StreamingHttpResponse
 from django.urls import URLPattern
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import ChoicesDropdownFilter
 
-from callcentre.admin import DatesFilter, ReadOnlyAdmin, UncountedMixin, actor_of, display
+from callcentre.admin import PeriodFilter, ReadOnlyAdmin, UncountedMixin, actor_of, display
+from callcentre.admin.dates import dates_filter
+from callcentre.admin.periods import within
 from callcentre.admin.scope import AutocompleteSelectFilter
 from callcentre.core.audit import AuditAction, record
+from callcentre.core.counted import Spans
 from callcentre.core.phone import PhoneError, normalise
 from callcentre.core.spreadsheets import CsvWriter
-from campaigns.admin.report_filter import Counted
+from campaigns.dialling.answered_calls import IN_TIME_SECONDS
 from campaigns.dialling.hours import IGNORED
-from campaigns.models import Attempt
+from campaigns.models import Attempt, Record, RecordStatus, SystemStatus
+
+_DROPPED = Q(outcome=Attempt.Outcome.DROPPED)
+_STATUS = "result__values__status_id"
+_WAYS = {
+    "dialled": Q(),
+    "live": Q(joined_at__isnull=False) | _DROPPED,
+    "dropped": _DROPPED | Q(joined_at__gt=F("answered_at") + timedelta(seconds=IN_TIME_SECONDS)),
+    "machines": Q(outcome=Attempt.Outcome.MACHINE),
+    "settled": Q(IsNull(KT(_STATUS), rhs=False)),
+}
+
+
+class Counted(PeriodFilter):
+    """Attempts that a figure counts (reports.outbounds). The arguments are the campaigns."""
+
+    ways = {
+        "dialled": _("calls dialled"),
+        "live": _("live answers"),
+        "dropped": _("drops"),
+        "machines": _("answering machines"),
+        "settled": _("calls with a result"),
+        "succeeded": _("calls with a success"),
+        "done": _("last calls of records that are done"),
+    }
+
+    def of(self, way: str, arguments: Sequence[int], spans: Spans) -> Q:
+        wanted = within("dialled_at", spans) & ~Q(outcome=Attempt.Outcome.NOT_DIALLED)
+        if any(arguments):
+            wanted &= Q(campaign__in=arguments)
+        if way == "done":
+            return wanted & _is_last_of_done()
+        if way == "succeeded":
+            return wanted & _is_success(arguments)
+        return wanted & _WAYS[way]
+
+
+def _is_last_of_done() -> Q:
+    """Build the condition for the last attempt of a record that is not called any more."""
+    done = Record.objects.filter(pk=OuterRef("record_id"), system_status__in=SystemStatus.completed())
+    later = Attempt.objects.filter(record_id=OuterRef("record_id")).exclude(outcome=Attempt.Outcome.NOT_DIALLED)
+    later = later.filter(
+        Q(dialled_at__gt=OuterRef("dialled_at")) | Q(dialled_at=OuterRef("dialled_at"), pk__gt=OuterRef("pk"))
+    )
+    return Q(Exists(done.order_by())) & ~Q(Exists(later.order_by()))
+
+
+def _is_success(campaigns: Sequence[int]) -> Q:
+    successes = RecordStatus.objects.filter(is_success=True, campaign__in=campaigns).order_by()
+    return Q(**{f"{_STATUS}__in": list(successes.values_list("pk", flat=True))})
+
 
 # Column of the file -> look-up of its value.
 COLUMNS = {
@@ -53,12 +109,6 @@ _ROWS = 2_000
 _BYTE_ORDER_MARK = "\ufeff"
 
 
-class Dates(DatesFilter):
-    """A filter by the day of the call."""
-
-    column = "dialled_at"
-
-
 @admin.register(Attempt)
 class AttemptAdmin(UncountedMixin, ReadOnlyAdmin):
     """The list answers which numbers were called when, why that was allowed, and with what outcome."""
@@ -75,7 +125,12 @@ class AttemptAdmin(UncountedMixin, ReadOnlyAdmin):
         "rule_shown",
     )
     list_display_links = ("dialled_at",)
-    list_filter = (("campaign", AutocompleteSelectFilter), ("outcome", ChoicesDropdownFilter), Dates, Counted)
+    list_filter = (
+        ("campaign", AutocompleteSelectFilter),
+        ("outcome", ChoicesDropdownFilter),
+        dates_filter("dialled_at"),
+        Counted,
+    )
     list_select_related = ("agent",)
     list_before_template = "admin/campaigns/attempts_download.html"
     search_fields = ("number",)

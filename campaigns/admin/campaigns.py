@@ -19,7 +19,7 @@ from django.utils.translation import ngettext
 from unfold.contrib.filters.admin import ChoicesDropdownFilter, DropdownFilter
 from unfold.widgets import UnfoldAdminTextInputWidget
 
-from callcentre.admin import Admin, actor_of, confirm_first, display, page_action
+from callcentre.admin import Admin, actor_of, column, confirm_first, display, page_action
 from callcentre.admin.base import REFUSALS
 from callcentre.admin.scope import RelatedDropdownFilter
 from callcentre.admin.theme import ModelForm
@@ -201,6 +201,8 @@ class CampaignAdmin(DiallingPages, DropMessagePage, Admin):
         (_("Script"), {"classes": ("tab",), "fields": ("script",)}),
     )
 
+    code_shown = column(lambda campaign: campaign.code, description=_("id"))
+
     def get_queryset(self, request: HttpRequest) -> QuerySet[Campaign]:
         campaigns: QuerySet[Campaign] = super().get_queryset(request).annotate(agent_count=Count("agents"))
         return campaigns
@@ -211,10 +213,6 @@ class CampaignAdmin(DiallingPages, DropMessagePage, Admin):
 
     def get_readonly_fields(self, request: HttpRequest, obj: Campaign | None = None) -> tuple[str, ...]:
         return ("code_shown",) if obj else ()
-
-    @display(description=_("id"))
-    def code_shown(self, campaign: Campaign) -> str:
-        return campaign.code
 
     def get_inlines(self, request: HttpRequest, obj: Campaign | None = None) -> list[Any]:
         """Show none of a new campaign, whose statuses come from the dictionary, and no fields of a CRM campaign."""

@@ -1,8 +1,9 @@
 """The pages of dialling: of one campaign, of compliance, and the switch of all dialling."""
 
 import io
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from django import forms
 from django.contrib import admin, messages
@@ -15,25 +16,70 @@ from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
-from callcentre.admin import Admin, ReadOnlyAdmin, UncountedMixin, actor_of, display, link, page_action
+from callcentre.admin import Admin, ReadOnlyAdmin, UncountedMixin, actor_of, column, display, link, page_action
 from callcentre.admin.base import REFUSALS
 from callcentre.admin.scope import AutocompleteSelectFilter, scope_of
 from callcentre.admin.theme import ModelForm
 from callcentre.core.actor import Actor
 from callcentre.core.integers import integer_of
 from callcentre.core.spreadsheets import CsvWriter
-from campaigns.admin.charts import KINDS, chart_of
 from campaigns.dialling.compliance import Figures, compliance
-from campaigns.dialling.day_counts import of_days, of_hour
+from campaigns.dialling.day_counts import CallCounts, of_days, of_hour
 from campaigns.dialling.status import DiallingStatus, dialling_status
 from campaigns.models import Campaign, DiallingSwitch, RecordOffer
 from campaigns.verbs.dialling import pause_dialling, start_dialling, stop_dialling, switch_dialling
 from telephony.admin.state_labels import LABELS
 
-if TYPE_CHECKING:
-    _Base = Admin
-else:
-    _Base = object
+WIDTH, HEIGHT = 600, 120
+# Columns that a chart has at least.
+FEWEST = 7
+# Kind of bar -> its label, from the bottom of a column to its top.
+KINDS: dict[str, Any] = {"answered": _("answered"), "dropped": _("dropped"), "others": _("not answered")}
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A part of a column: `kind` is the part, the rest are attributes of the drawing."""
+
+    kind: str
+    x: str
+    y: str
+    width: str
+    height: str
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """Columns of calls. `most` is the height of the highest, in calls."""
+
+    bars: list[Bar]
+    first: str
+    last: str
+    most: int
+    rows: list[CallCounts]
+
+
+def chart_of(columns: Sequence[CallCounts]) -> Chart:
+    """Draw the columns from the first one with calls on: a chart of a new campaign is not empty but for its end."""
+    first = next((place for place, column in enumerate(columns) if column.placed), len(columns))
+    columns = columns[min(first, max(len(columns) - FEWEST, 0)) :]
+    most = max((day.placed for day in columns), default=0)
+    step = WIDTH / max(len(columns), 1)
+    bars = []
+    for place, day in enumerate(columns):
+        top = 0.0
+        others = day.placed - day.answered - day.dropped
+        for kind, count in zip(KINDS, (day.answered, day.dropped, others), strict=True):
+            if count <= 0:
+                continue
+            height = HEIGHT * count / max(most, 1)
+            top += height
+            title = f"{day.label}: {count} {KINDS[kind]}"
+            x, y = f"{place * step + 1:.1f}", f"{HEIGHT - top:.1f}"
+            bars.append(Bar(kind, x, y, f"{step - 2:.1f}", f"{height:.1f}", title))
+    return Chart(bars, columns[0].label, columns[-1].label, most, [row for row in columns if row.placed])
+
 
 STATES: Mapping[str, tuple[Any, str]] = {
     "dialling": (_("Calls are placed."), "success"),
@@ -65,7 +111,7 @@ COLUMNS = (
 )
 
 
-class DiallingPages(_Base):
+class DiallingPages(Admin):
     """The pages of dialling of CampaignAdmin."""
 
     def get_urls(self) -> list[URLPattern]:
@@ -248,10 +294,8 @@ class RecordOfferAdmin(UncountedMixin, ReadOnlyAdmin):
     fields = ("agent", "campaign", "record", "offered_at", "expires_at", "ended_at", "end_shown", "reason")
     readonly_fields = fields
 
+    end_shown = column(lambda offer: offer.get_end_display() or _("open"), description=_("end"))
+
     @display(description=_("record"))
     def record(self, offer: RecordOffer) -> str:
         return link(reverse("admin:campaigns_record_change", args=[offer.record_id]), offer.record_id)
-
-    @display(description=_("end"))
-    def end_shown(self, offer: RecordOffer) -> Any:
-        return offer.get_end_display() or _("open")

@@ -8,7 +8,7 @@ from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from callcentre.admin import Admin, UncountedMixin, actor_of, display
+from callcentre.admin import Admin, UncountedMixin, actor_of, column, display
 from callcentre.admin.scope import AutocompleteSelectFilter
 from callcentre.admin.theme import ModelForm
 from callcentre.core.errors import ErrorCode, Invalid
@@ -61,6 +61,9 @@ class DoNotCallAdmin(UncountedMixin, Admin):
     fault_fields = {"number": "phone_number", "prefix": "phone_number", "campaign_code": "campaign"}
     sentences = {ErrorCode.UNTIL_BEFORE_SINCE: _("The end must be after the beginning.")}
 
+    shown = column(lambda entry: f"{entry.number}…" if entry.is_prefix else entry.phone_number, description=_("number"))
+    campaign_shown = column(lambda entry: entry.campaign or _("all"), description=_("campaign"))
+
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Refuse changes: an entry is added, extended by adding it again, and deleted."""
         return False
@@ -76,14 +79,6 @@ class DoNotCallAdmin(UncountedMixin, Admin):
             return queryset.none(), False
         found = DoNotCall.objects.covering(number).values_list("pk", flat=True)
         return queryset.filter(pk__in=list(found)), False
-
-    @display(description=_("number"))
-    def shown(self, entry: DoNotCall) -> str:
-        return f"{entry.number}…" if entry.is_prefix else entry.phone_number
-
-    @display(description=_("campaign"))
-    def campaign_shown(self, entry: DoNotCall) -> Any:
-        return entry.campaign or _("all")
 
     @display(description=_("holds now"), boolean=True)
     def holds(self, entry: DoNotCall) -> bool:

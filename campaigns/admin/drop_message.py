@@ -1,6 +1,6 @@
 """The page on which a supervisor uploads the message of a campaign's dropped calls."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django import forms
 from django.contrib import messages
@@ -13,14 +13,9 @@ from django.utils.translation import gettext_lazy as _
 from callcentre.admin import Admin, actor_of, page_action
 from campaigns.dialling.drop_messages import set_message
 from campaigns.models import Campaign
-from telephony.admin.prompts import SoundField
+from telephony.admin.menus import SoundField
 from telephony.sounds import signed_path
 from telephony.wav import LONGEST_SECONDS
-
-if TYPE_CHECKING:
-    _Base = Admin
-else:
-    _Base = object
 
 
 class MessageForm(forms.Form):
@@ -31,7 +26,7 @@ class MessageForm(forms.Form):
     )
 
 
-class DropMessagePage(_Base):
+class DropMessagePage(Admin):
     """The page of CampaignAdmin with the message of dropped calls."""
 
     @page_action(

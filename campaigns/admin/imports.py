@@ -7,7 +7,7 @@ from typing import Any
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
-from django.http import FileResponse, Http404, HttpRequest, HttpResponse, JsonResponse
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import URLPattern, reverse
 from django.utils.translation import gettext as _now
@@ -15,8 +15,9 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 from unfold.contrib.filters.admin import ChoicesDropdownFilter
 
-from callcentre.admin import ReadOnlyAdmin, actor_of, display
+from callcentre.admin import actor_of
 from callcentre.admin.base import REFUSALS
+from callcentre.admin.jobs import JobAdmin
 from callcentre.admin.scope import RelatedDropdownFilter, offer_within, scope_of
 from callcentre.core.audit import AuditAction, record_once
 from callcentre.core.errors import Conflict, ErrorCode, Invalid
@@ -42,7 +43,7 @@ COUNTS: Mapping[RecordImport.Target, tuple[Any, Any]] = {
 
 
 @admin.register(RecordImport)
-class RecordImportAdmin(ReadOnlyAdmin):
+class RecordImportAdmin(JobAdmin):
     """The list answers which files were imported, and with what result."""
 
     list_display = (
@@ -67,8 +68,8 @@ class RecordImportAdmin(ReadOnlyAdmin):
     sentences = {ErrorCode.CONFLICT: _("Another user has started this import already.")}
 
     class Media:
-        css = {"all": ["callcentre/progress.css", "campaigns/import.css"]}
-        js = ["campaigns/import.js", "callcentre/progress.js"]
+        css = {"all": ["campaigns/import.css"]}
+        js = ["campaigns/import.js"]
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return request.user.has_perm("campaigns.add_recordimport")
@@ -80,26 +81,10 @@ class RecordImportAdmin(ReadOnlyAdmin):
         return [
             self.url_to("add/", self.upload_view, "add"),
             self.url_to("<int:pk>/columns/", self.columns_view, "columns"),
-            self.url_to("<int:pk>/progress/", self.progress_view, "progress"),
             self.url_to("<int:pk>/errors/", self.errors_view, "errors"),
             self.url_to("<int:pk>/retry/", self.retry_view, "retry"),
             *super().get_urls(),
         ]
-
-    @display(
-        description=_("state"),
-        ordering="state",
-        label={
-            State.UPLOADED: "warning",
-            State.QUEUED: "info",
-            State.RUNNING: "info",
-            State.FINISHED: "success",
-            State.FAILED: "danger",
-        },
-    )
-    def state_label(self, given: RecordImport) -> tuple[str, str]:
-        label = given.get_state_display()
-        return given.state, f"{label} {given.progress_percent} %" if given.state == State.RUNNING else label
 
     # 1. The file
 
@@ -162,7 +147,7 @@ class RecordImportAdmin(ReadOnlyAdmin):
     def columns_view(self, request: HttpRequest, pk: int) -> HttpResponse:
         if not self.has_add_permission(request):
             raise PermissionDenied
-        given = self._given(request, pk)
+        given: RecordImport = self.job_or_404(request, pk)
         if given.state not in (State.UPLOADED, State.FAILED) or not given.file or given.campaign is None:
             return redirect(self.url_of("change", pk))
         facts = facts_or_404(given.campaign.code)
@@ -260,7 +245,7 @@ class RecordImportAdmin(ReadOnlyAdmin):
     # 3. The import
 
     def change_view(self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None) -> Any:
-        given = self._given(request, object_id)
+        given: RecordImport = self.job_or_404(request, object_id)
         may_import = self.has_add_permission(request)
         if given.state == State.UPLOADED and may_import and given.file and given.is_of_records:
             return redirect(self.url_of("columns", given.pk))
@@ -276,20 +261,12 @@ class RecordImportAdmin(ReadOnlyAdmin):
             records_url=f"{records}?campaign__id__exact={given.campaign_id}",
         )
 
-    def progress_view(self, request: HttpRequest, pk: int) -> JsonResponse:
-        given = self._given(request, pk)
-        return JsonResponse(
-            {
-                "state": given.state,
-                "label": str(given.get_state_display()),
-                "percent": given.progress_percent,
-                "rows": given.read_count,
-                "has_ended": given.has_ended,
-            }
-        )
+    def progress_of(self, job: RecordImport) -> dict[str, Any]:
+        label = str(job.get_state_display())
+        return {"label": label, "percent": job.percent, "rows": job.read_count, "has_ended": job.has_ended}
 
     def errors_view(self, request: HttpRequest, pk: int) -> FileResponse:
-        given = self._given(request, pk)
+        given: RecordImport = self.job_or_404(request, pk)
         if not given.error_file:
             raise Http404
         try:
@@ -301,7 +278,7 @@ class RecordImportAdmin(ReadOnlyAdmin):
         return FileResponse(file, as_attachment=True, filename=name, content_type="text/csv; charset=utf-8")
 
     def retry_view(self, request: HttpRequest, pk: int) -> HttpResponse:
-        given = self._given(request, pk)
+        given: RecordImport = self.job_or_404(request, pk)
         if not self.has_add_permission(request):
             raise PermissionDenied
         if request.method == "POST":
@@ -310,10 +287,6 @@ class RecordImportAdmin(ReadOnlyAdmin):
             except Conflict as error:
                 self.say_refused(request, error)
         return redirect(self.url_of("change", pk))
-
-    def _given(self, request: HttpRequest, pk: Any) -> RecordImport:
-        given: RecordImport = self.row_or_404(request, str(pk), "view")
-        return given
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[RecordImport]:
         return super().get_queryset(request).select_related("campaign")

@@ -68,7 +68,10 @@ class RecordForm(ModelForm):
 
     def values(self) -> dict[str, Any]:
         """Return the changed values by the model's names; of a new record all that were filled in."""
-        given = {name: _with_plain_ends(value) for name, value in self.cleaned_data.items()}
+        given: dict[str, Any] = {
+            name: value.replace("\r\n", "\n") if isinstance(value, str) else value
+            for name, value in self.cleaned_data.items()
+        }
         names = set(self.changed_data)
         values: dict[str, Any] = {name: given[name] for name in (*PLAIN, "phone_number") if name in names}
         if "status" in names and given["status"]:
@@ -83,11 +86,6 @@ class RecordForm(ModelForm):
         if fields:
             values["fields"] = fields
         return values
-
-
-def _with_plain_ends(value: Any) -> Any:
-    """Return the value with line ends of LF: browsers send CR and LF."""
-    return value.replace("\r\n", "\n") if isinstance(value, str) else value
 
 
 class NumberMixin(forms.Form):

@@ -26,8 +26,8 @@ from campaigns.admin.record_actions import RecordActions
 from campaigns.admin.record_form import COLUMNS, SENTENCES, CampaignChoice, RecordForm
 from campaigns.dialling.why import explain_record
 from campaigns.models import Campaign, Record, RecordChange, RecordStatus, SystemStatus
-from campaigns.models.record_customers import customers_of_records
 from campaigns.models.record_fields import BY_NAME
+from campaigns.models.record_rows import customers_of_records
 from campaigns.models.rules import CampaignFacts
 from campaigns.models.status import as_read
 from campaigns.verbs.new_records import NewRecord, add_records

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from callcentre.api.exceptions import renamed
-from callcentre.api.serializers import Input
+from callcentre.api.fields import Input
 from callcentre.core.errors import ErrorCode, Fault, Invalid
 from callcentre.core.parsing import Reject
 

@@ -6,9 +6,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from callcentre.api.authentication import Principal
-from callcentre.api.fields import TextField
+from callcentre.api.fields import Input, TextField
 from callcentre.api.openapi import SHAPES, Schema, operation, second, shape, text
-from callcentre.api.serializers import Input
 from callcentre.api.viewsets import ApiViewSet
 from callcentre.core import times
 from callcentre.core.errors import ErrorCode

@@ -7,7 +7,7 @@ from typing import Any
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from callcentre.api.fields import InstantField, TextField
+from callcentre.api.fields import Input, InstantField, TextField
 from callcentre.api.filters import FilterSet, TextFilter
 from callcentre.api.openapi import (
     array,
@@ -21,7 +21,6 @@ from callcentre.api.openapi import (
     text,
 )
 from callcentre.api.pagination import LimitOffset
-from callcentre.api.serializers import Input
 from callcentre.api.viewsets import ApiViewSet
 from callcentre.core.errors import ErrorCode, Invalid
 from callcentre.core.lookups import get_or_404
@@ -80,10 +79,6 @@ class NumberFilter(TextFilter):
 class DoNotCallFilterSet(FilterSet):
     number = NumberFilter(help_text="A number in any spelling: the entries that forbid to call it.")
     outbound_id = TextFilter(field_name="campaign__code", help_text="Id of a campaign: its own entries only.")
-
-    class Meta:
-        model = DoNotCall
-        fields: tuple[str, ...] = ()
 
 
 _COLUMNS = ("id", "phone_number", "is_prefix", "campaign__code", "reason", "since", "until")

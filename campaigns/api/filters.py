@@ -1,5 +1,5 @@
 from callcentre.api.filters import BooleanFilter, FilterSet, IdFilter, InstantFilter, ListFilter, TextFilter
-from campaigns.models import Record, SystemStatus
+from campaigns.models import SystemStatus
 
 
 class RecordFilterSet(FilterSet):
@@ -13,7 +13,3 @@ class RecordFilterSet(FilterSet):
         field_name="next_call_at", lookup_expr="lte", is_upper_bound=True, help_text="Last next call."
     )
     has_agent = BooleanFilter(field_name="agent", lookup_expr="isnull", exclude=True, help_text="Assigned or not.")
-
-    class Meta:
-        model = Record
-        fields: tuple[str, ...] = ()

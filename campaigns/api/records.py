@@ -39,8 +39,8 @@ from campaigns.api.serializers import (
 )
 from campaigns.dialling.why import TEXTS, explain_number
 from campaigns.models import AdditionalNumber, Record, record_rows
-from campaigns.models.record_customers import customers_of_records
 from campaigns.models.record_fields import BY_NAME, RECORD_FIELDS
+from campaigns.models.record_rows import customers_of_records
 from campaigns.models.rules import facts_or_404
 from campaigns.verbs.new_records import NewRecord, add_records
 from campaigns.verbs.record_edits import Edit, edit_records

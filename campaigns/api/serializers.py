@@ -9,6 +9,7 @@ from callcentre.api.fields import (
     ChoiceField,
     DateField,
     IdField,
+    Input,
     InstantField,
     IntegerField,
     ListField,
@@ -17,7 +18,6 @@ from callcentre.api.fields import (
     TextMapField,
 )
 from callcentre.api.openapi import array, boolean, input_shape, integer, shape, text
-from callcentre.api.serializers import Input
 from callcentre.core.errors import ErrorCode, Fault
 from callcentre.core.times import day
 from campaigns.models import Campaign

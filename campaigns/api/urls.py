@@ -3,10 +3,9 @@ from callcentre.api.openapi import path
 from callcentre.api.routers import route
 from callcentre.core.errors import ErrorCode, Fault
 from campaigns.api.calls import AgentCallViewSet, PreviewViewSet, ResultViewSet
-from campaigns.api.dialling import AllDiallingViewSet, DiallingViewSet
+from campaigns.api.dialling import AllDiallingViewSet, DiallingViewSet, RecycleViewSet
 from campaigns.api.do_not_call import DoNotCallBatchViewSet, DoNotCallViewSet
 from campaigns.api.records import RecordBatchViewSet, RecordViewSet
-from campaigns.api.recycling import RecycleViewSet
 from campaigns.api.views import CampaignGroupViewSet, CampaignViewSet
 
 path("code", "id", "Id of the campaign: five characters.", "DEMO1", ErrorCode.CAMPAIGN_NOT_FOUND)

@@ -21,7 +21,7 @@ from campaigns.dialling.campaign_tick import CampaignTick
 from campaigns.dialling.ownership import Ownership, groups_of
 from campaigns.models import Campaign
 from telephony.calls import switch_requests
-from telephony.calls.request_threads import RequestThreads
+from telephony.calls.switch_requests import RequestThreads
 
 logger = logging.getLogger(__name__)
 

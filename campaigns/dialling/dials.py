@@ -18,7 +18,7 @@ from campaigns.dialling.choice import RELISTED
 from campaigns.dialling.hours import Hours, read_hours
 from campaigns.dialling.obstacles import is_switched_on
 from campaigns.models import Attempt, Campaign, Record
-from campaigns.verbs.record_calls import DIALLER, begin_call, lock_held
+from campaigns.verbs.records import DIALLER, begin_call, lock_held
 from telephony.calls.campaign_calls import Target, call_number, call_with_agent, hold_agent, is_possible
 from telephony.models import Agent, Connection
 from telephony.models.agent_intervals import StateKind

@@ -20,7 +20,7 @@ from callcentre.core.statements import row_of
 from campaigns.dialling.choice import FOR_GOOD, LISTED_UNTIL, PAUSED_UNTIL
 from campaigns.dialling.hours import Hours, closure, next_opening, permission
 from campaigns.models import Attempt, Campaign, Record
-from campaigns.models.record_customers import CUSTOMER_ZONE
+from campaigns.models.record_rows import CUSTOMER_ZONE
 from campaigns.models.rules import zone_of
 
 # After these outcomes a campaign that turns by outcome calls the next number.

@@ -17,7 +17,7 @@ from campaigns.dialling import answered_calls, day_counts, refusals, trunk
 from campaigns.dialling.choice import ONE_TO_ONE_AFTER_DROP
 from campaigns.models import Attempt, Record, RecordStatus, SystemStatus
 from campaigns.verbs import retries
-from campaigns.verbs.record_calls import DIALLER, end_call, status_for
+from campaigns.verbs.records import DIALLER, end_call, status_for
 from campaigns.verbs.results import lock_attempt, write_kept_result
 from telephony import causes
 from telephony.calls.campaign_hooks import CampaignHooks

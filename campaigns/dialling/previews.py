@@ -22,7 +22,7 @@ from campaigns.dialling import dials
 from campaigns.dialling.answered_calls import is_wanted
 from campaigns.dialling.obstacles import is_switched_on, standing_obstacle
 from campaigns.models import Attempt, Campaign, DiallingSwitch, Record, RecordOffer
-from campaigns.verbs.record_calls import lock_held
+from campaigns.verbs.records import lock_held
 from telephony.calls import placement
 from telephony.calls.campaign_calls import is_possible
 from telephony.leader_election import is_connected

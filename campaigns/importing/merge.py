@@ -24,8 +24,8 @@ from campaigns import events
 from campaigns.importing.formats import showable
 from campaigns.importing.row_reader import ImportedRow, RowReader
 from campaigns.importing.rows import Rows
-from campaigns.models.record_customers import CUSTOMER_ZONE
 from campaigns.models.record_fields import STORED
+from campaigns.models.record_rows import CUSTOMER_ZONE
 from campaigns.models.rules import CampaignFacts
 
 _SLICE_ROWS = 20_000

@@ -6,27 +6,3 @@ from campaigns.models.hours import CampaignHours, LegalHours
 from campaigns.models.imports import RecordImport
 from campaigns.models.record import AdditionalNumber, Record, RecordChange
 from campaigns.models.status import DictionaryStatus, RecordStatus, SystemStatus
-
-__all__ = [
-    "AdditionalNumber",
-    "Attempt",
-    "Campaign",
-    "CampaignField",
-    "CampaignGroup",
-    "CampaignHours",
-    "DiallerState",
-    "DiallingDay",
-    "DiallingSwitch",
-    "DictionaryStatus",
-    "DoNotCall",
-    "FormerCode",
-    "LegalHours",
-    "Record",
-    "RecordChange",
-    "RecordImport",
-    "RecordOffer",
-    "RecordStatus",
-    "RetryRule",
-    "SystemStatus",
-    "TrunkFailure",
-]

@@ -7,19 +7,8 @@ from django.utils.translation import gettext_lazy as _
 from callcentre.core.audit import audited
 from callcentre.core.errors import ErrorCode, Fault
 from callcentre.core.holiday_calendars import has_calendar
+from callcentre.core.opening_hours import WeeklyHours
 from campaigns.models.campaign import Campaign
-
-
-class Weekday(models.IntegerChoices):
-    """A day of the week, numbered as in ISO 8601."""
-
-    MONDAY = 1, _("Monday")
-    TUESDAY = 2, _("Tuesday")
-    WEDNESDAY = 3, _("Wednesday")
-    THURSDAY = 4, _("Thursday")
-    FRIDAY = 5, _("Friday")
-    SATURDAY = 6, _("Saturday")
-    SUNDAY = 7, _("Sunday")
 
 
 @audited(part_of="campaign")
@@ -27,7 +16,7 @@ class CampaignHours(models.Model):
     """A span of a weekday in which the campaign calls, in the callee's zone. Without spans only legal rules bind."""
 
     campaign = models.ForeignKey(Campaign, models.CASCADE, related_name="hours", verbose_name=_("campaign"))
-    weekday = models.PositiveSmallIntegerField(_("weekday"), choices=Weekday)
+    weekday = models.PositiveSmallIntegerField(_("weekday"), choices=WeeklyHours.Weekday)
     begins_at = models.TimeField(_("from"))
     ends_at = models.TimeField(_("to"), help_text=_("23:59 means midnight."))
 

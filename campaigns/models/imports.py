@@ -127,6 +127,10 @@ class RecordImport(AskedFor, DueWork):
         return Actor(self.actor_kind, self.actor_id, self.actor_name)  # type: ignore[arg-type]
 
     @property
+    def percent(self) -> int:
+        return self.progress_percent
+
+    @property
     def is_of_records(self) -> bool:
         return self.target == self.Target.RECORDS
 

@@ -29,7 +29,8 @@ def pause_dialling(campaign: Campaign, actor: Actor) -> None:
 def stop_dialling(campaign: Campaign, actor: Actor) -> None:
     """Place no new call, and hang up the calls that are not answered yet."""
     _set(campaign, actor, "stop", is_running=False)
-    unanswered = list(Connection.objects.open().unanswered().filter(campaign_id=campaign.pk))
+    calls = Connection.objects.open().exclude(state=Connection.State.DETECTING)
+    unanswered = list(calls.filter(campaign_id=campaign.pk, answered_at=None))
     is_there = bool(unanswered) and is_connected()  # the listener itself asks the switch
     for connection in unanswered:
         with suppress(Conflict):  # the call has ended meanwhile, or the switch is away

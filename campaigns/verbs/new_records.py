@@ -13,9 +13,8 @@ from callcentre.core.field_tables import columns, typed_columns
 from callcentre.core.phone import PhoneError, normalise
 from callcentre.core.statements import Statement
 from campaigns import events
-from campaigns.models.record_customers import zones_of_customers
 from campaigns.models.record_fields import STORED, values_to_store
-from campaigns.models.record_rows import ids_by_number, taken_identifiers
+from campaigns.models.record_rows import ids_by_number, taken_identifiers, zones_of_customers
 from campaigns.models.rules import CampaignFacts, Draft, check
 from telephony.models import Agent
 

@@ -16,9 +16,8 @@ from callcentre.core.field_tables import assignments, columns, differences, name
 from callcentre.core.phone import PhoneError, calling_code, normalise
 from campaigns import events
 from campaigns.models.record import IS_LEASED
-from campaigns.models.record_customers import FOUND_BY_CUSTOMER
 from campaigns.models.record_fields import PLAIN, RECORD_FIELDS, STORED, values_to_store
-from campaigns.models.record_rows import taken_identifiers
+from campaigns.models.record_rows import FOUND_BY_CUSTOMER, taken_identifiers
 from campaigns.models.rules import NO_STATUS, CampaignFacts, Draft, StatusFact, check, kept_zone, zone_of
 from campaigns.verbs.new_records import read_additional
 from telephony.models import Agent

@@ -22,8 +22,8 @@ from campaigns.models import AdditionalNumber, Attempt, Record, RecordStatus, Sy
 from campaigns.models.attempt import RESULT_OPEN
 from campaigns.models.rules import CampaignFacts
 from campaigns.verbs import retries
-from campaigns.verbs.record_calls import status_for
 from campaigns.verbs.record_edits import Edit, edit_records
+from campaigns.verbs.records import status_for
 from telephony.models import Connection
 from telephony.verbs import screen_pops
 

@@ -15,13 +15,12 @@ from django.utils.translation import ngettext
 from unfold.contrib.filters.admin import DropdownFilter
 from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldBooleanWidget
 
-from callcentre.admin import Admin, HistoryMixin, actor_of, confirm_first, display, page_action
+from callcentre.admin import Admin, HistoryMixin, actor_of, column, confirm_first, display, page_action
 from callcentre.admin.history import SHOWN, Entry, entry_of
 from callcentre.admin.scope import RelatedDropdownFilter
 from callcentre.admin.theme import ModelForm
 from callcentre.core.errors import ErrorCode, Invalid
-from knowledgebase.admin.changes import ACTIONS, changes_of
-from knowledgebase.admin.versions import reader_page, removed_in_words
+from knowledgebase.admin.versions import ACTIONS, changes_of, reader_page, removed_in_words
 from knowledgebase.html import Cleaned
 from knowledgebase.models import Article
 from knowledgebase.verbs.articles import create_article, delete_article, edit_article, publish_article, withdraw_article
@@ -113,6 +112,8 @@ class ArticleAdmin(HistoryMixin, Admin):
     }
     readonly_fields = ("identifier", "feedback")
 
+    identifier = column(lambda article: str(article.pk), description=_("id"))
+
     class Media:
         css = {"all": ("callcentre/jodit/jodit.min.css", "callcentre/editor.css")}
         js = ("callcentre/jodit/jodit.min.js", "callcentre/editor.js")
@@ -169,10 +170,6 @@ class ArticleAdmin(HistoryMixin, Admin):
         self.say_done(request, sentence, count)
 
     # The page
-
-    @display(description=_("id"))
-    def identifier(self, article: Article) -> str:
-        return str(article.pk)
 
     @display(description=_("feedback"))
     def feedback(self, article: Article) -> str:

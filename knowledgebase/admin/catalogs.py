@@ -6,9 +6,9 @@ from django.db.models.functions import Coalesce
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
-from callcentre.admin import Admin, Inline, actor_of, display
+from callcentre.admin import Admin, Inline, actor_of, column
 from knowledgebase.models import Article, Catalog, Category
-from knowledgebase.verbs.catalogs import edit_catalog
+from knowledgebase.verbs.articles import edit_catalog
 
 
 class CategoryInline(Inline):
@@ -24,6 +24,10 @@ class CatalogAdmin(Admin):
     search_fields = ("name",)
     inlines = (CategoryInline,)
 
+    categories_count = column(lambda catalog: int(vars(catalog)["category_count"]), description=_("categories"))
+    articles_count = column(lambda catalog: int(vars(catalog)["article_count"]), description=_("published articles"))
+    identifier = column(lambda catalog: str(catalog.pk), description=_("id"))
+
     def get_fields(self, request: HttpRequest, obj: Catalog | None = None) -> Any:
         return ("name", "language", *(("identifier",) if obj else ()))
 
@@ -36,18 +40,6 @@ class CatalogAdmin(Admin):
             category_count=_count_of(Category.objects.all()),
             article_count=_count_of(Article.objects.filter(is_published=True)),
         )
-
-    @display(description=_("categories"))
-    def categories_count(self, catalog: Catalog) -> int:
-        return int(vars(catalog)["category_count"])
-
-    @display(description=_("published articles"))
-    def articles_count(self, catalog: Catalog) -> int:
-        return int(vars(catalog)["article_count"])
-
-    @display(description=_("id"))
-    def identifier(self, catalog: Catalog) -> str:
-        return str(catalog.pk)
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         if not change:

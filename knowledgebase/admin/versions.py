@@ -1,6 +1,7 @@
 from typing import Any
 
 from django.contrib import admin, messages
+from django.db.models import Prefetch
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.loader import render_to_string
@@ -9,11 +10,40 @@ from django.utils.html import escape, format_html
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 
-from callcentre.admin import ReadOnlyAdmin, UncountedMixin, actor_of, display, link, page_action
+from callcentre.admin import ChangeMixin, ReadOnlyAdmin, UncountedMixin, actor_of, column, display, link, page_action
 from callcentre.core.integers import integer_of
 from knowledgebase.comparison import compare
-from knowledgebase.models import ArticleVersion
+from knowledgebase.models import Article, ArticleChange, ArticleVersion
 from knowledgebase.verbs.articles import restore_version
+
+ACTIONS = {
+    "edit": _("new draft"),
+    "publish": _("published"),
+    "unpublish": _("withdrawn"),
+    "restore": _("earlier version restored"),
+    "move": _("moved"),
+}
+NAMES = {"author": _("author"), "category": _("category"), "version": _("version")}
+
+
+def changes_of(change: ArticleChange) -> list[tuple[Any, Any, Any]]:
+    """Return name, old value and new value of each change; the version comes first."""
+    changed = [(NAMES.get(name, name), old or "", new) for name, (old, new) in change.changes.items()]
+    return [(_now("version"), "", change.number), *changed] if change.action != "move" else changed
+
+
+@admin.register(ArticleChange)
+class ArticleChangeAdmin(ChangeMixin, UncountedMixin, ReadOnlyAdmin):
+    """The history of all articles."""
+
+    list_filter = ("actor_kind",)
+    action_labels = ACTIONS
+    changes_of = staticmethod(changes_of)
+    has_own_history = True  # read-only: Django's history would be empty
+
+    def get_queryset(self, request: HttpRequest) -> Any:
+        articles = Prefetch("article", Article.objects.defer("search", "peaks", "content"))
+        return super().get_queryset(request).prefetch_related(articles)  # no join: it may be deleted
 
 
 def removed_in_words(removed: dict[str, int]) -> str:
@@ -47,6 +77,8 @@ class ArticleVersionAdmin(UncountedMixin, ReadOnlyAdmin):
     has_own_history = True  # read-only: Django's history would be empty
     actions_detail = ("compare", "restore")
 
+    removed_summary = column(lambda version: removed_in_words(version.removed) or "–", description=_("taken out"))
+
     class Media:
         css = {"all": ("knowledgebase/reader.css",)}
 
@@ -69,10 +101,6 @@ class ArticleVersionAdmin(UncountedMixin, ReadOnlyAdmin):
     @display(description=_("state"))
     def state_in_words(self, version: ArticleVersion) -> str:
         return self.state(version)[1]
-
-    @display(description=_("taken out"))
-    def removed_summary(self, version: ArticleVersion) -> str:
-        return removed_in_words(version.removed) or "–"
 
     @display(description=_("as readers see it"))
     def shown(self, version: ArticleVersion) -> str:
@@ -106,6 +134,9 @@ class ArticleVersionAdmin(UncountedMixin, ReadOnlyAdmin):
             back_url=self.url_of("change", version.pk),
         )
 
+    def has_restore_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
+        return request.user.has_perm("knowledgebase.change_article")
+
     @page_action(description=_("Restore"), url_path="restore", icon="restore", permissions=["restore"])
     def restore(self, request: HttpRequest, object_id: str) -> HttpResponse:
         version = self.row_or_404(request, object_id, "restore")
@@ -118,6 +149,3 @@ class ArticleVersionAdmin(UncountedMixin, ReadOnlyAdmin):
         return self.action_page(
             request, title=_now("Restore"), submit=_now("Restore this version"), obj=version, intro=intro
         )
-
-    def has_restore_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
-        return request.user.has_perm("knowledgebase.change_article")

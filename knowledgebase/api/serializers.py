@@ -1,9 +1,8 @@
-from datetime import UTC, datetime
+from datetime import UTC
 from typing import Any
 
-from callcentre.api.fields import BooleanField, TextField
+from callcentre.api.fields import BooleanField, Input, TextField
 from callcentre.api.openapi import array, count, shape, text
-from callcentre.api.serializers import Input
 from knowledgebase.html import with_absolute_images
 from knowledgebase.models import Article, Catalog
 from knowledgebase.models.catalog import Language
@@ -23,11 +22,9 @@ class FeedbackInput(Input):
 
 def instant(description: str, example: str, of: Any) -> dict[str, Any]:
     """Return a property in ISO 8601 in UTC. Only the knowledge base has this format in the interface."""
-    return text(description, example, format="date-time", of=of, write=_in_utc)
-
-
-def _in_utc(value: datetime) -> str:
-    return f"{value.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
+    return text(
+        description, example, format="date-time", of=of, write=lambda at: f"{at.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
+    )
 
 
 ARTICLE_ID = "6f0b2c1e-8a55-4b1e-9a58-0f6c2f4f0c11"

@@ -1,15 +1,16 @@
 import re
+from uuid import UUID
 
 from django.http import QueryDict
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from callcentre.api.filters import FilterSet, TextFilter
 from callcentre.api.openapi import Parameter, array, operation, page
 from callcentre.api.pagination import LimitOffset
 from callcentre.api.viewsets import ApiViewSet
 from callcentre.core.errors import ErrorCode, Fault, Invalid, NotFound
 from callcentre.core.lookups import get_or_404, pk_or_404
-from knowledgebase.api.filters import ArticleFilterSet
 from knowledgebase.api.serializers import (
     ARTICLE,
     CATALOG,
@@ -23,7 +24,21 @@ from knowledgebase.api.serializers import (
 from knowledgebase.models import Article, Catalog, SearchMiss
 from knowledgebase.search import MAX_HITS, find
 from knowledgebase.search.query import parse
-from knowledgebase.verbs.votes import cast_vote
+from knowledgebase.verbs.articles import cast_vote
+
+
+class CategoryFilter(TextFilter):
+    def parse(self, text: str) -> str:
+        """Return the id. A text that is no id finds nothing, like an unknown id."""
+        try:
+            return str(UUID(super().parse(text)))
+        except ValueError:
+            return str(UUID(int=0))
+
+
+class ArticleFilterSet(FilterSet):
+    category_id = CategoryFilter(field_name="category_id", help_text="Articles of this category only.")
+
 
 MAX_QUERY = 200
 # Characters that PostgreSQL cannot store separate words, like a blank.

@@ -9,8 +9,10 @@ from django.utils.translation import gettext_lazy as _
 
 from callcentre.core.actor import SYSTEM
 from callcentre.core.changes import Change, TimestampedModel
+from callcentre.models import ApiUser
+from knowledgebase.html import IMAGES_PATH
 from knowledgebase.models.catalog import WITH_LEMMAS, Catalog, Category, Language
-from knowledgebase.models.lemma import FORMS_VERSION
+from knowledgebase.models.term import FORMS_VERSION
 from telephony.models import Agent
 
 TITLE_LENGTH = 255
@@ -186,3 +188,55 @@ class ArticleChange(Change):
         verbose_name_plural = _("changes of articles")
         ordering = ["-id"]
         indexes = [models.Index(fields=["-at"], name="articlechange_at")]
+
+
+class ArticleVote(TimestampedModel):
+    """The vote of one reader on an article. A later vote of the same reader replaces it; the article has the counts.
+
+    A reader is an API user and its end user: `user_key` tells its end users apart, "" is the API user itself.
+    """
+
+    article = models.ForeignKey(Article, models.CASCADE, related_name="votes", verbose_name=_("article"))
+    api_user = models.ForeignKey(ApiUser, models.CASCADE, related_name="+", verbose_name=_("API user"))
+    user_key = models.CharField(_("end user"), max_length=255, blank=True)
+    is_positive = models.BooleanField(_("helpful"))
+
+    class Meta:
+        verbose_name = _("vote")
+        verbose_name_plural = _("votes")
+        ordering = ["-id"]
+        constraints = [
+            models.UniqueConstraint(fields=["article", "api_user", "user_key"], name="articlevote_is_unique"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{'+' if self.is_positive else '-'} {self.user_key}"
+
+
+class ArticleImage(TimestampedModel):
+    """An image in an article. An editor uploads it; it belongs to the article that is saved with it first.
+
+    If that article is published, all who know the address see the image.
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid4, editable=False)
+    article = models.ForeignKey(
+        "knowledgebase.Article", models.CASCADE, null=True, related_name="images", verbose_name=_("article")
+    )
+    file = models.FileField(_("file"), upload_to="knowledgebase")
+    name = models.CharField(_("name"), max_length=255)
+    content_type = models.CharField(_("kind"), max_length=50)
+    size = models.PositiveIntegerField(_("bytes"))
+    actor_name = models.CharField(_("by"), max_length=150)
+
+    class Meta:
+        verbose_name = _("image of an article")
+        verbose_name_plural = _("images of articles")
+        ordering = ["-created_at", "id"]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def path(self) -> str:
+        return f"{IMAGES_PATH}{self.pk}"

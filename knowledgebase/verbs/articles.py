@@ -1,4 +1,4 @@
-"""Create, edit, publish, withdraw, restore and delete articles."""
+"""Create, edit, publish, withdraw, restore and delete articles; edit catalogs, lock their categories."""
 
 from functools import partial
 from typing import Any
@@ -14,12 +14,35 @@ from callcentre.core.enqueue import enqueue
 from callcentre.core.errors import Conflict, ErrorCode, Fault, Invalid
 from callcentre.core.html_cleaning import Uncleanable
 from knowledgebase.html import Cleaned, clean, possible, text_of
-from knowledgebase.models import Article, ArticleVersion, Term
+from knowledgebase.models import Article, ArticleVersion, ArticleVote, Catalog, Category, Term
 from knowledgebase.models.article import CONTENT_LENGTH, TITLE_LENGTH
 from knowledgebase.models.catalog import WITH_LEMMAS
-from knowledgebase.verbs.catalogs import lock_category
 from knowledgebase.verbs.images import attach_images
 from telephony.models import Agent
+
+
+def edit_catalog(catalog: Catalog, actor: Actor, **values: Any) -> None:
+    """Change name or language. Another language builds the index of each article again, in this transaction.
+
+    The worker adds Polish word forms later.
+    """
+    with transaction.atomic():
+        locked = Catalog.objects.select_for_update(no_key=True).get(pk=catalog.pk)
+        for name, value in values.items():
+            setattr(locked, name, value)
+        locked.save(update_fields=[*values, "updated_at"])
+        if "language" in values:
+            catalog.articles.exclude(language=locked.language).update(language=locked.language)
+            enqueue("knowledgebase.sweep_word_forms")
+    catalog.refresh_from_db()
+
+
+def lock_category(category_id: Any) -> Category:
+    """Return the category with its catalog, locked against deletion. Raises Invalid."""
+    categories = Category.objects.select_related("catalog").select_for_update(of=("self",), no_key=True)
+    if (category := categories.filter(pk=category_id).first()) is None:
+        raise Invalid([Fault(ErrorCode.CATEGORY_NOT_FOUND, "category")])
+    return category
 
 
 def create_article(
@@ -235,3 +258,33 @@ def _clean(content: str) -> Cleaned:
         return clean(content)
     except Uncleanable as error:
         raise Invalid([Fault(ErrorCode.HTML_UNCLEANABLE, "content")]) from error
+
+
+def cast_vote(article: Article, api_user_id: int, user_key: str, *, is_positive: bool) -> Article:
+    """Count a vote; it replaces the voter's earlier one. Return the article with its counts."""
+    with transaction.atomic():
+        # The lock on the article makes two votes of one voter wait for each other.
+        counts = Article.objects.only("positive_count", "negative_count")
+        locked: Article = counts.select_for_update(no_key=True, of=("self",)).get(pk=article.pk)
+        vote = ArticleVote.objects.filter(article=locked, api_user_id=api_user_id, user_key=user_key).first()
+        if vote is not None and vote.is_positive == is_positive:
+            return locked
+        if vote is not None:
+            _count(locked, -1, is_positive=vote.is_positive)
+            vote.is_positive = is_positive
+            vote.save(update_fields=["is_positive", "updated_at"])
+        else:
+            ArticleVote.objects.create(
+                article=locked, api_user_id=api_user_id, user_key=user_key, is_positive=is_positive
+            )
+        _count(locked, 1, is_positive=is_positive)
+        # `updated_at` stays: the text that readers see has not changed.
+        locked.save(update_fields=["positive_count", "negative_count"])
+    return locked
+
+
+def _count(article: Article, votes: int, *, is_positive: bool) -> None:
+    if is_positive:
+        article.positive_count += votes
+    else:
+        article.negative_count += votes

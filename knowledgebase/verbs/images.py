@@ -1,12 +1,12 @@
 """Store the images of articles, attach them to articles, and delete them."""
 
 from django.core.files.base import ContentFile
+from django.db.models import QuerySet
 
 from callcentre.core.actor import Actor
 from callcentre.core.errors import ErrorCode, Fault, Invalid
 from knowledgebase.html import image_ids
-from knowledgebase.models.article import Article
-from knowledgebase.models.image import ArticleImage, ImageQuerySet
+from knowledgebase.models.article import Article, ArticleImage
 
 MAX_MB = 5
 # The first bytes of each kind of file. SVG is missing, because it can hold scripts.
@@ -39,7 +39,7 @@ def attach_images(article: Article, html: str) -> None:
         ArticleImage.objects.filter(pk__in=ids, article=None).update(article=article)
 
 
-def delete_images(images: ImageQuerySet) -> None:
+def delete_images(images: QuerySet[ArticleImage]) -> None:
     """Delete the rows and files of these images."""
     found = list(images)
     for image in found:

@@ -1,5 +1,3 @@
 """The reports part of the admin."""
 
 from reports.admin import exports, schedules
-
-__all__ = ["exports", "schedules"]

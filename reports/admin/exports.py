@@ -1,5 +1,6 @@
-"""Exports of the report: their list, progress and download."""
+"""Exports of the report: their list, progress and download, and what they are broken down by."""
 
+from dataclasses import replace
 from functools import partial
 from typing import Any, cast
 
@@ -14,18 +15,38 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext
 from unfold.contrib.filters.admin import ChoicesDropdownFilter, DropdownFilter
 
-from callcentre.admin import actor_of, display
-from callcentre.admin.file_jobs import FileJobAdmin
-from callcentre.core.errors import Conflict
+from callcentre.admin import actor_of, column
+from callcentre.admin.jobs import FileJobAdmin
+from callcentre.admin.scope import scope_of
+from callcentre.core.errors import Conflict, Invalid
 from callcentre.core.exporting.jobs import FileJobQuerySet
-from reports.admin.breakdown import PartsPage
-from reports.admin.naming import AGENTS, GROUPS, KINDS, QUEUES
+from reports import report
+from reports.admin.forms import AGENTS, GROUPS, KINDS, QUEUES
+from reports.admin.links import Links
 from reports.admin.report import ReportPage
 from reports.catalogue import REPORTS, of_open_reports
 from reports.description import Report
+from reports.figures import Row
+from reports.measures import NAMES, PARTS, columns_of
 from reports.models import Export
 from reports.models.export import ReportKind
+from reports.parameters import read_table
+from reports.report import Question
+from reports.stretches import MOST_STRETCHES, stretches_of
 from reports.verbs.exports import repeat_export, resend_mail
+
+# The most rows of an agent from the first stretch of a period to its last: hours of a day, minutes of a double hour.
+_MOST_ROWS = 200
+
+
+def _line_of(question: Question, period: str) -> Row | None:
+    """Return the row of the only agent in this period, if it is short enough for links."""
+    stretches = stretches_of(question, {period}).get(period)
+    if not stretches or len(stretches) > MOST_STRETCHES or len(question.subjects) != 1:
+        return None
+    asked = replace(question, begin=stretches[0][0], end=stretches[-1][1])
+    return next((line for line in report.page(asked, _MOST_ROWS, 0) if line.period == period), None)
+
 
 # The reports beside that of agents.
 OTHERS = [kind for kind in REPORTS if kind != ReportKind.AGENTS]
@@ -48,7 +69,7 @@ class MineFilter(DropdownFilter):
 
 
 @admin.register(Export)
-class ExportAdmin(ReportPage, PartsPage, FileJobAdmin):
+class ExportAdmin(ReportPage, FileJobAdmin):
     """The list of exports: which tables were asked for, and their files."""
 
     list_display = ("name", "state_label", "row_count", "format", "actor_name", "created_at", "finished_at")
@@ -56,6 +77,8 @@ class ExportAdmin(ReportPage, PartsPage, FileJobAdmin):
     list_filter = (MineFilter, ("state", ChoicesDropdownFilter), ("format", ChoicesDropdownFilter))
     search_fields = ("actor_name",)
     search_help_text = _("Who asked")
+
+    name = column(lambda export: export.file_name, description=_("report"))
 
     class Media:
         css = {"all": ["callcentre/progress.css", "reports/report.css"]}
@@ -87,9 +110,34 @@ class ExportAdmin(ReportPage, PartsPage, FileJobAdmin):
             raise PermissionDenied
         return redirect(self.url_of("report"))
 
-    @display(description=_("report"))
-    def name(self, export: Export) -> str:
-        return export.file_name
+    def parts_view(self, request: HttpRequest) -> HttpResponse:
+        """Show the parts of one cell: the parameters are the page's with one agent, `period` and `figure`."""
+        if not self.has_view_permission(request):
+            raise PermissionDenied
+        by_name = {column.name: column for column in [*columns_of(NAMES), *PARTS]}
+        figure = by_name.get(request.GET.get("figure", ""))
+        if figure is None or not (names := figure.parts):
+            raise Http404
+        try:
+            question, _columns, _terms = read_table(REPORTS[ReportKind.AGENTS], request.GET, scope_of(request))
+        except Invalid:
+            # The agent may have another login by now: the report's page explains it.
+            return redirect(f"{self.url_of('report')}?{request.GET.urlencode()}")
+        if (line := _line_of(question, request.GET.get("period", ""))) is None:
+            raise Http404
+        parts = [by_name[name] for name in names]
+        links = Links(request, question, parts, [line])
+        return self.page(
+            request,
+            "admin/reports/parts.html",
+            title=figure.title,
+            subtitle=f"{line.agent['login']}, {line.period}",
+            figure=figure.shown(line),
+            line=line,
+            parts=[(column.title, column.shown(line), links.of(column, line)) for column in parts],
+            list_url=self.url_of("changelist"),
+            report_url=self.url_of("report"),
+        )
 
     def change_view(self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None) -> Any:
         export: Export = self.job_or_404(request, object_id)

@@ -1,11 +1,12 @@
 """The form of the report. Its inputs have the API's names, so that its address is the API's question."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from typing import Any
 
 from django import forms
+from django.db.models import Model
 from django.http import QueryDict
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
@@ -20,11 +21,42 @@ from callcentre.core.errors import ErrorCode, Fault, Invalid
 from callcentre.core.integers import integer_of
 from callcentre.core.parsing import query_list
 from callcentre.core.scope import Scope
-from reports.admin.naming import GROUPS, QUEUES
+from campaigns.models import Campaign
 from reports.description import Report
 from reports.models.export import AGGREGATIONS
 from reports.parameters import USUAL_AGGREGATION, USUAL_WITHIN, subjects_of
-from telephony.models import Agent
+from telephony.models import Agent, AgentGroup, Queue
+from tickets.models import TicketQueue
+
+
+@dataclass(frozen=True)
+class Kind:
+    models: tuple[type[Model], ...]
+    gone: Any
+
+    def by_id(self, ids: Iterable[int]) -> dict[int, str]:
+        """Return names by id, in the order of the ids."""
+        if not (wanted := list(ids)):
+            return {}
+        there = {row.pk: str(row) for model in self.models for row in model._default_manager.filter(pk__in=wanted)}
+        return {pk: there.get(pk) or str(self.gone) % pk for pk in wanted}
+
+    def names(self, ids: Iterable[int]) -> str:
+        return ", ".join(self.by_id(ids).values())
+
+    def choices(self, scope: Scope, chosen: Iterable[int] = ()) -> list[tuple[int, str]]:
+        """Return all rows of the scope, active or not, and chosen ones that are gone or outside."""
+        there = {row.pk: str(row) for model in self.models for row in scope.within(model._default_manager.all())}
+        return [*there.items(), *((pk, str(self.gone) % pk) for pk in chosen if pk not in there)]
+
+
+AGENTS = Kind((Agent,), _("agent %s (gone)"))
+GROUPS = Kind((AgentGroup,), _("group %s (gone)"))
+QUEUES = Kind((Queue, TicketQueue), _("queue %s (gone)"))
+CAMPAIGNS = Kind((Campaign,), _("campaign %s (gone)"))
+# By the field of an export or a schedule.
+KINDS = {"agent_ids": AGENTS, "agent_group_ids": GROUPS, "queue_ids": QUEUES, "campaign_ids": CAMPAIGNS}
+
 
 # Sentences for faults whose own sentence names parameters or their values.
 _SENTENCES = {
@@ -69,7 +101,7 @@ class TableForm(forms.Form):
             name = report.subjects.parameter
             self.fields[name] = _several(report.subject_title, _("None: all of them."))
             rows = subjects_of(report.subjects, scope).values()
-            self._offer(name, [(row["id"], _titled(row)) for row in rows])
+            self._offer(name, [(row["id"], f"{row['name']} ({row['id']})") for row in rows])
             self.asked = (name, *self.asked)
         if not report.has_within:
             del self.fields["answered_within"]
@@ -137,11 +169,6 @@ class ReportForm(TableForm):
 
 def form_of(report: Report, params: QueryDict, scope: Scope) -> TableForm:
     return (TableForm if report.subjects else ReportForm)(report, params, scope)
-
-
-def _titled(row: Mapping[str, Any]) -> str:
-    """Return the name of a queue or campaign with its id, for a choice."""
-    return f"{row['name']} ({row['id']})"
 
 
 def _values_of(params: QueryDict, report: Report) -> dict[str, Any]:

@@ -12,19 +12,19 @@ from django.utils.translation import gettext_lazy as _
 from unfold.widgets import UnfoldAdminSelect2MultipleWidget
 
 from callcentre.admin import Admin, EditConflictForm, HistoryMixin, ListField, actor_of, display
-from callcentre.admin.file_jobs import COLOURS
 from callcentre.admin.history import SHOWN, Entry, entry_of, in_words
+from callcentre.admin.jobs import COLOURS
 from callcentre.admin.scope import scope_of
 from callcentre.admin.theme import ModelForm
 from callcentre.core.errors import ErrorCode
 from callcentre.core.scope import ALL, Scope
-from reports.admin.naming import KINDS, Kind
+from reports.admin.forms import KINDS, Kind
 from reports.catalogue import REPORTS, of_open_reports
 from reports.description import Report
 from reports.models import Export, ExportMail, Schedule
 from reports.models.export import ReportKind
 from reports.parameters import USUAL_AGGREGATION
-from reports.verbs.schedules import create_schedule, edit_schedule
+from reports.verbs.exports import create_schedule, edit_schedule
 
 # Exports on the page of a schedule.
 EXPORTS_SHOWN = 20

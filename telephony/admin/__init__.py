@@ -6,26 +6,9 @@ from telephony.admin import (
     callbacks,
     connections,
     menus,
-    messages,
-    offers,
     queues,
     shortcuts,
-    skills,
+    supervision,
     topics,
     transcriptions,
 )
-
-__all__ = [
-    "agent_intervals",
-    "agents",
-    "callbacks",
-    "connections",
-    "menus",
-    "messages",
-    "offers",
-    "queues",
-    "shortcuts",
-    "skills",
-    "topics",
-    "transcriptions",
-]

@@ -6,39 +6,37 @@ from typing import Any
 
 from django.contrib import admin
 from django.core.exceptions import ObjectDoesNotExist
-from django.db.models import Q, QuerySet
+from django.db.models import F, Q, QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
-from unfold.contrib.filters.admin import DropdownFilter
+from unfold.contrib.filters.admin import ChoicesDropdownFilter, DropdownFilter
 
 from callcentre.admin import (
     Admin,
-    DatesFilter,
     PeriodFilter,
     ReadOnlyAdmin,
+    UncountedChangeList,
     UncountedMixin,
     column,
     display,
     link,
+    unbroken,
 )
-from callcentre.admin.periods import touching, within
-from callcentre.admin.scope import AutocompleteSelectFilter, RelatedDropdownFilter
+from callcentre.admin.dates import dates_filter
+from callcentre.admin.periods import near, touching, within
+from callcentre.admin.scope import AutocompleteSelectFilter, AutocompleteSelectMultipleFilter, RelatedDropdownFilter
 from callcentre.core.counted import Spans
+from callcentre.core.parsing import INT32
+from callcentre.core.times import second
 from telephony.admin.state_labels import COLOURS, length, moment
 from telephony.admin.undeletable import Undeletable
-from telephony.models import AgentSession, AgentState, Pause
+from telephony.models import AgentSession, AgentState, Connection, Offer, Pause
 
 AGENT = "agent__id__exact"
 # How far back a list of one kind of state goes, without a filter by agent or date.
 RECENT = timedelta(days=7)
-
-
-class Dates(DatesFilter):
-    """A filter by the day on which an interval begins."""
-
-    column = "started_at"
 
 
 class Counted(PeriodFilter):
@@ -95,7 +93,7 @@ class AgentSessionAdmin(LedgerAdmin):
 
     list_display = ("began", "ended", "length", "agent", "ended_by")
     list_further = ("reason",)
-    list_filter = (("agent", AutocompleteSelectFilter), Dates, OpenFilter, Counted)
+    list_filter = (("agent", AutocompleteSelectFilter), dates_filter("started_at"), OpenFilter, Counted)
     fields = ("agent", "began", "ended", "length", "ended_by", "reason")
     readonly_fields = fields
 
@@ -113,7 +111,7 @@ class AgentStateAdmin(LedgerAdmin):
         ("agent", AutocompleteSelectFilter),
         KindFilter,
         ("pause", RelatedDropdownFilter),
-        Dates,
+        dates_filter("started_at"),
         OpenFilter,
         Counted,
     )
@@ -148,3 +146,99 @@ class PauseAdmin(Undeletable, Admin):
 
     def get_readonly_fields(self, request: HttpRequest, obj: Pause | None = None) -> tuple[str, ...]:
         return ("is_active",) if obj and obj.is_automatic else ()
+
+
+_COLOURS: dict[str, str] = {
+    Offer.Outcome.RINGING: "info",
+    Offer.Outcome.ANSWERED: "success",
+    Offer.Outcome.NOT_ANSWERED: "warning",
+    Offer.Outcome.REFUSED: "warning",
+    Offer.Outcome.ABANDONED: "warning",
+    Offer.Outcome.FAILED: "danger",
+}
+
+
+class CountedOffers(PeriodFilter):
+    """The filter of offers for links from figures of the report."""
+
+    ways = {
+        "offered": _("offered"),
+        "answered": _("answered"),
+        "in_time": _("answered in time"),
+        "missed": _("not answered"),
+        "handed_on": _("transferred"),
+        "talked": _("talked"),
+        "waited": _("callers waited"),
+    }
+
+    def of(self, way: str, arguments: Sequence[int], spans: Spans) -> Q:
+        match way:
+            case "talked":
+                talked = Q(answered_at__isnull=False) & touching("answered_at", "ended_at", spans)
+                wanted = talked & near("offered_at", spans)
+            case "waited":
+                answered = Q(answered_at__isnull=False) & touching("offered_at", "answered_at", spans)
+                waited = answered | Q(answered_at=None) & touching("offered_at", "ended_at", spans)
+                wanted = waited & near("offered_at", spans)
+            case _:
+                wanted = within("offered_at", spans)
+        match way:
+            case "answered":
+                wanted &= Q(answered_at__isnull=False)
+            case "in_time":
+                wanted &= Q(answered_at__lte=F("offered_at") + timedelta(seconds=min(arguments[0], INT32)))
+            case "missed":
+                wanted &= Q(answered_at=None, ended_at__isnull=False)
+            case "handed_on":
+                wanted &= Q(transferred_at__isnull=False)
+        # A phone that could not be reached never rang.
+        rang = ~Q(outcome=Offer.Outcome.FAILED)
+        return wanted & rang & Q(connection__direction=Connection.Direction.INBOUND)
+
+
+def _clock(name: str, description: Any) -> Any:
+    """Return a column with the time of day. The column of the offer shows the day."""
+    return column(lambda offer: second(getattr(offer, name))[11:] or "–", description=description)
+
+
+class OfferChangeList(UncountedChangeList):
+    """A list by time for one agent, which has an index, else by id."""
+
+    def get_ordering(self, request: HttpRequest, queryset: QuerySet[Any]) -> list[str]:
+        return ["-offered_at", "-pk"] if request.GET.get("agent__id__exact") else ["-pk"]
+
+
+@admin.register(Offer)
+class OfferAdmin(UncountedMixin, ReadOnlyAdmin):
+    """Offers and their outcomes."""
+
+    has_own_history = True  # never edited: Django's history would be empty
+    list_display = ("offered", "answered", "ended", "login", "queue", "result", "transferred", "call")
+    list_display_links = ("offered",)
+    list_filter = (
+        ("agent", AutocompleteSelectFilter),
+        ("queue", AutocompleteSelectMultipleFilter),
+        ("outcome", ChoicesDropdownFilter),
+        dates_filter("offered_at"),
+        CountedOffers,
+    )
+    fields = ("agent", "queue", "offered", "answered", "ended", "outcome", "transferred", "call")
+    readonly_fields = fields
+    login = column(lambda offer: offer.agent.login, description=_("agent"))
+    answered, ended = _clock("answered_at", _("answered")), _clock("ended_at", _("ended"))
+    transferred = _clock("transferred_at", _("transferred"))
+    offered = column(lambda offer: unbroken(second(offer.offered_at)), description=_("offered"))
+    call = column(
+        lambda offer: link(reverse("admin:telephony_connection_change", args=[offer.connection_id]), offer.connection),
+        description=_("call"),
+    )
+    result = column(
+        lambda offer: (offer.outcome, offer.get_outcome_display()), description=_("outcome"), label=_COLOURS
+    )
+
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[UncountedChangeList]:
+        return OfferChangeList
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Offer]:
+        # No join: the planner could choose the wrong table to begin with.
+        return super().get_queryset(request).prefetch_related("agent", "queue", "connection")

@@ -20,7 +20,7 @@ from callcentre.admin.base import MAX_SELECTED
 from callcentre.admin.scope import RelatedDropdownFilter, scope_of
 from callcentre.core.integers import integer_of
 from telephony.admin.new_agent import new_agent_view
-from telephony.admin.skills import AgentSkillInline
+from telephony.admin.queues import AgentSkillInline
 from telephony.admin.state_labels import COLOURS, LABELS, label_of, length, moment
 from telephony.admin.supervision import ReasonForm, reason_form
 from telephony.admin.undeletable import Undeletable

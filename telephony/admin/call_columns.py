@@ -10,22 +10,18 @@ from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.translation import gettext_lazy as _
 
-from callcentre.admin import ReadOnlyAdmin, UncountedMixin, column, display, link
+from callcentre.admin import Admin, ReadOnlyAdmin, UncountedMixin, column, display, link, unbroken
 from callcentre.admin.scope import scope_of
 from callcentre.core.times import second
 from telephony.admin import connection_search
 from telephony.admin.state_labels import minutes
 from telephony.call_lookups import names_of_campaigns
-from telephony.customers import Customer, customers_of, name_beside, pages_of_customers
+from telephony.customers import customers_of, name_beside, pages_of_customers
 from telephony.models import Connection, Recording
 from telephony.numbers import comparable
 
 # The styles of the pages that show players or words.
 CONVERSATION_STYLES = {"all": ("telephony/transcription.css",)}
-
-
-def _id_of(customer: Customer | None) -> int:
-    return customer.id if customer else 0
 
 
 def player_of(recording: Recording) -> str:
@@ -35,6 +31,32 @@ def player_of(recording: Recording) -> str:
     address, length = reverse("admin:telephony_recording_audio", args=[recording.pk]), minutes(recording.seconds)
     label = _("Play the recording of %s") % length
     return format_html('<a class="cc-play" href="{}" aria-label="{}">{}</a>', address, label, length)
+
+
+def _customer_link(row: Any, number: str) -> str:
+    if row.known_customer is None:
+        return str(row.customer_id or "–")
+    customer, address = row.known_customer
+    return link(address, name_beside(number, customer.label) or _("unknown"))
+
+
+class CustomerColumn(Admin):
+    """A column with the customer, for rows that have a number and the id of its customer."""
+
+    def complete_rows(self, rows: Sequence[Any]) -> None:
+        customers = pages_of_customers({row.customer_id for row in rows if row.customer_id})
+        for row in rows:
+            row.known_customer = customers.get(row.customer_id)
+
+    @display(description=_("customer"))
+    def customer(self, row: Any) -> str:
+        if not hasattr(row, "known_customer"):  # on the page of a row
+            self.complete_rows([row])
+        return _customer_link(row, row.number)
+
+
+def call_of(row: Any) -> Any:
+    return row if isinstance(row, Connection) else row.connection
 
 
 class CallsAdmin(UncountedMixin, ReadOnlyAdmin):
@@ -48,6 +70,10 @@ class CallsAdmin(UncountedMixin, ReadOnlyAdmin):
         css = CONVERSATION_STYLES
         js = ("telephony/player.js",)
 
+    start = column(lambda row: unbroken(second(call_of(row).created_at)), description=_("start"))
+    login = column(lambda row: agent.login if (agent := call_of(row).agent) else "–", description=_("agent"))
+    number = column(lambda row: unbroken(call_of(row).customer_number), description=_("number"))
+
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
     ) -> tuple[QuerySet[Any], bool]:
@@ -56,46 +82,30 @@ class CallsAdmin(UncountedMixin, ReadOnlyAdmin):
             queryset = self.rows_found(request, queryset, ids, connection_search.MAX_FOUND, is_cut=is_cut)
         return queryset, False
 
-    def call_of(self, row: Any) -> Any:
-        return row if isinstance(row, Connection) else row.connection
-
     def complete_rows(self, rows: Sequence[Any]) -> None:
         """Add the customers, the names of campaigns and the recordings of the calls."""
-        calls = [self.call_of(row) for row in rows]
+        calls = [call_of(row) for row in rows]
         by_number = customers_of({comparable(call.customer_number) for call in calls if not call.customer_id})
-        ids = {id(call): call.customer_id or _id_of(by_number.get(comparable(call.customer_number))) for call in calls}
+        ids = {}
+        for call in calls:
+            known = by_number.get(comparable(call.customer_number))
+            ids[id(call)] = call.customer_id or (known.id if known else 0)
         customers = pages_of_customers({pk for pk in ids.values() if pk})
         campaigns = names_of_campaigns({call.campaign_id for call in calls if call.campaign_id})
         for call in calls:
             call.known_customer = customers.get(ids[id(call)])
             call.campaign_name = campaigns.get(call.campaign_id, "")
 
-    @display(description=_("start"))
-    def start(self, row: Any) -> str:
-        return format_html('<span class="whitespace-nowrap">{}</span>', second(self.call_of(row).created_at))
-
-    @display(description=_("agent"))
-    def login(self, row: Any) -> str:
-        agent = self.call_of(row).agent
-        return agent.login if agent else "–"
-
     @display(description=_("customer"))
     def customer(self, row: Any) -> str:
-        call = self.call_of(row)
+        call = call_of(row)
         if not hasattr(call, "known_customer"):  # on the page of a row
             CallsAdmin.complete_rows(self, [row])
-        if call.known_customer is None:
-            return str(call.customer_id or "–")
-        customer, address = call.known_customer
-        return link(address, name_beside(call.customer_number, customer.label) or _("unknown"))
-
-    @display(description=_("number"))
-    def number(self, row: Any) -> str:
-        return format_html('<span class="whitespace-nowrap">{}</span>', self.call_of(row).customer_number)
+        return _customer_link(call, call.customer_number)
 
     @display(description=_("queue or campaign"))
     def place(self, row: Any) -> str:
-        call = self.call_of(row)
+        call = call_of(row)
         campaign = f"{call.campaign_code} {call.campaign_name}".strip()
         return str(call.queue or campaign or "–")
 
@@ -107,9 +117,10 @@ class CallPartsAdmin(CallsAdmin):
 
     call = column(lambda row: row.connection.uid, description=_("Id of the call"))
 
-    @display(description=_("call"))
-    def call_link(self, row: Any) -> str:
-        return link(reverse("admin:telephony_connection_change", args=[row.connection_id]), row.connection.uid)
+    call_link = column(
+        lambda row: link(reverse("admin:telephony_connection_change", args=[row.connection_id]), row.connection.uid),
+        description=_("call"),
+    )
 
 
 def recordings_of(calls: Iterable[Any]) -> dict[int, list[Recording]]:

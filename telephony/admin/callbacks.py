@@ -1,6 +1,7 @@
 """Call-backs and missed callers: who waits for a call of us, and whom no agent has answered."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from operator import attrgetter
 from typing import Any
 
 from django.contrib import admin
@@ -18,10 +19,9 @@ from callcentre.admin.scope import AutocompleteSelectMultipleFilter
 from callcentre.core.errors import Conflict, ErrorCode, Fault, Invalid
 from callcentre.core.statements import rows_of
 from callcentre.core.times import second, spell_length
-from telephony.admin.call_columns import CallPartsAdmin
+from telephony.admin.call_columns import CallPartsAdmin, CustomerColumn
 from telephony.admin.report_filter import CountedCallBacks, CountedMissed
 from telephony.calls import callbacks
-from telephony.customers import name_beside, pages_of_customers
 from telephony.models import CallBack, Connection, MissedCaller
 from telephony.numbers import comparable, is_number
 
@@ -35,6 +35,7 @@ RESULTS: dict[str, str] = {
     CallBack.Disposition.CANCELLED: "default",
     "": "default",
 }
+OUTCOMES = {colour: colour for colour in ("success", "info", "warning", "danger")}
 # The last call to each number since the caller was missed, and whether a call-back of the number is open.
 _TRIES = """
 SELECT m.id, c.id, c.created_at, c.disposition, a.login,
@@ -50,12 +51,13 @@ WHERE m.id = ANY(%s)
 """
 
 
-def _call(call: Connection | None) -> str:
-    return link(reverse("admin:telephony_connection_change", args=[call.pk]), call.uid) if call else "–"
+def _call(call: Connection | None, read: Callable[[Connection], str] = attrgetter("uid")) -> str:
+    """Return a link to the call, if there is one, with its id or another of its facts."""
+    return link(reverse("admin:telephony_connection_change", args=[call.pk]), read(call)) if call else "–"
 
 
 @admin.register(CallBack)
-class CallBackAdmin(UncountedMixin, ReadOnlyAdmin):
+class CallBackAdmin(CustomerColumn, UncountedMixin, ReadOnlyAdmin):
     """Call-backs, in the order in which they were asked for: which wait, and how the others ended."""
 
     has_own_history = True  # never edited: Django's history would be empty
@@ -97,20 +99,6 @@ class CallBackAdmin(UncountedMixin, ReadOnlyAdmin):
     ) -> tuple[QuerySet[CallBack], bool]:
         text = search_term.replace("\0", "").strip()
         return queryset.filter(number=comparable(text)) if text else queryset, False
-
-    def complete_rows(self, rows: Sequence[Any]) -> None:
-        customers = pages_of_customers({row.customer_id for row in rows if row.customer_id})
-        for row in rows:
-            row.known_customer = customers.get(row.customer_id)
-
-    @display(description=_("customer"))
-    def customer(self, row: Any) -> str:
-        if not hasattr(row, "known_customer"):  # on the page of a row
-            self.complete_rows([row])
-        if row.known_customer is None:
-            return str(row.customer_id or "–")
-        customer, address = row.known_customer
-        return link(address, name_beside(row.number, customer.label) or _("unknown"))
 
     def has_cancel_permission(self, request: HttpRequest) -> bool:
         return request.user.has_perm("telephony.change_callback")
@@ -157,6 +145,10 @@ class MissedCallerAdmin(CallPartsAdmin):
     readonly_fields = fields
 
     missed = column(lambda row: second(row.missed_at), description=_("missed at"))
+    outcome = column(lambda row: row.outcome_shown, description=_("called back"), label=OUTCOMES)
+    outcome_said = column(lambda row: row.outcome_shown[1], description=_("called back"))
+    who = column(lambda row: row.tried_by or "–", description=_("by"))
+    when = column(lambda row: _call(row.tried, lambda call: second(call.created_at)), description=_("last call"))
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[MissedCaller]:
         return super().get_queryset(request).select_related(*self.list_select_related)
@@ -182,8 +174,8 @@ class MissedCallerAdmin(CallPartsAdmin):
             else:
                 row.outcome_shown = "danger", _("not called back")
 
-    def _completed(self, row: Any) -> Any:
-        if not hasattr(row, "outcome_shown"):  # on the page of a row
+    def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any:
+        if row := super().get_object(request, object_id, from_field):
             self.complete_rows([row])
         return row
 
@@ -193,28 +185,6 @@ class MissedCallerAdmin(CallPartsAdmin):
         is_of_wait = wait and row.reason in (MissedCaller.Reason.GAVE_UP, MissedCaller.Reason.OVERFLOWED)
         reason = row.get_reason_display()
         return format_html("{} ({})", reason, spell_length(wait)) if is_of_wait else str(reason)
-
-    @display(
-        description=_("called back"),
-        label={"success": "success", "info": "info", "warning": "warning", "danger": "danger"},
-    )
-    def outcome(self, row: Any) -> Any:
-        return self._completed(row).outcome_shown
-
-    @display(description=_("called back"))
-    def outcome_said(self, row: Any) -> str:
-        return str(self._completed(row).outcome_shown[1])
-
-    @display(description=_("by"))
-    def who(self, row: Any) -> str:
-        return self._completed(row).tried_by or "–"
-
-    @display(description=_("last call"))
-    def when(self, row: Any) -> str:
-        call = self._completed(row).tried
-        return (
-            link(reverse("admin:telephony_connection_change", args=[call.pk]), second(call.created_at)) if call else "–"
-        )
 
     def has_call_back_permission(self, request: HttpRequest) -> bool:
         return request.user.has_perm("telephony.add_callback")

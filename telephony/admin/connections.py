@@ -20,8 +20,8 @@ from callcentre.core.times import second
 from telephony import causes
 from telephony.admin import connection_search
 from telephony.admin.call_columns import CallsAdmin, players_of, recordings_of
+from telephony.admin.queues import waiting_of
 from telephony.admin.report_filter import Counted
-from telephony.admin.skills import waiting_of
 from telephony.admin.state_labels import minutes
 from telephony.admin.supervision import SupervisionPages, course_of
 from telephony.admin.topics import topic_of

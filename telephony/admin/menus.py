@@ -1,19 +1,122 @@
 """Menus before queues: their keys and prompts, a picture of where the keys lead, and a page that tries them."""
 
+import itertools
+from collections import defaultdict
 from typing import Any
 
+from django import forms
+from django.conf import settings
 from django.contrib import admin
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
+from unfold.widgets import UnfoldAdminFileFieldWidget
 
-from callcentre.admin import Admin, Inline, page_action
-from telephony.admin.menu_picture import picture
-from telephony.admin.prompts import PromptInline
+from callcentre.admin import Admin, Inline, display, page_action
+from callcentre.admin.theme import ModelForm
+from callcentre.core.deletions import FileRemoval
+from telephony import sounds
 from telephony.admin.undeletable import Undeletable
 from telephony.calls import menus
 from telephony.models import Menu, MenuEntry, Prompt
+from telephony.samples import BYTES, RATE
+from telephony.wav import to_telephone
+
+# Of the WAV that `to_telephone` makes.
+HEADER_BYTES = 44
+
+
+class SoundField(forms.FileField):
+    """A WAV file. Its value is the sound as switches play it, or None."""
+
+    widget = UnfoldAdminFileFieldWidget(attrs={"accept": ".wav,audio/wav"})
+
+    def clean(self, data: Any, initial: Any = None) -> bytes | None:
+        file = super().clean(data, initial)
+        if not file:
+            return None
+        if file.size > settings.MAX_UPLOAD_MB * 1024 * 1024:
+            raise forms.ValidationError(_("The file is too large."))
+        return to_telephone(file)
+
+
+class PromptForm(ModelForm):
+    sound = SoundField(label=_("WAV file"), required=False)
+
+    class Meta:
+        model = Prompt
+        fields = ("kind", "language", "number")
+
+    def clean(self) -> dict[str, Any]:
+        values: dict[str, Any] = super().clean() or self.cleaned_data
+        if not self.instance.file and not values.get("sound") and "sound" not in self.errors:
+            self.add_error("sound", _("Choose a WAV file."))
+        return values
+
+    def save(self, commit: bool = True) -> Any:
+        if sound := self.cleaned_data["sound"]:
+            if self.instance.file:
+                FileRemoval.add([self.instance.file.name])
+            sounds.store(self.instance.file, sound)
+            self.instance.seconds = (len(sound) - HEADER_BYTES) / BYTES / RATE
+        return super().save(commit)
+
+
+class PromptInline(Inline):
+    tab = True
+    model = Prompt
+    form = PromptForm
+    fields = ("kind", "language", "number", "sound", "listen")
+    readonly_fields = ("listen",)
+    verbose_name_plural = _("prompts")
+    kinds: tuple[str, ...] = Prompt.OF_QUEUE
+
+    def formfield_for_choice_field(self, db_field: Any, request: Any, **kwargs: Any) -> Any:
+        if db_field.name == "kind":
+            kwargs["choices"] = [("", "---------"), *((kind, Prompt.Kind(kind).label) for kind in self.kinds)]
+        return super().formfield_for_choice_field(db_field, request, **kwargs)
+
+    @display(description=_("sound"))
+    def listen(self, prompt: Prompt) -> str:
+        if not prompt.file:
+            return "–"
+        address, label = sounds.signed_path(str(prompt.file.name)), _now("Listen")
+        return format_html('<a class="cc-link" href="{}">{}</a> {} s', address, label, f"{prompt.seconds:.1f}")
+
+
+# The most levels and places of a picture.
+DEPTH, MOST = 6, 200
+
+
+def picture(menu: Menu) -> SafeString:
+    """Return the tree of the keys as nested lists. A menu is drawn once, and named where another key leads to it."""
+    entries = defaultdict[int, list[MenuEntry]](list)
+    for entry in MenuEntry.objects.select_related("to_menu__end_queue", "queue", "while_open"):
+        entries[entry.menu_id].append(entry)
+    drawn, places = set[int](), itertools.count()
+
+    def tree(menu: Menu, depth: int) -> SafeString:
+        if menu.pk in drawn or depth == DEPTH:
+            return _box("menu", f"{menu.name} ↑")
+        drawn.add(menu.pk)
+        lines = []
+        for entry in itertools.takewhile(lambda entry: next(places) < MOST, entries[menu.pk]):
+            key = f"{entry.key} ({entry.while_open})" if entry.while_open else entry.key
+            kind = "queue" if entry.queue else "number" if entry.number else "information"
+            lines.append((key, tree(entry.to_menu, depth + 1) if entry.to_menu else _box(kind, entry.place)))
+        lines.append(("…", _box("end", str(menu.end_queue or menu.end_number) or _now("the call ends"))))
+        below = format_html_join("", "<li><kbd>{}</kbd>{}</li>", lines)
+        return format_html("{}<ul>{}</ul>", _box("menu", menu.name), below)
+
+    return format_html('<div class="cc-menu">{}</div>', tree(menu, 0))
+
+
+def _box(kind: str, text: str) -> SafeString:
+    return format_html('<span class="cc-menu-box cc-menu-{}">{}</span>', kind, text)
+
 
 # The most keys of one trial.
 MOST_KEYS = 100

@@ -23,8 +23,7 @@ from unfold.widgets import (
 from callcentre.admin import Admin, user_of
 from callcentre.admin.base import REFUSALS
 from callcentre.admin.grant_limits import givable_groups
-from callcentre.admin.scope import offer_within, scope_of
-from callcentre.admin.scope_fields import ScopeForm, scope_field
+from callcentre.admin.scope import ScopeForm, offer_within, scope_field, scope_of
 from callcentre.admin.secrets import OwnPasswordForm
 from callcentre.admin.theme import ModelForm
 from callcentre.core.roles import NAMES

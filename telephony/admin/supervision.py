@@ -1,29 +1,32 @@
-"""The page on which a supervisor listens to a call, and the page that ends a call."""
+"""The pages of supervisors: listening to a call, ending it, and messages to agents."""
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any
 
 from django import forms
-from django.contrib import messages
-from django.core.exceptions import PermissionDenied
+from django.contrib import admin, messages
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
-from unfold.widgets import UnfoldAdminTextInputWidget
+from django.utils.translation import ngettext
+from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextareaWidget, UnfoldAdminTextInputWidget
 
-from callcentre.admin import ReadOnlyAdmin, actor_of, page_action, user_of
+from callcentre.admin import ReadOnlyAdmin, actor_of, column, cut, page_action, user_of
 from callcentre.admin.base import REFUSALS
-from callcentre.admin.scope import scope_of
+from callcentre.admin.dates import dates_filter
+from callcentre.admin.scope import AutocompleteSelectFilter, scope_of
 from callcentre.core.errors import ErrorCode
 from callcentre.core.integers import integer_of
 from callcentre.core.times import second
 from telephony import causes
 from telephony.calls import commands
-from telephony.models import Agent, CallCommand, Connection, Supervision
+from telephony.models import Agent, AgentMessage, CallCommand, Connection, Queue, Supervision
 from telephony.models.agent_intervals import REASON_LENGTH
+from telephony.verbs.agents import send_message
 
 Mode = Supervision.Mode
 LIVE = forms.Media(js=("callcentre/live.js",))
@@ -71,8 +74,6 @@ class SupervisionPages(ReadOnlyAdmin):
     def monitor(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Show a call live, and let the person listen, change the mode, take the call over or leave it."""
         call: Connection = self.row_or_404(request, object_id, "view")
-        if not self.has_monitor_permission(request, call):
-            raise PermissionDenied
         agent = Agent.objects.of_user(user_of(request))
         if request.method == "POST":
             return self._ask(request, call, agent)
@@ -112,8 +113,6 @@ class SupervisionPages(ReadOnlyAdmin):
     @page_action(description=_("End the call"), url_path="end", icon="call_end", permissions=["monitor"])
     def end_call(self, request: HttpRequest, object_id: str) -> HttpResponse:
         call: Connection = self.row_or_404(request, object_id, "view")
-        if not self.has_monitor_permission(request, call):
-            raise PermissionDenied
         form = reason_form(request)
         if request.method == "POST" and form.is_valid():
             reason, actor = form.cleaned_data["reason"], actor_of(request)
@@ -136,3 +135,73 @@ class SupervisionPages(ReadOnlyAdmin):
 def course_of(row: Supervision) -> str:
     """Spell the modes of a supervisor with their times."""
     return ", ".join(f"{second(datetime.fromisoformat(at))[-8:]} {Mode(mode).label}" for mode, at in row.modes)
+
+
+class MessageForm(forms.Form):
+    text = forms.CharField(
+        label=_("Message"),
+        max_length=AgentMessage.LONGEST,
+        widget=UnfoldAdminTextareaWidget(attrs={"rows": 3}),
+    )
+    agent = forms.ModelChoiceField(
+        label=_("Agent"),
+        queryset=Agent.objects.none(),
+        required=False,
+        widget=UnfoldAdminSelectWidget(),
+        help_text=_("Also one who is logged out. Without an agent and a queue, all who are logged in get it."),
+    )
+    queue = forms.ModelChoiceField(
+        label=_("Queue"),
+        queryset=Queue.objects.none(),
+        required=False,
+        widget=UnfoldAdminSelectWidget(),
+        help_text=_("Its agents who are logged in."),
+    )
+
+    def __init__(self, request: HttpRequest) -> None:
+        super().__init__(request.POST or None, initial={"agent": request.GET.get("agent")})
+        scope = scope_of(request)
+        self.fields["agent"].queryset = scope.within(Agent.objects.active())  # type: ignore[attr-defined]
+        self.fields["queue"].queryset = scope.within(Queue.objects.active())  # type: ignore[attr-defined]
+
+    def clean(self) -> None:
+        if self.cleaned_data.get("agent") and self.cleaned_data.get("queue"):
+            self.add_error("queue", _now("Choose an agent or a queue."))
+
+
+@admin.register(AgentMessage)
+class AgentMessageAdmin(ReadOnlyAdmin):
+    """Messages to agents: who has closed which."""
+
+    has_own_history = True  # never edited: Django's history would be empty
+    list_display = ("sent", "agent", "words", "actor_name", "closed")
+    list_filter = (("agent", AutocompleteSelectFilter), dates_filter("sent_at"))
+    list_select_related = ("agent",)
+    fields = ("sent", "agent", "text", "actor_name", "closed")
+    readonly_fields = fields
+    actions_list = ("send",)
+    sent = column(lambda message: second(message.sent_at), description=_("sent"))
+    words = column(lambda message: cut(message.text), description=_("message"))
+    closed = column(lambda message: second(message.closed_at) or "–", description=_("closed"))
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        found: QuerySet[Any] = super().get_queryset(request).select_related("agent")
+        return found
+
+    def has_send_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return bool(request.user.has_perm("telephony.add_agentmessage"))
+
+    @page_action(description=_("New message"), url_path="send", icon="campaign", permissions=["send"])
+    def send(self, request: HttpRequest) -> HttpResponse:
+        form = MessageForm(request)
+        if request.method == "POST" and form.is_valid():
+            given = form.cleaned_data
+            chosen = {"agent": given["agent"], "queue": given["queue"], "scope": scope_of(request)}
+            count = send_message(actor_of(request), given["text"], **chosen)
+            said = ngettext("Sent to %(count)s agent.", "Sent to %(count)s agents.", count) % {"count": count}
+            self.message_user(request, said, messages.SUCCESS if count else messages.WARNING)
+            return redirect(self.url_of("changelist"))
+        intro = _now("The bar of each agent shows it until the agent closes it.")
+        title, submit = _now("Message to agents"), _now("Send")
+        cancel = self.url_of("changelist")
+        return self.action_page(request, title=title, submit=submit, form=form, intro=intro, cancel_url=cancel)

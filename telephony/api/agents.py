@@ -2,9 +2,8 @@ from rest_framework.exceptions import APIException
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from callcentre.api.fields import BooleanField, IdField, TextField
+from callcentre.api.fields import BooleanField, IdField, Input, TextField
 from callcentre.api.openapi import array, boolean, integer, operation, second, shape, text
-from callcentre.api.serializers import Input
 from callcentre.api.viewsets import ApiViewSet
 from callcentre.core.errors import ErrorCode, Fault, Invalid
 from callcentre.core.lookups import found_or_404
@@ -13,8 +12,7 @@ from telephony.current_states import current_states
 from telephony.models import Agent, AgentGroup, AgentMessage, Pause, Queue
 from telephony.models.agent_intervals import REASON_LENGTH
 from telephony.verbs import heartbeats, presence
-from telephony.verbs.agents import edit_agent
-from telephony.verbs.messages import send_message
+from telephony.verbs.agents import edit_agent, send_message
 
 
 class AgentEditInput(Input):

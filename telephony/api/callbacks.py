@@ -5,15 +5,14 @@ from typing import Any
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from callcentre.api.fields import IdField, TextField
+from callcentre.api.fields import IdField, Input, TextField
 from callcentre.api.filters import FilterSet, IdFilter, InstantFilter, ListFilter
 from callcentre.api.openapi import count, integer, operation, page, second, shape, text
 from callcentre.api.pagination import LimitOffset
-from callcentre.api.serializers import Input
 from callcentre.api.viewsets import ApiViewSet
 from callcentre.core.errors import ErrorCode
 from callcentre.core.lookups import get_or_404
-from telephony.api.filters import NumberFilter
+from telephony.api.connections import NumberFilter
 from telephony.calls import callbacks
 from telephony.models import CallBack, Connection
 
@@ -34,10 +33,6 @@ class CallBackFilterSet(FilterSet):
     state = ListFilter(choices=CallBack.State.values, help_text="One or more states.")
     date_from = InstantFilter("created_at", lookup_expr="gte", help_text="Asked for at or after.")
     date_to = InstantFilter("created_at", lookup_expr="lte", is_upper_bound=True, help_text="Asked for at or before.")
-
-    class Meta:
-        model = CallBack
-        fields: tuple[str, ...] = ()
 
 
 _COLUMNS = (

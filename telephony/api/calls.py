@@ -1,9 +1,8 @@
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from callcentre.api.fields import ChoiceField, IdField, TextField
+from callcentre.api.fields import ChoiceField, IdField, Input, TextField
 from callcentre.api.openapi import Parameter, array, operation, second, shape, text
-from callcentre.api.serializers import Input
 from callcentre.api.viewsets import ApiViewSet
 from callcentre.core.errors import ErrorCode
 from telephony.api.agents import ReasonInput, reason_of

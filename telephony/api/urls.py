@@ -4,11 +4,9 @@ from callcentre.core.errors import ErrorCode
 from telephony.api.agents import AgentGroupViewSet, AgentViewSet, PauseViewSet
 from telephony.api.callbacks import CallBackViewSet
 from telephony.api.calls import CallViewSet, SupervisionViewSet
-from telephony.api.connections import ConnectionViewSet
-from telephony.api.queues import QueueViewSet
+from telephony.api.connections import ConnectionViewSet, TranscriptionViewSet
 from telephony.api.shortcuts import ShortcutViewSet
-from telephony.api.topics import TopicViewSet
-from telephony.api.transcriptions import TranscriptionViewSet
+from telephony.api.topics import QueueViewSet, TopicViewSet
 
 path("login", "login", "Login of the agent.", "agent1", ErrorCode.AGENT_NOT_FOUND)
 path("connection_id", "id", "Id of the connection.", "1416225570.341", ErrorCode.CONNECTION_NOT_FOUND)

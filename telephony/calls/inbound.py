@@ -22,7 +22,7 @@ from telephony.calls import (
     voicemail,
 )
 from telephony.customers import customer_of_caller
-from telephony.models import CallBack, CallerPriority, Connection, Leg, Queue, Transfer
+from telephony.models import CallBack, CallerPriority, Connection, Leg, Menu, Queue, Transfer
 from telephony.numbers import comparable
 from telephony.switch.base import Arrived, Missed
 from telephony.verbs import presence
@@ -47,7 +47,7 @@ def arrived(event: Arrived, pk: int | None = None) -> None:
     """
     if Leg.objects.filter(channel_id=event.channel_id).exists():
         return
-    menu = menus.of_number(event.dialled)
+    menu = menus.with_number(Menu.objects.filter(is_active=True), event.dialled)
     connection, leg = _begin(event.channel_id, event.caller, event.dialled, event.at, pk, has_menu=menu is not None)
     switch_requests.follow(leg)
     at = connection.created_at
@@ -104,7 +104,7 @@ def _begin(
         dst=dialled[:LONGEST],
         src_number=number,
         dst_number=comparable(dialled),
-        queue=None if has_menu else _queue_of(dialled),
+        queue=None if has_menu else menus.with_number(Queue.objects.all(), dialled),
         customer_id=customer_id,
         priority_steps=CallerPriority.objects.steps_of(number, customer_id),
         created_at=at.replace(microsecond=0),
@@ -118,11 +118,6 @@ def _begin(
     )
     events.connection_started(connection)
     return connection, leg
-
-
-def _queue_of(dialled: str) -> Queue | None:
-    number = comparable(dialled)
-    return next((queue for queue in Queue.objects.exclude(number="") if comparable(queue.number) == number), None)
 
 
 def _open_place(queue: Queue, connection: Connection, at: datetime) -> Queue | str | None:

@@ -181,7 +181,8 @@ def end(
         talk_times.end(connection, at)
     call_ends.settle(connection, at)
     _part(connection, at, (cause or NORMAL) if hung_up_by == Connection.Party.SYSTEM else NORMAL)
-    supervisors.end_all(connection, at)
+    for supervision in supervisors.open_in(connection):
+        supervisors.end(connection, supervision, at)
     if connection.agent:
         presence.leave_call(connection.agent, connection, at, connection.wrap_up_seconds)
     events.connection_ended(connection)

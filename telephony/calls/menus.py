@@ -5,11 +5,15 @@
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import TypeVar
+
+from django.db.models import QuerySet
 
 from telephony.calls import prompts, switch_requests, voicemail
 from telephony.models import CallerStep, Connection, Leg, Menu, Prompt, Queue
 from telephony.numbers import comparable
 
+Row = TypeVar("Row", Menu, Queue)
 # A caller who has heard and pressed so much leaves the menus, which may lead in a circle.
 MOST_STEPS = 30
 
@@ -27,11 +31,10 @@ class Way:
     information: int | None = None
 
 
-def of_number(dialled: str) -> Menu | None:
-    """Return the menu whose number was dialled."""
+def with_number(rows: QuerySet[Row], dialled: str) -> Row | None:
+    """Return the menu, or the queue, whose number was dialled."""
     number = comparable(dialled)
-    menus = Menu.objects.filter(is_active=True).exclude(number="")
-    return next((menu for menu in menus if comparable(menu.number) == number), None)
+    return next((row for row in rows.exclude(number="") if comparable(row.number) == number), None)
 
 
 def after(menu: Menu, tries: int, steps: int, key: str, at: datetime) -> Way:

@@ -163,7 +163,8 @@ def _claimed(pk: int, now: datetime) -> Connection | None:
 
 
 def _give_up_late(pk: int, now: datetime) -> None:
-    connection = legs.lock(pk) if Connection.objects.late(now).filter(pk=pk).exists() else None
+    late = Connection.objects.filter(pk=pk, state=Connection.State.QUEUED, place_until__lt=now)
+    connection = legs.lock(pk) if late.exists() else None
     if connection and connection.state == Connection.State.QUEUED:
         cause, reason = _why_late()
         failed, party, at = Connection.Disposition.FAILED, Connection.Party.SYSTEM, legs.instant(connection, now)

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
+import phonenumbers
 from django.utils import timezone
 
 from callcentre.core.statements import Statement, row_of
@@ -16,11 +17,35 @@ from telephony import call_clock
 from telephony.calls import offers, switch_requests
 from telephony.calls.candidates import RANK
 from telephony.channels import play_id
-from telephony.languages import language_of
 from telephony.models import CallerStep, Connection, Leg, Menu, Prompt, Queue
 from telephony.models.prompt import chosen
 from telephony.queue_waits import situations
 from telephony.sounds import sound_of
+
+# Countries (ISO 3166) whose callers mostly share a language. Callers of others hear the language of the queue.
+_COUNTRIES = """
+ar: AE BH DZ EG IQ JO KW LB LY MA OM QA SA SY TN YE; bg: BG; cs: CZ; da: DK; de: AT DE LI; el: CY GR;
+en: AU GB GG GI IE IM JE NZ US; es: AR BO CL CO CR DO EC ES GT HN MX NI PA PE PY SV UY VE; et: EE; fi: FI; fr: FR MC;
+hr: HR; hu: HU; it: IT SM VA; ja: JP; ko: KR; lt: LT; lv: LV; nl: NL; no: NO; pl: PL; pt: BR PT; ro: MD RO; ru: BY RU;
+sk: SK; sl: SI; sr: RS; sv: SE; tr: TR; uk: UA; zh: CN TW
+"""
+_OF_COUNTRY = {
+    country: language.strip()
+    for language, countries in (line.split(":") for line in _COUNTRIES.split(";"))
+    for country in countries.split()
+}
+
+
+def language_of(number: str) -> str:
+    """Return the language (ISO 639) of a number in its normal form; "" if it is hidden, or its country has several."""
+    if number[:1] != "+":
+        return ""
+    try:
+        region = phonenumbers.region_code_for_number(phonenumbers.parse(number))
+    except phonenumbers.NumberParseException:
+        return ""
+    return _OF_COUNTRY.get(region or "", "")
+
 
 Kind, Spoken = CallerStep.Kind, Prompt.Kind
 

@@ -36,12 +36,6 @@ def follow(connection: Connection, *, is_in_talk: bool) -> None:
             place(connection, row, is_in_talk=is_in_talk)
 
 
-def end_all(connection: Connection, at: datetime) -> None:
-    """End the part of all supervisors in a call that is over."""
-    for row in open_in(connection):
-        end(connection, row, at)
-
-
 def end(connection: Connection, row: Supervision, at: datetime, cause_text: str = "") -> None:
     """End the part of a supervisor, and hang the phone up if it is not gone already."""
     row.ended_at, row.cause_text = max(at, row.up_at or row.asked_at), cause_text[: causes.LONGEST]

@@ -8,32 +8,25 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from callcentre.core.scope import Lookups
-from callcentre.core.times import zone
 from telephony.models.agent import Agent
 from telephony.models.connection import Connection
 from telephony.models.queue import Queue
 
 # A later call is no answer any more.
 ANSWERED_WITHIN = timedelta(days=7)
-# SQL: the call-back `b` of the queue `q` may be made at %(now)s, a time of the zone %(zone)s. A person who still hears
-# the prompt of the queue is on the line.
+# SQL: the call-back `b` of the queue `q` may be made at %(now)s, when %(open_queues)s are open. A person who still
+# hears the prompt of the queue is on the line.
 CALLBACK_IS_DUE = """(
-  b.state = 'waiting' AND b.next_attempt_at <= %(now)s AND q.is_active AND NOT EXISTS (
+  b.state = 'waiting' AND b.next_attempt_at <= %(now)s AND q.id = ANY(%(open_queues)s) AND NOT EXISTS (
     SELECT FROM telephony_connection k WHERE k.state = 'playing' AND k.queue_id = q.id AND k.src_number = b.number
-  ) AND (
-    NOT EXISTS (SELECT FROM telephony_openinghours h WHERE h.queue_id = q.id)
-    OR EXISTS (
-      SELECT FROM telephony_openinghours h, (SELECT %(now)s::timestamptz AT TIME ZONE %(zone)s AS local) here
-      WHERE h.queue_id = q.id AND h.weekday = extract(isodow FROM here.local) AND h.opens_at <= here.local::time
-        AND (h.closes_at > here.local::time OR h.closes_at = '00:00')
-    )
   )
 )"""
 
 
 def moment(now: datetime) -> dict[str, Any]:
     """Return the parameters of CALLBACK_IS_DUE."""
-    return {"now": now, "zone": zone().key}
+    asked = Queue.objects.filter(callbacks__state="waiting").distinct().prefetch_related("opening_hours")
+    return {"now": now, "open_queues": [queue.pk for queue in asked if queue.is_open(now)]}
 
 
 class CallBack(models.Model):

@@ -18,7 +18,7 @@ from callcentre.core.statements import Statement, rows_of
 from telephony import causes
 from telephony.channels import bridge_id
 from telephony.models.agent import Agent
-from telephony.models.agent_line import AgentLine
+from telephony.models.browser_phone import AgentLine
 from telephony.models.queue import Queue
 
 # Calls are found by their start. The few that last longer than this have an index of their own. So a call that was open
@@ -37,17 +37,17 @@ UID = re.compile(r"(?P<epoch>[1-9][0-9]{0,10})\.(?P<id>[1-9][0-9]{0,17})")
 CUSTOMER_NUMBER = Case(When(direction="INBOUND", then=F("src_number")), default=F("dst_number"))
 
 
+# The scope of rows that belong to a call by `connection`.
+SCOPE_OF_PART: Lookups = {
+    "scope_call_queues": "connection__queue_id",
+    "scope_outbounds": Kept("connection__campaign_id", "campaign_code"),
+    "scope_agent_groups": "connection__agent__group_id",
+}
+
+
 class ConnectionQuerySet(models.QuerySet["Connection"]):
     def open(self) -> "ConnectionQuerySet":
         return self.exclude(state=Connection.State.ENDED)
-
-    def unanswered(self) -> "ConnectionQuerySet":
-        """Calls that the other side has not picked up."""
-        return self.filter(answered_at=None).exclude(state=Connection.State.DETECTING)
-
-    def late(self, now: datetime) -> "ConnectionQuerySet":
-        """Calls whose time to be placed is over."""
-        return self.filter(state=Connection.State.QUEUED, place_until__lt=now)
 
     def with_uid(self, uid: str) -> "ConnectionQuerySet":
         """The connection with this id, or none; a text that is no id finds none."""
@@ -328,12 +328,7 @@ class Leg(models.Model):
         TARGET = "target", _("target of a transfer")
         CONSULTED = "consulted", _("consulted")
 
-    class State(models.TextChoices):
-        ASKED = "asked", _("asked for")
-        RINGING = "ringing", _("ringing")
-        UP = "up", _("up")
-        REFUSED = "refused", _("refused")
-        ENDED = "ended", _("ended")
+    State = AgentLine.State
 
     connection = models.ForeignKey(Connection, models.CASCADE, related_name="legs", verbose_name=_("call"))
     role = models.CharField(_("role"), max_length=10, choices=Role)

@@ -11,8 +11,8 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from callcentre.core.due_work import DueQuerySet, DueWork, Retries
-from callcentre.core.scope import Kept, Lookups
-from telephony.models.connection import Connection
+from callcentre.core.scope import Lookups
+from telephony.models.connection import SCOPE_OF_PART, Connection
 
 # A recording is fetched this long after the end of its call, even if the switch has not reported it as finished.
 LOOKED_FOR_AFTER = timedelta(seconds=60)
@@ -56,11 +56,7 @@ class Recording(DueWork):
     REMOVED after the retention time.
     """
 
-    scope_lookups: ClassVar[Lookups] = {
-        "scope_call_queues": "connection__queue_id",
-        "scope_outbounds": Kept("connection__campaign_id", "campaign_code"),
-        "scope_agent_groups": "connection__agent__group_id",
-    }
+    scope_lookups: ClassVar[Lookups] = SCOPE_OF_PART
     waits = Q(state="fetching")
     delays = Retries.RECORDING
     task = "telephony.fetch_recording"

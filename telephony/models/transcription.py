@@ -12,8 +12,8 @@ from django.utils.translation import pgettext_lazy
 from callcentre.core.audit import audited
 from callcentre.core.changes import TimestampedModel
 from callcentre.core.due_work import DIED, DueQuerySet, DueWork, Retries
-from callcentre.core.scope import Kept, Lookups
-from telephony.models.connection import Connection
+from callcentre.core.scope import Lookups
+from telephony.models.connection import SCOPE_OF_PART, Connection
 from telephony.models.queue import Queue
 
 NOTHING_MADE: dict[str, Any] = {"summary": None, "sentiment": None, "evaluated_criteria": None}
@@ -22,11 +22,6 @@ NOTHING_MADE: dict[str, Any] = {"summary": None, "sentiment": None, "evaluated_c
 def is_configured() -> bool:
     """Return whether a provider is configured."""
     return bool(settings.TRANSCRIPTION_URL)
-
-
-class EvaluationCriterionQuerySet(models.QuerySet["EvaluationCriterion"]):
-    def for_queue(self, queue_id: int | None) -> "EvaluationCriterionQuerySet":
-        return self.filter(Q(queue=None) | Q(queue=queue_id), is_active=True)
 
 
 @audited()
@@ -53,8 +48,6 @@ class EvaluationCriterion(TimestampedModel):
     is_active = models.BooleanField(pgettext_lazy("of a criterion", "active"), default=True)
     order = models.PositiveIntegerField(_("order"), default=50)
 
-    objects = EvaluationCriterionQuerySet.as_manager()
-
     class Meta:
         verbose_name = _("evaluation criterion")
         verbose_name_plural = _("evaluation criteria")
@@ -71,11 +64,7 @@ class Transcription(DueWork):
     retried without paying for the words again.
     """
 
-    scope_lookups: ClassVar[Lookups] = {
-        "scope_call_queues": "connection__queue_id",
-        "scope_outbounds": Kept("connection__campaign_id", "campaign_code"),
-        "scope_agent_groups": "connection__agent__group_id",
-    }
+    scope_lookups: ClassVar[Lookups] = SCOPE_OF_PART
     waits = Q(status="PENDING")
     delays = Retries.TRANSCRIPTION
     task = "telephony.transcribe"

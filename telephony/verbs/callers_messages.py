@@ -6,7 +6,7 @@ from django.db import transaction
 from django.urls import reverse
 
 from callcentre.core.errors import Invalid
-from telephony.callers_messages import CallersMessage, open_ticket
+from telephony.customers import CallersMessage, open_ticket
 from telephony.models import CallerMessage, Recording
 
 logger = logging.getLogger(__name__)

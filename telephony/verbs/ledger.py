@@ -343,6 +343,6 @@ def _announce(begun: list[tuple[int, str, State, int | None]]) -> None:
         events.agents_free(free)
     for agent_id, login, state, previous_pause_id in begun:
         if state.pause_id is not None:
-            events.agent_paused(agent_id, login, state.pause_id, previous_pause_id)
+            events.agent_paused(agent_id, login, pause_id=state.pause_id, previous_pause_id=previous_pause_id)
     if any(state.kind in (StateKind.FREE, StateKind.PAUSED) for _id, _login, state, _previous in begun):
         publish("calls")

@@ -13,9 +13,8 @@ from callcentre.core.audit import AuditAction
 from callcentre.core.errors import Conflict, ErrorCode, Fault, Invalid
 from telephony import events
 from telephony.models.agent import Agent
-from telephony.models.agent_intervals import StateKind
+from telephony.models.agent_intervals import Pause, StateKind
 from telephony.models.connection import Connection
-from telephony.models.pause import Pause
 from telephony.models.topic import ConnectionTopic, Topic
 from telephony.verbs import ledger, screen_pops
 from telephony.verbs.agents import record_by_other

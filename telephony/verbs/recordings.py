@@ -64,7 +64,7 @@ def store(claim: Claim[Recording], *, size: int, seconds: float) -> None:
             leaves_switch_at=None if settings.RECORDINGS_FOLDER else timezone.now(),
             error="",
         )
-        events.recording_ready(connection.uid, recording.filename)
+        events.recording_ready(connection.uid, filename=recording.filename)
 
 
 def put_off(claim: Claim[Recording], error: str, *, is_absent: bool = False) -> None:

@@ -63,4 +63,5 @@ def address(pop: ScreenPop, connection: Connection, agent_login: str) -> str:
 def record(connection: Connection, agent_login: str, moment: str) -> None:
     """Record SCREEN_POP for the pops of this moment that webhooks get."""
     for pop in of_call(connection, Way.EVENT, moment):
-        events.screen_pop(connection, agent_login, moment, pop.name, address(pop, connection, agent_login))
+        url = address(pop, connection, agent_login)
+        events.screen_pop(connection, agent_login, moment=moment, name=pop.name, url=url)

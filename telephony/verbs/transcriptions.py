@@ -132,14 +132,14 @@ def put_off(claim: Claim[Transcription], error: str = "", *, is_final: bool = Fa
             # The provider has returned no words.
             charged = TranscriptionUsage.objects.filter(month=transcription.charged_month)
             charged.update(seconds=F("seconds") - transcription.charged_seconds)
-        events.transcription_ready(call.uid, Status.ERROR)
+        events.transcription_ready(call.uid, status=Status.ERROR)
 
 
 def _end(claim: Claim[Transcription], status: str, **values: Any) -> None:
     with transaction.atomic():
         call = _lock_call(claim.row.pk)
         claim.finish(status=status, finished_at=timezone.now(), error="", **values)
-        events.transcription_ready(call.uid, status)
+        events.transcription_ready(call.uid, status=status)
 
 
 def _lock_call(connection_id: int) -> Connection:

@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 
 from reports.measures import NAMES
 from reports.models import Schedule
-from reports.verbs.schedules import edit_schedule
+from reports.verbs.exports import edit_schedule
 from telephony.verbs import presence
 from tests.backoffice import page_of
 from tests.browser.conftest import SCREENS, Visit

@@ -17,7 +17,7 @@ from callcentre.lists.exports import ask_export
 from callcentre.models import User
 from campaigns.importing import import_run
 from campaigns.verbs.imports import queue_import, upload_import
-from reports.exporting import builds
+from reports import exporting as builds
 from reports.verbs.exports import ask_export as ask_report
 from tests.callcentre.factories import UserFactory
 from tests.campaigns.factories import CampaignFactory

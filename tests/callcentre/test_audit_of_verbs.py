@@ -43,7 +43,7 @@ BY_TRIGGER = {
     "campaigns/verbs/campaigns.py:remove_campaign": "campaigns_campaign",
     "campaigns/verbs/do_not_call.py:add_entries": "campaigns_donotcall",
     "campaigns/verbs/do_not_call.py:remove_entry": "campaigns_donotcall",
-    "knowledgebase/verbs/catalogs.py:edit_catalog": "knowledgebase_catalog",
+    "knowledgebase/verbs/articles.py:edit_catalog": "knowledgebase_catalog",
     "telephony/verbs/agents.py:edit_agent": "telephony_agent",
     "tickets/verbs/chats.py:start_chat": "tickets_chat",
     "tickets/verbs/chats.py:assign_chat": "tickets_chat",

@@ -15,7 +15,7 @@ from callcentre.core.free_space import Volume
 from callcentre.launch import servers
 from callcentre.lists import exports
 from callcentre.models import User
-from callcentre.overview import processes
+from callcentre.overview import figures
 from callcentre.web import bodies
 from callcentre.web.bodies import allowance
 from callcentre.web.front import BODY_FAULT
@@ -132,7 +132,7 @@ def test_low_space_is_measured_told_and_shown(monkeypatch: pytest.MonkeyPatch, c
     assert 'callcentre_volume_free_bytes{volume="files"} 5.36870912e+08' in client.get("/metrics").content.decode()
     told = client.get("/health/space")
     assert (told.status_code, told.json()["error"]) == (503, "Little space is left on: files.")
-    assert json.dumps(processes.read()["low_volumes"]) == json.dumps({"files": GB // 2})
+    assert json.dumps(figures.read_processes()["low_volumes"]) == json.dumps({"files": GB // 2})
     assert "The volume “files” has only 512.0\xa0MB left." in superuser().get("/admin/").content.decode()
 
 

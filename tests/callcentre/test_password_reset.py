@@ -16,7 +16,7 @@ from callcentre.core.audit import AuditAction, AuditEntry
 from callcentre.models import User
 from callcentre.monitoring.logging import LineFormatter
 from callcentre.signin.models import PasswordReset
-from callcentre.signin.models.password_reset import MOST_PER_LOGIN, MOST_PER_SOURCE
+from callcentre.signin.models.session import MOST_PER_LOGIN, MOST_PER_SOURCE
 from callcentre.signin.tasks import mail_reset, prune_resets
 from tests.backoffice import BackOffice, errors_of
 from tests.callcentre.factories import PasswordResetFactory, SecondFactorFactory, UserFactory

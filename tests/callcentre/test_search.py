@@ -23,9 +23,9 @@ from tests.tickets.factories import (
     ReceivedMailFactory,
     TicketFactory,
 )
-from tickets.admin import chat_search
+from tickets.admin import chats
 from tickets.models import Chat, Customer, Ticket
-from tickets.verbs.customer_merges import merge_customers
+from tickets.verbs.customers import merge_customers
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
 SEARCH = reverse("admin:search")
@@ -219,7 +219,7 @@ def test_a_chat_is_found_by_words_of_its_messages_and_by_its_client() -> None:
 
 
 def test_a_word_of_very_many_chats_finds_some_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(chat_search, "MAX_FOUND", 3)
+    monkeypatch.setattr(chats, "MAX_FOUND", 3)
     ChatMessageFactory.create_batch(5, body="Good morning.")
 
     page = superuser().page(reverse("admin:tickets_chat_changelist"), q="morning")

@@ -17,7 +17,7 @@ from callcentre.core.audit import AuditAction, AuditEntry
 from callcentre.models import User
 from callcentre.signin.browsers import in_words
 from callcentre.signin.models import UserSession
-from callcentre.signin.verbs.sessions import sessions_of
+from callcentre.signin.verbs import sessions_of
 from callcentre.tasks import prune_sessions
 from tests.backoffice import BackOffice, errors_of, page_of, superuser
 from tests.callcentre.factories import UserFactory

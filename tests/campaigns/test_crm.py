@@ -4,7 +4,7 @@ import pytest
 from django.urls import reverse
 
 from campaigns.models import Record
-from campaigns.models.record_customers import customers_of_records
+from campaigns.models.record_rows import customers_of_records
 from tests.backoffice import superuser
 from tests.campaigns.api_calls import status_of
 from tests.campaigns.factories import AdditionalNumberFactory, CampaignFactory, RecordFactory
@@ -12,7 +12,7 @@ from tests.conftest import ACTOR
 from tests.statements import few_statements
 from tests.tickets.factories import CustomerFactory
 from tickets.models import Customer
-from tickets.verbs.customer_merges import merge_customers
+from tickets.verbs.customers import merge_customers
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
 

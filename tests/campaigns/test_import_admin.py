@@ -240,7 +240,7 @@ def test_the_progress_as_json(campaign: Campaign) -> None:
 
     answer = superuser().get(page_of(given, "progress"))
 
-    assert answer.json() == {"state": "running", "label": "running", "percent": 42, "rows": 1234, "has_ended": False}
+    assert answer.json() == {"label": "running", "percent": 42, "rows": 1234, "has_ended": False}
     assert "no-store" in answer.headers["Cache-Control"]
 
 

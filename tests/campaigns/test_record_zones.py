@@ -6,7 +6,7 @@ import pytest
 
 from campaigns.models import Campaign, Record
 from campaigns.verbs.campaigns import edit_campaign
-from campaigns.verbs.record_zones import fill_zones
+from campaigns.verbs.records import fill_zones
 from tests.campaigns.factories import CampaignFactory, RecordFactory
 from tests.campaigns.import_files import import_text
 from tests.conftest import ACTOR, ApiClient

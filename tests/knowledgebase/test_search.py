@@ -13,7 +13,7 @@ from callcentre.core.actor import SYSTEM
 from knowledgebase.models import Category, Term
 from knowledgebase.search import MAX_HITS, find
 from knowledgebase.search.query import parse
-from knowledgebase.verbs.catalogs import edit_catalog
+from knowledgebase.verbs.articles import edit_catalog
 from tests.knowledgebase.factories import ArticleFactory, CatalogFactory, CategoryFactory
 
 pytestmark = pytest.mark.django_db

@@ -12,11 +12,10 @@ from callcentre.core.statements import rows_of
 from callcentre.demonstration.load.articles import fill, vocabulary
 from knowledgebase import polish, tasks, word_forms
 from knowledgebase.models import Article, Catalog, Category, Lemma, Term
-from knowledgebase.models.lemma import FORMS_VERSION
+from knowledgebase.models.term import FORMS_VERSION
 from knowledgebase.search import find, ranking
 from knowledgebase.search.query import fold
-from knowledgebase.verbs.articles import edit_article, publish_article, withdraw_article
-from knowledgebase.verbs.catalogs import edit_catalog
+from knowledgebase.verbs.articles import edit_article, edit_catalog, publish_article, withdraw_article
 from tests.conftest import ACTOR
 from tests.knowledgebase.factories import ArticleFactory, CategoryFactory
 

@@ -25,7 +25,7 @@ from callcentre.lists.models import ListExport, SavedView
 from callcentre.models import User
 from campaigns.admin import record_search
 from campaigns.models import Record
-from reports.exporting.builds import build_next as build_next_report
+from reports.exporting import build_next as build_next_report
 from telephony.admin import connection_search
 from telephony.models import Agent, Connection
 from tests.admin_pages import factory_of, list_of, row_of_each_model

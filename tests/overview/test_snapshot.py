@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from callcentre.core.redis_client import client
-from callcentre.overview import figures, processes, snapshot
+from callcentre.overview import figures, snapshot
 from telephony.verbs import presence
 from tests.backoffice import staff, superuser
 from tests.campaigns.factories import CampaignFactory, RecordFactory
@@ -96,7 +96,7 @@ def test_without_redis_each_process_reads_for_itself(kept: list[int], monkeypatc
         raise redis.ConnectionError
 
     monkeypatch.setattr(snapshot, "client", fail)
-    monkeypatch.setattr(processes, "client", fail)
+    monkeypatch.setattr(figures, "client", fail)
     monkeypatch.setattr(snapshot, "_own", {})
 
     assert snapshot.current() is snapshot.current()

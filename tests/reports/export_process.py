@@ -14,9 +14,9 @@ import django
 
 def main() -> None:
     django.setup()
-    from reports.exporting import builds, portions
+    from reports import exporting as builds
 
-    said, whole = Path(sys.argv[1]), portions.portions
+    said, whole = Path(sys.argv[1]), builds.portions
 
     def all_slowly(described: Any, question: Any) -> Iterator[Any]:
         for portion in whole(described, question):
@@ -25,8 +25,8 @@ def main() -> None:
             while said.with_suffix(".wait").exists():
                 time.sleep(0.05)
 
-    builds.portions = all_slowly  # type: ignore[attr-defined, assignment]
-    portions.PORTION = 5
+    builds.portions = all_slowly  # type: ignore[assignment]
+    builds.PORTION = 5
     builds.build_next()
 
 

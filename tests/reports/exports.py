@@ -7,7 +7,7 @@ from typing import Any
 from xml.etree import ElementTree
 from zipfile import ZipFile
 
-from reports.exporting import builds
+from reports import exporting as builds
 from reports.measures import NAMES
 from reports.models import Export
 from reports.verbs.exports import ask_export

@@ -12,9 +12,9 @@ from django.utils import timezone
 
 from callcentre.core.exporting import builds as jobs
 from callcentre.core.times import zone
+from reports import exporting as builds
 from reports.catalogue import REPORTS
-from reports.exporting import builds
-from reports.exporting.portions import portions
+from reports.exporting import portions
 from reports.measures import MEASURES, NAMES
 from reports.models import Export
 from reports.tasks import prune_exports
@@ -189,7 +189,7 @@ def test_a_long_export_is_built_in_portions_that_leave_nothing_out(
     columns = ["inbound.count", "service_level", "login_sum"]
     whole = rows_of(built(an_export(span, "minute", columns=columns)))
 
-    monkeypatch.setattr("reports.exporting.portions.PORTION", 7)
+    monkeypatch.setattr("reports.exporting.PORTION", 7)
     parts = rows_of(built(an_export(span, "minute", columns=columns)))
 
     assert len(whole) >= 120
@@ -271,7 +271,7 @@ MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
 
 def portions_of(monkeypatch: pytest.MonkeyPatch, export: Export, size: int) -> list[tuple[int, float]]:
     """Of each: how many lines, and how much is done with it."""
-    monkeypatch.setattr("reports.exporting.portions.PORTION", size)
+    monkeypatch.setattr("reports.exporting.PORTION", size)
     return [(len(lines), share) for lines, share in portions(REPORTS[export.report], builds.question_of(export))]
 
 
@@ -315,7 +315,7 @@ def test_each_agent_is_one_part_and_within_an_agent_the_part_of_the_span_that_is
 
 
 def test_the_bar_is_full_when_the_file_is_there_and_not_before(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("reports.exporting.portions.PORTION", 5)
+    monkeypatch.setattr("reports.exporting.PORTION", 5)
     agent = AgentFactory()
     presence.log_in(agent, ACTOR, BASES[4])
     presence.log_out(agent, ACTOR, BASES[4] + 30 * HOUR)

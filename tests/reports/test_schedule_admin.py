@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from reports.models import Schedule
-from reports.verbs.schedules import edit_schedule, run_schedule
+from reports.verbs.exports import edit_schedule, run_schedule
 from telephony.verbs import presence
 from tests.backoffice import BackOffice, errors_of, inputs_of, page_of, staff, superuser
 from tests.conftest import ACTOR

@@ -12,13 +12,11 @@ from django.core.files.base import ContentFile
 from callcentre.core.errors import Conflict
 from callcentre.core.times import zone
 from callcentre.models import User
-from reports.exporting.builds import build_next
-from reports.exporting.mails import outbox
+from reports.exporting import build_next, outbox
 from reports.measures import USUAL
 from reports.models import Export, ExportMail, Schedule
 from reports.tasks import run_schedules
-from reports.verbs.exports import resend_mail
-from reports.verbs.schedules import create_schedule, edit_schedule, run_schedule
+from reports.verbs.exports import create_schedule, edit_schedule, resend_mail, run_schedule
 from telephony.verbs import presence
 from tests.backoffice import messages_of, staff, superuser
 from tests.callcentre.factories import UserFactory

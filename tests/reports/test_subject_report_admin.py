@@ -14,12 +14,12 @@ from django.utils import timezone
 
 from callcentre.core.scope import DIMENSIONS
 from callcentre.models import User
+from reports import exporting as builds
 from reports.catalogue import OUTBOUNDS, QUEUES, REPORTS, TICKETS
 from reports.description import Report
-from reports.exporting import builds
 from reports.models import Export, Schedule
 from reports.outbounds import CampaignRow
-from reports.verbs.schedules import run_schedule
+from reports.verbs.exports import run_schedule
 from tests.backoffice import BackOffice, errors_of, staff, superuser
 from tests.conftest import ApiClient
 from tests.reports.exports import built, cells_of, rows_of

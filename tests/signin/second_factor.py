@@ -6,7 +6,7 @@ from typing import Any
 from django.urls import reverse
 
 from callcentre.signin.models import SecondFactor
-from callcentre.signin.verbs.second_factor import renew_recovery_codes
+from callcentre.signin.verbs import renew_recovery_codes
 from tests.backoffice import BackOffice
 from tests.callcentre.factories import SecondFactorFactory, UserFactory
 

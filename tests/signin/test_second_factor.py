@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from callcentre.models import User
 from callcentre.signin.models import SecondFactor
-from callcentre.signin.verbs.second_factor import check_code
+from callcentre.signin.verbs import check_code
 from tests.admin_pages import addresses, row_of_each_model
 from tests.backoffice import BackOffice, errors_of
 from tests.callcentre.factories import UserFactory, code_of

@@ -8,7 +8,7 @@ from django.contrib.auth.models import Permission
 from callcentre.core.audit import AuditAction, AuditEntry
 from callcentre.models import User
 from callcentre.signin.models import RecoveryCode, SecondFactor
-from callcentre.signin.verbs.second_factor import check_code
+from callcentre.signin.verbs import check_code
 from tests.backoffice import BackOffice, after_a_while, errors_of, messages_of, page_of, superuser
 from tests.callcentre.factories import SecondFactorFactory, UserFactory, code_of
 from tests.signin.second_factor import (

@@ -11,7 +11,7 @@ from django.db import connection
 from django.test import Client
 
 from callcentre.signin.models import SecondFactor
-from callcentre.signin.verbs.second_factor import confirm_second_factor
+from callcentre.signin.verbs import confirm_second_factor
 from tests.admin_pages import addresses, row_of_each_model
 from tests.backoffice import BackOffice, after_a_while, errors_of, superuser
 from tests.callcentre.factories import UserFactory, code_of

@@ -6,67 +6,16 @@ from typing import Any
 import factory
 from django.utils import timezone
 
-from telephony.models import (
-    Agent,
-    AgentGroup,
-    AgentLine,
-    AgentMessage,
-    AgentSession,
-    AgentSkill,
-    AgentState,
-    BrowserPhone,
-    CallBack,
-    CallCommand,
-    CallerMessage,
-    CallerPriority,
-    CallerStep,
-    CallQuality,
-    Connection,
-    ConnectionTopic,
-    Consultation,
-    EvaluationCriterion,
-    LedgerChange,
-    Leg,
-    Menu,
-    MenuEntry,
-    MissedCaller,
-    Offer,
-    OpeningHours,
-    Pause,
-    Prompt,
-    Queue,
-    QueueMember,
-    Recording,
-    RequiredSkill,
-    ScreenPop,
-    Skill,
-    Supervision,
-    SwitchCommand,
-    SwitchContact,
-    Talk,
-    Topic,
-    TopicField,
-    TopicGroup,
-    Transcription,
-    TranscriptionUsage,
-    Transfer,
-    TransferShortcut,
-)
+from telephony import models
 from telephony.numbers import comparable
 from tests.model_factory import ModelFactory
 
 
-class AgentGroupFactory(factory.django.DjangoModelFactory[AgentGroup]):
-    class Meta:
-        model = AgentGroup
-
+class AgentGroupFactory(ModelFactory[models.AgentGroup]):
     name = factory.Sequence(lambda n: f"Group {n}")
 
 
-class AgentFactory(factory.django.DjangoModelFactory[Agent]):
-    class Meta:
-        model = Agent
-
+class AgentFactory(ModelFactory[models.Agent]):
     login = factory.Sequence(lambda n: f"agent-{n}")
     name = "Anna"
     surname = "Nowak"
@@ -77,39 +26,26 @@ class AgentFactory(factory.django.DjangoModelFactory[Agent]):
         left = factory.Trait(is_active=False)
 
 
-class PauseFactory(factory.django.DjangoModelFactory[Pause]):
-    class Meta:
-        model = Pause
-
+class PauseFactory(ModelFactory[models.Pause]):
     name = factory.Sequence(lambda n: f"Pause {n}")
 
 
-class AgentSessionFactory(factory.django.DjangoModelFactory[AgentSession]):
+class AgentSessionFactory(ModelFactory[models.AgentSession]):
     """An open session. Tests of verbs let an agent log in instead."""
-
-    class Meta:
-        model = AgentSession
 
     agent = factory.SubFactory(AgentFactory)
     started_at = factory.LazyFunction(lambda: timezone.now().replace(microsecond=0))
 
 
-class AgentStateFactory(factory.django.DjangoModelFactory[AgentState]):
+class AgentStateFactory(ModelFactory[models.AgentState]):
     """Free, since now."""
-
-    class Meta:
-        model = AgentState
 
     agent = factory.SubFactory(AgentFactory)
     kind = "free"
     started_at = factory.LazyFunction(lambda: timezone.now().replace(microsecond=0))
 
 
-class QueueFactory(factory.django.DjangoModelFactory[Queue]):
-    class Meta:
-        model = Queue
-        skip_postgeneration_save = True
-
+class QueueFactory(ModelFactory[models.Queue]):
     name = factory.Sequence(lambda n: f"Queue {n}")
     wrap_up_seconds = 0
 
@@ -119,62 +55,41 @@ class QueueFactory(factory.django.DjangoModelFactory[Queue]):
             QueueMemberFactory(queue=self, agent=agent)
 
 
-class QueueMemberFactory(factory.django.DjangoModelFactory[QueueMember]):
-    class Meta:
-        model = QueueMember
-
+class QueueMemberFactory(ModelFactory[models.QueueMember]):
     queue = factory.SubFactory(QueueFactory)
     agent = factory.SubFactory(AgentFactory)
 
 
-class SkillFactory(factory.django.DjangoModelFactory[Skill]):
-    class Meta:
-        model = Skill
-
+class SkillFactory(ModelFactory[models.Skill]):
     name = factory.Sequence(lambda n: f"Skill {n}")
 
 
-class AgentSkillFactory(factory.django.DjangoModelFactory[AgentSkill]):
-    class Meta:
-        model = AgentSkill
-
+class AgentSkillFactory(ModelFactory[models.AgentSkill]):
     agent = factory.SubFactory(AgentFactory)
     skill = factory.SubFactory(SkillFactory)
     level = 5
 
 
-class RequiredSkillFactory(factory.django.DjangoModelFactory[RequiredSkill]):
-    class Meta:
-        model = RequiredSkill
-
+class RequiredSkillFactory(ModelFactory[models.RequiredSkill]):
     queue = factory.SubFactory(QueueFactory)
     skill = factory.SubFactory(SkillFactory)
     level = 5
 
 
-class CallerPriorityFactory(factory.django.DjangoModelFactory[CallerPriority]):
-    class Meta:
-        model = CallerPriority
-
+class CallerPriorityFactory(ModelFactory[models.CallerPriority]):
     number = factory.Sequence(lambda n: f"+4860{n:07}")
     steps = 10
 
 
-class OpeningHoursFactory(factory.django.DjangoModelFactory[OpeningHours]):
-    class Meta:
-        model = OpeningHours
-
+class OpeningHoursFactory(ModelFactory[models.OpeningHours]):
     queue = factory.SubFactory(QueueFactory)
     weekday = 1
     opens_at = time(8)
     closes_at = time(16)
 
 
-class ConnectionFactory(factory.django.DjangoModelFactory[Connection]):
+class ConnectionFactory(ModelFactory[models.Connection]):
     """An outbound call that was answered and is over, unless a trait says otherwise."""
-
-    class Meta:
-        model = Connection
 
     direction = "OUTBOUND"
     state = "ended"
@@ -206,11 +121,8 @@ class ConnectionFactory(factory.django.DjangoModelFactory[Connection]):
         )
 
 
-class LegFactory(factory.django.DjangoModelFactory[Leg]):
+class LegFactory(ModelFactory[models.Leg]):
     """The customer's side of a connection, up."""
-
-    class Meta:
-        model = Leg
 
     connection = factory.SubFactory(ConnectionFactory)
     role = "customer"
@@ -221,11 +133,8 @@ class LegFactory(factory.django.DjangoModelFactory[Leg]):
     up_at = factory.SelfAttribute("asked_at")
 
 
-class OfferFactory(factory.django.DjangoModelFactory[Offer]):
+class OfferFactory(ModelFactory[models.Offer]):
     """An agent's phone rings."""
-
-    class Meta:
-        model = Offer
 
     connection = factory.SubFactory(ConnectionFactory, waiting=True)
     queue = factory.SelfAttribute("connection.queue")
@@ -233,11 +142,8 @@ class OfferFactory(factory.django.DjangoModelFactory[Offer]):
     offered_at = factory.SelfAttribute("connection.created_at")
 
 
-class TalkFactory(factory.django.DjangoModelFactory[Talk]):
+class TalkFactory(ModelFactory[models.Talk]):
     """The whole talk of an outbound call, as its agent transfers it."""
-
-    class Meta:
-        model = Talk
 
     connection = factory.SubFactory(ConnectionFactory, has_talks=True)
     agent = factory.SubFactory(AgentFactory)
@@ -246,10 +152,7 @@ class TalkFactory(factory.django.DjangoModelFactory[Talk]):
     ended_at = factory.SelfAttribute("connection.ended_at")
 
 
-class TransferFactory(factory.django.DjangoModelFactory[Transfer]):
-    class Meta:
-        model = Transfer
-
+class TransferFactory(ModelFactory[models.Transfer]):
     connection = factory.SubFactory(ConnectionFactory)
     number = "+48225550199"
     action = "transfer"
@@ -257,7 +160,7 @@ class TransferFactory(factory.django.DjangoModelFactory[Transfer]):
     actor_name = "system"
 
 
-class ConsultationFactory(ModelFactory[Consultation]):
+class ConsultationFactory(ModelFactory[models.Consultation]):
     """A consultation of the agent of the call: the other has picked up, and the customer hears music."""
 
     connection = factory.SubFactory(ConnectionFactory, talking=True, is_on_hold=True)
@@ -268,20 +171,17 @@ class ConsultationFactory(ModelFactory[Consultation]):
     up_at = factory.SelfAttribute("asked_at")
 
 
-def with_phone(*, is_consulting: bool, **values: Any) -> Connection:
+def with_phone(*, is_consulting: bool, **values: Any) -> models.Connection:
     """A call whose agent has a phone in it, and may have called a colleague."""
     agent = AgentFactory()
-    call: Connection = ConnectionFactory(talking=True, agent=agent, is_on_hold=is_consulting, **values)
+    call: models.Connection = ConnectionFactory(talking=True, agent=agent, is_on_hold=is_consulting, **values)
     LegFactory(connection=call, agent=agent, role="agent")
     if is_consulting:
         LegFactory(connection=call, agent=ConsultationFactory(connection=call).agent, role="consulted")
     return call
 
 
-class CallCommandFactory(factory.django.DjangoModelFactory[CallCommand]):
-    class Meta:
-        model = CallCommand
-
+class CallCommandFactory(ModelFactory[models.CallCommand]):
     connection = factory.SubFactory(ConnectionFactory, talking=True)
     kind = "hang_up"
     actor_kind = "system"
@@ -289,61 +189,40 @@ class CallCommandFactory(factory.django.DjangoModelFactory[CallCommand]):
     created_at = factory.LazyFunction(timezone.now)
 
 
-class TopicGroupFactory(factory.django.DjangoModelFactory[TopicGroup]):
-    class Meta:
-        model = TopicGroup
-
+class TopicGroupFactory(ModelFactory[models.TopicGroup]):
     queue = factory.SubFactory(QueueFactory)
     name = factory.Sequence(lambda n: f"Topics {n}")
 
 
-class TopicFactory(factory.django.DjangoModelFactory[Topic]):
-    class Meta:
-        model = Topic
-
+class TopicFactory(ModelFactory[models.Topic]):
     group = factory.SubFactory(TopicGroupFactory)
     name = factory.Sequence(lambda n: f"Topic {n}")
 
 
-class TopicFieldFactory(factory.django.DjangoModelFactory[TopicField]):
-    class Meta:
-        model = TopicField
-
+class TopicFieldFactory(ModelFactory[models.TopicField]):
     queue = factory.SubFactory(QueueFactory)
     name = factory.Sequence(lambda n: f"Field {n}")
 
 
-class ConnectionTopicFactory(factory.django.DjangoModelFactory[ConnectionTopic]):
-    class Meta:
-        model = ConnectionTopic
-
+class ConnectionTopicFactory(ModelFactory[models.ConnectionTopic]):
     connection = factory.SubFactory(ConnectionFactory)
     topic = factory.SubFactory(TopicFactory)
     agent = factory.SelfAttribute("connection.agent")
     set_by = "tester"
 
 
-class TransferShortcutFactory(factory.django.DjangoModelFactory[TransferShortcut]):
-    class Meta:
-        model = TransferShortcut
-
+class TransferShortcutFactory(ModelFactory[models.TransferShortcut]):
     name = factory.Sequence(lambda n: f"Shortcut {n}")
     number = "+48225550199"
 
 
-class EvaluationCriterionFactory(factory.django.DjangoModelFactory[EvaluationCriterion]):
-    class Meta:
-        model = EvaluationCriterion
-
+class EvaluationCriterionFactory(ModelFactory[models.EvaluationCriterion]):
     name = factory.Sequence(lambda n: f"Criterion {n}")
     description = "The agent says his name."
 
 
-class RecordingFactory(factory.django.DjangoModelFactory[Recording]):
+class RecordingFactory(ModelFactory[models.Recording]):
     """A recording that was requested from the switch."""
-
-    class Meta:
-        model = Recording
 
     connection = factory.SubFactory(ConnectionFactory)
     name = factory.LazyAttribute(lambda recording: recording.connection.uid)
@@ -359,11 +238,8 @@ class RecordingFactory(factory.django.DjangoModelFactory[Recording]):
         )
 
 
-class TranscriptionFactory(factory.django.DjangoModelFactory[Transcription]):
+class TranscriptionFactory(ModelFactory[models.Transcription]):
     """One that is to be made now."""
-
-    class Meta:
-        model = Transcription
 
     connection = factory.SubFactory(ConnectionFactory)
     created_at = factory.SelfAttribute("connection.created_at")
@@ -385,51 +261,33 @@ class TranscriptionFactory(factory.django.DjangoModelFactory[Transcription]):
         )
 
 
-class TranscriptionUsageFactory(factory.django.DjangoModelFactory[TranscriptionUsage]):
-    class Meta:
-        model = TranscriptionUsage
-
+class TranscriptionUsageFactory(ModelFactory[models.TranscriptionUsage]):
     month = "2026-11"
     seconds = 60
 
 
-class SwitchCommandFactory(factory.django.DjangoModelFactory[SwitchCommand]):
-    class Meta:
-        model = SwitchCommand
-
+class SwitchCommandFactory(ModelFactory[models.SwitchCommand]):
     name = "channels"
 
 
-class SwitchContactFactory(factory.django.DjangoModelFactory[SwitchContact]):
-    class Meta:
-        model = SwitchContact
-
+class SwitchContactFactory(ModelFactory[models.SwitchContact]):
     heard_at = factory.LazyFunction(timezone.now)
 
 
-class LedgerChangeFactory(factory.django.DjangoModelFactory[LedgerChange]):
-    class Meta:
-        model = LedgerChange
-
+class LedgerChangeFactory(ModelFactory[models.LedgerChange]):
     agent = factory.SubFactory(AgentFactory)
     since = factory.LazyFunction(timezone.now)
     until = factory.LazyAttribute(lambda change: change.since)
 
 
-class BrowserPhoneFactory(factory.django.DjangoModelFactory[BrowserPhone]):
-    class Meta:
-        model = BrowserPhone
-
+class BrowserPhoneFactory(ModelFactory[models.BrowserPhone]):
     agent = factory.SubFactory(AgentFactory, with_phone=True, uses_browser_phone=True)
     password = "of-one-window"
     opened_at = factory.LazyFunction(timezone.now)
     seen_at = factory.LazyFunction(timezone.now)
 
 
-class CallQualityFactory(factory.django.DjangoModelFactory[CallQuality]):
-    class Meta:
-        model = CallQuality
-
+class CallQualityFactory(ModelFactory[models.CallQuality]):
     connection = factory.SubFactory(ConnectionFactory)
     agent = factory.SubFactory(AgentFactory)
     reports = 30
@@ -438,20 +296,14 @@ class CallQualityFactory(factory.django.DjangoModelFactory[CallQuality]):
     round_trip, round_trip_worst = 32.0, 80.0
 
 
-class AgentLineFactory(factory.django.DjangoModelFactory[AgentLine]):
-    class Meta:
-        model = AgentLine
-
+class AgentLineFactory(ModelFactory[models.AgentLine]):
     agent = factory.SubFactory(AgentFactory, with_phone=True)
     channel_id = factory.Sequence(lambda n: f"line-{n}")
     asked_at = factory.LazyFunction(timezone.now)
 
 
-class CallBackFactory(factory.django.DjangoModelFactory[CallBack]):
+class CallBackFactory(ModelFactory[models.CallBack]):
     """A call-back that waits."""
-
-    class Meta:
-        model = CallBack
 
     queue = factory.SubFactory(QueueFactory)
     # No example of the documents.
@@ -461,11 +313,8 @@ class CallBackFactory(factory.django.DjangoModelFactory[CallBack]):
     waiting_since = next_attempt_at = factory.SelfAttribute("created_at")
 
 
-class MissedCallerFactory(factory.django.DjangoModelFactory[MissedCaller]):
+class MissedCallerFactory(ModelFactory[models.MissedCaller]):
     """A caller who gave up."""
-
-    class Meta:
-        model = MissedCaller
 
     connection = factory.SubFactory(ConnectionFactory, inbound=True, unanswered=True)
     queue = factory.SelfAttribute("connection.queue")
@@ -473,11 +322,8 @@ class MissedCallerFactory(factory.django.DjangoModelFactory[MissedCaller]):
     missed_at = factory.SelfAttribute("connection.ended_at")
 
 
-class SupervisionFactory(factory.django.DjangoModelFactory[Supervision]):
+class SupervisionFactory(ModelFactory[models.Supervision]):
     """A supervisor who listens to a call."""
-
-    class Meta:
-        model = Supervision
 
     connection = factory.SubFactory(ConnectionFactory, talking=True, is_supervised=True)
     agent = factory.SubFactory(AgentFactory, with_phone=True)
@@ -490,10 +336,7 @@ class SupervisionFactory(factory.django.DjangoModelFactory[Supervision]):
     up_at = factory.SelfAttribute("asked_at")
 
 
-class AgentMessageFactory(factory.django.DjangoModelFactory[AgentMessage]):
-    class Meta:
-        model = AgentMessage
-
+class AgentMessageFactory(ModelFactory[models.AgentMessage]):
     agent = factory.SubFactory(AgentFactory)
     text = "Please come to the desk."
     actor_kind = "user"
@@ -501,26 +344,17 @@ class AgentMessageFactory(factory.django.DjangoModelFactory[AgentMessage]):
     sent_at = factory.LazyFunction(timezone.now)
 
 
-class MenuFactory(factory.django.DjangoModelFactory[Menu]):
-    class Meta:
-        model = Menu
-
+class MenuFactory(ModelFactory[models.Menu]):
     name = factory.Sequence(lambda n: f"Menu {n}")
 
 
-class MenuEntryFactory(factory.django.DjangoModelFactory[MenuEntry]):
-    class Meta:
-        model = MenuEntry
-
+class MenuEntryFactory(ModelFactory[models.MenuEntry]):
     menu = factory.SubFactory(MenuFactory)
     key = "1"
     number = "+48225550999"
 
 
-class PromptFactory(factory.django.DjangoModelFactory[Prompt]):
-    class Meta:
-        model = Prompt
-
+class PromptFactory(ModelFactory[models.Prompt]):
     queue = None
     kind = "greeting"
     language = "pl"
@@ -528,25 +362,16 @@ class PromptFactory(factory.django.DjangoModelFactory[Prompt]):
     seconds = 2.0
 
 
-class ScreenPopFactory(factory.django.DjangoModelFactory[ScreenPop]):
-    class Meta:
-        model = ScreenPop
-
+class ScreenPopFactory(ModelFactory[models.ScreenPop]):
     name = factory.Sequence(lambda n: f"CRM {n}")
     queue = factory.SubFactory(QueueFactory)
     url = "https://crm.example/find?number={number}"
 
 
-class CallerStepFactory(factory.django.DjangoModelFactory[CallerStep]):
-    class Meta:
-        model = CallerStep
-
+class CallerStepFactory(ModelFactory[models.CallerStep]):
     connection = factory.SubFactory(ConnectionFactory)
     kind = "queue"
 
 
-class CallerMessageFactory(factory.django.DjangoModelFactory[CallerMessage]):
-    class Meta:
-        model = CallerMessage
-
+class CallerMessageFactory(ModelFactory[models.CallerMessage]):
     recording = factory.SubFactory(RecordingFactory)

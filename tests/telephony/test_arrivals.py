@@ -6,7 +6,6 @@ import pytest
 from django.utils import timezone
 
 from callcentre.core.parsing import parse_instant
-from telephony import customers
 from telephony.calls import switch_events
 from telephony.customers import Customer
 from telephony.models import Agent, Connection, Queue
@@ -14,6 +13,7 @@ from telephony.switch.base import Arrived, Up
 from tests.telephony.callers import CALLER, actions, call_in, distribute, offers, wait_too_long
 from tests.telephony.doubles import RecordingSwitch
 from tests.telephony.factories import OpeningHoursFactory, QueueFactory
+from tickets import customer_lookups
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("queue")]
 
@@ -53,7 +53,7 @@ def test_a_caller_without_a_number_is_let_in_too(caller: str, switch: RecordingS
 
 
 def test_the_registered_function_finds_the_customer(switch: RecordingSwitch, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(customers, "_lookups", [lambda numbers: {CALLER: Customer(77, "Jan Kowal")}])
+    monkeypatch.setattr(customer_lookups, "customers_of", lambda numbers: {CALLER: Customer(77, "Jan Kowal")})
 
     assert call_in().customer_id == 77
 

@@ -13,8 +13,7 @@ from django.utils import timezone
 from telephony import call_clock
 from telephony.calls import legs
 from telephony.keyed_pool import KeyedPool
-from telephony.last_contact import LastContact
-from telephony.leader_election import Leadership
+from telephony.leader_election import LastContact, Leadership
 from telephony.listener import Listener
 from telephony.models import Connection
 from telephony.switch.base import Online

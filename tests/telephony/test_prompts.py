@@ -7,7 +7,7 @@ import pytest
 from django.utils import timezone
 
 from telephony.calls import caller_steps, reconciliation, switch_events
-from telephony.languages import language_of
+from telephony.calls.prompts import language_of
 from telephony.models import Agent, CallerMessage, CallerStep, Connection, Menu, Queue, Recording
 from telephony.switch.base import Ended, KeyPressed, Played, RecordingFinished
 from tests.telephony.callers import (

@@ -85,7 +85,7 @@ def menu() -> Menu:
 def test_the_picture_shows_where_the_keys_lead_once_each(menu: Menu) -> None:
     page = superuser().page(page_of(menu))
 
-    assert page.count("<rect") == 7
+    assert page.count("cc-menu-box") == 7
     assert all(
         text in page for text in (">Hotline<", ">Sales &lt;b&gt;<", ">Main ↑<", ">information 7<", ">Front desk<")
     )

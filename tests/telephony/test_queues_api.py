@@ -4,11 +4,11 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from django.utils import timezone
 
-from telephony import customers
 from telephony.customers import Customer
 from telephony.models import AgentSession, AgentState
 from tests.conftest import ApiClient
 from tests.telephony.factories import AgentFactory, ConnectionFactory, PauseFactory, QueueFactory
+from tickets import customer_lookups
 
 pytestmark = pytest.mark.django_db
 
@@ -73,7 +73,7 @@ def test_a_caller_is_named_by_the_registered_function_with_the_right_to_read_cus
     api: ApiClient, api_client: Callable[..., ApiClient], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        customers, "_lookups", [lambda numbers: {number: Customer(77, "Jan Kowal") for number in numbers}]
+        customer_lookups, "customers_of", lambda numbers: {number: Customer(77, "Jan Kowal") for number in numbers}
     )
     queue = QueueFactory()
     ConnectionFactory(waiting=True, queue=queue, customer_id=77)

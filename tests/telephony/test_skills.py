@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from callcentre.core.statements import row_of
-from telephony.admin.skills import CallerPriorityForm
+from telephony.admin.queues import CallerPriorityForm
 from telephony.calls import distribution
 from telephony.calls.prompts import _PLACE
 from telephony.calls.why_waiting import explain
@@ -271,7 +271,7 @@ def test_each_agent_has_the_reasons_for_which_no_phone_rings(queue: Queue, djang
     assert (found.place, found.next and found.next.login) == (1, "able")
 
     presence.log_out(agents["able"], ACTOR)
-    with django_assert_num_queries(1):
+    with django_assert_num_queries(2):
         again = explain(call, now)
     assert again
     assert again.next is None

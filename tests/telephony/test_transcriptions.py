@@ -10,7 +10,6 @@ from django.utils import timezone
 
 from telephony import recording_files
 from telephony.models import Connection, Recording, Transcription, TranscriptionUsage
-from telephony.transcription import pieces
 from telephony.transcription.attempt import run
 from telephony.verbs import transcriptions
 from tests.conftest import ACTOR
@@ -121,7 +120,7 @@ def test_a_silent_call_has_no_parts_and_is_not_sent_to_the_provider(provider: Pr
 
 
 def test_a_long_recording_is_sent_in_pieces(provider: Provider, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pieces, "PIECE_SECONDS", 4)
+    monkeypatch.setattr("telephony.transcription.provider.PIECE_SECONDS", 4)
     provider.hear = heard((1, 9, "", "Hello."))
 
     made = transcribed(recorded(MONO))

@@ -21,7 +21,7 @@ from tests.tickets.factories import (
 from tests.tickets.test_targets import START, Clock, after, clock, dues, turn, write
 from tickets.admin.report_filter import _counted
 from tickets.models import Customer, Dispatch, Source, Ticket, TicketChange
-from tickets.verbs.answers import end_answered_targets
+from tickets.verbs.due_times import end_answered_targets
 from tickets.verbs.merges import merge_tickets, split_ticket
 from tickets.verbs.messages import comment_on, reply_to
 from tickets.verbs.tickets import open_ticket

@@ -22,8 +22,7 @@ from tests.tickets.factories import (
     TicketFactory,
 )
 from tickets.models import Customer
-from tickets.verbs.customer_merges import merge_customers
-from tickets.verbs.customers import edit_customer
+from tickets.verbs.customers import edit_customer, merge_customers
 from webhooks.models import Event
 
 LIST = reverse("admin:tickets_customer_changelist")

@@ -18,8 +18,7 @@ from tests.tickets.factories import (
 from tests.tickets.test_concurrency import at_once
 from tickets.customer_lookups import customers_of
 from tickets.models import Customer, Ticket
-from tickets.verbs.customer_merges import merge_customers
-from tickets.verbs.customers import set_numbers
+from tickets.verbs.customers import merge_customers, set_numbers
 from tickets.verbs.tickets import edit_ticket, open_ticket
 from webhooks.models import Event
 
@@ -198,7 +197,7 @@ def test_merge_waits_for_a_transaction_that_links_a_ticket(committed_db):
 
 
 def test_merge_gives_up_if_a_customer_stays_locked(committed_db, monkeypatch):
-    monkeypatch.setattr("tickets.verbs.customer_merges.TRIES", 1)
+    monkeypatch.setattr("tickets.verbs.customers.TRIES", 1)
     source, target = CustomerFactory(), CustomerFactory()
 
     with ThreadPoolExecutor(1) as pool, transaction.atomic():

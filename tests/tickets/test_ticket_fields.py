@@ -14,7 +14,7 @@ from tickets.api.customers import CustomerInput
 from tickets.api.serializers import TicketEditInput, TicketInput
 from tickets.models import Customer, TicketStatus, api_rows
 from tickets.models.customer_fields import FORM_FIELDS
-from tickets.verbs.customer_merges import merge_customers
+from tickets.verbs.customers import merge_customers
 
 
 def test_composed_statements() -> None:

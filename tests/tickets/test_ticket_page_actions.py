@@ -16,7 +16,7 @@ from tests.tickets.factories import (
     TicketSubstatusFactory,
 )
 from tickets.models import Customer, Message, Ticket, TicketStatus
-from tickets.verbs.customer_merges import merge_customers
+from tickets.verbs.customers import merge_customers
 from tickets.verbs.merges import merge_tickets
 from tickets.verbs.tickets import edit_ticket
 from webhooks.models import Event

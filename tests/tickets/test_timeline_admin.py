@@ -17,7 +17,7 @@ from tests.campaigns.factories import CampaignFactory
 from tests.telephony.factories import AgentFactory, RecordingFactory, TranscriptionFactory
 from tests.tickets.factories import CustomerFactory, TicketQueueFactory
 from tests.tickets.test_timeline_api import attempt_of, call_of, chat_of, note_of, rating_of, ticket_of
-from tickets.admin import customer_parts
+from tickets.admin import customer_pages
 from tickets.models import Customer, Dispatch, Message, Ticket
 from webhooks.models import Event
 
@@ -102,7 +102,7 @@ def test_a_kind_can_be_chosen_and_an_address_that_makes_no_sense_shows_the_newes
 
 
 def test_older_entries_follow_on_further_pages(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(customer_parts, "PER_PAGE", 4)
+    monkeypatch.setattr(customer_pages, "PER_PAGE", 4)
     customer, client = complete_customer(), superuser()
     path = page_of(customer)
 

@@ -20,7 +20,7 @@ from tests.tickets.factories import (
     TicketFactory,
 )
 from tickets.models import Chat, Customer, CustomerNote, Rating, Ticket
-from tickets.verbs.customer_merges import merge_customers
+from tickets.verbs.customers import merge_customers
 
 pytestmark = pytest.mark.django_db
 AT = datetime(2026, 11, 20, 9, 15, tzinfo=UTC)  # 10:15 in Warsaw

@@ -15,7 +15,7 @@ from tests.tickets.mails import a_mail, taken
 from tests.tickets.test_concurrency import at_once, refusals
 from tickets.customer_lookups import customer_of_caller
 from tickets.models import Customer, CustomerNumber, CustomerSettings, Ticket
-from tickets.verbs.customer_merges import merge_customers
+from tickets.verbs.customers import merge_customers
 from tickets.verbs.tickets import open_ticket
 from webhooks.models import Event
 

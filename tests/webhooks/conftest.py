@@ -60,7 +60,7 @@ def local_receivers(settings: Any) -> None:
 def enqueued(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
     """The tasks that were enqueued."""
     calls: list[tuple[str, int]] = []
-    for module in ("outbox", "tasks", "verbs.webhooks", "verbs.resends"):
+    for module in ("outbox", "tasks", "verbs.webhooks"):
         monkeypatch.setattr(f"webhooks.{module}.enqueue", lambda *call: calls.append(call))
     return calls
 
@@ -71,7 +71,7 @@ def enqueued(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
 @pytest.fixture
 def emptied(stores: Stores, pristine_stores: Pristine, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing of the test before; messages go to the broker of these stores, or nowhere while it is down."""
-    for module in ("outbox", "verbs.resends", "verbs.webhooks"):
+    for module in ("outbox", "verbs.webhooks"):
         monkeypatch.setattr(f"webhooks.{module}.enqueue", enqueue_into(stores))
     pristine_stores.restore()
 

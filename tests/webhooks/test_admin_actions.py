@@ -17,10 +17,9 @@ from tests.webhooks.factories import (
 )
 from webhooks import retention, tasks
 from webhooks.models import Delivery, Resend, Webhook
-from webhooks.verbs import resends
+from webhooks.verbs import webhooks
 from webhooks.verbs import webhooks as verbs
-from webhooks.verbs.resends import resend_piece, start_resend
-from webhooks.verbs.webhooks import remove_webhook
+from webhooks.verbs.webhooks import remove_webhook, resend_piece, start_resend
 
 LIST = reverse("admin:webhooks_webhook_changelist")
 DELIVERIES = reverse("admin:webhooks_delivery_changelist")
@@ -219,7 +218,7 @@ def test_a_resend_includes_waiting_deliveries_on_request():
 
 
 def test_a_resend_that_was_killed_half_way_goes_on(monkeypatch):
-    monkeypatch.setattr(resends, "PIECE", 2)
+    monkeypatch.setattr(webhooks, "PIECE", 2)
     webhook = WebhookFactory()
     DeliveryFactory.create_batch(5, webhook=webhook, failed=True)
     job = start_resend(webhook, ACTOR, timezone.now() - timedelta(days=1))

@@ -18,7 +18,7 @@ from webhooks.delivery_worker import Claimed, Result, deliver
 from webhooks.models import Attempt, Delivery, Webhook
 from webhooks.slots import Slots
 from webhooks.transport.sender import Outcome
-from webhooks.verbs.resends import resend_deliveries
+from webhooks.verbs.webhooks import resend_deliveries
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("local_receivers", "enqueued")]
 

@@ -19,7 +19,7 @@ import requests
 from tests.processes import wait_for
 from webhooks.event_types import EventType
 from webhooks.signing import new_secret, sign
-from webhooks.transport.encoding import encode
+from webhooks.transport.sender import encode
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 OLD, NEW = new_secret(), new_secret()

@@ -4,7 +4,7 @@ import time
 import pytest
 
 from webhooks.signing import new_secret, sign
-from webhooks.transport.encoding import encode
+from webhooks.transport.sender import encode
 
 # The example of the specification.
 SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"

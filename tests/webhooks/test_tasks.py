@@ -137,7 +137,7 @@ def test_a_mail_server_that_is_down_is_tried_again(
         raise ConnectionRefusedError
 
     with monkeypatch.context() as patch:
-        patch.setattr("webhooks.supervisor_mail.send_mail", refuse)
+        patch.setattr("webhooks.tasks.send_mail", refuse)
         with pytest.raises(ConnectionRefusedError):
             tasks.notify_disabled(given_up.pk)
     assert swept(enqueued) == []

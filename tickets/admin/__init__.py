@@ -1,6 +1,6 @@
 """The tickets' part of the admin."""
 
-from tickets.admin import (  # noqa: F401  (each registers its admins)
+from tickets.admin import (
     blocked_senders,
     canned_replies,
     chats,

@@ -10,7 +10,7 @@ from django.shortcuts import redirect
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 
-from callcentre.admin import Admin, DeletableMixin, HistoryMixin, UncountedMixin, actor_of, display, page_action
+from callcentre.admin import Admin, DeletableMixin, HistoryMixin, UncountedMixin, actor_of, column, display, page_action
 from callcentre.admin.base import REFUSALS
 from callcentre.admin.history import SHOWN, Entry, entry_of
 from callcentre.admin.scope import AutocompleteSelectFilter, scope_of
@@ -18,15 +18,12 @@ from callcentre.core.errors import ErrorCode, Fault, Invalid
 from callcentre.core.integers import integer_of
 from tickets.admin import customer_forms, customer_search
 from tickets.admin.custom_field_inputs import name_of
-from tickets.admin.customer_contact import call_view, contact_of, write_view
 from tickets.admin.customer_forms import CustomerChoices, MergeForm, NoteForm
 from tickets.admin.customer_history import ACTIONS, changes_of
-from tickets.admin.customer_merge import preview_of
-from tickets.admin.customer_parts import panels_of, timeline_of
+from tickets.admin.customer_pages import call_view, contact_of, panels_of, preview_of, timeline_of, write_view
 from tickets.models import Customer, CustomerSettings, CustomField
 from tickets.models.customer_fields import FORM_ROWS
-from tickets.verbs.customer_merges import merge_customers
-from tickets.verbs.customers import add_customer_note, create_customer, edit_customer
+from tickets.verbs.customers import add_customer_note, create_customer, edit_customer, merge_customers
 
 
 @admin.register(Customer)
@@ -51,6 +48,10 @@ class CustomerAdmin(DeletableMixin, HistoryMixin, UncountedMixin, Admin):
         ErrorCode.NOT_NUMBER: _("This is no number."),
         ErrorCode.NOT_DATE: _("This is no date."),
     }
+
+    full_name = column(str, description=_("customer"))
+    all_numbers = column(lambda customer: ", ".join(customer.phone_numbers), description=_("phone numbers"))
+    numbers_shown = column(lambda customer: ", ".join(customer.phone_numbers) or "–", description=_("phone numbers"))
 
     def get_urls(self) -> Any:
         choices = CustomerChoices.as_view(admin_site=self.admin_site)
@@ -77,18 +78,10 @@ class CustomerAdmin(DeletableMixin, HistoryMixin, UncountedMixin, Admin):
             queryset = self.rows_found(request, queryset, ids, most, is_cut=len(ids) == most)
         return queryset, False
 
-    @display(description=_("customer"))
-    def full_name(self, customer: Customer) -> str:
-        return str(customer)
-
     @display(description=_("phone number"))
     def number(self, customer: Customer) -> str:
         numbers = customer.phone_numbers
         return f"{numbers[0]} + {len(numbers) - 1}" if len(numbers) > 1 else "".join(numbers)
-
-    @display(description=_("phone numbers"))
-    def all_numbers(self, customer: Customer) -> str:
-        return ", ".join(customer.phone_numbers)
 
     # The page
 
@@ -127,10 +120,6 @@ class CustomerAdmin(DeletableMixin, HistoryMixin, UncountedMixin, Admin):
 
     def get_readonly_fields(self, request: HttpRequest, obj: Customer | None = None) -> tuple[str, ...]:
         return ("numbers_shown", "created_at", "updated_at") if obj else ()
-
-    @display(description=_("phone numbers"))
-    def numbers_shown(self, customer: Customer) -> str:
-        return ", ".join(customer.phone_numbers) or "–"
 
     def history_of(self, obj: Customer) -> list[Entry]:
         changes = list(obj.history.all()[:SHOWN])

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
-from callcentre.admin import ReadOnlyAdmin, UncountedMixin, actor_of, cut, display, link, page_action
+from callcentre.admin import ReadOnlyAdmin, UncountedMixin, actor_of, column, cut, display, link, page_action
 from callcentre.admin.base import MAX_SELECTED
 from callcentre.admin.lists import ConditionFilter
 from callcentre.core.integers import integer_of
@@ -56,6 +56,11 @@ class DispatchAdmin(UncountedMixin, ReadOnlyAdmin):
     )
     readonly_fields = ("ticket", "to", "copies_shown", "message_id_shown", "condition_now")
 
+    error_shown = column(lambda dispatch: cut(dispatch.error), description=_("error"))
+    copies_shown = column(lambda dispatch: ", ".join(dispatch.copies) or "–", description=_("Cc"))
+    condition_now = column(lambda dispatch: dispatch.condition, description=_("state"))
+    message_id_shown = column(lambda dispatch: dispatch.header_id or "–", description="Message-ID")
+
     def get_queryset(self, request: HttpRequest) -> QuerySet[Dispatch]:
         return super().get_queryset(request).select_related("message__ticket")
 
@@ -82,14 +87,6 @@ class DispatchAdmin(UncountedMixin, ReadOnlyAdmin):
     def to_whom(self, dispatch: Dispatch) -> str:
         return cut(self.to(dispatch))
 
-    @display(description=_("error"))
-    def error_shown(self, dispatch: Dispatch) -> str:
-        return cut(dispatch.error)
-
-    @display(description=_("Cc"))
-    def copies_shown(self, dispatch: Dispatch) -> str:
-        return ", ".join(dispatch.copies) or "–"
-
     @display(
         description=_("state"),
         label={"good": "success", "waits": "info", "doubtful": "warning", "bad": "danger"},
@@ -102,14 +99,6 @@ class DispatchAdmin(UncountedMixin, ReadOnlyAdmin):
         else:
             colour = "doubtful" if dispatch.error or dispatch.state == State.WRITTEN else "good"
         return colour, dispatch.condition
-
-    @display(description=_("state"))
-    def condition_now(self, dispatch: Dispatch) -> str:
-        return dispatch.condition
-
-    @display(description="Message-ID")
-    def message_id_shown(self, dispatch: Dispatch) -> str:
-        return dispatch.header_id or "–"
 
     # Sending again
 

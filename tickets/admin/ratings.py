@@ -4,10 +4,10 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
-from callcentre.admin import ReadOnlyAdmin, UncountedMixin, display, link
+from callcentre.admin import ReadOnlyAdmin, UncountedMixin, column, display, link
 from callcentre.admin.lists import ConditionFilter
 from tickets.models import Rating
-from tickets.models.rating import stars
+from tickets.models.message import stars
 
 
 class ValueFilter(ConditionFilter):
@@ -28,19 +28,14 @@ class RatingAdmin(UncountedMixin, ReadOnlyAdmin):
     fields = ("rating", "ticket", "agent", "given_at")
     readonly_fields = fields
 
+    rating = column(lambda rating: stars(rating.value), description=_("rating"))
+    agent = column(lambda rating: str(rating.message.agent or "–"), description=_("agent"))
+
     def get_queryset(self, request: HttpRequest) -> QuerySet[Rating]:
         related = ("message__ticket", "message__agent")
         return super().get_queryset(request).select_related(*related)
-
-    @display(description=_("rating"))
-    def rating(self, rating: Rating) -> str:
-        return stars(rating.value)
 
     @display(description=_("ticket"))
     def ticket(self, rating: Rating) -> str:
         ticket = rating.message.ticket
         return link(reverse("admin:tickets_ticket_change", args=[ticket.pk]), ticket)
-
-    @display(description=_("agent"))
-    def agent(self, rating: Rating) -> str:
-        return str(rating.message.agent or "–")

@@ -16,7 +16,17 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext, pgettext_lazy
 from unfold.widgets import UnfoldAdminTextInputWidget
 
-from callcentre.admin import DeletableMixin, ReadOnlyAdmin, UncountedMixin, actor_of, cut, display, link, page_action
+from callcentre.admin import (
+    DeletableMixin,
+    ReadOnlyAdmin,
+    UncountedMixin,
+    actor_of,
+    column,
+    cut,
+    display,
+    link,
+    page_action,
+)
 from callcentre.admin.base import MAX_SELECTED
 from callcentre.admin.lists import ConditionFilter
 from callcentre.admin.scope import RelatedDropdownFilter
@@ -67,6 +77,15 @@ class ReceivedMailAdmin(DeletableMixin, UncountedMixin, ReadOnlyAdmin):
     actions_detail = ("retry", "discard")
     readonly_fields = ("subject_shown", "message_id_shown", "why_shown", "ticket", "spam_buttons", "size_shown", "raw")
 
+    sender_cut = column(lambda mail: cut(mail.sender or "–"), description=_("from"))
+    why_cut = column(lambda mail: cut(mail.why), description=_("reason"))
+    message_id_shown = column(lambda mail: mail.header_id or "–", description="Message-ID")
+    state = column(
+        lambda mail: (mail.outcome, str(mail.get_outcome_display())), description=_("outcome"), label=COLOURS
+    )
+    why_shown = column(lambda mail: mail.why, description=_("reason"))
+    size_shown = column(lambda mail: str(filesizeformat(mail.size)), description=_("size"))
+
     def get_urls(self) -> Any:
         return [
             self.url_to("<int:pk>/raw/", self.raw_view, "raw"),
@@ -101,36 +120,12 @@ class ReceivedMailAdmin(DeletableMixin, UncountedMixin, ReadOnlyAdmin):
     def subject_cut(self, mail: ReceivedMail) -> str:
         return cut(self.subject_shown(mail))
 
-    @display(description=_("from"))
-    def sender_cut(self, mail: ReceivedMail) -> str:
-        return cut(mail.sender or "–")
-
-    @display(description=_("reason"))
-    def why_cut(self, mail: ReceivedMail) -> str:
-        return cut(mail.why)
-
-    @display(description="Message-ID")
-    def message_id_shown(self, mail: ReceivedMail) -> str:
-        return mail.header_id or "–"
-
-    @display(description=_("outcome"), label=COLOURS)
-    def state(self, mail: ReceivedMail) -> tuple[str, str]:
-        return mail.outcome, str(mail.get_outcome_display())
-
-    @display(description=_("reason"))
-    def why_shown(self, mail: ReceivedMail) -> str:
-        return mail.why
-
     @display(description=_("ticket"))
     def ticket(self, mail: ReceivedMail) -> str:
         if mail.message is None:
             return "–"
         ticket_id = mail.message.ticket_id
         return link(reverse("admin:tickets_ticket_change", args=[ticket_id]), f"#{ticket_id}")
-
-    @display(description=_("size"))
-    def size_shown(self, mail: ReceivedMail) -> str:
-        return str(filesizeformat(mail.size))
 
     @display(description=_("content"))
     def raw(self, mail: ReceivedMail) -> str:

@@ -38,11 +38,8 @@ class Counted(PeriodFilter):
             replies = Message.objects.filter(within("created_at", spans), type=Message.Type.REPLY, agent=arguments[0])
             return Q(pk__in=replies.values("ticket"))
         ages, queues = (arguments[:2], arguments[2:]) if way == "aged" else ([], arguments)
-        return _in_queues(queues) & _counted(way, ages, spans)
-
-
-def _in_queues(queues: Sequence[int]) -> Q:
-    return Q(queue__in=queues) if any(queues) else Q()
+        of_queues = Q(queue__in=queues) if any(queues) else Q()
+        return of_queues & _counted(way, ages, spans)
 
 
 def _counted(way: str, ages: Sequence[int], spans: Spans) -> Q:

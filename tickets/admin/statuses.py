@@ -4,7 +4,7 @@ from django.contrib import admin
 from django.http import HttpRequest
 
 from callcentre.admin import Admin, Inline
-from callcentre.admin.installed_names import InstalledNamesMixin
+from callcentre.admin.forms import InstalledNamesMixin
 from tickets.models import TicketCategory, TicketStatus, TicketSubstatus
 
 

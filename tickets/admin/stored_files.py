@@ -6,7 +6,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 
-from callcentre.admin import DeletableMixin, ReadOnlyAdmin, UncountedMixin, cut, display, link, user_of
+from callcentre.admin import DeletableMixin, ReadOnlyAdmin, UncountedMixin, column, cut, display, link, user_of
 from callcentre.admin.lists import ConditionFilter
 from callcentre.admin.scope import scope_of
 from callcentre.core.integers import integer_of
@@ -34,6 +34,10 @@ class StoredFileAdmin(DeletableMixin, UncountedMixin, ReadOnlyAdmin):
     fields = ("filename", "size_shown", "content_type", "sha256", "ticket", "uploader", "created_at")
     readonly_fields = fields
 
+    name_cut = column(lambda file: cut(file.filename), description=_("name"))
+    size_shown = column(lambda file: str(filesizeformat(file.size)), description=_("size"))
+    uploader = column(lambda file: str(file.api_user or file.user or _now("mail")), description=_("uploaded by"))
+
     def get_queryset(self, request: HttpRequest) -> QuerySet[StoredFile]:
         related = ("message__ticket", "api_user", "user")
         files = super().get_queryset(request).select_related(*related)
@@ -52,21 +56,9 @@ class StoredFileAdmin(DeletableMixin, UncountedMixin, ReadOnlyAdmin):
             queryset = queryset.filter(token=term)
         return queryset, False
 
-    @display(description=_("name"))
-    def name_cut(self, file: StoredFile) -> str:
-        return cut(file.filename)
-
-    @display(description=_("size"))
-    def size_shown(self, file: StoredFile) -> str:
-        return str(filesizeformat(file.size))
-
     @display(description=_("ticket"))
     def ticket(self, file: StoredFile) -> str:
         if file.message is None:
             return _now("not used yet")
         ticket = file.message.ticket
         return link(reverse("admin:tickets_ticket_change", args=[ticket.pk]), ticket)
-
-    @display(description=_("uploaded by"))
-    def uploader(self, file: StoredFile) -> str:
-        return str(file.api_user or file.user or _now("mail"))

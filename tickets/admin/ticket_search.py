@@ -13,7 +13,7 @@ from callcentre.core.statements import rows_of
 from callcentre.core.times import minute
 from tickets.admin import customer_search
 from tickets.models import CustomField, Ticket, TicketStatus
-from tickets.models.custom_values import WrongValue, parse
+from tickets.models.custom_field import WrongValue, parse
 from tickets.models.status import OPEN_KINDS, as_read
 
 MAX_FOUND = 500
@@ -76,8 +76,12 @@ def find(text: str, scope: Scope = ALL) -> tuple[list[int], bool]:
         customers = customer_search.ids_found(text)
         branches.append(_of_customers(customers, most))
         search = SearchText.read(text)
-        words = [] if search.is_address else _by_words(search, most)
-        branches += [_by_sender(search, most), words]
+        if search.address:
+            branches.append(sorted(_ids(f"{_FROM} LIMIT {most}", search.parameters), reverse=True))
+        words = []
+        if search.query and not search.is_address:
+            words = _ids(_WITH_WORDS, {**search.parameters, "most": most})
+        branches.append(words)
         is_cut = len(customers) == customer_search.MAX_FOUND or len(words) >= min(most, _FREQUENT)
     is_cut = is_cut or any(len(branch) >= most for branch in branches)
     ids = ids_inside(list(dict.fromkeys(chain.from_iterable(branches))), Ticket, scope)[:MAX_FOUND]
@@ -121,14 +125,6 @@ def _by_custom_field(text: str, most: int) -> list[int]:
 def _of_customers(customer_ids: Iterable[int], most: int) -> list[int]:
     ids = list(customer_ids)
     return _last_changed(Ticket.objects.filter(customer__in=ids), most) if ids else []
-
-
-def _by_sender(search: SearchText, most: int) -> list[int]:
-    return sorted(_ids(f"{_FROM} LIMIT {most}", search.parameters), reverse=True) if search.address else []
-
-
-def _by_words(search: SearchText, most: int) -> list[int]:
-    return _ids(_WITH_WORDS, {**search.parameters, "most": most}) if search.query else []
 
 
 def _last_changed(tickets: QuerySet[Ticket], most: int) -> list[int]:

@@ -24,7 +24,9 @@ from callcentre.admin import (
     DeletableMixin,
     UncountedChangeList,
     UncountedMixin,
+    column,
     display,
+    unbroken,
     user_of,
 )
 from callcentre.admin.base import with_images_from_elsewhere
@@ -45,14 +47,13 @@ from tickets import due_tickets
 from tickets.admin import ticket_search
 from tickets.admin.own_tickets import next_view
 from tickets.admin.report_filter import Counted
-from tickets.admin.ticket_add_page import add_view
 from tickets.admin.ticket_bulk_actions import ACTIONS, assign_selected
 from tickets.admin.ticket_page import ICONS, TicketPage
 from tickets.admin.ticket_page_files import file_view
 from tickets.admin.ticket_page_forms import AgentField, tags_of
 from tickets.admin.ticket_page_presence import presence_view
 from tickets.admin.ticket_page_sidebar import dues_of
-from tickets.admin.ticket_relations import connect_view, merge_view, split_view
+from tickets.admin.ticket_pages import add_view, connect_view, merge_view, split_view
 from tickets.due_tickets import LATE, POSTPONED, SOON_DUE
 from tickets.models import Ticket
 from tickets.models.status import OPEN_KINDS
@@ -185,6 +186,7 @@ class TicketAdmin(DeletableMixin, UncountedMixin, Admin):
     list_before_template = "admin/tickets/ticket_views.html"
     search_fields = ("id",)
     search_help_text = _("Number, e-mail, phone, name, custom field, words of the subject")
+    changed = column(lambda ticket: unbroken(localize(timezone.localtime(ticket.updated_at))), description=_("changed"))
     sentences = {
         ErrorCode.EMPTY: _("This field cannot be empty."),
         ErrorCode.NOT_NUMBER: _("This is no number."),
@@ -301,10 +303,6 @@ class TicketAdmin(DeletableMixin, UncountedMixin, Admin):
     def agent_and_queue(self, ticket: Ticket) -> str:
         agent = (ticket.agent.full_name or ticket.agent.login) if ticket.agent else "–"
         return _two_lines(agent, ticket.queue.name)
-
-    @display(description=_("changed"))
-    def changed(self, ticket: Ticket) -> str:
-        return format_html('<span class="whitespace-nowrap">{}</span>', localize(timezone.localtime(ticket.updated_at)))
 
 
 def _two_lines(first: str, second: str) -> str:

@@ -4,16 +4,15 @@ from typing import Any
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from callcentre.api.fields import IdField, TextField
+from callcentre.api.fields import IdField, Input, TextField
 from callcentre.api.filters import FilterSet, IdFilter, InstantFilter, ListFilter, TextFilter
 from callcentre.api.openapi import integer, minute, operation, page, shape, text
 from callcentre.api.pagination import LimitOffset
-from callcentre.api.serializers import Input
 from callcentre.api.viewsets import ApiViewSet
 from callcentre.core.errors import ErrorCode
 from callcentre.core.lookups import get_or_404
 from tickets.api.serializers import agent_field
-from tickets.models import Chat, ChatMessage, ChatState
+from tickets.models import Chat, ChatState
 from tickets.verbs.chats import assign_chat, close_chat, start_chat, write_in_chat
 
 
@@ -50,18 +49,10 @@ class ChatFilterSet(FilterSet):
     client_email = TextFilter("client_email", lookup_expr="iexact", help_text="The client's e-mail address.")
     status = StateFilter(choices=ChatState.values, help_text="One or more statuses.")
 
-    class Meta:
-        model = Chat
-        fields: list[str] = []
-
 
 class ChatMessageFilterSet(FilterSet):
     message_id = IdFilter("id", help_text="One message.")
     after = IdFilter("id", lookup_expr="gt", help_text="The `message_id` of the last message that was read.")
-
-    class Meta:
-        model = ChatMessage
-        fields: list[str] = []
 
 
 _TIMES = ("created_at", "assigned_at", "answered_at", "closed_at")

@@ -5,11 +5,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from callcentre.api.field_tables import TableInput, properties
-from callcentre.api.fields import ListField, TextField
+from callcentre.api.fields import Input, ListField, TextField
 from callcentre.api.filters import FilterSet, IdFilter, ListFilter, TextFilter
 from callcentre.api.openapi import array, integer, limit_parameter, mapping, minute, operation, page, shape, text
 from callcentre.api.pagination import LimitOffset, read_limit
-from callcentre.api.serializers import Input
 from callcentre.api.viewsets import ApiViewSet
 from callcentre.core import times
 from callcentre.core.errors import ErrorCode, Fault
@@ -86,10 +85,6 @@ class CustomerFilterSet(FilterSet):
     identifier = IdentifierFilter(help_text="The id of another system, also of a customer merged into another.")
     company_id = IdFilter("company", help_text="A company.")
 
-    class Meta:
-        model = Customer
-        fields: list[str] = []
-
 
 class PlaceFilter(TextFilter):
     """The place in a timeline after which a page begins."""
@@ -106,10 +101,6 @@ class PlaceFilter(TextFilter):
 class TimelineFilterSet(FilterSet):
     kind = ListFilter(choices=list(KIND_NAMES), help_text="Only entries of these kinds.")
     before = PlaceFilter(help_text="`next` of the page before, for the entries after it.")
-
-    class Meta:
-        model = Customer
-        fields: list[str] = []
 
 
 CUSTOMER = shape(

@@ -6,8 +6,8 @@ from django.db.models.functions import Coalesce
 from callcentre.api.filters import FilterSet, IdFilter, IdListFilter, InstantFilter, MapFilter, TextFilter
 from callcentre.core.errors import ErrorCode
 from callcentre.core.parsing import Reject
-from tickets.models import Customer, CustomField, Ticket
-from tickets.models.custom_values import WrongValue, parse
+from tickets.models import Customer, CustomField
+from tickets.models.custom_field import WrongValue, parse
 
 _ORDERS = {"create_date": "created_at", "update_date": "updated_at"}
 
@@ -84,7 +84,3 @@ class TicketFilterSet(FilterSet):
     order = OrderFilter(
         help_text="`create_date` or `update_date`, with `-` for descending; several, separated by commas."
     )
-
-    class Meta:
-        model = Ticket
-        fields: list[str] = []

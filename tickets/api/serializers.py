@@ -2,8 +2,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from callcentre.api.field_tables import TableInput
-from callcentre.api.fields import ChoiceField, InstantField, ListField, TextField, TextMapField
-from callcentre.api.serializers import Input
+from callcentre.api.fields import ChoiceField, Input, InstantField, ListField, TextField, TextMapField
 from callcentre.core.errors import ErrorCode
 from tickets.models import Message
 from tickets.models.ticket_fields import EDIT, OPEN, TICKET_FIELDS

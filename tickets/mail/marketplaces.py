@@ -6,10 +6,9 @@ from typing import Any
 
 from callcentre.core.times import minute
 from tickets.mail.send_results import Lost, Refused, Sent
-from tickets.models import CustomField, Dispatch, Marketplace, custom_values
+from tickets.models import CustomField, Dispatch, Marketplace, custom_field
 from webhooks.signing import sign
-from webhooks.transport.encoding import encode
-from webhooks.transport.sender import Outcome, Sender
+from webhooks.transport.sender import Outcome, Sender, encode
 
 sender = Sender()
 # Status codes that ask for the same request at a later time.
@@ -53,7 +52,7 @@ def payload(dispatch: Dispatch) -> dict[str, Any]:
             {"token": file.token, "filename": file.filename, "content_type": file.content_type, "size": file.size}
             for file in message.files.all()
         ],
-        "custom_fields": custom_values.by_name(CustomField.Owner.TICKET, ticket.custom_fields),
+        "custom_fields": custom_field.by_name(CustomField.Owner.TICKET, ticket.custom_fields),
     }
 
 

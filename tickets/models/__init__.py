@@ -1,7 +1,6 @@
 from tickets.models.chat import Chat, ChatMessage, ChatState
 from tickets.models.custom_field import CustomField
-from tickets.models.customer import Company, Customer, CustomerChange, CustomerNote, CustomerNumber
-from tickets.models.customer_settings import CustomerSettings
+from tickets.models.customer import Company, Customer, CustomerChange, CustomerNote, CustomerNumber, CustomerSettings
 from tickets.models.dispatch import Dispatch
 from tickets.models.file import StoredFile
 from tickets.models.mail import AcknowledgedAddress, CannedReply, Marketplace
@@ -9,45 +8,8 @@ from tickets.models.mail_login import MailLogin
 from tickets.models.mail_senders import BlockedSender, BouncedAddress
 from tickets.models.mailbox_grant import MailboxGrant
 from tickets.models.mailbox_test import MailboxTest
-from tickets.models.message import Message
-from tickets.models.rating import Rating
+from tickets.models.message import Message, Rating
 from tickets.models.received_mail import ReceivedMail
 from tickets.models.status import TicketCategory, TicketStatus, TicketSubstatus, as_read
 from tickets.models.ticket import Source, Ticket, TicketChange, TicketCount
 from tickets.models.ticket_queue import TicketQueue, TicketQueueHours
-
-__all__ = [
-    "AcknowledgedAddress",
-    "BlockedSender",
-    "BouncedAddress",
-    "CannedReply",
-    "Chat",
-    "ChatMessage",
-    "ChatState",
-    "Company",
-    "CustomField",
-    "Customer",
-    "CustomerChange",
-    "CustomerNote",
-    "CustomerNumber",
-    "CustomerSettings",
-    "Dispatch",
-    "MailLogin",
-    "MailboxGrant",
-    "MailboxTest",
-    "Marketplace",
-    "Message",
-    "Rating",
-    "ReceivedMail",
-    "Source",
-    "StoredFile",
-    "Ticket",
-    "TicketCategory",
-    "TicketChange",
-    "TicketCount",
-    "TicketQueue",
-    "TicketQueueHours",
-    "TicketStatus",
-    "TicketSubstatus",
-    "as_read",
-]

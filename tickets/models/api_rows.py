@@ -8,8 +8,7 @@ from django.db import connection
 
 from callcentre.core.field_tables import named_rows, select_list
 from callcentre.core.statements import Statement
-from tickets.models.custom_field import CustomField
-from tickets.models.custom_values import keys_by_name
+from tickets.models.custom_field import CustomField, keys_by_name
 from tickets.models.customer_fields import CUSTOMER_FIELDS
 from tickets.models.ticket_fields import MESSAGE_FIELDS, TICKET_FIELDS
 

@@ -47,9 +47,6 @@ class CustomerQuerySet(models.QuerySet["Customer"]):
         """Return the customers with this number, in its normal form; oldest first."""
         return self.current().filter(numbers__number=number).order_by("id")
 
-    def with_email(self, email: str) -> "CustomerQuerySet":
-        return self.current().filter(email__iexact=email).exclude(email="").order_by("id")
-
     def found_by_email(self, email: str) -> "CustomerQuerySet":
         """Return customers with this address, and those that a customer with it was merged into."""
         named = Customer.objects.filter(email__iexact=email).exclude(email="").order_by()
@@ -84,7 +81,7 @@ class CustomerQuerySet(models.QuerySet["Customer"]):
 class Customer(TimestampedModel):
     """A person or an office that the contact centre serves.
 
-    A merge (tickets.verbs.customer_merges) moves tickets, calls, numbers and notes to another customer. The merged row
+    A merge (tickets.verbs.customers) moves tickets, calls, numbers and notes to another customer. The merged row
     stays as a pointer (`merged_into`), so that its old id and address still find the customer.
     """
 
@@ -154,8 +151,8 @@ class Customer(TimestampedModel):
         # Separate queries use an index each. In a joined one the planner walks along the primary key.
         numbers = self.numbers.order_by().values("number")
         with_number = CustomerNumber.objects.filter(number__in=numbers).order_by().values_list("customer", flat=True)
-        with_email = Customer.objects.with_email(self.email).order_by().values_list("pk", flat=True)
-        ids = {*with_number[:MOST_ALIKE], *with_email[:MOST_ALIKE]} - {self.pk}
+        with_email = Customer.objects.current().filter(email__iexact=self.email).exclude(email="").order_by()
+        ids = {*with_number[:MOST_ALIKE], *with_email.values_list("pk", flat=True)[:MOST_ALIKE]} - {self.pk}
         return Customer.objects.current().filter(pk__in=ids).order_by("id")
 
 
@@ -213,3 +210,25 @@ class CustomerChange(Change):
         verbose_name_plural = _("changes of customers")
         ordering = ["-id"]
         indexes = [models.Index(fields=["-at"], name="customerchange_at")]
+
+
+@audited()
+class CustomerSettings(models.Model):
+    """The settings of customers: one row, written by a migration (docs/decisions/0017)."""
+
+    creates_unknown = models.BooleanField(
+        _("create customers of unknown senders and callers"),
+        help_text=_(
+            "The first mail from an unknown address and the first call from an unknown number create a customer. The"
+            " surname is the name in the mail, else the address or the number."
+        ),
+    )
+
+    class Meta:
+        verbose_name = _("settings of customers")
+        verbose_name_plural = _("settings of customers")
+        ordering = ["id"]
+        constraints = [models.CheckConstraint(name="customersettings_is_one_row", condition=Q(pk=1))]
+
+    def __str__(self) -> str:
+        return str(self._meta.verbose_name)

@@ -10,6 +10,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from callcentre.core.due_work import DueQuerySet, DueWork, Retries
+from callcentre.core.mail_outbox import QueuedMail
 from callcentre.core.scope import Lookups
 from tickets.models.message import Message
 from tickets.models.ticket import Source
@@ -32,11 +33,7 @@ class Dispatch(DueWork):
     delays = Retries.MESSAGE
     task = "tickets.dispatch"
 
-    class State(models.TextChoices):
-        QUEUED = "queued", _("queued")
-        SENT = "sent", _("sent")
-        WRITTEN = "written", _("written to a file, not sent")
-        FAILED = "failed", _("failed")
+    State = QueuedMail.State
 
     message = models.OneToOneField(
         Message, models.CASCADE, related_name="dispatch", verbose_name=pgettext_lazy("of a ticket", "message")

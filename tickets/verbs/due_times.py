@@ -1,15 +1,23 @@
-"""The due times of a ticket's response and resolution. docs/tickets.md has the rules in a table."""
+"""The due times of a ticket's response and resolution, their ends, and changes of status, on which they depend.
+
+docs/tickets.md has the rules in a table.
+"""
 
 from datetime import datetime
 from typing import Any
 
+from django.db import transaction
 from django.db.models import Max, Min
 
+from callcentre.core.actor import SYSTEM, Actor
+from callcentre.core.errors import Conflict
+from callcentre.core.statements import Statement, rows_of
 from callcentre.core.times import zone
 from tickets.models.message import Message
-from tickets.models.status import TicketStatus
-from tickets.models.ticket import Ticket
+from tickets.models.status import TicketStatus, TicketSubstatus, full_name
+from tickets.models.ticket import REPLY_SOURCES, Ticket
 from tickets.models.working_time import add_working_time
+from tickets.verbs.ticket_row import lock_ticket, log_ticket
 
 # Columns that the due times depend on.
 _FACTS = ("queue", "awaiting_since", "targets_began_at", "waits")
@@ -70,7 +78,9 @@ def after_reply(ticket: Ticket, at: datetime) -> dict[str, Any]:
 def awaited_after_merge(source: Ticket, target: Ticket) -> datetime | None:
     """Return the time since which the customer of two merged tickets waits for a response; None if none is owed."""
     waited = [ticket.awaiting_since for ticket in (source, target) if ticket.closed_at is None]
-    return min((since for since in waited if since and not _is_answered(target, since)), default=None)
+    answers = _answers(target)
+    owed = (since for since in waited if since and not answers.filter(created_at__gte=since).exists())
+    return min(owed, default=None)
 
 
 def unanswered_since(ticket: Ticket, contact_at: datetime | None = None) -> datetime | None:
@@ -95,10 +105,6 @@ def first_response(ticket: Ticket) -> datetime | None:
     return first
 
 
-def _is_answered(ticket: Ticket, since: datetime) -> bool:
-    return bool(_answers(ticket).filter(created_at__gte=since).exists())
-
-
 def _answers(ticket: Ticket) -> Any:
     return _replies(ticket) | ticket.messages.filter(is_answer=True)
 
@@ -114,3 +120,80 @@ def _is_paused(ticket: Ticket) -> bool:
 
 def _began_at(ticket: Ticket) -> datetime:
     return ticket.targets_began_at or ticket.created_at
+
+
+# The newest contact since the customer waits: a call of an agent to the customer that was answered, not one of a
+# dialler, or a message of an agent in a chat. Starts of calls are whole seconds.
+_IS_ANSWER = """c.created_at >= date_trunc('second', t.awaiting_since) AND c.answered_at >= t.awaiting_since
+    AND c.direction = 'OUTBOUND' AND c.agent_id IS NOT NULL AND c.campaign_code = ''"""
+_CONTACTS = Statement("""
+SELECT t.id, contact.way, contact.at FROM tickets_ticket t LEFT JOIN tickets_customer owner ON owner.id = t.customer_id
+CROSS JOIN LATERAL (
+  SELECT 'call' AS way, c.answered_at AS at FROM telephony_connection c
+  WHERE c.customer_id = t.customer_id AND {is_answer}
+  UNION ALL
+  SELECT 'call', c.answered_at FROM telephony_connection c
+  WHERE t.sender <> '' AND c.dst_number = t.sender AND {is_answer}
+  UNION ALL
+  SELECT 'chat', m.created_at FROM tickets_chat h JOIN tickets_chatmessage m ON m.chat_id = h.id
+  WHERE h.client_email <> '' AND upper(h.client_email) IN (upper(t.sender), upper(owner.email))
+    AND (h.closed_at IS NULL OR h.closed_at >= t.awaiting_since)
+    AND m.agent_id IS NOT NULL AND m.created_at >= t.awaiting_since
+  ORDER BY at DESC LIMIT 1
+) contact
+WHERE t.closed_at IS NULL AND t.response_due_at IS NOT NULL AND t.awaiting_since IS NOT NULL
+  AND t.source <> ALL(%(others)s)
+""").of(is_answer=_IS_ANSWER)
+
+
+def end_answered_targets() -> None:
+    """End the response targets of tickets whose customers were answered in a call or chat. Mail waits for a reply."""
+    for ticket_id, way, at in rows_of(_CONTACTS, {"others": list(REPLY_SOURCES)}):
+        end_target(Ticket(pk=ticket_id), SYSTEM, way, at)
+
+
+def end_target(ticket: Ticket, actor: Actor, way: str, at: datetime) -> None:
+    """End the response target of a ticket whose customer was answered at this time.
+
+    A message of the customer after that time starts it again.
+    """
+    with transaction.atomic():
+        try:
+            ticket = lock_ticket(ticket)
+        except Conflict:  # it was deleted meanwhile
+            return
+        if ticket.awaiting_since is None or ticket.awaiting_since > at:
+            return
+        columns = set_columns(ticket, {"awaiting_since": unanswered_since(ticket, at)})
+        ticket.save(update_fields=list(columns))
+        log_ticket(ticket, actor, "answer", {"answered": [None, way]})
+
+
+Kind = TicketStatus.Kind
+
+
+def status_of_kind(kind: str) -> TicketStatus:
+    """Return the status that a ticket gets when the service moves it to this kind: the one with the lowest order."""
+    return TicketStatus.objects.filter(kind=kind).order_by("order", "id")[0]
+
+
+def change_status(
+    ticket: Ticket, status: TicketStatus, substatus: TicketSubstatus | None, now: datetime
+) -> tuple[dict[str, Any], str]:
+    """Return the columns to set and the system comment; both are empty if the ticket has this status already.
+
+    The assignee counts as the agent who closed the ticket, so set `ticket.agent` before.
+    """
+    if (ticket.status_id, ticket.substatus_id) == (status.pk, substatus.pk if substatus else None):
+        return {}, ""
+    columns: dict[str, Any] = {"status": status, "substatus": substatus, **after_status(ticket, status, now)}
+    if status.kind == Kind.CLOSED and ticket.closed_at is None:
+        columns |= {"closed_at": now, "closed_by": ticket.agent}
+    elif not status.meaning.is_over and ticket.closed_at is not None:
+        columns |= {"closed_at": None, "closed_by": None}
+    return columns, status_comment(ticket.full_status_name, full_name(status, substatus))
+
+
+def status_comment(before: str, after: str) -> str:
+    """Return the system comment about a change of status. It is always English, because programs search for it."""
+    return f"Changed status from [{before}] to [{after}]"

@@ -23,10 +23,8 @@ from tickets.models.message import Message
 from tickets.models.participants import recipients_of
 from tickets.models.rules import active_agent, check_body, check_not_merged, cleaned
 from tickets.models.ticket import MARKETPLACES, REPLY_SOURCES, Source, Ticket
-from tickets.verbs.answers import end_target
 from tickets.verbs.attachments import attach, lock_unused_files
-from tickets.verbs.due_times import after_reply, set_columns
-from tickets.verbs.status_changes import Kind, change_status, status_of_kind
+from tickets.verbs.due_times import Kind, after_reply, change_status, end_target, set_columns, status_of_kind
 from tickets.verbs.ticket_row import lock_ticket, save_ticket
 
 
@@ -90,7 +88,7 @@ def reply_to(
             created_at=at,
         )
         _queue(message, to, copies, now)
-        events.agent_responded(ticket, agent_login, message.pk)
+        events.agent_responded(ticket, agent_login, message_id=message.pk)
         if system_comment:
             events.ticket_updated(ticket)
     return message
@@ -163,7 +161,7 @@ def receive_message(
                 created_at=created_at,
                 is_automatic=is_automatic,
             )
-            events.message_received(ticket, message.pk)
+            events.message_received(ticket, message_id=message.pk)
             if system_comment:
                 events.ticket_updated(ticket)
             return message
@@ -208,7 +206,7 @@ def comment_on(
         )
         if is_answer:
             end_target(ticket, actor, "comment", now)
-        events.ticket_commented(ticket, agent_login, message.pk)
+        events.ticket_commented(ticket, agent_login, message_id=message.pk)
     return message
 
 

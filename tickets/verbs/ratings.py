@@ -2,8 +2,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from tickets import events
-from tickets.models.message import Message
-from tickets.models.rating import Rating, may_be_rated
+from tickets.models.message import Message, Rating, may_be_rated
 from tickets.verbs.ticket_row import lock_ticket, save_ticket
 
 

@@ -5,30 +5,51 @@ from datetime import datetime
 from typing import Any
 
 from django.db import connection
+from django.db.models import Model
 
 from callcentre.core.actor import Actor
 from callcentre.core.advisory_locks import lock_until_commit
 from callcentre.core.changes import change_columns
 from callcentre.core.errors import Conflict, ErrorCode
-from callcentre.core.joined_rows import JoinedRows
 from callcentre.core.statements import Statement
-from telephony.models import Agent
-from tickets.models.customer import Customer
 from tickets.models.message import Message
-from tickets.models.status import TicketStatus, TicketSubstatus
 from tickets.models.ticket import Ticket, TicketChange
-from tickets.models.ticket_queue import TicketQueue
+
+
+class RowInsert:
+    """The INSERT of one row of a model, which returns its id. Other parts of the statement see it by the name."""
+
+    def __init__(self, name: str, model: type[Model], **expressions: str) -> None:
+        """Compose the WITH query. `expressions` are SQL for columns that the instance does not give."""
+        self._fields = [
+            (f"{name}_{field.attname}", field)
+            for field in model._meta.concrete_fields
+            if not field.primary_key and field.column not in expressions
+        ]
+        columns = ", ".join([*expressions, *(f'"{field.column}"' for _parameter, field in self._fields)])
+        values = ", ".join([*expressions.values(), *(f"%({parameter})s" for parameter, _field in self._fields)])
+        table = model._meta.db_table
+        insert = Statement("INSERT INTO {table} ({columns}) VALUES ({values}) RETURNING id").of(
+            table=table, columns=columns, values=values
+        )
+        self.query = f"{name} AS ({insert})"
+
+    def parameters(self, instance: Model) -> dict[str, Any]:
+        """Return the values of the instance as the ORM would store them."""
+        return {
+            parameter: field.get_db_prep_save(field.pre_save(instance, add=True), connection)
+            for parameter, field in self._fields
+        }
+
+
+def mark_stored(instance: Model, pk: int) -> None:
+    """Give the instance the id of its new row. From then on the ORM changes that row and adds no other."""
+    instance.pk = pk
+    instance._state.adding, instance._state.db = False, connection.alias
+
 
 _MERGES = 7_311
-_JOINED = JoinedRows(t=Ticket, s=TicketStatus, ss=TicketSubstatus, q=TicketQueue, a=Agent, c=Customer)
-_LOCK = "SELECT id FROM tickets_ticket WHERE id = %s FOR NO KEY UPDATE"
-_READ = Statement("""
-SELECT {columns} FROM tickets_ticket t
-JOIN tickets_ticketstatus s ON s.id = t.status_id LEFT JOIN tickets_ticketsubstatus ss ON ss.id = t.substatus_id
-JOIN tickets_ticketqueue q ON q.id = t.queue_id LEFT JOIN telephony_agent a ON a.id = t.agent_id
-LEFT JOIN tickets_customer c ON c.id = t.customer_id
-WHERE t.id = %s
-""").of(columns=_JOINED.columns)
+_JOINED = ("status", "substatus", "queue", "agent", "customer")
 
 
 def lock_ticket(ticket: Ticket) -> Ticket:
@@ -37,15 +58,10 @@ def lock_ticket(ticket: Ticket) -> Ticket:
     The row is locked before the joined rows are read. A statement that does both finds no row at all if another
     transaction has just changed the status that is joined.
     """
-    with connection.cursor() as cursor:
-        cursor.execute(_LOCK, [ticket.pk])
-        if cursor.fetchone() is None:
-            raise Conflict(ErrorCode.CONFLICT)
-        cursor.execute(_READ, [ticket.pk])
-        locked: Ticket
-        (locked, *joined) = _JOINED.instances(cursor.fetchone())
-    locked.status, locked.substatus, locked.queue, locked.agent, locked.customer = joined
-    return locked
+    rows = Ticket.objects.filter(pk=ticket.pk)
+    if rows.select_for_update(no_key=True).values_list("pk").first() is None:
+        raise Conflict(ErrorCode.CONFLICT)
+    return rows.select_related(*_JOINED).get()
 
 
 def lock_merges() -> None:

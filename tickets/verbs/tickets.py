@@ -11,19 +11,17 @@ from django.utils import timezone
 from callcentre.core.actor import Actor
 from callcentre.core.changes import change_columns, differences
 from callcentre.core.errors import ErrorCode, Fault, Invalid, check_lines
-from callcentre.core.row_inserts import RowInsert, mark_stored
 from tickets import events
 from tickets.addresses import read_sender
-from tickets.models import custom_values, rules
+from tickets.models import custom_field, rules
 from tickets.models.custom_field import CustomField
 from tickets.models.file import StoredFile
 from tickets.models.message import Message
 from tickets.models.ticket import Source, Ticket
 from tickets.models.ticket_queue import TicketQueue
 from tickets.verbs.attachments import attach, lock_unused_files
-from tickets.verbs.due_times import after_status, set_columns
-from tickets.verbs.status_changes import Kind, change_status, status_of_kind
-from tickets.verbs.ticket_row import add_system_comment, lock_ticket, log_ticket, save_ticket
+from tickets.verbs.due_times import Kind, after_status, change_status, set_columns, status_of_kind
+from tickets.verbs.ticket_row import RowInsert, add_system_comment, lock_ticket, log_ticket, mark_stored, save_ticket
 from tickets.verbs.unknown_customers import customer_of_sender
 
 _TICKET = RowInsert("ticket", Ticket)
@@ -152,7 +150,7 @@ def _new_ticket(
         faults.append(Fault(ErrorCode.TICKET_QUEUE_MISSING, "queue_id"))
     elif queue is not None and not queue.is_active:
         faults.append(Fault(ErrorCode.TICKET_QUEUE_NOT_FOUND, "queue_id"))
-    values, wrong = custom_values.read(CustomField.Owner.TICKET, custom_fields, {})
+    values, wrong = custom_field.read(CustomField.Owner.TICKET, custom_fields, {})
     faults += wrong
     faults += check_lines(subject=subject)
     faults += rules.check_sender(sender, source, may_be_any=may_be_any_sender)
@@ -223,7 +221,7 @@ def edit_ticket(
         before = ticket.full_status_name
         faults += rules.check_not_merged(ticket)
         choice = rules.choose(chosen, ticket, faults)
-        values, wrong = custom_values.read(CustomField.Owner.TICKET, custom_fields or {}, ticket.custom_fields)
+        values, wrong = custom_field.read(CustomField.Owner.TICKET, custom_fields or {}, ticket.custom_fields)
         if faults := faults + wrong:
             raise Invalid(faults)
         assert choice.status is not None

@@ -1,5 +1,3 @@
 """The webhooks' part of the admin."""
 
 from webhooks.admin import changes, deliveries, resends, webhooks
-
-__all__ = ["changes", "deliveries", "resends", "webhooks"]

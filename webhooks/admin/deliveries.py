@@ -17,14 +17,14 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 from unfold.contrib.filters.admin import ChoicesDropdownFilter, DropdownFilter
 
-from callcentre.admin import DatesFilter, ReadOnlyAdmin, UncountedMixin, actor_of, display, link, page_action
+from callcentre.admin import DatesFilter, ReadOnlyAdmin, UncountedMixin, actor_of, column, display, link, page_action
 from callcentre.admin.lists import ConditionFilter, rows_up_to, takes_all_rows
 from callcentre.admin.scope import AutocompleteSelectFilter
 from callcentre.core.integers import integer_of
 from webhooks.admin.id_ranges import ID, MARGIN, first_event_since, first_id_since, last_event_before, within
 from webhooks.models import Attempt, Delivery, Event
 from webhooks.models.delivery import FAILED_ATTEMPT
-from webhooks.verbs.resends import resend_deliveries
+from webhooks.verbs.webhooks import resend_deliveries
 
 STATES = {Delivery.State.WAITING: "info", Delivery.State.SUCCEEDED: "success", Delivery.State.FAILED: "danger"}
 WEBHOOK = "webhook__id__exact"
@@ -72,6 +72,8 @@ class EventLogAdmin(UncountedMixin, ReadOnlyAdmin):
     search_fields = ("id",)
     search_help_text = _("Event id, sequence or subject, such as record:1204")
 
+    webhook_name = column(lambda row: str(_related(row, "webhook") or ""), description=_("webhook"))
+
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
     ) -> tuple[QuerySet[Any], bool]:
@@ -80,10 +82,6 @@ class EventLogAdmin(UncountedMixin, ReadOnlyAdmin):
     def found(self, queryset: QuerySet[Any], term: str) -> QuerySet[Any]:
         """Return the rows of the events that a text names."""
         raise NotImplementedError
-
-    @display(description=_("webhook"))
-    def webhook_name(self, row: Delivery | Attempt) -> str:
-        return str(_related(row, "webhook") or "")
 
     @display(description=_("webhook"))
     def webhook_link(self, row: Delivery | Attempt) -> str:
@@ -111,13 +109,11 @@ class EventAdmin(EventLogAdmin):
     readonly_fields = fields
     change_form_outer_after_template = "admin/webhooks/deliveries.html"
 
+    date = column(lambda event: _moment(event.created_at), description=_("date"))
+
     def found(self, queryset: QuerySet[Any], term: str) -> QuerySet[Any]:
         found = events_found(term)
         return queryset & found if queryset.query.where else found
-
-    @display(description=_("date"))
-    def date(self, event: Event) -> str:
-        return _moment(event.created_at)
 
     @display(description=_("action"))
     def action_name(self, event: Event) -> str:
@@ -192,6 +188,11 @@ class DeliveryAdmin(EventLogAdmin):
     readonly_fields = fields
     change_form_outer_after_template = "admin/webhooks/attempts.html"
 
+    action = column(lambda delivery: getattr(_related(delivery, "event"), "action", ""), description=_("action"))
+    subject = column(lambda delivery: getattr(_related(delivery, "event"), "subject", ""), description=_("subject"))
+    next_attempt = column(lambda delivery: _moment(delivery.next_attempt_at), description=_("next attempt"))
+    finished = column(lambda delivery: _moment(delivery.finished_at), description=_("finished"))
+
     def get_queryset(self, request: HttpRequest) -> QuerySet[Delivery]:
         # Without joins: the joined rows may be pruned already, and the planner could begin at the wrong table.
         return super().get_queryset(request).prefetch_related("event", "webhook")
@@ -204,14 +205,6 @@ class DeliveryAdmin(EventLogAdmin):
         event = _related(delivery, "event")
         return _moment(event.created_at) if event else f"({delivery.event_id})"
 
-    @display(description=_("action"))
-    def action(self, delivery: Delivery) -> str:
-        return getattr(_related(delivery, "event"), "action", "")
-
-    @display(description=_("subject"))
-    def subject(self, delivery: Delivery) -> str:
-        return getattr(_related(delivery, "event"), "subject", "")
-
     @display(description=_("event"))
     def event_link(self, delivery: Delivery) -> str:
         event = _related(delivery, "event")
@@ -220,14 +213,6 @@ class DeliveryAdmin(EventLogAdmin):
     @display(description=_("state"), label={state.value: colour for state, colour in STATES.items()})
     def outcome(self, delivery: Delivery) -> tuple[str, str]:
         return delivery.state, str(delivery.get_state_display())
-
-    @display(description=_("next attempt"))
-    def next_attempt(self, delivery: Delivery) -> str:
-        return _moment(delivery.next_attempt_at)
-
-    @display(description=_("finished"))
-    def finished(self, delivery: Delivery) -> str:
-        return _moment(delivery.finished_at)
 
     @display(description=_("next attempt or end"))
     def then(self, delivery: Delivery) -> str:
@@ -297,16 +282,15 @@ class AttemptAdmin(EventLogAdmin):
     fields = ("time", "delivery_link", "webhook_link", "came_back", "milliseconds", "answer_shown")
     readonly_fields = fields
 
+    time = column(lambda attempt: _moment(attempt.started_at), description=_("time"))
+    came_back = column(lambda attempt: attempt.came_back, description=_("what came back"))
+
     def get_queryset(self, request: HttpRequest) -> QuerySet[Attempt]:
         return super().get_queryset(request).prefetch_related("webhook", "delivery__event")
 
     def found(self, queryset: QuerySet[Any], term: str) -> QuerySet[Any]:
         deliveries = Delivery.objects.filter(event_id__in=ids_found(term)).order_by()
         return queryset.filter(delivery_id__in=list(deliveries.values_list("pk", flat=True)))
-
-    @display(description=_("time"))
-    def time(self, attempt: Attempt) -> str:
-        return _moment(attempt.started_at)
 
     @display(description=_("event"))
     def event_name(self, attempt: Attempt) -> str:
@@ -315,10 +299,6 @@ class AttemptAdmin(EventLogAdmin):
     @display(description=_("outcome"), label={"yes": "success", "no": "danger"})
     def outcome(self, attempt: Attempt) -> tuple[str, str]:
         return "yes" if attempt.is_success else "no", str(attempt.status or attempt.error)
-
-    @display(description=_("what came back"))
-    def came_back(self, attempt: Attempt) -> str:
-        return attempt.came_back
 
     @display(description=_("delivery"))
     def delivery_link(self, attempt: Attempt) -> str:

@@ -7,7 +7,6 @@ from django.forms.models import construct_instance
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from unfold.widgets import (
-    UnfoldAdminIntegerFieldWidget,
     UnfoldAdminPasswordWidget,
     UnfoldAdminSplitDateTimeWidget,
     UnfoldAdminTextInputWidget,
@@ -101,19 +100,6 @@ class WebhookForm(OwnPasswordForm, ModelForm):
             return {**values, "http_auth_user": "", "http_auth_password": ""}
         credentials = {"http_auth_user": given.get("new_user"), "http_auth_password": given.get("new_password")}
         return {**values, **{name: text for name, text in credentials.items() if text}}
-
-
-class RotateForm(OwnPasswordForm):
-    overlap_hours = forms.IntegerField(
-        label=_("Hours for which the old secret signs as well"),
-        min_value=0,
-        max_value=30 * 24,
-        initial=24,
-        widget=UnfoldAdminIntegerFieldWidget(),
-        help_text=_("0 ends it at once. Long enough to change it in the receiver."),
-    )
-    # Without it, a page sent twice would invalidate the secret that the receiver has just got.
-    version = forms.CharField(widget=forms.HiddenInput)
 
 
 class ResendForm(forms.Form):

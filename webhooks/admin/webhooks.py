@@ -19,16 +19,16 @@ from callcentre.admin import HistoryMixin, actor_of, confirm_first, display, pag
 from callcentre.admin.base import REFUSALS
 from callcentre.admin.history import SHOWN, Entry, entry_of
 from callcentre.admin.lists import ConditionFilter
-from callcentre.admin.secrets import OwnPasswordForm, password_inputs
+from callcentre.admin.secrets import OwnPasswordForm, RotateForm, password_inputs
 from callcentre.core.errors import ErrorCode, Outdated
 from webhooks.admin.changes import ACTIONS, changes_of
-from webhooks.admin.forms import CREDENTIALS, ResendForm, RotateForm, WebhookForm, by_group
+from webhooks.admin.forms import CREDENTIALS, ResendForm, WebhookForm, by_group
 from webhooks.admin.health import CHART_OPTIONS, MOST_COUNTED, health_of, queue_of, state_of
 from webhooks.admin.targets import TargetAdmin
 from webhooks.models import Webhook
 from webhooks.rules import faults_of
 from webhooks.verbs import webhooks as verbs
-from webhooks.verbs.resends import start_resend
+from webhooks.verbs.webhooks import start_resend
 
 WAITING = """(SELECT count(*) FROM (
   SELECT FROM webhooks_delivery d WHERE d.webhook_id = webhooks_webhook.id AND d.state = 'waiting' LIMIT %s

@@ -1,8 +1,7 @@
 from typing import Any
 
-from callcentre.api.fields import ChoiceField, ListField, TextField
+from callcentre.api.fields import ChoiceField, Input, ListField, TextField
 from callcentre.api.openapi import array, boolean, integer, mapping, shape, text
-from callcentre.api.serializers import Input
 from callcentre.core.errors import ErrorCode, Fault
 from callcentre.core.parsing import Reject
 from webhooks.event_types import EventType

@@ -4,13 +4,13 @@ from typing import Any
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from callcentre.api.filters import FilterSet, IdFilter, ListFilter
 from callcentre.api.openapi import array, integer, operation, page, shape, text
 from callcentre.api.pagination import limit_and_offset
 from callcentre.api.viewsets import ApiViewSet
 from callcentre.core.audit import AuditAction, record_once
 from callcentre.core.errors import ErrorCode, Fault, Invalid
 from callcentre.core.lookups import get_or_404
-from webhooks.api.filters import EventFilterSet
 from webhooks.api.serializers import ACTION, EVENT, REGISTRATION, WEBHOOK, WebhookInput
 from webhooks.event_types import TEST_ACTION, EventType
 from webhooks.models import Delivery, Event, Webhook
@@ -22,6 +22,12 @@ from webhooks.verbs.webhooks import (
     send_test,
     show_secret,
 )
+
+
+class EventFilterSet(FilterSet):
+    after = IdFilter(field_name="id", lookup_expr="gt", help_text="The id of the last event that was read.")
+    actions = ListFilter(field_name="action", choices=EventType.values, help_text="One or more actions.")
+
 
 # Higher counts are cut off: counting takes time, and a receiver far behind reads on without them.
 MOST_COUNTED = 100_000

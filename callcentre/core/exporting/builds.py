@@ -61,7 +61,8 @@ class Builder(Generic[Job]):
             # One worker after another: each sees the claims of those before.
             lock_until_commit(_CHOICE_LOCK)
             models = [model for model in apps.get_models() if issubclass(model, FileJob)]
-            built = [job for model in models for job in model.objects.being_built()]
+            claimed = {"attempt_count__gt": 0, "next_attempt_at__gt": timezone.now()}
+            built = [job for model in models for job in model.objects.waiting().filter(**claimed)]
             due = self.model.objects.due()
             for job in built:
                 due = due.exclude(actor_kind=job.actor_kind, actor_id=job.actor_id)

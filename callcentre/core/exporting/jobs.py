@@ -60,9 +60,6 @@ class FileJobQuerySet(AskedForQuerySet, DueQuerySet):  # type: ignore[override] 
     def waiting(self) -> "FileJobQuerySet":
         return self.filter(FileJob.waits)
 
-    def being_built(self) -> "FileJobQuerySet":
-        return self.waiting().filter(attempt_count__gt=0, next_attempt_at__gt=timezone.now())
-
     def enqueue_due(self, most: int = 1) -> None:
         """Enqueue the task, which chooses the export."""
         if self.due().exists():

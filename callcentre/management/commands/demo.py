@@ -5,6 +5,7 @@ import secrets
 from typing import Any
 
 from django.conf import settings
+from django.contrib.auth.hashers import check_password
 from django.contrib.auth.models import Group
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandParser
@@ -55,7 +56,7 @@ class Command(BaseCommand):
         user = ApiUser.objects.filter(login=login).first()
         if user is None:
             ApiUser.create(SYSTEM, login, password, rights=rights, description="Demonstration")
-        elif not user.has_password(password):
+        elif not check_password(password, user.password):
             user.set_password(SYSTEM, password)
 
     def _person(self, username: str, password: str, agent: str, **rights: Any) -> User | None:

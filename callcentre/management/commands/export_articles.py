@@ -5,7 +5,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 
-from knowledgebase.exchange.folder_export import export_folder
+from knowledgebase.exchange import export_folder
 from knowledgebase.models import Catalog
 
 

@@ -5,7 +5,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from callcentre.core.actor import Actor
-from knowledgebase.exchange.folder_import import import_folder
+from knowledgebase.exchange import import_folder
 from knowledgebase.models import Catalog, Term
 from knowledgebase.models.catalog import Language
 

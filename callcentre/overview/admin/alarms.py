@@ -8,7 +8,7 @@ from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import ChoicesDropdownFilter
 
-from callcentre.admin import Admin, EditConflictForm, ListField, display
+from callcentre.admin import Admin, EditConflictForm, ListField, column, display
 from callcentre.admin.base import user_of
 from callcentre.admin.theme import ModelForm
 from callcentre.core.times import second
@@ -54,19 +54,14 @@ class AlarmAdmin(Admin):
         (_("When it is raised, and when it is over"), {"fields": ("sounds", "recipients", "language")}),
     )
 
-    @display(description=_("condition"))
-    def condition(self, alarm: Alarm) -> str:
-        return alarm.sentence
+    condition = column(lambda alarm: alarm.sentence, description=_("condition"))
+    told = column(lambda alarm: len(alarm.recipients), description=_("recipients"))
 
     @display(description=_("state"), label={"raised": "danger", "quiet": "success", "off": "default"})
     def state(self, alarm: Alarm) -> tuple[str, Any]:
         if alarm.raised_at:
             return "raised", _("raised since %(time)s") % {"time": moment(alarm.raised_at.timestamp())}
         return ("quiet", _("not raised")) if alarm.is_active else ("off", _("off"))
-
-    @display(description=_("recipients"))
-    def told(self, alarm: Alarm) -> int:
-        return len(alarm.recipients)
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         """Save the alarm. It is of the person who changed it last, like a scheduled report."""

@@ -1,5 +1,6 @@
 """The charts of the current day by hour. Each bar leads to the rows that it counts."""
 
+from datetime import date, datetime, time, timedelta
 from typing import Any
 
 from django.contrib.humanize.templatetags.humanize import intcomma
@@ -7,9 +8,29 @@ from django.utils.translation import gettext as _
 from django.utils.translation import pgettext
 
 from callcentre.core.counted import PARAMETER, value_of
+from callcentre.core.times import zone
 from callcentre.overview.admin.cells import Piece, Viewer
 from callcentre.overview.figures import HOURS, Figures
-from callcentre.overview.periods import hour_of
+
+Span = tuple[datetime, datetime]
+
+
+def day_of(midnight: float) -> Span:
+    """Return the day that began at this instant."""
+    day = datetime.fromtimestamp(midnight, zone()).date()
+    return _at(day, 0), _at(day + timedelta(days=1), 0)
+
+
+def hour_of(midnight: float, hour: int) -> Span:
+    """Return an hour of the day that began at this instant. An hour that comes twice is one span of two hours."""
+    day = datetime.fromtimestamp(midnight, zone()).date()
+    following = day if hour < 23 else day + timedelta(days=1)
+    return _at(day, hour), _at(following, (hour + 1) % 24)
+
+
+def _at(day: date, hour: int) -> datetime:
+    return datetime.combine(day, time(hour), zone())
+
 
 # The rows that a chart counts.
 MODELS = {"calls": "telephony.connection", "tickets": "tickets.ticket"}

@@ -13,10 +13,9 @@ from django.utils.translation import ngettext, pgettext_lazy
 
 from callcentre.core.counted import PARAMETER, value_of
 from callcentre.overview.admin.cells import Piece, Viewer, cell, clock, moment, number, percent, up_to
-from callcentre.overview.admin.charts import charts
+from callcentre.overview.admin.charts import charts, day_of
 from callcentre.overview.admin.troubles import notes
 from callcentre.overview.figures import COUNTED, SHOWN, Figures
-from callcentre.overview.periods import day_of
 from campaigns.admin.dialling import STATES
 from campaigns.dialling.obstacles import reason
 from telephony.admin.state_labels import COLOURS, LABELS, phone_label, state_label

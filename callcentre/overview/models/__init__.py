@@ -1,4 +1,1 @@
-from callcentre.overview.models.alarm import Alarm
-from callcentre.overview.models.alarm_mail import AlarmMail
-
-__all__ = ["Alarm", "AlarmMail"]
+from callcentre.overview.models.alarm import Alarm, AlarmMail

@@ -1,6 +1,7 @@
 """The alarms that supervisors set."""
 
 from collections.abc import Iterator
+from datetime import datetime, timedelta
 from typing import Any, ClassVar, NamedTuple
 
 from django.conf import settings
@@ -14,6 +15,8 @@ from django.utils.translation import pgettext_lazy
 
 from callcentre.core.audit import audited
 from callcentre.core.changes import TimestampedModel, languages
+from callcentre.core.due_work import DueQuerySet, Retries
+from callcentre.core.mail_outbox import QueuedMail
 from callcentre.core.scope import Lookups, within_scope
 from callcentre.models import User
 from campaigns.models import Campaign
@@ -70,15 +73,6 @@ def _is_of_its_place() -> Q:
     return condition | ~Q(subject__in=[*others]) & Q(campaign=None, queue__isnull=False)
 
 
-class AlarmQuerySet(models.QuerySet["Alarm"]):
-    def raised(self) -> "AlarmQuerySet":
-        return self.filter(raised_at__isnull=False)
-
-    def watched(self) -> "AlarmQuerySet":
-        """Return the alarms whose state may change: active ones, and raised ones that are inactive by now."""
-        return self.filter(Q(is_active=True) | Q(raised_at__isnull=False))
-
-
 @audited(ignored=("raised_at", "value", "user_id"))
 class Alarm(TimestampedModel):
     """A limit of a figure of a queue, a campaign or the trunk. It is raised while the figure is beyond the limit.
@@ -121,8 +115,6 @@ class Alarm(TimestampedModel):
     # The state: since when the figure is beyond the limit, and the figure at the last change of the state.
     raised_at = models.DateTimeField(_("raised"), null=True, editable=False)
     value = models.FloatField(_("value"), null=True, editable=False)
-
-    objects = AlarmQuerySet.as_manager()
 
     class Meta:
         verbose_name = _("alarm")
@@ -182,3 +174,34 @@ class Alarm(TimestampedModel):
                 validate_email(recipient)
             except ValidationError:
                 yield "recipients", _("%(address)s is no e-mail address.") % {"address": recipient}
+
+
+# Mails are kept for so long after the change that they report.
+KEPT = timedelta(days=30)
+
+
+class AlarmMailQuerySet(DueQuerySet):
+    def outdated(self, now: datetime) -> "AlarmMailQuerySet":
+        """Return mails that nothing happens to any more, of changes long ago."""
+        return self.exclude(state=AlarmMail.State.QUEUED).filter(at__lt=now - KEPT)
+
+
+class AlarmMail(QueuedMail):
+    """A change of an alarm for one of its recipients, written in the transaction of the change."""
+
+    delays = Retries.ALARM
+    task = "overview.mail_alarm"
+
+    alarm = models.ForeignKey(Alarm, models.CASCADE, related_name="mails", verbose_name=_("alarm"))
+    is_raised = models.BooleanField(_("raised"))
+    at = models.DateTimeField(_("time"))
+    value = models.FloatField(_("value"), null=True)
+    limit = models.FloatField(_("limit"))
+
+    objects = AlarmMailQuerySet.as_manager()
+
+    class Meta:
+        verbose_name = _("mail of an alarm")
+        verbose_name_plural = _("mails of alarms")
+        ordering = ["-id"]
+        indexes = [models.Index(fields=["next_attempt_at"], condition=Q(state="queued"), name="alarmmail_due")]

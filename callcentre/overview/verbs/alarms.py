@@ -2,13 +2,14 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from typing import Any
 
 from django.db import transaction
 from django.utils import timezone
 
 from callcentre.core.enqueue import enqueue
-from callcentre.overview import events
 from callcentre.overview.models import Alarm, AlarmMail
+from webhooks import outbox
 from webhooks.event_types import EventType
 
 
@@ -28,8 +29,8 @@ def settle(alarms: Sequence[Alarm], values: Mapping[int, float | None], now: dat
         (raised if is_beyond else cleared).append(alarm)
     if changed := [*raised, *cleared]:
         Alarm.objects.bulk_update(changed, ["raised_at", "value"])
-        events.alarms_changed(EventType.ALARM_RAISED, raised)
-        events.alarms_changed(EventType.ALARM_CLEARED, cleared)
+        for action, some in ((EventType.ALARM_RAISED, raised), (EventType.ALARM_CLEARED, cleared)):
+            outbox.record_many(action, [(f"alarm:{alarm.pk}", _content(alarm)) for alarm in some])
         _write_mails(changed, now)
     return changed
 
@@ -43,6 +44,10 @@ def delete_alarm(alarm: Alarm) -> None:
         if found.raised_at:
             settle([found], {found.pk: None}, timezone.now())
         found.delete()
+
+
+def _content(alarm: Alarm) -> dict[str, Any]:
+    return {"alarm_id": alarm.pk} | {name: getattr(alarm, name) for name in ("name", "subject", "value", "limit")}
 
 
 def _write_mails(alarms: Iterable[Alarm], now: datetime) -> None:

@@ -1,15 +1,3 @@
-from callcentre.signin.models.password_reset import PasswordReset
 from callcentre.signin.models.provider import ProviderGroup, ProviderIdentity, ProviderSession
 from callcentre.signin.models.second_factor import RecoveryCode, SecondFactor
-from callcentre.signin.models.session import SessionStore, UserSession
-
-__all__ = [
-    "PasswordReset",
-    "ProviderGroup",
-    "ProviderIdentity",
-    "ProviderSession",
-    "RecoveryCode",
-    "SecondFactor",
-    "SessionStore",
-    "UserSession",
-]
+from callcentre.signin.models.session import PasswordReset, SessionStore, UserSession

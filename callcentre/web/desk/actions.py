@@ -31,8 +31,7 @@ from telephony.calls import commands, lines
 from telephony.models import CallCommand, Connection, Queue, TopicField, TransferShortcut
 from telephony.models.topic import FIELDS_KEY
 from telephony.verbs import connections, presence
-from telephony.verbs.agents import edit_agent
-from telephony.verbs.messages import close_message
+from telephony.verbs.agents import close_message, edit_agent
 from telephony.verbs.topics import set_topic
 from tickets.admin.chat_page import AnswerForm
 from tickets.verbs.chats import assign_chat, close_chat, write_in_chat

@@ -32,7 +32,8 @@ class Command(BaseCommand):
         if (span := rollups.bounds()) is None:
             self.stdout.write("There is nothing to sum.")
             return
-        if is_rebuilding() and not anew:
+        # Entries are left that are longer than anything an agent does.
+        if rows_of(_IS_REBUILDING)[0][0] and not anew:
             self.stdout.write("Going on where it was interrupted.")
         else:
             rollups.log_everything(*span)
@@ -58,8 +59,3 @@ class Command(BaseCommand):
 def hours_left() -> int:
     """Count the hours of agents that the log names; an hour that several entries name counts as often."""
     return int(rows_of(_HOURS_LEFT, [LAST, FIRST])[0][0])
-
-
-def is_rebuilding() -> bool:
-    """Tell whether entries are left that are longer than anything an agent does."""
-    return bool(rows_of(_IS_REBUILDING)[0][0])

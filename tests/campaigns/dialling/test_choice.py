@@ -27,7 +27,7 @@ from campaigns.dialling.choice import (
 )
 from campaigns.models import Attempt, Campaign, Record
 from campaigns.verbs.do_not_call import remove_entry
-from campaigns.verbs.record_zones import fill_zones
+from campaigns.verbs.records import fill_zones
 from tests.campaigns.dialling.calls import dialling_campaign, open_call, tick, unanswered_call
 from tests.campaigns.factories import (
     AdditionalNumberFactory,

@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
+from callcentre.core.opening_hours import WeeklyHours
 from campaigns.dialling.choice import FOR_GOOD
 from campaigns.dialling.hours import Hours, Span, read_hours
 from campaigns.dialling.numbers import CallableNumber, next_number, numbers_of
 from campaigns.models import CampaignHours, Record
-from campaigns.models.hours import Weekday
 from telephony.models import Connection
 from tests.campaigns.dialling.calls import dialling_campaign, only_attempt, only_record, tick
 from tests.campaigns.factories import (
@@ -114,7 +114,7 @@ def test_the_zone_of_a_customer_is_that_of_all_numbers() -> None:
 
 def test_the_attempt_names_zone_and_rule(switch: RecordingSwitch) -> None:
     campaign = dialling_campaign()
-    for weekday in Weekday.values:
+    for weekday in WeeklyHours.Weekday.values:
         CampaignHours.objects.create(campaign=campaign, weekday=weekday, begins_at=time(0), ends_at=time(23, 59))
 
     tick(campaign)

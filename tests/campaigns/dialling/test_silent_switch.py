@@ -9,8 +9,8 @@ from django.db import InterfaceError, OperationalError
 
 from campaigns.dialling.dialler import Dialler
 from campaigns.models import Attempt, DiallerState
-from telephony.calls import request_threads, switch_requests
-from telephony.calls.request_threads import AT_ONCE, RequestThreads
+from telephony.calls import switch_requests
+from telephony.calls.switch_requests import AT_ONCE, RequestThreads
 from telephony.switch.base import SwitchUnreachable
 from tests.campaigns.dialling.calls import add_agent, dialling_campaign
 from tests.processes import heard_switch, wait_for
@@ -73,7 +73,7 @@ def test_a_round_ends_when_the_switch_is_silent_and_goes_on_by_one_call(
     threads = switch_requests.threads
     assert threads
     wait_for(lambda: not threads._open, "all requests have failed")
-    monkeypatch.setattr(request_threads, "ROOM_SECONDS", PATIENCE_SECONDS)
+    monkeypatch.setattr(switch_requests, "ROOM_SECONDS", PATIENCE_SECONDS)
     assert round_of(dialler) == 1
     silent.is_well = True
     assert round_of(dialler) == 2

@@ -1,1 +1,0 @@
-"""Articles from folders of Markdown or HTML files, and back."""

@@ -1,1 +1,0 @@
-"""Tables of the report as files, built by workers."""
