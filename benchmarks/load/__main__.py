@@ -209,7 +209,7 @@ class Trial:
     # Kills
 
     def differences(self) -> list[str]:
-        """Return where Asterisk and the rows differ: what is at one of them only, and who talks to nobody."""
+        """Return where Asterisk and the rows differ: what is at one of them only, and who talks alone."""
         rows = {channel: (pk, state) for pk, channel, state in self.rows(_CHANNELS)}
         monitored = bool(self.rows("SELECT 1 FROM telephony_supervision WHERE ended_at IS NULL"))
         there = {one["id"] for one in self.switch.ask("GET", "channels")}
