@@ -43,6 +43,7 @@ AREAS = {
     "knowledge_base": _("Knowledge base"),
     "webhooks": _("Webhooks and events"),
     "reports": _("Reports"),
+    "personal_data": _("Export and erasure of the data of a person"),
     "system": _("Pauses and transfer shortcuts"),
 }
 RIGHTS = ["*", *(f"{area}:{access}" for area in ("*", *AREAS) for access in ("read", "write"))]
@@ -371,3 +372,6 @@ class Heartbeat(models.Model):
 # Models of this app that are defined in other modules.
 from callcentre.core.deletions import Deletion, FileRemoval  # noqa: E402, F401
 from callcentre.core.file_store import FileStore  # noqa: E402, F401
+from callcentre.core.legal_holds import LegalHold  # noqa: E402, F401
+from callcentre.core.person_exports import PersonExport  # noqa: E402, F401
+from callcentre.core.retention import Retention  # noqa: E402, F401

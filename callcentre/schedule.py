@@ -80,6 +80,8 @@ _TIMES: dict[str, float | crontab] = {
     "campaigns.prune_imports": LocalTime(hour="3", minute="17"),
     # at 3:05 every night: delete attempts of the dialler past their retention
     "campaigns.prune_attempts": LocalTime(hour="3", minute="5"),
+    # at 3:23 every night: remove files of exports of persons that are 30 days old
+    "callcentre.prune_person_exports": LocalTime(hour="3", minute="23"),
     # at 2:53 every night: delete entries of the audit log past their retention
     "callcentre.prune_audit": LocalTime(hour="2", minute="53"),
     # every 10 seconds: remove the files that deletions left

@@ -305,6 +305,11 @@ DIAL_PAUSE = timedelta(minutes=env_int("DIAL_PAUSE_MINUTES", 60))
 # Attempts, and entries of the audit log, are deleted after these times.
 ATTEMPT_RETENTION = timedelta(days=env_int("ATTEMPT_RETENTION_DAYS", 5 * 366, minimum=1))
 AUDIT_RETENTION = timedelta(days=env_int("AUDIT_RETENTION_DAYS", 5 * 366, minimum=1))
+# The erasure of a person begins when a second person has consented.
+ERASURE_NEEDS_CONSENT = env_bool("ERASURE_NEEDS_CONSENT", False)
+# The hours of the night, in TIME_ZONE, in which retentions delete: from the first until the second.
+RETENTION_FROM_HOUR = env_int("RETENTION_FROM_HOUR", 1)
+RETENTION_UNTIL_HOUR = env_int("RETENTION_UNTIL_HOUR", 5)
 # An agent's session ends after this time, in case the agent forgot to log out.
 AGENT_SESSION_LIMIT = timedelta(hours=env_int("AGENT_SESSION_LIMIT_HOURS", 16, minimum=1))
 # An agent whose heartbeats stop is paused after the first time, and logged out after the second; 0 is never.

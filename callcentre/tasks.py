@@ -2,8 +2,10 @@ from celery import shared_task
 from django.conf import settings
 from django.utils import timezone
 
-from callcentre.core import audit, deletions, due_work
-from callcentre.models import IdempotencyRecord, Lockout
+from callcentre.core import audit, deletions, due_work, person_exports, retention
+from callcentre.core.enqueue import enqueue
+from callcentre.core.exporting.jobs import remove_outdated_files
+from callcentre.models import IdempotencyRecord, Lockout, PersonExport
 from callcentre.signin.models import SessionStore
 
 
@@ -31,6 +33,25 @@ def prune_audit() -> None:
 def delete_personal_data(pk: int) -> None:
     """Run one deletion that a person asked for."""
     deletions.run(pk)
+
+
+@shared_task(name="callcentre.build_person_exports")
+def build_person_exports() -> None:
+    """Build the next export of a person's data, unless other workers build."""
+    if person_exports.build_next():
+        enqueue(PersonExport.task)
+
+
+@shared_task(name="callcentre.prune_person_exports")
+def prune_person_exports() -> None:
+    """Remove the files of old exports of persons."""
+    remove_outdated_files(PersonExport)
+
+
+@shared_task(name="callcentre.run_retention")
+def run_retention(kind: str) -> None:
+    """Delete rows of a kind past their retention, for some minutes."""
+    retention.run(kind)
 
 
 @shared_task(name="callcentre.remove_files")

@@ -9,6 +9,7 @@ from callcentre.core.free_space import is_full
 from campaigns.dialling import outcomes, previews
 from campaigns.importing.import_run import Interrupted, run
 from campaigns.models import Attempt, Campaign, RecordImport, TrunkFailure
+from campaigns.retention import held_numbers
 from campaigns.verbs.imports import remove_import_files
 from campaigns.verbs.records import fill_zones
 
@@ -38,7 +39,8 @@ def prune_attempts() -> None:
     """Delete attempts past their retention, in batches, and failures of the trunk of the same age."""
     before = timezone.now() - settings.ATTEMPT_RETENTION
     TrunkFailure.objects.filter(ended_at__lt=before).delete()
-    old = Attempt.objects.filter(dialled_at__lt=before).order_by("dialled_at").values_list("pk", flat=True)
+    free = Attempt.objects.filter(dialled_at__lt=before).exclude(number__in=held_numbers())
+    old = free.order_by("dialled_at").values_list("pk", flat=True)
     while ids := list(old[:PRUNED_AT_ONCE]):
         Attempt.objects.filter(pk__in=ids).delete()
 

@@ -52,6 +52,7 @@ AGENTS = _AgentsReport(
 )
 QUEUES = Report(
     kind=ReportKind.QUEUES,
+    ledgers=("connections", "agent_states"),
     subjects=Subjects(Queue, _NAMED, ("name", "pk"), "queues_ids", "queue_ids"),
     fixed=queues.FIXED,
     measures=queues.MEASURES,
@@ -63,6 +64,7 @@ QUEUES = Report(
 )
 OUTBOUNDS = Report(
     kind=ReportKind.OUTBOUNDS,
+    ledgers=("attempts",),
     subjects=Subjects(
         Campaign,
         {"id": "code", "name": "name"},
@@ -82,6 +84,7 @@ OUTBOUNDS = Report(
 )
 TICKETS = Report(
     kind=ReportKind.TICKETS,
+    ledgers=("tickets",),
     subjects=Subjects(TicketQueue, _NAMED, ("name", "pk"), "queues_ids", "queue_ids"),
     fixed=tickets.FIXED,
     measures=tickets.MEASURES,

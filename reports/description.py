@@ -78,6 +78,8 @@ class Report:
     measures: Sequence[Measure]
     # Returns so many rows from an offset on, and the total of all rows, if the report has one.
     answer: Callable[[Question, int, int], Answer]
+    # The kinds of a retention whose rows it counts.
+    ledgers: Sequence[str] = ()
     # None: agents, whom the agents work report names by login and group.
     subjects: Subjects | None = None
     # Returns so many rows of all subjects together, and what the chart shows of them.

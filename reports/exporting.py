@@ -11,6 +11,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 
+from callcentre.core.errors import Invalid
 from callcentre.core.exporting.builds import Builder, Progress, Refused
 from callcentre.core.exporting.formats import writer_of
 from callcentre.core.mail_outbox import Letter, Outbox, Unsendable
@@ -20,7 +21,7 @@ from reports import report
 from reports.catalogue import REPORTS
 from reports.description import Report
 from reports.models import Export, ExportMail
-from reports.parameters import queues_within, subjects_of
+from reports.parameters import queues_within, refuse_gone, subjects_of
 from reports.periods import Aggregation
 from reports.report import Question
 from reports.verbs.exports import finish_export
@@ -72,6 +73,10 @@ def _write(export: Export, output: IO[bytes]) -> int:
         question = question_of(export)
         progress = Progress(export, question.now)
         described = REPORTS[export.report]
+        try:
+            refuse_gone(question, described.ledgers)
+        except Invalid as invalid:
+            raise Refused(" ".join(invalid.messages)) from invalid
         columns = described.columns_of(export.columns)
         # The names of the row and its period stay.
         writer = writer_of(export.format, output, columns, sheet=_now("Report"), frozen=len(described.fixed))

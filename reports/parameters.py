@@ -10,12 +10,15 @@ from django.utils import timezone
 
 from callcentre.core.errors import ErrorCode, Fault, Invalid
 from callcentre.core.parsing import INT32, Reject, parse_id, parse_instant, parse_integer, parse_text, query_list
+from callcentre.core.retention import LEAST_DAYS, Retention
 from callcentre.core.scope import ALL, Scope
 from callcentre.core.statements import rows_of
+from callcentre.core.times import zone
 from reports.description import Report, Subjects
 from reports.measures import Measure
+from reports.models import RollupProgress
 from reports.models.export import MOST_SECONDS
-from reports.periods import FIRST, LAST, MOST_PERIODS, Aggregation
+from reports.periods import FIRST, LAST, MOST_PERIODS, Aggregation, start_of
 from reports.report import Question
 from telephony.models import Agent, AgentGroup, Queue
 from tickets.models import TicketQueue
@@ -44,7 +47,9 @@ def read(params: QueryDict, faults: list[Fault], within: int | None = None, scop
     if faults or span is None:
         raise Invalid(faults)
     now = timezone.now().replace(microsecond=0)
-    return Question(agents, *span, now, threshold, queues_within(scope, queues), within)
+    question = Question(agents, *span, now, threshold, queues_within(scope, queues), within)
+    refuse_gone(question)
+    return question
 
 
 def _read_agents_table(
@@ -93,7 +98,33 @@ def read_grouped(
     within = _within(params, faults) if report.has_within else None
     if faults or span is None:
         raise Invalid(faults)
-    return Question(subjects, *span, timezone.now().replace(microsecond=0), within=within)
+    question = Question(subjects, *span, timezone.now().replace(microsecond=0), within=within)
+    refuse_gone(question, report.ledgers)
+    return question
+
+
+def refuse_gone(question: Question, ledgers: Sequence[str] = ()) -> None:
+    """Raise Invalid if the answer needs rows that a retention has deleted. Without ledgers it is the agents work
+    report, which has sums of hours, days and months for that time.
+    """
+    if question.begin >= question.now - timedelta(days=LEAST_DAYS):
+        return
+    final = RollupProgress.objects.filter(level=RollupProgress.FINAL).values_list("until", flat=True)
+    deleted = Retention.objects.filter(kind__in=ledgers, deleted_before__isnull=False)
+    until = max(deleted.values_list("deleted_before", flat=True) if ledgers else final, default=FIRST)
+    if question.begin >= until:
+        return
+    day = {"day": until.astimezone(zone()).date().isoformat()}
+    if ledgers:
+        raise Invalid([Fault(ErrorCode.ROWS_GONE, "date_from", day)])
+    if question.aggregation is Aggregation.MINUTE:
+        raise Invalid([Fault(ErrorCode.SUMS_ONLY, "aggregate_by", day)])
+    if question.queues is not None:
+        raise Invalid([Fault(ErrorCode.SUMS_ONLY, "queues_ids", day)])
+    bounds = {"date_from": question.begin, "date_to": question.end}
+    torn = [name for name, at in bounds.items() if at < until and start_of(Aggregation.HOUR, at) != at]
+    if torn:
+        raise Invalid([Fault(ErrorCode.SUMS_ONLY, name, day) for name in torn])
 
 
 def read_table(report: Report, params: QueryDict, scope: Scope) -> tuple[Question, list[Measure], dict[str, Any]]:

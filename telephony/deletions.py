@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from django.conf import settings
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
@@ -89,11 +89,11 @@ def spoken_of(customer_ids: Sequence[int]) -> list[Part]:
         Part("telephony.recording", Recording.objects.filter(_REMOVABLE, calls).count()),
         Part("telephony.transcription", Transcription.objects.filter(calls).count()),
         Part("telephony.callback", CallBack.objects.filter(customer_id__in=customer_ids).count()),
-        Part("telephony.callerpriority", len(_priorities_of(customer_ids))),
+        Part("telephony.callerpriority", len(priorities_of(customer_ids))),
     ]
 
 
-def _priorities_of(customer_ids: Sequence[int]) -> list[int]:
+def priorities_of(customer_ids: Sequence[int]) -> list[int]:
     """Return the rows of these customers, and of their numbers: a row may be older than the customer."""
     rows = list(CallerPriority.objects.values_list("pk", "customer_id", "number"))
     owners = customers_of({number for _pk, customer_id, number in rows if customer_id is None})
@@ -103,7 +103,7 @@ def _priorities_of(customer_ids: Sequence[int]) -> list[int]:
 
 def forget_priorities(customer_ids: Sequence[int]) -> int:
     """Delete the priorities of customers who still exist. Return their number."""
-    return CallerPriority.objects.filter(pk__in=_priorities_of(customer_ids)).delete()[0]
+    return CallerPriority.objects.filter(pk__in=priorities_of(customer_ids)).delete()[0]
 
 
 def forget_customers(deletion: Deletion, customer_ids: Sequence[int]) -> None:
@@ -111,18 +111,29 @@ def forget_customers(deletion: Deletion, customer_ids: Sequence[int]) -> None:
 
     Time, agent, queue and result of each call stay. Call-backs are deleted. Raises Busy while one of the calls is open.
     """
-    over = Connection.objects.filter(customer_id__in=customer_ids, state=Connection.State.ENDED).order_by()
+    theirs = Q(customer_id__in=customer_ids)
+    forget_calls(deletion, theirs, CallBack.objects.filter(theirs))
+
+
+def forget_calls(deletion: Deletion, which: Q, callbacks: "QuerySet[CallBack]") -> None:
+    """Empty these calls as `forget_customers` does, and delete these call-backs."""
+    over = Connection.objects.filter(which, state=Connection.State.ENDED).order_by()
     while over.exists():
         with deletion.step() as deleted:
             calls = list(over.select_for_update(no_key=True, of=("self",))[:BATCH])
             deleted.update(_forget(calls))
             deletion.count_emptied("telephony.connection", len(calls))
     with deletion.step() as deleted:
-        callbacks = CallBack.objects.filter(customer_id__in=customer_ids)
         events.forget_callbacks(list(callbacks.values_list("pk", flat=True)))
         deleted["telephony.callback"] += callbacks.delete()[0]
-    if Connection.objects.filter(customer_id__in=customer_ids).exists():
+    if Connection.objects.filter(which).exists():
         raise Busy(gettext_noop("A call still goes on."))
+
+
+def forget_now(which: "QuerySet[Connection]") -> None:
+    """Empty these calls, which are over, in the transaction of the caller."""
+    if calls := list(which.select_for_update(no_key=True, of=("self",))):
+        _forget(calls)
 
 
 def _forget(calls: Sequence[Connection]) -> Counter[str]:

@@ -15,13 +15,14 @@ from callcentre.core.deletions import Deletion
 from callcentre.core.due_work import DIED, LEASE, Claim, DueWork, NotOurs
 from callcentre.core.exporting.jobs import FileJob
 from callcentre.lists.models import ListAction, ListExport
+from callcentre.models import PersonExport, Retention
 from callcentre.overview.models import AlarmMail
 from callcentre.signin.models import PasswordReset
 from callcentre.tasks import sweep_due_work
 from campaigns.models import RecordImport
 from reports.models import Export, ExportMail
 from telephony.models import Recording, Transcription
-from tests.callcentre.factories import DeletionFactory, PasswordResetFactory
+from tests.callcentre.factories import DeletionFactory, PasswordResetFactory, PersonExportFactory, RetentionFactory
 from tests.campaigns.factories import RecordImportFactory
 from tests.lists.factories import ListActionFactory, ListExportFactory
 from tests.overview.factories import AlarmMailFactory
@@ -47,8 +48,10 @@ ROWS: dict[type[DueWork], Callable[..., Any]] = {
     ListAction: ListActionFactory,
     ListExport: ListExportFactory,
     PasswordReset: PasswordResetFactory,
+    PersonExport: PersonExportFactory,
     RecordImport: lambda **values: RecordImportFactory(state="queued", **values),
     Recording: lambda **values: RecordingFactory(fetching=True, **values),
+    Retention: lambda **values: RetentionFactory(days=400, **values),
     Transcription: TranscriptionFactory,
 }
 WITHOUT_ERROR = (PasswordReset, Delivery)

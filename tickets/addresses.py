@@ -3,9 +3,12 @@
 import re
 from collections.abc import Iterable
 from email.utils import getaddresses
+from functools import reduce
+from operator import or_
 
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
+from django.db.models import Q
 from django.utils.encoding import punycode
 
 from callcentre.core.errors import ErrorCode, Fault
@@ -23,6 +26,11 @@ def is_address(text: str) -> bool:
     local, _at, domain = text.rpartition("@")
     # Django's validator knows domains and quoted local parts.
     return _is_valid(text) or (bool(_LOCAL.fullmatch(local)) and _is_valid(f"x@{domain}"))
+
+
+def any_of(column: str, addresses: Iterable[str]) -> Q:
+    """Return the condition that a column is one of these addresses, in any case of letters."""
+    return reduce(or_, (Q(**{f"{column}__iexact": address}) for address in addresses), Q(pk__in=[]))
 
 
 def _is_valid(text: str) -> bool:

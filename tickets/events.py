@@ -1,6 +1,6 @@
 """The events of tickets, customers and chats: each function records one with its payload."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -64,6 +64,14 @@ def _customer(event: EventType, customer: "Customer") -> None:
 customer_created = partial(_customer, EventType.CUSTOMER_CREATED)
 customer_updated = partial(_customer, EventType.CUSTOMER_UPDATED)
 customer_deleted = partial(_customer, EventType.CUSTOMER_DELETED)
+
+
+def person_erased(erasure_id: int, customer_ids: Sequence[int]) -> None:
+    outbox.record(
+        EventType.PERSON_ERASED,
+        f"person:{erasure_id}",
+        {"erasure_id": erasure_id, "customer_ids": list(customer_ids)},
+    )
 
 
 def note_added(note: "CustomerNote", agent_login: str) -> None:

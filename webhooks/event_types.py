@@ -18,6 +18,7 @@ class EventType(models.TextChoices):
     CUSTOMER_UPDATED = "CUSTOMER_UPDATED", _("The data of a customer change.")
     CUSTOMER_NOTE_ADDED = "CUSTOMER_NOTE_ADDED", _("A note about a customer is written.")
     CUSTOMER_DELETED = "CUSTOMER_DELETED", _("A customer is deleted.")
+    PERSON_ERASED = "PERSON_ERASED", _("The data of a person are erased.")
     TICKET_CREATED = "TICKET_CREATED", _("A ticket is opened.")
     TICKET_UPDATED = "TICKET_UPDATED", _("The data or the status of a ticket change.")
     TICKET_MESSAGE_RECEIVED = "TICKET_MESSAGE_RECEIVED", _("A customer writes in a ticket.")
@@ -118,6 +119,7 @@ EXAMPLES: dict[EventType, dict[str, Any]] = {
     EventType.CUSTOMER_UPDATED: {"customer_id": 77, "company_id": 4},
     EventType.CUSTOMER_NOTE_ADDED: {"customer_id": 77, "note_id": 310, "agent_login": "agent1"},
     EventType.CUSTOMER_DELETED: {"customer_id": 77, "company_id": 4},
+    EventType.PERSON_ERASED: {"erasure_id": 31, "customer_ids": [77]},
     EventType.TICKET_CREATED: {**_TICKET, "direction": "in"},
     EventType.TICKET_UPDATED: {**_TICKET, "status_id": "2", "substatus_id": None},
     EventType.TICKET_MESSAGE_RECEIVED: {**_TICKET, "message_id": 9001},

@@ -21,5 +21,5 @@ from callcentre.admin.periods import PeriodFilter
 from callcentre.admin.theme import ModelForm, column, display, page_action
 
 # Registers our own models.
-from callcentre.admin import api_users, audit_log, jobs, users  # isort: skip
+from callcentre.admin import api_users, audit_log, jobs, retention, users  # isort: skip
 from callcentre.core.scope import may_see

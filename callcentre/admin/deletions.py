@@ -20,6 +20,7 @@ from callcentre.admin.base import REFUSALS, Admin, actor_of
 from callcentre.admin.jobs import COLOURS, JobAdmin
 from callcentre.admin.lists import UncountedMixin
 from callcentre.admin.theme import column
+from callcentre.core import erasures
 from callcentre.core.deletions import LONGEST_REASON, RIGHT, Deletion, Part, consequences_of, kind_names, model_name
 from callcentre.core.errors import Conflict
 
@@ -95,7 +96,11 @@ class DeletionAdmin(UncountedMixin, JobAdmin):
     kind_shown = column(lambda deletion: deletion.kind_name, description=_("kind"))
 
     def get_urls(self) -> list[URLPattern]:
-        return [self.url_to("<int:pk>/again/", self.again_view, "again"), *super().get_urls()]
+        return [
+            self.url_to("<int:pk>/again/", self.again_view, "again"),
+            self.url_to("<int:pk>/decide/", self.decide_view, "decide"),
+            *super().get_urls(),
+        ]
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Let people who may delete see their deletions."""
@@ -121,6 +126,9 @@ class DeletionAdmin(UncountedMixin, JobAdmin):
             colour=COLOURS[deletion.state],
             deleted=_parts(deletion.deleted),
             emptied=_parts(deletion.emptied),
+            kept=_parts(deletion.kept or {}),
+            may_consent=(deletion.actor_kind, deletion.actor_id) != ("user", request.user.pk),
+            decide_url=self.url_of("decide", deletion.pk),
             may_delete=request.user.has_perm(RIGHT),
             list_url=self.url_of("changelist"),
             progress_url=self.url_of("progress", deletion.pk),
@@ -137,6 +145,19 @@ class DeletionAdmin(UncountedMixin, JobAdmin):
         if request.method == "POST":
             try:
                 deletion.ask_again(actor_of(request))
+            except Conflict as error:
+                self.say_refused(request, error)
+        return redirect(self.url_of("change", pk))
+
+    def decide_view(self, request: HttpRequest, pk: int) -> HttpResponse:
+        """Take the consent of a second person to an erasure, or a refusal."""
+        deletion: Deletion = self.job_or_404(request, pk)
+        if not request.user.has_perm(RIGHT):
+            raise PermissionDenied
+        if request.method == "POST":
+            decide = erasures.consent if request.POST.get("decision") == "consent" else erasures.refuse
+            try:
+                decide(actor_of(request), deletion)
             except Conflict as error:
                 self.say_refused(request, error)
         return redirect(self.url_of("change", pk))

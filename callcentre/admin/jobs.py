@@ -33,6 +33,8 @@ COLOURS = {
     "finished": "success",
     "cancelled": "warning",
     "failed": "danger",
+    "asked": "warning",
+    "refused": "danger",
 }
 
 

@@ -68,6 +68,8 @@ class AuditAction(models.TextChoices):
 
     ASK_DELETION = "ask_deletion", _("deletion asked for")
     ASK_DELETION_AGAIN = "ask_deletion_again", _("deletion asked for again")
+    CONSENT_DELETION = "consent_deletion", _("deletion consented to")
+    REFUSE_DELETION = "refuse_deletion", _("deletion refused")
     RETRY_MAIL = "retry_mail", _("mail processed again")
     DISCARD_MAIL = "discard_mail", _("mail discarded")
     LOG_IN = "log_in", _("logged in")

@@ -28,8 +28,10 @@ from callcentre.core.actor import Actor
 from callcentre.core.audit import AuditAction, AuditEntry, counts_of, record
 from callcentre.core.changes import change_columns
 from callcentre.core.due_work import Claim, DueQuerySet, DueWork, NotOurs, Retries
+from callcentre.core.encryption import EncryptedTextField
 from callcentre.core.enqueue import enqueue
 from callcentre.core.errors import Conflict, ErrorCode, Fault, Invalid
+from callcentre.core.legal_holds import LegalHold, held
 from callcentre.core.sender import acting
 
 logger = logging.getLogger(__name__)
@@ -63,6 +65,8 @@ class Consequences:
     # Rows that are deleted, and rows that stay without the person.
     deleted: list[Part] = field(default_factory=list)
     emptied: list[Part] = field(default_factory=list)
+    # Rows that stay as they are.
+    kept: list[Part] = field(default_factory=list)
     # Sentences about rows that stay, and about changes elsewhere.
     remarks: list[str] = field(default_factory=list)
     # The reason why the object cannot be deleted now; "" if it can.
@@ -76,6 +80,8 @@ class Kind:
     model: str
     consequences: Callable[[Any], Consequences]
     delete: Callable[["Deletion"], None]
+    # Its name; "" for that of the model.
+    name: Any = ""
 
 
 _kinds: dict[str, Kind] = {}
@@ -94,7 +100,7 @@ def register_remarks(name: str, remarks: Callable[[Any], Iterable[str]]) -> None
 
 
 def kind_names() -> list[tuple[str, str]]:
-    return [(name, str(apps.get_model(kind.model)._meta.verbose_name)) for name, kind in _kinds.items()]
+    return [(name, str(kind.name or apps.get_model(kind.model)._meta.verbose_name)) for name, kind in _kinds.items()]
 
 
 def model_name(label: str) -> str:
@@ -107,7 +113,19 @@ def consequences_of(name: str, row: Any) -> Consequences:
     found.deleted = [part for part in found.deleted if part.count]
     found.emptied = [part for part in found.emptied if part.count]
     found.remarks += [remark for remarks in _remarks.get(name, ()) for remark in remarks(row)]
+    if name in LegalHold.Kind.values and row.pk in held(name):
+        found.obstacle = translate("A legal hold forbids the deletion.")
     return found
+
+
+def checked_reason(reason: str) -> str:
+    """Return the reason in one line. Raise Invalid without one, or if it is too long."""
+    reason = " ".join(reason.split())
+    if not reason:
+        raise Invalid([Fault(ErrorCode.EMPTY, "reason")])
+    if len(reason) > LONGEST_REASON:
+        raise Invalid([Fault(ErrorCode.TOO_LONG, "reason", {"limit": LONGEST_REASON})])
+    return reason
 
 
 class Busy(Exception):
@@ -125,9 +143,10 @@ class _TurnOver(Exception):
 class Deletion(DueWork):
     """The trace of a deletion: the person, the time, the reason, and the number of deleted rows.
 
-    It names the object by kind and id and holds no personal data. It is QUEUED until a worker takes it. RUNNING ones
-    proceed in small transactions that also store the counts, so another worker can continue after a crash. FINISHED
-    rows never change, and no row is ever deleted.
+    It names the object by kind and id and holds no personal data: `person` is emptied at the end. An erasure may be
+    ASKED until a second person consents or refuses. It is QUEUED until a worker takes it. RUNNING ones proceed in small
+    transactions that also store the counts, so another worker can continue after a crash. FINISHED rows never change,
+    and no row is ever deleted.
     """
 
     waits = Q(state__in=["queued", "running"])
@@ -135,6 +154,8 @@ class Deletion(DueWork):
     task = "callcentre.delete_personal_data"
 
     class State(models.TextChoices):
+        ASKED = "asked", _("waits for consent")
+        REFUSED = "refused", _("refused")
         QUEUED = "queued", _("queued")
         RUNNING = "running", _("running")
         FINISHED = "finished", _("finished")
@@ -154,6 +175,12 @@ class Deletion(DueWork):
     # Label of a model -> the number of its deleted rows, and of its rows that stay without the person.
     deleted = models.JSONField(_("deleted"), default=dict)
     emptied = models.JSONField(_("emptied"), default=dict)
+    # Label of a model -> the number of rows that stay as they are.
+    kept = models.JSONField(_("kept"), null=True)
+    # The numbers and addresses of the person whom an erasure is about (callcentre.core.erasures).
+    person = EncryptedTextField(blank=True, default="", db_default="", editable=False)
+    consented_by = models.CharField(_("consent of"), max_length=150, blank=True, default="", db_default="")
+    consented_at = models.DateTimeField(null=True)
     # Ids of deleted rows that a later step needs.
     notes = models.JSONField(default=dict)
     next_attempt_at = models.DateTimeField(null=True, db_column="due_at")
@@ -200,11 +227,7 @@ class Deletion(DueWork):
         """Ask for the deletion of an object. Raise Invalid without a reason, Conflict if the object cannot be deleted
         now.
         """
-        reason = " ".join(reason.split())
-        if not reason:
-            raise Invalid([Fault(ErrorCode.EMPTY, "reason")])
-        if len(reason) > LONGEST_REASON:
-            raise Invalid([Fault(ErrorCode.TOO_LONG, "reason", {"limit": LONGEST_REASON})])
+        reason = checked_reason(reason)
         if consequences_of(name, row).obstacle:
             raise Conflict(ErrorCode.NOT_DELETABLE_NOW)
         with transaction.atomic():
@@ -236,7 +259,7 @@ class Deletion(DueWork):
 
     @property
     def has_ended(self) -> bool:
-        return self.state in (self.State.FINISHED, self.State.FAILED)
+        return self.state in (self.State.FINISHED, self.State.FAILED, self.State.REFUSED)
 
     @property
     def why(self) -> str:
@@ -275,7 +298,8 @@ class Deletion(DueWork):
     def finish(self) -> None:
         """End the deletion, and leave one entry with its counts in the audit log: the histories are gone."""
         with transaction.atomic():
-            self.claim.finish(state=self.State.FINISHED, finished_at=timezone.now(), error="")
+            done = {"state": self.State.FINISHED, "finished_at": timezone.now(), "error": "", "person": ""}
+            self.claim.finish(**done, kept=self.kept)
             gone = apps.get_model(_kinds[self.kind].model)(pk=self.object_id)
             record(self.actor, "delete", gone, changes=counts_of(self.deleted))
 

@@ -76,6 +76,13 @@ class ErrorCode(enum.Enum):
     KEY_TOO_LONG = 100114, _("An Idempotency-Key has 1 to 255 characters.")
     CONFLICT = 100115, _("Something else changed at the same time; try again.")
     NOT_DELETABLE_NOW = 100116, _("It cannot be deleted now.")
+    LEGAL_HOLD = 100117, _("There is a legal hold on it.")
+    ERASURE_ASKED_ALREADY = 100118, _("The erasure of this person was asked for already.")
+    CONSENT_OF_ANOTHER = 100119, _("Another person than the one who asked must consent.")
+    PERSON_REQUIRED = 100122, _("Name the person: a customer, phone numbers or addresses.")
+    HAS_CUSTOMER = 100123, _('Field "%(field)s": %(value)s belongs to customer %(ids)s. Name the customer.')
+    ERASURE_NOT_FOUND = 100124, _("Erasure not found.")
+    PERSON_EXPORT_NOT_FOUND = 100125, _("Export not found, or its file is gone.")
     BODY_TOO_SLOW = 100120, _("The body did not come in time.")
     CROSS_SITE = 100121, _("A page of another site may change nothing here.")
     NO_MEDIA_TYPE = 100122, _("A body needs a Content-Type.")
@@ -277,6 +284,8 @@ class ErrorCode(enum.Enum):
     RECIPIENT_MALFORMED = 170005, _("This is no e-mail address: %(address)s.")
     QUEUES_NOT_FOUND = 170006, _("Queues not found: %(ids)s.")
     OUTBOUNDS_NOT_FOUND = 170007, _("Campaigns not found: %(ids)s.")
+    SUMS_ONLY = 170008, _("Before %(day)s only sums are kept: ask for whole hours or longer, and for all queues.")
+    ROWS_GONE = 170009, _("What this report counts was deleted by a retention before %(day)s: begin then or later.")
 
     @property
     def slug(self) -> str:

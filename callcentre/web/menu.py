@@ -10,6 +10,7 @@ from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
 from callcentre.admin import may_see
+from callcentre.core.deletions import RIGHT
 from callcentre.overview.admin.pages import overview_panel
 from callcentre.web.desk.home import agent_of, is_supervisor
 from callcentre.web.panels import campaigns_panel, knowledgebase_panel, reports_panel, webhooks_panel
@@ -41,6 +42,10 @@ class Area(NamedTuple):
 
 def area(title: Any, *pages: Page, is_folded: bool = False) -> Area:
     return Area(title, pages, is_folded)
+
+
+def may_erase(user: Any) -> bool:
+    return bool(user.has_perm(RIGHT))
 
 
 MENU: tuple[Area, ...] = (
@@ -163,7 +168,15 @@ MENU: tuple[Area, ...] = (
         Page(_("Changes of articles"), "history", "knowledgebase", "articlechange"),
         Page(_("Changes of webhooks"), "history", "webhooks", "webhookchange"),
         Page(_("Changes of API users"), "manage_history", "callcentre", "apiuserchange"),
+        is_folded=True,
+    ),
+    area(
+        _("Personal data"),
+        Page(_("Data of a person"), "person_search", "callcentre", "personexport/person", may_erase),
+        Page(_("Exports of personal data"), "download", "callcentre", "personexport"),
         Page(_("Deletions"), "delete_forever", "callcentre", "deletion"),
+        Page(_("Legal holds"), "gavel", "callcentre", "legalhold"),
+        Page(_("Retention"), "auto_delete", "callcentre", "retention/settings"),
         is_folded=True,
     ),
 )

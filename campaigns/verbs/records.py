@@ -43,12 +43,18 @@ def remove_record(record: Record, actor: Actor) -> None:
         locked = Record.objects.select_for_update().get(pk=record.pk)
         if locked.is_leased:
             raise Conflict(ErrorCode.RECORD_BUSY)
-        others = Record.objects.filter(campaign_id=locked.campaign_id, number=locked.number, is_primary=False)
         gone = Record(pk=locked.pk)
-        audit.record(actor, "delete", gone, changes=audit.counts_of(locked.delete()[1]))
-        if locked.is_primary and (heir := others.select_for_update(no_key=True).order_by("id").first()):
-            heir.is_primary = True
-            heir.save(update_fields=["is_primary"])
+        audit.record(actor, "delete", gone, changes=audit.counts_of(delete_record(locked)))
+
+
+def delete_record(locked: Record) -> dict[str, int]:
+    """Delete a locked record; the oldest other one of its number becomes the primary. Return the number of rows."""
+    others = Record.objects.filter(campaign_id=locked.campaign_id, number=locked.number, is_primary=False)
+    counts = locked.delete()[1]
+    if locked.is_primary and (heir := others.select_for_update(no_key=True).order_by("id").first()):
+        heir.is_primary = True
+        heir.save(update_fields=["is_primary"])
+    return counts
 
 
 DIALLER = Actor("dialler", None, "dialler")

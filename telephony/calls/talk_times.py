@@ -17,8 +17,9 @@ def transfer(connection: Connection, at: datetime) -> None:
 
 
 def _store_first(connection: Connection, at: datetime) -> None:
-    if connection.has_talks:
+    if connection.has_talks or connection.agent_id is None:
         return
+    assert connection.agent_id
     Talk.objects.create(
         connection=connection,
         agent_id=connection.agent_id,

@@ -16,6 +16,10 @@ from callcentre.core.actor import SYSTEM
 from callcentre.core.audit import AuditEntry, AuditLog
 from callcentre.core.deletions import Deletion, FileRemoval
 from callcentre.core.file_store import FileStore
+from callcentre.core.legal_holds import LegalHold
+from callcentre.core.person_exports import PersonExport
+from callcentre.core.personal_data import Person
+from callcentre.core.retention import Retention
 from callcentre.models import ApiUser, ApiUserChange, Heartbeat, IdempotencyRecord, Lockout, User, hash_secret
 from callcentre.signin.models import (
     PasswordReset,
@@ -115,6 +119,22 @@ class DeletionFactory(ModelFactory[Deletion]):
 
 class FileRemovalFactory(ModelFactory[FileRemoval]):
     path = factory.Sequence(lambda n: f"files/2026/11/21/{n}")
+
+
+class PersonExportFactory(ModelFactory[PersonExport]):
+    actor_kind = "user"
+    actor_name = "tester"
+    person = Person().text
+
+
+class LegalHoldFactory(ModelFactory[LegalHold]):
+    kind = LegalHold.Kind.CUSTOMER
+    object_id = factory.Sequence(lambda n: n + 1)
+    reason = "case 12"
+
+
+class RetentionFactory(ModelFactory[Retention]):
+    kind = factory.Sequence(lambda n: f"kind{n}")
 
 
 class SecondFactorFactory(ModelFactory[SecondFactor]):

@@ -5,9 +5,12 @@ from typing import Any
 
 from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
+from django.utils import timezone
 
+from callcentre.core.personal_data import Person
 from callcentre.models import ApiUser
 from telephony.models import Agent, Queue
+from tests.callcentre.factories import DeletionFactory, PersonExportFactory
 from tests.contract import GROUP, INTEGER_OR_NULL, Each, Operation, ours
 from tests.tickets.factories import (
     ChatFactory,
@@ -60,7 +63,16 @@ NEW_TICKET = {
 EDIT = {"user_login": "free", "status_id": "55001", "custom_fields": {"colour": "red"}}
 NEW_CUSTOMER = {"surname": "S", "phone_numbers": ["+48 22 700 00 01"], "custom_fields": {"size": "L"}}
 
+PERSONAL, PERSONAL_WRITE = "personal_data:read", "personal_data:write"
+PERSON = {"emails": ["lone@client.example"]}
+FOUND = texts("kind fate reason") | {"count": int}
+PREVIEW = {"customer_ids": [], "phone_numbers": [], "emails": [str], "kinds": [FOUND]}
+EXPORT = texts("state kept_until") | dict.fromkeys(("export_id", "row_count", "file_size"), int)
+ERASURE = texts("state reason asked_by consented_by error created_at finished_at")
+ERASURE |= {"erasure_id": int, "deleted": {}, "emptied": {}, "kept": {}}
+
 # A known row and an unknown one.
+ERASURES = ("/personal_data/erasures/67001", "/personal_data/erasures/9")
 TICKETS, NOTES = (TICKET_PATH, NO_TICKET), ("/customers/44001", "/customers/999999999")
 
 
@@ -137,6 +149,22 @@ OPERATIONS = [
     ours("POST", "/customers", CUSTOMERS_WRITE, 201, {"customer_id": int}, 4, NEW_CUSTOMER),
     ours("GET", "/companies", CUSTOMERS, 200, [{"company_id": int, "name": str}], 2),
     ours("POST", "/companies", CUSTOMERS_WRITE, 201, {"company_id": int}, 2, {"name": "N"}),
+    # Personal data
+    ours("POST", "/personal_data/preview", PERSONAL_WRITE, 200, PREVIEW, 40, PERSON),
+    ours("POST", "/personal_data/exports", PERSONAL_WRITE, 201, {"export_id": int}, 6, PERSON),
+    ours("GET", "/personal_data/exports/66001", PERSONAL, 200, EXPORT, 2, None, "/personal_data/exports/9"),
+    ours(
+        *("GET", "/personal_data/exports/66001/file", PERSONAL_WRITE, 200, bytes, 2, None),
+        "/personal_data/exports/9/file",
+        answer_type="application/zip",
+    ),
+    ours(
+        *("POST", "/personal_data/erasures", PERSONAL_WRITE, 201, {"erasure_id": int, "state": str}, 45),
+        {**PERSON, "reason": "R"},
+    ),
+    ours("GET", "/personal_data/erasures/67001", PERSONAL, 200, ERASURE, 2, None, "/personal_data/erasures/9"),
+    replace(post_to(ERASURES, "consent", PERSONAL_WRITE, 204, None, 5), is_extension=True),
+    replace(post_to(ERASURES, "refuse", PERSONAL_WRITE, 204, None, 5), is_extension=True),
 ]
 
 
@@ -151,6 +179,9 @@ def fill(size: int) -> None:
     colour = CustomFieldFactory(name="colour")
     size_field = CustomFieldFactory(name="size", owner="customer")
     path = default_storage.save("files/contract", ContentFile(b"abc"))
+    PersonExportFactory(pk=66_001, state="finished", next_attempt_at=None, file=path, finished_at=timezone.now())
+    DeletionFactory(pk=67_001, kind="person", state="asked", next_attempt_at=None, person=Person().text)
+    ChatFactory(client_email="lone@client.example")
     file = StoredFileFactory(token="contract-file", filename="a.pdf", path=path, api_user=ApiUser.objects.first())
     for n in range(size):
         TicketCategory.objects.create(name=f"Category {n}")

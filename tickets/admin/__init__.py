@@ -10,6 +10,7 @@ from tickets.admin import (
     customers,
     dispatches,
     marketplaces,
+    people,
     ratings,
     received_mails,
     statuses,

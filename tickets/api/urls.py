@@ -5,12 +5,15 @@ from callcentre.core.errors import ErrorCode, Fault
 from tickets.api.chats import CHAT_ID, ChatViewSet
 from tickets.api.customers import CompanyViewSet, CustomerViewSet
 from tickets.api.files import FileViewSet, TemporaryFileViewSet
+from tickets.api.personal_data import PersonalDataViewSet
 from tickets.api.tickets import TicketCategoryViewSet, TicketQueueViewSet, TicketStatusViewSet, TicketViewSet
 
 path("customer_id", "id", "Id of the customer.", "77", ErrorCode.CUSTOMER_NOT_FOUND)
 path("chat_id", "id", "Id of the chat: a UUID.", CHAT_ID, ErrorCode.CHAT_NOT_FOUND)
 path("token", "token", "Token of an attachment.", "Zk3vJp", ErrorCode.ATTACHMENT_NOT_FOUND)
 path("ticket_id", "id", "Id of the ticket.", "5012", ErrorCode.TICKET_NOT_FOUND)
+path("export_id", "id", "Id of the export.", "12", ErrorCode.PERSON_EXPORT_NOT_FOUND)
+path("erasure_id", "id", "Id of the erasure.", "31", ErrorCode.ERASURE_NOT_FOUND)
 
 urlpatterns = [
     route("tickets", TicketViewSet, get="list", post="create"),
@@ -33,6 +36,14 @@ urlpatterns = [
     route("ticket_statuses", TicketStatusViewSet, get="list"),
     route("ticket_categories", TicketCategoryViewSet, get="list"),
     route("ticket_queues", TicketQueueViewSet, get="list"),
+    route("personal_data/preview", PersonalDataViewSet, post="preview"),
+    route("personal_data/exports", PersonalDataViewSet, post="export"),
+    route("personal_data/exports/:export_id", PersonalDataViewSet, get="get_export"),
+    route("personal_data/exports/:export_id/file", PersonalDataViewSet, get="file"),
+    route("personal_data/erasures", PersonalDataViewSet, post="erase"),
+    route("personal_data/erasures/:erasure_id", PersonalDataViewSet, get="get_erasure"),
+    route("personal_data/erasures/:erasure_id/consent", PersonalDataViewSet, post="consent"),
+    route("personal_data/erasures/:erasure_id/refuse", PersonalDataViewSet, post="refuse"),
 ]
 
 CONSTRAINTS["customer_identifier_is_unique"] = Fault(ErrorCode.CUSTOMER_IDENTIFIER_TAKEN, "identifier")

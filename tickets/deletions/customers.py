@@ -1,9 +1,7 @@
 """Deletion of a customer with tickets, chats, notes and recordings. Calls stay, without the person."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from functools import reduce
-from operator import or_
+from collections.abc import Sequence
 from typing import Any
 
 from django.db.models import Q
@@ -12,6 +10,7 @@ from django.utils.translation import gettext as _
 from callcentre.core.deletions import Consequences, Deletion, Part, forget_log_entries
 from telephony.deletions import calls_of, forget_customers, forget_priorities, spoken_of
 from tickets import events
+from tickets.addresses import any_of
 from tickets.deletions.chats import add_chat_consequences, delete_chat
 from tickets.deletions.tickets import add_ticket_consequences, delete_ticket
 from tickets.models import (
@@ -36,7 +35,7 @@ _PARTS = (
 
 
 def consequences(customer: Customer) -> Consequences:
-    ids = _ids(customer.pk)
+    ids = ids_of(customer.pk)
     found = Consequences([Part("tickets.customer", len(ids))])
     found.deleted += [Part(label, model.objects.filter(customer__in=ids).count()) for label, model in _PARTS]
     add_ticket_consequences(found, _tickets_of(ids))
@@ -55,12 +54,16 @@ def consequences(customer: Customer) -> Consequences:
 
 def delete(deletion: Deletion) -> None:
     """Delete tickets and chats, one a step, then the customer. Empty the calls last: they may still be going on."""
-    ids: list[int] = deletion.notes.get("ids") or _ids(int(deletion.object_id))
+    ids: list[int] = deletion.notes.get("ids") or ids_of(int(deletion.object_id))
     if not ids:
         return
     if not deletion.notes:
         with deletion.step():
             deletion.notes = {"ids": ids}
+    delete_customers(deletion, ids)
+
+
+def delete_customers(deletion: Deletion, ids: Sequence[int]) -> None:
     while Customer.objects.filter(pk__in=ids).exists():
         _delete_matters(deletion, ids)
         with deletion.step() as deleted:
@@ -69,7 +72,7 @@ def delete(deletion: Deletion) -> None:
     forget_customers(deletion, ids)
 
 
-def _ids(customer_id: int) -> list[int]:
+def ids_of(customer_id: int) -> list[int]:
     """Return the id of the customer, and the ids of customers who were merged into it."""
     either = Q(pk=customer_id) | Q(merged_into=customer_id)
     return list(Customer.objects.filter(either).order_by("id").values_list("pk", flat=True))
@@ -84,13 +87,9 @@ def _tickets_of(ids: Sequence[int]) -> Any:
 def _chats_of(ids: Sequence[int]) -> Q:
     """Return the condition for chats of their addresses, without addresses that another customer shares."""
     emails = {email.lower() for email in Customer.objects.filter(pk__in=ids).values_list("email", flat=True) if email}
-    others = Customer.objects.current().exclude(pk__in=ids).filter(_any_of("email", emails))
+    others = Customer.objects.current().exclude(pk__in=ids).filter(any_of("email", emails))
     shared = {email.lower() for email in others.values_list("email", flat=True)}
-    return _any_of("client_email", emails - shared)
-
-
-def _any_of(column: str, texts: Iterable[str]) -> Q:
-    return reduce(or_, (Q(**{f"{column}__iexact": text}) for text in texts), Q(pk__in=[]))
+    return any_of("client_email", emails - shared)
 
 
 def _delete_matters(deletion: Deletion, ids: Sequence[int]) -> None:

@@ -78,11 +78,11 @@ def delete_ticket(ticket_id: int, deletion: Deletion, deleted: Counter[str]) -> 
     for ticket in going:
         events.ticket_deleted(ticket)
     deletion.count_emptied("tickets.receivedmail", strip(ReceivedMail.objects.filter(message__ticket__in=ids)))
-    deleted.update(_delete_rows(ids, [each for each in connected if each not in ids]))
+    deleted.update(delete_rows(ids, [each for each in connected if each not in ids]))
     forget_log_entries(Ticket, ids)
 
 
-def _delete_rows(ids: Sequence[int], connected: Sequence[int]) -> Counter[str]:
+def delete_rows(ids: Sequence[int], connected: Sequence[int]) -> Counter[str]:
     """Delete the rows table by table, and none of them is read."""
     deleted: Counter[str] = Counter()
     FileRemoval.add(list(StoredFile.objects.filter(message__ticket__in=ids).values_list("path", flat=True)))

@@ -1,0 +1,137 @@
+"""The API while a retention deletes nearly all of a million calls and a million messages.
+
+python -m benchmarks.retention [rows of each]
+
+Each request is timed alone, then while a worker deletes. The goal is that no request takes three times as long.
+"""
+
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+from benchmarks.harness import ROOT, Client, Service, Table, manage, service, timed
+
+FILES, DAYS = 2_000, 30
+TURNS = 60
+_SUMS = "from django.utils import timezone; from reports.rollups import bring_up_to_date as up; up(timezone.now())"
+# A call has two legs; the oldest messages and calls have files.
+_LEGS = """
+INSERT INTO telephony_leg (connection_id, role, number, channel_id, state, asked_at, ended_at, cause_text, tech_cause)
+SELECT c.id, role, '', c.id || role, 'ended', c.created_at, c.ended_at, '', ''
+FROM telephony_connection c CROSS JOIN unnest(ARRAY['agent', 'customer']) AS role
+"""
+_FILES = f"""
+from django.core.files.base import ContentFile
+from django.core.files.storage import default_storage
+from tickets.models import Message, StoredFile
+for n, pk in enumerate(Message.objects.order_by("pk").values_list("pk", flat=True)[:{FILES}]):
+    path = default_storage.save(f"files/2024/01/01/bench{{n}}", ContentFile(b"x" * 1000))
+    StoredFile.objects.create(token=f"bench{{n}}", filename="a", content_type="a/b", size=1, sha256="", path=path,
+                              message_id=pk)
+"""
+_RUN = f"""
+import time
+from callcentre.core import retention
+from callcentre.core.actor import SYSTEM
+from callcentre.core.retention import Retention
+from django.utils import timezone
+retention.set_days(SYSTEM, "%s", {DAYS})
+while True:
+    Retention.objects.filter(kind="%s").update(next_attempt_at=timezone.now())
+    retention.run("%s")
+    row = Retention.objects.get(kind="%s")
+    if row.error: raise SystemExit(row.error)
+    if not row.is_running: break
+"""
+
+
+def prepare(running: Service, rows: int) -> None:
+    """Fill in calls with legs, tickets with messages and files, and sum the ledgers."""
+    generated = manage(running.environment, "generate_data", "--connections", str(rows), "--tickets", str(rows // 3))
+    print(generated, file=sys.stderr)
+    with running.connect() as connection:
+        connection.execute(_LEGS)
+    for code in (_FILES, _SUMS):
+        manage(running.environment, "shell", "--verbosity=0", "-c", code)
+    with running.connect() as connection:
+        for table in ("telephony_connection", "telephony_leg", "tickets_ticket", "tickets_message"):
+            connection.execute(f"VACUUM ANALYZE {table}")
+        connection.execute("CHECKPOINT")
+
+
+def _requests(client: Client, connection: Any) -> dict[str, Callable[[], object]]:
+    """Return requests of each kind about rows that stay."""
+    (ticket,) = connection.execute("SELECT max(id) FROM tickets_ticket").fetchone()
+    (customer,) = connection.execute("SELECT max(id) FROM tickets_customer").fetchone()
+    new = {"subject": "S", "body": "B", "from": "jan@client.example"}
+    month = f"{time.strftime('%Y-%m')}-01"
+    report = f"/api/queues_report?date_from={month}&date_to={time.strftime('%Y-%m-%d')}"
+    return {
+        "GET /connections": lambda: client.send("GET", "/api/connections?limit=50", expect=200),
+        "GET /tickets": lambda: client.send("GET", "/api/tickets?limit=50", expect=200),
+        "GET /tickets/:id": lambda: client.send("GET", f"/api/tickets/{ticket}", expect=200),
+        "POST /tickets": lambda: client.send("POST", "/api/tickets", new, expect=201),
+        "POST /tickets/:id/comment": lambda: client.send(
+            "POST", f"/api/tickets/{ticket}/comment", {"comment": "C"}, expect=204
+        ),
+        "GET /customers/:id/timeline": lambda: client.send("GET", f"/api/customers/{customer}/timeline", expect=200),
+        "GET /queues_report of a month": lambda: client.send("GET", report, expect=200),
+    }
+
+
+def measure(running: Service, kind: str, table_name: str) -> None:
+    """Time the requests alone, then while a worker deletes rows of a kind."""
+    table = Table(f"The API while a retention deletes {kind}")
+    with running.connect() as connection:
+        requests = _requests(running.client(), connection)
+        (before,) = connection.execute(f"SELECT count(*) FROM {table_name}").fetchone()
+        for _ in range(30):
+            for request in requests.values():
+                request()
+        alone = _times(requests, lambda turn: turn < TURNS)
+        environment = running.environment | {"RETENTION_FROM_HOUR": "0", "RETENTION_UNTIL_HOUR": "24"}
+        code = _RUN % ((kind,) * 4)
+        started = time.monotonic()
+        worker = subprocess.Popen([sys.executable, "manage.py", "shell", "-v0", "-c", code], env=environment, cwd=ROOT)
+        beside = _times(requests, lambda _turn: worker.poll() is None)
+        if worker.returncode:
+            raise RuntimeError(f"the retention ended with {worker.returncode}")
+        seconds = time.monotonic() - started
+        (after,) = connection.execute(f"SELECT count(*) FROM {table_name}").fetchone()
+    print(f"{before - after:,} of {before:,} rows in {seconds:.0f} s: {(before - after) / seconds:,.0f}/s", flush=True)
+    table.head()
+    for name in requests:
+        for share, label in ((0.5, "median"), (0.95, "95 %")):
+            table.add(f"{name}, {label}", "alone", _quantile(alone[name], share), _quantile(beside[name], share), 3)
+
+
+def _times(requests: dict[str, Callable[[], object]], goes_on: Callable[[int], bool]) -> dict[str, list[float]]:
+    times: dict[str, list[float]] = {name: [] for name in requests}
+    turn = 0
+    while goes_on(turn):
+        for name, request in requests.items():
+            times[name].append(timed(request))
+        turn += 1
+    return times
+
+
+def _quantile(times: list[float], share: float) -> float:
+    return statistics.quantiles(times, n=100)[int(share * 100) - 1]
+
+
+def main() -> None:
+    rows = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000
+    with service(0) as running:
+        prepare(running, rows)
+        measure(running, "connections", "telephony_connection")
+        measure(running, "messages", "tickets_message")
+        with running.connect() as connection:
+            (left,) = connection.execute("SELECT count(*) FROM callcentre_fileremoval").fetchone()
+            print(f"{left} files left to remove")
+
+
+if __name__ == "__main__":
+    main()

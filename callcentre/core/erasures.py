@@ -1,0 +1,154 @@
+"""The erasure of one person in all apps: a deletion (callcentre.core.deletions) of the kind "person".
+
+A worker first removes the person's own rows, app by app; then it searches all other rows for the person's numbers and
+addresses, in portions, and removes these from the texts. Each step is one transaction with its counts and its place, so
+another worker goes on after a crash.
+"""
+
+from collections.abc import Callable
+from typing import Any
+from uuid import uuid4
+
+from django.conf import settings
+from django.db import transaction
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, gettext_noop
+
+from callcentre.core import personal_data
+from callcentre.core.actor import Actor
+from callcentre.core.audit import AuditAction, record
+from callcentre.core.changes import change_columns, still_there
+from callcentre.core.deletions import Busy, Consequences, Deletion, Kind, Part, checked_reason, register
+from callcentre.core.enqueue import enqueue
+from callcentre.core.errors import Conflict, ErrorCode
+from callcentre.core.legal_holds import held
+from callcentre.core.personal_data import Fate, Person
+
+KIND = "person"
+Removal = Callable[[Deletion, Person], None]
+_removals: list[Removal] = []
+
+
+def register_removals(*removals: Removal) -> None:
+    """Set the functions that remove a person's own rows, one for each app, in their order."""
+    _removals[:] = removals
+
+
+def consequences(person: Person) -> Consequences:
+    found = Consequences()
+    for each in personal_data.found_of(person):
+        part = Part(each.model, each.count)
+        match each.fate:
+            case Fate.DELETED:
+                found.deleted.append(part)
+            case Fate.EMPTIED:
+                found.emptied.append(part)
+            case Fate.KEPT:
+                found.kept.append(part)
+        if each.why and each.why not in found.remarks:
+            found.remarks.append(str(each.why))
+    found.remarks.append(_("Numbers and addresses of the person are removed from all other texts, such as histories."))
+    if _is_held(person):
+        found.obstacle = _("A legal hold forbids the deletion.")
+    return found
+
+
+def _is_held(person: Person) -> bool:
+    """Return whether a customer or a ticket of the person is on hold."""
+    if set(person.customers) & held("customer"):
+        return True
+    tickets = held("ticket")
+    rows = next((data.rows for model, data in personal_data.entries() if model._meta.label == "tickets.Ticket"), None)
+    return bool(tickets and rows and rows(person).filter(pk__in=tickets).exists())
+
+
+def ask(actor: Actor, person: Person, reason: str) -> Deletion:
+    """Ask for the erasure of a person. It waits for a second person's consent if the settings say so.
+
+    Raise Invalid without a reason, Conflict if a legal hold forbids it, or if it was asked for already.
+    """
+    reason = checked_reason(reason)
+    if _is_held(person):
+        raise Conflict(ErrorCode.LEGAL_HOLD)
+    needs_consent = settings.ERASURE_NEEDS_CONSENT
+    object_id = str(person.customers[0] if person.customers else uuid4())
+    with transaction.atomic():
+        asked = Deletion.objects.filter(kind=KIND, object_id=object_id, state__in=["asked", "queued", "running"])
+        if asked.exists():
+            raise Conflict(ErrorCode.ERASURE_ASKED_ALREADY)
+        deletion = Deletion.objects.create(
+            kind=KIND,
+            object_id=object_id,
+            person=person.text,
+            reason=reason,
+            state=Deletion.State.ASKED if needs_consent else Deletion.State.QUEUED,
+            next_attempt_at=None if needs_consent else timezone.now(),
+            **change_columns(actor),
+        )
+        record(actor, AuditAction.ASK_DELETION, deletion, name=KIND, changes={"reason": [None, reason]})
+        enqueue(Deletion.task, deletion.pk)
+    return deletion
+
+
+def consent(actor: Actor, deletion: Deletion) -> None:
+    """Let the erasure begin. Raise Conflict if it waits for no consent, or for that of another person."""
+    with transaction.atomic():
+        locked = _locked(deletion)
+        if (locked.actor_kind, locked.actor_id) == (actor.kind, actor.id):
+            raise Conflict(ErrorCode.CONSENT_OF_ANOTHER)
+        locked.state, locked.next_attempt_at = Deletion.State.QUEUED, timezone.now()
+        locked.consented_by, locked.consented_at = actor.name[:150], timezone.now()
+        locked.save(update_fields=["state", "next_attempt_at", "consented_by", "consented_at"])
+        record(actor, AuditAction.CONSENT_DELETION, locked, name=KIND)
+        enqueue(Deletion.task, deletion.pk)
+
+
+def refuse(actor: Actor, deletion: Deletion) -> None:
+    """End an erasure that waits for consent. The person who asked may withdraw it so. Raise Conflict otherwise."""
+    with transaction.atomic():
+        locked = _locked(deletion)
+        locked.state, locked.finished_at, locked.person = Deletion.State.REFUSED, timezone.now(), ""
+        locked.save(update_fields=["state", "finished_at", "person"])
+        record(actor, AuditAction.REFUSE_DELETION, locked, name=KIND)
+
+
+def _locked(deletion: Deletion) -> Deletion:
+    rows = Deletion.objects.select_for_update(no_key=True).filter(pk=deletion.pk)
+    locked: Deletion = still_there(rows.filter(kind=KIND, state=Deletion.State.ASKED))
+    return locked
+
+
+def _delete(deletion: Deletion) -> None:
+    person = Person.of(deletion.person)
+    if _is_held(person):  # since it was asked for
+        raise Busy(gettext_noop("A legal hold forbids the deletion."))
+    for removal in _removals:
+        removal(deletion, person)
+    if pattern := person.pattern:
+        _redact(deletion, pattern)
+    deletion.kept = {found.model: found.count for found in personal_data.found_of(person) if found.fate == Fate.KEPT}
+
+
+def _redact(deletion: Deletion, pattern: str) -> None:
+    """Remove numbers and addresses from texts of all models, one portion of a model a step."""
+    for model, data in personal_data.entries():
+        label = model._meta.label_lower
+        done: str | None = deletion.notes.get("model")
+        if done and label < done:
+            continue
+        after: Any = deletion.notes.get("after") if label == done else None
+        while True:
+            with deletion.step():
+                rows, after = personal_data.mentions(model, data, pattern, after)
+                deletion.count_emptied(label, personal_data.redact(rows, data, pattern))
+                key = str(after) if after is not None else None
+                deletion.notes = {**deletion.notes, "model": label, "after": key}
+            if after is None:
+                break
+
+
+register(
+    KIND,
+    Kind("callcentre.deletion", consequences, _delete, name=gettext_lazy("person")),
+)

@@ -1,0 +1,19 @@
+"""The table of what the models of the knowledge base have of a person (callcentre/core/personal_data.py)."""
+
+from callcentre.core.personal_data import Data, Nothing
+from knowledgebase import models
+
+_TEXTS = Nothing("texts that the company publishes, and their index")
+
+TABLE = {
+    models.SearchMiss: Data("query", deletes_mentions=True),
+    models.ArticleVote: Data("user_key", deletes_mentions=True),
+    models.Catalog: _TEXTS,
+    models.Category: _TEXTS,
+    models.Article: _TEXTS,
+    models.ArticleVersion: _TEXTS,
+    models.ArticleChange: _TEXTS,
+    models.ArticleImage: _TEXTS,
+    models.Lemma: _TEXTS,
+    models.Term: _TEXTS,
+}

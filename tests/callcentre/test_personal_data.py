@@ -1,0 +1,303 @@
+"""A person in every table: nothing is left after the erasure, and the export has all of it."""
+
+import json
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+import redis
+from django.apps import apps
+from django.conf import settings
+from django.core.files.base import ContentFile
+from django.core.files.storage import default_storage
+
+from callcentre.core import deletions, erasures, person_exports
+from callcentre.core.actor import Actor
+from callcentre.core.audit import AuditEntry
+from callcentre.core.deletions import Deletion
+from callcentre.core.errors import Conflict, Invalid
+from callcentre.core.legal_holds import LegalHold, end_hold
+from callcentre.core.personal_data import TABLE, Data, Person
+from callcentre.models import PersonExport
+from tests.callcentre.factories import AuditEntryFactory
+from tests.campaigns.factories import (
+    AdditionalNumberFactory,
+    DoNotCallFactory,
+    PastAttemptFactory,
+    RecordChangeFactory,
+    RecordFactory,
+    RecordImportFactory,
+)
+from tests.conftest import ACTOR
+from tests.knowledgebase.factories import ArticleVoteFactory, SearchMissFactory
+from tests.lists.factories import ListExportFactory
+from tests.telephony.factories import AgentMessageFactory, CallCommandFactory, ConnectionFactory, TransferFactory
+from tests.tickets.deleting import DIGITS, EMAIL, MARK, NUMBER, PERSONAL, a_person, a_ticket, left_of
+from tests.tickets.factories import CustomerFactory, DispatchFactory, MessageFactory, TicketFactory
+from tests.tickets.mails import files_on_disk
+from tests.webhooks.factories import EventFactory
+from tickets.models import Customer, Message, Ticket
+from tickets.people import begin_hold, find_person
+from webhooks.models import Event
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("own_storage")]
+OTHER = Actor("user", 77, "other")
+
+
+def plant_elsewhere() -> None:
+    """Plant the person in rows that belong to others, and in campaigns."""
+    record = RecordFactory(phone_number=NUMBER, fields={"1": MARK}, last_note=MARK, identifier=MARK)
+    RecordChangeFactory(record=record, changes={"last_note": [None, MARK]})
+    PastAttemptFactory(record_id=record.pk, phone_number=NUMBER, number=f"+{DIGITS}", before={"note": MARK})
+    AdditionalNumberFactory(record=RecordFactory(), phone_number=NUMBER, number=f"+{DIGITS}")
+    file = default_storage.save("imports/2026/11/a.csv", ContentFile(NUMBER.encode()))
+    RecordImportFactory(state="finished", file=file, error_file="", next_attempt_at=None)
+    ListExportFactory(query=f"q={MARK}", state="finished", next_attempt_at=None)
+    SearchMissFactory(query=f"where is {EMAIL}")
+    ArticleVoteFactory(user_key=EMAIL)
+    EventFactory(action="SCREEN_POP", payload={"url": f"https://crm.example/?number=%2B{DIGITS}", "n": [NUMBER]})
+    AuditEntryFactory(changes={"unlimited_senders": ["", f"{EMAIL}\nx@y.example"]}, object_name=f"+{DIGITS}")
+    TransferFactory(number=f"+{DIGITS}", note=f"call {NUMBER}")
+    CallCommandFactory(arguments={"number": NUMBER})
+    AgentMessageFactory(text=f"Call back 22 555-98-76 or {EMAIL}.")
+    ConnectionFactory(direction="INBOUND", src=NUMBER)
+    other = TicketFactory(customer=CustomerFactory(email="b@client.example"), sender=EMAIL)
+    message = MessageFactory(ticket=other, body=f"Ask ({EMAIL.upper()}) or 0048 22 555 98 76!", author_address=EMAIL)
+    DispatchFactory(message=message, recipients=["b@client.example", EMAIL])
+    a_ticket("alone", customer=None)
+
+
+def erased(person: Person, **more: Any) -> Deletion:
+    deletion = erasures.ask(ACTOR, person, "request of 28 November")
+    deletions.run(deletion.pk)
+    deletion.refresh_from_db()
+    return deletion
+
+
+def test_every_model_says_what_it_has_of_a_person() -> None:
+    ours = {model for model in apps.get_models() if not model._meta.app_label.startswith("unfold")}
+
+    assert {model._meta.label for model in ours - set(TABLE)} == set()
+    for model, data in TABLE.items():
+        for name in data.names if isinstance(data, Data) else ():
+            assert model._meta.get_field(name), f"{model._meta.label}.{name}"
+
+
+@pytest.mark.slow("a person with rows in every table")
+def test_nothing_of_a_person_is_left(own_storage: Path, caplog: pytest.LogCaptureFixture) -> None:
+    customer = a_person()
+    plant_elsewhere()
+    DoNotCallFactory(phone_number=NUMBER, number=f"+{DIGITS}", reason=f"{EMAIL} asked")
+    person = find_person(customer_id=customer.pk)
+    assert person.numbers == (f"+{DIGITS}",)
+    planted = left_of(*PERSONAL)
+
+    deletion = erased(person)
+
+    assert deletion.error == ""
+    assert (deletion.state, deletion.person) == ("finished", "")
+    assert len(planted) > 28
+    # The number on the do-not-call list is kept, and the report says so.
+    assert left_of(*PERSONAL) == {"campaigns_donotcall": 1}
+    assert deletion.kept == {"campaigns.donotcall": 1}
+    assert deletion.deleted["campaigns.record"] == 1
+    assert files_on_disk(own_storage) == 0
+    # Rows of others stay.
+    assert Ticket.objects.get().sender == ""
+    assert Message.objects.get().body == "Ask () or !"
+    told = Event.objects.get(action="PERSON_ERASED")
+    assert told.payload == {"erasure_id": deletion.pk, "customer_ids": list(person.customers)}
+    logged = " ".join([caplog.text, *(str(vars(record)) for record in caplog.records)])
+    store = redis.Redis.from_url(settings.REDIS_URL)
+    kept = " ".join(str(store.dump(key)) for key in store.scan_iter())
+    assert [mark for mark in PERSONAL if mark in logged or mark in kept] == []
+
+
+@pytest.mark.slow("a person with rows in every table")
+def test_the_export_has_all_rows_and_files_and_goes_with_the_erasure(own_storage: Path) -> None:
+    customer = a_person()
+    plant_elsewhere()
+    person = find_person(customer_id=customer.pk)
+    tables = {
+        apps.get_model(label)._meta.db_table
+        for label in (model._meta.label for model, data in TABLE.items() if isinstance(data, Data))
+    }
+    planted = set(left_of(MARK, EMAIL, DIGITS)) & tables
+
+    export = person_exports.ask_export(ACTOR, person)
+    assert person_exports.build_next()
+
+    export.refresh_from_db()
+    assert (export.state, export.person) == ("finished", "")
+    with zipfile.ZipFile(default_storage.path(export.file.name)) as archive:
+        names = archive.namelist()
+        rows = {name: json.loads(archive.read(name)) for name in names if name.endswith(".json")}
+        assert b"voice" in {archive.read(name) for name in names if name.startswith("files/recording-")}
+    exported = {apps.get_model(name.removesuffix(".json"))._meta.db_table for name in rows}
+    # The words of searches are exported for no person: they only find people.
+    assert planted - exported == {"lists_listexport"}
+    assert rows["tickets.customer.json"][0]["surname"] == MARK
+    assert rows["tickets.storedfile.json"][0]["path"].startswith("files/storedfile-")
+    erased(person)
+    assert PersonExport.objects.get().file == ""
+
+
+def test_a_person_is_a_customer_or_what_no_customer_has() -> None:
+    one, two = CustomerFactory.create_batch(2, phone_numbers=["+48 22 555 11 11"], email="a@client.example")
+
+    assert find_person(customer_id=one.pk) == Person((one.pk,))
+    assert find_person(phone_numbers=["22 555 98 76"], emails=["B@client.example"]) == Person(
+        (), (f"+{DIGITS}",), ("b@client.example",)
+    )
+    with pytest.raises(Invalid) as refused:
+        find_person(phone_numbers=["+48 22 555 11 11", "x"], emails=["a@client.example", "no address"])
+    faults = [(fault.field, fault.code.name) for fault in refused.value.faults]
+    assert faults == [
+        ("phone_numbers", "PHONE_LETTERS"),
+        ("emails", "ADDRESS_MALFORMED"),
+        ("phone_numbers", "HAS_CUSTOMER"),
+        ("emails", "HAS_CUSTOMER"),
+    ]
+    with pytest.raises(Invalid):
+        find_person()
+    assert two.pk
+
+
+def test_texts_of_others_lose_each_spelling_of_a_number_and_nothing_else() -> None:
+    EventFactory(payload={"text": f"+{DIGITS} {DIGITS} 225559876 1225559876 {DIGITS}0 (22) 555.98.76", "id": 225559876})
+
+    erased(Person((), (f"+{DIGITS}",), ()))
+
+    assert Event.objects.exclude(action="PERSON_ERASED").get().payload == {
+        "text": "   1225559876 482255598760 ",
+        "id": 225559876,
+    }
+
+
+def test_an_erasure_waits_for_the_consent_of_a_second_person(settings: Any) -> None:
+    settings.ERASURE_NEEDS_CONSENT = True
+    customer = CustomerFactory()
+    person = find_person(customer_id=customer.pk)
+    deletion = erased(person)
+
+    assert (deletion.state, Customer.objects.count()) == ("asked", 1)
+    with pytest.raises(Conflict):
+        erasures.ask(ACTOR, person, "again")
+    with pytest.raises(Conflict):
+        erasures.consent(ACTOR, deletion)
+    erasures.consent(OTHER, deletion)
+    deletions.run(deletion.pk)
+    deletion.refresh_from_db()
+    assert (deletion.state, deletion.consented_by, Customer.objects.count()) == ("finished", "other", 0)
+
+
+def test_a_refused_erasure_forgets_the_person(settings: Any) -> None:
+    settings.ERASURE_NEEDS_CONSENT = True
+    deletion = erasures.ask(ACTOR, Person(emails=(EMAIL,)), "on request")
+    erasures.refuse(ACTOR, deletion)
+    deletions.run(deletion.pk)
+
+    deletion.refresh_from_db()
+    assert (deletion.state, deletion.person) == ("refused", "")
+    with pytest.raises(Conflict):
+        erasures.consent(OTHER, deletion)
+    assert AuditEntry.objects.filter(action="refuse_deletion").exists()
+
+
+def test_a_legal_hold_forbids_deletions() -> None:
+    ticket = TicketFactory(customer=CustomerFactory())
+    hold = begin_hold(ACTOR, "ticket", ticket.pk, "case 12")
+    person = find_person(customer_id=ticket.customer_id)
+
+    with pytest.raises(Conflict):
+        erasures.ask(ACTOR, person, "on request")
+    with pytest.raises(Conflict):
+        Deletion.ask(ACTOR, "ticket", ticket, "on request")
+    assert end_hold(ACTOR, hold)
+    assert not end_hold(ACTOR, hold)
+    assert erased(person).state == "finished"
+
+
+@pytest.mark.slow("an erasure that is interrupted at each step")
+def test_an_interrupted_erasure_goes_on_and_counts_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    customer = a_person()
+    plant_elsewhere()
+    deletion = erasures.ask(ACTOR, find_person(customer_id=customer.pk), "on request")
+    real, steps = Deletion.step, {"made": 0, "until": 0}
+
+    def step(self: Deletion) -> Any:
+        """Die at the first step, then at the second one of the next worker, and so on."""
+        steps["made"] += 1
+        if steps["made"] == steps["until"]:
+            raise SystemExit
+        return real(self)
+
+    with monkeypatch.context() as dying:
+        dying.setattr(Deletion, "step", step)
+        for until in range(1, 200):
+            steps.update(made=0, until=until)
+            Deletion.objects.filter(pk=deletion.pk).update(next_attempt_at="2020-01-01T00:00Z")
+            try:
+                deletions.run(deletion.pk)
+                break
+            except SystemExit:
+                pass
+
+    deletion.refresh_from_db()
+    assert deletion.state == "finished"
+    assert left_of(*PERSONAL) == {}
+    assert Event.objects.filter(action="PERSON_ERASED").count() == 1
+
+
+def test_the_page_shows_exports_and_erases(admin_client: Any, plain_static: None) -> None:
+    customer = CustomerFactory(surname=MARK)
+    page = "/admin/callcentre/personexport/person/"
+    shown = admin_client.get(page, {"customer": customer.pk}).content.decode()
+    assert "Erase for good" in shown
+    assert "customers" in shown
+    assert "Customer not found." in admin_client.get(page, {"customer": 9}).content.decode()
+
+    assert admin_client.post(page, {"customer": customer.pk, "do": "export"}).status_code == 302
+    assert PersonExport.objects.get().customer_id == customer.pk
+    refused = admin_client.post(page, {"customer": customer.pk, "do": "erase"})
+    assert (refused.status_code, Deletion.objects.count()) == (200, 0)
+    answer = admin_client.post(page, {"customer": customer.pk, "do": "erase", "reason": "request"})
+    assert answer["Location"] == f"/admin/callcentre/deletion/{Deletion.objects.get().pk}/change/"
+
+
+def test_a_second_person_consents_at_the_page(admin_client: Any, plain_static: None, settings: Any) -> None:
+    settings.ERASURE_NEEDS_CONSENT = True
+    deletion = erasures.ask(ACTOR, Person(emails=(EMAIL,)), "on request")
+    page = f"/admin/callcentre/deletion/{deletion.pk}"
+
+    assert "A second person must consent" in admin_client.get(f"{page}/change/").content.decode()
+    admin_client.post(f"{page}/decide/", {"decision": "consent"})
+    deletion.refresh_from_db()
+    assert (deletion.state, deletion.consented_by) == ("queued", "admin")
+
+
+def test_a_hold_is_begun_for_rows_that_exist_and_ended_by_an_action(admin_client: Any, plain_static: None) -> None:
+    page, ticket = "/admin/callcentre/legalhold/", TicketFactory()
+    given = {"kind": "ticket", "object_id": ticket.pk, "reason": "case 12"}
+    for wrong in ({"object_id": 999_999}, {"reason": " "}):
+        assert admin_client.post(f"{page}add/", given | wrong).status_code == 200
+    assert not LegalHold.objects.exists()
+
+    assert admin_client.post(f"{page}add/", given).status_code == 302
+    assert admin_client.post(f"{page}add/", given).status_code == 200
+    hold = LegalHold.objects.get()
+    admin_client.post(page, {"action": "end", "_selected_action": [hold.pk]})
+    hold.refresh_from_db()
+    assert (hold.ended_by, hold.ended_at is not None) == ("admin", True)
+
+
+def test_a_hold_after_the_request_stops_the_erasure() -> None:
+    customer = CustomerFactory()
+    deletion = erasures.ask(ACTOR, find_person(customer_id=customer.pk), "on request")
+    begin_hold(ACTOR, "customer", customer.pk, "case 12")
+
+    deletions.run(deletion.pk)
+
+    deletion.refresh_from_db()
+    assert (deletion.state, deletion.error) == ("running", "A legal hold forbids the deletion.")

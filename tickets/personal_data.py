@@ -1,0 +1,136 @@
+"""The table of what the models of tickets and customers have of a person (callcentre/core/personal_data.py).
+
+A ticket is a person's by its customer or, without a customer, by the address of its sender. A person who wrote in the
+ticket of another customer is removed from its messages; the ticket and its messages stay.
+"""
+
+from typing import Any
+
+from django.db.models import Q, QuerySet
+from django.utils.translation import gettext_lazy as _
+
+from callcentre.core.deletions import Deletion
+from callcentre.core.personal_data import SETTINGS, WORK, Data, Fate, Nothing, Person
+from tickets import events, models
+from tickets.addresses import any_of
+from tickets.deletions.chats import delete_chat
+from tickets.deletions.customers import BATCH, delete_customers
+from tickets.deletions.mail_and_files import strip
+from tickets.deletions.tickets import delete_ticket
+
+
+def customers_of(person: Person) -> "QuerySet[models.Customer]":
+    return models.Customer.objects.filter(pk__in=person.customers)
+
+
+def tickets_of(person: Person) -> "QuerySet[models.Ticket]":
+    """Return their tickets, those merged into them, and those of their addresses that no customer has."""
+    theirs = Q(customer__in=person.customers) | Q(merged_into__customer__in=person.customers)
+    found = models.Ticket.objects.filter(theirs).order_by().values("pk")
+    sent = models.Ticket.objects.filter(any_of("sender", person.emails), customer=None).order_by().values("pk")
+    return models.Ticket.objects.filter(pk__in=found.union(sent))
+
+
+def messages_of(person: Person) -> "QuerySet[models.Message]":
+    return models.Message.objects.filter(ticket__in=tickets_of(person).order_by().values("pk"))
+
+
+def mails_of(person: Person) -> "QuerySet[models.ReceivedMail]":
+    """Return the mails of their tickets, and mails of theirs without a message."""
+    sent = Q(pk__in=[])
+    for email in person.emails:
+        sent |= Q(sender=email, message=None)
+    return models.ReceivedMail.objects.filter(
+        Q(message__in=messages_of(person).order_by().values("pk")) | sent
+    ).exclude(outcome=models.ReceivedMail.Outcome.DELETED)
+
+
+def chats_of(person: Person) -> "QuerySet[models.Chat]":
+    return models.Chat.objects.filter(any_of("client_email", person.emails))
+
+
+def _of_customers(model: Any) -> Any:
+    return lambda person: model.objects.filter(customer__in=person.customers)
+
+
+def _of_messages(model: Any) -> Any:
+    return lambda person: model.objects.filter(message__in=messages_of(person).order_by().values("pk"))
+
+
+def remove_person(deletion: Deletion, person: Person) -> None:
+    """Delete the customers with tickets, chats and calls, then what only an address leads to; tell receivers."""
+    if person.customers:
+        delete_customers(deletion, person.customers)
+    for rows, delete in (
+        (tickets_of(person), lambda pk, deleted: delete_ticket(pk, deletion, deleted)),
+        (chats_of(person), delete_chat),
+    ):
+        while found := list(rows.order_by().values_list("pk", flat=True)[:BATCH]):
+            for pk in found:
+                with deletion.step() as deleted:
+                    delete(pk, deleted)
+    with deletion.step() as deleted:
+        deletion.count_emptied("tickets.receivedmail", strip(mails_of(person)))
+        addresses = models.AcknowledgedAddress.objects.filter(address__in=person.emails)
+        deleted["tickets.acknowledgedaddress"] += addresses.delete()[0]
+        if not deletion.notes.get("is_told"):
+            events.person_erased(deletion.pk, person.customers)
+            deletion.notes = {**deletion.notes, "is_told": True}
+
+
+TABLE = {
+    models.Customer: Data("name surname email identifier custom_fields", customers_of),
+    models.CustomerNumber: Data("phone_number number", _of_customers(models.CustomerNumber)),
+    models.CustomerNote: Data("message", _of_customers(models.CustomerNote)),
+    models.CustomerChange: Data("changes", _of_customers(models.CustomerChange)),
+    models.Ticket: Data("subject sender sender_name tags custom_fields", tickets_of),
+    models.TicketChange: Data(
+        "changes",
+        lambda person: models.TicketChange.objects.filter(ticket__in=tickets_of(person).order_by().values("pk")),
+    ),
+    models.Message: Data(
+        "author_name author_address reply_to body quoted comment system_comment verdicts", messages_of
+    ),
+    models.StoredFile: Data("filename", _of_messages(models.StoredFile), file="path"),
+    models.Dispatch: Data("recipients copies accepted refused error", _of_messages(models.Dispatch)),
+    models.Rating: Data("value", _of_messages(models.Rating)),
+    models.ReceivedMail: Data(
+        "sender subject recipients header_id reason",
+        mails_of,
+        Fate.EMPTIED,
+        _("The checksum of a mail stays: by it the mail is not taken in again."),
+        file="path",
+    ),
+    models.AcknowledgedAddress: Data(
+        "address", lambda person: models.AcknowledgedAddress.objects.filter(address__in=person.emails)
+    ),
+    models.BouncedAddress: Data(
+        "address reason",
+        lambda person: models.BouncedAddress.objects.filter(address__in=person.emails),
+        deletes_mentions=True,
+    ),
+    models.BlockedSender: Data(
+        "",
+        lambda person: models.BlockedSender.objects.filter(entry__in=person.emails),
+        Fate.KEPT,
+        _("The address stays blocked, so that its mails do not come again."),
+    ),
+    models.MailboxGrant: SETTINGS,
+    models.Chat: Data("client_name client_email", chats_of),
+    models.ChatMessage: Data(
+        "body", lambda person: models.ChatMessage.objects.filter(chat__in=chats_of(person).order_by().values("pk"))
+    ),
+    # Senders without a limit may be people.
+    models.TicketQueue: Data("unlimited_senders"),
+    models.Company: Nothing("organisations"),
+    models.CustomField: SETTINGS,
+    models.CustomerSettings: SETTINGS,
+    models.TicketStatus: SETTINGS,
+    models.TicketSubstatus: SETTINGS,
+    models.TicketCategory: SETTINGS,
+    models.TicketQueueHours: SETTINGS,
+    models.CannedReply: SETTINGS,
+    models.Marketplace: SETTINGS,
+    models.MailboxTest: WORK,
+    models.TicketCount: WORK,
+}
