@@ -45,6 +45,7 @@ OF_SESSIONS = {
     r"pg_(?:try_)?advisory_(?:un)?lock(?:_shared)?\(": {
         "callcentre/beat.py",
         "callcentre/core/advisory_locks.py",
+        "tickets/mail/mailbox_watch.py",
         "campaigns/dialling/ownership.py",
         "telephony/leader_election.py",
     },

@@ -52,6 +52,8 @@ class Mailbox:
     tells: bool = True
     arrived: threading.Condition = field(default_factory=threading.Condition)
     connections: int = 0
+    # Connections that are open now.
+    open: int = 0
     hang_ups: int = 0
     commands: list[str] = field(default_factory=list)
 
@@ -84,7 +86,9 @@ class _Session(socketserver.StreamRequestHandler):
         self.box: Mailbox = self.server.box  # type: ignore[attr-defined]
         # The number of mails that the client knows of.
         self.told = 0
-        self.box.connections += 1
+        with self.box.arrived:
+            self.box.connections += 1
+            self.box.open += 1
         try:
             if self.box.tls:
                 self._encrypt(self.box.tls)
@@ -97,6 +101,9 @@ class _Session(socketserver.StreamRequestHandler):
                     return
         except OSError:  # the client has gone
             return
+        finally:
+            with self.box.arrived:
+                self.box.open -= 1
 
     def _send(self, line: str) -> None:
         self.wfile.write(f"{line}\r\n".encode())
@@ -239,6 +246,7 @@ def _uids(text: str) -> list[int]:
 
 class _Server(socketserver.ThreadingTCPServer):
     daemon_threads = True
+    request_queue_size = 128
     allow_reuse_address = True
 
 
